@@ -1,0 +1,75 @@
+# Needs rustup, Python 3.11 and Node 20; what else a target needs, scripts/setup.sh installs and names.
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
+# python3 is the one of the virtual environment where there is one: scapy lives there.
+export PATH := $(abspath $(TARGET_DIR))/venv/bin:$(PATH)
+
+FUZZ_SECONDS ?= 10
+
+.PHONY: help
+help: ## show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: demo
+demo: setup-rust ## one path, naive multipath and CMT side by side, with a picture
+	cargo run --release --locked --package polypath-cli -- demo
+
+.PHONY: test test-debug test-release test-network
+test: setup-rust setup-test setup-interop test-debug test-release test-network ## all tests; skipped ones say why
+
+test-debug: ## tests of the workspace, with debug assertions
+	cargo test --workspace --locked --no-fail-fast
+
+test-release: ## determinism once more, with optimised code
+	scripts/test_release.sh
+
+test-network: ## network namespaces: shaped links, other stacks
+	tests/interop/run.sh
+
+.PHONY: lint lint-format lint-clippy lint-doc lint-deny lint-house lint-no-std lint-scripts
+lint: setup-rust setup-lint lint-format lint-clippy lint-doc lint-deny lint-house lint-no-std lint-scripts ## all static checks
+
+lint-format:
+	cargo fmt --all --check
+
+lint-clippy:
+	cargo clippy --workspace --all-targets --all-features --locked -- -D warnings
+
+lint-doc:
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --all-features --locked
+
+lint-deny:
+	cargo fetch --locked
+	cargo deny --offline check --hide-inclusion-graph bans licenses sources
+
+lint-house:
+	scripts/check_layers.py
+	scripts/check_sizes.py
+	scripts/check_house.py
+	python3 -m unittest discover -s scripts/tests -p 'test_*.py'
+
+lint-no-std:
+	scripts/no_std.sh
+
+lint-scripts:
+	scripts/check_scripts.sh
+
+.PHONY: bench
+bench: setup-rust ## benchmarks: a table, and target/bench.json
+	scripts/bench.py
+
+.PHONY: fuzz
+fuzz: setup-rust setup-fuzz ## every fuzz target for FUZZ_SECONDS (10)
+	@targets=$$(cargo fuzz list); \
+	for target in $$targets; do \
+	    echo "fuzz: $$target, $(FUZZ_SECONDS) s"; \
+	    cargo fuzz run --sanitizer none "$$target" -- -max_total_time=$(FUZZ_SECONDS) -print_final_stats=1; \
+	done
+
+.PHONY: setup-rust setup-lint setup-test setup-interop setup-fuzz
+setup-rust setup-lint setup-test setup-interop setup-fuzz: setup-%:
+	@scripts/setup.sh $*

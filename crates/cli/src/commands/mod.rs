@@ -1,0 +1,39 @@
+//! One file per command.
+
+mod completions;
+pub(crate) mod demo;
+mod receive;
+mod send;
+mod sim;
+
+use clap::Subcommand;
+
+use crate::failure::Outcome;
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Show one path, naive multipath and CMT side by side, with a picture
+    Demo(demo::Args),
+    /// Run a scenario in the simulator
+    Sim(sim::Args),
+    /// Receive files over all paths
+    Receive(receive::Args),
+    /// Send files over all paths
+    Send(send::Args),
+    /// Print a completion script for a shell
+    Completions(completions::Args),
+}
+
+impl Command {
+    /// Does it.
+    pub fn run(self) -> Outcome {
+        match self {
+            Self::Demo(args) => demo::run(&args),
+            Self::Sim(args) => sim::run(&args),
+            Self::Receive(args) => receive::run(&args),
+            Self::Send(args) => send::run(&args),
+            Self::Completions(args) => completions::run(&args),
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! `polypath send`.
+
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use anyhow::{Error, anyhow};
+use polypath::{Association, AssociationConfig, ConnectError, Endpoint, Peer, source_address};
+use tokio::time::timeout;
+
+use crate::failure::{Failure, Outcome};
+use crate::output;
+use crate::runtime::{self, Interruption};
+use crate::sctp_args::SctpArgs;
+use crate::settings::association_config;
+use crate::transfer::progress::{Progress, Side};
+use crate::transfer::send::{Source, send_files};
+use crate::transfer::summary::Summary;
+
+/// Arguments.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+The receiver verifies each file by its SHA-256 and says when it is on the disk; only then it counts as sent.
+
+Examples:
+  polypath send film.mkv --to 192.0.2.1
+  polypath send a.iso b.iso --from 10.0.0.2,10.1.0.2 --to 192.0.2.1,198.51.100.1
+  polypath send big.tar --to 192.0.2.1 --preset rfc9260 --set policies.rto.min='200 ms' --json")]
+pub(crate) struct Args {
+    /// Files to send
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// Addresses of the receiver, separated by commas; it names those that are missing
+    #[arg(long, value_name = "ADDR", value_delimiter = ',', required = true)]
+    to: Vec<IpAddr>,
+    /// Local addresses, separated by commas [default: those that the routes to the receiver begin at]
+    #[arg(long, value_name = "ADDR", value_delimiter = ',')]
+    from: Vec<IpAddr>,
+    /// Give up connecting after this many seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..))]
+    connect_timeout: u64,
+    /// Print the summary as one line of JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    sctp: SctpArgs,
+}
+
+/// Sends the files.
+pub(crate) fn run(args: &Args) -> Outcome {
+    let config = association_config(args.sctp.preset, &args.sctp.set).map_err(Failure::usage)?;
+    if args.sctp.encapsulation_port == 0 {
+        return Err(Failure::usage(anyhow!(
+            "--encapsulation-port 0: the receiver's UDP port must be known"
+        )));
+    }
+    let sources =
+        args.files.iter().map(|path| Source::open(path)).collect::<Result<Vec<_>, _>>()?;
+    let local = if args.from.is_empty() { sources_of_routes(&args.to)? } else { args.from.clone() };
+    runtime::run(async |interruption| {
+        let endpoint = runtime::bind(Endpoint::builder(local).encapsulation_port(0))?;
+        let result = tokio::select! {
+            connected = connect(&endpoint, args, config) => match connected {
+                Ok(association) => transfer(association, sources, args, interruption).await,
+                Err(failure) => Err(failure),
+            },
+            () = interruption.happened() => Err(Failure::Interrupted),
+        };
+        // What is left to say goes out: peers learn of the end.
+        endpoint.idle().await;
+        result
+    })
+}
+
+/// The local address towards each of the receiver's, each once.
+fn sources_of_routes(to: &[IpAddr]) -> Result<Vec<IpAddr>, Failure> {
+    let mut local = Vec::new();
+    let mut unreachable = None;
+    for address in to {
+        match source_address(*address) {
+            Ok(source) if !local.contains(&source) => local.push(source),
+            Ok(_) => {}
+            Err(error) => unreachable = Some(anyhow!("no route to {address}: {error}")),
+        }
+    }
+    match unreachable {
+        Some(error) if local.is_empty() => Err(Failure::CannotConnect(error)),
+        _ => Ok(local),
+    }
+}
+
+async fn connect(
+    endpoint: &Endpoint,
+    args: &Args,
+    config: AssociationConfig,
+) -> Result<Association, Failure> {
+    let peer = Peer::new(args.to.iter().copied(), args.sctp.port)
+        .encapsulation_port(args.sctp.encapsulation_port);
+    let addresses: Vec<_> = args.to.iter().map(ToString::to_string).collect();
+    let context = || {
+        let (port, udp) = (args.sctp.port, args.sctp.encapsulation_port);
+        format!("cannot connect to {}, SCTP port {port}, UDP port {udp}", addresses.join(", "))
+    };
+    match timeout(Duration::from_secs(args.connect_timeout), endpoint.connect(&peer, config)).await
+    {
+        Ok(Ok(association)) => Ok(association),
+        Ok(Err(error @ (ConnectError::Invalid(_) | ConnectError::NotUnicast(_)))) => {
+            Err(Failure::usage(Error::from(error).context(context())))
+        }
+        Ok(Err(error)) => Err(Failure::CannotConnect(Error::from(error).context(context()))),
+        Err(_) => {
+            let error = anyhow!("no answer within {} s", args.connect_timeout);
+            Err(Failure::CannotConnect(error.context(context())))
+        }
+    }
+}
+
+async fn transfer(
+    association: Association,
+    sources: Vec<Source>,
+    args: &Args,
+    interruption: &Interruption,
+) -> Outcome {
+    let (begin, mut files, progress) = (Instant::now(), Vec::new(), Progress::new());
+    let result = tokio::select! {
+        result = send_files(&association, sources, &progress, &mut files) => result.map_err(Failure::Failed),
+        () = interruption.happened() => {
+            association.abort("the sender was interrupted");
+            Err(Failure::Interrupted)
+        }
+    };
+    let error = match &result {
+        Ok(()) => None,
+        Err(failure) => Some(anyhow!("{failure}")),
+    };
+    let summary = Summary::new(Side::Sender, &association, files, begin.elapsed(), error.as_ref());
+    let text = if args.json { summary.to_json()? } else { summary.to_string() };
+    output::print(text.as_bytes())?;
+    result?;
+    if summary.is_complete() { Ok(()) } else { Err(anyhow!("not every file was stored").into()) }
+}

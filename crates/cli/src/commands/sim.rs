@@ -1,0 +1,97 @@
+//! `polypath sim`.
+
+use std::fs::{self, File};
+use std::io::BufWriter;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use anyhow::{Context, anyhow};
+use polypath_sim::{Form, RunResult, Scenario, Simulation};
+
+use crate::failure::{Failure, Outcome};
+use crate::{output, report};
+
+/// Arguments.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  polypath sim scenarios/two-100mbit.toml
+  polypath sim scenarios/two-paths-loss.toml --seed 7 --json
+  polypath sim scenarios/demo.toml --set sctp.policies.cwnd_update=normal
+  polypath sim scenarios/failover.toml --set 'run.duration=20 s' --pcap out")]
+pub(crate) struct Args {
+    /// Scenario file
+    #[arg(value_name = "SCENARIO.toml")]
+    scenario: PathBuf,
+    /// Seed of all random numbers, in place of the scenario's
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+    /// Change a value of the scenario, for example sctp.send_buffer='64 KiB'; can be given again
+    #[arg(long, value_name = "KEY=VALUE")]
+    set: Vec<String>,
+    /// Print the result as JSON
+    #[arg(long)]
+    json: bool,
+    /// Write the packets of host a to a pcapng file in this directory, with an interface per path
+    #[arg(long, value_name = "DIR")]
+    pcap: Option<PathBuf>,
+    /// Encode packets to bytes and read them back at every hop; slower, with the same outcome
+    #[arg(long)]
+    wire: bool,
+}
+
+/// Runs the scenario.
+pub(crate) fn run(args: &Args) -> Outcome {
+    let scenario = Scenario::read(&args.scenario, &args.set).map_err(Failure::usage)?;
+    let seed = args.seed.unwrap_or(scenario.run.seed);
+    let form = if args.wire { Form::Wire } else { Form::Structured };
+    let mut simulation = Simulation::with(&scenario, seed, form).map_err(Failure::usage)?;
+    if let Some(directory) = &args.pcap {
+        simulation.capture(Box::new(BufWriter::new(capture_file(directory, &args.scenario)?)));
+    }
+    let result = timed(simulation)?;
+    let text = if args.json {
+        serde_json::to_string_pretty(&result)? + "\n"
+    } else {
+        report::table(&result)
+    };
+    output::print(text.as_bytes())?;
+    judge(&result)
+}
+
+/// Runs a simulation against the clock on the wall.
+pub(crate) fn timed(simulation: Simulation<'_>) -> anyhow::Result<RunResult> {
+    let start = Instant::now();
+    let mut result = simulation.run().context("cannot write the packet capture")?;
+    result.wall_s = Some(start.elapsed().as_secs_f64());
+    Ok(result)
+}
+
+/// A run that lost the association or data is a failure.
+fn judge(result: &RunResult) -> Outcome {
+    if result.is_ok() {
+        return Ok(());
+    }
+    let violations = result.violations;
+    Err(Failure::Failed(if result.association.failed {
+        anyhow!("the association failed: {}", result.association.state)
+    } else {
+        anyhow!(
+            "the applications got what was not sent: {} messages damaged, {} duplicated, {} out of order",
+            violations.damaged,
+            violations.duplicated,
+            violations.out_of_order
+        )
+    }))
+}
+
+/// The file for packets, named after the scenario.
+fn capture_file(directory: &Path, scenario: &Path) -> anyhow::Result<File> {
+    fs::create_dir_all(directory)
+        .with_context(|| format!("cannot make the directory {}", directory.display()))?;
+    // Appended, not exchanged: a name may have dots of its own.
+    let mut name = scenario.file_stem().unwrap_or_default().to_owned();
+    name.push(".pcapng");
+    let path = directory.join(name);
+    File::create(&path).with_context(|| format!("cannot write {}", path.display()))
+}

@@ -1,0 +1,58 @@
+//! How commands fail, and with which exit code.
+
+use std::fmt;
+use std::process::ExitCode;
+
+/// Why a command did not succeed.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// It was tried and failed: exit code 1.
+    Failed(anyhow::Error),
+    /// It makes no sense as it was asked for: exit code 2.
+    Usage(anyhow::Error),
+    /// Nobody answers at the other end, or it refuses: exit code 3.
+    CannotConnect(anyhow::Error),
+    /// The user interrupted it: exit code 130.
+    Interrupted,
+}
+
+/// How a command ends.
+pub(crate) type Outcome = Result<(), Failure>;
+
+impl Failure {
+    /// Exit code after an interruption.
+    pub const INTERRUPTED: i32 = 130;
+
+    /// It makes no sense as it was asked for.
+    pub fn usage(error: impl Into<anyhow::Error>) -> Self {
+        Self::Usage(error.into())
+    }
+
+    /// Tells the user, and the shell.
+    pub fn report(self) -> ExitCode {
+        crate::output::tell(format_args!("error: {self}"));
+        match self {
+            Self::Failed(_) => ExitCode::from(1),
+            Self::Usage(_) => ExitCode::from(2),
+            Self::CannotConnect(_) => ExitCode::from(3),
+            Self::Interrupted => ExitCode::from(Self::INTERRUPTED as u8),
+        }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Failed(error) | Self::Usage(error) | Self::CannotConnect(error) => {
+                write!(f, "{error:#}")
+            }
+            Self::Interrupted => f.write_str("interrupted"),
+        }
+    }
+}
+
+impl<E: Into<anyhow::Error>> From<E> for Failure {
+    fn from(error: E) -> Self {
+        Self::Failed(error.into())
+    }
+}

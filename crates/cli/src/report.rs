@@ -1,0 +1,231 @@
+//! Results for people.
+
+use std::fmt::Write;
+
+use polypath_sim::{HostResult, PathResult, RunResult};
+
+/// The result of a run as text.
+pub(crate) fn table(result: &RunResult) -> String {
+    let mut out = String::new();
+    // Writing to a string cannot fail.
+    let _ = write_summary(&mut out, result)
+        .and_then(|()| write_paths(&mut out, result))
+        .and_then(|()| write_flows(&mut out, result))
+        .and_then(|()| write_hosts(&mut out, &result.hosts))
+        .and_then(|()| write_bottlenecks(&mut out, result))
+        .and_then(|()| write_execution(&mut out, result));
+    out
+}
+
+fn write_summary(out: &mut String, result: &RunResult) -> std::fmt::Result {
+    writeln!(out, "{}", result.title)?;
+    writeln!(
+        out,
+        "\n  goodput      {}  (from {:.3} s to {:.3} s of {:.3} s)",
+        rate(result.goodput_bit_s),
+        result.measured_from_s,
+        result.measured_until_s,
+        result.duration_s
+    )?;
+    if let Some(completed) = result.completed_s {
+        writeln!(out, "  completed    {completed:.3} s")?;
+    }
+    writeln!(out, "  association  {}", result.association.state)?;
+    if !result.violations.is_empty() {
+        let found = result.violations;
+        writeln!(
+            out,
+            "  VIOLATIONS   {} damaged, {} duplicated, {} out of order",
+            found.damaged, found.duplicated, found.out_of_order
+        )?;
+    }
+    Ok(())
+}
+
+fn write_paths(out: &mut String, result: &RunResult) -> std::fmt::Result {
+    let header = [
+        "path",
+        "from",
+        "goodput",
+        "data pkts",
+        "fast rtx",
+        "T3 rtx",
+        "timeouts",
+        "srtt",
+        "cwnd",
+        "status",
+    ];
+    let row = |path: &PathResult| {
+        vec![
+            path.name.clone(),
+            path.from.to_owned(),
+            rate(path.goodput_bit_s),
+            count(path.data_packets_sent),
+            count(path.fast_retransmissions),
+            count(path.timeout_retransmissions),
+            count(path.timeouts),
+            path.srtt_s.map_or("-".to_owned(), seconds),
+            format!("{} B", count(path.cwnd_bytes)),
+            path.status.to_owned(),
+        ]
+    };
+    write_table(out, &header, result.paths.iter().map(row).collect())
+}
+
+fn write_flows(out: &mut String, result: &RunResult) -> std::fmt::Result {
+    let header = ["flow", "from", "goodput", "messages", "delivered", "bytes", "complete"];
+    let rows = result.flows.iter().map(|flow| {
+        vec![
+            flow.name.clone(),
+            flow.from.to_owned(),
+            rate(flow.goodput_bit_s),
+            count(flow.messages_sent),
+            count(flow.messages_delivered),
+            count(flow.bytes_delivered),
+            if flow.complete { "yes" } else { "no" }.to_owned(),
+        ]
+    });
+    write_table(out, &header, rows.collect())
+}
+
+fn write_hosts(out: &mut String, hosts: &[HostResult]) -> std::fmt::Result {
+    let header =
+        ["host", "send buffer mean", "peak", "receive buffer mean", "peak", "SACKs", "duplicates"];
+    let rows = hosts.iter().map(|host| {
+        vec![
+            host.name.to_owned(),
+            format!("{:.0} B", host.send_buffer_mean_bytes),
+            format!("{} B", count(host.send_buffer_peak_bytes)),
+            format!("{:.0} B", host.receive_buffer_mean_bytes),
+            format!("{} B", count(host.receive_buffer_peak_bytes)),
+            count(host.sacks_sent),
+            count(host.duplicate_chunks_received),
+        ]
+    });
+    write_table(out, &header, rows.collect())?;
+    let header =
+        ["host", "blocked by: application", "congestion windows", "peer window", "no path"];
+    let rows = hosts.iter().map(|host| {
+        let blocked = host.blocked;
+        let times = [
+            blocked.application_s,
+            blocked.congestion_window_s,
+            blocked.peer_window_s,
+            blocked.no_path_s,
+        ];
+        [host.name.to_owned()].into_iter().chain(times.map(seconds)).collect()
+    });
+    write_table(out, &header, rows.collect())
+}
+
+fn write_bottlenecks(out: &mut String, result: &RunResult) -> std::fmt::Result {
+    let header =
+        ["bottleneck", "from", "delivered", "queue full", "lost", "outage", "queue peak", "busy"];
+    let rows = result.bottlenecks.iter().map(|bottleneck| {
+        vec![
+            bottleneck.path.clone(),
+            bottleneck.from.to_owned(),
+            count(bottleneck.packets_delivered),
+            count(bottleneck.dropped_queue_full),
+            count(bottleneck.dropped_loss),
+            count(bottleneck.dropped_outage),
+            format!("{} pkts", count(bottleneck.queue_peak_packets)),
+            format!("{:.1} %", 100.0 * bottleneck.utilisation),
+        ]
+    });
+    write_table(out, &header, rows.collect())
+}
+
+fn write_execution(out: &mut String, result: &RunResult) -> std::fmt::Result {
+    write!(
+        out,
+        "\nseed {}, trace {}, {} events",
+        result.seed,
+        result.trace_hash,
+        count(result.events)
+    )?;
+    if let (Some(wall), Some(speed)) = (result.wall_s, result.data_packets_per_wall_s()) {
+        write!(
+            out,
+            ", {wall:.3} s of wall time, {} data packets per second of it",
+            count(speed as u64)
+        )?;
+    }
+    writeln!(out)
+}
+
+/// Columns as wide as they need to be, the first one to the left, the others to the right.
+pub(crate) fn write_table(
+    out: &mut String,
+    header: &[&str],
+    rows: Vec<Vec<String>>,
+) -> std::fmt::Result {
+    let header: Vec<String> = header.iter().map(ToString::to_string).collect();
+    let width = |column: usize| {
+        let cells = rows.iter().chain([&header]).filter_map(|row| row.get(column));
+        cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..header.len()).map(width).collect();
+    writeln!(out)?;
+    for row in [&header].into_iter().chain(&rows) {
+        let mut line = String::new();
+        for (column, (cell, width)) in row.iter().zip(&widths).enumerate() {
+            match column {
+                0 => write!(line, "  {cell:<width$}")?,
+                _ => write!(line, "  {cell:>width$}")?,
+            }
+        }
+        writeln!(out, "{}", line.trim_end())?;
+    }
+    Ok(())
+}
+
+/// A rate in Mbit/s.
+pub(crate) fn rate(bit_s: f64) -> String {
+    format!("{:.2} Mbit/s", bit_s / 1e6)
+}
+
+/// A time in the unit that suits it.
+fn seconds(seconds: f64) -> String {
+    match seconds {
+        0.0 => "0 s".to_owned(),
+        ..1.0 => format!("{:.2} ms", seconds * 1e3),
+        _ => format!("{seconds:.3} s"),
+    }
+}
+
+/// A number with its digits in groups of three.
+pub(crate) fn count(number: u64) -> String {
+    let digits = number.to_string();
+    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digits_are_grouped() {
+        assert_eq!([0, 999, 1_000, 12_345_678].map(count), ["0", "999", "1,000", "12,345,678"]);
+    }
+
+    #[test]
+    fn times_have_a_suitable_unit() {
+        assert_eq!([0.0, 0.02, 1.5].map(seconds), ["0 s", "20.00 ms", "1.500 s"]);
+    }
+
+    #[test]
+    fn columns_are_aligned() {
+        let mut out = String::new();
+        let rows = vec![vec!["a".into(), "1".into()], vec!["long".into(), "1,000".into()]];
+        write_table(&mut out, &["name", "n"], rows).unwrap();
+        assert_eq!(out, "\n  name      n\n  a         1\n  long  1,000\n");
+    }
+}

@@ -1,0 +1,91 @@
+//! The runtime of commands that use the network, and their interruption.
+
+use anyhow::Context;
+use polypath::{BindError, Endpoint, EndpointBuilder};
+use tokio::sync::watch;
+
+use crate::failure::{Failure, Outcome};
+
+/// Whether the user has interrupted the command (SIGINT or SIGTERM).
+#[derive(Clone, Debug)]
+pub(crate) struct Interruption(watch::Receiver<bool>);
+
+impl Interruption {
+    /// Waits for it.
+    pub(crate) async fn happened(&self) {
+        let mut receiver = self.0.clone();
+        if receiver.wait_for(|interrupted| *interrupted).await.is_err() {
+            std::future::pending().await
+        }
+    }
+}
+
+/// Runs a command. The first interruption lets it clean up, the second ends the process.
+pub(crate) fn run(command: impl AsyncFnOnce(&Interruption) -> Outcome) -> Outcome {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .context("cannot start the asynchronous runtime")?;
+    // Dropping the runtime waits for threads that are at work on files, so that they remove what is incomplete.
+    runtime.block_on(async {
+        let (interrupt, receiver) = watch::channel(false);
+        let mut signals = Signals::new().context("cannot listen to signals")?;
+        tokio::spawn(async move {
+            signals.next().await;
+            let _ = interrupt.send(true);
+            signals.next().await;
+            std::process::exit(Failure::INTERRUPTED);
+        });
+        command(&Interruption(receiver)).await
+    })
+}
+
+/// Binds; addresses that no endpoint can have are wrong usage.
+pub(crate) fn bind(builder: EndpointBuilder) -> Result<Endpoint, Failure> {
+    builder.bind().map_err(|error| match error {
+        BindError::NoAddress
+        | BindError::NotUnicast(_)
+        | BindError::LinkLocal(_)
+        | BindError::Duplicate(_) => Failure::usage(error),
+        other => Failure::Failed(other.into()),
+    })
+}
+
+/// Signals that interrupt.
+struct Signals {
+    #[cfg(unix)]
+    interrupt: tokio::signal::unix::Signal,
+    #[cfg(unix)]
+    terminate: tokio::signal::unix::Signal,
+}
+
+impl Signals {
+    #[cfg(unix)]
+    fn new() -> std::io::Result<Self> {
+        use tokio::signal::unix::{SignalKind, signal};
+        Ok(Self {
+            interrupt: signal(SignalKind::interrupt())?,
+            terminate: signal(SignalKind::terminate())?,
+        })
+    }
+
+    #[cfg(not(unix))]
+    fn new() -> std::io::Result<Self> {
+        Ok(Self {})
+    }
+
+    #[cfg(unix)]
+    async fn next(&mut self) {
+        tokio::select! {
+            _ = self.interrupt.recv() => {}
+            _ = self.terminate.recv() => {}
+        }
+    }
+
+    #[cfg(not(unix))]
+    async fn next(&mut self) {
+        if tokio::signal::ctrl_c().await.is_err() {
+            std::future::pending().await
+        }
+    }
+}

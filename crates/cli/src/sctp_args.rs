@@ -1,0 +1,30 @@
+//! Arguments that every command with an association has.
+
+use polypath::{ENCAPSULATION_PORT, Preset};
+
+/// SCTP port of the file transfer: not registered, of the dynamic range (RFC 6335 section 6).
+const TRANSFER_PORT: u16 = 59899;
+
+/// Ports and policies.
+#[derive(Debug, clap::Args)]
+pub(crate) struct SctpArgs {
+    /// SCTP port of the receiver
+    #[arg(long, value_name = "N", default_value_t = TRANSFER_PORT, value_parser = clap::value_parser!(u16).range(1..))]
+    pub(crate) port: u16,
+    /// UDP port of the receiver, which SCTP is encapsulated in; a receiver takes any that is free for 0
+    #[arg(long, value_name = "N", default_value_t = ENCAPSULATION_PORT)]
+    pub(crate) encapsulation_port: u16,
+    /// Policies to begin with
+    #[arg(long, value_name = "NAME", default_value = Preset::Cmt.name(), value_parser = preset_parser())]
+    pub(crate) preset: Preset,
+    /// Change a setting of the association, for example 'policies.burst=off' or 'policies.rto.min=200 ms'; repeatable
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub(crate) set: Vec<String>,
+}
+
+fn preset_parser() -> impl clap::builder::TypedValueParser<Value = Preset> {
+    use clap::builder::{PossibleValuesParser, TypedValueParser};
+
+    PossibleValuesParser::new(Preset::ALL.map(Preset::name))
+        .try_map(|name| Preset::from_name(&name).ok_or("no such preset"))
+}

@@ -1,0 +1,163 @@
+//! Settings of an association from `--preset` and `--set KEY=VALUE`.
+
+use anyhow::{Result, anyhow, bail};
+use polypath::{AssociationConfig, Preset};
+use serde_json::Value;
+
+/// Buffers of a transfer. With less than what the paths carry during the smallest retransmission timeout (1 s), one
+/// chunk that is lost twice on one path stops all of them; this is enough for 268 Mbit/s.
+const BUFFER_BYTES: u32 = 32 << 20;
+
+/// The configuration of a transfer with these changes.
+pub(crate) fn association_config(preset: Preset, changes: &[String]) -> Result<AssociationConfig> {
+    let config = AssociationConfig {
+        send_buffer_bytes: BUFFER_BYTES.into(),
+        receive_buffer_bytes: BUFFER_BYTES,
+        ..AssociationConfig::with_preset(preset)
+    };
+    let mut document = serde_json::to_value(config)?;
+    for change in changes {
+        document =
+            apply(document, change).map_err(|error| error.context(format!("--set {change}")))?;
+    }
+    Ok(serde_json::from_value(document)?)
+}
+
+/// Applies one change and checks that the outcome is still a configuration, so that an error names its change.
+fn apply(mut document: Value, change: &str) -> Result<Value> {
+    let Some((key, text)) = change.split_once('=') else {
+        bail!("write it as KEY=VALUE");
+    };
+    let key = key.trim();
+    *find(&mut document, key)? = parse(text.trim());
+    match serde_json::from_value::<AssociationConfig>(document.clone()) {
+        Ok(_) => Ok(document),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn find<'a>(document: &'a mut Value, key: &str) -> Result<&'a mut Value> {
+    let known = keys(document);
+    let path: Vec<_> = key.split('.').collect();
+    let found = path.iter().try_fold(document, |place, step| place.as_object_mut()?.get_mut(*step));
+    found.ok_or_else(|| unknown(key, &known))
+}
+
+fn unknown(key: &str, known: &[String]) -> anyhow::Error {
+    // Steps at the beginning may be missing.
+    let likeness = |other: &str| {
+        let tails = other.match_indices('.').map(|(dot, _)| &other[dot + 1..]);
+        tails
+            .chain([other])
+            .map(|tail| strsim::normalized_damerau_levenshtein(key, tail))
+            .fold(0.0, f64::max)
+    };
+    let nearest = known.iter().max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
+    match nearest {
+        Some(nearest) if likeness(nearest) >= 0.7 => {
+            anyhow!("no such key; did you mean '{nearest}'?")
+        }
+        _ => anyhow!("no such key; the keys are {}", known.join(", ")),
+    }
+}
+
+/// Every key that leads to a value, with dots between its steps.
+fn keys(document: &Value) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut open = vec![(String::new(), document)];
+    while let Some((prefix, value)) = open.pop() {
+        for (name, value) in value.as_object().into_iter().flatten() {
+            let key = if prefix.is_empty() { name.clone() } else { format!("{prefix}.{name}") };
+            match value.as_object().filter(|object| object.keys().all(|name| !name.contains('-'))) {
+                Some(_) => open.push((key, value)),
+                None => found.push(key),
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+/// A value as in a TOML file; what is none is text, so that quotes can be left out. `none` switches off what may be
+/// absent.
+fn parse(text: &str) -> Value {
+    if text == "none" {
+        return Value::Null;
+    }
+    let document: Result<toml::Table, _> = toml::from_str(&format!("value = {text}"));
+    let value = document.ok().and_then(|mut table| table.remove("value"));
+    match value.map(serde_json::to_value) {
+        Some(Ok(value)) => value,
+        _ => Value::String(text.to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use polypath::config::{Burst, PathOrder};
+    use polypath::{Duration, PathPairing};
+
+    use super::*;
+
+    fn set(changes: &[&str]) -> Result<AssociationConfig> {
+        association_config(
+            Preset::Cmt,
+            &changes.iter().map(|&change| change.to_owned()).collect::<Vec<_>>(),
+        )
+    }
+
+    fn error(change: &str) -> String {
+        format!("{:#}", set(&[change]).unwrap_err())
+    }
+
+    #[test]
+    fn without_changes_it_is_the_preset() {
+        for preset in Preset::ALL {
+            let config = association_config(preset, &[]).unwrap();
+            assert_eq!(config.policies, preset.policies());
+            assert_eq!(config.receive_buffer_bytes, BUFFER_BYTES);
+        }
+    }
+
+    #[test]
+    fn values_of_every_kind_can_be_set() {
+        let config = set(&[
+            "send_buffer_bytes = 1000000",
+            "path_pairing=full-mesh",
+            "heartbeat_interval=none",
+            "policies.rto.min=200 ms",
+            "policies.rto.alpha=0.25",
+            "policies.burst={ max-burst = 8 }",
+            "policies.path_order=\"rotating\"",
+        ])
+        .unwrap();
+        assert_eq!(config.send_buffer_bytes, 1_000_000);
+        assert_eq!(config.path_pairing, PathPairing::FullMesh);
+        assert_eq!(config.heartbeat_interval, None);
+        assert_eq!(config.policies.rto.min, Duration::from_millis(200));
+        assert_eq!(config.policies.rto.alpha.to_string(), "0.25");
+        assert_eq!(config.policies.burst, Burst::MaxBurst(8));
+        assert_eq!(config.policies.path_order, PathOrder::Rotating);
+        assert_eq!(set(&["policies.burst=off"]).unwrap().policies.burst, Burst::Off);
+        assert!(set(&["heartbeat_interval=5 s"]).unwrap().heartbeat_interval.is_some());
+    }
+
+    #[test]
+    fn mistakes_are_named() {
+        assert!(error("mtu").contains("KEY=VALUE"));
+        assert!(error("mtu_byte=1400").contains("did you mean 'mtu_bytes'?"));
+        assert!(
+            error("rto.mn=1 s").contains("did you mean 'policies.rto.min'?"),
+            "{}",
+            error("rto.mn=1 s")
+        );
+        assert!(error("zzz=1").contains("the keys are "));
+        let wrong = error("policies.path_order=sideways");
+        assert!(
+            wrong.starts_with("--set policies.path_order=sideways: ") && wrong.contains("rotating"),
+            "{wrong}"
+        );
+        assert!(error("mtu_bytes=many").contains("u16"));
+        assert!(error("policies.rto.min=5").contains("text"), "{}", error("policies.rto.min=5"));
+    }
+}

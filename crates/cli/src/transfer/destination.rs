@@ -1,0 +1,227 @@
+//! Where a received file goes.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+
+/// What to do with a file that exists under the final name.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Existing {
+    /// Keep it and refuse the new one.
+    Keep,
+    /// Replace it when the new one is complete.
+    Replace,
+}
+
+/// A file that grows under a hidden name in its directory. It gets its final name when it is complete, and is removed
+/// if that does not happen.
+#[derive(Debug)]
+pub(crate) struct PartialFile {
+    file: File,
+    path: PathBuf,
+    target: PathBuf,
+    existing: Existing,
+    kept: Kept,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Kept {
+    Yes,
+    No,
+}
+
+impl PartialFile {
+    /// Begins a file that will be `name` in `directory` and have `size` bytes.
+    pub(crate) fn create(
+        directory: &Path,
+        name: &str,
+        size: u64,
+        existing: Existing,
+    ) -> Result<Self> {
+        let target = directory.join(name);
+        match fs::symlink_metadata(&target) {
+            Ok(found) if found.is_dir() => bail!("{name:?} is a directory there"),
+            Ok(_) if existing == Existing::Keep => bail!("{name:?} exists there already"),
+            _ => {}
+        }
+        if let Some(free) = free_bytes(directory).filter(|free| *free < size) {
+            bail!("{size} bytes do not fit: {free} bytes are free");
+        }
+        let path = directory.join(format!(".polypath-{:016x}.part", getrandom::u64()?));
+        let file = OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .open(&path)
+            .context("cannot create a file")?;
+        Ok(Self { file, path, target, existing, kept: Kept::No })
+    }
+
+    /// Appends content.
+    pub(crate) fn write(&mut self, content: &[u8]) -> Result<()> {
+        self.file.write_all(content).context("cannot write")
+    }
+
+    /// Makes the content durable and gives it its final name.
+    pub(crate) fn complete(mut self) -> Result<PathBuf> {
+        self.file.sync_all().context("cannot write")?;
+        match self.existing {
+            Existing::Replace => fs::rename(&self.path, &self.target),
+            Existing::Keep => rename_new(&self.path, &self.target),
+        }
+        .context("cannot rename the complete file")?;
+        self.kept = Kept::Yes;
+        if let Some(directory) = self.target.parent() {
+            sync_directory(directory).context("cannot write the directory")?;
+        }
+        Ok(self.target.clone())
+    }
+}
+
+impl Drop for PartialFile {
+    fn drop(&mut self) {
+        if self.kept == Kept::No {
+            // Nobody is left to tell; a file that is gone already is as good.
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+}
+
+/// Renames unless `to` exists.
+#[cfg(target_os = "linux")]
+fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
+    use nix::errno::Errno;
+    use nix::fcntl::{AT_FDCWD, RenameFlags, renameat2};
+
+    match renameat2(AT_FDCWD, from, AT_FDCWD, to, RenameFlags::RENAME_NOREPLACE) {
+        // Some file systems cannot.
+        Err(Errno::EINVAL | Errno::ENOSYS) => link_new(from, to),
+        result => Ok(result?),
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
+    link_new(from, to)
+}
+
+/// A link to an existing name fails, unlike a rename.
+fn link_new(from: &Path, to: &Path) -> io::Result<()> {
+    match fs::hard_link(from, to) {
+        Err(error)
+            if error.kind() == io::ErrorKind::Unsupported
+                || error.kind() == io::ErrorKind::PermissionDenied =>
+        {
+            if to.try_exists()? {
+                return Err(io::ErrorKind::AlreadyExists.into());
+            }
+            fs::rename(from, to)
+        }
+        result => result.and_then(|()| fs::remove_file(from)),
+    }
+}
+
+/// Makes a rename durable.
+#[cfg(unix)]
+fn sync_directory(directory: &Path) -> io::Result<()> {
+    File::open(directory)?.sync_all()
+}
+
+#[cfg(not(unix))]
+fn sync_directory(_directory: &Path) -> io::Result<()> {
+    Ok(())
+}
+
+/// Bytes that may still be written to the file system of `directory`, where that is known.
+#[cfg(unix)]
+fn free_bytes(directory: &Path) -> Option<u64> {
+    let status = nix::sys::statvfs::statvfs(directory).ok()?;
+    #[allow(clippy::useless_conversion)] // narrower types on other systems
+    Some(u64::from(status.blocks_available()).saturating_mul(u64::from(status.fragment_size())))
+}
+
+#[cfg(not(unix))]
+fn free_bytes(_directory: &Path) -> Option<u64> {
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entries(directory: &Path) -> Vec<String> {
+        let names = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().file_name());
+        let mut names: Vec<_> = names.map(|name| name.into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn a_complete_file_has_its_name_and_content() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut file = PartialFile::create(directory.path(), "new", 6, Existing::Keep).unwrap();
+        file.write(b"con").unwrap();
+        file.write(b"tent").unwrap();
+        assert!(entries(directory.path())[0].starts_with(".polypath-"));
+        let path = file.complete().unwrap();
+        assert_eq!(path, directory.path().join("new"));
+        assert_eq!(fs::read(path).unwrap(), b"content");
+        assert_eq!(entries(directory.path()), ["new"]);
+    }
+
+    #[test]
+    fn an_incomplete_file_leaves_nothing() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut file = PartialFile::create(directory.path(), "new", 6, Existing::Keep).unwrap();
+        file.write(b"half").unwrap();
+        drop(file);
+        assert!(entries(directory.path()).is_empty());
+    }
+
+    #[test]
+    fn existing_files_are_kept_unless_told_otherwise() {
+        let directory = tempfile::tempdir().unwrap();
+        fs::write(directory.path().join("old"), "old").unwrap();
+        let refused = PartialFile::create(directory.path(), "old", 1, Existing::Keep).unwrap_err();
+        assert!(refused.to_string().contains("exists"), "{refused}");
+        let mut file = PartialFile::create(directory.path(), "old", 1, Existing::Replace).unwrap();
+        file.write(b"new").unwrap();
+        assert_eq!(fs::read(directory.path().join("old")).unwrap(), b"old");
+        assert_eq!(fs::read(file.complete().unwrap()).unwrap(), b"new");
+        fs::create_dir(directory.path().join("directory")).unwrap();
+        assert!(PartialFile::create(directory.path(), "directory", 1, Existing::Replace).is_err());
+    }
+
+    #[test]
+    fn a_file_that_appears_meanwhile_is_kept() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = PartialFile::create(directory.path(), "name", 0, Existing::Keep).unwrap();
+        fs::write(directory.path().join("name"), "other").unwrap();
+        assert!(file.complete().is_err());
+        assert_eq!(fs::read(directory.path().join("name")).unwrap(), b"other");
+        assert_eq!(entries(directory.path()), ["name"]);
+        let (from, to) = (directory.path().join("from"), directory.path().join("name"));
+        fs::write(&from, "from").unwrap();
+        assert_eq!(link_new(&from, &to).unwrap_err().kind(), io::ErrorKind::AlreadyExists);
+        link_new(&from, &directory.path().join("to")).unwrap();
+        assert_eq!(entries(directory.path()), ["name", "to"]);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_cannot_fit_is_refused_at_once() {
+        let directory = tempfile::tempdir().unwrap();
+        let refused =
+            PartialFile::create(directory.path(), "huge", u64::MAX, Existing::Keep).unwrap_err();
+        assert!(refused.to_string().contains("bytes are free"), "{refused}");
+        assert!(entries(directory.path()).is_empty());
+    }
+
+    #[test]
+    fn a_missing_directory_is_an_error() {
+        let directory = tempfile::tempdir().unwrap();
+        let missing = directory.path().join("missing");
+        assert!(PartialFile::create(&missing, "name", 1, Existing::Keep).is_err());
+    }
+}

@@ -1,0 +1,238 @@
+//! What is shown while a transfer goes on: a bar with the rate of each path on a terminal, else a line now and then.
+
+use std::io::IsTerminal;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use polypath::{Association, PathStats};
+use tokio::task::AbortHandle;
+use tokio::time::{MissedTickBehavior, interval};
+
+use crate::output::tell;
+
+/// Pause between two looks at the counters.
+const TICK: Duration = Duration::from_millis(250);
+/// Ticks between two lines where there is no terminal.
+const TICKS_PER_LINE: u64 = 40;
+
+/// Which end of a transfer this is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Side {
+    Sender,
+    Receiver,
+}
+
+impl Side {
+    pub(crate) fn role(self) -> &'static str {
+        match self {
+            Self::Sender => "send",
+            Self::Receiver => "receive",
+        }
+    }
+
+    /// Bytes of user data that a path has delivered.
+    pub(crate) fn bytes(self, path: &PathStats) -> u64 {
+        match self {
+            Self::Sender => path.data_bytes_acked,
+            Self::Receiver => path.data_bytes_received,
+        }
+    }
+}
+
+/// The progress of all files at standard error.
+#[derive(Clone, Debug)]
+pub(crate) enum Progress {
+    /// Bars on a terminal.
+    Bars(MultiProgress),
+    /// Lines.
+    Lines,
+}
+
+/// The progress of one file; it vanishes when dropped.
+#[derive(Debug)]
+pub(crate) struct FileProgress {
+    moved: Arc<AtomicU64>,
+    task: AbortHandle,
+    bar: Option<ProgressBar>,
+}
+
+impl Progress {
+    /// What suits standard error.
+    pub(crate) fn new() -> Self {
+        if std::io::stderr().is_terminal() {
+            Self::Bars(MultiProgress::with_draw_target(ProgressDrawTarget::stderr()))
+        } else {
+            Self::Lines
+        }
+    }
+
+    /// Prints a line.
+    pub(crate) fn tell(&self, line: &str) {
+        match self {
+            Self::Bars(bars) => bars.suspend(|| tell(format_args!("{line}"))),
+            Self::Lines => tell(format_args!("{line}")),
+        }
+    }
+
+    /// Follows a file of `len` bytes until the result is dropped.
+    pub(crate) fn file(
+        &self,
+        side: Side,
+        name: &str,
+        len: u64,
+        association: &Association,
+    ) -> FileProgress {
+        let moved = Arc::new(AtomicU64::new(0));
+        let bar = match self {
+            Self::Bars(bars) => Some(
+                bars.add(ProgressBar::new(len).with_style(style()).with_prefix(name.to_owned())),
+            ),
+            Self::Lines => None,
+        };
+        let watch = Watch {
+            side,
+            name: name.to_owned(),
+            len,
+            association: association.clone(),
+            moved: Arc::clone(&moved),
+            bar: bar.clone(),
+        };
+        FileProgress { moved, task: tokio::spawn(watch.run()).abort_handle(), bar }
+    }
+}
+
+impl FileProgress {
+    /// Notes that the file is `bytes` further.
+    pub(crate) fn advance(&self, bytes: u64) {
+        self.moved.fetch_add(bytes, Ordering::Relaxed);
+    }
+}
+
+impl Drop for FileProgress {
+    fn drop(&mut self) {
+        self.task.abort();
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+/// Looks at the counters of an association again and again.
+struct Watch {
+    side: Side,
+    name: String,
+    len: u64,
+    association: Association,
+    moved: Arc<AtomicU64>,
+    bar: Option<ProgressBar>,
+}
+
+impl Watch {
+    async fn run(self) {
+        let mut ticks = interval(TICK);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
+        let (mut before, mut then) = (self.association.path_stats(), Instant::now());
+        ticks.tick().await;
+        for tick in 1_u64.. {
+            ticks.tick().await;
+            if self.bar.is_none() && !tick.is_multiple_of(TICKS_PER_LINE) {
+                continue;
+            }
+            let (paths, now) = (self.association.path_stats(), Instant::now());
+            let rates = path_rates(self.side, &before, &paths, now - then);
+            (before, then) = (paths, now);
+            self.show(&rates);
+        }
+    }
+
+    fn show(&self, rates: &str) {
+        let moved = self.moved.load(Ordering::Relaxed);
+        let position = match self.side {
+            Side::Sender => moved.saturating_sub(self.association.stats().send_buffer_bytes),
+            Side::Receiver => moved,
+        };
+        match &self.bar {
+            Some(bar) => {
+                bar.set_position(position);
+                bar.set_message(rates.to_owned());
+            }
+            None => tell(format_args!(
+                "{}: {} of {}, {rates}",
+                self.name,
+                size(position),
+                size(self.len)
+            )),
+        }
+    }
+}
+
+/// The rate of each path between two looks.
+fn path_rates(side: Side, before: &[PathStats], now: &[PathStats], elapsed: Duration) -> String {
+    let rates = now.iter().map(|path| {
+        let earlier = before
+            .iter()
+            .find(|other| other.path == path.path)
+            .map_or(0, |other| side.bytes(other));
+        let bits = side.bytes(path).saturating_sub(earlier) as f64 * 8.0;
+        format!("path{} {}", path.path.0, rate(bits / elapsed.as_secs_f64().max(1e-3)))
+    });
+    rates.collect::<Vec<_>>().join(", ")
+}
+
+fn style() -> ProgressStyle {
+    let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    let template = template(if plain { PLAIN_BAR } else { COLOURED_BAR });
+    ProgressStyle::with_template(&template).unwrap_or_else(|_| ProgressStyle::default_bar())
+}
+
+const PLAIN_BAR: &str = "{bar:24}";
+const COLOURED_BAR: &str = "{bar:24.cyan/blue}";
+
+fn template(bar: &str) -> String {
+    format!("{{prefix}} {bar} {{decimal_bytes}} of {{decimal_total_bytes}}, {{eta}}, {{msg}}")
+}
+
+/// A rate for people, in decimal units.
+pub(crate) fn rate(bits_per_second: f64) -> String {
+    scaled(bits_per_second, ["bit/s", "kbit/s", "Mbit/s", "Gbit/s"])
+}
+
+/// A size for people, in decimal units.
+pub(crate) fn size(bytes: u64) -> String {
+    if bytes < 1000 { format!("{bytes} B") } else { scaled(bytes as f64, ["B", "kB", "MB", "GB"]) }
+}
+
+fn scaled(mut value: f64, units: [&str; 4]) -> String {
+    let mut unit = 0;
+    while value >= 999.95 && unit + 1 < units.len() {
+        value /= 1000.0;
+        unit += 1;
+    }
+    format!("{value:.1} {}", units[unit])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_for_people() {
+        assert_eq!(size(0), "0 B");
+        assert_eq!(size(999), "999 B");
+        assert_eq!(size(1000), "1.0 kB");
+        assert_eq!(size(200_000_000), "200.0 MB");
+        assert_eq!(size(999_999), "1.0 MB");
+        assert_eq!(size(u64::MAX), "18446744073.7 GB");
+        assert_eq!(rate(142_857_142.9), "142.9 Mbit/s");
+        assert_eq!(rate(0.0), "0.0 bit/s");
+    }
+
+    #[test]
+    fn the_template_of_the_bar_is_valid() {
+        for bar in [PLAIN_BAR, COLOURED_BAR] {
+            assert!(ProgressStyle::with_template(&template(bar)).is_ok());
+        }
+    }
+}

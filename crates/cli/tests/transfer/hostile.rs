@@ -1,0 +1,291 @@
+//! Peers that lie, break the protocol or are in the way, and users who interrupt.
+//!
+//! Tests wait for the program, which blocks: the endpoints are driven by another thread.
+
+use std::fs;
+use std::net::IpAddr;
+use std::path::Path;
+use std::process::{Child, Stdio};
+
+use bytes::{BufMut, Bytes, BytesMut};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use polypath::{
+    Association, AssociationConfig, AssociationError, Endpoint, Message, Peer, ReceivedMessage,
+};
+use sha2::{Digest, Sha256};
+
+use crate::support::{Receiver, names, polypath};
+
+const OFFER: u32 = 0x5046_5401;
+const ANSWER: u32 = 0x5046_5402;
+const DATA: u32 = 0x5046_5403;
+const END: u32 = 0x5046_5404;
+const VERDICT: u32 = 0x5046_5405;
+const PORT: u16 = 59899;
+
+fn local(text: &str) -> [IpAddr; 1] {
+    [text.parse().unwrap()]
+}
+
+/// A sender that says what a test wants.
+async fn connect(receiver: &Receiver) -> (Endpoint, Association) {
+    let endpoint = Endpoint::builder(local("127.0.0.6")).encapsulation_port(0).bind().unwrap();
+    let peer =
+        Peer::new(local("127.0.0.1"), PORT).encapsulation_port(receiver.port.parse().unwrap());
+    let association = endpoint.connect(&peer, AssociationConfig::default()).await.unwrap();
+    (endpoint, association)
+}
+
+fn offer(size: u64, name: &[u8]) -> Message {
+    offer_with_more(0, size, name)
+}
+
+fn offer_with_more(following: u32, size: u64, name: &[u8]) -> Message {
+    let mut content = BytesMut::new();
+    content.put_u8(1);
+    content.put_u32(following);
+    content.put_u64(size);
+    content.put_slice(name);
+    Message::new(0, content.freeze()).ppid(OFFER)
+}
+
+fn data(content: &'static [u8]) -> Message {
+    Message::new(0, Bytes::from_static(content)).ppid(DATA)
+}
+
+fn end(content: &[u8]) -> Message {
+    Message::new(0, Sha256::digest(content).to_vec()).ppid(END)
+}
+
+/// The reason of a refusal.
+fn refusal(message: Option<ReceivedMessage>, ppid: u32) -> String {
+    let message = message.expect("a reply");
+    assert_eq!(message.ppid(), ppid);
+    let content = message.into_bytes();
+    assert_eq!(content[0], 1, "not refused");
+    String::from_utf8(content[1..].to_vec()).unwrap()
+}
+
+async fn accepted(association: &Association) {
+    let message = association.receive().await.unwrap().unwrap();
+    assert_eq!((message.ppid(), message.into_bytes().as_ref()), (ANSWER, [0].as_slice()));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn names_that_are_paths_are_refused() {
+    for name in [
+        b"../escaped".as_slice(),
+        b"/tmp/escaped",
+        b"..",
+        b"",
+        b"a\\b",
+        b"\xff",
+        b"a\nb",
+        &[b'x'; 300],
+    ] {
+        let mut receiver = Receiver::start("127.0.0.1", &["--once"]);
+        let (_endpoint, association) = connect(&receiver).await;
+        association.send(offer(4, name)).await.unwrap();
+        let reason = refusal(association.receive().await.unwrap(), ANSWER);
+        assert!(reason.contains("name"), "{reason}");
+        association.shutdown().await.unwrap();
+        assert_eq!(receiver.wait().0.code(), Some(1));
+        assert!(receiver.files().is_empty());
+        assert!(!receiver.directory.path().with_file_name("escaped").exists());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn what_differs_from_the_offer_leaves_nothing() {
+    let table: [(&[u8], &[u8], &str); 3] = [
+        (b"more than", b"more than", "more than the 5 bytes"),
+        (b"less", b"less", "4 bytes instead of the 5"),
+        (b"right", b"wrong", "SHA-256 differs"),
+    ];
+    for (content, hashed, expected) in table {
+        let mut receiver = Receiver::start("127.0.0.1", &["--once"]);
+        let (_endpoint, association) = connect(&receiver).await;
+        association.send(offer(5, b"file")).await.unwrap();
+        accepted(&association).await;
+        association.send(data(content)).await.unwrap();
+        association.send(end(hashed)).await.unwrap();
+        let reason = refusal(association.receive().await.unwrap(), VERDICT);
+        assert!(reason.contains(expected), "{reason}");
+        association.abort("understood");
+        let (status, _, told) = receiver.wait();
+        assert_eq!(status.code(), Some(1));
+        assert!(told.contains(expected), "{told}");
+        assert!(receiver.files().is_empty());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn what_cannot_fit_is_refused() {
+    let receiver = Receiver::start("127.0.0.1", &[]);
+    let (_endpoint, association) = connect(&receiver).await;
+    association.send(offer(u64::MAX, b"huge")).await.unwrap();
+    let reason = refusal(association.receive().await.unwrap(), ANSWER);
+    assert!(reason.contains("bytes are free"), "{reason}");
+    assert!(receiver.files().is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn breaking_the_protocol_ends_the_association_and_not_the_receiver() {
+    let receiver = Receiver::start("127.0.0.1", &[]);
+    let nonsense = [
+        data(b"without an offer"),
+        Message::new(0, "who am I").ppid(7),
+        Message::new(0, vec![9; 40]).ppid(OFFER),
+        Message::new(0, vec![1]).ppid(OFFER),
+        Message::new(0, vec![2]).ppid(VERDICT),
+    ];
+    for message in nonsense {
+        let (_endpoint, association) = connect(&receiver).await;
+        association.send(message).await.unwrap();
+        let error = association.receive().await.unwrap_err();
+        assert!(matches!(error, AssociationError::AbortedByPeer(_)), "{error}");
+        assert!(error.to_string().contains("the peer broke the transfer protocol"), "{error}");
+    }
+    // It still serves.
+    let (_endpoint, association) = connect(&receiver).await;
+    association.send(offer(2, b"good")).await.unwrap();
+    accepted(&association).await;
+    association.send(data(b"ok")).await.unwrap();
+    association.send(end(b"ok")).await.unwrap();
+    let verdict = association.receive().await.unwrap().unwrap();
+    assert_eq!((verdict.ppid(), verdict.into_bytes().as_ref()), (VERDICT, [0].as_slice()));
+    assert_eq!(receiver.content("good"), b"ok");
+}
+
+#[tokio::test]
+async fn offers_without_end_and_huge_messages_are_violations() {
+    let receiver = Receiver::start("127.0.0.1", &[]);
+    let (_endpoint, association) = connect(&receiver).await;
+    // A name that is refused; then an offer that announces as many as before.
+    association.send(offer_with_more(3, 1, b"../up")).await.unwrap();
+    refusal(association.receive().await.unwrap(), ANSWER);
+    association.send(offer_with_more(3, 1, b"../up")).await.unwrap();
+    let error = association.receive().await.unwrap_err();
+    assert!(error.to_string().contains("3 files to follow"), "{error}");
+
+    let (_endpoint, association) = connect(&receiver).await;
+    association.send(offer(2 << 20, b"big")).await.unwrap();
+    accepted(&association).await;
+    association.send(Message::new(0, vec![1; (512 << 10) + 1]).ppid(DATA)).await.unwrap();
+    let error = association.receive().await.unwrap_err();
+    assert!(error.to_string().contains("524289 bytes in one message"), "{error}");
+    assert!(receiver.files().is_empty());
+}
+
+/// Waits until a partial file is there.
+async fn partial_file(directory: &Path) {
+    while !names(directory).iter().any(|name| name.starts_with(".polypath-")) {
+        tokio::task::yield_now().await;
+    }
+}
+
+fn signal(child: &Child, signal: Signal) {
+    kill(Pid::from_raw(child.id().try_into().unwrap()), signal).unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn a_sender_that_vanishes_leaves_nothing() {
+    let mut receiver = Receiver::start("127.0.0.1", &["--once"]);
+    let (_endpoint, association) = connect(&receiver).await;
+    association.send(offer(1000, b"file")).await.unwrap();
+    accepted(&association).await;
+    association.send(data(b"the beginning")).await.unwrap();
+    partial_file(receiver.directory.path()).await;
+    association.abort("gone");
+    assert_eq!(receiver.wait().0.code(), Some(1));
+    assert!(receiver.files().is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn an_interrupted_receiver_removes_what_is_incomplete() {
+    for interruption in [Signal::SIGINT, Signal::SIGTERM] {
+        let mut receiver = Receiver::start("127.0.0.1", &["--json"]);
+        let (_endpoint, association) = connect(&receiver).await;
+        association.send(offer(1000, b"file")).await.unwrap();
+        accepted(&association).await;
+        association.send(data(b"the beginning")).await.unwrap();
+        partial_file(receiver.directory.path()).await;
+        signal(&receiver.child, interruption);
+        let error = association.receive().await.unwrap_err();
+        assert!(error.to_string().contains("interrupted"), "{error}");
+        let (status, out, _) = receiver.wait();
+        assert_eq!(status.code(), Some(130));
+        assert!(out.contains("\"complete\":false"), "{out}");
+        assert!(receiver.files().is_empty());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn an_interrupted_sender_says_so() {
+    let endpoint = Endpoint::builder(local("127.0.0.7"))
+        .port(PORT)
+        .encapsulation_port(0)
+        .listen(1)
+        .bind()
+        .unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    fs::write(directory.path().join("file"), "content").unwrap();
+    let mut send = polypath();
+    send.args([
+        "send",
+        "--to",
+        "127.0.0.7",
+        "--encapsulation-port",
+        &endpoint.encapsulation_port().to_string(),
+    ]);
+    let sender = send
+        .arg(directory.path().join("file"))
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let association = endpoint.accept().await.unwrap();
+    assert_eq!(association.receive().await.unwrap().unwrap().ppid(), OFFER);
+    signal(&sender, Signal::SIGINT);
+    let error = association.receive().await.unwrap_err();
+    assert!(error.to_string().contains("the sender was interrupted"), "{error}");
+    let output = tokio::task::spawn_blocking(|| sender.wait_with_output()).await.unwrap().unwrap();
+    assert_eq!(output.status.code(), Some(130));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn a_receiver_that_fails_in_the_middle_stops_the_sender() {
+    let endpoint = Endpoint::builder(local("127.0.0.8"))
+        .port(PORT)
+        .encapsulation_port(0)
+        .listen(1)
+        .bind()
+        .unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    fs::write(directory.path().join("file"), vec![7; 40 << 20]).unwrap();
+    let mut send = polypath();
+    send.args([
+        "send",
+        "--to",
+        "127.0.0.8",
+        "--encapsulation-port",
+        &endpoint.encapsulation_port().to_string(),
+    ]);
+    let sender = send
+        .arg(directory.path().join("file"))
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let association = endpoint.accept().await.unwrap();
+    association.receive().await.unwrap().unwrap();
+    association.send(Message::new(0, vec![0]).ppid(ANSWER)).await.unwrap();
+    association.receive().await.unwrap().unwrap();
+    association.send(Message::new(0, "\u{1}disk \u{1b}[31mfull").ppid(VERDICT)).await.unwrap();
+    while let Ok(Some(_)) = association.receive().await {}
+    let output = tokio::task::spawn_blocking(|| sender.wait_with_output()).await.unwrap().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert!(error.contains("the receiver failed: disk ?[31mfull"), "{error}");
+}

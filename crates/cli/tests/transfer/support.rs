@@ -1,0 +1,81 @@
+//! The program under test.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+use std::process::{Child, ChildStderr, Command, ExitStatus, Output, Stdio};
+
+use tempfile::TempDir;
+
+pub(crate) fn polypath() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_polypath"));
+    command.stdin(Stdio::null());
+    command
+}
+
+pub(crate) fn run(command: &mut Command) -> Output {
+    command.output().expect("the program starts")
+}
+
+pub(crate) fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// A receiver that listens; its files are in `directory`.
+pub(crate) struct Receiver {
+    pub(crate) child: Child,
+    pub(crate) directory: TempDir,
+    pub(crate) port: String,
+    stderr: BufReader<ChildStderr>,
+}
+
+impl Receiver {
+    pub(crate) fn start(listen: &str, more: &[&str]) -> Self {
+        let directory = tempfile::tempdir().expect("a directory");
+        let mut command = polypath();
+        command
+            .args(["receive", "--listen", listen, "--encapsulation-port", "0", "--out"])
+            .arg(directory.path());
+        command.args(more).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("the program starts");
+        let mut stderr = BufReader::new(child.stderr.take().expect("piped"));
+        let mut line = String::new();
+        stderr.read_line(&mut line).expect("it speaks");
+        let port = line.trim().rsplit(' ').next().expect("a port").to_owned();
+        assert!(line.starts_with("listening on "), "{line}");
+        Self { child, directory, port, stderr }
+    }
+
+    /// Waits for its end: exit status, standard output and the rest of standard error.
+    pub(crate) fn wait(&mut self) -> (ExitStatus, String, String) {
+        let (mut out, mut err) = (String::new(), String::new());
+        self.stderr.read_to_string(&mut err).expect("text");
+        self.child.stdout.take().expect("piped").read_to_string(&mut out).expect("text");
+        (self.child.wait().expect("it ends"), out, err)
+    }
+
+    /// Names in its directory, hidden ones too.
+    pub(crate) fn files(&self) -> Vec<String> {
+        names(self.directory.path())
+    }
+
+    pub(crate) fn content(&self, name: &str) -> Vec<u8> {
+        fs::read(self.directory.path().join(name)).expect("a file")
+    }
+}
+
+impl Drop for Receiver {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+pub(crate) fn names(directory: &Path) -> Vec<String> {
+    let entries = fs::read_dir(directory).expect("a directory");
+    let mut names: Vec<_> = entries
+        .map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned())
+        .collect();
+    names.sort();
+    names
+}

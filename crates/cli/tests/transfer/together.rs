@@ -1,0 +1,155 @@
+//! Both ends are ours.
+
+use std::fs;
+
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+use crate::support::{Receiver, polypath, run, stderr};
+
+fn hex(content: &[u8]) -> String {
+    Sha256::digest(content).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Bytes that differ from place to place.
+fn content(len: usize) -> Vec<u8> {
+    (0..len as u64).map(|i| (i.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 56) as u8).collect()
+}
+
+#[test]
+fn files_of_any_size_arrive_over_two_paths() {
+    let mut receiver = Receiver::start("127.0.0.1,127.0.0.2", &["--once", "--json"]);
+    let sources = tempfile::tempdir().unwrap();
+    let files = [("empty", 0), ("one byte", 1), ("übergröße.bin", 3_000_000), ("message", 64_980)];
+    let mut send = polypath();
+    send.args(["send", "--to", "127.0.0.1,127.0.0.2", "--from", "127.0.0.3,127.0.0.4", "--json"]);
+    send.args(["--encapsulation-port", &receiver.port]);
+    for (name, len) in files {
+        let path = sources.path().join(name);
+        fs::write(&path, content(len)).unwrap();
+        send.arg(path);
+    }
+    let sent = run(&mut send);
+    assert!(sent.status.success(), "{}", stderr(&sent));
+    let (status, received, told) = receiver.wait();
+    assert!(status.success(), "{told}");
+    assert_eq!(receiver.files().len(), files.len());
+    let summaries =
+        [serde_json::from_slice(&sent.stdout).unwrap(), serde_json::from_str(&received).unwrap()];
+    for (summary, role) in summaries.into_iter().zip(["send", "receive"]) {
+        let summary: Value = summary;
+        assert_eq!(summary["role"], role);
+        assert_eq!(summary["complete"], true);
+        assert_eq!(summary["bytes"], 3_064_981);
+        assert!(summary["goodput_bit_s"].as_f64().unwrap() > 0.0);
+        let paths = summary["paths"].as_array().unwrap();
+        assert_eq!(paths.len(), 2);
+        assert!(paths.iter().all(|path| path["bytes"].as_u64().unwrap() > 0), "{paths:?}");
+        for (index, (name, len)) in files.into_iter().enumerate() {
+            let file = &summary["files"][index];
+            assert_eq!(
+                (file["name"].as_str(), file["bytes"].as_u64()),
+                (Some(name), Some(len as u64))
+            );
+            assert_eq!(file["sha256"], hex(&content(len)));
+            assert_eq!(receiver.content(name), content(len));
+        }
+    }
+}
+
+#[test]
+fn a_file_that_exists_is_kept_and_the_others_are_stored() {
+    let mut receiver = Receiver::start("127.0.0.1", &["--once"]);
+    fs::write(receiver.directory.path().join("old"), "old").unwrap();
+    let sources = tempfile::tempdir().unwrap();
+    for name in ["old", "new"] {
+        fs::write(sources.path().join(name), "sent").unwrap();
+    }
+    let mut send = polypath();
+    send.args(["send", "--to", "127.0.0.1", "--encapsulation-port", &receiver.port]);
+    let sent = run(send.arg(sources.path().join("old")).arg(sources.path().join("new")));
+    assert_eq!(sent.status.code(), Some(1), "{}", stderr(&sent));
+    let text = String::from_utf8(sent.stdout).unwrap();
+    assert!(
+        text.contains("old: FAILED: refused by the receiver: \"old\" exists there already"),
+        "{text}"
+    );
+    assert_eq!(receiver.wait().0.code(), Some(1));
+    assert_eq!(receiver.content("old"), b"old");
+    assert_eq!(receiver.content("new"), b"sent");
+    assert_eq!(receiver.files(), ["new", "old"]);
+}
+
+#[test]
+fn overwriting_and_several_senders() {
+    let mut receiver = Receiver::start("::1", &["--overwrite"]);
+    let sources = tempfile::tempdir().unwrap();
+    let path = sources.path().join("file");
+    for version in ["first", "second"] {
+        fs::write(&path, version).unwrap();
+        let mut send = polypath();
+        send.args(["send", "--to", "::1", "--encapsulation-port", &receiver.port]);
+        let sent =
+            run(send.args(["--preset", "rfc9260", "--set", "policies.rto.min=200 ms"]).arg(&path));
+        assert!(sent.status.success(), "{}", stderr(&sent));
+        assert_eq!(receiver.content("file"), version.as_bytes());
+    }
+    receiver.child.kill().unwrap();
+    receiver.wait();
+}
+
+#[test]
+fn nobody_is_there() {
+    let silent = std::net::UdpSocket::bind("127.0.0.9:0").unwrap();
+    let port = silent.local_addr().unwrap().port().to_string();
+    let mut send = polypath();
+    send.args([
+        "send",
+        file!(),
+        "--to",
+        "127.0.0.9",
+        "--connect-timeout",
+        "1",
+        "--encapsulation-port",
+        &port,
+    ]);
+    send.current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
+    let sent = run(&mut send);
+    assert_eq!(sent.status.code(), Some(3), "{}", stderr(&sent));
+    assert!(stderr(&sent).contains("cannot connect to 127.0.0.9"), "{}", stderr(&sent));
+}
+
+#[test]
+fn wrong_usage_is_told_before_anything_is_sent() {
+    let table: [(&[&str], i32, &str); 8] = [
+        (&["send", "--to", "127.0.0.1"], 2, "<FILE>"),
+        (&["send", "missing", "--to", "127.0.0.1"], 1, "missing"),
+        (&["send", "Cargo.toml", "--to", "localhost"], 2, "localhost"),
+        (
+            &["send", "Cargo.toml", "--to", "127.0.0.1", "--set", "mtu_byte=1"],
+            2,
+            "did you mean 'mtu_bytes'?",
+        ),
+        (&["send", "Cargo.toml", "--to", "127.0.0.1", "--preset", "cnt"], 2, "cmt"),
+        (
+            &["send", "Cargo.toml", "--to", "127.0.0.1", "--encapsulation-port", "0"],
+            2,
+            "--encapsulation-port",
+        ),
+        (
+            &["receive", "--listen", "127.0.0.1", "--out", "missing"],
+            2,
+            "missing is not a directory",
+        ),
+        (
+            &["receive", "--listen", "0.0.0.0", "--out", "."],
+            2,
+            "0.0.0.0 is not the address of an interface",
+        ),
+    ];
+    for (arguments, code, text) in table {
+        let output = run(polypath().args(arguments).current_dir(env!("CARGO_MANIFEST_DIR")));
+        assert_eq!(output.status.code(), Some(code), "{arguments:?}: {}", stderr(&output));
+        assert!(stderr(&output).contains(text), "{arguments:?}: {}", stderr(&output));
+    }
+}

@@ -1,0 +1,303 @@
+//! The handle of an association.
+
+use std::net::IpAddr;
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use bytes::Bytes;
+use polypath_proto::{AssociationStats, Event, PathId, PathStats};
+use tokio::sync::{Notify, broadcast};
+
+use crate::shared::{AssociationShared, Inner, Phase};
+use crate::{AssociationError, Message, ReceivedMessage, SendError, TryReceiveError};
+
+/// An association: what RFC 6458 reaches through a one-to-one style socket.
+///
+/// Clones are handles of the same association, for use from several tasks. When the last handle is dropped, an
+/// established association shuts down gracefully in the background (messages already accepted for sending are still
+/// delivered, what arrives is discarded), and one that is not yet established is aborted.
+///
+/// Every `async` method is cancellation safe: dropping its future neither loses nor duplicates a message.
+///
+/// # Back-pressure
+///
+/// Messages that are not read stay in the receive buffer and close the window that the peer sees; [`send`](Self::send)
+/// waits while the send buffer is full. Both buffers are set by the
+/// [`AssociationConfig`](crate::AssociationConfig).
+///
+/// # Example
+///
+/// ```
+/// use polypath::{AssociationConfig, Endpoint, Message, Peer};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let server = Endpoint::builder(["127.0.0.11".parse()?]).encapsulation_port(0).listen(16).bind()?;
+/// let client = Endpoint::builder(["127.0.0.12".parse()?]).encapsulation_port(0).bind()?;
+///
+/// let peer = Peer::new(["127.0.0.11".parse()?], server.port()).encapsulation_port(server.encapsulation_port());
+/// let association = client.connect(&peer, AssociationConfig::default()).await?;
+/// association.send(Message::new(0, "ping")).await?;
+///
+/// let accepted = server.accept().await?;
+/// let message = accepted.receive().await?.ok_or("no message")?;
+/// assert_eq!(message.into_bytes(), "ping");
+///
+/// association.shutdown().await?;
+/// assert!(accepted.receive().await?.is_none());
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct Association {
+    shared: Arc<AssociationShared>,
+}
+
+impl Association {
+    pub(crate) fn new(shared: Arc<AssociationShared>) -> Self {
+        shared.handles.fetch_add(1, Ordering::Relaxed);
+        Self { shared }
+    }
+
+    /// Sends a message, waiting until the send buffer has room for it. Messages of concurrent callers are accepted in
+    /// the order of their calls.
+    pub async fn send(&self, message: Message) -> Result<(), SendError> {
+        let _turn = self.shared.turn.lock().await;
+        self.wait(&self.shared.writable, |association| {
+            match association.try_send(message.clone()) {
+                Err(error) if error.is_would_block() => None,
+                done => Some(done),
+            }
+        })
+        .await
+    }
+
+    /// Sends a message if the send buffer has room for it now; otherwise gives
+    /// [`WouldBlock`](polypath_proto::SendError::WouldBlock), and nothing was queued.
+    pub fn try_send(&self, message: Message) -> Result<(), SendError> {
+        let now = self.shared.endpoint.clock.now();
+        let mut inner = self.shared.lock();
+        if let Phase::Ended(Some(error)) = &inner.phase {
+            return Err(error.clone().into());
+        }
+        inner.call(now, |protocol, cx| protocol.send(cx, message.into()))?;
+        drop(inner);
+        self.shared.command();
+        Ok(())
+    }
+
+    /// The next message; `None` when the peer has shut the association down and everything was read.
+    pub async fn receive(&self) -> Result<Option<ReceivedMessage>, AssociationError> {
+        self.wait(&self.shared.readable, |association| match association.try_receive() {
+            Ok(message) => Some(Ok(message)),
+            Err(TryReceiveError::Empty) => None,
+            Err(TryReceiveError::Ended(error)) => Some(Err(error)),
+        })
+        .await
+    }
+
+    /// The next message if there is one; `None` when the peer has shut the association down and everything was read.
+    pub fn try_receive(&self) -> Result<Option<ReceivedMessage>, TryReceiveError> {
+        let now = self.shared.endpoint.clock.now();
+        let mut inner = self.shared.lock();
+        let Some(message) = inner.call(now, |protocol, cx| protocol.receive(cx)) else {
+            return match &inner.phase {
+                Phase::Ended(Some(error)) => Err(error.clone().into()),
+                Phase::Ended(None) | Phase::PeerShutdown => Ok(None),
+                Phase::Connecting | Phase::Open { .. } => Err(TryReceiveError::Empty),
+            };
+        };
+        // Reading may have made a window update due. The driver is woken for that, not for every message.
+        let update_due = inner.ready.is_none() && inner.has_transmit(now);
+        drop(inner);
+        if update_due {
+            self.shared.command();
+        }
+        Ok(Some(message.into()))
+    }
+
+    /// Listens to the association's notifications from now on (RFC 6458 section 6.1). What happened before is told by
+    /// the state of the paths and of the association.
+    pub fn events(&self) -> Events {
+        Events { receiver: self.shared.lock().subscribe(), missed: 0 }
+    }
+
+    /// Ends the association gracefully: every message sent so far is delivered first. Waits for the end. Messages
+    /// that the peer still sends meanwhile must be read, by another task if need be.
+    ///
+    /// Dropping the future does not stop the shutdown.
+    pub async fn shutdown(&self) -> Result<(), AssociationError> {
+        let now = self.shared.endpoint.clock.now();
+        self.shared.lock().call(now, |protocol, cx| protocol.shutdown(cx));
+        self.shared.command();
+        self.closed().await
+    }
+
+    /// Ends the association at once; messages not yet delivered are lost. The peer is told `reason` as text or
+    /// whatever the application agreed on (RFC 9260 section 3.3.10.12).
+    pub fn abort(&self, reason: impl Into<Bytes>) {
+        let now = self.shared.endpoint.clock.now();
+        let reason = reason.into();
+        self.shared.lock().call(now, |protocol, cx| protocol.abort(cx, &reason));
+        self.shared.command();
+    }
+
+    /// Waits until the peer has acknowledged every message sent so far (`SCTP_SENDER_DRY_EVENT`).
+    pub async fn sender_dry(&self) -> Result<(), AssociationError> {
+        self.wait(&self.shared.changed, |association| {
+            let inner = association.shared.lock();
+            match &inner.phase {
+                Phase::Ended(Some(error)) => Some(Err(error.clone())),
+                _ if inner.protocol.stats().send_buffer_bytes == 0 => Some(Ok(())),
+                _ => None,
+            }
+        })
+        .await
+    }
+
+    /// Waits for the end of the association; `Ok` if it was graceful.
+    pub async fn closed(&self) -> Result<(), AssociationError> {
+        self.wait(&self.shared.changed, |association| match &association.shared.lock().phase {
+            Phase::Ended(None) => Some(Ok(())),
+            Phase::Ended(Some(error)) => Some(Err(error.clone())),
+            _ => None,
+        })
+        .await
+    }
+
+    /// Waits for the end of the handshake.
+    pub(crate) async fn established(&self) -> Result<(), AssociationError> {
+        self.wait(&self.shared.changed, |association| match &association.shared.lock().phase {
+            Phase::Connecting => None,
+            Phase::Ended(Some(error)) => Some(Err(error.clone())),
+            Phase::Open { .. } | Phase::PeerShutdown | Phase::Ended(None) => Some(Ok(())),
+        })
+        .await
+    }
+
+    /// Number of streams on which messages can be sent and received; `None` before the handshake is over and after
+    /// the peer has shut down.
+    pub fn streams(&self) -> Option<Streams> {
+        match self.shared.lock().phase {
+            Phase::Open { outbound_streams, inbound_streams } => {
+                Some(Streams { outbound: outbound_streams, inbound: inbound_streams })
+            }
+            _ => None,
+        }
+    }
+
+    /// Free bytes of the send buffer.
+    pub fn send_capacity(&self) -> usize {
+        self.shared.lock().protocol.send_capacity()
+    }
+
+    /// Counters of the association.
+    pub fn stats(&self) -> AssociationStats {
+        self.shared.lock().protocol.stats()
+    }
+
+    /// State and counters of every path, by path id; paths that failed are among them.
+    pub fn path_stats(&self) -> Vec<PathStats> {
+        self.shared.lock().protocol.path_stats()
+    }
+
+    /// Makes a path the primary one (`SCTP_PRIMARY_ADDR`), which matters to policies that prefer it.
+    pub fn set_primary(&self, path: PathId) -> Result<(), SendError> {
+        self.shared.lock().protocol.set_primary(path)?;
+        self.shared.command();
+        Ok(())
+    }
+
+    /// SCTP port of this side.
+    pub fn local_port(&self) -> u16 {
+        self.shared.lock().protocol.identity().local_port
+    }
+
+    /// SCTP port of the peer.
+    pub fn remote_port(&self) -> u16 {
+        self.shared.lock().protocol.identity().remote_port
+    }
+
+    /// Addresses of the peer that paths lead to (`sctp_getpaddrs`).
+    pub fn remote_addresses(&self) -> Vec<IpAddr> {
+        let mut addresses: Vec<_> = self.path_stats().into_iter().map(|path| path.remote).collect();
+        addresses.sort_unstable();
+        addresses.dedup();
+        addresses
+    }
+
+    /// Waits until `attempt` gives a result, trying again whenever `notify` is signalled.
+    async fn wait<R>(&self, notify: &Notify, mut attempt: impl FnMut(&Self) -> Option<R>) -> R {
+        loop {
+            let mut notified = pin!(notify.notified());
+            // Registered before the attempt, so that a signal in between is not missed.
+            notified.as_mut().enable();
+            if let Some(result) = attempt(self) {
+                return result;
+            }
+            notified.await;
+        }
+    }
+}
+
+impl Clone for Association {
+    fn clone(&self) -> Self {
+        Self::new(Arc::clone(&self.shared))
+    }
+}
+
+impl Drop for Association {
+    fn drop(&mut self) {
+        if self.shared.handles.fetch_sub(1, Ordering::AcqRel) == 1 {
+            let now = self.shared.endpoint.clock.now();
+            self.shared.lock().abandon(now);
+            self.shared.command();
+        }
+    }
+}
+
+impl Inner {
+    /// Nobody holds the association any more.
+    fn abandon(&mut self, now: polypath_proto::Instant) {
+        match self.phase {
+            Phase::Connecting => self.call(now, |protocol, cx| protocol.abort(cx, &Bytes::new())),
+            Phase::Open { .. } => self.call(now, |protocol, cx| protocol.shutdown(cx)),
+            Phase::PeerShutdown | Phase::Ended(_) => {}
+        }
+    }
+}
+
+/// Number of streams agreed in the handshake.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Streams {
+    /// Streams on which this side sends: identifiers below this number.
+    pub outbound: u16,
+    /// Streams on which the peer sends.
+    pub inbound: u16,
+}
+
+/// Notifications of an association.
+#[derive(Debug)]
+pub struct Events {
+    receiver: broadcast::Receiver<Event>,
+    missed: u64,
+}
+
+impl Events {
+    /// The next event; `None` after the association has ended. Cancellation safe.
+    pub async fn next(&mut self) -> Option<Event> {
+        loop {
+            match self.receiver.recv().await {
+                Ok(event) => return Some(event),
+                Err(broadcast::error::RecvError::Lagged(missed)) => self.missed += missed,
+                Err(broadcast::error::RecvError::Closed) => return None,
+            }
+        }
+    }
+
+    /// Events that were dropped because they were not read in time.
+    pub fn missed(&self) -> u64 {
+        self.missed
+    }
+}

@@ -1,0 +1,202 @@
+//! Binding an endpoint.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::net::IpAddr;
+use std::sync::atomic::AtomicUsize;
+use std::sync::{Arc, Mutex};
+
+use polypath_proto::config::EndpointConfig;
+use rand_chacha::ChaCha12Rng;
+use rand_core::Rng;
+use tokio::sync::Notify;
+
+use crate::clock::{Clock, Context, secure_rng};
+use crate::driver::{Driver, UdpPort};
+use crate::shared::{EndpointShared, EndpointState};
+use crate::{BindError, ENCAPSULATION_PORT, Endpoint, EndpointStats};
+
+/// Attempts to find a UDP port that is free on every local address.
+const PORT_ATTEMPTS: usize = 32;
+
+/// Settings of an endpoint that is to be bound; see [`Endpoint::builder`].
+#[derive(Clone, Debug)]
+pub struct EndpointBuilder {
+    local_addresses: Vec<IpAddr>,
+    port: u16,
+    encapsulation_port: u16,
+    backlog: Option<usize>,
+    config: EndpointConfig,
+}
+
+impl EndpointBuilder {
+    pub(crate) fn new(local_addresses: impl IntoIterator<Item = IpAddr>) -> Self {
+        Self {
+            local_addresses: local_addresses.into_iter().collect(),
+            port: 0,
+            encapsulation_port: ENCAPSULATION_PORT,
+            backlog: None,
+            config: EndpointConfig::default(),
+        }
+    }
+
+    /// Sets the SCTP port; 0, the default, takes a random one of the dynamic range.
+    #[must_use]
+    pub fn port(mut self, port: u16) -> Self {
+        self.port = port;
+        self
+    }
+
+    /// Sets the UDP port, the same on every local address; the default is 9899, and 0 leaves it to the system.
+    #[must_use]
+    pub fn encapsulation_port(mut self, port: u16) -> Self {
+        self.encapsulation_port = port;
+        self
+    }
+
+    /// Accepts associations that peers begin. At most `backlog` of them wait for [`Endpoint::accept`]; further ones
+    /// are aborted.
+    #[must_use]
+    pub fn listen(mut self, backlog: usize) -> Self {
+        self.backlog = Some(backlog);
+        self
+    }
+
+    /// Sets limits and the configuration of associations that peers begin. Whether the endpoint listens is decided by
+    /// [`listen`](Self::listen) alone.
+    #[must_use]
+    pub fn config(mut self, config: EndpointConfig) -> Self {
+        self.config = config;
+        self
+    }
+
+    /// Binds one UDP socket per local address and starts the driver as a task of the current tokio runtime.
+    pub fn bind(self) -> Result<Endpoint, BindError> {
+        check_addresses(&self.local_addresses)?;
+        let runtime = tokio::runtime::Handle::try_current().map_err(|_| BindError::NoRuntime)?;
+        let sockets = bind_sockets(&self.local_addresses, self.encapsulation_port)?;
+        let mut rng = secure_rng()?;
+        let port = if self.port == 0 { dynamic_port(&mut rng) } else { self.port };
+        let config = EndpointConfig { listening: self.backlog.is_some(), ..self.config };
+        let clock = Clock::start();
+        let mut context = Context::new(rng);
+        let protocol = context.lend(clock.now(), |cx| {
+            polypath_proto::Endpoint::new(config, port, &self.local_addresses, cx)
+        });
+        let state = EndpointState {
+            protocol,
+            context,
+            table: BTreeMap::new(),
+            accept_queue: VecDeque::new(),
+            closed: false,
+        };
+        let shared = Arc::new(EndpointShared {
+            clock,
+            port,
+            encapsulation_port: sockets.first().map_or(0, UdpPort::port),
+            local_addresses: self.local_addresses,
+            backlog: self.backlog.unwrap_or(0),
+            state: Mutex::new(state),
+            commanded: Mutex::new(Vec::new()),
+            stats: Mutex::new(EndpointStats::default()),
+            work: Notify::new(),
+            incoming: Notify::new(),
+            removed: Notify::new(),
+            handles: AtomicUsize::new(0),
+        });
+        let endpoint = Endpoint::new(Arc::clone(&shared));
+        runtime.spawn(Driver::new(shared, sockets).run());
+        Ok(endpoint)
+    }
+}
+
+fn check_addresses(addresses: &[IpAddr]) -> Result<(), BindError> {
+    if addresses.is_empty() {
+        return Err(BindError::NoAddress);
+    }
+    for (index, &address) in addresses.iter().enumerate() {
+        if !is_unicast(address) {
+            return Err(BindError::NotUnicast(address));
+        }
+        if matches!(address, IpAddr::V6(v6) if v6.is_unicast_link_local()) {
+            return Err(BindError::LinkLocal(address));
+        }
+        if addresses[..index].contains(&address) {
+            return Err(BindError::Duplicate(address));
+        }
+    }
+    Ok(())
+}
+
+/// Whether an address can belong to one host.
+pub(crate) fn is_unicast(address: IpAddr) -> bool {
+    let broadcast = matches!(address, IpAddr::V4(v4) if v4.is_broadcast());
+    let mapped = matches!(address, IpAddr::V6(v6) if v6.to_ipv4_mapped().is_some());
+    !(address.is_unspecified() || address.is_multicast() || broadcast || mapped)
+}
+
+/// Binds all sockets to one UDP port (RFC 6951 section 5.1). Where the system chooses it, the first address decides,
+/// and another is tried if it is taken on a later address.
+fn bind_sockets(addresses: &[IpAddr], port: u16) -> Result<Vec<UdpPort>, BindError> {
+    let attempts = if port == 0 { PORT_ATTEMPTS } else { 1 };
+    for attempt in 1..=attempts {
+        let mut sockets: Vec<UdpPort> = Vec::with_capacity(addresses.len());
+        let mut taken = None;
+        for &address in addresses {
+            let wanted = sockets.first().map_or(port, UdpPort::port);
+            match UdpPort::bind(address, wanted) {
+                Ok(socket) => sockets.push(socket),
+                Err(source) => {
+                    taken = Some(BindError::Socket { address, port: wanted, source });
+                    break;
+                }
+            }
+        }
+        match taken {
+            None => return Ok(sockets),
+            Some(BindError::Socket { source, .. })
+                if port == 0
+                    && source.kind() == std::io::ErrorKind::AddrInUse
+                    && attempt < attempts => {}
+            Some(error) => return Err(error),
+        }
+    }
+    Err(BindError::NoCommonPort)
+}
+
+/// A port of the dynamic range (RFC 6335 section 6).
+fn dynamic_port(rng: &mut ChaCha12Rng) -> u16 {
+    0xC000 | (rng.next_u32() as u16 & 0x3FFF)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn checked(addresses: &[&str]) -> Result<(), BindError> {
+        check_addresses(&addresses.iter().map(|a| a.parse().unwrap()).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn only_named_unicast_addresses_are_bound() {
+        assert!(matches!(checked(&[]), Err(BindError::NoAddress)));
+        for wrong in
+            ["0.0.0.0", "::", "224.0.0.1", "ff02::1", "255.255.255.255", "::ffff:192.0.2.1"]
+        {
+            assert!(matches!(checked(&[wrong]), Err(BindError::NotUnicast(_))), "{wrong}");
+        }
+        assert!(matches!(checked(&["fe80::1"]), Err(BindError::LinkLocal(_))));
+        assert!(matches!(
+            checked(&["192.0.2.1", "2001:db8::1", "192.0.2.1"]),
+            Err(BindError::Duplicate(_))
+        ));
+        assert!(checked(&["192.0.2.1", "2001:db8::1", "127.0.0.1", "::1"]).is_ok());
+    }
+
+    #[test]
+    fn dynamic_ports_are_in_their_range() {
+        let mut rng = secure_rng().unwrap();
+        for _ in 0..100 {
+            assert!(dynamic_port(&mut rng) >= 49152);
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! The clock and the source of randomness that the stack is lent.
+
+use std::time;
+
+use polypath_proto::{Cx, Instant, NoProbe};
+use rand_chacha::ChaCha12Rng;
+use rand_core::SeedableRng;
+
+/// Monotonic time since an endpoint was bound.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Clock {
+    origin: time::Instant,
+}
+
+impl Clock {
+    pub(crate) fn start() -> Self {
+        Self { origin: time::Instant::now() }
+    }
+
+    pub(crate) fn now(self) -> Instant {
+        Instant::from_nanos(u64::try_from(self.origin.elapsed().as_nanos()).unwrap_or(u64::MAX))
+    }
+
+    /// The system's name for an instant of this clock.
+    pub(crate) fn to_system(self, instant: Instant) -> time::Instant {
+        let nanos = time::Duration::from_nanos(instant.as_nanos());
+        // Deadlines that the system's clock cannot express are as good as never.
+        self.origin
+            .checked_add(nanos)
+            .unwrap_or_else(|| self.origin + time::Duration::from_secs(1 << 30))
+    }
+}
+
+/// A cryptographically secure generator seeded by the operating system.
+pub(crate) fn secure_rng() -> Result<ChaCha12Rng, getrandom::Error> {
+    let mut seed = [0; 32];
+    getrandom::fill(&mut seed)?;
+    Ok(ChaCha12Rng::from_seed(seed))
+}
+
+/// Time and randomness of one owner of protocol state. Time never runs backwards, although the threads that call may
+/// have read the clock in another order.
+#[derive(Debug)]
+pub(crate) struct Context {
+    last: Instant,
+    rng: ChaCha12Rng,
+}
+
+impl Context {
+    pub(crate) fn new(rng: ChaCha12Rng) -> Self {
+        Self { last: Instant::ZERO, rng }
+    }
+
+    /// A context of its own for an association, seeded from this one.
+    pub(crate) fn fork(&mut self) -> Self {
+        Self { last: self.last, rng: ChaCha12Rng::from_rng(&mut self.rng) }
+    }
+
+    /// Lends time and randomness to `call`.
+    pub(crate) fn lend<R>(&mut self, now: Instant, call: impl FnOnce(&mut Cx<'_>) -> R) -> R {
+        self.last = self.last.max(now);
+        call(&mut Cx { now: self.last, rng: &mut self.rng, probe: &mut NoProbe })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_does_not_run_backwards() {
+        let mut context = Context::new(ChaCha12Rng::from_seed([7; 32]));
+        context.lend(Instant::from_nanos(50), |cx| assert_eq!(cx.now.as_nanos(), 50));
+        context.lend(Instant::from_nanos(40), |cx| assert_eq!(cx.now.as_nanos(), 50));
+        context.lend(Instant::from_nanos(60), |cx| assert_eq!(cx.now.as_nanos(), 60));
+    }
+
+    #[test]
+    fn every_instant_has_a_system_time() {
+        let clock = Clock::start();
+        assert!(clock.to_system(Instant::FAR_FUTURE) > clock.to_system(Instant::ZERO));
+    }
+
+    #[test]
+    fn forks_draw_different_numbers() {
+        let mut context = Context::new(ChaCha12Rng::from_seed([7; 32]));
+        let (mut a, mut b) = (context.fork(), context.fork());
+        let draw = |context: &mut Context| context.lend(Instant::ZERO, |cx| cx.rng.next_u64());
+        assert_ne!(draw(&mut a), draw(&mut b));
+    }
+}

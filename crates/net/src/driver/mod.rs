@@ -1,0 +1,375 @@
+//! The task that drives an endpoint: it moves packets between sockets and protocol, runs the timers and wakes users.
+
+mod inbound;
+mod options;
+mod outbound;
+mod socket;
+mod timers;
+
+use std::future::poll_fn;
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use polypath_proto::{
+    Association as Protocol, AssociationId, Body, Collision, Encapsulation, Event, Instant, Notice,
+    Received, Route, Transmit,
+};
+use tokio::time::sleep_until;
+
+pub(crate) use socket::UdpPort;
+
+use self::inbound::{BUFFERS, Inbound};
+use self::outbound::Outbound;
+use self::timers::Timers;
+use crate::shared::{AssociationShared, EndpointShared, EndpointState, Inner, Phase, lock};
+use crate::{Association, AssociationError, EndpointStats};
+
+/// Calls to receive from one socket before the others and the associations have their turn.
+const RECEIVE_ROUNDS: usize = 4;
+/// Packets taken from an association while it is locked; encoding them happens after, so that its users wait less.
+const TRANSMIT_CHUNK: usize = 64;
+
+/// Why the driver was woken.
+enum Wake {
+    Work,
+    /// The runtime shuts down.
+    SocketsGone,
+}
+
+/// Owner of the sockets. Dropping it ends every association.
+#[derive(Debug)]
+pub(crate) struct Driver {
+    shared: Arc<EndpointShared>,
+    sockets: Vec<UdpPort>,
+    inbound: Inbound,
+    outbound: Outbound,
+    timers: Timers,
+    /// Associations that something happened to in this step.
+    touched: Vec<Arc<AssociationShared>>,
+    transmits: Vec<Transmit>,
+    stats: EndpointStats,
+}
+
+impl Driver {
+    pub(crate) fn new(shared: Arc<EndpointShared>, sockets: Vec<UdpPort>) -> Self {
+        let outbound = Outbound::new(sockets.len());
+        Self {
+            shared,
+            sockets,
+            inbound: Inbound::new(),
+            outbound,
+            timers: Timers::default(),
+            touched: Vec::new(),
+            transmits: Vec::new(),
+            stats: EndpointStats::default(),
+        }
+    }
+
+    /// Runs until no handle of the endpoint is left and every association has ended.
+    pub(crate) async fn run(mut self) {
+        let clock = self.shared.clock;
+        let mut sleep = pin!(sleep_until(clock.to_system(Instant::FAR_FUTURE).into()));
+        let mut armed = None;
+        while !self.is_finished() {
+            let deadline = self.timers.next();
+            if armed != deadline {
+                sleep
+                    .as_mut()
+                    .reset(clock.to_system(deadline.unwrap_or(Instant::FAR_FUTURE)).into());
+                armed = deadline;
+            }
+            let wake = tokio::select! {
+                biased;
+                wake = poll_fn(|cx| self.poll_sockets(cx)) => wake,
+                () = self.shared.work.notified() => Wake::Work,
+                () = &mut sleep => {
+                    armed = None;
+                    Wake::Work
+                }
+            };
+            match wake {
+                Wake::Work => self.step(),
+                Wake::SocketsGone => return,
+            }
+            // Users of a runtime with a single thread have their turn too.
+            tokio::task::yield_now().await;
+        }
+    }
+
+    fn poll_sockets(&self, cx: &mut Context<'_>) -> Poll<Wake> {
+        for socket in &self.sockets {
+            match socket.poll_readable(cx) {
+                Poll::Ready(Ok(())) => return Poll::Ready(Wake::Work),
+                Poll::Ready(Err(_)) => return Poll::Ready(Wake::SocketsGone),
+                Poll::Pending => {}
+            }
+        }
+        self.outbound.poll_writable(&self.sockets, cx).map(|()| Wake::Work)
+    }
+
+    fn is_finished(&self) -> bool {
+        self.shared.handles.load(Ordering::Acquire) == 0
+            && self.outbound.is_idle()
+            && self.shared.state().table.is_empty()
+    }
+
+    /// One round: everything that came in, then everything that goes out, then word to the users.
+    fn step(&mut self) {
+        self.receive();
+        self.expire();
+        self.touched.append(&mut lock(&self.shared.commanded));
+        self.outbound.resume(&self.sockets, &mut self.stats);
+        let mut touched = std::mem::take(&mut self.touched);
+        for association in &touched {
+            association.queued.swap(false, Ordering::AcqRel);
+            self.transmit(association);
+        }
+        self.outbound.flush(&self.sockets, &mut self.stats);
+        // Users hear of it when the packets are out: whoever is told of the end may end the process.
+        for association in touched.drain(..) {
+            self.report(&association);
+        }
+        self.touched = touched;
+        *lock(&self.shared.stats) = self.stats;
+    }
+
+    fn receive(&mut self) {
+        for index in 0..self.sockets.len() {
+            for _ in 0..RECEIVE_ROUNDS {
+                // Nothing there, or an error that says nothing about SCTP.
+                let Ok(filled) = self.inbound.fill(&self.sockets[index]) else {
+                    break;
+                };
+                self.stats.receive_calls += 1;
+                self.handle_batch(index, filled);
+                if filled < BUFFERS {
+                    break;
+                }
+            }
+        }
+    }
+
+    fn handle_batch(&mut self, index: usize, filled: usize) {
+        let Self { shared, sockets, inbound, outbound, touched, stats, .. } = self;
+        let socket = &sockets[index];
+        let mut router =
+            Router { shared, now: shared.clock.now(), state: &mut shared.state(), touched, stats };
+        for datagram in inbound.datagrams(filled, socket) {
+            let received = Received {
+                local: socket.address(),
+                remote: datagram.remote.ip(),
+                encapsulation: Encapsulation::Udp {
+                    local_port: socket.port(),
+                    remote_port: datagram.remote.port(),
+                },
+                ecn: datagram.ecn,
+                body: Body::Datagram(datagram.contents),
+            };
+            router.stats.packets_received += 1;
+            router.stats.bytes_received += datagram.contents.len() as u64;
+            if let Some(reply) = router.route(&received) {
+                outbound.push(sockets, &reply, router.stats);
+            }
+        }
+    }
+
+    /// Lets every association whose deadline has come handle its timers.
+    fn expire(&mut self) {
+        let now = self.shared.clock.now();
+        while let Some((at, id)) = self.timers.pop_due(now) {
+            let Some(association) = self.shared.state().table.get(&id).map(Arc::clone) else {
+                continue;
+            };
+            let mut inner = association.lock();
+            if inner.scheduled != Some(at) {
+                continue;
+            }
+            inner.scheduled = None;
+            if inner.protocol.poll_timeout().is_some_and(|deadline| deadline <= now) {
+                inner.call(now, Protocol::handle_timeout);
+            }
+            drop(inner);
+            touch(&mut self.touched, &association);
+        }
+    }
+
+    /// Takes every packet that an association has to send.
+    fn transmit(&mut self, association: &AssociationShared) {
+        loop {
+            let more = association.lock().take_transmits(
+                self.shared.clock.now(),
+                association.handles.load(Ordering::Acquire),
+                &mut self.transmits,
+            );
+            for transmit in self.transmits.drain(..) {
+                self.outbound.push(&self.sockets, &transmit, &mut self.stats);
+            }
+            if !more {
+                return;
+            }
+        }
+    }
+
+    /// Tells users and endpoint what happened to an association, and notes its next deadline.
+    fn report(&mut self, association: &Arc<AssociationShared>) {
+        let mut inner = association.lock();
+        // A handle may have ended it since its packets were taken. Its end is told when the last packet is out.
+        if !inner.protocol.is_established() && inner.has_transmit(self.shared.clock.now()) {
+            drop(inner);
+            return association.command();
+        }
+        while let Some(event) = inner.protocol.poll_event() {
+            tell(association, &mut inner, event);
+        }
+        let mut notices: smallvec::SmallVec<[Notice; 2]> = smallvec::SmallVec::new();
+        while let Some(notice) = inner.protocol.poll_notice() {
+            notices.push(notice);
+        }
+        let deadline = inner.protocol.poll_timeout();
+        self.timers.schedule(association.id, deadline, &mut inner.scheduled);
+        let closed = inner.protocol.is_closed();
+        drop(inner);
+        if notices.is_empty() && !closed {
+            return;
+        }
+        let mut state = self.shared.state();
+        for notice in notices {
+            state.protocol.on_notice(association.id, notice);
+        }
+        if closed {
+            state.table.remove(&association.id);
+            drop(state);
+            self.shared.removed.notify_waiters();
+        }
+    }
+}
+
+/// What is needed to hand a packet to its association.
+struct Router<'a> {
+    shared: &'a Arc<EndpointShared>,
+    now: Instant,
+    state: &'a mut EndpointState,
+    touched: &'a mut Vec<Arc<AssociationShared>>,
+    stats: &'a mut EndpointStats,
+}
+
+impl Router<'_> {
+    /// Gives the answer to a packet that belongs to no association, if it gets one.
+    fn route(&mut self, received: &Received<'_>) -> Option<Box<Transmit>> {
+        let now = self.now;
+        let EndpointState { protocol, context, table, .. } = &mut *self.state;
+        match context.lend(now, |cx| protocol.handle(cx, received)) {
+            Route::Association(id) => {
+                if let Some(association) = table.get(&id) {
+                    association.lock().call(now, |protocol, cx| protocol.handle(cx, received));
+                    touch(self.touched, association);
+                }
+            }
+            Route::Collision(id) => {
+                let association = table.get(&id)?;
+                let other = &mut association.lock().protocol;
+                match context.lend(now, |cx| protocol.handle_collision(cx, received, other)) {
+                    Collision::Handled => touch(self.touched, association),
+                    Collision::Reply(transmit) => return Some(transmit),
+                    Collision::Drop(_) => self.stats.packets_dropped += 1,
+                }
+            }
+            Route::New(id, association) => self.admit(id, association),
+            Route::Reply(transmit) => return Some(transmit),
+            Route::Drop(_) => self.stats.packets_dropped += 1,
+        }
+        None
+    }
+
+    /// Queues an association that a peer began, if there is room.
+    fn admit(&mut self, id: AssociationId, protocol: Box<Protocol>) {
+        let context = self.state.context.fork();
+        let association = AssociationShared::new(id, Arc::clone(self.shared), protocol, context);
+        self.state.table.insert(id, Arc::clone(&association));
+        touch(self.touched, &association);
+        if self.state.closed || self.state.accept_queue.len() >= self.shared.backlog {
+            self.stats.associations_refused += 1;
+            let reason = Bytes::from_static(b"too many associations wait to be accepted");
+            association.lock().call(self.now, |protocol, cx| protocol.abort(cx, &reason));
+        } else {
+            self.state.accept_queue.push_back(Association::new(association));
+            self.shared.incoming.notify_waiters();
+        }
+    }
+}
+
+impl Inner {
+    /// Moves packets to `transmits`; gives whether there may be more. What arrives for an association without
+    /// `handles` is discarded, so that its shutdown is not held up.
+    fn take_transmits(
+        &mut self,
+        now: Instant,
+        handles: usize,
+        transmits: &mut Vec<Transmit>,
+    ) -> bool {
+        if handles == 0 {
+            while self.call(now, Protocol::receive).is_some() {}
+        }
+        transmits.extend(self.ready.take());
+        while transmits.len() < TRANSMIT_CHUNK {
+            match self.call(now, Protocol::poll_transmit) {
+                Some(transmit) => transmits.push(transmit),
+                None => return false,
+            }
+        }
+        true
+    }
+}
+
+/// Puts an association on the list of those that the step must follow up.
+fn touch(touched: &mut Vec<Arc<AssociationShared>>, association: &Arc<AssociationShared>) {
+    if !association.queued.swap(true, Ordering::AcqRel) {
+        touched.push(Arc::clone(association));
+    }
+}
+
+/// Wakes those whom an event concerns and passes it on to listeners.
+fn tell(association: &AssociationShared, inner: &mut Inner, event: Event) {
+    match &event {
+        Event::Readable => return association.readable.notify_waiters(),
+        Event::Writable => return association.writable.notify_waiters(),
+        &Event::Established { outbound_streams, inbound_streams } => {
+            inner.phase = Phase::Open { outbound_streams, inbound_streams };
+            association.changed.notify_waiters();
+        }
+        Event::SenderDry => association.changed.notify_waiters(),
+        Event::PeerShutdown => {
+            inner.phase = Phase::PeerShutdown;
+            association.wake_all();
+        }
+        Event::Ended(end) => {
+            let error = AssociationError::from_end(end.clone());
+            inner.publish(event);
+            inner.end(error);
+            return association.wake_all();
+        }
+        _ => {}
+    }
+    inner.publish(event);
+}
+
+impl Drop for Driver {
+    fn drop(&mut self) {
+        let (table, waiting) = {
+            let mut state = self.shared.state();
+            state.closed = true;
+            (std::mem::take(&mut state.table), std::mem::take(&mut state.accept_queue))
+        };
+        drop(waiting);
+        for association in table.into_values() {
+            association.lock().end(Some(AssociationError::EndpointClosed));
+            association.wake_all();
+        }
+        lock(&self.shared.commanded).clear();
+        self.shared.incoming.notify_waiters();
+        self.shared.removed.notify_waiters();
+    }
+}

@@ -1,0 +1,104 @@
+//! Socket options that neither the standard library nor `quinn-udp` sets.
+
+#[cfg(any(target_os = "linux", target_os = "android"))]
+pub(crate) use linux::{fragmentation_allowed, without_timestamps};
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+pub(crate) use other::{fragmentation_allowed, without_timestamps};
+
+#[cfg(any(target_os = "linux", target_os = "android"))]
+#[allow(unsafe_code)] // what nix's macros make of the options
+mod linux {
+    use std::io;
+    use std::net::SocketAddr;
+
+    use nix::sys::socket::setsockopt;
+    use nix::sys::socket::sockopt::{Ipv6DontFrag, ReceiveTimestampns, SetStruct};
+    use tokio::net::UdpSocket;
+
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    struct IpMtuDiscover;
+    nix::setsockopt_impl!(
+        IpMtuDiscover,
+        libc::IPPROTO_IP,
+        libc::IP_MTU_DISCOVER,
+        libc::c_int,
+        SetStruct<'_, libc::c_int>
+    );
+
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    struct Ipv6MtuDiscover;
+    nix::setsockopt_impl!(
+        Ipv6MtuDiscover,
+        libc::IPPROTO_IPV6,
+        libc::IPV6_MTU_DISCOVER,
+        libc::c_int,
+        SetStruct<'_, libc::c_int>
+    );
+
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    enum Fragmentation {
+        Allowed,
+        Forbidden,
+    }
+
+    /// Lets `send` send one datagram that IP may fragment.
+    ///
+    /// Sockets send with "don't fragment" set, so that a packet larger than the path allows is noticed. A packet that
+    /// SCTP can no longer cut smaller is sent with fragmentation allowed for that one call; the driver is the only
+    /// sender on its sockets, so no other packet slips through. This is rare, which makes two more system calls
+    /// cheaper than a second socket per address.
+    pub(crate) fn fragmentation_allowed(
+        socket: &UdpSocket,
+        destination: SocketAddr,
+        send: impl FnOnce() -> io::Result<()>,
+    ) -> io::Result<()> {
+        set(socket, destination, Fragmentation::Allowed)?;
+        let sent = send();
+        set(socket, destination, Fragmentation::Forbidden)?;
+        sent
+    }
+
+    fn set(
+        socket: &UdpSocket,
+        destination: SocketAddr,
+        fragmentation: Fragmentation,
+    ) -> io::Result<()> {
+        let forbidden = fragmentation == Fragmentation::Forbidden;
+        if destination.is_ipv4() {
+            let mode = if forbidden { libc::IP_PMTUDISC_PROBE } else { libc::IP_PMTUDISC_DONT };
+            setsockopt(socket, IpMtuDiscover, &mode)?;
+        } else {
+            let mode = if forbidden { libc::IPV6_PMTUDISC_PROBE } else { libc::IPV6_PMTUDISC_DONT };
+            setsockopt(socket, Ipv6MtuDiscover, &mode)?;
+            setsockopt(socket, Ipv6DontFrag, &forbidden)?;
+        }
+        Ok(())
+    }
+
+    /// Switches off the receive timestamps that `quinn-udp` asks for: with them the ancillary data of coalesced
+    /// datagrams does not fit its buffer, and the ECN codepoint is what gets lost.
+    pub(crate) fn without_timestamps(socket: &UdpSocket) -> io::Result<()> {
+        Ok(setsockopt(socket, ReceiveTimestampns, &false)?)
+    }
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+mod other {
+    use std::io;
+    use std::net::SocketAddr;
+
+    use tokio::net::UdpSocket;
+
+    /// There is no portable way: the packet is sent as any other.
+    pub(crate) fn fragmentation_allowed(
+        _socket: &UdpSocket,
+        _destination: SocketAddr,
+        send: impl FnOnce() -> io::Result<()>,
+    ) -> io::Result<()> {
+        send()
+    }
+
+    pub(crate) fn without_timestamps(_socket: &UdpSocket) -> io::Result<()> {
+        Ok(())
+    }
+}

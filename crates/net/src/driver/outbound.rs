@@ -1,0 +1,279 @@
+//! Packets on their way out: gathered into batches per destination, encoded in place, and kept while a socket blocks.
+
+use std::collections::VecDeque;
+use std::io;
+use std::net::SocketAddr;
+use std::task::{Context, Poll};
+
+use polypath_proto::{Ecn, Encapsulation, Transmit};
+use polypath_wire::Checksum;
+
+use super::socket::UdpPort;
+use crate::EndpointStats;
+
+/// Most bytes in one batch: what one UDP datagram may carry before it is segmented.
+const MAX_BATCH: usize = 65_000;
+/// Room in a batch's buffer: a batch, or one packet of the largest size.
+const BUFFER: usize = 1 << 16;
+/// Most bytes that wait for one socket. The stack's congestion windows bound what associations send; this bounds the
+/// rest.
+const MAX_WAITING: usize = 16 << 20;
+/// Buffers kept for the next batches.
+const MAX_SPARE: usize = 64;
+
+/// How a batch is sent.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Mode {
+    /// In one call, segmented by the system.
+    Whole,
+    /// One call for each datagram, because the system refused the whole.
+    Singly,
+    /// The same, and IP may fragment.
+    Fragmented,
+}
+
+/// Where a packet goes, and how.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Key {
+    socket: usize,
+    destination: SocketAddr,
+    ecn: Ecn,
+    mode: Mode,
+}
+
+/// Datagrams of one size for one destination, the last one perhaps shorter.
+#[derive(Debug)]
+struct Batch {
+    key: Key,
+    mode: Mode,
+    buffer: Vec<u8>,
+    len: usize,
+    /// Bytes of the datagrams that were already sent one by one.
+    sent: usize,
+    segment: usize,
+    segments: usize,
+}
+
+enum Outcome {
+    Done,
+    Blocked,
+}
+
+impl Batch {
+    fn has_room(&self, len: usize, max_segments: usize) -> bool {
+        self.segments == 0
+            || len <= self.segment
+                && self.len == self.segment * self.segments
+                && self.len + len <= MAX_BATCH
+                && self.segments < max_segments
+    }
+
+    /// The next datagram to be sent on its own.
+    fn next_datagram(&self) -> &[u8] {
+        &self.buffer[self.sent..self.len.min(self.sent + self.segment)]
+    }
+
+    fn send(&mut self, socket: &UdpPort, stats: &mut EndpointStats) -> Outcome {
+        if self.mode == Mode::Whole {
+            match socket.try_send(
+                self.key.destination,
+                self.key.ecn,
+                &self.buffer[..self.len],
+                self.segment,
+            ) {
+                Ok(()) => {
+                    stats.send_calls += 1;
+                    stats.packets_sent += self.segments as u64;
+                    stats.bytes_sent += self.len as u64;
+                    return Outcome::Done;
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Outcome::Blocked,
+                // The socket gives up segmentation offload when a driver cannot do it.
+                Err(error)
+                    if quinn_udp::is_msg_size_err(&error)
+                        || self.segments > socket.max_segments() =>
+                {
+                    self.mode = Mode::Singly;
+                }
+                Err(_) => {
+                    stats.packets_refused += self.segments as u64;
+                    return Outcome::Done;
+                }
+            }
+        }
+        self.send_singly(socket, stats)
+    }
+
+    fn send_singly(&mut self, socket: &UdpPort, stats: &mut EndpointStats) -> Outcome {
+        while self.sent < self.len {
+            let datagram = self.next_datagram();
+            let len = datagram.len();
+            let (destination, ecn) = (self.key.destination, self.key.ecn);
+            let result = match self.mode {
+                Mode::Fragmented => socket.try_send_fragmentable(destination, ecn, datagram),
+                Mode::Whole | Mode::Singly => socket.try_send(destination, ecn, datagram, len),
+            };
+            match result {
+                Ok(()) => {
+                    stats.send_calls += 1;
+                    stats.packets_sent += 1;
+                    stats.bytes_sent += len as u64;
+                    stats.packets_fragmented += u64::from(self.mode == Mode::Fragmented);
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Outcome::Blocked,
+                Err(error)
+                    if quinn_udp::is_msg_size_err(&error) && self.mode != Mode::Fragmented =>
+                {
+                    self.mode = Mode::Fragmented;
+                    continue;
+                }
+                Err(_) => stats.packets_refused += 1,
+            }
+            self.sent += len;
+        }
+        Outcome::Done
+    }
+}
+
+/// The sending side of all sockets of an endpoint.
+#[derive(Debug)]
+pub(crate) struct Outbound {
+    /// Batches that may still grow.
+    open: Vec<Batch>,
+    /// By socket: batches that wait until it is writable.
+    waiting: Vec<VecDeque<Batch>>,
+    spare: Vec<Vec<u8>>,
+}
+
+impl Outbound {
+    pub(crate) fn new(sockets: usize) -> Self {
+        Self {
+            open: Vec::new(),
+            waiting: (0..sockets).map(|_| VecDeque::new()).collect(),
+            spare: Vec::new(),
+        }
+    }
+
+    /// Adds a packet to the batch of its destination; sends that batch first if the packet does not fit.
+    pub(crate) fn push(
+        &mut self,
+        sockets: &[UdpPort],
+        transmit: &Transmit,
+        stats: &mut EndpointStats,
+    ) {
+        let Some(key) = key_of(sockets, transmit) else {
+            stats.packets_unsendable += 1;
+            return;
+        };
+        let len = transmit.packet.encoded_len();
+        let max_segments = match key.mode {
+            Mode::Whole => sockets[key.socket].max_segments(),
+            Mode::Singly | Mode::Fragmented => 1,
+        };
+        let mut batch = match self.open.iter().position(|batch| batch.key == key) {
+            Some(position) => self.open.swap_remove(position),
+            None => self.begin(key),
+        };
+        if !batch.has_room(len, max_segments) {
+            self.dispatch(sockets, batch, stats);
+            batch = self.begin(key);
+        }
+        match transmit.packet.encode_into(&mut batch.buffer[batch.len..], Checksum::Crc32c) {
+            Ok(written) => {
+                if batch.segments == 0 {
+                    batch.segment = written;
+                }
+                batch.len += written;
+                batch.segments += 1;
+            }
+            Err(_) => stats.packets_unsendable += 1,
+        }
+        self.open.push(batch);
+    }
+
+    /// Sends every batch, complete or not.
+    pub(crate) fn flush(&mut self, sockets: &[UdpPort], stats: &mut EndpointStats) {
+        while let Some(batch) = self.open.pop() {
+            self.dispatch(sockets, batch, stats);
+        }
+    }
+
+    /// Sends what waits for sockets that have become writable.
+    pub(crate) fn resume(&mut self, sockets: &[UdpPort], stats: &mut EndpointStats) {
+        for (index, socket) in sockets.iter().enumerate() {
+            while let Some(mut batch) = self.waiting[index].pop_front() {
+                match batch.send(socket, stats) {
+                    Outcome::Done => self.recycle(batch),
+                    Outcome::Blocked => {
+                        self.waiting[index].push_front(batch);
+                        break;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Becomes ready when a socket that packets wait for is writable; pending for ever if none wait.
+    pub(crate) fn poll_writable(&self, sockets: &[UdpPort], cx: &mut Context<'_>) -> Poll<()> {
+        let mut ready = Poll::Pending;
+        for (socket, waiting) in sockets.iter().zip(&self.waiting) {
+            if !waiting.is_empty() && socket.poll_writable(cx).is_ready() {
+                ready = Poll::Ready(());
+            }
+        }
+        ready
+    }
+
+    /// Whether nothing waits.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.open.is_empty() && self.waiting.iter().all(VecDeque::is_empty)
+    }
+
+    fn begin(&mut self, key: Key) -> Batch {
+        let buffer = self.spare.pop().unwrap_or_else(|| vec![0; BUFFER]);
+        Batch { key, mode: key.mode, buffer, len: 0, sent: 0, segment: 0, segments: 0 }
+    }
+
+    fn dispatch(&mut self, sockets: &[UdpPort], mut batch: Batch, stats: &mut EndpointStats) {
+        let waiting = &mut self.waiting[batch.key.socket];
+        if batch.segments == 0 {
+            return self.recycle(batch);
+        }
+        // Packets of one path keep their order.
+        if waiting.is_empty()
+            && matches!(batch.send(&sockets[batch.key.socket], stats), Outcome::Done)
+        {
+            return self.recycle(batch);
+        }
+        if waiting.len() * BUFFER >= MAX_WAITING {
+            stats.packets_overflowed += batch.segments as u64;
+            return self.recycle(batch);
+        }
+        waiting.push_back(batch);
+    }
+
+    fn recycle(&mut self, batch: Batch) {
+        if self.spare.len() < MAX_SPARE {
+            self.spare.push(batch.buffer);
+        }
+    }
+}
+
+fn key_of(sockets: &[UdpPort], transmit: &Transmit) -> Option<Key> {
+    let Encapsulation::Udp { remote_port, .. } = transmit.encapsulation else {
+        return None;
+    };
+    if transmit.local.is_ipv4() != transmit.remote.is_ipv4() || remote_port == 0 {
+        return None;
+    }
+    Some(Key {
+        socket: sockets.iter().position(|socket| socket.address() == transmit.local)?,
+        destination: SocketAddr::new(transmit.remote, remote_port),
+        ecn: transmit.ecn,
+        mode: if transmit.fragmentable { Mode::Fragmented } else { Mode::Whole },
+    })
+}
+
+#[cfg(test)]
+#[path = "outbound_tests.rs"]
+mod tests;

@@ -1,0 +1,186 @@
+//! The handle of an endpoint.
+
+use std::net::IpAddr;
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use polypath_proto::config::AssociationConfig;
+use polypath_proto::{Encapsulation, PeerAddress};
+
+use crate::builder::is_unicast;
+use crate::shared::{AssociationShared, EndpointShared, EndpointState, lock};
+use crate::{Association, ConnectError, EndpointBuilder, EndpointStats, Peer, route};
+
+/// An SCTP endpoint: a set of local addresses and an SCTP port, over UDP (RFC 6951).
+///
+/// It begins associations with [`connect`](Self::connect) and, if it listens, hands out those that peers begin with
+/// [`accept`](Self::accept). A task of the tokio runtime in which it was bound does the work.
+///
+/// Clones are handles of the same endpoint. After the last one is dropped no further association is accepted, those
+/// that live go on until they end, and then the sockets are closed.
+#[derive(Debug)]
+pub struct Endpoint {
+    shared: Arc<EndpointShared>,
+}
+
+impl Endpoint {
+    /// Begins an endpoint with these local addresses. All of them are told to peers, and each gets a socket of its
+    /// own; never is a socket bound to all addresses of the host.
+    ///
+    /// ```
+    /// use polypath::Endpoint;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let endpoint = Endpoint::builder(["127.0.0.13".parse()?, "::1".parse()?])
+    ///     .port(5001)
+    ///     .encapsulation_port(0)
+    ///     .listen(16)
+    ///     .bind()?;
+    /// assert_eq!(endpoint.port(), 5001);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn builder(local_addresses: impl IntoIterator<Item = IpAddr>) -> EndpointBuilder {
+        EndpointBuilder::new(local_addresses)
+    }
+
+    pub(crate) fn new(shared: Arc<EndpointShared>) -> Self {
+        shared.handles.fetch_add(1, Ordering::Relaxed);
+        Self { shared }
+    }
+
+    /// Establishes an association. Gives an error when the peer refuses, or does not answer within the limits for
+    /// INIT (`max_init_retransmits` and the RTO policy). Dropping the future aborts the attempt.
+    ///
+    /// The path MTU begins at the smaller of `config.mtu_bytes` and what the routes to the peer allow.
+    pub async fn connect(
+        &self,
+        peer: &Peer,
+        config: AssociationConfig,
+    ) -> Result<Association, ConnectError> {
+        let association = self.begin(peer, config)?;
+        association.established().await?;
+        Ok(association)
+    }
+
+    fn begin(
+        &self,
+        peer: &Peer,
+        mut config: AssociationConfig,
+    ) -> Result<Association, ConnectError> {
+        if let Some(wrong) = peer.addresses.iter().find(|address| !is_unicast(**address)) {
+            return Err(ConnectError::NotUnicast(*wrong));
+        }
+        config.mtu_bytes = self.route_mtu(peer, config.mtu_bytes);
+        let encapsulation = Encapsulation::Udp {
+            local_port: self.shared.encapsulation_port,
+            remote_port: peer.encapsulation_port,
+        };
+        let addresses: Vec<_> =
+            peer.addresses.iter().map(|&address| PeerAddress { address, encapsulation }).collect();
+        let mut state = self.shared.state();
+        if state.closed {
+            return Err(ConnectError::EndpointClosed);
+        }
+        let now = self.shared.clock.now();
+        let EndpointState { protocol, context, table, .. } = &mut *state;
+        let (id, association) =
+            context.lend(now, |cx| protocol.connect(cx, config, peer.port, &addresses))?;
+        let shared = AssociationShared::new(
+            id,
+            Arc::clone(&self.shared),
+            Box::new(association),
+            context.fork(),
+        );
+        table.insert(id, Arc::clone(&shared));
+        drop(state);
+        shared.command();
+        Ok(Association::new(shared))
+    }
+
+    /// The next association that a peer began.
+    pub async fn accept(&self) -> Result<Association, ConnectError> {
+        loop {
+            let mut notified = pin!(self.shared.incoming.notified());
+            notified.as_mut().enable();
+            if let Some(accepted) = self.try_accept() {
+                return accepted;
+            }
+            notified.await;
+        }
+    }
+
+    fn try_accept(&self) -> Option<Result<Association, ConnectError>> {
+        let mut state = self.shared.state();
+        match state.accept_queue.pop_front() {
+            Some(association) => Some(Ok(association)),
+            None if state.closed => Some(Err(ConnectError::EndpointClosed)),
+            None => None,
+        }
+    }
+
+    /// Waits until no association is left, counting those that nobody holds any more and that shut down in the
+    /// background. Call it before the program ends, so that they can finish.
+    pub async fn idle(&self) {
+        loop {
+            let mut notified = pin!(self.shared.removed.notified());
+            notified.as_mut().enable();
+            if self.shared.state().table.is_empty() {
+                return;
+            }
+            notified.await;
+        }
+    }
+
+    /// SCTP port.
+    pub fn port(&self) -> u16 {
+        self.shared.port
+    }
+
+    /// UDP port.
+    pub fn encapsulation_port(&self) -> u16 {
+        self.shared.encapsulation_port
+    }
+
+    /// Local addresses (`sctp_getladdrs`).
+    pub fn local_addresses(&self) -> &[IpAddr] {
+        &self.shared.local_addresses
+    }
+
+    /// Counters of the sockets.
+    pub fn stats(&self) -> EndpointStats {
+        *lock(&self.shared.stats)
+    }
+
+    /// The smallest MTU of the routes between local addresses and the peer's, at most `limit`.
+    fn route_mtu(&self, peer: &Peer, limit: u16) -> u16 {
+        let local = &self.shared.local_addresses;
+        let pairs = local.iter().flat_map(|from| peer.addresses.iter().map(move |to| (*from, *to)));
+        let known = pairs.filter_map(|(from, to)| route::mtu(from, to)).min();
+        known.map_or(limit, |mtu| limit.min(u16::try_from(mtu).unwrap_or(u16::MAX)))
+    }
+}
+
+impl Clone for Endpoint {
+    fn clone(&self) -> Self {
+        Self::new(Arc::clone(&self.shared))
+    }
+}
+
+impl Drop for Endpoint {
+    fn drop(&mut self) {
+        if self.shared.handles.fetch_sub(1, Ordering::AcqRel) == 1 {
+            let waiting = {
+                let mut state = self.shared.state();
+                state.closed = true;
+                std::mem::take(&mut state.accept_queue)
+            };
+            // Their handles go outside the lock: dropping one calls back into the association.
+            drop(waiting);
+            self.shared.incoming.notify_waiters();
+            self.shared.work.notify_one();
+        }
+    }
+}

@@ -1,0 +1,196 @@
+//! Errors of the public interface.
+
+use std::fmt;
+use std::io;
+use std::net::IpAddr;
+
+use polypath_proto::AssociationEnd;
+use thiserror::Error;
+
+/// Why an endpoint could not be bound.
+#[derive(Debug, Error)]
+pub enum BindError {
+    /// An endpoint is bound to addresses that were named, never to all of the host.
+    #[error("no local address was given: name every address that the endpoint shall use")]
+    NoAddress,
+    /// The wildcard, a multicast or the broadcast address.
+    #[error(
+        "{0} is not the address of an interface: name the addresses that the endpoint shall use"
+    )]
+    NotUnicast(IpAddr),
+    /// Link-local IPv6 addresses are ambiguous without an interface.
+    #[error(
+        "{0} is a link-local address, which has no meaning without its interface: use another address of it"
+    )]
+    LinkLocal(IpAddr),
+    /// The same address twice.
+    #[error("the local address {0} was given twice")]
+    Duplicate(IpAddr),
+    /// The system refused.
+    #[error("cannot bind UDP port {port} of {address}: {source}")]
+    Socket {
+        /// Local address.
+        address: IpAddr,
+        /// UDP port (0: any).
+        port: u16,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// No UDP port was free on all local addresses at once.
+    #[error("found no UDP port that is free on every local address; name one")]
+    NoCommonPort,
+    /// The system has no randomness.
+    #[error("the system gives no random numbers: {0}")]
+    Random(#[from] getrandom::Error),
+    /// An endpoint needs a runtime for its driver.
+    #[error("an endpoint must be bound inside a tokio runtime with I/O and time enabled")]
+    NoRuntime,
+}
+
+/// Why an association could not be established.
+#[derive(Debug, Error, PartialEq, Eq)]
+pub enum ConnectError {
+    /// The request itself is impossible.
+    #[error(transparent)]
+    Invalid(#[from] polypath_proto::ConnectError),
+    /// An address of the peer that no packet can be sent to.
+    #[error("{0} is not the address of a host")]
+    NotUnicast(IpAddr),
+    /// It ended before it began.
+    #[error(transparent)]
+    Ended(#[from] AssociationError),
+    /// The endpoint is closed.
+    #[error("the endpoint is closed")]
+    EndpointClosed,
+}
+
+/// How an association ended, where it did not end gracefully.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum AssociationError {
+    /// This side aborted it.
+    #[error("the association was aborted by this side")]
+    Aborted,
+    /// The peer aborted it.
+    #[error("the peer aborted the association{}", Described(.0))]
+    AbortedByPeer(Vec<u8>),
+    /// The peer did not answer the handshake.
+    #[error("the peer does not answer")]
+    CannotConnect,
+    /// The peer's answer to the handshake cannot be accepted.
+    #[error("the handshake with the peer failed{}", Described(.0))]
+    HandshakeRefused(Vec<u8>),
+    /// Too many retransmissions on all paths.
+    #[error("the peer became unreachable on every path")]
+    Unreachable,
+    /// The peer broke the protocol.
+    #[error("the peer broke the protocol{}", Described(.0))]
+    ProtocolViolation(Vec<u8>),
+    /// The endpoint or the runtime that drove it has gone.
+    #[error("the endpoint is closed")]
+    EndpointClosed,
+}
+
+impl AssociationError {
+    /// `None` for a graceful end.
+    pub(crate) fn from_end(end: AssociationEnd) -> Option<Self> {
+        Some(match end {
+            AssociationEnd::ShutdownComplete => return None,
+            AssociationEnd::Aborted => Self::Aborted,
+            AssociationEnd::AbortedByPeer(causes) => Self::AbortedByPeer(causes),
+            AssociationEnd::CannotConnect => Self::CannotConnect,
+            AssociationEnd::HandshakeRefused(causes) => Self::HandshakeRefused(causes),
+            AssociationEnd::Unreachable => Self::Unreachable,
+            AssociationEnd::ProtocolViolation(causes) => Self::ProtocolViolation(causes),
+        })
+    }
+}
+
+/// Why a message was not sent.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum SendError {
+    /// The message or the moment is wrong; the message was not queued.
+    #[error(transparent)]
+    Refused(#[from] polypath_proto::SendError),
+    /// The association has ended with an error.
+    #[error(transparent)]
+    Ended(#[from] AssociationError),
+}
+
+impl SendError {
+    /// Whether the message may be accepted later, when the send buffer has room.
+    pub fn is_would_block(&self) -> bool {
+        matches!(self, Self::Refused(polypath_proto::SendError::WouldBlock))
+    }
+}
+
+/// No message is there yet, or none will come.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum TryReceiveError {
+    /// Nothing has arrived that was not yet read.
+    #[error("no message has arrived")]
+    Empty,
+    /// The association has ended with an error.
+    #[error(transparent)]
+    Ended(#[from] AssociationError),
+}
+
+/// Names the first error cause of an encoded list (RFC 9260 section 3.3.10) as the end of a sentence.
+struct Described<'a>(&'a [u8]);
+
+impl fmt::Display for Described<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let &[hi, lo, len_hi, len_lo, ref rest @ ..] = self.0 else {
+            return Ok(());
+        };
+        let len =
+            usize::from(u16::from_be_bytes([len_hi, len_lo])).saturating_sub(4).min(rest.len());
+        match (u16::from_be_bytes([hi, lo]), &rest[..len]) {
+            (12, b"") => f.write_str(": it gave no reason"),
+            (12, reason) => write!(f, ": {:?}", String::from_utf8_lossy(reason)),
+            (code, _) => match cause_name(code) {
+                Some(name) => write!(f, ": {name}"),
+                None => write!(f, ": error cause {code}"),
+            },
+        }
+    }
+}
+
+/// Names of the error causes of RFC 9260 section 3.3.10 and its extensions.
+const fn cause_name(code: u16) -> Option<&'static str> {
+    Some(match code {
+        1 => "invalid stream identifier",
+        2 => "missing mandatory parameter",
+        3 => "stale cookie",
+        4 => "out of resource",
+        5 => "unresolvable address",
+        6 => "unrecognized chunk type",
+        7 => "invalid mandatory parameter",
+        8 => "unrecognized parameters",
+        9 => "no user data",
+        10 => "cookie received while shutting down",
+        11 => "restart of an association with new addresses",
+        13 => "protocol violation",
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn causes_are_told_in_words() {
+        let told = |causes: &[u8]| AssociationError::AbortedByPeer(causes.to_vec()).to_string();
+        assert_eq!(told(&[]), "the peer aborted the association");
+        assert_eq!(told(&[0, 12, 0, 4]), "the peer aborted the association: it gave no reason");
+        assert_eq!(told(b"\0\x0c\0\x07bye\0"), "the peer aborted the association: \"bye\"");
+        assert_eq!(told(&[0, 4, 0, 4]), "the peer aborted the association: out of resource");
+        assert_eq!(told(&[9, 9, 0, 4]), "the peer aborted the association: error cause 2313");
+    }
+
+    #[test]
+    fn a_lying_cause_length_is_cut() {
+        let error = AssociationError::AbortedByPeer(b"\0\x0c\xff\xffx".to_vec());
+        assert_eq!(error.to_string(), "the peer aborted the association: \"x\"");
+    }
+}

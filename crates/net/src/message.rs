@@ -1,0 +1,183 @@
+//! Messages as an application sends and receives them.
+
+use bytes::{Bytes, BytesMut};
+use polypath_proto::{Delivery, OutgoingMessage, PathId};
+use polypath_wire::Payload;
+
+/// A message to send, with what RFC 6458 section 5.3.4 calls its send information.
+///
+/// ```
+/// use polypath::Message;
+///
+/// let message = Message::new(3, "hello").ppid(46).unordered();
+/// assert_eq!(message.stream, 3);
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Message {
+    /// Stream identifier (`snd_sid`).
+    pub stream: u16,
+    /// Payload protocol identifier, in host byte order, opaque to SCTP (`snd_ppid`).
+    pub ppid: u32,
+    /// Ordered within its stream, or delivered as soon as it is complete (`SCTP_UNORDERED`).
+    pub delivery: Delivery,
+    /// Send first transmissions on this path while it is usable (`SCTP_ADDR_OVER`); `None` leaves the choice to the
+    /// association's path order.
+    pub path: Option<PathId>,
+    /// Returned in events about this message (`snd_context`).
+    pub context: u32,
+    /// Content; must not be empty.
+    pub payload: Bytes,
+}
+
+impl Message {
+    /// An ordered message with PPID 0 and no path preference.
+    pub fn new(stream: u16, payload: impl Into<Bytes>) -> Self {
+        Self {
+            stream,
+            ppid: 0,
+            delivery: Delivery::Ordered,
+            path: None,
+            context: 0,
+            payload: payload.into(),
+        }
+    }
+
+    /// Sets the payload protocol identifier.
+    #[must_use]
+    pub fn ppid(mut self, ppid: u32) -> Self {
+        self.ppid = ppid;
+        self
+    }
+
+    /// Makes the message unordered.
+    #[must_use]
+    pub fn unordered(mut self) -> Self {
+        self.delivery = Delivery::Unordered;
+        self
+    }
+
+    /// Prefers a path.
+    #[must_use]
+    pub fn on_path(mut self, path: PathId) -> Self {
+        self.path = Some(path);
+        self
+    }
+
+    /// Sets the context.
+    #[must_use]
+    pub fn context(mut self, context: u32) -> Self {
+        self.context = context;
+        self
+    }
+}
+
+impl From<Message> for OutgoingMessage {
+    fn from(message: Message) -> Self {
+        let mut outgoing = Self::new(message.stream, message.payload);
+        outgoing.ppid = message.ppid;
+        outgoing.delivery = message.delivery;
+        outgoing.path = message.path;
+        outgoing.context = message.context;
+        outgoing
+    }
+}
+
+/// A message that arrived, with what RFC 6458 section 5.3.5 calls its receive information.
+#[derive(Clone, Debug)]
+pub struct ReceivedMessage(polypath_proto::ReceivedMessage);
+
+impl ReceivedMessage {
+    /// Stream identifier (`rcv_sid`).
+    pub fn stream(&self) -> u16 {
+        self.0.stream
+    }
+
+    /// Payload protocol identifier in host byte order (`rcv_ppid`).
+    pub fn ppid(&self) -> u32 {
+        self.0.ppid
+    }
+
+    /// Ordered or unordered.
+    pub fn delivery(&self) -> Delivery {
+        self.0.delivery
+    }
+
+    /// Stream sequence number of an ordered message (`rcv_ssn`).
+    pub fn ssn(&self) -> u16 {
+        self.0.ssn
+    }
+
+    /// Length in bytes.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether there is no content; never true for a message that arrived.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The content in the pieces in which it arrived, without copying.
+    pub fn fragments(&self) -> impl Iterator<Item = &[u8]> {
+        self.0.fragments.iter().map(bytes_of)
+    }
+
+    /// The content in one piece; copies when it arrived in several.
+    pub fn into_bytes(self) -> Bytes {
+        if let [Payload::Shared(bytes)] = self.0.fragments.as_slice() {
+            return bytes.clone();
+        }
+        let mut whole = BytesMut::with_capacity(self.len());
+        for fragment in self.fragments() {
+            whole.extend_from_slice(fragment);
+        }
+        whole.freeze()
+    }
+}
+
+impl From<polypath_proto::ReceivedMessage> for ReceivedMessage {
+    fn from(message: polypath_proto::ReceivedMessage) -> Self {
+        Self(message)
+    }
+}
+
+/// Virtual payloads exist in simulations only.
+fn bytes_of<'a>(payload: &'a Payload<'static>) -> &'a [u8] {
+    match payload {
+        Payload::Borrowed(bytes) => bytes,
+        Payload::Shared(bytes) => bytes,
+        Payload::Virtual(_) => &[],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn received(parts: &[&'static str]) -> ReceivedMessage {
+        ReceivedMessage(polypath_proto::ReceivedMessage {
+            stream: 1,
+            ppid: 2,
+            delivery: Delivery::Ordered,
+            ssn: 3,
+            fragments: parts
+                .iter()
+                .map(|p| Payload::Shared(Bytes::from_static(p.as_bytes())))
+                .collect(),
+        })
+    }
+
+    #[test]
+    fn fragments_are_joined_in_order() {
+        let message = received(&["multi", "", "path"]);
+        assert_eq!(message.len(), 9);
+        assert_eq!(message.into_bytes(), "multipath");
+    }
+
+    #[test]
+    fn a_single_fragment_is_not_copied() {
+        let message = received(&["whole"]);
+        let start = message.fragments().next().map(<[u8]>::as_ptr);
+        assert_eq!(Some(message.into_bytes().as_ptr()), start);
+    }
+}

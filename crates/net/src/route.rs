@@ -1,0 +1,90 @@
+//! What the system's routing says about an address.
+
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+
+/// Any port: connecting a UDP socket looks up a route and sends nothing.
+const ANY_PORT: u16 = 9;
+
+/// The local address that the system would send from to reach `to`.
+///
+/// ```
+/// let local = polypath::source_address("127.0.0.1".parse()?)?;
+/// assert!(local.is_loopback());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn source_address(to: IpAddr) -> io::Result<IpAddr> {
+    let any = if to.is_ipv4() {
+        IpAddr::V4(Ipv4Addr::UNSPECIFIED)
+    } else {
+        IpAddr::V6(Ipv6Addr::UNSPECIFIED)
+    };
+    Ok(lookup(any, to)?.local_addr()?.ip())
+}
+
+/// MTU in bytes of the route from `from` to `to`, if there is a route and the system tells.
+pub(crate) fn mtu(from: IpAddr, to: IpAddr) -> Option<u32> {
+    if from.is_ipv4() != to.is_ipv4() {
+        return None;
+    }
+    system::mtu(&lookup(from, to).ok()?, to)
+}
+
+/// A socket that knows its route. It is connected, so it receives from nobody else, and lives for a moment only.
+fn lookup(from: IpAddr, to: IpAddr) -> io::Result<UdpSocket> {
+    let socket = UdpSocket::bind(SocketAddr::new(from, 0))?;
+    socket.connect(SocketAddr::new(to, ANY_PORT))?;
+    Ok(socket)
+}
+
+#[cfg(any(target_os = "linux", target_os = "android"))]
+#[allow(unsafe_code)] // what nix's macros make of the options
+mod system {
+    use std::net::{IpAddr, UdpSocket};
+
+    use nix::sys::socket::{getsockopt, sockopt::IpMtu};
+
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    struct Ipv6Mtu;
+    nix::getsockopt_impl!(
+        Ipv6Mtu,
+        libc::IPPROTO_IPV6,
+        libc::IPV6_MTU,
+        libc::c_int,
+        nix::sys::socket::sockopt::GetStruct<libc::c_int>
+    );
+
+    pub(super) fn mtu(socket: &UdpSocket, to: IpAddr) -> Option<u32> {
+        let mtu =
+            if to.is_ipv4() { getsockopt(socket, IpMtu) } else { getsockopt(socket, Ipv6Mtu) };
+        u32::try_from(mtu.ok()?).ok()
+    }
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+mod system {
+    use std::net::{IpAddr, UdpSocket};
+
+    pub(super) fn mtu(_socket: &UdpSocket, _to: IpAddr) -> Option<u32> {
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn families_do_not_mix() {
+        assert_eq!(mtu(Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()), None);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn loopback_has_a_large_mtu() {
+        assert!(
+            mtu(Ipv4Addr::LOCALHOST.into(), Ipv4Addr::LOCALHOST.into())
+                .is_some_and(|mtu| mtu > 1500)
+        );
+    }
+}

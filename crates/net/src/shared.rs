@@ -1,0 +1,197 @@
+//! What the public handles share with the driver.
+//!
+//! Locks are held for single calls into the protocol, never across an await. Whoever holds the endpoint's lock may
+//! take an association's, not the other way round.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::net::IpAddr;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use polypath_proto::{Association as Protocol, AssociationId, Cx, Event, Instant, Transmit};
+use tokio::sync::{Notify, broadcast};
+
+use crate::clock::{Clock, Context};
+use crate::{Association, AssociationError, EndpointStats};
+
+/// Events that a slow reader may lag behind before the oldest are dropped.
+const EVENTS_KEPT: usize = 256;
+
+/// An endpoint as its handles and its driver see it.
+#[derive(Debug)]
+pub(crate) struct EndpointShared {
+    pub(crate) clock: Clock,
+    pub(crate) port: u16,
+    pub(crate) encapsulation_port: u16,
+    pub(crate) local_addresses: Vec<IpAddr>,
+    pub(crate) backlog: usize,
+    pub(crate) state: Mutex<EndpointState>,
+    /// Associations whose handles did something that the driver must follow up.
+    pub(crate) commanded: Mutex<Vec<Arc<AssociationShared>>>,
+    pub(crate) stats: Mutex<EndpointStats>,
+    /// Wakes the driver.
+    pub(crate) work: Notify,
+    /// An association waits to be accepted, or the endpoint is closed.
+    pub(crate) incoming: Notify,
+    /// An association was removed.
+    pub(crate) removed: Notify,
+    /// Public handles of the endpoint.
+    pub(crate) handles: AtomicUsize,
+}
+
+#[derive(Debug)]
+pub(crate) struct EndpointState {
+    pub(crate) protocol: polypath_proto::Endpoint,
+    pub(crate) context: Context,
+    pub(crate) table: BTreeMap<AssociationId, Arc<AssociationShared>>,
+    pub(crate) accept_queue: VecDeque<Association>,
+    /// No driver runs any more, or none shall.
+    pub(crate) closed: bool,
+}
+
+impl EndpointShared {
+    pub(crate) fn state(&self) -> MutexGuard<'_, EndpointState> {
+        lock(&self.state)
+    }
+}
+
+/// An association as its handles and the driver see it.
+#[derive(Debug)]
+pub(crate) struct AssociationShared {
+    pub(crate) id: AssociationId,
+    pub(crate) endpoint: Arc<EndpointShared>,
+    pub(crate) inner: Mutex<Inner>,
+    /// Whether the driver has it on its list.
+    pub(crate) queued: AtomicBool,
+    /// Public handles; the association is ended when the last one goes.
+    pub(crate) handles: AtomicUsize,
+    /// Messages wait, or none will come.
+    pub(crate) readable: Notify,
+    /// The send buffer has room, or will never have.
+    pub(crate) writable: Notify,
+    /// The association was established or has ended.
+    pub(crate) changed: Notify,
+    /// Senders take turns, so that a large message is not overtaken for ever by small ones.
+    pub(crate) turn: tokio::sync::Mutex<()>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Inner {
+    pub(crate) protocol: Box<Protocol>,
+    pub(crate) context: Context,
+    pub(crate) phase: Phase,
+    /// A packet that a handle's call gave rise to; it goes out before what the association has to send next.
+    pub(crate) ready: Option<Transmit>,
+    /// The association's entry among the driver's timers.
+    pub(crate) scheduled: Option<Instant>,
+    events: Option<broadcast::Sender<Event>>,
+}
+
+/// How far an association is, as its user sees it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Phase {
+    /// The handshake goes on.
+    Connecting,
+    /// Established.
+    Open { outbound_streams: u16, inbound_streams: u16 },
+    /// The peer sends no more.
+    PeerShutdown,
+    /// Gone; `None` after a graceful end.
+    Ended(Option<AssociationError>),
+}
+
+impl AssociationShared {
+    pub(crate) fn new(
+        id: AssociationId,
+        endpoint: Arc<EndpointShared>,
+        protocol: Box<Protocol>,
+        context: Context,
+    ) -> Arc<Self> {
+        let inner = Inner {
+            protocol,
+            context,
+            phase: Phase::Connecting,
+            ready: None,
+            scheduled: None,
+            events: None,
+        };
+        Arc::new(Self {
+            id,
+            endpoint,
+            inner: Mutex::new(inner),
+            queued: AtomicBool::new(false),
+            handles: AtomicUsize::new(0),
+            readable: Notify::new(),
+            writable: Notify::new(),
+            changed: Notify::new(),
+            turn: tokio::sync::Mutex::new(()),
+        })
+    }
+
+    pub(crate) fn lock(&self) -> MutexGuard<'_, Inner> {
+        lock(&self.inner)
+    }
+
+    /// Puts the association on the driver's list.
+    pub(crate) fn command(self: &Arc<Self>) {
+        if !self.queued.swap(true, Ordering::AcqRel) {
+            lock(&self.endpoint.commanded).push(Arc::clone(self));
+            self.endpoint.work.notify_one();
+        }
+    }
+
+    /// Wakes everyone who waits for something of this association.
+    pub(crate) fn wake_all(&self) {
+        self.readable.notify_waiters();
+        self.writable.notify_waiters();
+        self.changed.notify_waiters();
+    }
+}
+
+impl Inner {
+    /// Calls into the protocol at `now`.
+    pub(crate) fn call<R>(
+        &mut self,
+        now: Instant,
+        call: impl FnOnce(&mut Protocol, &mut Cx<'_>) -> R,
+    ) -> R {
+        let Self { protocol, context, .. } = self;
+        context.lend(now, |cx| call(protocol, cx))
+    }
+
+    /// Whether there is a packet to send; if so, it is kept ready.
+    pub(crate) fn has_transmit(&mut self, now: Instant) -> bool {
+        if self.ready.is_none() {
+            self.ready = self.call(now, Protocol::poll_transmit);
+        }
+        self.ready.is_some()
+    }
+
+    pub(crate) fn subscribe(&mut self) -> broadcast::Receiver<Event> {
+        if matches!(self.phase, Phase::Ended(_)) {
+            return broadcast::channel(1).1;
+        }
+        self.events.get_or_insert_with(|| broadcast::channel(EVENTS_KEPT).0).subscribe()
+    }
+
+    /// Passes an event on to whoever listens.
+    pub(crate) fn publish(&self, event: Event) {
+        if let Some(events) = &self.events {
+            // Nobody listens any more: nothing to do.
+            let _ = events.send(event);
+        }
+    }
+
+    /// Marks the association as ended unless it already is. Listeners see the end of their events.
+    pub(crate) fn end(&mut self, error: Option<AssociationError>) {
+        if !matches!(self.phase, Phase::Ended(_)) {
+            self.phase = Phase::Ended(error);
+        }
+        self.events = None;
+    }
+}
+
+/// Locks; a panic elsewhere while the lock was held does not spread.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,184 @@
+//! Every way in which an association or an endpoint ends.
+#![allow(missing_docs)]
+
+mod common;
+
+use common::{
+    CLIENT, SERVER, addresses, client_on, impatient, pair, pair_with, peer_of, server_with,
+};
+use polypath::{
+    AssociationConfig, AssociationEnd, AssociationError, BindError, ConnectError, Endpoint, Event,
+    Message, Peer, SendError, TryReceiveError,
+};
+
+#[tokio::test]
+async fn shutdown_delivers_everything_first() {
+    let pair = pair().await;
+    for number in 0..50_u8 {
+        pair.near.send(Message::new(0, vec![number; 10_000])).await.unwrap();
+    }
+    let far = pair.far.clone();
+    let reading = tokio::spawn(async move {
+        let mut numbers = Vec::new();
+        while let Some(message) = far.receive().await? {
+            numbers.push(message.into_bytes()[0]);
+        }
+        Ok::<_, AssociationError>(numbers)
+    });
+    pair.near.shutdown().await.unwrap();
+    assert_eq!(reading.await.unwrap().unwrap(), (0..50).collect::<Vec<_>>());
+    pair.far.closed().await.unwrap();
+    assert!(matches!(pair.near.send(Message::new(0, "late")).await, Err(SendError::Refused(_))));
+    assert!(pair.near.receive().await.unwrap().is_none());
+}
+
+#[tokio::test]
+async fn what_arrived_can_be_read_after_the_end() {
+    let pair = pair().await;
+    pair.near.send(Message::new(0, "kept")).await.unwrap();
+    pair.near.shutdown().await.unwrap();
+    pair.far.closed().await.unwrap();
+    assert_eq!(pair.far.receive().await.unwrap().unwrap().into_bytes(), "kept");
+    assert!(pair.far.receive().await.unwrap().is_none());
+}
+
+#[tokio::test]
+async fn abort_tells_the_peer_why() {
+    let pair = pair().await;
+    let mut events = pair.far.events();
+    pair.near.abort("enough");
+    let error = pair.far.receive().await.unwrap_err();
+    assert_eq!(error.to_string(), "the peer aborted the association: \"enough\"");
+    assert_eq!(pair.near.closed().await, Err(AssociationError::Aborted));
+    assert_eq!(pair.near.receive().await.unwrap_err(), AssociationError::Aborted);
+    assert!(matches!(pair.far.send(Message::new(0, "late")).await, Err(SendError::Ended(_))));
+    assert!(matches!(pair.far.try_receive(), Err(TryReceiveError::Ended(_))));
+    let mut last = None;
+    while let Some(event) = events.next().await {
+        last = Some(event);
+    }
+    assert!(matches!(last, Some(Event::Ended(AssociationEnd::AbortedByPeer(_)))), "{last:?}");
+    assert!(pair.far.events().next().await.is_none());
+}
+
+#[tokio::test]
+async fn a_dropped_association_shuts_down_in_the_background() {
+    let pair = pair().await;
+    let clone = pair.near.clone();
+    drop(pair.near);
+    clone.send(Message::new(0, "last words")).await.unwrap();
+    drop(clone);
+    assert_eq!(pair.far.receive().await.unwrap().unwrap().into_bytes(), "last words");
+    assert!(pair.far.receive().await.unwrap().is_none());
+    pair.client.idle().await;
+}
+
+#[tokio::test]
+async fn what_arrives_for_a_dropped_association_does_not_hold_up_its_end() {
+    let pair = pair().await;
+    drop(pair.near);
+    // More than the receive buffer that nobody reads any more.
+    let mut refused = false;
+    for _ in 0..100 {
+        if pair.far.send(Message::new(0, vec![7; 50_000])).await.is_err() {
+            refused = true;
+            break;
+        }
+    }
+    assert!(refused || pair.far.shutdown().await.is_ok());
+    pair.client.idle().await;
+}
+
+#[tokio::test]
+async fn an_endpoint_without_handles_ends_after_its_associations() {
+    let pair = pair().await;
+    drop(pair.client);
+    pair.near.send(Message::new(0, "still here")).await.unwrap();
+    assert_eq!(pair.far.receive().await.unwrap().unwrap().into_bytes(), "still here");
+    pair.near.shutdown().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_peer_that_does_not_answer_is_an_error() {
+    let silent = std::net::UdpSocket::bind("127.0.0.5:0").unwrap();
+    let port = silent.local_addr().unwrap().port();
+    let client = client_on(&CLIENT);
+    let peer = Peer::new(addresses(&["127.0.0.5"]), 7).encapsulation_port(port);
+    let error = client.connect(&peer, impatient()).await.unwrap_err();
+    assert_eq!(error, ConnectError::Ended(AssociationError::CannotConnect));
+    client.idle().await;
+}
+
+#[tokio::test]
+async fn an_endpoint_that_does_not_listen_refuses() {
+    let (deaf, client) = (client_on(&SERVER), client_on(&CLIENT));
+    let error = client.connect(&peer_of(&deaf), AssociationConfig::default()).await.unwrap_err();
+    assert!(matches!(error, ConnectError::Ended(AssociationError::AbortedByPeer(_))), "{error}");
+}
+
+#[tokio::test]
+async fn impossible_peers_are_refused_at_once() {
+    let client = client_on(&["127.0.0.3"]);
+    for (address, port) in [("::1", 7), ("127.0.0.1", 0)] {
+        let error =
+            client.connect(&Peer::new(addresses(&[address]), port), impatient()).await.unwrap_err();
+        assert!(matches!(error, ConnectError::Invalid(_)), "{address}: {error}");
+    }
+    for address in ["0.0.0.0", "224.0.0.1", "::"] {
+        let error =
+            client.connect(&Peer::new(addresses(&[address]), 7), impatient()).await.unwrap_err();
+        assert!(matches!(error, ConnectError::NotUnicast(_)), "{address}: {error}");
+    }
+    let none = client.connect(&Peer::new([], 7), impatient()).await.unwrap_err();
+    assert!(matches!(none, ConnectError::Invalid(_)));
+}
+
+#[tokio::test]
+async fn a_vanished_peer_becomes_unreachable() {
+    let config = impatient();
+    let pair = pair_with(server_with(&SERVER, config.clone()), client_on(&CLIENT), config).await;
+    let other_runtime = std::thread::spawn(move || drop((pair.server, pair.far)));
+    other_runtime.join().unwrap();
+    // The server's end shuts down; what the client says afterwards nobody hears.
+    pair.near.closed().await.unwrap();
+}
+
+#[test]
+fn the_end_of_the_runtime_ends_associations() {
+    let runtime = || tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let (first, second) = (runtime(), runtime());
+    let pair = first.block_on(pair());
+    drop(first);
+    second.block_on(async {
+        assert_eq!(pair.near.receive().await.unwrap_err(), AssociationError::EndpointClosed);
+        let error = pair.near.send(Message::new(0, "late")).await.unwrap_err();
+        assert_eq!(error, SendError::Ended(AssociationError::EndpointClosed));
+        assert_eq!(pair.near.shutdown().await, Err(AssociationError::EndpointClosed));
+        assert_eq!(pair.server.accept().await.unwrap_err(), ConnectError::EndpointClosed);
+        let error = pair
+            .client
+            .connect(&peer_of(&pair.server), AssociationConfig::default())
+            .await
+            .unwrap_err();
+        assert_eq!(error, ConnectError::EndpointClosed);
+        pair.client.idle().await;
+    });
+}
+
+#[test]
+fn a_runtime_is_needed() {
+    let error = Endpoint::builder(addresses(&SERVER)).encapsulation_port(0).bind().unwrap_err();
+    assert!(matches!(error, BindError::NoRuntime));
+}
+
+#[tokio::test]
+async fn addresses_of_other_hosts_and_taken_ports_are_errors() {
+    let foreign =
+        Endpoint::builder(addresses(&["192.0.2.1"])).encapsulation_port(0).bind().unwrap_err();
+    assert!(foreign.to_string().contains("192.0.2.1"), "{foreign}");
+    let first = client_on(&["127.0.0.1"]);
+    let port = first.encapsulation_port();
+    let taken =
+        Endpoint::builder(addresses(&["127.0.0.1"])).encapsulation_port(port).bind().unwrap_err();
+    assert!(taken.to_string().contains(&port.to_string()), "{taken}");
+}

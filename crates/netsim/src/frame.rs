@@ -1,0 +1,41 @@
+//! What the network carries.
+
+use std::net::IpAddr;
+
+use crate::TraceHasher;
+
+/// The payload of an IP packet, in whatever form the driver of the simulator keeps it.
+///
+/// The network adds the IP header itself (20 bytes for IPv4, 40 for IPv6), so that lengths, checksums and captures are
+/// right without the frame knowing where it travels.
+pub trait Frame {
+    /// Length in bytes on the wire: the transport header and all that follows it, without the IP header.
+    fn wire_len(&self) -> usize;
+
+    /// IP protocol number, for example 132 for SCTP.
+    fn protocol(&self) -> u8;
+
+    /// The traffic class octet of the IP header: DSCP in the upper six bits, ECN codepoint in the lower two (RFC 3168).
+    fn traffic_class(&self) -> u8 {
+        0
+    }
+
+    /// Sets the ECN codepoint to "congestion experienced"; for queues that mark instead of dropping, which do it only to
+    /// frames that are ECN-capable.
+    fn mark_ce(&mut self);
+
+    /// Flips a bit, counted from the first of the `wire_len`; for links with bit errors.
+    fn damage(&mut self, bit: u64);
+
+    /// Feeds every field of every header to `hasher`, with a length before what varies in length, so that two
+    /// different frames never feed the same.
+    fn trace_fields(&self, hasher: &mut TraceHasher);
+
+    /// Called when the frame has crossed a link, before the node at its end sees it. A frame that is to be rebuilt
+    /// from its bytes at every hop does it here.
+    fn crossed_link(&mut self) {}
+
+    /// Appends the `wire_len` bytes to `out`; only called for captures. The addresses are those of the IP header, for
+    /// checksums over a pseudo-header.
+    fn write_transport(&self, from: IpAddr, to: IpAddr, out: &mut Vec<u8>);
+}

@@ -1,0 +1,78 @@
+//! The pending events of a world.
+
+use std::cmp::{Ordering, Reverse};
+use std::collections::BinaryHeap;
+use std::collections::binary_heap::PeekMut;
+
+use polypath_units::Instant;
+
+use crate::event::{Key, Target};
+
+/// Pending events, the earliest first.
+///
+/// Small copied entries in a binary heap. Nothing is ever removed from its middle: what is cancelled stays until its
+/// time and is then recognised by its [`Key`].
+#[derive(Debug, Default)]
+pub(crate) struct EventQueue {
+    heap: BinaryHeap<Reverse<Entry>>,
+    next_order: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Entry {
+    pub key: Key,
+    pub target: Target,
+}
+
+impl EventQueue {
+    /// The place in the order for something that is caused now.
+    pub fn next_order(&mut self) -> u64 {
+        let order = self.next_order;
+        self.next_order += 1;
+        order
+    }
+
+    /// The key for something at `time` that is caused now.
+    pub fn key(&mut self, time: Instant) -> Key {
+        Key { time, order: self.next_order() }
+    }
+
+    pub fn push(&mut self, key: Key, target: Target) {
+        self.heap.push(Reverse(Entry { key, target }));
+    }
+
+    pub fn peek(&self) -> Option<Entry> {
+        self.heap.peek().map(|entry| entry.0)
+    }
+
+    /// Takes the earliest event away and puts `next` in its place, if there is one; cheaper than both steps.
+    pub fn replace_first(&mut self, next: Option<Key>) {
+        let Some(mut first) = self.heap.peek_mut() else { return };
+        match next {
+            Some(key) => first.0.key = key,
+            None => {
+                PeekMut::pop(first);
+            }
+        }
+    }
+}
+
+impl Ord for Entry {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.key.cmp(&other.key)
+    }
+}
+
+impl PartialOrd for Entry {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Entry {
+    fn eq(&self, other: &Self) -> bool {
+        self.key == other.key
+    }
+}
+
+impl Eq for Entry {}

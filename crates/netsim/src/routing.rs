@@ -1,0 +1,234 @@
+//! Which way packets go.
+//!
+//! Routes are shortest paths in hops, computed once, per destination address and network (the idea of "netID" routing):
+//!
+//! * A packet belongs to the network of its destination address; if that belongs to all, to the network of its source
+//!   address. It uses links of that network and links of all networks only.
+//! * An address belongs to the link of its interface, and the last hop is always that link: a host with two interfaces
+//!   is never reached through the one at the address of the other.
+//! * Hosts do not forward.
+//! * Among equally short ways the link made first is taken.
+//! * A sending host prefers the interface that owns the source address, if the destination can be reached through it
+//!   at all; else it takes the shortest way from any interface. That is what a host with routing rules per source
+//!   address and a main table behind them does.
+
+use std::collections::VecDeque;
+use std::net::IpAddr;
+
+use crate::node::{Node, NodeKind};
+use crate::{ChannelId, Direction, NetworkId, NodeId};
+
+/// Number of an address.
+pub(crate) type AddressId = u32;
+
+/// An address of the network and where it is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Address {
+    pub ip: IpAddr,
+    pub node: NodeId,
+    /// Channel from the node over the link that the address belongs to.
+    pub outgoing: ChannelId,
+    /// Network of that link.
+    pub network: NetworkId,
+}
+
+/// What routing has to know of a link.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Edge {
+    pub ends: [NodeId; 2],
+    pub network: NetworkId,
+}
+
+/// All routing tables.
+#[derive(Debug)]
+pub(crate) struct Routing {
+    /// Sorted by [`search_key`].
+    addresses: Vec<Address>,
+    /// Keys of the addresses: looking up two of them is part of every packet.
+    keys: Vec<u128>,
+    /// Sorted.
+    networks: Vec<NetworkId>,
+    /// By network, node and destination.
+    next_hop: Vec<Option<ChannelId>>,
+    /// By source and destination.
+    first_hop: Vec<Option<ChannelId>>,
+    nodes: usize,
+}
+
+impl Routing {
+    /// `addresses` in any order, without duplicates.
+    pub fn new(mut addresses: Vec<Address>, nodes: &[Node], edges: &[Edge]) -> Self {
+        addresses.sort_by_key(|a| search_key(a.ip));
+        let keys = addresses.iter().map(|a| search_key(a.ip)).collect();
+        let mut networks: Vec<NetworkId> =
+            edges.iter().map(|e| e.network).chain([NetworkId::ANY]).collect();
+        networks.sort_unstable();
+        networks.dedup();
+        let mut routing = Self {
+            addresses,
+            keys,
+            networks,
+            next_hop: Vec::new(),
+            first_hop: Vec::new(),
+            nodes: nodes.len(),
+        };
+        routing.fill_next_hops(nodes, edges);
+        routing.fill_first_hops(nodes, edges);
+        routing
+    }
+
+    /// The number of an address, if a node has it.
+    #[inline]
+    pub fn find(&self, ip: IpAddr) -> Option<AddressId> {
+        self.keys.binary_search(&search_key(ip)).ok().map(|i| i as AddressId)
+    }
+
+    /// What is known of an address.
+    #[inline]
+    pub fn address(&self, id: AddressId) -> &Address {
+        &self.addresses[id as usize]
+    }
+
+    /// The channel by which a sender with this source address reaches the destination.
+    #[inline]
+    pub fn first_hop(&self, from: AddressId, to: AddressId) -> Option<ChannelId> {
+        self.first_hop[from as usize * self.addresses.len() + to as usize]
+    }
+
+    /// The channel by which `node` forwards a packet.
+    #[inline]
+    pub fn next_hop(&self, node: NodeId, from: AddressId, to: AddressId) -> Option<ChannelId> {
+        let network = self.packet_network(from, to);
+        let network = self.networks.binary_search(&network).ok()?;
+        self.next_hop[self.slot(network, node, to)]
+    }
+
+    fn packet_network(&self, from: AddressId, to: AddressId) -> NetworkId {
+        match self.address(to).network {
+            NetworkId::ANY => self.address(from).network,
+            network => network,
+        }
+    }
+
+    fn slot(&self, network: usize, node: NodeId, to: AddressId) -> usize {
+        (network * self.nodes + node.index()) * self.addresses.len() + to as usize
+    }
+
+    fn fill_next_hops(&mut self, nodes: &[Node], edges: &[Edge]) {
+        self.next_hop = vec![None; self.networks.len() * self.nodes * self.addresses.len()];
+        for (index, &network) in self.networks.clone().iter().enumerate() {
+            for to in 0..self.addresses.len() as AddressId {
+                let destination = *self.address(to);
+                if !destination.network.carries(network) {
+                    continue;
+                }
+                for (node, hop) in
+                    shortest_ways(&destination, network, nodes, edges).into_iter().enumerate()
+                {
+                    let slot = self.slot(index, NodeId(node as u32), to);
+                    self.next_hop[slot] = hop;
+                }
+            }
+        }
+    }
+
+    fn fill_first_hops(&mut self, nodes: &[Node], edges: &[Edge]) {
+        let count = self.addresses.len() as AddressId;
+        self.first_hop = vec![None; (count as usize).pow(2)];
+        for from in 0..count {
+            for to in 0..count {
+                let (source, destination) = (*self.address(from), *self.address(to));
+                if source.node == destination.node
+                    || source.ip.is_ipv4() != destination.ip.is_ipv4()
+                {
+                    continue;
+                }
+                let hop = self
+                    .reaches(from, to, nodes, edges)
+                    .then_some(source.outgoing)
+                    .or_else(|| self.next_hop(source.node, from, to));
+                self.first_hop[from as usize * count as usize + to as usize] = hop;
+            }
+        }
+    }
+
+    /// Whether the destination can be reached over the link of the source address.
+    fn reaches(&self, from: AddressId, to: AddressId, nodes: &[Node], edges: &[Edge]) -> bool {
+        let first = self.address(from).outgoing;
+        let last = self.address(to).outgoing;
+        let edge = &edges[first.link().index()];
+        if !edge.network.carries(self.packet_network(from, to)) {
+            return false;
+        }
+        let neighbour = edge.far_end(first.direction());
+        if first.link() == last.link() {
+            return neighbour == self.address(to).node;
+        }
+        // No router on the way sends the packet back here, because hosts do not forward.
+        nodes[neighbour.index()].kind == NodeKind::Router
+            && self.next_hop(neighbour, from, to).is_some_and(|hop| hop.link() != first.link())
+    }
+}
+
+impl Edge {
+    pub fn far_end(&self, direction: Direction) -> NodeId {
+        match direction {
+            Direction::Forward => self.ends[1],
+            Direction::Backward => self.ends[0],
+        }
+    }
+}
+
+/// IPv6 addresses as they are and IPv4 addresses where IPv6 maps them.
+fn search_key(ip: IpAddr) -> u128 {
+    match ip {
+        IpAddr::V4(ip) => ip.to_ipv6_mapped().to_bits(),
+        IpAddr::V6(ip) => ip.to_bits(),
+    }
+}
+
+/// Per node the channel on a shortest way to `destination`, searched from there breadth first.
+fn shortest_ways(
+    destination: &Address,
+    network: NetworkId,
+    nodes: &[Node],
+    edges: &[Edge],
+) -> Vec<Option<ChannelId>> {
+    let mut ways: Vec<Option<ChannelId>> = vec![None; nodes.len()];
+    let mut hops: Vec<Option<u32>> = vec![None; nodes.len()];
+    let last_link = &edges[destination.outgoing.link().index()];
+    let last_router = last_link.far_end(destination.outgoing.direction());
+    ways[last_router.index()] = Some(destination.outgoing.reverse());
+    hops[last_router.index()] = Some(1);
+    hops[destination.node.index()] = Some(0);
+    let mut reached = VecDeque::from([last_router]);
+    while let Some(node) = reached.pop_front() {
+        if nodes[node.index()].kind == NodeKind::Host {
+            continue;
+        }
+        let distance = hops[node.index()];
+        for iface in &nodes[node.index()].ifaces {
+            let edge = &edges[iface.outgoing.link().index()];
+            let neighbour = edge.far_end(iface.outgoing.direction());
+            let seen = hops[neighbour.index()];
+            if !edge.network.carries(network) || neighbour == destination.node {
+                continue;
+            }
+            let back = iface.outgoing.reverse();
+            let next = distance.map(|d| d + 1);
+            if seen.is_none() {
+                hops[neighbour.index()] = next;
+                ways[neighbour.index()] = Some(back);
+                reached.push_back(neighbour);
+            } else if seen == next
+                && ways[neighbour.index()].is_none_or(|way| back.link() < way.link())
+            {
+                ways[neighbour.index()] = Some(back);
+            }
+        }
+    }
+    ways
+}
+
+#[cfg(test)]
+mod tests;

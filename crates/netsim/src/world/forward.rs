@@ -1,0 +1,158 @@
+//! Packets from link to link.
+
+use super::{MAX_HOPS, Packet, World};
+use crate::event::{Key, Target};
+use crate::node::NodeKind;
+use crate::routing::AddressId;
+use crate::{
+    Arrival, ChannelId, DropCause, Event, Frame, LinkEventKind, LinkObserver, NodeId, PacketId,
+    Ticket, Verdict,
+};
+
+impl<F: Frame, O: LinkObserver> World<F, O> {
+    /// Puts a new packet on its first link.
+    pub(super) fn inject(
+        &mut self,
+        from: AddressId,
+        to: AddressId,
+        first_hop: ChannelId,
+        frame: F,
+    ) {
+        let header = if self.routing.address(from).ip.is_ipv4() { 20 } else { 40 };
+        let bytes = u32::try_from(frame.wire_len().saturating_add(header)).unwrap_or(u32::MAX);
+        let number = self.sent;
+        self.sent += 1;
+        let packet = Packet { frame, from, to, bytes, hops: 0, sent: self.now, number };
+        if self.captures.any() {
+            self.capture_sent(&packet, first_hop);
+        }
+        let id = PacketId(self.packets.insert(packet) as u32);
+        self.transmit(first_hop.index(), id, bytes);
+    }
+
+    /// The pending event of a channel has come.
+    #[inline]
+    pub(super) fn on_channel(&mut self, index: usize, key: Key) -> Option<Event<F>> {
+        let wire = &mut self.wires[index];
+        if wire.armed != Some(key) {
+            self.events.replace_first(None);
+            return None;
+        }
+        self.now = key.time;
+        let departure = wire.channel.take_departure(self.now);
+        wire.armed = wire.channel.next_key();
+        self.events.replace_first(wire.armed);
+        self.processed += 1;
+        let departure = departure?;
+        match departure.lost {
+            Some(cause) => {
+                self.discard(index, departure.ticket, cause);
+                None
+            }
+            None => self.arrive(index, departure.ticket),
+        }
+    }
+
+    /// Takes a channel down.
+    pub(super) fn cut(&mut self, index: usize) {
+        let mut dropped = Vec::new();
+        let wire = &mut self.wires[index];
+        wire.channel.cut(self.now, |ticket| dropped.push(ticket));
+        // The packet that was pending may be gone; its event is stale then.
+        wire.armed = wire.channel.next_key();
+        self.record_turn(index, LinkEventKind::WentDown);
+        for ticket in dropped {
+            self.discard(index, ticket, DropCause::Outage);
+        }
+    }
+
+    fn transmit(&mut self, index: usize, id: PacketId, bytes: u32) {
+        let ticket = Ticket { packet: id, bytes, order: self.events.next_order() };
+        let wire = &mut self.wires[index];
+        match wire.channel.offer(self.now, ticket) {
+            Verdict::Accepted => {
+                if wire.armed.is_none() {
+                    wire.armed = wire.channel.next_key();
+                    if let Some(key) = wire.armed {
+                        self.events.push(key, Target::Channel(index as u32));
+                    }
+                }
+                self.record_packet(index, LinkEventKind::Accepted { bytes }, id);
+            }
+            Verdict::Dropped(cause) => self.discard(index, ticket, cause),
+        }
+    }
+
+    /// A packet reached the far end of a channel.
+    fn arrive(&mut self, index: usize, ticket: Ticket) -> Option<Event<F>> {
+        let node = self.wires[index].to;
+        let packet = self.packets.get_mut(ticket.packet.0 as usize)?;
+        packet.frame.crossed_link();
+        packet.hops += 1;
+        let (from, to, hops) = (packet.from, packet.to, packet.hops);
+        let next = match self.next_step(node, from, to, hops) {
+            Ok(next) => next,
+            Err(cause) => {
+                self.wires[index].channel.refuse(ticket, cause);
+                self.discard(index, ticket, cause);
+                return None;
+            }
+        };
+        self.record_packet(index, LinkEventKind::Delivered { bytes: ticket.bytes }, ticket.packet);
+        match next {
+            Some(channel) => {
+                self.transmit(channel.index(), ticket.packet, ticket.bytes);
+                None
+            }
+            None => self.hand_over(index, ticket.packet),
+        }
+    }
+
+    /// Where a packet goes from a node: over a channel, or nowhere because it is for this host.
+    fn next_step(
+        &self,
+        node: NodeId,
+        from: AddressId,
+        to: AddressId,
+        hops: u8,
+    ) -> Result<Option<ChannelId>, DropCause> {
+        match self.nodes[node.index()].kind {
+            NodeKind::Host if self.routing.address(to).node == node => Ok(None),
+            NodeKind::Host => Err(DropCause::NoRoute),
+            NodeKind::Router if hops >= MAX_HOPS => Err(DropCause::HopLimit),
+            NodeKind::Router => {
+                self.routing.next_hop(node, from, to).map(Some).ok_or(DropCause::NoRoute)
+            }
+        }
+    }
+
+    fn hand_over(&mut self, index: usize, id: PacketId) -> Option<Event<F>> {
+        let packet = self.packets.try_remove(id.0 as usize)?;
+        let (node, iface) = (self.wires[index].to, self.wires[index].iface);
+        let (from, to) = (self.routing.address(packet.from).ip, self.routing.address(packet.to).ip);
+        if self.captures.any() {
+            self.capture_received(&packet, node, iface);
+        }
+        Some(Event::Arrival(Arrival {
+            node,
+            iface,
+            from,
+            to,
+            sent: packet.sent,
+            frame: packet.frame,
+        }))
+    }
+
+    /// The end of a packet that was dropped.
+    fn discard(&mut self, index: usize, ticket: Ticket, cause: DropCause) {
+        self.record_packet(
+            index,
+            LinkEventKind::Dropped { bytes: ticket.bytes, cause },
+            ticket.packet,
+        );
+        let Some(packet) = self.packets.try_remove(ticket.packet.0 as usize) else { return };
+        if self.captures.any() {
+            self.capture_dropped(&packet, index, cause);
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! What is written down of a run: trace hash, observer, captures.
+
+use std::net::IpAddr;
+
+use super::{MAX_HOPS, Packet, World};
+use crate::capture::Flow;
+use crate::pcapng::{IpHeader, ipv6_octets};
+use crate::{
+    ChannelId, Direction, DropCause, Frame, IfaceId, LinkEvent, LinkEventKind, LinkObserver,
+    NodeId, PacketId,
+};
+
+impl<F: Frame, O: LinkObserver> World<F, O> {
+    /// Records something that happened to a packet on a channel.
+    #[inline]
+    pub(super) fn record_packet(&mut self, index: usize, kind: LinkEventKind, id: PacketId) {
+        if let Some(packet) = self.packets.get(id.0 as usize) {
+            let (from, to) =
+                (self.routing.address(packet.from).ip, self.routing.address(packet.to).ip);
+            let start = self.trace.fed();
+            self.trace.u64(self.now.as_nanos());
+            self.trace.u64(record_word(index, kind, if from.is_ipv4() { 4 } else { 6 }));
+            match (from, to) {
+                (IpAddr::V4(from), IpAddr::V4(to)) => {
+                    self.trace.u64(u64::from(to.to_bits()) << 32 | u64::from(from.to_bits()));
+                }
+                _ => {
+                    self.trace.bytes(&ipv6_octets(from));
+                    self.trace.bytes(&ipv6_octets(to));
+                }
+            }
+            self.trace.u32(packet.bytes);
+            packet.frame.trace_fields(&mut self.trace);
+            self.trace.u32((self.trace.fed() - start) as u32);
+        }
+        self.observe(index, kind);
+    }
+
+    /// Records the begin or end of an outage.
+    pub(super) fn record_turn(&mut self, index: usize, kind: LinkEventKind) {
+        self.trace.u64(self.now.as_nanos());
+        self.trace.u64(record_word(index, kind, 0));
+        self.trace.u32(16);
+        self.observe(index, kind);
+    }
+
+    #[inline]
+    fn observe(&mut self, index: usize, kind: LinkEventKind) {
+        let queue = self.wires[index].channel.last_queue_level();
+        self.observer
+            .on_link_event(self.now, &LinkEvent { channel: ChannelId(index as u32), kind, queue });
+    }
+
+    #[cold]
+    pub(super) fn capture_sent(&mut self, packet: &Packet<F>, first_hop: ChannelId) {
+        let node = self.routing.address(packet.from).node;
+        let Some(position) =
+            self.nodes[node.index()].ifaces.iter().position(|i| i.outgoing == first_hop)
+        else {
+            return;
+        };
+        let flow = Flow::Sent { number: packet.number };
+        self.capture_packet(node, IfaceId(position as u32), flow, packet);
+    }
+
+    #[cold]
+    pub(super) fn capture_received(&mut self, packet: &Packet<F>, node: NodeId, iface: IfaceId) {
+        self.captures.settle(packet.number, None);
+        self.capture_packet(node, iface, Flow::Received, packet);
+    }
+
+    #[cold]
+    pub(super) fn capture_dropped(&mut self, packet: &Packet<F>, index: usize, cause: DropCause) {
+        let channel = ChannelId(index as u32);
+        let way = match channel.direction() {
+            Direction::Forward => "forward",
+            Direction::Backward => "backward",
+        };
+        let comment = format!(
+            "dropped at {} on {} ({way}): {cause}",
+            self.now,
+            self.link_name(channel.link())
+        );
+        self.captures.settle(packet.number, Some(&comment));
+    }
+
+    fn capture_packet(&mut self, node: NodeId, iface: IfaceId, flow: Flow, packet: &Packet<F>) {
+        if !self.captures.of(node) {
+            return;
+        }
+        let (from, to) = (self.routing.address(packet.from).ip, self.routing.address(packet.to).ip);
+        let header = IpHeader {
+            from,
+            to,
+            protocol: packet.frame.protocol(),
+            traffic_class: packet.frame.traffic_class(),
+            // Each router on the way took one off; the last link leads to the host.
+            hop_limit: MAX_HOPS - packet.hops.saturating_sub(1),
+            identification: packet.number as u16,
+        };
+        let mut data = Vec::with_capacity(packet.bytes as usize);
+        header.write(&mut data, |out| packet.frame.write_transport(from, to, out));
+        self.captures.record(node, iface, flow, self.now, &data);
+    }
+}
+
+/// Link, direction, kind, cause and IP version of a trace record as one number.
+fn record_word(index: usize, kind: LinkEventKind, version: u8) -> u64 {
+    let channel = ChannelId(index as u32);
+    let (kind, cause) = match kind {
+        LinkEventKind::Accepted { .. } => (1, 0),
+        LinkEventKind::Delivered { .. } => (2, 0),
+        LinkEventKind::Dropped { cause, .. } => (3, cause.code()),
+        LinkEventKind::WentDown => (4, 0),
+        LinkEventKind::CameUp => (5, 0),
+    };
+    u64::from(channel.link().0)
+        | u64::from_le_bytes([0, 0, 0, 0, channel.direction() as u8, kind, cause, version])
+}

@@ -1,0 +1,166 @@
+//! How an association begins as the server, and what handshake chunks do to one that exists (RFC 9260 section 5.2).
+
+use core::net::IpAddr;
+
+use polypath_wire::{Cause, Causes, Chunk};
+use smallvec::SmallVec;
+
+use super::handshake::Agreed;
+use super::handshake_view::{Established, HandshakePhase, HandshakeView, ShutdownAckTrigger};
+use super::output::{Flush, To};
+use super::state::State;
+use super::{Association, Identity, PeerAddress};
+use crate::config::AssociationConfig;
+use crate::endpoint::cookie::Cookie;
+use crate::path::Paths;
+use crate::path::reach::Reach;
+use crate::recv::Receiver;
+use crate::send::Sender;
+use crate::{Cx, Event, Tsn};
+
+impl Association {
+    /// Begins an association as the server: its COOKIE ECHO was found good. Queues COOKIE ACK; other chunks of that
+    /// packet follow through `handle`, which must pass over the COOKIE ECHO.
+    pub(crate) fn accept(
+        cx: &mut Cx<'_>,
+        config: AssociationConfig,
+        identity: Identity,
+        established: Established,
+    ) -> Self {
+        let mut association = Self::new(cx, config, identity);
+        association.take_over(&established.cookie);
+        association.become_established(cx);
+        association.answer_cookie(cx, &established);
+        association
+    }
+
+    /// What the rules for colliding handshakes need to know.
+    pub(crate) fn handshake_view(&self) -> HandshakeView {
+        let phase = match self.state {
+            State::CookieWait(_) => HandshakePhase::CookieWait,
+            State::CookieEchoed { .. } => HandshakePhase::CookieEchoed,
+            State::ShutdownAckSent(_) => HandshakePhase::ShutdownAckSent,
+            State::Closed => HandshakePhase::Closed,
+            State::Established
+            | State::ShutdownPending
+            | State::ShutdownSent(_)
+            | State::ShutdownReceived => HandshakePhase::Established,
+        };
+        let mut peer_addresses = SmallVec::new();
+        for path in self.paths.iter() {
+            let address = PeerAddress { address: path.remote, encapsulation: path.encapsulation };
+            if !peer_addresses.contains(&address) {
+                peer_addresses.push(address);
+            }
+        }
+        HandshakeView {
+            phase,
+            local_tag: self.identity.local_tag,
+            peer_tag: self.peer_tag,
+            local_tie_tag: self.tie_tags.0,
+            peer_tie_tag: self.tie_tags.1,
+            initial_tsn: self.identity.initial_tsn,
+            a_rwnd: self.config.receive_buffer_bytes,
+            outbound_streams: self.config.outbound_streams,
+            max_inbound_streams: self.config.max_inbound_streams,
+            peer_addresses,
+        }
+    }
+
+    /// The peer restarted (RFC 9260 section 5.2.4 action A): begins anew with the tags, TSNs and addresses of the
+    /// cookie, keeps the user's association and tells the user. Queues COOKIE ACK.
+    pub(crate) fn restart(&mut self, cx: &mut Cx<'_>, established: Established) {
+        let cookie = &established.cookie;
+        self.report_undelivered();
+        // What the peer sent before it restarted was acknowledged and stays the user's.
+        while let Some(message) = self.receiver.as_mut().and_then(Receiver::receive) {
+            self.unread.push_back(message);
+        }
+        self.identity.local_tag = cookie.local_tag;
+        self.identity.initial_tsn = cookie.local_initial_tsn;
+        self.sender = Sender::new(Tsn(cookie.local_initial_tsn), self.config.send_buffer_bytes);
+        self.control.clear();
+        self.errors = 0;
+        self.flush = Flush::default();
+        self.shutdown_guard = None;
+        self.shutdown_wanted = false;
+        self.readable_told = false;
+        self.take_over(cookie);
+        self.state = State::Established;
+        self.events.push(Event::Restarted);
+        self.events.push(Event::Writable);
+        self.announce_messages();
+        self.start_heartbeats(cx);
+        self.answer_cookie(cx, &established);
+    }
+
+    /// The peer's COOKIE ECHO belongs to this association (RFC 9260 section 5.2.4 actions B and D): takes over the
+    /// peer's tag, enters ESTABLISHED if it is not there yet, and queues COOKIE ACK.
+    pub(crate) fn complete_handshake(&mut self, cx: &mut Cx<'_>, established: Established) {
+        let in_handshake = matches!(self.state, State::CookieWait(_) | State::CookieEchoed { .. });
+        if in_handshake {
+            self.control.clear();
+            self.take_over(&established.cookie);
+            self.become_established(cx);
+        } else {
+            self.peer_tag = established.cookie.peer_tag;
+        }
+        self.answer_cookie(cx, &established);
+    }
+
+    /// Queues SHUTDOWN ACK again, on a path of its own choice.
+    pub(crate) fn resend_shutdown_ack(&mut self, _cx: &mut Cx<'_>, trigger: ShutdownAckTrigger) {
+        if !matches!(self.state, State::ShutdownAckSent(_)) {
+            return;
+        }
+        // The timer goes on: a peer that repeats itself must not put it off.
+        self.queue_control(Chunk::ShutdownAck, To::Best);
+        if trigger == ShutdownAckTrigger::CookieEcho {
+            let causes = Causes::build([Cause::CookieWhileShuttingDown]);
+            self.queue_control(Chunk::Error(causes), To::Best);
+        }
+    }
+
+    /// Takes over what a cookie says. The only confirmed path is the one on which INIT and INIT ACK went.
+    fn take_over(&mut self, cookie: &Cookie) {
+        let peer: SmallVec<[PeerAddress; 4]> = cookie
+            .peer_addresses
+            .iter()
+            .map(|&address| PeerAddress { address, encapsulation: cookie.encapsulation })
+            .collect();
+        self.paths = Paths::default();
+        self.identity.local_addresses = first(&self.identity.local_addresses, cookie.local_address);
+        self.agree(&Agreed {
+            tag: cookie.peer_tag,
+            a_rwnd: cookie.a_rwnd,
+            initial_tsn: cookie.peer_initial_tsn,
+            outbound_streams: cookie.inbound_streams,
+            inbound_streams: cookie.outbound_streams,
+            addresses: &peer,
+            handshake_pair: (cookie.local_address, peer[0]),
+        });
+        self.primary = self.confirm_handshake_pair(cookie.local_address, peer[0].address);
+    }
+
+    /// COOKIE ACK goes to where the COOKIE ECHO came from.
+    fn answer_cookie(&mut self, cx: &mut Cx<'_>, established: &Established) {
+        let path = self.paths.find(established.local, established.remote.address);
+        // To an address that is not confirmed a heartbeat goes along (RFC 9260 section 5.4).
+        if let Some(path) = path.filter(|path| self.paths[*path].reach == Reach::Unconfirmed)
+            && self.paths[path].heartbeat.outstanding.is_none()
+        {
+            self.send_heartbeat(cx, path);
+        }
+        self.queue_control(Chunk::CookieAck, path.map_or(To::Best, To::Path));
+        // COOKIE ACK must come before anything else in its packet.
+        self.control.rotate_right(1);
+    }
+}
+
+/// The same addresses with `address` at the front, so that the pair that worked is the first one.
+fn first(addresses: &[IpAddr], address: IpAddr) -> SmallVec<[IpAddr; 2]> {
+    let mut ordered: SmallVec<[IpAddr; 2]> = SmallVec::new();
+    ordered.push(address);
+    ordered.extend(addresses.iter().copied().filter(|other| *other != address));
+    ordered
+}

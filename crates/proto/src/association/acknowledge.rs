@@ -1,0 +1,401 @@
+//! The sender's side of a SACK, in the one order that everything else relies on.
+
+use polypath_wire::{Cause, GapAckBlocks, Sack};
+use smallvec::{SmallVec, smallvec};
+
+use super::Association;
+use crate::cmt::cuc::{self, CucView, LowEnd};
+use crate::cmt::dac::{self, DacView};
+use crate::cmt::sfr::{self, SfrView};
+use crate::config::{CwndUpdate, FastRecoveryScope, SplitFastRetransmit};
+use crate::congestion::recovery::{PseudoCumulative, RecoveryView};
+use crate::congestion::{AckView, Advanced, rfc9260};
+use crate::path::reach::{Reach, Reason};
+use crate::probe::TransmissionCause;
+use crate::sack::{self, AckDelta, SackProblem, Verdict};
+use crate::send::window::History;
+use crate::{Cx, Event, Instant, PathChange, PathId, ProbeEvent, Tsn};
+
+/// Low end and flight of a path before the SACK.
+#[derive(Clone, Copy)]
+struct Before {
+    first: Option<Tsn>,
+    again: Option<Tsn>,
+    flight: u64,
+}
+
+/// What the SACK did to a path's order.
+#[derive(Clone, Copy)]
+struct Order {
+    advanced: Advanced,
+    earliest_acked: bool,
+    recovery: RecoveryView,
+}
+
+/// An acknowledgement: a SACK, or the cumulative ack of a SHUTDOWN, which says nothing about gaps and window.
+#[derive(Clone, Copy)]
+pub(super) enum Acknowledgement<'a, 'p> {
+    Sack(&'a Sack<'p>),
+    Shutdown,
+}
+
+type PerPath<T> = SmallVec<[T; 4]>;
+
+impl Association {
+    /// Handles a SACK.
+    pub(super) fn handle_sack(&mut self, cx: &mut Cx<'_>, sack: &Sack<'_>) {
+        self.stats.sacks_received += 1;
+        let blocks = &sack.gap_ack_blocks;
+        self.acknowledge(cx, Tsn(sack.cumulative_tsn_ack), blocks, Acknowledgement::Sack(sack));
+    }
+
+    /// Applies an acknowledgement: validate, window, RTT, CUC, missing reports, recovery, growth, reduction, T3,
+    /// reachability, peer window.
+    pub(super) fn acknowledge(
+        &mut self,
+        cx: &mut Cx<'_>,
+        cumulative: Tsn,
+        blocks: &GapAckBlocks<'_>,
+        source: Acknowledgement<'_, '_>,
+    ) {
+        let window = &self.sender.window;
+        match sack::validate(cumulative, blocks, window.base(), window.next_tsn()) {
+            Ok(Verdict::Apply) => {}
+            Ok(Verdict::Stale) => return,
+            Err(problem) => return self.refuse_sack(cx, problem),
+        }
+        self.flush.acknowledged = true;
+        let before = self.low_ends();
+        let delta = self.apply_sack(cx, cumulative, blocks);
+        let reneged = match source {
+            Acknowledgement::Sack(_) => self.take_back(cumulative, blocks, &delta),
+            Acknowledgement::Shutdown => 0,
+        };
+        self.sample_rtt(cx, &delta);
+        let orders = self.order_changes(cumulative, &before, &delta);
+        let lost_on = match source {
+            Acknowledgement::Sack(sack) if !blocks.is_empty() => {
+                self.count_missing(cumulative, sack.flags, &delta)
+            }
+            _ => smallvec![false; self.paths.len()],
+        };
+        self.leave_recovery(cumulative, &orders);
+        self.grow_windows(cx, &before, &delta, &orders);
+        self.reduce_windows(cx, &lost_on);
+        self.adjust_t3(cx, &orders, reneged);
+        self.note_reachability(&delta);
+        if let Acknowledgement::Sack(sack) = source {
+            self.update_peer_window(cx, sack.a_rwnd, &delta);
+        }
+        self.sender.queue.release(delta.released_bytes);
+        self.after_acknowledgement();
+    }
+
+    fn refuse_sack(&mut self, cx: &mut Cx<'_>, problem: SackProblem) {
+        match problem {
+            SackProblem::AcknowledgesUnsent(_) => {
+                self.abort_with(
+                    cx,
+                    Cause::ProtocolViolation(b"SACK acknowledges a TSN that was not sent"),
+                );
+            }
+            // It says nothing that can be relied on.
+            SackProblem::MalformedBlock => self.stats.packets_discarded += 1,
+        }
+    }
+
+    fn low_ends(&mut self) -> PerPath<Before> {
+        let window = &mut self.sender.window;
+        self.paths
+            .iter()
+            .map(|path| {
+                let (first, again) = window.lowest_on(path.id);
+                Before { first, again, flight: path.flight }
+            })
+            .collect()
+    }
+
+    fn apply_sack(
+        &mut self,
+        cx: &mut Cx<'_>,
+        cumulative: Tsn,
+        blocks: &GapAckBlocks<'_>,
+    ) -> AckDelta {
+        let timed: PerPath<Option<Tsn>> = self.paths.iter().map(|path| path.timed).collect();
+        let (now, probe) = (cx.now, &mut *cx.probe);
+        let delta =
+            sack::apply(&mut self.sender.window, cumulative, blocks, &timed, |tsn, newly| {
+                probe.on(now, ProbeEvent::ChunkAcked { path: newly.path, tsn });
+            });
+        for (path, news) in self.paths.iter_mut().zip(&delta.paths) {
+            path.flight = path.flight.saturating_sub(news.flight_bytes);
+            path.counters.data_bytes_acked += news.user_bytes;
+        }
+        delta
+    }
+
+    /// Puts back into flight what the receiver has discarded. Returns the number of chunks.
+    fn take_back(&mut self, cumulative: Tsn, blocks: &GapAckBlocks<'_>, delta: &AckDelta) -> u32 {
+        let paths = &mut self.paths;
+        sack::renege_missing(&mut self.sender.window, cumulative, blocks, delta, |path, charge| {
+            paths[path].flight += u64::from(charge);
+        })
+    }
+
+    fn sample_rtt(&mut self, cx: &mut Cx<'_>, delta: &AckDelta) {
+        for (path, news) in self.paths.iter_mut().zip(&delta.paths) {
+            let Some(sent_at) = news.timed_chunk_sent_at else { continue };
+            path.timed = None;
+            let sample = cx.now.since(sent_at);
+            path.rtt.on_sample(sample);
+            let srtt = path.rtt.srtt().unwrap_or(sample);
+            cx.probe
+                .on(cx.now, ProbeEvent::Rtt { path: path.id, sample, srtt, rto: path.rtt.rto() });
+        }
+    }
+
+    /// CUC, and what else follows from the low ends of the paths.
+    fn order_changes(
+        &mut self,
+        cumulative: Tsn,
+        before: &[Before],
+        delta: &AckDelta,
+    ) -> PerPath<Order> {
+        let policy = self.config.policies.cwnd_update;
+        let mut orders = PerPath::new();
+        for (index, (before, news)) in before.iter().zip(&delta.paths).enumerate() {
+            let (first, again) = self.sender.window.lowest_on(PathId(index as u8));
+            let first = LowEnd { before: before.first, after: first };
+            let again = LowEnd { before: before.again, after: again };
+            let view = CucView { cumulative_ack_on_path: news.by_cumulative_ack, first, again };
+            let pseudo_cumulative = match policy {
+                CwndUpdate::Normal => PseudoCumulative::Unused,
+                _ if first.advanced() => PseudoCumulative::Advanced(first.after),
+                _ => PseudoCumulative::Unchanged,
+            };
+            orders.push(Order {
+                advanced: cuc::advanced(policy, &view),
+                earliest_acked: first.joined(&again).advanced(),
+                recovery: RecoveryView { cumulative, pseudo_cumulative },
+            });
+        }
+        orders
+    }
+
+    /// Counts missing reports and marks what is lost. Says for each path whether it lost something.
+    fn count_missing(&mut self, cumulative: Tsn, flags: u8, delta: &AckDelta) -> PerPath<bool> {
+        let mut lost_on: PerPath<bool> = smallvec![false; self.paths.len()];
+        let Some(lowest_newly_acked) = delta.lowest_newly_acked else { return lost_on };
+        let policies = &self.config.policies;
+        let dac_view = DacView {
+            paths_with_news: delta.paths_with_news(),
+            lowest_newly_acked,
+            packets: dac::count_in_flags(flags),
+        };
+        let split = policies.fast_retransmit.split;
+        let in_recovery = match policies.fast_recovery {
+            FastRecoveryScope::AssociationWide => self.sender.recovery.is_active(),
+            FastRecoveryScope::PerPath => false,
+        };
+        let mut view = SfrView {
+            highest_newly_acked_on_path: None,
+            highest_newly_acked: delta.highest_newly_acked,
+            highest_gap_acked: delta.highest_gap_acked,
+            every_hole: in_recovery && delta.cumulative_ack_advanced,
+        };
+        for path in self.paths.ids() {
+            view.highest_newly_acked_on_path = delta.paths[path.index()].highest;
+            let Some(end) = sfr::missing_before(split, &view) else { continue };
+            let mut from = cumulative.next();
+            let window = &mut self.sender.window;
+            while let Some(tsn) = match split {
+                SplitFastRetransmit::Sfr => window.next_countable_on(path, from, end),
+                SplitFastRetransmit::Off => window.next_countable(from, end),
+            } {
+                from = tsn.next();
+                let weight = dac::missing_report_weight(policies.delayed_ack.count, &dac_view, tsn);
+                let chunk = window.get_mut(tsn);
+                chunk.missing_reports = chunk.missing_reports.saturating_add(weight);
+                if chunk.missing_reports < policies.fast_retransmit.threshold {
+                    continue;
+                }
+                if let Some((path, charge)) =
+                    window.mark_lost(tsn, TransmissionCause::FastRetransmission)
+                {
+                    let path = &mut self.paths[path];
+                    path.flight = path.flight.saturating_sub(u64::from(charge));
+                    if path.timed == Some(tsn) {
+                        path.timed = None;
+                    }
+                    lost_on[path.id.index()] = true;
+                }
+            }
+            if split == SplitFastRetransmit::Off {
+                break;
+            }
+        }
+        lost_on
+    }
+
+    fn leave_recovery(&mut self, cumulative: Tsn, orders: &[Order]) {
+        match self.config.policies.fast_recovery {
+            FastRecoveryScope::AssociationWide => {
+                self.sender.recovery.on_ack(&RecoveryView {
+                    cumulative,
+                    pseudo_cumulative: PseudoCumulative::Unused,
+                });
+            }
+            FastRecoveryScope::PerPath => {
+                for (path, order) in self.paths.iter_mut().zip(orders) {
+                    path.recovery.on_ack(&order.recovery);
+                }
+            }
+        }
+    }
+
+    fn grow_windows(
+        &mut self,
+        cx: &mut Cx<'_>,
+        before: &[Before],
+        delta: &AckDelta,
+        orders: &[Order],
+    ) {
+        let association_recovers = self.sender.recovery.is_active();
+        for (index, path) in self.paths.iter_mut().enumerate() {
+            let news = &delta.paths[index];
+            if news.credited_bytes == 0 || association_recovers || path.recovery.is_active() {
+                continue;
+            }
+            let parameters = path.congestion_parameters(&self.config);
+            let ack = AckView {
+                acked_bytes: news.credited_bytes,
+                flight_before: before[index].flight,
+                flight_after: path.flight,
+                advanced: orders[index].advanced,
+            };
+            rfc9260::on_ack(&mut path.window, &parameters, &ack);
+            cx.probe.on(cx.now, path.window_event());
+        }
+    }
+
+    fn reduce_windows(&mut self, cx: &mut Cx<'_>, lost_on: &[bool]) {
+        let scope = self.config.policies.fast_recovery;
+        let already = self.sender.recovery.is_active();
+        for path in self.paths.ids() {
+            if !lost_on[path.index()] {
+                continue;
+            }
+            self.paths[path].free_retransmission = true;
+            let recovers = match scope {
+                FastRecoveryScope::AssociationWide => already,
+                FastRecoveryScope::PerPath => self.paths[path].recovery.is_active(),
+            };
+            if recovers {
+                continue;
+            }
+            let last_sent = self.sender.window.next_tsn().previous();
+            match scope {
+                FastRecoveryScope::AssociationWide => self.sender.recovery.enter(last_sent),
+                FastRecoveryScope::PerPath => {
+                    let exit = self.sender.window.highest_on(path).unwrap_or(last_sent);
+                    self.paths[path].recovery.enter(exit);
+                }
+            }
+            let path = &mut self.paths[path];
+            path.counters.fast_recoveries += 1;
+            let parameters = path.congestion_parameters(&self.config);
+            rfc9260::on_fast_retransmit(&mut path.window, &parameters);
+            cx.probe.on(cx.now, ProbeEvent::FastRecoveryEntered { path: path.id });
+            cx.probe.on(cx.now, path.window_event());
+        }
+    }
+
+    /// RFC 9260 section 6.3.2, rules R2 to R4.
+    fn adjust_t3(&mut self, cx: &mut Cx<'_>, orders: &[Order], reneged: u32) {
+        for (path, order) in self.paths.iter_mut().zip(orders) {
+            if path.flight == 0 {
+                path.t3 = None;
+            } else if order.earliest_acked {
+                path.restart_t3(cx.now);
+            } else if reneged > 0 {
+                path.start_t3(cx.now);
+            }
+        }
+    }
+
+    /// An acknowledged chunk that was sent once proves its path alive (RFC 9260 section 8.2).
+    fn note_reachability(&mut self, delta: &AckDelta) {
+        // Whatever path the acknowledged chunk took, the peer is there (section 8.1).
+        if delta.anything_new() {
+            self.errors = 0;
+        }
+        for (index, news) in delta.paths.iter().enumerate() {
+            if news.unambiguous {
+                self.path_works(PathId(index as u8));
+            }
+        }
+    }
+
+    /// Data or a heartbeat was answered over the path.
+    pub(super) fn path_works(&mut self, path: PathId) {
+        self.errors = 0;
+        let path = &mut self.paths[path];
+        path.errors = 0;
+        if matches!(path.reach, Reach::Inactive(Reason::Timeouts | Reason::Refused)) {
+            path.reach = Reach::Active;
+            self.events.push(Event::Path { path: path.id, change: PathChange::Available });
+        }
+    }
+
+    fn update_peer_window(&mut self, cx: &mut Cx<'_>, a_rwnd: u32, delta: &AckDelta) {
+        let opened = self.sender.advertised_window == 0 && a_rwnd > 0;
+        self.sender.advertised_window = u64::from(a_rwnd);
+        if opened {
+            self.repeat_refused(cx.now);
+        }
+        cx.probe.on(cx.now, ProbeEvent::PeerWindow { bytes: self.sender.peer_window() });
+        // A receiver that answers probes of its closed window is alive (RFC 9260 section 6.1 A).
+        if a_rwnd == 0 && !delta.anything_new() {
+            self.errors = 0;
+            for path in self.paths.iter_mut().filter(|path| path.reach.is_active()) {
+                path.errors = 0;
+            }
+        }
+    }
+
+    /// The peer's window has opened. A receiver that had no room refused what arrived, probes of the closed window among
+    /// it; that is sent again at once instead of after timeouts that have backed off. Only what has had time to arrive
+    /// counts as refused, and each chunk once, so that a window that opens and closes cannot make us flood.
+    fn repeat_refused(&mut self, now: Instant) {
+        for path in self.paths.iter_mut() {
+            let patience = path.rtt.srtt().unwrap_or_else(|| path.rtt.rto());
+            let window = &mut self.sender.window;
+            let mut from = window.base();
+            while let Some(tsn) = window.next_unacked_on(path.id, from) {
+                from = tsn.next();
+                let chunk = window.get_mut(tsn);
+                if chunk.history.contains(History::REPEATED) || chunk.sent_at + patience > now {
+                    continue;
+                }
+                chunk.history |= History::REPEATED;
+                if let Some((_, charge)) = window.mark_lost(tsn, TransmissionCause::WindowProbe) {
+                    path.flight = path.flight.saturating_sub(u64::from(charge));
+                }
+                path.timed = path.timed.filter(|timed| *timed != tsn);
+            }
+            if path.flight == 0 {
+                path.t3 = None;
+            }
+        }
+    }
+
+    pub(super) fn after_acknowledgement(&mut self) {
+        if self.sender.writable_again() {
+            self.events.push(Event::Writable);
+        }
+        if self.sender.is_dry() && !self.sender.dry_told {
+            self.sender.dry_told = true;
+            self.events.push(Event::SenderDry);
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! Which addresses can be used at all, and to whom they mean something.
+
+use core::net::IpAddr;
+
+/// How far an address is known.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Scope {
+    /// Loopback: this host.
+    Host,
+    /// Link-local: one link.
+    Link,
+    /// Everything else. Private addresses count here: whether a peer can reach them is found out by path verification.
+    Network,
+}
+
+/// Whether `address` names one interface, so that packets may be sent to it.
+///
+/// Directed broadcast addresses cannot be told from others without the netmask.
+pub(crate) fn is_unicast(address: IpAddr) -> bool {
+    match address {
+        // 0.0.0.0/8 is "this network", 224.0.0.0/4 multicast, 240.0.0.0/4 reserved and limited broadcast.
+        IpAddr::V4(address) => (1..224).contains(&address.octets()[0]),
+        // RFC 9260 section 3.3.2.1.2: IPv4-mapped addresses must not be used.
+        IpAddr::V6(address) => {
+            !address.is_unspecified()
+                && !address.is_multicast()
+                && address.to_ipv4_mapped().is_none()
+        }
+    }
+}
+
+/// Whether `address` of a host means something to whoever sees that host at `seen_at` (or is seen by it there).
+///
+/// An address of the host itself means something to the host only, one of a link only on that link.
+pub(crate) fn is_meaningful(address: IpAddr, seen_at: IpAddr) -> bool {
+    is_unicast(address) && scope(address) >= scope(seen_at)
+}
+
+fn scope(address: IpAddr) -> Scope {
+    let (loopback, link_local) = match address {
+        IpAddr::V4(address) => (address.is_loopback(), address.is_link_local()),
+        IpAddr::V6(address) => (address.is_loopback(), address.is_unicast_link_local()),
+    };
+    match (loopback, link_local) {
+        (true, _) => Scope::Host,
+        (_, true) => Scope::Link,
+        _ => Scope::Network,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ip(text: &str) -> IpAddr {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn unicast_addresses() {
+        for text in [
+            "10.0.0.1",
+            "127.0.0.1",
+            "169.254.1.1",
+            "223.255.255.255",
+            "::1",
+            "fe80::1",
+            "2001:db8::1",
+        ] {
+            assert!(is_unicast(ip(text)), "{text}");
+        }
+        for text in [
+            "0.0.0.0",
+            "0.1.2.3",
+            "224.0.0.1",
+            "239.1.1.1",
+            "240.0.0.1",
+            "255.255.255.255",
+            "::",
+            "ff02::1",
+            "::ffff:10.0.0.1",
+        ] {
+            assert!(!is_unicast(ip(text)), "{text}");
+        }
+    }
+
+    #[test]
+    fn addresses_are_told_only_where_they_mean_something() {
+        let table = [
+            ("127.0.0.1", "127.0.0.2", true),
+            ("127.0.0.1", "10.0.0.1", false),
+            ("::1", "2001:db8::1", false),
+            ("::1", "fe80::2", false),
+            ("169.254.0.1", "10.0.0.1", false),
+            ("fe80::1", "2001:db8::1", false),
+            ("fe80::1", "fe80::2", true),
+            ("10.0.0.1", "127.0.0.1", true),
+            ("10.0.0.1", "192.0.2.1", true),
+            ("2001:db8::1", "fe80::2", true),
+            ("224.0.0.1", "127.0.0.1", false),
+        ];
+        for (address, seen_at, expected) in table {
+            assert_eq!(is_meaningful(ip(address), ip(seen_at)), expected, "{address} at {seen_at}");
+        }
+    }
+}

@@ -1,0 +1,262 @@
+//! The client's half of the handshake (RFC 9260 section 5.1).
+
+use core::net::IpAddr;
+
+use polypath_wire::{Chunk, Init, Raw};
+use smallvec::SmallVec;
+
+use super::init_parameters::{self, InitKind, InitLimits, InitProblem, PeerInit};
+use super::output::To;
+use super::state::{Handshake, State};
+use super::{Association, PeerAddress};
+use crate::path::reach::Reach;
+use crate::path::{Path, pairing};
+use crate::recv::{Receiver, ReceiverConfig};
+use crate::{AssociationEnd, Cx, Duration, Event, Notice, PathChange, PathId, Tsn};
+
+/// What the peer asked for and offered in the handshake.
+#[derive(Clone, Debug)]
+pub(super) struct Agreed<'a> {
+    pub(super) tag: u32,
+    pub(super) a_rwnd: u32,
+    pub(super) initial_tsn: u32,
+    /// Streams that the peer wants to send on.
+    pub(super) outbound_streams: u16,
+    /// Most streams that the peer accepts.
+    pub(super) inbound_streams: u16,
+    pub(super) addresses: &'a [PeerAddress],
+    /// The pair of addresses on which the handshake went.
+    pub(super) handshake_pair: (IpAddr, PeerAddress),
+}
+
+impl Association {
+    pub(super) fn send_init(&mut self) {
+        let path = &self.paths[self.handshake_path];
+        let local = &self.identity.local_addresses;
+        let parameters =
+            init_parameters::init_parameters(local, path.local, path.remote, self.life_extension);
+        let init = Init {
+            initiate_tag: self.identity.local_tag,
+            // A peer refuses less (RFC 9260 section 3.3.2).
+            a_rwnd: self.config.receive_buffer_bytes.max(init_parameters::MIN_INITIAL_WINDOW),
+            outbound_streams: self.config.outbound_streams.max(1),
+            inbound_streams: self.config.max_inbound_streams.max(1),
+            initial_tsn: self.identity.initial_tsn,
+            parameters,
+        };
+        self.queue_control(Chunk::Init(init), To::Path(self.handshake_path));
+    }
+
+    fn send_cookie_echo(&mut self) {
+        let State::CookieEchoed { cookie, report, .. } = &self.state else { return };
+        let (cookie, report) = (cookie.clone(), report.clone());
+        let to = To::Path(self.handshake_path);
+        self.queue_control(Chunk::CookieEcho(Raw::Shared(cookie)), to);
+        if let Some(report) = report {
+            self.queue_control(Chunk::Error(report), to);
+        }
+    }
+
+    /// Timer T1 expired: the next try goes to the peer's next address; with a cookie, to the next confirmed one.
+    pub(super) fn handshake_timeout(&mut self, cx: &mut Cx<'_>) {
+        let rto = self.config.policies.rto;
+        let (State::CookieWait(timer) | State::CookieEchoed { timer, .. }) = &mut self.state else {
+            return;
+        };
+        if timer.retransmissions >= self.config.max_init_retransmits {
+            return self.end(AssociationEnd::CannotConnect);
+        }
+        timer.retransmissions += 1;
+        timer.timeout = (timer.timeout * 2).min(rto.max);
+        timer.due = cx.now + timer.timeout;
+        self.handshake_path = self.next_handshake_path();
+        match self.state {
+            State::CookieWait(_) => self.send_init(),
+            _ => self.send_cookie_echo(),
+        }
+    }
+
+    fn next_handshake_path(&self) -> PathId {
+        let suits = |path: &PathId| match self.state {
+            State::CookieWait(_) => true,
+            _ => self.paths[*path].reach.is_active(),
+        };
+        let after = self.paths.ids().filter(|path| path.0 > self.handshake_path.0).find(suits);
+        after.or_else(|| self.paths.ids().find(suits)).unwrap_or(self.handshake_path)
+    }
+
+    pub(super) fn handle_init_ack(&mut self, cx: &mut Cx<'_>, init: &Init<'_>, came_on: PathId) {
+        if !matches!(self.state, State::CookieWait(_)) {
+            return;
+        }
+        let path = &self.paths[came_on];
+        let source = PeerAddress { address: path.remote, encapsulation: path.encapsulation };
+        let came_to = path.local;
+        let limits = InitLimits {
+            max_addresses: usize::from(self.config.max_paths),
+            local_addresses: &self.identity.local_addresses,
+        };
+        let peer = match PeerInit::parse(init, InitKind::InitAck, source.address, &limits) {
+            Ok(peer) => peer,
+            // RFC 9260 section 3.3.3: such an INIT ACK is as if it had not come.
+            Err(InitProblem::SmallWindow) => return,
+            Err(problem) => return self.refuse_init_ack(init.initiate_tag, problem.causes()),
+        };
+        let Some(cookie) = peer.cookie.clone() else { return };
+        let known = self.named.clone();
+        let addresses = self.in_our_order(&peer, &known, source);
+        let agreed = Agreed {
+            tag: peer.tag,
+            a_rwnd: peer.a_rwnd,
+            initial_tsn: peer.initial_tsn,
+            outbound_streams: peer.outbound_streams,
+            inbound_streams: peer.inbound_streams,
+            addresses: &addresses,
+            handshake_pair: (came_to, source),
+        };
+        self.stats.addresses_ignored += u64::from(peer.ignored_addresses);
+        // What waits was meant for paths as they were.
+        self.control.clear();
+        self.agree(&agreed);
+        // Addresses that the user named are confirmed (RFC 9260 section 5.4, rule 1).
+        for path in self.paths.iter_mut() {
+            if known.iter().any(|address| address.address == path.remote) {
+                path.reach = Reach::Active;
+            }
+        }
+        self.primary = self.confirm_handshake_pair(came_to, source.address);
+        self.handshake_path = self.primary;
+        let timeout = self.config.policies.rto.initial;
+        let timer = Handshake { due: cx.now + timeout, timeout, retransmissions: 0 };
+        let report = (!peer.unrecognized.is_empty()).then(|| peer.unrecognized.to_causes());
+        self.state = State::CookieEchoed { timer, cookie, report };
+        self.send_cookie_echo();
+    }
+
+    /// The peer's addresses: those that the user named first, in the user's order.
+    fn in_our_order(
+        &self,
+        peer: &PeerInit,
+        known: &[PeerAddress],
+        source: PeerAddress,
+    ) -> SmallVec<[PeerAddress; 4]> {
+        let mut ordered: SmallVec<[PeerAddress; 4]> = SmallVec::new();
+        for address in known {
+            if peer.addresses.contains(&address.address)
+                && !ordered.iter().any(|o| o.address == address.address)
+            {
+                ordered.push(*address);
+            }
+        }
+        for &address in &peer.addresses {
+            if !ordered.iter().any(|o| o.address == address) {
+                ordered.push(PeerAddress { address, encapsulation: source.encapsulation });
+            }
+        }
+        ordered
+    }
+
+    /// Takes over what the peer wants: tag, streams, window, addresses.
+    pub(super) fn agree(&mut self, agreed: &Agreed<'_>) {
+        self.peer_tag = agreed.tag;
+        self.streams.outbound = self.config.outbound_streams.max(1).min(agreed.inbound_streams);
+        self.streams.inbound = self.config.max_inbound_streams.max(1).min(agreed.outbound_streams);
+        self.sender.advertised_window = u64::from(agreed.a_rwnd);
+        self.receiver = Some(Receiver::new(ReceiverConfig {
+            initial_peer_tsn: Tsn(agreed.initial_tsn),
+            buffer_bytes: self.config.receive_buffer_bytes,
+            inbound_streams: self.streams.inbound,
+            mtu: self.config.mtu_bytes,
+            policy: self.config.policies.delayed_ack,
+        }));
+        self.build_paths(agreed.addresses, Some(agreed.handshake_pair));
+        for path in self.paths.iter_mut() {
+            path.reset_window(&self.config, u64::from(agreed.a_rwnd));
+        }
+        for address in agreed.addresses {
+            self.notices.push_back(Notice::PeerAddress(address.address));
+        }
+    }
+
+    /// Makes the path table from this side's and the peer's addresses; all paths begin unconfirmed. The pair on which
+    /// the handshake went is always among them.
+    pub(super) fn build_paths(
+        &mut self,
+        peer: &[PeerAddress],
+        handshake_pair: Option<(IpAddr, PeerAddress)>,
+    ) {
+        self.paths.clear();
+        let mut pairs =
+            pairing::pairs(self.config.path_pairing, &self.identity.local_addresses, peer);
+        let limit = usize::from(self.config.max_paths.clamp(1, 32));
+        if let Some(pair) = handshake_pair {
+            let place = pairs.iter().position(|(l, r)| *l == pair.0 && r.address == pair.1.address);
+            match place {
+                Some(place) if place < limit => {}
+                Some(place) => pairs[..=place].rotate_right(1),
+                None => pairs.insert(0, pair),
+            }
+        }
+        self.stats.addresses_ignored += pairs.len().saturating_sub(limit) as u64;
+        for (local, remote) in pairs.into_iter().take(limit) {
+            let id = PathId(self.paths.len() as u8);
+            self.paths.push(Path::new(
+                id,
+                local,
+                remote.address,
+                remote.encapsulation,
+                &self.config,
+            ));
+        }
+        self.max_fragment = self.paths.iter().map(Path::max_chunk_payload).min().unwrap_or(0);
+    }
+
+    /// Marks the path on which the handshake went as confirmed.
+    pub(super) fn confirm_handshake_pair(&mut self, local: IpAddr, remote: IpAddr) -> PathId {
+        let Some(path) = self.paths.find(local, remote) else { return PathId(0) };
+        self.paths[path].reach = Reach::Active;
+        path
+    }
+
+    pub(super) fn handle_cookie_ack(&mut self, cx: &mut Cx<'_>) {
+        if matches!(self.state, State::CookieEchoed { .. }) {
+            self.become_established(cx);
+        }
+    }
+
+    pub(super) fn become_established(&mut self, cx: &mut Cx<'_>) {
+        self.state = State::Established;
+        self.events.push(Event::Established {
+            outbound_streams: self.streams.outbound,
+            inbound_streams: self.streams.inbound,
+        });
+        for path in self.paths.iter().skip(1) {
+            self.events.push(Event::Path { path: path.id, change: PathChange::Added });
+        }
+        for (stream, context) in self.sender.queue.remove_streams_from(self.streams.outbound) {
+            self.events.push(Event::SendFailed { stream, context, transmitted: false });
+        }
+        if self.shutdown_wanted {
+            self.begin_shutdown(cx);
+        }
+        self.after_acknowledgement();
+        self.start_heartbeats(cx);
+    }
+
+    /// The cookie arrived too late: begin again with a new INIT (RFC 9260 section 5.2.6), within the same limit.
+    pub(super) fn handle_stale_cookie(&mut self, cx: &mut Cx<'_>, staleness: Duration) {
+        let State::CookieEchoed { timer, .. } = &self.state else { return };
+        let mut timer = *timer;
+        self.stale_cookies += 1;
+        if self.stale_cookies > self.config.max_init_retransmits {
+            return self.end(AssociationEnd::CannotConnect);
+        }
+        self.control.clear();
+        timer.due = cx.now + timer.timeout;
+        self.life_extension = Some(staleness + timer.timeout);
+        self.state = State::CookieWait(timer);
+        self.peer_tag = 0;
+        self.receiver = None;
+        self.send_init();
+    }
+}

@@ -1,0 +1,69 @@
+//! What the endpoint sees of an association when the peer's handshake meets it, and what it hands over.
+
+use core::net::IpAddr;
+
+use smallvec::SmallVec;
+
+use super::PeerAddress;
+use crate::endpoint::cookie::Cookie;
+
+/// Where an association stands as far as INIT and COOKIE ECHO are concerned (RFC 9260 section 5.2).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum HandshakePhase {
+    /// INIT sent.
+    CookieWait,
+    /// COOKIE ECHO sent.
+    CookieEchoed,
+    /// Established or shutting down, but not yet in SHUTDOWN-ACK-SENT.
+    Established,
+    /// SHUTDOWN ACK sent.
+    ShutdownAckSent,
+    /// Ended; the endpoint was not told yet.
+    Closed,
+}
+
+/// An association as the rules for duplicate and unexpected handshake chunks see it.
+#[derive(Clone, Debug)]
+pub(crate) struct HandshakeView {
+    /// Where it stands.
+    pub(crate) phase: HandshakePhase,
+    /// Verification tag in packets to us.
+    pub(crate) local_tag: u32,
+    /// Verification tag in packets to the peer; 0 while unknown.
+    pub(crate) peer_tag: u32,
+    /// Random number, not 0, that stands for `local_tag` in cookies, so that no cookie tells the tag itself.
+    pub(crate) local_tie_tag: u32,
+    /// The same for `peer_tag`.
+    pub(crate) peer_tie_tag: u32,
+    /// Initial TSN of our INIT.
+    pub(crate) initial_tsn: u32,
+    /// Receive window of our INIT, in bytes.
+    pub(crate) a_rwnd: u32,
+    /// Outbound streams of our INIT.
+    pub(crate) outbound_streams: u16,
+    /// Most inbound streams of our INIT.
+    pub(crate) max_inbound_streams: u16,
+    /// Addresses of the peer: those of the user's request until the peer named its own, without any that was given up.
+    pub(crate) peer_addresses: SmallVec<[PeerAddress; 2]>,
+}
+
+/// A COOKIE ECHO that was found good: what an association is made of.
+#[derive(Clone, Debug)]
+pub(crate) struct Established {
+    /// The state of the handshake. The only confirmed address is [`Cookie::source`] (RFC 9260 section 5.4).
+    pub(crate) cookie: Cookie,
+    /// Our address that the COOKIE ECHO arrived at.
+    pub(crate) local: IpAddr,
+    /// Where the COOKIE ECHO came from: an address of the cookie, not necessarily its first.
+    pub(crate) remote: PeerAddress,
+}
+
+/// Why a SHUTDOWN ACK is sent again although no timer expired (RFC 9260 sections 5.2.4 and 9.2).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum ShutdownAckTrigger {
+    /// INIT in SHUTDOWN-ACK-SENT.
+    Init,
+    /// COOKIE ECHO of a restarted peer in SHUTDOWN-ACK-SENT: an ERROR with the cause "cookie received while shutting
+    /// down" goes with it.
+    CookieEcho,
+}

@@ -1,0 +1,130 @@
+//! Heartbeats: confirming addresses (RFC 9260 section 5.4) and watching idle paths (section 8.3).
+
+use polypath_wire::{Chunk, Parameter, Parameters};
+
+use super::Association;
+use super::output::To;
+use crate::path::heartbeat::{self, Sent};
+use crate::path::reach::{Reach, Reason};
+use crate::{Cx, Duration, Event, Instant, PathChange, PathId, ProbeEvent};
+
+impl Association {
+    /// Starts the heartbeats of every path when the association is established. Unconfirmed paths are probed at
+    /// once, HB.Max.Burst of them at a time, an RTO apart.
+    pub(super) fn start_heartbeats(&mut self, cx: &mut Cx<'_>) {
+        let burst = u64::from(self.config.heartbeat_max_burst.max(1));
+        let mut unconfirmed = 0;
+        for path in self.paths.ids() {
+            if self.paths[path].reach == Reach::Unconfirmed {
+                let wait = self.config.policies.rto.initial * (unconfirmed / burst);
+                self.paths[path].heartbeat.due = Some(cx.now + wait);
+                unconfirmed += 1;
+            } else {
+                self.schedule_heartbeat(cx, path);
+            }
+        }
+        self.handle_heartbeat_timers(cx);
+    }
+
+    /// Handles the heartbeat timers that are due.
+    pub(super) fn handle_heartbeat_timers(&mut self, cx: &mut Cx<'_>) {
+        if !self.state.may_send_data() {
+            // Once SHUTDOWN or SHUTDOWN ACK is sent, their own timer watches (RFC 9260 section 8.3).
+            return;
+        }
+        for path in self.paths.ids() {
+            if self.paths[path].heartbeat.due.is_none_or(|due| due > cx.now) {
+                continue;
+            }
+            let unanswered = self.paths[path].heartbeat.outstanding.take().is_some();
+            if unanswered {
+                self.paths[path].rtt.back_off();
+                let others_work =
+                    self.paths.iter().any(|other| other.id != path && other.reach.is_active());
+                if self.paths[path].reach.is_confirmed() && !others_work {
+                    self.errors += 1;
+                }
+                self.count_heartbeat_error(cx, path);
+                if !self.state.is_synchronized() {
+                    return;
+                }
+            } else if self.is_in_use(cx.now, path) {
+                // Data watches the path; heartbeats are for idle ones.
+                self.schedule_heartbeat(cx, path);
+                continue;
+            }
+            self.send_heartbeat(cx, path);
+        }
+    }
+
+    /// Whether data went out on the path since the last heartbeat timer.
+    fn is_in_use(&self, now: Instant, path: PathId) -> bool {
+        let path = &self.paths[path];
+        let interval = self.config.heartbeat_interval.unwrap_or(Duration::ZERO) + path.rtt.rto();
+        path.reach.is_active() && path.flight > 0
+            || path.reach.is_active()
+                && path.last_data_sent.is_some_and(|last| now.since(last) < interval)
+    }
+
+    /// Sends a heartbeat on `path` and schedules the next.
+    pub(super) fn send_heartbeat(&mut self, cx: &mut Cx<'_>, path: PathId) {
+        let nonce = cx.rng.next_u64();
+        let info = heartbeat::encode_info(path.0, nonce);
+        let parameters = Parameters::build([Parameter::HeartbeatInfo(&info)]);
+        self.paths[path].heartbeat.outstanding = Some(Sent { nonce, at: cx.now });
+        self.paths[path].counters.heartbeats_sent += 1;
+        self.queue_control(Chunk::Heartbeat(parameters), To::Path(path));
+        self.schedule_heartbeat(cx, path);
+    }
+
+    /// Next heartbeat: on a path to be confirmed after its RTO, else after HB.interval plus the RTO, give or take
+    /// half of it.
+    pub(super) fn schedule_heartbeat(&mut self, cx: &mut Cx<'_>, path: PathId) {
+        let path = &mut self.paths[path];
+        let rto = path.rtt.rto();
+        let unconfirmed = path.reach == Reach::Unconfirmed;
+        path.heartbeat.due = match self.config.heartbeat_interval {
+            _ if unconfirmed => Some(cx.now + rto),
+            // Jitter between -RTO/2 and +RTO/2 keeps associations from beating together.
+            Some(interval) => {
+                let span = rto.as_nanos().max(1);
+                Some(cx.now + interval + rto / 2 + Duration::from_nanos(cx.rng.next_u64() % span))
+            }
+            None if path.heartbeat.outstanding.is_some() => Some(cx.now + rto),
+            None => None,
+        };
+    }
+
+    /// Answers a HEARTBEAT on the path it came from, to the address it came from.
+    pub(super) fn handle_heartbeat(&mut self, info: &Parameters<'_>, came_on: PathId) {
+        self.queue_control(Chunk::HeartbeatAck(info.clone().into_owned()), To::Path(came_on));
+    }
+
+    /// Accepts a HEARTBEAT ACK if it echoes the nonce of the last heartbeat on its path.
+    pub(super) fn handle_heartbeat_ack(&mut self, cx: &mut Cx<'_>, parameters: &Parameters<'_>) {
+        let Some((index, nonce)) = parameters.heartbeat_info().and_then(heartbeat::decode_info)
+        else {
+            return;
+        };
+        let id = PathId(index);
+        let Some(path) = self.paths.get(id) else { return };
+        let Some(sent) = path.heartbeat.outstanding.filter(|sent| sent.nonce == nonce) else {
+            return;
+        };
+        let path = &mut self.paths[id];
+        path.heartbeat.outstanding = None;
+        path.counters.heartbeat_acks_received += 1;
+        let sample = cx.now.since(sent.at);
+        path.rtt.on_sample(sample);
+        let srtt = path.rtt.srtt().unwrap_or(sample);
+        cx.probe.on(cx.now, ProbeEvent::Rtt { path: id, sample, srtt, rto: path.rtt.rto() });
+        let confirmed =
+            matches!(path.reach, Reach::Unconfirmed | Reach::Inactive(Reason::NeverConfirmed));
+        if confirmed {
+            path.reach = Reach::Active;
+            self.events.push(Event::Path { path: id, change: PathChange::Confirmed });
+        }
+        self.path_works(id);
+        self.schedule_heartbeat(cx, id);
+    }
+}

@@ -1,0 +1,412 @@
+//! The content of INIT and INIT ACK: what this side tells, and what is believed of what the peer tells
+//! (RFC 9260 sections 3.3.2, 3.3.3, 5.1.1 and 5.1.2).
+
+use alloc::vec::Vec;
+use core::net::IpAddr;
+
+use bitflags::bitflags;
+use bytes::Bytes;
+use polypath_wire::{
+    Cause, Causes, Init, Parameter, Parameters, U16List, UnknownAction, chunk_type, parameter_type,
+};
+use smallvec::SmallVec;
+
+use super::address_scope::is_meaningful;
+use crate::Duration;
+
+/// Most addresses of one side, told or believed; as many as an association can have paths.
+pub(crate) const MAX_ADDRESSES: usize = 32;
+
+/// Least receive window that INIT and INIT ACK may announce, in bytes (RFC 9260 section 3.3.2).
+pub(crate) const MIN_INITIAL_WINDOW: u32 = 1500;
+
+/// Most bytes of unrecognized parameters that are reported, so that a report cannot outgrow a packet.
+const MAX_REPORT_BYTES: usize = 512;
+
+/// A list of addresses, the most important first.
+pub(crate) type AddressList = SmallVec<[IpAddr; 2]>;
+
+bitflags! {
+    /// Extensions of SCTP that one side can do.
+    #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Hash)]
+    pub(crate) struct Capabilities: u32 {
+        /// AUTH (RFC 4895).
+        const AUTH = 1;
+        /// ASCONF and ASCONF-ACK (RFC 5061).
+        const ASCONF = 1 << 1;
+        /// RE-CONFIG (RFC 6525).
+        const RE_CONFIG = 1 << 2;
+        /// FORWARD-TSN (RFC 3758).
+        const FORWARD_TSN = 1 << 3;
+        /// I-DATA (RFC 8260).
+        const I_DATA = 1 << 4;
+        /// I-FORWARD-TSN (RFC 8260).
+        const I_FORWARD_TSN = 1 << 5;
+        /// NR-SACK (draft-tuexen-tsvwg-sctp-multipath section 4).
+        const NR_SACK = 1 << 6;
+        /// PKTDROP (draft-stewart-sctp-pktdrprep).
+        const PACKET_DROP = 1 << 7;
+    }
+}
+
+bitflags! {
+    /// Address families.
+    #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Hash)]
+    pub(crate) struct AddressTypes: u8 {
+        /// IPv4.
+        const IPV4 = 1;
+        /// IPv6.
+        const IPV6 = 2;
+    }
+}
+
+/// Which of the two chunks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum InitKind {
+    /// INIT.
+    Init,
+    /// INIT ACK.
+    InitAck,
+}
+
+/// What bounds the addresses that are taken from a peer.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct InitLimits<'a> {
+    /// Most addresses to take; the source address is always one of them.
+    pub(crate) max_addresses: usize,
+    /// Addresses of this side: their families are the ones that can be used.
+    pub(crate) local_addresses: &'a [IpAddr],
+}
+
+/// What a peer told in an INIT or INIT ACK that was found good.
+#[derive(Clone, Debug)]
+pub(crate) struct PeerInit {
+    /// Verification tag for packets to the peer, not 0.
+    pub(crate) tag: u32,
+    /// Receive window in bytes, at least [`MIN_INITIAL_WINDOW`].
+    pub(crate) a_rwnd: u32,
+    /// Outbound streams that the peer wants, not 0.
+    pub(crate) outbound_streams: u16,
+    /// Inbound streams that the peer takes, not 0.
+    pub(crate) inbound_streams: u16,
+    /// First TSN of the peer.
+    pub(crate) initial_tsn: u32,
+    /// The source address, then the usable ones among those listed.
+    pub(crate) addresses: AddressList,
+    /// Listed addresses that were not taken: not usable here, or too many.
+    pub(crate) ignored_addresses: u32,
+    /// Families that the peer can reach.
+    pub(crate) address_types: AddressTypes,
+    /// Extensions that the peer listed, whether or not they are known here how to use.
+    pub(crate) capabilities: Capabilities,
+    /// Increase of the cookie's life that the peer wishes (INIT).
+    pub(crate) life_extension: Duration,
+    /// The state cookie (INIT ACK).
+    pub(crate) cookie: Option<Bytes>,
+    /// Parameters to be reported as not recognized.
+    pub(crate) unrecognized: Unrecognized,
+}
+
+/// Parameters that were not recognized and ask to be reported, complete with type and length.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Unrecognized(Vec<Bytes>);
+
+/// Why an INIT or INIT ACK cannot be accepted.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum InitProblem {
+    /// The initiate tag is 0: INIT is dropped without an answer; INIT ACK ends the attempt, and an ABORT with the
+    /// T bit answers it.
+    ZeroTag,
+    /// The receive window is below [`MIN_INITIAL_WINDOW`].
+    SmallWindow,
+    /// One of the numbers of streams is 0.
+    NoStreams,
+    /// A host name address (the parameter).
+    HostName(Bytes),
+    /// INIT ACK without state cookie.
+    MissingCookie,
+}
+
+impl Capabilities {
+    /// What this implementation can do and offers.
+    pub(crate) const IMPLEMENTED: Self = Self::empty();
+
+    const CHUNKS: [(Self, u8); 8] = [
+        (Self::AUTH, chunk_type::AUTH),
+        (Self::ASCONF, chunk_type::ASCONF),
+        (Self::RE_CONFIG, chunk_type::RE_CONFIG),
+        (Self::FORWARD_TSN, chunk_type::FORWARD_TSN),
+        (Self::I_DATA, chunk_type::I_DATA),
+        (Self::I_FORWARD_TSN, chunk_type::I_FORWARD_TSN),
+        (Self::NR_SACK, chunk_type::NR_SACK),
+        (Self::PACKET_DROP, chunk_type::PACKET_DROP),
+    ];
+
+    /// Those of a list of supported extensions (RFC 5061 section 4.2.7); unknown chunk types are passed over.
+    pub(crate) fn from_extensions(chunk_types: &[u8]) -> Self {
+        let known = Self::CHUNKS.iter().filter(|(_, chunk)| chunk_types.contains(chunk));
+        known.map(|(capability, _)| *capability).collect()
+    }
+
+    fn extensions(self) -> SmallVec<[u8; 8]> {
+        let told = Self::CHUNKS.iter().filter(|(capability, _)| self.contains(*capability));
+        told.map(|(_, chunk)| *chunk).collect()
+    }
+}
+
+impl AddressTypes {
+    /// The families among `addresses`.
+    pub(crate) fn among(addresses: &[IpAddr]) -> Self {
+        addresses.iter().map(|address| Self::of(*address)).collect()
+    }
+
+    /// The family of `address`.
+    pub(crate) fn of(address: IpAddr) -> Self {
+        if address.is_ipv4() { Self::IPV4 } else { Self::IPV6 }
+    }
+
+    fn from_list(types: U16List<'_>) -> Self {
+        types
+            .iter()
+            .map(|parameter_type| match parameter_type {
+                parameter_type::IPV4 => Self::IPV4,
+                parameter_type::IPV6 => Self::IPV6,
+                _ => Self::empty(),
+            })
+            .collect()
+    }
+}
+
+/// The addresses of this side that a peer seen at `peer` can use, in the order of `local`.
+///
+/// Loopback addresses are for peers on this host only, link-local ones for peers on the link.
+pub(crate) fn usable_addresses(local: &[IpAddr], peer: IpAddr) -> AddressList {
+    let usable = local.iter().copied().filter(|address| is_meaningful(*address, peer));
+    let mut list = AddressList::new();
+    for address in usable.take(MAX_ADDRESSES) {
+        if !list.contains(&address) {
+            list.push(address);
+        }
+    }
+    list
+}
+
+/// The parameters of an INIT sent from `from` to `to`.
+///
+/// `life_extension` is the increase of the cookie's life to ask for after a stale cookie (RFC 9260 section 5.2.6).
+pub(crate) fn init_parameters(
+    local: &[IpAddr],
+    from: IpAddr,
+    to: IpAddr,
+    life_extension: Option<Duration>,
+) -> Parameters<'static> {
+    let families = AddressTypes::among(local);
+    let types: &[u16] =
+        match (families.contains(AddressTypes::IPV4), families.contains(AddressTypes::IPV6)) {
+            (true, false) => &[parameter_type::IPV4],
+            (false, true) => &[parameter_type::IPV6],
+            // Without the parameter, every type is supported.
+            _ => &[],
+        };
+    let types =
+        (!types.is_empty()).then_some(Parameter::SupportedAddressTypes(U16List::Numbers(types)));
+    let extension = life_extension.map(|wish| {
+        let milliseconds = wish.as_nanos().div_ceil(1_000_000);
+        Parameter::CookiePreservative(u32::try_from(milliseconds).unwrap_or(u32::MAX))
+    });
+    let extensions = Capabilities::IMPLEMENTED.extensions();
+    let addresses = told_addresses(local, from, to, AddressTypes::all());
+    Parameters::build(
+        addresses
+            .into_iter()
+            .map(Parameter::from)
+            .chain(extension)
+            .chain(types)
+            .chain(supported_extensions(&extensions)),
+    )
+}
+
+/// The parameters of an INIT ACK with `cookie`, sent from `from` to `to` in answer to `peer`.
+pub(crate) fn init_ack_parameters(
+    local: &[IpAddr],
+    from: IpAddr,
+    to: IpAddr,
+    peer: &PeerInit,
+    cookie: &[u8],
+) -> Parameters<'static> {
+    let extensions = Capabilities::IMPLEMENTED.extensions();
+    let addresses = told_addresses(local, from, to, peer.address_types);
+    Parameters::build(
+        core::iter::once(Parameter::StateCookie(cookie))
+            .chain(addresses.into_iter().map(Parameter::from))
+            .chain(supported_extensions(&extensions))
+            .chain(peer.unrecognized.0.iter().map(|tlv| Parameter::Unrecognized(tlv))),
+    )
+}
+
+/// The addresses to list. None where the source address of the packet tells everything: without a list, an association
+/// survives address translation (RFC 9260 section 3.3.2.1.2).
+fn told_addresses(local: &[IpAddr], from: IpAddr, to: IpAddr, types: AddressTypes) -> AddressList {
+    let mut list = usable_addresses(local, to);
+    list.retain(|address| types.contains(AddressTypes::of(*address)));
+    if list.as_slice() == [from] {
+        list.clear();
+    }
+    list
+}
+
+fn supported_extensions(chunk_types: &[u8]) -> Option<Parameter<'_>> {
+    (!chunk_types.is_empty()).then_some(Parameter::SupportedExtensions(chunk_types))
+}
+
+impl PeerInit {
+    /// Reads an INIT or INIT ACK that came from `source`. Nothing is kept of one that has a problem.
+    pub(crate) fn parse(
+        init: &Init<'_>,
+        kind: InitKind,
+        source: IpAddr,
+        limits: &InitLimits<'_>,
+    ) -> Result<Self, InitProblem> {
+        if init.initiate_tag == 0 {
+            return Err(InitProblem::ZeroTag);
+        }
+        if init.a_rwnd < MIN_INITIAL_WINDOW {
+            return Err(InitProblem::SmallWindow);
+        }
+        if init.outbound_streams == 0 || init.inbound_streams == 0 {
+            return Err(InitProblem::NoStreams);
+        }
+        let mut peer = Self {
+            tag: init.initiate_tag,
+            a_rwnd: init.a_rwnd,
+            outbound_streams: init.outbound_streams,
+            inbound_streams: init.inbound_streams,
+            initial_tsn: init.initial_tsn,
+            addresses: SmallVec::from_slice(&[source]),
+            ignored_addresses: 0,
+            address_types: AddressTypes::empty(),
+            capabilities: Capabilities::empty(),
+            life_extension: Duration::ZERO,
+            cookie: None,
+            unrecognized: Unrecognized::default(),
+        };
+        peer.read_parameters(&init.parameters, limits)?;
+        if kind == InitKind::InitAck {
+            // Wherever it stands: an unknown parameter that stops the reading does not take the cookie away
+            // (RFC 9260 section 3.2.1).
+            let cookie = init.parameters.state_cookie().ok_or(InitProblem::MissingCookie)?;
+            peer.cookie = Some(Bytes::copy_from_slice(cookie));
+        }
+        Ok(peer)
+    }
+
+    fn read_parameters(
+        &mut self,
+        parameters: &Parameters<'_>,
+        limits: &InitLimits<'_>,
+    ) -> Result<(), InitProblem> {
+        let mut seen = AddressTypes::of(self.addresses[0]);
+        let mut listed = None;
+        for parameter in parameters {
+            match parameter {
+                Parameter::Ipv4(_) | Parameter::Ipv6(_) => {
+                    if let Some(address) = parameter.address() {
+                        seen |= AddressTypes::of(address);
+                        self.take_address(address, limits);
+                    }
+                }
+                Parameter::HostName(_) => {
+                    return Err(InitProblem::HostName(with_header(parameter)));
+                }
+                Parameter::SupportedAddressTypes(types) => {
+                    listed = Some(AddressTypes::from_list(types));
+                }
+                Parameter::CookiePreservative(milliseconds) => {
+                    self.life_extension = Duration::from_millis(milliseconds.into());
+                }
+                Parameter::SupportedExtensions(chunk_types) => {
+                    self.capabilities |= Capabilities::from_extensions(chunk_types);
+                }
+                Parameter::StateCookie(_) | Parameter::Unrecognized(_) | Parameter::Padding(_) => {}
+                unrecognized => {
+                    let action = UnknownAction::of_parameter(unrecognized.parameter_type());
+                    if action.reports() {
+                        self.unrecognized.push(with_header(unrecognized));
+                    }
+                    if !action.continues() {
+                        break;
+                    }
+                }
+            }
+        }
+        // RFC 9260 section 5.1.2: a family that the peer uses is supported, listed or not.
+        self.address_types = listed.map_or(AddressTypes::all(), |types| types | seen);
+        Ok(())
+    }
+
+    /// Adds a listed address if packets can be sent to it, and if the peer may mean itself by it.
+    fn take_address(&mut self, address: IpAddr, limits: &InitLimits<'_>) {
+        if self.addresses.contains(&address) {
+            return;
+        }
+        let source = self.addresses[0];
+        let local = limits.local_addresses;
+        // An address of ours, listed by someone who is not on this host, would make us talk to ourselves.
+        let ours = local.contains(&address) && !local.contains(&source);
+        let reachable = AddressTypes::among(local).contains(AddressTypes::of(address));
+        let room = self.addresses.len() < limits.max_addresses.min(MAX_ADDRESSES);
+        if is_meaningful(address, source) && !ours && reachable && room {
+            self.addresses.push(address);
+        } else {
+            self.ignored_addresses = self.ignored_addresses.saturating_add(1);
+        }
+    }
+}
+
+impl Unrecognized {
+    /// Whether there is nothing to report.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The content of an ERROR that reports the parameters of an INIT ACK (RFC 9260 section 3.3.10.8).
+    pub(crate) fn to_causes(&self) -> Causes<'static> {
+        let mut list = Vec::new();
+        for tlv in &self.0 {
+            list.resize(list.len().next_multiple_of(4), 0);
+            list.extend_from_slice(tlv);
+        }
+        Causes::build([Cause::UnrecognizedParameters(&list)])
+    }
+
+    fn push(&mut self, tlv: Bytes) {
+        let size: usize = self.0.iter().map(|tlv| tlv.len().next_multiple_of(4) + 4).sum();
+        if size + tlv.len() + 4 <= MAX_REPORT_BYTES {
+            self.0.push(tlv);
+        }
+    }
+}
+
+impl InitProblem {
+    /// The error causes of the ABORT that answers it.
+    pub(crate) fn causes(&self) -> Causes<'static> {
+        match self {
+            Self::ZeroTag | Self::SmallWindow | Self::NoStreams => {
+                Causes::build([Cause::InvalidParameter])
+            }
+            Self::HostName(parameter) => Causes::build([Cause::UnresolvableAddress(parameter)]),
+            Self::MissingCookie => {
+                let missing = U16List::Numbers(&[parameter_type::STATE_COOKIE]);
+                Causes::build([Cause::MissingParameters(missing)])
+            }
+        }
+    }
+}
+
+/// A parameter as it stands on the wire, without padding.
+fn with_header(parameter: Parameter<'_>) -> Bytes {
+    Bytes::copy_from_slice(Parameters::build([parameter]).as_slice())
+}
+
+#[cfg(test)]
+mod tests;

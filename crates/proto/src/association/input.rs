@@ -1,0 +1,254 @@
+//! Input: one packet, chunk by chunk.
+
+use alloc::string::ToString;
+
+use polypath_wire::{Abort, Cause, Causes, GapAckBlocks};
+use polypath_wire::{ChecksumPolicy, Chunk, PacketView, UnknownAction, UnknownChunk};
+
+use super::Association;
+use super::acknowledge::Acknowledgement;
+use super::output::To;
+use super::state::State;
+use crate::recv::{DataError, DataOutcome};
+use crate::{AssociationEnd, Body, Cx, Duration, Event, PathId, ProbeEvent, Received, Tsn};
+
+/// Answers to HEARTBEAT that may wait at a time; a flood of requests gets no more.
+const MAX_WAITING_ANSWERS: usize = 32;
+
+/// Whether the rest of the packet is processed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Flow {
+    Continue,
+    Stop,
+}
+
+/// What is known of the packet being processed.
+#[derive(Clone, Copy)]
+struct Arrival {
+    path: PathId,
+    position: usize,
+    tag: u32,
+}
+
+impl Association {
+    pub(super) fn handle_packet(&mut self, cx: &mut Cx<'_>, received: &Received<'_>) {
+        let Some(path) = self.path_of(received) else {
+            self.stats.packets_discarded += 1;
+            return;
+        };
+        let mut arrival = Arrival { path, position: 0, tag: 0 };
+        if let Some(receiver) = &mut self.receiver {
+            receiver.begin_packet();
+        }
+        match &received.body {
+            Body::Datagram(bytes) => {
+                // The endpoint verified the checksum before it looked at anything else.
+                let Ok(view) = PacketView::parse(bytes, ChecksumPolicy::Ignore) else {
+                    self.stats.packets_discarded += 1;
+                    return;
+                };
+                arrival.tag = view.verification_tag();
+                for chunk in view.chunks() {
+                    let Ok(chunk) = chunk else {
+                        self.stats.packets_discarded += 1;
+                        break;
+                    };
+                    if self.handle_chunk(cx, &chunk, arrival) == Flow::Stop {
+                        break;
+                    }
+                    arrival.position += 1;
+                }
+            }
+            Body::Structured(packet) => {
+                arrival.tag = packet.verification_tag;
+                for chunk in packet.chunks.iter() {
+                    if self.handle_chunk(cx, chunk, arrival) == Flow::Stop {
+                        break;
+                    }
+                    arrival.position += 1;
+                }
+            }
+        }
+        if self.flush.acknowledged {
+            self.flush.acknowledged = false;
+            self.flush.bursts += 1;
+        }
+        self.stats.packets_received += 1;
+        if let Some(path) = self.paths.get_mut(path) {
+            path.counters.packets_received += 1;
+        }
+        self.end_packet(cx, path);
+    }
+
+    /// The path that a packet came on. A packet from an address that is no path's (its source was rewritten on the
+    /// way, or the peer used another of its addresses) counts for the primary.
+    fn path_of(&self, received: &Received<'_>) -> Option<PathId> {
+        self.paths
+            .find(received.local, received.remote)
+            .or_else(|| (self.paths.len() > 0).then_some(self.primary))
+    }
+
+    fn end_packet(&mut self, cx: &mut Cx<'_>, path: PathId) {
+        let Some(receiver) = &mut self.receiver else { return };
+        receiver.end_packet(cx.now, path);
+        if matches!(self.state, State::ShutdownSent(_)) && receiver.sack_is_pending() {
+            // RFC 9260 section 9.2: DATA in SHUTDOWN-SENT is answered at once with a SACK and another SHUTDOWN.
+            receiver.request_sack();
+            self.send_shutdown(cx);
+        }
+        self.announce_messages();
+    }
+
+    /// One arm per chunk type, one call per arm.
+    fn handle_chunk(&mut self, cx: &mut Cx<'_>, chunk: &Chunk<'_>, arrival: Arrival) -> Flow {
+        if !self.tag_is_right(chunk, arrival) || matches!(self.state, State::Closed) {
+            self.stats.packets_discarded += 1;
+            return Flow::Stop;
+        }
+        match chunk {
+            Chunk::Data(data) => return self.handle_data(cx, data, arrival.path),
+            Chunk::Sack(sack) if self.state.may_send_data() => self.handle_sack(cx, sack),
+            Chunk::InitAck(init) => {
+                // It travels alone (RFC 9260 section 6.10), and the paths are others afterwards.
+                if arrival.position == 0 {
+                    self.handle_init_ack(cx, init, arrival.path);
+                }
+                return Flow::Stop;
+            }
+            Chunk::CookieAck => self.handle_cookie_ack(cx),
+            Chunk::Heartbeat(info)
+                if self.state.answers_heartbeats() && self.control.len() < MAX_WAITING_ANSWERS =>
+            {
+                self.handle_heartbeat(info, arrival.path);
+            }
+            Chunk::HeartbeatAck(info) if self.state.is_synchronized() => {
+                self.handle_heartbeat_ack(cx, info)
+            }
+            Chunk::Abort(abort) => self.handle_abort(abort),
+            Chunk::Error(causes) => self.handle_error(cx, causes),
+            Chunk::Shutdown { cumulative_tsn_ack } => {
+                self.handle_shutdown(cx, Tsn(*cumulative_tsn_ack))
+            }
+            Chunk::ShutdownAck => self.handle_shutdown_ack(cx),
+            Chunk::ShutdownComplete { .. } => self.handle_shutdown_complete(),
+            Chunk::Unknown(unknown) => return self.handle_unknown(unknown, arrival.path),
+            // INIT and COOKIE ECHO concern the endpoint, which settles collisions. PAD carries nothing. The rest
+            // belongs to extensions that were not agreed on, or to a state in which it means nothing.
+            _ => {}
+        }
+        Flow::Continue
+    }
+
+    /// RFC 9260 section 8.5.1.
+    fn tag_is_right(&self, chunk: &Chunk<'_>, arrival: Arrival) -> bool {
+        let own = arrival.tag == self.identity.local_tag;
+        match chunk {
+            Chunk::Abort(abort) if abort.reflected_tag => self.reflects_peer_tag(arrival),
+            Chunk::ShutdownComplete { reflected_tag: true } => self.reflects_peer_tag(arrival),
+            Chunk::Init(_) => arrival.tag == 0,
+            _ => own,
+        }
+    }
+
+    fn reflects_peer_tag(&self, arrival: Arrival) -> bool {
+        self.peer_tag != 0 && arrival.tag == self.peer_tag
+    }
+
+    fn handle_data(
+        &mut self,
+        cx: &mut Cx<'_>,
+        data: &polypath_wire::Data<'_>,
+        path: PathId,
+    ) -> Flow {
+        if !self.state.accepts_data() {
+            return Flow::Continue;
+        }
+        let Some(receiver) = &mut self.receiver else { return Flow::Continue };
+        match receiver.on_data(data) {
+            Ok(DataOutcome::New) => {
+                self.paths[path].counters.data_bytes_received += data.payload.len() as u64;
+                cx.probe.on(cx.now, ProbeEvent::ChunkReceived { path, tsn: Tsn(data.tsn) });
+            }
+            Ok(DataOutcome::Duplicate | DataOutcome::Refused) => {}
+            Err(DataError::NoUserData { tsn }) => {
+                self.abort_with(cx, Cause::NoUserData { tsn });
+                return Flow::Stop;
+            }
+            Err(DataError::InvalidStream { stream }) => {
+                let causes = Causes::build([Cause::InvalidStream { stream }]);
+                if self.control.len() < MAX_WAITING_ANSWERS {
+                    self.queue_control(Chunk::Error(causes), To::Path(path));
+                }
+            }
+            Err(DataError::Violation(violation)) => {
+                self.abort_with(cx, Cause::ProtocolViolation(violation.to_string().as_bytes()));
+                return Flow::Stop;
+            }
+            Err(DataError::MessageTooLarge { .. }) => {
+                self.abort_with(cx, Cause::OutOfResource);
+                return Flow::Stop;
+            }
+        }
+        Flow::Continue
+    }
+
+    fn handle_abort(&mut self, abort: &Abort<'_>) {
+        // A peer that has completed the shutdown answers what still arrives from a slower path with an ABORT that
+        // reflects the tag; it may overtake the SHUTDOWN COMPLETE. Nothing is outstanding then on either side.
+        let completed = abort.reflected_tag && matches!(self.state, State::ShutdownAckSent(_));
+        self.end(match completed {
+            true => AssociationEnd::ShutdownComplete,
+            false => AssociationEnd::AbortedByPeer(abort.causes.as_slice().into()),
+        });
+    }
+
+    fn handle_error(&mut self, cx: &mut Cx<'_>, causes: &Causes<'_>) {
+        let staleness = causes.iter().find_map(|cause| match cause {
+            Cause::StaleCookie { staleness_us } => Some(Duration::from_micros(staleness_us.into())),
+            _ => None,
+        });
+        if let (State::CookieEchoed { .. }, Some(staleness)) = (&self.state, staleness) {
+            return self.handle_stale_cookie(cx, staleness);
+        }
+        self.events.push_if_few(Event::RemoteError(causes.as_slice().into()));
+    }
+
+    fn handle_shutdown(&mut self, cx: &mut Cx<'_>, cumulative: Tsn) {
+        if !self.state.is_synchronized() {
+            return;
+        }
+        if self.state.may_send_data() {
+            self.acknowledge(
+                cx,
+                cumulative,
+                &GapAckBlocks::Borrowed(&[]),
+                Acknowledgement::Shutdown,
+            );
+        }
+        self.peer_wants_shutdown(cx);
+    }
+
+    fn handle_unknown(&mut self, unknown: &UnknownChunk<'_>, path: PathId) -> Flow {
+        let action = UnknownAction::of_chunk(unknown.chunk_type);
+        if action.reports()
+            && self.state.is_synchronized()
+            && self.control.len() < MAX_WAITING_ANSWERS
+        {
+            self.report_unknown(unknown, path);
+        }
+        if action.continues() { Flow::Continue } else { Flow::Stop }
+    }
+
+    /// Reports a chunk of unknown type, cut to what fits a packet (RFC 9260 section 3.3.10.6).
+    fn report_unknown(&mut self, unknown: &UnknownChunk<'_>, path: PathId) {
+        let mut bytes = alloc::vec![0; unknown.value.len() + 4];
+        bytes[0] = unknown.chunk_type;
+        bytes[1] = unknown.flags;
+        bytes[2..4].copy_from_slice(&((unknown.value.len() + 4) as u16).to_be_bytes());
+        bytes[4..].copy_from_slice(unknown.value.as_slice());
+        let room = self.paths[path].packet_capacity() as usize - 12 - 8;
+        bytes.truncate(room & !3);
+        let causes = Causes::build([Cause::UnrecognizedChunk(&bytes)]);
+        self.queue_control(Chunk::Error(causes), To::Path(path));
+    }
+}

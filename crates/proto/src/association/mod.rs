@@ -1,0 +1,367 @@
+//! One association: its data and its public contract.
+
+mod abort;
+mod accept;
+mod acknowledge;
+mod blocked;
+mod events;
+mod handshake;
+mod heartbeat;
+mod input;
+mod output;
+mod packet_builder;
+mod path_error;
+mod shutdown;
+mod state;
+mod timeout;
+mod transmit_data;
+
+pub(crate) mod address_scope;
+pub(crate) mod handshake_view;
+pub(crate) mod init_parameters;
+
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+use core::net::IpAddr;
+
+use bytes::Bytes;
+use smallvec::SmallVec;
+
+use self::blocked::Blocked;
+use self::events::Events;
+use self::output::{ControlQueue, Flush};
+use self::state::{Handshake, State};
+use crate::config::AssociationConfig;
+use crate::path::Paths;
+use crate::recv::Receiver;
+use crate::send::Sender;
+use crate::{
+    AssociationStats, BlockedTime, Cx, Duration, Encapsulation, Event, Instant, OutgoingMessage,
+    PathError, PathId, PathStats, Received, ReceivedMessage, SendError, Transmit, Tsn,
+};
+
+/// An address of a peer and how packets are carried to it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PeerAddress {
+    /// IP address.
+    pub address: IpAddr,
+    /// Encapsulation, with the peer's UDP port.
+    pub encapsulation: Encapsulation,
+}
+
+/// Who an association is between, fixed when it begins.
+#[derive(Clone, Debug)]
+pub struct Identity {
+    /// SCTP port of this side.
+    pub local_port: u16,
+    /// SCTP port of the peer.
+    pub remote_port: u16,
+    /// Addresses of this side.
+    pub local_addresses: SmallVec<[IpAddr; 2]>,
+    /// Verification tag that the peer must put into packets to us.
+    pub local_tag: u32,
+    /// First TSN that this side sends.
+    pub initial_tsn: u32,
+}
+
+/// One SCTP association with all its paths.
+///
+/// # Contract
+///
+/// Inputs: [`handle`](Self::handle), [`handle_timeout`](Self::handle_timeout) and the commands. After any of them, and
+/// after reading messages, poll in this order:
+///
+/// 1. [`poll_transmit`](Self::poll_transmit) until it gives `None`; each call gives one packet. Packets of different
+///    paths alternate, so a driver that sends batches gathers them per path.
+/// 2. [`poll_event`](Self::poll_event) until it gives `None`, and [`receive`](Self::receive) as far as the user reads;
+///    reading may make a window update due, so poll for packets again.
+/// 3. [`poll_notice`](Self::poll_notice) until it gives `None`, handing each to
+///    [`Endpoint::on_notice`](crate::Endpoint::on_notice).
+/// 4. [`poll_timeout`](Self::poll_timeout): call `handle_timeout` at that instant or later.
+///
+/// Time is passed in with every call and must not run backwards. An association that has ended gives
+/// [`Event::Ended`] as its last event; drop it after the last packet was polled.
+#[derive(Debug)]
+pub struct Association {
+    config: AssociationConfig,
+    identity: Identity,
+    state: State,
+    /// Tag for packets to the peer; 0 while unknown.
+    peer_tag: u32,
+    /// Random numbers that stand for this association in cookies made while it exists (RFC 9260 section 5.2.2).
+    tie_tags: (u32, u32),
+    streams: Streams,
+    paths: Paths,
+    primary: PathId,
+    /// Path of the handshake chunk that was sent last.
+    handshake_path: PathId,
+    /// Addresses of the peer that the user named.
+    named: SmallVec<[PeerAddress; 2]>,
+    /// Cookies that the peer found stale.
+    stale_cookies: u32,
+    /// Messages of before a restart that the user has not read.
+    unread: VecDeque<ReceivedMessage>,
+    sender: Sender,
+    receiver: Option<Receiver>,
+    control: ControlQueue,
+    flush: Flush,
+    events: Events,
+    notices: VecDeque<Notice>,
+    /// Consecutive timeouts over all paths.
+    errors: u32,
+    /// Largest user data of a new DATA chunk: what fits the path with the smallest MTU.
+    max_fragment: u32,
+    /// Deadline of T5-shutdown-guard.
+    shutdown_guard: Option<Instant>,
+    /// Longer life to ask for after a cookie that was stale.
+    life_extension: Option<Duration>,
+    /// Shutdown was asked for before the handshake was done.
+    shutdown_wanted: bool,
+    /// The user was told that messages wait and has not emptied the queue since.
+    readable_told: bool,
+    blocked: Blocked,
+    stats: AssociationStats,
+}
+
+/// Streams agreed with the peer.
+#[derive(Clone, Copy, Debug)]
+struct Streams {
+    outbound: u16,
+    inbound: u16,
+}
+
+/// What the endpoint must know of changes inside an association.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Notice {
+    /// Packets from this address belong to the association too.
+    PeerAddress(IpAddr),
+    /// The association has ended: forget it.
+    Closed,
+}
+
+impl Association {
+    /// Begins an association as the client: sends INIT to the peer's addresses in turn.
+    ///
+    /// Addresses for which no local address of the same family exists are left out; the endpoint has checked that one
+    /// remains.
+    pub(crate) fn connect(
+        cx: &mut Cx<'_>,
+        config: AssociationConfig,
+        identity: Identity,
+        peer: &[PeerAddress],
+    ) -> Self {
+        let mut association = Self::new(cx, config, identity);
+        association.named = peer.into();
+        association.build_paths(peer, None);
+        association.send_init();
+        association
+    }
+
+    fn new(cx: &mut Cx<'_>, mut config: AssociationConfig, identity: Identity) -> Self {
+        let rto = &mut config.policies.rto;
+        rto.initial = rto.initial.max(Duration::from_millis(1));
+        let timeout = config.policies.rto.initial;
+        let timer = Handshake { due: cx.now + timeout, timeout, retransmissions: 0 };
+        Self {
+            sender: Sender::new(Tsn(identity.initial_tsn), config.send_buffer_bytes),
+            streams: Streams {
+                outbound: config.outbound_streams,
+                inbound: config.max_inbound_streams,
+            },
+            config,
+            identity,
+            state: State::CookieWait(timer),
+            peer_tag: 0,
+            tie_tags: (cx.rng.next_u32().max(1), cx.rng.next_u32().max(1)),
+            paths: Paths::default(),
+            primary: PathId(0),
+            handshake_path: PathId(0),
+            named: SmallVec::new(),
+            stale_cookies: 0,
+            unread: VecDeque::new(),
+            receiver: None,
+            control: ControlQueue::new(),
+            flush: Flush::default(),
+            events: Events::default(),
+            notices: VecDeque::new(),
+            errors: 0,
+            max_fragment: 0,
+            shutdown_guard: None,
+            life_extension: None,
+            shutdown_wanted: false,
+            readable_told: false,
+            blocked: Blocked::default(),
+            stats: AssociationStats::default(),
+        }
+    }
+
+    /// Handles a packet that the endpoint routed here; it has verified the checksum.
+    pub fn handle(&mut self, cx: &mut Cx<'_>, received: &Received<'_>) {
+        self.handle_packet(cx, received);
+    }
+
+    /// Handles every timer that is due at `cx.now`.
+    pub fn handle_timeout(&mut self, cx: &mut Cx<'_>) {
+        self.expire_timers(cx);
+    }
+
+    /// Takes note of what the system says of a path: an ICMP message that the endpoint found to be about a packet of
+    /// this association, or an error from sending.
+    ///
+    /// A pair of addresses that the system refuses becomes inactive and its data goes elsewhere; heartbeats go on, and
+    /// an answer makes it active again.
+    pub fn handle_path_error(&mut self, path: PathId, error: PathError) {
+        self.apply_path_error(path, error);
+    }
+
+    /// The next packet to send; see the contract.
+    pub fn poll_transmit(&mut self, cx: &mut Cx<'_>) -> Option<Transmit> {
+        self.poll_packet(cx)
+    }
+
+    /// When to call [`handle_timeout`](Self::handle_timeout); `None` when no timer runs.
+    pub fn poll_timeout(&self) -> Option<Instant> {
+        self.next_deadline()
+    }
+
+    /// The next event.
+    pub fn poll_event(&mut self) -> Option<Event> {
+        self.events.pop()
+    }
+
+    /// The next notice for the endpoint.
+    pub fn poll_notice(&mut self) -> Option<Notice> {
+        self.notices.pop_front()
+    }
+
+    /// Queues a message; during the handshake it waits for the association to be established.
+    ///
+    /// # Errors
+    ///
+    /// On error nothing was queued. After [`SendError::WouldBlock`] an [`Event::Writable`] follows when the message
+    /// would fit and an eighth of the buffer is free.
+    pub fn send(&mut self, _cx: &mut Cx<'_>, message: OutgoingMessage) -> Result<(), SendError> {
+        let size = message.payload.len();
+        if !self.state.accepts_messages() || self.shutdown_wanted {
+            return Err(SendError::Closed);
+        }
+        if size == 0 {
+            return Err(SendError::Empty);
+        }
+        if message.stream >= self.streams.outbound {
+            return Err(SendError::InvalidStream {
+                stream: message.stream,
+                count: self.streams.outbound,
+            });
+        }
+        if message.path.is_some_and(|path| self.paths.get(path).is_none()) {
+            return Err(SendError::NoSuchPath);
+        }
+        self.sender.reserve(size)?;
+        self.sender.queue.push(message);
+        self.sender.dry_told = false;
+        self.stats.messages_sent += 1;
+        Ok(())
+    }
+
+    /// The next complete message, freeing its part of the receive window.
+    pub fn receive(&mut self, _cx: &mut Cx<'_>) -> Option<ReceivedMessage> {
+        let message =
+            self.unread.pop_front().or_else(|| self.receiver.as_mut().and_then(Receiver::receive));
+        match &message {
+            Some(message) => {
+                self.stats.messages_received += 1;
+                self.stats.bytes_received += message.len() as u64;
+            }
+            None => self.readable_told = false,
+        }
+        message
+    }
+
+    /// Ends the association gracefully once all messages are acknowledged (RFC 9260 section 9.2).
+    pub fn shutdown(&mut self, cx: &mut Cx<'_>) {
+        self.begin_shutdown(cx);
+    }
+
+    /// Ends the association at once (RFC 9260 section 9.1); `reason` goes into a user-initiated abort cause.
+    pub fn abort(&mut self, _cx: &mut Cx<'_>, reason: &Bytes) {
+        self.abort_by_user(reason);
+    }
+
+    /// Makes a path the primary one.
+    ///
+    /// # Errors
+    ///
+    /// [`SendError::NoSuchPath`] if there is no such path.
+    pub fn set_primary(&mut self, path: PathId) -> Result<(), SendError> {
+        if self.paths.get(path).is_none() {
+            return Err(SendError::NoSuchPath);
+        }
+        self.primary = path;
+        Ok(())
+    }
+
+    /// Whether the handshake is done and the association has not ended.
+    pub fn is_established(&self) -> bool {
+        self.state.is_synchronized()
+    }
+
+    /// Whether the association has ended and its last packet was polled.
+    pub fn is_closed(&self) -> bool {
+        matches!(self.state, State::Closed) && self.control.is_empty()
+    }
+
+    /// Bytes of the send buffer that are free.
+    pub fn send_capacity(&self) -> usize {
+        usize::try_from(self.sender.queue.free()).unwrap_or(usize::MAX)
+    }
+
+    /// Outbound streams agreed with the peer, before that those asked for.
+    pub fn outbound_streams(&self) -> u16 {
+        self.streams.outbound
+    }
+
+    /// The identity fixed at the start.
+    pub fn identity(&self) -> &Identity {
+        &self.identity
+    }
+
+    /// Counters.
+    pub fn stats(&self) -> AssociationStats {
+        let mut stats = self.stats.clone();
+        stats.send_buffer_bytes = self.sender.queue.used();
+        stats.send_buffer_peak_bytes = self.sender.queue.peak();
+        stats.peer_window_bytes = self.sender.peer_window();
+        stats.blocked = self.blocked.total();
+        if let Some(receiver) = &self.receiver {
+            let counters = receiver.counters();
+            stats.data_chunks_received = counters.new_chunks;
+            stats.duplicate_chunks_received = counters.duplicate_chunks;
+            stats.data_chunks_refused = counters.refused_chunks;
+            stats.receive_buffer_bytes = receiver.buffered_bytes();
+            stats.receive_buffer_peak_bytes = receiver.peak_buffered_bytes();
+        }
+        stats
+    }
+
+    /// How long sending was blocked until `now`, by cause. [`stats`](Self::stats) has the same up to the last time that
+    /// packets were polled.
+    pub fn blocked(&self, now: Instant) -> BlockedTime {
+        self.blocked.total_at(now)
+    }
+
+    /// State and counters of each path, by path id.
+    pub fn path_stats(&self) -> Vec<PathStats> {
+        self.paths.iter().map(|path| path.stats(self.primary)).collect()
+    }
+
+    /// Tells the user once that messages wait.
+    fn announce_messages(&mut self) {
+        let waiting =
+            !self.unread.is_empty() || self.receiver.as_ref().is_some_and(Receiver::has_messages);
+        if !self.readable_told && waiting {
+            self.readable_told = true;
+            self.events.push(Event::Readable);
+        }
+    }
+}

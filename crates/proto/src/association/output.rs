@@ -1,0 +1,266 @@
+//! Output: the next packet.
+
+use alloc::collections::VecDeque;
+
+use polypath_wire::{Chunk, Packet};
+
+use super::packet_builder::PacketBuilder;
+use super::state::State;
+use super::{Association, blocked};
+use crate::config::PathOrder;
+use crate::path::Paths;
+use crate::recv::Receiver;
+use crate::{Cx, Ecn, PathId, Transmit};
+
+/// Where a control chunk goes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum To {
+    /// This path, whatever its state.
+    Path(PathId),
+    /// The path on which an answer is most likely.
+    Best,
+}
+
+/// A control chunk that waits to be sent.
+#[derive(Debug)]
+pub(super) struct Control {
+    pub(super) chunk: Chunk<'static>,
+    pub(super) to: To,
+    /// Tag for the packet when it is not the peer's.
+    pub(super) tag: Tag,
+}
+
+/// Which verification tag a packet carries.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Tag {
+    /// The peer's.
+    Peer,
+    /// Zero (INIT).
+    Zero,
+}
+
+/// Control chunks in the order of sending.
+pub(super) type ControlQueue = VecDeque<Control>;
+
+/// One flush: the packets between an input and the next `None` of `poll_transmit`.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Flush {
+    pub(super) open: bool,
+    /// Packets with acknowledgements since the last flush; each allows one burst.
+    pub(super) bursts: u64,
+    /// The packet being handled has one.
+    pub(super) acknowledged: bool,
+    /// Path that carried the last data packet of this flush.
+    pub(super) serving: Option<PathId>,
+}
+
+impl Association {
+    pub(super) fn queue_control(&mut self, chunk: Chunk<'static>, to: To) {
+        let tag = if matches!(chunk, Chunk::Init(_)) { Tag::Zero } else { Tag::Peer };
+        self.control.push_back(Control { chunk, to, tag });
+    }
+
+    /// The path for control chunks that name none: the primary if it works, else any that does, else the next in
+    /// turn.
+    pub(super) fn best_path(&self) -> PathId {
+        let usable = self.usable_paths();
+        if usable == 0 || usable >> self.primary.0 & 1 == 1 {
+            return self.primary;
+        }
+        PathId(usable.trailing_zeros() as u8)
+    }
+
+    pub(super) fn poll_packet(&mut self, cx: &mut Cx<'_>) -> Option<Transmit> {
+        if self.paths.len() == 0 {
+            return None;
+        }
+        self.open_flush(cx);
+        self.advance_shutdown(cx);
+        let packet =
+            self.control_packet().or_else(|| self.sack_packet(cx)).or_else(|| self.data_packet(cx));
+        match packet {
+            Some(packet) => Some(packet),
+            None => {
+                self.flush = Flush::default();
+                let cause = self.why_blocked();
+                self.blocked.enter(cx.now, cause);
+                None
+            }
+        }
+    }
+
+    fn open_flush(&mut self, cx: &mut Cx<'_>) {
+        if self.flush.open {
+            return;
+        }
+        self.flush.open = true;
+        let bursts = self.flush.bursts.max(1);
+        for path in self.paths.iter_mut() {
+            path.begin_flush(cx.now, &self.config, bursts);
+        }
+    }
+
+    fn why_blocked(&self) -> blocked::Cause {
+        if !self.state.is_synchronized()
+            || (self.sender.queue.is_empty() && self.sender.window.lost_count() == 0)
+        {
+            return blocked::Cause::Application;
+        }
+        let usable = self.usable_paths();
+        if usable == 0 {
+            return blocked::Cause::NoPath;
+        }
+        let asked = match self.config.policies.path_order {
+            PathOrder::Primary => 1 << self.primary_or_stand_in(usable).0,
+            _ => usable,
+        };
+        let has_window =
+            self.paths.iter().any(|path| asked >> path.id.0 & 1 == 1 && path.has_window());
+        if has_window { blocked::Cause::PeerWindow } else { blocked::Cause::CongestionWindow }
+    }
+
+    fn builder(&self, path: PathId) -> PacketBuilder {
+        PacketBuilder::new(path, self.paths[path].packet_capacity())
+    }
+
+    /// A packet with the control chunks that wait for the same path.
+    fn control_packet(&mut self) -> Option<Transmit> {
+        let Control { chunk, to, tag } = self.control.pop_front()?;
+        let best = self.best_path();
+        let paths = &self.paths;
+        let resolve = |to: To, chunk: &Chunk<'_>| match to {
+            To::Path(path) if may_carry(paths, path, chunk) => path,
+            _ => best,
+        };
+        let path = resolve(to, &chunk);
+        let mut packet = self.builder(path);
+        let alone = travels_alone(&chunk);
+        packet.push(chunk);
+        while !alone
+            && let Some(next) = self.control.front()
+            && resolve(next.to, &next.chunk) == path
+            && !travels_alone(&next.chunk)
+            && !matches!(next.chunk, Chunk::CookieEcho(_))
+            && packet.fits(&next.chunk)
+        {
+            let next = self.control.pop_front()?;
+            packet.push(next.chunk);
+        }
+        Some(self.finish(packet, tag))
+    }
+
+    /// A packet with the SACK that is due, and DATA if there is room.
+    fn sack_packet(&mut self, cx: &mut Cx<'_>) -> Option<Transmit> {
+        if !self.receiver.as_ref()?.sack_is_due() || !self.state.is_synchronized() {
+            return None;
+        }
+        let path = self.sack_return_path();
+        let mut packet = self.builder(path);
+        self.push_sack(&mut packet);
+        let targets = self.retransmission_targets(cx);
+        if self.next_data_path(&targets) == Some(path) {
+            self.fill_with_data(cx, path, &targets, &mut packet);
+        }
+        Some(self.finish(packet, Tag::Peer))
+    }
+
+    fn data_packet(&mut self, cx: &mut Cx<'_>) -> Option<Transmit> {
+        let targets = self.retransmission_targets(cx);
+        let path = self.next_data_path(&targets)?;
+        let mut packet = self.builder(path);
+        self.fill_with_data(cx, path, &targets, &mut packet);
+        debug_assert!(!packet.is_empty(), "a path was chosen that carries nothing");
+        if packet.is_empty() {
+            return None;
+        }
+        let bundles_sack =
+            self.receiver.as_ref().is_some_and(|receiver| receiver.sack_is_pending())
+                && self.sack_return_path() == path;
+        if bundles_sack {
+            self.bundle_sack(&mut packet);
+        }
+        Some(self.finish(packet, Tag::Peer))
+    }
+
+    /// Adds a delayed SACK to a packet with DATA if all of it has room (RFC 9260 section 6.10); control chunks go
+    /// first.
+    fn bundle_sack(&mut self, packet: &mut PacketBuilder) {
+        let needed = self.receiver.as_ref().map_or(usize::MAX, Receiver::sack_bytes);
+        if packet.left() as usize >= needed {
+            self.push_sack(packet);
+            packet.chunks.rotate_right(1);
+        }
+    }
+
+    fn push_sack(&mut self, packet: &mut PacketBuilder) {
+        let Some(receiver) = &mut self.receiver else { return };
+        let sack = receiver.take_sack(packet.left() as usize);
+        self.stats.sacks_sent += 1;
+        packet.push(Chunk::Sack(sack));
+    }
+
+    /// SACKs return to the source of the last DATA (RFC 9260 section 6.4), if that address is proved to be the peer's.
+    fn sack_return_path(&self) -> PathId {
+        let last = self.receiver.as_ref().and_then(|receiver| receiver.sack_path());
+        let confirmed =
+            |path: &PathId| self.paths.get(*path).is_some_and(|path| path.reach.is_confirmed());
+        last.filter(confirmed).unwrap_or_else(|| self.best_path())
+    }
+
+    fn finish(&mut self, packet: PacketBuilder, tag: Tag) -> Transmit {
+        self.stats.packets_sent += 1;
+        let path = &mut self.paths[packet.path];
+        path.counters.packets_sent += 1;
+        Transmit {
+            path: Some(path.id),
+            local: path.local,
+            remote: path.remote,
+            encapsulation: path.encapsulation,
+            ecn: Ecn::NotEct,
+            fragmentable: packet.oversized,
+            packet: Packet {
+                source_port: self.identity.local_port,
+                destination_port: self.identity.remote_port,
+                verification_tag: match tag {
+                    Tag::Peer => self.peer_tag,
+                    Tag::Zero => 0,
+                },
+                chunks: packet.chunks,
+            },
+        }
+    }
+
+    /// Moves the shutdown on when the last data was acknowledged.
+    fn advance_shutdown(&mut self, cx: &mut Cx<'_>) {
+        if !self.sender.is_dry() {
+            return;
+        }
+        match self.state {
+            State::ShutdownPending => self.send_shutdown(cx),
+            State::ShutdownReceived => self.send_shutdown_ack(cx),
+            _ => {}
+        }
+    }
+}
+
+/// Whether a control chunk may go on `path`: to addresses that are not proved to be the peer's only what proves them
+/// (RFC 9260 section 5.4), the handshake, and COOKIE ACK with its heartbeat.
+fn may_carry(paths: &Paths, path: PathId, chunk: &Chunk<'_>) -> bool {
+    let proves = matches!(
+        chunk,
+        Chunk::Heartbeat(_)
+            | Chunk::HeartbeatAck(_)
+            | Chunk::Init(_)
+            | Chunk::CookieEcho(_)
+            | Chunk::CookieAck
+    );
+    paths.get(path).is_some_and(|path| proves || path.reach.is_confirmed())
+}
+
+/// Chunks that must not be bundled (RFC 9260 section 6.10), and ABORT, after which nothing follows.
+fn travels_alone(chunk: &Chunk<'_>) -> bool {
+    matches!(
+        chunk,
+        Chunk::Init(_) | Chunk::InitAck(_) | Chunk::ShutdownComplete { .. } | Chunk::Abort(_)
+    )
+}

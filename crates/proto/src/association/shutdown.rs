@@ -1,0 +1,89 @@
+//! Graceful shutdown (RFC 9260 section 9.2).
+
+use polypath_wire::Chunk;
+
+use super::Association;
+use super::output::To;
+use super::state::{Closing, State};
+use crate::{AssociationEnd, Cx, Event};
+
+impl Association {
+    /// The user asked for shutdown.
+    pub(super) fn begin_shutdown(&mut self, cx: &mut Cx<'_>) {
+        match self.state {
+            State::CookieWait(_) | State::CookieEchoed { .. } => self.shutdown_wanted = true,
+            State::Established => {
+                self.state = State::ShutdownPending;
+                self.start_shutdown_guard(cx);
+            }
+            _ => {}
+        }
+    }
+
+    fn start_shutdown_guard(&mut self, cx: &mut Cx<'_>) {
+        if self.config.shutdown_guard.is_some() {
+            self.shutdown_guard = self.config.shutdown_guard.map(|guard| cx.now + guard);
+        }
+    }
+
+    /// Sends SHUTDOWN, for the first time or again.
+    pub(super) fn send_shutdown(&mut self, cx: &mut Cx<'_>) {
+        if !matches!(self.state, State::ShutdownSent(_)) && self.shutdown_guard.is_none() {
+            // T5-shutdown-guard; the recommended length.
+            self.shutdown_guard = Some(cx.now + self.config.policies.rto.max * 5);
+        }
+        let best = self.best_path();
+        self.state = State::ShutdownSent(Closing { due: cx.now + self.paths[best].rtt.rto() });
+        let cumulative_tsn_ack =
+            self.receiver.as_ref().map_or(0, |receiver| receiver.cumulative_tsn().0);
+        self.queue_control(Chunk::Shutdown { cumulative_tsn_ack }, To::Path(best));
+    }
+
+    pub(super) fn send_shutdown_ack(&mut self, cx: &mut Cx<'_>) {
+        let best = self.best_path();
+        self.state = State::ShutdownAckSent(Closing { due: cx.now + self.paths[best].rtt.rto() });
+        self.queue_control(Chunk::ShutdownAck, To::Path(best));
+    }
+
+    /// Timer T2-shutdown expired.
+    pub(super) fn shutdown_timeout(&mut self, cx: &mut Cx<'_>) {
+        let best = self.best_path();
+        self.paths[best].rtt.back_off();
+        self.count_path_error(cx, best);
+        match self.state {
+            State::ShutdownSent(_) => self.send_shutdown(cx),
+            State::ShutdownAckSent(_) => self.send_shutdown_ack(cx),
+            _ => {}
+        }
+    }
+
+    /// A SHUTDOWN arrived; its cumulative ack was applied.
+    pub(super) fn peer_wants_shutdown(&mut self, cx: &mut Cx<'_>) {
+        match self.state {
+            State::Established | State::ShutdownPending => {
+                self.state = State::ShutdownReceived;
+                self.events.push(Event::PeerShutdown);
+            }
+            // Both sides shut down at the same time.
+            State::ShutdownSent(_) => self.send_shutdown_ack(cx),
+            // The timer goes on: a peer that repeats itself must not put it off.
+            State::ShutdownAckSent(_) if self.control.is_empty() => {
+                self.queue_control(Chunk::ShutdownAck, To::Best);
+            }
+            _ => {}
+        }
+    }
+
+    pub(super) fn handle_shutdown_ack(&mut self, _cx: &mut Cx<'_>) {
+        if matches!(self.state, State::ShutdownSent(_) | State::ShutdownAckSent(_)) {
+            self.queue_control(Chunk::ShutdownComplete { reflected_tag: false }, To::Best);
+            self.end(AssociationEnd::ShutdownComplete);
+        }
+    }
+
+    pub(super) fn handle_shutdown_complete(&mut self) {
+        if matches!(self.state, State::ShutdownAckSent(_)) {
+            self.end(AssociationEnd::ShutdownComplete);
+        }
+    }
+}

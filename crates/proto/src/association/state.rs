@@ -1,0 +1,90 @@
+//! States of an association (RFC 9260 section 4); each owns what exists only in it.
+
+use bytes::Bytes;
+use polypath_wire::Causes;
+
+use crate::{Duration, Instant};
+
+/// State of an association.
+#[derive(Debug)]
+pub(crate) enum State {
+    /// INIT sent.
+    CookieWait(Handshake),
+    /// COOKIE ECHO sent.
+    CookieEchoed {
+        /// Timer T1-cookie.
+        timer: Handshake,
+        /// The cookie.
+        cookie: Bytes,
+        /// Report on the INIT ACK that goes with the cookie.
+        report: Option<Causes<'static>>,
+    },
+    /// Data flows.
+    Established,
+    /// The user asked for shutdown; data is still outstanding.
+    ShutdownPending,
+    /// SHUTDOWN sent.
+    ShutdownSent(Closing),
+    /// SHUTDOWN received; data is still outstanding.
+    ShutdownReceived,
+    /// SHUTDOWN ACK sent.
+    ShutdownAckSent(Closing),
+    /// Over; only packets that were queued before may still be sent.
+    Closed,
+}
+
+/// Timer T1-init or T1-cookie.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Handshake {
+    /// Deadline.
+    pub(crate) due: Instant,
+    /// Present length.
+    pub(crate) timeout: Duration,
+    /// Retransmissions so far.
+    pub(crate) retransmissions: u32,
+}
+
+/// Timer T2-shutdown.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Closing {
+    /// Deadline.
+    pub(crate) due: Instant,
+}
+
+impl State {
+    /// Whether DATA may be sent for the first time or again.
+    pub(crate) fn may_send_data(&self) -> bool {
+        matches!(self, Self::Established | Self::ShutdownPending | Self::ShutdownReceived)
+    }
+
+    /// Whether DATA is accepted.
+    pub(crate) fn accepts_data(&self) -> bool {
+        matches!(self, Self::Established | Self::ShutdownPending | Self::ShutdownSent(_))
+    }
+
+    /// Whether HEARTBEAT is answered (RFC 9260 section 8.3).
+    pub(crate) fn answers_heartbeats(&self) -> bool {
+        !matches!(self, Self::CookieWait(_) | Self::Closed)
+    }
+
+    /// Whether the user may hand over messages. They wait while the handshake lasts.
+    pub(crate) fn accepts_messages(&self) -> bool {
+        matches!(self, Self::CookieWait(_) | Self::CookieEchoed { .. } | Self::Established)
+    }
+
+    /// Whether the handshake is done and the association not over.
+    pub(crate) fn is_synchronized(&self) -> bool {
+        !matches!(self, Self::CookieWait(_) | Self::CookieEchoed { .. } | Self::Closed)
+    }
+
+    /// Deadline of the timer that the state owns.
+    pub(crate) fn timer(&self) -> Option<Instant> {
+        match self {
+            Self::CookieWait(timer) | Self::CookieEchoed { timer, .. } => Some(timer.due),
+            Self::ShutdownSent(closing) | Self::ShutdownAckSent(closing) => Some(closing.due),
+            Self::Established | Self::ShutdownPending | Self::ShutdownReceived | Self::Closed => {
+                None
+            }
+        }
+    }
+}

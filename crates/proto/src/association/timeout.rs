@@ -1,0 +1,111 @@
+//! Timers that expire.
+
+use polypath_wire::Cause;
+
+use super::Association;
+use super::state::State;
+use crate::congestion::rfc9260;
+use crate::path::reach::Transition;
+use crate::probe::TransmissionCause;
+use crate::{AssociationEnd, Cx, Event, Instant, PathChange, PathId, ProbeEvent};
+
+impl Association {
+    /// The earliest deadline.
+    pub(super) fn next_deadline(&self) -> Option<Instant> {
+        let mut next = self.state.timer();
+        let mut consider = |deadline: Option<Instant>| {
+            if let Some(deadline) = deadline {
+                next = Some(next.map_or(deadline, |next| next.min(deadline)));
+            }
+        };
+        consider(self.shutdown_guard);
+        if self.state.is_synchronized() {
+            consider(self.receiver.as_ref().and_then(|receiver| receiver.poll_timeout()));
+            for path in self.paths.iter() {
+                consider(path.t3);
+                consider(path.heartbeat.due.filter(|_| self.state.may_send_data()));
+            }
+        }
+        next
+    }
+
+    /// Handles every timer that is due.
+    pub(super) fn expire_timers(&mut self, cx: &mut Cx<'_>) {
+        if matches!(self.state, State::Closed) {
+            return;
+        }
+        if self.shutdown_guard.is_some_and(|due| due <= cx.now) {
+            return self.abort_with(cx, Cause::ProtocolViolation(b"shutdown took too long"));
+        }
+        if self.state.timer().is_some_and(|due| due <= cx.now) {
+            match self.state {
+                State::CookieWait(_) | State::CookieEchoed { .. } => self.handshake_timeout(cx),
+                _ => self.shutdown_timeout(cx),
+            }
+        }
+        if !self.state.is_synchronized() {
+            return;
+        }
+        if let Some(receiver) = &mut self.receiver {
+            receiver.handle_timeout(cx.now);
+        }
+        for path in self.paths.ids() {
+            if self.paths[path].t3.is_some_and(|due| due <= cx.now) {
+                self.t3_expired(cx, path);
+            }
+            if !self.state.is_synchronized() {
+                return;
+            }
+        }
+        self.handle_heartbeat_timers(cx);
+    }
+
+    /// T3-rtx expired (RFC 9260 section 6.3.3).
+    fn t3_expired(&mut self, cx: &mut Cx<'_>, id: PathId) {
+        let is_probe_of_closed_window = self.sender.advertised_window == 0;
+        let path = &mut self.paths[id];
+        path.t3 = None;
+        path.timed = None;
+        path.counters.timeouts += 1;
+        self.stats.timeouts += 1;
+        // Probing a closed window says nothing of the path's capacity (RFC 9260 section 6.1 A).
+        if !is_probe_of_closed_window {
+            let parameters = path.congestion_parameters(&self.config);
+            rfc9260::on_timeout(&mut path.window, &parameters);
+        }
+        path.rtt.back_off();
+        path.recovery.leave();
+        path.free_retransmission = true;
+        let window = &mut self.sender.window;
+        let mut from = window.base();
+        while let Some(tsn) = window.next_unacked_on(id, from) {
+            if let Some((_, charge)) = window.mark_lost(tsn, TransmissionCause::TimerRetransmission)
+            {
+                path.flight = path.flight.saturating_sub(u64::from(charge));
+            }
+            from = tsn.next();
+        }
+        cx.probe.on(cx.now, path.window_event());
+        self.sender.recovery.leave();
+        cx.probe.on(cx.now, ProbeEvent::Timeout { path: id, errors: self.paths[id].errors + 1 });
+        self.count_path_error(cx, id);
+    }
+
+    /// Counts a timeout against the path and the association (sections 8.1, 8.2).
+    pub(super) fn count_path_error(&mut self, cx: &mut Cx<'_>, id: PathId) {
+        self.errors += 1;
+        self.count_heartbeat_error(cx, id);
+    }
+
+    /// Counts an unanswered heartbeat: against the path, and where no other path works, against the association.
+    pub(super) fn count_heartbeat_error(&mut self, cx: &mut Cx<'_>, id: PathId) {
+        self.paths[id].errors += 1;
+        let path = &mut self.paths[id];
+        if path.reach.on_error(path.errors, self.config.path_max_retrans) == Transition::Failed {
+            self.events.push(Event::Path { path: id, change: PathChange::Unreachable });
+        }
+        if self.errors > self.config.association_max_retrans {
+            self.fail(cx, AssociationEnd::Unreachable);
+        }
+    }
+}

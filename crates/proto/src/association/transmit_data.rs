@@ -1,0 +1,317 @@
+//! Choosing and filling packets with DATA: retransmissions first, then new chunks.
+
+use polypath_wire::{Chunk, DataFlags};
+use smallvec::SmallVec;
+
+use super::Association;
+use super::packet_builder::PacketBuilder;
+use super::state::State;
+use crate::cmt::path_scheduler::{self, Order, Turn};
+use crate::cmt::rtx_policy;
+use crate::config::{DataBeforeConfirmation, NoWindow, PathFill, RetransmissionPath};
+use crate::path::charge;
+use crate::probe::TransmissionCause;
+use crate::send::queue::Asking;
+use crate::send::window::{Fate, History, MAX_SPAN, Outstanding};
+use crate::{Cx, PathId, PathStatus, ProbeEvent, Tsn};
+
+/// Where lost chunks go: for each path, the path that takes what was lost on it.
+pub(super) type Targets = SmallVec<[Option<PathId>; 4]>;
+
+impl Association {
+    /// The path on which a packet with DATA can go now.
+    pub(super) fn next_data_path(&self, targets: &Targets) -> Option<PathId> {
+        if !self.state.may_send_data() {
+            return None;
+        }
+        let retransmission = self.lowest_lost(targets, None).map(|(_, target)| target);
+        retransmission.or_else(|| self.new_data_path())
+    }
+
+    /// Puts DATA chunks for `path` into the packet until it is full or nothing may be sent.
+    pub(super) fn fill_with_data(
+        &mut self,
+        cx: &mut Cx<'_>,
+        path: PathId,
+        targets: &Targets,
+        packet: &mut PacketBuilder,
+    ) {
+        self.fill_with_retransmissions(cx, path, targets, packet);
+        if self.paths[path].has_window() || packet.has_data() {
+            self.fill_with_new(cx, path, packet);
+        }
+        if packet.has_data() {
+            self.sender.transmissions += 1;
+            self.sender.last_served = path.0;
+            self.flush.serving = Some(path);
+            let rank = self.sender.transmissions;
+            let path = &mut self.paths[path];
+            path.transmission_rank = rank;
+            path.last_data_sent = Some(cx.now);
+            path.counters.data_packets_sent += 1;
+        }
+    }
+
+    /// Bit per path that can carry data: the active ones; with none of them the confirmed path with the fewest
+    /// errors, so that a dormant association still probes (RFC 9260 section 8.2).
+    pub(super) fn usable_paths(&self) -> u32 {
+        let active = self
+            .paths
+            .iter()
+            .filter(|path| path.reach.is_active())
+            .fold(0, |mask, p| mask | 1u32 << p.id.0);
+        if active != 0 {
+            return active;
+        }
+        let stand_in = self
+            .paths
+            .iter()
+            .filter(|path| path.reach.is_confirmed())
+            .min_by_key(|path| path.errors);
+        stand_in.map_or(0, |path| 1 << path.id.0)
+    }
+
+    /// The primary path, or while it cannot carry data the next one that can.
+    pub(super) fn primary_or_stand_in(&self, usable: u32) -> PathId {
+        let is_usable = |path: &PathId| usable >> path.0 & 1 == 1;
+        if is_usable(&self.primary) {
+            return self.primary;
+        }
+        let after = self.paths.ids().filter(|path| path.0 > self.primary.0).find(is_usable);
+        after.or_else(|| self.paths.ids().find(is_usable)).unwrap_or(self.primary)
+    }
+
+    fn new_data_path(&self) -> Option<PathId> {
+        if self.sender.queue.is_empty() || self.sender.window.span() >= MAX_SPAN {
+            return None;
+        }
+        let policies = &self.config.policies;
+        if policies.rto.data_before_confirmation == DataBeforeConfirmation::Off
+            && self.paths.iter().any(|path| path.status() == PathStatus::Unconfirmed)
+        {
+            return None;
+        }
+        let usable = self.usable_paths();
+        let sendable =
+            |path: &PathId| self.paths[*path].has_window() && self.next_chunk_fits(*path, usable);
+        let order = self.path_order(usable);
+        if policies.path_fill == PathFill::FillWindow
+            && let Some(serving) = self.flush.serving
+            && order.contains(&serving.0)
+            && sendable(&serving)
+        {
+            return Some(serving);
+        }
+        let chosen = order.iter().map(|&index| PathId(index)).find(sendable);
+        // A message that names a path may use it even where the order does not.
+        chosen.or_else(|| {
+            let rest = self
+                .paths
+                .ids()
+                .filter(|path| usable >> path.0 & 1 == 1 && !order.contains(&path.0));
+            rest.filter(|path| self.sender.queue.names(*path)).find(sendable)
+        })
+    }
+
+    fn path_order(&self, usable: u32) -> Order {
+        let candidates: SmallVec<[path_scheduler::Candidate; 8]> = self
+            .paths
+            .iter()
+            .filter(|path| usable >> path.id.0 & 1 == 1)
+            .map(|path| path_scheduler::Candidate {
+                index: path.id.0,
+                last_transmission: path.last_transmission(self.config.policies.path_fill),
+            })
+            .collect();
+        let turn = Turn {
+            primary: self.primary_or_stand_in(usable).0,
+            last_served: self.sender.last_served,
+        };
+        path_scheduler::order(self.config.policies.path_order, &candidates, turn)
+    }
+
+    fn next_chunk_fits(&self, path: PathId, usable: u32) -> bool {
+        let next = self.sender.queue.peek(Asking { path, usable }, self.max_fragment);
+        next.is_some_and(|user_bytes| self.sender.peer_window_admits(user_bytes))
+    }
+
+    fn fill_with_new(&mut self, cx: &mut Cx<'_>, path: PathId, packet: &mut PacketBuilder) {
+        let usable = self.usable_paths();
+        if usable >> path.0 & 1 == 0 {
+            return;
+        }
+        let asking = Asking { path, usable };
+        while self.sender.window.span() < MAX_SPAN {
+            let Some(user_bytes) = self.sender.queue.peek(asking, self.max_fragment) else { break };
+            if !packet.fits_data(user_bytes) || !self.sender.peer_window_admits(user_bytes) {
+                break;
+            }
+            // The rule for new data is the window of the packet's start, but never a second probe of a closed window.
+            let Some(next) = self.sender.queue.take(asking, self.max_fragment) else { break };
+            let mut flags = next.flags;
+            if matches!(self.state, State::ShutdownPending) && self.sender.queue.is_empty() {
+                flags |= DataFlags::IMMEDIATE;
+            }
+            let charge = charge(self.config.policies.window.bytes_counted, user_bytes);
+            let chunk = Outstanding {
+                payload: next.payload,
+                flags,
+                stream: next.stream,
+                ssn: next.ssn,
+                ppid: next.ppid,
+                path,
+                fate: Fate::InFlight,
+                history: History::empty(),
+                transmissions: 1,
+                missing_reports: 0,
+                charge,
+                context: next.context,
+                sent_at: cx.now,
+            };
+            let data = chunk.to_data(self.sender.window.next_tsn());
+            let tsn = self.sender.window.push(chunk);
+            packet.push_data(Chunk::Data(data), user_bytes);
+            self.note_chunk_sent(cx, path, tsn, user_bytes, TransmissionCause::New);
+            let path = &mut self.paths[path];
+            path.flight += u64::from(charge);
+            path.start_t3(cx.now);
+            if path.timed.is_none() {
+                path.timed = Some(tsn);
+            }
+        }
+    }
+
+    fn fill_with_retransmissions(
+        &mut self,
+        cx: &mut Cx<'_>,
+        path: PathId,
+        targets: &Targets,
+        packet: &mut PacketBuilder,
+    ) {
+        let mut began = Began::No;
+        while let Some((tsn, _)) = self.lowest_lost(targets, Some(path)) {
+            let chunk = self.sender.window.get(tsn);
+            let (user_bytes, charge, lost_on) = (chunk.user_bytes(), chunk.charge, chunk.path);
+            let Fate::Lost(cause) = chunk.fate else { break };
+            if !packet.fits_data(user_bytes) {
+                break;
+            }
+            let data = chunk.to_data(tsn);
+            if began == Began::No {
+                // One packet may ignore the window (RFC 9260 sections 6.3.3 E3 and 7.2.4).
+                self.paths[lost_on].free_retransmission = false;
+                began = Began::Yes;
+            }
+            let (first, again) = self.sender.window.lowest_on(path);
+            let is_earliest =
+                [first, again].into_iter().flatten().all(|earliest| tsn.is_at_or_before(earliest));
+            self.sender.window.retransmit(tsn, path, cx.now);
+            packet.push_data(Chunk::Data(data), user_bytes);
+            self.note_chunk_sent(cx, path, tsn, user_bytes, cause);
+            let path = &mut self.paths[path];
+            path.flight += u64::from(charge);
+            if is_earliest {
+                path.restart_t3(cx.now);
+            } else {
+                path.start_t3(cx.now);
+            }
+        }
+    }
+
+    /// Which path takes what was lost on each path; `None` where it has to wait. Ties are broken at random, so one
+    /// packet is chosen and filled with one answer.
+    pub(super) fn retransmission_targets(&self, cx: &mut Cx<'_>) -> Targets {
+        if self.sender.window.lost_count() == 0 {
+            return Targets::new();
+        }
+        let usable = self.usable_paths();
+        let policy = &self.config.policies.retransmission;
+        let mut candidates: SmallVec<[rtx_policy::Candidate; 8]> = SmallVec::new();
+        for path in self.paths.iter().filter(|path| usable >> path.id.0 & 1 == 1) {
+            let window = &path.window;
+            candidates.push(rtx_policy::Candidate {
+                index: path.id.0,
+                cwnd: window.cwnd,
+                ssthresh: window.ssthresh,
+                lot: 0,
+            });
+        }
+        let breaks_ties =
+            |policy| matches!(policy, RetransmissionPath::Cwnd | RetransmissionPath::Ssthresh);
+        if candidates.len() > 1 && (breaks_ties(policy.fast) || breaks_ties(policy.timer)) {
+            candidates.iter_mut().for_each(|candidate| candidate.lot = cx.rng.next_u32());
+        }
+        self.paths
+            .ids()
+            .map(|lost_on| {
+                let tsn = self.sender.window.lowest_lost_on(lost_on)?;
+                let chosen = match self.sender.window.get(tsn).fate {
+                    Fate::Lost(TransmissionCause::TimerRetransmission) => policy.timer,
+                    _ => policy.fast,
+                };
+                let order = rtx_policy::preference(chosen, &candidates, lost_on.0);
+                let tried = match policy.no_window {
+                    NoWindow::Wait => 1,
+                    NoWindow::Next => order.len(),
+                };
+                if self.paths[lost_on].free_retransmission {
+                    return order.first().map(|&index| PathId(index));
+                }
+                order
+                    .iter()
+                    .take(tried)
+                    .map(|&index| PathId(index))
+                    .find(|path| self.paths[*path].has_window())
+            })
+            .collect()
+    }
+
+    /// The lowest lost chunk that has a target, or that has the target `only`.
+    fn lowest_lost(&self, targets: &Targets, only: Option<PathId>) -> Option<(Tsn, PathId)> {
+        let mut lowest: Option<(Tsn, PathId)> = None;
+        for (lost_on, target) in self.paths.ids().zip(targets) {
+            let Some(target) = *target else { continue };
+            if only.is_some_and(|only| only != target) {
+                continue;
+            }
+            let Some(tsn) = self.sender.window.lowest_lost_on(lost_on) else { continue };
+            if lowest.is_none_or(|(low, _)| tsn.is_before(low)) {
+                lowest = Some((tsn, target));
+            }
+        }
+        lowest
+    }
+
+    fn note_chunk_sent(
+        &mut self,
+        cx: &mut Cx<'_>,
+        path: PathId,
+        tsn: Tsn,
+        user_bytes: u32,
+        cause: TransmissionCause,
+    ) {
+        self.stats.data_chunks_sent += 1;
+        let counters = &mut self.paths[path].counters;
+        counters.data_chunks_sent += 1;
+        counters.data_bytes_sent += u64::from(user_bytes);
+        match cause {
+            TransmissionCause::New => self.sender.dry_told = false,
+            TransmissionCause::WindowProbe => {}
+            TransmissionCause::FastRetransmission => {
+                counters.fast_retransmissions += 1;
+                self.stats.fast_retransmissions += 1;
+            }
+            TransmissionCause::TimerRetransmission => {
+                counters.timeout_retransmissions += 1;
+                self.stats.timeout_retransmissions += 1;
+            }
+        }
+        cx.probe.on(cx.now, ProbeEvent::ChunkSent { path, tsn, cause });
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Began {
+    Yes,
+    No,
+}

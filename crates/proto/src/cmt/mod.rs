@@ -1,0 +1,7 @@
+//! Concurrent Multipath Transfer: one file per mechanism, each a pure step from a plain struct to a plain decision.
+
+pub(crate) mod cuc;
+pub(crate) mod dac;
+pub(crate) mod path_scheduler;
+pub(crate) mod rtx_policy;
+pub(crate) mod sfr;

@@ -1,0 +1,102 @@
+//! Which path a retransmission takes.
+//!
+//! `iyengar` section IV: RTX-SAME, RTX-CWND, RTX-SSTHRESH; RFC 9260 section 6.4.1: an alternate. ns-2: `Agent/SCTP/CMT`
+//! `cmtRtxPolicy_`; INET: fast retransmissions stay, timer retransmissions go to the next path.
+
+use smallvec::SmallVec;
+
+use super::path_scheduler::Order;
+use crate::config::RetransmissionPath;
+
+/// What the policy knows of a path that may carry data.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Candidate {
+    /// Position in the path table.
+    pub(crate) index: u8,
+    /// Congestion window in bytes.
+    pub(crate) cwnd: u64,
+    /// Slow-start threshold in bytes.
+    pub(crate) ssthresh: u64,
+    /// Random number that breaks ties.
+    pub(crate) lot: u32,
+}
+
+/// Paths in the order of preference for chunks lost on path `lost_on`. The candidates come in the order of the path
+/// table; `lost_on` need not be among them.
+pub(crate) fn preference(
+    policy: RetransmissionPath,
+    candidates: &[Candidate],
+    lost_on: u8,
+) -> Order {
+    match policy {
+        RetransmissionPath::Same => same_first(candidates, lost_on),
+        RetransmissionPath::Alternate => {
+            let mut order = same_first(candidates, lost_on);
+            if order.first() == Some(&lost_on) {
+                order.rotate_left(1);
+            }
+            order
+        }
+        RetransmissionPath::Cwnd => largest_first(candidates, |c| c.cwnd),
+        RetransmissionPath::Ssthresh => largest_first(candidates, |c| c.ssthresh),
+    }
+}
+
+/// The path itself, then those after it in the table, then those before it.
+fn same_first(candidates: &[Candidate], lost_on: u8) -> Order {
+    let from_it_on = candidates.iter().filter(|c| c.index >= lost_on);
+    let before = candidates.iter().filter(|c| c.index < lost_on);
+    from_it_on.chain(before).map(|c| c.index).collect()
+}
+
+fn largest_first(candidates: &[Candidate], measure: impl Fn(&Candidate) -> u64) -> Order {
+    let mut sorted: SmallVec<[Candidate; 8]> = candidates.into();
+    sorted.sort_by(|a, b| measure(b).cmp(&measure(a)).then(a.lot.cmp(&b.lot)));
+    sorted.iter().map(|c| c.index).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn candidates() -> [Candidate; 3] {
+        [(0, 3000, 9000, 5), (1, 6000, 9000, 2), (2, 4500, 1000, 1)]
+            .map(|(index, cwnd, ssthresh, lot)| Candidate { index, cwnd, ssthresh, lot })
+    }
+
+    #[test]
+    fn preferences() {
+        for (policy, lost_on, expected) in [
+            (RetransmissionPath::Same, 1, [1, 2, 0]),
+            (RetransmissionPath::Alternate, 1, [2, 0, 1]),
+            (RetransmissionPath::Alternate, 2, [0, 1, 2]),
+            (RetransmissionPath::Cwnd, 0, [1, 2, 0]),
+            (RetransmissionPath::Ssthresh, 0, [1, 0, 2]),
+        ] {
+            assert_eq!(
+                preference(policy, &candidates(), lost_on).as_slice(),
+                expected,
+                "{policy:?} {lost_on}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_failed_path_is_never_preferred() {
+        let active = &candidates()[..2];
+        for policy in [
+            RetransmissionPath::Same,
+            RetransmissionPath::Alternate,
+            RetransmissionPath::Cwnd,
+            RetransmissionPath::Ssthresh,
+        ] {
+            assert!(!preference(policy, active, 2).contains(&2), "{policy:?}");
+            assert_eq!(preference(policy, active, 2).len(), 2);
+        }
+        assert_eq!(preference(RetransmissionPath::Alternate, active, 2).as_slice(), [0, 1]);
+        assert_eq!(
+            preference(RetransmissionPath::Alternate, &candidates()[..1], 0).as_slice(),
+            [0]
+        );
+    }
+}

@@ -1,0 +1,123 @@
+//! Configuration of endpoints and associations.
+
+use crate::Duration;
+
+use super::{Policies, Preset};
+
+/// Which pairs of a local and a remote address become paths.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Hash)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(rename_all = "kebab-case")
+)]
+pub enum PathPairing {
+    /// Every local and every remote address at least once: the first with the first, the second with the second, and
+    /// the shorter list's last address with what is left of the longer one.
+    #[default]
+    ByIndex,
+    /// Every local address with every remote address.
+    FullMesh,
+    /// One path per remote address (RFC 9260 section 1.3), from the local address at the same position if there is
+    /// one, else from the first.
+    Rfc9260,
+}
+
+/// Configuration of one association. Fields can be changed before it is created.
+#[derive(Clone, PartialEq, Debug)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(default, deny_unknown_fields)
+)]
+pub struct AssociationConfig {
+    /// Outbound streams to ask for.
+    pub outbound_streams: u16,
+    /// Most inbound streams to accept.
+    pub max_inbound_streams: u16,
+    /// Bytes that may wait in the send buffer, unsent or unacknowledged.
+    pub send_buffer_bytes: u64,
+    /// Bytes of the receive buffer, advertised as receive window.
+    pub receive_buffer_bytes: u32,
+    /// Path MTU in bytes, IP header included, that paths begin with. Headers and 64 bytes are the least that is used.
+    pub mtu_bytes: u16,
+    /// Which address pairs become paths.
+    pub path_pairing: PathPairing,
+    /// Most paths; further addresses are ignored and counted. At most 32.
+    pub max_paths: u8,
+    /// Association.Max.Retrans: consecutive timeouts over all paths before the association fails.
+    pub association_max_retrans: u32,
+    /// Path.Max.Retrans: a path fails when its consecutive timeouts exceed this.
+    pub path_max_retrans: u32,
+    /// Max.Init.Retransmits: retransmissions of INIT and of COOKIE ECHO before giving up.
+    pub max_init_retransmits: u32,
+    /// HB.interval: pause between heartbeats on an idle path, added to its RTO; `None` stops them except for
+    /// confirming addresses. Without them a path that failed is found to work again only when data must use it.
+    pub heartbeat_interval: Option<Duration>,
+    /// HB.Max.Burst: unconfirmed paths probed at a time, an RTO apart; bounds what a forged list of addresses can cause.
+    pub heartbeat_max_burst: u32,
+    /// Longest time a shutdown may take, counted from the call (T5-shutdown-guard, RFC 9260 section 9.2); `None` for
+    /// 5 times RTO.Max, counted from the first SHUTDOWN, so that data may take as long as it needs.
+    pub shutdown_guard: Option<Duration>,
+    /// How SCTP and CMT behave where there is a choice.
+    pub policies: Policies,
+}
+
+impl AssociationConfig {
+    /// The defaults with the policies of `preset`.
+    pub fn with_preset(preset: Preset) -> Self {
+        Self { policies: preset.policies(), ..Self::default() }
+    }
+}
+
+impl Default for AssociationConfig {
+    fn default() -> Self {
+        Self {
+            outbound_streams: 10,
+            max_inbound_streams: 2048,
+            send_buffer_bytes: 1 << 20,
+            receive_buffer_bytes: 1 << 20,
+            mtu_bytes: 1500,
+            path_pairing: PathPairing::ByIndex,
+            max_paths: 8,
+            association_max_retrans: 10,
+            path_max_retrans: 5,
+            max_init_retransmits: 8,
+            heartbeat_interval: Some(Duration::from_secs(30)),
+            heartbeat_max_burst: 1,
+            shutdown_guard: None,
+            policies: Preset::Cmt.policies(),
+        }
+    }
+}
+
+/// Configuration of an endpoint.
+#[derive(Clone, PartialEq, Debug)]
+pub struct EndpointConfig {
+    /// Whether associations begun by peers are accepted.
+    pub listening: bool,
+    /// Valid.Cookie.Life: how long a state cookie is good; up to twice as long if the peer asks for it.
+    pub cookie_life: Duration,
+    /// How often the secret that signs cookies changes, but not more often than every second `cookie_life`; the one
+    /// before stays valid while its cookies may live.
+    pub cookie_secret_life: Duration,
+    /// Most associations at a time; INIT beyond is answered with ABORT (out of resource).
+    pub max_associations: u32,
+    /// Answers to packets out of the blue (ABORT, SHUTDOWN COMPLETE, ERROR) per second at most.
+    pub max_out_of_the_blue_answers_per_s: u32,
+    /// Configuration of associations that peers begin.
+    pub association: AssociationConfig,
+}
+
+impl Default for EndpointConfig {
+    fn default() -> Self {
+        Self {
+            listening: false,
+            cookie_life: Duration::from_secs(60),
+            cookie_secret_life: Duration::from_secs(3600),
+            max_associations: 65_536,
+            max_out_of_the_blue_answers_per_s: 100,
+            association: AssociationConfig::default(),
+        }
+    }
+}

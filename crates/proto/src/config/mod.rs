@@ -1,0 +1,9 @@
+//! Limits, timers and policies, with the defaults of RFC 9260 section 16.
+
+mod association;
+mod policies;
+mod presets;
+
+pub use association::{AssociationConfig, EndpointConfig, PathPairing};
+pub use policies::*;
+pub use presets::Preset;

@@ -1,0 +1,172 @@
+//! Congestion control of RFC 9260 section 7.2, applied to one path.
+//!
+//! Used per path it is also the uncoupled control of plain CMT (`dreibholz-asymmetric` section III; INET `cmtCCVariant
+//! = "cmt"`).
+
+use super::{AckView, Advanced, CongestionWindow, Parameters, Pause};
+
+/// Growth after a SACK, outside fast recovery.
+pub(crate) fn on_ack(window: &mut CongestionWindow, p: &Parameters, ack: &AckView) {
+    let window_was_full = ack.flight_before >= window.cwnd;
+    if window.cwnd <= window.ssthresh {
+        // Slow start, section 7.2.1.
+        if ack.advanced == Advanced::Yes && window_was_full {
+            window.cwnd += ack.acked_bytes.min(p.mtu);
+        }
+        window.partial_bytes_acked = 0;
+    } else {
+        // Congestion avoidance, section 7.2.2.
+        window.partial_bytes_acked += ack.acked_bytes;
+        if window.partial_bytes_acked >= window.cwnd {
+            if window_was_full {
+                if ack.advanced == Advanced::Yes {
+                    window.partial_bytes_acked -= window.cwnd;
+                    window.cwnd += p.mtu;
+                }
+            } else {
+                window.partial_bytes_acked = window.cwnd;
+            }
+        }
+    }
+    if ack.flight_after == 0 {
+        window.partial_bytes_acked = 0;
+    }
+}
+
+/// Reduction when fast recovery begins, section 7.2.3.
+pub(crate) fn on_fast_retransmit(window: &mut CongestionWindow, p: &Parameters) {
+    window.ssthresh = (window.cwnd / 2).max(p.ssthresh_floor);
+    window.cwnd = window.ssthresh;
+    window.partial_bytes_acked = 0;
+}
+
+/// Reduction when T3-rtx expires, section 7.2.3.
+pub(crate) fn on_timeout(window: &mut CongestionWindow, p: &Parameters) {
+    window.ssthresh = (window.cwnd / 2).max(p.ssthresh_floor);
+    window.cwnd = p.mtu;
+    window.partial_bytes_acked = 0;
+}
+
+/// Decay of a window that was not used for `periods` retransmission timeouts, section 7.2.1.
+pub(crate) fn on_idle(window: &mut CongestionWindow, p: &Parameters, periods: u64, pause: Pause) {
+    let floor = 4 * p.mtu;
+    if periods == 0 || window.cwnd <= floor {
+        return;
+    }
+    // Before the first adjustment of a pause the threshold remembers what the path could carry.
+    if pause == Pause::Begins {
+        window.ssthresh = window.cwnd;
+    }
+    for _ in 0..periods.min(64) {
+        window.cwnd = (window.cwnd / 2).max(floor);
+    }
+    window.partial_bytes_acked = 0;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const P: Parameters = Parameters { mtu: 1500, ssthresh_floor: 6000 };
+
+    fn window(cwnd: u64, ssthresh: u64, partial_bytes_acked: u64) -> CongestionWindow {
+        CongestionWindow { cwnd, ssthresh, partial_bytes_acked }
+    }
+
+    fn ack(acked_bytes: u64, flight_before: u64, advanced: Advanced) -> AckView {
+        AckView { acked_bytes, flight_before, flight_after: flight_before - acked_bytes, advanced }
+    }
+
+    #[test]
+    fn growth() {
+        use Advanced::{No, Yes};
+        for (what, before, ack, after) in [
+            (
+                "slow start, full",
+                window(6000, 99_999, 7),
+                ack(1468, 6000, Yes),
+                window(7468, 99_999, 0),
+            ),
+            (
+                "at most one MTU per SACK",
+                window(6000, 99_999, 0),
+                ack(2936, 6000, Yes),
+                window(7500, 99_999, 0),
+            ),
+            (
+                "slow start, not full",
+                window(6000, 99_999, 0),
+                ack(1468, 5999, Yes),
+                window(6000, 99_999, 0),
+            ),
+            (
+                "slow start, out of order",
+                window(6000, 99_999, 0),
+                ack(1468, 6000, No),
+                window(6000, 99_999, 0),
+            ),
+            (
+                "slow start at the threshold",
+                window(6000, 6000, 0),
+                ack(1468, 6000, Yes),
+                window(7468, 6000, 0),
+            ),
+            (
+                "avoidance collects",
+                window(9000, 6000, 1000),
+                ack(1468, 9000, Yes),
+                window(9000, 6000, 2468),
+            ),
+            (
+                "avoidance grows",
+                window(9000, 6000, 8000),
+                ack(1468, 9000, Yes),
+                window(10_500, 6000, 468),
+            ),
+            (
+                "avoidance collects out of order",
+                window(9000, 6000, 8000),
+                ack(1468, 9000, No),
+                window(9000, 6000, 9468),
+            ),
+            (
+                "unused window caps the count",
+                window(9000, 6000, 8000),
+                ack(1468, 8999, Yes),
+                window(9000, 6000, 9000),
+            ),
+            (
+                "nothing left in flight",
+                window(9000, 6000, 100),
+                ack(3000, 3000, Yes),
+                window(9000, 6000, 0),
+            ),
+        ] {
+            let mut w = before;
+            on_ack(&mut w, &P, &ack);
+            assert_eq!(w, after, "{what}");
+        }
+    }
+
+    #[test]
+    fn reductions() {
+        let mut w = window(40_000, 99_999, 123);
+        on_fast_retransmit(&mut w, &P);
+        assert_eq!(w, window(20_000, 20_000, 0));
+        on_timeout(&mut w, &P);
+        assert_eq!(w, window(1500, 10_000, 0));
+        on_fast_retransmit(&mut w, &P);
+        assert_eq!(w, window(6000, 6000, 0), "floor of 4 MTU");
+    }
+
+    #[test]
+    fn idle_decay() {
+        let mut w = window(48_000, 10_000, 5);
+        on_idle(&mut w, &P, 0, Pause::Begins);
+        assert_eq!(w, window(48_000, 10_000, 5));
+        on_idle(&mut w, &P, 2, Pause::Begins);
+        assert_eq!(w, window(12_000, 48_000, 0));
+        on_idle(&mut w, &P, 1_000_000, Pause::GoesOn);
+        assert_eq!(w, window(6000, 48_000, 0));
+    }
+}

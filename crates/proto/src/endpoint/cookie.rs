@@ -1,0 +1,364 @@
+//! The state cookie (RFC 9260 sections 5.1.3 to 5.1.5): all that is known of a handshake, kept by the peer.
+//!
+//! Layout, numbers with the most significant byte first; fields follow each other without gaps:
+//!
+//! | bytes | content |
+//! | --- | --- |
+//! | 1 | version, [`VERSION`] |
+//! | 8 | creation time in nanoseconds of the endpoint's clock |
+//! | 8 | life in nanoseconds |
+//! | 4 + 4 | local tag, peer's tag |
+//! | 4 + 4 | local tie-tag, peer's tie-tag (0 when there was no association) |
+//! | 4 + 4 | local initial TSN, peer's initial TSN |
+//! | 4 | peer's receive window |
+//! | 2 + 2 | outbound and inbound streams, as agreed |
+//! | 2 + 2 | local port, peer's port |
+//! | 4 | the peer's capabilities |
+//! | 1, 2 + 2 | encapsulation: 0, or 1 with local and peer's UDP port |
+//! | 1 + 4 or 16 | local address: 4 or 6, then the address |
+//! | 1 | number of addresses of the peer |
+//! | 1 + 4 or 16, each | the peer's addresses, first the one that the INIT ACK went to |
+//! | 32 | HMAC-SHA-256 of everything before it |
+//!
+//! The tags of an existing association are never in it, only random numbers that stand for them (RFC 5062 section 3).
+//!
+//! A cookie is no ticket for one ride: within its life it can be echoed again. While the association exists, that
+//! changes nothing; after its end, it makes a new one (RFC 9260 keeps no memory of cookies). Each such replay makes one
+//! association with an address that has shown that it receives our packets, and nothing more is sent to its other
+//! addresses than path verification allows.
+
+use alloc::vec::Vec;
+use core::fmt;
+use core::net::IpAddr;
+
+use hmac::{Hmac, KeyInit, Mac};
+use rand_core::Rng;
+use sha2::Sha256;
+
+use crate::association::PeerAddress;
+use crate::association::address_scope::is_unicast;
+use crate::association::init_parameters::{AddressList, Capabilities, MAX_ADDRESSES};
+use crate::{Duration, Encapsulation, Instant};
+
+/// Version of the layout; a cookie lives no longer than the process that made it, so there is only one at a time.
+const VERSION: u8 = 1;
+/// Length of the secret and of the authentication code in bytes.
+const MAC_LEN: usize = 32;
+/// Length of the longest cookie in bytes.
+const MAX_LEN: usize = 57 + 5 + 17 + 1 + 17 * MAX_ADDRESSES + MAC_LEN;
+
+/// What an association is made of when its COOKIE ECHO arrives.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Cookie {
+    /// When the INIT arrived.
+    pub(crate) created: Instant,
+    /// How long the cookie is good.
+    pub(crate) life: Duration,
+    /// Verification tag in packets to us, not 0.
+    pub(crate) local_tag: u32,
+    /// Verification tag in packets to the peer, not 0.
+    pub(crate) peer_tag: u32,
+    /// Tie-tags of the association that the INIT met.
+    pub(crate) tie_tags: TieTags,
+    /// Our first TSN.
+    pub(crate) local_initial_tsn: u32,
+    /// The peer's first TSN.
+    pub(crate) peer_initial_tsn: u32,
+    /// The peer's receive window in bytes.
+    pub(crate) a_rwnd: u32,
+    /// Streams on which we may send, not 0.
+    pub(crate) outbound_streams: u16,
+    /// Streams on which the peer may send, not 0.
+    pub(crate) inbound_streams: u16,
+    /// Our SCTP port.
+    pub(crate) local_port: u16,
+    /// The peer's SCTP port.
+    pub(crate) remote_port: u16,
+    /// What the peer can do.
+    pub(crate) capabilities: Capabilities,
+    /// How packets were carried when the INIT arrived.
+    pub(crate) encapsulation: Encapsulation,
+    /// Our address that the INIT ACK came from.
+    pub(crate) local_address: IpAddr,
+    /// The peer's addresses, the one that the INIT ACK went to first; never empty.
+    pub(crate) peer_addresses: AddressList,
+}
+
+/// Random numbers that stand for the two tags of an association; 0 for none.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct TieTags {
+    /// For the tag in packets to us.
+    pub(crate) local: u32,
+    /// For the tag in packets to the peer.
+    pub(crate) peer: u32,
+}
+
+/// Why a cookie was not read: not one of ours, or no longer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum CookieError {
+    /// The authentication code is wrong, or its secret is no longer known.
+    NotAuthentic,
+    /// Authentic, but not of the layout above.
+    Malformed,
+}
+
+/// The secrets that cookies are signed with: one in use, and the one before it while its cookies live.
+pub(super) struct CookieSecrets {
+    current: Secret,
+    previous: Option<Previous>,
+    /// How long a secret signs.
+    secret_life: Duration,
+    /// Longest life of a cookie.
+    max_cookie_life: Duration,
+}
+
+struct Secret {
+    /// Keyed, but without content.
+    mac: Hmac<Sha256>,
+    /// When it began to sign.
+    since: Instant,
+}
+
+struct Previous {
+    secret: Secret,
+    /// When the last cookie that it signed expires.
+    until: Instant,
+}
+
+impl Cookie {
+    /// The address that has shown that it receives our packets, with its encapsulation.
+    pub(crate) fn source(&self) -> Option<PeerAddress> {
+        let address = *self.peer_addresses.first()?;
+        Some(PeerAddress { address, encapsulation: self.encapsulation })
+    }
+
+    /// How long ago the cookie expired; `None` while it is good.
+    pub(super) fn staleness(&self, now: Instant) -> Option<Duration> {
+        let age = now.since(self.created);
+        (age > self.life).then(|| age - self.life)
+    }
+
+    fn append_to(&self, out: &mut Vec<u8>) {
+        out.push(VERSION);
+        out.extend_from_slice(&self.created.as_nanos().to_be_bytes());
+        out.extend_from_slice(&self.life.as_nanos().to_be_bytes());
+        for number in [
+            self.local_tag,
+            self.peer_tag,
+            self.tie_tags.local,
+            self.tie_tags.peer,
+            self.local_initial_tsn,
+            self.peer_initial_tsn,
+            self.a_rwnd,
+        ] {
+            out.extend_from_slice(&number.to_be_bytes());
+        }
+        for number in
+            [self.outbound_streams, self.inbound_streams, self.local_port, self.remote_port]
+        {
+            out.extend_from_slice(&number.to_be_bytes());
+        }
+        out.extend_from_slice(&self.capabilities.bits().to_be_bytes());
+        match self.encapsulation {
+            Encapsulation::None => out.push(0),
+            Encapsulation::Udp { local_port, remote_port } => {
+                out.push(1);
+                out.extend_from_slice(&local_port.to_be_bytes());
+                out.extend_from_slice(&remote_port.to_be_bytes());
+            }
+        }
+        append_address(out, self.local_address);
+        let addresses = &self.peer_addresses[..self.peer_addresses.len().min(MAX_ADDRESSES)];
+        out.push(addresses.len() as u8);
+        addresses.iter().for_each(|address| append_address(out, *address));
+    }
+
+    /// Reads the content of a cookie, which is input from outside even if it is authentic.
+    fn read(bytes: &[u8]) -> Option<Self> {
+        let mut reader = Reader(bytes);
+        if reader.u8()? != VERSION {
+            return None;
+        }
+        // The fields of a struct expression are evaluated in the order in which they are written.
+        let cookie = Self {
+            created: Instant::from_nanos(reader.u64()?),
+            life: Duration::from_nanos(reader.u64()?),
+            local_tag: reader.u32().filter(|tag| *tag != 0)?,
+            peer_tag: reader.u32().filter(|tag| *tag != 0)?,
+            tie_tags: TieTags { local: reader.u32()?, peer: reader.u32()? },
+            local_initial_tsn: reader.u32()?,
+            peer_initial_tsn: reader.u32()?,
+            a_rwnd: reader.u32()?,
+            outbound_streams: reader.u16().filter(|streams| *streams != 0)?,
+            inbound_streams: reader.u16().filter(|streams| *streams != 0)?,
+            local_port: reader.u16()?,
+            remote_port: reader.u16()?,
+            capabilities: Capabilities::from_bits(reader.u32()?)?,
+            encapsulation: reader.encapsulation()?,
+            local_address: reader.address()?,
+            peer_addresses: reader.addresses()?,
+        };
+        reader.0.is_empty().then_some(cookie)
+    }
+}
+
+impl CookieSecrets {
+    /// Draws the first secret. A secret signs for `secret_life`, but at least as long as a cookie can live, so that
+    /// one secret kept back is enough.
+    pub(super) fn new(
+        secret_life: Duration,
+        max_cookie_life: Duration,
+        now: Instant,
+        rng: &mut dyn Rng,
+    ) -> Self {
+        Self {
+            current: Secret::draw(now, rng),
+            previous: None,
+            secret_life: secret_life.max(max_cookie_life),
+            max_cookie_life,
+        }
+    }
+
+    /// The cookie as it goes out.
+    pub(super) fn seal(&mut self, cookie: &Cookie, now: Instant, rng: &mut dyn Rng) -> Vec<u8> {
+        self.rotate(now, rng);
+        let mut out = Vec::with_capacity(MAX_LEN.min(160));
+        cookie.append_to(&mut out);
+        let mac = self.current.mac.clone().chain_update(&out).finalize();
+        out.extend_from_slice(&mac.into_bytes());
+        out
+    }
+
+    /// Authenticates a cookie and reads it. Says nothing about its age.
+    pub(super) fn open(&self, bytes: &[u8], now: Instant) -> Result<Cookie, CookieError> {
+        if bytes.len() > MAX_LEN {
+            return Err(CookieError::NotAuthentic);
+        }
+        let (content, mac) =
+            bytes.split_last_chunk::<MAC_LEN>().ok_or(CookieError::NotAuthentic)?;
+        let secret = self.secret_for(content, now).ok_or(CookieError::NotAuthentic)?;
+        let expected = secret.mac.clone().chain_update(content);
+        // Takes the same time wherever the first difference is.
+        expected.verify_slice(mac).map_err(|_| CookieError::NotAuthentic)?;
+        Cookie::read(content).ok_or(CookieError::Malformed)
+    }
+
+    /// The secret that was in use when the cookie says that it was made; the cookie is not trusted with more than that
+    /// choice.
+    fn secret_for(&self, content: &[u8], now: Instant) -> Option<&Secret> {
+        let mut reader = Reader(content);
+        reader.u8()?;
+        let created = Instant::from_nanos(reader.u64()?);
+        if created >= self.current.since {
+            return Some(&self.current);
+        }
+        let previous = self.previous.as_ref()?;
+        (created >= previous.secret.since && now <= previous.until).then_some(&previous.secret)
+    }
+
+    fn rotate(&mut self, now: Instant, rng: &mut dyn Rng) {
+        if now.since(self.current.since) < self.secret_life {
+            return;
+        }
+        let secret = core::mem::replace(&mut self.current, Secret::draw(now, rng));
+        self.previous = Some(Previous { secret, until: now + self.max_cookie_life });
+    }
+}
+
+impl fmt::Debug for CookieSecrets {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CookieSecrets").field("since", &self.current.since).finish_non_exhaustive()
+    }
+}
+
+impl Secret {
+    fn draw(now: Instant, rng: &mut dyn Rng) -> Self {
+        let mut key = [0; MAC_LEN];
+        rng.fill_bytes(&mut key);
+        Self { mac: keyed(&key), since: now }
+    }
+}
+
+/// HMAC with a key of the length of its hash, which needs no shortening or checking.
+fn keyed(key: &[u8; MAC_LEN]) -> Hmac<Sha256> {
+    let mut block = hmac::digest::Key::<Hmac<Sha256>>::default();
+    block[..MAC_LEN].copy_from_slice(key);
+    Hmac::new(&block)
+}
+
+fn append_address(out: &mut Vec<u8>, address: IpAddr) {
+    match address {
+        IpAddr::V4(address) => {
+            out.push(4);
+            out.extend_from_slice(&address.octets());
+        }
+        IpAddr::V6(address) => {
+            out.push(6);
+            out.extend_from_slice(&address.octets());
+        }
+    }
+}
+
+/// Takes fields from the front; `None` where there are too few bytes, or a field cannot be.
+struct Reader<'a>(&'a [u8]);
+
+impl Reader<'_> {
+    fn take<const N: usize>(&mut self) -> Option<[u8; N]> {
+        let (field, rest) = self.0.split_first_chunk()?;
+        self.0 = rest;
+        Some(*field)
+    }
+
+    fn u8(&mut self) -> Option<u8> {
+        self.take().map(u8::from_be_bytes)
+    }
+
+    fn u16(&mut self) -> Option<u16> {
+        self.take().map(u16::from_be_bytes)
+    }
+
+    fn u32(&mut self) -> Option<u32> {
+        self.take().map(u32::from_be_bytes)
+    }
+
+    fn u64(&mut self) -> Option<u64> {
+        self.take().map(u64::from_be_bytes)
+    }
+
+    fn encapsulation(&mut self) -> Option<Encapsulation> {
+        match self.u8()? {
+            0 => Some(Encapsulation::None),
+            1 => Some(Encapsulation::Udp { local_port: self.u16()?, remote_port: self.u16()? }),
+            _ => None,
+        }
+    }
+
+    fn address(&mut self) -> Option<IpAddr> {
+        let address = match self.u8()? {
+            4 => IpAddr::from(self.take::<4>()?),
+            6 => IpAddr::from(self.take::<16>()?),
+            _ => return None,
+        };
+        is_unicast(address).then_some(address)
+    }
+
+    /// The number of addresses, then each; at least one, none twice.
+    fn addresses(&mut self) -> Option<AddressList> {
+        let count = usize::from(self.u8()?);
+        let mut list = AddressList::new();
+        if count == 0 || count > MAX_ADDRESSES {
+            return None;
+        }
+        for _ in 0..count {
+            let address = self.address()?;
+            if list.contains(&address) {
+                return None;
+            }
+            list.push(address);
+        }
+        Some(list)
+    }
+}
+
+#[cfg(test)]
+mod tests;

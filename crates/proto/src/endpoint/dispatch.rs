@@ -1,0 +1,165 @@
+//! Where each packet goes (RFC 9260 sections 5.1, 8.4 and 8.5).
+
+use polypath_wire::{Abort, Cause, Causes, Chunk, chunk_type};
+
+use super::Endpoint;
+use super::init::ReturnPath;
+use super::route::{Contents, DropReason, Incoming, Route};
+use super::table::Entry;
+use crate::association::address_scope::is_unicast;
+use crate::{Cx, PeerAddress, Received};
+
+impl Endpoint {
+    pub(super) fn route(
+        &mut self,
+        cx: &mut Cx<'_>,
+        received: &Received<'_>,
+    ) -> Result<Route, DropReason> {
+        let packet = Incoming::open(received)?;
+        if packet.destination_port() != self.local_port {
+            return Err(DropReason::OtherPort);
+        }
+        let tag = packet.tag();
+        // The way of nearly all packets: no chunk is read.
+        if tag != 0
+            && let Some(entry) = self.table.by_tag(tag)
+            && entry.has_peer(packet.source_port(), received.remote)
+        {
+            return match packet.first_type() {
+                Some(chunk_type::COOKIE_ECHO) => Ok(Route::Collision(entry.id)),
+                Some(chunk_type::INIT) => Err(DropReason::TaggedInit),
+                _ => Ok(Route::Association(entry.id)),
+            };
+        }
+        self.check_source(received, packet.source_port())?;
+        if tag == 0 {
+            self.route_init(cx, received, &packet)
+        } else {
+            self.route_stranger(cx, received, &packet)
+        }
+    }
+
+    /// Whom nobody may answer.
+    fn check_source(&self, received: &Received<'_>, port: u16) -> Result<(), DropReason> {
+        let source =
+            PeerAddress { address: received.remote, encapsulation: received.encapsulation };
+        if port == 0 {
+            Err(DropReason::PortZero)
+        } else if !is_unicast(received.remote) || !is_unicast(received.local) {
+            Err(DropReason::NotUnicast)
+        } else if self.is_own(port, &source) {
+            Err(DropReason::OwnAddress)
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Verification tag 0: INIT (RFC 9260 sections 5.1, 5.1.2 D and 8.5.1 A).
+    fn route_init(
+        &mut self,
+        cx: &mut Cx<'_>,
+        received: &Received<'_>,
+        packet: &Incoming<'_, '_>,
+    ) -> Result<Route, DropReason> {
+        let to = ReturnPath::of(received, packet);
+        let peer = match self.read_init(received, packet)? {
+            Ok(peer) => peer,
+            Err((tag, problem)) => {
+                return self.refuse(cx, &to, tag, problem.causes()).map(Route::Reply);
+            }
+        };
+        if let Some(id) = self.table.by_any_peer(to.remote_port, &peer.addresses) {
+            return Ok(Route::Collision(id));
+        }
+        if let Some(causes) = self.refusal() {
+            return self.refuse(cx, &to, peer.tag, causes).map(Route::Reply);
+        }
+        let own = self.fresh_init(cx);
+        Ok(Route::Reply(self.init_ack(cx, &to, &peer, &own)))
+    }
+
+    /// Why nobody can begin an association now.
+    pub(super) fn refusal(&self) -> Option<Causes<'static>> {
+        if !self.config.listening {
+            Some(Causes::empty())
+        } else if !self.limits.has_room(self.table.len()) {
+            Some(Causes::build([Cause::OutOfResource]))
+        } else {
+            None
+        }
+    }
+
+    /// A verification tag that no association has told the peer at this address.
+    fn route_stranger(
+        &mut self,
+        cx: &mut Cx<'_>,
+        received: &Received<'_>,
+        packet: &Incoming<'_, '_>,
+    ) -> Result<Route, DropReason> {
+        let contents = packet.contents()?;
+        let port = packet.source_port();
+        let known = self.table.by_peer(port, received.remote);
+        if packet.first_type() == Some(chunk_type::COOKIE_ECHO) && !contents.any(Contents::ABORT) {
+            return match known {
+                Some(id) => Ok(Route::Collision(id)),
+                None => self.route_cookie_echo(cx, received, packet),
+            };
+        }
+        if let Some(id) = known {
+            return if contents.any(Contents::REFLECTED) {
+                // The tag may be the peer's: the association knows (RFC 9260 section 8.5.1 B and C).
+                Ok(Route::Association(id))
+            } else if contents.any(Contents::SHUTDOWN_ACK) {
+                // Matters while the association is being set up (section 8.5.1 E).
+                Ok(Route::Collision(id))
+            } else {
+                Err(DropReason::WrongTag)
+            };
+        }
+        if let Some(entry) = self.table.by_tag(packet.tag())
+            && entry.remote_port() == port
+        {
+            return self.route_foreign_address(entry, packet);
+        }
+        self.answer_out_of_the_blue(cx, &ReturnPath::of(received, packet), packet, contents)
+    }
+
+    /// The right tag and port, but from an unknown address.
+    ///
+    /// NOTE(deviation): by RFC 9260 section 8.4, ABORT with the tag reflected would be due. A peer that uses an address
+    /// which it did not tell (address translation) would end a working association for it.
+    fn route_foreign_address(
+        &self,
+        entry: &Entry,
+        packet: &Incoming<'_, '_>,
+    ) -> Result<Route, DropReason> {
+        // RFC 9260 section 5.1.2 D: any address in an INIT ACK identifies the association.
+        if let Chunk::InitAck(init) = &*packet.first()?
+            && init.parameters.addresses().any(|a| entry.has_peer(packet.source_port(), a))
+        {
+            return Ok(Route::Association(entry.id));
+        }
+        Err(DropReason::ForeignAddress)
+    }
+
+    /// RFC 9260 section 8.4, from rule 5 on; ABORT comes before everything else (rule 2).
+    fn answer_out_of_the_blue(
+        &mut self,
+        cx: &Cx<'_>,
+        to: &ReturnPath,
+        packet: &Incoming<'_, '_>,
+        contents: Contents,
+    ) -> Result<Route, DropReason> {
+        if contents.any(Contents::ABORT) {
+            return Err(DropReason::OutOfTheBlue);
+        }
+        let answer = if contents.any(Contents::SHUTDOWN_ACK) {
+            Chunk::ShutdownComplete { reflected_tag: true }
+        } else if contents.any(Contents::SHUTDOWN_COMPLETE | Contents::HANDSHAKE_REMAINS) {
+            return Err(DropReason::OutOfTheBlue);
+        } else {
+            Chunk::Abort(Abort { reflected_tag: true, causes: Causes::empty() })
+        };
+        self.answer_stranger(cx, to, packet.tag(), answer).map(Route::Reply)
+    }
+}

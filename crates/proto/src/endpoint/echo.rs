@@ -1,0 +1,129 @@
+//! COOKIE ECHO from someone without association: an association begins (RFC 9260 section 5.1.5).
+
+use alloc::boxed::Box;
+use core::net::IpAddr;
+
+use polypath_wire::Chunk;
+
+use super::collision::{same_port, stale_cookie};
+use super::cookie::Cookie;
+use super::init::ReturnPath;
+use super::route::{DropReason, Incoming, Route};
+use super::{Endpoint, pairs};
+use crate::association::handshake_view::Established;
+use crate::association::init_parameters::AddressList;
+use crate::{Association, AssociationId, Cx, Identity, PeerAddress, Received, Transmit};
+
+/// What a COOKIE ECHO without association calls for.
+#[derive(Debug)]
+pub(super) enum Verdict {
+    /// It belongs to this association after all.
+    Collision(AssociationId),
+    /// An association begins.
+    Accept(Box<Established>),
+    /// An answer.
+    Reply(Box<Transmit>),
+}
+
+impl Endpoint {
+    /// COOKIE ECHO from someone without association (RFC 9260 section 5.1.5).
+    pub(super) fn route_cookie_echo(
+        &mut self,
+        cx: &mut Cx<'_>,
+        received: &Received<'_>,
+        packet: &Incoming<'_, '_>,
+    ) -> Result<Route, DropReason> {
+        match self.judge_cookie_echo(cx, received, packet)? {
+            Verdict::Collision(id) => Ok(Route::Collision(id)),
+            Verdict::Reply(transmit) => Ok(Route::Reply(transmit)),
+            Verdict::Accept(established) => {
+                let cookie = &established.cookie;
+                let id =
+                    self.table.insert(cookie.local_tag, cookie.remote_port, &cookie.peer_addresses);
+                let identity = self.identity_of(cookie);
+                let config = self.config.association.clone();
+                let mut association = Association::accept(cx, config, identity, *established);
+                // It passes over the COOKIE ECHO; DATA may follow.
+                association.handle(cx, received);
+                Ok(Route::New(id, Box::new(association)))
+            }
+        }
+    }
+
+    pub(super) fn judge_cookie_echo(
+        &mut self,
+        cx: &Cx<'_>,
+        received: &Received<'_>,
+        packet: &Incoming<'_, '_>,
+    ) -> Result<Verdict, DropReason> {
+        let established = self.open_cookie(cx, received, packet)?;
+        let cookie = &established.cookie;
+        if let Some(id) = self.table.by_any_peer(cookie.remote_port, &cookie.peer_addresses) {
+            return Ok(Verdict::Collision(id));
+        }
+        let to = ReturnPath::of(received, packet);
+        if let Some(by) = cookie.staleness(cx.now) {
+            let error = stale_cookie(by);
+            return self.answer_stranger(cx, &to, cookie.peer_tag, error).map(Verdict::Reply);
+        }
+        if let Some(causes) = self.refusal() {
+            return self.refuse(cx, &to, cookie.peer_tag, causes).map(Verdict::Reply);
+        }
+        if self.table.by_tag(cookie.local_tag).is_some() {
+            return Err(DropReason::TagTaken);
+        }
+        Ok(Verdict::Accept(Box::new(established)))
+    }
+
+    /// Authenticates the cookie of a COOKIE ECHO, and checks that it was made for this packet.
+    pub(super) fn open_cookie(
+        &self,
+        cx: &Cx<'_>,
+        received: &Received<'_>,
+        packet: &Incoming<'_, '_>,
+    ) -> Result<Established, DropReason> {
+        let first = packet.first()?;
+        let Chunk::CookieEcho(bytes) = &*first else { return Err(DropReason::Malformed) };
+        let cookie =
+            self.secrets.open(bytes.as_slice(), cx.now).map_err(|_| DropReason::InvalidCookie)?;
+        let remote =
+            PeerAddress { address: received.remote, encapsulation: received.encapsulation };
+        let same_packet = cookie.local_tag == packet.tag()
+            && cookie.local_port == packet.destination_port()
+            && cookie.remote_port == packet.source_port()
+            && self.fits_addresses(&cookie, received.local, &remote);
+        if !same_packet {
+            return Err(DropReason::CookieMismatch);
+        }
+        Ok(Established { cookie, local: received.local, remote })
+    }
+
+    /// Whether the peer of the cookie may send from `remote` to `local`. From another address than its first it may,
+    /// since COOKIE ECHO is repeated over all of its addresses.
+    fn fits_addresses(&self, cookie: &Cookie, local: IpAddr, remote: &PeerAddress) -> bool {
+        let ours = local == cookie.local_address || self.local_addresses.contains(&local);
+        ours && cookie.peer_addresses.contains(&remote.address)
+            && cookie.source().is_some_and(|source| {
+                source.address != remote.address
+                    || same_port(&source.encapsulation, &remote.encapsulation)
+            })
+    }
+
+    pub(super) fn identity_of(&self, cookie: &Cookie) -> Identity {
+        // The pair of addresses that has been tried comes first.
+        let mut local_addresses = AddressList::from_slice(&[cookie.local_address]);
+        for local in self.local_addresses.iter().copied() {
+            let usable = cookie.peer_addresses.iter().any(|peer| pairs(local, *peer));
+            if usable && local != cookie.local_address {
+                local_addresses.push(local);
+            }
+        }
+        Identity {
+            local_port: cookie.local_port,
+            remote_port: cookie.remote_port,
+            local_addresses,
+            local_tag: cookie.local_tag,
+            initial_tsn: cookie.local_initial_tsn,
+        }
+    }
+}

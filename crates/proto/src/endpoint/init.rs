@@ -1,0 +1,184 @@
+//! Answers of an endpoint that keeps nothing in mind for them: INIT ACK, and what strangers are told.
+
+use alloc::boxed::Box;
+use core::net::IpAddr;
+
+use polypath_wire::{Abort, Causes, Chunk, Init, Packet};
+use smallvec::smallvec;
+
+use super::Endpoint;
+use super::cookie::{Cookie, TieTags};
+use super::route::{DropReason, Incoming};
+use crate::association::PeerAddress;
+use crate::association::handshake_view::HandshakeView;
+use crate::association::init_parameters::{
+    AddressList, InitKind, InitLimits, InitProblem, MIN_INITIAL_WINDOW, PeerInit,
+    init_ack_parameters,
+};
+use crate::{Cx, Ecn, Received, Transmit};
+
+/// An answer longer than this may be fragmented by IP: with its headers it might not fit the least MTU of IPv6.
+const SAFE_PACKET_BYTES: usize = 1200;
+
+/// Where an answer goes, and from where.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ReturnPath {
+    pub(super) local: IpAddr,
+    pub(super) remote: PeerAddress,
+    pub(super) remote_port: u16,
+}
+
+/// What this side puts into an INIT ACK.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct OwnInit {
+    pub(super) tag: u32,
+    pub(super) initial_tsn: u32,
+    pub(super) a_rwnd: u32,
+    pub(super) outbound_streams: u16,
+    pub(super) max_inbound_streams: u16,
+    pub(super) tie_tags: TieTags,
+}
+
+impl ReturnPath {
+    /// Back to where a packet came from.
+    pub(super) fn of(received: &Received<'_>, packet: &Incoming<'_, '_>) -> Self {
+        let remote =
+            PeerAddress { address: received.remote, encapsulation: received.encapsulation };
+        Self { local: received.local, remote, remote_port: packet.source_port() }
+    }
+}
+
+impl OwnInit {
+    /// As in the INIT of an association that is being set up (RFC 9260 section 5.2.1).
+    pub(super) fn repeated(view: &HandshakeView, tie_tags: TieTags) -> Self {
+        Self {
+            tag: view.local_tag,
+            initial_tsn: view.initial_tsn,
+            a_rwnd: view.a_rwnd,
+            outbound_streams: view.outbound_streams,
+            max_inbound_streams: view.max_inbound_streams,
+            tie_tags,
+        }
+    }
+}
+
+impl Endpoint {
+    /// Reads the INIT of a packet with tag 0; the inner error is what is wrong with it, and the tag to say so.
+    pub(super) fn read_init(
+        &self,
+        received: &Received<'_>,
+        packet: &Incoming<'_, '_>,
+    ) -> Result<Result<PeerInit, (u32, InitProblem)>, DropReason> {
+        let init = packet.lone_init()?;
+        let limits = InitLimits {
+            max_addresses: usize::from(self.config.association.max_paths).max(1),
+            local_addresses: &self.local_addresses,
+        };
+        let tag = init.initiate_tag;
+        match PeerInit::parse(&init, InitKind::Init, received.remote, &limits) {
+            // RFC 9260 section 3.3.2: silently discarded.
+            Err(InitProblem::ZeroTag) => Err(DropReason::InitiateTagZero),
+            parsed => Ok(parsed.map_err(|problem| (tag, problem))),
+        }
+    }
+
+    /// What this side puts into the INIT ACK for a peer without association.
+    pub(super) fn fresh_init(&self, cx: &mut Cx<'_>) -> OwnInit {
+        let config = &self.config.association;
+        OwnInit {
+            tag: self.table.draw_tag(cx.rng),
+            initial_tsn: cx.rng.next_u32(),
+            a_rwnd: config.receive_buffer_bytes,
+            outbound_streams: config.outbound_streams,
+            max_inbound_streams: config.max_inbound_streams,
+            tie_tags: TieTags::default(),
+        }
+    }
+
+    /// INIT ACK with a cookie that holds everything; nothing of it stays here (RFC 9260 section 5.1 B).
+    pub(super) fn init_ack(
+        &mut self,
+        cx: &mut Cx<'_>,
+        to: &ReturnPath,
+        peer: &PeerInit,
+        own: &OwnInit,
+    ) -> Box<Transmit> {
+        let outbound_streams = own.outbound_streams.clamp(1, peer.inbound_streams);
+        let max_inbound_streams = own.max_inbound_streams.max(1);
+        let mut peer_addresses = AddressList::from_slice(&[to.remote.address]);
+        peer_addresses.extend(peer.addresses.iter().copied().filter(|a| *a != to.remote.address));
+        let cookie = Cookie {
+            created: cx.now,
+            life: self.config.cookie_life + peer.life_extension.min(self.config.cookie_life),
+            local_tag: own.tag,
+            peer_tag: peer.tag,
+            tie_tags: own.tie_tags,
+            local_initial_tsn: own.initial_tsn,
+            peer_initial_tsn: peer.initial_tsn,
+            a_rwnd: peer.a_rwnd,
+            outbound_streams,
+            inbound_streams: peer.outbound_streams.min(max_inbound_streams),
+            local_port: self.local_port,
+            remote_port: to.remote_port,
+            capabilities: peer.capabilities,
+            encapsulation: to.remote.encapsulation,
+            local_address: to.local,
+            peer_addresses,
+        };
+        let sealed = self.secrets.seal(&cookie, cx.now, cx.rng);
+        let (from, remote) = (to.local, to.remote.address);
+        let init_ack = Init {
+            initiate_tag: own.tag,
+            a_rwnd: own.a_rwnd.max(MIN_INITIAL_WINDOW),
+            outbound_streams,
+            inbound_streams: max_inbound_streams,
+            initial_tsn: own.initial_tsn,
+            parameters: init_ack_parameters(&self.local_addresses, from, remote, peer, &sealed),
+        };
+        self.answer(to, peer.tag, Chunk::InitAck(init_ack))
+    }
+
+    /// ABORT for a peer that is not accepted, with the peer's own tag.
+    pub(super) fn refuse(
+        &mut self,
+        cx: &Cx<'_>,
+        to: &ReturnPath,
+        tag: u32,
+        causes: Causes<'static>,
+    ) -> Result<Box<Transmit>, DropReason> {
+        let abort = Chunk::Abort(Abort { reflected_tag: false, causes });
+        self.answer_stranger(cx, to, tag, abort)
+    }
+
+    /// A packet for someone who is not, or not known to be, the peer of an association: not too often.
+    pub(super) fn answer_stranger(
+        &mut self,
+        cx: &Cx<'_>,
+        to: &ReturnPath,
+        tag: u32,
+        chunk: Chunk<'static>,
+    ) -> Result<Box<Transmit>, DropReason> {
+        if !self.limits.take_answer(cx.now) {
+            return Err(DropReason::AnswerLimit);
+        }
+        Ok(self.answer(to, tag, chunk))
+    }
+
+    fn answer(&self, to: &ReturnPath, tag: u32, chunk: Chunk<'static>) -> Box<Transmit> {
+        let packet = Packet {
+            source_port: self.local_port,
+            destination_port: to.remote_port,
+            verification_tag: tag,
+            chunks: smallvec![chunk],
+        };
+        Box::new(Transmit {
+            path: None,
+            local: to.local,
+            remote: to.remote.address,
+            encapsulation: to.remote.encapsulation,
+            ecn: Ecn::NotEct,
+            fragmentable: packet.encoded_len() > SAFE_PACKET_BYTES,
+            packet,
+        })
+    }
+}

@@ -1,0 +1,209 @@
+//! An SCTP port: routes packets to associations, and answers what belongs to none (RFC 9260 sections 5, 8.4 and 8.5).
+
+mod collision;
+pub(crate) mod cookie;
+mod dispatch;
+mod echo;
+mod init;
+mod limits;
+mod route;
+mod table;
+
+use core::net::IpAddr;
+
+use smallvec::SmallVec;
+
+use crate::association::address_scope::{is_meaningful, is_unicast};
+use crate::association::init_parameters::{AddressList, MAX_ADDRESSES};
+use crate::config::{AssociationConfig, EndpointConfig};
+use crate::{
+    Association, AssociationId, ConnectError, Cx, Encapsulation, Identity, Notice, PeerAddress,
+    Received,
+};
+use cookie::CookieSecrets;
+use limits::Limits;
+use table::AssociationTable;
+
+pub use route::{Collision, DropReason, Route};
+
+/// One SCTP port with its local addresses.
+///
+/// It tells where each packet belongs, but owns no association: whoever drives the stack keeps them under the ids given
+/// here, and hands their [notices](Association::poll_notice) back with [`on_notice`](Self::on_notice). INIT is answered
+/// without keeping anything; an association begins with its COOKIE ECHO.
+///
+/// Packets to other SCTP ports are dropped without an answer, since they may belong to others on the same host.
+#[derive(Debug)]
+pub struct Endpoint {
+    config: EndpointConfig,
+    local_port: u16,
+    local_addresses: AddressList,
+    table: AssociationTable,
+    secrets: CookieSecrets,
+    limits: Limits,
+    dropped: [u64; DropReason::COUNT],
+}
+
+impl Endpoint {
+    /// An endpoint at `local_port` of `local_addresses`, which must be addresses of interfaces, not wildcards.
+    ///
+    /// Draws the secret of its cookies from `cx.rng`.
+    pub fn new(
+        config: EndpointConfig,
+        local_port: u16,
+        local_addresses: &[IpAddr],
+        cx: &mut Cx<'_>,
+    ) -> Self {
+        // A cookie lives twice its configured life if the peer wishes.
+        let max_cookie_life = config.cookie_life * 2;
+        let secrets =
+            CookieSecrets::new(config.cookie_secret_life, max_cookie_life, cx.now, cx.rng);
+        Self {
+            limits: Limits::new(&config, cx.now),
+            config,
+            local_port,
+            local_addresses: local_addresses.iter().copied().filter(|a| is_unicast(*a)).collect(),
+            table: AssociationTable::default(),
+            secrets,
+            dropped: [0; DropReason::COUNT],
+        }
+    }
+
+    /// Begins an association with the peer at `remote_port` of the addresses `peer`, all of which belong to it.
+    ///
+    /// Addresses that cannot be reached from any local one are left out, and so are those beyond
+    /// [`max_paths`](AssociationConfig::max_paths).
+    ///
+    /// # Errors
+    ///
+    /// If no address remains, a port is 0, one of the addresses belongs to an association with the same port, or there
+    /// are as many associations as there may be.
+    pub fn connect(
+        &mut self,
+        cx: &mut Cx<'_>,
+        config: AssociationConfig,
+        remote_port: u16,
+        peer: &[PeerAddress],
+    ) -> Result<(AssociationId, Association), ConnectError> {
+        let (identity, peer) = self.prepare_connect(cx, &config, remote_port, peer)?;
+        let addresses: AddressList = peer.iter().map(|peer| peer.address).collect();
+        let id = self.table.insert(identity.local_tag, remote_port, &addresses);
+        Ok((id, Association::connect(cx, config, identity, &peer)))
+    }
+
+    /// Tells where a packet belongs.
+    ///
+    /// The checksum of a datagram is verified here; [`Association::handle`] may rely on it.
+    pub fn handle(&mut self, cx: &mut Cx<'_>, received: &Received<'_>) -> Route {
+        self.route(cx, received).unwrap_or_else(|reason| {
+            self.count(reason);
+            Route::Drop(reason)
+        })
+    }
+
+    /// Handles a packet for which [`handle`](Self::handle) gave [`Route::Collision`] with this association.
+    pub fn handle_collision(
+        &mut self,
+        cx: &mut Cx<'_>,
+        received: &Received<'_>,
+        association: &mut Association,
+    ) -> Collision {
+        self.collide(cx, received, association).unwrap_or_else(|reason| {
+            self.count(reason);
+            Collision::Drop(reason)
+        })
+    }
+
+    /// Takes note of a change inside an association.
+    pub fn on_notice(&mut self, id: AssociationId, notice: Notice) {
+        match notice {
+            Notice::PeerAddress(address) => self.table.add_address(id, address),
+            Notice::Closed => self.table.remove(id),
+        }
+    }
+
+    /// SCTP port of this endpoint.
+    pub fn local_port(&self) -> u16 {
+        self.local_port
+    }
+
+    /// Addresses of this endpoint.
+    pub fn local_addresses(&self) -> &[IpAddr] {
+        &self.local_addresses
+    }
+
+    /// Associations that have not given [`Notice::Closed`].
+    pub fn association_count(&self) -> usize {
+        self.table.len()
+    }
+
+    /// Packets dropped for this reason so far.
+    pub fn dropped(&self, reason: DropReason) -> u64 {
+        self.dropped[reason as usize]
+    }
+
+    /// Whether that is this endpoint itself. Another UDP port is another endpoint, even on this host.
+    fn is_own(&self, port: u16, peer: &PeerAddress) -> bool {
+        let own_carrier = match peer.encapsulation {
+            Encapsulation::None => true,
+            Encapsulation::Udp { local_port, remote_port } => local_port == remote_port,
+        };
+        port == self.local_port && own_carrier && self.local_addresses.contains(&peer.address)
+    }
+
+    fn count(&mut self, reason: DropReason) {
+        self.dropped[reason as usize] += 1;
+    }
+
+    /// Checks a wish to connect, and draws the random numbers of the association.
+    fn prepare_connect(
+        &self,
+        cx: &mut Cx<'_>,
+        config: &AssociationConfig,
+        remote_port: u16,
+        wished: &[PeerAddress],
+    ) -> Result<(Identity, SmallVec<[PeerAddress; 2]>), ConnectError> {
+        if remote_port == 0 || self.local_port == 0 {
+            return Err(ConnectError::InvalidPort);
+        }
+        let max_addresses = usize::from(config.max_paths).clamp(1, MAX_ADDRESSES);
+        let mut peer = SmallVec::<[PeerAddress; 2]>::new();
+        for candidate in wished {
+            let address = candidate.address;
+            let usable = self.local_addresses.iter().any(|local| pairs(*local, address))
+                && !self.is_own(remote_port, candidate)
+                && peer.iter().all(|known| known.address != address);
+            if usable && peer.len() < max_addresses {
+                peer.push(*candidate);
+            }
+        }
+        if peer.is_empty() {
+            return Err(ConnectError::NoUsablePath);
+        }
+        if peer.iter().any(|peer| self.table.by_peer(remote_port, peer.address).is_some()) {
+            return Err(ConnectError::AlreadyConnected);
+        }
+        if !self.limits.has_room(self.table.len()) {
+            return Err(ConnectError::TooManyAssociations);
+        }
+        let local = self.local_addresses.iter().copied();
+        let identity = Identity {
+            local_port: self.local_port,
+            remote_port,
+            local_addresses: local.filter(|a| peer.iter().any(|p| pairs(*a, p.address))).collect(),
+            local_tag: self.table.draw_tag(cx.rng),
+            initial_tsn: cx.rng.next_u32(),
+        };
+        Ok((identity, peer))
+    }
+}
+
+/// Whether packets can go from `local` to `remote` at all.
+fn pairs(local: IpAddr, remote: IpAddr) -> bool {
+    local.is_ipv4() == remote.is_ipv4()
+        && is_meaningful(local, remote)
+        && is_meaningful(remote, local)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,237 @@
+//! What the endpoint decides about a packet, and how it looks into one.
+
+use alloc::borrow::Cow;
+use alloc::boxed::Box;
+
+use polypath_wire::{
+    Cause, ChecksumPolicy, Chunk, ChunkError, Init, Packet, PacketView, ParseError,
+};
+use thiserror::Error;
+
+use crate::{Association, AssociationId, Body, Received, Transmit};
+
+/// Where a packet goes.
+#[derive(Debug)]
+pub enum Route {
+    /// To this association: [`Association::handle`].
+    Association(AssociationId),
+    /// To [`Endpoint::handle_collision`](crate::Endpoint::handle_collision), with this association: a handshake chunk
+    /// of the peer of an association that exists.
+    Collision(AssociationId),
+    /// A new association, which has handled the packet already. Keep it under this id, and poll it.
+    New(AssociationId, Box<Association>),
+    /// Nowhere, but an answer is to be sent.
+    Reply(Box<Transmit>),
+    /// Nowhere.
+    Drop(DropReason),
+}
+
+/// What became of a packet that met an existing association.
+#[derive(Debug)]
+pub enum Collision {
+    /// An answer is to be sent; the association is unchanged.
+    Reply(Box<Transmit>),
+    /// The association has handled the packet: poll it.
+    Handled,
+    /// The packet was dropped; the association is unchanged.
+    Drop(DropReason),
+}
+
+/// Why a packet was dropped without an answer.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash, Error)]
+#[non_exhaustive]
+pub enum DropReason {
+    /// Too short, or a chunk is malformed.
+    #[error("malformed packet")]
+    Malformed,
+    /// The checksum is wrong.
+    #[error("wrong checksum")]
+    WrongChecksum,
+    /// Sent to an SCTP port that is not this endpoint's.
+    #[error("sent to another SCTP port")]
+    OtherPort,
+    /// Sent from SCTP port 0.
+    #[error("sent from SCTP port 0")]
+    PortZero,
+    /// From or to an address that is not unicast.
+    #[error("from or to an address that is not unicast")]
+    NotUnicast,
+    /// From this endpoint's own transport address.
+    #[error("from the own transport address")]
+    OwnAddress,
+    /// Verification tag 0, but not an INIT alone (RFC 9260 section 8.5.1 A).
+    #[error("verification tag 0 without a lone INIT")]
+    TagZero,
+    /// INIT with a verification tag other than 0 (RFC 9260 section 8.5.1 A).
+    #[error("INIT with a verification tag")]
+    TaggedInit,
+    /// INIT with initiate tag 0 (RFC 9260 section 3.3.2).
+    #[error("INIT with initiate tag 0")]
+    InitiateTagZero,
+    /// From the peer of an association, but not with its tag (RFC 9260 section 8.5).
+    #[error("wrong verification tag")]
+    WrongTag,
+    /// With the tag of an association, but not from an address of its peer.
+    #[error("right verification tag from an address that is not the peer's")]
+    ForeignAddress,
+    /// Belongs to no association and is not to be answered (RFC 9260 section 8.4).
+    #[error("out of the blue, and not to be answered")]
+    OutOfTheBlue,
+    /// Would have been answered, but strangers were answered too often of late.
+    #[error("answers to strangers are used up")]
+    AnswerLimit,
+    /// The cookie is not authentic: forged, damaged, or its secret is gone (RFC 9260 section 5.1.5).
+    #[error("the state cookie is not authentic")]
+    InvalidCookie,
+    /// The cookie is authentic, but was made for other ports, another tag or other addresses (RFC 9260 section 5.1.5).
+    #[error("the state cookie was made for another packet")]
+    CookieMismatch,
+    /// The cookie does not belong to the association that exists (RFC 9260 section 5.2.4).
+    #[error("the state cookie does not belong to the association")]
+    CookieSuperseded,
+    /// The tag in the cookie was given to another association meanwhile.
+    #[error("the verification tag in the state cookie is taken")]
+    TagTaken,
+    /// The INIT ACK cannot go to an address that the association may use (RFC 9260 section 5.2.1).
+    #[error("INIT from an address that the user did not name")]
+    UnrequestedAddress,
+    // The last one: the count of reasons is taken from it.
+    /// The association that was handed in has ended, or is not one of this endpoint.
+    #[error("the association has ended")]
+    NoAssociation,
+}
+
+impl DropReason {
+    /// Count of reasons, for tables.
+    pub(super) const COUNT: usize = Self::NoAssociation as usize + 1;
+}
+
+/// A received packet whose checksum was found right.
+pub(super) enum Incoming<'r, 'a> {
+    Datagram(PacketView<'a>),
+    Structured(&'r Packet<'static>),
+}
+
+/// What there is in a packet, as far as the rules for packets without association ask.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Contents(u8);
+
+impl Contents {
+    /// ABORT.
+    pub(super) const ABORT: u8 = 1;
+    /// ABORT or SHUTDOWN COMPLETE with the T bit.
+    pub(super) const REFLECTED: u8 = 1 << 1;
+    /// SHUTDOWN ACK.
+    pub(super) const SHUTDOWN_ACK: u8 = 1 << 2;
+    /// SHUTDOWN COMPLETE.
+    pub(super) const SHUTDOWN_COMPLETE: u8 = 1 << 3;
+    /// COOKIE ACK, or ERROR with the cause "stale cookie".
+    pub(super) const HANDSHAKE_REMAINS: u8 = 1 << 4;
+
+    /// Whether any of `kinds` is in the packet.
+    pub(super) fn any(self, kinds: u8) -> bool {
+        self.0 & kinds != 0
+    }
+
+    fn of(chunk: &Chunk<'_>) -> u8 {
+        match chunk {
+            Chunk::Abort(abort) if abort.reflected_tag => Self::ABORT | Self::REFLECTED,
+            Chunk::Abort(_) => Self::ABORT,
+            Chunk::ShutdownAck => Self::SHUTDOWN_ACK,
+            Chunk::ShutdownComplete { reflected_tag: true } => {
+                Self::SHUTDOWN_COMPLETE | Self::REFLECTED
+            }
+            Chunk::ShutdownComplete { .. } => Self::SHUTDOWN_COMPLETE,
+            Chunk::CookieAck => Self::HANDSHAKE_REMAINS,
+            Chunk::Error(causes)
+                if causes.iter().any(|cause| matches!(cause, Cause::StaleCookie { .. })) =>
+            {
+                Self::HANDSHAKE_REMAINS
+            }
+            _ => 0,
+        }
+    }
+}
+
+impl<'r, 'a: 'r> Incoming<'r, 'a> {
+    /// Looks at the common header and, where there is one, at the checksum.
+    pub(super) fn open(received: &'r Received<'a>) -> Result<Self, DropReason> {
+        match &received.body {
+            Body::Datagram(bytes) => match PacketView::parse(bytes, ChecksumPolicy::Verify) {
+                Ok(view) => Ok(Self::Datagram(view)),
+                Err(ParseError::WrongChecksum { .. }) => Err(DropReason::WrongChecksum),
+                Err(_) => Err(DropReason::Malformed),
+            },
+            Body::Structured(packet) => Ok(Self::Structured(packet)),
+        }
+    }
+
+    pub(super) fn source_port(&self) -> u16 {
+        match self {
+            Self::Datagram(view) => view.source_port(),
+            Self::Structured(packet) => packet.source_port,
+        }
+    }
+
+    pub(super) fn destination_port(&self) -> u16 {
+        match self {
+            Self::Datagram(view) => view.destination_port(),
+            Self::Structured(packet) => packet.destination_port,
+        }
+    }
+
+    pub(super) fn tag(&self) -> u32 {
+        match self {
+            Self::Datagram(view) => view.verification_tag(),
+            Self::Structured(packet) => packet.verification_tag,
+        }
+    }
+
+    /// Type of the first chunk, without reading the chunk.
+    pub(super) fn first_type(&self) -> Option<u8> {
+        match self {
+            Self::Datagram(view) => view.as_slice().get(polypath_wire::COMMON_HEADER_LEN).copied(),
+            Self::Structured(packet) => packet.chunks.first().map(Chunk::chunk_type),
+        }
+    }
+
+    /// The only chunk, if it is an INIT.
+    pub(super) fn lone_init(&self) -> Result<Init<'a>, DropReason> {
+        let mut chunks = self.chunks();
+        match (next(&mut chunks)?.map(Cow::into_owned), next(&mut chunks)?) {
+            (Some(Chunk::Init(init)), None) => Ok(init),
+            _ => Err(DropReason::TagZero),
+        }
+    }
+
+    /// The first chunk.
+    pub(super) fn first(&self) -> Result<Cow<'r, Chunk<'a>>, DropReason> {
+        next(&mut self.chunks())?.ok_or(DropReason::Malformed)
+    }
+
+    /// Reads all chunks; a packet without any is malformed.
+    pub(super) fn contents(&self) -> Result<Contents, DropReason> {
+        let mut chunks = self.chunks();
+        let first = next(&mut chunks)?.ok_or(DropReason::Malformed)?;
+        let mut contents = Contents(Contents::of(&first));
+        while let Some(chunk) = next(&mut chunks)? {
+            contents.0 |= Contents::of(&chunk);
+        }
+        Ok(contents)
+    }
+
+    fn chunks(&self) -> impl Iterator<Item = Result<Cow<'r, Chunk<'a>>, ChunkError>> + use<'r, 'a> {
+        let (view, list) = match *self {
+            Self::Datagram(view) => (Some(view.chunks()), [].iter()),
+            Self::Structured(packet) => (None, packet.chunks.iter()),
+        };
+        let read = view.into_iter().flatten().map(|chunk| chunk.map(Cow::Owned));
+        read.chain(list.map(|chunk| Ok(Cow::Borrowed(chunk))))
+    }
+}
+
+fn next<T>(
+    chunks: &mut impl Iterator<Item = Result<T, ChunkError>>,
+) -> Result<Option<T>, DropReason> {
+    chunks.next().transpose().map_err(|_| DropReason::Malformed)
+}

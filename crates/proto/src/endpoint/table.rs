@@ -1,0 +1,126 @@
+//! Which association a packet belongs to.
+
+use alloc::collections::BTreeMap;
+use core::net::IpAddr;
+
+use rand_core::Rng;
+
+use crate::AssociationId;
+use crate::association::init_parameters::AddressList;
+
+/// Index of the associations of an endpoint: by verification tag and by the peer's transport addresses.
+///
+/// Ordered maps, so that no walk over them depends on anything but their content.
+#[derive(Debug, Default)]
+pub(super) struct AssociationTable {
+    by_tag: BTreeMap<u32, Entry>,
+    by_peer: BTreeMap<(u16, IpAddr), AssociationId>,
+    tags: BTreeMap<AssociationId, u32>,
+    next_id: u32,
+}
+
+/// What is known of one association.
+#[derive(Debug)]
+pub(super) struct Entry {
+    pub(super) id: AssociationId,
+    remote_port: u16,
+    addresses: AddressList,
+}
+
+impl Entry {
+    /// Whether the peer of the association may send from this transport address.
+    pub(super) fn has_peer(&self, port: u16, address: IpAddr) -> bool {
+        self.remote_port == port && self.addresses.contains(&address)
+    }
+
+    /// SCTP port of the peer.
+    pub(super) fn remote_port(&self) -> u16 {
+        self.remote_port
+    }
+}
+
+impl AssociationTable {
+    /// Adds an association. Addresses that belong to another association with the same port stay there.
+    pub(super) fn insert(
+        &mut self,
+        tag: u32,
+        remote_port: u16,
+        addresses: &[IpAddr],
+    ) -> AssociationId {
+        let mut id = AssociationId(self.next_id);
+        while self.tags.contains_key(&id) {
+            id = AssociationId(id.0.wrapping_add(1));
+        }
+        self.next_id = id.0.wrapping_add(1);
+        self.tags.insert(id, tag);
+        self.by_tag.insert(tag, Entry { id, remote_port, addresses: AddressList::new() });
+        addresses.iter().for_each(|address| self.add_address(id, *address));
+        id
+    }
+
+    /// Adds an address of the peer, unless it belongs to another association with the same port.
+    pub(super) fn add_address(&mut self, id: AssociationId, address: IpAddr) {
+        let Some(entry) = self.tags.get(&id).and_then(|tag| self.by_tag.get_mut(tag)) else {
+            return;
+        };
+        let owner = *self.by_peer.entry((entry.remote_port, address)).or_insert(id);
+        if owner == id && !entry.addresses.contains(&address) {
+            entry.addresses.push(address);
+        }
+    }
+
+    /// Gives an association another tag and other addresses: its peer restarted.
+    pub(super) fn renew(&mut self, id: AssociationId, tag: u32, addresses: &[IpAddr]) {
+        let Some(entry) = self.take_entry(id) else { return };
+        self.tags.insert(id, tag);
+        self.by_tag.insert(tag, Entry { addresses: AddressList::new(), ..entry });
+        addresses.iter().for_each(|address| self.add_address(id, *address));
+    }
+
+    /// Forgets an association.
+    pub(super) fn remove(&mut self, id: AssociationId) {
+        self.take_entry(id);
+    }
+
+    /// A random tag, not 0, that no association has (RFC 9260 section 5.3.1).
+    pub(super) fn draw_tag(&self, rng: &mut dyn Rng) -> u32 {
+        let mut tag = rng.next_u32();
+        while tag == 0 || self.by_tag.contains_key(&tag) {
+            // Not drawn again, so that a generator that repeats itself cannot keep us here.
+            tag = tag.wrapping_add(1);
+        }
+        tag
+    }
+
+    pub(super) fn by_tag(&self, tag: u32) -> Option<&Entry> {
+        self.by_tag.get(&tag)
+    }
+
+    pub(super) fn by_peer(&self, port: u16, address: IpAddr) -> Option<AssociationId> {
+        self.by_peer.get(&(port, address)).copied()
+    }
+
+    /// The association that one of the addresses belongs to, tried in order.
+    pub(super) fn by_any_peer(&self, port: u16, addresses: &[IpAddr]) -> Option<AssociationId> {
+        addresses.iter().find_map(|address| self.by_peer(port, *address))
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.tags.len()
+    }
+
+    /// Whether nothing at all is kept.
+    #[cfg(test)]
+    pub(super) fn is_empty(&self) -> bool {
+        self.by_tag.is_empty() && self.by_peer.is_empty() && self.tags.is_empty()
+    }
+
+    fn take_entry(&mut self, id: AssociationId) -> Option<Entry> {
+        let tag = self.tags.remove(&id)?;
+        let entry = self.by_tag.remove(&tag)?;
+        for address in &entry.addresses {
+            self.by_peer.remove(&(entry.remote_port, *address));
+        }
+        Some(entry)
+    }
+}

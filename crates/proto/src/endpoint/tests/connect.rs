@@ -1,0 +1,86 @@
+//! What is checked before an association begins as the client.
+
+use super::*;
+
+fn peers(addresses: &str) -> Vec<PeerAddress> {
+    let encapsulation = Encapsulation::None;
+    ips(addresses).into_iter().map(|address| PeerAddress { address, encapsulation }).collect()
+}
+
+type Prepared = Result<(Identity, AddressList), ConnectError>;
+
+impl World {
+    fn prepare(&mut self, config: &AssociationConfig, port: u16, peer: &[PeerAddress]) -> Prepared {
+        let mut cx = Cx { now: self.now, rng: &mut self.rng, probe: &mut NoProbe };
+        let prepared = self.endpoint.prepare_connect(&mut cx, config, port, peer);
+        prepared.map(|(identity, peer)| (identity, peer.iter().map(|p| p.address).collect()))
+    }
+
+    fn prepare_default(&mut self, peer: &str) -> Prepared {
+        self.prepare(&AssociationConfig::default(), PEER_PORT, &peers(peer))
+    }
+}
+
+#[test]
+fn the_identity_is_drawn() {
+    let mut world = World::new(EndpointConfig::default());
+    let (first, peer) = world.prepare_default("198.51.100.1 198.51.100.2 198.51.100.1").unwrap();
+    assert_eq!(peer, ips("198.51.100.1 198.51.100.2"));
+    assert_eq!((first.local_port, first.remote_port), (PORT, PEER_PORT));
+    assert_eq!(first.local_addresses, ips("192.0.2.1 192.0.2.2"));
+    let (second, _) = world.prepare_default("198.51.100.1").unwrap();
+    assert_ne!(first.local_tag, second.local_tag);
+    assert_ne!(first.initial_tsn, second.initial_tsn);
+}
+
+#[test]
+fn only_addresses_that_can_be_paired_are_used() {
+    let mut world = World::new(EndpointConfig::default());
+    for unusable in ["", "2001:db8::1", "224.0.0.1", "0.0.0.0", "127.0.0.1", "169.254.0.9"] {
+        assert_eq!(world.prepare_default(unusable).unwrap_err(), ConnectError::NoUsablePath);
+    }
+    let (_, peer) = world.prepare_default("2001:db8::1 198.51.100.1 127.0.0.1").unwrap();
+    assert_eq!(peer, ips("198.51.100.1"));
+
+    let mut cx = Cx { now: at(0), rng: &mut world.rng, probe: &mut NoProbe };
+    let local = ips("127.0.0.1 192.0.2.1 2001:db8::1 192.0.2.255 0.0.0.0 ::1");
+    world.endpoint = Endpoint::new(EndpointConfig::default(), PORT, &local, &mut cx);
+    let (identity, _) = world.prepare_default("198.51.100.1").unwrap();
+    assert_eq!(identity.local_addresses, ips("192.0.2.1 192.0.2.255"));
+    let (identity, _) = world.prepare_default("127.0.0.1").unwrap();
+    assert_eq!(identity.local_addresses[0], ip("127.0.0.1"));
+}
+
+#[test]
+fn the_peer_must_be_new_and_somebody_else() {
+    let mut world = World::new(EndpointConfig { max_associations: 2, ..Default::default() });
+    world.associate(5, "198.51.100.1");
+    let taken = world.prepare_default("198.51.100.3 198.51.100.1");
+    assert_eq!(taken.unwrap_err(), ConnectError::AlreadyConnected);
+    let config = AssociationConfig::default();
+    assert!(world.prepare(&config, PEER_PORT + 1, &peers("198.51.100.1")).is_ok());
+    let own = world.prepare(&config, PORT, &peers("192.0.2.2"));
+    assert_eq!(own.unwrap_err(), ConnectError::NoUsablePath);
+    // The same host, but another port.
+    assert!(world.prepare(&config, PORT + 1, &peers("192.0.2.2")).is_ok());
+    world.associate(6, "198.51.100.2");
+    let full = world.prepare_default("198.51.100.3");
+    assert_eq!(full.unwrap_err(), ConnectError::TooManyAssociations);
+}
+
+#[test]
+fn ports_and_paths_are_limited() {
+    let mut world = World::new(EndpointConfig::default());
+    let config = AssociationConfig { max_paths: 2, ..Default::default() };
+    let zero = world.prepare(&config, 0, &peers("198.51.100.1"));
+    assert_eq!(zero.unwrap_err(), ConnectError::InvalidPort);
+    let many = peers("198.51.100.1 198.51.100.2 198.51.100.3");
+    let (_, peer) = world.prepare(&config, PEER_PORT, &many).unwrap();
+    assert_eq!(peer, ips("198.51.100.1 198.51.100.2"));
+    let many: Vec<_> = (1..=40).map(|n| std::format!("198.51.100.{n}")).collect();
+    for (max_paths, peers_used) in [(0, 1), (255, MAX_ADDRESSES)] {
+        let config = AssociationConfig { max_paths, ..Default::default() };
+        let (_, peer) = world.prepare(&config, PEER_PORT, &peers(&many.join(" "))).unwrap();
+        assert_eq!(peer.len(), peers_used);
+    }
+}

@@ -1,0 +1,82 @@
+//! What an association tells its user (notifications of RFC 6458 section 6.1).
+
+use alloc::vec::Vec;
+
+use crate::PathId;
+
+/// A notification.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Event {
+    /// The association is established (SCTP_COMM_UP).
+    Established {
+        /// Streams on which this side may send.
+        outbound_streams: u16,
+        /// Streams on which the peer may send.
+        inbound_streams: u16,
+    },
+    /// The peer restarted (SCTP_RESTART): messages not yet acknowledged are lost, streams begin anew, and whoever is
+    /// at the other end must be authenticated again (RFC 5062 section 4).
+    Restarted,
+    /// Messages can be received; raised again only after [`receive`](crate::Association::receive) gave `None`.
+    Readable,
+    /// The send buffer has room again after [`SendError::WouldBlock`](crate::SendError::WouldBlock).
+    Writable,
+    /// Every message handed over so far was acknowledged (SCTP_SENDER_DRY_EVENT).
+    SenderDry,
+    /// A path changed (SCTP_PEER_ADDR_CHANGE).
+    Path {
+        /// The path.
+        path: PathId,
+        /// What happened.
+        change: PathChange,
+    },
+    /// A message was not delivered (SCTP_SEND_FAILED_EVENT).
+    SendFailed {
+        /// Stream of the message.
+        stream: u16,
+        /// Context given when it was sent.
+        context: u32,
+        /// Whether any part of it was ever transmitted.
+        transmitted: bool,
+    },
+    /// The peer reported an error (SCTP_REMOTE_ERROR): encoded error causes.
+    RemoteError(Vec<u8>),
+    /// The peer asked for shutdown (SCTP_SHUTDOWN_EVENT): nothing more can be sent.
+    PeerShutdown,
+    /// The association ended; the last event.
+    Ended(AssociationEnd),
+}
+
+/// What happened to a path.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum PathChange {
+    /// The pair of addresses is known, but unconfirmed (RFC 9260 section 5.4).
+    Added,
+    /// A heartbeat was answered: data may use it (SCTP_ADDR_CONFIRMED).
+    Confirmed,
+    /// It works again (SCTP_ADDR_AVAILABLE).
+    Available,
+    /// It failed (SCTP_ADDR_UNREACHABLE).
+    Unreachable,
+    /// Timeouts make it doubtful (RFC 7829 section 5).
+    PotentiallyFailed,
+}
+
+/// How an association ended.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum AssociationEnd {
+    /// Gracefully, all data acknowledged (SCTP_SHUTDOWN_COMP).
+    ShutdownComplete,
+    /// This side aborted it.
+    Aborted,
+    /// The peer aborted it: encoded error causes.
+    AbortedByPeer(Vec<u8>),
+    /// The peer did not answer the handshake (SCTP_CANT_STR_ASSOC).
+    CannotConnect,
+    /// The peer's answer to the handshake cannot be accepted: encoded error causes.
+    HandshakeRefused(Vec<u8>),
+    /// The peer became unreachable: too many retransmissions (SCTP_COMM_LOST).
+    Unreachable,
+    /// The peer broke the protocol: encoded error causes that were sent to it.
+    ProtocolViolation(Vec<u8>),
+}

@@ -1,0 +1,106 @@
+//! What crosses the border of the stack: packets in, packets out, and the context of each call.
+
+use core::net::IpAddr;
+
+use polypath_wire::Packet;
+use rand_core::Rng;
+
+use crate::{Instant, PathId, Probe};
+
+/// What the caller lends to each call: the time, a random number generator and a probe.
+///
+/// `now` must not run backwards between calls. On real networks `rng` must be cryptographically secure, because
+/// verification tags, initial TSNs and heartbeat nonces are drawn from it.
+pub struct Cx<'a> {
+    /// The present.
+    pub now: Instant,
+    /// Source of randomness.
+    pub rng: &'a mut dyn Rng,
+    /// Observer of protocol events; [`NoProbe`](crate::NoProbe) when nobody looks.
+    pub probe: &'a mut dyn Probe,
+}
+
+/// ECN codepoint of the IP header (RFC 3168).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Hash)]
+pub enum Ecn {
+    /// Not ECN-capable.
+    #[default]
+    NotEct,
+    /// ECN-capable (1).
+    Ect1,
+    /// ECN-capable (0).
+    Ect0,
+    /// Congestion experienced.
+    Ce,
+}
+
+/// How SCTP packets are carried to and from an address.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default, Hash)]
+pub enum Encapsulation {
+    /// Directly over IP (protocol 132).
+    #[default]
+    None,
+    /// In UDP (RFC 6951).
+    Udp {
+        /// UDP port on this side.
+        local_port: u16,
+        /// UDP port of the peer.
+        remote_port: u16,
+    },
+}
+
+/// The content of a received packet.
+#[derive(Debug)]
+pub enum Body<'a> {
+    /// Bytes from a network; checksum not yet verified.
+    Datagram(&'a [u8]),
+    /// A packet handed over without encoding (simulations).
+    Structured(&'a Packet<'static>),
+}
+
+/// A packet that arrived.
+#[derive(Debug)]
+pub struct Received<'a> {
+    /// Address of this host that the packet was sent to.
+    pub local: IpAddr,
+    /// Address of the peer that the packet came from.
+    pub remote: IpAddr,
+    /// How it was carried.
+    pub encapsulation: Encapsulation,
+    /// ECN codepoint it arrived with.
+    pub ecn: Ecn,
+    /// The packet.
+    pub body: Body<'a>,
+}
+
+/// What the system says of a path.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum PathError {
+    /// A packet was larger than the path carries (ICMP "fragmentation needed", "packet too big", or EMSGSIZE).
+    PacketTooBig {
+        /// The path MTU that was told, IP header included. Implausible values are bounded.
+        mtu_bytes: u32,
+    },
+    /// Packets from this local to this remote address cannot be sent at all (no route, address not usable).
+    Refused,
+}
+
+/// A packet to be sent.
+#[derive(Debug)]
+pub struct Transmit {
+    /// Path that it belongs to; `None` for answers that belong to no association.
+    pub path: Option<PathId>,
+    /// Source address.
+    pub local: IpAddr,
+    /// Destination address.
+    pub remote: IpAddr,
+    /// How to carry it.
+    pub encapsulation: Encapsulation,
+    /// ECN codepoint to send with.
+    pub ecn: Ecn,
+    /// Whether IP may fragment it: it is larger than its path's MTU although its fragments were cut to the
+    /// association's minimum at the time.
+    pub fragmentable: bool,
+    /// The packet.
+    pub packet: Packet<'static>,
+}

@@ -1,0 +1,43 @@
+//! Sans-IO, multi-homed SCTP (RFC 9260) with Concurrent Multipath Transfer (CMT).
+//!
+//! Time, randomness, packets and user calls come in; packets, timer wishes and events come out. Nothing here reads a
+//! clock, opens a socket or starts a thread, so the same code runs in a simulator and on real networks.
+//!
+//! * [`Endpoint`] routes packets to associations and answers INIT without keeping state; it owns no association.
+//! * [`Association`] is one association with all its paths; its documentation has the polling contract.
+//! * [`config`] holds every limit, timer and policy, and the presets.
+#![no_std]
+#![forbid(unsafe_code)]
+
+extern crate alloc;
+#[cfg(test)]
+extern crate std;
+
+mod association;
+mod cmt;
+pub mod config;
+mod congestion;
+mod endpoint;
+mod error;
+mod event;
+mod ids;
+mod io;
+mod message;
+mod path;
+mod probe;
+#[allow(dead_code)] // the parts that FORWARD-TSN and probes will call
+mod recv;
+mod sack;
+mod send;
+mod stats;
+
+pub use association::{Association, Identity, Notice, PeerAddress};
+pub use endpoint::{Collision, DropReason, Endpoint, Route};
+pub use error::{ConnectError, SendError};
+pub use event::{AssociationEnd, Event, PathChange};
+pub use ids::{AssociationId, Mid, PathId, Ssn, Tsn};
+pub use io::{Body, Cx, Ecn, Encapsulation, PathError, Received, Transmit};
+pub use message::{Delivery, OutgoingMessage, ReceivedMessage};
+pub use polypath_units::{Duration, Instant};
+pub use probe::{NoProbe, Probe, ProbeEvent, TransmissionCause};
+pub use stats::{AssociationStats, BlockedTime, PathStats, PathStatus};

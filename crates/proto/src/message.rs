@@ -1,0 +1,126 @@
+//! User messages.
+
+use alloc::vec;
+
+use bytes::Bytes;
+use polypath_wire::Payload;
+use smallvec::SmallVec;
+
+use crate::PathId;
+
+/// Whether a message waits for its predecessors on its stream.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Hash)]
+pub enum Delivery {
+    /// In the order of sending within the stream.
+    #[default]
+    Ordered,
+    /// As soon as it is complete (U bit).
+    Unordered,
+}
+
+/// A message handed to [`Association::send`](crate::Association::send).
+#[derive(Clone, Debug)]
+pub struct OutgoingMessage {
+    /// Stream identifier.
+    pub stream: u16,
+    /// Payload protocol identifier, opaque to SCTP.
+    pub ppid: u32,
+    /// Ordered or unordered.
+    pub delivery: Delivery,
+    /// Send first transmissions on this path if it is usable; `None` leaves the choice to the path order. Ids are
+    /// settled when the association is established.
+    pub path: Option<PathId>,
+    /// Content; must not be empty.
+    pub payload: Payload<'static>,
+    /// Echoed in events about this message.
+    pub context: u32,
+}
+
+impl OutgoingMessage {
+    /// An ordered message with PPID 0 and no path preference.
+    pub fn new(stream: u16, payload: impl Into<Bytes>) -> Self {
+        Self::from_payload(stream, Payload::Shared(payload.into()))
+    }
+
+    /// As [`new`](Self::new), from any payload.
+    pub fn from_payload(stream: u16, payload: Payload<'static>) -> Self {
+        Self { stream, ppid: 0, delivery: Delivery::Ordered, path: None, payload, context: 0 }
+    }
+}
+
+/// A message delivered to the user.
+#[derive(Clone, Debug)]
+pub struct ReceivedMessage {
+    /// Stream identifier.
+    pub stream: u16,
+    /// Payload protocol identifier.
+    pub ppid: u32,
+    /// Ordered or unordered.
+    pub delivery: Delivery,
+    /// Stream sequence number (ordered messages).
+    pub ssn: u16,
+    /// The fragments in order.
+    pub fragments: SmallVec<[Payload<'static>; 1]>,
+}
+
+impl ReceivedMessage {
+    /// Length in bytes.
+    pub fn len(&self) -> usize {
+        self.fragments.iter().map(Payload::len).sum()
+    }
+
+    /// Whether the message has no content; never true for a delivered message.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The content in one piece. An unfragmented message is not copied; virtual content is written out.
+    pub fn into_bytes(mut self) -> Bytes {
+        if let [Payload::Shared(bytes)] = &mut self.fragments[..] {
+            return core::mem::take(bytes);
+        }
+        let mut content = vec![0; self.len()];
+        let mut rest = &mut content[..];
+        for fragment in &self.fragments {
+            fragment.copy_to(rest);
+            rest = &mut rest[fragment.len()..];
+        }
+        content.into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use polypath_wire::VirtualPayload;
+    use smallvec::smallvec;
+
+    use super::*;
+
+    fn message(fragments: SmallVec<[Payload<'static>; 1]>) -> ReceivedMessage {
+        ReceivedMessage { stream: 0, ppid: 0, delivery: Delivery::Ordered, ssn: 0, fragments }
+    }
+
+    #[test]
+    fn one_shared_fragment_is_not_copied() {
+        let bytes = Bytes::from(vec![1, 2, 3]);
+        let whole = message(smallvec![Payload::Shared(bytes.clone())]).into_bytes();
+        assert_eq!(whole.as_ptr(), bytes.as_ptr());
+        assert_eq!(whole, bytes);
+    }
+
+    #[test]
+    fn fragments_are_joined_and_virtual_content_is_written_out() {
+        let joined = message(smallvec![
+            Payload::Shared(Bytes::from_static(b"ab")),
+            Payload::Shared(Bytes::from_static(b"c")),
+        ]);
+        assert_eq!(joined.into_bytes(), &b"abc"[..]);
+
+        let part = |offset, len| Payload::Virtual(VirtualPayload { message: 9, offset, len });
+        let in_two = message(smallvec![part(0, 5), part(5, 8)]).into_bytes();
+        let mut expected = [0; 13];
+        part(0, 13).copy_to(&mut expected);
+        assert_eq!(in_two, &expected[..]);
+        assert_eq!(message(smallvec![part(0, 13)]).into_bytes(), &expected[..]);
+    }
+}

@@ -1,0 +1,242 @@
+//! Everything that belongs to one path: a pair of a local and a remote transport address.
+
+pub(crate) mod heartbeat;
+pub(crate) mod pairing;
+pub(crate) mod reach;
+pub(crate) mod rtt;
+mod table;
+
+pub(crate) use table::Paths;
+
+use core::net::IpAddr;
+
+use crate::config::{AssociationConfig, BytesCounted, IdleRule, PathFill};
+use crate::congestion::recovery::FastRecovery;
+use crate::congestion::{CongestionWindow, Family, Parameters, Pause, rfc9260};
+use crate::{Encapsulation, Instant, PathId, PathStats, PathStatus, ProbeEvent, Tsn};
+use heartbeat::Heartbeat;
+use reach::Reach;
+use rtt::RttEstimator;
+
+const COMMON_HEADER: u32 = 12;
+pub(crate) const DATA_HEADER: u32 = 16;
+/// IPv6, UDP and what IP guarantees for any path.
+const LEAST_MTU: u32 = 40 + 8 + 64;
+
+/// One path of an association.
+#[derive(Debug)]
+pub(crate) struct Path {
+    pub(crate) id: PathId,
+    pub(crate) local: IpAddr,
+    pub(crate) remote: IpAddr,
+    pub(crate) encapsulation: Encapsulation,
+    pub(crate) mtu: u32,
+    pub(crate) reach: Reach,
+    /// Consecutive timeouts and unanswered heartbeats.
+    pub(crate) errors: u32,
+    pub(crate) rtt: RttEstimator,
+    /// Chunk whose round trip is being measured.
+    pub(crate) timed: Option<Tsn>,
+    pub(crate) window: CongestionWindow,
+    pub(crate) recovery: FastRecovery,
+    /// Charged bytes outstanding.
+    pub(crate) flight: u64,
+    /// Deadline of T3-rtx.
+    pub(crate) t3: Option<Instant>,
+    pub(crate) heartbeat: Heartbeat,
+    /// Time and rank of the last data packet.
+    pub(crate) last_data_sent: Option<Instant>,
+    /// When the idle rule was last applied.
+    pub(crate) decayed: Option<Instant>,
+    pub(crate) transmission_rank: u64,
+    /// Charged bytes that may be outstanding in the present flush; set when it begins.
+    pub(crate) flush_limit: u64,
+    /// One packet of retransmissions may ignore the window (RFC 9260 sections 6.3.3 E3, 7.2.4).
+    pub(crate) free_retransmission: bool,
+    pub(crate) counters: Counters,
+}
+
+/// Counters of a path; kept after it has failed.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Counters {
+    pub(crate) packets_sent: u64,
+    pub(crate) packets_received: u64,
+    pub(crate) data_packets_sent: u64,
+    pub(crate) data_chunks_sent: u64,
+    pub(crate) data_bytes_sent: u64,
+    pub(crate) data_bytes_acked: u64,
+    pub(crate) data_bytes_received: u64,
+    pub(crate) fast_retransmissions: u64,
+    pub(crate) timeout_retransmissions: u64,
+    pub(crate) timeouts: u64,
+    pub(crate) fast_recoveries: u64,
+    pub(crate) heartbeats_sent: u64,
+    pub(crate) heartbeat_acks_received: u64,
+}
+
+impl Path {
+    pub(crate) fn new(
+        id: PathId,
+        local: IpAddr,
+        remote: IpAddr,
+        encapsulation: Encapsulation,
+        config: &AssociationConfig,
+    ) -> Self {
+        let mtu = u32::from(config.mtu_bytes).max(LEAST_MTU);
+        let mut path = Self {
+            id,
+            local,
+            remote,
+            encapsulation,
+            mtu,
+            reach: Reach::Unconfirmed,
+            errors: 0,
+            rtt: RttEstimator::new(config.policies.rto),
+            timed: None,
+            window: CongestionWindow { cwnd: 0, ssthresh: 0, partial_bytes_acked: 0 },
+            recovery: FastRecovery::default(),
+            flight: 0,
+            t3: None,
+            heartbeat: Heartbeat::default(),
+            last_data_sent: None,
+            decayed: None,
+            transmission_rank: 0,
+            flush_limit: 0,
+            free_retransmission: false,
+            counters: Counters::default(),
+        };
+        path.reset_window(config, u64::from(u32::MAX));
+        path
+    }
+
+    /// Puts the window back to its initial size, once the peer's receive window is known.
+    pub(crate) fn reset_window(&mut self, config: &AssociationConfig, peer_window: u64) {
+        let family = if self.remote.is_ipv4() { Family::V4 } else { Family::V6 };
+        let unit = self.congestion_parameters(config).mtu;
+        self.window = CongestionWindow::initial(&config.policies.window, unit, family, peer_window);
+    }
+
+    /// Bytes of an SCTP packet that fit into one IP packet on this path.
+    pub(crate) fn packet_capacity(&self) -> u32 {
+        let ip = if self.remote.is_ipv4() { 20 } else { 40 };
+        let udp = match self.encapsulation {
+            Encapsulation::None => 0,
+            Encapsulation::Udp { .. } => 8,
+        };
+        // IP guarantees this much for any path (RFC 9260 section 3 fits an INIT and a DATA chunk of one byte).
+        self.mtu.saturating_sub(ip + udp).max(64) & !3
+    }
+
+    /// Bytes of user data of the largest DATA chunk on this path.
+    pub(crate) fn max_chunk_payload(&self) -> u32 {
+        self.packet_capacity() - COMMON_HEADER - DATA_HEADER
+    }
+
+    /// What the congestion controller needs to know.
+    pub(crate) fn congestion_parameters(&self, config: &AssociationConfig) -> Parameters {
+        let mtu = u64::from(self.mtu);
+        Parameters {
+            mtu,
+            ssthresh_floor: u64::from(config.policies.window.ssthresh_floor_mtu) * mtu,
+        }
+    }
+
+    /// Begins a flush at `now`: applies the idle rule and the burst limit, `bursts` times.
+    pub(crate) fn begin_flush(&mut self, now: Instant, config: &AssociationConfig, bursts: u64) {
+        if self.flight == 0
+            && config.policies.window.idle == IdleRule::Rfc9260
+            && let Some(last) = self.last_data_sent
+        {
+            let applied = self.decayed.filter(|decayed| *decayed > last);
+            let periods =
+                now.since(applied.unwrap_or(last)).as_nanos() / self.rtt.rto().as_nanos().max(1);
+            if periods > 0 {
+                let parameters = self.congestion_parameters(config);
+                let pause = if applied.is_some() { Pause::GoesOn } else { Pause::Begins };
+                rfc9260::on_idle(&mut self.window, &parameters, periods, pause);
+                self.decayed = Some(now);
+            }
+        }
+        self.flush_limit = match config.policies.burst {
+            crate::config::Burst::MaxBurst(n) => {
+                let burst = u64::from(n.max(1)) * u64::from(self.mtu) * bursts;
+                self.window.cwnd.min(self.flight + burst)
+            }
+            crate::config::Burst::Off => self.window.cwnd,
+        };
+    }
+
+    /// Whether the window lets another packet of data go (RFC 9260 section 6.1 B: it may overshoot by part of one).
+    pub(crate) fn has_window(&self) -> bool {
+        self.flight < self.flush_limit
+    }
+
+    /// Starts T3-rtx unless it runs.
+    pub(crate) fn start_t3(&mut self, now: Instant) {
+        if self.t3.is_none() {
+            self.restart_t3(now);
+        }
+    }
+
+    /// Starts T3-rtx anew.
+    pub(crate) fn restart_t3(&mut self, now: Instant) {
+        self.t3 = Some(now + self.rtt.rto());
+    }
+
+    /// When the path last sent data, for comparison between paths. Where each path sends one packet at a time, those
+    /// of one instant have an order, or one path would get them all; where each fills its window, they are equal.
+    pub(crate) fn last_transmission(&self, fill: PathFill) -> u64 {
+        match fill {
+            PathFill::PacketByPacket => self.transmission_rank,
+            PathFill::FillWindow => self.last_data_sent.map_or(0, Instant::as_nanos),
+        }
+    }
+
+    /// The congestion state, for observers.
+    pub(crate) fn window_event(&self) -> ProbeEvent {
+        let CongestionWindow { cwnd, ssthresh, .. } = self.window;
+        ProbeEvent::Window { path: self.id, cwnd, ssthresh, flight: self.flight }
+    }
+
+    pub(crate) fn status(&self) -> PathStatus {
+        self.reach.status()
+    }
+
+    pub(crate) fn stats(&self, primary: PathId) -> PathStats {
+        let c = self.counters;
+        PathStats {
+            path: self.id,
+            local: self.local,
+            remote: self.remote,
+            status: self.status(),
+            primary: self.id == primary,
+            cwnd_bytes: self.window.cwnd,
+            ssthresh_bytes: self.window.ssthresh,
+            flight_bytes: self.flight,
+            srtt: self.rtt.srtt(),
+            rto: self.rtt.rto(),
+            mtu_bytes: self.mtu,
+            packets_sent: c.packets_sent,
+            packets_received: c.packets_received,
+            data_packets_sent: c.data_packets_sent,
+            data_chunks_sent: c.data_chunks_sent,
+            data_bytes_sent: c.data_bytes_sent,
+            data_bytes_acked: c.data_bytes_acked,
+            data_bytes_received: c.data_bytes_received,
+            fast_retransmissions: c.fast_retransmissions,
+            timeout_retransmissions: c.timeout_retransmissions,
+            timeouts: c.timeouts,
+            fast_recoveries: c.fast_recoveries,
+            heartbeats_sent: c.heartbeats_sent,
+            heartbeat_acks_received: c.heartbeat_acks_received,
+        }
+    }
+}
+
+/// Bytes that a DATA chunk with `user_bytes` counts in windows.
+pub(crate) fn charge(counted: BytesCounted, user_bytes: u32) -> u32 {
+    match counted {
+        BytesCounted::WithHeader => DATA_HEADER + user_bytes.next_multiple_of(4),
+        BytesCounted::Payload => user_bytes,
+    }
+}

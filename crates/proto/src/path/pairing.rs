@@ -1,0 +1,127 @@
+//! Which address pairs become paths.
+
+use core::net::IpAddr;
+
+use smallvec::SmallVec;
+
+use crate::association::PeerAddress;
+use crate::config::PathPairing;
+
+/// Pairs of a local and a remote address of the same family, in order of preference, each pair once.
+pub(crate) fn pairs(
+    pairing: PathPairing,
+    local: &[IpAddr],
+    remote: &[PeerAddress],
+) -> SmallVec<[(IpAddr, PeerAddress); 4]> {
+    let mut all = SmallVec::new();
+    for v4 in [true, false] {
+        let local: SmallVec<[IpAddr; 4]> =
+            local.iter().copied().filter(|a| a.is_ipv4() == v4).collect();
+        let remote: SmallVec<[PeerAddress; 4]> =
+            remote.iter().copied().filter(|a| a.address.is_ipv4() == v4).collect();
+        let (Some(&last_local), Some(&last_remote)) = (local.last(), remote.last()) else {
+            continue;
+        };
+        match pairing {
+            PathPairing::ByIndex => {
+                for i in 0..local.len().max(remote.len()) {
+                    let pair = (
+                        *local.get(i).unwrap_or(&last_local),
+                        *remote.get(i).unwrap_or(&last_remote),
+                    );
+                    push(&mut all, pair);
+                }
+            }
+            // Diagonal by diagonal, so that a limit on paths cuts pairs and not addresses.
+            PathPairing::FullMesh => {
+                for shift in 0..local.len().max(remote.len()) {
+                    for i in 0..local.len().max(remote.len()) {
+                        if let (Some(&l), Some(&r)) =
+                            (local.get(i), remote.get((i + shift) % remote.len()))
+                        {
+                            push(&mut all, (l, r));
+                        }
+                        if let (Some(&l), Some(&r)) =
+                            (local.get((i + shift) % local.len()), remote.get(i))
+                        {
+                            push(&mut all, (l, r));
+                        }
+                    }
+                }
+            }
+            PathPairing::Rfc9260 => {
+                for (i, &r) in remote.iter().enumerate() {
+                    push(&mut all, (*local.get(i).unwrap_or(&local[0]), r));
+                }
+            }
+        }
+    }
+    all
+}
+
+fn push(all: &mut SmallVec<[(IpAddr, PeerAddress); 4]>, pair: (IpAddr, PeerAddress)) {
+    if !all.iter().any(|(l, r)| *l == pair.0 && r.address == pair.1.address) {
+        all.push(pair);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Encapsulation;
+    use std::vec::Vec;
+
+    fn addresses(last_octets: &[u8]) -> Vec<IpAddr> {
+        last_octets.iter().map(|&o| IpAddr::from([10, 0, 0, o])).collect()
+    }
+
+    fn run(pairing: PathPairing, local: &[u8], remote: &[u8]) -> Vec<(u8, u8)> {
+        let remote: Vec<PeerAddress> = addresses(remote)
+            .into_iter()
+            .map(|address| PeerAddress { address, encapsulation: Encapsulation::None })
+            .collect();
+        let octet = |address: IpAddr| match address {
+            IpAddr::V4(v4) => v4.octets()[3],
+            IpAddr::V6(_) => 0,
+        };
+        pairs(pairing, &addresses(local), &remote)
+            .into_iter()
+            .map(|(l, r)| (octet(l), octet(r.address)))
+            .collect()
+    }
+
+    #[test]
+    fn every_address_is_used() {
+        assert_eq!(run(PathPairing::ByIndex, &[1, 2], &[11, 12]), [(1, 11), (2, 12)]);
+        assert_eq!(run(PathPairing::ByIndex, &[1, 2], &[11]), [(1, 11), (2, 11)]);
+        assert_eq!(run(PathPairing::ByIndex, &[1], &[11, 12, 13]), [(1, 11), (1, 12), (1, 13)]);
+        assert_eq!(
+            run(PathPairing::FullMesh, &[1, 2], &[11, 12]),
+            [(1, 11), (2, 12), (1, 12), (2, 11)]
+        );
+        let mesh = run(PathPairing::FullMesh, &[1, 2, 3, 4], &[11, 12, 13, 14]);
+        assert_eq!(mesh.len(), 16);
+        assert_eq!(
+            mesh[..4],
+            [(1, 11), (2, 12), (3, 13), (4, 14)],
+            "every address before any second use"
+        );
+        let wide = run(PathPairing::FullMesh, &[1, 2], &[11, 12, 13]);
+        assert_eq!(wide.len(), 6);
+        assert_eq!(wide[..3], [(1, 11), (2, 12), (1, 13)]);
+        assert_eq!(run(PathPairing::Rfc9260, &[1, 2, 3], &[11, 12]), [(1, 11), (2, 12)]);
+        assert_eq!(run(PathPairing::Rfc9260, &[1], &[11, 12]), [(1, 11), (1, 12)]);
+    }
+
+    #[test]
+    fn families_do_not_mix() {
+        let local = [IpAddr::from([10, 0, 0, 1]), "fd00::1".parse().unwrap()];
+        let remote = [PeerAddress {
+            address: "fd00::2".parse().unwrap(),
+            encapsulation: Encapsulation::None,
+        }];
+        let all = pairs(PathPairing::ByIndex, &local, &remote);
+        assert_eq!(all.len(), 1);
+        assert_eq!(all[0].0, local[1]);
+    }
+}

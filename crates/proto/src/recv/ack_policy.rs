@@ -1,0 +1,253 @@
+//! When to acknowledge (RFC 9260 section 6.2), and delayed ack for CMT.
+//!
+//! Delayed ack for CMT (DAC; Iyengar, Amer, Stewart, "Concurrent Multipath Transfer Using SCTP Multihoming Over
+//! Independent End-to-End Paths", IEEE/ACM ToN 14(5), 2006; INET `cmtUseDAC`, usrsctp `cmt_dac_pkts_rcvd`): paths of
+//! different delay reorder all the time, so a gap is no reason to hurry; instead the SACK tells how many data packets
+//! it answers, and the sender counts missing reports by that.
+
+use crate::config::{DacCount, DelayedAck, FirstData, GapAck};
+use crate::{Duration, Instant};
+
+/// SACK.Delay must not be larger (RFC 9260 section 6.2).
+const MAX_DELAY: Duration = Duration::from_millis(500);
+
+/// What a packet with DATA chunks brought.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct PacketSummary {
+    /// DATA chunks received for the first time.
+    pub new_chunks: u32,
+    /// DATA chunks received before.
+    pub duplicate_chunks: u32,
+    /// DATA chunks that could not be kept.
+    pub refused_chunks: u32,
+    /// Whether a chunk had the I bit.
+    pub immediate: bool,
+    /// Whether TSNs were missing before the packet or are missing after it.
+    pub gaps: bool,
+}
+
+impl PacketSummary {
+    /// Whether there was any DATA chunk.
+    pub fn has_data(&self) -> bool {
+        self.new_chunks > 0 || self.duplicate_chunks > 0 || self.refused_chunks > 0
+    }
+}
+
+/// Decides when a SACK is due.
+#[derive(Debug)]
+pub struct AckPolicy {
+    policy: DelayedAck,
+    /// Packets that brought new data since the last SACK.
+    packets: u8,
+    need: Need,
+    /// The next packet brings the first DATA, which does not wait.
+    first: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Need {
+    Nothing,
+    /// By then, or with the next packet that goes out.
+    Until(Instant),
+    Now,
+}
+
+impl AckPolicy {
+    pub fn new(policy: DelayedAck) -> Self {
+        let delay = policy.delay.min(MAX_DELAY);
+        Self {
+            policy: DelayedAck { delay, ..policy },
+            packets: 0,
+            need: Need::Nothing,
+            first: policy.first_data == FirstData::Immediate,
+        }
+    }
+
+    /// Takes note of a packet; one without DATA chunks changes nothing.
+    pub fn on_packet(&mut self, now: Instant, packet: PacketSummary) {
+        if !packet.has_data() {
+            return;
+        }
+        if packet.new_chunks > 0 {
+            self.packets = self.packets.saturating_add(1);
+        }
+        if self.is_urgent(packet) {
+            self.need = Need::Now;
+        } else if self.need == Need::Nothing {
+            self.need = Need::Until(now + self.policy.delay);
+        }
+        self.first = false;
+    }
+
+    fn is_urgent(&self, packet: PacketSummary) -> bool {
+        let only_repeated = packet.new_chunks == 0;
+        // RFC 9260 section 6.7: as long as there is a gap; RFC 5681 section 4.2: also when one is filled.
+        let gap = packet.gaps && self.policy.on_gap == GapAck::Immediate;
+        // RFC 9260 section 5.1: the first DATA chunk of the association.
+        self.first
+            || only_repeated
+            || packet.refused_chunks > 0
+            || packet.immediate
+            || gap
+            || self.packets >= self.policy.packets
+            || self.policy.delay.is_zero()
+    }
+
+    /// Makes a SACK due for a reason that lies outside.
+    pub fn request(&mut self) {
+        self.need = Need::Now;
+    }
+
+    /// Makes the SACK due whose delay is over.
+    pub fn on_timeout(&mut self, now: Instant) {
+        if matches!(self.need, Need::Until(deadline) if deadline <= now) {
+            self.need = Need::Now;
+        }
+    }
+
+    /// Begins anew after a SACK, whatever made it go out; gives the flags for it.
+    pub fn on_sack(&mut self) -> u8 {
+        let flags = match self.policy.count {
+            DacCount::Off => 0,
+            DacCount::SackFlags => self.packets.min(3) << 6,
+        };
+        self.packets = 0;
+        self.need = Need::Nothing;
+        flags
+    }
+
+    /// Whether a SACK must go out now.
+    pub fn is_due(&self) -> bool {
+        self.need == Need::Now
+    }
+
+    /// Whether a SACK is due or waits for its delay.
+    pub fn is_pending(&self) -> bool {
+        self.need != Need::Nothing
+    }
+
+    /// When the delay of the waiting SACK is over.
+    pub fn deadline(&self) -> Option<Instant> {
+        match self.need {
+            Need::Until(deadline) => Some(deadline),
+            Need::Nothing | Need::Now => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RFC9260: DelayedAck = DelayedAck {
+        packets: 2,
+        delay: Duration::from_millis(200),
+        on_gap: GapAck::Immediate,
+        first_data: FirstData::Immediate,
+        count: DacCount::Off,
+    };
+    const DAC: DelayedAck =
+        DelayedAck { on_gap: GapAck::Delayed, count: DacCount::SackFlags, ..RFC9260 };
+
+    const NEW: PacketSummary = PacketSummary {
+        new_chunks: 1,
+        duplicate_chunks: 0,
+        refused_chunks: 0,
+        immediate: false,
+        gaps: false,
+    };
+
+    /// A policy that has sent its first SACK.
+    fn started(policy: DelayedAck) -> AckPolicy {
+        let mut acks = AckPolicy::new(policy);
+        acks.on_packet(Instant::ZERO, NEW);
+        acks.on_sack();
+        acks
+    }
+
+    #[test]
+    fn what_makes_a_sack_due_at_once() {
+        let duplicates = PacketSummary { new_chunks: 0, duplicate_chunks: 1, ..NEW };
+        let refused = PacketSummary { new_chunks: 0, refused_chunks: 1, ..NEW };
+        for (policy, packet, due) in [
+            (RFC9260, NEW, false),
+            (RFC9260, PacketSummary { new_chunks: 5, ..NEW }, false),
+            (RFC9260, PacketSummary { duplicate_chunks: 1, ..NEW }, false),
+            (RFC9260, PacketSummary { immediate: true, ..NEW }, true),
+            (RFC9260, PacketSummary { gaps: true, ..NEW }, true),
+            (RFC9260, PacketSummary { refused_chunks: 1, ..NEW }, true),
+            (RFC9260, duplicates, true),
+            (RFC9260, refused, true),
+            (DAC, PacketSummary { gaps: true, ..NEW }, false),
+            (DAC, PacketSummary { immediate: true, ..NEW }, true),
+            (DAC, PacketSummary { gaps: true, ..duplicates }, true),
+            (DAC, PacketSummary { gaps: true, ..refused }, true),
+        ] {
+            let mut acks = started(policy);
+            acks.on_packet(Instant::ZERO, packet);
+            assert_eq!(acks.is_due(), due, "{policy:?} {packet:?}");
+            assert!(acks.is_pending());
+        }
+    }
+
+    #[test]
+    fn a_packet_without_data_changes_nothing() {
+        let mut acks = AckPolicy::new(DAC);
+        acks.on_packet(Instant::ZERO, PacketSummary { new_chunks: 0, gaps: true, ..NEW });
+        assert!(!acks.is_pending());
+        acks.on_packet(Instant::ZERO, NEW);
+        assert!(acks.is_due(), "this one is the first");
+    }
+
+    #[test]
+    fn the_delay_runs_from_the_first_packet_and_is_limited() {
+        let policy = DelayedAck { packets: 9, delay: Duration::from_secs(3), ..DAC };
+        let mut acks = AckPolicy::new(policy);
+        acks.on_packet(Instant::ZERO, NEW);
+        acks.on_sack();
+        let at = |millis| Instant::ZERO + Duration::from_millis(millis);
+        acks.on_packet(at(100), NEW);
+        acks.on_packet(at(300), NEW);
+        assert_eq!(acks.deadline(), Some(at(600)));
+        acks.on_timeout(at(599));
+        assert!(!acks.is_due());
+        acks.on_timeout(at(600));
+        assert!(acks.is_due());
+        assert_eq!(acks.deadline(), None);
+        // A late timer after the SACK has no effect.
+        acks.on_sack();
+        acks.on_timeout(at(700));
+        assert!(!acks.is_pending());
+    }
+
+    #[test]
+    fn without_delay_every_packet_is_answered() {
+        for policy in [
+            DelayedAck { packets: 1, ..RFC9260 },
+            DelayedAck { packets: 0, ..RFC9260 },
+            DelayedAck { delay: Duration::ZERO, ..RFC9260 },
+        ] {
+            let mut acks = AckPolicy::new(policy);
+            for _ in 0..3 {
+                acks.on_packet(Instant::ZERO, NEW);
+                assert!(acks.is_due());
+                acks.on_sack();
+            }
+        }
+    }
+
+    #[test]
+    fn only_packets_with_new_data_are_counted() {
+        let mut acks = started(DAC);
+        acks.on_packet(Instant::ZERO, NEW);
+        acks.on_packet(Instant::ZERO, PacketSummary { new_chunks: 0, duplicate_chunks: 1, ..NEW });
+        acks.request();
+        assert_eq!(acks.on_sack(), 0x40);
+        acks.request();
+        assert_eq!(acks.on_sack(), 0);
+        for _ in 0..300 {
+            acks.on_packet(Instant::ZERO, NEW);
+        }
+        assert_eq!(acks.on_sack(), 0xc0);
+    }
+}

@@ -1,0 +1,308 @@
+//! The receive side of an association, without input or output: DATA chunks come in, SACKs and messages go out.
+//!
+//! The order of steps: [`tsn_map`] says whether a TSN is new, [`rwnd`] whether there is room, [`reassembly`] makes
+//! messages, [`ack_policy`] decides when to acknowledge and [`sack_build`] builds the SACK. What was acknowledged is
+//! never dropped (no reneging).
+
+mod ack_policy;
+mod reassembly;
+mod rwnd;
+mod sack_build;
+mod tsn_map;
+
+use polypath_wire::{Data, DataFlags, Sack};
+use smallvec::SmallVec;
+use thiserror::Error;
+
+use self::ack_policy::{AckPolicy, PacketSummary};
+use self::reassembly::Reassembly;
+use self::rwnd::ReceiveWindow;
+use self::sack_build::build_sack;
+use self::tsn_map::{Arrival, TsnMap, WideTsn};
+use crate::config::DelayedAck;
+use crate::{Instant, PathId, ReceivedMessage, Tsn};
+
+pub use self::reassembly::Violation;
+
+/// Most duplicates that are remembered for the next SACK; what is beyond goes unreported.
+const MAX_DUPLICATES: usize = 64;
+
+/// What a [`Receiver`] begins with.
+#[derive(Clone, Copy, Debug)]
+pub struct ReceiverConfig {
+    /// First TSN that the peer sends.
+    pub initial_peer_tsn: Tsn,
+    /// Receive buffer in bytes of user data, as advertised in the handshake.
+    pub buffer_bytes: u32,
+    /// Streams on which the peer may send.
+    pub inbound_streams: u16,
+    /// Path MTU in bytes; scales silly window avoidance.
+    pub mtu: u16,
+    /// When to acknowledge.
+    pub policy: DelayedAck,
+}
+
+/// What became of a DATA chunk.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum DataOutcome {
+    /// It was new and is kept.
+    New,
+    /// It had been received before.
+    Duplicate,
+    /// It was dropped, as if it had not arrived: the buffer is full or the TSN too far ahead.
+    Refused,
+}
+
+/// A DATA chunk that needs an answer other than a SACK.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
+pub enum DataError {
+    /// Answer with ABORT, cause "No User Data" (RFC 9260 section 6.2).
+    #[error("the DATA chunk with TSN {tsn} has no user data")]
+    NoUserData {
+        /// The chunk's TSN.
+        tsn: u32,
+    },
+    /// Answer with ERROR, cause "Invalid Stream Identifier". The chunk counts as received and its data was discarded
+    /// (RFC 9260 section 6.5); go on with the rest of the packet.
+    #[error("stream {stream} does not exist")]
+    InvalidStream {
+        /// The stream named.
+        stream: u16,
+    },
+    /// Answer with ABORT, cause "Protocol Violation".
+    #[error(transparent)]
+    Violation(#[from] Violation),
+    /// Answer with ABORT, cause "Out of Resource": the buffer is full, the user has read everything that is complete,
+    /// and the missing part has no room, so nothing could ever move again.
+    #[error("a message on stream {stream} does not fit the receive buffer; enlarge it")]
+    MessageTooLarge {
+        /// Stream of the chunk that could not be kept.
+        stream: u16,
+    },
+}
+
+/// Counters of the receive side.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct ReceiveCounters {
+    /// DATA chunks received for the first time.
+    pub new_chunks: u64,
+    /// DATA chunks received again.
+    pub duplicate_chunks: u64,
+    /// DATA chunks dropped for want of room.
+    pub refused_chunks: u64,
+    /// Messages handed to the user.
+    pub messages: u64,
+    /// Bytes of user data handed to the user.
+    pub message_bytes: u64,
+}
+
+/// The receive side of an association.
+///
+/// For each packet with DATA chunks call [`begin_packet`](Self::begin_packet), [`on_data`](Self::on_data) per chunk and
+/// [`end_packet`](Self::end_packet). Any number of packets may pass before [`take_sack`](Self::take_sack): a SACK that
+/// is due stays due and then answers all of them.
+#[derive(Debug)]
+pub struct Receiver {
+    tsns: TsnMap,
+    window: ReceiveWindow,
+    reassembly: Reassembly,
+    acks: AckPolicy,
+    inbound_streams: u16,
+    packet: PacketSummary,
+    sack_path: Option<PathId>,
+    duplicates: SmallVec<[u32; 2]>,
+    counters: ReceiveCounters,
+}
+
+impl Receiver {
+    /// Bytes of the smallest SACK.
+    pub const MIN_SACK_BYTES: usize = sack_build::MIN_SACK_BYTES;
+
+    /// A receiver that expects the peer's first DATA chunk.
+    pub fn new(config: ReceiverConfig) -> Self {
+        Self {
+            // An honest sender has at most as many chunks on the way as the window has bytes.
+            tsns: TsnMap::new(config.initial_peer_tsn, config.buffer_bytes),
+            window: ReceiveWindow::new(config.buffer_bytes, config.mtu),
+            reassembly: Reassembly::default(),
+            acks: AckPolicy::new(config.policy),
+            inbound_streams: config.inbound_streams,
+            packet: PacketSummary::default(),
+            sack_path: None,
+            duplicates: SmallVec::new(),
+            counters: ReceiveCounters::default(),
+        }
+    }
+
+    /// Begins a packet.
+    pub fn begin_packet(&mut self) {
+        self.packet = PacketSummary { gaps: self.tsns.has_gaps(), ..PacketSummary::default() };
+    }
+
+    /// Takes in a DATA chunk. After an error other than [`DataError::InvalidStream`] the receiver is of no further use.
+    pub fn on_data(&mut self, data: &Data<'_>) -> Result<DataOutcome, DataError> {
+        if data.payload.is_empty() {
+            return Err(DataError::NoUserData { tsn: data.tsn });
+        }
+        self.packet.immediate |= data.flags.contains(DataFlags::IMMEDIATE);
+        let tsn = match self.tsns.classify(Tsn(data.tsn)) {
+            Arrival::New(tsn) => tsn,
+            Arrival::Duplicate => return Ok(self.note_duplicate(data.tsn)),
+            Arrival::TooFar => return Ok(self.note_refused()),
+        };
+        if data.stream >= self.inbound_streams {
+            self.record(tsn)?;
+            return Err(DataError::InvalidStream { stream: data.stream });
+        }
+        if !self.has_place_for(tsn) {
+            return self.refuse(tsn, data.stream);
+        }
+        self.reassembly.on_data(tsn, data)?;
+        self.window.hold(data.payload.len());
+        self.record(tsn)?;
+        Ok(DataOutcome::New)
+    }
+
+    /// Ends a packet that arrived on `path`.
+    pub fn end_packet(&mut self, now: Instant, path: PathId) {
+        let mut packet = self.packet;
+        packet.gaps |= self.tsns.has_gaps();
+        if packet.has_data() {
+            self.sack_path = Some(path);
+            self.acks.on_packet(now, packet);
+        }
+        self.packet = PacketSummary::default();
+    }
+
+    /// Makes a SACK due.
+    pub fn request_sack(&mut self) {
+        self.acks.request();
+    }
+
+    /// Handles the end of the SACK delay.
+    pub fn handle_timeout(&mut self, now: Instant) {
+        self.acks.on_timeout(now);
+    }
+
+    /// Builds the SACK, of at most `max_bytes` and at least [`Self::MIN_SACK_BYTES`], and begins to wait for reasons for the
+    /// next one.
+    pub fn take_sack(&mut self, max_bytes: usize) -> Sack<'static> {
+        let flags = self.acks.on_sack();
+        let a_rwnd = self.window.advertise();
+        let sack = build_sack(&self.tsns, &self.duplicates, a_rwnd, flags, max_bytes);
+        self.duplicates.clear();
+        sack
+    }
+
+    /// Bytes of a SACK that leaves nothing out.
+    pub fn sack_bytes(&self) -> usize {
+        Self::MIN_SACK_BYTES + 4 * (self.tsns.gap_block_count() + self.duplicates.len())
+    }
+
+    /// The next message for the user. Its part of the window becomes free, which may make a SACK due.
+    pub fn receive(&mut self) -> Option<ReceivedMessage> {
+        let message = self.reassembly.receive()?;
+        let len = message.len();
+        self.window.release(len, message.fragments.len());
+        self.counters.messages += 1;
+        self.counters.message_bytes += len as u64;
+        if self.window.update_is_due() {
+            self.acks.request();
+        }
+        Some(message)
+    }
+
+    /// Whether there is a message for the user.
+    pub fn has_messages(&self) -> bool {
+        self.reassembly.has_messages()
+    }
+
+    /// Whether a SACK must go out now.
+    pub fn sack_is_due(&self) -> bool {
+        self.acks.is_due()
+    }
+
+    /// Whether a SACK is due or is being delayed; bundle it with DATA that goes out (RFC 9260 section 6.1).
+    pub fn sack_is_pending(&self) -> bool {
+        self.acks.is_pending()
+    }
+
+    /// When to call [`handle_timeout`](Self::handle_timeout); `None` when no SACK is being delayed.
+    pub fn poll_timeout(&self) -> Option<Instant> {
+        self.acks.deadline()
+    }
+
+    /// The path that the last packet with DATA came on, to which the SACK belongs (RFC 9260 section 6.7).
+    pub fn sack_path(&self) -> Option<PathId> {
+        self.sack_path
+    }
+
+    /// Last TSN received in sequence.
+    pub fn cumulative_tsn(&self) -> Tsn {
+        self.tsns.cumulative_tsn()
+    }
+
+    /// Whether TSNs are missing below the highest one received.
+    pub fn has_gaps(&self) -> bool {
+        self.tsns.has_gaps()
+    }
+
+    /// The receive window in bytes that a SACK would advertise now.
+    pub fn window(&self) -> u32 {
+        self.window.window()
+    }
+
+    /// Bytes of user data held: fragments, messages waiting for their turn and messages the user has not read.
+    pub fn buffered_bytes(&self) -> u64 {
+        self.window.held()
+    }
+
+    /// Most bytes of user data that were ever held.
+    pub fn peak_buffered_bytes(&self) -> u64 {
+        self.window.peak()
+    }
+
+    /// Counters.
+    pub fn counters(&self) -> ReceiveCounters {
+        self.counters
+    }
+
+    /// Whether there is room for a new chunk, or it is what everything received out of order waits for. Without gaps a
+    /// chunk beyond the window is a window probe and must be dropped (RFC 9260 section 6.2).
+    fn has_place_for(&self, tsn: WideTsn) -> bool {
+        let fills_first_gap = || self.tsns.has_gaps() && tsn == self.tsns.cumulative().next();
+        self.window.has_room() || fills_first_gap() && self.window.has_reserve()
+    }
+
+    fn record(&mut self, tsn: WideTsn) -> Result<(), Violation> {
+        self.tsns.record(tsn);
+        self.packet.new_chunks += 1;
+        self.counters.new_chunks += 1;
+        self.reassembly.check_up_to(self.tsns.cumulative())
+    }
+
+    fn refuse(&mut self, tsn: WideTsn, stream: u16) -> Result<DataOutcome, DataError> {
+        if tsn == self.tsns.cumulative().next() && !self.reassembly.has_messages() {
+            return Err(DataError::MessageTooLarge { stream });
+        }
+        Ok(self.note_refused())
+    }
+
+    fn note_refused(&mut self) -> DataOutcome {
+        self.packet.refused_chunks += 1;
+        self.counters.refused_chunks += 1;
+        DataOutcome::Refused
+    }
+
+    fn note_duplicate(&mut self, tsn: u32) -> DataOutcome {
+        self.packet.duplicate_chunks += 1;
+        self.counters.duplicate_chunks += 1;
+        if self.duplicates.len() < MAX_DUPLICATES {
+            self.duplicates.push(tsn);
+        }
+        DataOutcome::Duplicate
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,92 @@
+//! Applying a validated SACK to the window.
+
+use polypath_wire::GapAckBlocks;
+use smallvec::SmallVec;
+
+use super::{AckDelta, PathDelta};
+use crate::Tsn;
+use crate::send::window::{History, Newly, Window};
+
+/// Applies the cumulative ack and then the gap blocks. `timed` holds for each path the chunk whose round trip is
+/// being measured. The blocks ascend. The work is proportional to the chunks that leave the window or become
+/// acknowledged and to the number of blocks, plus a word per 64 TSNs that they cover.
+pub(crate) fn apply(
+    window: &mut Window,
+    cumulative: Tsn,
+    blocks: &GapAckBlocks<'_>,
+    timed: &[Option<Tsn>],
+    mut on_newly: impl FnMut(Tsn, &Newly),
+) -> AckDelta {
+    let paths = SmallVec::from_elem(PathDelta::default(), timed.len());
+    let mut delta = AckDelta { paths, ..AckDelta::default() };
+    while window.base().is_at_or_before(cumulative) {
+        let tsn = window.base();
+        let (user_bytes, newly) = window.pop();
+        delta.released_bytes += u64::from(user_bytes);
+        delta.cumulative_ack_advanced = true;
+        if let Some(newly) = newly {
+            note(&mut delta, tsn, &newly, timed, Means::CumulativeAck);
+            on_newly(tsn, &newly);
+        }
+    }
+    let mut highest = 0;
+    // `for_each`, because iterating from inside is faster, and SACKs over unequal paths have hundreds of blocks.
+    blocks.iter().for_each(|block| {
+        let (start, end) = (u32::from(block.start), u32::from(block.end));
+        highest = end;
+        delta.reported += u64::from(end - start + 1);
+        let mut at = cumulative.plus(start);
+        // Mostly one TSN that an earlier SACK reported already.
+        if start == end && window.is_acked(at) {
+            return;
+        }
+        let stop = cumulative.plus(end + 1);
+        while let Some(tsn) = window.next_unacked(at, stop) {
+            let newly = window.gap_ack(tsn);
+            note(&mut delta, tsn, &newly, timed, Means::GapBlock);
+            on_newly(tsn, &newly);
+            at = tsn.next();
+        }
+    });
+    if highest > 0 {
+        delta.highest_gap_acked = Some(cumulative.plus(highest));
+    }
+    delta
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Means {
+    CumulativeAck,
+    GapBlock,
+}
+
+fn note(delta: &mut AckDelta, tsn: Tsn, newly: &Newly, timed: &[Option<Tsn>], means: Means) {
+    extend(&mut delta.lowest_newly_acked, &mut delta.highest_newly_acked, tsn);
+    let index = newly.path.index();
+    let Some(path) = delta.paths.get_mut(index) else { return };
+    // A chunk acknowledged again after reneging was credited before and proves nothing new (CUC, SFR).
+    if newly.was_in_flight {
+        path.flight_bytes += u64::from(newly.charge);
+    }
+    path.user_bytes += u64::from(newly.user_bytes);
+    if newly.history.contains(History::CREDITED) {
+        return;
+    }
+    path.credited_bytes += u64::from(newly.charge);
+    path.chunks += 1;
+    extend(&mut path.lowest, &mut path.highest, tsn);
+    path.by_cumulative_ack |= means == Means::CumulativeAck;
+    path.unambiguous |= !newly.history.contains(History::MOVED);
+    if newly.transmissions == 1 && timed[index] == Some(tsn) {
+        path.timed_chunk_sent_at = Some(newly.sent_at);
+    }
+}
+
+fn extend(lowest: &mut Option<Tsn>, highest: &mut Option<Tsn>, tsn: Tsn) {
+    if lowest.is_none_or(|low| tsn.is_before(low)) {
+        *lowest = Some(tsn);
+    }
+    if highest.is_none_or(|high| high.is_before(tsn)) {
+        *highest = Some(tsn);
+    }
+}

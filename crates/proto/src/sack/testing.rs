@@ -1,0 +1,30 @@
+//! Helpers for tests of everything that reads SACKs.
+
+use polypath_wire::{DataFlags, GapAckBlock, GapAckBlocks, Payload, VirtualPayload};
+
+use crate::send::window::{Fate, History, Outstanding};
+use crate::{Instant, PathId};
+
+/// Gap ack blocks from pairs of offsets.
+pub(crate) fn blocks(pairs: &[(u16, u16)]) -> GapAckBlocks<'static> {
+    GapAckBlocks::Owned(pairs.iter().map(|&(start, end)| GapAckBlock { start, end }).collect())
+}
+
+/// A chunk of `user_bytes` about to be sent on `path` at time zero; it is charged 16 bytes more.
+pub(crate) fn chunk(path: u8, user_bytes: u32) -> Outstanding {
+    Outstanding {
+        payload: Payload::Virtual(VirtualPayload { message: 0, offset: 0, len: user_bytes }),
+        flags: DataFlags::BEGIN | DataFlags::END,
+        stream: 0,
+        ssn: 0,
+        ppid: 0,
+        path: PathId(path),
+        fate: Fate::InFlight,
+        history: History::empty(),
+        transmissions: 1,
+        missing_reports: 0,
+        charge: user_bytes + 16,
+        context: 0,
+        sent_at: Instant::ZERO,
+    }
+}

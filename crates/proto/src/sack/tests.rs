@@ -1,0 +1,189 @@
+#![allow(clippy::disallowed_types)] // proptest's macros use Arc
+
+use std::collections::BTreeMap;
+use std::vec::Vec;
+
+use proptest::prelude::*;
+
+use super::testing::{blocks, chunk};
+use super::*;
+use crate::probe::TransmissionCause;
+use crate::send::window::Window;
+use crate::{PathId, Tsn};
+
+fn window(first: u32, paths: &[u8]) -> Window {
+    let mut window = Window::new(Tsn(first));
+    for &path in paths {
+        window.push(chunk(path, 100));
+    }
+    window
+}
+
+#[test]
+fn validation() {
+    let judge = |cumulative, gaps: &[(u16, u16)]| {
+        validate(Tsn(cumulative), &blocks(gaps), Tsn(10), Tsn(20))
+    };
+    assert_eq!(judge(9, &[]), Ok(Verdict::Apply), "nothing new");
+    assert_eq!(judge(19, &[]), Ok(Verdict::Apply), "everything");
+    assert_eq!(judge(8, &[]), Ok(Verdict::Stale));
+    assert_eq!(judge(8, &[(3, 4)]), Ok(Verdict::Stale), "an overtaken SACK says nothing new");
+    assert_eq!(judge(20, &[]), Err(SackProblem::AcknowledgesUnsent(Tsn(20))));
+    assert_eq!(judge(9, &[(2, 10)]), Ok(Verdict::Apply));
+    assert_eq!(judge(9, &[(2, 11)]), Err(SackProblem::AcknowledgesUnsent(Tsn(20))));
+    assert_eq!(judge(9, &[(0, 2)]), Err(SackProblem::MalformedBlock));
+    assert_eq!(judge(9, &[(3, 2)]), Err(SackProblem::MalformedBlock));
+    assert_eq!(judge(9, &[(5, 6), (2, 3)]), Err(SackProblem::MalformedBlock), "not ascending");
+    assert_eq!(judge(9, &[(2, 5), (4, 6)]), Err(SackProblem::MalformedBlock), "overlapping");
+    assert_eq!(judge(9, &[(1, 2)]), Err(SackProblem::MalformedBlock), "no gap before it");
+    assert_eq!(
+        validate(Tsn(2), &blocks(&[(2, 2)]), Tsn(u32::MAX), Tsn(5)),
+        Ok(Verdict::Apply),
+        "across the wrap"
+    );
+}
+
+#[test]
+fn each_chunk_counts_once() {
+    let mut w = window(u32::MAX - 1, &[0, 1, 0, 1]);
+    let none = [None, None];
+    let first = apply(&mut w, Tsn(u32::MAX - 2), &blocks(&[(2, 3)]), &none, |_, _| {});
+    assert_eq!((first.paths[0].credited_bytes, first.paths[1].credited_bytes), (116, 116));
+    assert!(!first.cumulative_ack_advanced);
+    assert_eq!(
+        (first.lowest_newly_acked, first.highest_newly_acked),
+        (Some(Tsn(u32::MAX)), Some(Tsn(0)))
+    );
+    assert_eq!(first.released_bytes, 0, "gap-acked data stays in the buffer");
+    let again = apply(&mut w, Tsn(u32::MAX - 2), &blocks(&[(2, 3)]), &none, |_, _| {});
+    assert!(!again.anything_new());
+    let all = apply(&mut w, Tsn(1), &blocks(&[]), &none, |_, _| {});
+    assert_eq!((all.paths[0].chunks, all.paths[1].chunks), (1, 1), "the two that were missing");
+    assert_eq!(all.released_bytes, 400);
+    assert!(w.is_empty());
+    assert_eq!(w.in_flight_user_bytes(), 0);
+}
+
+#[test]
+fn the_timed_chunk_gives_a_sample_once() {
+    let mut w = window(1, &[0, 0]);
+    let timed = [Some(Tsn(2))];
+    let delta = apply(&mut w, Tsn(1), &blocks(&[]), &timed, |_, _| {});
+    assert_eq!(delta.paths[0].timed_chunk_sent_at, None);
+    w.mark_lost(Tsn(2), TransmissionCause::TimerRetransmission);
+    w.retransmit(Tsn(2), PathId(0), crate::Instant::from_nanos(5));
+    let delta = apply(&mut w, Tsn(2), &blocks(&[]), &timed, |_, _| {});
+    assert_eq!(
+        delta.paths[0].timed_chunk_sent_at, None,
+        "Karn: a retransmitted chunk measures nothing"
+    );
+    assert!(delta.paths[0].unambiguous, "but it took no other path");
+}
+
+#[test]
+fn reneging() {
+    let sack = |w: &mut Window, gaps: &[(u16, u16)]| {
+        let blocks = blocks(gaps);
+        assert_eq!(validate(Tsn(0), &blocks, w.base(), w.next_tsn()), Ok(Verdict::Apply));
+        let delta = apply(w, Tsn(0), &blocks, &[None], |_, _| {});
+        let mut charged = 0;
+        let reneged = renege_missing(w, Tsn(0), &blocks, &delta, |_, charge| charged += charge);
+        assert_eq!(charged, reneged * 116);
+        (reneged, delta.paths[0].credited_bytes)
+    };
+    let mut w = window(1, &[0; 8]);
+    assert_eq!(sack(&mut w, &[(2, 3), (5, 6)]), (0, 4 * 116));
+    assert_eq!(sack(&mut w, &[(2, 2), (6, 6)]), (0, 0), "nothing new: an older SACK, overtaken");
+    assert_eq!(sack(&mut w, &[(2, 2)]), (0, 0), "cut short");
+    assert_eq!(sack(&mut w, &[(2, 2), (6, 7)]), (2, 116), "3 and 5 were withdrawn");
+    assert_eq!(w.in_flight_user_bytes(), 500, "1, 3, 4, 5 and 8");
+    assert_eq!(w.get(Tsn(3)).missing_reports, 1);
+    assert_eq!(w.next_countable_on(PathId(0), Tsn(2), Tsn(6)), Some(Tsn(3)), "they can be lost");
+    assert_eq!(sack(&mut w, &[(2, 3), (5, 7)]), (0, 0), "acknowledged again, they grow no window");
+}
+
+/// A window as a map, for comparison.
+#[derive(Default)]
+struct Model {
+    chunks: BTreeMap<u64, (u8, bool)>,
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(256))]
+
+    /// Random sends, losses, retransmissions and SACKs: ring and map agree on what is new, in flight and lowest.
+    #[test]
+    fn window_agrees_with_a_map(
+        ops in prop::collection::vec((0u8..4, any::<u16>(), any::<u8>()), 1..200),
+        start in prop_oneof![Just(1u32), Just(u32::MAX - 70)],
+    ) {
+        let mut w = Window::new(Tsn(start));
+        let mut model = Model::default();
+        let (mut next, mut base) = (0u64, 0u64);
+        let mut lost: Vec<u64> = Vec::new();
+        let tsn = |n: u64| Tsn(start.wrapping_add(n as u32));
+        for (op, a, b) in ops {
+            match op {
+                0 => for _ in 0..=(b % 8) {
+                    w.push(chunk(b % 3, 100));
+                    model.chunks.insert(next, (b % 3, false));
+                    next += 1;
+                },
+                1 if next > base => {
+                    let victim = base + u64::from(a) % (next - base);
+                    let marked = w.mark_lost(tsn(victim), TransmissionCause::FastRetransmission).is_some();
+                    let expected = !model.chunks[&victim].1 && !lost.contains(&victim);
+                    prop_assert_eq!(marked, expected);
+                    if expected { lost.push(victim); }
+                }
+                2 => if let Some(victim) = lost.pop() {
+                    w.retransmit(tsn(victim), PathId(b % 3), crate::Instant::ZERO);
+                    model.chunks.get_mut(&victim).unwrap().0 = b % 3;
+                },
+                _ if next > base => {
+                    let cumulative = base + u64::from(a) % 3;
+                    let cumulative = cumulative.min(next);
+                    let from = u64::from(b % 7) + 1;
+                    let gap = (cumulative + from < next).then(|| {
+                        let end = (from + u64::from(a >> 8) % 5).min(next - cumulative - 1);
+                        (from as u16 + 1, end.max(from) as u16 + 1)
+                    });
+                    let gaps: Vec<(u16, u16)> = gap.into_iter().filter(|g| cumulative + u64::from(g.1) <= next).collect();
+                    let delta = apply(&mut w, tsn(cumulative).previous(), &blocks(&gaps), &[None; 3], |_, _| {});
+                    let mut expected = [0u32; 3];
+                    let newly: Vec<u64> = model.chunks.iter().filter(|(n, (_, acked))| {
+                        let in_gap = gaps.iter().any(|g| (cumulative + u64::from(g.0) - 1..=cumulative + u64::from(g.1) - 1).contains(n));
+                        !acked && (**n < cumulative || in_gap)
+                    }).map(|(n, _)| *n).collect();
+                    for n in newly {
+                        let entry = model.chunks.get_mut(&n).unwrap();
+                        expected[usize::from(entry.0)] += 1;
+                        entry.1 = true;
+                        lost.retain(|l| *l != n);
+                    }
+                    model.chunks.retain(|n, _| *n >= cumulative);
+                    base = base.max(cumulative);
+                    for (news, expected) in delta.paths.iter().zip(expected) {
+                        prop_assert_eq!(news.chunks, expected);
+                    }
+                }
+                _ => {}
+            }
+            let in_flight = model.chunks.iter().filter(|(n, (_, acked))| !acked && !lost.contains(n)).count() as u64;
+            prop_assert_eq!(w.in_flight_user_bytes(), in_flight * 100);
+            prop_assert_eq!(u64::from(w.lost_count()), lost.len() as u64);
+            for path in 0..3u8 {
+                let lowest = model.chunks.iter().find(|(_, (p, acked))| *p == path && !acked).map(|(n, _)| tsn(*n));
+                let (first, again) = w.lowest_on(PathId(path));
+                let ours = match (first, again) {
+                    (Some(a), Some(b)) => Some(if a.is_before(b) { a } else { b }),
+                    (a, b) => a.or(b),
+                };
+                prop_assert_eq!(ours, lowest);
+                let lowest_lost = model.chunks.iter().find(|(n, (p, _))| *p == path && lost.contains(n)).map(|(n, _)| tsn(*n));
+                prop_assert_eq!(w.lowest_lost_on(PathId(path)), lowest_lost);
+            }
+        }
+
+    }
+}

@@ -1,0 +1,85 @@
+//! The sending side: messages waiting, chunks outstanding, the peer's window.
+
+mod bit_ring;
+pub(crate) mod queue;
+pub(crate) mod window;
+
+use crate::congestion::recovery::FastRecovery;
+use crate::{SendError, Tsn};
+use queue::SendQueue;
+use window::Window;
+
+/// State of the sending side that is not per path.
+#[derive(Debug)]
+pub(crate) struct Sender {
+    pub(crate) queue: SendQueue,
+    pub(crate) window: Window,
+    /// The peer's receive window as it last announced it.
+    pub(crate) advertised_window: u64,
+    /// Association-wide fast recovery, where the policy wants one.
+    pub(crate) recovery: FastRecovery,
+    /// Rank of the last data packet.
+    pub(crate) transmissions: u64,
+    /// Path that was served last.
+    pub(crate) last_served: u8,
+    /// The application met a full buffer and wants to know when there is room for this many bytes.
+    writable_wanted: Option<u64>,
+    /// Everything was acknowledged and the user was told.
+    pub(crate) dry_told: bool,
+}
+
+impl Sender {
+    pub(crate) fn new(initial_tsn: Tsn, buffer_bytes: u64) -> Self {
+        Self {
+            queue: SendQueue::new(buffer_bytes),
+            window: Window::new(initial_tsn),
+            advertised_window: 0,
+            recovery: FastRecovery::default(),
+            transmissions: 0,
+            last_served: u8::MAX,
+            writable_wanted: None,
+            dry_told: true,
+        }
+    }
+
+    /// What is left of the peer's receive window (RFC 9260 section 6.2.1).
+    pub(crate) fn peer_window(&self) -> u64 {
+        self.advertised_window.saturating_sub(self.window.in_flight_user_bytes())
+    }
+
+    /// Whether the peer's window admits a new chunk. With nothing in flight one chunk may always go: it probes a
+    /// closed window (RFC 9260 section 6.1 A). A window smaller than the chunk counts as closed, which is also the
+    /// sender's half of silly-window avoidance.
+    pub(crate) fn peer_window_admits(&self, user_bytes: u32) -> bool {
+        self.peer_window() >= u64::from(user_bytes) || self.window.in_flight_user_bytes() == 0
+    }
+
+    /// Whether a message of `size` bytes has room now; if not, the user wants to know when.
+    pub(crate) fn reserve(&mut self, size: usize) -> Result<(), SendError> {
+        let (wanted, limit) = (size as u64, self.queue.limit());
+        if wanted > limit {
+            return Err(SendError::MessageTooLarge { size, limit: limit as usize });
+        }
+        if wanted > self.queue.free() {
+            // Not for every single message: waking the user has a price.
+            let before = self.writable_wanted.unwrap_or(0);
+            self.writable_wanted = Some(wanted.max(limit / 8).max(before));
+            return Err(SendError::WouldBlock);
+        }
+        Ok(())
+    }
+
+    /// Whether the user must be told now that there is room.
+    pub(crate) fn writable_again(&mut self) -> bool {
+        let room = self.writable_wanted.is_some_and(|wanted| self.queue.free() >= wanted);
+        if room {
+            self.writable_wanted = None;
+        }
+        room
+    }
+
+    /// Whether nothing waits and nothing is outstanding.
+    pub(crate) fn is_dry(&self) -> bool {
+        self.queue.is_empty() && self.window.is_empty()
+    }
+}

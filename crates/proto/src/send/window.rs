@@ -1,0 +1,496 @@
+//! The chunks that were sent and not yet cumulatively acknowledged: a ring indexed by TSN with bitmaps beside it.
+
+use alloc::vec::Vec;
+
+use bitflags::bitflags;
+use polypath_wire::{Data, DataFlags, Payload, VirtualPayload};
+use smallvec::SmallVec;
+
+use super::bit_ring::BitRing;
+use crate::probe::TransmissionCause;
+use crate::{Instant, PathId, Tsn};
+
+/// More TSNs than this are never outstanding: gap ack blocks reach 65,535 above the cumulative ack.
+pub(crate) const MAX_SPAN: u32 = 60_000;
+
+const INITIAL_CAPACITY: usize = 64;
+
+bitflags! {
+    /// What happened to a chunk so far.
+    #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+    pub(crate) struct History: u8 {
+        /// It was retransmitted after missing reports.
+        const FAST_RETRANSMITTED = 1;
+        /// It was retransmitted after a timeout.
+        const TIMER_RETRANSMITTED = 2;
+        /// It was acknowledged in a gap block and later withdrawn by the receiver.
+        const RENEGED = 4;
+        /// Its bytes were credited to a congestion window.
+        const CREDITED = 8;
+        /// It was sent again because the peer's window had been closed.
+        const REPEATED = 16;
+        /// Its transmissions took different paths.
+        const MOVED = 32;
+    }
+}
+
+/// Life of an outstanding chunk.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) enum Fate {
+    /// Sent, nothing known.
+    #[default]
+    InFlight,
+    /// To be retransmitted.
+    Lost(TransmissionCause),
+    /// Acknowledged in a gap block.
+    Acked,
+}
+
+/// A chunk in the window.
+#[derive(Clone, Debug)]
+pub(crate) struct Outstanding {
+    pub(crate) payload: Payload<'static>,
+    pub(crate) flags: DataFlags,
+    pub(crate) stream: u16,
+    pub(crate) ssn: u16,
+    pub(crate) ppid: u32,
+    /// Path of the last transmission.
+    pub(crate) path: PathId,
+    pub(crate) fate: Fate,
+    pub(crate) history: History,
+    pub(crate) transmissions: u16,
+    pub(crate) missing_reports: u8,
+    /// Bytes that it counts in flight and windows.
+    pub(crate) charge: u32,
+    pub(crate) context: u32,
+    pub(crate) sent_at: Instant,
+}
+
+impl Outstanding {
+    /// Bytes of user data.
+    pub(crate) fn user_bytes(&self) -> u32 {
+        self.payload.len() as u32
+    }
+
+    /// Whether a gap block acknowledged it.
+    pub(crate) fn is_acked(&self) -> bool {
+        self.fate == Fate::Acked
+    }
+
+    /// The DATA chunk to transmit.
+    pub(crate) fn to_data(&self, tsn: Tsn) -> Data<'static> {
+        Data {
+            flags: self.flags,
+            tsn: tsn.0,
+            stream: self.stream,
+            ssn: self.ssn,
+            ppid: self.ppid,
+            payload: self.payload.clone(),
+        }
+    }
+}
+
+fn vacant() -> Outstanding {
+    Outstanding {
+        payload: Payload::Virtual(VirtualPayload { message: 0, offset: 0, len: 0 }),
+        flags: DataFlags::empty(),
+        stream: 0,
+        ssn: 0,
+        ppid: 0,
+        path: PathId(0),
+        fate: Fate::InFlight,
+        history: History::empty(),
+        transmissions: 0,
+        missing_reports: 0,
+        charge: 0,
+        context: 0,
+        sent_at: Instant::ZERO,
+    }
+}
+
+/// Unacknowledged chunks whose last transmission was on one path.
+#[derive(Debug)]
+struct PathBits {
+    /// Transmitted once.
+    first: BitRing,
+    /// Retransmitted.
+    again: BitRing,
+    /// No bit of `first` is set before this TSN.
+    first_low: Tsn,
+    /// No bit of `again` is set before this TSN.
+    again_low: Tsn,
+}
+
+/// Chunks sent and not yet cumulatively acknowledged.
+#[derive(Debug)]
+pub(crate) struct Window {
+    base: Tsn,
+    next: Tsn,
+    slots: Vec<Outstanding>,
+    acked: BitRing,
+    lost: BitRing,
+    /// Chunks for which missing reports count.
+    countable: BitRing,
+    paths: SmallVec<[PathBits; 2]>,
+    acked_count: u32,
+    lost_count: u32,
+    lost_low: Tsn,
+    /// Bytes of user data in flight.
+    in_flight_user_bytes: u64,
+}
+
+/// A chunk leaving the state of being unacknowledged.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Newly {
+    pub(crate) path: PathId,
+    pub(crate) charge: u32,
+    pub(crate) user_bytes: u32,
+    pub(crate) transmissions: u16,
+    pub(crate) history: History,
+    pub(crate) sent_at: Instant,
+    pub(crate) was_in_flight: bool,
+}
+
+impl Window {
+    pub(crate) fn new(initial_tsn: Tsn) -> Self {
+        let mut slots = Vec::new();
+        slots.resize_with(INITIAL_CAPACITY, vacant);
+        Self {
+            base: initial_tsn,
+            next: initial_tsn,
+            slots,
+            acked: BitRing::with_capacity(INITIAL_CAPACITY),
+            lost: BitRing::with_capacity(INITIAL_CAPACITY),
+            countable: BitRing::with_capacity(INITIAL_CAPACITY),
+            paths: SmallVec::new(),
+            acked_count: 0,
+            lost_count: 0,
+            lost_low: initial_tsn,
+            in_flight_user_bytes: 0,
+        }
+    }
+
+    /// Lowest TSN not cumulatively acknowledged.
+    pub(crate) fn base(&self) -> Tsn {
+        self.base
+    }
+
+    /// TSN that the next new chunk gets.
+    pub(crate) fn next_tsn(&self) -> Tsn {
+        self.next
+    }
+
+    /// TSNs between the cumulative ack and the highest TSN sent.
+    pub(crate) fn span(&self) -> u32 {
+        self.next.distance_from(self.base)
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.base == self.next
+    }
+
+    pub(crate) fn in_flight_user_bytes(&self) -> u64 {
+        self.in_flight_user_bytes
+    }
+
+    pub(crate) fn lost_count(&self) -> u32 {
+        self.lost_count
+    }
+
+    /// TSNs acknowledged in gap blocks.
+    pub(crate) fn acked_count(&self) -> u32 {
+        self.acked_count
+    }
+
+    fn slot_index(&self, tsn: Tsn) -> usize {
+        tsn.0 as usize & (self.slots.len() - 1)
+    }
+
+    /// Whether `tsn` is in the window.
+    pub(crate) fn contains(&self, tsn: Tsn) -> bool {
+        tsn.distance_from(self.base) < self.span()
+    }
+
+    pub(crate) fn get(&self, tsn: Tsn) -> &Outstanding {
+        debug_assert!(self.contains(tsn));
+        &self.slots[self.slot_index(tsn)]
+    }
+
+    pub(crate) fn get_mut(&mut self, tsn: Tsn) -> &mut Outstanding {
+        debug_assert!(self.contains(tsn));
+        let index = self.slot_index(tsn);
+        &mut self.slots[index]
+    }
+
+    fn ensure_path(&mut self, path: PathId) {
+        while self.paths.len() <= path.index() {
+            let capacity = self.slots.len();
+            self.paths.push(PathBits {
+                first: BitRing::with_capacity(capacity),
+                again: BitRing::with_capacity(capacity),
+                first_low: self.next,
+                again_low: self.next,
+            });
+        }
+    }
+
+    /// Adds a chunk that is transmitted for the first time and returns its TSN.
+    pub(crate) fn push(&mut self, chunk: Outstanding) -> Tsn {
+        if self.span() as usize == self.slots.len() {
+            self.grow();
+        }
+        self.ensure_path(chunk.path);
+        let tsn = self.next;
+        self.next = tsn.next();
+        self.paths[chunk.path.index()].first.set(tsn);
+        self.countable.set(tsn);
+        self.in_flight_user_bytes += u64::from(chunk.user_bytes());
+        let index = self.slot_index(tsn);
+        self.slots[index] = chunk;
+        tsn
+    }
+
+    fn grow(&mut self) {
+        let old = self.slots.len();
+        let capacity = old * 2;
+        let (from, end) = (self.base, self.next);
+        let mut slots = Vec::new();
+        slots.resize_with(capacity, vacant);
+        let mut tsn = from;
+        while tsn != end {
+            core::mem::swap(
+                &mut slots[tsn.0 as usize & (capacity - 1)],
+                &mut self.slots[tsn.0 as usize & (old - 1)],
+            );
+            tsn = tsn.next();
+        }
+        self.slots = slots;
+        for ring in [&mut self.acked, &mut self.lost, &mut self.countable] {
+            *ring = ring.grown(capacity, from, end);
+        }
+        for path in &mut self.paths {
+            path.first = path.first.grown(capacity, from, end);
+            path.again = path.again.grown(capacity, from, end);
+        }
+    }
+
+    /// Records a retransmission on `path`. The chunk must have been lost. Missing reports count for it no more.
+    pub(crate) fn retransmit(&mut self, tsn: Tsn, path: PathId, now: Instant) {
+        self.ensure_path(path);
+        let index = self.slot_index(tsn);
+        let chunk = &mut self.slots[index];
+        let old = chunk.path.index();
+        if let Fate::Lost(cause) = chunk.fate {
+            chunk.history |= match cause {
+                TransmissionCause::TimerRetransmission => History::TIMER_RETRANSMITTED,
+                _ => History::FAST_RETRANSMITTED,
+            };
+        }
+        chunk
+            .history
+            .set(History::MOVED, chunk.history.contains(History::MOVED) || chunk.path != path);
+        chunk.fate = Fate::InFlight;
+        chunk.path = path;
+        chunk.transmissions = chunk.transmissions.saturating_add(1);
+        chunk.missing_reports = 0;
+        chunk.sent_at = now;
+        self.in_flight_user_bytes += u64::from(chunk.user_bytes());
+        self.lost.clear(tsn);
+        self.lost_count -= 1;
+        self.paths[old].first.clear(tsn);
+        self.paths[old].again.clear(tsn);
+        let bits = &mut self.paths[path.index()];
+        bits.again.set(tsn);
+        if tsn.is_before(bits.again_low) {
+            bits.again_low = tsn;
+        }
+    }
+
+    /// Marks an unacknowledged chunk for retransmission. Returns its path and charge if it was in flight.
+    pub(crate) fn mark_lost(
+        &mut self,
+        tsn: Tsn,
+        cause: TransmissionCause,
+    ) -> Option<(PathId, u32)> {
+        let index = self.slot_index(tsn);
+        let chunk = &mut self.slots[index];
+        let was_in_flight = chunk.fate == Fate::InFlight;
+        match chunk.fate {
+            Fate::Acked => return None,
+            Fate::Lost(_) => {
+                chunk.fate = Fate::Lost(cause);
+                return None;
+            }
+            Fate::InFlight => chunk.fate = Fate::Lost(cause),
+        }
+        let (path, charge) = (chunk.path, chunk.charge);
+        self.in_flight_user_bytes -= u64::from(chunk.user_bytes());
+        self.countable.clear(tsn);
+        self.lost.set(tsn);
+        self.lost_count += 1;
+        if tsn.is_before(self.lost_low) || self.lost_count == 1 {
+            self.lost_low = tsn;
+        }
+        was_in_flight.then_some((path, charge))
+    }
+
+    /// Takes back a gap ack (reneging): the chunk is in flight again, with one missing report. Returns its path and
+    /// charge.
+    pub(crate) fn renege(&mut self, tsn: Tsn) -> (PathId, u32) {
+        debug_assert!(self.acked.get(tsn));
+        self.acked.clear(tsn);
+        self.acked_count -= 1;
+        let index = self.slot_index(tsn);
+        let chunk = &mut self.slots[index];
+        chunk.history |= History::RENEGED;
+        chunk.fate = Fate::InFlight;
+        chunk.missing_reports = 1;
+        self.in_flight_user_bytes += u64::from(chunk.user_bytes());
+        let (path, charge) = (chunk.path, chunk.charge);
+        let bits = &mut self.paths[path.index()];
+        bits.again.set(tsn);
+        if tsn.is_before(bits.again_low) {
+            bits.again_low = tsn;
+        }
+        self.countable.set(tsn);
+        (path, charge)
+    }
+
+    fn leave_unacknowledged(&mut self, tsn: Tsn) -> Newly {
+        let index = self.slot_index(tsn);
+        let chunk = &mut self.slots[index];
+        let newly = Newly {
+            path: chunk.path,
+            charge: chunk.charge,
+            user_bytes: chunk.user_bytes(),
+            transmissions: chunk.transmissions,
+            history: chunk.history,
+            sent_at: chunk.sent_at,
+            was_in_flight: chunk.fate == Fate::InFlight,
+        };
+        chunk.history |= History::CREDITED;
+        if newly.was_in_flight {
+            self.in_flight_user_bytes -= u64::from(newly.user_bytes);
+        } else {
+            self.lost.clear(tsn);
+            self.lost_count -= 1;
+        }
+        self.countable.clear(tsn);
+        let bits = &mut self.paths[newly.path.index()];
+        bits.first.clear(tsn);
+        bits.again.clear(tsn);
+        newly
+    }
+
+    /// Acknowledges `tsn` in a gap block; it must not be acknowledged yet.
+    pub(crate) fn gap_ack(&mut self, tsn: Tsn) -> Newly {
+        let newly = self.leave_unacknowledged(tsn);
+        let index = self.slot_index(tsn);
+        self.slots[index].fate = Fate::Acked;
+        self.acked.set(tsn);
+        self.acked_count += 1;
+        newly
+    }
+
+    /// Removes the lowest chunk of a non-empty window. Returns its user bytes, and what is new about it unless a gap
+    /// block acknowledged it before.
+    pub(crate) fn pop(&mut self) -> (u32, Option<Newly>) {
+        let tsn = self.base;
+        let newly = if self.acked.get(tsn) {
+            self.acked.clear(tsn);
+            self.acked_count -= 1;
+            None
+        } else {
+            Some(self.leave_unacknowledged(tsn))
+        };
+        let index = self.slot_index(tsn);
+        let user_bytes = self.slots[index].user_bytes();
+        self.slots[index].payload =
+            Payload::Virtual(VirtualPayload { message: 0, offset: 0, len: 0 });
+        self.base = tsn.next();
+        (user_bytes, newly)
+    }
+
+    /// Whether a gap block acknowledged `tsn`, which is in the window.
+    pub(crate) fn is_acked(&self, tsn: Tsn) -> bool {
+        self.acked.get(tsn)
+    }
+
+    /// The first TSN in `from..end` that no gap block acknowledged.
+    pub(crate) fn next_unacked(&self, from: Tsn, end: Tsn) -> Option<Tsn> {
+        self.acked.next_clear(from, end)
+    }
+
+    /// The first TSN in `from..end` that a gap block acknowledged.
+    pub(crate) fn next_acked(&self, from: Tsn, end: Tsn) -> Option<Tsn> {
+        self.acked.next_set(from, end)
+    }
+
+    /// The first chunk on `path` in `from..end` for which missing reports count.
+    pub(crate) fn next_countable_on(&self, path: PathId, from: Tsn, end: Tsn) -> Option<Tsn> {
+        let bits = self.paths.get(path.index())?;
+        let first = bits.first.next_set_in_both(&self.countable, later(from, bits.first_low), end);
+        let again = bits.again.next_set_in_both(&self.countable, later(from, bits.again_low), end);
+        earlier_of(first, again)
+    }
+
+    /// The first chunk of any path in `from..end` for which missing reports count.
+    pub(crate) fn next_countable(&self, from: Tsn, end: Tsn) -> Option<Tsn> {
+        self.countable.next_set(from, end)
+    }
+
+    /// Lowest unacknowledged chunk of `path` that was transmitted once, and lowest that was retransmitted.
+    pub(crate) fn lowest_on(&mut self, path: PathId) -> (Option<Tsn>, Option<Tsn>) {
+        let (base, end) = (self.base, self.next);
+        let Some(bits) = self.paths.get_mut(path.index()) else { return (None, None) };
+        let first = bits.first.next_set(later(base, bits.first_low), end);
+        let again = bits.again.next_set(later(base, bits.again_low), end);
+        bits.first_low = first.unwrap_or(end);
+        bits.again_low = again.unwrap_or(end);
+        (first, again)
+    }
+
+    /// The unacknowledged chunks of `path` from `from` on, in TSN order.
+    pub(crate) fn next_unacked_on(&self, path: PathId, from: Tsn) -> Option<Tsn> {
+        let bits = self.paths.get(path.index())?;
+        let first = bits.first.next_set(later(from, later(self.base, bits.first_low)), self.next);
+        let again = bits.again.next_set(later(from, later(self.base, bits.again_low)), self.next);
+        earlier_of(first, again)
+    }
+
+    /// Highest unacknowledged TSN of `path`; searches backwards, so it is only for rare events.
+    pub(crate) fn highest_on(&self, path: PathId) -> Option<Tsn> {
+        let mut last = None;
+        let mut from = self.base;
+        while let Some(tsn) = self.next_unacked_on(path, from) {
+            last = Some(tsn);
+            from = tsn.next();
+        }
+        last
+    }
+
+    /// The lowest lost chunk whose last transmission was on `path`.
+    pub(crate) fn lowest_lost_on(&self, path: PathId) -> Option<Tsn> {
+        if self.lost_count == 0 {
+            return None;
+        }
+        let bits = self.paths.get(path.index())?;
+        let start = later(self.base, self.lost_low);
+        let first =
+            bits.first.next_set_in_both(&self.lost, later(start, bits.first_low), self.next);
+        let again =
+            bits.again.next_set_in_both(&self.lost, later(start, bits.again_low), self.next);
+        earlier_of(first, again)
+    }
+}
+
+fn later(a: Tsn, b: Tsn) -> Tsn {
+    if a.is_before(b) { b } else { a }
+}
+
+fn earlier_of(a: Option<Tsn>, b: Option<Tsn>) -> Option<Tsn> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(if b.is_before(a) { b } else { a }),
+        (a, b) => a.or(b),
+    }
+}

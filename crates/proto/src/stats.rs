@@ -1,0 +1,133 @@
+//! Counters and state for display.
+
+use core::net::IpAddr;
+
+use crate::{Duration, PathId};
+
+/// Whether a path can carry data (RFC 9260 sections 5.4, 8.2; RFC 7829).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub enum PathStatus {
+    /// Not yet confirmed by a heartbeat.
+    Unconfirmed,
+    /// Confirmed and working.
+    Active,
+    /// Timeouts make it doubtful.
+    PotentiallyFailed,
+    /// Failed, or refused by the system.
+    Inactive,
+}
+
+/// Counters and state of one path.
+#[derive(Clone, PartialEq, Debug)]
+pub struct PathStats {
+    /// Which path.
+    pub path: PathId,
+    /// Address of this side.
+    pub local: IpAddr,
+    /// Address of the peer.
+    pub remote: IpAddr,
+    /// Whether it can carry data.
+    pub status: PathStatus,
+    /// Whether it is the primary path.
+    pub primary: bool,
+    /// Congestion window in bytes.
+    pub cwnd_bytes: u64,
+    /// Slow-start threshold in bytes.
+    pub ssthresh_bytes: u64,
+    /// Bytes outstanding, counted as the policy says.
+    pub flight_bytes: u64,
+    /// Smoothed round-trip time; `None` before the first sample.
+    pub srtt: Option<Duration>,
+    /// Retransmission timeout.
+    pub rto: Duration,
+    /// Path MTU in bytes, IP header included.
+    pub mtu_bytes: u32,
+    /// Packets sent, of any kind.
+    pub packets_sent: u64,
+    /// Packets received, of any kind.
+    pub packets_received: u64,
+    /// Packets sent that carried DATA.
+    pub data_packets_sent: u64,
+    /// DATA chunks sent, retransmissions included.
+    pub data_chunks_sent: u64,
+    /// Bytes of user data sent, retransmissions included.
+    pub data_bytes_sent: u64,
+    /// Bytes of user data acknowledged whose last transmission was on this path.
+    pub data_bytes_acked: u64,
+    /// Bytes of user data received for the first time on this path.
+    pub data_bytes_received: u64,
+    /// Chunks retransmitted on this path after missing reports.
+    pub fast_retransmissions: u64,
+    /// Chunks retransmitted on this path after a timeout.
+    pub timeout_retransmissions: u64,
+    /// T3 expiries.
+    pub timeouts: u64,
+    /// Times fast recovery was entered.
+    pub fast_recoveries: u64,
+    /// Heartbeats sent.
+    pub heartbeats_sent: u64,
+    /// Heartbeat acks accepted.
+    pub heartbeat_acks_received: u64,
+}
+
+/// How long the sender could not send, by cause.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct BlockedTime {
+    /// Nothing was waiting to be sent.
+    pub application: Duration,
+    /// Every usable path's congestion window was full.
+    pub congestion_window: Duration,
+    /// The peer's receive window was full.
+    pub peer_window: Duration,
+    /// No path could carry data.
+    pub no_path: Duration,
+}
+
+/// Counters of an association.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct AssociationStats {
+    /// Packets sent.
+    pub packets_sent: u64,
+    /// Packets received and accepted.
+    pub packets_received: u64,
+    /// Packets dropped because something in them was malformed or not allowed.
+    pub packets_discarded: u64,
+    /// DATA chunks sent, retransmissions included.
+    pub data_chunks_sent: u64,
+    /// DATA chunks received that were new.
+    pub data_chunks_received: u64,
+    /// DATA chunks received again.
+    pub duplicate_chunks_received: u64,
+    /// DATA chunks refused because the receive buffer was full.
+    pub data_chunks_refused: u64,
+    /// SACKs sent.
+    pub sacks_sent: u64,
+    /// SACKs received.
+    pub sacks_received: u64,
+    /// Chunks retransmitted after missing reports.
+    pub fast_retransmissions: u64,
+    /// Chunks retransmitted after a timeout.
+    pub timeout_retransmissions: u64,
+    /// T3 expiries.
+    pub timeouts: u64,
+    /// Messages accepted from the user.
+    pub messages_sent: u64,
+    /// Messages delivered to the user.
+    pub messages_received: u64,
+    /// Bytes of user data delivered to the user.
+    pub bytes_received: u64,
+    /// Bytes in the send buffer now, unsent and unacknowledged.
+    pub send_buffer_bytes: u64,
+    /// Most bytes that were ever in the send buffer.
+    pub send_buffer_peak_bytes: u64,
+    /// Bytes in the receive buffer now.
+    pub receive_buffer_bytes: u64,
+    /// Most bytes that were ever in the receive buffer.
+    pub receive_buffer_peak_bytes: u64,
+    /// The peer's receive window as last estimated.
+    pub peer_window_bytes: u64,
+    /// How long sending was blocked.
+    pub blocked: BlockedTime,
+    /// Addresses of the peer that were ignored because the path limit was reached.
+    pub addresses_ignored: u64,
+}

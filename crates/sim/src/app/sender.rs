@@ -1,0 +1,80 @@
+//! The sending side of a flow.
+
+use polypath_proto::{Association, Cx, OutgoingMessage};
+use polypath_units::Instant;
+use polypath_wire::{Payload, VirtualPayload};
+use polypath_workload::{Delivery, FlowError, Generator, Message};
+
+use super::MessagePlan;
+
+/// Hands the messages of a flow to an association as fast as its send buffer takes them.
+#[derive(Debug)]
+pub(crate) struct Sender {
+    /// Number of the flow in its scenario.
+    flow: usize,
+    plan: MessagePlan,
+    generator: Generator,
+}
+
+/// What came of feeding an association.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Fed {
+    /// There is nothing to send now.
+    Dry,
+    /// The send buffer is full, or the association takes no more.
+    Full,
+}
+
+impl Sender {
+    pub fn new(flow: usize, plan: MessagePlan) -> Result<Self, FlowError> {
+        let generator = plan.generator()?;
+        Ok(Self { flow, plan, generator })
+    }
+
+    /// Number of the flow in its scenario.
+    pub fn flow(&self) -> usize {
+        self.flow
+    }
+
+    /// When it begins or stops next.
+    pub fn next_turn(&self, now: Instant) -> Option<Instant> {
+        let turns = [Some(self.generator.start()), self.generator.stop()];
+        turns.into_iter().flatten().find(|turn| *turn > now)
+    }
+
+    /// Messages handed over so far.
+    pub fn messages(&self) -> u64 {
+        self.generator.messages()
+    }
+
+    /// Whether nothing will follow after `now`.
+    pub fn is_finished(&self, now: Instant) -> bool {
+        self.generator.is_finished(now)
+    }
+
+    /// Sends as much as goes.
+    pub fn feed(&mut self, cx: &mut Cx<'_>, association: &mut Association) -> Fed {
+        while let Some(message) = self.generator.peek(cx.now) {
+            match association.send(cx, self.outgoing(message)) {
+                Ok(()) => self.generator.taken(message),
+                // Full, or over: the events of the association tell which.
+                Err(_) => return Fed::Full,
+            }
+        }
+        Fed::Dry
+    }
+
+    fn outgoing(&self, message: Message) -> OutgoingMessage {
+        let Message { number, bytes, delivery } = message;
+        let payload = VirtualPayload { message: self.plan.identity(number), offset: 0, len: bytes };
+        let delivery = match delivery {
+            Delivery::Ordered => polypath_proto::Delivery::Ordered,
+            Delivery::Unordered => polypath_proto::Delivery::Unordered,
+        };
+        let stream = self.plan.stream(number);
+        OutgoingMessage {
+            delivery,
+            ..OutgoingMessage::from_payload(stream, Payload::Virtual(payload))
+        }
+    }
+}

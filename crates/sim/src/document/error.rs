@@ -1,0 +1,212 @@
+//! Complaints about documents.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::de;
+
+use super::Step;
+use super::node::Origin;
+
+/// What is wrong with a document, and where.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct DocumentError {
+    /// Where the offending text stands.
+    pub place: Place,
+    /// The key that leads there, with dots; empty for the whole document.
+    pub key: String,
+    /// What is wrong.
+    pub message: String,
+    /// What to do about it.
+    pub help: Option<String>,
+}
+
+/// Where an offending value came from.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Place {
+    /// A place in a file.
+    File {
+        /// Name of the file.
+        name: String,
+        /// Line, counted from 1.
+        line: usize,
+        /// Column in characters, counted from 1.
+        column: usize,
+    },
+    /// A whole file.
+    WholeFile {
+        /// Name of the file.
+        name: String,
+    },
+    /// An edit.
+    Set {
+        /// The key of the edit.
+        key: String,
+    },
+    /// A value that the program itself supplied.
+    Default,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File { name, line, column } => write!(f, "{name}:{line}:{column}"),
+            Self::WholeFile { name } => f.write_str(name),
+            Self::Set { key } => write!(f, "--set {key}"),
+            Self::Default => f.write_str("default value"),
+        }
+    }
+}
+
+impl fmt::Display for DocumentError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: ", self.place)?;
+        if !self.key.is_empty() {
+            write!(f, "{}: ", self.key)?;
+        }
+        f.write_str(&self.message)?;
+        match &self.help {
+            Some(help) => write!(f, "\n  {help}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl std::error::Error for DocumentError {}
+
+impl DocumentError {
+    pub(super) fn unreadable(name: String, error: &std::io::Error) -> Self {
+        let place = Place::WholeFile { name };
+        Self { place, key: String::new(), message: format!("cannot read: {error}"), help: None }
+    }
+
+    pub(super) fn without_form(error: &toml::ser::Error) -> Self {
+        let message = format!("cannot be written as TOML: {error}");
+        Self { place: Place::Default, key: String::new(), message, help: None }
+    }
+}
+
+/// A complaint whose place is still being found out: the path grows from the inside outwards.
+#[derive(Debug)]
+pub(super) struct Problem {
+    message: Cow<'static, str>,
+    help: Option<String>,
+    /// Steps in reverse.
+    path: Vec<String>,
+    origin: Option<Origin>,
+}
+
+impl Problem {
+    pub fn new(message: impl Into<Cow<'static, str>>) -> Self {
+        Self { message: message.into(), help: None, path: Vec::new(), origin: None }
+    }
+
+    pub fn with_help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+
+    /// Notes where it happened, unless that is known more exactly already.
+    pub fn at(mut self, origin: Origin) -> Self {
+        self.origin = self.origin.or(Some(origin));
+        self
+    }
+
+    /// Notes the step that led to it.
+    pub fn under(mut self, step: &Step<'_>) -> Self {
+        self.path.push(match step {
+            Step::Key(key) => (*key).to_owned(),
+            Step::Index(index) => index.to_string(),
+        });
+        self
+    }
+
+    pub fn locate(self, name: &str, text: &str, edits: &[String]) -> DocumentError {
+        let place = match self.origin.unwrap_or(Origin::Text(0)) {
+            Origin::Text(offset) => {
+                let before = text.get(..offset).unwrap_or(text);
+                let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
+                Place::File {
+                    name: name.to_owned(),
+                    line: before.matches('\n').count() + 1,
+                    column: before[line_start..].chars().count() + 1,
+                }
+            }
+            Origin::Set(index) => Place::Set { key: edits.get(index).cloned().unwrap_or_default() },
+            Origin::Default => Place::Default,
+        };
+        let key: Vec<_> = self.path.into_iter().rev().collect();
+        DocumentError {
+            place,
+            key: key.join("."),
+            message: self.message.into_owned(),
+            help: self.help,
+        }
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Problem {}
+
+impl de::Error for Problem {
+    fn custom<T: fmt::Display>(message: T) -> Self {
+        Self::new(message.to_string())
+    }
+
+    fn invalid_type(found: de::Unexpected<'_>, expected: &dyn de::Expected) -> Self {
+        Self::new(format!("expected {expected}, found {found}"))
+    }
+
+    fn invalid_value(found: de::Unexpected<'_>, expected: &dyn de::Expected) -> Self {
+        Self::new(format!("expected {expected}, found {found}"))
+    }
+
+    fn unknown_variant(variant: &str, expected: &'static [&'static str]) -> Self {
+        Self::new(format!("`{variant}` is not a choice here"))
+            .with_help(choices(variant, expected, "choices"))
+    }
+
+    fn unknown_field(field: &str, expected: &'static [&'static str]) -> Self {
+        Self::new(format!("unknown key `{field}`")).with_help(choices(field, expected, "keys here"))
+    }
+
+    fn missing_field(field: &'static str) -> Self {
+        Self::new(format!("the key `{field}` is missing"))
+    }
+
+    fn duplicate_field(field: &'static str) -> Self {
+        Self::new(format!("the key `{field}` is given twice"))
+    }
+}
+
+/// Names the nearest of `known`, if any is near, and all of them.
+fn choices(given: &str, known: &[&str], what: &str) -> String {
+    if known.is_empty() {
+        return format!("no {what}");
+    }
+    let list = known.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+    match nearest(given, known.iter().copied()) {
+        Some(near) => format!("did you mean `{near}`? {what}: {list}"),
+        None => format!("{what}: {list}"),
+    }
+}
+
+/// The name most like `given`, if it is alike enough to be meant.
+pub(super) fn nearest<'a>(given: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    const ALIKE: f64 = 0.5;
+    let plain = |name: &str| name.to_lowercase().replace('-', "_");
+    let given = plain(given);
+    let mut best = None;
+    for name in known {
+        let likeness = strsim::normalized_damerau_levenshtein(&given, &plain(name));
+        if likeness >= ALIKE && best.is_none_or(|(_, most)| likeness > most) {
+            best = Some((name, likeness));
+        }
+    }
+    best.map(|(name, _)| name)
+}

@@ -1,0 +1,168 @@
+//! Configuration documents: TOML text, edits from the command line and defaults in one tree that remembers where each
+//! value came from, so that every complaint names its place.
+
+mod de;
+mod error;
+mod node;
+mod set;
+
+pub use error::{DocumentError, Place};
+
+use std::borrow::Cow;
+use std::fs;
+use std::path::Path;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use self::de::Layers;
+use self::error::Problem;
+use self::node::{Node, Origin};
+
+/// A TOML document with edits.
+#[derive(Clone, Debug)]
+pub struct Document {
+    name: String,
+    text: String,
+    root: Node,
+    edits: Vec<String>,
+}
+
+/// Values that hold where the document is silent.
+#[derive(Clone, Debug)]
+pub struct Defaults(Node);
+
+/// A step of a path through a document.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Step<'a> {
+    /// A key of a table.
+    Key(&'a str),
+    /// An element of an array, counted from 0.
+    Index(usize),
+}
+
+impl Document {
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// The file cannot be read, or is not TOML.
+    pub fn read(path: &Path) -> Result<Self, DocumentError> {
+        let name = path.display().to_string();
+        match fs::read_to_string(path) {
+            Ok(text) => Self::parse(name, text),
+            Err(error) => Err(DocumentError::unreadable(name, &error)),
+        }
+    }
+
+    /// Parses `text`; `name` stands for it in messages.
+    ///
+    /// # Errors
+    /// The text is not TOML.
+    pub fn parse(name: impl Into<String>, text: impl Into<String>) -> Result<Self, DocumentError> {
+        let (name, text) = (name.into(), text.into());
+        match node::parse_document(&text) {
+            Ok(root) => Ok(Self { name, text, root, edits: Vec::new() }),
+            Err(problem) => Err(problem.locate(&name, &text, &[])),
+        }
+    }
+
+    /// A document without content, for settings that come from edits alone.
+    pub fn empty(name: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            text: String::new(),
+            root: Node::table(Origin::Text(0)),
+            edits: Vec::new(),
+        }
+    }
+
+    /// Applies `key.to.value=value` on top of the text: the value is TOML, or a string without its quotes; elements of
+    /// arrays are named by number (`paths.0.rate`).
+    ///
+    /// # Errors
+    /// There is no `=`, a step of the key is empty, or the key leads through something that is no table or array.
+    pub fn set(&mut self, edit: &str) -> Result<(), DocumentError> {
+        let index = self.edits.len();
+        let key = edit.split_once('=').map_or(edit, |(key, _)| key).trim().to_owned();
+        self.edits.push(key);
+        set::apply(&mut self.root, edit, index).map_err(|problem| self.locate(problem))
+    }
+
+    /// The tables of `layers` as a `T`, key by key the first one that has the key. Paths that lead nowhere are passed
+    /// over.
+    ///
+    /// # Errors
+    /// A key is unknown or missing, or a value does not fit.
+    pub fn decode<T: DeserializeOwned>(&self, layers: &[Layer<'_>]) -> Result<T, DocumentError> {
+        let nodes = layers.iter().filter_map(|layer| match layer {
+            Layer::At(path) => self.find(path),
+            Layer::Defaults(Defaults(node)) => Some(node),
+        });
+        let path = layers.iter().find_map(|layer| match layer {
+            Layer::At(path) => self.find(path).map(|_| *path),
+            Layer::Defaults(_) => None,
+        });
+        let result = T::deserialize(Layers::new(nodes));
+        result.map_err(|problem| {
+            self.locate(path.unwrap_or_default().iter().rev().fold(problem, Problem::under))
+        })
+    }
+
+    /// Whether anything is at `path`.
+    pub fn has(&self, path: &[Step<'_>]) -> bool {
+        self.find(path).is_some()
+    }
+
+    /// A complaint about the value at `path`, or at the nearest place above that the document has.
+    pub fn complain(
+        &self,
+        path: &[Step<'_>],
+        message: impl Into<Cow<'static, str>>,
+    ) -> DocumentError {
+        let origin =
+            (0..=path.len()).rev().find_map(|n| self.find(&path[..n])).map(|node| node.origin);
+        let problem = Problem::new(message).at(origin.unwrap_or(Origin::Text(0)));
+        self.locate(path.iter().rev().fold(problem, Problem::under))
+    }
+
+    fn find(&self, path: &[Step<'_>]) -> Option<&Node> {
+        path.iter().try_fold(&self.root, |node, step| node.child(step))
+    }
+
+    fn locate(&self, problem: Problem) -> DocumentError {
+        problem.locate(&self.name, &self.text, &self.edits)
+    }
+}
+
+/// One source of values for [`Document::decode`].
+#[derive(Clone, Copy, Debug)]
+pub enum Layer<'a> {
+    /// The table at this path of the document.
+    At(&'a [Step<'a>]),
+    /// Values from elsewhere.
+    Defaults(&'a Defaults),
+}
+
+impl Defaults {
+    /// The values of a structure, as it would be written.
+    ///
+    /// # Errors
+    /// `value` has no TOML form.
+    pub fn of<T: Serialize>(value: &T) -> Result<Self, DocumentError> {
+        match toml::Value::try_from(value) {
+            Ok(value) => Ok(Self(node::from_value(value))),
+            Err(error) => Err(DocumentError::without_form(&error)),
+        }
+    }
+
+    /// The same values one table deeper.
+    #[must_use]
+    pub fn under(self, key: &str) -> Self {
+        let mut table = Node::table(Origin::Default);
+        table.insert(key, self.0);
+        Self(table)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,94 @@
+//! Edits from the command line.
+
+use super::Step;
+use super::error::{Problem, nearest};
+use super::node::{self, Entry, Node, Origin, Value};
+
+/// Applies edit number `index`, `key.to.value=value`.
+pub(super) fn apply(root: &mut Node, edit: &str, index: usize) -> Result<(), Problem> {
+    let origin = Origin::Set(index);
+    let Some((key, value)) = edit.split_once('=') else {
+        return Err(Problem::new("an edit has the form key=value")
+            .with_help("for example: run.duration=\"10 s\"")
+            .at(origin));
+    };
+    let steps: Vec<&str> = key.split('.').map(str::trim).collect();
+    if steps.iter().any(|step| step.is_empty()) {
+        return Err(Problem::new("a key has names with dots between them").at(origin));
+    }
+    let value = value_of(value.trim(), origin)?;
+    *place(root, &steps, origin)? = value;
+    Ok(())
+}
+
+/// TOML where it is TOML; everything else is text without quotes.
+fn value_of(text: &str, origin: Origin) -> Result<Node, Problem> {
+    match node::parse_value(text, origin) {
+        Ok(node) if !matches!(node.value, Value::Date(_)) => Ok(node),
+        // Quotes and brackets announce TOML, so that a slip there is worth a message.
+        Err(problem) if text.starts_with(['"', '\'', '[', '{']) => Err(problem),
+        _ => Ok(Node { value: Value::String(text.to_owned()), origin }),
+    }
+}
+
+/// The place that `steps` lead to, with tables made where there is nothing.
+fn place<'a>(root: &'a mut Node, steps: &[&str], origin: Origin) -> Result<&'a mut Node, Problem> {
+    let mut node = root;
+    for (done, step) in steps.iter().enumerate() {
+        let under = |problem: Problem| {
+            steps[..done]
+                .iter()
+                .rev()
+                .fold(problem.at(origin), |problem, step| problem.under(&Step::Key(step)))
+        };
+        // The choice without parameters gives way to one that has some.
+        if matches!(node.value, Value::String(_)) {
+            *node = Node::table(origin);
+        }
+        node = match &mut node.value {
+            Value::Table(entries) => entry(entries, step, origin),
+            Value::Array(nodes) => element(nodes, step).map_err(under)?,
+            value => {
+                let found = value.describe();
+                return Err(under(Problem::new(format!("{found} has no key `{step}`"))));
+            }
+        };
+    }
+    Ok(node)
+}
+
+fn entry<'a>(entries: &'a mut Vec<Entry>, key: &str, origin: Origin) -> &'a mut Node {
+    let at = entries.iter().position(|entry| entry.key == key).unwrap_or_else(|| {
+        let node = Node::table(origin);
+        entries.push(Entry { key: key.to_owned(), key_origin: origin, node });
+        entries.len() - 1
+    });
+    &mut entries[at].node
+}
+
+/// The element of that number, or the one whose `name` is that.
+fn element<'a>(nodes: &'a mut [Node], step: &str) -> Result<&'a mut Node, Problem> {
+    let len = nodes.len();
+    let names: Vec<Option<String>> = nodes.iter().map(name).collect();
+    let at = match step.parse::<usize>() {
+        Ok(index) => Some(index).filter(|index| *index < len),
+        Err(_) => names.iter().position(|name| name.as_deref() == Some(step)),
+    };
+    if let Some(at) = at {
+        return Ok(&mut nodes[at]);
+    }
+    let problem = Problem::new(format!(
+        "there is no element `{step}`; elements are named by number from 0 or by their name, and there are {len}"
+    ));
+    Err(match nearest(step, names.iter().flatten().map(String::as_str)) {
+        Some(near) => problem.with_help(format!("did you mean `{near}`?")),
+        None => problem,
+    })
+}
+
+fn name(node: &Node) -> Option<String> {
+    match &node.child(&Step::Key("name"))?.value {
+        Value::String(name) => Some(name.clone()),
+        _ => None,
+    }
+}

@@ -1,0 +1,316 @@
+//! SCTP packets as frames of the network simulator.
+
+use std::net::IpAddr;
+
+use bytes::Bytes;
+use polypath_netsim::{Frame, TraceHasher};
+use polypath_proto::{Body, Ecn, Encapsulation, Received, Transmit};
+use polypath_wire::{Checksum, ChecksumPolicy, Chunk, Data, Packet, PacketView, Sack};
+use serde::Serialize;
+
+/// IP protocol number of SCTP.
+const SCTP: u8 = 132;
+
+/// How packets travel through the network.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Form {
+    /// As structures, with payload that exists only as a description: fast.
+    #[default]
+    Structured,
+    /// As bytes: encoded with checksum by the sender, read and encoded again at every hop, read by the receiver.
+    Wire,
+}
+
+/// An SCTP packet on its way.
+#[derive(Debug)]
+pub struct SctpFrame {
+    ecn: Ecn,
+    body: FrameBody,
+}
+
+#[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "a box would be an allocation per packet")]
+enum FrameBody {
+    Structured(Packet<'static>),
+    Wire(Bytes),
+}
+
+impl SctpFrame {
+    /// A packet that a stack wants to send, with its addresses. A packet that cannot be encoded travels as a structure.
+    #[inline]
+    pub fn new(transmit: Transmit, form: Form) -> (IpAddr, IpAddr, Self) {
+        let Transmit { local, remote, ecn, packet, .. } = transmit;
+        let body = match form {
+            Form::Structured => FrameBody::Structured(packet),
+            Form::Wire => match encode(&packet) {
+                Some(bytes) => FrameBody::Wire(bytes),
+                None => FrameBody::Structured(packet),
+            },
+        };
+        (local, remote, Self { ecn, body })
+    }
+
+    /// The packet as the receiver's stack takes it.
+    #[inline]
+    pub fn received(&self, from: IpAddr, to: IpAddr) -> Received<'_> {
+        let body = match &self.body {
+            FrameBody::Structured(packet) => Body::Structured(packet),
+            FrameBody::Wire(bytes) => Body::Datagram(bytes),
+        };
+        let encapsulation = Encapsulation::None;
+        Received { local: to, remote: from, encapsulation, ecn: self.ecn, body }
+    }
+}
+
+impl Frame for SctpFrame {
+    #[inline]
+    fn wire_len(&self) -> usize {
+        match &self.body {
+            FrameBody::Structured(packet) => packet.encoded_len(),
+            FrameBody::Wire(bytes) => bytes.len(),
+        }
+    }
+
+    fn protocol(&self) -> u8 {
+        SCTP
+    }
+
+    fn traffic_class(&self) -> u8 {
+        match self.ecn {
+            Ecn::NotEct => 0,
+            Ecn::Ect1 => 1,
+            Ecn::Ect0 => 2,
+            Ecn::Ce => 3,
+        }
+    }
+
+    fn mark_ce(&mut self) {
+        self.ecn = Ecn::Ce;
+    }
+
+    /// A damaged packet is bytes from here on, so that the receiver finds the damage as it would on a real network.
+    fn damage(&mut self, bit: u64) {
+        let bytes = match &self.body {
+            FrameBody::Structured(packet) => encode(packet),
+            FrameBody::Wire(bytes) => Some(bytes.clone()),
+        };
+        let Some(bytes) = bytes else { return };
+        let mut damaged = bytes.to_vec();
+        if let Some(byte) = usize::try_from(bit / 8).ok().and_then(|at| damaged.get_mut(at)) {
+            *byte ^= 0x80 >> (bit % 8);
+        }
+        self.body = FrameBody::Wire(damaged.into());
+    }
+
+    #[inline]
+    fn trace_fields(&self, hasher: &mut TraceHasher) {
+        hasher.u8(self.traffic_class());
+        match &self.body {
+            FrameBody::Structured(packet) => trace_packet(packet, hasher),
+            FrameBody::Wire(bytes) => match read(bytes, ChecksumPolicy::Ignore) {
+                Some(packet) => trace_packet(&packet, hasher),
+                None => hasher.bytes(bytes),
+            },
+        }
+    }
+
+    /// Bytes are read and written anew; a damaged packet stays as it is.
+    fn crossed_link(&mut self) {
+        if let FrameBody::Wire(bytes) = &mut self.body {
+            let again = read(bytes, ChecksumPolicy::Verify).and_then(|packet| encode(&packet));
+            if let Some(again) = again {
+                *bytes = again;
+            }
+        }
+    }
+
+    fn write_transport(&self, _from: IpAddr, _to: IpAddr, out: &mut Vec<u8>) {
+        match &self.body {
+            // A packet too long to be encoded cannot have been built.
+            FrameBody::Structured(packet) => {
+                let _ = packet.append_to(out, Checksum::Crc32c);
+            }
+            FrameBody::Wire(bytes) => out.extend_from_slice(bytes),
+        }
+    }
+}
+
+fn encode(packet: &Packet<'_>) -> Option<Bytes> {
+    let mut out = Vec::new();
+    packet.append_to(&mut out, Checksum::Crc32c).ok().map(|_| out.into())
+}
+
+fn read(bytes: &[u8], policy: ChecksumPolicy) -> Option<Packet<'_>> {
+    PacketView::parse(bytes, policy).ok()?.to_packet().ok()
+}
+
+/// Feeds all header fields. Of user data it is the length only: its content is not there in every form, and the
+/// receiving application checks it.
+fn trace_packet(packet: &Packet<'_>, hasher: &mut TraceHasher) {
+    hasher.u16(packet.source_port);
+    hasher.u16(packet.destination_port);
+    hasher.u32(packet.verification_tag);
+    hasher.u8(packet.chunks.len() as u8);
+    for chunk in &packet.chunks {
+        hasher.u8(chunk.chunk_type());
+        match chunk {
+            Chunk::Data(data) => trace_data(data, hasher),
+            Chunk::Sack(sack) => trace_sack(sack, hasher),
+            other => trace_other(other, hasher),
+        }
+    }
+}
+
+fn trace_data(data: &Data<'_>, hasher: &mut TraceHasher) {
+    hasher.u8(data.flags.bits());
+    hasher.u32(data.tsn);
+    hasher.u16(data.stream);
+    hasher.u16(data.ssn);
+    hasher.u32(data.ppid);
+    hasher.u32(data.payload.len() as u32);
+}
+
+fn trace_sack(sack: &Sack<'_>, hasher: &mut TraceHasher) {
+    hasher.u8(sack.flags);
+    hasher.u32(sack.cumulative_tsn_ack);
+    hasher.u32(sack.a_rwnd);
+    hasher.u16(sack.gap_ack_blocks.len() as u16);
+    // The same bytes as the two numbers one after the other.
+    sack.gap_ack_blocks
+        .iter()
+        .for_each(|block| hasher.u32(u32::from(block.start) | u32::from(block.end) << 16));
+    hasher.u16(sack.duplicate_tsns.len() as u16);
+    for tsn in sack.duplicate_tsns.iter() {
+        hasher.u32(tsn);
+    }
+}
+
+/// Rare chunks: their bytes.
+#[cold]
+fn trace_other(chunk: &Chunk<'_>, hasher: &mut TraceHasher) {
+    if let Chunk::IData(data) = chunk {
+        hasher.u8(data.flags.bits());
+        hasher.u32(data.tsn);
+        hasher.u16(data.stream);
+        hasher.u32(data.mid);
+        hasher.u32(data.ppid_or_fsn);
+        hasher.u32(data.payload.len() as u32);
+        return;
+    }
+    let mut bytes = vec![0; chunk.padded_len()];
+    // A chunk too long to be encoded is told by its length.
+    let _ = chunk.encode_into(&mut bytes);
+    hasher.u32(bytes.len() as u32);
+    hasher.bytes(&bytes);
+}
+
+#[cfg(test)]
+mod tests {
+    use polypath_wire::{
+        ChunkList, DataFlags, DuplicateTsns, GapAckBlock, GapAckBlocks, Payload, VirtualPayload,
+    };
+
+    use super::*;
+
+    const A: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(10, 0, 0, 1));
+    const B: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(10, 0, 0, 2));
+
+    fn packet(tsn: u32) -> Packet<'static> {
+        let data = Data {
+            flags: DataFlags::BEGIN | DataFlags::END,
+            tsn,
+            stream: 3,
+            ssn: 4,
+            ppid: 5,
+            payload: Payload::Virtual(VirtualPayload { message: 77, offset: 0, len: 101 }),
+        };
+        let sack = Sack {
+            flags: 0x40,
+            cumulative_tsn_ack: 9,
+            a_rwnd: 1_000,
+            gap_ack_blocks: GapAckBlocks::Owned(
+                [GapAckBlock { start: 2, end: 3 }].into_iter().collect(),
+            ),
+            duplicate_tsns: DuplicateTsns::Owned([8].into_iter().collect()),
+        };
+        Packet {
+            source_port: 1,
+            destination_port: 2,
+            verification_tag: 3,
+            chunks: ChunkList::from_iter([Chunk::Sack(sack), Chunk::Data(data)]),
+        }
+    }
+
+    fn frame(tsn: u32, form: Form) -> SctpFrame {
+        let transmit = Transmit {
+            path: None,
+            local: A,
+            remote: B,
+            encapsulation: Encapsulation::None,
+            ecn: Ecn::Ect0,
+            fragmentable: false,
+            packet: packet(tsn),
+        };
+        SctpFrame::new(transmit, form).2
+    }
+
+    fn trace(frame: &SctpFrame) -> polypath_netsim::TraceHash {
+        let mut hasher = TraceHasher::new();
+        frame.trace_fields(&mut hasher);
+        hasher.hash()
+    }
+
+    fn written(frame: &SctpFrame) -> Vec<u8> {
+        let mut out = Vec::new();
+        frame.write_transport(A, B, &mut out);
+        out
+    }
+
+    #[test]
+    fn both_forms_look_the_same_from_outside() {
+        let (structured, mut wire) = (frame(1, Form::Structured), frame(1, Form::Wire));
+        for _ in 0..3 {
+            assert_eq!(structured.wire_len(), wire.wire_len());
+            assert_eq!(trace(&structured), trace(&wire));
+            assert_eq!(written(&structured), written(&wire));
+            assert_eq!(structured.wire_len(), written(&wire).len());
+            wire.crossed_link();
+        }
+        assert_ne!(trace(&structured), trace(&frame(2, Form::Structured)));
+    }
+
+    #[test]
+    fn the_receiver_gets_what_was_sent() {
+        for form in [Form::Structured, Form::Wire] {
+            let frame = frame(1, form);
+            let received = frame.received(A, B);
+            assert_eq!((received.local, received.remote, received.ecn), (B, A, Ecn::Ect0));
+            assert_eq!(matches!(received.body, Body::Datagram(_)), form == Form::Wire);
+            match received.body {
+                Body::Structured(delivered) => assert_eq!(*delivered, packet(1)),
+                Body::Datagram(bytes) => {
+                    let delivered = read(bytes, ChecksumPolicy::Verify).unwrap();
+                    assert_eq!(delivered.chunks[0], packet(1).chunks[0]);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn damage_is_one_bit_and_no_hop_repairs_it() {
+        for form in [Form::Structured, Form::Wire] {
+            let intact = written(&frame(1, form));
+            let mut frame = frame(1, form);
+            frame.damage(8 * 8 + 1);
+            frame.crossed_link();
+            let damaged = written(&frame);
+            let bits: u32 = intact.iter().zip(&damaged).map(|(a, b)| (a ^ b).count_ones()).sum();
+            assert_eq!(bits, 1);
+            assert_eq!(damaged[8] ^ intact[8], 0x40);
+            assert!(read(&damaged, ChecksumPolicy::Verify).is_none());
+            frame.damage(u64::MAX);
+            assert_eq!(written(&frame), damaged);
+        }
+    }
+}

@@ -1,0 +1,336 @@
+//! A host: one SCTP endpoint, its associations and the applications that use them.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use polypath_netsim::{Arrival, LinkObserver, NodeId, Stream, World};
+use polypath_proto::config::AssociationConfig;
+use polypath_proto::{
+    Association, AssociationEnd, AssociationId, Collision, ConnectError, Cx, Encapsulation,
+    Endpoint, Event, NoProbe, PeerAddress, Received, Route, Transmit,
+};
+use polypath_units::Instant;
+use polypath_workload::FlowError;
+
+use crate::app::{Fed, MessagePlan, Receiver, Sender, Violations, recognise};
+use crate::frame::{Form, SctpFrame};
+use crate::scenario::{HostName, Scenario};
+
+/// SCTP port of every host.
+const PORT: u16 = 9000;
+
+/// A host in the network.
+#[derive(Debug)]
+pub(crate) struct Host {
+    node: NodeId,
+    form: Form,
+    rng: Stream,
+    endpoint: Endpoint,
+    associations: BTreeMap<AssociationId, Box<Association>>,
+    connect: Option<Connect>,
+    senders: Vec<Sender>,
+    /// By flow of the scenario; those that this host sends stay empty.
+    receivers: Vec<Receiver>,
+    outcome: Outcome,
+    established: Option<Instant>,
+}
+
+/// An association to begin.
+#[derive(Clone, Debug)]
+struct Connect {
+    at: Instant,
+    config: AssociationConfig,
+    peer: Vec<PeerAddress>,
+}
+
+/// How far the association of a host has come.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(crate) enum Outcome {
+    /// No association yet.
+    #[default]
+    None,
+    /// It could not be begun.
+    NotConnected(ConnectError),
+    /// It works.
+    Established,
+    /// It is over.
+    Ended(AssociationEnd),
+}
+
+/// What came of a packet.
+enum Routed {
+    /// An association may have something to say.
+    Association(AssociationId),
+    /// The endpoint answers itself.
+    Reply(Box<Transmit>),
+    /// Nobody wants it.
+    Nowhere,
+}
+
+/// Where a host sits in the network.
+#[derive(Clone, Debug)]
+pub(crate) struct Place {
+    pub name: HostName,
+    pub node: NodeId,
+    pub addresses: Vec<IpAddr>,
+    pub peer_addresses: Vec<IpAddr>,
+}
+
+impl Host {
+    /// The host `place.name` of `scenario`.
+    ///
+    /// # Errors
+    /// A flow makes no sense.
+    pub fn new(
+        scenario: &Scenario,
+        place: &Place,
+        form: Form,
+        mut rng: Stream,
+    ) -> Result<Self, FlowError> {
+        let plans: Vec<MessagePlan> = scenario
+            .traffic
+            .iter()
+            .enumerate()
+            .map(|(index, flow)| MessagePlan::new(index, flow))
+            .collect();
+        let flows = scenario.traffic.iter().zip(&plans).enumerate();
+        let senders = flows
+            .filter(|(_, (flow, _))| flow.from == place.name)
+            .map(|(index, (_, plan))| Sender::new(index, plan.clone()))
+            .collect::<Result<_, _>>()?;
+        let peer = place
+            .peer_addresses
+            .iter()
+            .map(|address| PeerAddress { address: *address, encapsulation: Encapsulation::None });
+        let config = scenario.sctp_of(place.name).endpoint_config();
+        let connect = (scenario.association.client == place.name).then(|| Connect {
+            at: Instant::ZERO + scenario.association.connect,
+            config: config.association.clone(),
+            peer: peer.collect(),
+        });
+        let mut cx = Cx { now: Instant::ZERO, rng: &mut rng, probe: &mut NoProbe };
+        let endpoint = Endpoint::new(config, PORT, &place.addresses, &mut cx);
+        Ok(Self {
+            node: place.node,
+            form,
+            rng,
+            endpoint,
+            associations: BTreeMap::new(),
+            connect,
+            senders,
+            receivers: plans.into_iter().map(Receiver::new).collect(),
+            outcome: Outcome::None,
+            established: None,
+        })
+    }
+
+    /// Asks for the first wake-up call.
+    pub fn start<O: LinkObserver>(&mut self, world: &mut World<SctpFrame, O>) {
+        self.set_timer(world);
+    }
+
+    /// A packet arrived.
+    pub fn on_arrival<O: LinkObserver>(
+        &mut self,
+        world: &mut World<SctpFrame, O>,
+        arrival: Arrival<SctpFrame>,
+    ) {
+        let Arrival { from, to, frame, .. } = arrival;
+        let now = world.now();
+        match self.route(now, &frame.received(from, to)) {
+            Routed::Association(id) => self.pump(world, id),
+            Routed::Reply(reply) => return send(world, self.node, self.form, *reply),
+            Routed::Nowhere => return,
+        }
+        self.set_timer(world);
+    }
+
+    /// The time asked for has come.
+    pub fn on_timer<O: LinkObserver>(&mut self, world: &mut World<SctpFrame, O>) {
+        let now = world.now();
+        if self.connect.as_ref().is_some_and(|connect| connect.at <= now) {
+            self.connect(world);
+        }
+        let due: Vec<AssociationId> = self.associations.keys().copied().collect();
+        for id in due {
+            let Some(association) = self.associations.get_mut(&id) else { continue };
+            let mut cx = Cx { now, rng: &mut self.rng, probe: &mut NoProbe };
+            if association.poll_timeout().is_some_and(|at| at <= now) {
+                association.handle_timeout(&mut cx);
+            }
+            feed(&mut self.senders, &mut cx, association);
+            self.pump(world, id);
+        }
+        self.set_timer(world);
+    }
+
+    /// Ends the association gracefully.
+    pub fn shutdown<O: LinkObserver>(&mut self, world: &mut World<SctpFrame, O>) {
+        let ids: Vec<AssociationId> = self.associations.keys().copied().collect();
+        for id in ids {
+            let mut cx = Cx { now: world.now(), rng: &mut self.rng, probe: &mut NoProbe };
+            if let Some(association) = self.associations.get_mut(&id) {
+                association.shutdown(&mut cx);
+            }
+            self.pump(world, id);
+        }
+        self.set_timer(world);
+    }
+
+    /// How far the association has come.
+    pub fn outcome(&self) -> &Outcome {
+        &self.outcome
+    }
+
+    /// When the association was established.
+    pub fn established(&self) -> Option<Instant> {
+        self.established
+    }
+
+    /// The association, also after its end.
+    pub fn association(&self) -> Option<&Association> {
+        self.associations.values().next().map(Box::as_ref)
+    }
+
+    /// The receiving side of a flow, by its number in the scenario.
+    pub fn receiver(&self, flow: usize) -> Option<&Receiver> {
+        self.receivers.get(flow)
+    }
+
+    /// Number of flows of the scenario.
+    pub fn flows(&self) -> usize {
+        self.receivers.len()
+    }
+
+    /// User bytes of a flow that were delivered here.
+    pub fn delivered(&self, flow: usize) -> u64 {
+        self.receivers.get(flow).map_or(0, |receiver| receiver.meter().total().as_bytes())
+    }
+
+    /// Messages of a flow that were delivered here.
+    pub fn delivered_messages(&self, flow: usize) -> u64 {
+        self.receivers.get(flow).map_or(0, |receiver| receiver.meter().messages())
+    }
+
+    /// What the applications should not have seen, by flow.
+    pub fn violations(&self) -> impl Iterator<Item = Violations> + '_ {
+        self.receivers.iter().map(Receiver::violations)
+    }
+
+    /// The sending sides of this host's flows, in the order of the scenario.
+    pub fn senders(&self) -> &[Sender] {
+        &self.senders
+    }
+
+    /// Hands a packet to the association that it is for.
+    fn route(&mut self, now: Instant, received: &Received<'_>) -> Routed {
+        let mut cx = Cx { now, rng: &mut self.rng, probe: &mut NoProbe };
+        match self.endpoint.handle(&mut cx, received) {
+            Route::Association(id) => {
+                let Some(association) = self.associations.get_mut(&id) else {
+                    return Routed::Nowhere;
+                };
+                association.handle(&mut cx, received);
+                Routed::Association(id)
+            }
+            Route::Collision(id) => {
+                let Some(association) = self.associations.get_mut(&id) else {
+                    return Routed::Nowhere;
+                };
+                match self.endpoint.handle_collision(&mut cx, received, association) {
+                    Collision::Reply(reply) => Routed::Reply(reply),
+                    Collision::Handled => Routed::Association(id),
+                    Collision::Drop(_) => Routed::Nowhere,
+                }
+            }
+            Route::New(id, association) => {
+                self.associations.insert(id, association);
+                Routed::Association(id)
+            }
+            Route::Reply(reply) => Routed::Reply(reply),
+            Route::Drop(_) => Routed::Nowhere,
+        }
+    }
+
+    fn connect<O: LinkObserver>(&mut self, world: &mut World<SctpFrame, O>) {
+        let Some(Connect { config, peer, .. }) = self.connect.take() else { return };
+        let mut cx = Cx { now: world.now(), rng: &mut self.rng, probe: &mut NoProbe };
+        match self.endpoint.connect(&mut cx, config, PORT, &peer) {
+            Ok((id, association)) => {
+                self.associations.insert(id, Box::new(association));
+            }
+            Err(error) => self.outcome = Outcome::NotConnected(error),
+        }
+    }
+
+    /// Takes out of an association whatever it has, in the order of its contract.
+    fn pump<O: LinkObserver>(&mut self, world: &mut World<SctpFrame, O>, id: AssociationId) {
+        let Some(association) = self.associations.get_mut(&id) else { return };
+        let mut cx = Cx { now: world.now(), rng: &mut self.rng, probe: &mut NoProbe };
+        loop {
+            while let Some(transmit) = association.poll_transmit(&mut cx) {
+                send(world, self.node, self.form, transmit);
+            }
+            let Some(event) = association.poll_event() else { break };
+            match event {
+                Event::Established { .. } => {
+                    self.outcome = Outcome::Established;
+                    self.established = Some(cx.now);
+                    feed(&mut self.senders, &mut cx, association);
+                }
+                Event::Writable => feed(&mut self.senders, &mut cx, association),
+                Event::Readable => read(&mut self.receivers, &mut cx, association),
+                Event::Ended(end) => self.outcome = Outcome::Ended(end),
+                _ => {}
+            }
+        }
+        while let Some(notice) = association.poll_notice() {
+            self.endpoint.on_notice(id, notice);
+        }
+    }
+
+    fn set_timer<O: LinkObserver>(&self, world: &mut World<SctpFrame, O>) {
+        let now = world.now();
+        let connect = self.connect.as_ref().map(|connect| connect.at);
+        let turns = self.senders.iter().filter_map(|sender| sender.next_turn(now));
+        let timeouts = self.associations.values().filter_map(|a| a.poll_timeout());
+        match timeouts.chain(turns).chain(connect).min() {
+            Some(at) => world.set_timer(self.node, at),
+            None => world.clear_timer(self.node),
+        }
+    }
+}
+
+/// Sends a packet; without a route it is lost like any other that does not arrive.
+#[inline]
+fn send<O: LinkObserver>(
+    world: &mut World<SctpFrame, O>,
+    node: NodeId,
+    form: Form,
+    transmit: Transmit,
+) {
+    let (from, to, frame) = SctpFrame::new(transmit, form);
+    let _ = world.send(node, from, to, frame);
+}
+
+/// Lets the senders fill the send buffer, the first one first.
+fn feed(senders: &mut [Sender], cx: &mut Cx<'_>, association: &mut Association) {
+    if !association.is_established() {
+        return;
+    }
+    for sender in senders {
+        if sender.feed(cx, association) == Fed::Full {
+            break;
+        }
+    }
+}
+
+/// Reads all messages.
+fn read(receivers: &mut [Receiver], cx: &mut Cx<'_>, association: &mut Association) {
+    while let Some(message) = association.receive(cx) {
+        match recognise(&message, receivers) {
+            Some((flow, number)) => receivers[flow].take(cx.now, number, &message),
+            None => receivers.iter_mut().take(1).for_each(Receiver::take_stranger),
+        }
+    }
+}

@@ -1,0 +1,34 @@
+//! SCTP in the network simulator: scenario files, hosts, applications and meters.
+//!
+//! ```no_run
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! use std::path::Path;
+//!
+//! use polypath_sim::{Scenario, Simulation};
+//!
+//! let scenario = Scenario::read(Path::new("scenarios/two-100mbit.toml"), &["run.seed=7"])?;
+//! let result = Simulation::new(&scenario)?.run()?;
+//! println!("{:.1} Mbit/s", result.goodput_bit_s / 1e6);
+//! # Ok(())
+//! # }
+//! ```
+#![forbid(unsafe_code)]
+
+mod app;
+pub mod document;
+mod frame;
+mod host;
+mod meter;
+mod result;
+pub mod scenario;
+mod simulation;
+
+pub use app::Violations;
+pub use frame::{Form, SctpFrame};
+pub use meter::{PathSeries, Series};
+pub use result::{
+    AssociationResult, BlockedResult, BottleneckResult, FlowResult, HostResult, PathResult,
+    RunResult,
+};
+pub use scenario::Scenario;
+pub use simulation::{SetupError, Simulation};

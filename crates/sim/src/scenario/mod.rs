@@ -1,0 +1,210 @@
+//! Scenarios: one network, two hosts, what they send each other and what is measured.
+//!
+//! A scenario is a TOML file. Quantities are text with a unit (`"100 Mbit/s"`, `"45 ms"`, `"64 KiB"`); choices are
+//! written by name, with parameters as a table of one key (`burst = { max-burst = 4 }`). Unknown keys are errors.
+
+mod check;
+mod network;
+mod sctp;
+mod traffic;
+
+pub use network::{
+    Access, DisjointNetwork, Fault, Link, Loss, Network, OutageFault, Way, WirePath,
+};
+pub use polypath_workload::{Delivery, Source};
+pub use sctp::{Heartbeat, SctpSettings};
+pub use traffic::{Flow, HostName};
+
+use std::path::Path;
+
+use polypath_proto::config::Preset;
+use polypath_units::Duration;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+
+use crate::document::{Document, DocumentError, Layer, Step};
+
+/// A complete, checked scenario.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Scenario {
+    /// One line saying what it shows.
+    pub title: String,
+    /// How long it runs and what part counts.
+    pub run: Run,
+    /// The network between the hosts.
+    pub network: Network,
+    /// SCTP of host a and of host b.
+    pub sctp: [SctpSettings; 2],
+    /// The association between the hosts.
+    pub association: AssociationPlan,
+    /// What is sent over it.
+    pub traffic: Vec<Flow>,
+    /// What goes wrong when.
+    pub faults: Vec<Fault>,
+    /// What is written down.
+    pub record: Record,
+}
+
+/// How long a scenario runs and what part counts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Run {
+    /// Simulated time. A run ends earlier when every flow has come to its end.
+    pub duration: Duration,
+    /// Seed of all random numbers.
+    #[serde(default = "first_seed")]
+    pub seed: u64,
+    /// Goodput counts from here, in time since the start of the run.
+    #[serde(default)]
+    pub measure_from: Duration,
+    /// Goodput counts up to here; the end of the run where it is missing.
+    #[serde(default)]
+    pub measure_until: Option<Duration>,
+}
+
+fn first_seed() -> u64 {
+    1
+}
+
+/// The association between the hosts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct AssociationPlan {
+    /// The host that begins it.
+    pub client: HostName,
+    /// When.
+    pub connect: Duration,
+}
+
+impl Default for AssociationPlan {
+    fn default() -> Self {
+        Self { client: HostName::A, connect: Duration::ZERO }
+    }
+}
+
+/// What is written down beside the summary.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Record {
+    /// Interval of the time series of goodput and windows; none is recorded where it is missing.
+    pub series: Option<Duration>,
+    /// Interval at which the fill of the buffers is looked at for its mean.
+    pub occupancy: Duration,
+}
+
+impl Default for Record {
+    fn default() -> Self {
+        Self { series: None, occupancy: Duration::from_millis(10) }
+    }
+}
+
+/// The file as it is written; SCTP settings are read apart because they lie in layers.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ScenarioFile {
+    title: String,
+    run: Run,
+    network: Network,
+    #[serde(default)]
+    #[expect(dead_code, reason = "names the key; read in layers")]
+    sctp: Option<IgnoredAny>,
+    #[serde(default)]
+    #[expect(dead_code, reason = "names the keys; read in layers")]
+    hosts: Hosts,
+    #[serde(default)]
+    association: AssociationPlan,
+    traffic: Vec<Flow>,
+    #[serde(default)]
+    faults: Vec<Fault>,
+    #[serde(default)]
+    record: Record,
+}
+
+/// Settings of one host only.
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Hosts {
+    a: HostFile,
+    b: HostFile,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct HostFile {
+    sctp: Option<IgnoredAny>,
+}
+
+impl Scenario {
+    /// Reads the file at `path`, with `edits` of the form `key.to.value=value` on top.
+    ///
+    /// # Errors
+    /// See [`Scenario::from_document`].
+    pub fn read<S: AsRef<str>>(path: &Path, edits: &[S]) -> Result<Self, DocumentError> {
+        let mut document = Document::read(path)?;
+        for edit in edits {
+            document.set(edit.as_ref())?;
+        }
+        Self::from_document(&document)
+    }
+
+    /// Reads a document.
+    ///
+    /// # Errors
+    /// Something is unknown, missing, of the wrong kind or makes no sense; the error tells where and what.
+    pub fn from_document(document: &Document) -> Result<Self, DocumentError> {
+        let file: ScenarioFile = document.decode(&[Layer::At(&[])])?;
+        let sctp = [sctp_of(document, "a")?, sctp_of(document, "b")?];
+        let scenario = Self {
+            title: file.title,
+            run: file.run,
+            network: file.network,
+            sctp,
+            association: file.association,
+            traffic: file.traffic,
+            faults: file.faults,
+            record: file.record,
+        };
+        check::check(&scenario, document)?;
+        Ok(scenario)
+    }
+
+    /// The settings of a host.
+    pub fn sctp_of(&self, host: HostName) -> &SctpSettings {
+        &self.sctp[host.index()]
+    }
+}
+
+/// The settings of one host: its own before those of both, and explicit keys before those of a preset.
+fn sctp_of(document: &Document, host: &str) -> Result<SctpSettings, DocumentError> {
+    let both = [Step::Key("sctp")];
+    let own = [Step::Key("hosts"), Step::Key(host), Step::Key("sctp")];
+    let mut layers = Vec::new();
+    let preset_of_both = preset_at(document, &both)?;
+    let preset_of_own = preset_at(document, &own)?;
+    let defaults = sctp::defaults(preset_of_both.unwrap_or(Preset::Cmt))?;
+    let own_defaults = preset_of_own.map(sctp::defaults).transpose()?;
+    // On its own first, so that an error in it is reported under its own key.
+    let settings = document.decode(&[Layer::At(&both), Layer::Defaults(&defaults)])?;
+    if !document.has(&own) {
+        return Ok(settings);
+    }
+    layers.push(Layer::At(&own));
+    layers.extend(own_defaults.as_ref().map(Layer::Defaults));
+    layers.extend([Layer::At(&both), Layer::Defaults(&defaults)]);
+    document.decode(&layers)
+}
+
+/// Reads only the preset of SCTP settings.
+fn preset_at(document: &Document, path: &[Step<'_>]) -> Result<Option<Preset>, DocumentError> {
+    #[derive(Deserialize)]
+    struct Named {
+        preset: Option<Preset>,
+    }
+    if !document.has(path) {
+        return Ok(None);
+    }
+    document.decode(&[Layer::At(path)]).map(|named: Named| named.preset)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,132 @@
+//! SCTP settings of a host.
+
+use polypath_proto::config::{AssociationConfig, EndpointConfig, PathPairing, Policies, Preset};
+use polypath_units::{ByteCount, Duration};
+use serde::{Deserialize, Serialize};
+
+use crate::document::{Defaults, DocumentError};
+
+/// SCTP settings of a host. What a file does not name comes from its preset.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SctpSettings {
+    /// Where the settings begin.
+    pub preset: Preset,
+    /// What may wait in the send buffer, unsent or unacknowledged.
+    pub send_buffer: ByteCount,
+    /// The receive buffer, advertised as receive window.
+    pub receive_buffer: ByteCount,
+    /// Path MTU, IP header included.
+    pub mtu: ByteCount,
+    /// Outbound streams to ask for.
+    pub outbound_streams: u16,
+    /// Most inbound streams to accept.
+    pub max_inbound_streams: u16,
+    /// Which pairs of addresses become paths.
+    pub path_pairing: PathPairing,
+    /// Most paths.
+    pub max_paths: u8,
+    /// Association.Max.Retrans.
+    pub association_max_retrans: u32,
+    /// Path.Max.Retrans.
+    pub path_max_retrans: u32,
+    /// Max.Init.Retransmits.
+    pub max_init_retransmits: u32,
+    /// Heartbeats on idle paths.
+    pub heartbeat: Heartbeat,
+    /// HB.Max.Burst.
+    pub heartbeat_max_burst: u32,
+    /// Valid.Cookie.Life.
+    pub cookie_life: Duration,
+    /// How SCTP and CMT behave where there is a choice.
+    pub policies: Policies,
+}
+
+/// Heartbeats on idle paths.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Heartbeat {
+    /// HB.interval: the pause between heartbeats, added to the RTO.
+    Interval(Duration),
+    /// Only to confirm addresses.
+    Off,
+}
+
+impl SctpSettings {
+    /// What a preset stands for.
+    pub fn of_preset(preset: Preset) -> Self {
+        let AssociationConfig {
+            outbound_streams,
+            max_inbound_streams,
+            send_buffer_bytes,
+            receive_buffer_bytes,
+            mtu_bytes,
+            path_pairing,
+            max_paths,
+            association_max_retrans,
+            path_max_retrans,
+            max_init_retransmits,
+            heartbeat_interval,
+            heartbeat_max_burst,
+            policies,
+            ..
+        } = AssociationConfig::with_preset(preset);
+        Self {
+            preset,
+            send_buffer: ByteCount::from_bytes(send_buffer_bytes),
+            receive_buffer: ByteCount::from_bytes(receive_buffer_bytes.into()),
+            mtu: ByteCount::from_bytes(mtu_bytes.into()),
+            outbound_streams,
+            max_inbound_streams,
+            path_pairing,
+            max_paths,
+            association_max_retrans,
+            path_max_retrans,
+            max_init_retransmits,
+            heartbeat: heartbeat_interval.map_or(Heartbeat::Off, Heartbeat::Interval),
+            heartbeat_max_burst,
+            cookie_life: EndpointConfig::default().cookie_life,
+            policies,
+        }
+    }
+
+    /// The configuration of the association. Sizes beyond what the protocol can express are cut to it; scenarios are
+    /// checked for that before.
+    pub fn association_config(&self) -> AssociationConfig {
+        let cut = |size: ByteCount, most: u64| size.as_bytes().min(most);
+        AssociationConfig {
+            outbound_streams: self.outbound_streams,
+            max_inbound_streams: self.max_inbound_streams,
+            send_buffer_bytes: self.send_buffer.as_bytes(),
+            receive_buffer_bytes: cut(self.receive_buffer, u32::MAX.into()) as u32,
+            mtu_bytes: cut(self.mtu, u16::MAX.into()) as u16,
+            path_pairing: self.path_pairing,
+            max_paths: self.max_paths,
+            association_max_retrans: self.association_max_retrans,
+            path_max_retrans: self.path_max_retrans,
+            max_init_retransmits: self.max_init_retransmits,
+            heartbeat_interval: match self.heartbeat {
+                Heartbeat::Interval(interval) => Some(interval),
+                Heartbeat::Off => None,
+            },
+            heartbeat_max_burst: self.heartbeat_max_burst,
+            policies: self.policies,
+            ..AssociationConfig::default()
+        }
+    }
+
+    /// The configuration of the endpoint.
+    pub fn endpoint_config(&self) -> EndpointConfig {
+        EndpointConfig {
+            listening: true,
+            cookie_life: self.cookie_life,
+            association: self.association_config(),
+            ..EndpointConfig::default()
+        }
+    }
+}
+
+/// The keys of a preset as defaults of a document.
+pub(super) fn defaults(preset: Preset) -> Result<Defaults, DocumentError> {
+    Defaults::of(&SctpSettings::of_preset(preset))
+}

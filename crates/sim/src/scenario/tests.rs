@@ -1,0 +1,290 @@
+use polypath_proto::config::{
+    Burst, CwndUpdate, FastRecoveryScope, InitialCwnd, PathOrder, SplitFastRetransmit,
+};
+use polypath_units::{BitRate, ByteCount, Fraction};
+
+use super::*;
+
+const TEXT: &str = r#"
+title = "A test"
+
+[run]
+duration = "10 s"
+measure_from = "2 s"
+
+[[network.disjoint.paths]]
+name = "left"
+access = { rate = "1 Gbit/s" }
+
+[network.disjoint.paths.bottleneck]
+rate = "100 Mbit/s"
+delay = "1 ms"
+framing = "7 B"
+queue = { drop-tail = { packets = 100 } }
+loss = { forward = "1 %" }
+
+[[network.disjoint.paths]]
+name = "right"
+bottleneck = { rate = "10 Mbit/s", delay = "45 ms" }
+
+[sctp]
+preset = "cmt"
+send_buffer = "5 MB"
+
+[sctp.policies]
+cwnd_update = "normal"
+
+[sctp.policies.window]
+initial_cwnd = { bytes = 4380 }
+
+[hosts.b.sctp]
+receive_buffer = "64 KiB"
+
+[[traffic]]
+name = "bulk"
+source = { file = "8 MiB" }
+message_size = "1452 B"
+delivery = "unordered"
+start = "1 s"
+
+[[faults]]
+outage = { path = "right", from = "3 s", until = "4 s" }
+"#;
+
+fn document(text: &str) -> Document {
+    Document::parse("test.toml", text).unwrap()
+}
+
+fn scenario(text: &str) -> Scenario {
+    Scenario::from_document(&document(text)).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn error_with(from: &str, to: &str) -> String {
+    assert!(TEXT.contains(from), "{from}");
+    Scenario::from_document(&document(&TEXT.replacen(from, to, 1))).unwrap_err().to_string()
+}
+
+#[test]
+fn a_scenario_is_read() {
+    let scenario = scenario(TEXT);
+    assert_eq!(scenario.run.seed, 1);
+    let [left, right] = scenario.network.paths() else { panic!("two paths") };
+    assert_eq!(left.access.map(|access| access.rate), Some(BitRate::from_gbit(1)));
+    assert_eq!(left.bottleneck.loss.forward, Fraction::from_percent(1));
+    assert!(left.bottleneck.loss.backward.is_zero());
+    assert_eq!(right.access, None);
+    assert_eq!(scenario.traffic[0].source, Source::File(ByteCount::from_mib(8)));
+    assert_eq!(scenario.traffic[0].from, HostName::A);
+}
+
+#[test]
+fn sctp_settings_lie_in_layers() {
+    let scenario = scenario(TEXT);
+    let [a, b] = &scenario.sctp;
+    for host in [a, b] {
+        assert_eq!(host.send_buffer, ByteCount::from_bytes(5_000_000));
+        assert_eq!(host.policies.cwnd_update, CwndUpdate::Normal);
+        assert_eq!(host.policies.window.initial_cwnd, InitialCwnd::Bytes(4380));
+        assert_eq!(host.policies.fast_retransmit.split, SplitFastRetransmit::Sfr);
+    }
+    assert_eq!(b.receive_buffer, ByteCount::from_kib(64));
+    assert_eq!(a.receive_buffer, SctpSettings::of_preset(Preset::Cmt).receive_buffer);
+}
+
+#[test]
+fn a_host_with_a_preset_of_its_own_takes_all_of_it() {
+    let mut document = document(TEXT);
+    document.set("hosts.b.sctp.preset=rfc9260").unwrap();
+    document.set("hosts.b.sctp.policies.burst=off").unwrap();
+    let [a, b] = Scenario::from_document(&document).unwrap().sctp;
+    assert_eq!(a.policies.path_order, PathOrder::SmallestLastTransmission);
+    assert_eq!(b.policies.path_order, PathOrder::Primary);
+    assert_eq!(b.policies.fast_recovery, FastRecoveryScope::AssociationWide);
+    assert_eq!((a.policies.burst, b.policies.burst), (Burst::MaxBurst(4), Burst::Off));
+    assert_eq!(b.receive_buffer, ByteCount::from_kib(64));
+}
+
+#[test]
+fn every_setting_of_a_preset_survives_being_written_and_read() {
+    for preset in Preset::ALL {
+        let settings = SctpSettings::of_preset(preset);
+        let layers = [Layer::Defaults(&sctp::defaults(preset).unwrap())];
+        let read: SctpSettings = Document::empty("empty").decode(&layers).unwrap();
+        assert_eq!(read, settings);
+        let config = read.association_config();
+        assert_eq!(config, polypath_proto::config::AssociationConfig::with_preset(preset));
+    }
+}
+
+#[test]
+fn mistakes_are_named_with_file_line_key_and_nearest_key() {
+    for (from, to, message) in [
+        (
+            "framing",
+            "framign",
+            "test.toml:15:1: network.disjoint.paths.0.bottleneck: unknown key `framign`\n  did you mean `framing`? keys \
+             here: `rate`, `delay`, `framing`, `queue`, `loss`",
+        ),
+        (
+            "cwnd_update = \"normal\"",
+            "cwnd_update = \"nomal\"",
+            "test.toml:28:15: sctp.policies.cwnd_update: `nomal` is not a choice here\n  did you mean `normal`? choices: \
+             `normal`, `pseudo-cum-ack`, `pseudo-cum-ack-v2`",
+        ),
+        (
+            "[hosts.b.sctp]\nreceive_buffer",
+            "[hosts.b.sctp]\nreceive_bufer",
+            "test.toml:34:1: hosts.b.sctp: unknown key `receive_bufer`\n  did you mean `receive_buffer`? keys here: \
+             `preset`, `send_buffer`, `receive_buffer`, `mtu`, `outbound_streams`, `max_inbound_streams`, \
+             `path_pairing`, `max_paths`, `association_max_retrans`, `path_max_retrans`, `max_init_retransmits`, \
+             `heartbeat`, `heartbeat_max_burst`, `cookie_life`, `policies`",
+        ),
+        (
+            "preset = \"cmt\"",
+            "preset = \"ctm\"",
+            "test.toml:24:10: sctp.preset: `ctm` is not a choice here\n  did you mean `cmt`? choices: `rfc9260`, `cmt`",
+        ),
+        (
+            "path = \"right\"",
+            "path = \"rigth\"",
+            "test.toml:44:19: faults.0.outage.path: there is no path `rigth`; paths: `left`, `right`",
+        ),
+        ("title = \"A test\"\n", "", "test.toml:1:1: the key `title` is missing"),
+        (
+            "measure_from = \"2 s\"",
+            "measure_from = \"10 s\"",
+            "test.toml:6:16: run.measure_from: lies at the end of the run or after it (10 s)",
+        ),
+        (
+            "start = \"1 s\"",
+            "start = \"10 s\"",
+            "test.toml:41:9: traffic.0.start: lies at the end of the run or after it (10 s)",
+        ),
+        (
+            "message_size = \"1452 B\"",
+            "message_size = \"4 B\"",
+            "test.toml:39:16: traffic.0.message_size: must be at least 8 B",
+        ),
+        (
+            "name = \"right\"",
+            "name = \"left\"",
+            "test.toml:20:8: network.disjoint.paths.1.name: there is another path `left`",
+        ),
+    ] {
+        assert_eq!(error_with(from, to), message);
+    }
+}
+
+#[test]
+fn a_quantity_without_unit_is_refused() {
+    let error = error_with("rate = \"100 Mbit/s\"", "rate = 100");
+    assert!(
+        error.starts_with(
+            "test.toml:13:8: network.disjoint.paths.0.bottleneck.rate: expected a data rate as text"
+        ),
+        "{error}"
+    );
+    let error = error_with("delay = \"1 ms\"", "delay = \"1 msec\"");
+    assert!(
+        error.contains("test.toml:14:9: network.disjoint.paths.0.bottleneck.delay:"),
+        "{error}"
+    );
+}
+
+#[test]
+fn edits_are_reported_as_such() {
+    let mut document = document(TEXT);
+    document.set("network.disjoint.paths.left.bottleneck.rate=0 bit/s").unwrap();
+    let error = Scenario::from_document(&document).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "--set network.disjoint.paths.left.bottleneck.rate: network.disjoint.paths.0.bottleneck.rate: must not be zero"
+    );
+}
+
+#[test]
+fn settings_that_no_association_can_work_with_are_refused() {
+    for (edit, key) in [
+        ("sctp.mtu=100 B", "sctp.mtu"),
+        ("sctp.receive_buffer=1 KiB", "sctp.receive_buffer"),
+        ("hosts.b.sctp.receive_buffer=1 KiB", "hosts.b.sctp.receive_buffer"),
+        ("sctp.outbound_streams=0", "sctp.outbound_streams"),
+        ("hosts.b.sctp.max_inbound_streams=0", "hosts.b.sctp.max_inbound_streams"),
+        ("sctp.max_paths=0", "sctp.max_paths"),
+        ("sctp.policies.fast_retransmit.threshold=0", "sctp.policies.fast_retransmit.threshold"),
+        ("sctp.policies.delayed_ack.packets=0", "sctp.policies.delayed_ack.packets"),
+        ("sctp.policies.delayed_ack.delay=501 ms", "sctp.policies.delayed_ack.delay"),
+        ("sctp.policies.burst.max-burst=0", "sctp.policies.burst.max-burst"),
+        ("sctp.policies.rto.min=61 s", "sctp.policies.rto.min"),
+        ("sctp.policies.rto.min=0 s", "sctp.policies.rto.min"),
+        ("sctp.policies.rto.alpha=nan", "sctp.policies.rto.alpha"),
+        ("sctp.policies.rto.beta=1.5", "sctp.policies.rto.beta"),
+        ("traffic.bulk.message_size=6 MB", "traffic.0.message_size"),
+        ("traffic.bulk.streams=11", "traffic.0.streams"),
+        ("traffic.bulk.stop=1 s", "traffic.0.stop"),
+        ("traffic.bulk.source.file=0 B", "traffic.0.source"),
+        ("run.measure_until=1 s", "run.measure_until"),
+        ("record.series=0 s", "record.series"),
+    ] {
+        let mut document = document(TEXT);
+        document.set(edit).unwrap();
+        let error = Scenario::from_document(&document).map(|_| ()).unwrap_err();
+        assert_eq!(error.key, key, "{error}");
+    }
+}
+
+/// A file of the project.
+fn file(name: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(name);
+    std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
+/// Settings of SCTP that `text` does not name.
+fn settings_missing_in(text: &str) -> Vec<String> {
+    fn keys(value: &toml::Value) -> Vec<String> {
+        let toml::Value::Table(table) = value else { return Vec::new() };
+        table.iter().flat_map(|(key, value)| keys(value).into_iter().chain([key.clone()])).collect()
+    }
+    let settings = SctpSettings::of_preset(Preset::Cmt);
+    let all = keys(&toml::Value::try_from(settings).expect("TOML"));
+    let document: toml::Value = toml::from_str(text).expect("TOML");
+    let given = keys(&document["sctp"]);
+    all.into_iter().filter(|key| !given.contains(key)).collect()
+}
+
+#[test]
+fn the_documented_scenario_works_and_has_every_setting() {
+    let text = file("docs/scenarios.md");
+    let (_, rest) = text.split_once("```toml\n").expect("an example");
+    let (example, _) = rest.split_once("```").expect("its end");
+    let read = scenario(example);
+    assert_eq!((read.traffic.len(), read.faults.len()), (2, 1));
+    assert_ne!(read.sctp[0], read.sctp[1]);
+    assert_eq!(settings_missing_in(example), [""; 0]);
+}
+
+#[test]
+fn scenarios_that_compare_with_other_tools_depend_on_no_preset() {
+    for name in ["one-path", "cmt", "sfr-off", "cuc-normal"] {
+        let text = file(&format!("scenarios/drop-tail-{name}.toml"));
+        assert_eq!(settings_missing_in(&text), [""; 0], "{name}");
+        let mut other = document(&text);
+        other.set("sctp.preset=cmt").unwrap();
+        let other =
+            Scenario::from_document(&other).unwrap().sctp.map(|sctp| sctp.association_config());
+        assert_eq!(other, scenario(&text).sctp.map(|sctp| sctp.association_config()), "{name}");
+    }
+}
+
+#[test]
+fn outages_of_a_path_do_not_overlap_in_a_direction() {
+    let more = |way| {
+        format!(
+            "{TEXT}\n[[faults]]\noutage = {{ path = \"right\", from = \"3.5 s\", way = \"{way}\" }}\n"
+        )
+    };
+    let error = Scenario::from_document(&document(&more("forward"))).unwrap_err();
+    assert_eq!(error.key, "faults.1.outage.from");
+    let one_way = more("forward").replace("until = \"4 s\"", "until = \"4 s\", way = \"backward\"");
+    assert!(Scenario::from_document(&document(&one_way)).is_ok());
+}

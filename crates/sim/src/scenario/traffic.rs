@@ -1,0 +1,93 @@
+//! What the hosts send each other.
+
+use polypath_units::{ByteCount, Duration};
+use polypath_workload::{Delivery, FlowSpec, Source};
+use serde::Deserialize;
+
+/// One of the two hosts.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum HostName {
+    /// The first end of every path.
+    A,
+    /// The second.
+    B,
+}
+
+impl HostName {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::A, Self::B];
+
+    /// Position among the hosts.
+    pub const fn index(self) -> usize {
+        self as usize
+    }
+
+    /// The other one.
+    #[must_use]
+    pub const fn peer(self) -> Self {
+        match self {
+            Self::A => Self::B,
+            Self::B => Self::A,
+        }
+    }
+
+    /// The name in files and results.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::A => "a",
+            Self::B => "b",
+        }
+    }
+}
+
+/// Messages from one host to the other.
+#[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Flow {
+    /// Name in results.
+    pub name: String,
+    /// The sending host.
+    #[serde(default = "host_a")]
+    pub from: HostName,
+    /// When the first message is offered, if the association is established by then.
+    #[serde(default)]
+    pub start: Duration,
+    /// When no more messages are offered; never where it is missing.
+    #[serde(default)]
+    pub stop: Option<Duration>,
+    /// How much there is to send.
+    pub source: Source,
+    /// Length of a message; the last one of a file may be shorter.
+    pub message_size: ByteCount,
+    /// Whether messages of a stream wait for each other.
+    #[serde(default)]
+    pub delivery: Delivery,
+    /// Streams that the messages go round.
+    #[serde(default = "one_stream")]
+    pub streams: u16,
+    /// The first of them.
+    #[serde(default)]
+    pub first_stream: u16,
+}
+
+fn host_a() -> HostName {
+    HostName::A
+}
+
+fn one_stream() -> u16 {
+    1
+}
+
+impl Flow {
+    /// What it carries, without the streams.
+    pub fn spec(&self) -> FlowSpec {
+        FlowSpec {
+            source: self.source,
+            message_size: self.message_size,
+            delivery: self.delivery,
+            start: self.start,
+            stop: self.stop,
+        }
+    }
+}

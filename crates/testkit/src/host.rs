@@ -1,0 +1,245 @@
+//! One host: an endpoint, its associations and what its user saw.
+
+use std::net::IpAddr;
+
+use bytes::Bytes;
+use polypath_proto::config::{AssociationConfig, EndpointConfig};
+use polypath_proto::{
+    Association, AssociationId, Body, Collision, ConnectError, Cx, DropReason, Encapsulation,
+    Endpoint, Event, Instant, NoProbe, OutgoingMessage, PeerAddress, Received, ReceivedMessage,
+    Route, SendError, Transmit,
+};
+use rand_core::SeedableRng;
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+/// An association and what its user saw of it.
+#[derive(Debug)]
+pub struct Slot {
+    /// Name of the association at its endpoint.
+    pub id: AssociationId,
+    /// The association.
+    pub association: Association,
+    /// Every event so far.
+    pub events: Vec<Event>,
+    /// Messages received, unless the host does not read.
+    pub messages: Vec<ReceivedMessage>,
+}
+
+/// A host with one endpoint.
+#[derive(Debug)]
+pub struct Host {
+    /// The endpoint.
+    pub endpoint: Endpoint,
+    /// Its associations, ended ones included.
+    pub slots: Vec<Slot>,
+    /// Packets that the endpoint dropped, by reason.
+    pub drops: Vec<DropReason>,
+    /// Whether messages are read as soon as they are complete.
+    pub reads: bool,
+    rng: Xoshiro256PlusPlus,
+    out: Vec<Transmit>,
+}
+
+impl Host {
+    /// A host at `addresses`.
+    pub fn new(
+        seed: u64,
+        config: EndpointConfig,
+        port: u16,
+        addresses: &[IpAddr],
+        now: Instant,
+    ) -> Self {
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
+        let mut cx = Cx { now, rng: &mut rng, probe: &mut NoProbe };
+        let endpoint = Endpoint::new(config, port, addresses, &mut cx);
+        Self { endpoint, slots: Vec::new(), drops: Vec::new(), reads: true, rng, out: Vec::new() }
+    }
+
+    /// Begins an association and returns its slot.
+    ///
+    /// # Errors
+    ///
+    /// As [`Endpoint::connect`].
+    pub fn connect(
+        &mut self,
+        now: Instant,
+        config: AssociationConfig,
+        port: u16,
+        peer: &[IpAddr],
+    ) -> Result<usize, ConnectError> {
+        let peer: Vec<PeerAddress> = peer
+            .iter()
+            .map(|&address| PeerAddress { address, encapsulation: Encapsulation::None })
+            .collect();
+        let mut cx = Cx { now, rng: &mut self.rng, probe: &mut NoProbe };
+        let (id, association) = self.endpoint.connect(&mut cx, config, port, &peer)?;
+        self.slots.push(Slot { id, association, events: Vec::new(), messages: Vec::new() });
+        self.settle(now, self.slots.len() - 1);
+        Ok(self.slots.len() - 1)
+    }
+
+    /// Hands a packet to the endpoint and wherever it routes it.
+    pub fn receive(&mut self, now: Instant, received: &Received<'_>) {
+        let mut cx = Cx { now, rng: &mut self.rng, probe: &mut NoProbe };
+        match self.endpoint.handle(&mut cx, received) {
+            Route::Association(id) => {
+                if let Some(index) = position(&self.slots, id) {
+                    self.slots[index].association.handle(&mut cx, received);
+                    self.settle(now, index);
+                }
+            }
+            Route::Collision(id) => {
+                let Some(index) = position(&self.slots, id) else { return };
+                let association = &mut self.slots[index].association;
+                match self.endpoint.handle_collision(&mut cx, received, association) {
+                    Collision::Reply(transmit) => self.out.push(*transmit),
+                    Collision::Handled => {}
+                    Collision::Drop(reason) => self.drops.push(reason),
+                }
+                self.settle(now, index);
+            }
+            Route::New(id, association) => {
+                self.slots.push(Slot {
+                    id,
+                    association: *association,
+                    events: Vec::new(),
+                    messages: Vec::new(),
+                });
+                self.settle(now, self.slots.len() - 1);
+            }
+            Route::Reply(transmit) => self.out.push(*transmit),
+            Route::Drop(reason) => self.drops.push(reason),
+        }
+    }
+
+    /// Handles timers that are due.
+    pub fn handle_timeout(&mut self, now: Instant) {
+        for index in 0..self.slots.len() {
+            if self.slots[index].association.poll_timeout().is_some_and(|due| due <= now) {
+                let mut cx = Cx { now, rng: &mut self.rng, probe: &mut NoProbe };
+                self.slots[index].association.handle_timeout(&mut cx);
+                self.settle(now, index);
+            }
+        }
+    }
+
+    /// Sends a message.
+    ///
+    /// # Errors
+    ///
+    /// As [`Association::send`].
+    pub fn send(
+        &mut self,
+        now: Instant,
+        slot: usize,
+        message: OutgoingMessage,
+    ) -> Result<(), SendError> {
+        let result = self.command(now, slot, |association, cx| association.send(cx, message));
+        self.settle(now, slot);
+        result
+    }
+
+    /// Begins a graceful shutdown.
+    pub fn shutdown(&mut self, now: Instant, slot: usize) {
+        self.command(now, slot, |association, cx| association.shutdown(cx));
+        self.settle(now, slot);
+    }
+
+    /// Aborts.
+    pub fn abort(&mut self, now: Instant, slot: usize, reason: &'static str) {
+        self.command(now, slot, |association, cx| {
+            association.abort(cx, &Bytes::from_static(reason.as_bytes()))
+        });
+        self.settle(now, slot);
+    }
+
+    /// Reads what has arrived although [`reads`](Self::reads) is off.
+    pub fn read(&mut self, now: Instant, slot: usize) {
+        while let Some(message) = self.command(now, slot, |association, cx| association.receive(cx))
+        {
+            self.slots[slot].messages.push(message);
+        }
+        self.settle(now, slot);
+    }
+
+    /// Calls `f` with the association of `slot` and a context, without polling afterwards.
+    pub fn command<T>(
+        &mut self,
+        now: Instant,
+        slot: usize,
+        f: impl FnOnce(&mut Association, &mut Cx<'_>) -> T,
+    ) -> T {
+        let mut cx = Cx { now, rng: &mut self.rng, probe: &mut NoProbe };
+        f(&mut self.slots[slot].association, &mut cx)
+    }
+
+    /// The earliest deadline of any association.
+    pub fn next_timeout(&self) -> Option<Instant> {
+        self.slots.iter().filter_map(|slot| slot.association.poll_timeout()).min()
+    }
+
+    /// Takes the packets that wait to be sent.
+    pub fn take_output(&mut self) -> Vec<Transmit> {
+        std::mem::take(&mut self.out)
+    }
+
+    /// Polls everything as the contract of [`Association`] says.
+    pub fn settle(&mut self, now: Instant, index: usize) {
+        let mut cx = Cx { now, rng: &mut self.rng, probe: &mut NoProbe };
+        let slot = &mut self.slots[index];
+        loop {
+            while let Some(transmit) = slot.association.poll_transmit(&mut cx) {
+                self.out.push(transmit);
+            }
+            while let Some(event) = slot.association.poll_event() {
+                slot.events.push(event);
+            }
+            let before = slot.messages.len();
+            if self.reads {
+                while let Some(message) = slot.association.receive(&mut cx) {
+                    slot.messages.push(message);
+                }
+            }
+            while let Some(notice) = slot.association.poll_notice() {
+                self.endpoint.on_notice(slot.id, notice);
+            }
+            if slot.messages.len() == before {
+                break;
+            }
+        }
+    }
+}
+
+/// The latest association of that name.
+fn position(slots: &[Slot], id: AssociationId) -> Option<usize> {
+    slots.iter().rposition(|slot| slot.id == id)
+}
+
+/// What arrives at a host, owned.
+#[derive(Debug)]
+pub(crate) struct Arrival {
+    pub(crate) local: IpAddr,
+    pub(crate) remote: IpAddr,
+    pub(crate) body: ArrivalBody,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum ArrivalBody {
+    Structured(Box<polypath_wire::Packet<'static>>),
+    Encoded(Vec<u8>),
+}
+
+impl Arrival {
+    pub(crate) fn with<T>(&self, f: impl FnOnce(&Received<'_>) -> T) -> T {
+        f(&Received {
+            local: self.local,
+            remote: self.remote,
+            encapsulation: Encapsulation::None,
+            ecn: polypath_proto::Ecn::NotEct,
+            body: match &self.body {
+                ArrivalBody::Structured(packet) => Body::Structured(packet),
+                ArrivalBody::Encoded(bytes) => Body::Datagram(bytes),
+            },
+        })
+    }
+}

@@ -1,0 +1,306 @@
+//! Random operation scripts.
+
+use std::fmt;
+
+use polypath_proto::config::AssociationConfig;
+use polypath_proto::{AssociationEnd, Delivery, Duration, Event, OutgoingMessage, SendError};
+use polypath_wire::{Payload, VirtualPayload};
+use proptest::prelude::*;
+
+use crate::{Faults, Form, Pair, PairConfig, PathModel, Side};
+
+/// One operation.
+#[derive(Clone, Debug)]
+pub enum Op {
+    /// Sends messages; those that find no room are left out.
+    Send {
+        /// By the client or by the server.
+        from_client: bool,
+        /// Stream.
+        stream: u16,
+        /// Ordered or not.
+        unordered: bool,
+        /// Size in bytes.
+        size: u32,
+        /// Number of messages.
+        count: u8,
+    },
+    /// Lets time pass, in milliseconds.
+    Wait(u16),
+    /// Cuts a path.
+    Cut(u8),
+    /// Mends a path.
+    Mend(u8),
+    /// The server stops or resumes reading.
+    Reading(bool),
+}
+
+/// A whole run.
+#[derive(Clone, Debug)]
+pub struct Script {
+    /// The paths.
+    pub paths: Vec<PathModel>,
+    /// Operations in order.
+    pub ops: Vec<Op>,
+    /// Seed of everything random.
+    pub seed: u64,
+    /// Whether packets travel encoded.
+    pub form: Form,
+}
+
+/// How a run ended.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Outcome {
+    /// Everything was delivered and the association shut down gracefully.
+    Delivered {
+        /// Messages, both directions.
+        messages: usize,
+    },
+    /// The association ended with this error.
+    Ended(AssociationEnd),
+}
+
+/// What a run did wrong.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ScriptFailure(pub String);
+
+impl fmt::Display for ScriptFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Scripts over one to three paths.
+pub fn script_strategy() -> impl Strategy<Value = Script> {
+    let faults = (0u16..60, 0u16..30, 0u16..60, 0u16..20).prop_map(
+        |(loss, duplication, reordering, damage)| Faults { loss, duplication, reordering, damage },
+    );
+    let path = (1u64..80, prop::option::of(20_000u64..2_000_000), faults).prop_map(
+        |(ms, rate, faults)| PathModel {
+            delay: Duration::from_millis(ms),
+            bytes_per_second: rate,
+            queue: Duration::from_millis(150),
+            faults,
+            faults_back: None,
+        },
+    );
+    let send =
+        (any::<bool>(), 0u16..4, any::<bool>(), prop_oneof![1u32..200, 1000u32..6000], 1u8..20)
+            .prop_map(|(from_client, stream, unordered, size, count)| Op::Send {
+                from_client,
+                stream,
+                unordered,
+                size,
+                count,
+            });
+    let op = prop_oneof![
+        5 => send,
+        3 => (1u16..3000).prop_map(Op::Wait),
+        1 => (0u8..3).prop_map(Op::Cut),
+        1 => (0u8..3).prop_map(Op::Mend),
+        1 => any::<bool>().prop_map(Op::Reading),
+    ];
+    (
+        prop::collection::vec(path, 1..4),
+        prop::collection::vec(op, 1..25),
+        any::<u64>(),
+        any::<bool>(),
+    )
+        .prop_map(|(paths, ops, seed, encoded)| Script {
+            paths,
+            ops,
+            seed,
+            form: if encoded { Form::Encoded } else { Form::Structured },
+        })
+}
+
+/// A message that was accepted for sending.
+#[derive(Clone, Copy, Debug)]
+struct Sent {
+    number: u64,
+    stream: u16,
+    unordered: bool,
+    size: u32,
+}
+
+/// Runs a script and then lets everything finish: paths mended and without faults, the server reading, graceful
+/// shutdown.
+///
+/// # Errors
+///
+/// When a message was lost, duplicated, reordered within its stream or damaged although the association lives, when it
+/// got stuck, or when buffers did not return to zero.
+pub fn run_script(script: &Script, config: &AssociationConfig) -> Result<Outcome, ScriptFailure> {
+    let mut pair = Pair::new(PairConfig {
+        paths: script.paths.clone(),
+        client: config.clone(),
+        server: config.clone(),
+        seed: script.seed,
+        form: script.form,
+    });
+    pair.connect();
+    if !pair.run_until(Duration::from_secs(600), Pair::is_connected) {
+        return ended(&pair)
+            .ok_or_else(|| ScriptFailure("the handshake neither succeeded nor failed".into()));
+    }
+    let mut sent: [Vec<Sent>; 2] = [Vec::new(), Vec::new()];
+    for op in &script.ops {
+        apply(&mut pair, op, &script.paths, &mut sent);
+    }
+    for (path, model) in pair.paths.iter_mut().zip(&script.paths) {
+        *path = model.with_faults(Faults::default());
+    }
+    pair.hosts[1].reads = true;
+    pair.read(Side::Server);
+    let done = |pair: &Pair| {
+        [0, 1].map(|side| pair.hosts[side].slots[0].messages.len())
+            == [sent[1].len(), sent[0].len()]
+    };
+    let over = |pair: &Pair| ended(pair).is_some();
+    pair.run_until(Duration::from_secs(3600), |pair| done(pair) || over(pair));
+    if !done(&pair) {
+        if let Some(outcome) = ended(&pair) {
+            return Ok(outcome);
+        }
+        return Err(ScriptFailure(format!("stuck: {}", describe(&pair, &sent))));
+    }
+    check(&pair, &sent)?;
+    pair.shutdown(Side::Client);
+    pair.run_until(Duration::from_secs(600), |pair| {
+        pair.hosts.iter().all(|host| host.slots[0].association.is_closed())
+    });
+    for (side, host) in pair.hosts.iter().enumerate() {
+        let slot = &host.slots[0];
+        let stats = slot.association.stats();
+        if slot.events.last() != Some(&Event::Ended(AssociationEnd::ShutdownComplete)) {
+            let text = describe(&pair, &sent);
+            let events = &slot.events;
+            return Err(ScriptFailure(format!(
+                "side {side} did not shut down: {events:?}
+{text}"
+            )));
+        }
+        if stats.send_buffer_bytes != 0 || stats.receive_buffer_bytes != 0 {
+            return Err(ScriptFailure(format!(
+                "side {side} has bytes left in its buffers: {stats:?}"
+            )));
+        }
+        if slot.association.path_stats().iter().any(|path| path.flight_bytes != 0) {
+            return Err(ScriptFailure(format!("side {side} has bytes in flight after shutdown")));
+        }
+    }
+    Ok(Outcome::Delivered { messages: sent[0].len() + sent[1].len() })
+}
+
+fn apply(pair: &mut Pair, op: &Op, models: &[PathModel], sent: &mut [Vec<Sent>; 2]) {
+    match *op {
+        Op::Send { from_client, stream, unordered, size, count } => {
+            let side = if from_client { Side::Client } else { Side::Server };
+            for _ in 0..count {
+                let number = sent[side as usize].len() as u64;
+                let payload =
+                    Payload::Virtual(VirtualPayload { message: number, offset: 0, len: size });
+                let mut message = OutgoingMessage::from_payload(stream, payload);
+                message.delivery = if unordered { Delivery::Unordered } else { Delivery::Ordered };
+                message.ppid = number as u32;
+                match pair.send(side, message) {
+                    Ok(()) => sent[side as usize].push(Sent { number, stream, unordered, size }),
+                    Err(SendError::WouldBlock | SendError::Closed) => break,
+                    Err(error) => panic!("unexpected refusal: {error}"),
+                }
+            }
+        }
+        Op::Wait(ms) => pair.run_for(Duration::from_millis(ms.into())),
+        Op::Cut(path) => {
+            if let Some(path) = pair.paths.get_mut(usize::from(path)) {
+                *path = path.with_faults(Faults { loss: 1000, ..path.faults });
+            }
+        }
+        Op::Mend(path) => {
+            if let Some(model) = models.get(usize::from(path)) {
+                pair.paths[usize::from(path)] = *model;
+            }
+        }
+        Op::Reading(reads) => {
+            pair.hosts[1].reads = reads;
+            if reads {
+                pair.read(Side::Server);
+            }
+        }
+    }
+}
+
+fn ended(pair: &Pair) -> Option<Outcome> {
+    pair.hosts.iter().filter_map(|host| host.slots.first()).find_map(|slot| {
+        match slot.events.last() {
+            Some(Event::Ended(end)) => Some(Outcome::Ended(end.clone())),
+            _ => None,
+        }
+    })
+}
+
+fn check(pair: &Pair, sent: &[Vec<Sent>; 2]) -> Result<(), ScriptFailure> {
+    for side in 0..2 {
+        let received = &pair.hosts[1 - side].slots[0].messages;
+        let mut seen = vec![false; sent[side].len()];
+        let mut last_on_stream = [None::<u64>; 4];
+        for message in received {
+            let number = u64::from(message.ppid);
+            let Some(sent) = sent[side].get(number as usize) else {
+                return Err(ScriptFailure(format!("message {number} was never sent")));
+            };
+            if std::mem::replace(&mut seen[number as usize], true) {
+                return Err(ScriptFailure(format!("message {number} was delivered twice")));
+            }
+            let unordered = message.delivery == Delivery::Unordered;
+            if message.stream != sent.stream
+                || unordered != sent.unordered
+                || message.len() != sent.size as usize
+            {
+                return Err(ScriptFailure(format!("message {number} was changed: {message:?}")));
+            }
+            if !is_intact(message, number) {
+                return Err(ScriptFailure(format!("message {number} has other content")));
+            }
+            if !unordered {
+                let last = &mut last_on_stream[usize::from(message.stream)];
+                if last.is_some_and(|last| last > sent.number) {
+                    return Err(ScriptFailure(format!(
+                        "message {number} was overtaken on stream {}",
+                        message.stream
+                    )));
+                }
+                *last = Some(sent.number);
+            }
+        }
+    }
+    Ok(())
+}
+
+fn is_intact(message: &polypath_proto::ReceivedMessage, number: u64) -> bool {
+    let mut offset = 0u32;
+    message.fragments.iter().all(|fragment| {
+        let intact = match fragment {
+            Payload::Virtual(v) => v.message == number && v.offset == offset,
+            Payload::Shared(bytes) => VirtualPayload::verify(number, offset, bytes),
+            Payload::Borrowed(bytes) => VirtualPayload::verify(number, offset, bytes),
+        };
+        offset += fragment.len() as u32;
+        intact
+    })
+}
+
+fn describe(pair: &Pair, sent: &[Vec<Sent>; 2]) -> String {
+    let mut text = String::new();
+    for (side, host) in pair.hosts.iter().enumerate() {
+        let slot = &host.slots[0];
+        text += &format!(
+            "side {side}: sent {}, received {}, {:?}, paths {:#?}\n",
+            sent[side].len(),
+            slot.messages.len(),
+            slot.association.stats(),
+            slot.association.path_stats()
+        );
+    }
+    text
+}

@@ -1,0 +1,189 @@
+#!/usr/bin/env python3
+"""Runs the benchmarks, prints a table and writes target/bench.json.
+
+    {"<name>": {"value": number, "unit": text, "runs": [number, ...], "beside": {"<peer>": number}}}
+
+`value` is the median of `runs`. `beside` has what another program gave on the same work in the same go, its runs
+alternating with ours: POLYPATH_BENCH_USRSCTP names an executable that takes `-s SIZE -t SECONDS -b SNDBUF -B RCVBUF`,
+sends in memory between two usrsctp endpoints and prints `Gbps=NUMBER` per CPU second. Without it `beside` says
+"not run".
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import statistics
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+PEER_VARIABLE = "POLYPATH_BENCH_USRSCTP"
+PEER_ARGUMENTS = ["-s", "1400", "-t", "3", "-b", "1048576", "-B", "1048576"]
+NOT_RUN = "not run"
+SCENARIO = "scenarios/two-100mbit.toml"
+
+
+class BenchError(Exception):
+    """A benchmark could not be run, or printed something unexpected."""
+
+
+@dataclass
+class Result:
+    """One line of the table."""
+
+    unit: str
+    runs: list[float] = field(default_factory=list)
+    beside: dict[str, float | str] = field(default_factory=dict)
+
+    @property
+    def value(self) -> float:
+        return statistics.median(self.runs)
+
+    def as_json(self) -> dict[str, Any]:
+        return {"value": self.value, "unit": self.unit, "runs": self.runs, "beside": self.beside}
+
+
+def output_of(command: list[str]) -> str:
+    """What a program prints; fails with its error text."""
+    try:
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
+    except OSError as error:
+        raise BenchError(f"{command[0]}: {error.strerror}") from error
+    if done.returncode != 0:
+        raise BenchError(f"{' '.join(command)} failed:\n{done.stderr.strip()}")
+    return done.stdout
+
+
+def number_from(text: str, key: str, command: str) -> float:
+    """A number from a JSON object that a program printed."""
+    try:
+        value = json.loads(text)[key]
+    except (json.JSONDecodeError, KeyError, TypeError) as error:
+        raise BenchError(f"{command} printed no JSON with the key {key!r}") from error
+    if not isinstance(value, (int, float)) or value <= 0:
+        raise BenchError(f"{command}: {key} is {value!r}")
+    return float(value)
+
+
+def peer_goodput(text: str) -> float:
+    """Bit/s per CPU second from the peer's line of results."""
+    match = re.search(r"\bGbps=([0-9.]+)", text)
+    if not match:
+        raise BenchError(f"the program in {PEER_VARIABLE} printed no Gbps=NUMBER")
+    return float(match.group(1)) * 1e9
+
+
+def in_memory(example: Path, rounds: int, peer: str | None) -> Result:
+    """Goodput of 1,400 B messages between two endpoints in one thread, with checksum, per CPU second."""
+    result = Result("bit/s per CPU second")
+    peer_runs: list[float] = []
+    for _ in range(rounds):
+        text = output_of([str(example), "--json"])
+        result.runs.append(number_from(text, "goodput_bit_s", "bench_in_memory"))
+        if peer:
+            peer_runs.append(peer_goodput(output_of([peer, *PEER_ARGUMENTS])))
+    result.beside["usrsctp"] = statistics.median(peer_runs) if peer_runs else NOT_RUN
+    return result
+
+
+def simulate(program: Path, *settings: str) -> float:
+    """Data packets per second of wall time in one run of the scenario."""
+    command = [str(program), "sim", SCENARIO, "--json"]
+    for setting in settings:
+        command += ["--set", setting]
+    text = output_of(command)
+    return number_from(text, "data_packets", "polypath sim") / number_from(text, "wall_s", "polypath sim")
+
+
+def sim_1hop(program: Path, rounds: int) -> Result:
+    """Speed of the simulator on two paths of one hop."""
+    return Result("data packets/s of wall time", [simulate(program) for _ in range(rounds)])
+
+
+def sim_window_cost(program: Path, rounds: int) -> Result:
+    """Cost of a data packet with a window of 16 MB, relative to that with 64 KB; the runs alternate."""
+    result = Result("cost with 16 MB / cost with 64 KB")
+    for _ in range(rounds):
+        narrow = simulate(program, *window("64 KB"))
+        wide = simulate(program, *window("16 MB"))
+        result.runs.append(narrow / wide)
+    return result
+
+
+def window(size: str) -> list[str]:
+    """Settings that give both sides buffers of that size."""
+    return [f'sctp.receive_buffer="{size}"', f'sctp.send_buffer="{size}"']
+
+
+def table(results: dict[str, Result]) -> str:
+    """The results for people."""
+    rows = [("benchmark", "median", "lowest", "highest", "unit", "beside")]
+    for name, result in results.items():
+        beside = ", ".join(
+            f"{peer}: {value if isinstance(value, str) else pretty(value)}" for peer, value in result.beside.items()
+        )
+        rows.append((name, pretty(result.value), pretty(min(result.runs)), pretty(max(result.runs)), result.unit, beside))
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows)
+
+
+def pretty(value: float) -> str:
+    """Four digits, with a prefix from a thousand on."""
+    for limit, prefix in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if value >= limit:
+            return f"{value / limit:.4g} {prefix}"
+    return f"{value:.4g}"
+
+
+def build() -> tuple[Path, Path]:
+    """Builds the programs that are measured; returns the example and the command-line program."""
+    target = Path(os.environ.get("CARGO_TARGET_DIR", "target"))
+    target = target if target.is_absolute() else ROOT / target
+    for selection in (["--package", "polypath-testkit", "--example", "bench_in_memory"], ["--package", "polypath-cli"]):
+        subprocess.run(["cargo", "build", "--release", "--locked", *selection], cwd=ROOT, check=True)
+    return target / "release/examples/bench_in_memory", target / "release/polypath"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="Runs the benchmarks and writes target/bench.json.")
+    parser.add_argument("--rounds", type=int, default=5, help="runs of each benchmark (default 5)")
+    parser.add_argument("--only", action="append", metavar="NAME", help="run this benchmark only; may be repeated")
+    arguments = parser.parse_args()
+    if arguments.rounds < 1:
+        parser.error("--rounds must be at least 1")
+    peer = os.environ.get(PEER_VARIABLE) or None
+    try:
+        example, program = build()
+        benchmarks: dict[str, Callable[[], Result]] = {
+            "in_memory_1400_crc": lambda: in_memory(example, arguments.rounds, peer),
+            "sim_1hop": lambda: sim_1hop(program, arguments.rounds),
+            "sim_window_cost": lambda: sim_window_cost(program, arguments.rounds),
+        }
+        unknown = set(arguments.only or []) - benchmarks.keys()
+        if unknown:
+            parser.error(f"no benchmark {', '.join(sorted(unknown))}; there are {', '.join(benchmarks)}")
+        results = {}
+        for name, run in benchmarks.items():
+            if not arguments.only or name in arguments.only:
+                print(f"bench: {name} ...", flush=True)
+                results[name] = run()
+    except (BenchError, subprocess.CalledProcessError) as error:
+        print(f"bench: {error}", file=sys.stderr)
+        return 1
+    file = ROOT / "target/bench.json"
+    file.parent.mkdir(exist_ok=True)
+    file.write_text(json.dumps({name: result.as_json() for name, result in results.items()}, indent=2) + "\n")
+    print(table(results))
+    print(f"bench: written to {file.relative_to(ROOT)}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,112 @@
+#!/usr/bin/env python3
+"""The rules of the house that no compiler lint knows.
+
+* names: in `polypath-proto`, identifiers with `cmt` live in `cmt/` and `config/`; elsewhere only the module's own name
+  is allowed, as a path at a call site (`cmt::sfr::...`, `mod cmt;`, `use crate::cmt;`).
+* attributes: wire, units and proto say `#![no_std]`; wire, units, proto, workload, netsim and sim forbid unsafe code.
+* testkit: `polypath_testkit` is named in `tests/`, `benches/` and `examples/` only.
+* lints: every crate takes the lints of the workspace, and every clippy.toml repeats the limits of the root's, because
+  a crate's own file replaces it.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import tomllib
+from pathlib import Path
+from typing import Iterator
+
+NO_STD = ("wire", "units", "proto")
+NO_UNSAFE = ("wire", "units", "proto", "workload", "netsim", "sim")
+
+COMMENT_OR_STRING = re.compile(
+    r"""
+      //[^\n]*                      # line comment
+    | /\*.*?\*/                     # block comment
+    | b?'(?:\\.|[^'\\\n])'          # character
+    | (?<![\w'])b?r(\#*)".*?"\1      # raw string
+    | b?"(?:\\.|[^"\\])*"           # string
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+CMT_IDENTIFIER = re.compile(r"\b\w*cmt\w*\b", re.IGNORECASE)
+CMT_MODULE_USE = re.compile(r"::\s*cmt\b|\bcmt\s*::|\bmod\s+cmt\s*;")
+
+
+def blank_text(source: str) -> str:
+    """The source with comments and string literals emptied, line numbers kept."""
+    return COMMENT_OR_STRING.sub(lambda match: "\n" * match.group().count("\n"), source)
+
+
+def foreign_names(source: str) -> Iterator[tuple[int, str]]:
+    """Line and identifier of every `cmt` name that is not the module's own, used as a path."""
+    for number, line in enumerate(blank_text(source).splitlines(), start=1):
+        allowed = [match.span() for match in CMT_MODULE_USE.finditer(line)]
+        for match in CMT_IDENTIFIER.finditer(line):
+            inside = any(start <= match.start() and match.end() <= end for start, end in allowed)
+            if match.group() != "cmt" or not inside:
+                yield number, match.group()
+
+
+def check_names(root: Path) -> Iterator[str]:
+    source = root / "crates/proto/src"
+    for path in sorted(source.rglob("*.rs")):
+        place = path.relative_to(source).parts
+        if place[0] in ("cmt", "config") or place == ("cmt.rs",):
+            continue
+        for number, name in foreign_names(path.read_text(encoding="utf-8")):
+            yield f"{path.relative_to(root)}:{number}: `{name}` belongs into cmt/ or config/"
+
+
+def check_attributes(root: Path) -> Iterator[str]:
+    for attribute, crates in (("#![no_std]", NO_STD), ("#![forbid(unsafe_code)]", NO_UNSAFE)):
+        for crate in crates:
+            path = root / f"crates/{crate}/src/lib.rs"
+            if path.exists() and attribute not in path.read_text(encoding="utf-8").splitlines():
+                yield f"{path.relative_to(root)}: `{attribute}` is missing"
+
+
+def check_testkit(root: Path) -> Iterator[str]:
+    for path in sorted(root.glob("crates/*/src/**/*.rs")):
+        if path.relative_to(root).parts[1] == "testkit":
+            continue
+        for number, line in enumerate(blank_text(path.read_text(encoding="utf-8")).splitlines(), start=1):
+            if "polypath_testkit" in line:
+                yield f"{path.relative_to(root)}:{number}: polypath_testkit is for tests/ only"
+
+
+def limits(path: Path) -> dict[str, int]:
+    """The numeric settings of a clippy.toml."""
+    settings = tomllib.loads(path.read_text(encoding="utf-8"))
+    return {key: value for key, value in settings.items() if isinstance(value, int)}
+
+
+def check_lints(root: Path) -> Iterator[str]:
+    wanted = limits(root / "clippy.toml")
+    for manifest in sorted(root.glob("crates/*/Cargo.toml")):
+        lints = tomllib.loads(manifest.read_text(encoding="utf-8")).get("lints", {})
+        if lints.get("workspace") is not True:
+            yield f"{manifest.relative_to(root)}: `[lints] workspace = true` is missing"
+        own = manifest.with_name("clippy.toml")
+        if own.exists() and limits(own) != wanted:
+            yield f"{own.relative_to(root)}: its limits {limits(own)} differ from the root's {wanted}"
+
+
+CHECKS = {"names": check_names, "attributes": check_attributes, "testkit": check_testkit, "lints": check_lints}
+
+
+def main() -> int:
+    root = Path(__file__).resolve().parent.parent
+    failed = False
+    for name, check in CHECKS.items():
+        for line in check(root):
+            print(f"{name}: {line}", file=sys.stderr)
+            failed = True
+    if not failed:
+        print(f"house: {', '.join(CHECKS)} in order")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,28 @@
+# shellcheck shell=bash
+# Shared by the scripts of this project; sourced, never run.
+#
+# Tests that need more than a compiler are skipped where that is missing, with a line that begins with SKIPPED and says
+# why. POLYPATH_REQUIRE turns such a skip into a failure. It is a comma-separated list of:
+#   net      network namespaces may be made (root)
+#   tshark   the dissectors tshark and scapy
+#   interop  other SCTP stacks
+
+say() { printf '%s\n' "$*"; }
+die() { printf 'error: %s\n' "$*" >&2; exit 1; }
+have() { command -v "$1" > /dev/null 2>&1; }
+
+# Whether POLYPATH_REQUIRE names $1.
+required() { [[ ",${POLYPATH_REQUIRE:-}," == *",$1,"* ]]; }
+
+# Ends a test that cannot run here: skipped, or failed if POLYPATH_REQUIRE names $1. The rest says why.
+skip() {
+    local name=$1
+    shift
+    required "$name" && die "$* (POLYPATH_REQUIRE names $name)"
+    say "SKIPPED: $*"
+    exit 0
+}
+
+# The root of the project and cargo's target directory, both absolute.
+root_dir() { cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd; }
+target_dir() { mkdir -p "${CARGO_TARGET_DIR:-target}" && (cd "${CARGO_TARGET_DIR:-target}" && pwd); }

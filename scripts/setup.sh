@@ -1,0 +1,139 @@
+#!/usr/bin/env bash
+# Installs what a make target needs beyond rustup, Python 3.11 and Node 20, and says what it installs. What is there
+# already is left alone, so a second run does nothing.
+#
+# usage: scripts/setup.sh GROUP...
+#   rust      the toolchain of rust-toolchain.toml, a C linker
+#   lint      cargo-deny, shellcheck
+#   test      tshark, scapy (in target/venv), iproute2 and the compiler for programs in C
+#   interop   libusrsctp-dev and the compiler for programs in C
+#   fuzz      cargo-fuzz, a C++ compiler
+set -euo pipefail
+cd "$(dirname "$0")/.."
+source scripts/lib.sh
+
+CARGO_DENY=0.20.2
+CARGO_FUZZ=0.13.2
+APT_UPDATED=
+
+as_root() {
+    if [[ $(id -u) == 0 ]]; then "$@"; else sudo "$@"; fi
+}
+
+# Installs Debian packages: apt_install REASON PACKAGE...
+apt_install() {
+    local reason=$1
+    shift
+    if ! have apt-get; then
+        say "setup: $reason: not found, and there is no apt-get here; please install what Debian calls: $*"
+        return 1
+    fi
+    if [[ $(id -u) != 0 ]] && ! have sudo; then
+        say "setup: $reason: not found; please run as root: apt-get install $*"
+        return 1
+    fi
+    say "setup: installing with apt-get ($reason): $*"
+    if [[ -z $APT_UPDATED ]]; then
+        as_root apt-get -qq update
+        APT_UPDATED=yes
+    fi
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends "$@" > /dev/null
+}
+
+# What a test needs and would skip without: its absence is an error only if POLYPATH_REQUIRE names it.
+optional() {
+    local name=$1
+    shift
+    "$@" && return
+    required "$name" && die "POLYPATH_REQUIRE names $name, but it could not be set up"
+    say "setup: going on without; tests that need it will say SKIPPED"
+}
+
+# Builds a cargo subcommand into cargo's own bin directory, unless it is there in that version or a newer one:
+# cargo_tool NAME VERSION [OPTION...]
+cargo_tool() {
+    local name=$1 version=$2 found
+    shift 2
+    found=$("cargo-$name" --version 2> /dev/null | awk '{ print $NF }') || found=
+    if [[ -n $found && $(printf '%s\n' "$version" "$found" | sort --version-sort | head -n 1) == "$version" ]]; then
+        return
+    fi
+    say "setup: building cargo-$name $version into ${CARGO_HOME:-$HOME/.cargo}/bin (once, some minutes)"
+    env -u CARGO_TARGET_DIR cargo install --quiet --locked "$@" "cargo-$name@$version"
+}
+
+python_check() {
+    have python3 || die "python3 was not found: please install Python 3.11 or newer"
+    python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+        || die "python3 is $(python3 --version), but 3.11 or newer is needed"
+}
+
+rust() {
+    have cargo || die "cargo was not found: please install rustup, see https://rustup.rs"
+    have cc || apt_install "C linker" gcc libc6-dev || die "a C linker (cc) is needed"
+    if cargo clippy --version > /dev/null 2>&1 && cargo fmt --version > /dev/null 2>&1; then
+        return
+    fi
+    have rustup || die "cargo lacks clippy or rustfmt: please install them, or use rustup"
+    local channel
+    channel=$(sed -n 's/^channel = "\(.*\)"/\1/p' rust-toolchain.toml)
+    say "setup: installing Rust $channel with clippy and rustfmt through rustup"
+    rustup toolchain install "$channel" --profile minimal --component clippy,rustfmt
+}
+
+lint() {
+    python_check
+    cargo_tool deny "$CARGO_DENY" --no-default-features
+    have shellcheck || apt_install "checks of shell scripts" shellcheck || say "setup: going on without shellcheck"
+}
+
+dissectors() {
+    if ! have tshark; then
+        apt_install "tshark, the packet dissector" tshark || return
+    fi
+    local venv
+    venv=$(target_dir)/venv
+    if cmp -s tests/requirements.txt "$venv/requirements.txt"; then
+        return
+    fi
+    say "setup: installing into $venv: $(paste -sd ' ' tests/requirements.txt)"
+    if ! python3 -m venv --clear "$venv" > /dev/null 2>&1; then
+        apt_install "Python's venv" python3-venv && python3 -m venv --clear "$venv" || return
+    fi
+    "$venv/bin/python" -m pip install --quiet --requirement tests/requirements.txt || return
+    cp tests/requirements.txt "$venv/requirements.txt" # says that all of it is there
+}
+
+network_tools() {
+    have ip && have tc || apt_install "network namespaces and traffic shaping" iproute2
+}
+
+usrsctp() {
+    local packages=()
+    have cc || packages+=(gcc libc6-dev)
+    [[ -e /usr/include/usrsctp.h ]] || packages+=(libusrsctp-dev)
+    [[ ${#packages[@]} == 0 ]] || apt_install "usrsctp, another SCTP stack" "${packages[@]}"
+}
+
+tests() {
+    python_check
+    optional tshark dissectors
+    optional net network_tools
+}
+
+fuzz() {
+    have c++ || apt_install "C++ compiler for libFuzzer" g++ || die "a C++ compiler is needed"
+    cargo_tool fuzz "$CARGO_FUZZ"
+}
+
+[[ $# -gt 0 ]] || die "usage: scripts/setup.sh rust|lint|test|interop|fuzz ..."
+for group in "$@"; do
+    case $group in
+        rust) rust ;;
+        lint) lint ;;
+        test) tests ;;
+        interop) optional interop usrsctp ;;
+        fuzz) fuzz ;;
+        *) die "scripts/setup.sh knows rust, lint, test, interop and fuzz, not $group" ;;
+    esac
+done

@@ -1,0 +1,14 @@
+#!/usr/bin/env bash
+# Runs the tests whose result must not depend on the build once more with optimised code, and builds the program that
+# the network tests use. One cargo call each with the same features, so nothing is built twice.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+source scripts/lib.sh
+
+# Test targets of the simulator and of the network below it that compare traces or their hashes.
+targets=()
+for file in crates/{netsim,sim}/tests/{determinism,golden,hash,trace}*.rs; do
+    [[ -e $file ]] && targets+=(--test "$(basename "$file" .rs)")
+done
+[[ ${#targets[@]} -gt 0 ]] || die "no determinism tests found in crates/{netsim,sim}/tests"
+cargo test --release --workspace --locked "${targets[@]}"

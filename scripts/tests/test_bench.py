@@ -1,0 +1,69 @@
+"""The benchmark script, with small programs in place of the measured ones."""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+import bench
+
+
+class Bench(unittest.TestCase):
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+
+    def program(self, name: str, body: str) -> Path:
+        path = self.folder / name
+        path.write_text(f"#!/bin/sh\n{body}\n")
+        path.chmod(0o755)
+        return path
+
+    def test_in_memory_beside_a_peer(self) -> None:
+        ours = self.program("ours", """echo '{"goodput_bit_s": 14e9}'""")
+        peer = self.program("peer", 'test "$*" = "-s 1400 -t 3 -b 1048576 -B 1048576" && echo "sec=3.0 Gbps=3.270 x=1"')
+        result = bench.in_memory(ours, 3, str(peer))
+        self.assertEqual(
+            result.as_json(),
+            {"value": 14e9, "unit": "bit/s per CPU second", "runs": [14e9] * 3, "beside": {"usrsctp": 3.27e9}},
+        )
+
+    def test_in_memory_alone(self) -> None:
+        ours = self.program("ours", """echo '{"goodput_bit_s": 1}'""")
+        self.assertEqual(bench.in_memory(ours, 1, None).beside, {"usrsctp": "not run"})
+
+    def test_window_cost_is_a_ratio_of_costs(self) -> None:
+        # 16 MB: 100 packets in 2 s, so 20 ms each; 64 KB: 100 packets in 1 s.
+        program = self.program(
+            "polypath",
+            """case "$*" in *'16 MB'*) echo '{"data_packets": 100, "wall_s": 2}';;
+            *) echo '{"data_packets": 100, "wall_s": 1}';; esac""",
+        )
+        self.assertEqual(bench.sim_window_cost(program, 2).runs, [2.0, 2.0])
+        self.assertEqual(bench.sim_1hop(program, 2).runs, [100.0, 100.0])
+
+    def test_failures_are_named(self) -> None:
+        for body in ("exit 3", "echo no json", """echo '{"goodput_bit_s": 0}'""", "echo '[]'"):
+            with self.assertRaises(bench.BenchError):
+                bench.in_memory(self.program("ours", body), 1, None)
+        with self.assertRaises(bench.BenchError):
+            bench.peer_goodput("Mbps=1")
+        with self.assertRaises(bench.BenchError):
+            bench.output_of([str(self.folder / "missing")])
+
+    def test_table_has_every_value(self) -> None:
+        results = {"a": bench.Result("unit", [1e9, 3e9, 2e9], {"peer": 5e6}), "b": bench.Result("unit", [1.05])}
+        text = bench.table(results)
+        for part in ("2 G", "1 G", "3 G", "peer: 5 M", "1.05"):
+            self.assertIn(part, text)
+        self.assertEqual(json.loads(json.dumps(results["b"].as_json()))["value"], 1.05)
+
+
+if __name__ == "__main__":
+    unittest.main()

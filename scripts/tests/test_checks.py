@@ -1,0 +1,163 @@
+"""The checks of the house can fail: each is shown something that it must refuse, and something that it must not."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import textwrap
+import unittest
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+import check_house
+import check_layers
+import check_sizes
+
+
+def workspace(**crates: list[tuple[str, str | None]]) -> dict[str, Any]:
+    """Metadata with the given crates ("_" stands for "-") and their dependencies as (name, kind)."""
+    packages = [
+        {
+            "name": name.replace("_", "-"),
+            "dependencies": [{"name": dependency, "kind": kind} for dependency, kind in dependencies],
+        }
+        for name, dependencies in crates.items()
+    ]
+    return {"packages": packages}
+
+
+class Layers(unittest.TestCase):
+    def test_downward_arrows_pass(self) -> None:
+        metadata = workspace(
+            polypath_units=[("serde", None)],
+            polypath_wire=[],
+            polypath_proto=[("polypath-wire", None), ("polypath-units", None)],
+            polypath=[("polypath-proto", None), ("polypath-wire", None), ("tokio", None)],
+        )
+        self.assertEqual(check_layers.check(metadata), [])
+
+    def test_upward_arrow_fails(self) -> None:
+        metadata = workspace(polypath_wire=[("polypath-proto", None)], polypath_proto=[])
+        self.assertEqual(len(check_layers.check(metadata)), 1)
+        self.assertIn("upward", check_layers.check(metadata)[0])
+
+    def test_upward_dev_and_build_arrows_fail(self) -> None:
+        for kind in ("dev", "build"):
+            metadata = workspace(polypath_netsim=[("polypath-sim", kind)], polypath_sim=[])
+            self.assertIn(f"{kind}-dependency", check_layers.check(metadata)[0])
+
+    def test_sideways_arrow_fails(self) -> None:
+        metadata = workspace(polypath_netsim=[("polypath-proto", None)], polypath_proto=[])
+        self.assertIn("sideways", check_layers.check(metadata)[0])
+
+    def test_unknown_crate_fails(self) -> None:
+        self.assertIn("polypath-extra", check_layers.check(workspace(polypath_extra=[]))[0])
+
+    def test_testkit_is_for_tests_only(self) -> None:
+        for kind, problems in ((None, 1), ("build", 1), ("dev", 0)):
+            metadata = workspace(polypath_proto=[("polypath-testkit", kind)], polypath_testkit=[])
+            self.assertEqual(len(check_layers.check(metadata)), problems)
+
+    def test_arrows_have_no_cycle(self) -> None:
+        for crate in check_layers.ARROWS:
+            self.assertNotIn(crate, check_layers.below(crate))
+
+
+def lines(count: int) -> str:
+    return "let x = 1;\n" * count
+
+
+def test_module(count: int) -> str:
+    return "#[cfg(test)]\nmod tests {\n" + "    fn case() {}\n" * (count - 3) + "}\n"
+
+
+class Sizes(unittest.TestCase):
+    SOURCE = PurePosixPath("crates/proto/src/send/queue.rs")
+
+    def test_limits(self) -> None:
+        for count, warnings, errors in ((500, 0, 0), (501, 1, 0), (700, 1, 0), (701, 0, 1)):
+            found = check_sizes.judge(self.SOURCE, lines(count))
+            self.assertEqual((len(found[0]), len(found[1])), (warnings, errors), count)
+
+    def test_inline_tests_count_apart(self) -> None:
+        self.assertEqual(
+            check_sizes.measure_rust(lines(10) + test_module(20) + lines(5)), check_sizes.Size(code=15, tests=20)
+        )
+        for count, warnings, errors in ((150, 0, 0), (151, 1, 0), (201, 0, 1)):
+            found = check_sizes.judge(self.SOURCE, lines(500) + test_module(count))
+            self.assertEqual((len(found[0]), len(found[1])), (warnings, errors), count)
+
+    def test_module_with_further_attributes(self) -> None:
+        text = "#[cfg(test)]\n#[allow(clippy::unwrap_used)]\nmod tests {\n    fn case() {}\n}\nfn code() {}\n"
+        self.assertEqual(check_sizes.measure_rust(text), check_sizes.Size(code=1, tests=5))
+
+    def test_declared_test_module_is_code(self) -> None:
+        self.assertEqual(check_sizes.measure_rust("#[cfg(test)]\nmod tests;\nfn code() {}\n").tests, 0)
+
+    def test_files_of_tests_are_exempt(self) -> None:
+        for name in ("crates/proto/tests/pair.rs", "crates/proto/src/send/queue/tests.rs", "scripts/tests/t.py"):
+            self.assertEqual(check_sizes.judge(PurePosixPath(name), lines(3000)), ([], []))
+        self.assertTrue(check_sizes.judge(PurePosixPath("scripts/tests.py"), lines(3000))[1])
+
+
+class House(unittest.TestCase):
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = Path(folder.name)
+
+    def write(self, path: str, text: str) -> None:
+        target = self.root / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(textwrap.dedent(text), encoding="utf-8")
+
+    def test_names_outside_their_rooms_fail(self) -> None:
+        for source in (
+            "if self.cmt_on {}",
+            "struct CmtState;",
+            "let cmt = 1;",
+            "use crate::config::CmtPolicies;",
+            "policies.cmt.sfr",
+            "crate::cmt::cmt_window()",
+        ):
+            self.write("crates/proto/src/send/queue.rs", source)
+            self.assertEqual(len(list(check_house.check_names(self.root))), 1, source)
+
+    def test_call_sites_and_texts_pass(self) -> None:
+        self.write(
+            "crates/proto/src/send/queue.rs",
+            """
+            //! CMT comes in here: `cmt_on`.
+            mod cmt;
+            use crate::cmt;
+            use crate::cmt::sfr;
+            fn f<'a>(x: &'a str) { cmt::sfr::step('"', "cmt_on", r#"a "cmt_on" b"#); /* cmt_on */ }
+            """,
+        )
+        self.write("crates/proto/src/cmt/sfr.rs", "struct CmtState;")
+        self.write("crates/proto/src/config/presets.rs", "fn cmt() {}")
+        self.assertEqual(list(check_house.check_names(self.root)), [])
+
+    def test_missing_attribute_fails(self) -> None:
+        self.write("crates/wire/src/lib.rs", "#![no_std]\n// #![forbid(unsafe_code)]\n")
+        self.assertEqual(len(list(check_house.check_attributes(self.root))), 1)
+        self.write("crates/wire/src/lib.rs", "#![no_std]\n#![forbid(unsafe_code)]\n")
+        self.assertEqual(list(check_house.check_attributes(self.root)), [])
+
+    def test_testkit_in_source_fails(self) -> None:
+        self.write("crates/proto/src/lib.rs", "#[cfg(test)]\nuse polypath_testkit::Pair;\n")
+        self.write("crates/proto/tests/pair.rs", "use polypath_testkit::Pair;\n")
+        self.assertEqual(len(list(check_house.check_testkit(self.root))), 1)
+
+    def test_lints_are_repeated(self) -> None:
+        self.write("clippy.toml", "too-many-lines-threshold = 100\nmax-struct-bools = 3\n")
+        self.write("crates/a/Cargo.toml", "[lints]\nworkspace = true\n")
+        self.write("crates/a/clippy.toml", 'too-many-lines-threshold = 100\ndisallowed-types = ["std::rc::Rc"]\n')
+        self.write("crates/b/Cargo.toml", "[package]\nname = 'b'\n")
+        self.assertEqual(len(list(check_house.check_lints(self.root))), 2)
+
+
+if __name__ == "__main__":
+    unittest.main()

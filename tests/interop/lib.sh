@@ -1,0 +1,158 @@
+# shellcheck shell=bash
+# Two network namespaces, A and B, joined by veth pairs: one pair and one subnet per path. Sourced by the network tests.
+#
+#   net_up 2                          makes $NS_A and $NS_B with two paths, and removes them when the script ends
+#   in_a COMMAND... / in_b COMMAND... runs a command there
+#   address a 1                       10.77.1.1;  address b 2  10.77.2.2;  address6 likewise
+#   shape a 1 100mbit [150kb]         what leaves A on path 1 goes through a token bucket with that rate and queue
+#   cut 1 / mend 1                    takes path 1 down and up, at both ends
+#   capture FILE / capture_stop       records every path at A, packet by packet
+#   well_formed FILE                  fails if tshark finds a malformed packet or a wrong checksum in FILE
+#   carried 1 BYTES                   whether A received so much on path 1 since the first such question
+#   build_ours                        sets POLYPATH and INTEROP_PEER to programs of ours
+#   wait_for SECONDS COMMAND...       until the command succeeds
+
+source "$(dirname "${BASH_SOURCE[0]}")/../../scripts/lib.sh"
+
+NS_A=polypath-$$-a
+NS_B=polypath-$$-b
+NET_PATHS=0
+CAPTURE_PID=
+WORK=
+POLYPATH=
+INTEROP_PEER=
+
+in_a() { ip netns exec "$NS_A" "$@"; }
+in_b() { ip netns exec "$NS_B" "$@"; }
+
+address() { if [[ $1 == a ]]; then echo "10.77.$2.1"; else echo "10.77.$2.2"; fi; }
+address6() { if [[ $1 == a ]]; then echo "fd77:$2::1"; else echo "fd77:$2::2"; fi; }
+
+# Every address of a side, separated by commas: addresses a, addresses6 b.
+addresses() { join_paths address "$1"; }
+addresses6() { join_paths address6 "$1"; }
+join_paths() {
+    local path list=
+    for ((path = 1; path <= NET_PATHS; path++)); do list+=${list:+,}$("$1" "$2" "$path"); done
+    echo "$list"
+}
+
+net_up() {
+    [[ $(id -u) == 0 ]] || skip net "network namespaces need root"
+    have ip && have tc || skip net "ip and tc (iproute2) are not installed"
+    trap net_down EXIT
+    trap 'exit 130' INT TERM
+    WORK=$(mktemp -d)
+    ip netns add "$NS_A" 2> "$WORK/error" || skip net "no network namespace could be made: $(cat "$WORK/error")"
+    ip netns add "$NS_B"
+    local side
+    for side in "$NS_A" "$NS_B"; do
+        ip -n "$side" link set lo up
+        # A path is a pair of addresses: without this, replies could leave by the other link.
+        ip netns exec "$side" sysctl -qw net.ipv4.conf.all.rp_filter=0 net.ipv6.conf.all.accept_dad=0 \
+            net.ipv6.conf.default.accept_dad=0
+    done
+    while ((NET_PATHS < $1)); do add_path; done
+}
+
+add_path() {
+    local path=$((NET_PATHS += 1))
+    ip -n "$NS_A" link add "path$path" type veth peer name "path$path" netns "$NS_B"
+    ip -n "$NS_A" address add "$(address a "$path")/24" dev "path$path"
+    ip -n "$NS_B" address add "$(address b "$path")/24" dev "path$path"
+    ip -n "$NS_A" address add "$(address6 a "$path")/64" dev "path$path" nodad
+    ip -n "$NS_B" address add "$(address6 b "$path")/64" dev "path$path" nodad
+    mend "$path"
+}
+
+net_down() {
+    local status=$?
+    trap - EXIT
+    capture_stop
+    # shellcheck disable=SC2046 # one process per word
+    kill $(ip netns pids "$NS_A" 2> /dev/null; ip netns pids "$NS_B" 2> /dev/null) 2> /dev/null || true
+    ip netns delete "$NS_A" 2> /dev/null || true
+    ip netns delete "$NS_B" 2> /dev/null || true
+    if [[ $status != 0 && -n ${KEEP:-} ]]; then
+        say "kept: $WORK"
+    else
+        rm -rf "$WORK"
+    fi
+    exit "$status"
+}
+
+shape() {
+    local namespace=$NS_A
+    [[ $1 == b ]] && namespace=$NS_B
+    ip netns exec "$namespace" tc qdisc replace dev "path$2" root tbf rate "$3" burst 16kb limit "${4:-150kb}"
+}
+
+cut() { ip -n "$NS_A" link set "path$1" down && ip -n "$NS_B" link set "path$1" down; }
+mend() { ip -n "$NS_A" link set "path$1" up && ip -n "$NS_B" link set "path$1" up; }
+
+# Builds what the network tests run of ours, all with one set of features, so that nothing is built twice.
+# shellcheck disable=SC2034 # for the scripts that source this
+build_ours() {
+    cargo build --release --workspace --locked --bin polypath --example interop_peer
+    local target
+    target=$(target_dir)
+    POLYPATH=$target/release/polypath
+    INTEROP_PEER=$target/release/examples/interop_peer
+}
+
+# Whether A received at least $2 bytes on path $1 since this was first asked of the path.
+declare -A CARRIED_BEFORE=()
+carried() {
+    local bytes
+    bytes=$(in_a cat "/sys/class/net/path$1/statistics/rx_bytes")
+    : "${CARRIED_BEFORE[$1]:=$bytes}"
+    ((bytes - CARRIED_BEFORE[$1] >= $2))
+}
+
+wait_for() {
+    local seconds=$1 deadline
+    shift
+    deadline=$((SECONDS + seconds))
+    until "$@"; do
+        ((SECONDS < deadline)) || return 1
+        sleep 0.05
+    done
+}
+
+capture() {
+    local interfaces=() path
+    for ((path = 1; path <= NET_PATHS; path++)); do
+        interfaces+=(-i "path$path")
+        # With segmentation offload, several packets would be recorded as one.
+        ip -n "$NS_A" link set "path$path" gso_max_segs 1
+        ip -n "$NS_B" link set "path$path" gso_max_segs 1
+    done
+    ip netns exec "$NS_A" dumpcap -q "${interfaces[@]}" -s 0 -B 64 -w "$1" 2> "$WORK/dumpcap" &
+    CAPTURE_PID=$!
+    wait_for 10 test -s "$1" || die "dumpcap did not start: $(cat "$WORK/dumpcap")"
+}
+
+capture_stop() {
+    [[ -n $CAPTURE_PID ]] || return 0
+    kill -TERM "$CAPTURE_PID" 2> /dev/null || true
+    wait "$CAPTURE_PID" 2> /dev/null || true
+    CAPTURE_PID=
+}
+
+# The packets of a capture that tshark objects to. ICMP errors quote packets only in part: a copy that waited in a queue
+# until its receiver had gone is answered with one.
+objections() {
+    local wrong='_ws.malformed || sctp.checksum.status == "Bad" || _ws.expert.severity == "Error"'
+    tshark -n -r "$1" -o sctp.checksum:CRC-32c -Y "($wrong) && !icmp && !icmpv6" 2> /dev/null
+}
+
+well_formed() {
+    local bad total
+    total=$(tshark -n -r "$1" -Y sctp 2> /dev/null | wc -l)
+    ((total > 0)) || die "tshark found no SCTP packet in the capture"
+    editcap -E 0.02 -r "$1" "$WORK/damaged.pcapng" 1-100 2> /dev/null
+    [[ -n $(objections "$WORK/damaged.pcapng") ]] || die "self-test: tshark does not object to damaged packets"
+    bad=$(objections "$1")
+    [[ -z $bad ]] || die "tshark objects to these packets:"$'\n'"$(head -20 <<< "$bad")"
+    say "    tshark: $total packets, all well formed"
+}

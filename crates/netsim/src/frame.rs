@@ -1,6 +1,7 @@
 //! What the network carries.
 
 use std::net::IpAddr;
+use std::ops::Range;
 
 use crate::TraceHasher;
 
@@ -26,6 +27,12 @@ pub trait Frame {
 
     /// Flips a bit, counted from the first of the `wire_len`; for links with bit errors.
     fn damage(&mut self, bit: u64);
+
+    /// The bits of the transport checksum among those that [`damage`](Self::damage) can flip; all bits where the frame
+    /// knows of none. Damage within a checksum is sure to be found, and leaves the rest as it was.
+    fn checksum_bits(&self) -> Range<u64> {
+        0..8 * self.wire_len() as u64
+    }
 
     /// Feeds every field of every header to `hasher`, with a length before what varies in length, so that two
     /// different frames never feed the same.

@@ -56,6 +56,9 @@ pub enum Body<'a> {
     Datagram(&'a [u8]),
     /// A packet handed over without encoding (simulations).
     Structured(&'a Packet<'static>),
+    /// The same, damaged on its way so that its checksum is wrong. The content is what was sent, as it is where damage
+    /// hit the checksum alone.
+    Damaged(&'a Packet<'static>),
 }
 
 /// A packet that arrived.

@@ -1,6 +1,7 @@
 //! SCTP packets as frames of the network simulator.
 
 use std::net::IpAddr;
+use std::ops::Range;
 
 use bytes::Bytes;
 use polypath_netsim::{Frame, TraceHasher};
@@ -10,6 +11,9 @@ use serde::Serialize;
 
 /// IP protocol number of SCTP.
 const SCTP: u8 = 132;
+
+/// Where the checksum is in a packet (RFC 9260 section 3.1).
+const CHECKSUM_BITS: Range<u64> = 64..96;
 
 /// How packets travel through the network.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
@@ -26,6 +30,8 @@ pub enum Form {
 #[derive(Debug)]
 pub struct SctpFrame {
     ecn: Ecn,
+    /// Bits of the checksum that were damaged on the way, while the packet is a structure.
+    checksum_flips: u32,
     body: FrameBody,
 }
 
@@ -48,14 +54,15 @@ impl SctpFrame {
                 None => FrameBody::Structured(packet),
             },
         };
-        (local, remote, Self { ecn, body })
+        (local, remote, Self { ecn, checksum_flips: 0, body })
     }
 
     /// The packet as the receiver's stack takes it.
     #[inline]
     pub fn received(&self, from: IpAddr, to: IpAddr) -> Received<'_> {
         let body = match &self.body {
-            FrameBody::Structured(packet) => Body::Structured(packet),
+            FrameBody::Structured(packet) if self.checksum_flips == 0 => Body::Structured(packet),
+            FrameBody::Structured(packet) => Body::Damaged(packet),
             FrameBody::Wire(bytes) => Body::Datagram(bytes),
         };
         let encapsulation = Encapsulation::None;
@@ -89,18 +96,29 @@ impl Frame for SctpFrame {
         self.ecn = Ecn::Ce;
     }
 
-    /// A damaged packet is bytes from here on, so that the receiver finds the damage as it would on a real network.
+    /// Damage to the checksum leaves a structure what it is, with a mark. After other damage a packet is bytes, so that
+    /// the receiver finds it as on a real network.
     fn damage(&mut self, bit: u64) {
-        let bytes = match &self.body {
-            FrameBody::Structured(packet) => encode(packet),
-            FrameBody::Wire(bytes) => Some(bytes.clone()),
+        let mut bytes = match &self.body {
+            FrameBody::Structured(_) if CHECKSUM_BITS.contains(&bit) => {
+                self.checksum_flips ^= 0x8000_0000 >> (bit - CHECKSUM_BITS.start);
+                return;
+            }
+            FrameBody::Structured(_) => {
+                let mut bytes = Vec::new();
+                self.append_to(&mut bytes);
+                bytes
+            }
+            FrameBody::Wire(bytes) => bytes.to_vec(),
         };
-        let Some(bytes) = bytes else { return };
-        let mut damaged = bytes.to_vec();
-        if let Some(byte) = usize::try_from(bit / 8).ok().and_then(|at| damaged.get_mut(at)) {
+        if let Some(byte) = usize::try_from(bit / 8).ok().and_then(|at| bytes.get_mut(at)) {
             *byte ^= 0x80 >> (bit % 8);
+            self.body = FrameBody::Wire(bytes.into());
         }
-        self.body = FrameBody::Wire(damaged.into());
+    }
+
+    fn checksum_bits(&self) -> Range<u64> {
+        CHECKSUM_BITS
     }
 
     #[inline]
@@ -126,10 +144,22 @@ impl Frame for SctpFrame {
     }
 
     fn write_transport(&self, _from: IpAddr, _to: IpAddr, out: &mut Vec<u8>) {
+        self.append_to(out);
+    }
+}
+
+impl SctpFrame {
+    /// The packet as bytes, with its damage.
+    fn append_to(&self, out: &mut Vec<u8>) {
         match &self.body {
-            // A packet too long to be encoded cannot have been built.
             FrameBody::Structured(packet) => {
+                let start = out.len();
+                // A packet too long to be encoded cannot have been built.
                 let _ = packet.append_to(out, Checksum::Crc32c);
+                let checksum = out.get_mut(start + 8..start + 12).unwrap_or_default();
+                for (byte, flips) in checksum.iter_mut().zip(self.checksum_flips.to_be_bytes()) {
+                    *byte ^= flips;
+                }
             }
             FrameBody::Wire(bytes) => out.extend_from_slice(bytes),
         }
@@ -288,12 +318,38 @@ mod tests {
             assert_eq!((received.local, received.remote, received.ecn), (B, A, Ecn::Ect0));
             assert_eq!(matches!(received.body, Body::Datagram(_)), form == Form::Wire);
             match received.body {
-                Body::Structured(delivered) => assert_eq!(*delivered, packet(1)),
+                Body::Structured(delivered) | Body::Damaged(delivered) => {
+                    assert_eq!(*delivered, packet(1));
+                }
                 Body::Datagram(bytes) => {
                     let delivered = read(bytes, ChecksumPolicy::Verify).unwrap();
                     assert_eq!(delivered.chunks[0], packet(1).chunks[0]);
                 }
             }
+        }
+    }
+
+    #[test]
+    fn damage_to_the_checksum_leaves_a_structure_and_looks_the_same() {
+        for bit in CHECKSUM_BITS {
+            let mut frames = [frame(1, Form::Structured), frame(1, Form::Wire)];
+            let intact = written(&frames[1]);
+            for frame in &mut frames {
+                frame.damage(bit);
+                frame.crossed_link();
+            }
+            let [structured, wire] = &frames;
+            assert!(
+                matches!(structured.received(A, B).body, Body::Damaged(content) if *content == packet(1))
+            );
+            assert_eq!(written(structured), written(wire), "bit {bit}");
+            assert_ne!(written(structured), intact);
+            assert_eq!(trace(structured), trace(wire));
+            // A second hit in the same place would mend it, in both forms.
+            frames.iter_mut().for_each(|frame| frame.damage(bit));
+            let [structured, wire] = &frames;
+            assert!(matches!(structured.received(A, B).body, Body::Structured(_)));
+            assert_eq!((written(structured), written(wire)), (intact.clone(), intact));
         }
     }
 

@@ -68,6 +68,11 @@ impl Association {
                     arrival.position += 1;
                 }
             }
+            // The endpoint hands none over.
+            Body::Damaged(_) => {
+                self.stats.packets_discarded += 1;
+                return;
+            }
         }
         if self.flush.acknowledged {
             self.flush.acknowledged = false;

@@ -154,7 +154,10 @@ impl Contents {
 }
 
 impl<'r, 'a: 'r> Incoming<'r, 'a> {
-    /// Looks at the common header and, where there is one, at the checksum.
+    /// Looks at the common header and at the checksum.
+    ///
+    /// This is the one place that finds a wrong checksum, whatever the form of the packet; reports of damaged packets
+    /// to their senders (draft-stewart-sctp-pktdrprep section 5) have to begin here.
     pub(super) fn open(received: &'r Received<'a>) -> Result<Self, DropReason> {
         match &received.body {
             Body::Datagram(bytes) => match PacketView::parse(bytes, ChecksumPolicy::Verify) {
@@ -163,6 +166,7 @@ impl<'r, 'a: 'r> Incoming<'r, 'a> {
                 Err(_) => Err(DropReason::Malformed),
             },
             Body::Structured(packet) => Ok(Self::Structured(packet)),
+            Body::Damaged(_) => Err(DropReason::WrongChecksum),
         }
     }
 

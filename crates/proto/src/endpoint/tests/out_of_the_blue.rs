@@ -180,6 +180,17 @@ fn damaged_datagrams_are_not_answered() {
 }
 
 #[test]
+fn a_packet_marked_as_damaged_is_dropped_as_its_bytes_would_be() {
+    let mut world = World::listening();
+    world.associate(TAG, "198.51.100.1");
+    let stray = arrival(packet(TAG, [data()]));
+    assert!(matches!(world.handle(&stray), Route::Association(_)));
+    let damaged = stray.carrying(Body::Damaged(&stray.packet));
+    assert_eq!(world.dropped_received(&damaged), DropReason::WrongChecksum);
+    assert_eq!(world.endpoint.dropped(DropReason::WrongChecksum), 1);
+}
+
+#[test]
 fn malformed_chunks_are_not_answered() {
     let mut world = World::listening();
     let stray = arrival(packet(TAG, []));

@@ -36,6 +36,11 @@ pub(crate) fn is_meaningful(address: IpAddr, seen_at: IpAddr) -> bool {
     is_unicast(address) && scope(address) >= scope(seen_at)
 }
 
+/// Whether a packet from `source` was sent by this very host.
+pub(crate) fn is_this_host(source: IpAddr, local: &[IpAddr]) -> bool {
+    scope(source) == Scope::Host || local.contains(&source)
+}
+
 fn scope(address: IpAddr) -> Scope {
     let (loopback, link_local) = match address {
         IpAddr::V4(address) => (address.is_loopback(), address.is_link_local()),

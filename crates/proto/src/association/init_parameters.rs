@@ -11,7 +11,7 @@ use polypath_wire::{
 };
 use smallvec::SmallVec;
 
-use super::address_scope::is_meaningful;
+use super::address_scope::{is_meaningful, is_this_host};
 use crate::Duration;
 
 /// Most addresses of one side, told or believed; as many as an association can have paths.
@@ -351,8 +351,9 @@ impl PeerInit {
         }
         let source = self.addresses[0];
         let local = limits.local_addresses;
-        // An address of ours, listed by someone who is not on this host, would make us talk to ourselves.
-        let ours = local.contains(&address) && !local.contains(&source);
+        // An address of ours, listed by someone who is not on this host, would make us talk to ourselves. Endpoints of
+        // one host share its addresses, above all `::1`, of which there is only one.
+        let ours = local.contains(&address) && !is_this_host(source, local);
         let reachable = AddressTypes::among(local).contains(AddressTypes::of(address));
         let room = self.addresses.len() < limits.max_addresses.min(MAX_ADDRESSES);
         if is_meaningful(address, source) && !ours && reachable && room {

@@ -186,11 +186,13 @@ impl Endpoint {
         if !self.limits.has_room(self.table.len()) {
             return Err(ConnectError::TooManyAssociations);
         }
+        // Of any family: the peer may have more addresses than those named (RFC 9260 section 5.1.2).
         let local = self.local_addresses.iter().copied();
+        let offered = |a: &IpAddr| peer.iter().any(|p| reaches(*a, p.address));
         let identity = Identity {
             local_port: self.local_port,
             remote_port,
-            local_addresses: local.filter(|a| peer.iter().any(|p| pairs(*a, p.address))).collect(),
+            local_addresses: local.filter(offered).collect(),
             local_tag: self.table.draw_tag(cx.rng),
             initial_tsn: cx.rng.next_u32(),
         };
@@ -200,9 +202,12 @@ impl Endpoint {
 
 /// Whether packets can go from `local` to `remote` at all.
 fn pairs(local: IpAddr, remote: IpAddr) -> bool {
-    local.is_ipv4() == remote.is_ipv4()
-        && is_meaningful(local, remote)
-        && is_meaningful(remote, local)
+    local.is_ipv4() == remote.is_ipv4() && reaches(local, remote)
+}
+
+/// Whether the addresses of two hosts mean something to each other.
+fn reaches(local: IpAddr, remote: IpAddr) -> bool {
+    is_meaningful(local, remote) && is_meaningful(remote, local)
 }
 
 #[cfg(test)]

@@ -159,6 +159,9 @@ fn a_family_without_local_address_is_ignored() {
 fn a_peer_on_this_host_may_list_its_addresses() {
     let (addresses, ignored) = taken("127.0.0.1", "127.0.0.2 192.0.2.1", "127.0.0.1 192.0.2.1");
     assert_eq!((addresses, ignored), (ips("127.0.0.1 127.0.0.2 192.0.2.1"), 0));
+    // Neither has the other's IPv4 address, both have the same IPv6 one.
+    let (addresses, ignored) = taken("127.0.0.2", "127.0.0.2 ::1", "127.0.0.1 ::1");
+    assert_eq!((addresses, ignored), (ips("127.0.0.2 ::1"), 0));
 }
 
 #[test]

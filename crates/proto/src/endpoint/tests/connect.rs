@@ -46,9 +46,27 @@ fn only_addresses_that_can_be_paired_are_used() {
     let local = ips("127.0.0.1 192.0.2.1 2001:db8::1 192.0.2.255 0.0.0.0 ::1");
     world.endpoint = Endpoint::new(EndpointConfig::default(), PORT, &local, &mut cx);
     let (identity, _) = world.prepare_default("198.51.100.1").unwrap();
-    assert_eq!(identity.local_addresses, ips("192.0.2.1 192.0.2.255"));
+    assert_eq!(identity.local_addresses, ips("192.0.2.1 2001:db8::1 192.0.2.255"));
     let (identity, _) = world.prepare_default("127.0.0.1").unwrap();
-    assert_eq!(identity.local_addresses[0], ip("127.0.0.1"));
+    assert_eq!(identity.local_addresses, ips("127.0.0.1 ::1"));
+}
+
+#[test]
+fn every_family_that_the_peer_may_use_is_offered() {
+    let mut world = World::new(EndpointConfig::default());
+    let mut cx = Cx { now: at(0), rng: &mut world.rng, probe: &mut NoProbe };
+    let local = ips("192.0.2.1 2001:db8::1 fe80::1 ::1");
+    world.endpoint = Endpoint::new(EndpointConfig::default(), PORT, &local, &mut cx);
+    let config = AssociationConfig::default();
+    let (_, mut client) =
+        world.endpoint.connect(&mut cx, config, PEER_PORT, &peers("198.51.100.1")).unwrap();
+    let init = client.poll_transmit(&mut cx).unwrap();
+    assert_eq!((init.local, init.remote), (ip("192.0.2.1"), ip("198.51.100.1")));
+    let Chunk::Init(init) = &init.packet.chunks[0] else { panic!("{init:?}") };
+    assert_eq!(init.parameters.addresses().collect::<AddressList>(), ips("192.0.2.1 2001:db8::1"));
+    // Both families: without the parameter, every type is supported.
+    let types = |p: Parameter<'_>| matches!(p, Parameter::SupportedAddressTypes(_));
+    assert!(!init.parameters.into_iter().any(types));
 }
 
 #[test]

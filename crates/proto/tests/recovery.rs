@@ -7,7 +7,9 @@ use common::{
     PEER_WINDOW, Victim, config, data, data_chunks, init_ack, init_ack_with_streams, ip, message,
     millis, sack, secs,
 };
-use polypath_proto::config::{AssociationConfig, Burst, GapAck, InitialCwnd, Preset};
+use polypath_proto::config::{
+    AssociationConfig, Burst, GapAck, InitialCwnd, Preset, RetransmissionPath,
+};
 use polypath_proto::{
     AssociationEnd, Duration, Event, OutgoingMessage, PathId, PathStats, PathStatus, SendError,
     Transmit,
@@ -57,6 +59,63 @@ fn lost_data_comes_again_after_one_rto_whichever_of_equal_paths_is_drawn() {
         let arrived = pair.run_until(limit, |pair| !pair.slot(Side::Server).messages.is_empty());
         assert!(arrived, "seed {seed}");
         assert_eq!(pair.slot(Side::Client).association.stats().timeout_retransmissions, 1);
+    }
+}
+
+#[test]
+fn a_path_that_was_just_cut_is_not_chosen_for_ever() {
+    // The window of the path that is cut is much the larger, so the papers' policies prefer it.
+    for timer in
+        [RetransmissionPath::Ssthresh, RetransmissionPath::Cwnd, RetransmissionPath::Alternate]
+    {
+        let mut config = config(Preset::Cmt);
+        config.policies.retransmission.timer = timer;
+        config.policies.window.ssthresh_floor_mtu = 2;
+        let mut pair = confirmed(PairConfig::new(3, config));
+        for number in 0..200 {
+            let on_first = OutgoingMessage { path: Some(PathId(0)), ..message(number, 1400) };
+            pair.send(Side::Client, on_first).unwrap();
+        }
+        pair.run_for(secs(1));
+        assert_eq!(pair.slot(Side::Server).messages.len(), 200);
+        let rto = client_path(&pair, 0).rto;
+        pair.paths[0].faults.loss = 1000;
+        let lost = OutgoingMessage { path: Some(PathId(0)), ..message(200, 1400) };
+        pair.send(Side::Client, lost).unwrap();
+        // One timeout of the chunk, one of its retransmission at the most.
+        let arrived = |pair: &Pair| pair.slot(Side::Server).messages.len() == 201;
+        assert!(pair.run_until(rto * 3 + millis(200), arrived), "{timer:?}");
+    }
+}
+
+#[test]
+fn the_end_of_an_association_leaves_a_path_that_was_just_cut() {
+    for preset in [Preset::Cmt, Preset::Rfc9260] {
+        let mut pair = confirmed(PairConfig::new(2, config(preset)));
+        pair.paths[0].faults.loss = 1000;
+        pair.shutdown(Side::Client);
+        let rto = client_path(&pair, 0).rto;
+        let ended = |side| {
+            move |pair: &Pair| {
+                let end = Event::Ended(AssociationEnd::ShutdownComplete);
+                pair.slot(side).events.contains(&end)
+            }
+        };
+        // The SHUTDOWN, then the SHUTDOWN ACK come again over the other path.
+        assert!(pair.run_until(rto * 3, ended(Side::Client)), "{preset:?}");
+        assert!(pair.run_until(secs(5), ended(Side::Server)), "{preset:?}");
+
+        let mut pair = confirmed(PairConfig::new(2, config(preset)));
+        pair.paths[0].faults.loss = 1000;
+        pair.send(Side::Client, message(0, 100)).unwrap();
+        let noticed = |pair: &Pair| pair.slot(Side::Client).association.stats().timeouts > 0;
+        pair.paths[1].faults.loss = 1000;
+        assert!(pair.run_until(secs(10), noticed));
+        pair.paths[1].faults.loss = 0;
+        pair.abort(Side::Client, "enough");
+        pair.run_for(millis(100));
+        let last = pair.slot(Side::Server).events.last();
+        assert!(matches!(last, Some(Event::Ended(AssociationEnd::AbortedByPeer(_)))), "{last:?}");
     }
 }
 

@@ -44,7 +44,7 @@ impl Association {
             State::Established
             | State::ShutdownPending
             | State::ShutdownSent(_)
-            | State::ShutdownReceived => HandshakePhase::Established,
+            | State::ShutdownReceived(_) => HandshakePhase::Established,
         };
         let mut peer_addresses = SmallVec::new();
         for path in self.paths.iter() {

@@ -99,7 +99,7 @@ impl Association {
         if matches!(self.state, State::ShutdownSent(_)) && receiver.sack_is_pending() {
             // RFC 9260 section 9.2: DATA in SHUTDOWN-SENT is answered at once with a SACK and another SHUTDOWN.
             receiver.request_sack();
-            self.send_shutdown(cx);
+            self.send_shutdown(cx, self.answer_path(path));
         }
         self.announce_messages();
     }
@@ -132,9 +132,9 @@ impl Association {
             Chunk::Abort(abort) => self.handle_abort(abort),
             Chunk::Error(causes) => self.handle_error(cx, causes),
             Chunk::Shutdown { cumulative_tsn_ack } => {
-                self.handle_shutdown(cx, Tsn(*cumulative_tsn_ack))
+                self.handle_shutdown(cx, Tsn(*cumulative_tsn_ack), arrival.path)
             }
-            Chunk::ShutdownAck => self.handle_shutdown_ack(cx),
+            Chunk::ShutdownAck => self.handle_shutdown_ack(arrival.path),
             Chunk::ShutdownComplete { .. } => self.handle_shutdown_complete(),
             Chunk::Unknown(unknown) => return self.handle_unknown(unknown, arrival.path),
             // INIT and COOKIE ECHO concern the endpoint, which settles collisions. PAD carries nothing. The rest
@@ -218,7 +218,7 @@ impl Association {
         self.events.push_if_few(Event::RemoteError(causes.as_slice().into()));
     }
 
-    fn handle_shutdown(&mut self, cx: &mut Cx<'_>, cumulative: Tsn) {
+    fn handle_shutdown(&mut self, cx: &mut Cx<'_>, cumulative: Tsn, came_on: PathId) {
         if !self.state.is_synchronized() {
             return;
         }
@@ -230,7 +230,7 @@ impl Association {
                 Acknowledgement::Shutdown,
             );
         }
-        self.peer_wants_shutdown(cx);
+        self.peer_wants_shutdown(cx, came_on);
     }
 
     fn handle_unknown(&mut self, unknown: &UnknownChunk<'_>, path: PathId) -> Flow {

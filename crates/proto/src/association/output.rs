@@ -60,14 +60,21 @@ impl Association {
         self.control.push_back(Control { chunk, to, tag });
     }
 
-    /// The path for control chunks that name none: the primary if it works, else any that does, else the next in
-    /// turn.
+    /// The path for control chunks that name none: among those that can carry data the one with the fewest timeouts
+    /// that nothing has answered since, the primary before others.
+    ///
+    /// RFC 9260 section 9.2 leaves the choice open and section 8.2 gives up a path only after many timeouts; until then
+    /// a path that was just cut must not hold up the end of the association.
     pub(super) fn best_path(&self) -> PathId {
         let usable = self.usable_paths();
-        if usable == 0 || usable >> self.primary.0 & 1 == 1 {
-            return self.primary;
-        }
-        PathId(usable.trailing_zeros() as u8)
+        let usable = self.paths.iter().filter(|path| usable >> path.id.0 & 1 == 1);
+        let best = usable.min_by_key(|path| (path.errors, path.id != self.primary, path.id));
+        best.map_or(self.primary, |path| path.id)
+    }
+
+    /// The path for the answer to a chunk that came on `came_on`: back to where it came from (RFC 9260 section 6.4).
+    pub(super) fn answer_path(&self, came_on: PathId) -> PathId {
+        if self.paths[came_on].reach.is_active() { came_on } else { self.best_path() }
     }
 
     pub(super) fn poll_packet(&mut self, cx: &mut Cx<'_>) -> Option<Transmit> {
@@ -236,8 +243,10 @@ impl Association {
             return;
         }
         match self.state {
-            State::ShutdownPending => self.send_shutdown(cx),
-            State::ShutdownReceived => self.send_shutdown_ack(cx),
+            State::ShutdownPending => self.send_shutdown(cx, self.best_path()),
+            State::ShutdownReceived(came_on) => {
+                self.send_shutdown_ack(cx, self.answer_path(came_on));
+            }
             _ => {}
         }
     }

@@ -5,7 +5,7 @@ use polypath_wire::Chunk;
 use super::Association;
 use super::output::To;
 use super::state::{Closing, State};
-use crate::{AssociationEnd, Cx, Event};
+use crate::{AssociationEnd, Cx, Event, PathId};
 
 impl Association {
     /// The user asked for shutdown.
@@ -27,56 +27,63 @@ impl Association {
     }
 
     /// Sends SHUTDOWN, for the first time or again.
-    pub(super) fn send_shutdown(&mut self, cx: &mut Cx<'_>) {
+    pub(super) fn send_shutdown(&mut self, cx: &mut Cx<'_>, path: PathId) {
         if !matches!(self.state, State::ShutdownSent(_)) && self.shutdown_guard.is_none() {
             // T5-shutdown-guard; the recommended length.
             self.shutdown_guard = Some(cx.now + self.config.policies.rto.max * 5);
         }
-        let best = self.best_path();
-        self.state = State::ShutdownSent(Closing { due: cx.now + self.paths[best].rtt.rto() });
+        let due = cx.now + self.paths[path].rtt.rto();
+        self.state = State::ShutdownSent(Closing { due, path });
         let cumulative_tsn_ack =
             self.receiver.as_ref().map_or(0, |receiver| receiver.cumulative_tsn().0);
-        self.queue_control(Chunk::Shutdown { cumulative_tsn_ack }, To::Path(best));
+        self.queue_control(Chunk::Shutdown { cumulative_tsn_ack }, To::Path(path));
     }
 
-    pub(super) fn send_shutdown_ack(&mut self, cx: &mut Cx<'_>) {
-        let best = self.best_path();
-        self.state = State::ShutdownAckSent(Closing { due: cx.now + self.paths[best].rtt.rto() });
-        self.queue_control(Chunk::ShutdownAck, To::Path(best));
+    pub(super) fn send_shutdown_ack(&mut self, cx: &mut Cx<'_>, path: PathId) {
+        let due = cx.now + self.paths[path].rtt.rto();
+        self.state = State::ShutdownAckSent(Closing { due, path });
+        self.queue_control(Chunk::ShutdownAck, To::Path(path));
     }
 
     /// Timer T2-shutdown expired.
     pub(super) fn shutdown_timeout(&mut self, cx: &mut Cx<'_>) {
-        let best = self.best_path();
-        self.paths[best].rtt.back_off();
-        self.count_path_error(cx, best);
+        let (State::ShutdownSent(Closing { path, .. })
+        | State::ShutdownAckSent(Closing { path, .. })) = self.state
+        else {
+            return;
+        };
+        self.paths[path].rtt.back_off();
+        self.count_path_error(cx, path);
         match self.state {
-            State::ShutdownSent(_) => self.send_shutdown(cx),
-            State::ShutdownAckSent(_) => self.send_shutdown_ack(cx),
+            State::ShutdownSent(_) => self.send_shutdown(cx, self.best_path()),
+            State::ShutdownAckSent(_) => self.send_shutdown_ack(cx, self.best_path()),
             _ => {}
         }
     }
 
     /// A SHUTDOWN arrived; its cumulative ack was applied.
-    pub(super) fn peer_wants_shutdown(&mut self, cx: &mut Cx<'_>) {
+    pub(super) fn peer_wants_shutdown(&mut self, cx: &mut Cx<'_>, came_on: PathId) {
+        let answer = self.answer_path(came_on);
         match self.state {
             State::Established | State::ShutdownPending => {
-                self.state = State::ShutdownReceived;
+                self.state = State::ShutdownReceived(came_on);
                 self.events.push(Event::PeerShutdown);
             }
+            State::ShutdownReceived(_) => self.state = State::ShutdownReceived(came_on),
             // Both sides shut down at the same time.
-            State::ShutdownSent(_) => self.send_shutdown_ack(cx),
+            State::ShutdownSent(_) => self.send_shutdown_ack(cx, answer),
             // The timer goes on: a peer that repeats itself must not put it off.
             State::ShutdownAckSent(_) if self.control.is_empty() => {
-                self.queue_control(Chunk::ShutdownAck, To::Best);
+                self.queue_control(Chunk::ShutdownAck, To::Path(answer));
             }
             _ => {}
         }
     }
 
-    pub(super) fn handle_shutdown_ack(&mut self, _cx: &mut Cx<'_>) {
+    pub(super) fn handle_shutdown_ack(&mut self, came_on: PathId) {
         if matches!(self.state, State::ShutdownSent(_) | State::ShutdownAckSent(_)) {
-            self.queue_control(Chunk::ShutdownComplete { reflected_tag: false }, To::Best);
+            let to = To::Path(self.answer_path(came_on));
+            self.queue_control(Chunk::ShutdownComplete { reflected_tag: false }, to);
             self.end(AssociationEnd::ShutdownComplete);
         }
     }

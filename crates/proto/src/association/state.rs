@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use polypath_wire::Causes;
 
-use crate::{Duration, Instant};
+use crate::{Duration, Instant, PathId};
 
 /// State of an association.
 #[derive(Debug)]
@@ -25,8 +25,8 @@ pub(crate) enum State {
     ShutdownPending,
     /// SHUTDOWN sent.
     ShutdownSent(Closing),
-    /// SHUTDOWN received; data is still outstanding.
-    ShutdownReceived,
+    /// SHUTDOWN received, the last time on this path; data is still outstanding.
+    ShutdownReceived(PathId),
     /// SHUTDOWN ACK sent.
     ShutdownAckSent(Closing),
     /// Over; only packets that were queued before may still be sent.
@@ -49,12 +49,14 @@ pub(crate) struct Handshake {
 pub(crate) struct Closing {
     /// Deadline.
     pub(crate) due: Instant,
+    /// Path that the chunk took, which an expiry counts against.
+    pub(crate) path: PathId,
 }
 
 impl State {
     /// Whether DATA may be sent for the first time or again.
     pub(crate) fn may_send_data(&self) -> bool {
-        matches!(self, Self::Established | Self::ShutdownPending | Self::ShutdownReceived)
+        matches!(self, Self::Established | Self::ShutdownPending | Self::ShutdownReceived(_))
     }
 
     /// Whether DATA is accepted.
@@ -82,9 +84,10 @@ impl State {
         match self {
             Self::CookieWait(timer) | Self::CookieEchoed { timer, .. } => Some(timer.due),
             Self::ShutdownSent(closing) | Self::ShutdownAckSent(closing) => Some(closing.due),
-            Self::Established | Self::ShutdownPending | Self::ShutdownReceived | Self::Closed => {
-                None
-            }
+            Self::Established
+            | Self::ShutdownPending
+            | Self::ShutdownReceived(_)
+            | Self::Closed => None,
         }
     }
 }

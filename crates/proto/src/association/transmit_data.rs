@@ -7,7 +7,7 @@ use super::Association;
 use super::packet_builder::PacketBuilder;
 use super::state::State;
 use crate::cmt::path_scheduler::{self, Order, Turn};
-use crate::cmt::rtx_policy;
+use crate::cmt::rtx_policy::{self, Attempt};
 use crate::config::{DataBeforeConfirmation, NoWindow, PathFill, RetransmissionPath};
 use crate::path::charge;
 use crate::probe::TransmissionCause;
@@ -233,6 +233,7 @@ impl Association {
                 index: path.id.0,
                 cwnd: window.cwnd,
                 ssthresh: window.ssthresh,
+                errors: path.errors,
                 lot: 0,
             });
         }
@@ -245,11 +246,15 @@ impl Association {
             .ids()
             .map(|lost_on| {
                 let tsn = self.sender.window.lowest_lost_on(lost_on)?;
-                let chosen = match self.sender.window.get(tsn).fate {
-                    Fate::Lost(TransmissionCause::TimerRetransmission) => policy.timer,
-                    _ => policy.fast,
+                let chunk = self.sender.window.get(tsn);
+                let (chosen, attempt) = match chunk.fate {
+                    Fate::Lost(TransmissionCause::TimerRetransmission) => {
+                        let again = chunk.history.contains(History::TIMER_RETRANSMITTED);
+                        (policy.timer, if again { Attempt::Repeated } else { Attempt::First })
+                    }
+                    _ => (policy.fast, Attempt::First),
                 };
-                let order = rtx_policy::preference(chosen, &candidates, lost_on.0);
+                let order = rtx_policy::preference(chosen, attempt, &candidates, lost_on.0);
                 let tried = match policy.no_window {
                     NoWindow::Wait => 1,
                     NoWindow::Next => order.len(),

@@ -2,6 +2,11 @@
 //!
 //! `iyengar` section IV: RTX-SAME, RTX-CWND, RTX-SSTHRESH; RFC 9260 section 6.4.1: an alternate. ns-2: `Agent/SCTP/CMT`
 //! `cmtRtxPolicy_`; INET: fast retransmissions stay, timer retransmissions go to the next path.
+//!
+//! `iyengar` and RFC 9260 choose among all active paths, and a path stays active for many timeouts after it was cut. So
+//! that a chunk does not wait for all of them, once its retransmission has timed out too, the paths with timeouts that
+//! nothing has answered come last; within both groups, and while no path has such timeouts, the order is the
+//! policy's. RTX-SAME keeps its path by definition.
 
 use smallvec::SmallVec;
 
@@ -17,17 +22,38 @@ pub(crate) struct Candidate {
     pub(crate) cwnd: u64,
     /// Slow-start threshold in bytes.
     pub(crate) ssthresh: u64,
+    /// Consecutive timeouts and unanswered heartbeats.
+    pub(crate) errors: u32,
     /// Random number that breaks ties.
     pub(crate) lot: u32,
+}
+
+/// How often the chunk was lost.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Attempt {
+    /// Its first transmission was lost, or what was lost was found by missing reports.
+    First,
+    /// It timed out again after a timeout.
+    Repeated,
 }
 
 /// Paths in the order of preference for chunks lost on path `lost_on`. The candidates come in the order of the path
 /// table; `lost_on` need not be among them.
 pub(crate) fn preference(
     policy: RetransmissionPath,
+    attempt: Attempt,
     candidates: &[Candidate],
     lost_on: u8,
 ) -> Order {
+    let mut order = order_of(policy, candidates, lost_on);
+    if attempt == Attempt::Repeated && policy != RetransmissionPath::Same {
+        let doubtful = |index: &u8| candidates.iter().any(|c| c.index == *index && c.errors > 0);
+        order.sort_by_key(doubtful);
+    }
+    order
+}
+
+fn order_of(policy: RetransmissionPath, candidates: &[Candidate], lost_on: u8) -> Order {
     match policy {
         RetransmissionPath::Same => same_first(candidates, lost_on),
         RetransmissionPath::Alternate => {
@@ -61,7 +87,7 @@ mod tests {
 
     fn candidates() -> [Candidate; 3] {
         [(0, 3000, 9000, 5), (1, 6000, 9000, 2), (2, 4500, 1000, 1)]
-            .map(|(index, cwnd, ssthresh, lot)| Candidate { index, cwnd, ssthresh, lot })
+            .map(|(index, cwnd, ssthresh, lot)| Candidate { index, cwnd, ssthresh, errors: 0, lot })
     }
 
     #[test]
@@ -74,7 +100,7 @@ mod tests {
             (RetransmissionPath::Ssthresh, 0, [1, 0, 2]),
         ] {
             assert_eq!(
-                preference(policy, &candidates(), lost_on).as_slice(),
+                preference(policy, Attempt::First, &candidates(), lost_on).as_slice(),
                 expected,
                 "{policy:?} {lost_on}"
             );
@@ -90,13 +116,40 @@ mod tests {
             RetransmissionPath::Cwnd,
             RetransmissionPath::Ssthresh,
         ] {
-            assert!(!preference(policy, active, 2).contains(&2), "{policy:?}");
-            assert_eq!(preference(policy, active, 2).len(), 2);
+            assert!(!preference(policy, Attempt::First, active, 2).contains(&2), "{policy:?}");
+            assert_eq!(preference(policy, Attempt::First, active, 2).len(), 2);
         }
-        assert_eq!(preference(RetransmissionPath::Alternate, active, 2).as_slice(), [0, 1]);
         assert_eq!(
-            preference(RetransmissionPath::Alternate, &candidates()[..1], 0).as_slice(),
+            preference(RetransmissionPath::Alternate, Attempt::First, active, 2).as_slice(),
+            [0, 1]
+        );
+        assert_eq!(
+            preference(RetransmissionPath::Alternate, Attempt::First, &candidates()[..1], 0)
+                .as_slice(),
             [0]
         );
+    }
+
+    #[test]
+    fn a_repeated_timeout_puts_paths_with_errors_last() {
+        use RetransmissionPath::{Alternate, Cwnd, Same, Ssthresh};
+        for (policy, errors, expected) in [
+            (Cwnd, [0, 0, 0], [1, 2, 0]),
+            (Cwnd, [0, 3, 0], [2, 0, 1]),
+            (Cwnd, [0, 3, 1], [0, 1, 2]),
+            (Cwnd, [2, 3, 1], [1, 2, 0]),
+            (Ssthresh, [0, 1, 0], [0, 2, 1]),
+            (Alternate, [0, 1, 1], [0, 2, 1]),
+            (Same, [0, 9, 0], [1, 2, 0]),
+        ] {
+            let mut candidates = candidates();
+            for (candidate, errors) in candidates.iter_mut().zip(errors) {
+                candidate.errors = errors;
+            }
+            let order = |attempt| preference(policy, attempt, &candidates, 1);
+            assert_eq!(order(Attempt::Repeated).as_slice(), expected, "{policy:?} {errors:?}");
+            let papers = order_of(policy, &candidates, 1);
+            assert_eq!(order(Attempt::First), papers, "{policy:?} {errors:?}");
+        }
     }
 }

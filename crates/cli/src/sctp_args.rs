@@ -25,6 +25,6 @@ pub(crate) struct SctpArgs {
 fn preset_parser() -> impl clap::builder::TypedValueParser<Value = Preset> {
     use clap::builder::{PossibleValuesParser, TypedValueParser};
 
-    PossibleValuesParser::new(Preset::ALL.map(Preset::name))
+    PossibleValuesParser::new(Preset::ALL.iter().map(|preset| preset.name()))
         .try_map(|name| Preset::from_name(&name).ok_or("no such preset"))
 }

@@ -112,7 +112,7 @@ mod tests {
 
     #[test]
     fn without_changes_it_is_the_preset() {
-        for preset in Preset::ALL {
+        for &preset in Preset::ALL {
             let config = association_config(preset, &[]).unwrap();
             assert_eq!(config.policies, preset.policies());
             assert_eq!(config.receive_buffer_bytes, BUFFER_BYTES);

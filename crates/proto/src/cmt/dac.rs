@@ -29,13 +29,13 @@ pub(crate) fn count_in_flags(flags: u8) -> u8 {
 pub(crate) fn missing_report_weight(policy: DacCount, view: &DacView, missing: Tsn) -> u8 {
     match policy {
         DacCount::Off => 1,
-        DacCount::SackFlags
+        DacCount::SackFlags | DacCount::CountZeroWhenNotDelayed
             if view.paths_with_news > 1 || view.lowest_newly_acked.is_before(missing) =>
         {
             1
         }
         // A peer that does not count leaves the bits 0.
-        DacCount::SackFlags => view.packets.max(1),
+        DacCount::SackFlags | DacCount::CountZeroWhenNotDelayed => view.packets.max(1),
     }
 }
 

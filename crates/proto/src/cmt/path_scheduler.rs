@@ -34,7 +34,12 @@ pub(crate) fn order(policy: PathOrder, candidates: &[Candidate], turn: Turn) -> 
         PathOrder::Primary => {
             candidates.iter().map(|c| c.index).filter(|&index| index == turn.primary).collect()
         }
-        PathOrder::Fixed => candidates.iter().map(|c| c.index).collect(),
+        PathOrder::Fixed
+        | PathOrder::Random
+        | PathOrder::LargestSpace
+        | PathOrder::LargestSsthresh
+        | PathOrder::LargestSpaceAndSsthresh
+        | PathOrder::LowestSrtt => candidates.iter().map(|c| c.index).collect(),
         PathOrder::SmallestLastTransmission => {
             let mut sorted: SmallVec<[Candidate; 8]> = candidates.into();
             sorted.sort_by_key(|c| c.last_transmission);

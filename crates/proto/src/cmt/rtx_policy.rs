@@ -63,7 +63,9 @@ fn order_of(policy: RetransmissionPath, candidates: &[Candidate], lost_on: u8) -
             }
             order
         }
-        RetransmissionPath::Cwnd => largest_first(candidates, |c| c.cwnd),
+        RetransmissionPath::Cwnd | RetransmissionPath::Asap | RetransmissionPath::LossRate => {
+            largest_first(candidates, |c| c.cwnd)
+        }
         RetransmissionPath::Ssthresh => largest_first(candidates, |c| c.ssthresh),
     }
 }

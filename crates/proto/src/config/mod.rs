@@ -1,9 +1,11 @@
 //! Limits, timers and policies, with the defaults of RFC 9260 section 16.
 
 mod association;
+mod check;
 mod policies;
 mod presets;
 
 pub use association::{AssociationConfig, EndpointConfig, PathPairing};
+pub use check::ConfigError;
 pub use policies::*;
 pub use presets::Preset;

@@ -4,37 +4,65 @@ use crate::Duration;
 
 use super::*;
 
-/// A named set of policies.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
-#[cfg_attr(
-    feature = "serde",
-    derive(serde::Serialize, serde::Deserialize),
-    serde(rename_all = "kebab-case")
-)]
-pub enum Preset {
-    /// RFC 9260: new data on one primary path, the others stand by.
-    #[cfg_attr(feature = "serde", serde(rename = "rfc9260"))]
-    Rfc9260,
-    /// Concurrent multipath transfer as the papers describe it: SFR, CUCv2, DAC, least recently used path first,
-    /// fast recovery per path.
-    Cmt,
+macro_rules! presets {
+    ($($(#[doc = $doc:literal])+ $variant:ident = $key:literal),+ $(,)?) => {
+        /// A named set of policies.
+        #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+        #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+        pub enum Preset {
+            $($(#[doc = $doc])+ #[cfg_attr(feature = "serde", serde(rename = $key))] $variant),+
+        }
+
+        impl Preset {
+            /// All presets, in the order in which help texts list them.
+            pub const ALL: &[Self] = &[$(Self::$variant),+];
+
+            /// The name used in files and on the command line.
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$variant => $key),+ }
+            }
+
+            /// What it is for.
+            pub const fn meaning(self) -> &'static str {
+                match self { $(Self::$variant => concat!($($doc, "\n"),+)),+ }
+            }
+        }
+    };
 }
 
+presets!(
+    /// RFC 9260: new data on one primary path, the others stand by.
+    Rfc9260 = "rfc9260",
+    /// Concurrent multipath transfer as the papers describe it: SFR, CUCv2, DAC, least recently used path first,
+    /// fast recovery per path.
+    Cmt = "cmt",
+    /// CMT with potentially failed paths (CMT-PF2; `natarajan`).
+    CmtPf = "cmt-pf",
+    /// CMT with resource pooling by slow-start thresholds (`dreibholz-asymmetric` section III).
+    CmtRpV1 = "cmt-rp-v1",
+    /// CMT with resource pooling by bandwidth.
+    CmtRpV2 = "cmt-rp-v2",
+    /// CMT with the linked increases of MPTCP.
+    Lia = "lia",
+    /// CMT with opportunistic linked increases.
+    Olia = "olia",
+    /// CMT with balanced linked adaptation.
+    Balia = "balia",
+    /// CMT with what `dreibholz-asymmetric` adds for unequal paths: NR-SACK, buffer splitting, chunk rescheduling, smart
+    /// fast retransmit and packet drop reports.
+    DreibholzAsymmetric = "dreibholz-asymmetric",
+    /// What ns-2's CMT of 2005 does, for comparing results with it.
+    Ns22005 = "ns2-2005",
+    /// What INET's SCTP does, for comparing results with it.
+    Inet = "inet",
+    /// For users: every mechanism that helps on unequal paths and costs nothing elsewhere.
+    Recommended = "recommended",
+);
+
 impl Preset {
-    /// All presets, in the order in which help texts list them.
-    pub const ALL: [Self; 2] = [Self::Rfc9260, Self::Cmt];
-
-    /// The name used in files and on the command line.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Rfc9260 => "rfc9260",
-            Self::Cmt => "cmt",
-        }
-    }
-
     /// The preset of that name.
     pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|preset| preset.name() == name)
+        Self::ALL.iter().copied().find(|preset| preset.name() == name)
     }
 
     /// Its policies.
@@ -42,13 +70,27 @@ impl Preset {
         match self {
             Self::Rfc9260 => rfc9260(),
             Self::Cmt => cmt(),
+            Self::CmtPf => Policies { failover: pf_2(), ..cmt() },
+            Self::CmtRpV1 => coupled(CongestionAlgorithm::CmtRpV1),
+            Self::CmtRpV2 => coupled(CongestionAlgorithm::CmtRpV2),
+            Self::Lia => coupled(CongestionAlgorithm::Lia),
+            Self::Olia => coupled(CongestionAlgorithm::Olia),
+            Self::Balia => coupled(CongestionAlgorithm::Balia),
+            Self::DreibholzAsymmetric => dreibholz_asymmetric(),
+            Self::Ns22005 => ns2_2005(),
+            Self::Inet => inet(),
+            Self::Recommended => recommended(),
         }
     }
 }
 
 fn rfc9260() -> Policies {
     Policies {
-        fast_retransmit: FastRetransmit { split: SplitFastRetransmit::Off, threshold: 3 },
+        fast_retransmit: FastRetransmit {
+            split: SplitFastRetransmit::Off,
+            threshold: 3,
+            per_tsn: PerTsn::Once,
+        },
         cwnd_update: CwndUpdate::Normal,
         delayed_ack: DelayedAck {
             packets: 2,
@@ -64,8 +106,34 @@ fn rfc9260() -> Policies {
             fast: RetransmissionPath::Same,
             timer: RetransmissionPath::Alternate,
             no_window: NoWindow::Wait,
+            loss_rate: LossRateSource::Measured,
         },
+        failover: Failover {
+            detection: FailureDetection::Rfc9260,
+            pf_threshold: 0,
+            primary_switchover: None,
+            all_pf: AllPf::Send,
+        },
+        buffer_split: BufferSplit::None,
+        buffer_split_by: BufferSplitBy::Buffered,
+        reschedule: Reschedule {
+            side: RescheduleSide::None,
+            threshold: 0.5,
+            traffic: RescheduleFor::Ordered,
+            old_path: OldPathPays::ChunkSize,
+            conditions: RescheduleConditions::Paper,
+        },
+        smart_fast_rtx: SmartFastRtx::Off,
+        t3_restart: T3Restart::Rfc,
+        nr_sack: NrSack::Off,
+        reneging: Reneging::Never,
+        packet_drop_report: PacketDropReport::Off,
+        sack_path: SackPath::LastData,
+        rtt_sample: RttSample::Classic,
+        stale_sack: StaleSack::Classic,
         burst: Burst::MaxBurst(4),
+        congestion: CongestionAlgorithm::Rfc9260,
+        path_groups: PathGroups::All,
         window: Window {
             initial_cwnd: InitialCwnd::Rfc9260,
             initial_ssthresh: InitialSsthresh::Unlimited,
@@ -81,12 +149,19 @@ fn rfc9260() -> Policies {
             beta: 0.25,
             data_before_confirmation: DataBeforeConfirmation::On,
         },
+        partial_reliability: PartialReliability::None,
+        stream_scheduler: StreamScheduler::Fcfs,
+        send_buffer: BufferSize::Bytes,
+        receive_buffer: BufferSize::Bytes,
     }
 }
 
 fn cmt() -> Policies {
     Policies {
-        fast_retransmit: FastRetransmit { split: SplitFastRetransmit::Sfr, threshold: 3 },
+        fast_retransmit: FastRetransmit {
+            split: SplitFastRetransmit::Sfr,
+            ..rfc9260().fast_retransmit
+        },
         cwnd_update: CwndUpdate::PseudoCumAckV2,
         delayed_ack: DelayedAck {
             on_gap: GapAck::Delayed,
@@ -99,7 +174,81 @@ fn cmt() -> Policies {
             fast: RetransmissionPath::Ssthresh,
             timer: RetransmissionPath::Ssthresh,
             no_window: NoWindow::Next,
+            ..rfc9260().retransmission
         },
+        congestion: CongestionAlgorithm::Cmt,
         ..rfc9260()
+    }
+}
+
+fn pf_2() -> Failover {
+    Failover { detection: FailureDetection::Pf2, ..rfc9260().failover }
+}
+
+fn coupled(congestion: CongestionAlgorithm) -> Policies {
+    Policies { congestion, ..cmt() }
+}
+
+fn dreibholz_asymmetric() -> Policies {
+    Policies {
+        buffer_split: BufferSplit::Both,
+        reschedule: Reschedule { side: RescheduleSide::Sender, ..cmt().reschedule },
+        smart_fast_rtx: SmartFastRtx::On,
+        nr_sack: NrSack::All,
+        packet_drop_report: PacketDropReport::On,
+        ..cmt()
+    }
+}
+
+fn ns2_2005() -> Policies {
+    Policies {
+        path_order: PathOrder::Rotating,
+        path_fill: PathFill::FillWindow,
+        retransmission: Retransmission { no_window: NoWindow::Wait, ..cmt().retransmission },
+        window: Window {
+            initial_cwnd: InitialCwnd::Bytes(4380),
+            initial_ssthresh: InitialSsthresh::Bytes(65_536),
+            ssthresh_floor_mtu: 2,
+            ..cmt().window
+        },
+        rto: Rto {
+            initial: Duration::from_secs(3),
+            data_before_confirmation: DataBeforeConfirmation::Off,
+            ..cmt().rto
+        },
+        ..cmt()
+    }
+}
+
+fn inet() -> Policies {
+    Policies {
+        delayed_ack: DelayedAck { first_data: FirstData::Delayed, ..cmt().delayed_ack },
+        path_fill: PathFill::FillWindow,
+        retransmission: Retransmission {
+            fast: RetransmissionPath::Same,
+            timer: RetransmissionPath::Alternate,
+            no_window: NoWindow::Wait,
+            ..cmt().retransmission
+        },
+        window: Window {
+            initial_cwnd: InitialCwnd::Bytes(4380),
+            initial_ssthresh: InitialSsthresh::PeerWindow,
+            bytes_counted: BytesCounted::Payload,
+            ..cmt().window
+        },
+        rto: Rto { initial: Duration::from_secs(3), ..cmt().rto },
+        ..cmt()
+    }
+}
+
+fn recommended() -> Policies {
+    Policies {
+        failover: pf_2(),
+        t3_restart: T3Restart::Smart,
+        rtt_sample: RttSample::PathBound,
+        stale_sack: StaleSack::SamePath,
+        send_buffer: BufferSize::AutoFast,
+        receive_buffer: BufferSize::AutoFast,
+        ..dreibholz_asymmetric()
     }
 }

@@ -158,7 +158,9 @@ impl Path {
             }
         }
         self.flush_limit = match config.policies.burst {
-            crate::config::Burst::MaxBurst(n) => {
+            crate::config::Burst::MaxBurst(n)
+            | crate::config::Burst::UseItOrLoseIt(n)
+            | crate::config::Burst::CongestionWindowLimiting(n) => {
                 let burst = u64::from(n.max(1)) * u64::from(self.mtu) * bursts;
                 self.window.cwnd.min(self.flight + burst)
             }

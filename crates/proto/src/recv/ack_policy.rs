@@ -109,7 +109,7 @@ impl AckPolicy {
     pub fn on_sack(&mut self) -> u8 {
         let flags = match self.policy.count {
             DacCount::Off => 0,
-            DacCount::SackFlags => self.packets.min(3) << 6,
+            DacCount::SackFlags | DacCount::CountZeroWhenNotDelayed => self.packets.min(3) << 6,
         };
         self.packets = 0;
         self.need = Need::Nothing;

@@ -106,7 +106,7 @@ fn a_host_with_a_preset_of_its_own_takes_all_of_it() {
 
 #[test]
 fn every_setting_of_a_preset_survives_being_written_and_read() {
-    for preset in Preset::ALL {
+    for &preset in Preset::ALL {
         let settings = SctpSettings::of_preset(preset);
         let layers = [Layer::Defaults(&sctp::defaults(preset).unwrap())];
         let read: SctpSettings = Document::empty("empty").decode(&layers).unwrap();
@@ -142,7 +142,9 @@ fn mistakes_are_named_with_file_line_key_and_nearest_key() {
         (
             "preset = \"cmt\"",
             "preset = \"ctm\"",
-            "test.toml:24:10: sctp.preset: `ctm` is not a choice here\n  did you mean `cmt`? choices: `rfc9260`, `cmt`",
+            "test.toml:24:10: sctp.preset: `ctm` is not a choice here\n  did you mean `cmt`? choices: \
+             `rfc9260`, `cmt`, `cmt-pf`, `cmt-rp-v1`, `cmt-rp-v2`, `lia`, `olia`, `balia`, `dreibholz-asymmetric`, \
+             `ns2-2005`, `inet`, `recommended`",
         ),
         (
             "path = \"right\"",

@@ -1,0 +1,141 @@
+//! What a configuration must not say.
+
+use alloc::string::String;
+use core::fmt::{self, Display};
+
+use super::{AssociationConfig, NrSack, Reneging};
+use crate::Duration;
+
+/// A setting that cannot be used.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ConfigError {
+    /// The setting, with dots between the steps (`policies.rto.alpha`).
+    pub key: &'static str,
+    /// What is wrong and what would be right.
+    pub problem: String,
+}
+
+impl Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.key, self.problem)
+    }
+}
+
+impl core::error::Error for ConfigError {}
+
+impl AssociationConfig {
+    /// Checks the settings.
+    ///
+    /// # Errors
+    ///
+    /// Names the first one that cannot be used.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        self.check_limits()?;
+        self.check_timers()?;
+        self.check_policies()
+    }
+
+    fn check_limits(&self) -> Result<(), ConfigError> {
+        within("outbound_streams", self.outbound_streams, 1, u16::MAX)?;
+        within("max_inbound_streams", self.max_inbound_streams, 1, u16::MAX)?;
+        within("send_buffer_bytes", self.send_buffer_bytes, 1, u64::MAX)?;
+        // RFC 9260 section 3.3.2.
+        within("receive_buffer_bytes", self.receive_buffer_bytes, 1500, u32::MAX)?;
+        within("mtu_bytes", self.mtu_bytes, 256, u16::MAX)?;
+        within("max_paths", self.max_paths, 1, 32)
+    }
+
+    fn check_timers(&self) -> Result<(), ConfigError> {
+        let rto = &self.policies.rto;
+        let (least, most) = (Duration::from_millis(1), Duration::from_secs(3600));
+        within("policies.rto.min", rto.min, least, most)?;
+        within("policies.rto.max", rto.max, rto.min, most)?;
+        within("policies.rto.initial", rto.initial, least, most)?;
+        part("policies.rto.alpha", rto.alpha)?;
+        part("policies.rto.beta", rto.beta)?;
+        // RFC 9260 section 6.2.
+        let delay = self.policies.delayed_ack.delay;
+        within("policies.delayed_ack.delay", delay, Duration::ZERO, Duration::from_millis(500))
+    }
+
+    fn check_policies(&self) -> Result<(), ConfigError> {
+        let policies = &self.policies;
+        within("policies.fast_retransmit.threshold", policies.fast_retransmit.threshold, 1, 255)?;
+        within("policies.delayed_ack.packets", policies.delayed_ack.packets, 1, 255)?;
+        within("policies.window.ssthresh_floor_mtu", policies.window.ssthresh_floor_mtu, 1, 255)?;
+        part("policies.reschedule.threshold", policies.reschedule.threshold)?;
+        if policies.nr_sack == NrSack::All && policies.reneging != Reneging::Never {
+            return Err(ConfigError {
+                key: "policies.nr_sack",
+                problem:
+                    "\"all\" promises never to renege, but policies.reneging is not \"never\"; \
+                          use \"deliverable\" or \"off\""
+                        .into(),
+            });
+        }
+        Ok(())
+    }
+}
+
+fn within<T: PartialOrd + Display>(
+    key: &'static str,
+    value: T,
+    least: T,
+    most: T,
+) -> Result<(), ConfigError> {
+    if value >= least && value <= most {
+        return Ok(());
+    }
+    let problem = alloc::format!("{value} is not from {least} to {most}");
+    Err(ConfigError { key, problem })
+}
+
+fn part(key: &'static str, value: f64) -> Result<(), ConfigError> {
+    if value > 0.0 && value <= 1.0 {
+        return Ok(());
+    }
+    let problem = alloc::format!("{value} is not above 0 and at most 1");
+    Err(ConfigError { key, problem })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::string::ToString;
+
+    use polypath_units::Fraction;
+
+    use super::*;
+    use crate::config::Preset;
+
+    #[test]
+    fn presets_are_sound() {
+        for &preset in Preset::ALL {
+            assert_eq!(AssociationConfig::with_preset(preset).check(), Ok(()), "{preset:?}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_used_is_named() {
+        let broken: [(&str, fn(&mut AssociationConfig)); 7] = [
+            ("outbound_streams", |c| c.outbound_streams = 0),
+            ("receive_buffer_bytes", |c| c.receive_buffer_bytes = 1499),
+            ("max_paths", |c| c.max_paths = 33),
+            ("policies.rto.max", |c| c.policies.rto.max = Duration::from_millis(999)),
+            ("policies.rto.alpha", |c| c.policies.rto.alpha = f64::NAN),
+            ("policies.delayed_ack.delay", |c| {
+                c.policies.delayed_ack.delay = Duration::from_millis(501);
+            }),
+            ("policies.nr_sack", |c| {
+                c.policies.nr_sack = NrSack::All;
+                c.policies.reneging = Reneging::Simulated(Fraction::from_percent(1));
+            }),
+        ];
+        for (key, change) in broken {
+            let mut config = AssociationConfig::with_preset(Preset::Cmt);
+            change(&mut config);
+            let error = config.check().unwrap_err();
+            assert_eq!(error.key, key);
+            assert!(error.to_string().starts_with(key));
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! What the receiver tells, when and by which path, and what the sender makes of it.
+
+use polypath_units::Fraction;
+
+use super::{policy_enum, policy_group};
+use crate::Duration;
+
+policy_enum!(
+    /// When a path's congestion window may grow (INET `cmtCUCVariant`).
+    CwndUpdate {
+        /// When the cumulative TSN ack advances over chunks of the path (RFC 9260 section 7.2.1).
+        Normal = "normal",
+        /// When the lowest outstanding TSN of the path is acknowledged (CUC).
+        PseudoCumAck = "pseudo-cum-ack",
+        /// The same, followed apart for retransmitted chunks (CUCv2).
+        PseudoCumAckV2 = "pseudo-cum-ack-v2",
+    }
+);
+
+policy_enum!(
+    /// What a gap in the received TSNs means for delaying the SACK.
+    GapAck {
+        /// Acknowledge at once (RFC 9260 section 6.7).
+        Immediate = "immediate",
+        /// Delay as usual (delayed ack for CMT, DAC).
+        Delayed = "delayed",
+    }
+);
+
+policy_enum!(
+    /// How the first DATA of an association is acknowledged.
+    FirstData {
+        /// At once (RFC 9260 section 5.1).
+        Immediate = "immediate",
+        /// As any other (INET).
+        Delayed = "delayed",
+    }
+);
+
+policy_enum!(
+    /// Whether SACKs carry the number of data packets they answer (DAC; bits 7-6 of the SACK flags).
+    DacCount {
+        /// Neither sent nor read.
+        Off = "off",
+        /// Sent and read.
+        SackFlags = "sack-flags",
+        /// Sent and read, but 0 when SACKs are not delayed, and then worth no missing report: an artefact of ns-2
+        /// that `sarwar` fig. 4 shows.
+        CountZeroWhenNotDelayed = "count-zero-when-not-delayed",
+    }
+);
+
+policy_group!(
+    /// Delayed acknowledgement (RFC 9260 section 6.2).
+    DelayedAck {
+        /// A SACK answers at the latest this many data packets.
+        packets: u8,
+        /// A SACK is delayed at most this long (SACK.Delay; at most 500 ms).
+        delay: Duration,
+        /// What a gap means.
+        on_gap: GapAck,
+        /// Whether the first DATA is different.
+        first_data: FirstData,
+        /// Whether the number of packets is reported.
+        count: DacCount,
+    }
+);
+
+policy_enum!(
+    /// Non-renegable acknowledgement (NR-SACK; draft-tuexen-tsvwg-sctp-multipath section 4), when both sides have it.
+    NrSack {
+        /// Neither offered nor used.
+        Off = "off",
+        /// Chunks are non-renegable once they can be delivered: unordered ones, and those in sequence on their stream.
+        Deliverable = "deliverable",
+        /// All chunks are, for a receiver that never reneges (INET `disableReneging`).
+        All = "all",
+    }
+);
+
+/// Whether the receiver discards what it has acknowledged in gap blocks (RFC 9260 section 6.2.1).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(rename_all = "kebab-case")
+)]
+pub enum Reneging {
+    /// Never.
+    Never,
+    /// The highest TSNs, when a lower one needs their room.
+    UnderPressure,
+    /// The highest gap-acknowledged TSNs, with this probability for each packet with DATA: for tests of senders.
+    Simulated(Fraction),
+}
+
+policy_enum!(
+    /// Reports of damaged packets (PKTDROP; draft-stewart-sctp-pktdrprep), when both sides have them.
+    PacketDropReport {
+        /// Neither offered nor used.
+        Off = "off",
+        /// A damaged packet that reaches the stack is reported, and the sender repairs without reducing its window.
+        On = "on",
+    }
+);
+
+policy_enum!(
+    /// The path on which SACKs return (INET `cmtSackPath`).
+    SackPath {
+        /// To the source of the last DATA (RFC 9260 section 6.4).
+        LastData = "last-data",
+        /// The primary path.
+        Primary = "primary",
+        /// The paths that brought DATA since the last SACK in turn, longest unused first.
+        RoundRobin = "round-robin",
+        /// The path with the smallest smoothed round-trip time.
+        SmallestSrtt = "smallest-srtt",
+    }
+);
+
+policy_enum!(
+    /// Which SACKs measure a path's round-trip time.
+    RttSample {
+        /// Any, whatever path it took (RFC 9260 section 6.3.1, as ns-2 and usrsctp apply it).
+        Classic = "classic",
+        /// Only one that came back over the path of the chunk it acknowledges (INET).
+        PathBound = "path-bound",
+        /// The same, and a chunk first acknowledged over another path is measured by the next SACK over its own that
+        /// covers it, even a stale one (INET `cmtSlowPathRTTUpdate`).
+        SlowPathUpdate = "slow-path-update",
+    }
+);

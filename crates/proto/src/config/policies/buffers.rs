@@ -1,0 +1,105 @@
+//! How paths share the buffers, and how large those are.
+
+use super::{policy_enum, policy_group};
+
+policy_enum!(
+    /// Which buffers new data of one path may fill only to its share (`dreibholz-asymmetric` section III-A; INET
+    /// `cmtBufferSplitVariant`).
+    BufferSplit {
+        /// None: one path may fill them.
+        None = "none",
+        /// The send buffer (`senderOnly`).
+        Sender = "sender",
+        /// The receive buffer, as the peer's window shows it (`receiverOnly`).
+        Receiver = "receiver",
+        /// Both (`bothSides`).
+        Both = "both",
+    }
+);
+
+policy_enum!(
+    /// Which bytes of a path are compared with its share of a buffer (INET `cmtBufferSplittingUsesOSB`).
+    BufferSplitBy {
+        /// Those that take room: sent on it and not yet released.
+        Buffered = "buffered",
+        /// Those in flight.
+        Outstanding = "outstanding",
+    }
+);
+
+policy_enum!(
+    /// Which buffer's blocking makes a chunk move (INET `cmtChunkReschedulingVariant`).
+    RescheduleSide {
+        /// None: chunks stay on their path until they are lost.
+        None = "none",
+        /// The send buffer's.
+        Sender = "sender",
+        /// The receive buffer's.
+        Receiver = "receiver",
+        /// Either.
+        Both = "both",
+    }
+);
+
+policy_enum!(
+    /// Which traffic is rescheduled.
+    RescheduleFor {
+        /// Any.
+        All = "all",
+        /// Ordered messages only; for unordered ones NR-SACK does it (`dreibholz-asymmetric` section III-B).
+        Ordered = "ordered",
+    }
+);
+
+policy_enum!(
+    /// What the path pays that a chunk leaves.
+    OldPathPays {
+        /// The chunk's size, never below 1 MTU (`dreibholz-asymmetric` section IV-C).
+        ChunkSize = "chunk-size",
+        /// Half its window, as for a loss (INET).
+        Half = "half",
+    }
+);
+
+policy_enum!(
+    /// Which chunks may move.
+    RescheduleConditions {
+        /// The lowest one that blocks (`dreibholz-asymmetric` section III-B).
+        Paper = "paper",
+        /// Only one that never moved, and was sent on the other path or over two round-trip times ago, to a path that is
+        /// not in fast recovery (INET).
+        Inet = "inet",
+    }
+);
+
+policy_group!(
+    /// Chunk rescheduling: what blocks a buffer and is overdue on its path is sent again on a path that waits
+    /// (`dreibholz-asymmetric` section III-B). Acknowledgements of moved chunks grow no window.
+    Reschedule {
+        /// Which buffer's blocking makes a chunk move.
+        side: RescheduleSide,
+        /// Part of a path's share of the buffer that is blocked, above which a chunk moves.
+        threshold: f64,
+        /// Which traffic.
+        traffic: RescheduleFor,
+        /// What the old path pays.
+        old_path: OldPathPays,
+        /// Which chunks may move.
+        conditions: RescheduleConditions,
+    }
+);
+
+policy_enum!(
+    /// How large a buffer is. The formulas are those of `dreibholz-asymmetric` section IV-A; what is configured in bytes
+    /// bounds them.
+    BufferSize {
+        /// As configured in bytes.
+        Bytes = "bytes",
+        /// Without limit.
+        Infinite = "infinite",
+        /// Enough for fast retransmissions: 2 max(RTT) sum(bandwidth).
+        AutoFast = "auto-fast",
+        /// Enough for timeouts: (3 max(RTT) + max(RTO)) sum(bandwidth).
+        AutoTimeout = "auto-timeout",
+    }
+);

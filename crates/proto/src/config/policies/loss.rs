@@ -1,0 +1,80 @@
+//! What counts as lost, and what a loss or a timeout begins.
+
+use super::{policy_enum, policy_group};
+
+policy_enum!(
+    /// Which missing reports count (Iyengar, Amer, Stewart 2006; INET `cmtUseSFR`).
+    SplitFastRetransmit {
+        /// Below the highest TSN newly acknowledged, whatever its path (RFC 9260 section 7.2.4).
+        Off = "off",
+        /// Split fast retransmit (SFR): below the highest TSN newly acknowledged *on the same path*.
+        Sfr = "sfr",
+    }
+);
+
+policy_enum!(
+    /// How often missing reports may retransmit one TSN.
+    PerTsn {
+        /// Once; after that only T3 repairs it (RFC 9260 section 7.2.4).
+        Once = "once",
+        /// Again, when chunks sent after its retransmission on the same path are reported (MFR; Caro, Amer, Stewart
+        /// 2004; ns-2 `Agent/SCTP/MultipleFastRtx`).
+        Multiple = "multiple",
+    }
+);
+
+policy_group!(
+    /// Fast retransmit (RFC 9260 section 7.2.4).
+    FastRetransmit {
+        /// Which missing reports count.
+        split: SplitFastRetransmit,
+        /// Missing reports that make a TSN lost.
+        threshold: u8,
+        /// How often one TSN is retransmitted because of them.
+        per_tsn: PerTsn,
+    }
+);
+
+policy_enum!(
+    /// Whose losses begin and end fast recovery.
+    FastRecoveryScope {
+        /// One recovery for the association (RFC 9260 section 7.2.4).
+        AssociationWide = "association-wide",
+        /// One recovery per path (FRC; Iyengar, Amer, Stewart 2006).
+        PerPath = "per-path",
+    }
+);
+
+policy_enum!(
+    /// Whether chunks that came from another path report chunks of their new path missing (`dreibholz-asymmetric`
+    /// section III-C; INET `cmtSmartFastRTX`).
+    SmartFastRtx {
+        /// They do.
+        Off = "off",
+        /// They do not: an acknowledgement of the original that is late tells nothing about the new path.
+        On = "on",
+    }
+);
+
+policy_enum!(
+    /// When an acknowledgement restarts T3-rtx of a path that still has outstanding data.
+    T3Restart {
+        /// When the lowest outstanding TSN of the path is acknowledged (RFC 9260 section 6.3.2 R3, per path).
+        Rfc = "rfc",
+        /// When the oldest unacknowledged transmission of the path changes, or the cumulative ack newly acknowledges a
+        /// chunk of the path (INET `cmtSmartT3Reset`).
+        Smart = "smart",
+    }
+);
+
+policy_enum!(
+    /// What a SACK proves that another may have overtaken on a faster path (`sarwar` section IV and fig. 6).
+    StaleSack {
+        /// SACKs below the cumulative ack are dropped; what an equal one no longer acknowledges was reneged (RFC 9260
+        /// section 6.2.1).
+        Classic = "classic",
+        /// At an equal cumulative ack a TSN counts as reneged only if the SACK came over the path that had
+        /// acknowledged it; otherwise such a SACK makes neither missing reports nor window.
+        SamePath = "same-path",
+    }
+);

@@ -1,0 +1,42 @@
+//! What messages may ask for, and the order of streams.
+
+use super::policy_enum;
+use crate::Duration;
+
+policy_enum!(
+    /// Which stream's message is sent next (RFC 8260 section 3; RFC 6458 `SCTP_PLUGGABLE_SS`).
+    StreamScheduler {
+        /// First come, first served (`SCTP_SS_FCFS`).
+        Fcfs = "fcfs",
+        /// The streams in turn, a message each (`SCTP_SS_RR`).
+        RoundRobin = "round-robin",
+        /// The streams in turn, a packet each (`SCTP_SS_RR_PKT`).
+        RoundRobinPerPacket = "round-robin-per-packet",
+        /// The stream with the highest priority, that is the lowest number (`SCTP_SS_PRIO`).
+        Priority = "priority",
+        /// Equal bytes for each stream (`SCTP_SS_FC`).
+        Fair = "fair",
+        /// Bytes in proportion to the weights of the streams (`SCTP_SS_WFQ`).
+        WeightedFair = "weighted-fair",
+    }
+);
+
+/// How reliable messages are that do not say it themselves (RFC 3758, RFC 7496).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Hash)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(rename_all = "kebab-case")
+)]
+pub enum PartialReliability {
+    /// Fully.
+    #[default]
+    None,
+    /// Given up after this time (RFC 7496 section 4.1, timed reliability of RFC 3758).
+    Timed(Duration),
+    /// Given up when it would have to be retransmitted more often than this (RFC 7496 section 4.1).
+    LimitedRetransmissions(u16),
+    /// Given up when a message of higher priority, that is with a lower number, needs its room in the send buffer
+    /// (RFC 7496 section 4.2).
+    Priority(u32),
+}

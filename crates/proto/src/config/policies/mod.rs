@@ -1,0 +1,82 @@
+//! Policies: one small type for each choice that SCTP or CMT leaves open.
+//!
+//! The serde names of fields and values are the keys that scenario and study files use.
+
+mod acknowledgement;
+mod buffers;
+mod loss;
+mod messages;
+mod paths;
+mod values;
+mod window;
+
+pub use acknowledgement::*;
+pub use buffers::*;
+pub use loss::*;
+pub use messages::*;
+pub use paths::*;
+pub use values::PolicyValue;
+use values::{policy_enum, policy_group};
+pub use window::*;
+
+policy_group!(
+    /// Every policy of an association: plain data.
+    Policies {
+        /// Fast retransmit.
+        fast_retransmit: FastRetransmit,
+        /// When windows grow.
+        cwnd_update: CwndUpdate,
+        /// Delayed acknowledgement.
+        delayed_ack: DelayedAck,
+        /// Scope of fast recovery.
+        fast_recovery: FastRecoveryScope,
+        /// Order of paths for new data.
+        path_order: PathOrder,
+        /// How much each path takes at a time.
+        path_fill: PathFill,
+        /// Where retransmissions go.
+        retransmission: Retransmission,
+        /// When a path is given up.
+        failover: Failover,
+        /// Which buffers are split between paths.
+        buffer_split: BufferSplit,
+        /// By which bytes they are split.
+        buffer_split_by: BufferSplitBy,
+        /// Chunk rescheduling.
+        reschedule: Reschedule,
+        /// Whether chunks from other paths report chunks missing.
+        smart_fast_rtx: SmartFastRtx,
+        /// What restarts T3-rtx.
+        t3_restart: T3Restart,
+        /// Non-renegable acknowledgement.
+        nr_sack: NrSack,
+        /// Whether the receiver takes acknowledgements back.
+        reneging: Reneging,
+        /// Reports of damaged packets.
+        packet_drop_report: PacketDropReport,
+        /// Where SACKs go.
+        sack_path: SackPath,
+        /// What measures round-trip times.
+        rtt_sample: RttSample,
+        /// What overtaken SACKs prove.
+        stale_sack: StaleSack,
+        /// Limit on bursts.
+        burst: Burst,
+        /// Congestion control.
+        congestion: CongestionAlgorithm,
+        /// Which paths share a bottleneck, for coupled congestion control.
+        path_groups: PathGroups,
+        /// Congestion windows.
+        window: Window,
+        /// Retransmission timeout.
+        rto: Rto,
+        /// Reliability of messages that do not say it themselves.
+        partial_reliability: PartialReliability,
+        /// Order of streams.
+        stream_scheduler: StreamScheduler,
+        /// Size of the send buffer.
+        send_buffer: BufferSize,
+        /// Size of the receive buffer.
+        receive_buffer: BufferSize,
+    }
+);

@@ -1,0 +1,129 @@
+//! Which path carries what, and when a path is given up.
+
+use super::{policy_enum, policy_group};
+
+policy_enum!(
+    /// In which order paths are asked to carry new data (INET `cmtSendAllComparisonFunction`).
+    PathOrder {
+        /// The primary path only, or its alternate while it has failed (RFC 9260 section 6.4).
+        Primary = "primary",
+        /// All paths, in the order of the path table.
+        Fixed = "fixed",
+        /// The path that has not sent for the longest time first (INET `smallestLastTransmission`).
+        SmallestLastTransmission = "smallest-last-transmission",
+        /// All paths, beginning after the one that began the last time (usrsctp).
+        Rotating = "rotating",
+        /// In random order (INET `random`).
+        Random = "random",
+        /// The path with most free window first (INET `largestSpace`).
+        LargestSpace = "largest-space",
+        /// The path with the largest slow-start threshold first (INET `largestSSThreshold`).
+        LargestSsthresh = "largest-ssthresh",
+        /// The largest slow-start threshold first, ties by free window (INET `largestSpaceAndSSThreshold`).
+        LargestSpaceAndSsthresh = "largest-space-and-ssthresh",
+        /// The path with the smallest smoothed round-trip time first; unmeasured ones last.
+        LowestSrtt = "lowest-srtt",
+    }
+);
+
+policy_enum!(
+    /// How much a path takes before the next one is asked.
+    PathFill {
+        /// One packet.
+        PacketByPacket = "packet-by-packet",
+        /// As much as its window allows.
+        FillWindow = "fill-window",
+    }
+);
+
+policy_enum!(
+    /// Which path a retransmission takes (`iyengar` section IV; ns-2 `cmtRtxPolicy_`).
+    RetransmissionPath {
+        /// The path of the lost transmission, while it is active (RTX-SAME).
+        Same = "same",
+        /// A path with free window now, at random among several (RTX-ASAP).
+        Asap = "asap",
+        /// The path with the largest congestion window, ties at random (RTX-CWND).
+        Cwnd = "cwnd",
+        /// The path with the largest slow-start threshold, ties at random (RTX-SSTHRESH).
+        Ssthresh = "ssthresh",
+        /// The path with the lowest loss rate, ties at random (RTX-LOSSRATE).
+        LossRate = "lossrate",
+        /// Another active path if there is one (RFC 9260 section 6.4.1).
+        Alternate = "alternate",
+    }
+);
+
+policy_enum!(
+    /// What happens when the path chosen for a retransmission has no window.
+    NoWindow {
+        /// The chunk waits for it.
+        Wait = "wait",
+        /// The next best path with window takes it.
+        Next = "next",
+    }
+);
+
+policy_enum!(
+    /// Where the loss rates of RTX-LOSSRATE come from.
+    LossRateSource {
+        /// Lost chunks over sent chunks among the last 100 of the path; unknown below 10.
+        Measured = "measured",
+        /// From outside (a simulation knows them); measured where nothing was told.
+        Oracle = "oracle",
+    }
+);
+
+policy_group!(
+    /// Where retransmissions go.
+    Retransmission {
+        /// After missing reports.
+        fast: RetransmissionPath,
+        /// After a T3 timeout.
+        timer: RetransmissionPath,
+        /// When the chosen path has no window.
+        no_window: NoWindow,
+        /// How loss rates are known.
+        loss_rate: LossRateSource,
+    }
+);
+
+policy_enum!(
+    /// How a path that stops answering is treated (`natarajan` section II; RFC 7829).
+    FailureDetection {
+        /// Active until its timeouts exceed Path.Max.Retrans (RFC 9260 section 8.2).
+        Rfc9260 = "rfc9260",
+        /// Potentially failed after the first timeout, probed by heartbeats; works again with a window of 1 MTU
+        /// (CMT-PF1).
+        Pf1 = "pf-1",
+        /// The same, with a window of 2 MTU (CMT-PF2).
+        Pf2 = "pf-2",
+    }
+);
+
+policy_enum!(
+    /// What happens when every path is potentially failed; the one with the fewest consecutive timeouts carries data,
+    /// of several the one active last.
+    AllPf {
+        /// It carries data as it is (`natarajan` section II-C; RFC 7829).
+        Send = "send",
+        /// It becomes active again (`natarajan` section III-B.1).
+        MakeActive = "make-active",
+    }
+);
+
+policy_group!(
+    /// Failure of paths. Path.Max.Retrans itself is `path_max_retrans` of the association.
+    Failover {
+        /// Whether there is a state between active and failed.
+        detection: FailureDetection,
+        /// PFMR: a path is potentially failed when its consecutive timeouts exceed this (RFC 7829 section 3; the
+        /// papers' 0: at the first).
+        pf_threshold: u32,
+        /// PSMR: the primary path is given up for its alternate, which becomes the primary, when its consecutive timeouts
+        /// exceed this (RFC 7829 section 4.2); `None` never gives it up.
+        primary_switchover: Option<u32>,
+        /// What happens when every path is potentially failed.
+        all_pf: AllPf,
+    }
+);

@@ -1,10 +1,18 @@
 //! The runtime of commands that use the network, and their interruption.
 
+use std::time::Duration;
+
 use anyhow::Context;
 use polypath::{BindError, Endpoint, EndpointBuilder};
 use tokio::sync::watch;
+use tokio::time::{sleep, timeout};
 
 use crate::failure::{Failure, Outcome};
+
+/// How long associations may take to end by themselves when a command is done.
+const DRAIN: Duration = Duration::from_secs(10);
+/// How long their last packets may take to leave after that.
+const LAST_WORDS: Duration = Duration::from_secs(1);
 
 /// Whether the user has interrupted the command (SIGINT or SIGTERM).
 #[derive(Clone, Debug)]
@@ -49,6 +57,21 @@ pub(crate) fn bind(builder: EndpointBuilder) -> Result<Endpoint, Failure> {
         | BindError::Duplicate(_) => Failure::usage(error),
         other => Failure::Failed(other.into()),
     })
+}
+
+/// Ends the endpoint of a command that is done. What is left to say goes out, so that peers learn of the end; but neither
+/// they nor a network that takes nothing can hold up the command, and an interruption makes it quick.
+pub(crate) async fn drain(endpoint: &Endpoint, interruption: &Interruption) {
+    endpoint.stop_listening();
+    tokio::select! {
+        biased;
+        () = endpoint.idle() => return,
+        () = interruption.happened() => {}
+        () = sleep(DRAIN) => {}
+    }
+    endpoint.close("the program ends");
+    // Whoever did not hear it finds out.
+    let _ = timeout(LAST_WORDS, endpoint.idle()).await;
 }
 
 /// Signals that interrupt.

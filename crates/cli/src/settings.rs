@@ -1,18 +1,23 @@
 //! Settings of an association from `--preset` and `--set KEY=VALUE`.
 
 use anyhow::{Result, anyhow, bail};
-use polypath::{AssociationConfig, Preset};
+use polypath::{AssociationConfig, Duration, Preset};
 use serde_json::Value;
 
 /// Buffers of a transfer. With less than what the paths carry during the smallest retransmission timeout (1 s), one
 /// chunk that is lost twice on one path stops all of them; this is enough for 268 Mbit/s.
 const BUFFER_BYTES: u32 = 32 << 20;
+/// Least size of a buffer: the longest frames that are not content must fit.
+const MIN_BUFFER_BYTES: u64 = 4 << 10;
+/// Longest time that a peer can put off the end of an association (T5-shutdown-guard).
+const SHUTDOWN_GUARD: Duration = Duration::from_secs(10);
 
 /// The configuration of a transfer with these changes.
 pub(crate) fn association_config(preset: Preset, changes: &[String]) -> Result<AssociationConfig> {
     let config = AssociationConfig {
         send_buffer_bytes: BUFFER_BYTES.into(),
         receive_buffer_bytes: BUFFER_BYTES,
+        shutdown_guard: Some(SHUTDOWN_GUARD),
         ..AssociationConfig::with_preset(preset)
     };
     let mut document = serde_json::to_value(config)?;
@@ -20,7 +25,17 @@ pub(crate) fn association_config(preset: Preset, changes: &[String]) -> Result<A
         document =
             apply(document, change).map_err(|error| error.context(format!("--set {change}")))?;
     }
-    Ok(serde_json::from_value(document)?)
+    let config: AssociationConfig = serde_json::from_value(document)?;
+    let buffers = [
+        ("send_buffer_bytes", config.send_buffer_bytes),
+        ("receive_buffer_bytes", config.receive_buffer_bytes.into()),
+    ];
+    for (key, bytes) in buffers {
+        if bytes < MIN_BUFFER_BYTES {
+            bail!("--set {key}={bytes}: a transfer needs at least {MIN_BUFFER_BYTES}");
+        }
+    }
+    Ok(config)
 }
 
 /// Applies one change and checks that the outcome is still a configuration, so that an error names its change.
@@ -94,8 +109,8 @@ fn parse(text: &str) -> Value {
 
 #[cfg(test)]
 mod tests {
+    use polypath::PathPairing;
     use polypath::config::{Burst, PathOrder};
-    use polypath::{Duration, PathPairing};
 
     use super::*;
 
@@ -157,6 +172,8 @@ mod tests {
             wrong.starts_with("--set policies.path_order=sideways: ") && wrong.contains("rotating"),
             "{wrong}"
         );
+        assert!(error("send_buffer_bytes=1").contains("at least 4096"));
+        assert!(error("receive_buffer_bytes=4095").contains("at least 4096"));
         assert!(error("mtu_bytes=many").contains("u16"));
         assert!(error("policies.rto.min=5").contains("text"), "{}", error("policies.rto.min=5"));
     }

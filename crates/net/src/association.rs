@@ -137,10 +137,7 @@ impl Association {
     /// Ends the association at once; messages not yet delivered are lost. The peer is told `reason` as text or
     /// whatever the application agreed on (RFC 9260 section 3.3.10.12).
     pub fn abort(&self, reason: impl Into<Bytes>) {
-        let now = self.shared.endpoint.clock.now();
-        let reason = reason.into();
-        self.shared.lock().call(now, |protocol, cx| protocol.abort(cx, &reason));
-        self.shared.command();
+        self.shared.abort(&reason.into());
     }
 
     /// Waits until the peer has acknowledged every message sent so far (`SCTP_SENDER_DRY_EVENT`).

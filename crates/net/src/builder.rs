@@ -12,7 +12,7 @@ use tokio::sync::Notify;
 
 use crate::clock::{Clock, Context, secure_rng};
 use crate::driver::{Driver, UdpPort};
-use crate::shared::{EndpointShared, EndpointState};
+use crate::shared::{Accepting, EndpointShared, EndpointState};
 use crate::{BindError, ENCAPSULATION_PORT, Endpoint, EndpointStats};
 
 /// Attempts to find a UDP port that is free on every local address.
@@ -87,6 +87,10 @@ impl EndpointBuilder {
             context,
             table: BTreeMap::new(),
             accept_queue: VecDeque::new(),
+            accepting: match self.backlog {
+                Some(_) => Accepting::Yes,
+                None => Accepting::Stopped,
+            },
             closed: false,
         };
         let shared = Arc::new(EndpointShared {

@@ -5,11 +5,14 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use bytes::Bytes;
 use polypath_proto::config::AssociationConfig;
 use polypath_proto::{Encapsulation, PeerAddress};
 
 use crate::builder::is_unicast;
-use crate::shared::{AssociationShared, EndpointShared, EndpointState, lock};
+use crate::shared::{
+    Accepting, AssociationShared, EndpointShared, EndpointState, NOT_ACCEPTING, lock,
+};
 use crate::{Association, ConnectError, EndpointBuilder, EndpointStats, Peer, route};
 
 /// An SCTP endpoint: a set of local addresses and an SCTP port, over UDP (RFC 6951).
@@ -100,7 +103,7 @@ impl Endpoint {
         Ok(Association::new(shared))
     }
 
-    /// The next association that a peer began.
+    /// The next association that a peer began. Gives an error if the endpoint does not listen, or no longer.
     pub async fn accept(&self) -> Result<Association, ConnectError> {
         loop {
             let mut notified = pin!(self.shared.incoming.notified());
@@ -117,7 +120,34 @@ impl Endpoint {
         match state.accept_queue.pop_front() {
             Some(association) => Some(Ok(association)),
             None if state.closed => Some(Err(ConnectError::EndpointClosed)),
+            None if state.accepting == Accepting::Stopped => Some(Err(ConnectError::NotListening)),
             None => None,
+        }
+    }
+
+    /// Accepts no further associations. Those that wait to be accepted are aborted, those that were accepted live on,
+    /// and [`accept`](Self::accept) gives an error.
+    pub fn stop_listening(&self) {
+        let waiting = {
+            let mut state = self.shared.state();
+            state.accepting = Accepting::Stopped;
+            state.protocol.stop_listening();
+            std::mem::take(&mut state.accept_queue)
+        };
+        for association in waiting {
+            association.abort(NOT_ACCEPTING);
+        }
+        self.shared.incoming.notify_waiters();
+    }
+
+    /// Aborts every association, telling the peers `reason`, and accepts no further ones. Wait for
+    /// [`idle`](Self::idle) before the program ends, so that the peers learn of it.
+    pub fn close(&self, reason: impl Into<Bytes>) {
+        self.stop_listening();
+        let reason = reason.into();
+        let table: Vec<_> = self.shared.state().table.values().map(Arc::clone).collect();
+        for association in table {
+            association.abort(&reason);
         }
     }
 

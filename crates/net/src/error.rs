@@ -59,6 +59,9 @@ pub enum ConnectError {
     /// It ended before it began.
     #[error(transparent)]
     Ended(#[from] AssociationError),
+    /// The endpoint accepts no associations, or no more of them.
+    #[error("the endpoint does not listen")]
+    NotListening,
     /// The endpoint is closed.
     #[error("the endpoint is closed")]
     EndpointClosed,

@@ -8,6 +8,7 @@ use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use bytes::Bytes;
 use polypath_proto::{Association as Protocol, AssociationId, Cx, Event, Instant, Transmit};
 use tokio::sync::{Notify, broadcast};
 
@@ -45,9 +46,22 @@ pub(crate) struct EndpointState {
     pub(crate) context: Context,
     pub(crate) table: BTreeMap<AssociationId, Arc<AssociationShared>>,
     pub(crate) accept_queue: VecDeque<Association>,
+    pub(crate) accepting: Accepting,
     /// No driver runs any more, or none shall.
     pub(crate) closed: bool,
 }
+
+/// Whether associations of peers are accepted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Accepting {
+    Yes,
+    /// Never, or no longer.
+    Stopped,
+}
+
+/// What peers are told whose associations nobody will accept.
+pub(crate) const NOT_ACCEPTING: Bytes =
+    Bytes::from_static(b"no associations are accepted any more");
 
 impl EndpointShared {
     pub(crate) fn state(&self) -> MutexGuard<'_, EndpointState> {
@@ -130,6 +144,13 @@ impl AssociationShared {
 
     pub(crate) fn lock(&self) -> MutexGuard<'_, Inner> {
         lock(&self.inner)
+    }
+
+    /// Ends the association at once.
+    pub(crate) fn abort(self: &Arc<Self>, reason: &Bytes) {
+        let now = self.endpoint.clock.now();
+        self.lock().call(now, |protocol, cx| protocol.abort(cx, reason));
+        self.command();
     }
 
     /// Puts the association on the driver's list.

@@ -3,11 +3,11 @@
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use anyhow::{Context, anyhow};
+use anyhow::{Error, anyhow};
 use polypath::{Association, Endpoint, EndpointConfig};
-use tokio::task::JoinSet;
+use tokio::task::{JoinError, JoinSet};
 
 use crate::failure::{Failure, Outcome};
 use crate::output;
@@ -15,8 +15,9 @@ use crate::runtime::{self, Interruption};
 use crate::sctp_args::SctpArgs;
 use crate::settings::association_config;
 use crate::transfer::destination::Existing;
+use crate::transfer::name::Hidden;
 use crate::transfer::progress::{Progress, Side};
-use crate::transfer::receive::{Settings, receive_files};
+use crate::transfer::receive::{Session, Settings};
 use crate::transfer::summary::Summary;
 
 /// Associations that wait to be served.
@@ -28,7 +29,8 @@ const MAX_SENDERS: u32 = 32;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Files are written under a hidden name and get their own when they are complete, verified and on the disk. Only plain
-names are accepted; a file that exists is kept unless --overwrite is given.
+names are accepted; a file that exists is kept unless --overwrite is given, and a name that begins with a dot is refused
+unless --hidden is.
 
 Examples:
   polypath receive --listen 192.0.2.1,198.51.100.1 --out downloads
@@ -43,14 +45,27 @@ pub(crate) struct Args {
     /// End after the first sender
     #[arg(long)]
     once: bool,
-    /// Replace files that exist
-    #[arg(long)]
-    overwrite: bool,
+    #[command(flatten)]
+    taste: Taste,
+    /// Give up a sender when nothing comes from it for this many seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..))]
+    idle_timeout: u64,
     /// Print a summary of each sender as one line of JSON
     #[arg(long)]
     json: bool,
     #[command(flatten)]
     sctp: SctpArgs,
+}
+
+/// Which files are taken.
+#[derive(Debug, clap::Args)]
+struct Taste {
+    /// Replace files that exist
+    #[arg(long)]
+    overwrite: bool,
+    /// Accept names that begin with a dot
+    #[arg(long)]
+    hidden: bool,
 }
 
 /// Receives files until interrupted, or from one sender.
@@ -60,8 +75,14 @@ pub(crate) fn run(args: &Args) -> Outcome {
     if !args.out.is_dir() {
         return Err(Failure::usage(anyhow!("{} is not a directory", args.out.display())));
     }
-    let existing = if args.overwrite { Existing::Replace } else { Existing::Keep };
-    let settings = Settings { directory: args.out.clone(), existing, progress: Progress::new() };
+    let existing = if args.taste.overwrite { Existing::Replace } else { Existing::Keep };
+    let settings = Settings {
+        directory: args.out.clone(),
+        existing,
+        hidden: if args.taste.hidden { Hidden::Allowed } else { Hidden::Refused },
+        idle: Duration::from_secs(args.idle_timeout),
+        progress: Progress::new(),
+    };
     runtime::run(async |interruption| {
         let builder = Endpoint::builder(args.listen.iter().copied())
             .port(args.sctp.port)
@@ -81,8 +102,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
             endpoint.encapsulation_port()
         ));
         let result = serve(&endpoint, Arc::new(settings), args, interruption).await;
-        // What is left to say goes out: peers learn of the end.
-        endpoint.idle().await;
+        runtime::drain(&endpoint, interruption).await;
         result
     })
 }
@@ -94,29 +114,65 @@ async fn serve(
     interruption: &Interruption,
 ) -> Outcome {
     let mut sessions = JoinSet::new();
+    let mut reports = Reports { json: args.json, incomplete: 0, failure: None };
     loop {
         tokio::select! {
             accepted = endpoint.accept(), if !args.once || sessions.is_empty() => {
                 sessions.spawn(session(accepted?, Arc::clone(&settings), interruption.clone()));
+                if args.once {
+                    // Others learn at once that they come too late.
+                    endpoint.stop_listening();
+                }
             }
             Some(ended) = sessions.join_next() => {
-                let summary = ended.context("a session failed")?;
-                report(&summary, args)?;
+                reports.add(ended, &settings.progress);
                 if args.once {
-                    return if summary.is_complete() { Ok(()) } else { Err(anyhow!("the transfer is not complete").into()) };
+                    return reports.outcome();
                 }
             }
             () = interruption.happened() => break,
         }
     }
     while let Some(ended) = sessions.join_next().await {
-        report(&ended.context("a session failed")?, args)?;
+        reports.add(ended, &settings.progress);
     }
     Err(Failure::Interrupted)
 }
 
-fn report(summary: &Summary, args: &Args) -> Outcome {
-    if args.json { output::print(summary.to_json()?.as_bytes()) } else { Ok(()) }
+/// What became of the sessions. What goes wrong with one, or with telling of it, does not concern the others.
+struct Reports {
+    json: bool,
+    incomplete: usize,
+    /// The first.
+    failure: Option<Failure>,
+}
+
+impl Reports {
+    fn add(&mut self, ended: Result<Summary, JoinError>, progress: &Progress) {
+        let told = match ended {
+            Ok(summary) => {
+                self.incomplete += usize::from(!summary.is_complete());
+                if self.json { print(&summary) } else { Ok(()) }
+            }
+            Err(error) => Err(Failure::Failed(Error::from(error).context("a session failed"))),
+        };
+        if let Err(failure) = told {
+            progress.tell(&format!("error: {failure}"));
+            self.failure.get_or_insert(failure);
+        }
+    }
+
+    fn outcome(self) -> Outcome {
+        match self.failure {
+            Some(failure) => Err(failure),
+            None if self.incomplete > 0 => Err(anyhow!("the transfer is not complete").into()),
+            None => Ok(()),
+        }
+    }
+}
+
+fn print(summary: &Summary) -> Outcome {
+    output::print(summary.to_json()?.as_bytes())
 }
 
 /// Serves one sender.
@@ -125,17 +181,17 @@ async fn session(
     settings: Arc<Settings>,
     interruption: Interruption,
 ) -> Summary {
-    let (begin, mut files) = (Instant::now(), Vec::new());
+    let begin = Instant::now();
+    let mut session = Session::new(&association, &settings);
     let result = tokio::select! {
-        result = receive_files(&association, &settings, &mut files) => result,
-        () = interruption.happened() => {
-            association.abort("the receiver was interrupted");
-            Err(anyhow!("interrupted"))
-        }
+        result = session.run() => result,
+        () = interruption.happened() => Err(anyhow!("the receiver was interrupted")),
     };
     if let Err(error) = &result {
+        session.give_up(error).await;
         let peer: Vec<_> = association.remote_addresses().iter().map(ToString::to_string).collect();
         settings.progress.tell(&format!("from {}: {error:#}", peer.join(", ")));
     }
+    let files = session.into_files();
     Summary::new(Side::Receiver, &association, files, begin.elapsed(), result.err().as_ref())
 }

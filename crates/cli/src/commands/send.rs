@@ -14,7 +14,8 @@ use crate::runtime::{self, Interruption};
 use crate::sctp_args::SctpArgs;
 use crate::settings::association_config;
 use crate::transfer::progress::{Progress, Side};
-use crate::transfer::send::{Source, send_files};
+use crate::transfer::send::{Settings, send_files};
+use crate::transfer::source::{Unfit, check_all};
 use crate::transfer::summary::Summary;
 
 /// Arguments.
@@ -39,6 +40,10 @@ pub(crate) struct Args {
     /// Give up connecting after this many seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..))]
     connect_timeout: u64,
+    /// Give up the receiver when nothing comes from it for this many seconds; it must be able to write a file to its disk
+    /// within them
+    #[arg(long, value_name = "SECONDS", default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..))]
+    idle_timeout: u64,
     /// Print the summary as one line of JSON
     #[arg(long)]
     json: bool,
@@ -54,20 +59,26 @@ pub(crate) fn run(args: &Args) -> Outcome {
             "--encapsulation-port 0: the receiver's UDP port must be known"
         )));
     }
-    let sources =
-        args.files.iter().map(|path| Source::open(path)).collect::<Result<Vec<_>, _>>()?;
+    check_all(&args.files).map_err(|unfit| match unfit {
+        Unfit::File(error) => Failure::Failed(error),
+        Unfit::SameName(error) => Failure::Usage(error),
+    })?;
+    let settings = Settings {
+        idle: Duration::from_secs(args.idle_timeout),
+        send_buffer: config.send_buffer_bytes,
+        progress: Progress::new(),
+    };
     let local = if args.from.is_empty() { sources_of_routes(&args.to)? } else { args.from.clone() };
     runtime::run(async |interruption| {
         let endpoint = runtime::bind(Endpoint::builder(local).encapsulation_port(0))?;
         let result = tokio::select! {
             connected = connect(&endpoint, args, config) => match connected {
-                Ok(association) => transfer(association, sources, args, interruption).await,
+                Ok(association) => transfer(association, &settings, args, interruption).await,
                 Err(failure) => Err(failure),
             },
             () = interruption.happened() => Err(Failure::Interrupted),
         };
-        // What is left to say goes out: peers learn of the end.
-        endpoint.idle().await;
+        runtime::drain(&endpoint, interruption).await;
         result
     })
 }
@@ -117,22 +128,23 @@ async fn connect(
 
 async fn transfer(
     association: Association,
-    sources: Vec<Source>,
+    settings: &Settings,
     args: &Args,
     interruption: &Interruption,
 ) -> Outcome {
-    let (begin, mut files, progress) = (Instant::now(), Vec::new(), Progress::new());
+    let (begin, mut files) = (Instant::now(), Vec::new());
     let result = tokio::select! {
-        result = send_files(&association, sources, &progress, &mut files) => result.map_err(Failure::Failed),
-        () = interruption.happened() => {
-            association.abort("the sender was interrupted");
-            Err(Failure::Interrupted)
-        }
+        result = send_files(&association, settings, args.files.clone(), &mut files) => result.map_err(Failure::Failed),
+        () = interruption.happened() => Err(Failure::Interrupted),
     };
     let error = match &result {
         Ok(()) => None,
+        Err(Failure::Interrupted) => Some(anyhow!("the sender was interrupted")),
         Err(failure) => Some(anyhow!("{failure}")),
     };
+    if let Some(error) = &error {
+        association.abort(error.to_string());
+    }
     let summary = Summary::new(Side::Sender, &association, files, begin.elapsed(), error.as_ref());
     let text = if args.json { summary.to_json()? } else { summary.to_string() };
     output::print(text.as_bytes())?;

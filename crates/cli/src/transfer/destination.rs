@@ -26,6 +26,14 @@ pub(crate) struct PartialFile {
     kept: Kept,
 }
 
+/// A file that has its final name.
+#[derive(PartialEq, Eq, Debug)]
+pub(crate) struct Stored {
+    pub(crate) path: PathBuf,
+    /// What went wrong afterwards: it changes nothing, but may be worth a look.
+    pub(crate) warning: Option<String>,
+}
+
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Kept {
     Yes,
@@ -63,8 +71,8 @@ impl PartialFile {
         self.file.write_all(content).context("cannot write")
     }
 
-    /// Makes the content durable and gives it its final name.
-    pub(crate) fn complete(mut self) -> Result<PathBuf> {
+    /// Makes the content durable and gives it its final name. An error means that it did not get the name.
+    pub(crate) fn complete(mut self) -> Result<Stored> {
         self.file.sync_all().context("cannot write")?;
         match self.existing {
             Existing::Replace => fs::rename(&self.path, &self.target),
@@ -72,10 +80,16 @@ impl PartialFile {
         }
         .context("cannot rename the complete file")?;
         self.kept = Kept::Yes;
-        if let Some(directory) = self.target.parent() {
-            sync_directory(directory).context("cannot write the directory")?;
-        }
-        Ok(self.target.clone())
+        let leftover = match fs::remove_file(&self.path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                Some(format!("{} cannot be removed: {error}", self.path.display()))
+            }
+            _ => None,
+        };
+        let synced = self.target.parent().map_or(Ok(()), sync_directory);
+        let volatile =
+            synced.err().map(|error| format!("its name may not survive a power failure: {error}"));
+        Ok(Stored { path: self.target.clone(), warning: leftover.or(volatile) })
     }
 }
 
@@ -88,7 +102,7 @@ impl Drop for PartialFile {
     }
 }
 
-/// Renames unless `to` exists.
+/// Gives a file the name `to` unless that exists. The old name may remain.
 #[cfg(target_os = "linux")]
 fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
     use nix::errno::Errno;
@@ -106,19 +120,19 @@ fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
     link_new(from, to)
 }
 
-/// A link to an existing name fails, unlike a rename.
+/// A link to an existing name fails, unlike a rename. The caller removes the old name, which may remain.
 fn link_new(from: &Path, to: &Path) -> io::Result<()> {
     match fs::hard_link(from, to) {
         Err(error)
             if error.kind() == io::ErrorKind::Unsupported
                 || error.kind() == io::ErrorKind::PermissionDenied =>
         {
-            if to.try_exists()? {
+            if fs::symlink_metadata(to).is_ok() {
                 return Err(io::ErrorKind::AlreadyExists.into());
             }
             fs::rename(from, to)
         }
-        result => result.and_then(|()| fs::remove_file(from)),
+        result => result,
     }
 }
 
@@ -164,9 +178,9 @@ mod tests {
         file.write(b"con").unwrap();
         file.write(b"tent").unwrap();
         assert!(entries(directory.path())[0].starts_with(".polypath-"));
-        let path = file.complete().unwrap();
-        assert_eq!(path, directory.path().join("new"));
-        assert_eq!(fs::read(path).unwrap(), b"content");
+        let stored = file.complete().unwrap();
+        assert_eq!(stored, Stored { path: directory.path().join("new"), warning: None });
+        assert_eq!(fs::read(stored.path).unwrap(), b"content");
         assert_eq!(entries(directory.path()), ["new"]);
     }
 
@@ -188,7 +202,7 @@ mod tests {
         let mut file = PartialFile::create(directory.path(), "old", 1, Existing::Replace).unwrap();
         file.write(b"new").unwrap();
         assert_eq!(fs::read(directory.path().join("old")).unwrap(), b"old");
-        assert_eq!(fs::read(file.complete().unwrap()).unwrap(), b"new");
+        assert_eq!(fs::read(file.complete().unwrap().path).unwrap(), b"new");
         fs::create_dir(directory.path().join("directory")).unwrap();
         assert!(PartialFile::create(directory.path(), "directory", 1, Existing::Replace).is_err());
     }
@@ -205,7 +219,7 @@ mod tests {
         fs::write(&from, "from").unwrap();
         assert_eq!(link_new(&from, &to).unwrap_err().kind(), io::ErrorKind::AlreadyExists);
         link_new(&from, &directory.path().join("to")).unwrap();
-        assert_eq!(entries(directory.path()), ["name", "to"]);
+        assert_eq!(entries(directory.path()), ["from", "name", "to"]);
     }
 
     #[cfg(unix)]

@@ -4,6 +4,8 @@ use anyhow::{Result, bail, ensure};
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 use polypath::{Message, ReceivedMessage};
 
+use super::name::harmless;
+
 const OFFER: u32 = 0x5046_5401;
 const ANSWER: u32 = 0x5046_5402;
 const DATA: u32 = 0x5046_5403;
@@ -144,7 +146,7 @@ fn decode_reply(content: &[u8]) -> Result<Reply> {
         Some((0, _)) => Ok(Ok(())),
         Some((1, reason)) => {
             let text = String::from_utf8_lossy(&reason[..reason.len().min(MAX_REASON)]);
-            Ok(Err(text.chars().map(|c| if c.is_control() { '?' } else { c }).collect()))
+            Ok(Err(harmless(&text)))
         }
         _ => bail!("a reply that is neither yes nor no"),
     }

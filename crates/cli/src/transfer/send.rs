@@ -1,11 +1,10 @@
 //! Sends files over an association.
 
-use std::fs::File;
 use std::io::Read;
-use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
-use anyhow::{Context, Error, Result, anyhow, bail, ensure};
+use anyhow::{Context, Error, Result, anyhow, bail};
 use bytes::{Bytes, BytesMut};
 use polypath::{Association, PathStats};
 use sha2::{Digest as _, Sha256};
@@ -13,21 +12,24 @@ use tokio::sync::mpsc;
 use tokio::task::{JoinHandle, spawn_blocking};
 
 use super::frame::{self, Digest, Frame, Offer, Reply};
-use super::name;
 use super::progress::{Progress, Side};
+use super::source::Source;
 use super::summary::FileSummary;
+use super::{name, patiently};
 
 /// Messages read ahead from the disk.
 const MESSAGES_AHEAD: usize = 32;
 /// Size that data messages come close to: large enough that their cost does not matter, small beside the buffers.
 const MESSAGE_SIZE: usize = 64 << 10;
 
-/// A file that is to be sent, open.
+/// How files are sent.
 #[derive(Debug)]
-pub(crate) struct Source {
-    file: File,
-    name: String,
-    size: u64,
+pub(crate) struct Settings {
+    /// Longest silence of the receiver.
+    pub(crate) idle: Duration,
+    /// Size of the send buffer in bytes: no message can be larger.
+    pub(crate) send_buffer: u64,
+    pub(crate) progress: Progress,
 }
 
 /// What became of a file.
@@ -39,42 +41,30 @@ enum Outcome {
     Broken(Error),
 }
 
-impl Source {
-    /// Opens a file.
-    pub(crate) fn open(path: &Path) -> Result<Self> {
-        let context = || format!("cannot send {}", path.display());
-        let file = File::open(path).with_context(context)?;
-        let metadata = file.metadata().with_context(context)?;
-        ensure!(metadata.is_file(), "cannot send {}: it is not a regular file", path.display());
-        let canonical: PathBuf;
-        let base = match path.file_name() {
-            Some(base) => base,
-            None => {
-                canonical = path.canonicalize().with_context(context)?;
-                canonical.file_name().with_context(context)?
-            }
-        };
-        let name = name::check(base.as_encoded_bytes()).with_context(context)?.to_owned();
-        Ok(Self { file, name, size: metadata.len() })
-    }
-
-    fn offer(&self, following: u32) -> Offer {
-        Offer { following, size: self.size, name: self.name.clone().into() }
-    }
-}
-
-/// Sends files one after the other. `done` gets every file that was tried, stored or not.
+/// Sends files one after the other. `done` gets every file that was tried, stored or not. After an error the association
+/// is of no more use.
 pub(crate) async fn send_files(
     association: &Association,
-    sources: Vec<Source>,
-    progress: &Progress,
+    settings: &Settings,
+    paths: Vec<PathBuf>,
     done: &mut Vec<FileSummary>,
 ) -> Result<()> {
-    let mut following = u32::try_from(sources.len()).context("too many files")?;
-    for source in sources {
+    let mut following = u32::try_from(paths.len()).context("too many files")?;
+    for path in paths {
         following -= 1;
-        let (name, size, begin) = (source.name.clone(), source.size, Instant::now());
-        let (file, broken) = match send_file(association, source, following, progress).await {
+        let begin = Instant::now();
+        let shown = path.file_name().map(|base| name::shown(base.as_encoded_bytes()));
+        let shown = shown.unwrap_or_else(|| path.display().to_string());
+        let source = match spawn_blocking(move || Source::open(&path)).await? {
+            Ok(source) => source,
+            // It has gone or changed since it was looked at; the others are still to be sent.
+            Err(error) => {
+                done.push(FileSummary::failed(shown, &error));
+                continue;
+            }
+        };
+        let (name, size) = (source.name().to_owned(), source.size());
+        let (file, broken) = match send_file(association, settings, source, following).await {
             Outcome::Stored(digest) => {
                 (FileSummary::stored(name, size, &digest, begin.elapsed()), None)
             }
@@ -87,70 +77,74 @@ pub(crate) async fn send_files(
         }
     }
     // Every file is on the receiver's disk, whatever becomes of the association.
-    let _ = super::part(association).await;
+    let _ = super::part(association, settings.idle).await;
     Ok(())
 }
 
 async fn send_file(
     association: &Association,
+    settings: &Settings,
     source: Source,
     following: u32,
-    progress: &Progress,
 ) -> Outcome {
-    let answer = match offer(association, source.offer(following)).await {
+    let offer = Offer { following, size: source.size(), name: source.name().to_owned().into() };
+    let answer = match ask(association, settings, &offer).await {
         Ok(answer) => answer,
         Err(error) => return Outcome::Broken(error),
     };
     if let Err(reason) = answer {
         return Outcome::Refused(anyhow!("refused by the receiver: {reason}"));
     }
-    let progress = progress.file(Side::Sender, &source.name, source.size, association);
-    let mut reader = Reader::start(source, message_size(&association.path_stats()));
+    let progress = settings.progress.file(Side::Sender, source.name(), source.size(), association);
+    let longest = settings.send_buffer.min(association.stats().peer_window_bytes);
+    let mut reader = Reader::start(source, message_size(&association.path_stats(), longest));
     let sent = tokio::select! {
         biased;
-        early = next_frame(association) => Err(match early {
-            Ok(Frame::Verdict(Err(reason))) => anyhow!("the receiver failed: {reason}"),
-            Ok(other) => anyhow!("the receiver sent {} before the end of the file", other.kind()),
-            Err(error) => error,
-        }),
-        sent = send_content(association, &mut reader, |bytes| progress.advance(bytes)) => sent,
+        early = early_frame(association) => Err(early),
+        sent = send_content(association, settings, &mut reader, |bytes| progress.advance(bytes)) => sent,
     };
-    match sent {
-        Ok(digest) => match finish(association, &digest).await {
-            Ok(()) => Outcome::Stored(digest),
-            Err(error) => Outcome::Broken(error),
-        },
-        Err(error) => {
-            association.abort(format!("{error:#}"));
-            Outcome::Broken(error)
-        }
-    }
+    let stored = match sent {
+        Ok(digest) => finish(association, settings, &digest).await.map(|()| digest),
+        Err(error) => Err(error),
+    };
+    stored.map_or_else(Outcome::Broken, Outcome::Stored)
 }
 
-async fn offer(association: &Association, offer: Offer) -> Result<Reply> {
-    association.send(frame::offer(&offer)).await?;
-    match next_frame(association).await? {
+async fn ask(association: &Association, settings: &Settings, offer: &Offer) -> Result<Reply> {
+    patiently(association, settings.idle, association.send(frame::offer(offer))).await??;
+    match patiently(association, settings.idle, next_frame(association)).await?? {
         Frame::Answer(answer) => Ok(answer),
         other => bail!("the receiver sent {} instead of an answer", other.kind()),
     }
 }
 
+/// The receiver says something before it has the whole file.
+async fn early_frame(association: &Association) -> Error {
+    match next_frame(association).await {
+        Ok(Frame::Verdict(Err(reason))) => anyhow!("the receiver failed: {reason}"),
+        Ok(other) => anyhow!("the receiver sent {} before the end of the file", other.kind()),
+        Err(error) => error,
+    }
+}
+
 async fn send_content(
     association: &Association,
+    settings: &Settings,
     reader: &mut Reader,
     advance: impl Fn(u64),
 ) -> Result<Digest> {
     while let Some(content) = reader.content.recv().await {
         let len = content.len() as u64;
-        association.send(frame::data(content)).await?;
+        let sent = association.send(frame::data(content));
+        patiently(association, settings.idle, sent).await??;
         advance(len);
     }
     (&mut reader.thread).await?
 }
 
-async fn finish(association: &Association, digest: &Digest) -> Result<()> {
-    association.send(frame::end(digest)).await?;
-    match next_frame(association).await? {
+async fn finish(association: &Association, settings: &Settings, digest: &Digest) -> Result<()> {
+    patiently(association, settings.idle, association.send(frame::end(digest))).await??;
+    match patiently(association, settings.idle, next_frame(association)).await?? {
         Frame::Verdict(Ok(())) => Ok(()),
         Frame::Verdict(Err(reason)) => bail!("the receiver failed: {reason}"),
         other => bail!("the receiver sent {} instead of a verdict", other.kind()),
@@ -163,17 +157,17 @@ async fn next_frame(association: &Association) -> Result<Frame> {
 }
 
 /// A whole number of fragments, so that every packet but the last of a file is full and segmentation offload works.
-fn message_size(paths: &[PathStats]) -> usize {
+/// Buffers of `buffer` bytes, at both ends, have room for two such messages if for a fragment at all.
+fn message_size(paths: &[PathStats], buffer: u64) -> usize {
+    let largest = usize::try_from(buffer / 2).unwrap_or(usize::MAX).clamp(1, MESSAGE_SIZE);
     let fragment = paths.iter().map(|path| {
         let ip = if path.local.is_ipv4() { 20 } else { 40 };
         // UDP header, SCTP common header, DATA chunk header.
         (path.mtu_bytes as usize).saturating_sub(ip + 8 + 12 + 16) & !3
     });
     match fragment.min() {
-        Some(fragment) if (1..=MESSAGE_SIZE).contains(&fragment) => {
-            MESSAGE_SIZE / fragment * fragment
-        }
-        _ => MESSAGE_SIZE,
+        Some(fragment) if (1..=largest).contains(&fragment) => largest / fragment * fragment,
+        _ => largest,
     }
 }
 
@@ -197,12 +191,16 @@ fn read_all(
     queue: &mpsc::Sender<Bytes>,
 ) -> Result<Digest> {
     let mut digest = Sha256::new();
-    let mut rest = source.size;
+    let mut rest = source.size();
     while rest > 0 {
         let len = message_size.min(usize::try_from(rest).unwrap_or(usize::MAX));
         let mut content = BytesMut::zeroed(len);
-        source.file.read_exact(&mut content).with_context(|| {
-            format!("cannot read {}: it had {} bytes at the beginning", source.name, source.size)
+        source.read_exact(&mut content).with_context(|| {
+            format!(
+                "cannot read {}: it had {} bytes at the beginning",
+                source.name(),
+                source.size()
+            )
         })?;
         digest.update(&content);
         rest -= len as u64;
@@ -218,16 +216,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_regular_files_are_sent() {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("file");
-        std::fs::write(&path, "content").unwrap();
-        let source = Source::open(&path).unwrap();
-        assert_eq!((source.name.as_str(), source.size), ("file", 7));
-        let error = Source::open(directory.path()).unwrap_err();
-        assert!(error.to_string().contains("not a regular file"), "{error}");
-        let error = Source::open(&directory.path().join("missing")).unwrap_err();
-        assert!(error.to_string().contains("missing"), "{error}");
+    fn messages_fit_the_buffers() {
+        assert_eq!(message_size(&[], 1 << 30), MESSAGE_SIZE);
+        assert_eq!(message_size(&[], 3000), 1500);
+        assert_eq!(message_size(&[], 0), 1);
     }
 
     #[test]

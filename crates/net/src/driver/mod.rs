@@ -24,7 +24,9 @@ pub(crate) use socket::UdpPort;
 use self::inbound::{BUFFERS, Inbound};
 use self::outbound::Outbound;
 use self::timers::Timers;
-use crate::shared::{AssociationShared, EndpointShared, EndpointState, Inner, Phase, lock};
+use crate::shared::{
+    Accepting, AssociationShared, EndpointShared, EndpointState, Inner, NOT_ACCEPTING, Phase, lock,
+};
 use crate::{Association, AssociationError, EndpointStats};
 
 /// Calls to receive from one socket before the others and the associations have their turn.
@@ -290,14 +292,16 @@ impl Router<'_> {
         let association = AssociationShared::new(id, Arc::clone(self.shared), protocol, context);
         self.state.table.insert(id, Arc::clone(&association));
         touch(self.touched, &association);
-        if self.state.closed || self.state.accept_queue.len() >= self.shared.backlog {
-            self.stats.associations_refused += 1;
-            let reason = Bytes::from_static(b"too many associations wait to be accepted");
-            association.lock().call(self.now, |protocol, cx| protocol.abort(cx, &reason));
+        let reason = if self.state.closed || self.state.accepting == Accepting::Stopped {
+            NOT_ACCEPTING
+        } else if self.state.accept_queue.len() >= self.shared.backlog {
+            Bytes::from_static(b"too many associations wait to be accepted")
         } else {
             self.state.accept_queue.push_back(Association::new(association));
-            self.shared.incoming.notify_waiters();
-        }
+            return self.shared.incoming.notify_waiters();
+        };
+        self.stats.associations_refused += 1;
+        association.lock().call(self.now, |protocol, cx| protocol.abort(cx, &reason));
     }
 }
 

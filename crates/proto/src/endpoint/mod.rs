@@ -114,6 +114,11 @@ impl Endpoint {
         })
     }
 
+    /// Accepts no further associations: INIT and COOKIE ECHO are answered as if the endpoint had never listened.
+    pub fn stop_listening(&mut self) {
+        self.config.listening = false;
+    }
+
     /// Takes note of a change inside an association.
     pub fn on_notice(&mut self, id: AssociationId, notice: Notice) {
         match notice {

@@ -116,7 +116,8 @@ mod tests {
 
     #[test]
     fn what_cannot_be_used_is_named() {
-        let broken: [(&str, fn(&mut AssociationConfig)); 7] = [
+        type Change = fn(&mut AssociationConfig);
+        let broken: [(&str, Change); 7] = [
             ("outbound_streams", |c| c.outbound_streams = 0),
             ("receive_buffer_bytes", |c| c.receive_buffer_bytes = 1499),
             ("max_paths", |c| c.max_paths = 33),

@@ -4,8 +4,10 @@ mod association;
 mod check;
 mod policies;
 mod presets;
+mod reference;
 
 pub use association::{AssociationConfig, EndpointConfig, PathPairing};
 pub use check::ConfigError;
 pub use policies::*;
 pub use presets::Preset;
+pub use reference::{POLICY_KEYS, PolicyExample, PolicyKey, PolicyValues};

@@ -1,0 +1,473 @@
+//! The reference of policies: every key with its values, what they mean and where they come from.
+
+use super::*;
+
+/// A key of [`Policies`].
+#[derive(Clone, Copy, Debug)]
+pub struct PolicyKey {
+    /// Its name, with dots between the steps (`delayed_ack.packets`).
+    pub key: &'static str,
+    /// What it decides.
+    pub meaning: &'static str,
+    /// Where it is defined: RFC, draft or paper with section.
+    pub source: &'static str,
+    /// What it can be.
+    pub values: PolicyValues,
+}
+
+/// What a key can be.
+#[derive(Clone, Copy, Debug)]
+pub enum PolicyValues {
+    /// One of these names.
+    Choice(&'static [PolicyValue]),
+    /// One of these names, or, where an example has `{ name = parameter }`, a name with a parameter.
+    Parameterized(&'static [PolicyExample]),
+    /// A number or quantity.
+    Quantity {
+        /// What is counted or measured, with its bounds.
+        what: &'static str,
+        /// An example as it stands in a file.
+        example: &'static str,
+    },
+}
+
+/// A value with a parameter.
+#[derive(Clone, Copy, Debug)]
+pub struct PolicyExample {
+    /// Name and meaning.
+    pub value: PolicyValue,
+    /// How it stands in a file (`{ max-burst = 4 }`, `"off"`).
+    pub example: &'static str,
+}
+
+const fn choice(
+    key: &'static str,
+    meaning: &'static str,
+    source: &'static str,
+    values: &'static [PolicyValue],
+) -> PolicyKey {
+    PolicyKey { key, meaning, source, values: PolicyValues::Choice(values) }
+}
+
+const fn parameterized(
+    key: &'static str,
+    meaning: &'static str,
+    source: &'static str,
+    values: &'static [PolicyExample],
+) -> PolicyKey {
+    PolicyKey { key, meaning, source, values: PolicyValues::Parameterized(values) }
+}
+
+const fn quantity(
+    key: &'static str,
+    meaning: &'static str,
+    source: &'static str,
+    what: &'static str,
+    example: &'static str,
+) -> PolicyKey {
+    PolicyKey { key, meaning, source, values: PolicyValues::Quantity { what, example } }
+}
+
+const fn example(
+    name: &'static str,
+    meaning: &'static str,
+    example: &'static str,
+) -> PolicyExample {
+    PolicyExample { value: PolicyValue { name, meaning }, example }
+}
+
+/// Every key of [`Policies`], in the order in which reference pages list them.
+pub const POLICY_KEYS: &[PolicyKey] = &[
+    choice(
+        "fast_retransmit.split",
+        "Which missing reports count.",
+        "Iyengar, Amer, Stewart 2006; dreibholz-model III.B.2",
+        SplitFastRetransmit::VALUES,
+    ),
+    quantity(
+        "fast_retransmit.threshold",
+        "Missing reports that make a TSN lost.",
+        "RFC 9260 section 7.2.4",
+        "missing reports, from 1 to 255",
+        "3",
+    ),
+    choice(
+        "fast_retransmit.per_tsn",
+        "How often missing reports may retransmit one TSN.",
+        "RFC 9260 section 7.2.4; Caro, Amer, Stewart 2004",
+        PerTsn::VALUES,
+    ),
+    choice(
+        "cwnd_update",
+        "When a path's congestion window may grow.",
+        "Iyengar, Amer, Stewart 2006; dreibholz-model III.B.3",
+        CwndUpdate::VALUES,
+    ),
+    quantity(
+        "delayed_ack.packets",
+        "Packets with data that a SACK answers at most.",
+        "RFC 9260 section 6.2",
+        "packets, from 1 to 255",
+        "2",
+    ),
+    quantity(
+        "delayed_ack.delay",
+        "Longest delay of a SACK (SACK.Delay).",
+        "RFC 9260 section 6.2",
+        "time, at most 500 ms",
+        "\"200 ms\"",
+    ),
+    choice(
+        "delayed_ack.on_gap",
+        "What a gap in the received TSNs means for delaying the SACK.",
+        "RFC 9260 section 6.7; dreibholz-model III.B.4",
+        GapAck::VALUES,
+    ),
+    choice(
+        "delayed_ack.first_data",
+        "How the first DATA of an association is acknowledged.",
+        "RFC 9260 section 5.1",
+        FirstData::VALUES,
+    ),
+    choice(
+        "delayed_ack.count",
+        "Whether SACKs carry the number of data packets they answer.",
+        "draft-tuexen-tsvwg-sctp-multipath section 3; dreibholz-model III.B.4",
+        DacCount::VALUES,
+    ),
+    choice(
+        "fast_recovery",
+        "Whose losses begin and end fast recovery.",
+        "RFC 9260 section 7.2.4; Iyengar, Amer, Stewart 2006",
+        FastRecoveryScope::VALUES,
+    ),
+    choice(
+        "path_order",
+        "In which order paths are asked to carry new data.",
+        "dreibholz-model III.B.1",
+        PathOrder::VALUES,
+    ),
+    choice(
+        "path_fill",
+        "How much a path takes before the next one is asked.",
+        "dreibholz-model III.B.1",
+        PathFill::VALUES,
+    ),
+    choice(
+        "retransmission.fast",
+        "Which path a fast retransmission takes.",
+        "iyengar IV; RFC 9260 section 6.4.1",
+        RetransmissionPath::VALUES,
+    ),
+    choice(
+        "retransmission.timer",
+        "Which path a retransmission after a timeout takes.",
+        "iyengar IV; RFC 9260 section 6.4.1",
+        RetransmissionPath::VALUES,
+    ),
+    choice(
+        "retransmission.no_window",
+        "What happens when the path chosen for a retransmission has no window.",
+        "iyengar IV",
+        NoWindow::VALUES,
+    ),
+    choice(
+        "retransmission.loss_rate",
+        "Where the loss rates of `lossrate` come from.",
+        "iyengar IV",
+        LossRateSource::VALUES,
+    ),
+    choice(
+        "failover.detection",
+        "How a path that stops answering is treated.",
+        "natarajan II; RFC 7829",
+        FailureDetection::VALUES,
+    ),
+    quantity(
+        "failover.pf_threshold",
+        "Consecutive timeouts that a path may have before it is potentially failed (PFMR).",
+        "RFC 7829 section 3",
+        "timeouts, from 0",
+        "0",
+    ),
+    quantity(
+        "failover.primary_switchover",
+        "Consecutive timeouts beyond which another path becomes the primary one for good (PSMR); never where it is \
+         missing.",
+        "RFC 7829 section 4.2",
+        "timeouts, from 0",
+        "5",
+    ),
+    choice(
+        "failover.all_pf",
+        "What happens when every path is potentially failed.",
+        "natarajan II-C, III-B.1",
+        AllPf::VALUES,
+    ),
+    choice(
+        "buffer_split",
+        "Which buffers new data of one path may fill only to its share.",
+        "dreibholz-asymmetric IV-A",
+        BufferSplit::VALUES,
+    ),
+    choice(
+        "buffer_split_by",
+        "Which bytes of a path are compared with its share.",
+        "dreibholz-asymmetric IV-A",
+        BufferSplitBy::VALUES,
+    ),
+    choice(
+        "reschedule.side",
+        "Which buffer's blocking makes a chunk move to another path.",
+        "dreibholz-asymmetric IV-C",
+        RescheduleSide::VALUES,
+    ),
+    quantity(
+        "reschedule.threshold",
+        "Part of the buffer, or of a path's share of it, that is blocked before a chunk moves.",
+        "dreibholz-asymmetric IV-C",
+        "a number above 0 and at most 1",
+        "0.5",
+    ),
+    choice(
+        "reschedule.traffic",
+        "Which messages' chunks move.",
+        "dreibholz-asymmetric IV-C",
+        RescheduleFor::VALUES,
+    ),
+    choice(
+        "reschedule.old_path",
+        "What the path pays that a chunk leaves.",
+        "dreibholz-asymmetric IV-C",
+        OldPathPays::VALUES,
+    ),
+    choice(
+        "reschedule.conditions",
+        "Which chunks may move.",
+        "dreibholz-asymmetric IV-C",
+        RescheduleConditions::VALUES,
+    ),
+    choice(
+        "smart_fast_rtx",
+        "Whether chunks that came from another path report chunks of their new path missing.",
+        "dreibholz-asymmetric III-C",
+        SmartFastRtx::VALUES,
+    ),
+    choice(
+        "t3_restart",
+        "When an acknowledgement restarts a path's retransmission timer.",
+        "RFC 9260 section 6.3.2",
+        T3Restart::VALUES,
+    ),
+    choice(
+        "nr_sack",
+        "Non-renegable acknowledgement.",
+        "draft-tuexen-tsvwg-sctp-multipath section 4; dreibholz-asymmetric IV-B",
+        NrSack::VALUES,
+    ),
+    parameterized(
+        "reneging",
+        "Whether the receiver discards what it has acknowledged in gap blocks.",
+        "RFC 9260 section 6.2.1",
+        &[
+            example("never", "Never.", "\"never\""),
+            example(
+                "under-pressure",
+                "The highest TSNs, when a lower one needs their room.",
+                "\"under-pressure\"",
+            ),
+            example(
+                "simulated",
+                "The highest TSNs, with this probability per packet with data: for tests of senders.",
+                "{ simulated = \"5 %\" }",
+            ),
+        ],
+    ),
+    choice(
+        "packet_drop_report",
+        "Reports of damaged packets.",
+        "draft-stewart-sctp-pktdrprep; dreibholz-asymmetric",
+        PacketDropReport::VALUES,
+    ),
+    choice(
+        "sack_path",
+        "The path on which SACKs return.",
+        "RFC 9260 section 6.4; sarwar",
+        SackPath::VALUES,
+    ),
+    choice(
+        "rtt_sample",
+        "Which SACKs measure a path's round-trip time.",
+        "RFC 9260 section 6.3.1; sarwar IV",
+        RttSample::VALUES,
+    ),
+    choice(
+        "stale_sack",
+        "What a SACK proves that another may have overtaken.",
+        "RFC 9260 section 6.2.1; sarwar IV",
+        StaleSack::VALUES,
+    ),
+    parameterized(
+        "burst",
+        "Limit on packets sent in one go.",
+        "RFC 9260 section 6.1",
+        &[
+            example(
+                "max-burst",
+                "The window is treated as flight + n x MTU while that is less.",
+                "{ max-burst = 4 }",
+            ),
+            example(
+                "use-it-or-lose-it",
+                "A larger window is cut to flight + n x MTU.",
+                "{ use-it-or-lose-it = 4 }",
+            ),
+            example(
+                "congestion-window-limiting",
+                "The same, and the slow-start threshold takes what the window was.",
+                "{ congestion-window-limiting = 4 }",
+            ),
+            example("off", "No limit.", "\"off\""),
+        ],
+    ),
+    choice(
+        "congestion",
+        "Congestion control.",
+        "RFC 9260 section 7.2; RFC 6356; dreibholz-asymmetric III",
+        CongestionAlgorithm::VALUES,
+    ),
+    parameterized(
+        "path_groups",
+        "Which paths are taken to share a bottleneck, for coupled congestion control.",
+        "dreibholz-asymmetric III",
+        &[
+            example("all", "All paths of the association are one group.", "\"all\""),
+            example("separate", "Each path is a group of its own.", "\"separate\""),
+        ],
+    ),
+    parameterized(
+        "window.initial_cwnd",
+        "Congestion window that a path begins with.",
+        "RFC 9260 section 7.2.1",
+        &[
+            example(
+                "rfc9260",
+                "min(4 PMDCS, max(2 PMDCS, 4404 bytes)), with 4344 bytes over IPv6.",
+                "\"rfc9260\"",
+            ),
+            example("bytes", "This many bytes.", "{ bytes = 4380 }"),
+            example("mtu", "This many times the MTU.", "{ mtu = 10 }"),
+        ],
+    ),
+    parameterized(
+        "window.initial_ssthresh",
+        "Slow-start threshold that a path begins with.",
+        "RFC 9260 section 7.2.1",
+        &[
+            example(
+                "peer-window",
+                "The receive window that the peer announced in the handshake.",
+                "\"peer-window\"",
+            ),
+            example("bytes", "This many bytes.", "{ bytes = 65536 }"),
+            example("unlimited", "Without limit.", "\"unlimited\""),
+        ],
+    ),
+    quantity(
+        "window.ssthresh_floor_mtu",
+        "Smallest slow-start threshold.",
+        "RFC 9260 section 7.2.3 (4); RFC 2960 (2)",
+        "MTUs, from 1 to 255",
+        "4",
+    ),
+    choice(
+        "window.bytes_counted",
+        "Which bytes count against congestion windows.",
+        "RFC 9260 section 7.2",
+        BytesCounted::VALUES,
+    ),
+    choice(
+        "window.idle",
+        "What happens to the window of a path that sends nothing.",
+        "RFC 9260 section 7.2.1",
+        IdleRule::VALUES,
+    ),
+    quantity(
+        "rto.initial",
+        "Retransmission timeout before the first measurement (RTO.Initial).",
+        "RFC 9260 section 16",
+        "time, from 1 ms",
+        "\"1 s\"",
+    ),
+    quantity(
+        "rto.min",
+        "Smallest retransmission timeout (RTO.Min).",
+        "RFC 9260 section 16",
+        "time, from 1 ms",
+        "\"1 s\"",
+    ),
+    quantity(
+        "rto.max",
+        "Largest retransmission timeout (RTO.Max).",
+        "RFC 9260 section 16",
+        "time, not below rto.min",
+        "\"60 s\"",
+    ),
+    quantity(
+        "rto.alpha",
+        "Weight of a new sample in the smoothed round-trip time (RTO.Alpha).",
+        "RFC 9260 section 6.3.1",
+        "a number above 0 and at most 1",
+        "0.125",
+    ),
+    quantity(
+        "rto.beta",
+        "Weight of a new sample in the variation of the round-trip time (RTO.Beta).",
+        "RFC 9260 section 6.3.1",
+        "a number above 0 and at most 1",
+        "0.25",
+    ),
+    choice(
+        "rto.data_before_confirmation",
+        "Whether confirmed paths carry data before all paths are confirmed.",
+        "RFC 9260 section 5.4",
+        DataBeforeConfirmation::VALUES,
+    ),
+    parameterized(
+        "partial_reliability",
+        "Reliability of messages that do not say it themselves.",
+        "RFC 3758; RFC 7496",
+        &[
+            example("none", "Fully reliable.", "\"none\""),
+            example("timed", "Given up after this time.", "{ timed = \"100 ms\" }"),
+            example(
+                "limited-retransmissions",
+                "Given up when it would have to be retransmitted more often than this.",
+                "{ limited-retransmissions = 0 }",
+            ),
+            example(
+                "priority",
+                "Given up when a message of higher priority, that is with a lower number, needs its room.",
+                "{ priority = 1 }",
+            ),
+        ],
+    ),
+    choice(
+        "stream_scheduler",
+        "Which stream's message is sent next.",
+        "RFC 8260 section 3",
+        StreamScheduler::VALUES,
+    ),
+    choice(
+        "send_buffer",
+        "Size of the send buffer; configured bytes bound it.",
+        "dreibholz-asymmetric IV-A",
+        BufferSize::VALUES,
+    ),
+    choice(
+        "receive_buffer",
+        "Size of the receive buffer; configured bytes bound it.",
+        "dreibholz-asymmetric IV-A",
+        BufferSize::VALUES,
+    ),
+];

@@ -26,6 +26,7 @@ pub(crate) fn association_config(preset: Preset, changes: &[String]) -> Result<A
             apply(document, change).map_err(|error| error.context(format!("--set {change}")))?;
     }
     let config: AssociationConfig = serde_json::from_value(document)?;
+    config.check().map_err(|error| anyhow!("--set {error}"))?;
     let buffers = [
         ("send_buffer_bytes", config.send_buffer_bytes),
         ("receive_buffer_bytes", config.receive_buffer_bytes.into()),
@@ -171,6 +172,11 @@ mod tests {
         assert!(
             wrong.starts_with("--set policies.path_order=sideways: ") && wrong.contains("rotating"),
             "{wrong}"
+        );
+        assert!(
+            error("max_paths=0").contains("max_paths: 0 is not from 1"),
+            "{}",
+            error("max_paths=0")
         );
         assert!(error("send_buffer_bytes=1").contains("at least 4096"));
         assert!(error("receive_buffer_bytes=4095").contains("at least 4096"));

@@ -3,74 +3,16 @@
 //! Tests wait for the program, which blocks: the endpoints are driven by another thread.
 
 use std::fs;
-use std::net::IpAddr;
-use std::path::Path;
-use std::process::{Child, Stdio};
+use std::process::Stdio;
 
-use bytes::{BufMut, Bytes, BytesMut};
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
-use polypath::{
-    Association, AssociationConfig, AssociationError, Endpoint, Message, Peer, ReceivedMessage,
+use nix::sys::signal::Signal;
+use polypath::{AssociationError, Endpoint, Message};
+
+use crate::peer::{
+    ANSWER, DATA, OFFER, PORT, VERDICT, accepted, connect, data, end, local, offer,
+    offer_with_more, partial_file, refusal, signal,
 };
-use sha2::{Digest, Sha256};
-
-use crate::support::{Receiver, names, polypath};
-
-const OFFER: u32 = 0x5046_5401;
-const ANSWER: u32 = 0x5046_5402;
-const DATA: u32 = 0x5046_5403;
-const END: u32 = 0x5046_5404;
-const VERDICT: u32 = 0x5046_5405;
-const PORT: u16 = 59899;
-
-fn local(text: &str) -> [IpAddr; 1] {
-    [text.parse().unwrap()]
-}
-
-/// A sender that says what a test wants.
-async fn connect(receiver: &Receiver) -> (Endpoint, Association) {
-    let endpoint = Endpoint::builder(local("127.0.0.6")).encapsulation_port(0).bind().unwrap();
-    let peer =
-        Peer::new(local("127.0.0.1"), PORT).encapsulation_port(receiver.port.parse().unwrap());
-    let association = endpoint.connect(&peer, AssociationConfig::default()).await.unwrap();
-    (endpoint, association)
-}
-
-fn offer(size: u64, name: &[u8]) -> Message {
-    offer_with_more(0, size, name)
-}
-
-fn offer_with_more(following: u32, size: u64, name: &[u8]) -> Message {
-    let mut content = BytesMut::new();
-    content.put_u8(1);
-    content.put_u32(following);
-    content.put_u64(size);
-    content.put_slice(name);
-    Message::new(0, content.freeze()).ppid(OFFER)
-}
-
-fn data(content: &'static [u8]) -> Message {
-    Message::new(0, Bytes::from_static(content)).ppid(DATA)
-}
-
-fn end(content: &[u8]) -> Message {
-    Message::new(0, Sha256::digest(content).to_vec()).ppid(END)
-}
-
-/// The reason of a refusal.
-fn refusal(message: Option<ReceivedMessage>, ppid: u32) -> String {
-    let message = message.expect("a reply");
-    assert_eq!(message.ppid(), ppid);
-    let content = message.into_bytes();
-    assert_eq!(content[0], 1, "not refused");
-    String::from_utf8(content[1..].to_vec()).unwrap()
-}
-
-async fn accepted(association: &Association) {
-    let message = association.receive().await.unwrap().unwrap();
-    assert_eq!((message.ppid(), message.into_bytes().as_ref()), (ANSWER, [0].as_slice()));
-}
+use crate::support::{Receiver, polypath};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
 async fn names_that_are_paths_are_refused() {
@@ -82,6 +24,9 @@ async fn names_that_are_paths_are_refused() {
         b"a\\b",
         b"\xff",
         b"a\nb",
+        "exe.\u{202e}gnp".as_bytes(),
+        b".bashrc",
+        b"nul.txt",
         &[b'x'; 300],
     ] {
         let mut receiver = Receiver::start("127.0.0.1", &["--once"]);
@@ -176,17 +121,6 @@ async fn offers_without_end_and_huge_messages_are_violations() {
     let error = association.receive().await.unwrap_err();
     assert!(error.to_string().contains("524289 bytes in one message"), "{error}");
     assert!(receiver.files().is_empty());
-}
-
-/// Waits until a partial file is there.
-async fn partial_file(directory: &Path) {
-    while !names(directory).iter().any(|name| name.starts_with(".polypath-")) {
-        tokio::task::yield_now().await;
-    }
-}
-
-fn signal(child: &Child, signal: Signal) {
-    kill(Pid::from_raw(child.id().try_into().unwrap()), signal).unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]

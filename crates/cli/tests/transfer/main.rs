@@ -2,5 +2,9 @@
 
 #[cfg(unix)]
 mod hostile;
+#[cfg(unix)]
+mod patience;
+#[cfg(unix)]
+mod peer;
 mod support;
 mod together;

@@ -31,12 +31,17 @@ pub(crate) struct Receiver {
 
 impl Receiver {
     pub(crate) fn start(listen: &str, more: &[&str]) -> Self {
+        Self::start_with(listen, more, Stdio::piped())
+    }
+
+    /// With standard output of its own.
+    pub(crate) fn start_with(listen: &str, more: &[&str], stdout: Stdio) -> Self {
         let directory = tempfile::tempdir().expect("a directory");
         let mut command = polypath();
         command
             .args(["receive", "--listen", listen, "--encapsulation-port", "0", "--out"])
             .arg(directory.path());
-        command.args(more).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.args(more).stdout(stdout).stderr(Stdio::piped());
         let mut child = command.spawn().expect("the program starts");
         let mut stderr = BufReader::new(child.stderr.take().expect("piped"));
         let mut line = String::new();
@@ -50,7 +55,9 @@ impl Receiver {
     pub(crate) fn wait(&mut self) -> (ExitStatus, String, String) {
         let (mut out, mut err) = (String::new(), String::new());
         self.stderr.read_to_string(&mut err).expect("text");
-        self.child.stdout.take().expect("piped").read_to_string(&mut out).expect("text");
+        if let Some(mut stdout) = self.child.stdout.take() {
+            stdout.read_to_string(&mut out).expect("text");
+        }
         (self.child.wait().expect("it ends"), out, err)
     }
 

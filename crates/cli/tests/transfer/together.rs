@@ -99,6 +99,39 @@ fn overwriting_and_several_senders() {
 }
 
 #[test]
+fn small_buffers_carry_large_files() {
+    let mut receiver =
+        Receiver::start("127.0.0.1", &["--once", "--set", "receive_buffer_bytes=4096"]);
+    let sources = tempfile::tempdir().unwrap();
+    fs::write(sources.path().join("file"), content(100_000)).unwrap();
+    let mut send = polypath();
+    send.args(["send", "--to", "127.0.0.1", "--encapsulation-port", &receiver.port]);
+    let sent = run(send.args(["--set", "send_buffer_bytes=4096"]).arg(sources.path().join("file")));
+    assert!(sent.status.success(), "{}", stderr(&sent));
+    assert!(receiver.wait().0.success());
+    assert_eq!(receiver.content("file"), content(100_000));
+}
+
+#[cfg(unix)]
+#[test]
+fn more_files_than_a_process_may_open() {
+    let mut receiver = Receiver::start("127.0.0.1", &["--once"]);
+    let sources = tempfile::tempdir().unwrap();
+    let mut send = std::process::Command::new("sh");
+    send.args(["-c", "ulimit -n 40; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_polypath")]);
+    send.args(["send", "--to", "127.0.0.1", "--encapsulation-port", &receiver.port]);
+    for number in 0..60 {
+        let path = sources.path().join(number.to_string());
+        fs::write(&path, content(number)).unwrap();
+        send.arg(path);
+    }
+    let sent = run(&mut send);
+    assert!(sent.status.success(), "{}", stderr(&sent));
+    assert!(receiver.wait().0.success());
+    assert_eq!(receiver.files().len(), 60);
+}
+
+#[test]
 fn nobody_is_there() {
     let silent = std::net::UdpSocket::bind("127.0.0.9:0").unwrap();
     let port = silent.local_addr().unwrap().port().to_string();
@@ -121,9 +154,20 @@ fn nobody_is_there() {
 
 #[test]
 fn wrong_usage_is_told_before_anything_is_sent() {
-    let table: [(&[&str], i32, &str); 8] = [
+    let table: [(&[&str], i32, &str); 11] = [
         (&["send", "--to", "127.0.0.1"], 2, "<FILE>"),
         (&["send", "missing", "--to", "127.0.0.1"], 1, "missing"),
+        (&["send", "src", "--to", "127.0.0.1"], 1, "not a regular file"),
+        (
+            &["send", "Cargo.toml", "src/../Cargo.toml", "--to", "127.0.0.1"],
+            2,
+            "would both be named \"Cargo.toml\"",
+        ),
+        (
+            &["send", "Cargo.toml", "--to", "127.0.0.1", "--set", "send_buffer_bytes=100"],
+            2,
+            "at least 4096",
+        ),
         (&["send", "Cargo.toml", "--to", "localhost"], 2, "localhost"),
         (
             &["send", "Cargo.toml", "--to", "127.0.0.1", "--set", "mtu_byte=1"],

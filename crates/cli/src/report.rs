@@ -35,8 +35,8 @@ fn write_summary(out: &mut String, result: &RunResult) -> std::fmt::Result {
         let found = result.violations;
         writeln!(
             out,
-            "  VIOLATIONS   {} damaged, {} duplicated, {} out of order",
-            found.damaged, found.duplicated, found.out_of_order
+            "  VIOLATIONS   {} damaged, {} of nobody, {} duplicated, {} out of order",
+            found.damaged, found.strange, found.duplicated, found.out_of_order
         )?;
     }
     Ok(())
@@ -115,7 +115,23 @@ fn write_hosts(out: &mut String, hosts: &[HostResult]) -> std::fmt::Result {
         ];
         [host.name.to_owned()].into_iter().chain(times.map(seconds)).collect()
     });
-    write_table(out, &header, rows.collect())
+    write_table(out, &header, rows.collect())?;
+    write_host_troubles(out, hosts)
+}
+
+/// What should not happen, if it did.
+fn write_host_troubles(out: &mut String, hosts: &[HostResult]) -> std::fmt::Result {
+    for host in hosts {
+        let counts = [
+            (host.checksum_failures, "packets with a wrong checksum received"),
+            (host.packets_unroutable, "packets sent without a route"),
+            (host.packets_unencodable, "packets that cannot be encoded"),
+        ];
+        for (number, what) in counts.into_iter().filter(|(number, _)| *number > 0) {
+            writeln!(out, "  host {}: {} {what}", host.name, count(number))?;
+        }
+    }
+    Ok(())
 }
 
 fn write_bottlenecks(out: &mut String, result: &RunResult) -> std::fmt::Result {

@@ -57,6 +57,15 @@ impl SctpFrame {
         (local, remote, Self { ecn, checksum_flips: 0, body })
     }
 
+    /// The form in which it travels.
+    #[inline]
+    pub fn form(&self) -> Form {
+        match self.body {
+            FrameBody::Structured(_) => Form::Structured,
+            FrameBody::Wire(_) => Form::Wire,
+        }
+    }
+
     /// The packet as the receiver's stack takes it.
     #[inline]
     pub fn received(&self, from: IpAddr, to: IpAddr) -> Received<'_> {

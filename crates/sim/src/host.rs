@@ -6,8 +6,8 @@ use std::net::IpAddr;
 use polypath_netsim::{Arrival, LinkObserver, NodeId, Stream, World};
 use polypath_proto::config::AssociationConfig;
 use polypath_proto::{
-    Association, AssociationEnd, AssociationId, Collision, ConnectError, Cx, Encapsulation,
-    Endpoint, Event, NoProbe, PeerAddress, Received, Route, Transmit,
+    Association, AssociationEnd, AssociationId, Collision, ConnectError, Cx, DropReason,
+    Encapsulation, Endpoint, Event, NoProbe, PeerAddress, Received, Route, Transmit,
 };
 use polypath_units::Instant;
 use polypath_workload::FlowError;
@@ -27,12 +27,28 @@ pub(crate) struct Host {
     rng: Stream,
     endpoint: Endpoint,
     associations: BTreeMap<AssociationId, Box<Association>>,
+    /// The association that began last; outcome and results are about it.
+    latest: Option<AssociationId>,
     connect: Option<Connect>,
     senders: Vec<Sender>,
+    /// Whose turn it is to send.
+    turn: usize,
     /// By flow of the scenario; those that this host sends stay empty.
     receivers: Vec<Receiver>,
+    /// Messages that no flow sent.
+    strangers: u64,
     outcome: Outcome,
     established: Option<Instant>,
+    unsent: Unsent,
+}
+
+/// Packets that the stack made but no network carried.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Unsent {
+    /// There was no route between their addresses.
+    pub unroutable: u64,
+    /// They have no form as bytes; they travelled as structures all the same.
+    pub unencodable: u64,
 }
 
 /// An association to begin.
@@ -93,6 +109,15 @@ impl Host {
             .enumerate()
             .map(|(index, flow)| MessagePlan::new(index, flow))
             .collect();
+        let span = |from: HostName| {
+            let (sender, receiver) = (scenario.sctp_of(from), scenario.sctp_of(from.peer()));
+            sender.send_buffer + receiver.receive_buffer
+        };
+        let receivers = scenario.traffic.iter().zip(&plans).map(|(flow, plan)| {
+            let messages = span(flow.from).as_bytes() / flow.message_size.as_bytes().max(1);
+            Receiver::new(plan.clone(), messages)
+        });
+        let receivers = receivers.collect();
         let flows = scenario.traffic.iter().zip(&plans).enumerate();
         let senders = flows
             .filter(|(_, (flow, _))| flow.from == place.name)
@@ -116,11 +141,15 @@ impl Host {
             rng,
             endpoint,
             associations: BTreeMap::new(),
+            latest: None,
             connect,
             senders,
-            receivers: plans.into_iter().map(Receiver::new).collect(),
+            turn: 0,
+            receivers,
+            strangers: 0,
             outcome: Outcome::None,
             established: None,
+            unsent: Unsent::default(),
         })
     }
 
@@ -139,7 +168,9 @@ impl Host {
         let now = world.now();
         match self.route(now, &frame.received(from, to)) {
             Routed::Association(id) => self.pump(world, id),
-            Routed::Reply(reply) => return send(world, self.node, self.form, *reply),
+            Routed::Reply(reply) => {
+                return send(world, self.node, self.form, &mut self.unsent, *reply);
+            }
             Routed::Nowhere => return,
         }
         self.set_timer(world);
@@ -158,7 +189,9 @@ impl Host {
             if association.poll_timeout().is_some_and(|at| at <= now) {
                 association.handle_timeout(&mut cx);
             }
-            feed(&mut self.senders, &mut cx, association);
+            if self.latest == Some(id) {
+                feed(&mut self.senders, &mut self.turn, &mut cx, association);
+            }
             self.pump(world, id);
         }
         self.set_timer(world);
@@ -187,9 +220,19 @@ impl Host {
         self.established
     }
 
-    /// The association, also after its end.
+    /// The association that began last, also after its end; [`outcome`](Self::outcome) is what became of it.
     pub fn association(&self) -> Option<&Association> {
-        self.associations.values().next().map(Box::as_ref)
+        self.associations.get(self.latest.as_ref()?).map(Box::as_ref)
+    }
+
+    /// Packets that were made but not carried.
+    pub fn unsent(&self) -> Unsent {
+        self.unsent
+    }
+
+    /// Packets that arrived with a wrong checksum.
+    pub fn checksum_failures(&self) -> u64 {
+        self.endpoint.dropped(DropReason::WrongChecksum)
     }
 
     /// The receiving side of a flow, by its number in the scenario.
@@ -212,9 +255,10 @@ impl Host {
         self.receivers.get(flow).map_or(0, |receiver| receiver.meter().messages())
     }
 
-    /// What the applications should not have seen, by flow.
-    pub fn violations(&self) -> impl Iterator<Item = Violations> + '_ {
-        self.receivers.iter().map(Receiver::violations)
+    /// What the applications should not have seen.
+    pub fn violations(&self) -> Violations {
+        let strangers = Violations { strange: self.strangers, ..Violations::default() };
+        self.receivers.iter().map(Receiver::violations).fold(strangers, Violations::plus)
     }
 
     /// The sending sides of this host's flows, in the order of the scenario.
@@ -244,7 +288,7 @@ impl Host {
                 }
             }
             Route::New(id, association) => {
-                self.associations.insert(id, association);
+                self.begin(id, association);
                 Routed::Association(id)
             }
             Route::Reply(reply) => Routed::Reply(reply),
@@ -256,11 +300,17 @@ impl Host {
         let Some(Connect { config, peer, .. }) = self.connect.take() else { return };
         let mut cx = Cx { now: world.now(), rng: &mut self.rng, probe: &mut NoProbe };
         match self.endpoint.connect(&mut cx, config, PORT, &peer) {
-            Ok((id, association)) => {
-                self.associations.insert(id, Box::new(association));
-            }
+            Ok((id, association)) => self.begin(id, Box::new(association)),
             Err(error) => self.outcome = Outcome::NotConnected(error),
         }
+    }
+
+    /// A new association takes the place of one before it.
+    fn begin(&mut self, id: AssociationId, association: Box<Association>) {
+        self.associations.insert(id, association);
+        self.latest = Some(id);
+        self.outcome = Outcome::None;
+        self.established = None;
     }
 
     /// Takes out of an association whatever it has, in the order of its contract.
@@ -269,18 +319,23 @@ impl Host {
         let mut cx = Cx { now: world.now(), rng: &mut self.rng, probe: &mut NoProbe };
         loop {
             while let Some(transmit) = association.poll_transmit(&mut cx) {
-                send(world, self.node, self.form, transmit);
+                send(world, self.node, self.form, &mut self.unsent, transmit);
             }
             let Some(event) = association.poll_event() else { break };
+            let is_latest = self.latest == Some(id);
             match event {
-                Event::Established { .. } => {
+                Event::Established { .. } if is_latest => {
                     self.outcome = Outcome::Established;
                     self.established = Some(cx.now);
-                    feed(&mut self.senders, &mut cx, association);
+                    feed(&mut self.senders, &mut self.turn, &mut cx, association);
                 }
-                Event::Writable => feed(&mut self.senders, &mut cx, association),
-                Event::Readable => read(&mut self.receivers, &mut cx, association),
-                Event::Ended(end) => self.outcome = Outcome::Ended(end),
+                Event::Writable if is_latest => {
+                    feed(&mut self.senders, &mut self.turn, &mut cx, association);
+                }
+                Event::Readable => {
+                    self.strangers += read(&mut self.receivers, &mut cx, association);
+                }
+                Event::Ended(end) if is_latest => self.outcome = Outcome::Ended(end),
                 _ => {}
             }
         }
@@ -301,36 +356,48 @@ impl Host {
     }
 }
 
-/// Sends a packet; without a route it is lost like any other that does not arrive.
+/// Sends a packet; without a route it is lost like any other that does not arrive, and counted.
 #[inline]
 fn send<O: LinkObserver>(
     world: &mut World<SctpFrame, O>,
     node: NodeId,
     form: Form,
+    unsent: &mut Unsent,
     transmit: Transmit,
 ) {
     let (from, to, frame) = SctpFrame::new(transmit, form);
-    let _ = world.send(node, from, to, frame);
+    unsent.unencodable += u64::from(frame.form() != form);
+    unsent.unroutable += u64::from(world.send(node, from, to, frame).is_err());
 }
 
-/// Lets the senders fill the send buffer, the first one first.
-fn feed(senders: &mut [Sender], cx: &mut Cx<'_>, association: &mut Association) {
+/// Lets the senders fill the send buffer, a message each in turn. Whoever found it full is the first one next time.
+fn feed(senders: &mut [Sender], turn: &mut usize, cx: &mut Cx<'_>, association: &mut Association) {
     if !association.is_established() {
         return;
     }
-    for sender in senders {
-        if sender.feed(cx, association) == Fed::Full {
-            break;
+    let mut dry = 0;
+    while dry < senders.len() {
+        let Some(sender) = senders.get_mut(*turn) else {
+            *turn = 0;
+            continue;
+        };
+        match sender.feed(cx, association) {
+            Fed::One => dry = 0,
+            Fed::Dry => dry += 1,
+            Fed::Full => return,
         }
+        *turn += 1;
     }
 }
 
-/// Reads all messages.
-fn read(receivers: &mut [Receiver], cx: &mut Cx<'_>, association: &mut Association) {
+/// Reads all messages; returns how many of them nobody sent.
+fn read(receivers: &mut [Receiver], cx: &mut Cx<'_>, association: &mut Association) -> u64 {
+    let mut strangers = 0;
     while let Some(message) = association.receive(cx) {
         match recognise(&message, receivers) {
             Some((flow, number)) => receivers[flow].take(cx.now, number, &message),
-            None => receivers.iter_mut().take(1).for_each(Receiver::take_stranger),
+            None => strangers += 1,
         }
     }
+    strangers
 }

@@ -8,6 +8,7 @@ use polypath_units::{Duration, Instant};
 use serde::Serialize;
 
 use crate::host::Host;
+use crate::result::path_name;
 use crate::scenario::{HostName, Scenario};
 
 /// Looks at the hosts at the right times.
@@ -80,7 +81,7 @@ impl Meter {
     }
 
     /// Does whatever is due at `now`.
-    pub fn look(&mut self, now: Instant, hosts: &[Host; 2]) {
+    pub fn look(&mut self, now: Instant, hosts: &[Host; 2], network: &Disjoint) {
         if self.after.is_none() {
             if self.before.is_none() && now >= self.from {
                 self.before = Some(Snapshot::take(now, hosts));
@@ -93,7 +94,7 @@ impl Meter {
             }
         }
         if let Some(series) = self.series.as_mut().filter(|series| now >= series.next) {
-            series.look(now, hosts);
+            series.look(now, hosts, network);
         }
     }
 
@@ -101,6 +102,13 @@ impl Meter {
     pub fn complete(&mut self, now: Instant, hosts: &[Host; 2]) {
         self.completed = Some(now);
         if self.after.is_none() {
+            self.after = Some(Snapshot::take(now, hosts));
+        }
+    }
+
+    /// Ends a measurement that is still going on: the run is over before its planned end.
+    pub fn close(&mut self, now: Instant, hosts: &[Host; 2]) {
+        if self.before.is_some() && self.after.is_none() {
             self.after = Some(Snapshot::take(now, hosts));
         }
     }
@@ -209,57 +217,81 @@ struct SeriesRecorder {
     interval: Duration,
     next: Instant,
     last: Option<Snapshot>,
+    /// Hosts with something to send.
+    senders: Vec<HostName>,
     keys: Vec<PathKey>,
     series: Series,
 }
 
 impl SeriesRecorder {
-    /// Records the paths of the network as the sending hosts see them.
+    /// Records the paths of the network as the sending hosts see them, and those across it once there are any.
     fn new(interval: Duration, scenario: &Scenario, network: &Disjoint) -> Self {
-        let mut keys = Vec::new();
-        let mut series = Series::default();
-        for host in HostName::ALL {
-            if scenario.traffic.iter().all(|flow| flow.from != host) {
-                continue;
-            }
+        let sends = |host: &HostName| scenario.traffic.iter().any(|flow| flow.from == *host);
+        let senders = HostName::ALL.into_iter().filter(sends).collect();
+        let series = Series::default();
+        let mut recorder =
+            Self { interval, next: Instant::ZERO, last: None, senders, keys: Vec::new(), series };
+        for host in recorder.senders.clone() {
             for path in &network.paths {
                 let from_a =
                     PathKey { host: HostName::A, local: path.a_address, remote: path.b_address };
-                keys.push(if host == HostName::A { from_a } else { from_a.reverse() });
-                series.paths.push(PathSeries {
-                    name: path.name.clone(),
-                    from: host.name(),
-                    goodput_bit_s: Vec::new(),
-                    cwnd_bytes: Vec::new(),
-                    flight_bytes: Vec::new(),
-                    srtt_s: Vec::new(),
-                });
+                let key = if host == HostName::A { from_a } else { from_a.reverse() };
+                recorder.add(key, path.name.clone());
             }
         }
-        Self { interval, next: Instant::ZERO, last: None, keys, series }
+        recorder
     }
 
-    fn look(&mut self, now: Instant, hosts: &[Host; 2]) {
+    /// Begins the series of one more path; there was nothing on it before.
+    fn add(&mut self, key: PathKey, name: String) {
+        let missed = self.series.time_s.len();
+        self.keys.push(key);
+        self.series.paths.push(PathSeries {
+            name,
+            from: key.host.name(),
+            goodput_bit_s: vec![0.0; missed],
+            cwnd_bytes: vec![None; missed],
+            flight_bytes: vec![None; missed],
+            srtt_s: vec![None; missed],
+        });
+    }
+
+    fn look(&mut self, now: Instant, hosts: &[Host; 2], network: &Disjoint) {
         self.next = now + self.interval;
         let snapshot = Snapshot::take(now, hosts);
-        if let Some(last) = &self.last {
-            let seconds = now.since(last.at).as_secs_f64();
-            let rate =
-                |after: u64, before: u64| 8.0 * after.saturating_sub(before) as f64 / seconds;
-            self.series.time_s.push(now.as_secs_f64());
-            let total = rate(snapshot.flows.iter().sum(), last.flows.iter().sum());
-            self.series.goodput_bit_s.push(total);
-            for (key, series) in self.keys.iter().zip(&mut self.series.paths) {
-                let arrival = key.reverse();
-                series.goodput_bit_s.push(rate(snapshot.arrived(arrival), last.arrived(arrival)));
-                let stats = hosts[key.host.index()].association().map(Association::path_stats);
-                let mut stats = stats.into_iter().flatten();
-                let path = stats.find(|path| PathKey::of(key.host, path) == *key);
-                series.cwnd_bytes.push(path.as_ref().map(|path| path.cwnd_bytes));
-                series.flight_bytes.push(path.as_ref().map(|path| path.flight_bytes));
-                series.srtt_s.push(path.and_then(|path| path.srtt).map(Duration::as_secs_f64));
+        let stats: Vec<(PathKey, PathStats)> = self
+            .senders
+            .iter()
+            .flat_map(|host| {
+                let stats = hosts[host.index()].association().map(Association::path_stats);
+                let stats = stats.into_iter().flatten();
+                stats.map(|path| (PathKey::of(*host, &path), path))
+            })
+            .collect();
+        for (key, path) in &stats {
+            if !self.keys.contains(key) {
+                self.add(*key, path_name(network, path));
             }
         }
-        self.last = Some(snapshot);
+        if let Some(last) = self.last.replace(snapshot.clone()) {
+            self.record(&last, &snapshot, &stats);
+        }
+    }
+
+    /// Records the interval between two looks.
+    fn record(&mut self, last: &Snapshot, snapshot: &Snapshot, stats: &[(PathKey, PathStats)]) {
+        let seconds = snapshot.at.since(last.at).as_secs_f64();
+        let rate = |after: u64, before: u64| 8.0 * after.saturating_sub(before) as f64 / seconds;
+        self.series.time_s.push(snapshot.at.as_secs_f64());
+        let total = rate(snapshot.flows.iter().sum(), last.flows.iter().sum());
+        self.series.goodput_bit_s.push(total);
+        for (key, series) in self.keys.iter().zip(&mut self.series.paths) {
+            let arrival = key.reverse();
+            series.goodput_bit_s.push(rate(snapshot.arrived(arrival), last.arrived(arrival)));
+            let path = stats.iter().find(|(known, _)| known == key).map(|(_, path)| path);
+            series.cwnd_bytes.push(path.map(|path| path.cwnd_bytes));
+            series.flight_bytes.push(path.map(|path| path.flight_bytes));
+            series.srtt_s.push(path.and_then(|path| path.srtt).map(Duration::as_secs_f64));
+        }
     }
 }

@@ -28,7 +28,7 @@ pub struct RunResult {
     pub duration_s: f64,
     /// Beginning of the measured time.
     pub measured_from_s: f64,
-    /// End of the measured time: the planned one, or when every flow was delivered.
+    /// End of the measured time: the planned one, or earlier when every flow was delivered or the association was over.
     pub measured_until_s: f64,
     /// When every flow was delivered; nothing if that did not happen or a flow has no end.
     pub completed_s: Option<f64>,
@@ -118,8 +118,12 @@ pub struct FlowResult {
     pub messages_delivered: u64,
     /// User bytes delivered.
     pub bytes_delivered: u64,
-    /// Whether all of it was delivered; never true without an end.
+    /// Whether all of it was delivered: the whole file, or all that a flow with a stop sent. Never true without an end,
+    /// or when nothing was sent.
     pub complete: bool,
+    /// Why the association never took the next message, if that happened.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub refused: Option<String>,
     /// When the last message was delivered.
     pub last_delivery_s: Option<f64>,
 }
@@ -135,6 +139,12 @@ pub struct HostResult {
     pub packets_received: u64,
     /// Packets dropped by the stack.
     pub packets_discarded: u64,
+    /// Packets that arrived with a wrong checksum.
+    pub checksum_failures: u64,
+    /// Packets that the stack sent between addresses without a route; the network never saw them.
+    pub packets_unroutable: u64,
+    /// Packets that have no form as bytes; found only where packets travel as bytes.
+    pub packets_unencodable: u64,
     /// DATA chunks received that were new.
     pub data_chunks_received: u64,
     /// DATA chunks received again.
@@ -190,9 +200,12 @@ pub struct BottleneckResult {
 }
 
 impl RunResult {
-    /// Whether nothing went wrong: the association was not lost and the applications saw what was sent, once each.
+    /// Whether nothing went wrong: the association was not lost, it took every message, and the applications saw what
+    /// was sent, once each.
     pub fn is_ok(&self) -> bool {
-        !self.association.failed && self.violations.is_empty()
+        !self.association.failed
+            && self.violations.is_empty()
+            && self.flows.iter().all(|flow| flow.refused.is_none())
     }
 
     /// Packets with user data per second of wall-clock time.
@@ -216,7 +229,7 @@ impl RunResult {
             .map(|name| HostResult::gather(*name, hosts, meter, world.now()))
             .collect();
         let violations =
-            hosts.iter().flat_map(Host::violations).fold(Violations::default(), Violations::plus);
+            hosts.iter().map(Host::violations).fold(Violations::default(), Violations::plus);
         let all_data_packets = hosts.iter().filter_map(Host::association);
         Self {
             title: scenario.title.clone(),
@@ -291,7 +304,8 @@ fn flow_results(
             messages_sent: sender.messages(),
             messages_delivered: meter.messages(),
             bytes_delivered: meter.total().as_bytes(),
-            complete: sender.is_finished(now) && meter.messages() == sender.messages(),
+            complete: sender.is_exhausted(now) && meter.messages() == sender.messages(),
+            refused: sender.refused().map(|error| error.to_string()),
             last_delivery_s: meter.last().map(|at| at.as_secs_f64()),
         });
     }
@@ -334,7 +348,8 @@ fn path_results(
     results
 }
 
-fn path_name(network: &Disjoint, path: &PathStats) -> String {
+/// The name of a path; both names where local and remote address lie on different ones.
+pub(crate) fn path_name(network: &Disjoint, path: &PathStats) -> String {
     let name_of = |address| {
         let mut paths = network.paths.iter();
         let path = paths.find(|path| path.a_address == address || path.b_address == address);
@@ -389,7 +404,8 @@ fn outcome_name(host: &Host) -> (&'static str, bool) {
 
 impl HostResult {
     fn gather(name: HostName, hosts: &[Host; 2], meter: &Meter, now: Instant) -> Self {
-        let association = hosts[name.index()].association();
+        let host = &hosts[name.index()];
+        let association = host.association();
         let stats = association.map(Association::stats).unwrap_or_default();
         let blocked = association.map(|association| association.blocked(now)).unwrap_or_default();
         let [send_buffer_mean_bytes, receive_buffer_mean_bytes] = meter.mean_occupancy(name);
@@ -398,6 +414,9 @@ impl HostResult {
             packets_sent: stats.packets_sent,
             packets_received: stats.packets_received,
             packets_discarded: stats.packets_discarded,
+            checksum_failures: host.checksum_failures(),
+            packets_unroutable: host.unsent().unroutable,
+            packets_unencodable: host.unsent().unencodable,
             data_chunks_received: stats.data_chunks_received,
             duplicate_chunks_received: stats.duplicate_chunks_received,
             data_chunks_refused: stats.data_chunks_refused,

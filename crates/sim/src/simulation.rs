@@ -82,14 +82,15 @@ impl<'a> Simulation<'a> {
         for host in &mut self.hosts {
             host.start(&mut self.world);
         }
-        self.meter.look(self.world.now(), &self.hosts);
+        self.meter.look(self.world.now(), &self.hosts, &self.network);
         while self.world.now() < end {
             let until = self.meter.next_look().min(end);
             if self.run_until(until) {
                 break;
             }
-            self.meter.look(self.world.now(), &self.hosts);
+            self.meter.look(self.world.now(), &self.hosts, &self.network);
         }
+        self.meter.close(self.world.now(), &self.hosts);
         self.world.finish_captures()?;
         let execution = Execution { seed: self.seed, form: self.form };
         Ok(RunResult::gather(
@@ -137,7 +138,7 @@ impl<'a> Simulation<'a> {
         let [a, b] = &self.hosts;
         [(a, b), (b, a)].iter().all(|(from, to)| {
             from.senders().iter().all(|sender| {
-                sender.is_finished(now) && to.delivered_messages(sender.flow()) == sender.messages()
+                sender.is_over(now) && to.delivered_messages(sender.flow()) == sender.messages()
             })
         })
     }

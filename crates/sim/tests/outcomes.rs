@@ -6,6 +6,7 @@ use std::fs;
 use std::path::Path;
 
 use common::{RUNS, read};
+use polypath_sim::scenario::{Fault, Flow, OutageFault};
 use polypath_sim::{Form, RunResult, Scenario, Simulation};
 
 fn run(scenario: &str, set: &[&str]) -> RunResult {
@@ -163,4 +164,88 @@ fn a_failure_that_only_the_server_sees_is_a_failure() {
     let result = Simulation::new(&scenario).unwrap().run().unwrap();
     assert_eq!(result.association.state, "peer unreachable");
     assert!(!result.is_ok());
+}
+
+#[test]
+fn what_was_delivered_before_the_association_broke_counts() {
+    let set = [
+        "run.measure_from=1 s",
+        "faults.0.outage.from=5 s",
+        "faults.0.outage.until=79 s",
+        "network.disjoint.paths.path 1.bottleneck.rate=1 Mbit/s",
+        "network.disjoint.paths.path 2.bottleneck.rate=1 Mbit/s",
+        "sctp.heartbeat.interval=1 s",
+        "sctp.association_max_retrans=3",
+        "sctp.path_max_retrans=1",
+        "sctp.policies.rto.max=2 s",
+        "traffic.bulk.delivery=unordered",
+    ];
+    let mut scenario = read("failover", &set);
+    let Fault::Outage(first) = scenario.faults[0].clone();
+    scenario.faults.push(Fault::Outage(OutageFault { path: "path 1".into(), ..first }));
+    let result = Simulation::new(&scenario).unwrap().run().unwrap();
+    assert!(result.association.failed, "{:?}", result.association);
+    assert!(result.duration_s < 79.0, "both hosts have given up at {} s", result.duration_s);
+    assert_eq!((result.measured_from_s, result.measured_until_s), (1.0, result.duration_s));
+    let bits = result.goodput_bit_s * (result.measured_until_s - result.measured_from_s);
+    // Two paths of 1 Mbit/s for four seconds, less headers.
+    assert!((6e6..8e6).contains(&bits), "{bits} bits");
+}
+
+#[test]
+fn flows_of_a_host_share_alike() {
+    let mut scenario = read("two-100mbit", &["run.duration=2 s", "run.measure_from=500 ms"]);
+    for name in ["second", "third"] {
+        scenario.traffic.push(Flow { name: name.into(), ..scenario.traffic[0].clone() });
+    }
+    let result = Simulation::new(&scenario).unwrap().run().unwrap();
+    assert!(result.is_ok());
+    for flow in &result.flows {
+        let share = flow.goodput_bit_s / result.goodput_bit_s;
+        assert!((0.32..0.35).contains(&share), "{}: {share}", flow.name);
+    }
+}
+
+#[test]
+fn a_flow_that_stopped_before_it_began_is_not_complete() {
+    let set = [
+        "association.connect=1 s",
+        "traffic.bulk.stop=1010 ms",
+        "run.duration=5 s",
+        "run.measure_from=0 s",
+    ];
+    let result = run("failover", &[&set[..], &["faults.0.outage.from=4 s"]].concat());
+    assert!(result.association.established_s > Some(1.01));
+    let [flow] = &result.flows[..] else { panic!("one flow") };
+    assert_eq!((flow.messages_sent, flow.complete, result.completed_s), (0, false, None));
+}
+
+#[test]
+fn a_message_that_the_association_never_takes_is_a_failure() {
+    let mut scenario = read("two-paths-loss", &["run.duration=2 s"]);
+    scenario.traffic[0].first_stream = 100;
+    let result = Simulation::new(&scenario).unwrap().run().unwrap();
+    assert!(!result.is_ok() && !result.association.failed);
+    let refused = result.flows[0].refused.as_deref();
+    assert_eq!(refused, Some("stream 100 does not exist: the association has 10 outbound streams"));
+}
+
+#[test]
+fn series_have_the_paths_across_a_full_mesh() {
+    let set = [
+        "run.duration=2 s",
+        "run.measure_from=0 s",
+        "record.series=500 ms",
+        "sctp.path_pairing=full-mesh",
+    ];
+    let result = run("two-100mbit", &set);
+    let series = result.series.expect("a series that was asked for");
+    let names: Vec<&str> = series.paths.iter().map(|path| path.name.as_str()).collect();
+    assert_eq!(names, ["path 1", "path 2", "path 1 to path 2", "path 2 to path 1"]);
+    for path in &series.paths {
+        assert_eq!(path.goodput_bit_s.len(), series.time_s.len(), "{}", path.name);
+        assert!(path.goodput_bit_s.iter().any(|rate| *rate > 0.0), "{}", path.name);
+    }
+    let total: f64 = series.paths.iter().map(|path| path.goodput_bit_s[3]).sum();
+    assert!((total / series.goodput_bit_s[3] - 1.0).abs() < 0.02, "{total}");
 }

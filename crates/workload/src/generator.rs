@@ -65,6 +65,15 @@ impl Generator {
             || self.stop().is_some_and(|stop| now >= stop)
     }
 
+    /// Whether all that the flow is to carry was taken: the whole file, or at least something until the stop of a flow
+    /// without other end. A flow that was stopped before it began carried nothing.
+    pub fn is_exhausted(&self, now: Instant) -> bool {
+        match self.remaining() {
+            Some(left) => left.is_zero(),
+            None => self.messages > 0 && self.is_finished(now),
+        }
+    }
+
     /// When the first message may be offered.
     pub fn start(&self) -> Instant {
         Instant::ZERO + self.spec.start
@@ -153,6 +162,26 @@ mod tests {
             [0, 2, 3].map(|seconds| generator.is_finished(at(seconds))),
             [false, false, true]
         );
+    }
+
+    #[test]
+    fn a_flow_that_was_stopped_before_it_began_carried_nothing() {
+        let stopped = |source| FlowSpec {
+            stop: Some(SECOND * 3),
+            ..FlowSpec::new(source, ByteCount::from_bytes(1_000))
+        };
+        for source in [Source::Saturated, Source::File(ByteCount::from_bytes(2_000))] {
+            let generator = Generator::new(stopped(source)).unwrap();
+            assert!(generator.is_finished(at(3)) && !generator.is_exhausted(at(3)));
+        }
+        let mut part = Generator::new(stopped(Source::File(ByteCount::from_bytes(2_000)))).unwrap();
+        assert_eq!(all(&mut part, at(0), 1).len(), 1);
+        assert!(part.is_finished(at(3)) && !part.is_exhausted(at(3)));
+        assert_eq!(all(&mut part, at(0), 1).len(), 1);
+        assert!(part.is_exhausted(at(0)));
+        let mut endless = Generator::new(stopped(Source::Saturated)).unwrap();
+        all(&mut endless, at(0), 1);
+        assert_eq!([2, 3].map(|seconds| endless.is_exhausted(at(seconds))), [false, true]);
     }
 
     #[test]

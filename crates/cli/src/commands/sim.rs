@@ -73,12 +73,16 @@ fn judge(result: &RunResult) -> Outcome {
         return Ok(());
     }
     let violations = result.violations;
+    let refused = result.flows.iter().find_map(|flow| Some((&flow.name, flow.refused.as_ref()?)));
     Err(Failure::Failed(if result.association.failed {
         anyhow!("the association failed: {}", result.association.state)
+    } else if let Some((flow, reason)) = refused {
+        anyhow!("the association did not take the messages of flow `{flow}`: {reason}")
     } else {
         anyhow!(
-            "the applications got what was not sent: {} messages damaged, {} duplicated, {} out of order",
+            "the applications got what was not sent: {} messages damaged, {} of nobody, {} duplicated, {} out of order",
             violations.damaged,
+            violations.strange,
             violations.duplicated,
             violations.out_of_order
         )

@@ -1,6 +1,6 @@
 //! The sending side of a flow.
 
-use polypath_proto::{Association, Cx, OutgoingMessage};
+use polypath_proto::{Association, Cx, OutgoingMessage, SendError};
 use polypath_units::Instant;
 use polypath_wire::{Payload, VirtualPayload};
 use polypath_workload::{Delivery, FlowError, Generator, Message};
@@ -14,11 +14,15 @@ pub(crate) struct Sender {
     flow: usize,
     plan: MessagePlan,
     generator: Generator,
+    /// Why the association never takes the next message.
+    refused: Option<SendError>,
 }
 
-/// What came of feeding an association.
+/// What came of offering a message to an association.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Fed {
+    /// It took one.
+    One,
     /// There is nothing to send now.
     Dry,
     /// The send buffer is full, or the association takes no more.
@@ -28,7 +32,7 @@ pub(crate) enum Fed {
 impl Sender {
     pub fn new(flow: usize, plan: MessagePlan) -> Result<Self, FlowError> {
         let generator = plan.generator()?;
-        Ok(Self { flow, plan, generator })
+        Ok(Self { flow, plan, generator, refused: None })
     }
 
     /// Number of the flow in its scenario.
@@ -47,21 +51,38 @@ impl Sender {
         self.generator.messages()
     }
 
-    /// Whether nothing will follow after `now`.
-    pub fn is_finished(&self, now: Instant) -> bool {
-        self.generator.is_finished(now)
+    /// Whether something was sent and nothing will follow after `now`.
+    pub fn is_over(&self, now: Instant) -> bool {
+        self.generator.is_finished(now) && self.generator.messages() > 0
     }
 
-    /// Sends as much as goes.
+    /// Whether all that the flow is to carry was handed over.
+    pub fn is_exhausted(&self, now: Instant) -> bool {
+        self.generator.is_exhausted(now)
+    }
+
+    /// Why the association never takes the next message, if that is so.
+    pub fn refused(&self) -> Option<SendError> {
+        self.refused
+    }
+
+    /// Sends one message, if there is one and it goes.
     pub fn feed(&mut self, cx: &mut Cx<'_>, association: &mut Association) -> Fed {
-        while let Some(message) = self.generator.peek(cx.now) {
-            match association.send(cx, self.outgoing(message)) {
-                Ok(()) => self.generator.taken(message),
-                // Full, or over: the events of the association tell which.
-                Err(_) => return Fed::Full,
+        let Some(message) = self.generator.peek(cx.now).filter(|_| self.refused.is_none()) else {
+            return Fed::Dry;
+        };
+        match association.send(cx, self.outgoing(message)) {
+            Ok(()) => {
+                self.generator.taken(message);
+                Fed::One
+            }
+            // What became of the association its events tell.
+            Err(SendError::WouldBlock | SendError::Closed) => Fed::Full,
+            Err(error) => {
+                self.refused = Some(error);
+                Fed::Dry
             }
         }
-        Fed::Dry
     }
 
     fn outgoing(&self, message: Message) -> OutgoingMessage {

@@ -19,6 +19,10 @@ use crate::scenario::{HostName, Scenario};
 /// SCTP port of every host.
 const PORT: u16 = 9000;
 
+/// How many messages one that is missing can be behind another that came, however the buffers are set: gap blocks reach
+/// that many TSNs.
+const FARTHEST: u64 = 1 << 16;
+
 /// A host in the network.
 #[derive(Debug)]
 pub(crate) struct Host {
@@ -115,7 +119,7 @@ impl Host {
         };
         let receivers = scenario.traffic.iter().zip(&plans).map(|(flow, plan)| {
             let messages = span(flow.from).as_bytes() / flow.message_size.as_bytes().max(1);
-            Receiver::new(plan.clone(), messages)
+            Receiver::new(plan.clone(), messages.max(FARTHEST))
         });
         let receivers = receivers.collect();
         let flows = scenario.traffic.iter().zip(&plans).enumerate();

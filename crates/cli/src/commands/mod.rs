@@ -2,6 +2,7 @@
 
 mod completions;
 pub(crate) mod demo;
+mod policies;
 mod receive;
 mod send;
 mod sim;
@@ -21,6 +22,8 @@ pub(crate) enum Command {
     Receive(receive::Args),
     /// Send files over all paths
     Send(send::Args),
+    /// List every policy of the stack: keys, values, presets
+    Policies(policies::Args),
     /// Print a completion script for a shell
     Completions(completions::Args),
 }
@@ -33,6 +36,7 @@ impl Command {
             Self::Sim(args) => sim::run(&args),
             Self::Receive(args) => receive::run(&args),
             Self::Send(args) => send::run(&args),
+            Self::Policies(args) => policies::run(&args),
             Self::Completions(args) => completions::run(&args),
         }
     }

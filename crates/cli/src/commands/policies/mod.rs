@@ -1,0 +1,64 @@
+//! `polypath policies`.
+
+mod catalog;
+mod pages;
+
+use anyhow::anyhow;
+
+use self::catalog::Catalog;
+use crate::failure::{Failure, Outcome};
+use crate::output;
+use polypath::config::POLICY_KEYS;
+
+/// Arguments.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  polypath policies
+  polypath policies retransmission
+  polypath policies path_order congestion
+  polypath policies --json")]
+pub(crate) struct Args {
+    /// Only keys that are this, begin with it or have it as a part
+    #[arg(value_name = "KEY")]
+    keys: Vec<String>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    /// Print the page of the documentation
+    #[arg(long, conflicts_with = "json")]
+    markdown: bool,
+}
+
+/// Lists the policies, their values, and what the presets make of them.
+pub(crate) fn run(args: &Args) -> Outcome {
+    let catalog = Catalog::new(|key| asked_for(key, &args.keys))?;
+    if catalog.policies.is_empty() {
+        return Err(Failure::usage(nothing_found(&args.keys)));
+    }
+    let mut text = match (args.json, args.markdown) {
+        (true, _) => serde_json::to_string_pretty(&catalog)?,
+        (_, true) => pages::markdown(&catalog),
+        _ => pages::terminal(&catalog),
+    };
+    if args.json {
+        text.push('\n');
+    }
+    output::print(text.as_bytes())
+}
+
+fn asked_for(key: &str, wanted: &[String]) -> bool {
+    wanted.is_empty()
+        || wanted
+            .iter()
+            .any(|wanted| key.starts_with(wanted.as_str()) || key.split('.').any(|p| p == wanted))
+}
+
+fn nothing_found(wanted: &[String]) -> anyhow::Error {
+    let wanted = wanted.join(" ");
+    let nearest = POLICY_KEYS
+        .iter()
+        .max_by(|a, b| strsim::jaro(a.key, &wanted).total_cmp(&strsim::jaro(b.key, &wanted)));
+    let hint = nearest.map(|key| format!("; did you mean '{}'?", key.key)).unwrap_or_default();
+    anyhow!("there is no policy '{wanted}'{hint}")
+}

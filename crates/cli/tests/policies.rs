@@ -1,0 +1,57 @@
+//! `polypath policies` from outside.
+
+#[allow(dead_code)] // some tests need no directory
+mod common;
+
+use std::path::Path;
+
+use common::{polypath, texts};
+use serde_json::Value;
+
+fn policies(arguments: &[&str]) -> (Option<i32>, String, String) {
+    let output = polypath(&[&["policies"], arguments].concat());
+    let (out, err) = texts(&output);
+    (output.status.code(), out, err)
+}
+
+#[test]
+fn json_has_every_key_with_a_value_for_every_preset() {
+    let (status, out, err) = policies(&["--json"]);
+    assert_eq!(status, Some(0), "{err}");
+    let catalog: Value = serde_json::from_str(&out).expect("JSON");
+    let presets = catalog["presets"].as_array().expect("presets");
+    assert!(presets.iter().any(|preset| preset["name"] == "recommended"));
+    let keys = catalog["policies"].as_array().expect("policies");
+    assert!(keys.iter().any(|key| key["key"] == "congestion"));
+    for key in keys {
+        let defaults = key["defaults"].as_object().expect("defaults");
+        assert_eq!(defaults.len(), presets.len(), "{}", key["key"]);
+        let values = key["values"].as_array().expect("values");
+        assert!(!values.is_empty() || key["quantity"].is_string(), "{}", key["key"]);
+        for name in ["meaning", "source"] {
+            assert!(key[name].as_str().is_some_and(|text| text.len() > 5), "{}", key["key"]);
+        }
+    }
+}
+
+#[test]
+fn keys_are_found_by_their_parts() {
+    let (status, out, _) = policies(&["rto"]);
+    assert_eq!(status, Some(0));
+    assert!(out.contains("rto.min") && !out.contains("path_order"), "{out}");
+    let (status, _, err) = policies(&["path_ordr"]);
+    assert_eq!(status, Some(2));
+    assert!(err.contains("did you mean 'path_order'"), "{err}");
+}
+
+#[test]
+fn the_page_of_the_documentation_is_up_to_date() {
+    let (status, page, err) = policies(&["--markdown"]);
+    assert_eq!(status, Some(0), "{err}");
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/policies.md");
+    if std::env::var_os("POLYPATH_UPDATE_DOCS").is_some() {
+        std::fs::write(&file, &page).expect("a page that can be written");
+    }
+    let stored = std::fs::read_to_string(&file).expect("docs/policies.md");
+    assert!(stored == page, "docs/policies.md is not what `polypath policies --markdown` prints");
+}

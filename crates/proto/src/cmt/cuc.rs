@@ -1,6 +1,6 @@
 //! Cwnd update for CMT (CUC, CUCv2): may a path's window grow although the association's cumulative ack stands still?
 //!
-//! `dreibholz-model` section III.B.3 and fig. 4; Iyengar, Amer, Stewart 2006. INET: `cmtCUCVariant` = `normal`,
+//! `dreibholz-model` section 3.2 and fig. 4; Iyengar, Amer, Stewart 2006. INET: `cmtCUCVariant` = `normal`,
 //! `pseudoCumAck`, `pseudoCumAckV2`; usrsctp: always CUCv2 while CMT is on.
 //!
 //! A path's *pseudo cumulative ack* is its lowest unacknowledged TSN. Because new chunks always get higher TSNs, it

@@ -1,6 +1,6 @@
 //! Delayed acknowledgement for CMT (DAC), the sender's half: how many missing reports one SACK is worth.
 //!
-//! `dreibholz-model` section III.B.4 and fig. 5; draft-tuexen-tsvwg-sctp-multipath section 3. INET: `cmtUseDAC`;
+//! `dreibholz-model` section 3.3 and fig. 5; draft-tuexen-tsvwg-sctp-multipath section 3. INET: `cmtUseDAC`;
 //! usrsctp: `cmt_use_dac`, which reads only whether the count is at least two.
 //!
 //! A receiver that delays SACKs in spite of gaps reports how many data packets a SACK answers. When all of them were

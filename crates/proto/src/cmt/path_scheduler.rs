@@ -1,6 +1,6 @@
 //! Which path carries new data next.
 //!
-//! `dreibholz-model` section III.B.1 (least recently used path first: INET `cmtSendAllComparisonFunction` =
+//! `dreibholz-model` section 4.1 (least recently used path first: INET `cmtSendAllComparisonFunction` =
 //! `smallestLastTransmission`); usrsctp rotates. A scheduler only orders; windows decide.
 
 use smallvec::SmallVec;

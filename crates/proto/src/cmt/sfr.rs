@@ -1,6 +1,6 @@
 //! Split fast retransmit (SFR): a TSN is reported missing only by later TSNs *of its own path*.
 //!
-//! `dreibholz-model` section III.B.2 and fig. 3; Iyengar, Amer, Stewart 2006. INET: `cmtUseSFR`; usrsctp: on while CMT
+//! `dreibholz-model` section 3.1 and fig. 3; Iyengar, Amer, Stewart 2006. INET: `cmtUseSFR`; usrsctp: on while CMT
 //! is on. Without it, TSNs that overtake each other on paths of different delay look lost.
 
 use crate::Tsn;

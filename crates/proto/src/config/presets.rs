@@ -38,7 +38,7 @@ presets!(
     Cmt = "cmt",
     /// CMT with potentially failed paths (CMT-PF2; `natarajan`).
     CmtPf = "cmt-pf",
-    /// CMT with resource pooling by slow-start thresholds (`dreibholz-asymmetric` section III).
+    /// CMT with resource pooling by slow-start thresholds (`dreibholz-asymmetric` section II).
     CmtRpV1 = "cmt-rp-v1",
     /// CMT with resource pooling by bandwidth.
     CmtRpV2 = "cmt-rp-v2",

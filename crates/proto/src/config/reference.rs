@@ -81,7 +81,7 @@ pub const POLICY_KEYS: &[PolicyKey] = &[
     choice(
         "fast_retransmit.split",
         "Which missing reports count.",
-        "Iyengar, Amer, Stewart 2006; dreibholz-model III.B.2",
+        "Iyengar, Amer, Stewart 2006; dreibholz-model 3.1",
         SplitFastRetransmit::VALUES,
     ),
     quantity(
@@ -100,7 +100,7 @@ pub const POLICY_KEYS: &[PolicyKey] = &[
     choice(
         "cwnd_update",
         "When a path's congestion window may grow.",
-        "Iyengar, Amer, Stewart 2006; dreibholz-model III.B.3",
+        "Iyengar, Amer, Stewart 2006; dreibholz-model 3.2",
         CwndUpdate::VALUES,
     ),
     quantity(
@@ -120,7 +120,7 @@ pub const POLICY_KEYS: &[PolicyKey] = &[
     choice(
         "delayed_ack.on_gap",
         "What a gap in the received TSNs means for delaying the SACK.",
-        "RFC 9260 section 6.7; dreibholz-model III.B.4",
+        "RFC 9260 section 6.7; dreibholz-model 3.3",
         GapAck::VALUES,
     ),
     choice(
@@ -132,7 +132,7 @@ pub const POLICY_KEYS: &[PolicyKey] = &[
     choice(
         "delayed_ack.count",
         "Whether SACKs carry the number of data packets they answer.",
-        "draft-tuexen-tsvwg-sctp-multipath section 3; dreibholz-model III.B.4",
+        "draft-tuexen-tsvwg-sctp-multipath section 3; dreibholz-model 3.3",
         DacCount::VALUES,
     ),
     choice(
@@ -144,13 +144,13 @@ pub const POLICY_KEYS: &[PolicyKey] = &[
     choice(
         "path_order",
         "In which order paths are asked to carry new data.",
-        "dreibholz-model III.B.1",
+        "dreibholz-model 4.1",
         PathOrder::VALUES,
     ),
     choice(
         "path_fill",
         "How much a path takes before the next one is asked.",
-        "dreibholz-model III.B.1",
+        "dreibholz-model 4.1",
         PathFill::VALUES,
     ),
     choice(
@@ -207,13 +207,13 @@ pub const POLICY_KEYS: &[PolicyKey] = &[
     choice(
         "buffer_split",
         "Which buffers new data of one path may fill only to its share.",
-        "dreibholz-asymmetric IV-A",
+        "dreibholz-asymmetric IV-B",
         BufferSplit::VALUES,
     ),
     choice(
         "buffer_split_by",
         "Which bytes of a path are compared with its share.",
-        "dreibholz-asymmetric IV-A",
+        "dreibholz-asymmetric IV-B",
         BufferSplitBy::VALUES,
     ),
     choice(
@@ -250,7 +250,7 @@ pub const POLICY_KEYS: &[PolicyKey] = &[
     choice(
         "smart_fast_rtx",
         "Whether chunks that came from another path report chunks of their new path missing.",
-        "dreibholz-asymmetric III-C",
+        "dreibholz-asymmetric III-C, IV-D",
         SmartFastRtx::VALUES,
     ),
     choice(
@@ -262,7 +262,7 @@ pub const POLICY_KEYS: &[PolicyKey] = &[
     choice(
         "nr_sack",
         "Non-renegable acknowledgement.",
-        "draft-tuexen-tsvwg-sctp-multipath section 4; dreibholz-asymmetric IV-B",
+        "draft-tuexen-tsvwg-sctp-multipath section 4; dreibholz-asymmetric II",
         NrSack::VALUES,
     ),
     parameterized(
@@ -286,7 +286,7 @@ pub const POLICY_KEYS: &[PolicyKey] = &[
     choice(
         "packet_drop_report",
         "Reports of damaged packets.",
-        "draft-stewart-sctp-pktdrprep; dreibholz-asymmetric",
+        "draft-stewart-sctp-pktdrprep; dreibholz-asymmetric II",
         PacketDropReport::VALUES,
     ),
     choice(
@@ -333,13 +333,13 @@ pub const POLICY_KEYS: &[PolicyKey] = &[
     choice(
         "congestion",
         "Congestion control.",
-        "RFC 9260 section 7.2; RFC 6356; dreibholz-asymmetric III",
+        "RFC 9260 section 7.2; RFC 6356; dreibholz-asymmetric II",
         CongestionAlgorithm::VALUES,
     ),
     parameterized(
         "path_groups",
         "Which paths are taken to share a bottleneck, for coupled congestion control.",
-        "dreibholz-asymmetric III",
+        "dreibholz-asymmetric II",
         &[
             example("all", "All paths of the association are one group.", "\"all\""),
             example("separate", "Each path is a group of its own.", "\"separate\""),

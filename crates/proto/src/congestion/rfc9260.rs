@@ -1,6 +1,6 @@
 //! Congestion control of RFC 9260 section 7.2, applied to one path.
 //!
-//! Used per path it is also the uncoupled control of plain CMT (`dreibholz-asymmetric` section III; INET `cmtCCVariant
+//! Used per path it is also the uncoupled control of plain CMT (`dreibholz-asymmetric` section II; INET `cmtCCVariant
 //! = "cmt"`).
 
 use super::{AckView, Advanced, CongestionWindow, Parameters, Pause};

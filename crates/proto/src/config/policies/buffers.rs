@@ -3,7 +3,7 @@
 use super::{policy_enum, policy_group};
 
 policy_enum!(
-    /// Which buffers new data of one path may fill only to its share (`dreibholz-asymmetric` section III-A; INET
+    /// Which buffers new data of one path may fill only to its share (`dreibholz-asymmetric` section IV-B; INET
     /// `cmtBufferSplitVariant`).
     BufferSplit {
         /// None: one path may fill them.
@@ -46,7 +46,7 @@ policy_enum!(
     RescheduleFor {
         /// Any.
         All = "all",
-        /// Ordered messages only; for unordered ones NR-SACK does it (`dreibholz-asymmetric` section III-B).
+        /// Ordered messages only; for unordered ones NR-SACK does it (`dreibholz-asymmetric` section IV-C).
         Ordered = "ordered",
     }
 );
@@ -64,7 +64,7 @@ policy_enum!(
 policy_enum!(
     /// Which chunks may move.
     RescheduleConditions {
-        /// The lowest one that blocks (`dreibholz-asymmetric` section III-B).
+        /// The lowest one that blocks (`dreibholz-asymmetric` section IV-C).
         Paper = "paper",
         /// Only one that never moved, and was sent on the other path or over two round-trip times ago, to a path that is
         /// not in fast recovery (INET).
@@ -74,7 +74,7 @@ policy_enum!(
 
 policy_group!(
     /// Chunk rescheduling: what blocks a buffer and is overdue on its path is sent again on a path that waits
-    /// (`dreibholz-asymmetric` section III-B). Acknowledgements of moved chunks grow no window.
+    /// (`dreibholz-asymmetric` section IV-C). Acknowledgements of moved chunks grow no window.
     Reschedule {
         /// Which buffer's blocking makes a chunk move.
         side: RescheduleSide,

@@ -47,7 +47,7 @@ policy_enum!(
 
 policy_enum!(
     /// Whether chunks that came from another path report chunks of their new path missing (`dreibholz-asymmetric`
-    /// section III-C; INET `cmtSmartFastRTX`).
+    /// sections III-C and IV-D; INET `cmtSmartFastRTX`).
     SmartFastRtx {
         /// They do.
         Off = "off",

@@ -4,7 +4,7 @@ use super::policy_enum;
 use crate::Duration;
 
 policy_enum!(
-    /// Congestion control (`dreibholz-asymmetric` section III; INET `cmtCCVariant`).
+    /// Congestion control (`dreibholz-asymmetric` section II; INET `cmtCCVariant`).
     CongestionAlgorithm {
         /// RFC 9260 section 7.2 on each path (the same as `cmt`; INET `off`).
         Rfc9260 = "rfc9260",

@@ -5,7 +5,9 @@ mod common;
 
 use std::net::IpAddr;
 
-use common::{PEER_WINDOW, Victim, config, data, data_chunks, init_ack, ip, message, sack};
+use common::{
+    PEER_WINDOW, Victim, config, data, data_chunks, init_ack, ip, message, millis, sack,
+};
 use polypath_proto::config::{AssociationConfig, Burst, InitialCwnd, PathPairing, Preset};
 use polypath_proto::{AssociationEnd, Event, PathStatus, Transmit};
 use polypath_wire::{Abort, Cause, Causes, Chunk, Parameter, Parameters};
@@ -237,6 +239,7 @@ fn a_gap_block_right_behind_the_cumulative_ack_acknowledges_nothing() {
 fn a_sack_whose_blocks_do_not_ascend_changes_nothing() {
     const COUNT: u64 = 60_000;
     let mut config = config(Preset::Cmt);
+    config.send_buffer_bytes = 8 << 20;
     config.policies.window.initial_cwnd = InitialCwnd::Bytes(100_000_000);
     config.policies.burst = Burst::Off;
     let mut victim = Victim::established(config);
@@ -270,4 +273,41 @@ fn a_sack_whose_blocks_do_not_ascend_changes_nothing() {
     victim.receive(ip(2), vec![sack(first.wrapping_add(COUNT as u32 - 1), PEER_WINDOW, &[])]);
     assert_eq!(victim.path().flight_bytes, 0);
     assert_eq!(victim.association().stats().send_buffer_bytes, 0);
+}
+
+#[test]
+fn tiny_messages_fill_the_send_buffer_with_what_they_take_in_memory() {
+    const BUFFER: usize = 128 << 10;
+    // The least MTU cuts messages of 100 bytes into fragments.
+    for (size, mtu_bytes, expected) in
+        [(1, 1500, 1024), (127, 1500, 1024), (100, 0, 1024), (256, 1500, 512), (256, 0, 512)]
+    {
+        let config = AssociationConfig {
+            send_buffer_bytes: BUFFER as u64,
+            mtu_bytes,
+            ..config(Preset::Cmt)
+        };
+        let mut victim = Victim::established(config);
+        let first = victim.first_tsn();
+        let mut count = 0;
+        while victim.host.send(victim.now, 0, message(count, size)).is_ok() {
+            count += 1;
+            assert!(count <= expected, "{size} bytes");
+        }
+        assert_eq!(count, expected, "{size} bytes");
+        let stats = victim.association().stats();
+        assert_eq!(stats.send_buffer_bytes, expected * u64::from(size), "user bytes");
+        for _ in 0..10_000 {
+            if victim.association().send_capacity() == BUFFER {
+                break;
+            }
+            victim.now += millis(10);
+            let sent = victim.association().stats().data_chunks_sent as u32;
+            let acked = first.wrapping_add(sent).wrapping_sub(1);
+            victim.receive(ip(2), vec![sack(acked, PEER_WINDOW, &[])]);
+        }
+        assert_eq!(victim.association().send_capacity(), BUFFER, "{size} bytes");
+        assert_eq!(victim.association().stats().send_buffer_bytes, 0);
+        assert!(victim.events().contains(&Event::Writable));
+    }
 }

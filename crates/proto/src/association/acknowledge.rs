@@ -87,7 +87,7 @@ impl Association {
         if let Acknowledgement::Sack(sack) = source {
             self.update_peer_window(cx, sack.a_rwnd, &delta);
         }
-        self.sender.queue.release(delta.released_bytes);
+        self.sender.queue.release(delta.released);
         self.after_acknowledgement();
     }
 

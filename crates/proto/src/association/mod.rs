@@ -311,7 +311,7 @@ impl Association {
         matches!(self.state, State::Closed) && self.control.is_empty()
     }
 
-    /// Bytes of the send buffer that are free.
+    /// Bytes of the send buffer that are free. A message takes its length, but at least 128 bytes.
     pub fn send_capacity(&self) -> usize {
         usize::try_from(self.sender.queue.free()).unwrap_or(usize::MAX)
     }

@@ -166,6 +166,7 @@ impl Association {
                 missing_reports: 0,
                 charge,
                 context: next.context,
+                held: next.held,
                 sent_at: cx.now,
             };
             let data = chunk.to_data(self.sender.window.next_tsn());

@@ -35,7 +35,8 @@ pub struct AssociationConfig {
     pub outbound_streams: u16,
     /// Most inbound streams to accept.
     pub max_inbound_streams: u16,
-    /// Bytes that may wait in the send buffer, unsent or unacknowledged.
+    /// Bytes that may wait in the send buffer, unsent or unacknowledged. A message counts at least 128 bytes, about
+    /// what the shortest one takes in memory.
     pub send_buffer_bytes: u64,
     /// Bytes of the receive buffer, advertised as receive window.
     pub receive_buffer_bytes: u32,

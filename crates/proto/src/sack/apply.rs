@@ -21,8 +21,9 @@ pub(crate) fn apply(
     let mut delta = AckDelta { paths, ..AckDelta::default() };
     while window.base().is_at_or_before(cumulative) {
         let tsn = window.base();
-        let (user_bytes, newly) = window.pop();
-        delta.released_bytes += u64::from(user_bytes);
+        let (released, newly) = window.pop();
+        delta.released.user_bytes += released.user_bytes;
+        delta.released.held += released.held;
         delta.cumulative_ack_advanced = true;
         if let Some(newly) = newly {
             note(&mut delta, tsn, &newly, timed, Means::CumulativeAck);

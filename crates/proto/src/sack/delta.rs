@@ -2,6 +2,7 @@
 
 use smallvec::SmallVec;
 
+use crate::send::queue::Released;
 use crate::{Instant, Tsn};
 
 /// What one SACK acknowledged for the first time among the chunks last sent on one path.
@@ -40,8 +41,8 @@ pub(crate) struct AckDelta {
     pub(crate) highest_newly_acked: Option<Tsn>,
     /// Highest TSN in a gap block.
     pub(crate) highest_gap_acked: Option<Tsn>,
-    /// User bytes whose place in the send buffer became free.
-    pub(crate) released_bytes: u64,
+    /// What became free in the send buffer.
+    pub(crate) released: Released,
     /// TSNs that the gap blocks report.
     pub(crate) reported: u64,
 }

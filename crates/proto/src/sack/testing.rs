@@ -25,6 +25,7 @@ pub(crate) fn chunk(path: u8, user_bytes: u32) -> Outstanding {
         missing_reports: 0,
         charge: user_bytes + 16,
         context: 0,
+        held: user_bytes,
         sent_at: Instant::ZERO,
     }
 }

@@ -54,12 +54,12 @@ fn each_chunk_counts_once() {
         (first.lowest_newly_acked, first.highest_newly_acked),
         (Some(Tsn(u32::MAX)), Some(Tsn(0)))
     );
-    assert_eq!(first.released_bytes, 0, "gap-acked data stays in the buffer");
+    assert_eq!(first.released.user_bytes, 0, "gap-acked data stays in the buffer");
     let again = apply(&mut w, Tsn(u32::MAX - 2), &blocks(&[(2, 3)]), &none, |_, _| {});
     assert!(!again.anything_new());
     let all = apply(&mut w, Tsn(1), &blocks(&[]), &none, |_, _| {});
     assert_eq!((all.paths[0].chunks, all.paths[1].chunks), (1, 1), "the two that were missing");
-    assert_eq!(all.released_bytes, 400);
+    assert_eq!(all.released.user_bytes, 400);
     assert!(w.is_empty());
     assert_eq!(w.in_flight_user_bytes(), 0);
 }

@@ -56,8 +56,8 @@ impl Sender {
 
     /// Whether a message of `size` bytes has room now; if not, the user wants to know when.
     pub(crate) fn reserve(&mut self, size: usize) -> Result<(), SendError> {
-        let (wanted, limit) = (size as u64, self.queue.limit());
-        if wanted > limit {
+        let (wanted, limit) = (self.queue.cost(size), self.queue.limit());
+        if size as u64 > limit {
             return Err(SendError::MessageTooLarge { size, limit: limit as usize });
         }
         if wanted > self.queue.free() {

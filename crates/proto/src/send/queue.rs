@@ -11,6 +11,11 @@ use crate::{Delivery, OutgoingMessage, PathId};
 /// How far a path looks past messages that are meant for other paths.
 const LOOK_AHEAD: usize = 64;
 
+/// Bytes of the send buffer that a message takes at least: about what its record and its allocation take in memory, so
+/// that a buffer full of tiny messages does not hold many times its size. Larger messages count their user bytes, which
+/// is what the papers' buffer sizes mean.
+pub(crate) const LEAST_COST: u64 = 128;
+
 /// The send buffer: waiting messages, and the room that waiting and unacknowledged bytes take.
 #[derive(Debug)]
 pub(crate) struct SendQueue {
@@ -22,6 +27,8 @@ pub(crate) struct SendQueue {
     limit: u64,
     /// User bytes waiting or unacknowledged.
     used: u64,
+    /// What they count against the limit.
+    held: u64,
     /// User bytes waiting.
     waiting: u64,
     peak: u64,
@@ -42,7 +49,18 @@ pub(crate) struct NextChunk {
     pub(crate) ssn: u16,
     pub(crate) ppid: u32,
     pub(crate) context: u32,
+    /// What it counts against the limit of the send buffer.
+    pub(crate) held: u32,
     pub(crate) payload: Payload<'static>,
+}
+
+/// What acknowledged chunks took in the send buffer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Released {
+    /// Bytes of user data.
+    pub(crate) user_bytes: u64,
+    /// What they counted against the limit.
+    pub(crate) held: u64,
 }
 
 /// Which paths can serve messages that name a path.
@@ -62,6 +80,7 @@ impl SendQueue {
             next_ssn: Vec::new(),
             limit,
             used: 0,
+            held: 0,
             waiting: 0,
             peak: 0,
         }
@@ -88,21 +107,28 @@ impl SendQueue {
 
     /// Free bytes.
     pub(crate) fn free(&self) -> u64 {
-        self.limit.saturating_sub(self.used)
+        self.limit.saturating_sub(self.held)
+    }
+
+    /// What a message of `len` bytes counts against the limit; never more than an empty buffer has.
+    pub(crate) fn cost(&self, len: usize) -> u64 {
+        (len as u64).max(LEAST_COST.min(self.limit))
     }
 
     /// Takes a message; the caller has checked that there is room.
     pub(crate) fn push(&mut self, message: OutgoingMessage) {
         let len = message.payload.len() as u64;
         self.used += len;
+        self.held += self.cost(message.payload.len());
         self.waiting += len;
         self.peak = self.peak.max(self.used);
         self.messages.push_back(message);
     }
 
-    /// Frees the room of acknowledged bytes.
-    pub(crate) fn release(&mut self, user_bytes: u64) {
-        self.used = self.used.saturating_sub(user_bytes);
+    /// Frees the room of acknowledged chunks.
+    pub(crate) fn release(&mut self, released: Released) {
+        self.used = self.used.saturating_sub(released.user_bytes);
+        self.held = self.held.saturating_sub(released.held);
     }
 
     /// Length of the fragment that `asking` would get, at most `max_payload` bytes.
@@ -128,6 +154,9 @@ impl SendQueue {
         flags.set(DataFlags::BEGIN, partial.sent == 0);
         let ends = partial.sent + len == message.payload.len();
         flags.set(DataFlags::END, ends);
+        // The first fragment has what a tiny message counts beyond its bytes.
+        let total = message.payload.len();
+        let beyond = if partial.sent == 0 { self.cost(total) - total as u64 } else { 0 };
         let payload = message.payload.slice(partial.sent, len);
         let chunk = NextChunk {
             flags,
@@ -135,6 +164,7 @@ impl SendQueue {
             ssn: partial.ssn,
             ppid: message.ppid,
             context: message.context,
+            held: (len as u64 + beyond) as u32,
             payload,
         };
         self.waiting -= len as u64;
@@ -189,16 +219,20 @@ impl SendQueue {
     /// Removes the messages for streams from `count` on, which the peer did not grant: stream and context of each.
     pub(crate) fn remove_streams_from(&mut self, count: u16) -> Vec<(u16, u32)> {
         let mut removed = Vec::new();
-        let mut bytes = 0;
+        let (mut bytes, mut held) = (0, 0);
+        let least = self.cost(0);
         self.messages.retain(|message| {
             let granted = message.stream < count;
             if !granted {
                 removed.push((message.stream, message.context));
-                bytes += message.payload.len() as u64;
+                let len = message.payload.len() as u64;
+                bytes += len;
+                held += len.max(least);
             }
             granted
         });
         self.used -= bytes;
+        self.held -= held;
         self.waiting -= bytes;
         removed
     }
@@ -217,3 +251,6 @@ fn suits(message: &OutgoingMessage, asking: Asking) -> bool {
         Some(path) => path == asking.path || asking.usable >> path.0 & 1 == 0,
     }
 }
+
+const _: () = assert!(size_of::<OutgoingMessage>() as u64 <= LEAST_COST);
+const _: () = assert!(size_of::<super::window::Outstanding>() as u64 <= LEAST_COST);

@@ -7,6 +7,7 @@ use polypath_wire::{Data, DataFlags, Payload, VirtualPayload};
 use smallvec::SmallVec;
 
 use super::bit_ring::BitRing;
+use super::queue::Released;
 use crate::probe::TransmissionCause;
 use crate::{Instant, PathId, Tsn};
 
@@ -63,6 +64,8 @@ pub(crate) struct Outstanding {
     /// Bytes that it counts in flight and windows.
     pub(crate) charge: u32,
     pub(crate) context: u32,
+    /// What it counts against the limit of the send buffer.
+    pub(crate) held: u32,
     pub(crate) sent_at: Instant,
 }
 
@@ -104,6 +107,7 @@ fn vacant() -> Outstanding {
         missing_reports: 0,
         charge: 0,
         context: 0,
+        held: 0,
         sent_at: Instant::ZERO,
     }
 }
@@ -392,9 +396,9 @@ impl Window {
         newly
     }
 
-    /// Removes the lowest chunk of a non-empty window. Returns its user bytes, and what is new about it unless a gap
-    /// block acknowledged it before.
-    pub(crate) fn pop(&mut self) -> (u32, Option<Newly>) {
+    /// Removes the lowest chunk of a non-empty window. Returns what it took in the send buffer, and what is new about it
+    /// unless a gap block acknowledged it before.
+    pub(crate) fn pop(&mut self) -> (Released, Option<Newly>) {
         let tsn = self.base;
         let newly = if self.acked.get(tsn) {
             self.acked.clear(tsn);
@@ -404,11 +408,12 @@ impl Window {
             Some(self.leave_unacknowledged(tsn))
         };
         let index = self.slot_index(tsn);
-        let user_bytes = self.slots[index].user_bytes();
+        let chunk = &self.slots[index];
+        let (user_bytes, held) = (u64::from(chunk.user_bytes()), u64::from(chunk.held));
         self.slots[index].payload =
             Payload::Virtual(VirtualPayload { message: 0, offset: 0, len: 0 });
         self.base = tsn.next();
-        (user_bytes, newly)
+        (Released { user_bytes, held }, newly)
     }
 
     /// Whether a gap block acknowledged `tsn`, which is in the window.

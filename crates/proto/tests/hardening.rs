@@ -5,9 +5,7 @@ mod common;
 
 use std::net::IpAddr;
 
-use common::{
-    PEER_WINDOW, Victim, config, data, data_chunks, init_ack, ip, message, millis, sack,
-};
+use common::{PEER_WINDOW, Victim, config, data, data_chunks, init_ack, ip, message, millis, sack};
 use polypath_proto::config::{AssociationConfig, Burst, InitialCwnd, PathPairing, Preset};
 use polypath_proto::{AssociationEnd, Event, PathStatus, Transmit};
 use polypath_wire::{Abort, Cause, Causes, Chunk, Parameter, Parameters};

@@ -344,8 +344,14 @@ fn probes_of_a_closed_window_leave_the_congestion_window_alone() {
     victim.receive(ip(2), vec![sack(acked, 0, &[])]);
     let before = victim.path();
     assert!(before.cwnd_bytes > 1500);
-    // One chunk probes the window (RFC 9260 section 6.1 A), and again whenever its timer expires.
+    // One chunk probes the window after an RTO (RFC 9260 section 6.1 A), and again whenever its timer expires.
+    assert_eq!(data_chunks(&victim.sent()), 0);
+    let closed = victim.now;
+    assert!(victim.wait_for_timer());
+    assert_eq!(victim.now.since(closed), before.rto);
     assert_eq!(data_chunks(&victim.sent()), 1);
+    // The wait counts as idle time (section 7.2.1); the probing itself changes nothing.
+    let before = victim.path();
     for probes in 1..=4 {
         assert!(victim.wait_for_timer());
         assert_eq!(data_chunks(&victim.sent()), 1);
@@ -357,6 +363,28 @@ fn probes_of_a_closed_window_leave_the_congestion_window_alone() {
         (after.cwnd_bytes, after.ssthresh_bytes),
         (before.cwnd_bytes, before.ssthresh_bytes)
     );
+}
+
+#[test]
+fn probes_that_a_closed_window_swallows_come_at_growing_intervals() {
+    let config = AssociationConfig { heartbeat_interval: None, ..config(Preset::Cmt) };
+    let mut victim = Victim::established(config);
+    let mut acked = victim.first_tsn();
+    victim.send(1, 1000);
+    victim.receive(ip(2), vec![sack(acked, 0, &[])]);
+    victim.send(20, 1000);
+    for interval in [1, 2, 4, 8] {
+        let since = victim.now;
+        assert_eq!(data_chunks(&victim.sent()), u64::from(interval == 1) as usize);
+        assert!(victim.wait_for_timer());
+        assert_eq!(victim.now.since(since), secs(interval));
+        assert_eq!(data_chunks(&victim.host.take_output()), 1);
+        acked = acked.wrapping_add(1);
+        victim.receive(ip(2), vec![sack(acked, 0, &[])]);
+    }
+    // An open window ends it.
+    victim.receive(ip(2), vec![sack(acked, PEER_WINDOW, &[])]);
+    assert!(data_chunks(&victim.sent()) > 1);
 }
 
 #[test]

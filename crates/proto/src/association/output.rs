@@ -10,6 +10,7 @@ use super::{Association, blocked};
 use crate::config::PathOrder;
 use crate::path::Paths;
 use crate::recv::Receiver;
+use crate::send::zero_window::{self, ZeroWindowView};
 use crate::{Cx, Ecn, PathId, Transmit};
 
 /// Where a control chunk goes.
@@ -82,6 +83,7 @@ impl Association {
             return None;
         }
         self.open_flush(cx);
+        self.watch_peer_window(cx);
         self.advance_shutdown(cx);
         let packet =
             self.control_packet().or_else(|| self.sack_packet(cx)).or_else(|| self.data_packet(cx));
@@ -105,6 +107,24 @@ impl Association {
         for path in self.paths.iter_mut() {
             path.begin_flush(cx.now, &self.config, bursts);
         }
+    }
+
+    /// Begins to wait for a probe of the peer's window when it is closed and everything sent is acknowledged.
+    fn watch_peer_window(&mut self, cx: &Cx<'_>) {
+        if !self.state.may_send_data() {
+            return;
+        }
+        let outstanding = match self.sender.window.is_empty() {
+            true => zero_window::Outstanding::None,
+            false => zero_window::Outstanding::Some,
+        };
+        let view = ZeroWindowView {
+            advertised: self.sender.advertised_window,
+            outstanding,
+            rto: self.paths[self.best_path()].rtt.rto(),
+            longest: self.config.policies.rto.max,
+        };
+        self.sender.zero_window.observe(cx.now, &view);
     }
 
     fn why_blocked(&self) -> blocked::Cause {

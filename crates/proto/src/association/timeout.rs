@@ -21,6 +21,7 @@ impl Association {
         consider(self.shutdown_guard);
         if self.state.is_synchronized() {
             consider(self.receiver.as_ref().and_then(|receiver| receiver.poll_timeout()));
+            consider(self.sender.zero_window.deadline().filter(|_| self.state.may_send_data()));
             for path in self.paths.iter() {
                 consider(path.t3);
                 consider(path.heartbeat.due.filter(|_| self.state.may_send_data()));
@@ -49,6 +50,7 @@ impl Association {
         if let Some(receiver) = &mut self.receiver {
             receiver.handle_timeout(cx.now);
         }
+        self.sender.zero_window.expire(cx.now);
         for path in self.paths.ids() {
             if self.paths[path].t3.is_some_and(|due| due <= cx.now) {
                 self.t3_expired(cx, path);

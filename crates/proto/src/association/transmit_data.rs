@@ -169,6 +169,7 @@ impl Association {
                 held: next.held,
                 sent_at: cx.now,
             };
+            self.sender.zero_window.on_sent();
             let data = chunk.to_data(self.sender.window.next_tsn());
             let tsn = self.sender.window.push(chunk);
             packet.push_data(Chunk::Data(data), user_bytes);

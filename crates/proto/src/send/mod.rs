@@ -3,11 +3,13 @@
 mod bit_ring;
 pub(crate) mod queue;
 pub(crate) mod window;
+pub(crate) mod zero_window;
 
 use crate::congestion::recovery::FastRecovery;
 use crate::{SendError, Tsn};
 use queue::SendQueue;
 use window::Window;
+use zero_window::ZeroWindow;
 
 /// State of the sending side that is not per path.
 #[derive(Debug)]
@@ -16,6 +18,8 @@ pub(crate) struct Sender {
     pub(crate) window: Window,
     /// The peer's receive window as it last announced it.
     pub(crate) advertised_window: u64,
+    /// Probing of a window that is closed.
+    pub(crate) zero_window: ZeroWindow,
     /// Association-wide fast recovery, where the policy wants one.
     pub(crate) recovery: FastRecovery,
     /// Rank of the last data packet.
@@ -34,6 +38,7 @@ impl Sender {
             queue: SendQueue::new(buffer_bytes),
             window: Window::new(initial_tsn),
             advertised_window: 0,
+            zero_window: ZeroWindow::default(),
             recovery: FastRecovery::default(),
             transmissions: 0,
             last_served: u8::MAX,
@@ -47,11 +52,13 @@ impl Sender {
         self.advertised_window.saturating_sub(self.window.in_flight_user_bytes())
     }
 
-    /// Whether the peer's window admits a new chunk. With nothing in flight one chunk may always go: it probes a
-    /// closed window (RFC 9260 section 6.1 A). A window smaller than the chunk counts as closed, which is also the
-    /// sender's half of silly-window avoidance.
+    /// Whether the peer's window admits a new chunk (RFC 9260 section 6.1 A). With nothing in flight one chunk may go:
+    /// into a window smaller than it at once, into a closed one when a probe is due. A window smaller than the chunk
+    /// is otherwise as good as closed, which is the sender's half of silly-window avoidance.
     pub(crate) fn peer_window_admits(&self, user_bytes: u32) -> bool {
-        self.peer_window() >= u64::from(user_bytes) || self.window.in_flight_user_bytes() == 0
+        self.peer_window() >= u64::from(user_bytes)
+            || self.window.in_flight_user_bytes() == 0
+                && (self.advertised_window > 0 || self.zero_window.may_probe())
     }
 
     /// Whether a message of `size` bytes has room now; if not, the user wants to know when.

@@ -1,0 +1,140 @@
+//! Probing a closed receive window (RFC 9260 section 6.1 A).
+//!
+//! Once the peer has announced that it has no room and everything sent is acknowledged, one chunk may go to find out
+//! whether a window update was lost: the first after an RTO, further ones after twice the time each. While a probe is
+//! outstanding, its T3-rtx does the same.
+
+use crate::{Duration, Instant};
+
+/// Where the probing stands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) enum ZeroWindow {
+    /// The window is open, or what was sent is not all acknowledged yet.
+    #[default]
+    Idle,
+    /// The next probe goes at `due`.
+    Waiting {
+        /// When.
+        due: Instant,
+        /// Time since the window was found closed, or since the answer to the last probe.
+        interval: Duration,
+    },
+    /// A probe may go.
+    Due {
+        /// What was waited for it.
+        interval: Duration,
+    },
+    /// A probe is outstanding.
+    Sent {
+        /// What was waited for it.
+        interval: Duration,
+    },
+}
+
+/// What decides the next step.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct ZeroWindowView {
+    /// Receive window that the peer announced last.
+    pub(crate) advertised: u64,
+    /// Whether anything is sent and not acknowledged.
+    pub(crate) outstanding: Outstanding,
+    /// Retransmission timeout of the path that would carry the probe.
+    pub(crate) rto: Duration,
+    /// RTO.Max.
+    pub(crate) longest: Duration,
+}
+
+/// Whether chunks are outstanding.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Outstanding {
+    Some,
+    None,
+}
+
+impl ZeroWindow {
+    /// Looks at the window as it is now.
+    pub(crate) fn observe(&mut self, now: Instant, view: &ZeroWindowView) {
+        if view.advertised > 0 {
+            *self = Self::Idle;
+        } else if view.outstanding == Outstanding::None {
+            let interval = match *self {
+                Self::Idle => view.rto,
+                Self::Sent { interval } => (interval * 2).min(view.longest.max(view.rto)),
+                Self::Waiting { .. } | Self::Due { .. } => return,
+            };
+            *self = Self::Waiting { due: now + interval, interval };
+        }
+    }
+
+    /// Takes note of the time.
+    pub(crate) fn expire(&mut self, now: Instant) {
+        if let Self::Waiting { due, interval } = *self
+            && due <= now
+        {
+            *self = Self::Due { interval };
+        }
+    }
+
+    /// A new chunk was sent.
+    pub(crate) fn on_sent(&mut self) {
+        if let Self::Due { interval } = *self {
+            *self = Self::Sent { interval };
+        }
+    }
+
+    /// When to call [`expire`](Self::expire).
+    pub(crate) fn deadline(&self) -> Option<Instant> {
+        match self {
+            Self::Waiting { due, .. } => Some(*due),
+            _ => None,
+        }
+    }
+
+    /// Whether a chunk may probe the window.
+    pub(crate) fn may_probe(&self) -> bool {
+        matches!(self, Self::Due { .. })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(ms: u64) -> Instant {
+        Instant::ZERO + Duration::from_millis(ms)
+    }
+
+    fn view(advertised: u64, outstanding: Outstanding) -> ZeroWindowView {
+        let (rto, longest) = (Duration::from_millis(100), Duration::from_millis(700));
+        ZeroWindowView { advertised, outstanding, rto, longest }
+    }
+
+    #[test]
+    fn probes_follow_at_doubled_intervals() {
+        let closed = view(0, Outstanding::None);
+        let mut window = ZeroWindow::default();
+        window.observe(at(0), &view(0, Outstanding::Some));
+        assert_eq!(window.deadline(), None, "what is outstanding asks the peer already");
+        let mut now = 10;
+        for interval in [100, 200, 400, 700, 700] {
+            window.observe(at(now), &closed);
+            // Looking again puts nothing off.
+            window.observe(at(now + 50), &closed);
+            assert_eq!(window.deadline(), Some(at(now + interval)));
+            window.expire(at(now + interval - 1));
+            assert!(!window.may_probe());
+            now += interval;
+            window.expire(at(now));
+            assert!(window.may_probe());
+            assert_eq!(window.deadline(), None, "waiting for the user wakes nobody");
+            window.on_sent();
+            window.observe(at(now), &view(0, Outstanding::Some));
+            assert!(!window.may_probe());
+            now += 20;
+        }
+        window.observe(at(now), &view(1, Outstanding::None));
+        assert_eq!(window, ZeroWindow::Idle);
+        window.observe(at(now), &closed);
+        assert_eq!(window.deadline(), Some(at(now + 100)), "the backoff begins anew");
+    }
+}

@@ -11,8 +11,8 @@ use polypath_proto::config::{
     AssociationConfig, Burst, GapAck, InitialCwnd, Preset, RetransmissionPath,
 };
 use polypath_proto::{
-    AssociationEnd, Duration, Event, OutgoingMessage, PathId, PathStats, PathStatus, SendError,
-    Transmit,
+    AssociationEnd, Duration, Event, OutgoingMessage, PathError, PathId, PathStats, PathStatus,
+    SendError, Transmit,
 };
 use polypath_testkit::{Faults, Pair, PairConfig, PathModel, Side};
 use polypath_wire::Chunk;
@@ -116,6 +116,37 @@ fn the_end_of_an_association_leaves_a_path_that_was_just_cut() {
         pair.run_for(millis(100));
         let last = pair.slot(Side::Server).events.last();
         assert!(matches!(last, Some(Event::Ended(AssociationEnd::AbortedByPeer(_)))), "{last:?}");
+    }
+}
+
+#[test]
+fn a_failed_path_is_found_to_work_again_without_heartbeats() {
+    for refused in [false, true] {
+        let mut config = AssociationConfig { heartbeat_interval: None, ..config(Preset::Cmt) };
+        config.path_max_retrans = 0;
+        let mut pair = confirmed(PairConfig::new(2, config));
+        pair.paths[1].faults.loss = 1000;
+        let now = pair.now;
+        if refused {
+            pair.hosts[0].command(now, 0, |association, _| {
+                association.handle_path_error(PathId(1), PathError::Refused);
+            });
+        }
+        for number in 0..200 {
+            pair.send(Side::Client, message(number, 1400)).unwrap();
+        }
+        pair.run_for(secs(60));
+        assert_eq!(pair.slot(Side::Server).messages.len(), 200);
+        let failed = client_path(&pair, 1);
+        assert_eq!(failed.status, PathStatus::Inactive);
+        // Not more often than the backed-off timeout allows.
+        assert!((3..20).contains(&failed.heartbeats_sent), "{failed:?}");
+        pair.paths[1].faults.loss = 0;
+        let works = |pair: &Pair| client_path(pair, 1).status == PathStatus::Active;
+        assert!(pair.run_until(secs(60), works), "refused: {refused}");
+        let sent = client_path(&pair, 1).heartbeats_sent;
+        pair.run_for(secs(600));
+        assert_eq!(client_path(&pair, 1).heartbeats_sent, sent, "heartbeats are off");
     }
 }
 

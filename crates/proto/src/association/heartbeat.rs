@@ -4,6 +4,7 @@ use polypath_wire::{Chunk, Parameter, Parameters};
 
 use super::Association;
 use super::output::To;
+use crate::path::Path;
 use crate::path::heartbeat::{self, Sent};
 use crate::path::reach::{Reach, Reason};
 use crate::{Cx, Duration, Event, Instant, PathChange, PathId, ProbeEvent};
@@ -57,6 +58,19 @@ impl Association {
         }
     }
 
+    /// Begins to probe paths that have just failed, if heartbeats do not do so anyway.
+    pub(super) fn probe_failed_paths(&mut self, cx: &mut Cx<'_>) {
+        if !self.state.may_send_data() {
+            return;
+        }
+        for path in self.paths.ids() {
+            let Path { reach, heartbeat, .. } = &self.paths[path];
+            if matches!(reach, Reach::Inactive(_)) && heartbeat.due.is_none() {
+                self.schedule_heartbeat(cx, path);
+            }
+        }
+    }
+
     /// Whether data went out on the path since the last heartbeat timer.
     fn is_in_use(&self, now: Instant, path: PathId) -> bool {
         let path = &self.paths[path];
@@ -79,6 +93,10 @@ impl Association {
 
     /// Next heartbeat: on a path to be confirmed after its RTO, else after HB.interval plus the RTO, give or take
     /// half of it.
+    ///
+    /// Without heartbeats a path that failed is probed all the same, at its RTO, which backs off up to RTO.Max. The
+    /// interval governs the watching of idle paths (RFC 9260 section 8.3); nothing else would find out that a failed
+    /// path works again, since data goes elsewhere (section 8.2), and it would be lost for good.
     pub(super) fn schedule_heartbeat(&mut self, cx: &mut Cx<'_>, path: PathId) {
         let path = &mut self.paths[path];
         let rto = path.rtt.rto();
@@ -90,7 +108,9 @@ impl Association {
                 let span = rto.as_nanos().max(1);
                 Some(cx.now + interval + rto / 2 + Duration::from_nanos(cx.rng.next_u64() % span))
             }
-            None if path.heartbeat.outstanding.is_some() => Some(cx.now + rto),
+            None if path.heartbeat.outstanding.is_some() || !path.reach.is_active() => {
+                Some(cx.now + rto)
+            }
             None => None,
         };
     }

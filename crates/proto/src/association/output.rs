@@ -103,6 +103,7 @@ impl Association {
             return;
         }
         self.flush.open = true;
+        self.probe_failed_paths(cx);
         let bursts = self.flush.bursts.max(1);
         for path in self.paths.iter_mut() {
             path.begin_flush(cx.now, &self.config, bursts);

@@ -53,7 +53,7 @@ pub struct AssociationConfig {
     /// Max.Init.Retransmits: retransmissions of INIT and of COOKIE ECHO before giving up.
     pub max_init_retransmits: u32,
     /// HB.interval: pause between heartbeats on an idle path, added to its RTO; `None` stops them except for
-    /// confirming addresses. Without them a path that failed is found to work again only when data must use it.
+    /// confirming addresses and for probing paths that failed, which goes on at the RTO, up to RTO.Max.
     pub heartbeat_interval: Option<Duration>,
     /// HB.Max.Burst: unconfirmed paths probed at a time, an RTO apart; bounds what a forged list of addresses can cause.
     pub heartbeat_max_burst: u32,

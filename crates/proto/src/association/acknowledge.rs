@@ -13,6 +13,7 @@ use crate::congestion::{AckView, Advanced, rfc9260};
 use crate::path::reach::{Reach, Reason};
 use crate::probe::TransmissionCause;
 use crate::sack::{self, AckDelta, SackProblem, Verdict};
+use crate::send::burst;
 use crate::send::window::History;
 use crate::{Cx, Event, Instant, PathChange, PathId, ProbeEvent, Tsn};
 
@@ -130,6 +131,7 @@ impl Association {
         for (path, news) in self.paths.iter_mut().zip(&delta.paths) {
             path.flight = path.flight.saturating_sub(news.flight_bytes);
             path.counters.data_bytes_acked += news.user_bytes;
+            path.stretched_bursts += burst::stretched(news.flight_bytes, u64::from(path.mtu));
         }
         delta
     }

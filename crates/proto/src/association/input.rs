@@ -76,7 +76,7 @@ impl Association {
         }
         if self.flush.acknowledged {
             self.flush.acknowledged = false;
-            self.flush.bursts += 1;
+            self.flush.sacks += 1;
         }
         self.stats.packets_received += 1;
         if let Some(path) = self.paths.get_mut(path) {

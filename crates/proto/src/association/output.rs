@@ -47,8 +47,8 @@ pub(super) type ControlQueue = VecDeque<Control>;
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Flush {
     pub(super) open: bool,
-    /// Packets with acknowledgements since the last flush; each allows one burst.
-    pub(super) bursts: u64,
+    /// Packets with acknowledgements since the last flush; each allows a burst.
+    pub(super) sacks: u64,
     /// The packet being handled has one.
     pub(super) acknowledged: bool,
     /// Path that carried the last data packet of this flush.
@@ -104,9 +104,9 @@ impl Association {
         }
         self.flush.open = true;
         self.probe_failed_paths(cx);
-        let bursts = self.flush.bursts.max(1);
+        let sacks = self.flush.sacks;
         for path in self.paths.iter_mut() {
-            path.begin_flush(cx.now, &self.config, bursts);
+            path.begin_flush(cx.now, &self.config, sacks);
         }
     }
 

@@ -13,6 +13,7 @@ use core::net::IpAddr;
 use crate::config::{AssociationConfig, BytesCounted, IdleRule, PathFill};
 use crate::congestion::recovery::FastRecovery;
 use crate::congestion::{CongestionWindow, Family, Parameters, Pause, rfc9260};
+use crate::send::burst::{self, BurstView};
 use crate::{Encapsulation, Instant, PathId, PathStats, PathStatus, ProbeEvent, Tsn};
 use heartbeat::Heartbeat;
 use reach::Reach;
@@ -49,6 +50,8 @@ pub(crate) struct Path {
     /// When the idle rule was last applied.
     pub(crate) decayed: Option<Instant>,
     pub(crate) transmission_rank: u64,
+    /// Bursts that acknowledgements since the last flush are worth beyond one each.
+    pub(crate) stretched_bursts: u64,
     /// Charged bytes that may be outstanding in the present flush; set when it begins.
     pub(crate) flush_limit: u64,
     /// One packet of retransmissions may ignore the window (RFC 9260 sections 6.3.3 E3, 7.2.4).
@@ -101,6 +104,7 @@ impl Path {
             last_data_sent: None,
             decayed: None,
             transmission_rank: 0,
+            stretched_bursts: 0,
             flush_limit: 0,
             free_retransmission: false,
             counters: Counters::default(),
@@ -141,8 +145,8 @@ impl Path {
         }
     }
 
-    /// Begins a flush at `now`: applies the idle rule and the burst limit, `bursts` times.
-    pub(crate) fn begin_flush(&mut self, now: Instant, config: &AssociationConfig, bursts: u64) {
+    /// Begins a flush at `now`: applies the idle rule and the burst limit after `sacks` packets with acknowledgements.
+    pub(crate) fn begin_flush(&mut self, now: Instant, config: &AssociationConfig, sacks: u64) {
         if self.flight == 0
             && config.policies.window.idle == IdleRule::Rfc9260
             && let Some(last) = self.last_data_sent
@@ -157,15 +161,14 @@ impl Path {
                 self.decayed = Some(now);
             }
         }
-        self.flush_limit = match config.policies.burst {
-            crate::config::Burst::MaxBurst(n)
-            | crate::config::Burst::UseItOrLoseIt(n)
-            | crate::config::Burst::CongestionWindowLimiting(n) => {
-                let burst = u64::from(n.max(1)) * u64::from(self.mtu) * bursts;
-                self.window.cwnd.min(self.flight + burst)
-            }
-            crate::config::Burst::Off => self.window.cwnd,
+        let view = BurstView {
+            cwnd: self.window.cwnd,
+            flight: self.flight,
+            mtu: u64::from(self.mtu),
+            sacks,
+            stretched: core::mem::take(&mut self.stretched_bursts),
         };
+        self.flush_limit = burst::limit(config.policies.burst, &view);
     }
 
     /// Whether the window lets another packet of data go (RFC 9260 section 6.1 B: it may overshoot by part of one).

@@ -1,6 +1,7 @@
 //! The sending side: messages waiting, chunks outstanding, the peer's window.
 
 mod bit_ring;
+pub(crate) mod burst;
 pub(crate) mod queue;
 pub(crate) mod window;
 pub(crate) mod zero_window;

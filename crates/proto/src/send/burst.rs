@@ -1,0 +1,83 @@
+//! How much a path may send in one go (RFC 9260 section 6.1 D; Max.Burst).
+//!
+//! The RFC limits a burst per SACK, and takes a SACK for every second packet for granted (section 6.2). A receiver that
+//! takes in many packets at a time answers them with one (a stretch ack); it stands for the SACKs that were left out,
+//! and is worth their bursts.
+
+use crate::config::Burst;
+
+/// Data packets that an ordinary SACK acknowledges (section 6.2).
+const PACKETS_PER_SACK: u64 = 2;
+
+/// What limits a path in one flush.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct BurstView {
+    /// Congestion window in bytes.
+    pub(crate) cwnd: u64,
+    /// Charged bytes outstanding.
+    pub(crate) flight: u64,
+    /// Path MTU in bytes.
+    pub(crate) mtu: u64,
+    /// Packets with acknowledgements since the last flush.
+    pub(crate) sacks: u64,
+    /// Bursts that their acknowledgements are worth beyond one each.
+    pub(crate) stretched: u64,
+}
+
+/// Charged bytes that may be outstanding after the flush.
+pub(crate) fn limit(policy: Burst, view: &BurstView) -> u64 {
+    match policy {
+        Burst::MaxBurst(n) | Burst::UseItOrLoseIt(n) | Burst::CongestionWindowLimiting(n) => {
+            let bursts = view.sacks.max(1) + view.stretched;
+            let burst = u64::from(n.max(1)).saturating_mul(view.mtu).saturating_mul(bursts);
+            view.cwnd.min(view.flight.saturating_add(burst))
+        }
+        Burst::Off => view.cwnd,
+    }
+}
+
+/// Bursts beyond the first that a SACK is worth to a path on which it acknowledges `acked_bytes` for the first time.
+pub(crate) fn stretched(acked_bytes: u64, mtu: u64) -> u64 {
+    let packets = acked_bytes.div_ceil(mtu.max(1));
+    (packets / PACKETS_PER_SACK).saturating_sub(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stretch_ack_is_worth_the_sacks_that_were_left_out() {
+        for (packets, expected) in
+            [(0, 0), (1, 0), (2, 0), (3, 0), (4, 1), (5, 1), (6, 2), (40, 19)]
+        {
+            assert_eq!(stretched(packets * 1468, 1500), expected, "{packets} packets");
+            assert_eq!(stretched(packets * 1500, 1500), expected, "{packets} full packets");
+        }
+        assert_eq!(stretched(1000, 0), 499, "no division by zero");
+    }
+
+    #[test]
+    fn limits() {
+        let view = |flight, sacks, stretched| BurstView {
+            cwnd: 100_000,
+            flight,
+            mtu: 1500,
+            sacks,
+            stretched,
+        };
+        for (policy, view, expected) in [
+            (Burst::MaxBurst(4), view(10_000, 1, 0), 16_000),
+            // Without a SACK, data that was just handed over may go.
+            (Burst::MaxBurst(4), view(10_000, 0, 0), 16_000),
+            (Burst::MaxBurst(4), view(10_000, 3, 0), 28_000),
+            (Burst::MaxBurst(4), view(10_000, 1, 2), 28_000),
+            (Burst::MaxBurst(0), view(10_000, 1, 0), 11_500),
+            (Burst::MaxBurst(4), view(98_000, 1, 0), 100_000),
+            (Burst::MaxBurst(u32::MAX), view(0, u64::MAX / 2, 9), 100_000),
+            (Burst::Off, view(0, 1, 0), 100_000),
+        ] {
+            assert_eq!(limit(policy, &view), expected, "{policy:?} {view:?}");
+        }
+    }
+}

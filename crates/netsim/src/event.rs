@@ -35,7 +35,7 @@ pub struct Arrival<F> {
     pub frame: F,
 }
 
-/// Place of an event in the total order: time, then the order in which events were caused.
+/// Place of an event in the total order: time, then turns of links, then the order in which events were caused.
 ///
 /// No two events share a key, so an event that was replaced by another is recognised by its key (it is the generation
 /// number of what it stands for) and ignored.

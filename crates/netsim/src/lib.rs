@@ -23,8 +23,8 @@
 //! }
 //! ```
 //!
-//! **Determinism.** Virtual time, a total order of events (time, then the order in which they were caused), and random
-//! numbers from streams named after the component that draws them. Equal network, seed and driver give equal runs;
+//! **Determinism.** Virtual time, a total order of events (time, then begin and end of outages, then the order in which
+//! events were caused), and random numbers from streams named after the component that draws them. Equal network, seed and driver give equal runs;
 //! [`World::trace_hash`] condenses a run to 64 bits that tell.
 #![forbid(unsafe_code)]
 

@@ -12,10 +12,25 @@ use crate::event::{Key, Target};
 ///
 /// Small copied entries in a binary heap. Nothing is ever removed from its middle: what is cancelled stays until its
 /// time and is then recognised by its [`Key`].
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct EventQueue {
     heap: BinaryHeap<Reverse<Entry>>,
     next_order: u64,
+}
+
+/// Orders below are those of the turns of links.
+const FIRST_CAUSED: u64 = 1 << 40;
+
+impl Default for EventQueue {
+    fn default() -> Self {
+        Self { heap: BinaryHeap::new(), next_order: FIRST_CAUSED }
+    }
+}
+
+/// The key for turn number `turn` of a link at `time`: before all that is caused in the run, so that a link that is
+/// down from an instant on is down for everything that happens at that instant, however it came to pass.
+pub(crate) fn turn_key(time: Instant, turn: u32) -> Key {
+    Key { time, order: turn.into() }
 }
 
 #[derive(Clone, Copy, Debug)]

@@ -2,6 +2,7 @@
 
 mod support;
 
+use polypath_netsim::impair::Outage;
 use polypath_netsim::topology::{DisjointPath, PathConfig};
 use polypath_netsim::{Event, SendError, World};
 use polypath_units::{ByteCount, Instant};
@@ -123,4 +124,26 @@ fn timers_and_limits_of_a_run() {
 fn a_world_may_run_on_any_thread() {
     fn check<T: Send>(_: &T) {}
     check(&disjoint(vec![PathConfig::direct("p", channel(100, 10))], 1).0);
+}
+
+#[test]
+fn an_outage_turns_before_all_else_at_its_instant() {
+    // The packet is at the first router at 10.012 ms, on its way since before the turns were due.
+    let then = Instant::from_nanos(10_012_000);
+    for (outages, arrives) in [
+        (vec![Outage { from: at(5), until: Some(then) }], true),
+        (
+            vec![Outage { from: at(2), until: Some(at(3)) }, Outage { from: then, until: None }],
+            false,
+        ),
+    ] {
+        let mut bottleneck = channel(10, 25);
+        bottleneck.outages = outages;
+        let (mut world, net) =
+            disjoint(vec![PathConfig::routed("p", channel(1_000, 10), bottleneck)], 1);
+        let path = &net.paths[0];
+        let packet = Datagram::in_packet_of(1_500, 0);
+        world.send(net.a, path.a_address, path.b_address, packet).unwrap();
+        assert_eq!(arrivals(&mut world).len(), usize::from(arrives));
+    }
 }

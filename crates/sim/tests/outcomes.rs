@@ -77,7 +77,7 @@ fn a_peer_that_is_not_there_is_a_failure() {
         "faults.0.outage.from=0 s",
         "faults.0.outage.until=79 s",
         "faults.0.outage.path=path 1",
-        "network.disjoint.paths.path 2.bottleneck.loss.forward=1",
+        "network.disjoint.paths.path 2.bottleneck.loss.forward=100 %",
         "sctp.max_init_retransmits=2",
     ];
     let result = run("failover", &cut);

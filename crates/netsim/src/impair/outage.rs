@@ -12,7 +12,7 @@ use polypath_units::Instant;
 pub struct Outage {
     /// First instant at which it is down, before anything else that happens at that instant.
     pub from: Instant,
-    /// First instant at which it is up again; `None` when it stays down.
+    /// First instant at which it is up again, for all that happens then; `None` when it stays down.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     pub until: Option<Instant>,
 }

@@ -13,7 +13,7 @@ use crate::capture::Captures;
 use crate::event::{Key, Target};
 use crate::impair::{OutageSchedule, Turn};
 use crate::node::{Firing, Node};
-use crate::queue::EventQueue;
+use crate::queue::{EventQueue, turn_key};
 use crate::routing::{AddressId, Routing};
 use crate::{
     Channel, ChannelId, Counters, Event, Frame, IfaceId, LinkEventKind, LinkId, LinkObserver,
@@ -102,8 +102,7 @@ impl<F: Frame, O: LinkObserver> World<F, O> {
         let mut events = EventQueue::default();
         for (index, wire) in wires.iter().enumerate() {
             if let Some(at) = wire.outages.next() {
-                let key = events.key(at);
-                events.push(key, Target::Outage(index as u32));
+                events.push(turn_key(at, index as u32), Target::Outage(index as u32));
             }
         }
         Self {
@@ -323,8 +322,7 @@ impl<F: Frame, O: LinkObserver> World<F, O> {
         self.processed += 1;
         let turn = self.wires[index].outages.turn();
         let next = self.wires[index].outages.next();
-        let next = next.map(|at| self.events.key(at));
-        self.events.replace_first(next);
+        self.events.replace_first(next.map(|at| turn_key(at, index as u32)));
         match turn {
             Turn::Down => self.cut(index),
             Turn::Up => {

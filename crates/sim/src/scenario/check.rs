@@ -1,6 +1,6 @@
 //! What the types of a scenario cannot say.
 
-use polypath_proto::config::{Burst, Policies};
+use polypath_proto::config::{Burst, DacCount, InitialCwnd, Policies};
 use polypath_units::{ByteCount, Duration, Instant};
 use polypath_workload::FlowError;
 
@@ -16,13 +16,15 @@ const MOST_FLOWS: usize = 1 << 16;
 const MOST_PATHS: usize = 32;
 const MTU_RANGE: (u64, u64) = (512, u16::MAX as u64);
 const RECEIVE_BUFFER_RANGE: (u64, u64) = (1_500, u32::MAX as u64);
-const LONGEST_SACK_DELAY: Duration = Duration::from_millis(500);
+/// Packets that the two bits in the flags of a SACK can count (DAC).
+const COUNTED_PACKETS: u8 = 3;
 
 type Result<T = ()> = std::result::Result<T, DocumentError>;
 
 pub(super) fn check(scenario: &Scenario, document: &Document) -> Result {
     check_run(scenario, document)?;
     check_network(scenario, document)?;
+    check_association(scenario, document)?;
     for host in HostName::ALL {
         check_sctp(scenario.sctp_of(host), host, document)?;
     }
@@ -74,8 +76,8 @@ fn check_network(scenario: &Scenario, document: &Document) -> Result {
                 to_paths.into_iter().chain([Index(index)]).chain(keys).collect();
             Err(document.complain(&steps, message))
         };
-        if path.name.is_empty() {
-            return wrong(&["name"], "a path needs a name".into());
+        if let Some(message) = name_problem(&path.name) {
+            return wrong(&["name"], message);
         }
         if paths[..index].iter().any(|other| other.name == path.name) {
             return wrong(&["name"], format!("there is another path `{}`", path.name));
@@ -90,69 +92,100 @@ fn check_network(scenario: &Scenario, document: &Document) -> Result {
     Ok(())
 }
 
+/// What makes a name unfit for the name of a file, or for a part of a longer name.
+fn name_problem(name: &str) -> Option<String> {
+    if name.trim().is_empty() {
+        return Some("there must be a name".into());
+    }
+    if name == "." || name == ".." {
+        return Some(format!("`{name}` names no file"));
+    }
+    let unfit = name.chars().find(|c| matches!(c, '/' | '\\') || c.is_control())?;
+    Some(format!("{unfit:?} cannot be part of a name, because files are named after it"))
+}
+
+fn check_association(scenario: &Scenario, document: &Document) -> Result {
+    let (connect, duration) = (scenario.association.connect, scenario.run.duration);
+    if connect >= duration {
+        let message = format!("lies at the end of the run or after it ({duration})");
+        return Err(document.complain(&[Key("association"), Key("connect")], message));
+    }
+    Ok(())
+}
+
 fn check_sctp(sctp: &SctpSettings, host: HostName, document: &Document) -> Result {
-    let Some((keys, message)) = sctp_problem(sctp).or_else(|| policy_problem(&sctp.policies))
-    else {
-        return Ok(());
-    };
+    let problem = sctp_problem(sctp).or_else(|| policy_problem(sctp)).or_else(|| {
+        let error = sctp.association_config().check().err()?;
+        // Quantities have their unit in the name there and in the value here.
+        let key = error.key.strip_suffix("_bytes").unwrap_or(error.key);
+        Some((key.to_owned(), error.problem))
+    });
+    let Some((key, message)) = problem else { return Ok(()) };
     // The host's own settings decide where they say something.
     let places = [vec![Key("hosts"), Key(host.name()), Key("sctp")], vec![Key("sctp")]];
     let mut places = places.map(|mut steps| {
-        steps.extend(keys.iter().map(|key| Key(key)));
+        steps.extend(key.split('.').map(Key));
         steps
     });
     places.sort_by_key(|steps| !document.has(steps));
     Err(document.complain(&places[0], message))
 }
 
-/// Where settings are wrong, and how.
-type Problem = Option<(&'static [&'static str], String)>;
+/// Where settings are wrong, with dots, and how.
+type Problem = Option<(String, String)>;
 
+fn problem(key: &str, message: impl Into<String>) -> Problem {
+    Some((key.to_owned(), message.into()))
+}
+
+/// What the stack cannot be told, or would raise to a minimum in silence.
 fn sctp_problem(sctp: &SctpSettings) -> Problem {
     let (least, most) = MTU_RANGE;
     if !(least..=most).contains(&sctp.mtu.as_bytes()) {
-        return Some((&["mtu"], format!("{} is not from {least} B to {most} B", sctp.mtu)));
+        return problem("mtu", format!("{} is not from {least} B to {most} B", sctp.mtu));
     }
     let (least, most) = RECEIVE_BUFFER_RANGE;
     if !(least..=most).contains(&sctp.receive_buffer.as_bytes()) {
         let message = format!("{} is not from {least} B to {most} B", sctp.receive_buffer);
-        return Some((&["receive_buffer"], message));
+        return problem("receive_buffer", message);
     }
-    let counts: [(&[&str], u16); 3] = [
-        (&["outbound_streams"], sctp.outbound_streams),
-        (&["max_inbound_streams"], sctp.max_inbound_streams),
-        (&["max_paths"], sctp.max_paths.into()),
-    ];
-    let none = counts.into_iter().find(|(_, count)| *count == 0);
-    none.map(|(keys, _)| (keys, "an association has at least one".into()))
-}
-
-fn policy_problem(policies: &Policies) -> Problem {
-    let Policies { fast_retransmit, delayed_ack, burst, rto, .. } = policies;
-    if fast_retransmit.threshold == 0 {
-        return Some((&["policies", "fast_retransmit", "threshold"], "must be at least 1".into()));
+    if sctp.heartbeat_max_burst == 0 {
+        return problem("heartbeat_max_burst", "must be at least 1");
     }
-    if delayed_ack.packets == 0 {
-        return Some((&["policies", "delayed_ack", "packets"], "must be at least 1".into()));
-    }
-    if delayed_ack.delay > LONGEST_SACK_DELAY {
-        let message = format!("{} is longer than {LONGEST_SACK_DELAY}", delayed_ack.delay);
-        return Some((&["policies", "delayed_ack", "delay"], message + " (RFC 9260 section 6.2)"));
-    }
-    if *burst == Burst::MaxBurst(0) {
-        return Some((&["policies", "burst", "max-burst"], "must be at least 1".into()));
-    }
-    if rto.min.is_zero() || rto.min > rto.max {
-        let message = format!("{} is not above zero and up to the largest, {}", rto.min, rto.max);
-        return Some((&["policies", "rto", "min"], message));
-    }
-    if !(rto.alpha > 0.0 && rto.alpha <= 1.0) {
-        return Some((&["policies", "rto", "alpha"], "must be above 0 and at most 1".into()));
-    }
-    if !(rto.beta > 0.0 && rto.beta <= 1.0) {
-        return Some((&["policies", "rto", "beta"], "must be above 0 and at most 1".into()));
+    if sctp.cookie_life.is_zero() {
+        return problem("cookie_life", "must not be zero");
     }
     None
+}
+
+fn policy_problem(sctp: &SctpSettings) -> Problem {
+    let Policies { delayed_ack, burst, rto, window, .. } = &sctp.policies;
+    if delayed_ack.count == DacCount::SackFlags && delayed_ack.packets > COUNTED_PACKETS {
+        let message = format!(
+            "a SACK can count {COUNTED_PACKETS} packets, not {}; with more, count has to be \"off\"",
+            delayed_ack.packets
+        );
+        return problem("policies.delayed_ack.packets", message);
+    }
+    if *burst == Burst::MaxBurst(0) {
+        return problem("policies.burst.max-burst", "must be at least 1");
+    }
+    if rto.min > rto.max {
+        let message = format!("{} is longer than the largest, {}", rto.min, rto.max);
+        return problem("policies.rto.min", message);
+    }
+    if rto.initial > rto.max {
+        let message = format!("{} is longer than the largest, {}", rto.initial, rto.max);
+        return problem("policies.rto.initial", message);
+    }
+    match window.initial_cwnd {
+        InitialCwnd::Mtu(0) => problem("policies.window.initial_cwnd.mtu", "must be at least 1"),
+        InitialCwnd::Bytes(bytes) if u64::from(bytes) < sctp.mtu.as_bytes() => {
+            let message = format!("{bytes} is less than a packet of {} (sctp.mtu)", sctp.mtu);
+            problem("policies.window.initial_cwnd.bytes", message)
+        }
+        _ => None,
+    }
 }
 
 fn check_traffic(scenario: &Scenario, document: &Document) -> Result {
@@ -164,6 +197,9 @@ fn check_traffic(scenario: &Scenario, document: &Document) -> Result {
         let wrong = |key: &'static str, message: String| {
             Err(document.complain(&[Key("traffic"), Index(index), Key(key)], message))
         };
+        if let Some(message) = name_problem(&flow.name) {
+            return wrong("name", message);
+        }
         if scenario.traffic[..index].iter().any(|other| other.name == flow.name) {
             return wrong("name", format!("there is another flow `{}`", flow.name));
         }
@@ -207,6 +243,11 @@ fn flow_problem(flow: &Flow, scenario: &Scenario) -> Option<(&'static str, Strin
             format!("lies at the end of the run or after it ({})", scenario.run.duration),
         ));
     }
+    let connect = scenario.association.connect;
+    if let Some(stop) = flow.stop.filter(|stop| *stop <= connect) {
+        let message = format!("{stop} is not after the association begins at {connect}");
+        return Some(("stop", message));
+    }
     flow.spec().check().err().map(|error| {
         let key = match error {
             FlowError::EmptyFile => "source",
@@ -230,6 +271,11 @@ fn check_faults(scenario: &Scenario, document: &Document) -> Result {
             let message =
                 format!("there is no path `{}`; paths: {}", outage.path, names.join(", "));
             return wrong("path", message);
+        }
+        let duration = scenario.run.duration;
+        if outage.from >= Instant::ZERO + duration {
+            let message = format!("lies at the end of the run or after it ({duration})");
+            return wrong("from", message);
         }
         if outage.until.is_some_and(|until| until <= outage.from) {
             return wrong("until", format!("must be later than {}", outage.from));

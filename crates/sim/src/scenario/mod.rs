@@ -174,24 +174,20 @@ impl Scenario {
     }
 }
 
-/// The settings of one host: its own before those of both, and explicit keys before those of a preset.
+/// The settings of one host. What decides, from first to last: its own keys, the keys of both hosts, its own preset,
+/// the preset of both. So no preset overrides a key that somebody wrote down.
 fn sctp_of(document: &Document, host: &str) -> Result<SctpSettings, DocumentError> {
     let both = [Step::Key("sctp")];
     let own = [Step::Key("hosts"), Step::Key(host), Step::Key("sctp")];
-    let mut layers = Vec::new();
     let preset_of_both = preset_at(document, &both)?;
     let preset_of_own = preset_at(document, &own)?;
-    let defaults = sctp::defaults(preset_of_both.unwrap_or(Preset::Cmt))?;
-    let own_defaults = preset_of_own.map(sctp::defaults).transpose()?;
-    // On its own first, so that an error in it is reported under its own key.
+    let defaults = sctp::defaults(preset_of_own.or(preset_of_both).unwrap_or(Preset::Cmt))?;
+    // Those of both on their own first, so that an error in them is reported under their key.
     let settings = document.decode(&[Layer::At(&both), Layer::Defaults(&defaults)])?;
     if !document.has(&own) {
         return Ok(settings);
     }
-    layers.push(Layer::At(&own));
-    layers.extend(own_defaults.as_ref().map(Layer::Defaults));
-    layers.extend([Layer::At(&both), Layer::Defaults(&defaults)]);
-    document.decode(&layers)
+    document.decode(&[Layer::At(&own), Layer::At(&both), Layer::Defaults(&defaults)])
 }
 
 /// Reads only the preset of SCTP settings.

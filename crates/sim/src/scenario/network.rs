@@ -1,10 +1,13 @@
 //! The network of a scenario and what goes wrong in it.
 
+use std::fmt;
+
 use polypath_netsim::QueueConfig;
 use polypath_netsim::queue_discipline::Limit;
 use polypath_netsim::topology::IpVersion;
 use polypath_units::{BitRate, ByteCount, Duration, Fraction, Instant};
-use serde::Deserialize;
+use serde::de::Visitor;
+use serde::{Deserialize, Deserializer};
 
 /// The network between the hosts.
 #[derive(Clone, PartialEq, Debug, Deserialize)]
@@ -92,9 +95,34 @@ pub struct Link {
 #[serde(default, deny_unknown_fields)]
 pub struct Loss {
     /// From host a to host b.
+    #[serde(deserialize_with = "per_cent")]
     pub forward: Fraction,
     /// From host b to host a.
+    #[serde(deserialize_with = "per_cent")]
     pub backward: Fraction,
+}
+
+/// Reads a share that says its unit: `1` could be one per cent or all of it.
+pub(super) fn per_cent<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Fraction, D::Error> {
+    struct PerCent;
+    impl Visitor<'_> for PerCent {
+        type Value = Fraction;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a share in per cent as text, for example \"1 %\"")
+        }
+
+        fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Fraction, E> {
+            let fraction = text.parse().map_err(E::custom)?;
+            if text.contains('%') {
+                return Ok(fraction);
+            }
+            Err(E::custom(format_args!(
+                "the share `{text}` has no unit: write per cent, for example \"1 %\""
+            )))
+        }
+    }
+    deserializer.deserialize_str(PerCent)
 }
 
 /// Something that goes wrong.

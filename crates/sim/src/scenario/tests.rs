@@ -92,14 +92,22 @@ fn sctp_settings_lie_in_layers() {
 }
 
 #[test]
-fn a_host_with_a_preset_of_its_own_takes_all_of_it() {
+fn keys_go_before_presets_and_those_of_a_host_before_those_of_both() {
     let mut document = document(TEXT);
     document.set("hosts.b.sctp.preset=rfc9260").unwrap();
     document.set("hosts.b.sctp.policies.burst=off").unwrap();
+    document.set("sctp.policies.path_order=rotating").unwrap();
     let [a, b] = Scenario::from_document(&document).unwrap().sctp;
-    assert_eq!(a.policies.path_order, PathOrder::SmallestLastTransmission);
-    assert_eq!(b.policies.path_order, PathOrder::Primary);
+    // The host's preset goes before the one of both.
+    assert_eq!((a.preset, b.preset), (Preset::Cmt, Preset::Rfc9260));
+    assert_eq!(a.policies.fast_recovery, FastRecoveryScope::PerPath);
     assert_eq!(b.policies.fast_recovery, FastRecoveryScope::AssociationWide);
+    // A key of both goes before any preset.
+    for host in [&a, &b] {
+        assert_eq!(host.policies.path_order, PathOrder::Rotating);
+        assert_eq!(host.policies.cwnd_update, CwndUpdate::Normal);
+    }
+    // A key of the host goes before everything.
     assert_eq!((a.policies.burst, b.policies.burst), (Burst::MaxBurst(4), Burst::Off));
     assert_eq!(b.receive_buffer, ByteCount::from_kib(64));
 }
@@ -213,6 +221,12 @@ fn settings_that_no_association_can_work_with_are_refused() {
         ("sctp.outbound_streams=0", "sctp.outbound_streams"),
         ("hosts.b.sctp.max_inbound_streams=0", "hosts.b.sctp.max_inbound_streams"),
         ("sctp.max_paths=0", "sctp.max_paths"),
+        ("sctp.max_paths=33", "sctp.max_paths"),
+        ("sctp.heartbeat_max_burst=0", "sctp.heartbeat_max_burst"),
+        ("sctp.cookie_life=0 s", "sctp.cookie_life"),
+        ("sctp.policies.delayed_ack.packets=4", "sctp.policies.delayed_ack.packets"),
+        ("sctp.policies.window.initial_cwnd.bytes=1499", "sctp.policies.window.initial_cwnd.bytes"),
+        ("sctp.policies.rto.initial=61 s", "sctp.policies.rto.initial"),
         ("sctp.policies.fast_retransmit.threshold=0", "sctp.policies.fast_retransmit.threshold"),
         ("sctp.policies.delayed_ack.packets=0", "sctp.policies.delayed_ack.packets"),
         ("sctp.policies.delayed_ack.delay=501 ms", "sctp.policies.delayed_ack.delay"),
@@ -224,6 +238,13 @@ fn settings_that_no_association_can_work_with_are_refused() {
         ("traffic.bulk.message_size=6 MB", "traffic.0.message_size"),
         ("traffic.bulk.streams=11", "traffic.0.streams"),
         ("traffic.bulk.stop=1 s", "traffic.0.stop"),
+        ("traffic.bulk.name=a/b", "traffic.0.name"),
+        ("association.connect=10 s", "association.connect"),
+        ("faults.0.outage.from=10 s", "faults.0.outage.from"),
+        ("network.disjoint.paths.0.name=a/b", "network.disjoint.paths.0.name"),
+        ("network.disjoint.paths.0.name=a\\b", "network.disjoint.paths.0.name"),
+        ("network.disjoint.paths.0.name=..", "network.disjoint.paths.0.name"),
+        ("network.disjoint.paths.0.name= ", "network.disjoint.paths.0.name"),
         ("traffic.bulk.source.file=0 B", "traffic.0.source"),
         ("run.measure_until=1 s", "run.measure_until"),
         ("record.series=0 s", "record.series"),
@@ -232,6 +253,35 @@ fn settings_that_no_association_can_work_with_are_refused() {
         document.set(edit).unwrap();
         let error = Scenario::from_document(&document).map(|_| ()).unwrap_err();
         assert_eq!(error.key, key, "{error}");
+    }
+}
+
+#[test]
+fn a_flow_that_stops_before_the_association_begins_is_refused() {
+    let mut document = document(TEXT);
+    document.set("association.connect=2 s").unwrap();
+    document.set("traffic.bulk.stop=1500 ms").unwrap();
+    let error = Scenario::from_document(&document).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "--set traffic.bulk.stop: traffic.0.stop: 1.5 s is not after the association begins at 2 s"
+    );
+}
+
+#[test]
+fn a_share_without_unit_is_refused() {
+    for (value, message) in [
+        ("\"1\"", "the share `1` has no unit: write per cent, for example \"1 %\""),
+        ("\"0.01\"", "the share `0.01` has no unit: write per cent, for example \"1 %\""),
+        (
+            "0.01",
+            "expected a share in per cent as text, for example \"1 %\", found floating point `0.01`",
+        ),
+        ("1", "expected a share in per cent as text, for example \"1 %\", found integer `1`"),
+    ] {
+        let error = error_with("forward = \"1 %\"", &format!("forward = {value}"));
+        let place = "test.toml:17:20: network.disjoint.paths.0.bottleneck.loss.forward: ";
+        assert_eq!(error, format!("{place}{message}"));
     }
 }
 

@@ -1,6 +1,6 @@
 //! Configuration of endpoints and associations.
 
-use crate::Duration;
+use crate::{Duration, TagShard};
 
 use super::{Policies, Preset};
 
@@ -106,6 +106,8 @@ pub struct EndpointConfig {
     pub max_associations: u32,
     /// Answers to packets out of the blue (ABORT, SHUTDOWN COMPLETE, ERROR) per second at most.
     pub max_out_of_the_blue_answers_per_s: u32,
+    /// Which shard of the host this endpoint is: its verification tags say so to whoever has the key.
+    pub shard: TagShard,
     /// Configuration of associations that peers begin.
     pub association: AssociationConfig,
 }
@@ -118,6 +120,7 @@ impl Default for EndpointConfig {
             cookie_secret_life: Duration::from_secs(3600),
             max_associations: 65_536,
             max_out_of_the_blue_answers_per_s: 100,
+            shard: TagShard::SINGLE,
             association: AssociationConfig::default(),
         }
     }

@@ -8,6 +8,7 @@ mod init;
 mod limits;
 mod route;
 mod table;
+mod tag;
 
 use core::net::IpAddr;
 
@@ -25,6 +26,7 @@ use limits::Limits;
 use table::AssociationTable;
 
 pub use route::{Collision, DropReason, Route};
+pub use tag::TagShard;
 
 /// One SCTP port with its local addresses.
 ///
@@ -198,7 +200,7 @@ impl Endpoint {
             local_port: self.local_port,
             remote_port,
             local_addresses: local.filter(offered).collect(),
-            local_tag: self.table.draw_tag(cx.rng),
+            local_tag: self.table.draw_tag(cx.rng, &self.config.shard),
             initial_tsn: cx.rng.next_u32(),
         };
         Ok((identity, peer))

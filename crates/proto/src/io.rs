@@ -88,6 +88,15 @@ pub enum PathError {
     Refused,
 }
 
+/// A change of the addresses of this host.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum LocalAddressChange {
+    /// It can be used from now on.
+    Added(IpAddr),
+    /// It is gone.
+    Removed(IpAddr),
+}
+
 /// A packet to be sent.
 #[derive(Debug)]
 pub struct Transmit {

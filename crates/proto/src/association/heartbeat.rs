@@ -65,7 +65,8 @@ impl Association {
         }
         for path in self.paths.ids() {
             let Path { reach, heartbeat, .. } = &self.paths[path];
-            if matches!(reach, Reach::Inactive(_)) && heartbeat.due.is_none() {
+            let gone = *reach == Reach::Inactive(Reason::NoLocalAddress);
+            if matches!(reach, Reach::Inactive(_)) && !gone && heartbeat.due.is_none() {
                 self.schedule_heartbeat(cx, path);
             }
         }
@@ -117,6 +118,9 @@ impl Association {
 
     /// Answers a HEARTBEAT on the path it came from, to the address it came from.
     pub(super) fn handle_heartbeat(&mut self, info: &Parameters<'_>, came_on: PathId) {
+        if self.paths[came_on].reach == Reach::Inactive(Reason::NoLocalAddress) {
+            return;
+        }
         self.queue_control(Chunk::HeartbeatAck(info.clone().into_owned()), To::Path(came_on));
     }
 

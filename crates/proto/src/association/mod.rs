@@ -8,6 +8,7 @@ mod events;
 mod handshake;
 mod heartbeat;
 mod input;
+mod local_address;
 mod output;
 mod packet_builder;
 mod path_error;
@@ -36,8 +37,9 @@ use crate::path::Paths;
 use crate::recv::Receiver;
 use crate::send::Sender;
 use crate::{
-    AssociationStats, BlockedTime, Cx, Duration, Encapsulation, Event, Instant, OutgoingMessage,
-    PathError, PathId, PathStats, Received, ReceivedMessage, SendError, Transmit, Tsn,
+    AssociationStats, BlockedTime, Cx, Duration, Encapsulation, Event, Instant, LocalAddressChange,
+    OutgoingMessage, PathError, PathId, PathStats, Received, ReceivedMessage, SendError, Transmit,
+    Tsn,
 };
 
 /// An address of a peer and how packets are carried to it.
@@ -212,6 +214,15 @@ impl Association {
     /// an answer makes it active again.
     pub fn handle_path_error(&mut self, path: PathId, error: PathError) {
         self.apply_path_error(path, error);
+    }
+
+    /// Takes note that this host got or lost an address.
+    ///
+    /// A new address gets paths as the pairing wants, which are probed before they carry data. Paths of a lost one
+    /// become inactive with their counters kept, and what was in flight on them goes elsewhere; when the address comes
+    /// back, they are probed again under their old ids. The peer is not told.
+    pub fn handle_local_address(&mut self, cx: &mut Cx<'_>, change: LocalAddressChange) {
+        self.apply_local_address(cx, change);
     }
 
     /// The next packet to send; see the contract.

@@ -9,6 +9,7 @@ use super::state::State;
 use super::{Association, blocked};
 use crate::config::PathOrder;
 use crate::path::Paths;
+use crate::path::reach::{Reach, Reason};
 use crate::recv::Receiver;
 use crate::send::zero_window::{self, ZeroWindowView};
 use crate::{Cx, Ecn, PathId, Transmit};
@@ -284,7 +285,8 @@ fn may_carry(paths: &Paths, path: PathId, chunk: &Chunk<'_>) -> bool {
             | Chunk::CookieEcho(_)
             | Chunk::CookieAck
     );
-    paths.get(path).is_some_and(|path| proves || path.reach.is_confirmed())
+    let gone = Reach::Inactive(Reason::NoLocalAddress);
+    paths.get(path).is_some_and(|path| path.reach != gone && (proves || path.reach.is_confirmed()))
 }
 
 /// Chunks that must not be bundled (RFC 9260 section 6.10), and ABORT, after which nothing follows.

@@ -39,6 +39,13 @@ impl Association {
         } else {
             Reason::NeverConfirmed
         });
+        self.abandon_flight(id);
+        self.events.push(Event::Path { path: id, change: PathChange::Unreachable });
+    }
+
+    /// Nothing more comes back on the path: what is in flight there goes elsewhere.
+    pub(super) fn abandon_flight(&mut self, id: PathId) {
+        let path = &mut self.paths[id];
         path.t3 = None;
         path.timed = None;
         let window = &mut self.sender.window;
@@ -50,6 +57,5 @@ impl Association {
             }
             from = tsn.next();
         }
-        self.events.push(Event::Path { path: id, change: PathChange::Unreachable });
     }
 }

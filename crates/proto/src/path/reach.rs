@@ -22,6 +22,8 @@ pub(crate) enum Reason {
     NeverConfirmed,
     /// The system refuses to send from this local to this remote address.
     Refused,
+    /// This host has lost the local address.
+    NoLocalAddress,
 }
 
 /// What an error counter that rose means for the path.
@@ -37,9 +39,12 @@ impl Reach {
         self == Self::Active
     }
 
-    /// Whether the address was proved to be the peer's.
+    /// Whether the address was proved to be the peer's, from a local address that still is ours.
     pub(crate) fn is_confirmed(self) -> bool {
-        !matches!(self, Self::Unconfirmed | Self::Inactive(Reason::NeverConfirmed))
+        !matches!(
+            self,
+            Self::Unconfirmed | Self::Inactive(Reason::NeverConfirmed | Reason::NoLocalAddress)
+        )
     }
 
     pub(crate) fn status(self) -> PathStatus {

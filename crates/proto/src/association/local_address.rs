@@ -1,0 +1,133 @@
+//! Local addresses that come and go while the association lives.
+//!
+//! Only this side acts: the peer finds out by the packets of a new path, and by its timeouts on one that is gone. Telling
+//! it (ASCONF, RFC 5061) would begin where [`Association::apply_local_address`] ends.
+
+use core::net::IpAddr;
+
+use smallvec::SmallVec;
+
+use super::state::State;
+use super::{Association, PeerAddress};
+use crate::config::PathPairing;
+use crate::path::reach::{Reach, Reason};
+use crate::path::{Path, pairing};
+use crate::{Cx, Event, LocalAddressChange, PathChange, PathId};
+
+/// Most paths of an association in its life: masks of paths have so many bits.
+const MAX_PATH_IDS: usize = 32;
+
+impl Association {
+    pub(super) fn apply_local_address(&mut self, cx: &mut Cx<'_>, change: LocalAddressChange) {
+        if matches!(self.state, State::Closed) {
+            return;
+        }
+        match change {
+            LocalAddressChange::Added(address) => {
+                if !self.identity.local_addresses.contains(&address) {
+                    self.identity.local_addresses.push(address);
+                }
+            }
+            LocalAddressChange::Removed(address) => {
+                // The last one stays: its paths are tried until it comes back or the association gives up.
+                let last = self.identity.local_addresses.iter().all(|local| *local == address);
+                if last {
+                    return;
+                }
+                self.identity.local_addresses.retain(|local| *local != address);
+                if !matches!(self.state, State::CookieWait(_)) {
+                    self.close_paths_from(address);
+                }
+            }
+        }
+        match self.state {
+            State::CookieWait(_) => {
+                let named = self.named.clone();
+                self.build_paths(&named, None);
+                self.handle_lost_handshake_path();
+            }
+            _ => self.open_missing_paths(cx),
+        }
+    }
+
+    fn handle_lost_handshake_path(&mut self) {
+        if self.paths.get(self.handshake_path).is_none() {
+            self.handshake_path = PathId(0);
+        }
+    }
+
+    fn close_paths_from(&mut self, address: IpAddr) {
+        for id in self.paths.ids() {
+            let path = &self.paths[id];
+            if path.local == address && path.reach != Reach::Inactive(Reason::NoLocalAddress) {
+                let told = matches!(path.reach, Reach::Inactive(_));
+                self.paths[id].reach = Reach::Inactive(Reason::NoLocalAddress);
+                self.paths[id].heartbeat = Default::default();
+                self.abandon_flight(id);
+                if !told {
+                    self.events.push(Event::Path { path: id, change: PathChange::Unreachable });
+                }
+            }
+        }
+    }
+
+    /// Opens what is missing: closed paths whose local address is back, then pairs that the pairing wants for addresses
+    /// of either side that no open path serves.
+    fn open_missing_paths(&mut self, cx: &mut Cx<'_>) {
+        let mut peer: SmallVec<[PeerAddress; 4]> = SmallVec::new();
+        for path in self.paths.iter() {
+            if peer.iter().all(|known| known.address != path.remote) {
+                peer.push(PeerAddress { address: path.remote, encapsulation: path.encapsulation });
+            }
+        }
+        let gone = Reach::Inactive(Reason::NoLocalAddress);
+        let limit = usize::from(self.config.max_paths).clamp(1, MAX_PATH_IDS);
+        let local = &self.identity.local_addresses;
+        let back =
+            self.paths.iter().filter(|path| path.reach == gone && local.contains(&path.local));
+        let mut wanted: SmallVec<[(IpAddr, PeerAddress); 4]> = back
+            .map(|path| {
+                let encapsulation = path.encapsulation;
+                (path.local, PeerAddress { address: path.remote, encapsulation })
+            })
+            .collect();
+        wanted.extend(pairing::pairs(self.config.path_pairing, local, &peer));
+        for (local, remote) in wanted {
+            let same = |path: &&Path| path.local == local && path.remote == remote.address;
+            let known = self.paths.iter().find(same).map(|path| (path.id, path.reach));
+            if known.is_some_and(|(_, reach)| reach != gone) {
+                continue;
+            }
+            let open = || self.paths.iter().filter(|path| path.reach != gone);
+            let served = open().any(|path| path.local == local)
+                && open().any(|path| path.remote == remote.address);
+            if known.is_none() && served && self.config.path_pairing != PathPairing::FullMesh {
+                continue;
+            }
+            if open().count() >= limit || known.is_none() && self.paths.len() >= MAX_PATH_IDS {
+                self.stats.addresses_ignored += 1;
+                continue;
+            }
+            let id = known.map_or(PathId(self.paths.len() as u8), |(id, _)| id);
+            let mut path = Path::new(id, local, remote.address, remote.encapsulation, &self.config);
+            path.reset_window(&self.config, self.sender.advertised_window);
+            match known {
+                Some(_) => {
+                    // Counters and rank go on; what was learned of the old attachment does not.
+                    path.counters = self.paths[id].counters;
+                    path.transmission_rank = self.paths[id].transmission_rank;
+                    self.paths[id] = path;
+                }
+                None => self.paths.push(path),
+            }
+            if self.state.is_synchronized() {
+                self.events.push(Event::Path { path: id, change: PathChange::Added });
+                self.paths[id].heartbeat.due = Some(cx.now);
+            }
+        }
+        self.max_fragment = self.paths.iter().map(Path::max_chunk_payload).min().unwrap_or(0);
+        if self.state.is_synchronized() {
+            self.handle_heartbeat_timers(cx);
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! Local addresses that come and go while an association lives.
+
+mod common;
+
+use std::net::IpAddr;
+
+use common::{config, message, secs};
+use polypath_proto::config::{AssociationConfig, Preset};
+use polypath_proto::{LocalAddressChange, PathId, PathStatus};
+use polypath_testkit::{Pair, PairConfig, Side};
+
+fn change(pair: &mut Pair, change: LocalAddressChange) {
+    let now = pair.now;
+    pair.hosts[0].command(now, 0, |association, cx| association.handle_local_address(cx, change));
+    // What follows is polled with the next message.
+    pair.run_for(secs(0));
+}
+
+fn status(pair: &Pair) -> Vec<(IpAddr, PathStatus)> {
+    let paths = pair.slot(Side::Client).association.path_stats();
+    paths.iter().map(|path| (path.local, path.status)).collect()
+}
+
+fn deliver(pair: &mut Pair, from: u64, count: u64) {
+    for number in from..from + count {
+        pair.send(Side::Client, message(number, 1400)).unwrap();
+    }
+    let arrived = |pair: &Pair| pair.slot(Side::Server).messages.len() as u64 == from + count;
+    assert!(pair.run_until(secs(100), arrived), "{:?}", status(pair));
+}
+
+#[test]
+fn a_lost_address_closes_its_paths_and_gets_them_back() {
+    for heartbeat_interval in [Some(secs(30)), None] {
+        let config = AssociationConfig { heartbeat_interval, ..config(Preset::Cmt) };
+        let mut pair = Pair::connected(PairConfig::new(2, config));
+        assert!(pair.run_until(secs(60), Pair::all_confirmed));
+        let lost = pair.addresses(Side::Client)[0];
+        for number in 0..100 {
+            pair.send(Side::Client, message(number, 1400)).unwrap();
+        }
+        change(&mut pair, LocalAddressChange::Removed(lost));
+        deliver(&mut pair, 100, 100);
+        let before = pair.slot(Side::Client).association.path_stats().remove(0);
+        assert_eq!((before.path, before.status), (PathId(0), PathStatus::Inactive));
+        assert!(before.data_packets_sent > 0);
+        pair.run_for(secs(100));
+        deliver(&mut pair, 200, 100);
+        let after = pair.slot(Side::Client).association.path_stats().remove(0);
+        assert_eq!(after.status, PathStatus::Inactive);
+        assert_eq!(after.packets_sent, before.packets_sent, "nothing goes out from there");
+
+        change(&mut pair, LocalAddressChange::Added(lost));
+        deliver(&mut pair, 300, 100);
+        pair.run_for(secs(5));
+        let back = pair.slot(Side::Client).association.path_stats().remove(0);
+        assert_eq!((back.path, back.status), (PathId(0), PathStatus::Active));
+        assert!(back.packets_sent > before.packets_sent, "counters go on");
+        deliver(&mut pair, 400, 100);
+        let used = pair.slot(Side::Client).association.path_stats().remove(0);
+        assert!(used.data_packets_sent > before.data_packets_sent);
+    }
+}
+
+#[test]
+fn a_new_address_gets_a_path_that_is_probed_first() {
+    let mut pair = Pair::connected(PairConfig::new(1, config(Preset::Cmt)));
+    let new: IpAddr = "10.9.9.9".parse().unwrap();
+    change(&mut pair, LocalAddressChange::Added(new));
+    assert_eq!(status(&pair).last(), Some(&(new, PathStatus::Unconfirmed)));
+    deliver(&mut pair, 0, 100);
+    let paths = pair.slot(Side::Client).association.path_stats();
+    assert_eq!(paths[1].path, PathId(1));
+    assert_eq!(paths[1].data_packets_sent, 0, "nothing answered");
+    assert!(paths[1].heartbeats_sent > 0);
+    // The same again changes nothing; the last address stays.
+    change(&mut pair, LocalAddressChange::Added(new));
+    change(&mut pair, LocalAddressChange::Removed(new));
+    let old = status(&pair)[0].0;
+    change(&mut pair, LocalAddressChange::Removed(old));
+    assert_eq!(status(&pair), [(old, PathStatus::Active), (new, PathStatus::Inactive)]);
+    deliver(&mut pair, 100, 10);
+}

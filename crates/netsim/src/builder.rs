@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv6Addr};
 
 use crate::config::LinkConfig;
-use crate::impair::{OutageError, OutageSchedule};
+use crate::impair::{OutageError, OutageSchedule, StepError, StepSchedule};
 use crate::node::{Iface, Node, NodeKind, NodeTimer};
 use crate::routing::{Address, Edge, Routing};
 use crate::world::Wire;
@@ -53,6 +53,14 @@ pub enum BuildError {
         link: String,
         /// What is wrong.
         error: OutageError,
+    },
+    /// Bad steps.
+    #[error("link `{link}`: {error}")]
+    Steps {
+        /// The link.
+        link: String,
+        /// What is wrong.
+        error: StepError,
     },
     /// An address twice.
     #[error("address {0} is given to two interfaces: every interface needs its own")]
@@ -180,6 +188,8 @@ impl NetworkBuilder {
         }
         let outages = OutageSchedule::new(&config.outages)
             .map_err(|error| BuildError::Outages { link: link_config.name.clone(), error })?;
+        let steps = StepSchedule::new(&config.steps)
+            .map_err(|error| BuildError::Steps { link: link_config.name.clone(), error })?;
         let (word, to) = match direction {
             Direction::Forward => ("forward", ends[1].node),
             Direction::Backward => ("backward", ends[0].node),
@@ -192,6 +202,7 @@ impl NetworkBuilder {
             channel,
             armed: None,
             outages,
+            steps,
             to,
             iface: IfaceId(iface.unwrap_or_default() as u32),
         })

@@ -2,7 +2,10 @@
 
 use polypath_units::{BitRate, ByteCount, Duration, Fraction};
 
-use crate::impair::Outage;
+use crate::impair::{
+    BitErrorConfig, GilbertElliottConfig, JitterConfig, Outage, ReorderingConfig, Step,
+    hit_probability,
+};
 use crate::{NetworkId, QueueConfig};
 
 /// Parameters of one direction of a link.
@@ -27,13 +30,31 @@ pub struct ChannelConfig {
     /// Probability with which each packet is lost on the medium.
     #[cfg_attr(feature = "serde", serde(default))]
     pub uniform_loss: Fraction,
+    /// Losses in bursts.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub gilbert_elliott: Option<GilbertElliottConfig>,
+    /// Bit errors.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub bit_errors: Option<BitErrorConfig>,
+    /// Delays that vary.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub jitter: Option<JitterConfig>,
+    /// Packets that come late.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub reordering: Option<ReorderingConfig>,
+    /// Probability with which a packet arrives twice; the copy comes right behind it.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub duplication: Fraction,
     /// When the channel is down, in order of time.
     #[cfg_attr(feature = "serde", serde(default))]
     pub outages: Vec<Outage>,
+    /// When rate, delay or loss change, in order of time.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub steps: Vec<Step>,
 }
 
 impl ChannelConfig {
-    /// A channel without framing, losses and outages, and the default queue.
+    /// A channel without framing and impairments, and the default queue.
     pub fn new(rate: BitRate, delay: Duration) -> Self {
         Self {
             rate,
@@ -41,8 +62,23 @@ impl ChannelConfig {
             framing: ByteCount::ZERO,
             queue: QueueConfig::default(),
             uniform_loss: Fraction::ZERO,
+            gilbert_elliott: None,
+            bit_errors: None,
+            jitter: None,
+            reordering: None,
+            duplication: Fraction::ZERO,
             outages: Vec::new(),
+            steps: Vec::new(),
         }
+    }
+
+    /// Part of the IP packets of `bytes` that is lost on the medium in the long run, or damaged, at the probabilities
+    /// that the channel begins with. Queues and outages are not in it.
+    pub fn mean_loss(&self, bytes: u32) -> f64 {
+        let bits = self.framing.as_bytes().saturating_add(bytes.into()).saturating_mul(8);
+        let hit = self.bit_errors.map_or(0.0, |errors| hit_probability(errors.rate, bits));
+        let bursts = self.gilbert_elliott.map_or(0.0, |bursts| bursts.mean_loss());
+        1.0 - (1.0 - self.uniform_loss.as_f64()) * (1.0 - bursts) * (1.0 - hit)
     }
 }
 

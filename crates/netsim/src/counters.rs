@@ -18,12 +18,23 @@ pub enum DropCause {
     HopLimit,
     /// Arrived at a node that has no way to the destination.
     NoRoute,
+    /// Lost on the medium by loss in bursts.
+    BurstLoss,
+    /// Hit by a bit error, and found out by the link.
+    BitError,
 }
 
 impl DropCause {
     /// Every cause, in the order of the codes in a trace.
-    pub const ALL: [Self; 5] =
-        [Self::QueueFull, Self::UniformLoss, Self::Outage, Self::HopLimit, Self::NoRoute];
+    pub const ALL: [Self; 7] = [
+        Self::QueueFull,
+        Self::UniformLoss,
+        Self::Outage,
+        Self::HopLimit,
+        Self::NoRoute,
+        Self::BurstLoss,
+        Self::BitError,
+    ];
 
     /// Name as used in results.
     pub const fn name(self) -> &'static str {
@@ -33,6 +44,8 @@ impl DropCause {
             Self::Outage => "outage",
             Self::HopLimit => "hop-limit",
             Self::NoRoute => "no-route",
+            Self::BurstLoss => "burst-loss",
+            Self::BitError => "bit-error",
         }
     }
 
@@ -71,13 +84,17 @@ impl Tally {
 
 /// What happened on a channel since the start of the run.
 ///
-/// Every offered packet is delivered, dropped with one cause, or still on the way.
+/// Every offered packet and every copy is delivered, dropped with one cause, or still on the way.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Counters {
     /// Handed to the channel for sending.
     pub offered: Tally,
     /// Arrived at its other end.
     pub delivered: Tally,
+    /// Copies that the medium made.
+    pub duplicated: Tally,
+    /// Delivered with a bit error.
+    pub damaged: Tally,
     /// Time in which the transmitter was sending.
     pub busy: Duration,
     /// Most packets that ever waited at once.
@@ -103,7 +120,9 @@ impl Counters {
 
     /// Packets that are waiting, being sent or propagating.
     pub fn on_the_way(&self) -> u64 {
-        self.offered.packets - self.delivered.packets - self.dropped_total().packets
+        self.offered.packets + self.duplicated.packets
+            - self.delivered.packets
+            - self.dropped_total().packets
     }
 
     /// Part of the time from the start of the run to `now` in which the transmitter was sending.

@@ -54,4 +54,6 @@ pub(crate) enum Target {
     Timer(u32),
     /// An outage of this channel begins or ends.
     Outage(u32),
+    /// Parameters of this channel change.
+    Step(u32),
 }

@@ -9,7 +9,7 @@ use crate::TraceHasher;
 ///
 /// The network adds the IP header itself (20 bytes for IPv4, 40 for IPv6), so that lengths, checksums and captures are
 /// right without the frame knowing where it travels.
-pub trait Frame {
+pub trait Frame: Clone {
     /// Length in bytes on the wire: the transport header and all that follows it, without the IP header.
     fn wire_len(&self) -> usize;
 

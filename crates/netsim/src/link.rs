@@ -4,7 +4,8 @@ use std::collections::VecDeque;
 
 use polypath_units::{BitRate, ByteCount, Duration, Instant};
 
-use crate::impair::UniformLoss;
+use crate::event::Key;
+use crate::impair::{Damage, Fate, Medium, Step, UniformLoss};
 use crate::queue_discipline::{QueueDiscipline, QueueLevel};
 use crate::{ChannelConfig, Counters, DropCause, Streams};
 
@@ -39,6 +40,11 @@ pub struct Departure {
     pub ticket: Ticket,
     /// The cause, if it was lost on the medium instead of arriving.
     pub lost: Option<DropCause>,
+    /// A bit error that it suffered.
+    pub damage: Option<Damage>,
+    /// Whether it arrives twice: whoever owns the packets makes a copy and hands it to
+    /// [`repeat`](Channel::repeat).
+    pub duplicated: bool,
 }
 
 /// One direction of a link: a queue, a transmitter and a medium, in this order.
@@ -57,7 +63,8 @@ pub struct Departure {
 ///   the time at which it would have arrived.
 /// * When the channel [is cut](Self::cut), packets that wait and the packet being sent are dropped; those already
 ///   propagating have passed the cut and arrive. While it is down, every packet offered is dropped.
-/// * Packets leave in the order in which they were accepted.
+/// * Packets leave in the order in which they were accepted, unless jitter, reordering or a step to a shorter delay let
+///   them overtake.
 #[derive(Debug)]
 pub struct Channel {
     rate: BitRate,
@@ -65,10 +72,13 @@ pub struct Channel {
     framing: ByteCount,
     queue: QueueDiscipline,
     loss: Option<UniformLoss>,
+    medium: Option<Box<Medium>>,
     state: State,
     /// When the last transmission that was started ends.
     busy_until: Instant,
-    /// Packets whose transmission has started, in order; only the last can be still in transmission.
+    /// The packet whose transmission was started last.
+    sending: Option<Ticket>,
+    /// Packets whose transmission has started, in order of arrival.
     in_flight: VecDeque<InFlight>,
     counters: Counters,
     /// Packet length and transmission time of the last packet: most packets have one of two lengths.
@@ -92,15 +102,17 @@ impl Channel {
     /// [restores](Self::restore) it. `name` names its random number streams.
     pub fn new(config: &ChannelConfig, name: &str, streams: &Streams) -> Self {
         let loss = &config.uniform_loss;
+        let lossy = !loss.is_zero() || config.steps.iter().any(|step| step.uniform_loss.is_some());
         Self {
             rate: config.rate,
             delay: config.delay,
             framing: config.framing,
             queue: QueueDiscipline::new(&config.queue),
-            loss: (!loss.is_zero())
-                .then(|| UniformLoss::new(*loss, streams.stream(&format!("{name}/loss")))),
+            loss: lossy.then(|| UniformLoss::new(*loss, streams.stream(&format!("{name}/loss")))),
+            medium: Medium::new(config, name, streams),
             state: State::Up,
             busy_until: Instant::ZERO,
+            sending: None,
             in_flight: VecDeque::new(),
             counters: Counters::default(),
             last_time: (0, config.rate.transmission_time(config.framing)),
@@ -120,24 +132,54 @@ impl Channel {
         }
     }
 
-    /// When the next packet leaves at the far end; [`take_departure`](Self::take_departure) is due then.
+    /// When the next packet leaves at the far end; [`take_departure`](Self::take_departure) is due then. Where packets can
+    /// overtake, it is due at the start of transmissions too and gives nothing then. Ask again after every call that
+    /// changes the channel.
     pub fn next_departure(&self) -> Option<Instant> {
-        self.in_flight.front().map(|packet| packet.arrives)
+        self.next_key().map(|key| key.time)
     }
 
     /// Takes the packet that has left at the far end by `now`, if one has.
     pub fn take_departure(&mut self, now: Instant) -> Option<Departure> {
         self.advance(now);
-        if self.next_departure()? > now {
+        if self.in_flight.front()?.arrives > now {
             return None;
         }
         let InFlight { ticket, .. } = self.in_flight.pop_front()?;
-        let lost = self.loss.as_mut().and_then(UniformLoss::judge);
+        let Fate { lost, damage, duplicated } = self.judge(ticket);
         match lost {
             None => self.counters.delivered.add(ticket.bytes),
             Some(cause) => self.counters.drop(cause, ticket.bytes),
         }
-        Some(Departure { ticket, lost })
+        if damage.is_some() && lost.is_none() {
+            self.counters.damaged.add(ticket.bytes);
+        }
+        Some(Departure { ticket, lost, damage, duplicated: duplicated && lost.is_none() })
+    }
+
+    /// Hands over the copy of a packet that was taken just now and is [duplicated](Departure::duplicated): it arrives at
+    /// once.
+    pub fn repeat(&mut self, now: Instant, copy: Ticket) {
+        self.counters.duplicated.add(copy.bytes);
+        if let Some(medium) = &mut self.medium {
+            medium.expect_copy(copy.order);
+        }
+        self.insert(InFlight { ticket: copy, arrives: now });
+    }
+
+    /// Changes parameters.
+    pub fn step(&mut self, now: Instant, step: &Step) {
+        self.advance(now);
+        if let Some(rate) = step.rate {
+            self.rate = rate;
+            self.last_time = (0, rate.transmission_time(self.framing));
+        }
+        if let Some(delay) = step.delay {
+            self.delay = delay;
+        }
+        if let (Some(loss), Some(probability)) = (&mut self.loss, step.uniform_loss) {
+            loss.set(probability);
+        }
     }
 
     /// Counts a packet that was just delivered as dropped instead: the node at the far end could not take it.
@@ -150,8 +192,9 @@ impl Channel {
     pub fn cut(&mut self, now: Instant, mut dropped: impl FnMut(Ticket)) {
         self.advance(now);
         self.state = State::Down;
-        let sending = self.busy_until > now;
-        if sending && let Some(packet) = self.in_flight.pop_back() {
+        let sending = self.sending.filter(|_| self.busy_until > now);
+        let place = self.in_flight.iter().rposition(|packet| Some(packet.ticket) == sending);
+        if let Some(packet) = place.and_then(|place| self.in_flight.remove(place)) {
             self.counters.busy -= self.busy_until - now;
             self.busy_until = now;
             self.counters.drop(DropCause::Outage, packet.ticket.bytes);
@@ -188,12 +231,39 @@ impl Channel {
         self.queue.level()
     }
 
-    /// When the next packet leaves, and its ticket's order.
+    /// When the channel has to be called next, and the place of that in the order of events.
     #[inline]
-    pub(crate) fn next_key(&self) -> Option<crate::event::Key> {
-        self.in_flight
-            .front()
-            .map(|packet| crate::event::Key { time: packet.arrives, order: packet.ticket.order })
+    pub(crate) fn next_key(&self) -> Option<Key> {
+        let arrival = self.in_flight.front().map(InFlight::key);
+        match &self.medium {
+            Some(medium) if medium.overtaking() => {
+                self.next_start().into_iter().chain(arrival).min()
+            }
+            _ => arrival,
+        }
+    }
+
+    /// When the next packet starts that waits.
+    fn next_start(&self) -> Option<Key> {
+        let waiting = self.queue.level().packets > 0;
+        let before = self.sending.filter(|_| waiting)?;
+        Some(Key { time: self.busy_until, order: before.order })
+    }
+
+    fn judge(&mut self, ticket: Ticket) -> Fate {
+        let mut fate = match &mut self.medium {
+            None => Fate::default(),
+            Some(medium) => {
+                if medium.is_copy(ticket.order) {
+                    return Fate::default();
+                }
+                medium.judge(ticket.bytes)
+            }
+        };
+        if let Some(loss) = &mut self.loss {
+            fate.lost = loss.judge().or(fate.lost);
+        }
+        fate
     }
 
     /// Starts every transmission that was due by `now`. A queue that is not empty means that the transmitter is
@@ -230,7 +300,30 @@ impl Channel {
         let time = self.last_time.1;
         self.busy_until = at + time;
         self.counters.busy += time;
-        self.in_flight.push_back(InFlight { ticket, arrives: self.busy_until + self.delay });
+        self.sending = Some(ticket);
+        let plain = self.busy_until + self.delay;
+        let arrives = match &mut self.medium {
+            None => plain,
+            Some(medium) => medium.arrival(plain),
+        };
+        self.insert(InFlight { ticket, arrives });
+    }
+
+    #[inline]
+    fn insert(&mut self, packet: InFlight) {
+        if self.in_flight.back().is_none_or(|last| last.key() <= packet.key()) {
+            self.in_flight.push_back(packet);
+        } else {
+            let place = self.in_flight.partition_point(|other| other.key() <= packet.key());
+            self.in_flight.insert(place, packet);
+        }
+    }
+}
+
+impl InFlight {
+    #[inline]
+    fn key(&self) -> Key {
+        Key { time: self.arrives, order: self.ticket.order }
     }
 }
 

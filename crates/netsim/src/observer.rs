@@ -39,6 +39,8 @@ pub enum LinkEventKind {
     WentDown,
     /// An outage ended.
     CameUp,
+    /// Rate, delay or loss changed.
+    Changed,
 }
 
 /// Gets to see every link event at the moment it happens.

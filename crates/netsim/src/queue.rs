@@ -29,8 +29,8 @@ impl Default for EventQueue {
 
 /// The key for turn number `turn` of a link at `time`: before all that is caused in the run, so that a link that is
 /// down from an instant on is down for everything that happens at that instant, however it came to pass.
-pub(crate) fn turn_key(time: Instant, turn: u32) -> Key {
-    Key { time, order: turn.into() }
+pub(crate) fn turn_key(time: Instant, turn: u64) -> Key {
+    Key { time, order: turn }
 }
 
 #[derive(Clone, Copy, Debug)]

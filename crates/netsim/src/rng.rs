@@ -48,6 +48,16 @@ impl Chance {
         Self { hits: probability.of_u64_range() }
     }
 
+    /// Yes for that many of the 2⁶⁴ values of a draw.
+    pub(crate) const fn of_u64_range(hits: u128) -> Self {
+        Self { hits }
+    }
+
+    /// The probability of yes.
+    pub(crate) fn probability(self) -> f64 {
+        self.hits as f64 / (1u128 << 64) as f64
+    }
+
     /// Draws once; takes exactly one number from `rng` whatever the probability.
     pub fn draw(self, rng: &mut impl Rng) -> bool {
         u128::from(rng.next_u64()) < self.hits

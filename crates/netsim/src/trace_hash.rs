@@ -116,7 +116,7 @@ impl fmt::Debug for TraceHasher {
 /// | 8 | time in nanoseconds |
 /// | 4 | link, in the order of creation |
 /// | 1 | direction: 0 forward, 1 backward |
-/// | 1 | kind: 1 accepted by the link, 2 delivered at its other end, 3 dropped, 4 link went down, 5 link came up |
+/// | 1 | kind: 1 accepted by the link, 2 delivered at its other end, 3 dropped, 4 link went down, 5 link came up, 6 rate, delay or loss changed |
 /// | 1 | cause of a drop, counted as in [`DropCause`](crate::DropCause) from 1, else 0 |
 /// | 1 | IP version of the packet, 0 where there is none |
 /// | 8 or 32 | source and destination address: IPv4 as two numbers, IPv6 as on the wire |

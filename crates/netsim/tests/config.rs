@@ -1,7 +1,10 @@
 //! Parameters of channels as they stand in files.
 #![cfg(feature = "serde")]
 
-use polypath_netsim::impair::Outage;
+use polypath_netsim::impair::{
+    BitErrorConfig, Damaged, Distribution, GilbertElliottConfig, JitterConfig, JitterOrder, Normal,
+    Outage, ReorderingConfig, Step, Within,
+};
 use polypath_netsim::queue_discipline::Limit;
 use polypath_netsim::{ChannelConfig, QueueConfig};
 use polypath_units::{BitRate, ByteCount, Duration, Fraction, Instant};
@@ -14,8 +17,14 @@ fn at(seconds: u64) -> Instant {
 fn every_parameter_is_read() {
     let text = r#"{
         "rate": "100 Mbit/s", "delay": "45 ms", "framing": "7 B", "queue": {"drop-tail": {"bytes": "150 kB"}},
-        "uniform_loss": "1 %", "outages": [{"from": "5 s", "until": "8 s"}, {"from": "10 s"}]
+        "uniform_loss": "1 %", "outages": [{"from": "5 s", "until": "8 s"}, {"from": "10 s"}],
+        "gilbert_elliott": {"to_bad": "1 %", "to_good": "25 %"},
+        "bit_errors": {"rate": "1e-9", "damaged": "delivered"},
+        "jitter": {"extra": {"normal": {"mean": "3 ms", "deviation": "1 ms"}}, "order": "overtake"},
+        "reordering": {"probability": "2 %", "extra_delay": "4 ms"}, "duplication": "3 %",
+        "steps": [{"at": "10 s", "rate": "5 Mbit/s"}]
     }"#;
+    let millis = Duration::from_millis;
     let expected = ChannelConfig {
         framing: ByteCount::from_bytes(7),
         queue: QueueConfig::DropTail(Limit::Bytes(ByteCount::from_bytes(150_000))),
@@ -24,6 +33,32 @@ fn every_parameter_is_read() {
             Outage { from: at(5), until: Some(at(8)) },
             Outage { from: at(10), until: None },
         ],
+        gilbert_elliott: Some(GilbertElliottConfig {
+            to_bad: Fraction::from_percent(1),
+            to_good: Fraction::from_percent(25),
+            loss_good: Fraction::ZERO,
+            loss_bad: Fraction::ONE,
+        }),
+        bit_errors: Some(BitErrorConfig {
+            rate: Fraction::from_f64(1e-9).unwrap(),
+            damaged: Damaged::Delivered,
+            within: Within::Checksum,
+        }),
+        jitter: Some(JitterConfig {
+            extra: Distribution::Normal(Normal { mean: millis(3), deviation: millis(1) }),
+            order: JitterOrder::Overtake,
+        }),
+        reordering: Some(ReorderingConfig {
+            probability: Fraction::from_percent(2),
+            extra_delay: millis(4),
+        }),
+        duplication: Fraction::from_percent(3),
+        steps: vec![Step {
+            at: at(10),
+            rate: Some(BitRate::from_mbit(5)),
+            delay: None,
+            uniform_loss: None,
+        }],
         ..ChannelConfig::new(BitRate::from_mbit(100), Duration::from_millis(45))
     };
     let config: ChannelConfig = serde_json::from_str(text).unwrap();

@@ -146,7 +146,7 @@ fn tally(log: &Log, channel: ChannelId) -> (u64, u64, BTreeMap<DropCause, u64>) 
             LinkEventKind::Accepted { .. } => accepted += 1,
             LinkEventKind::Delivered { .. } => delivered += 1,
             LinkEventKind::Dropped { cause, .. } => *dropped.entry(cause).or_default() += 1,
-            LinkEventKind::WentDown | LinkEventKind::CameUp => {}
+            LinkEventKind::WentDown | LinkEventKind::CameUp | LinkEventKind::Changed => {}
         }
     }
     (accepted, delivered, dropped)

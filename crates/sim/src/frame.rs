@@ -27,7 +27,7 @@ pub enum Form {
 }
 
 /// An SCTP packet on its way.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct SctpFrame {
     ecn: Ecn,
     /// Bits of the checksum that were damaged on the way, while the packet is a structure.
@@ -35,7 +35,7 @@ pub struct SctpFrame {
     body: FrameBody,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 #[expect(clippy::large_enum_variant, reason = "a box would be an allocation per packet")]
 enum FrameBody {
     Structured(Packet<'static>),

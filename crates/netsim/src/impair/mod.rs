@@ -1,8 +1,24 @@
 //! What goes wrong on a link.
 
+mod bit_error;
+mod duplicate;
+mod gilbert_elliott;
+mod jitter;
+mod medium;
 mod outage;
+mod reorder;
+mod step;
 mod uniform_loss;
 
+pub use bit_error::{BitErrorConfig, Damage, Damaged, Within};
+pub use gilbert_elliott::GilbertElliottConfig;
+pub use jitter::{Distribution, JitterConfig, JitterOrder, Normal, Uniform};
+pub(crate) use medium::{Fate, Medium};
 pub use outage::{Outage, OutageError};
 pub(crate) use outage::{OutageSchedule, Turn};
+pub use reorder::ReorderingConfig;
+pub(crate) use step::StepSchedule;
+pub use step::{Step, StepError};
 pub use uniform_loss::UniformLoss;
+
+pub(crate) use bit_error::hit_probability;

@@ -17,6 +17,11 @@ impl UniformLoss {
         Self { chance: Chance::new(probability), stream }
     }
 
+    /// Changes the probability; the stream goes on.
+    pub const fn set(&mut self, probability: Fraction) {
+        self.chance = Chance::new(probability);
+    }
+
     /// Draws for one packet.
     pub fn judge(&mut self) -> Option<DropCause> {
         self.chance.draw(&mut self.stream).then_some(DropCause::UniformLoss)

@@ -147,6 +147,110 @@ fn losses_take_their_time_on_the_wire() {
     assert_eq!((counters.delivered.packets, counters.busy), (0, Duration::from_micros(200)));
 }
 
+/// Takes everything that leaves, calling whenever the channel asks for it.
+fn drain_overtaking(channel: &mut Channel) -> Vec<(u64, u32)> {
+    let mut all = Vec::new();
+    while let Some(at) = channel.next_departure() {
+        if let Some(departure) = channel.take_departure(at) {
+            all.push((at.as_nanos() / 1_000, departure.ticket.packet.0));
+        }
+    }
+    all
+}
+
+fn step(at: Instant) -> Step {
+    Step { at, rate: None, delay: None, uniform_loss: None }
+}
+
+#[test]
+fn packets_overtake_those_that_a_longer_delay_holds() {
+    let shorter = Step { delay: Some(Duration::from_micros(10)), ..step(us(150)) };
+    let stepped = ChannelConfig { steps: vec![shorter], ..config(1_000, Limit::Packets(10)) };
+    let mut channel = channel(&stepped);
+    for number in 0..3 {
+        channel.offer(us(0), ticket(number, 100));
+    }
+    channel.step(us(150), &shorter);
+    // The third one starts at 200 us, before any has arrived.
+    assert_eq!(channel.next_departure(), Some(us(200)));
+    assert_eq!(drain_overtaking(&mut channel), [(310, 2), (1_100, 0), (1_200, 1)]);
+}
+
+#[test]
+fn a_cut_finds_the_packet_being_sent_among_those_it_overtakes() {
+    let shorter = Step { delay: Some(Duration::from_micros(10)), ..step(us(150)) };
+    let stepped = ChannelConfig { steps: vec![shorter], ..config(1_000, Limit::Packets(10)) };
+    let mut channel = channel(&stepped);
+    for number in 0..3 {
+        channel.offer(us(0), ticket(number, 100));
+    }
+    channel.step(us(150), &shorter);
+    let mut dropped = Vec::new();
+    channel.cut(us(250), |ticket| dropped.push(ticket.packet.0));
+    assert_eq!(dropped, [2]);
+    assert_eq!(drain_overtaking(&mut channel), [(1_100, 0), (1_200, 1)]);
+}
+
+#[test]
+fn a_new_rate_holds_for_what_starts_later() {
+    let mut channel = channel(&config(0, Limit::Packets(10)));
+    for number in 0..3 {
+        channel.offer(us(0), ticket(number, 100));
+    }
+    channel.step(us(50), &Step { rate: Some(BitRate::from_mbit(4)), ..step(us(50)) });
+    assert_eq!(drain(&mut channel, us(9_999)), [(100, 0), (300, 1), (500, 2)]);
+    assert_eq!(channel.counters(us(500)).busy, Duration::from_micros(500));
+}
+
+#[test]
+fn a_new_loss_holds_for_what_arrives_later() {
+    let all = Step { uniform_loss: Some(Fraction::ONE), ..step(us(150)) };
+    let none = Step { uniform_loss: Some(Fraction::ZERO), ..step(us(250)) };
+    let stepped = ChannelConfig { steps: vec![all, none], ..config(0, Limit::Packets(10)) };
+    let mut channel = channel(&stepped);
+    for number in 0..3 {
+        channel.offer(us(0), ticket(number, 100));
+    }
+    let mut lost = |at| channel.take_departure(us(at)).unwrap().lost;
+    assert_eq!(lost(100), None);
+    channel.step(us(150), &all);
+    let mut lost = |at| channel.take_departure(us(at)).unwrap().lost;
+    assert_eq!(lost(200), Some(DropCause::UniformLoss));
+    channel.step(us(250), &none);
+    assert_eq!(channel.take_departure(us(300)).unwrap().lost, None);
+}
+
+#[test]
+fn a_copy_arrives_right_behind_and_nothing_happens_to_it() {
+    let duplicating = ChannelConfig {
+        duplication: Fraction::ONE,
+        uniform_loss: Fraction::from_percent(50),
+        ..config(0, Limit::Packets(100))
+    };
+    let mut channel = channel(&duplicating);
+    for number in 0..64 {
+        channel.offer(us(0), Ticket { order: number.into(), ..ticket(number, 100) });
+    }
+    let (mut lost, mut copies) = (0, 0);
+    while let Some(at) = channel.next_departure() {
+        let departure = channel.take_departure(at).unwrap();
+        lost += u64::from(departure.lost.is_some());
+        assert_eq!(departure.duplicated, departure.lost.is_none());
+        if departure.duplicated {
+            channel.repeat(at, Ticket { order: 1_000 + copies, ..departure.ticket });
+            // It stands behind what arrives at the same time, and before what comes later.
+            let copy = channel.take_departure(at).unwrap();
+            assert_eq!(copy.ticket.packet, departure.ticket.packet);
+            assert_eq!((copy.lost, copy.duplicated), (None, false));
+            copies += 1;
+        }
+    }
+    assert!(lost > 10 && copies > 10, "{lost} {copies}");
+    let counters = channel.counters(us(99_999));
+    assert_eq!((counters.duplicated.packets, counters.on_the_way()), (copies, 0));
+    assert_eq!(counters.delivered.packets, 2 * copies);
+}
+
 /// What a channel does, step by step: one event per end of a transmission, nothing worked out ahead.
 #[derive(Default)]
 struct StepByStep {

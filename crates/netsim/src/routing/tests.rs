@@ -5,7 +5,7 @@ use crate::{
 use polypath_units::{BitRate, Duration, Instant};
 use std::net::IpAddr;
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Nothing;
 
 impl Frame for Nothing {

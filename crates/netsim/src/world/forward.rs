@@ -2,11 +2,12 @@
 
 use super::{MAX_HOPS, Packet, World};
 use crate::event::{Key, Target};
+use crate::impair::{Damage, Within};
 use crate::node::NodeKind;
 use crate::routing::AddressId;
 use crate::{
-    Arrival, ChannelId, DropCause, Event, Frame, LinkEventKind, LinkObserver, NodeId, PacketId,
-    Ticket, Verdict,
+    Arrival, ChannelId, Departure, DropCause, Event, Frame, LinkEventKind, LinkObserver, NodeId,
+    PacketId, Ticket, Verdict,
 };
 
 impl<F: Frame, O: LinkObserver> World<F, O> {
@@ -42,14 +43,55 @@ impl<F: Frame, O: LinkObserver> World<F, O> {
         let departure = wire.channel.take_departure(self.now);
         wire.armed = wire.channel.next_key();
         self.events.replace_first(wire.armed);
+        // Nothing left where packets can overtake and one only started.
+        let Departure { ticket, lost, damage, duplicated } = departure?;
         self.processed += 1;
-        let departure = departure?;
-        match departure.lost {
-            Some(cause) => {
-                self.discard(index, departure.ticket, cause);
-                None
+        if let Some(cause) = lost {
+            self.discard(index, ticket, cause);
+            return None;
+        }
+        if let Some(damage) = damage {
+            self.damage(ticket.packet, damage);
+        }
+        if duplicated {
+            self.duplicate(index, ticket);
+        }
+        self.arrive(index, ticket)
+    }
+
+    /// A bit of a packet arrives wrong.
+    #[cold]
+    fn damage(&mut self, id: PacketId, damage: Damage) {
+        let Some(packet) = self.packets.get_mut(id.0 as usize) else { return };
+        let bits = match damage.within {
+            Within::Checksum => packet.frame.checksum_bits(),
+            Within::Anywhere => 0..8 * packet.frame.wire_len() as u64,
+        };
+        if let Some(bit) = damage.bit(&bits) {
+            packet.frame.damage(bit);
+        }
+    }
+
+    /// A packet at the far end of a channel arrives there once more.
+    #[cold]
+    fn duplicate(&mut self, index: usize, original: Ticket) {
+        let Some(packet) = self.packets.get(original.packet.0 as usize) else { return };
+        let copy = packet.clone();
+        let packet = PacketId(self.packets.insert(copy) as u32);
+        let copy = Ticket { packet, order: self.events.next_order(), ..original };
+        self.wires[index].channel.repeat(self.now, copy);
+        self.arm(index);
+    }
+
+    /// Makes an event for what a channel has to do next, unless it is pending.
+    pub(super) fn arm(&mut self, index: usize) {
+        let wire = &mut self.wires[index];
+        let next = wire.channel.next_key();
+        if wire.armed != next {
+            wire.armed = next;
+            if let Some(key) = next {
+                self.events.push(key, Target::Channel(index as u32));
             }
-            None => self.arrive(index, departure.ticket),
         }
     }
 
@@ -59,7 +101,7 @@ impl<F: Frame, O: LinkObserver> World<F, O> {
         let wire = &mut self.wires[index];
         wire.channel.cut(self.now, |ticket| dropped.push(ticket));
         // The packet that was pending may be gone; its event is stale then.
-        wire.armed = wire.channel.next_key();
+        self.arm(index);
         self.record_turn(index, LinkEventKind::WentDown);
         for ticket in dropped {
             self.discard(index, ticket, DropCause::Outage);
@@ -68,15 +110,9 @@ impl<F: Frame, O: LinkObserver> World<F, O> {
 
     fn transmit(&mut self, index: usize, id: PacketId, bytes: u32) {
         let ticket = Ticket { packet: id, bytes, order: self.events.next_order() };
-        let wire = &mut self.wires[index];
-        match wire.channel.offer(self.now, ticket) {
+        match self.wires[index].channel.offer(self.now, ticket) {
             Verdict::Accepted => {
-                if wire.armed.is_none() {
-                    wire.armed = wire.channel.next_key();
-                    if let Some(key) = wire.armed {
-                        self.events.push(key, Target::Channel(index as u32));
-                    }
-                }
+                self.arm(index);
                 self.record_packet(index, LinkEventKind::Accepted { bytes }, id);
             }
             Verdict::Dropped(cause) => self.discard(index, ticket, cause),

@@ -11,7 +11,7 @@ use slab::Slab;
 
 use crate::capture::Captures;
 use crate::event::{Key, Target};
-use crate::impair::{OutageSchedule, Turn};
+use crate::impair::{OutageSchedule, StepSchedule, Turn};
 use crate::node::{Firing, Node};
 use crate::queue::{EventQueue, turn_key};
 use crate::routing::{AddressId, Routing};
@@ -53,6 +53,7 @@ pub(crate) struct Wire {
     /// The pending event for its next departure; one that differs is stale.
     pub armed: Option<Key>,
     pub outages: OutageSchedule,
+    pub steps: StepSchedule,
     /// Node at its far end.
     pub to: NodeId,
     /// Interface of that node.
@@ -60,7 +61,7 @@ pub(crate) struct Wire {
 }
 
 /// A packet on its way.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Packet<F> {
     frame: F,
     from: AddressId,
@@ -101,8 +102,12 @@ impl<F: Frame, O: LinkObserver> World<F, O> {
     ) -> Self {
         let mut events = EventQueue::default();
         for (index, wire) in wires.iter().enumerate() {
+            let index = index as u32;
             if let Some(at) = wire.outages.next() {
-                events.push(turn_key(at, index as u32), Target::Outage(index as u32));
+                events.push(turn_key(at, outage_turn(index)), Target::Outage(index));
+            }
+            if let Some(at) = wire.steps.next() {
+                events.push(turn_key(at, step_turn(index)), Target::Step(index));
             }
         }
         Self {
@@ -138,7 +143,11 @@ impl<F: Frame, O: LinkObserver> World<F, O> {
                 Target::Channel(index) => self.on_channel(index as usize, entry.key),
                 Target::Timer(node) => self.on_timer(node, entry.key),
                 Target::Outage(index) => {
-                    self.on_outage(index as usize, entry.key);
+                    self.on_outage(index, entry.key);
+                    None
+                }
+                Target::Step(index) => {
+                    self.on_step(index, entry.key);
                     None
                 }
             };
@@ -317,12 +326,13 @@ impl<F: Frame, O: LinkObserver> World<F, O> {
         }
     }
 
-    fn on_outage(&mut self, index: usize, key: Key) {
+    fn on_outage(&mut self, number: u32, key: Key) {
+        let index = number as usize;
         self.now = key.time;
         self.processed += 1;
         let turn = self.wires[index].outages.turn();
         let next = self.wires[index].outages.next();
-        self.events.replace_first(next.map(|at| turn_key(at, index as u32)));
+        self.events.replace_first(next.map(|at| turn_key(at, outage_turn(number))));
         match turn {
             Turn::Down => self.cut(index),
             Turn::Up => {
@@ -331,4 +341,28 @@ impl<F: Frame, O: LinkObserver> World<F, O> {
             }
         }
     }
+
+    fn on_step(&mut self, number: u32, key: Key) {
+        let index = number as usize;
+        self.now = key.time;
+        self.processed += 1;
+        let wire = &mut self.wires[index];
+        let step = wire.steps.take();
+        let next = wire.steps.next().map(|at| turn_key(at, step_turn(number)));
+        if let Some(step) = step {
+            wire.channel.step(key.time, &step);
+        }
+        self.events.replace_first(next);
+        self.arm(index);
+        self.record_turn(index, LinkEventKind::Changed);
+    }
+}
+
+/// Place among the turns of an instant: the outages of all channels, then their steps.
+const fn outage_turn(channel: u32) -> u64 {
+    channel as u64
+}
+
+const fn step_turn(channel: u32) -> u64 {
+    (1 << 32) + channel as u64
 }

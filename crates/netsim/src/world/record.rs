@@ -36,7 +36,7 @@ impl<F: Frame, O: LinkObserver> World<F, O> {
         self.observe(index, kind);
     }
 
-    /// Records the begin or end of an outage.
+    /// Records the begin or end of an outage, or a step.
     pub(super) fn record_turn(&mut self, index: usize, kind: LinkEventKind) {
         self.trace.u64(self.now.as_nanos());
         self.trace.u64(record_word(index, kind, 0));
@@ -113,6 +113,7 @@ fn record_word(index: usize, kind: LinkEventKind, version: u8) -> u64 {
         LinkEventKind::Dropped { cause, .. } => (3, cause.code()),
         LinkEventKind::WentDown => (4, 0),
         LinkEventKind::CameUp => (5, 0),
+        LinkEventKind::Changed => (6, 0),
     };
     u64::from(channel.link().0)
         | u64::from_le_bytes([0, 0, 0, 0, channel.direction() as u8, kind, cause, version])

@@ -169,7 +169,12 @@ impl Channel {
 
     /// Changes parameters.
     pub fn step(&mut self, now: Instant, step: &Step) {
-        self.advance(now);
+        // What starts at this very instant starts with the new parameters.
+        while self.busy_until < now
+            && let Some(ticket) = self.queue.dequeue()
+        {
+            self.start(self.busy_until, ticket);
+        }
         if let Some(rate) = step.rate {
             self.rate = rate;
             self.last_time = (0, rate.transmission_time(self.framing));

@@ -1,19 +1,27 @@
 #!/usr/bin/env bash
-# A link with an MTU of 1400 bytes, below what an endpoint assumes. The side that connects asks its routes and stays
-# below; the side that accepts does not know and falls back to IP fragments. An echo needs both.
+# A link with an MTU of 1400 bytes, below what an endpoint assumes: both sides ask their routes and stay below. Then a
+# link whose MTU shrinks in the middle of a transfer: what is on its way goes out in IP fragments, and what follows is
+# cut smaller.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 source tests/interop/lib.sh
 
 MTU=1400
+# Fragments that a transfer of 10 MB may take: fewer than a fifth of its packets.
+MANY=1500
+# The echo server has the default.
+UDP_PORT=9900
 
-# fragments NAME: what the kernel of A counts under that name.
-fragments() { in_a nstat -asz "$1" | awk -v name="$1" '$1 == name { print $2 }'; }
+# fragments a|b NAME: what the kernel of that side counts under that name.
+fragments() { "in_$1" nstat -asz "$2" | awk -v name="$2" '$1 == name { print $2 }'; }
+set_mtu() { for side in "$NS_A" "$NS_B"; do ip -n "$side" link set path1 mtu "$1"; done; }
+half_there() { [[ -n $(find "$WORK/out" -name '.polypath-*.part' -size +2000k -print -quit) ]]; }
 
-cargo build --workspace --locked --example echo
+cargo build --workspace --locked --bin polypath --example echo
 ECHO=$(target_dir)/debug/examples/echo
+POLYPATH=$(target_dir)/debug/polypath
 net_up 1
-for side in "$NS_A" "$NS_B"; do ip -n "$side" link set path1 mtu $MTU; done
+set_mtu $MTU
 TEXT=$(head -c 20000 /dev/zero | tr '\0' x)
 
 in_a "$ECHO" serve "$(address a 1),$(address6 a 1)" > "$WORK/server" 2>&1 &
@@ -24,8 +32,30 @@ for to in "$(address a 1)" "$(address6 a 1)"; do
     [[ $(head -n 1 "$WORK/answer") == "$TEXT" ]] || die "$to: the answer differs"
     counter=IpFragCreates
     [[ $to == *:* ]] && counter=Ip6FragCreates
-    (($(fragments $counter) > 0)) || die "$to: nothing was fragmented, so nothing was tested"
-    say "  $to: intact, $(fragments $counter) fragments"
+    for side in a b; do
+        (($(fragments $side $counter) == 0)) || die "$to: $side did not ask its routes for the MTU"
+    done
+    say "  $to: intact, no fragments"
 done
-(($(in_b nstat -asz IpFragCreates | awk '$1 == "IpFragCreates" { print $2 }') == 0)) ||
-    die "the side that connects did not ask its routes for the MTU"
+
+set_mtu 1500
+shape b 1 50mbit
+head -c 10000000 /dev/urandom > "$WORK/file"
+mkdir "$WORK/out"
+touch "$WORK/receiver"
+in_a "$POLYPATH" receive --listen "$(address a 1)" --out "$WORK/out" --once \
+    --encapsulation-port $UDP_PORT 2> "$WORK/receiver" &
+RECEIVER=$!
+wait_for 10 grep -q '^listening' "$WORK/receiver" || die "the receiver did not start: $(cat "$WORK/receiver")"
+in_b "$POLYPATH" send "$WORK/file" --to "$(address a 1)" --from "$(address b 1)" \
+    --encapsulation-port $UDP_PORT > "$WORK/sender" 2>&1 &
+SENDER=$!
+wait_for 30 half_there || die "the transfer did not begin: $(cat "$WORK/sender")"
+set_mtu $MTU
+wait $SENDER || die "the sender failed: $(cat "$WORK/sender")"
+wait $RECEIVER || die "the receiver failed: $(cat "$WORK/receiver")"
+cmp "$WORK/file" "$WORK/out/file" || die "the file arrived damaged"
+created=$(fragments b IpFragCreates)
+((created > 0)) || die "nothing was too big, so nothing was tested"
+((created < MANY)) || die "$created fragments: the sender did not adapt to the new MTU"
+say "  shrunk to $MTU in the middle of a transfer: intact, $created fragments"

@@ -78,7 +78,7 @@ impl Association {
     pub fn try_send(&self, message: Message) -> Result<(), SendError> {
         let now = self.shared.endpoint.clock.now();
         let mut inner = self.shared.lock();
-        if let Phase::Ended(Some(error)) = &inner.phase {
+        if let Phase::Ended(Some(error)) = inner.phase() {
             return Err(error.clone().into());
         }
         inner.call(now, |protocol, cx| protocol.send(cx, message.into()))?;
@@ -102,10 +102,10 @@ impl Association {
         let now = self.shared.endpoint.clock.now();
         let mut inner = self.shared.lock();
         let Some(message) = inner.call(now, |protocol, cx| protocol.receive(cx)) else {
-            return match &inner.phase {
+            return match inner.phase() {
                 Phase::Ended(Some(error)) => Err(error.clone().into()),
                 Phase::Ended(None) | Phase::PeerShutdown => Ok(None),
-                Phase::Connecting | Phase::Open { .. } => Err(TryReceiveError::Empty),
+                Phase::Pending | Phase::Open => Err(TryReceiveError::Empty),
             };
         };
         // Reading may have made a window update due. The driver is woken for that, not for every message.
@@ -129,7 +129,7 @@ impl Association {
     /// Dropping the future does not stop the shutdown.
     pub async fn shutdown(&self) -> Result<(), AssociationError> {
         let now = self.shared.endpoint.clock.now();
-        self.shared.lock().call(now, |protocol, cx| protocol.shutdown(cx));
+        self.shared.lock().leave(now);
         self.shared.command();
         self.closed().await
     }
@@ -140,11 +140,12 @@ impl Association {
         self.shared.abort(&reason.into());
     }
 
-    /// Waits until the peer has acknowledged every message sent so far (`SCTP_SENDER_DRY_EVENT`).
+    /// Waits until the peer has acknowledged every message sent so far (`SCTP_SENDER_DRY_EVENT`), or has restarted, after
+    /// which those that were not acknowledged are lost.
     pub async fn sender_dry(&self) -> Result<(), AssociationError> {
         self.wait(&self.shared.changed, |association| {
             let inner = association.shared.lock();
-            match &inner.phase {
+            match inner.phase() {
                 Phase::Ended(Some(error)) => Some(Err(error.clone())),
                 _ if inner.protocol.stats().send_buffer_bytes == 0 => Some(Ok(())),
                 _ => None,
@@ -155,7 +156,7 @@ impl Association {
 
     /// Waits for the end of the association; `Ok` if it was graceful.
     pub async fn closed(&self) -> Result<(), AssociationError> {
-        self.wait(&self.shared.changed, |association| match &association.shared.lock().phase {
+        self.wait(&self.shared.changed, |association| match association.shared.lock().phase() {
             Phase::Ended(None) => Some(Ok(())),
             Phase::Ended(Some(error)) => Some(Err(error.clone())),
             _ => None,
@@ -165,10 +166,10 @@ impl Association {
 
     /// Waits for the end of the handshake.
     pub(crate) async fn established(&self) -> Result<(), AssociationError> {
-        self.wait(&self.shared.changed, |association| match &association.shared.lock().phase {
-            Phase::Connecting => None,
+        self.wait(&self.shared.changed, |association| match association.shared.lock().phase() {
+            Phase::Pending => None,
             Phase::Ended(Some(error)) => Some(Err(error.clone())),
-            Phase::Open { .. } | Phase::PeerShutdown | Phase::Ended(None) => Some(Ok(())),
+            Phase::Open | Phase::PeerShutdown | Phase::Ended(None) => Some(Ok(())),
         })
         .await
     }
@@ -176,12 +177,11 @@ impl Association {
     /// Number of streams on which messages can be sent and received; `None` before the handshake is over and after
     /// the peer has shut down.
     pub fn streams(&self) -> Option<Streams> {
-        match self.shared.lock().phase {
-            Phase::Open { outbound_streams, inbound_streams } => {
-                Some(Streams { outbound: outbound_streams, inbound: inbound_streams })
-            }
-            _ => None,
-        }
+        let inner = self.shared.lock();
+        (inner.phase() == Phase::Open).then(|| Streams {
+            outbound: inner.protocol.outbound_streams(),
+            inbound: inner.protocol.inbound_streams(),
+        })
     }
 
     /// Free bytes of the send buffer.
@@ -257,10 +257,10 @@ impl Drop for Association {
 impl Inner {
     /// Nobody holds the association any more.
     fn abandon(&mut self, now: polypath_proto::Instant) {
-        match self.phase {
-            Phase::Connecting => self.call(now, |protocol, cx| protocol.abort(cx, &Bytes::new())),
-            Phase::Open { .. } => self.call(now, |protocol, cx| protocol.shutdown(cx)),
-            Phase::PeerShutdown | Phase::Ended(_) => {}
+        match self.phase() {
+            Phase::Pending => self.call(now, |protocol, cx| protocol.abort(cx, &Bytes::new())),
+            Phase::Open | Phase::PeerShutdown => self.leave(now),
+            Phase::Ended(_) => {}
         }
     }
 }

@@ -1,9 +1,11 @@
 //! Binding an endpoint.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::net::IpAddr;
+use std::io;
+use std::net::{IpAddr, Ipv4Addr};
 use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use polypath_proto::config::EndpointConfig;
 use rand_chacha::ChaCha12Rng;
@@ -73,6 +75,7 @@ impl EndpointBuilder {
     pub fn bind(self) -> Result<Endpoint, BindError> {
         check_addresses(&self.local_addresses)?;
         let runtime = tokio::runtime::Handle::try_current().map_err(|_| BindError::NoRuntime)?;
+        require_drivers()?;
         let sockets = bind_sockets(&self.local_addresses, self.encapsulation_port)?;
         let mut rng = secure_rng()?;
         let port = if self.port == 0 { dynamic_port(&mut rng) } else { self.port };
@@ -100,7 +103,7 @@ impl EndpointBuilder {
             local_addresses: self.local_addresses,
             backlog: self.backlog.unwrap_or(0),
             state: Mutex::new(state),
-            commanded: Mutex::new(Vec::new()),
+            commanded: Mutex::new(Some(Vec::new())),
             stats: Mutex::new(EndpointStats::default()),
             work: Notify::new(),
             incoming: Notify::new(),
@@ -111,6 +114,18 @@ impl EndpointBuilder {
         runtime.spawn(Driver::new(shared, sockets).run());
         Ok(endpoint)
     }
+}
+
+/// Whether the current runtime has I/O and time. It cannot be asked: it panics when they are used without.
+fn require_drivers() -> Result<(), BindError> {
+    let probe = || {
+        drop(tokio::time::sleep(Duration::ZERO));
+        let socket = std::net::UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?;
+        socket.set_nonblocking(true)?;
+        tokio::net::UdpSocket::from_std(socket).map(drop)
+    };
+    // An error of the probe itself will come again, with its place, when the sockets are made.
+    std::panic::catch_unwind(probe).map(|_: io::Result<()>| ()).map_err(|_| BindError::NoRuntime)
 }
 
 fn check_addresses(addresses: &[IpAddr]) -> Result<(), BindError> {

@@ -56,6 +56,18 @@ impl Context {
         Self { last: self.last, rng: ChaCha12Rng::from_rng(&mut self.rng) }
     }
 
+    /// Lends time and randomness to a call that concerns what has `other` as its context, too. Time runs backwards for
+    /// neither.
+    pub(crate) fn lend_both<R>(
+        &mut self,
+        other: &mut Self,
+        now: Instant,
+        call: impl FnOnce(&mut Cx<'_>) -> R,
+    ) -> R {
+        other.last = other.last.max(self.last).max(now);
+        self.lend(other.last, call)
+    }
+
     /// Lends time and randomness to `call`.
     pub(crate) fn lend<R>(&mut self, now: Instant, call: impl FnOnce(&mut Cx<'_>) -> R) -> R {
         self.last = self.last.max(now);
@@ -73,6 +85,20 @@ mod tests {
         context.lend(Instant::from_nanos(50), |cx| assert_eq!(cx.now.as_nanos(), 50));
         context.lend(Instant::from_nanos(40), |cx| assert_eq!(cx.now.as_nanos(), 50));
         context.lend(Instant::from_nanos(60), |cx| assert_eq!(cx.now.as_nanos(), 60));
+    }
+
+    #[test]
+    fn nor_where_two_are_concerned() {
+        let new = |at| Context { last: at, rng: ChaCha12Rng::from_seed([7; 32]) };
+        let (mut ours, mut theirs) = (new(Instant::ZERO), new(Instant::from_nanos(50)));
+        for (now, lent) in [(40, 50), (60, 60)] {
+            ours.lend_both(&mut theirs, Instant::from_nanos(now), |cx| {
+                assert_eq!(cx.now.as_nanos(), lent);
+            });
+        }
+        for mut context in [ours, theirs] {
+            context.lend(Instant::ZERO, |cx| assert_eq!(cx.now.as_nanos(), 60));
+        }
     }
 
     #[test]

@@ -54,6 +54,11 @@ impl Endpoint {
         Self { shared }
     }
 
+    #[cfg(test)]
+    pub(crate) fn shared(&self) -> &Arc<EndpointShared> {
+        &self.shared
+    }
+
     /// Establishes an association. Gives an error when the peer refuses, or does not answer within the limits for
     /// INIT (`max_init_retransmits` and the RTO policy). Dropping the future aborts the attempt.
     ///

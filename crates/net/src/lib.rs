@@ -45,9 +45,14 @@
 //!
 //! # Path MTU
 //!
-//! Packets are sent with "don't fragment" set. An association that this side begins starts with the MTU of its routes;
-//! one that a peer begins starts with `mtu_bytes` of the endpoint's configuration. Where that is too large for a link,
-//! packets are sent in IP fragments and counted in [`EndpointStats::packets_fragmented`].
+//! Packets are sent with "don't fragment" set. Paths begin with `mtu_bytes` of the configuration or the MTU of their
+//! route, whichever is smaller, and shrink when the system finds a packet too big for its interface; such a packet goes
+//! out in IP fragments and is counted in [`EndpointStats::packets_fragmented`].
+//!
+//! # Paths that the system refuses
+//!
+//! When the system does not send from a local to a remote address (no route, interface down, forbidden), that path is
+//! inactive at once, and what was on it goes elsewhere. It is tried again after its retransmission timeout.
 
 #![deny(unsafe_code)]
 

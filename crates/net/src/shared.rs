@@ -27,8 +27,9 @@ pub(crate) struct EndpointShared {
     pub(crate) local_addresses: Vec<IpAddr>,
     pub(crate) backlog: usize,
     pub(crate) state: Mutex<EndpointState>,
-    /// Associations whose handles did something that the driver must follow up.
-    pub(crate) commanded: Mutex<Vec<Arc<AssociationShared>>>,
+    /// Associations whose handles did something that the driver must follow up; `None` when no driver runs any more.
+    /// Without one nothing may be put in here or into the state: it would keep itself alive.
+    pub(crate) commanded: Mutex<Option<Vec<Arc<AssociationShared>>>>,
     pub(crate) stats: Mutex<EndpointStats>,
     /// Wakes the driver.
     pub(crate) work: Notify,
@@ -93,7 +94,10 @@ pub(crate) struct AssociationShared {
 pub(crate) struct Inner {
     pub(crate) protocol: Box<Protocol>,
     pub(crate) context: Context,
-    pub(crate) phase: Phase,
+    /// How it ended, once its last packet is out.
+    ended: Option<Result<(), AssociationError>>,
+    /// Somebody asked for shutdown, or nobody holds it any more: so it remains, even if the peer restarts.
+    pub(crate) leaving: bool,
     /// A packet that a handle's call gave rise to; it goes out before what the association has to send next.
     pub(crate) ready: Option<Transmit>,
     /// The association's entry among the driver's timers.
@@ -101,17 +105,17 @@ pub(crate) struct Inner {
     events: Option<broadcast::Sender<Event>>,
 }
 
-/// How far an association is, as its user sees it.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) enum Phase {
-    /// The handshake goes on.
-    Connecting,
+/// How far an association is, as its user sees it. The protocol knows: there is no second copy that could lag behind.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Phase<'a> {
+    /// The handshake goes on, or it has ended and its last packet is not out.
+    Pending,
     /// Established.
-    Open { outbound_streams: u16, inbound_streams: u16 },
+    Open,
     /// The peer sends no more.
     PeerShutdown,
     /// Gone; `None` after a graceful end.
-    Ended(Option<AssociationError>),
+    Ended(Option<&'a AssociationError>),
 }
 
 impl AssociationShared {
@@ -124,7 +128,8 @@ impl AssociationShared {
         let inner = Inner {
             protocol,
             context,
-            phase: Phase::Connecting,
+            ended: None,
+            leaving: false,
             ready: None,
             scheduled: None,
             events: None,
@@ -155,8 +160,10 @@ impl AssociationShared {
 
     /// Puts the association on the driver's list.
     pub(crate) fn command(self: &Arc<Self>) {
-        if !self.queued.swap(true, Ordering::AcqRel) {
-            lock(&self.endpoint.commanded).push(Arc::clone(self));
+        if !self.queued.swap(true, Ordering::AcqRel)
+            && let Some(commanded) = &mut *lock(&self.endpoint.commanded)
+        {
+            commanded.push(Arc::clone(self));
             self.endpoint.work.notify_one();
         }
     }
@@ -180,6 +187,22 @@ impl Inner {
         context.lend(now, |cx| call(protocol, cx))
     }
 
+    /// How far it is.
+    pub(crate) fn phase(&self) -> Phase<'_> {
+        match &self.ended {
+            Some(end) => Phase::Ended(end.as_ref().err()),
+            None if self.protocol.is_shut_by_peer() => Phase::PeerShutdown,
+            None if self.protocol.is_established() => Phase::Open,
+            None => Phase::Pending,
+        }
+    }
+
+    /// Shuts down gracefully.
+    pub(crate) fn leave(&mut self, now: Instant) {
+        self.leaving = true;
+        self.call(now, Protocol::shutdown);
+    }
+
     /// Whether there is a packet to send; if so, it is kept ready.
     pub(crate) fn has_transmit(&mut self, now: Instant) -> bool {
         if self.ready.is_none() {
@@ -189,7 +212,7 @@ impl Inner {
     }
 
     pub(crate) fn subscribe(&mut self) -> broadcast::Receiver<Event> {
-        if matches!(self.phase, Phase::Ended(_)) {
+        if self.ended.is_some() {
             return broadcast::channel(1).1;
         }
         self.events.get_or_insert_with(|| broadcast::channel(EVENTS_KEPT).0).subscribe()
@@ -205,9 +228,7 @@ impl Inner {
 
     /// Marks the association as ended unless it already is. Listeners see the end of their events.
     pub(crate) fn end(&mut self, error: Option<AssociationError>) {
-        if !matches!(self.phase, Phase::Ended(_)) {
-            self.phase = Phase::Ended(error);
-        }
+        self.ended.get_or_insert(error.map_or(Ok(()), Err));
         self.events = None;
     }
 }
@@ -215,4 +236,44 @@ impl Inner {
 /// Locks; a panic elsewhere while the lock was held does not spread.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Weak;
+
+    use super::*;
+    use crate::{AssociationConfig, Endpoint, Peer};
+
+    /// An endpoint with one association that was accepted and one that waits, and the other ends of both.
+    fn associations() -> (Vec<Weak<EndpointShared>>, Endpoint, Vec<Association>) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let bind = |address: &str, backlog| {
+                let builder = Endpoint::builder([address.parse().unwrap()]).encapsulation_port(0);
+                builder.listen(backlog).bind().unwrap()
+            };
+            let (server, client) = (bind("127.0.0.43", 2), bind("127.0.0.44", 0));
+            let peer = Peer::new(server.local_addresses().to_vec(), server.port())
+                .encapsulation_port(server.encapsulation_port());
+            let near = client.connect(&peer, AssociationConfig::default()).await.unwrap();
+            let far = server.accept().await.unwrap();
+            let other = bind("127.0.0.45", 0);
+            let waiting = other.connect(&peer, AssociationConfig::default()).await.unwrap();
+            let weak = |endpoint: &Endpoint| Arc::downgrade(endpoint.shared());
+            (vec![weak(&server), weak(&client), weak(&other)], server, vec![near, far, waiting])
+        })
+    }
+
+    #[test]
+    fn nothing_keeps_itself_alive_when_the_runtime_is_gone() {
+        let (weak, server, held) = associations();
+        held[0].abort("nobody is there to do it");
+        held[1].abort("nobody is there to do it");
+        server.close("neither here");
+        drop((server, held));
+        for endpoint in weak {
+            assert_eq!(endpoint.strong_count(), 0);
+        }
+    }
 }

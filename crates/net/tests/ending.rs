@@ -171,6 +171,61 @@ fn a_runtime_is_needed() {
     assert!(matches!(error, BindError::NoRuntime));
 }
 
+#[test]
+fn a_runtime_without_io_or_time_does_not_suffice() {
+    let mut builder = tokio::runtime::Builder::new_current_thread();
+    let bind = || Endpoint::builder(addresses(&SERVER)).encapsulation_port(0).bind();
+    for runtime in [builder.build().unwrap(), builder.enable_io().build().unwrap()] {
+        let error = runtime.block_on(async { bind().unwrap_err() });
+        assert!(matches!(error, BindError::NoRuntime), "{error}");
+    }
+    builder.enable_all().build().unwrap().block_on(async { bind().unwrap() });
+}
+
+#[tokio::test]
+async fn an_endpoint_that_stops_listening_keeps_what_it_accepted() {
+    let pair = pair().await;
+    let waiting_at = client_on(&CLIENT);
+    let waiting = waiting_at.connect(&peer_of(&pair.server), impatient()).await.unwrap();
+    pair.server.stop_listening();
+    let error = waiting.closed().await.unwrap_err();
+    assert!(error.to_string().contains("no associations are accepted"), "{error}");
+    assert_eq!(pair.server.accept().await.unwrap_err(), ConnectError::NotListening);
+    let late = client_on(&CLIENT);
+    let error = late.connect(&peer_of(&pair.server), impatient()).await.unwrap_err();
+    assert!(matches!(error, ConnectError::Ended(AssociationError::AbortedByPeer(_))), "{error}");
+    pair.near.send(Message::new(0, "still here")).await.unwrap();
+    assert_eq!(pair.far.receive().await.unwrap().unwrap().into_bytes(), "still here");
+    pair.near.shutdown().await.unwrap();
+    pair.server.idle().await;
+}
+
+#[tokio::test]
+async fn closing_an_endpoint_aborts_what_lives() {
+    let pair = pair().await;
+    pair.server.close("maintenance");
+    let error = pair.near.receive().await.unwrap_err();
+    assert_eq!(error.to_string(), "the peer aborted the association: \"maintenance\"");
+    pair.server.idle().await;
+    assert_eq!(pair.far.receive().await.unwrap_err(), AssociationError::Aborted);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_association_can_be_used_and_dropped_as_soon_as_it_is_accepted() {
+    let server = server_with(&SERVER, AssociationConfig::default());
+    for _ in 0..50 {
+        let (client, peer) = (client_on(&CLIENT), peer_of(&server));
+        let connecting = client.connect(&peer, AssociationConfig::default());
+        let (near, far) = tokio::join!(connecting, server.accept());
+        let (near, far) = (near.unwrap(), far.unwrap());
+        assert!(far.streams().is_some());
+        far.send(Message::new(0, "hello")).await.unwrap();
+        drop(far);
+        assert_eq!(near.receive().await.unwrap().unwrap().into_bytes(), "hello");
+        assert!(near.receive().await.unwrap().is_none(), "not aborted");
+    }
+}
+
 #[tokio::test]
 async fn addresses_of_other_hosts_and_taken_ports_are_errors() {
     let foreign =

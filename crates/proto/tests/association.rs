@@ -419,8 +419,8 @@ fn a_smaller_path_mtu_is_believed_within_reason() {
     assert!(pair.run_until(Duration::from_secs(5), Pair::all_confirmed));
     let path = pair.slot(Side::Client).association.path_stats()[1].path;
     for (told, believed) in [(9000, 1500), (1280, 1280), (68, 576)] {
-        pair.hosts[0].command(pair.now, 0, |association, _| {
-            association.handle_path_error(path, PathError::PacketTooBig { mtu_bytes: told });
+        pair.hosts[0].command(pair.now, 0, |association, cx| {
+            association.handle_path_error(cx, path, PathError::PacketTooBig { mtu_bytes: told });
         });
         assert_eq!(pair.slot(Side::Client).association.path_stats()[1].mtu_bytes, believed);
     }
@@ -440,14 +440,15 @@ fn a_path_that_the_system_refuses_is_no_error() {
         pair.send(Side::Client, message(number, 1400)).unwrap();
     }
     let path = pair.slot(Side::Client).association.path_stats()[1].path;
-    pair.hosts[0].command(pair.now, 0, |association, _| {
-        association.handle_path_error(path, PathError::Refused)
+    pair.hosts[0].command(pair.now, 0, |association, cx| {
+        association.handle_path_error(cx, path, PathError::Refused)
     });
     pair.hosts[0].settle(pair.now, 0);
     assert!(pair.run_until(Duration::from_secs(10), |p| p.slot(Side::Server).messages.len() == 40));
     assert_eq!(pair.slot(Side::Client).association.stats().timeouts, 0, "its data moved at once");
     assert_eq!(pair.path_changes(Side::Client, PathChange::Unreachable), [1]);
     pair.paths[1].faults.loss = 0;
-    pair.run_for(Duration::from_secs(60));
+    // Well before HB.interval: it is tried again after an RTO.
+    pair.run_for(Duration::from_secs(8));
     assert_eq!(pair.path_changes(Side::Client, PathChange::Available), [1]);
 }

@@ -128,8 +128,8 @@ fn a_failed_path_is_found_to_work_again_without_heartbeats() {
         pair.paths[1].faults.loss = 1000;
         let now = pair.now;
         if refused {
-            pair.hosts[0].command(now, 0, |association, _| {
-                association.handle_path_error(PathId(1), PathError::Refused);
+            pair.hosts[0].command(now, 0, |association, cx| {
+                association.handle_path_error(cx, PathId(1), PathError::Refused);
             });
         }
         for number in 0..200 {

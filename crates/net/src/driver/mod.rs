@@ -1,33 +1,35 @@
 //! The task that drives an endpoint: it moves packets between sockets and protocol, runs the timers and wakes users.
 
+mod fault;
 mod inbound;
 mod options;
 mod outbound;
+mod router;
 mod socket;
 mod timers;
 
 use std::future::poll_fn;
+use std::net::IpAddr;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::task::{Context, Poll};
 
-use bytes::Bytes;
 use polypath_proto::{
-    Association as Protocol, AssociationId, Body, Collision, Encapsulation, Event, Instant, Notice,
-    Received, Route, Transmit,
+    Association as Protocol, Body, Encapsulation, Event, Instant, Notice, PathError, Received,
+    Transmit,
 };
 use tokio::time::sleep_until;
 
 pub(crate) use socket::UdpPort;
 
+use self::fault::Fault;
 use self::inbound::{BUFFERS, Inbound};
-use self::outbound::Outbound;
+use self::outbound::{Mark, Outbound};
+use self::router::{Router, touch};
 use self::timers::Timers;
-use crate::shared::{
-    Accepting, AssociationShared, EndpointShared, EndpointState, Inner, NOT_ACCEPTING, Phase, lock,
-};
-use crate::{Association, AssociationError, EndpointStats};
+use crate::shared::{AssociationShared, EndpointShared, Inner, lock};
+use crate::{AssociationError, EndpointStats, route};
 
 /// Calls to receive from one socket before the others and the associations have their turn.
 const RECEIVE_ROUNDS: usize = 4;
@@ -52,6 +54,8 @@ pub(crate) struct Driver {
     /// Associations that something happened to in this step.
     touched: Vec<Arc<AssociationShared>>,
     transmits: Vec<Transmit>,
+    /// Associations that have ended, and where in what waits to be sent their last packets are.
+    ending: Vec<(Mark, Arc<AssociationShared>)>,
     stats: EndpointStats,
 }
 
@@ -66,6 +70,7 @@ impl Driver {
             timers: Timers::default(),
             touched: Vec::new(),
             transmits: Vec::new(),
+            ending: Vec::new(),
             stats: EndpointStats::default(),
         }
     }
@@ -122,7 +127,9 @@ impl Driver {
     fn step(&mut self) {
         self.receive();
         self.expire();
-        self.touched.append(&mut lock(&self.shared.commanded));
+        if let Some(commanded) = &mut *lock(&self.shared.commanded) {
+            self.touched.append(commanded);
+        }
         self.outbound.resume(&self.sockets, &mut self.stats);
         let mut touched = std::mem::take(&mut self.touched);
         for association in &touched {
@@ -130,12 +137,38 @@ impl Driver {
             self.transmit(association);
         }
         self.outbound.flush(&self.sockets, &mut self.stats);
+        *lock(&self.shared.stats) = self.stats;
+        self.follow_faults();
         // Users hear of it when the packets are out: whoever is told of the end may end the process.
         for association in touched.drain(..) {
             self.report(&association);
         }
+        for index in (0..self.ending.len()).rev() {
+            if self.outbound.has_passed(&self.ending[index].0) {
+                let (_, association) = self.ending.swap_remove(index);
+                self.follow_up(&association);
+            }
+        }
         self.touched = touched;
-        *lock(&self.shared.stats) = self.stats;
+    }
+
+    /// Tells associations what the system said of their paths. What they send then goes out in the next step.
+    fn follow_faults(&mut self) {
+        for report in self.outbound.take_faults() {
+            let Some(association) =
+                self.shared.state().table.get(&report.association).map(Arc::clone)
+            else {
+                continue;
+            };
+            let mut inner = association.lock();
+            let now = self.shared.clock.now();
+            match report.fault {
+                Fault::Refused => inner.refuse_path(now, report.local, report.remote),
+                Fault::TooBig => inner.bound_mtus(now),
+            }
+            drop(inner);
+            association.command();
+        }
     }
 
     fn receive(&mut self) {
@@ -173,7 +206,7 @@ impl Driver {
             router.stats.packets_received += 1;
             router.stats.bytes_received += datagram.contents.len() as u64;
             if let Some(reply) = router.route(&received) {
-                outbound.push(sockets, &reply, router.stats);
+                outbound.push(sockets, &reply, None, router.stats);
             }
         }
     }
@@ -207,7 +240,7 @@ impl Driver {
                 &mut self.transmits,
             );
             for transmit in self.transmits.drain(..) {
-                self.outbound.push(&self.sockets, &transmit, &mut self.stats);
+                self.outbound.push(&self.sockets, &transmit, Some(association.id), &mut self.stats);
             }
             if !more {
                 return;
@@ -223,8 +256,23 @@ impl Driver {
             drop(inner);
             return association.command();
         }
+        if inner.protocol.is_closed()
+            && let Some(mark) = self.outbound.mark()
+        {
+            if self.ending.iter().all(|(_, other)| !Arc::ptr_eq(other, association)) {
+                self.ending.push((mark, Arc::clone(association)));
+            }
+            return;
+        }
+        drop(inner);
+        self.follow_up(association);
+    }
+
+    /// As [`report`](Self::report), when nothing speaks against telling it now.
+    fn follow_up(&mut self, association: &Arc<AssociationShared>) {
+        let mut inner = association.lock();
         while let Some(event) = inner.protocol.poll_event() {
-            tell(association, &mut inner, event);
+            tell(association, &mut inner, self.shared.clock.now(), event);
         }
         let mut notices: smallvec::SmallVec<[Notice; 2]> = smallvec::SmallVec::new();
         while let Some(notice) = inner.protocol.poll_notice() {
@@ -249,62 +297,6 @@ impl Driver {
     }
 }
 
-/// What is needed to hand a packet to its association.
-struct Router<'a> {
-    shared: &'a Arc<EndpointShared>,
-    now: Instant,
-    state: &'a mut EndpointState,
-    touched: &'a mut Vec<Arc<AssociationShared>>,
-    stats: &'a mut EndpointStats,
-}
-
-impl Router<'_> {
-    /// Gives the answer to a packet that belongs to no association, if it gets one.
-    fn route(&mut self, received: &Received<'_>) -> Option<Box<Transmit>> {
-        let now = self.now;
-        let EndpointState { protocol, context, table, .. } = &mut *self.state;
-        match context.lend(now, |cx| protocol.handle(cx, received)) {
-            Route::Association(id) => {
-                if let Some(association) = table.get(&id) {
-                    association.lock().call(now, |protocol, cx| protocol.handle(cx, received));
-                    touch(self.touched, association);
-                }
-            }
-            Route::Collision(id) => {
-                let association = table.get(&id)?;
-                let other = &mut association.lock().protocol;
-                match context.lend(now, |cx| protocol.handle_collision(cx, received, other)) {
-                    Collision::Handled => touch(self.touched, association),
-                    Collision::Reply(transmit) => return Some(transmit),
-                    Collision::Drop(_) => self.stats.packets_dropped += 1,
-                }
-            }
-            Route::New(id, association) => self.admit(id, association),
-            Route::Reply(transmit) => return Some(transmit),
-            Route::Drop(_) => self.stats.packets_dropped += 1,
-        }
-        None
-    }
-
-    /// Queues an association that a peer began, if there is room.
-    fn admit(&mut self, id: AssociationId, protocol: Box<Protocol>) {
-        let context = self.state.context.fork();
-        let association = AssociationShared::new(id, Arc::clone(self.shared), protocol, context);
-        self.state.table.insert(id, Arc::clone(&association));
-        touch(self.touched, &association);
-        let reason = if self.state.closed || self.state.accepting == Accepting::Stopped {
-            NOT_ACCEPTING
-        } else if self.state.accept_queue.len() >= self.shared.backlog {
-            Bytes::from_static(b"too many associations wait to be accepted")
-        } else {
-            self.state.accept_queue.push_back(Association::new(association));
-            return self.shared.incoming.notify_waiters();
-        };
-        self.stats.associations_refused += 1;
-        association.lock().call(self.now, |protocol, cx| protocol.abort(cx, &reason));
-    }
-}
-
 impl Inner {
     /// Moves packets to `transmits`; gives whether there may be more. What arrives for an association without
     /// `handles` is discarded, so that its shutdown is not held up.
@@ -326,29 +318,52 @@ impl Inner {
         }
         true
     }
-}
 
-/// Puts an association on the list of those that the step must follow up.
-fn touch(touched: &mut Vec<Arc<AssociationShared>>, association: &Arc<AssociationShared>) {
-    if !association.queued.swap(true, Ordering::AcqRel) {
-        touched.push(Arc::clone(association));
+    /// The system refuses to send from `local` to `remote`.
+    fn refuse_path(&mut self, now: Instant, local: IpAddr, remote: IpAddr) {
+        // While the handshake lasts, its timer tries the addresses in turn.
+        if !self.protocol.is_established() {
+            return;
+        }
+        let paths = self.protocol.path_stats();
+        if let Some(path) = paths.iter().find(|path| path.local == local && path.remote == remote) {
+            let id = path.path;
+            self.call(now, |protocol, cx| protocol.handle_path_error(cx, id, PathError::Refused));
+        }
+    }
+
+    /// Bounds the MTU of every path by that of its route.
+    fn bound_mtus(&mut self, now: Instant) {
+        for path in self.protocol.path_stats() {
+            if let Some(mtu_bytes) = route::mtu(path.local, path.remote)
+                && mtu_bytes < path.mtu_bytes
+            {
+                let error = PathError::PacketTooBig { mtu_bytes };
+                self.call(now, |protocol, cx| protocol.handle_path_error(cx, path.path, error));
+            }
+        }
     }
 }
 
 /// Wakes those whom an event concerns and passes it on to listeners.
-fn tell(association: &AssociationShared, inner: &mut Inner, event: Event) {
+fn tell(association: &Arc<AssociationShared>, inner: &mut Inner, now: Instant, event: Event) {
     match &event {
         Event::Readable => return association.readable.notify_waiters(),
         Event::Writable => return association.writable.notify_waiters(),
-        &Event::Established { outbound_streams, inbound_streams } => {
-            inner.phase = Phase::Open { outbound_streams, inbound_streams };
+        Event::Established { .. } => {
+            inner.bound_mtus(now);
             association.changed.notify_waiters();
         }
-        Event::SenderDry => association.changed.notify_waiters(),
-        Event::PeerShutdown => {
-            inner.phase = Phase::PeerShutdown;
+        Event::Restarted => {
+            inner.bound_mtus(now);
+            if inner.leaving {
+                inner.leave(now);
+                association.command();
+            }
             association.wake_all();
         }
+        Event::SenderDry => association.changed.notify_waiters(),
+        Event::PeerShutdown => association.wake_all(),
         Event::Ended(end) => {
             let error = AssociationError::from_end(end.clone());
             inner.publish(event);
@@ -372,7 +387,8 @@ impl Drop for Driver {
             association.lock().end(Some(AssociationError::EndpointClosed));
             association.wake_all();
         }
-        lock(&self.shared.commanded).clear();
+        let commanded = lock(&self.shared.commanded).take();
+        drop(commanded);
         self.shared.incoming.notify_waiters();
         self.shared.removed.notify_waiters();
     }

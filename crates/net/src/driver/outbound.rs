@@ -2,12 +2,14 @@
 
 use std::collections::VecDeque;
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::task::{Context, Poll};
 
-use polypath_proto::{Ecn, Encapsulation, Transmit};
+use polypath_proto::{AssociationId, Ecn, Encapsulation, Transmit};
 use polypath_wire::Checksum;
+use smallvec::SmallVec;
 
+use super::fault::Fault;
 use super::socket::UdpPort;
 use crate::EndpointStats;
 
@@ -52,6 +54,18 @@ struct Batch {
     sent: usize,
     segment: usize,
     segments: usize,
+    /// Associations whose packets these are: mostly one.
+    owners: SmallVec<[AssociationId; 1]>,
+    fault: Option<Fault>,
+}
+
+/// What the system said of the way from `local` to `remote`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct FaultReport {
+    pub(crate) association: AssociationId,
+    pub(crate) local: IpAddr,
+    pub(crate) remote: IpAddr,
+    pub(crate) fault: Fault,
 }
 
 enum Outcome {
@@ -95,8 +109,9 @@ impl Batch {
                 {
                     self.mode = Mode::Singly;
                 }
-                Err(_) => {
+                Err(error) => {
                     stats.packets_refused += self.segments as u64;
+                    self.fault = Fault::of(&error);
                     return Outcome::Done;
                 }
             }
@@ -125,9 +140,13 @@ impl Batch {
                     if quinn_udp::is_msg_size_err(&error) && self.mode != Mode::Fragmented =>
                 {
                     self.mode = Mode::Fragmented;
+                    self.fault = Some(Fault::TooBig);
                     continue;
                 }
-                Err(_) => stats.packets_refused += 1,
+                Err(error) => {
+                    stats.packets_refused += 1;
+                    self.fault = Fault::of(&error).or(self.fault);
+                }
             }
             self.sent += len;
         }
@@ -141,24 +160,46 @@ pub(crate) struct Outbound {
     /// Batches that may still grow.
     open: Vec<Batch>,
     /// By socket: batches that wait until it is writable.
-    waiting: Vec<VecDeque<Batch>>,
+    waiting: Vec<Waiting>,
     spare: Vec<Vec<u8>>,
+    faults: Vec<FaultReport>,
 }
+
+/// Batches that wait for one socket.
+#[derive(Debug, Default)]
+struct Waiting {
+    batches: VecDeque<Batch>,
+    /// Batches that waited and are gone.
+    gone: u64,
+}
+
+impl Waiting {
+    /// Number of the last batch that waits or has waited.
+    fn last(&self) -> u64 {
+        self.gone + self.batches.len() as u64
+    }
+}
+
+/// A point in the streams of packets that the sockets send.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Mark(SmallVec<[u64; 4]>);
 
 impl Outbound {
     pub(crate) fn new(sockets: usize) -> Self {
         Self {
             open: Vec::new(),
-            waiting: (0..sockets).map(|_| VecDeque::new()).collect(),
+            waiting: (0..sockets).map(|_| Waiting::default()).collect(),
             spare: Vec::new(),
+            faults: Vec::new(),
         }
     }
 
-    /// Adds a packet to the batch of its destination; sends that batch first if the packet does not fit.
+    /// Adds a packet of `owner` to the batch of its destination; sends that batch first if the packet does not fit.
     pub(crate) fn push(
         &mut self,
         sockets: &[UdpPort],
         transmit: &Transmit,
+        owner: Option<AssociationId>,
         stats: &mut EndpointStats,
     ) {
         let Some(key) = key_of(sockets, transmit) else {
@@ -188,6 +229,9 @@ impl Outbound {
             }
             Err(_) => stats.packets_unsendable += 1,
         }
+        if let Some(owner) = owner.filter(|owner| !batch.owners.contains(owner)) {
+            batch.owners.push(owner);
+        }
         self.open.push(batch);
     }
 
@@ -201,11 +245,14 @@ impl Outbound {
     /// Sends what waits for sockets that have become writable.
     pub(crate) fn resume(&mut self, sockets: &[UdpPort], stats: &mut EndpointStats) {
         for (index, socket) in sockets.iter().enumerate() {
-            while let Some(mut batch) = self.waiting[index].pop_front() {
+            while let Some(mut batch) = self.waiting[index].batches.pop_front() {
                 match batch.send(socket, stats) {
-                    Outcome::Done => self.recycle(batch),
+                    Outcome::Done => {
+                        self.waiting[index].gone += 1;
+                        self.finish(socket, batch);
+                    }
                     Outcome::Blocked => {
-                        self.waiting[index].push_front(batch);
+                        self.waiting[index].batches.push_front(batch);
                         break;
                     }
                 }
@@ -217,7 +264,7 @@ impl Outbound {
     pub(crate) fn poll_writable(&self, sockets: &[UdpPort], cx: &mut Context<'_>) -> Poll<()> {
         let mut ready = Poll::Pending;
         for (socket, waiting) in sockets.iter().zip(&self.waiting) {
-            if !waiting.is_empty() && socket.poll_writable(cx).is_ready() {
+            if !waiting.batches.is_empty() && socket.poll_writable(cx).is_ready() {
                 ready = Poll::Ready(());
             }
         }
@@ -226,30 +273,68 @@ impl Outbound {
 
     /// Whether nothing waits.
     pub(crate) fn is_idle(&self) -> bool {
-        self.open.is_empty() && self.waiting.iter().all(VecDeque::is_empty)
+        self.open.is_empty() && self.waiting.iter().all(|waiting| waiting.batches.is_empty())
+    }
+
+    /// The end of what waits now; `None` if nothing does.
+    pub(crate) fn mark(&self) -> Option<Mark> {
+        (!self.is_idle()).then(|| Mark(self.waiting.iter().map(Waiting::last).collect()))
+    }
+
+    /// Whether everything before `mark` is gone.
+    pub(crate) fn has_passed(&self, mark: &Mark) -> bool {
+        self.waiting.iter().zip(&mark.0).all(|(waiting, last)| waiting.gone >= *last)
+    }
+
+    /// Takes what the system said of paths.
+    pub(crate) fn take_faults(&mut self) -> Vec<FaultReport> {
+        std::mem::take(&mut self.faults)
     }
 
     fn begin(&mut self, key: Key) -> Batch {
         let buffer = self.spare.pop().unwrap_or_else(|| vec![0; BUFFER]);
-        Batch { key, mode: key.mode, buffer, len: 0, sent: 0, segment: 0, segments: 0 }
+        Batch {
+            key,
+            mode: key.mode,
+            buffer,
+            len: 0,
+            sent: 0,
+            segment: 0,
+            segments: 0,
+            owners: SmallVec::new(),
+            fault: None,
+        }
     }
 
     fn dispatch(&mut self, sockets: &[UdpPort], mut batch: Batch, stats: &mut EndpointStats) {
-        let waiting = &mut self.waiting[batch.key.socket];
+        let socket = &sockets[batch.key.socket];
+        let waiting = &mut self.waiting[batch.key.socket].batches;
         if batch.segments == 0 {
             return self.recycle(batch);
         }
         // Packets of one path keep their order.
-        if waiting.is_empty()
-            && matches!(batch.send(&sockets[batch.key.socket], stats), Outcome::Done)
-        {
-            return self.recycle(batch);
+        if waiting.is_empty() && matches!(batch.send(socket, stats), Outcome::Done) {
+            return self.finish(socket, batch);
         }
         if waiting.len() * BUFFER >= MAX_WAITING {
             stats.packets_overflowed += batch.segments as u64;
             return self.recycle(batch);
         }
         waiting.push_back(batch);
+    }
+
+    /// Notes what the system said when the batch was sent.
+    fn finish(&mut self, socket: &UdpPort, batch: Batch) {
+        if let Some(fault) = batch.fault {
+            let (local, remote) = (socket.address(), batch.key.destination.ip());
+            for &association in &batch.owners {
+                let report = FaultReport { association, local, remote, fault };
+                if !self.faults.contains(&report) {
+                    self.faults.push(report);
+                }
+            }
+        }
+        self.recycle(batch);
     }
 
     fn recycle(&mut self, batch: Batch) {

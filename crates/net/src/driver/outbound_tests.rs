@@ -10,6 +10,8 @@ use crate::driver::inbound::{BUFFERS, Inbound};
 const A: IpAddr = IpAddr::V4(Ipv4Addr::new(127, 0, 0, 31));
 const B: IpAddr = IpAddr::V4(Ipv4Addr::new(127, 0, 0, 32));
 
+const OWNER: AssociationId = AssociationId(7);
+
 struct Setup {
     sockets: Vec<UdpPort>,
     receiver: UdpPort,
@@ -46,7 +48,7 @@ impl Setup {
     }
 
     fn push(&mut self, transmit: &Transmit) {
-        self.outbound.push(&self.sockets, transmit, &mut self.stats);
+        self.outbound.push(&self.sockets, transmit, Some(OWNER), &mut self.stats);
     }
 
     fn flush(&mut self) {
@@ -107,14 +109,17 @@ async fn packets_wait_for_a_blocked_socket_in_order() {
     let blocked = setup.transmit(0, 100);
     setup.push(&blocked);
     let batch = setup.outbound.open.pop().unwrap();
-    setup.outbound.waiting[0].push_back(batch);
+    setup.outbound.waiting[0].batches.push_back(batch);
     setup.push(&setup.transmit(1, 100));
     setup.flush();
     assert!(!setup.outbound.is_idle());
     assert_eq!(setup.stats.packets_sent, 0);
+    let mark = setup.outbound.mark().expect("something waits");
+    assert!(!setup.outbound.has_passed(&mark));
     poll_fn(|cx| setup.outbound.poll_writable(&setup.sockets, cx)).await;
     setup.outbound.resume(&setup.sockets, &mut setup.stats);
-    assert!(setup.outbound.is_idle());
+    assert!(setup.outbound.is_idle() && setup.outbound.has_passed(&mark));
+    assert_eq!(setup.outbound.mark(), None);
     let tags: Vec<_> = setup.received(2).await.into_iter().map(|(tag, ..)| tag).collect();
     assert_eq!(tags, [0, 1]);
 }
@@ -124,12 +129,12 @@ async fn memory_for_a_socket_that_never_writes_is_bounded() {
     let mut setup = Setup::new();
     setup.push(&setup.transmit(0, 100));
     let batch = setup.outbound.open.pop().unwrap();
-    setup.outbound.waiting[0].push_back(batch);
+    setup.outbound.waiting[0].batches.push_back(batch);
     for tag in 0..1000 {
         setup.push(&setup.transmit(tag, 50_000));
     }
     setup.flush();
-    assert!(setup.outbound.waiting[0].len() * BUFFER <= MAX_WAITING);
+    assert!(setup.outbound.waiting[0].batches.len() * BUFFER <= MAX_WAITING);
     assert!(setup.stats.packets_overflowed > 0);
 }
 
@@ -143,6 +148,7 @@ async fn a_batch_that_the_system_refuses_is_sent_singly() {
         setup.outbound.open[0].mode = mode;
         let mut again = Batch {
             buffer: setup.outbound.open[0].buffer.clone(),
+            owners: setup.outbound.open[0].owners.clone(),
             ..setup.outbound.open.pop().unwrap()
         };
         let outcome = again.send(&setup.sockets[0], &mut setup.stats);
@@ -184,4 +190,32 @@ async fn what_cannot_be_sent_is_counted() {
     setup.flush();
     assert_eq!(setup.stats.packets_unsendable, 4);
     assert_eq!(setup.stats.packets_sent, 0);
+}
+
+#[tokio::test]
+async fn what_the_system_says_of_a_path_is_told_once() {
+    let mut setup = Setup::new();
+    // Broadcasting is not permitted to a socket that was not asked to.
+    let refused = Transmit { remote: Ipv4Addr::BROADCAST.into(), ..setup.transmit(0, 100) };
+    for _ in 0..2 {
+        setup.push(&refused);
+        setup.push(&setup.transmit(1, 100));
+        setup.flush();
+    }
+    assert_eq!((setup.stats.packets_refused, setup.stats.packets_sent), (2, 2));
+    let report = FaultReport {
+        association: OWNER,
+        local: A,
+        remote: Ipv4Addr::BROADCAST.into(),
+        fault: Fault::Refused,
+    };
+    assert_eq!(setup.outbound.take_faults(), [report]);
+    assert_eq!(setup.outbound.take_faults(), []);
+    // More than the loopback interface carries in one piece; IPv4 cannot carry it at all.
+    setup.push(&setup.transmit(2, 65_500));
+    setup.flush();
+    assert_eq!(
+        setup.outbound.take_faults(),
+        [FaultReport { remote: B, fault: Fault::TooBig, ..report }]
+    );
 }

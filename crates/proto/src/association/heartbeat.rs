@@ -92,8 +92,8 @@ impl Association {
         self.schedule_heartbeat(cx, path);
     }
 
-    /// Next heartbeat: on a path to be confirmed after its RTO, else after HB.interval plus the RTO, give or take
-    /// half of it.
+    /// Next heartbeat: on a path to be confirmed, or one that the system refused, after its RTO, else after HB.interval
+    /// plus the RTO, give or take half of it.
     ///
     /// Without heartbeats a path that failed is probed all the same, at its RTO, which backs off up to RTO.Max. The
     /// interval governs the watching of idle paths (RFC 9260 section 8.3); nothing else would find out that a failed
@@ -101,9 +101,9 @@ impl Association {
     pub(super) fn schedule_heartbeat(&mut self, cx: &mut Cx<'_>, path: PathId) {
         let path = &mut self.paths[path];
         let rto = path.rtt.rto();
-        let unconfirmed = path.reach == Reach::Unconfirmed;
+        let is_soon = matches!(path.reach, Reach::Unconfirmed | Reach::Inactive(Reason::Refused));
         path.heartbeat.due = match self.config.heartbeat_interval {
-            _ if unconfirmed => Some(cx.now + rto),
+            _ if is_soon => Some(cx.now + rto),
             // Jitter between -RTO/2 and +RTO/2 keeps associations from beating together.
             Some(interval) => {
                 let span = rto.as_nanos().max(1);

@@ -210,10 +210,10 @@ impl Association {
     /// Takes note of what the system says of a path: an ICMP message that the endpoint found to be about a packet of
     /// this association, or an error from sending.
     ///
-    /// A pair of addresses that the system refuses becomes inactive and its data goes elsewhere; heartbeats go on, and
-    /// an answer makes it active again.
-    pub fn handle_path_error(&mut self, path: PathId, error: PathError) {
-        self.apply_path_error(path, error);
+    /// A pair of addresses that the system refuses becomes inactive and its data goes elsewhere. Heartbeats go on, an RTO
+    /// apart, since asking the system costs the network nothing; an answer makes it active again.
+    pub fn handle_path_error(&mut self, cx: &mut Cx<'_>, path: PathId, error: PathError) {
+        self.apply_path_error(cx, path, error);
     }
 
     /// Takes note that this host got or lost an address.
@@ -330,6 +330,16 @@ impl Association {
     /// Outbound streams agreed with the peer, before that those asked for.
     pub fn outbound_streams(&self) -> u16 {
         self.streams.outbound
+    }
+
+    /// Inbound streams agreed with the peer, before that those accepted at most.
+    pub fn inbound_streams(&self) -> u16 {
+        self.streams.inbound
+    }
+
+    /// Whether the peer has asked for shutdown: it sends nothing more.
+    pub fn is_shut_by_peer(&self) -> bool {
+        matches!(self.state, State::ShutdownReceived(_) | State::ShutdownAckSent(_))
     }
 
     /// The identity fixed at the start.

@@ -4,7 +4,7 @@ use super::Association;
 use crate::path::Path;
 use crate::path::reach::{Reach, Reason};
 use crate::probe::TransmissionCause;
-use crate::{Event, PathChange, PathError, PathId};
+use crate::{Cx, Event, PathChange, PathError, PathId};
 
 /// Least MTU that is believed: what every IPv4 host must be able to receive (RFC 9260 section 7.3), and every IPv6 link
 /// must carry. Less is a forgery, or not worth fragments of a few bytes.
@@ -13,13 +13,13 @@ const fn least_mtu(path: &Path) -> u32 {
 }
 
 impl Association {
-    pub(super) fn apply_path_error(&mut self, id: PathId, error: PathError) {
+    pub(super) fn apply_path_error(&mut self, cx: &mut Cx<'_>, id: PathId, error: PathError) {
         if self.paths.get(id).is_none() {
             return;
         }
         match error {
             PathError::PacketTooBig { mtu_bytes } => self.shrink_mtu(id, mtu_bytes),
-            PathError::Refused => self.path_refused(id),
+            PathError::Refused => self.path_refused(cx, id),
         }
     }
 
@@ -29,7 +29,7 @@ impl Association {
         self.max_fragment = self.paths.iter().map(Path::max_chunk_payload).min().unwrap_or(0);
     }
 
-    fn path_refused(&mut self, id: PathId) {
+    fn path_refused(&mut self, cx: &mut Cx<'_>, id: PathId) {
         let path = &mut self.paths[id];
         if matches!(path.reach, Reach::Inactive(_)) {
             return;
@@ -41,6 +41,9 @@ impl Association {
         });
         self.abandon_flight(id);
         self.events.push(Event::Path { path: id, change: PathChange::Unreachable });
+        if self.state.is_synchronized() {
+            self.schedule_heartbeat(cx, id);
+        }
     }
 
     /// Nothing more comes back on the path: what is in flight there goes elsewhere.

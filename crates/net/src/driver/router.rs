@@ -1,0 +1,83 @@
+//! Hands packets that came in to those whom they concern.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use bytes::Bytes;
+use polypath_proto::{
+    Association as Protocol, AssociationId, Collision, Instant, Received, Route, Transmit,
+};
+
+use crate::shared::{
+    Accepting, AssociationShared, EndpointShared, EndpointState, Inner, NOT_ACCEPTING,
+};
+use crate::{Association, EndpointStats};
+
+/// What is needed to hand a packet to its association.
+pub(super) struct Router<'a> {
+    pub(super) shared: &'a Arc<EndpointShared>,
+    pub(super) now: Instant,
+    pub(super) state: &'a mut EndpointState,
+    pub(super) touched: &'a mut Vec<Arc<AssociationShared>>,
+    pub(super) stats: &'a mut EndpointStats,
+}
+
+impl Router<'_> {
+    /// Gives the answer to a packet that belongs to no association, if it gets one.
+    pub(super) fn route(&mut self, received: &Received<'_>) -> Option<Box<Transmit>> {
+        let now = self.now;
+        let EndpointState { protocol, context, table, .. } = &mut *self.state;
+        match context.lend(now, |cx| protocol.handle(cx, received)) {
+            Route::Association(id) => {
+                if let Some(association) = table.get(&id) {
+                    association.lock().call(now, |protocol, cx| protocol.handle(cx, received));
+                    touch(self.touched, association);
+                }
+            }
+            Route::Collision(id) => {
+                let association = table.get(&id)?;
+                let mut inner = association.lock();
+                let Inner { protocol: other, context: theirs, .. } = &mut *inner;
+                match context
+                    .lend_both(theirs, now, |cx| protocol.handle_collision(cx, received, other))
+                {
+                    Collision::Handled => touch(self.touched, association),
+                    Collision::Reply(transmit) => return Some(transmit),
+                    Collision::Drop(_) => self.stats.packets_dropped += 1,
+                }
+            }
+            Route::New(id, association) => self.admit(id, association),
+            Route::Reply(transmit) => return Some(transmit),
+            Route::Drop(_) => self.stats.packets_dropped += 1,
+        }
+        None
+    }
+
+    /// Queues an association that a peer began, if there is room.
+    fn admit(&mut self, id: AssociationId, protocol: Box<Protocol>) {
+        let context = self.state.context.fork();
+        let association = AssociationShared::new(id, Arc::clone(self.shared), protocol, context);
+        self.state.table.insert(id, Arc::clone(&association));
+        touch(self.touched, &association);
+        let reason = if self.state.closed || self.state.accepting == Accepting::Stopped {
+            NOT_ACCEPTING
+        } else if self.state.accept_queue.len() >= self.shared.backlog {
+            Bytes::from_static(b"too many associations wait to be accepted")
+        } else {
+            self.state.accept_queue.push_back(Association::new(association));
+            return self.shared.incoming.notify_waiters();
+        };
+        self.stats.associations_refused += 1;
+        association.lock().call(self.now, |protocol, cx| protocol.abort(cx, &reason));
+    }
+}
+
+/// Puts an association on the list of those that the step must follow up.
+pub(super) fn touch(
+    touched: &mut Vec<Arc<AssociationShared>>,
+    association: &Arc<AssociationShared>,
+) {
+    if !association.queued.swap(true, Ordering::AcqRel) {
+        touched.push(Arc::clone(association));
+    }
+}

@@ -4,67 +4,53 @@
 #![allow(clippy::disallowed_types)] // proptest's macros use Arc
 
 use polypath_proto::config::{
-    AssociationConfig, Burst, CwndUpdate, DacCount, FastRecoveryScope, GapAck, NoWindow, PathFill,
-    PathOrder, Preset, RetransmissionPath, SplitFastRetransmit,
+    AssociationConfig, Burst, CwndUpdate, DacCount, FastRecoveryScope, GapAck, LossRateSource,
+    NoWindow, PathFill, PathOrder, Preset, RepeatedTimeout, RetransmissionPath,
+    SplitFastRetransmit,
 };
 use polypath_proto::{AssociationEnd, Duration};
 use polypath_testkit::{Faults, Op, Outcome, run_script, script_strategy};
 use proptest::prelude::*;
 
+/// Random choices, which shrink towards the first value of each list.
+struct Draw(std::vec::IntoIter<u8>);
+
+impl Draw {
+    fn pick<T: Copy>(&mut self, from: &[T]) -> T {
+        from[usize::from(self.0.next().expect("enough choices")) % from.len()]
+    }
+}
+
+/// More choices than there are policies.
+const CHOICES: usize = 64;
+
 /// Any combination of policies.
 fn policies() -> impl Strategy<Value = AssociationConfig> {
-    use RetransmissionPath::{Alternate, Cwnd, Same, Ssthresh};
-    let rtx = || prop::sample::select(vec![Same, Alternate, Cwnd, Ssthresh]);
-    let first = (
-        prop::sample::select(vec![SplitFastRetransmit::Off, SplitFastRetransmit::Sfr]),
-        prop::sample::select(vec![
-            CwndUpdate::Normal,
-            CwndUpdate::PseudoCumAck,
-            CwndUpdate::PseudoCumAckV2,
-        ]),
-        prop::sample::select(vec![GapAck::Immediate, GapAck::Delayed]),
-        prop::sample::select(vec![DacCount::Off, DacCount::SackFlags]),
-        prop::sample::select(vec![FastRecoveryScope::AssociationWide, FastRecoveryScope::PerPath]),
-    );
-    let second = (
-        prop::sample::select(vec![
-            PathOrder::Primary,
-            PathOrder::Fixed,
-            PathOrder::SmallestLastTransmission,
-            PathOrder::Rotating,
-        ]),
-        prop::sample::select(vec![PathFill::PacketByPacket, PathFill::FillWindow]),
-        (rtx(), rtx()),
-        prop::sample::select(vec![NoWindow::Wait, NoWindow::Next]),
-        prop::sample::select(vec![Burst::Off, Burst::MaxBurst(1), Burst::MaxBurst(4)]),
-        prop_oneof![Just(1u32 << 20), 6_000u32..100_000],
-    );
+    let choices = prop::collection::vec(any::<u8>(), CHOICES);
+    let receive_buffer = prop_oneof![Just(1u32 << 20), 6_000u32..100_000];
     // Without heartbeats nothing wakes a sender that is stuck.
     let heartbeats = prop::option::of(Just(Duration::from_secs(30)));
-    (first, second, heartbeats).prop_map(
-        |(
-            (split, cuc, on_gap, count, recovery),
-            (order, fill, (fast, timer), no_window, burst, buffer),
-            heartbeat_interval,
-        )| {
-            let mut config = AssociationConfig::with_preset(Preset::Cmt);
-            let p = &mut config.policies;
-            p.fast_retransmit.split = split;
-            p.cwnd_update = cuc;
-            p.delayed_ack.on_gap = on_gap;
-            p.delayed_ack.count = count;
-            p.fast_recovery = recovery;
-            p.path_order = order;
-            p.path_fill = fill;
-            p.retransmission.fast = fast;
-            p.retransmission.timer = timer;
-            p.retransmission.no_window = no_window;
-            p.burst = burst;
-            config.receive_buffer_bytes = buffer;
-            config.heartbeat_interval = heartbeat_interval;
-            config
-        },
-    )
+    (choices, receive_buffer, heartbeats).prop_map(|(choices, buffer, heartbeat_interval)| {
+        let mut config = AssociationConfig::with_preset(Preset::Cmt);
+        let mut draw = Draw(choices.into_iter());
+        let p = &mut config.policies;
+        p.fast_retransmit.split = draw.pick(SplitFastRetransmit::ALL);
+        p.cwnd_update = draw.pick(CwndUpdate::ALL);
+        p.delayed_ack.on_gap = draw.pick(GapAck::ALL);
+        p.delayed_ack.count = draw.pick(DacCount::ALL);
+        p.fast_recovery = draw.pick(FastRecoveryScope::ALL);
+        p.path_order = draw.pick(PathOrder::ALL);
+        p.path_fill = draw.pick(PathFill::ALL);
+        p.retransmission.fast = draw.pick(RetransmissionPath::ALL);
+        p.retransmission.timer = draw.pick(RetransmissionPath::ALL);
+        p.retransmission.repeated = draw.pick(RepeatedTimeout::ALL);
+        p.retransmission.no_window = draw.pick(NoWindow::ALL);
+        p.retransmission.loss_rate = draw.pick(LossRateSource::ALL);
+        p.burst = draw.pick(&[Burst::MaxBurst(4), Burst::Off, Burst::MaxBurst(1)]);
+        config.receive_buffer_bytes = buffer;
+        config.heartbeat_interval = heartbeat_interval;
+        config
+    })
 }
 
 /// Faults of what comes back, SACKs above all, on paths where they differ.

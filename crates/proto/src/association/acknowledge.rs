@@ -132,6 +132,7 @@ impl Association {
             path.flight = path.flight.saturating_sub(news.flight_bytes);
             path.counters.data_bytes_acked += news.user_bytes;
             path.stretched_bursts += burst::stretched(news.flight_bytes, u64::from(path.mtu));
+            path.loss_rate.on_delivered(news.chunks);
         }
         delta
     }
@@ -226,6 +227,7 @@ impl Association {
                 {
                     let path = &mut self.paths[path];
                     path.flight = path.flight.saturating_sub(u64::from(charge));
+                    path.loss_rate.on_lost();
                     if path.timed == Some(tsn) {
                         path.timed = None;
                     }

@@ -26,6 +26,7 @@ use alloc::vec::Vec;
 use core::net::IpAddr;
 
 use bytes::Bytes;
+use polypath_units::Fraction;
 use smallvec::SmallVec;
 
 use self::blocked::Blocked;
@@ -309,6 +310,17 @@ impl Association {
             return Err(SendError::NoSuchPath);
         }
         self.primary = path;
+        Ok(())
+    }
+
+    /// Tells the loss rate of a path from outside, for `retransmission.loss_rate = "oracle"` (`iyengar` section IV).
+    ///
+    /// # Errors
+    ///
+    /// [`SendError::NoSuchPath`] if there is no such path.
+    pub fn set_oracle_loss_rate(&mut self, path: PathId, rate: Fraction) -> Result<(), SendError> {
+        let path = self.paths.get_mut(path).ok_or(SendError::NoSuchPath)?;
+        path.loss_rate.oracle = Some(rate);
         Ok(())
     }
 

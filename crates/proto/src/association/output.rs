@@ -187,7 +187,7 @@ impl Association {
         let mut packet = self.builder(path);
         self.push_sack(&mut packet);
         let targets = self.retransmission_targets(cx);
-        if self.next_data_path(&targets) == Some(path) {
+        if self.next_data_path(cx, &targets) == Some(path) {
             self.fill_with_data(cx, path, &targets, &mut packet);
         }
         Some(self.finish(packet, Tag::Peer))
@@ -195,7 +195,7 @@ impl Association {
 
     fn data_packet(&mut self, cx: &mut Cx<'_>) -> Option<Transmit> {
         let targets = self.retransmission_targets(cx);
-        let path = self.next_data_path(&targets)?;
+        let path = self.next_data_path(cx, &targets)?;
         let mut packet = self.builder(path);
         self.fill_with_data(cx, path, &targets, &mut packet);
         debug_assert!(!packet.is_empty(), "a path was chosen that carries nothing");

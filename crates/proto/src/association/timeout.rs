@@ -84,6 +84,7 @@ impl Association {
             if let Some((_, charge)) = window.mark_lost(tsn, TransmissionCause::TimerRetransmission)
             {
                 path.flight = path.flight.saturating_sub(u64::from(charge));
+                path.loss_rate.on_lost();
             }
             from = tsn.next();
         }

@@ -8,8 +8,8 @@ use super::packet_builder::PacketBuilder;
 use super::state::State;
 use crate::cmt::path_scheduler::{self, Order, Turn};
 use crate::cmt::rtx_policy::{self, Attempt};
-use crate::config::{DataBeforeConfirmation, NoWindow, PathFill, RetransmissionPath};
-use crate::path::charge;
+use crate::config::{DataBeforeConfirmation, LossRateSource, NoWindow, PathFill, PathOrder};
+use crate::path::{Path, charge};
 use crate::probe::TransmissionCause;
 use crate::send::queue::Asking;
 use crate::send::window::{Fate, History, MAX_SPAN, Outstanding};
@@ -20,12 +20,12 @@ pub(super) type Targets = SmallVec<[Option<PathId>; 4]>;
 
 impl Association {
     /// The path on which a packet with DATA can go now.
-    pub(super) fn next_data_path(&self, targets: &Targets) -> Option<PathId> {
+    pub(super) fn next_data_path(&self, cx: &mut Cx<'_>, targets: &Targets) -> Option<PathId> {
         if !self.state.may_send_data() {
             return None;
         }
         let retransmission = self.lowest_lost(targets, None).map(|(_, target)| target);
-        retransmission.or_else(|| self.new_data_path())
+        retransmission.or_else(|| self.new_data_path(cx))
     }
 
     /// Puts DATA chunks for `path` into the packet until it is full or nothing may be sent.
@@ -81,7 +81,7 @@ impl Association {
         after.or_else(|| self.paths.ids().find(is_usable)).unwrap_or(self.primary)
     }
 
-    fn new_data_path(&self) -> Option<PathId> {
+    fn new_data_path(&self, cx: &mut Cx<'_>) -> Option<PathId> {
         if self.sender.queue.is_empty() || self.sender.window.span() >= MAX_SPAN {
             return None;
         }
@@ -94,7 +94,7 @@ impl Association {
         let usable = self.usable_paths();
         let sendable =
             |path: &PathId| self.paths[*path].has_window() && self.next_chunk_fits(*path, usable);
-        let order = self.path_order(usable);
+        let order = self.path_order(cx, usable);
         if policies.path_fill == PathFill::FillWindow
             && let Some(serving) = self.flush.serving
             && order.contains(&serving.0)
@@ -113,7 +113,8 @@ impl Association {
         })
     }
 
-    fn path_order(&self, usable: u32) -> Order {
+    fn path_order(&self, cx: &mut Cx<'_>, usable: u32) -> Order {
+        let policy = self.config.policies.path_order;
         let candidates: SmallVec<[path_scheduler::Candidate; 8]> = self
             .paths
             .iter()
@@ -121,13 +122,17 @@ impl Association {
             .map(|path| path_scheduler::Candidate {
                 index: path.id.0,
                 last_transmission: path.last_transmission(self.config.policies.path_fill),
+                free_window: path.window.cwnd.saturating_sub(path.flight),
+                ssthresh: path.window.ssthresh,
+                srtt: path.rtt.srtt(),
+                lot: if policy == PathOrder::Random { cx.rng.next_u32() } else { 0 },
             })
             .collect();
         let turn = Turn {
             primary: self.primary_or_stand_in(usable).0,
             last_served: self.sender.last_served,
         };
-        path_scheduler::order(self.config.policies.path_order, &candidates, turn)
+        path_scheduler::order(policy, &candidates, turn)
     }
 
     fn next_chunk_fits(&self, path: PathId, usable: u32) -> bool {
@@ -226,24 +231,8 @@ impl Association {
         if self.sender.window.lost_count() == 0 {
             return Targets::new();
         }
-        let usable = self.usable_paths();
         let policy = &self.config.policies.retransmission;
-        let mut candidates: SmallVec<[rtx_policy::Candidate; 8]> = SmallVec::new();
-        for path in self.paths.iter().filter(|path| usable >> path.id.0 & 1 == 1) {
-            let window = &path.window;
-            candidates.push(rtx_policy::Candidate {
-                index: path.id.0,
-                cwnd: window.cwnd,
-                ssthresh: window.ssthresh,
-                errors: path.errors,
-                lot: 0,
-            });
-        }
-        let breaks_ties =
-            |policy| matches!(policy, RetransmissionPath::Cwnd | RetransmissionPath::Ssthresh);
-        if candidates.len() > 1 && (breaks_ties(policy.fast) || breaks_ties(policy.timer)) {
-            candidates.iter_mut().for_each(|candidate| candidate.lot = cx.rng.next_u32());
-        }
+        let candidates = self.retransmission_candidates(cx);
         self.paths
             .ids()
             .map(|lost_on| {
@@ -256,7 +245,13 @@ impl Association {
                     }
                     _ => (policy.fast, Attempt::First),
                 };
-                let order = rtx_policy::preference(chosen, attempt, &candidates, lost_on.0);
+                let order = rtx_policy::preference(
+                    chosen,
+                    policy.repeated,
+                    attempt,
+                    &candidates,
+                    lost_on.0,
+                );
                 let tried = match policy.no_window {
                     NoWindow::Wait => 1,
                     NoWindow::Next => order.len(),
@@ -271,6 +266,31 @@ impl Association {
                     .find(|path| self.paths[*path].has_window())
             })
             .collect()
+    }
+
+    fn retransmission_candidates(&self, cx: &mut Cx<'_>) -> SmallVec<[rtx_policy::Candidate; 4]> {
+        let usable = self.usable_paths();
+        let policy = &self.config.policies.retransmission;
+        let candidate = |path: &Path| rtx_policy::Candidate {
+            index: path.id.0,
+            cwnd: path.window.cwnd,
+            ssthresh: path.window.ssthresh,
+            errors: path.errors,
+            has_window: path.has_window(),
+            loss_ppm: match policy.loss_rate {
+                LossRateSource::Measured => path.loss_rate.measured_ppm(),
+                LossRateSource::Oracle => path.loss_rate.oracle_ppm(),
+            },
+            lot: 0,
+        };
+        let usable = self.paths.iter().filter(|path| usable >> path.id.0 & 1 == 1);
+        let mut candidates: SmallVec<[_; 4]> = usable.map(candidate).collect();
+        let wants_lots =
+            rtx_policy::wants_lots(policy.fast) || rtx_policy::wants_lots(policy.timer);
+        if candidates.len() > 1 && wants_lots {
+            candidates.iter_mut().for_each(|candidate| candidate.lot = cx.rng.next_u32());
+        }
+        candidates
     }
 
     /// The lowest lost chunk that has a target, or that has the target `only`.

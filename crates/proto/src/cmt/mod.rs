@@ -2,6 +2,7 @@
 
 pub(crate) mod cuc;
 pub(crate) mod dac;
+pub(crate) mod loss_rate;
 pub(crate) mod path_scheduler;
 pub(crate) mod rtx_policy;
 pub(crate) mod sfr;

@@ -1,17 +1,19 @@
 //! Which path a retransmission takes.
 //!
-//! `iyengar` section IV: RTX-SAME, RTX-CWND, RTX-SSTHRESH; RFC 9260 section 6.4.1: an alternate. ns-2: `Agent/SCTP/CMT`
-//! `cmtRtxPolicy_`; INET: fast retransmissions stay, timer retransmissions go to the next path.
+//! `iyengar` section IV: RTX-SAME, RTX-ASAP, RTX-CWND, RTX-SSTHRESH, RTX-LOSSRATE; RFC 9260 section 6.4.1: an alternate.
+//! ns-2: `Agent/SCTP/CMT` `cmtRtxPolicy_`; INET: fast retransmissions stay, timer retransmissions go to the next path.
 //!
 //! `iyengar` and RFC 9260 choose among all active paths, and a path stays active for many timeouts after it was cut. So
-//! that a chunk does not wait for all of them, once its retransmission has timed out too, the paths with timeouts that
-//! nothing has answered come last; within both groups, and while no path has such timeouts, the order is the
-//! policy's. RTX-SAME keeps its path by definition.
+//! that a chunk does not wait for all of them, `avoid-doubtful` puts the paths with timeouts that nothing has answered
+//! last once a retransmission has timed out too; within both groups, and while no path has such timeouts, the order is
+//! the policy's. RTX-SAME keeps its path by definition.
+
+use core::cmp::Reverse;
 
 use smallvec::SmallVec;
 
 use super::path_scheduler::Order;
-use crate::config::RetransmissionPath;
+use crate::config::{RepeatedTimeout, RetransmissionPath};
 
 /// What the policy knows of a path that may carry data.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -24,6 +26,10 @@ pub(crate) struct Candidate {
     pub(crate) ssthresh: u64,
     /// Consecutive timeouts and unanswered heartbeats.
     pub(crate) errors: u32,
+    /// Whether it has free window now.
+    pub(crate) has_window: bool,
+    /// Lost chunks in parts per million of those sent.
+    pub(crate) loss_ppm: u32,
     /// Random number that breaks ties.
     pub(crate) lot: u32,
 }
@@ -41,12 +47,16 @@ pub(crate) enum Attempt {
 /// table; `lost_on` need not be among them.
 pub(crate) fn preference(
     policy: RetransmissionPath,
+    repeated: RepeatedTimeout,
     attempt: Attempt,
     candidates: &[Candidate],
     lost_on: u8,
 ) -> Order {
     let mut order = order_of(policy, candidates, lost_on);
-    if attempt == Attempt::Repeated && policy != RetransmissionPath::Same {
+    if attempt == Attempt::Repeated
+        && repeated == RepeatedTimeout::AvoidDoubtful
+        && policy != RetransmissionPath::Same
+    {
         let doubtful = |index: &u8| candidates.iter().any(|c| c.index == *index && c.errors > 0);
         order.sort_by_key(doubtful);
     }
@@ -63,11 +73,16 @@ fn order_of(policy: RetransmissionPath, candidates: &[Candidate], lost_on: u8) -
             }
             order
         }
-        RetransmissionPath::Cwnd | RetransmissionPath::Asap | RetransmissionPath::LossRate => {
-            largest_first(candidates, |c| c.cwnd)
-        }
-        RetransmissionPath::Ssthresh => largest_first(candidates, |c| c.ssthresh),
+        RetransmissionPath::Asap => sorted(candidates, |c| !c.has_window),
+        RetransmissionPath::Cwnd => sorted(candidates, |c| Reverse(c.cwnd)),
+        RetransmissionPath::Ssthresh => sorted(candidates, |c| Reverse(c.ssthresh)),
+        RetransmissionPath::LossRate => sorted(candidates, |c| c.loss_ppm),
     }
+}
+
+/// Whether the policy has ties to break.
+pub(crate) fn wants_lots(policy: RetransmissionPath) -> bool {
+    !matches!(policy, RetransmissionPath::Same | RetransmissionPath::Alternate)
 }
 
 /// The path itself, then those after it in the table, then those before it.
@@ -77,20 +92,47 @@ fn same_first(candidates: &[Candidate], lost_on: u8) -> Order {
     from_it_on.chain(before).map(|c| c.index).collect()
 }
 
-fn largest_first(candidates: &[Candidate], measure: impl Fn(&Candidate) -> u64) -> Order {
-    let mut sorted: SmallVec<[Candidate; 8]> = candidates.into();
-    sorted.sort_by(|a, b| measure(b).cmp(&measure(a)).then(a.lot.cmp(&b.lot)));
+/// By rank, lowest first; ties at random.
+fn sorted<K: Ord>(candidates: &[Candidate], rank: impl Fn(&Candidate) -> K) -> Order {
+    let mut sorted: SmallVec<[Candidate; 4]> = candidates.into();
+    sorted.sort_by_key(|c| (rank(c), c.lot));
     sorted.iter().map(|c| c.index).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use RepeatedTimeout::{AsChosen, AvoidDoubtful};
 
     fn candidates() -> [Candidate; 3] {
-        [(0, 3000, 9000, 5), (1, 6000, 9000, 2), (2, 4500, 1000, 1)]
-            .map(|(index, cwnd, ssthresh, lot)| Candidate { index, cwnd, ssthresh, errors: 0, lot })
+        [
+            (0, 3000, 9000, false, 10_000, 5),
+            (1, 6000, 9000, true, 20_000, 2),
+            (2, 4500, 1000, true, 10_000, 1),
+        ]
+        .map(|(index, cwnd, ssthresh, has_window, loss_ppm, lot)| Candidate {
+            index,
+            cwnd,
+            ssthresh,
+            errors: 0,
+            has_window,
+            loss_ppm,
+            lot,
+        })
     }
+
+    fn first(policy: RetransmissionPath, candidates: &[Candidate], lost_on: u8) -> Order {
+        preference(policy, AsChosen, Attempt::First, candidates, lost_on)
+    }
+
+    const ALL: [RetransmissionPath; 6] = [
+        RetransmissionPath::Same,
+        RetransmissionPath::Asap,
+        RetransmissionPath::Cwnd,
+        RetransmissionPath::Ssthresh,
+        RetransmissionPath::LossRate,
+        RetransmissionPath::Alternate,
+    ];
 
     #[test]
     fn preferences() {
@@ -98,38 +140,26 @@ mod tests {
             (RetransmissionPath::Same, 1, [1, 2, 0]),
             (RetransmissionPath::Alternate, 1, [2, 0, 1]),
             (RetransmissionPath::Alternate, 2, [0, 1, 2]),
+            (RetransmissionPath::Asap, 0, [2, 1, 0]),
             (RetransmissionPath::Cwnd, 0, [1, 2, 0]),
             (RetransmissionPath::Ssthresh, 0, [1, 0, 2]),
+            (RetransmissionPath::LossRate, 1, [2, 0, 1]),
         ] {
-            assert_eq!(
-                preference(policy, Attempt::First, &candidates(), lost_on).as_slice(),
-                expected,
-                "{policy:?} {lost_on}"
-            );
+            let order = first(policy, &candidates(), lost_on);
+            assert_eq!(order.as_slice(), expected, "{policy:?} {lost_on}");
         }
     }
 
     #[test]
     fn a_failed_path_is_never_preferred() {
         let active = &candidates()[..2];
-        for policy in [
-            RetransmissionPath::Same,
-            RetransmissionPath::Alternate,
-            RetransmissionPath::Cwnd,
-            RetransmissionPath::Ssthresh,
-        ] {
-            assert!(!preference(policy, Attempt::First, active, 2).contains(&2), "{policy:?}");
-            assert_eq!(preference(policy, Attempt::First, active, 2).len(), 2);
+        for policy in ALL {
+            let order = first(policy, active, 2);
+            assert!(!order.contains(&2), "{policy:?}");
+            assert_eq!(order.len(), 2);
         }
-        assert_eq!(
-            preference(RetransmissionPath::Alternate, Attempt::First, active, 2).as_slice(),
-            [0, 1]
-        );
-        assert_eq!(
-            preference(RetransmissionPath::Alternate, Attempt::First, &candidates()[..1], 0)
-                .as_slice(),
-            [0]
-        );
+        assert_eq!(first(RetransmissionPath::Alternate, active, 2).as_slice(), [0, 1]);
+        assert_eq!(first(RetransmissionPath::Alternate, &candidates()[..1], 0).as_slice(), [0]);
     }
 
     #[test]
@@ -148,10 +178,12 @@ mod tests {
             for (candidate, errors) in candidates.iter_mut().zip(errors) {
                 candidate.errors = errors;
             }
-            let order = |attempt| preference(policy, attempt, &candidates, 1);
-            assert_eq!(order(Attempt::Repeated).as_slice(), expected, "{policy:?} {errors:?}");
+            let order = |repeated, attempt| preference(policy, repeated, attempt, &candidates, 1);
+            let doubtful_last = order(AvoidDoubtful, Attempt::Repeated);
+            assert_eq!(doubtful_last.as_slice(), expected, "{policy:?} {errors:?}");
             let papers = order_of(policy, &candidates, 1);
-            assert_eq!(order(Attempt::First), papers, "{policy:?} {errors:?}");
+            assert_eq!(order(AvoidDoubtful, Attempt::First), papers, "{policy:?} {errors:?}");
+            assert_eq!(order(AsChosen, Attempt::Repeated), papers, "{policy:?} {errors:?}");
         }
     }
 }

@@ -105,6 +105,7 @@ fn rfc9260() -> Policies {
         retransmission: Retransmission {
             fast: RetransmissionPath::Same,
             timer: RetransmissionPath::Alternate,
+            repeated: RepeatedTimeout::AsChosen,
             no_window: NoWindow::Wait,
             loss_rate: LossRateSource::Measured,
         },
@@ -243,6 +244,10 @@ fn inet() -> Policies {
 
 fn recommended() -> Policies {
     Policies {
+        retransmission: Retransmission {
+            repeated: RepeatedTimeout::AvoidDoubtful,
+            ..dreibholz_asymmetric().retransmission
+        },
         failover: pf_2(),
         t3_restart: T3Restart::Smart,
         rtt_sample: RttSample::PathBound,

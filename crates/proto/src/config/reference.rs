@@ -166,6 +166,12 @@ pub const POLICY_KEYS: &[PolicyKey] = &[
         RetransmissionPath::VALUES,
     ),
     choice(
+        "retransmission.repeated",
+        "What a path's unanswered timeouts mean when a retransmission has timed out too.",
+        "natarajan II",
+        RepeatedTimeout::VALUES,
+    ),
+    choice(
         "retransmission.no_window",
         "What happens when the path chosen for a retransmission has no window.",
         "iyengar IV",

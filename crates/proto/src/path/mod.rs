@@ -10,6 +10,7 @@ pub(crate) use table::Paths;
 
 use core::net::IpAddr;
 
+use crate::cmt::loss_rate::LossRate;
 use crate::config::{AssociationConfig, BytesCounted, IdleRule, PathFill};
 use crate::congestion::recovery::FastRecovery;
 use crate::congestion::{CongestionWindow, Family, Parameters, Pause, rfc9260};
@@ -40,6 +41,7 @@ pub(crate) struct Path {
     pub(crate) timed: Option<Tsn>,
     pub(crate) window: CongestionWindow,
     pub(crate) recovery: FastRecovery,
+    pub(crate) loss_rate: LossRate,
     /// Charged bytes outstanding.
     pub(crate) flight: u64,
     /// Deadline of T3-rtx.
@@ -98,6 +100,7 @@ impl Path {
             timed: None,
             window: CongestionWindow { cwnd: 0, ssthresh: 0, partial_bytes_acked: 0 },
             recovery: FastRecovery::default(),
+            loss_rate: LossRate::default(),
             flight: 0,
             t3: None,
             heartbeat: Heartbeat::default(),

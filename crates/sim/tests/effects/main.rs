@@ -10,6 +10,7 @@ use polypath_proto::config::{POLICY_KEYS, PolicyKey, PolicyValues, Preset};
 use polypath_sim::document::Document;
 use polypath_sim::{RunResult, Scenario, Simulation};
 
+mod paths;
 mod scenarios;
 
 use scenarios::UNEQUAL;
@@ -39,10 +40,9 @@ macro_rules! effect {
 }
 
 /// What the modules cover.
-const COVERAGE: &[&[Covered]] = &[];
+const COVERAGE: &[&[Covered]] = &[paths::COVERAGE];
 
 /// Runs a scenario after these edits.
-#[allow(dead_code)]
 fn run(scenario: &str, edits: &[&str]) -> RunResult {
     run_with(scenario, edits.iter().copied())
 }

@@ -74,6 +74,16 @@ policy_enum!(
     }
 );
 
+policy_enum!(
+    /// What a path's unanswered timeouts mean when a retransmission has timed out too.
+    RepeatedTimeout {
+        /// Nothing, while it is active: the policy chooses as before (the papers).
+        AsChosen = "as-chosen",
+        /// Paths without them come first.
+        AvoidDoubtful = "avoid-doubtful",
+    }
+);
+
 policy_group!(
     /// Where retransmissions go.
     Retransmission {
@@ -81,6 +91,8 @@ policy_group!(
         fast: RetransmissionPath,
         /// After a T3 timeout.
         timer: RetransmissionPath,
+        /// After a T3 timeout of a chunk that was retransmitted before.
+        repeated: RepeatedTimeout,
         /// When the chosen path has no window.
         no_window: NoWindow,
         /// How loss rates are known.

@@ -23,6 +23,8 @@ macro_rules! policy_enum {
         }
 
         impl $name {
+            /// Every value.
+            pub const ALL: &[Self] = &[$(Self::$variant),+];
             /// Every value, with its name in files and its meaning.
             pub const VALUES: &[$crate::config::PolicyValue] = &[
                 $($crate::config::PolicyValue { name: $key, meaning: concat!($($vdoc, "\n"),+) }),+

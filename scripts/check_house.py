@@ -5,6 +5,8 @@
   is allowed, as a path at a call site (`cmt::sfr::...`, `mod cmt;`, `use crate::cmt;`).
 * attributes: wire, units and proto say `#![no_std]`; wire, units, proto, workload, netsim and sim forbid unsafe code.
 * testkit: `polypath_testkit` is named in `tests/`, `benches/` and `examples/` only.
+* rooms: what docs/architecture.md names exists (`room/file` of `polypath-proto`, folders of the project, crates), and
+  every crate and every folder of `polypath-proto` is in it.
 * lints: every crate takes the lints of the workspace, and every clippy.toml repeats the limits of the root's, because
   a crate's own file replaces it.
 """
@@ -76,6 +78,32 @@ def check_testkit(root: Path) -> Iterator[str]:
                 yield f"{path.relative_to(root)}:{number}: polypath_testkit is for tests/ only"
 
 
+ROOM = re.compile(r"`([a-z0-9_.-]+/[a-z0-9_./-]*)`|\((\w+/\w+)[,)]|, (\w+/\w+)\)")
+
+
+def rooms_named(text: str) -> Iterator[tuple[int, str]]:
+    """Line and path of everything that looks like a room or a file in one."""
+    for number, line in enumerate(text.splitlines(), start=1):
+        for match in ROOM.finditer(line):
+            yield number, next(group for group in match.groups() if group)
+
+
+def check_rooms(root: Path) -> Iterator[str]:
+    page = root / "docs/architecture.md"
+    text = page.read_text(encoding="utf-8")
+    source = root / "crates/proto/src"
+    for number, room in rooms_named(text):
+        places = (root / room, source / room, source / f"{room}.rs", *root.glob(f"crates/*/{room}"))
+        if not any(place.exists() for place in places):
+            yield f"{page.relative_to(root)}:{number}: there is no `{room}`"
+    for folder in sorted(path for path in source.iterdir() if path.is_dir()):
+        if f"`{folder.name}/`" not in text:
+            yield f"{page.relative_to(root)}: `{folder.name}/` of polypath-proto is missing"
+    for crate in sorted(path.parent for path in root.glob("crates/*/Cargo.toml")):
+        if not re.search(rf"^  {re.escape(crate.name)} ", text, re.MULTILINE):
+            yield f"{page.relative_to(root)}: the crate {crate.name} is missing"
+
+
 def limits(path: Path) -> dict[str, int]:
     """The numeric settings of a clippy.toml."""
     settings = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -93,7 +121,13 @@ def check_lints(root: Path) -> Iterator[str]:
             yield f"{own.relative_to(root)}: its limits {limits(own)} differ from the root's {wanted}"
 
 
-CHECKS = {"names": check_names, "attributes": check_attributes, "testkit": check_testkit, "lints": check_lints}
+CHECKS = {
+    "names": check_names,
+    "attributes": check_attributes,
+    "testkit": check_testkit,
+    "rooms": check_rooms,
+    "lints": check_lints,
+}
 
 
 def main() -> int:

@@ -151,6 +151,20 @@ class House(unittest.TestCase):
         self.write("crates/proto/tests/pair.rs", "use polypath_testkit::Pair;\n")
         self.assertEqual(len(list(check_house.check_testkit(self.root))), 1)
 
+    def test_rooms_and_their_page_agree(self) -> None:
+        self.write("crates/proto/Cargo.toml", "")
+        self.write("crates/proto/src/send/queue.rs", "")
+        self.write("crates/wire/benches/packet.rs", "")
+        page = "  proto   the protocol\n`send/`, `send/queue`, `benches/`: missing reports (send/queue)\n"
+        self.write("docs/architecture.md", page)
+        self.assertEqual(list(check_house.check_rooms(self.root)), [])
+        self.write("docs/architecture.md", page + "`send/window`, and recovery (send/lost, send/queue)\n")
+        self.assertEqual(len(list(check_house.check_rooms(self.root))), 2)
+        self.write("docs/architecture.md", page)
+        self.write("crates/proto/src/recv/mod.rs", "")
+        self.write("crates/net/Cargo.toml", "")
+        self.assertEqual(len(list(check_house.check_rooms(self.root))), 2)
+
     def test_lints_are_repeated(self) -> None:
         self.write("clippy.toml", "too-many-lines-threshold = 100\nmax-struct-bools = 3\n")
         self.write("crates/a/Cargo.toml", "[lints]\nworkspace = true\n")

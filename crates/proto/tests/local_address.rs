@@ -5,7 +5,7 @@ mod common;
 use std::net::IpAddr;
 
 use common::{config, message, secs};
-use polypath_proto::config::{AssociationConfig, Preset};
+use polypath_proto::config::{AssociationConfig, PathPairing, Preset, SourceRoute};
 use polypath_proto::{LocalAddressChange, PathId, PathStatus};
 use polypath_testkit::{Pair, PairConfig, Side};
 
@@ -80,4 +80,25 @@ fn a_new_address_gets_a_path_that_is_probed_first() {
     change(&mut pair, LocalAddressChange::Removed(old));
     assert_eq!(status(&pair), [(old, PathStatus::Active), (new, PathStatus::Inactive)]);
     deliver(&mut pair, 100, 10);
+}
+
+#[test]
+fn routes_that_become_known_open_their_pairs() {
+    let config = AssociationConfig { path_pairing: PathPairing::ByRoute, ..config(Preset::Cmt) };
+    let mut pair = Pair::connected(PairConfig::new(2, config));
+    let (local, remote) = (pair.addresses(Side::Client), pair.addresses(Side::Server));
+    let routes = [
+        SourceRoute { remote: remote[0], local: local[1] },
+        SourceRoute { remote: remote[1], local: local[1] },
+    ];
+    let now = pair.now;
+    pair.hosts[0].command(now, 0, |association, cx| association.handle_routes(cx, &routes));
+    deliver(&mut pair, 0, 100);
+    let paths = pair.slot(Side::Client).association.path_stats();
+    let pairs: Vec<_> = paths.iter().map(|path| (path.local, path.remote)).collect();
+    assert_eq!(
+        pairs,
+        [(local[0], remote[0]), (local[1], remote[1]), (local[1], remote[0])],
+        "the pairs of before stay"
+    );
 }

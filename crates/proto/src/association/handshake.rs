@@ -9,6 +9,7 @@ use super::init_parameters::{self, InitKind, InitLimits, InitProblem, PeerInit};
 use super::output::To;
 use super::state::{Handshake, State};
 use super::{Association, PeerAddress};
+use crate::config::AssociationConfig;
 use crate::path::reach::Reach;
 use crate::path::{Path, pairing};
 use crate::recv::{Receiver, ReceiverConfig};
@@ -186,8 +187,8 @@ impl Association {
         handshake_pair: Option<(IpAddr, PeerAddress)>,
     ) {
         self.paths.clear();
-        let mut pairs =
-            pairing::pairs(self.config.path_pairing, &self.identity.local_addresses, peer);
+        let AssociationConfig { path_pairing, routes, .. } = &self.config;
+        let mut pairs = pairing::pairs(*path_pairing, routes, &self.identity.local_addresses, peer);
         let limit = usize::from(self.config.max_paths.clamp(1, 32));
         if let Some(pair) = handshake_pair {
             let place = pairs.iter().position(|(l, r)| *l == pair.0 && r.address == pair.1.address);

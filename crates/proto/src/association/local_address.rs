@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 
 use super::state::State;
 use super::{Association, PeerAddress};
-use crate::config::PathPairing;
+use crate::config::{PathPairing, SourceRoute};
 use crate::path::reach::{Reach, Reason};
 use crate::path::{Path, pairing};
 use crate::{Cx, Event, LocalAddressChange, PathChange, PathId};
@@ -47,6 +47,14 @@ impl Association {
                 self.handle_lost_handshake_path();
             }
             _ => self.open_missing_paths(cx),
+        }
+    }
+
+    pub(super) fn apply_routes(&mut self, cx: &mut Cx<'_>, routes: &[SourceRoute]) {
+        self.config.routes = routes.to_vec();
+        let settled = !matches!(self.state, State::CookieWait(_) | State::Closed);
+        if settled && self.config.path_pairing == PathPairing::ByRoute {
+            self.open_missing_paths(cx);
         }
     }
 
@@ -91,7 +99,7 @@ impl Association {
                 (path.local, PeerAddress { address: path.remote, encapsulation })
             })
             .collect();
-        wanted.extend(pairing::pairs(self.config.path_pairing, local, &peer));
+        wanted.extend(pairing::pairs(self.config.path_pairing, &self.config.routes, local, &peer));
         for (local, remote) in wanted {
             let same = |path: &&Path| path.local == local && path.remote == remote.address;
             let known = self.paths.iter().find(same).map(|path| (path.id, path.reach));
@@ -101,7 +109,9 @@ impl Association {
             let open = || self.paths.iter().filter(|path| path.reach != gone);
             let served = open().any(|path| path.local == local)
                 && open().any(|path| path.remote == remote.address);
-            if known.is_none() && served && self.config.path_pairing != PathPairing::FullMesh {
+            let serves_pairs =
+                matches!(self.config.path_pairing, PathPairing::FullMesh | PathPairing::ByRoute);
+            if known.is_none() && served && !serves_pairs {
                 continue;
             }
             if open().count() >= limit || known.is_none() && self.paths.len() >= MAX_PATH_IDS {

@@ -33,7 +33,7 @@ use self::blocked::Blocked;
 use self::events::Events;
 use self::output::{ControlQueue, Flush};
 use self::state::{Handshake, State};
-use crate::config::AssociationConfig;
+use crate::config::{AssociationConfig, SourceRoute};
 use crate::path::Paths;
 use crate::recv::Receiver;
 use crate::send::Sender;
@@ -224,6 +224,13 @@ impl Association {
     /// back, they are probed again under their old ids. The peer is not told.
     pub fn handle_local_address(&mut self, cx: &mut Cx<'_>, change: LocalAddressChange) {
         self.apply_local_address(cx, change);
+    }
+
+    /// Takes note of the routes of the system, for [`PathPairing::ByRoute`](crate::config::PathPairing::ByRoute): pairs
+    /// that they ask for become paths. Paths that they do not ask for stay; those that the system refuses become inactive
+    /// by [`handle_path_error`](Self::handle_path_error).
+    pub fn handle_routes(&mut self, cx: &mut Cx<'_>, routes: &[SourceRoute]) {
+        self.apply_routes(cx, routes);
     }
 
     /// The next packet to send; see the contract.

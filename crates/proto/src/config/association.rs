@@ -1,5 +1,8 @@
 //! Configuration of endpoints and associations.
 
+use alloc::vec::Vec;
+use core::net::IpAddr;
+
 use crate::{Duration, TagShard};
 
 use super::{Policies, Preset};
@@ -16,11 +19,23 @@ pub enum PathPairing {
     /// the shorter list's last address with what is left of the longer one.
     #[default]
     ByIndex,
+    /// For each remote address the local one that the system sends from to reach it, as far as
+    /// [`routes`](AssociationConfig::routes) say; by index for those of which they say nothing.
+    ByRoute,
     /// Every local address with every remote address.
     FullMesh,
     /// One path per remote address (RFC 9260 section 1.3), from the local address at the same position if there is
     /// one, else from the first.
     Rfc9260,
+}
+
+/// What the system's routing says of a remote address.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SourceRoute {
+    /// The address to reach.
+    pub remote: IpAddr,
+    /// The local address that the system would send from.
+    pub local: IpAddr,
 }
 
 /// Configuration of one association. Fields can be changed before it is created.
@@ -44,6 +59,9 @@ pub struct AssociationConfig {
     pub mtu_bytes: u16,
     /// Which address pairs become paths.
     pub path_pairing: PathPairing,
+    /// Routes of the system, for [`PathPairing::ByRoute`]; drivers fill them in.
+    #[cfg_attr(feature = "serde", serde(skip))]
+    pub routes: Vec<SourceRoute>,
     /// Most paths; further addresses are ignored and counted. At most 32.
     pub max_paths: u8,
     /// Association.Max.Retrans: consecutive timeouts over all paths before the association fails.
@@ -80,6 +98,7 @@ impl Default for AssociationConfig {
             receive_buffer_bytes: 1 << 20,
             mtu_bytes: 1500,
             path_pairing: PathPairing::ByIndex,
+            routes: Vec::new(),
             max_paths: 8,
             association_max_retrans: 10,
             path_max_retrans: 5,

@@ -6,7 +6,7 @@ mod policies;
 mod presets;
 mod reference;
 
-pub use association::{AssociationConfig, EndpointConfig, PathPairing};
+pub use association::{AssociationConfig, EndpointConfig, PathPairing, SourceRoute};
 pub use check::ConfigError;
 pub use policies::*;
 pub use presets::Preset;

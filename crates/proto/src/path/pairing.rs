@@ -5,11 +5,12 @@ use core::net::IpAddr;
 use smallvec::SmallVec;
 
 use crate::association::PeerAddress;
-use crate::config::PathPairing;
+use crate::config::{PathPairing, SourceRoute};
 
 /// Pairs of a local and a remote address of the same family, in order of preference, each pair once.
 pub(crate) fn pairs(
     pairing: PathPairing,
+    routes: &[SourceRoute],
     local: &[IpAddr],
     remote: &[PeerAddress],
 ) -> SmallVec<[(IpAddr, PeerAddress); 4]> {
@@ -30,6 +31,14 @@ pub(crate) fn pairs(
                         *remote.get(i).unwrap_or(&last_remote),
                     );
                     push(&mut all, pair);
+                }
+            }
+            PathPairing::ByRoute => {
+                for (i, &r) in remote.iter().enumerate() {
+                    let route = routes.iter().find(|route| route.remote == r.address);
+                    let routed = route.map(|route| route.local).filter(|l| local.contains(l));
+                    let by_index = || *local.get(i).unwrap_or(&last_local);
+                    push(&mut all, (routed.unwrap_or_else(by_index), r));
                 }
             }
             // Diagonal by diagonal, so that a limit on paths cuts pairs and not addresses.
@@ -84,7 +93,7 @@ mod tests {
             IpAddr::V4(v4) => v4.octets()[3],
             IpAddr::V6(_) => 0,
         };
-        pairs(pairing, &addresses(local), &remote)
+        pairs(pairing, &[], &addresses(local), &remote)
             .into_iter()
             .map(|(l, r)| (octet(l), octet(r.address)))
             .collect()
@@ -114,13 +123,36 @@ mod tests {
     }
 
     #[test]
+    fn routes_decide_where_the_system_knows_them() {
+        let (local, remote) = (addresses(&[1, 2, 3]), addresses(&[11, 12, 13]));
+        let route = |r: usize, l: usize| SourceRoute { remote: remote[r], local: local[l] };
+        let gone = SourceRoute { remote: remote[2], local: addresses(&[9])[0] };
+        let peer: Vec<PeerAddress> = remote
+            .iter()
+            .map(|&address| PeerAddress { address, encapsulation: Encapsulation::None })
+            .collect();
+        for (routes, expected) in [
+            (&[][..], [0, 1, 2]),
+            (&[route(0, 2), route(1, 0), route(2, 0)], [2, 0, 0]),
+            (&[route(1, 0)], [0, 0, 2]),
+            (&[gone], [0, 1, 2]),
+        ] {
+            let all = pairs(PathPairing::ByRoute, routes, &local, &peer);
+            let got: Vec<_> = all.iter().map(|(l, r)| (*l, r.address)).collect();
+            let expected: Vec<_> =
+                expected.iter().zip(&remote).map(|(&l, &r)| (local[l], r)).collect();
+            assert_eq!(got, expected, "{routes:?}");
+        }
+    }
+
+    #[test]
     fn families_do_not_mix() {
         let local = [IpAddr::from([10, 0, 0, 1]), "fd00::1".parse().unwrap()];
         let remote = [PeerAddress {
             address: "fd00::2".parse().unwrap(),
             encapsulation: Encapsulation::None,
         }];
-        let all = pairs(PathPairing::ByIndex, &local, &remote);
+        let all = pairs(PathPairing::ByIndex, &[], &local, &remote);
         assert_eq!(all.len(), 1);
         assert_eq!(all[0].0, local[1]);
     }

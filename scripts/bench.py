@@ -93,6 +93,34 @@ def in_memory(example: Path, rounds: int, peer: str | None) -> Result:
     return result
 
 
+def in_memory_all_on(example: Path, rounds: int) -> Result:
+    """The same over two paths with every mechanism for unequal paths on, beside plain CMT; the runs alternate."""
+    result = Result("bit/s per CPU second")
+    plain: list[float] = []
+    for _ in range(rounds):
+        for runs, options in (
+            (plain, ["--preset", "cmt"]),
+            (result.runs, ["--preset", "dreibholz-asymmetric", "--pf"]),
+        ):
+            text = output_of([str(example), "--json", "--paths", "2", *options])
+            runs.append(number_from(text, "goodput_bit_s", "bench_in_memory"))
+    result.beside["cmt"] = statistics.median(plain)
+    return result
+
+
+def sack_1e5_gaps(example: Path, rounds: int) -> Result:
+    """Cost of a data packet and its SACK with as many gaps as a window admits, relative to that with 400 gaps, which
+    fill a SACK too; the runs alternate."""
+    result = Result("cost with 29,900 gaps / cost with 400 gaps")
+    for _ in range(rounds):
+        few, many = (
+            number_from(output_of([str(example), "--json", "--gaps", gaps]), "ns_per_packet", "bench_sack")
+            for gaps in ("400", "29900")
+        )
+        result.runs.append(many / few)
+    return result
+
+
 def simulate(program: Path, *settings: str) -> float:
     """Data packets per second of wall time in one run of the scenario."""
     command = [str(program), "sim", SCENARIO, "--json"]
@@ -143,12 +171,13 @@ def pretty(value: float) -> str:
 
 
 def build() -> tuple[Path, Path]:
-    """Builds the programs that are measured; returns the example and the command-line program."""
+    """Builds the programs that are measured; returns the folder of the examples and the command-line program."""
     target = Path(os.environ.get("CARGO_TARGET_DIR", "target"))
     target = target if target.is_absolute() else ROOT / target
-    for selection in (["--package", "polypath-testkit", "--example", "bench_in_memory"], ["--package", "polypath-cli"]):
+    examples = ["--package", "polypath-testkit", "--example", "bench_in_memory", "--example", "bench_sack"]
+    for selection in (examples, ["--package", "polypath-cli"]):
         subprocess.run(["cargo", "build", "--release", "--locked", *selection], cwd=ROOT, check=True)
-    return target / "release/examples/bench_in_memory", target / "release/polypath"
+    return target / "release/examples", target / "release/polypath"
 
 
 def main() -> int:
@@ -160,9 +189,12 @@ def main() -> int:
         parser.error("--rounds must be at least 1")
     peer = os.environ.get(PEER_VARIABLE) or None
     try:
-        example, program = build()
+        examples, program = build()
+        example = examples / "bench_in_memory"
         benchmarks: dict[str, Callable[[], Result]] = {
             "in_memory_1400_crc": lambda: in_memory(example, arguments.rounds, peer),
+            "in_memory_all_on": lambda: in_memory_all_on(example, arguments.rounds),
+            "sack_1e5_gaps": lambda: sack_1e5_gaps(examples / "bench_sack", arguments.rounds),
             "sim_1hop": lambda: sim_1hop(program, arguments.rounds),
             "sim_window_cost": lambda: sim_window_cost(program, arguments.rounds),
         }

@@ -58,8 +58,11 @@ pub enum PathChange {
     Available,
     /// It failed (SCTP_ADDR_UNREACHABLE).
     Unreachable,
-    /// Timeouts make it doubtful (RFC 7829 section 5).
+    /// Timeouts make it doubtful (SCTP_ADDR_POTENTIALLY_FAILED; RFC 7829 section 7.1). It is probed, and
+    /// [`Available`](Self::Available) or [`Unreachable`](Self::Unreachable) follows.
     PotentiallyFailed,
+    /// It took over from a primary path with too many timeouts (SCTP_ADDR_MADE_PRIM; RFC 7829 section 5).
+    MadePrimary,
 }
 
 /// How an association ended.

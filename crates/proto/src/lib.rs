@@ -40,4 +40,4 @@ pub use io::{Body, Cx, Ecn, Encapsulation, LocalAddressChange, PathError, Receiv
 pub use message::{Delivery, OutgoingMessage, ReceivedMessage};
 pub use polypath_units::{Duration, Instant};
 pub use probe::{NoProbe, Probe, ProbeEvent, TransmissionCause};
-pub use stats::{AssociationStats, BlockedTime, PathStats, PathStatus};
+pub use stats::{AssociationStats, BlockedTime, PathStats, PathStatus, PotentiallyFailedTime};

@@ -1,6 +1,6 @@
 //! Observation of an association from outside.
 
-use crate::{Duration, Instant, PathId, Tsn};
+use crate::{Duration, Instant, PathId, PathStatus, Tsn};
 
 /// Receives protocol events; handed in with each call like the time.
 pub trait Probe {
@@ -81,6 +81,13 @@ pub enum ProbeEvent {
         path: PathId,
         /// Consecutive errors of the path, this one included.
         errors: u32,
+    },
+    /// Whether a path can carry data changed.
+    Reachability {
+        /// The path.
+        path: PathId,
+        /// Its state from now on.
+        status: PathStatus,
     },
     /// Estimate of the peer's receive window after a SACK.
     PeerWindow {

@@ -1,5 +1,6 @@
 //! Counters and state for display.
 
+use alloc::vec::Vec;
 use core::net::IpAddr;
 
 use crate::{Duration, PathId};
@@ -68,6 +69,19 @@ pub struct PathStats {
     pub heartbeats_sent: u64,
     /// Heartbeat acks accepted.
     pub heartbeat_acks_received: u64,
+    /// Times it became potentially failed.
+    pub potentially_failed: u64,
+    /// How long it was potentially failed, up to the last time that packets were polled.
+    pub potentially_failed_time: Duration,
+}
+
+/// How long paths were potentially failed.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct PotentiallyFailedTime {
+    /// Per path, by path id.
+    pub paths: Vec<Duration>,
+    /// How long one or more were while none was active.
+    pub all_paths: Duration,
 }
 
 /// How long the sender could not send, by cause.
@@ -128,6 +142,8 @@ pub struct AssociationStats {
     pub peer_window_bytes: u64,
     /// How long sending was blocked.
     pub blocked: BlockedTime,
+    /// How long paths were potentially failed while none was active, up to the last time that packets were polled.
+    pub all_potentially_failed_time: Duration,
     /// Addresses of the peer that were ignored because the path limit was reached.
     pub addresses_ignored: u64,
 }

@@ -4,9 +4,9 @@
 #![allow(clippy::disallowed_types)] // proptest's macros use Arc
 
 use polypath_proto::config::{
-    AssociationConfig, Burst, CwndUpdate, DacCount, FastRecoveryScope, GapAck, LossRateSource,
-    NoWindow, PathFill, PathOrder, Preset, RepeatedTimeout, RetransmissionPath,
-    SplitFastRetransmit,
+    AllPf, AssociationConfig, Burst, CwndUpdate, DacCount, FailureDetection, FastRecoveryScope,
+    GapAck, LossRateSource, NoWindow, PathFill, PathOrder, Preset, RepeatedTimeout,
+    RetransmissionPath, SplitFastRetransmit, T3Restart,
 };
 use polypath_proto::{AssociationEnd, Duration};
 use polypath_testkit::{Faults, Op, Outcome, run_script, script_strategy};
@@ -47,6 +47,12 @@ fn policies() -> impl Strategy<Value = AssociationConfig> {
         p.retransmission.no_window = draw.pick(NoWindow::ALL);
         p.retransmission.loss_rate = draw.pick(LossRateSource::ALL);
         p.burst = draw.pick(&[Burst::MaxBurst(4), Burst::Off, Burst::MaxBurst(1)]);
+        p.failover.detection = draw.pick(FailureDetection::ALL);
+        p.failover.pf_threshold = draw.pick(&[0, 1, 2]);
+        p.failover.primary_switchover = draw.pick(&[None, Some(0), Some(1), Some(5)]);
+        p.failover.all_pf = draw.pick(AllPf::ALL);
+        p.t3_restart = draw.pick(T3Restart::ALL);
+        config.path_max_retrans = draw.pick(&[5, 1, 0]);
         config.receive_buffer_bytes = buffer;
         config.heartbeat_interval = heartbeat_interval;
         config

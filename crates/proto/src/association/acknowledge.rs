@@ -10,12 +10,12 @@ use crate::cmt::sfr::{self, SfrView};
 use crate::config::{CwndUpdate, FastRecoveryScope, SplitFastRetransmit};
 use crate::congestion::recovery::{PseudoCumulative, RecoveryView};
 use crate::congestion::{AckView, Advanced, rfc9260};
-use crate::path::reach::{Reach, Reason};
+use crate::path::reach::Signal;
 use crate::probe::TransmissionCause;
 use crate::sack::{self, AckDelta, SackProblem, Verdict};
 use crate::send::burst;
 use crate::send::window::History;
-use crate::{Cx, Event, Instant, PathChange, PathId, ProbeEvent, Tsn};
+use crate::{Cx, Event, Instant, PathId, ProbeEvent, Tsn};
 
 /// Low end and flight of a path before the SACK.
 #[derive(Clone, Copy)]
@@ -84,7 +84,7 @@ impl Association {
         self.grow_windows(cx, &before, &delta, &orders);
         self.reduce_windows(cx, &lost_on);
         self.adjust_t3(cx, &orders, reneged);
-        self.note_reachability(&delta);
+        self.note_reachability(cx, &delta);
         if let Acknowledgement::Sack(sack) = source {
             self.update_peer_window(cx, sack.a_rwnd, &delta);
         }
@@ -327,27 +327,17 @@ impl Association {
         }
     }
 
-    /// An acknowledged chunk that was sent once proves its path alive (RFC 9260 section 8.2).
-    fn note_reachability(&mut self, delta: &AckDelta) {
+    /// An acknowledged chunk that took no other path proves its path alive (RFC 9260 section 8.2; RFC 7829 section 3.2
+    /// rules 9 and 10).
+    fn note_reachability(&mut self, cx: &mut Cx<'_>, delta: &AckDelta) {
         // Whatever path the acknowledged chunk took, the peer is there (section 8.1).
         if delta.anything_new() {
             self.errors = 0;
         }
         for (index, news) in delta.paths.iter().enumerate() {
             if news.unambiguous {
-                self.path_works(PathId(index as u8));
+                self.path_works(cx, PathId(index as u8), Signal::DataAck);
             }
-        }
-    }
-
-    /// Data or a heartbeat was answered over the path.
-    pub(super) fn path_works(&mut self, path: PathId) {
-        self.errors = 0;
-        let path = &mut self.paths[path];
-        path.errors = 0;
-        if matches!(path.reach, Reach::Inactive(Reason::Timeouts | Reason::Refused)) {
-            path.reach = Reach::Active;
-            self.events.push(Event::Path { path: path.id, change: PathChange::Available });
         }
     }
 
@@ -361,6 +351,7 @@ impl Association {
         // A receiver that answers probes of its closed window is alive (RFC 9260 section 6.1 A).
         if a_rwnd == 0 && !delta.anything_new() {
             self.errors = 0;
+            self.sender.closed_window_seen = Some(cx.now);
             for path in self.paths.iter_mut().filter(|path| path.reach.is_active()) {
                 path.errors = 0;
             }

@@ -6,8 +6,8 @@ use super::Association;
 use super::output::To;
 use crate::path::Path;
 use crate::path::heartbeat::{self, Sent};
-use crate::path::reach::{Reach, Reason};
-use crate::{Cx, Duration, Event, Instant, PathChange, PathId, ProbeEvent};
+use crate::path::reach::{Reach, Reason, Signal};
+use crate::{Cx, Duration, Instant, PathId, ProbeEvent};
 
 impl Association {
     /// Starts the heartbeats of every path when the association is established. Unconfirmed paths are probed at
@@ -38,16 +38,26 @@ impl Association {
                 continue;
             }
             let unanswered = self.paths[path].heartbeat.outstanding.take().is_some();
-            if unanswered {
+            if unanswered && self.suspects_paths() && self.paths[path].flight > 0 {
+                // T3 judges what becomes of both (RFC 7829 section 3.2 rule 6).
+            } else if unanswered {
+                let before = self.paths[path].reach;
                 self.paths[path].rtt.back_off();
                 let others_work =
                     self.paths.iter().any(|other| other.id != path && other.reach.is_active());
-                if self.paths[path].reach.is_confirmed() && !others_work {
+                // The fast probes of a doubtful path must not end the association sooner than slow ones would
+                // (RFC 7829 section 4).
+                if before.is_confirmed() && !before.is_potentially_failed() && !others_work {
                     self.errors += 1;
                 }
                 self.count_heartbeat_error(cx, path);
                 if !self.state.is_synchronized() {
                     return;
+                }
+                if before.is_potentially_failed() && !self.paths[path].reach.is_potentially_failed()
+                {
+                    self.schedule_heartbeat(cx, path);
+                    continue;
                 }
             } else if self.is_in_use(cx.now, path) {
                 // Data watches the path; heartbeats are for idle ones.
@@ -55,6 +65,21 @@ impl Association {
                 continue;
             }
             self.send_heartbeat(cx, path);
+        }
+    }
+
+    /// After a timeout of data a doubtful path is probed at once, and one that failed slowly.
+    pub(super) fn probe_after_timeout(&mut self, cx: &mut Cx<'_>, path: PathId) {
+        if !self.suspects_paths() || !self.state.may_send_data() {
+            return;
+        }
+        match self.paths[path].reach {
+            Reach::PotentiallyFailed => self.send_heartbeat(cx, path),
+            Reach::Inactive(_) => {
+                self.paths[path].heartbeat.outstanding = None;
+                self.schedule_heartbeat(cx, path);
+            }
+            Reach::Unconfirmed | Reach::Active => {}
         }
     }
 
@@ -92,8 +117,8 @@ impl Association {
         self.schedule_heartbeat(cx, path);
     }
 
-    /// Next heartbeat: on a path to be confirmed, or one that the system refused, after its RTO, else after HB.interval
-    /// plus the RTO, give or take half of it.
+    /// Next heartbeat: on a path to be confirmed, a potentially failed one, or one that the system refused, after its
+    /// RTO, else after HB.interval plus the RTO, give or take half of it.
     ///
     /// Without heartbeats a path that failed is probed all the same, at its RTO, which backs off up to RTO.Max. The
     /// interval governs the watching of idle paths (RFC 9260 section 8.3); nothing else would find out that a failed
@@ -101,7 +126,10 @@ impl Association {
     pub(super) fn schedule_heartbeat(&mut self, cx: &mut Cx<'_>, path: PathId) {
         let path = &mut self.paths[path];
         let rto = path.rtt.rto();
-        let is_soon = matches!(path.reach, Reach::Unconfirmed | Reach::Inactive(Reason::Refused));
+        let is_soon = matches!(
+            path.reach,
+            Reach::Unconfirmed | Reach::PotentiallyFailed | Reach::Inactive(Reason::Refused)
+        );
         path.heartbeat.due = match self.config.heartbeat_interval {
             _ if is_soon => Some(cx.now + rto),
             // Jitter between -RTO/2 and +RTO/2 keeps associations from beating together.
@@ -142,13 +170,7 @@ impl Association {
         path.rtt.on_sample(sample);
         let srtt = path.rtt.srtt().unwrap_or(sample);
         cx.probe.on(cx.now, ProbeEvent::Rtt { path: id, sample, srtt, rto: path.rtt.rto() });
-        let confirmed =
-            matches!(path.reach, Reach::Unconfirmed | Reach::Inactive(Reason::NeverConfirmed));
-        if confirmed {
-            path.reach = Reach::Active;
-            self.events.push(Event::Path { path: id, change: PathChange::Confirmed });
-        }
-        self.path_works(id);
+        self.path_works(cx, id, Signal::HeartbeatAck);
         self.schedule_heartbeat(cx, id);
     }
 }

@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 use super::state::State;
 use super::{Association, PeerAddress};
 use crate::config::{PathPairing, SourceRoute};
-use crate::path::reach::{Reach, Reason};
+use crate::path::reach::{Reach, Reason, Signal};
 use crate::path::{Path, pairing};
 use crate::{Cx, Event, LocalAddressChange, PathChange, PathId};
 
@@ -68,13 +68,9 @@ impl Association {
         for id in self.paths.ids() {
             let path = &self.paths[id];
             if path.local == address && path.reach != Reach::Inactive(Reason::NoLocalAddress) {
-                let told = matches!(path.reach, Reach::Inactive(_));
-                self.paths[id].reach = Reach::Inactive(Reason::NoLocalAddress);
+                self.lose_path(id, Signal::LocalAddressGone);
                 self.paths[id].heartbeat = Default::default();
                 self.abandon_flight(id);
-                if !told {
-                    self.events.push(Event::Path { path: id, change: PathChange::Unreachable });
-                }
             }
         }
     }
@@ -125,6 +121,7 @@ impl Association {
                 Some(_) => {
                     // Counters and rank go on; what was learned of the old attachment does not.
                     path.counters = self.paths[id].counters;
+                    path.suspicion = self.paths[id].suspicion;
                     path.transmission_rank = self.paths[id].transmission_rank;
                     self.paths[id] = path;
                 }

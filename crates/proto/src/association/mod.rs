@@ -12,6 +12,7 @@ mod local_address;
 mod output;
 mod packet_builder;
 mod path_error;
+mod reachability;
 mod shutdown;
 mod state;
 mod timeout;
@@ -35,12 +36,13 @@ use self::output::{ControlQueue, Flush};
 use self::state::{Handshake, State};
 use crate::config::{AssociationConfig, SourceRoute};
 use crate::path::Paths;
+use crate::path::stopwatch::Stopwatch;
 use crate::recv::Receiver;
 use crate::send::Sender;
 use crate::{
     AssociationStats, BlockedTime, Cx, Duration, Encapsulation, Event, Instant, LocalAddressChange,
-    OutgoingMessage, PathError, PathId, PathStats, Received, ReceivedMessage, SendError, Transmit,
-    Tsn,
+    OutgoingMessage, PathError, PathId, PathStats, PotentiallyFailedTime, Received,
+    ReceivedMessage, SendError, Transmit, Tsn,
 };
 
 /// An address of a peer and how packets are carried to it.
@@ -112,6 +114,10 @@ pub struct Association {
     notices: VecDeque<Notice>,
     /// Consecutive timeouts over all paths.
     errors: u32,
+    /// Times that a path became potentially failed.
+    suspicions: u64,
+    /// Time in which no path was active and one or more were potentially failed.
+    all_suspected: Stopwatch,
     /// Largest user data of a new DATA chunk: what fits the path with the smallest MTU.
     max_fragment: u32,
     /// Deadline of T5-shutdown-guard.
@@ -188,6 +194,8 @@ impl Association {
             events: Events::default(),
             notices: VecDeque::new(),
             errors: 0,
+            suspicions: 0,
+            all_suspected: Stopwatch::default(),
             max_fragment: 0,
             shutdown_guard: None,
             life_extension: None,
@@ -373,6 +381,7 @@ impl Association {
         stats.send_buffer_peak_bytes = self.sender.queue.peak();
         stats.peer_window_bytes = self.sender.peer_window();
         stats.blocked = self.blocked.total();
+        stats.all_potentially_failed_time = self.all_suspected.total();
         if let Some(receiver) = &self.receiver {
             let counters = receiver.counters();
             stats.data_chunks_received = counters.new_chunks;
@@ -388,6 +397,12 @@ impl Association {
     /// packets were polled.
     pub fn blocked(&self, now: Instant) -> BlockedTime {
         self.blocked.total_at(now)
+    }
+
+    /// How long paths were potentially failed until `now`. [`stats`](Self::stats) and [`path_stats`](Self::path_stats) have
+    /// the same up to the last time that packets were polled.
+    pub fn potentially_failed(&self, now: Instant) -> PotentiallyFailedTime {
+        self.potentially_failed_until(now)
     }
 
     /// State and counters of each path, by path id.

@@ -94,6 +94,7 @@ impl Association {
                 self.flush = Flush::default();
                 let cause = self.why_blocked();
                 self.blocked.enter(cx.now, cause);
+                self.account_suspicion(cx.now);
                 None
             }
         }
@@ -228,12 +229,14 @@ impl Association {
         packet.push(Chunk::Sack(sack));
     }
 
-    /// SACKs return to the source of the last DATA (RFC 9260 section 6.4), if that address is proved to be the peer's.
+    /// SACKs return to the source of the last DATA (RFC 9260 section 6.4), if that address is proved to be the peer's and
+    /// there is no doubt that what is sent there arrives.
     fn sack_return_path(&self) -> PathId {
         let last = self.receiver.as_ref().and_then(|receiver| receiver.sack_path());
         let confirmed =
             |path: &PathId| self.paths.get(*path).is_some_and(|path| path.reach.is_confirmed());
-        last.filter(confirmed).unwrap_or_else(|| self.best_path())
+        let doubtful = |path: &PathId| self.paths[*path].reach.is_potentially_failed();
+        last.filter(confirmed).filter(|path| !doubtful(path)).unwrap_or_else(|| self.best_path())
     }
 
     fn finish(&mut self, packet: PacketBuilder, tag: Tag) -> Transmit {

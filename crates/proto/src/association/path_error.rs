@@ -2,9 +2,9 @@
 
 use super::Association;
 use crate::path::Path;
-use crate::path::reach::{Reach, Reason};
+use crate::path::reach::{Signal, Transition};
 use crate::probe::TransmissionCause;
-use crate::{Cx, Event, PathChange, PathError, PathId};
+use crate::{Cx, PathError, PathId};
 
 /// Least MTU that is believed: what every IPv4 host must be able to receive (RFC 9260 section 7.3), and every IPv6 link
 /// must carry. Less is a forgery, or not worth fragments of a few bytes.
@@ -30,17 +30,10 @@ impl Association {
     }
 
     fn path_refused(&mut self, cx: &mut Cx<'_>, id: PathId) {
-        let path = &mut self.paths[id];
-        if matches!(path.reach, Reach::Inactive(_)) {
+        if self.lose_path(id, Signal::Refused) == Transition::None {
             return;
         }
-        path.reach = Reach::Inactive(if path.reach.is_confirmed() {
-            Reason::Refused
-        } else {
-            Reason::NeverConfirmed
-        });
         self.abandon_flight(id);
-        self.events.push(Event::Path { path: id, change: PathChange::Unreachable });
         if self.state.is_synchronized() {
             self.schedule_heartbeat(cx, id);
         }

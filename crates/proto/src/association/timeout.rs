@@ -5,9 +5,8 @@ use polypath_wire::Cause;
 use super::Association;
 use super::state::State;
 use crate::congestion::rfc9260;
-use crate::path::reach::Transition;
 use crate::probe::TransmissionCause;
-use crate::{AssociationEnd, Cx, Event, Instant, PathChange, PathId, ProbeEvent};
+use crate::{Cx, Instant, PathId, ProbeEvent};
 
 impl Association {
     /// The earliest deadline.
@@ -92,23 +91,6 @@ impl Association {
         self.sender.recovery.leave();
         cx.probe.on(cx.now, ProbeEvent::Timeout { path: id, errors: self.paths[id].errors + 1 });
         self.count_path_error(cx, id);
-    }
-
-    /// Counts a timeout against the path and the association (sections 8.1, 8.2).
-    pub(super) fn count_path_error(&mut self, cx: &mut Cx<'_>, id: PathId) {
-        self.errors += 1;
-        self.count_heartbeat_error(cx, id);
-    }
-
-    /// Counts an unanswered heartbeat: against the path, and where no other path works, against the association.
-    pub(super) fn count_heartbeat_error(&mut self, cx: &mut Cx<'_>, id: PathId) {
-        self.paths[id].errors += 1;
-        let path = &mut self.paths[id];
-        if path.reach.on_error(path.errors, self.config.path_max_retrans) == Transition::Failed {
-            self.events.push(Event::Path { path: id, change: PathChange::Unreachable });
-        }
-        if self.errors > self.config.association_max_retrans {
-            self.fail(cx, AssociationEnd::Unreachable);
-        }
+        self.probe_after_timeout(cx, id);
     }
 }

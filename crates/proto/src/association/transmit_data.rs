@@ -52,8 +52,9 @@ impl Association {
         }
     }
 
-    /// Bit per path that can carry data: the active ones; with none of them the confirmed path with the fewest
-    /// errors, so that a dormant association still probes (RFC 9260 section 8.2).
+    /// Bit per path that can carry data: the active ones; with none of them the best of the potentially failed; with none
+    /// of these the confirmed path with the fewest errors, so that a dormant association still probes (RFC 9260 section
+    /// 8.2; RFC 7829 section 4.1).
     pub(super) fn usable_paths(&self) -> u32 {
         let active = self
             .paths
@@ -62,6 +63,9 @@ impl Association {
             .fold(0, |mask, p| mask | 1u32 << p.id.0);
         if active != 0 {
             return active;
+        }
+        if let Some(suspect) = self.least_suspect() {
+            return 1 << suspect.0;
         }
         let stand_in = self
             .paths

@@ -3,7 +3,7 @@
 use alloc::string::String;
 use core::fmt::{self, Display};
 
-use super::{AssociationConfig, NrSack, Reneging};
+use super::{AllPf, AssociationConfig, Failover, FailureDetection, NrSack, Reneging};
 use crate::Duration;
 
 /// A setting that cannot be used.
@@ -64,6 +64,7 @@ impl AssociationConfig {
         within("policies.delayed_ack.packets", policies.delayed_ack.packets, 1, 255)?;
         within("policies.window.ssthresh_floor_mtu", policies.window.ssthresh_floor_mtu, 1, 255)?;
         part("policies.reschedule.threshold", policies.reschedule.threshold)?;
+        self.check_failover()?;
         if policies.nr_sack == NrSack::All && policies.reneging != Reneging::Never {
             return Err(ConfigError {
                 key: "policies.nr_sack",
@@ -72,6 +73,33 @@ impl AssociationConfig {
                           use \"deliverable\" or \"off\""
                         .into(),
             });
+        }
+        Ok(())
+    }
+}
+
+impl AssociationConfig {
+    fn check_failover(&self) -> Result<(), ConfigError> {
+        let Failover { detection, pf_threshold, primary_switchover, all_pf } =
+            self.policies.failover;
+        let refuse = |key, problem: &str| Err(ConfigError { key, problem: problem.into() });
+        let least = match detection {
+            FailureDetection::Rfc9260 if pf_threshold != 0 => {
+                let problem = "has no effect while policies.failover.detection is \"rfc9260\"";
+                return refuse("policies.failover.pf_threshold", problem);
+            }
+            FailureDetection::Rfc9260 if all_pf != AllPf::Send => {
+                let problem = "has no effect while policies.failover.detection is \"rfc9260\"";
+                return refuse("policies.failover.all_pf", problem);
+            }
+            FailureDetection::Rfc9260 => self.path_max_retrans,
+            FailureDetection::Pf1 | FailureDetection::Pf2 => {
+                pf_threshold.min(self.path_max_retrans)
+            }
+        };
+        // RFC 7829 section 5 rule 1.
+        if let Some(limit) = primary_switchover {
+            within("policies.failover.primary_switchover", limit, least, u32::MAX)?;
         }
         Ok(())
     }
@@ -117,7 +145,7 @@ mod tests {
     #[test]
     fn what_cannot_be_used_is_named() {
         type Change = fn(&mut AssociationConfig);
-        let broken: [(&str, Change); 7] = [
+        let broken: [(&str, Change); 11] = [
             ("outbound_streams", |c| c.outbound_streams = 0),
             ("receive_buffer_bytes", |c| c.receive_buffer_bytes = 1499),
             ("max_paths", |c| c.max_paths = 33),
@@ -125,6 +153,19 @@ mod tests {
             ("policies.rto.alpha", |c| c.policies.rto.alpha = f64::NAN),
             ("policies.delayed_ack.delay", |c| {
                 c.policies.delayed_ack.delay = Duration::from_millis(501);
+            }),
+            ("policies.failover.pf_threshold", |c| c.policies.failover.pf_threshold = 1),
+            ("policies.failover.all_pf", |c| c.policies.failover.all_pf = AllPf::MakeActive),
+            ("policies.failover.primary_switchover", |c| {
+                c.policies.failover.primary_switchover = Some(4);
+            }),
+            ("policies.failover.primary_switchover", |c| {
+                c.policies.failover = Failover {
+                    detection: FailureDetection::Pf1,
+                    pf_threshold: 2,
+                    primary_switchover: Some(1),
+                    all_pf: AllPf::MakeActive,
+                };
             }),
             ("policies.nr_sack", |c| {
                 c.policies.nr_sack = NrSack::All;

@@ -200,7 +200,7 @@ pub const POLICY_KEYS: &[PolicyKey] = &[
         "failover.primary_switchover",
         "Consecutive timeouts beyond which another path becomes the primary one for good (PSMR); never where it is \
          missing.",
-        "RFC 7829 section 4.2",
+        "RFC 7829 section 5",
         "timeouts, from 0",
         "5",
     ),

@@ -1,9 +1,11 @@
 //! Everything that belongs to one path: a pair of a local and a remote transport address.
 
+pub(crate) mod failover;
 pub(crate) mod heartbeat;
 pub(crate) mod pairing;
 pub(crate) mod reach;
 pub(crate) mod rtt;
+pub(crate) mod stopwatch;
 mod table;
 
 pub(crate) use table::Paths;
@@ -19,6 +21,7 @@ use crate::{Encapsulation, Instant, PathId, PathStats, PathStatus, ProbeEvent, T
 use heartbeat::Heartbeat;
 use reach::Reach;
 use rtt::RttEstimator;
+use stopwatch::Stopwatch;
 
 const COMMON_HEADER: u32 = 12;
 pub(crate) const DATA_HEADER: u32 = 16;
@@ -36,6 +39,7 @@ pub(crate) struct Path {
     pub(crate) reach: Reach,
     /// Consecutive timeouts and unanswered heartbeats.
     pub(crate) errors: u32,
+    pub(crate) suspicion: Suspicion,
     pub(crate) rtt: RttEstimator,
     /// Chunk whose round trip is being measured.
     pub(crate) timed: Option<Tsn>,
@@ -59,6 +63,17 @@ pub(crate) struct Path {
     /// One packet of retransmissions may ignore the window (RFC 9260 sections 6.3.3 E3, 7.2.4).
     pub(crate) free_retransmission: bool,
     pub(crate) counters: Counters,
+}
+
+/// History of a path's being potentially failed.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Suspicion {
+    /// How many times any path of the association had become doubtful when this one did the last time.
+    pub(crate) rank: u64,
+    /// How often this one did.
+    pub(crate) times: u64,
+    /// How long it was.
+    pub(crate) time: Stopwatch,
 }
 
 /// Counters of a path; kept after it has failed.
@@ -96,6 +111,7 @@ impl Path {
             mtu,
             reach: Reach::Unconfirmed,
             errors: 0,
+            suspicion: Suspicion::default(),
             rtt: RttEstimator::new(config.policies.rto),
             timed: None,
             window: CongestionWindow { cwnd: 0, ssthresh: 0, partial_bytes_acked: 0 },
@@ -237,6 +253,8 @@ impl Path {
             fast_recoveries: c.fast_recoveries,
             heartbeats_sent: c.heartbeats_sent,
             heartbeat_acks_received: c.heartbeat_acks_received,
+            potentially_failed: self.suspicion.times,
+            potentially_failed_time: self.suspicion.time.total(),
         }
     }
 }

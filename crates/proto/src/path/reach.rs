@@ -1,4 +1,7 @@
-//! Whether a path can carry data (RFC 9260 sections 5.4 and 8.2).
+//! Whether a path can carry data: the state machine of failure detection.
+//!
+//! RFC 9260 sections 5.4 and 8.2 (`natarajan` fig. 1); with potentially failed paths RFC 7829 section 3.2 (`natarajan`
+//! fig. 3; ns-2 `Agent/SCTP/CMT` `useCmtPF_`; usrsctp `SCTP_ADDR_PF`).
 
 use crate::PathStatus;
 
@@ -9,6 +12,8 @@ pub(crate) enum Reach {
     Unconfirmed,
     /// Works.
     Active,
+    /// Timeouts make it doubtful: it is probed, and carries data only while no path is active.
+    PotentiallyFailed,
     /// Does not work.
     Inactive(Reason),
 }
@@ -26,17 +31,58 @@ pub(crate) enum Reason {
     NoLocalAddress,
 }
 
-/// What an error counter that rose means for the path.
+/// Consecutive timeouts beyond which a path changes its state.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Thresholds {
+    /// PFMR; `None`: there is no such state.
+    pub(crate) potentially_failed: Option<u32>,
+    /// PMR (Path.Max.Retrans).
+    pub(crate) failed: u32,
+}
+
+/// What happened on a path.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Signal {
+    /// Data or a heartbeat was not answered in time; so many in a row now.
+    Timeout(u32),
+    /// A heartbeat was answered.
+    HeartbeatAck,
+    /// Data was acknowledged that never took another path.
+    DataAck,
+    /// The system refuses the pair of addresses.
+    Refused,
+    /// This host has lost the local address.
+    LocalAddressGone,
+    /// No path is active, and this one is to carry data.
+    Chosen,
+}
+
+/// What a signal changed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Transition {
+    /// Nothing.
     None,
+    /// The address was proved to be the peer's.
+    Confirmed,
+    /// It became doubtful.
+    Suspected,
+    /// It failed.
     Failed,
+    /// It was doubtful and is active again.
+    Cleared,
+    /// It had failed and is active again.
+    Restored,
 }
 
 impl Reach {
-    /// Whether data may be sent.
+    /// Whether data may be sent while there is a choice.
     pub(crate) fn is_active(self) -> bool {
         self == Self::Active
+    }
+
+    /// Whether it is doubtful.
+    pub(crate) fn is_potentially_failed(self) -> bool {
+        self == Self::PotentiallyFailed
     }
 
     /// Whether the address was proved to be the peer's, from a local address that still is ours.
@@ -51,42 +97,58 @@ impl Reach {
         match self {
             Self::Unconfirmed => PathStatus::Unconfirmed,
             Self::Active => PathStatus::Active,
+            Self::PotentiallyFailed => PathStatus::PotentiallyFailed,
             Self::Inactive(_) => PathStatus::Inactive,
         }
     }
 
-    /// The path's error counter rose to `errors`, with Path.Max.Retrans `limit`.
-    pub(crate) fn on_error(&mut self, errors: u32, limit: u32) -> Transition {
-        if errors <= limit {
-            return Transition::None;
+    /// Takes a signal.
+    pub(crate) fn on(&mut self, signal: Signal, thresholds: Thresholds) -> Transition {
+        let (next, transition) = self.next(signal, thresholds);
+        *self = next;
+        transition
+    }
+
+    fn next(self, signal: Signal, thresholds: Thresholds) -> (Self, Transition) {
+        use Reach::{Active, Inactive, PotentiallyFailed, Unconfirmed};
+        use Transition::{Cleared, Confirmed, Failed, Restored, Suspected};
+        let stays = (self, Transition::None);
+        match (self, signal) {
+            (Unconfirmed, Signal::Timeout(n)) if n > thresholds.failed => {
+                (Inactive(Reason::NeverConfirmed), Failed)
+            }
+            (Active | PotentiallyFailed, Signal::Timeout(n)) if n > thresholds.failed => {
+                (Inactive(Reason::Timeouts), Failed)
+            }
+            (Active, Signal::Timeout(n))
+                if thresholds.potentially_failed.is_some_and(|threshold| n > threshold) =>
+            {
+                (PotentiallyFailed, Suspected)
+            }
+            (Unconfirmed, Signal::Refused) => (Inactive(Reason::NeverConfirmed), Failed),
+            (Active | PotentiallyFailed, Signal::Refused) => (Inactive(Reason::Refused), Failed),
+            (Unconfirmed | Active | PotentiallyFailed, Signal::LocalAddressGone) => {
+                (Inactive(Reason::NoLocalAddress), Failed)
+            }
+            // That it does not work is known.
+            (Inactive(_), Signal::LocalAddressGone) => {
+                (Inactive(Reason::NoLocalAddress), Transition::None)
+            }
+            // Only a heartbeat proves an address.
+            (Unconfirmed | Inactive(Reason::NeverConfirmed), Signal::HeartbeatAck) => {
+                (Active, Confirmed)
+            }
+            (PotentiallyFailed, Signal::HeartbeatAck | Signal::DataAck | Signal::Chosen) => {
+                (Active, Cleared)
+            }
+            (
+                Inactive(Reason::Timeouts | Reason::Refused),
+                Signal::HeartbeatAck | Signal::DataAck,
+            ) => (Active, Restored),
+            _ => stays,
         }
-        let failed = match self {
-            Self::Active => Self::Inactive(Reason::Timeouts),
-            Self::Unconfirmed => Self::Inactive(Reason::NeverConfirmed),
-            Self::Inactive(_) => return Transition::None,
-        };
-        *self = failed;
-        Transition::Failed
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn fails_when_errors_exceed_the_limit() {
-        for (limit, errors, before, after) in [
-            (5, 5, Reach::Active, Reach::Active),
-            (5, 6, Reach::Active, Reach::Inactive(Reason::Timeouts)),
-            (0, 1, Reach::Active, Reach::Inactive(Reason::Timeouts)),
-            (2, 3, Reach::Unconfirmed, Reach::Inactive(Reason::NeverConfirmed)),
-            (2, 9, Reach::Inactive(Reason::Timeouts), Reach::Inactive(Reason::Timeouts)),
-        ] {
-            let mut reach = before;
-            let transition = reach.on_error(errors, limit);
-            assert_eq!(reach, after);
-            assert_eq!(transition == Transition::Failed, before != after);
-        }
-    }
-}
+mod tests;

@@ -7,7 +7,7 @@ pub(crate) mod window;
 pub(crate) mod zero_window;
 
 use crate::congestion::recovery::FastRecovery;
-use crate::{SendError, Tsn};
+use crate::{Instant, SendError, Tsn};
 use queue::SendQueue;
 use window::Window;
 use zero_window::ZeroWindow;
@@ -19,6 +19,8 @@ pub(crate) struct Sender {
     pub(crate) window: Window,
     /// The peer's receive window as it last announced it.
     pub(crate) advertised_window: u64,
+    /// When the peer last answered that its window is closed and it took nothing.
+    pub(crate) closed_window_seen: Option<Instant>,
     /// Probing of a window that is closed.
     pub(crate) zero_window: ZeroWindow,
     /// Association-wide fast recovery, where the policy wants one.
@@ -39,6 +41,7 @@ impl Sender {
             queue: SendQueue::new(buffer_bytes),
             window: Window::new(initial_tsn),
             advertised_window: 0,
+            closed_window_seen: None,
             zero_window: ZeroWindow::default(),
             recovery: FastRecovery::default(),
             transmissions: 0,

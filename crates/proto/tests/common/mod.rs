@@ -211,6 +211,11 @@ impl Victim {
         self.association().path_stats().remove(0)
     }
 
+    /// State of a path.
+    pub fn path_at(&self, path: usize) -> PathStats {
+        self.association().path_stats().remove(path)
+    }
+
     /// The peer's addresses with the state of their paths.
     pub fn peer_paths(&self) -> Vec<(IpAddr, PathStatus)> {
         self.association().path_stats().iter().map(|path| (path.remote, path.status)).collect()

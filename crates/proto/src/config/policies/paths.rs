@@ -117,9 +117,10 @@ policy_enum!(
     /// What happens when every path is potentially failed; the one with the fewest consecutive timeouts carries data,
     /// of several the one active last.
     AllPf {
-        /// It carries data as it is (`natarajan` section II-C; RFC 7829).
+        /// The one with the fewest consecutive timeouts, of several the one active last, carries data as it is
+        /// (`natarajan` section II-C; RFC 7829).
         Send = "send",
-        /// It becomes active again (`natarajan` section III-B.1).
+        /// It becomes active again, with no timeouts counted (`natarajan` section III-B.1).
         MakeActive = "make-active",
     }
 );
@@ -133,7 +134,7 @@ policy_group!(
         /// papers' 0: at the first).
         pf_threshold: u32,
         /// PSMR: the primary path is given up for its alternate, which becomes the primary, when its consecutive timeouts
-        /// exceed this (RFC 7829 section 4.2); `None` never gives it up.
+        /// exceed this (RFC 7829 section 5); `None` never gives it up.
         primary_switchover: Option<u32>,
         /// What happens when every path is potentially failed.
         all_pf: AllPf,

@@ -1,0 +1,159 @@
+//! What timeouts and signs of life mean for paths and for the association (RFC 9260 sections 8.1, 8.2; RFC 7829).
+
+use super::Association;
+use crate::config::{AllPf, FailureDetection};
+use crate::path::failover::{self, Suspect};
+use crate::path::reach::{Signal, Thresholds, Transition};
+use crate::{AssociationEnd, Cx, Event, Instant, PathChange, PathId, ProbeEvent};
+use crate::{PathStatus, PotentiallyFailedTime};
+
+impl Association {
+    fn thresholds(&self) -> Thresholds {
+        failover::thresholds(&self.config.policies.failover, self.config.path_max_retrans)
+    }
+
+    /// Whether there is a state between active and failed.
+    pub(super) fn suspects_paths(&self) -> bool {
+        self.config.policies.failover.detection != FailureDetection::Rfc9260
+    }
+
+    /// Counts a timeout against the path and the association.
+    pub(super) fn count_path_error(&mut self, cx: &mut Cx<'_>, id: PathId) {
+        self.errors += 1;
+        self.count_heartbeat_error(cx, id);
+    }
+
+    /// Counts a timeout or an unanswered heartbeat against the path only, and ends an association that has too many.
+    pub(super) fn count_heartbeat_error(&mut self, cx: &mut Cx<'_>, id: PathId) {
+        let mut thresholds = self.thresholds();
+        if self.closed_window_was_confirmed(id) {
+            // The peer answered and had no room: no reason to doubt the path.
+            thresholds.potentially_failed = None;
+        }
+        let path = &mut self.paths[id];
+        path.errors += 1;
+        let transition = path.reach.on(Signal::Timeout(path.errors), thresholds);
+        self.path_changed(id, transition);
+        self.give_up_primary(id);
+        if transition != Transition::None {
+            let status = self.paths[id].status();
+            cx.probe.on(cx.now, ProbeEvent::Reachability { path: id, status });
+        }
+        if self.errors > self.config.association_max_retrans {
+            self.fail(cx, AssociationEnd::Unreachable);
+        }
+    }
+
+    /// A heartbeat was answered over the path, or data that took no other path.
+    pub(super) fn path_works(&mut self, cx: &mut Cx<'_>, id: PathId, sign: Signal) {
+        let thresholds = self.thresholds();
+        self.errors = 0;
+        let path = &mut self.paths[id];
+        path.errors = 0;
+        let transition = path.reach.on(sign, thresholds);
+        if transition == Transition::None {
+            return;
+        }
+        if transition == Transition::Cleared && sign == Signal::HeartbeatAck {
+            let mtu = path.congestion_parameters(&self.config).mtu;
+            failover::restart(&mut path.window, self.config.policies.failover.detection, mtu);
+            cx.probe.on(cx.now, path.window_event());
+        }
+        self.path_changed(id, transition);
+        let status = PathStatus::Active;
+        cx.probe.on(cx.now, ProbeEvent::Reachability { path: id, status });
+    }
+
+    /// The system cannot send on the path any more.
+    pub(super) fn lose_path(&mut self, id: PathId, why: Signal) -> Transition {
+        let thresholds = self.thresholds();
+        let transition = self.paths[id].reach.on(why, thresholds);
+        self.path_changed(id, transition);
+        transition
+    }
+
+    /// Tells the user of a change and sees to it that some path is active, if the policy wants that.
+    fn path_changed(&mut self, id: PathId, transition: Transition) {
+        let change = match transition {
+            Transition::None => return,
+            Transition::Confirmed => PathChange::Confirmed,
+            Transition::Suspected => PathChange::PotentiallyFailed,
+            Transition::Failed => PathChange::Unreachable,
+            Transition::Cleared | Transition::Restored => PathChange::Available,
+        };
+        self.events.push(Event::Path { path: id, change });
+        if transition == Transition::Suspected {
+            self.suspicions += 1;
+            let suspicion = &mut self.paths[id].suspicion;
+            suspicion.rank = self.suspicions;
+            suspicion.times += 1;
+        }
+        if self.config.policies.failover.all_pf == AllPf::MakeActive
+            && !self.paths.iter().any(|path| path.reach.is_active())
+            && let Some(chosen) = self.least_suspect()
+        {
+            let thresholds = self.thresholds();
+            let path = &mut self.paths[chosen];
+            path.errors = 0;
+            path.reach.on(Signal::Chosen, thresholds);
+            let change = PathChange::Available;
+            self.events.push(Event::Path { path: chosen, change });
+        }
+    }
+
+    /// The potentially failed path that carries data while none is active.
+    pub(super) fn least_suspect(&self) -> Option<PathId> {
+        let suspects = self.paths.iter().filter(|path| path.reach.is_potentially_failed());
+        failover::stand_in(suspects.map(|path| Suspect {
+            index: path.id.0,
+            errors: path.errors,
+            rank: path.suspicion.rank,
+        }))
+        .map(PathId)
+    }
+
+    /// Primary Path Switchover (RFC 7829 section 5): the path that carries its data becomes the primary one.
+    fn give_up_primary(&mut self, id: PathId) {
+        let Some(limit) = self.config.policies.failover.primary_switchover else { return };
+        if id != self.primary || self.paths[id].errors <= limit {
+            return;
+        }
+        let path = self.primary_or_stand_in(self.usable_paths());
+        if path != self.primary {
+            self.primary = path;
+            self.events.push(Event::Path { path, change: PathChange::MadePrimary });
+        }
+    }
+
+    /// Whether the peer has said, since the lowest outstanding chunk of the path was sent, that its window is closed.
+    fn closed_window_was_confirmed(&mut self, id: PathId) -> bool {
+        if self.sender.advertised_window != 0 || !self.suspects_paths() {
+            return false;
+        }
+        let window = &self.sender.window;
+        let sent_at = window.next_unacked_on(id, window.base()).map(|tsn| window.get(tsn).sent_at);
+        sent_at.zip(self.sender.closed_window_seen).is_some_and(|(sent, seen)| seen >= sent)
+    }
+
+    /// Takes note of how long paths have been potentially failed.
+    pub(super) fn account_suspicion(&mut self, now: Instant) {
+        if !self.suspects_paths() {
+            return;
+        }
+        let (mut active, mut suspected) = (false, false);
+        for path in self.paths.iter_mut() {
+            let is_suspect = path.reach.is_potentially_failed();
+            active |= path.reach.is_active();
+            suspected |= is_suspect;
+            path.suspicion.time.look(now, is_suspect.into());
+        }
+        self.all_suspected.look(now, (suspected && !active).into());
+    }
+
+    pub(super) fn potentially_failed_until(&self, now: Instant) -> PotentiallyFailedTime {
+        PotentiallyFailedTime {
+            paths: self.paths.iter().map(|path| path.suspicion.time.total_at(now)).collect(),
+            all_paths: self.all_suspected.total_at(now),
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! Which potentially failed path carries data while no path is active, and how one starts again.
+//!
+//! `natarajan` section II-C and III-B.1; RFC 7829 section 3.2 rules 4 and 7. ns-2 `Agent/SCTP/CMT`: `useCmtPF_`, `cmtPFCwnd_`.
+
+use core::cmp::Reverse;
+
+use crate::config::{Failover, FailureDetection};
+use crate::congestion::CongestionWindow;
+
+use super::reach::Thresholds;
+
+/// What is known of a potentially failed path.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Suspect {
+    /// Position in the path table.
+    pub(crate) index: u8,
+    /// Consecutive timeouts.
+    pub(crate) errors: u32,
+    /// How many paths of the association had become doubtful when this one did: the highest was active last.
+    pub(crate) rank: u64,
+}
+
+/// The one that carries data: that with the fewest consecutive timeouts, of several the one that was active last.
+pub(crate) fn stand_in(suspects: impl Iterator<Item = Suspect>) -> Option<u8> {
+    let best = suspects.min_by_key(|suspect| (suspect.errors, Reverse(suspect.rank)));
+    best.map(|suspect| suspect.index)
+}
+
+/// Thresholds of the state machine.
+pub(crate) fn thresholds(policy: &Failover, path_max_retrans: u32) -> Thresholds {
+    let potentially_failed = match policy.detection {
+        FailureDetection::Rfc9260 => None,
+        FailureDetection::Pf1 | FailureDetection::Pf2 => Some(policy.pf_threshold),
+    };
+    Thresholds { potentially_failed, failed: path_max_retrans }
+}
+
+/// A heartbeat of a potentially failed path was answered: slow start from 1 MTU (CMT-PF1) or 2 MTU (CMT-PF2), up to
+/// the threshold that there is.
+pub(crate) fn restart(window: &mut CongestionWindow, detection: FailureDetection, mtu: u64) {
+    window.cwnd = match detection {
+        FailureDetection::Rfc9260 => return,
+        FailureDetection::Pf1 => mtu,
+        FailureDetection::Pf2 => 2 * mtu,
+    };
+    window.partial_bytes_acked = 0;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::congestion::{AckView, Advanced, Parameters, rfc9260};
+
+    const MTU: u64 = 1500;
+
+    #[test]
+    fn fewest_timeouts_then_last_active() {
+        for (suspects, expected) in [
+            (&[][..], None),
+            (&[(0, 3, 1)], Some(0)),
+            (&[(0, 3, 1), (1, 2, 2)], Some(1)),
+            (&[(0, 1, 2), (1, 2, 1)], Some(0)),
+            (&[(0, 2, 1), (1, 2, 2)], Some(1)),
+            (&[(0, 2, 5), (1, 2, 2), (3, 4, 9)], Some(0)),
+        ] {
+            let suspects =
+                suspects.iter().map(|&(index, errors, rank)| Suspect { index, errors, rank });
+            assert_eq!(stand_in(suspects), expected);
+        }
+    }
+
+    /// Packets sent within n round trips after a timeout: a window each, every packet acknowledged by itself.
+    fn packets(mut window: CongestionWindow, first_round: u32, rounds: u32) -> u64 {
+        let parameters = Parameters { mtu: MTU, ssthresh_floor: 4 * MTU };
+        let mut total = 0;
+        for _ in first_round..=rounds {
+            let packets = window.cwnd / MTU;
+            total += packets;
+            for _ in 0..packets {
+                // What was acknowledged is replaced at once.
+                let flight = window.cwnd;
+                let ack = AckView {
+                    acked_bytes: MTU,
+                    flight_before: flight,
+                    flight_after: flight,
+                    advanced: Advanced::Yes,
+                };
+                rfc9260::on_ack(&mut window, &parameters, &ack);
+            }
+        }
+        total
+    }
+
+    #[test]
+    fn natarajan_section_iii_b_1() {
+        let mut cut = CongestionWindow { cwnd: 2000 * MTU, ssthresh: 1, partial_bytes_acked: 9 };
+        rfc9260::on_timeout(&mut cut, &Parameters { mtu: MTU, ssthresh_floor: 4 * MTU });
+        let restarted = |detection| {
+            let mut window = CongestionWindow { partial_bytes_acked: 9, ..cut };
+            restart(&mut window, detection, MTU);
+            assert_eq!((window.ssthresh, window.partial_bytes_acked), (1000 * MTU, 0));
+            window
+        };
+        for n in 1..=9 {
+            // Plain CMT sends at once; the others spend the first round trip on a heartbeat.
+            assert_eq!(packets(cut, 0, n), (1 << (n + 1)) - 1);
+            assert_eq!(packets(restarted(FailureDetection::Pf2), 1, n), (1 << (n + 1)) - 2);
+            assert_eq!(packets(restarted(FailureDetection::Pf1), 1, n), (1 << n) - 1);
+        }
+    }
+
+    #[test]
+    fn a_restart_ends_what_an_idle_path_had() {
+        let window = CongestionWindow { cwnd: 90_000, ssthresh: 40_000, partial_bytes_acked: 5 };
+        for (detection, cwnd) in [(FailureDetection::Pf1, MTU), (FailureDetection::Pf2, 2 * MTU)] {
+            let mut window = window;
+            restart(&mut window, detection, MTU);
+            let expected = CongestionWindow { cwnd, ssthresh: 40_000, partial_bytes_acked: 0 };
+            assert_eq!(window, expected);
+        }
+    }
+}

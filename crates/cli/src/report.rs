@@ -143,7 +143,11 @@ fn write_bottlenecks(out: &mut String, result: &RunResult) -> std::fmt::Result {
             bottleneck.from.to_owned(),
             count(bottleneck.packets_delivered),
             count(bottleneck.dropped_queue_full),
-            count(bottleneck.dropped_loss),
+            count(
+                bottleneck.dropped_loss
+                    + bottleneck.dropped_burst_loss
+                    + bottleneck.dropped_bit_error,
+            ),
             count(bottleneck.dropped_outage),
             format!("{} pkts", count(bottleneck.queue_peak_packets)),
             format!("{:.1} %", 100.0 * bottleneck.utilisation),

@@ -44,6 +44,8 @@ pub(crate) struct Host {
     outcome: Outcome,
     established: Option<Instant>,
     unsent: Unsent,
+    /// Addresses of the peer, and the part of the packets to each that the network loses.
+    oracle: Vec<(IpAddr, f64)>,
 }
 
 /// Packets that the stack made but no network carried.
@@ -94,6 +96,8 @@ pub(crate) struct Place {
     pub node: NodeId,
     pub addresses: Vec<IpAddr>,
     pub peer_addresses: Vec<IpAddr>,
+    /// Part of the packets to each of the peer's addresses that the network loses.
+    pub oracle: Vec<f64>,
 }
 
 impl Host {
@@ -154,6 +158,12 @@ impl Host {
             outcome: Outcome::None,
             established: None,
             unsent: Unsent::default(),
+            oracle: place
+                .peer_addresses
+                .iter()
+                .copied()
+                .zip(place.oracle.iter().copied())
+                .collect(),
         })
     }
 
@@ -227,6 +237,11 @@ impl Host {
     /// The association that began last, also after its end; [`outcome`](Self::outcome) is what became of it.
     pub fn association(&self) -> Option<&Association> {
         self.associations.get(self.latest.as_ref()?).map(Box::as_ref)
+    }
+
+    /// Part of the packets to this address of the peer that the network loses; the address decides on the way.
+    pub fn oracle_loss(&self, remote: IpAddr) -> Option<f64> {
+        self.oracle.iter().find(|(address, _)| *address == remote).map(|(_, loss)| *loss)
     }
 
     /// Packets that were made but not carried.

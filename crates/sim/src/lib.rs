@@ -22,6 +22,7 @@ mod meter;
 mod result;
 pub mod scenario;
 mod simulation;
+mod wiring;
 
 pub use app::Violations;
 pub use frame::{Form, SctpFrame};

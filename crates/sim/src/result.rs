@@ -101,6 +101,9 @@ pub struct PathResult {
     pub cwnd_bytes: u64,
     /// Slow-start threshold at the end.
     pub ssthresh_bytes: u64,
+    /// Part of the packets of full length that the links of the path lose or damage in the long run, as configured for
+    /// the start of the run: what the oracle of loss rates would say.
+    pub oracle_loss: Option<f64>,
 }
 
 /// A flow.
@@ -189,8 +192,16 @@ pub struct BottleneckResult {
     pub packets_delivered: u64,
     /// Dropped because the queue was full.
     pub dropped_queue_full: u64,
-    /// Lost at random.
+    /// Lost at random, each independently of the others.
     pub dropped_loss: u64,
+    /// Lost in bursts.
+    pub dropped_burst_loss: u64,
+    /// Dropped for a bit error.
+    pub dropped_bit_error: u64,
+    /// Delivered with a bit error.
+    pub packets_damaged: u64,
+    /// Delivered twice; each counts as two delivered.
+    pub packets_duplicated: u64,
     /// Dropped by an outage.
     pub dropped_outage: u64,
     /// Most packets that waited at once.
@@ -342,6 +353,7 @@ fn path_results(
                 rto_s: path.rto.as_secs_f64(),
                 cwnd_bytes: path.cwnd_bytes,
                 ssthresh_bytes: path.ssthresh_bytes,
+                oracle_loss: hosts[name.index()].oracle_loss(path.remote),
             }
         }));
     }
@@ -458,6 +470,10 @@ fn bottleneck_results(
                 packets_delivered: counters.delivered.packets,
                 dropped_queue_full: counters.dropped(DropCause::QueueFull).packets,
                 dropped_loss: counters.dropped(DropCause::UniformLoss).packets,
+                dropped_burst_loss: counters.dropped(DropCause::BurstLoss).packets,
+                dropped_bit_error: counters.dropped(DropCause::BitError).packets,
+                packets_damaged: counters.damaged.packets,
+                packets_duplicated: counters.duplicated.packets,
                 dropped_outage: counters.dropped(DropCause::Outage).packets,
                 queue_peak_packets: counters.peak_queue_packets,
                 utilisation: counters.utilisation(now),

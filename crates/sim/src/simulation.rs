@@ -3,9 +3,8 @@
 use std::io;
 use std::net::IpAddr;
 
-use polypath_netsim::impair::Outage;
-use polypath_netsim::topology::{Disjoint, DisjointPaths, Duplex, PathConfig};
-use polypath_netsim::{BuildError, ChannelConfig, Event, NetworkBuilder, NoObserver, World};
+use polypath_netsim::topology::{Disjoint, DisjointPaths, PathConfig};
+use polypath_netsim::{BuildError, Event, NetworkBuilder, NoObserver, World};
 use polypath_units::Instant;
 use polypath_workload::FlowError;
 
@@ -13,9 +12,8 @@ use crate::frame::{Form, SctpFrame};
 use crate::host::{Host, Outcome, Place};
 use crate::meter::Meter;
 use crate::result::RunResult;
-use crate::scenario::{
-    Access, DisjointNetwork, Fault, HostName, Link, Network, Scenario, Way, WirePath,
-};
+use crate::scenario::{HostName, Network, Scenario};
+use crate::wiring;
 
 /// A scenario on the way.
 #[derive(Debug)]
@@ -49,18 +47,26 @@ impl<'a> Simulation<'a> {
         Self::with(scenario, scenario.run.seed, Form::default())
     }
 
-    /// Sets up a scenario with a seed and a form of packets.
+    /// Sets up a scenario with a seed and a form of packets. Where bit errors can be anywhere in a packet, packets travel
+    /// as bytes in any case.
     ///
     /// # Errors
     /// The network cannot be built or a flow makes no sense; a scenario that was read from a document has neither.
     pub fn with(scenario: &'a Scenario, seed: u64, form: Form) -> Result<Self, SetupError> {
         let Network::Disjoint(plan) = &scenario.network;
         let mut builder = NetworkBuilder::new();
-        let network = topology(plan, &scenario.faults).add_to(&mut builder)?;
+        let paths: Vec<PathConfig> =
+            plan.paths.iter().map(|path| wiring::path(path, scenario)).collect();
+        let plan = DisjointPaths { ip: plan.ip, paths };
+        let network = plan.add_to(&mut builder)?;
+        let form = if wiring::needs_bytes(scenario) { Form::Wire } else { form };
         let world = builder.build(seed, NoObserver)?;
         let host = |name: HostName| {
             let rng = world.stream(&format!("host/{}", name.name()));
-            Host::new(scenario, &place(&network, name), form, rng)
+            let bytes = u32::try_from(scenario.sctp_of(name).mtu.as_bytes()).unwrap_or(u32::MAX);
+            let oracle = plan.paths.iter().map(|path| wiring::loss_rate(path, name.way(), bytes));
+            let place = Place { oracle: oracle.collect(), ..place(&network, name) };
+            Host::new(scenario, &place, form, rng)
         };
         let hosts = [host(HostName::A)?, host(HostName::B)?];
         let meter = Meter::new(scenario, &network);
@@ -154,49 +160,9 @@ pub(crate) struct Execution {
 fn place(network: &Disjoint, name: HostName) -> Place {
     let a: Vec<IpAddr> = network.paths.iter().map(|path| path.a_address).collect();
     let b: Vec<IpAddr> = network.paths.iter().map(|path| path.b_address).collect();
+    let oracle = Vec::new();
     match name {
-        HostName::A => Place { name, node: network.a, addresses: a, peer_addresses: b },
-        HostName::B => Place { name, node: network.b, addresses: b, peer_addresses: a },
+        HostName::A => Place { name, node: network.a, addresses: a, peer_addresses: b, oracle },
+        HostName::B => Place { name, node: network.b, addresses: b, peer_addresses: a, oracle },
     }
-}
-
-fn topology(plan: &DisjointNetwork, faults: &[Fault]) -> DisjointPaths {
-    let paths = plan.paths.iter().map(|path| path_config(path, faults)).collect();
-    DisjointPaths { ip: plan.ip, paths }
-}
-
-fn path_config(path: &WirePath, faults: &[Fault]) -> PathConfig {
-    let Link { rate, delay, framing, queue, loss } = path.bottleneck;
-    let channel = |uniform_loss, direction| ChannelConfig {
-        framing,
-        queue,
-        uniform_loss,
-        outages: outages(&path.name, direction, faults),
-        ..ChannelConfig::new(rate, delay)
-    };
-    let bottleneck = Duplex {
-        forward: channel(loss.forward, Way::Forward),
-        backward: channel(loss.backward, Way::Backward),
-    };
-    match path.access {
-        None => PathConfig::direct(&path.name, bottleneck),
-        Some(Access { rate, delay, framing, queue }) => {
-            let access = ChannelConfig { framing, queue, ..ChannelConfig::new(rate, delay) };
-            PathConfig::routed(&path.name, access, bottleneck)
-        }
-    }
-}
-
-/// The outages of one direction of a path, in order of time.
-fn outages(path: &str, direction: Way, faults: &[Fault]) -> Vec<Outage> {
-    let mut outages: Vec<Outage> = faults
-        .iter()
-        .filter_map(|Fault::Outage(outage)| {
-            let meant = outage.way == Way::Both || outage.way == direction;
-            (outage.path == path && meant)
-                .then_some(Outage { from: outage.from, until: outage.until })
-        })
-        .collect();
-    outages.sort_by_key(|outage| outage.from);
-    outages
 }

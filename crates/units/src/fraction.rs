@@ -7,7 +7,7 @@ use crate::text::{ParseError, Quantity, Unit, write_decimal};
 
 /// A number from 0 to 1, as a whole number of 10⁻¹⁸.
 ///
-/// Read from text as a number (`0.01`, `1e-7`) or with `%` (`1 %`).
+/// Read from text as a number (`0.01`, `1e-7`) or with `%` (`1 %`); in files with `%` or an exponent only.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Fraction(u64);
 

@@ -1,6 +1,5 @@
 //! Quantities in files: always the text with the unit.
 
-use alloc::string::ToString;
 use core::fmt;
 use core::marker::PhantomData;
 use core::str::FromStr;
@@ -26,32 +25,25 @@ impl<T: FromStr<Err = ParseError>> Visitor<'_> for TextVisitor<T> {
     }
 }
 
-/// As [`TextVisitor`]; a plain number says all about a fraction, so that is read too.
+/// As [`TextVisitor`], but stricter than [`FromStr`]: `1` could be one per cent or all of it, so a file has to say `%`, or
+/// write a power of ten as one does for rates of bit errors.
 struct FractionVisitor;
 
 impl Visitor<'_> for FractionVisitor {
     type Value = Fraction;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a fraction from 0 to 1, for example \"1 %\" or 0.01")
+        f.write_str("a fraction as text, for example \"1 %\" or \"1e-6\"")
     }
 
     fn visit_str<E: Error>(self, text: &str) -> Result<Fraction, E> {
-        text.parse().map_err(E::custom)
-    }
-
-    fn visit_f64<E: Error>(self, value: f64) -> Result<Fraction, E> {
-        let exact = Fraction::from_f64(value).map_err(E::custom)?;
-        // The shortest decimal is what was written; only a number finer than the type has none.
-        Ok(value.to_string().parse().unwrap_or(exact))
-    }
-
-    fn visit_u64<E: Error>(self, value: u64) -> Result<Fraction, E> {
-        self.visit_f64(value as f64)
-    }
-
-    fn visit_i64<E: Error>(self, value: i64) -> Result<Fraction, E> {
-        self.visit_f64(value as f64)
+        let fraction = text.parse().map_err(E::custom)?;
+        if text.contains(['%', 'e', 'E']) {
+            return Ok(fraction);
+        }
+        Err(E::custom(format_args!(
+            "the fraction `{text}` has no unit: write for example \"1 %\" or \"1e-6\""
+        )))
     }
 }
 
@@ -84,6 +76,6 @@ impl Serialize for Fraction {
 
 impl<'de> Deserialize<'de> for Fraction {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(FractionVisitor)
+        deserializer.deserialize_str(FractionVisitor)
     }
 }

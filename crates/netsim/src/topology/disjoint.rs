@@ -8,8 +8,8 @@ use crate::{
 
 /// Hosts A and B and any number of disjoint paths between them.
 ///
-/// A path is one direct link, or three links over two routers of its own: access, bottleneck, access. Path *p* (from 1)
-/// is network *p*. The interface of link *l* (from 1, A's side first) has the address `10.p.l.1` on A's side and `10.p.l.2`
+/// A path is one direct link, or several links over routers of its own: access, any number of further links, bottleneck,
+/// any number of further links, access. Path *p* (from 1) is network *p*. The interface of link *l* (from 1, A's side first) has the address `10.p.l.1` on A's side and `10.p.l.2`
 /// on B's, or `fd00:p:l::1` and `fd00:p:l::2`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct DisjointPaths {
@@ -41,8 +41,12 @@ pub struct PathConfig {
     pub name: String,
     /// The link in the middle, or the only one.
     pub bottleneck: Duplex,
-    /// The links between the hosts and the routers, both alike; `None` for a direct link.
+    /// The links between the hosts and the routers, both alike; `None` where the other links begin at the hosts.
     pub access: Option<Duplex>,
+    /// Further links on A's side of the bottleneck, from A to B.
+    pub before: Vec<Duplex>,
+    /// Further links on B's side of the bottleneck, from A to B.
+    pub after: Vec<Duplex>,
 }
 
 /// Both directions of a link.
@@ -83,6 +87,9 @@ pub struct DisjointPath {
 /// Path numbers are one octet of an IPv4 address.
 const MAX_PATHS: usize = 254;
 
+/// So are the numbers of links.
+const MAX_LINKS: usize = 254;
+
 impl From<ChannelConfig> for Duplex {
     /// Both directions alike.
     fn from(both: ChannelConfig) -> Self {
@@ -93,7 +100,13 @@ impl From<ChannelConfig> for Duplex {
 impl PathConfig {
     /// A direct link.
     pub fn direct(name: impl Into<String>, link: impl Into<Duplex>) -> Self {
-        Self { name: name.into(), bottleneck: link.into(), access: None }
+        Self {
+            name: name.into(),
+            bottleneck: link.into(),
+            access: None,
+            before: Vec::new(),
+            after: Vec::new(),
+        }
     }
 
     /// Two routers with the bottleneck between them.
@@ -102,7 +115,27 @@ impl PathConfig {
         access: impl Into<Duplex>,
         bottleneck: impl Into<Duplex>,
     ) -> Self {
-        Self { name: name.into(), bottleneck: bottleneck.into(), access: Some(access.into()) }
+        Self { access: Some(access.into()), ..Self::direct(name, bottleneck) }
+    }
+}
+
+impl PathConfig {
+    /// The links from A to B with their names; a link alone has the name of the path.
+    pub(super) fn links(&self) -> Vec<(String, &Duplex)> {
+        let name = &self.name;
+        let all = |word: &'static str, links: &'_ [Duplex]| -> Vec<String> {
+            (1..=links.len()).map(|number| format!("{name}/{word}-{number}")).collect()
+        };
+        let mut links: Vec<(String, &Duplex)> = Vec::new();
+        links.extend(self.access.iter().map(|access| (format!("{name}/access-a"), access)));
+        links.extend(all("before", &self.before).into_iter().zip(&self.before));
+        links.push((format!("{name}/bottleneck"), &self.bottleneck));
+        links.extend(all("after", &self.after).into_iter().zip(&self.after));
+        links.extend(self.access.iter().map(|access| (format!("{name}/access-b"), access)));
+        if let [(only, _)] = &mut links[..] {
+            only.clone_from(name);
+        }
+        links
     }
 }
 
@@ -116,6 +149,13 @@ impl DisjointPaths {
             let found = self.paths.len();
             return Err(BuildError::Topology(format!(
                 "disjoint paths: give 1 to {MAX_PATHS} paths, not {found}"
+            )));
+        }
+        if let Some(long) = self.paths.iter().find(|path| path.links().len() > MAX_LINKS) {
+            return Err(BuildError::Topology(format!(
+                "path `{}`: give at most {MAX_LINKS} links, not {}",
+                long.name,
+                long.links().len()
             )));
         }
         let (a, b) = (network.add_host("A"), network.add_host("B"));
@@ -139,29 +179,25 @@ struct Path<'a> {
 impl Path<'_> {
     fn add_to(&self, network: &mut NetworkBuilder, a: NodeId, b: NodeId) -> DisjointPath {
         let name = &self.config.name;
-        let links = match &self.config.access {
-            None => vec![self.link(network, [a, b], 1, name.clone(), &self.config.bottleneck)],
-            Some(access) => {
-                let near = network.add_router(format!("{name}/router-a"));
-                let far = network.add_router(format!("{name}/router-b"));
-                vec![
-                    self.link(network, [a, near], 1, format!("{name}/access-a"), access),
-                    self.link(
-                        network,
-                        [near, far],
-                        2,
-                        format!("{name}/bottleneck"),
-                        &self.config.bottleneck,
-                    ),
-                    self.link(network, [far, b], 3, format!("{name}/access-b"), access),
-                ]
-            }
-        };
+        let configs = self.config.links();
+        let mut links = Vec::with_capacity(configs.len());
+        let mut near = a;
+        for (at, (link_name, config)) in configs.iter().enumerate() {
+            let far = if at + 1 == configs.len() {
+                b
+            } else {
+                network.add_router(format!("{name}/router-{}", at + 1))
+            };
+            let number = at as u8 + 1;
+            links.push(self.link(network, [near, far], number, link_name.clone(), config));
+            near = far;
+        }
+        let bottleneck = self.config.before.len() + usize::from(self.config.access.is_some());
         DisjointPath {
             name: name.clone(),
             a_address: self.address(1, 1),
             b_address: self.address(links.len() as u8, 2),
-            bottleneck: links[links.len() / 2],
+            bottleneck: links[bottleneck],
             links,
         }
     }

@@ -4,13 +4,13 @@
 //! written by name, with parameters as a table of one key (`burst = { max-burst = 4 }`). Unknown keys are errors.
 
 mod check;
+mod link;
 mod network;
 mod sctp;
 mod traffic;
 
-pub use network::{
-    Access, DisjointNetwork, Fault, Link, Loss, Network, OutageFault, Way, WirePath,
-};
+pub use link::{Access, Link, LinkDirection, Loss, Queue, QueueLimit};
+pub use network::{DisjointNetwork, Fault, Network, OutageFault, StepPlan, Way, WirePath};
 pub use polypath_workload::{Delivery, Source};
 pub use sctp::{Heartbeat, SctpSettings};
 pub use traffic::{Flow, HostName};
@@ -41,6 +41,8 @@ pub struct Scenario {
     pub traffic: Vec<Flow>,
     /// What goes wrong when.
     pub faults: Vec<Fault>,
+    /// What changes when.
+    pub steps: Vec<StepPlan>,
     /// What is written down.
     pub record: Record,
 }
@@ -117,6 +119,8 @@ struct ScenarioFile {
     #[serde(default)]
     faults: Vec<Fault>,
     #[serde(default)]
+    steps: Vec<StepPlan>,
+    #[serde(default)]
     record: Record,
 }
 
@@ -162,6 +166,7 @@ impl Scenario {
             association: file.association,
             traffic: file.traffic,
             faults: file.faults,
+            steps: file.steps,
             record: file.record,
         };
         check::check(&scenario, document)?;

@@ -1,13 +1,10 @@
 //! The network of a scenario and what goes wrong in it.
 
-use std::fmt;
-
-use polypath_netsim::QueueConfig;
-use polypath_netsim::queue_discipline::Limit;
 use polypath_netsim::topology::IpVersion;
-use polypath_units::{BitRate, ByteCount, Duration, Fraction, Instant};
-use serde::de::Visitor;
-use serde::{Deserialize, Deserializer};
+use polypath_units::{BitRate, Duration, Fraction, Instant};
+use serde::Deserialize;
+
+use super::link::{Access, Link};
 
 /// The network between the hosts.
 #[derive(Clone, PartialEq, Debug, Deserialize)]
@@ -46,83 +43,21 @@ pub struct WirePath {
     /// Links from each host to a router of its own; without them the bottleneck joins the hosts directly.
     #[serde(default)]
     pub access: Option<Access>,
-    /// The link in the middle.
+    /// Further links between host a's side and the bottleneck, with a router at either end of each.
+    #[serde(default)]
+    pub before: Vec<Link>,
+    /// The link that faults and steps are about, and that results tell of.
     pub bottleneck: Link,
+    /// Further links between the bottleneck and host b's side.
+    #[serde(default)]
+    pub after: Vec<Link>,
 }
 
-/// The links between the hosts and the routers, equal at both ends.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Access {
-    /// Rate in each direction.
-    pub rate: BitRate,
-    /// Propagation delay, one way.
-    #[serde(default)]
-    pub delay: Duration,
-    /// Bytes that the link layer adds to each packet.
-    #[serde(default)]
-    pub framing: ByteCount,
-    /// What waits for the transmitter; 10,000 packets where it is missing.
-    #[serde(default = "ample_queue")]
-    pub queue: QueueConfig,
-}
-
-fn ample_queue() -> QueueConfig {
-    QueueConfig::DropTail(Limit::Packets(10_000))
-}
-
-/// A link, equal in both directions but for losses.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Link {
-    /// Rate in each direction.
-    pub rate: BitRate,
-    /// Propagation delay, one way.
-    pub delay: Duration,
-    /// Bytes that the link layer adds to each packet.
-    #[serde(default)]
-    pub framing: ByteCount,
-    /// What waits for the transmitter; drop-tail with 100 packets where it is missing.
-    #[serde(default)]
-    pub queue: QueueConfig,
-    /// Packets lost at random.
-    #[serde(default)]
-    pub loss: Loss,
-}
-
-/// Probability with which a packet is lost, the same for every packet.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Loss {
-    /// From host a to host b.
-    #[serde(deserialize_with = "per_cent")]
-    pub forward: Fraction,
-    /// From host b to host a.
-    #[serde(deserialize_with = "per_cent")]
-    pub backward: Fraction,
-}
-
-/// Reads a share that says its unit: `1` could be one per cent or all of it.
-pub(super) fn per_cent<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Fraction, D::Error> {
-    struct PerCent;
-    impl Visitor<'_> for PerCent {
-        type Value = Fraction;
-
-        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("a share in per cent as text, for example \"1 %\"")
-        }
-
-        fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Fraction, E> {
-            let fraction = text.parse().map_err(E::custom)?;
-            if text.contains('%') {
-                return Ok(fraction);
-            }
-            Err(E::custom(format_args!(
-                "the share `{text}` has no unit: write per cent, for example \"1 %\""
-            )))
-        }
+impl WirePath {
+    /// Its links beside those of access, from host a to host b.
+    pub fn links(&self) -> impl Iterator<Item = &Link> {
+        self.before.iter().chain([&self.bottleneck]).chain(&self.after)
     }
-    deserializer.deserialize_str(PerCent)
 }
 
 /// Something that goes wrong.
@@ -164,7 +99,29 @@ pub enum Way {
 
 impl Way {
     /// Whether both mean a common direction.
-    pub(super) fn meets(self, other: Self) -> bool {
+    pub(crate) fn meets(self, other: Self) -> bool {
         self == other || self == Self::Both || other == Self::Both
     }
+}
+
+/// A change of the bottleneck of a path at a set time. What it does not name stays as it is.
+#[derive(Clone, PartialEq, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StepPlan {
+    /// Name of the path.
+    pub path: String,
+    /// When.
+    pub at: Instant,
+    /// Which way it changes.
+    #[serde(default)]
+    pub way: Way,
+    /// The new rate.
+    #[serde(default)]
+    pub rate: Option<BitRate>,
+    /// The new propagation delay, one way.
+    #[serde(default)]
+    pub delay: Option<Duration>,
+    /// The new probability with which a packet is lost.
+    #[serde(default)]
+    pub loss: Option<Fraction>,
 }

@@ -131,7 +131,8 @@ fn mistakes_are_named_with_file_line_key_and_nearest_key() {
             "framing",
             "framign",
             "test.toml:15:1: network.disjoint.paths.0.bottleneck: unknown key `framign`\n  did you mean `framing`? keys \
-             here: `rate`, `delay`, `framing`, `queue`, `loss`",
+             here: `rate`, `delay`, `framing`, `queue`, `loss`, `gilbert_elliott`, `bit_errors`, `jitter`, \
+             `reordering`, `duplication`, `forward`, `backward`",
         ),
         (
             "cwnd_update = \"normal\"",
@@ -269,19 +270,127 @@ fn a_flow_that_stops_before_the_association_begins_is_refused() {
 }
 
 #[test]
-fn a_share_without_unit_is_refused() {
+fn a_fraction_without_unit_is_refused() {
     for (value, message) in [
-        ("\"1\"", "the share `1` has no unit: write per cent, for example \"1 %\""),
-        ("\"0.01\"", "the share `0.01` has no unit: write per cent, for example \"1 %\""),
+        ("\"1\"", "the fraction `1` has no unit: write for example \"1 %\" or \"1e-6\""),
+        ("\"0.01\"", "the fraction `0.01` has no unit: write for example \"1 %\" or \"1e-6\""),
         (
             "0.01",
-            "expected a share in per cent as text, for example \"1 %\", found floating point `0.01`",
+            "expected a fraction as text, for example \"1 %\" or \"1e-6\", found floating point `0.01`",
         ),
-        ("1", "expected a share in per cent as text, for example \"1 %\", found integer `1`"),
+        ("1", "expected a fraction as text, for example \"1 %\" or \"1e-6\", found integer `1`"),
     ] {
         let error = error_with("forward = \"1 %\"", &format!("forward = {value}"));
         let place = "test.toml:17:20: network.disjoint.paths.0.bottleneck.loss.forward: ";
         assert_eq!(error, format!("{place}{message}"));
+    }
+}
+
+/// The keys of every impairment, for the bottleneck of `left`.
+const IMPAIRED: &str = r#"
+[[network.disjoint.paths.before]]
+rate = "50 Mbit/s"
+delay = "2 ms"
+
+[network.disjoint.paths.bottleneck]
+rate = "10 Mbit/s"
+delay = "20 ms"
+queue = { drop-tail = { bdp = 2 } }
+gilbert_elliott = { to_bad = "1 %", to_good = "30 %" }
+bit_errors = { rate = "1e-7", damaged = "delivered" }
+jitter = { extra = { uniform = { to = "3 ms" } } }
+reordering = { probability = "1 %", extra_delay = "5 ms" }
+duplication = "0.5 %"
+
+[network.disjoint.paths.bottleneck.backward]
+rate = "1 Mbit/s"
+delay = "30 ms"
+loss = "2 %"
+jitter = { extra = { normal = { mean = "4 ms", deviation = "1 ms" } }, order = "overtake" }
+
+[[network.disjoint.paths.after]]
+rate = "50 Mbit/s"
+delay = "3 ms"
+
+[[steps]]
+path = "left"
+at = "5 s"
+way = "forward"
+rate = "5 Mbit/s"
+delay = "40 ms"
+loss = "3 %"
+"#;
+
+/// A scenario whose first path has everything.
+fn impaired() -> String {
+    let (start, rest) = TEXT.split_once("[network.disjoint.paths.bottleneck]").unwrap();
+    let (_, rest) = rest.split_once("[[network.disjoint.paths]]").unwrap();
+    let (link, steps) = IMPAIRED.split_once("[[steps]]").unwrap();
+    format!("{start}{link}\n[[network.disjoint.paths]]{rest}\n[[steps]]{steps}")
+}
+
+#[test]
+fn directions_of_a_link_have_their_own_parameters() {
+    use polypath_netsim::impair::{Distribution, JitterOrder};
+    use polypath_netsim::queue_discipline::Limit;
+    use polypath_netsim::{Direction, QueueConfig};
+
+    let scenario = scenario(&impaired());
+    let config = crate::wiring::path(&scenario.network.paths()[0], &scenario);
+    assert_eq!((config.before.len(), config.after.len()), (1, 1));
+    let (forward, backward) = (&config.bottleneck.forward, &config.bottleneck.backward);
+    assert_eq!((forward.rate, backward.rate), (BitRate::from_mbit(10), BitRate::from_mbit(1)));
+    assert_eq!(backward.delay, Duration::from_millis(30));
+    assert_eq!(
+        (forward.uniform_loss, backward.uniform_loss),
+        (Fraction::ZERO, Fraction::from_percent(2))
+    );
+    assert_eq!(forward.gilbert_elliott, backward.gilbert_elliott);
+    assert_eq!(forward.duplication, backward.duplication);
+    // 2 x (10 or 1 Mbit/s) x (20 + 30 + 2 * 2 + 2 * 3 ms).
+    let bytes = |n| QueueConfig::DropTail(Limit::Bytes(ByteCount::from_bytes(n)));
+    assert_eq!((forward.queue, backward.queue), (bytes(150_000), bytes(15_000)));
+    let jitter = |channel: &polypath_netsim::ChannelConfig| channel.jitter.unwrap();
+    assert_eq!(jitter(forward).order, JitterOrder::Keep);
+    assert_eq!(jitter(backward).order, JitterOrder::Overtake);
+    assert!(matches!(jitter(backward).extra, Distribution::Normal(_)));
+    assert_eq!((forward.steps.len(), backward.steps.len()), (1, 0));
+    assert_eq!(forward.steps[0].rate, Some(BitRate::from_mbit(5)));
+
+    let loss = crate::wiring::loss_rate(&config, Direction::Backward, 1_500);
+    let bursts = 0.01 / 0.31;
+    let hit = 1.0 - (1.0f64 - 1e-7).powi(12_000);
+    assert!((loss - (1.0 - 0.98 * (1.0 - bursts) * (1.0 - hit))).abs() < 1e-9, "{loss}");
+}
+
+#[test]
+fn impairments_that_make_no_sense_are_refused() {
+    let bottleneck = "network.disjoint.paths.0.bottleneck";
+    for (edit, key) in [
+        ("BN.queue.drop-tail.bdp=0", "BN.queue"),
+        ("BN.queue.drop-tail.bdp=0.01", "BN.queue"),
+        ("BN.backward.queue.drop-tail.bdp=0.01", "BN.backward.queue"),
+        ("BN.forward.rate=0 bit/s", "BN.forward.rate"),
+        ("BN.jitter.extra.uniform.from=4 ms", "BN.jitter.extra.uniform.from"),
+        ("BN.loss.backward=1 %", "BN.backward.loss"),
+        (
+            "network.disjoint.paths.0.before.0.rate=0 bit/s",
+            "network.disjoint.paths.0.before.0.rate",
+        ),
+        ("BN.gilbert_elliott.to_bad=0.1", "BN.gilbert_elliott.to_bad"),
+        ("steps.0.path=middle", "steps.0.path"),
+        ("steps.0.at=10 s", "steps.0.at"),
+        ("steps.0.rate=0 bit/s", "steps.0.rate"),
+        ("steps=[{ path = 'left', at = '1 s' }]", "steps.0.at"),
+        (
+            "steps=[{ path = 'left', at = '1 s', loss = '1 %' }, { path = 'left', at = '1 s', delay = '1 s' }]",
+            "steps.1.at",
+        ),
+    ] {
+        let mut document = document(&impaired());
+        document.set(&edit.replace("BN", bottleneck)).unwrap();
+        let error = Scenario::from_document(&document).map(|_| ()).unwrap_err();
+        assert_eq!(error.key, key.replace("BN", bottleneck), "{error}");
     }
 }
 

@@ -1,5 +1,6 @@
 //! What the hosts send each other.
 
+use polypath_netsim::Direction;
 use polypath_units::{ByteCount, Duration};
 use polypath_workload::{Delivery, FlowSpec, Source};
 use serde::Deserialize;
@@ -29,6 +30,14 @@ impl HostName {
         match self {
             Self::A => Self::B,
             Self::B => Self::A,
+        }
+    }
+
+    /// The direction of what it sends.
+    pub const fn way(self) -> Direction {
+        match self {
+            Self::A => Direction::Forward,
+            Self::B => Direction::Backward,
         }
     }
 

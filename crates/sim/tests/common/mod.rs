@@ -1,4 +1,5 @@
 //! What the tests of whole runs share.
+#![allow(dead_code, reason = "each test program uses a part of it")]
 
 use std::path::{Path, PathBuf};
 

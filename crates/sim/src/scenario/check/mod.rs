@@ -1,10 +1,13 @@
 //! What the types of a scenario cannot say.
 
+mod changes;
+mod network;
+
 use polypath_proto::config::{Burst, DacCount, InitialCwnd, Policies};
-use polypath_units::{ByteCount, Duration, Instant};
+use polypath_units::{ByteCount, Duration};
 use polypath_workload::FlowError;
 
-use super::{Fault, Flow, HostName, Scenario, SctpSettings};
+use super::{Flow, HostName, Scenario, SctpSettings};
 use crate::app::RECOGNISABLE;
 use crate::document::{Document, DocumentError, Step};
 
@@ -13,7 +16,6 @@ use Step::{Index, Key};
 /// Shortest message: enough to recognise it by its content.
 const SHORTEST_MESSAGE: ByteCount = ByteCount::from_bytes(RECOGNISABLE as u64);
 const MOST_FLOWS: usize = 1 << 16;
-const MOST_PATHS: usize = 32;
 const MTU_RANGE: (u64, u64) = (512, u16::MAX as u64);
 const RECEIVE_BUFFER_RANGE: (u64, u64) = (1_500, u32::MAX as u64);
 /// Packets that the two bits in the flags of a SACK can count (DAC).
@@ -23,13 +25,13 @@ type Result<T = ()> = std::result::Result<T, DocumentError>;
 
 pub(super) fn check(scenario: &Scenario, document: &Document) -> Result {
     check_run(scenario, document)?;
-    check_network(scenario, document)?;
+    network::check(scenario, document)?;
     check_association(scenario, document)?;
     for host in HostName::ALL {
         check_sctp(scenario.sctp_of(host), host, document)?;
     }
     check_traffic(scenario, document)?;
-    check_faults(scenario, document)
+    changes::check(scenario, document)
 }
 
 fn check_run(scenario: &Scenario, document: &Document) -> Result {
@@ -57,36 +59,6 @@ fn check_run(scenario: &Scenario, document: &Document) -> Result {
     {
         if interval == Some(Duration::ZERO) {
             return Err(document.complain(&[Key("record"), Key(key)], "must not be zero"));
-        }
-    }
-    Ok(())
-}
-
-fn check_network(scenario: &Scenario, document: &Document) -> Result {
-    let to_paths = [Key("network"), Key("disjoint"), Key("paths")];
-    let paths = scenario.network.paths();
-    if paths.is_empty() || paths.len() > MOST_PATHS {
-        let message = format!("a network has 1 to {MOST_PATHS} paths, not {}", paths.len());
-        return Err(document.complain(&to_paths, message));
-    }
-    for (index, path) in paths.iter().enumerate() {
-        let wrong = |keys: &[&'static str], message: String| {
-            let keys = keys.iter().map(|key| Key(key));
-            let steps: Vec<Step<'_>> =
-                to_paths.into_iter().chain([Index(index)]).chain(keys).collect();
-            Err(document.complain(&steps, message))
-        };
-        if let Some(message) = name_problem(&path.name) {
-            return wrong(&["name"], message);
-        }
-        if paths[..index].iter().any(|other| other.name == path.name) {
-            return wrong(&["name"], format!("there is another path `{}`", path.name));
-        }
-        if path.bottleneck.rate.is_zero() {
-            return wrong(&["bottleneck", "rate"], "must not be zero".into());
-        }
-        if path.access.is_some_and(|access| access.rate.is_zero()) {
-            return wrong(&["access", "rate"], "must not be zero".into());
         }
     }
     Ok(())
@@ -256,43 +228,4 @@ fn flow_problem(flow: &Flow, scenario: &Scenario) -> Option<(&'static str, Strin
         };
         (key, error.to_string())
     })
-}
-
-fn check_faults(scenario: &Scenario, document: &Document) -> Result {
-    let paths = scenario.network.paths();
-    for (index, fault) in scenario.faults.iter().enumerate() {
-        let Fault::Outage(outage) = fault;
-        let wrong = |key: &'static str, message: String| {
-            let steps = [Key("faults"), Index(index), Key("outage"), Key(key)];
-            Err(document.complain(&steps, message))
-        };
-        if !paths.iter().any(|path| path.name == outage.path) {
-            let names: Vec<_> = paths.iter().map(|path| format!("`{}`", path.name)).collect();
-            let message =
-                format!("there is no path `{}`; paths: {}", outage.path, names.join(", "));
-            return wrong("path", message);
-        }
-        let duration = scenario.run.duration;
-        if outage.from >= Instant::ZERO + duration {
-            let message = format!("lies at the end of the run or after it ({duration})");
-            return wrong("from", message);
-        }
-        if outage.until.is_some_and(|until| until <= outage.from) {
-            return wrong("until", format!("must be later than {}", outage.from));
-        }
-        let overlaps = scenario.faults[..index].iter().any(|Fault::Outage(other)| {
-            let end = |until: Option<Instant>| until.unwrap_or(Instant::FAR_FUTURE);
-            other.path == outage.path
-                && other.way.meets(outage.way)
-                && outage.from <= end(other.until)
-                && other.from <= end(outage.until)
-        });
-        if overlaps {
-            return wrong(
-                "from",
-                format!("overlaps or touches another outage of path `{}`", outage.path),
-            );
-        }
-    }
-    Ok(())
 }

@@ -1,0 +1,145 @@
+//! Checks of the network.
+
+use polypath_netsim::impair::Distribution;
+use polypath_netsim::queue_discipline::Limit;
+use polypath_netsim::{Direction, QueueConfig};
+use polypath_units::{BitRate, Duration};
+
+use super::super::{Link, Queue, QueueLimit, Scenario, WirePath};
+use super::{Result, name_problem};
+use crate::document::{Document, Step};
+use crate::wiring;
+
+use Step::{Index, Key};
+
+const MOST_PATHS: usize = 32;
+/// Links of a path beside the bottleneck and those of access.
+const MOST_FURTHER_LINKS: usize = 64;
+/// A queue of less cannot hold a single packet of common length.
+const LEAST_BDP_BYTES: u64 = 1_500;
+
+/// A key, with what leads to it, and what is wrong there.
+type Found = (Vec<Step<'static>>, String);
+
+pub(super) fn check(scenario: &Scenario, document: &Document) -> Result {
+    let to_paths = [Key("network"), Key("disjoint"), Key("paths")];
+    let paths = scenario.network.paths();
+    if paths.is_empty() || paths.len() > MOST_PATHS {
+        let message = format!("a network has 1 to {MOST_PATHS} paths, not {}", paths.len());
+        return Err(document.complain(&to_paths, message));
+    }
+    for (index, path) in paths.iter().enumerate() {
+        let steps = |keys: Vec<Step<'static>>| -> Vec<Step<'static>> {
+            to_paths.into_iter().chain([Index(index)]).chain(keys).collect()
+        };
+        let name = name_problem(&path.name).or_else(|| {
+            let twice = paths[..index].iter().any(|other| other.name == path.name);
+            twice.then(|| format!("there is another path `{}`", path.name))
+        });
+        let problem =
+            name.map(|message| (vec![Key("name")], message)).or_else(|| path_problem(path));
+        if let Some((keys, message)) = problem {
+            return Err(document.complain(&steps(keys), message));
+        }
+        for way in ["forward", "backward"] {
+            for (keys, _) in links(path) {
+                let twice = [[Key("loss"), Key(way)], [Key(way), Key("loss")]]
+                    .map(|last| steps(keys.iter().copied().chain(last).collect()));
+                if twice.iter().all(|steps| document.has(steps)) {
+                    let message = format!("loss.{way} says the same; one of them is enough");
+                    return Err(document.complain(&twice[1], message));
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The links of a path beside access, with the keys that lead to them.
+fn links(path: &WirePath) -> impl Iterator<Item = (Vec<Step<'static>>, &Link)> {
+    let all = |key, links: &'_ [Link]| -> Vec<Vec<Step<'static>>> {
+        (0..links.len()).map(|index| vec![Key(key), Index(index)]).collect()
+    };
+    let keys = all("before", &path.before).into_iter().chain([vec![Key("bottleneck")]]);
+    keys.chain(all("after", &path.after)).zip(path.links())
+}
+
+fn path_problem(path: &WirePath) -> Option<Found> {
+    for (key, further) in [("before", &path.before), ("after", &path.after)] {
+        if further.len() > MOST_FURTHER_LINKS {
+            let message =
+                format!("there are {} links, more than {MOST_FURTHER_LINKS}", further.len());
+            return Some((vec![Key(key)], message));
+        }
+    }
+    let round_trip = wiring::round_trip(path);
+    if let Some(access) = &path.access {
+        let at = |key| vec![Key("access"), Key(key)];
+        if access.rate.is_zero() {
+            return Some((at("rate"), "must not be zero".into()));
+        }
+        if let Some(message) = queue_problem(access.queue, access.rate, round_trip) {
+            return Some((at("queue"), message));
+        }
+    }
+    links(path).find_map(|(keys, link)| {
+        let (last, message) = link_problem(link, round_trip)?;
+        Some((keys.into_iter().chain(last).collect(), message))
+    })
+}
+
+fn link_problem(link: &Link, round_trip: Duration) -> Option<Found> {
+    let sides = [
+        (vec![], link.rate, &link.jitter),
+        (vec![Key("forward")], link.forward.rate.unwrap_or(link.rate), &link.forward.jitter),
+        (vec![Key("backward")], link.backward.rate.unwrap_or(link.rate), &link.backward.jitter),
+    ];
+    for (keys, rate, jitter) in sides {
+        let at = |last: &[&'static str]| -> Vec<Step<'static>> {
+            keys.iter().copied().chain(last.iter().map(|key| Key(key))).collect()
+        };
+        if rate.is_zero() {
+            return Some((at(&["rate"]), "must not be zero".into()));
+        }
+        if let Some(Distribution::Uniform(range)) = jitter.map(|jitter| jitter.extra)
+            && range.from > range.to
+        {
+            let message = format!("{} is longer than the longest, {}", range.from, range.to);
+            return Some((at(&["jitter", "extra", "uniform", "from"]), message));
+        }
+    }
+    let queues = [
+        (vec![], Direction::Forward, link.forward.queue),
+        (vec![], Direction::Backward, link.backward.queue),
+    ];
+    for (mut keys, direction, own) in queues {
+        let rate = link.channel(direction, round_trip).rate;
+        if let Some(message) = queue_problem(own.unwrap_or(link.queue), rate, round_trip) {
+            if own.is_some() {
+                keys.push(Key(match direction {
+                    Direction::Forward => "forward",
+                    Direction::Backward => "backward",
+                }));
+            }
+            keys.push(Key("queue"));
+            return Some((keys, message));
+        }
+    }
+    None
+}
+
+fn queue_problem(queue: Queue, rate: BitRate, round_trip: Duration) -> Option<String> {
+    let Queue::DropTail(QueueLimit::Bdp(times)) = queue else { return None };
+    if !(times.is_finite() && times > 0.0) {
+        return Some(format!("{times} times the bandwidth-delay product is no length of a queue"));
+    }
+    match queue.resolve(rate, round_trip) {
+        QueueConfig::DropTail(Limit::Bytes(bytes)) if bytes.as_bytes() < LEAST_BDP_BYTES => {
+            Some(format!(
+                "{times} times the bandwidth-delay product ({rate}, {round_trip} there and back) is {bytes}, less \
+                 than a packet of {LEAST_BDP_BYTES} B"
+            ))
+        }
+        _ => None,
+    }
+}

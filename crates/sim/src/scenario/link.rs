@@ -1,0 +1,193 @@
+//! A link of a scenario.
+
+use polypath_netsim::impair::{
+    BitErrorConfig, Damaged, GilbertElliottConfig, JitterConfig, ReorderingConfig, Within,
+};
+use polypath_netsim::queue_discipline::Limit;
+use polypath_netsim::{ChannelConfig, Direction, QueueConfig};
+use polypath_units::{BitRate, ByteCount, Duration, Fraction};
+use serde::Deserialize;
+
+/// The links between the hosts and the routers, equal at both ends and in both directions.
+#[derive(Clone, Copy, PartialEq, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Access {
+    /// Rate in each direction.
+    pub rate: BitRate,
+    /// Propagation delay, one way.
+    #[serde(default)]
+    pub delay: Duration,
+    /// Bytes that the link layer adds to each packet.
+    #[serde(default)]
+    pub framing: ByteCount,
+    /// What waits for the transmitter; 10,000 packets where it is missing.
+    #[serde(default = "ample_queue")]
+    pub queue: Queue,
+}
+
+fn ample_queue() -> Queue {
+    Queue::DropTail(QueueLimit::Packets(10_000))
+}
+
+/// A link. What stands in it holds for both directions, unless `forward` or `backward` say otherwise.
+#[derive(Clone, Copy, PartialEq, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Link {
+    /// Rate in each direction.
+    pub rate: BitRate,
+    /// Propagation delay, one way.
+    pub delay: Duration,
+    /// Bytes that the link layer adds to each packet.
+    #[serde(default)]
+    pub framing: ByteCount,
+    /// What waits for the transmitter; drop-tail with 100 packets where it is missing.
+    #[serde(default)]
+    pub queue: Queue,
+    /// Packets lost at random, each independently of all others.
+    #[serde(default)]
+    pub loss: Loss,
+    /// Packets lost in bursts.
+    #[serde(default)]
+    pub gilbert_elliott: Option<GilbertElliottConfig>,
+    /// Bit errors.
+    #[serde(default)]
+    pub bit_errors: Option<BitErrorConfig>,
+    /// Delays that vary.
+    #[serde(default)]
+    pub jitter: Option<JitterConfig>,
+    /// Packets that come late.
+    #[serde(default)]
+    pub reordering: Option<ReorderingConfig>,
+    /// Packets that come twice.
+    #[serde(default)]
+    pub duplication: Fraction,
+    /// What is different from host a to host b.
+    #[serde(default)]
+    pub forward: LinkDirection,
+    /// What is different from host b to host a.
+    #[serde(default)]
+    pub backward: LinkDirection,
+}
+
+/// What is different in one direction of a link.
+#[derive(Clone, Copy, PartialEq, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct LinkDirection {
+    /// Its rate.
+    pub rate: Option<BitRate>,
+    /// Its propagation delay.
+    pub delay: Option<Duration>,
+    /// Its queue.
+    pub queue: Option<Queue>,
+    /// Its probability of loss.
+    pub loss: Option<Fraction>,
+    /// Its losses in bursts.
+    pub gilbert_elliott: Option<GilbertElliottConfig>,
+    /// Its bit errors.
+    pub bit_errors: Option<BitErrorConfig>,
+    /// Its jitter.
+    pub jitter: Option<JitterConfig>,
+    /// Its late packets.
+    pub reordering: Option<ReorderingConfig>,
+    /// Its packets that come twice.
+    pub duplication: Option<Fraction>,
+}
+
+/// Probability with which a packet is lost, the same for every packet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Loss {
+    /// From host a to host b.
+    pub forward: Fraction,
+    /// From host b to host a.
+    pub backward: Fraction,
+}
+
+/// What waits for a transmitter.
+#[derive(Clone, Copy, PartialEq, Debug, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Queue {
+    /// First in, first out, with a limit.
+    DropTail(QueueLimit),
+}
+
+/// How much may wait, without what is being sent.
+#[derive(Clone, Copy, PartialEq, Debug, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum QueueLimit {
+    /// That many packets of any length.
+    Packets(u64),
+    /// That many bytes of IP packets.
+    Bytes(ByteCount),
+    /// That many times the bandwidth-delay product: the rate of the direction times the round-trip propagation delay of
+    /// the path, as they are at the start.
+    Bdp(f64),
+}
+
+/// 100 packets.
+impl Default for Queue {
+    fn default() -> Self {
+        Self::DropTail(QueueLimit::Packets(100))
+    }
+}
+
+impl Queue {
+    /// The queue of a transmitter with this rate, on a path with this round-trip propagation delay.
+    pub fn resolve(self, rate: BitRate, round_trip: Duration) -> QueueConfig {
+        let Self::DropTail(limit) = self;
+        QueueConfig::DropTail(match limit {
+            QueueLimit::Packets(packets) => Limit::Packets(packets),
+            QueueLimit::Bytes(bytes) => Limit::Bytes(bytes),
+            QueueLimit::Bdp(times) => {
+                let bits = rate.as_bits_per_second() as f64 * round_trip.as_secs_f64();
+                Limit::Bytes(ByteCount::from_bytes((times * bits / 8.0) as u64))
+            }
+        })
+    }
+}
+
+impl Link {
+    /// One direction of it, on a path with this round-trip propagation delay.
+    pub fn channel(&self, direction: Direction, round_trip: Duration) -> ChannelConfig {
+        let (own, loss) = match direction {
+            Direction::Forward => (&self.forward, self.loss.forward),
+            Direction::Backward => (&self.backward, self.loss.backward),
+        };
+        let rate = own.rate.unwrap_or(self.rate);
+        ChannelConfig {
+            framing: self.framing,
+            queue: own.queue.unwrap_or(self.queue).resolve(rate, round_trip),
+            uniform_loss: own.loss.unwrap_or(loss),
+            gilbert_elliott: own.gilbert_elliott.or(self.gilbert_elliott),
+            bit_errors: own.bit_errors.or(self.bit_errors),
+            jitter: own.jitter.or(self.jitter),
+            reordering: own.reordering.or(self.reordering),
+            duplication: own.duplication.unwrap_or(self.duplication),
+            ..ChannelConfig::new(rate, own.delay.unwrap_or(self.delay))
+        }
+    }
+
+    /// Propagation there and back.
+    pub fn round_trip(&self) -> Duration {
+        self.forward.delay.unwrap_or(self.delay) + self.backward.delay.unwrap_or(self.delay)
+    }
+
+    /// Whether packets can be damaged where only their bytes tell.
+    pub fn needs_bytes(&self) -> bool {
+        let all = [self.bit_errors, self.forward.bit_errors, self.backward.bit_errors];
+        all.into_iter()
+            .flatten()
+            .any(|errors| errors.damaged == Damaged::Delivered && errors.within == Within::Anywhere)
+    }
+}
+
+impl Access {
+    /// Either direction of it, on a path with this round-trip propagation delay.
+    pub fn channel(&self, round_trip: Duration) -> ChannelConfig {
+        ChannelConfig {
+            framing: self.framing,
+            queue: self.queue.resolve(self.rate, round_trip),
+            ..ChannelConfig::new(self.rate, self.delay)
+        }
+    }
+}

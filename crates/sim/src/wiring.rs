@@ -1,0 +1,98 @@
+//! From the paths of a scenario to those of the network simulator.
+
+use polypath_netsim::impair::{Outage, Step};
+use polypath_netsim::topology::{Duplex, PathConfig};
+use polypath_netsim::{ChannelConfig, Direction};
+use polypath_units::Duration;
+
+use crate::scenario::{Access, Fault, Link, Scenario, Way, WirePath};
+
+/// A path with everything that happens to it.
+pub(crate) fn path(path: &WirePath, scenario: &Scenario) -> PathConfig {
+    let round_trip = round_trip(path);
+    let plain = |links: &[Link]| links.iter().map(|link| duplex(link, round_trip)).collect();
+    let access = path.access.map(|access| Duplex::from(access.channel(round_trip)));
+    PathConfig {
+        name: path.name.clone(),
+        access,
+        before: plain(&path.before),
+        bottleneck: bottleneck(path, round_trip, scenario),
+        after: plain(&path.after),
+    }
+}
+
+/// Whether packets have to travel as bytes, because only bytes can be damaged as the scenario wants it.
+pub(crate) fn needs_bytes(scenario: &Scenario) -> bool {
+    scenario.network.paths().iter().flat_map(WirePath::links).any(Link::needs_bytes)
+}
+
+/// Part of the packets that a path loses in a direction in the long run, by all that its links do to packets of `bytes`
+/// but queues and outages.
+pub(crate) fn loss_rate(config: &PathConfig, direction: Direction, bytes: u32) -> f64 {
+    let arrive = |links: &[Duplex]| -> f64 {
+        links.iter().map(|link| 1.0 - side(link, direction).mean_loss(bytes)).product()
+    };
+    let bottleneck = 1.0 - side(&config.bottleneck, direction).mean_loss(bytes);
+    1.0 - arrive(&config.before) * bottleneck * arrive(&config.after)
+}
+
+fn side(link: &Duplex, direction: Direction) -> &ChannelConfig {
+    match direction {
+        Direction::Forward => &link.forward,
+        Direction::Backward => &link.backward,
+    }
+}
+
+/// Propagation from host a to host b and back.
+pub(crate) fn round_trip(path: &WirePath) -> Duration {
+    let access = path.access.map_or(Duration::ZERO, |Access { delay, .. }| delay * 4);
+    path.links().fold(access, |sum, link| sum + link.round_trip())
+}
+
+fn duplex(link: &Link, round_trip: Duration) -> Duplex {
+    Duplex {
+        forward: link.channel(Direction::Forward, round_trip),
+        backward: link.channel(Direction::Backward, round_trip),
+    }
+}
+
+fn bottleneck(path: &WirePath, round_trip: Duration, scenario: &Scenario) -> Duplex {
+    let Duplex { forward, backward } = duplex(&path.bottleneck, round_trip);
+    let with = |channel, way| ChannelConfig {
+        outages: outages(&path.name, way, scenario),
+        steps: steps(&path.name, way, scenario),
+        ..channel
+    };
+    Duplex { forward: with(forward, Way::Forward), backward: with(backward, Way::Backward) }
+}
+
+/// The outages of one direction of a path, in order of time.
+fn outages(path: &str, direction: Way, scenario: &Scenario) -> Vec<Outage> {
+    let Scenario { faults, .. } = scenario;
+    let mut outages: Vec<Outage> = faults
+        .iter()
+        .filter_map(|Fault::Outage(outage)| {
+            (outage.path == path && outage.way.meets(direction))
+                .then_some(Outage { from: outage.from, until: outage.until })
+        })
+        .collect();
+    outages.sort_by_key(|outage| outage.from);
+    outages
+}
+
+/// The steps of one direction of a path, in order of time.
+fn steps(path: &str, direction: Way, scenario: &Scenario) -> Vec<Step> {
+    let mut steps: Vec<Step> = scenario
+        .steps
+        .iter()
+        .filter(|step| step.path == path && step.way.meets(direction))
+        .map(|step| Step {
+            at: step.at,
+            rate: step.rate,
+            delay: step.delay,
+            uniform_loss: step.loss,
+        })
+        .collect();
+    steps.sort_by_key(|step| step.at);
+    steps
+}

@@ -58,7 +58,12 @@ pub enum Body<'a> {
     Structured(&'a Packet<'static>),
     /// The same, damaged on its way so that its checksum is wrong. The content is what was sent, as it is where damage
     /// hit the checksum alone.
-    Damaged(&'a Packet<'static>),
+    Damaged {
+        /// The packet.
+        packet: &'a Packet<'static>,
+        /// The bits of the checksum that are wrong, as the number that the field holds.
+        checksum_flips: u32,
+    },
 }
 
 /// A packet that arrived.

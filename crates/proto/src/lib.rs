@@ -20,6 +20,7 @@ mod congestion;
 mod endpoint;
 mod error;
 mod event;
+mod extension;
 mod ids;
 mod io;
 mod message;

@@ -23,6 +23,8 @@ pub enum TransmissionCause {
     New,
     /// Retransmitted after enough missing reports.
     FastRetransmission,
+    /// Retransmitted because a report said that it was damaged or dropped (PKTDROP).
+    DropReport,
     /// Retransmitted after a T3 timeout.
     TimerRetransmission,
     /// Retransmitted because it met a closed receive window, which has opened since.

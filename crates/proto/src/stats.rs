@@ -61,6 +61,8 @@ pub struct PathStats {
     pub fast_retransmissions: u64,
     /// Chunks retransmitted on this path after a timeout.
     pub timeout_retransmissions: u64,
+    /// Chunks retransmitted on this path because a report said that they were damaged or dropped.
+    pub reported_retransmissions: u64,
     /// T3 expiries.
     pub timeouts: u64,
     /// Times fast recovery was entered.
@@ -106,6 +108,8 @@ pub struct AssociationStats {
     pub packets_received: u64,
     /// Packets dropped because something in them was malformed or not allowed.
     pub packets_discarded: u64,
+    /// Packets with a wrong checksum that were the peer's by their addresses and ports.
+    pub packets_damaged: u64,
     /// DATA chunks sent, retransmissions included.
     pub data_chunks_sent: u64,
     /// DATA chunks received that were new.
@@ -124,6 +128,12 @@ pub struct AssociationStats {
     pub timeout_retransmissions: u64,
     /// T3 expiries.
     pub timeouts: u64,
+    /// Reports of damaged or refused packets sent (PKTDROP).
+    pub drop_reports_sent: u64,
+    /// Reports of damaged or refused packets received, of those that were asked for.
+    pub drop_reports_received: u64,
+    /// Chunks retransmitted because a report said that they were damaged or dropped.
+    pub reported_retransmissions: u64,
     /// Messages accepted from the user.
     pub messages_sent: u64,
     /// Messages delivered to the user.

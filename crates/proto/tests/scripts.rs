@@ -5,8 +5,8 @@
 
 use polypath_proto::config::{
     AllPf, AssociationConfig, Burst, CwndUpdate, DacCount, FailureDetection, FastRecoveryScope,
-    GapAck, LossRateSource, NoWindow, PathFill, PathOrder, Preset, RepeatedTimeout,
-    RetransmissionPath, SplitFastRetransmit, T3Restart,
+    FirstData, GapAck, LossRateSource, NoWindow, PacketDropReport, PathFill, PathOrder, Preset,
+    RepeatedTimeout, RetransmissionPath, RttSample, SackPath, SplitFastRetransmit, T3Restart,
 };
 use polypath_proto::{AssociationEnd, Duration};
 use polypath_testkit::{Faults, Op, Outcome, run_script, script_strategy};
@@ -38,6 +38,8 @@ fn policies() -> impl Strategy<Value = AssociationConfig> {
         p.cwnd_update = draw.pick(CwndUpdate::ALL);
         p.delayed_ack.on_gap = draw.pick(GapAck::ALL);
         p.delayed_ack.count = draw.pick(DacCount::ALL);
+        p.delayed_ack.packets = draw.pick(&[2, 1, 4]);
+        p.delayed_ack.first_data = draw.pick(FirstData::ALL);
         p.fast_recovery = draw.pick(FastRecoveryScope::ALL);
         p.path_order = draw.pick(PathOrder::ALL);
         p.path_fill = draw.pick(PathFill::ALL);
@@ -53,6 +55,9 @@ fn policies() -> impl Strategy<Value = AssociationConfig> {
         p.failover.all_pf = draw.pick(AllPf::ALL);
         p.t3_restart = draw.pick(T3Restart::ALL);
         config.path_max_retrans = draw.pick(&[5, 1, 0]);
+        p.packet_drop_report = draw.pick(PacketDropReport::ALL);
+        p.sack_path = draw.pick(SackPath::ALL);
+        p.rtt_sample = draw.pick(RttSample::ALL);
         config.receive_buffer_bytes = buffer;
         config.heartbeat_interval = heartbeat_interval;
         config

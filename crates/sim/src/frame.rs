@@ -71,7 +71,9 @@ impl SctpFrame {
     pub fn received(&self, from: IpAddr, to: IpAddr) -> Received<'_> {
         let body = match &self.body {
             FrameBody::Structured(packet) if self.checksum_flips == 0 => Body::Structured(packet),
-            FrameBody::Structured(packet) => Body::Damaged(packet),
+            FrameBody::Structured(packet) => {
+                Body::Damaged { packet, checksum_flips: self.checksum_flips }
+            }
             FrameBody::Wire(bytes) => Body::Datagram(bytes),
         };
         let encapsulation = Encapsulation::None;
@@ -327,7 +329,7 @@ mod tests {
             assert_eq!((received.local, received.remote, received.ecn), (B, A, Ecn::Ect0));
             assert_eq!(matches!(received.body, Body::Datagram(_)), form == Form::Wire);
             match received.body {
-                Body::Structured(delivered) | Body::Damaged(delivered) => {
+                Body::Structured(delivered) | Body::Damaged { packet: delivered, .. } => {
                     assert_eq!(*delivered, packet(1));
                 }
                 Body::Datagram(bytes) => {
@@ -349,7 +351,7 @@ mod tests {
             }
             let [structured, wire] = &frames;
             assert!(
-                matches!(structured.received(A, B).body, Body::Damaged(content) if *content == packet(1))
+                matches!(structured.received(A, B).body, Body::Damaged { packet: content, .. } if *content == packet(1))
             );
             assert_eq!(written(structured), written(wire), "bit {bit}");
             assert_ne!(written(structured), intact);

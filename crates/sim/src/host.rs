@@ -296,6 +296,13 @@ impl Host {
                 association.handle(&mut cx, received);
                 Routed::Association(id)
             }
+            Route::Damaged(id) => {
+                let Some(association) = self.associations.get_mut(&id) else {
+                    return Routed::Nowhere;
+                };
+                association.handle_damaged(&mut cx, received);
+                Routed::Association(id)
+            }
             Route::Collision(id) => {
                 let Some(association) = self.associations.get_mut(&id) else {
                     return Routed::Nowhere;

@@ -88,6 +88,13 @@ impl Host {
                     self.settle(now, index);
                 }
             }
+            Route::Damaged(id) => {
+                self.drops.push(DropReason::WrongChecksum);
+                if let Some(index) = position(&self.slots, id) {
+                    self.slots[index].association.handle_damaged(&mut cx, received);
+                    self.settle(now, index);
+                }
+            }
             Route::Collision(id) => {
                 let Some(index) = position(&self.slots, id) else { return };
                 let association = &mut self.slots[index].association;
@@ -226,6 +233,7 @@ pub(crate) struct Arrival {
 #[derive(Clone, Debug)]
 pub(crate) enum ArrivalBody {
     Structured(Box<polypath_wire::Packet<'static>>),
+    Damaged(Box<polypath_wire::Packet<'static>>),
     Encoded(Vec<u8>),
 }
 
@@ -238,6 +246,7 @@ impl Arrival {
             ecn: polypath_proto::Ecn::NotEct,
             body: match &self.body {
                 ArrivalBody::Structured(packet) => Body::Structured(packet),
+                ArrivalBody::Damaged(packet) => Body::Damaged { packet, checksum_flips: 1 },
                 ArrivalBody::Encoded(bytes) => Body::Datagram(bytes),
             },
         })

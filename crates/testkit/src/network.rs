@@ -51,7 +51,7 @@ pub struct Faults {
     pub duplication: u16,
     /// Packets delayed by up to five times the path's delay and 10 ms more.
     pub reordering: u16,
-    /// Packets with a flipped bit; only in [`Form::Encoded`].
+    /// Packets with a flipped bit: anywhere in [`Form::Encoded`], of the checksum in [`Form::Structured`].
     pub damage: u16,
 }
 

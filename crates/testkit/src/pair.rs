@@ -280,6 +280,7 @@ impl Pair {
         let fate =
             self.directions[to][side].send(&self.paths[to], side, self.now, len, &mut self.rng);
         let body = match self.config.form {
+            Form::Structured if fate.damaged => ArrivalBody::Damaged(Box::new(transmit.packet)),
             Form::Structured => ArrivalBody::Structured(Box::new(transmit.packet)),
             Form::Encoded => {
                 let mut bytes = Vec::new();

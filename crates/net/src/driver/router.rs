@@ -34,6 +34,15 @@ impl Router<'_> {
                     touch(self.touched, association);
                 }
             }
+            Route::Damaged(id) => {
+                self.stats.packets_dropped += 1;
+                if let Some(association) = table.get(&id) {
+                    association
+                        .lock()
+                        .call(now, |protocol, cx| protocol.handle_damaged(cx, received));
+                    touch(self.touched, association);
+                }
+            }
             Route::Collision(id) => {
                 let association = table.get(&id)?;
                 let mut inner = association.lock();

@@ -7,6 +7,7 @@ use smallvec::SmallVec;
 
 use super::handshake::Agreed;
 use super::handshake_view::{Established, HandshakePhase, HandshakeView, ShutdownAckTrigger};
+use super::init_parameters::Capabilities;
 use super::output::{Flush, To};
 use super::state::State;
 use super::{Association, Identity, PeerAddress};
@@ -63,6 +64,7 @@ impl Association {
             a_rwnd: self.config.receive_buffer_bytes,
             outbound_streams: self.config.outbound_streams,
             max_inbound_streams: self.config.max_inbound_streams,
+            offered: Capabilities::offered(&self.config.policies),
             peer_addresses,
         }
     }
@@ -137,6 +139,7 @@ impl Association {
             outbound_streams: cookie.inbound_streams,
             inbound_streams: cookie.outbound_streams,
             addresses: &peer,
+            capabilities: cookie.capabilities,
             handshake_pair: (cookie.local_address, peer[0]),
         });
         self.primary = self.confirm_handshake_pair(cookie.local_address, peer[0].address);

@@ -7,6 +7,7 @@ use super::Association;
 use crate::cmt::cuc::{self, CucView, LowEnd};
 use crate::cmt::dac::{self, DacView};
 use crate::cmt::sfr::{self, SfrView};
+use crate::cmt::slow_path_rtt::{self, Awaited, Awaiting, Measure, Return};
 use crate::config::{CwndUpdate, FastRecoveryScope, SplitFastRetransmit};
 use crate::congestion::recovery::{PseudoCumulative, RecoveryView};
 use crate::congestion::{AckView, Advanced, rfc9260};
@@ -44,25 +45,27 @@ type PerPath<T> = SmallVec<[T; 4]>;
 
 impl Association {
     /// Handles a SACK.
-    pub(super) fn handle_sack(&mut self, cx: &mut Cx<'_>, sack: &Sack<'_>) {
+    pub(super) fn handle_sack(&mut self, cx: &mut Cx<'_>, sack: &Sack<'_>, arrival: PathId) {
         self.stats.sacks_received += 1;
         let blocks = &sack.gap_ack_blocks;
-        self.acknowledge(cx, Tsn(sack.cumulative_tsn_ack), blocks, Acknowledgement::Sack(sack));
+        let cumulative = Tsn(sack.cumulative_tsn_ack);
+        self.acknowledge(cx, cumulative, blocks, arrival, Acknowledgement::Sack(sack));
     }
 
     /// Applies an acknowledgement: validate, window, RTT, CUC, missing reports, recovery, growth, reduction, T3,
-    /// reachability, peer window.
+    /// reachability, peer window. It arrived on the path `arrival`.
     pub(super) fn acknowledge(
         &mut self,
         cx: &mut Cx<'_>,
         cumulative: Tsn,
         blocks: &GapAckBlocks<'_>,
+        arrival: PathId,
         source: Acknowledgement<'_, '_>,
     ) {
         let window = &self.sender.window;
         match sack::validate(cumulative, blocks, window.base(), window.next_tsn()) {
             Ok(Verdict::Apply) => {}
-            Ok(Verdict::Stale) => return,
+            Ok(Verdict::Stale) => return self.measure_awaited(cx, cumulative, blocks, arrival),
             Err(problem) => return self.refuse_sack(cx, problem),
         }
         self.flush.acknowledged = true;
@@ -72,7 +75,8 @@ impl Association {
             Acknowledgement::Sack(_) => self.take_back(cumulative, blocks, &delta),
             Acknowledgement::Shutdown => 0,
         };
-        self.sample_rtt(cx, &delta);
+        self.sample_rtt(cx, &delta, arrival);
+        self.measure_awaited(cx, cumulative, blocks, arrival);
         let orders = self.order_changes(cumulative, &before, &delta);
         let lost_on = match source {
             Acknowledgement::Sack(sack) if !blocks.is_empty() => {
@@ -145,16 +149,38 @@ impl Association {
         })
     }
 
-    fn sample_rtt(&mut self, cx: &mut Cx<'_>, delta: &AckDelta) {
+    fn sample_rtt(&mut self, cx: &mut Cx<'_>, delta: &AckDelta, arrival: PathId) {
+        let policy = self.config.policies.rtt_sample;
         for (path, news) in self.paths.iter_mut().zip(&delta.paths) {
             let Some(sent_at) = news.timed_chunk_sent_at else { continue };
-            path.timed = None;
-            let sample = cx.now.since(sent_at);
-            path.rtt.on_sample(sample);
-            let srtt = path.rtt.srtt().unwrap_or(sample);
-            cx.probe
-                .on(cx.now, ProbeEvent::Rtt { path: path.id, sample, srtt, rto: path.rtt.rto() });
+            let Some(tsn) = path.timed.take() else { continue };
+            let returned = if arrival == path.id { Return::OwnPath } else { Return::OtherPath };
+            match slow_path_rtt::on_acked(policy, returned, Awaited { tsn, sent_at }) {
+                Measure::Sample => path.sample_rtt(cx, sent_at),
+                // The one that waits already is measured sooner.
+                Measure::Await(awaited) => path.awaited = path.awaited.or(Some(awaited)),
+                Measure::Nothing => {}
+            }
         }
+    }
+
+    /// A SACK over the path of a chunk that was acknowledged over another one measures its round trip, even if the SACK
+    /// says nothing new.
+    fn measure_awaited(
+        &mut self,
+        cx: &mut Cx<'_>,
+        cumulative: Tsn,
+        blocks: &GapAckBlocks<'_>,
+        arrival: PathId,
+    ) {
+        let Some(path) = self.paths.get_mut(arrival) else { return };
+        let Some(awaited) = path.awaited else { return };
+        match awaited.on_sack(cumulative, blocks, cx.now, path.rtt.rto()) {
+            Awaiting::GoesOn => return,
+            Awaiting::Over => {}
+            Awaiting::Sample => path.sample_rtt(cx, awaited.sent_at),
+        }
+        path.awaited = None;
     }
 
     /// CUC, and what else follows from the low ends of the paths.
@@ -208,6 +234,9 @@ impl Association {
         };
         for path in self.paths.ids() {
             view.highest_newly_acked_on_path = delta.paths[path.index()].highest;
+            if let Some(highest) = view.highest_newly_acked_on_path {
+                self.paths[path].count_repaired_again(&mut self.sender.window, highest);
+            }
             let Some(end) = sfr::missing_before(split, &view) else { continue };
             let mut from = cumulative.next();
             let window = &mut self.sender.window;
@@ -277,6 +306,7 @@ impl Association {
                 flight_after: path.flight,
                 advanced: orders[index].advanced,
             };
+            path.grown_from = (self.stats.packets_received, path.window.cwnd);
             rfc9260::on_ack(&mut path.window, &parameters, &ack);
             cx.probe.on(cx.now, path.window_event());
         }
@@ -342,12 +372,7 @@ impl Association {
     }
 
     fn update_peer_window(&mut self, cx: &mut Cx<'_>, a_rwnd: u32, delta: &AckDelta) {
-        let opened = self.sender.advertised_window == 0 && a_rwnd > 0;
-        self.sender.advertised_window = u64::from(a_rwnd);
-        if opened {
-            self.repeat_refused(cx.now);
-        }
-        cx.probe.on(cx.now, ProbeEvent::PeerWindow { bytes: self.sender.peer_window() });
+        self.take_peer_window(cx, a_rwnd);
         // A receiver that answers probes of its closed window is alive (RFC 9260 section 6.1 A).
         if a_rwnd == 0 && !delta.anything_new() {
             self.errors = 0;
@@ -356,6 +381,16 @@ impl Association {
                 path.errors = 0;
             }
         }
+    }
+
+    /// The peer told its receive window.
+    pub(super) fn take_peer_window(&mut self, cx: &mut Cx<'_>, a_rwnd: u32) {
+        let opened = self.sender.advertised_window == 0 && a_rwnd > 0;
+        self.sender.advertised_window = u64::from(a_rwnd);
+        if opened {
+            self.repeat_refused(cx.now);
+        }
+        cx.probe.on(cx.now, ProbeEvent::PeerWindow { bytes: self.sender.peer_window() });
     }
 
     /// The peer's window has opened. A receiver that had no room refused what arrived, probes of the closed window among

@@ -5,7 +5,7 @@ use core::net::IpAddr;
 use polypath_wire::{Chunk, Init, Raw};
 use smallvec::SmallVec;
 
-use super::init_parameters::{self, InitKind, InitLimits, InitProblem, PeerInit};
+use super::init_parameters::{self, Capabilities, InitKind, InitLimits, InitProblem, PeerInit};
 use super::output::To;
 use super::state::{Handshake, State};
 use super::{Association, PeerAddress};
@@ -26,6 +26,8 @@ pub(super) struct Agreed<'a> {
     /// Most streams that the peer accepts.
     pub(super) inbound_streams: u16,
     pub(super) addresses: &'a [PeerAddress],
+    /// Extensions that the peer offers.
+    pub(super) capabilities: Capabilities,
     /// The pair of addresses on which the handshake went.
     pub(super) handshake_pair: (IpAddr, PeerAddress),
 }
@@ -34,8 +36,13 @@ impl Association {
     pub(super) fn send_init(&mut self) {
         let path = &self.paths[self.handshake_path];
         let local = &self.identity.local_addresses;
-        let parameters =
-            init_parameters::init_parameters(local, path.local, path.remote, self.life_extension);
+        let parameters = init_parameters::init_parameters(
+            local,
+            path.local,
+            path.remote,
+            self.life_extension,
+            Capabilities::offered(&self.config.policies),
+        );
         let init = Init {
             initiate_tag: self.identity.local_tag,
             // A peer refuses less (RFC 9260 section 3.3.2).
@@ -48,7 +55,7 @@ impl Association {
         self.queue_control(Chunk::Init(init), To::Path(self.handshake_path));
     }
 
-    fn send_cookie_echo(&mut self) {
+    pub(super) fn send_cookie_echo(&mut self) {
         let State::CookieEchoed { cookie, report, .. } = &self.state else { return };
         let (cookie, report) = (cookie.clone(), report.clone());
         let to = To::Path(self.handshake_path);
@@ -113,6 +120,7 @@ impl Association {
             outbound_streams: peer.outbound_streams,
             inbound_streams: peer.inbound_streams,
             addresses: &addresses,
+            capabilities: peer.capabilities,
             handshake_pair: (came_to, source),
         };
         self.stats.addresses_ignored += u64::from(peer.ignored_addresses);
@@ -160,6 +168,7 @@ impl Association {
     /// Takes over what the peer wants: tag, streams, window, addresses.
     pub(super) fn agree(&mut self, agreed: &Agreed<'_>) {
         self.peer_tag = agreed.tag;
+        self.extensions = agreed.capabilities & Capabilities::offered(&self.config.policies);
         self.streams.outbound = self.config.outbound_streams.max(1).min(agreed.inbound_streams);
         self.streams.inbound = self.config.max_inbound_streams.max(1).min(agreed.outbound_streams);
         self.sender.advertised_window = u64::from(agreed.a_rwnd);

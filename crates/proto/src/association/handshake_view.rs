@@ -5,6 +5,7 @@ use core::net::IpAddr;
 use smallvec::SmallVec;
 
 use super::PeerAddress;
+use super::init_parameters::Capabilities;
 use crate::endpoint::cookie::Cookie;
 
 /// Where an association stands as far as INIT and COOKIE ECHO are concerned (RFC 9260 section 5.2).
@@ -43,6 +44,8 @@ pub(crate) struct HandshakeView {
     pub(crate) outbound_streams: u16,
     /// Most inbound streams of our INIT.
     pub(crate) max_inbound_streams: u16,
+    /// Extensions that this side offers.
+    pub(crate) offered: Capabilities,
     /// Addresses of the peer: those of the user's request until the peer named its own, without any that was given up.
     pub(crate) peer_addresses: SmallVec<[PeerAddress; 2]>,
 }

@@ -7,7 +7,7 @@ use super::output::To;
 use crate::path::Path;
 use crate::path::heartbeat::{self, Sent};
 use crate::path::reach::{Reach, Reason, Signal};
-use crate::{Cx, Duration, Instant, PathId, ProbeEvent};
+use crate::{Cx, Duration, Instant, PathId};
 
 impl Association {
     /// Starts the heartbeats of every path when the association is established. Unconfirmed paths are probed at
@@ -166,10 +166,7 @@ impl Association {
         let path = &mut self.paths[id];
         path.heartbeat.outstanding = None;
         path.counters.heartbeat_acks_received += 1;
-        let sample = cx.now.since(sent.at);
-        path.rtt.on_sample(sample);
-        let srtt = path.rtt.srtt().unwrap_or(sample);
-        cx.probe.on(cx.now, ProbeEvent::Rtt { path: id, sample, srtt, rto: path.rtt.rto() });
+        path.sample_rtt(cx, sent.at);
         self.path_works(cx, id, Signal::HeartbeatAck);
         self.schedule_heartbeat(cx, id);
     }

@@ -13,6 +13,7 @@ use smallvec::SmallVec;
 
 use super::address_scope::{is_meaningful, is_this_host};
 use crate::Duration;
+use crate::config::{PacketDropReport, Policies};
 
 /// Most addresses of one side, told or believed; as many as an association can have paths.
 pub(crate) const MAX_ADDRESSES: usize = 32;
@@ -128,8 +129,12 @@ pub(crate) enum InitProblem {
 }
 
 impl Capabilities {
-    /// What this implementation can do and offers.
-    pub(crate) const IMPLEMENTED: Self = Self::empty();
+    /// What a side with these policies can do and tells the peer.
+    pub(crate) fn offered(policies: &Policies) -> Self {
+        let mut offered = Self::empty();
+        offered.set(Self::PACKET_DROP, policies.packet_drop_report == PacketDropReport::On);
+        offered
+    }
 
     const CHUNKS: [(Self, u8); 8] = [
         (Self::AUTH, chunk_type::AUTH),
@@ -193,12 +198,13 @@ pub(crate) fn usable_addresses(local: &[IpAddr], peer: IpAddr) -> AddressList {
 
 /// The parameters of an INIT sent from `from` to `to`.
 ///
-/// `life_extension` is the increase of the cookie's life to ask for after a stale cookie (RFC 9260 section 5.2.6).
+/// `offered` are the extensions that this side can do. `life_extension` is the increase of the cookie's life to ask for after a stale cookie (RFC 9260 section 5.2.6).
 pub(crate) fn init_parameters(
     local: &[IpAddr],
     from: IpAddr,
     to: IpAddr,
     life_extension: Option<Duration>,
+    offered: Capabilities,
 ) -> Parameters<'static> {
     let families = AddressTypes::among(local);
     let types: &[u16] =
@@ -214,7 +220,7 @@ pub(crate) fn init_parameters(
         let milliseconds = wish.as_nanos().div_ceil(1_000_000);
         Parameter::CookiePreservative(u32::try_from(milliseconds).unwrap_or(u32::MAX))
     });
-    let extensions = Capabilities::IMPLEMENTED.extensions();
+    let extensions = offered.extensions();
     let addresses = told_addresses(local, from, to, AddressTypes::all());
     Parameters::build(
         addresses
@@ -233,8 +239,9 @@ pub(crate) fn init_ack_parameters(
     to: IpAddr,
     peer: &PeerInit,
     cookie: &[u8],
+    offered: Capabilities,
 ) -> Parameters<'static> {
-    let extensions = Capabilities::IMPLEMENTED.extensions();
+    let extensions = offered.extensions();
     let addresses = told_addresses(local, from, to, peer.address_types);
     Parameters::build(
         core::iter::once(Parameter::StateCookie(cookie))

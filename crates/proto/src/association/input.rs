@@ -7,13 +7,16 @@ use polypath_wire::{ChecksumPolicy, Chunk, PacketView, UnknownAction, UnknownChu
 
 use super::Association;
 use super::acknowledge::Acknowledgement;
+use super::init_parameters::Capabilities;
 use super::output::To;
 use super::state::State;
-use crate::recv::{DataError, DataOutcome};
+use crate::extension::packet_drop::flags;
+use crate::extension::packet_drop::report::Why;
+use crate::recv::{DataError, DataOutcome, Receiver};
 use crate::{AssociationEnd, Body, Cx, Duration, Event, PathId, ProbeEvent, Received, Tsn};
 
-/// Answers to HEARTBEAT that may wait at a time; a flood of requests gets no more.
-const MAX_WAITING_ANSWERS: usize = 32;
+/// Answers to HEARTBEAT, and others, that may wait at a time; a flood of requests gets no more.
+pub(super) const MAX_WAITING_ANSWERS: usize = 32;
 
 /// Whether the rest of the packet is processed.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -69,7 +72,7 @@ impl Association {
                 }
             }
             // The endpoint hands none over.
-            Body::Damaged(_) => {
+            Body::Damaged { .. } => {
                 self.stats.packets_discarded += 1;
                 return;
             }
@@ -81,6 +84,10 @@ impl Association {
         self.stats.packets_received += 1;
         if let Some(path) = self.paths.get_mut(path) {
             path.counters.packets_received += 1;
+        }
+        self.reports_allowed.refill();
+        if self.receiver.as_ref().is_some_and(Receiver::refuses_packet) {
+            self.report_packet(received, Why::Refused);
         }
         self.end_packet(cx, path);
     }
@@ -112,7 +119,9 @@ impl Association {
         }
         match chunk {
             Chunk::Data(data) => return self.handle_data(cx, data, arrival.path),
-            Chunk::Sack(sack) if self.state.may_send_data() => self.handle_sack(cx, sack),
+            Chunk::Sack(sack) if self.state.may_send_data() => {
+                self.handle_sack(cx, sack, arrival.path);
+            }
             Chunk::InitAck(init) => {
                 // It travels alone (RFC 9260 section 6.10), and the paths are others afterwards.
                 if arrival.position == 0 {
@@ -136,6 +145,9 @@ impl Association {
             }
             Chunk::ShutdownAck => self.handle_shutdown_ack(arrival.path),
             Chunk::ShutdownComplete { .. } => self.handle_shutdown_complete(),
+            Chunk::PacketDrop(report) if self.extensions.contains(Capabilities::PACKET_DROP) => {
+                self.handle_packet_drop(cx, report, arrival.path);
+            }
             Chunk::Unknown(unknown) => return self.handle_unknown(unknown, arrival.path),
             // INIT and COOKIE ECHO concern the endpoint, which settles collisions. PAD carries nothing. The rest
             // belongs to extensions that were not agreed on, or to a state in which it means nothing.
@@ -151,6 +163,10 @@ impl Association {
             Chunk::Abort(abort) if abort.reflected_tag => self.reflects_peer_tag(arrival),
             Chunk::ShutdownComplete { reflected_tag: true } => self.reflects_peer_tag(arrival),
             Chunk::Init(_) => arrival.tag == 0,
+            // A middlebox need not know the tag of the direction that it reports to.
+            Chunk::PacketDrop(report) if report.flags & flags::MIDDLEBOX != 0 => {
+                own || self.reflects_peer_tag(arrival)
+            }
             _ => own,
         }
     }
@@ -227,6 +243,7 @@ impl Association {
                 cx,
                 cumulative,
                 &GapAckBlocks::Borrowed(&[]),
+                came_on,
                 Acknowledgement::Shutdown,
             );
         }

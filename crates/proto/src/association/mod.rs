@@ -11,6 +11,7 @@ mod input;
 mod local_address;
 mod output;
 mod packet_builder;
+mod packet_drop;
 mod path_error;
 mod reachability;
 mod shutdown;
@@ -32,9 +33,11 @@ use smallvec::SmallVec;
 
 use self::blocked::Blocked;
 use self::events::Events;
+use self::init_parameters::Capabilities;
 use self::output::{ControlQueue, Flush};
 use self::state::{Handshake, State};
 use crate::config::{AssociationConfig, SourceRoute};
+use crate::extension::packet_drop::report::Allowance;
 use crate::path::Paths;
 use crate::path::stopwatch::Stopwatch;
 use crate::recv::Receiver;
@@ -98,6 +101,8 @@ pub struct Association {
     streams: Streams,
     paths: Paths,
     primary: PathId,
+    /// Extensions that both sides offered.
+    extensions: Capabilities,
     /// Path of the handshake chunk that was sent last.
     handshake_path: PathId,
     /// Addresses of the peer that the user named.
@@ -128,6 +133,8 @@ pub struct Association {
     shutdown_wanted: bool,
     /// The user was told that messages wait and has not emptied the queue since.
     readable_told: bool,
+    /// What limits reports of damaged packets.
+    reports_allowed: Allowance,
     blocked: Blocked,
     stats: AssociationStats,
 }
@@ -184,6 +191,7 @@ impl Association {
             tie_tags: (cx.rng.next_u32().max(1), cx.rng.next_u32().max(1)),
             paths: Paths::default(),
             primary: PathId(0),
+            extensions: Capabilities::empty(),
             handshake_path: PathId(0),
             named: SmallVec::new(),
             stale_cookies: 0,
@@ -201,6 +209,7 @@ impl Association {
             life_extension: None,
             shutdown_wanted: false,
             readable_told: false,
+            reports_allowed: Allowance::default(),
             blocked: Blocked::default(),
             stats: AssociationStats::default(),
         }
@@ -209,6 +218,12 @@ impl Association {
     /// Handles a packet that the endpoint routed here; it has verified the checksum.
     pub fn handle(&mut self, cx: &mut Cx<'_>, received: &Received<'_>) {
         self.handle_packet(cx, received);
+    }
+
+    /// Handles a packet for which the endpoint gave [`Route::Damaged`](crate::Route::Damaged): its checksum is wrong.
+    /// Nothing in it is believed; its sender may be told.
+    pub fn handle_damaged(&mut self, _cx: &mut Cx<'_>, received: &Received<'_>) {
+        self.note_damage(received);
     }
 
     /// Handles every timer that is due at `cx.now`.

@@ -3,11 +3,13 @@
 use alloc::collections::VecDeque;
 
 use polypath_wire::{Chunk, Packet};
+use smallvec::SmallVec;
 
 use super::packet_builder::PacketBuilder;
 use super::state::State;
 use super::{Association, blocked};
-use crate::config::PathOrder;
+use crate::cmt::sack_path::{self, SackPathView, SinceLastSack};
+use crate::config::{PathOrder, SackPath};
 use crate::path::Paths;
 use crate::path::reach::{Reach, Reason};
 use crate::recv::Receiver;
@@ -226,17 +228,45 @@ impl Association {
         let Some(receiver) = &mut self.receiver else { return };
         let sack = receiver.take_sack(packet.left() as usize);
         self.stats.sacks_sent += 1;
+        self.paths[packet.path].sack_rank = self.stats.sacks_sent;
         packet.push(Chunk::Sack(sack));
     }
 
     /// SACKs return to the source of the last DATA (RFC 9260 section 6.4), if that address is proved to be the peer's and
-    /// there is no doubt that what is sent there arrives.
+    /// there is no doubt that what is sent there arrives, or where the policy wants them.
     fn sack_return_path(&self) -> PathId {
-        let last = self.receiver.as_ref().and_then(|receiver| receiver.sack_path());
         let confirmed =
             |path: &PathId| self.paths.get(*path).is_some_and(|path| path.reach.is_confirmed());
+        let last = self.receiver.as_ref().and_then(|receiver| receiver.sack_path());
         let doubtful = |path: &PathId| self.paths[*path].reach.is_potentially_failed();
-        last.filter(confirmed).filter(|path| !doubtful(path)).unwrap_or_else(|| self.best_path())
+        let last = last.filter(confirmed).filter(|path| !doubtful(path));
+        let chosen = match self.config.policies.sack_path {
+            SackPath::LastData => last,
+            policy => self.chosen_sack_path(policy, last),
+        };
+        chosen.unwrap_or_else(|| self.best_path())
+    }
+
+    fn chosen_sack_path(&self, policy: SackPath, last: Option<PathId>) -> Option<PathId> {
+        let sources = self.receiver.as_ref().map_or(0, Receiver::sources);
+        let active = self.paths.iter().filter(|path| path.reach.is_active());
+        let candidates: SmallVec<[sack_path::Candidate; 8]> = active
+            .map(|path| sack_path::Candidate {
+                index: path.id.0,
+                since_last_sack: match sources >> path.id.0 & 1 {
+                    1 => SinceLastSack::BroughtData,
+                    _ => SinceLastSack::Silent,
+                },
+                last_sack: path.sack_rank,
+                srtt: path.rtt.srtt().unwrap_or(self.config.policies.rto.initial),
+            })
+            .collect();
+        let view = SackPathView {
+            last_data: last.map(|path| path.0),
+            primary: self.primary.0,
+            candidates: &candidates,
+        };
+        sack_path::choose(policy, &view).map(PathId)
     }
 
     fn finish(&mut self, packet: PacketBuilder, tag: Tag) -> Transmit {

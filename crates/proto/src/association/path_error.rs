@@ -44,6 +44,7 @@ impl Association {
         let path = &mut self.paths[id];
         path.t3 = None;
         path.timed = None;
+        path.awaited = None;
         let window = &mut self.sender.window;
         let mut from = window.base();
         while let Some(tsn) = window.next_unacked_on(id, from) {

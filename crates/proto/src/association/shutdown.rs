@@ -34,6 +34,11 @@ impl Association {
         }
         let due = cx.now + self.paths[path].rtt.rto();
         self.state = State::ShutdownSent(Closing { due, path });
+        self.repeat_shutdown(path);
+    }
+
+    /// Sends the SHUTDOWN of a shutdown that has begun; its timer goes on.
+    pub(super) fn repeat_shutdown(&mut self, path: PathId) {
         let cumulative_tsn_ack =
             self.receiver.as_ref().map_or(0, |receiver| receiver.cumulative_tsn().0);
         self.queue_control(Chunk::Shutdown { cumulative_tsn_ack }, To::Path(path));

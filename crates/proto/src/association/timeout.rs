@@ -67,6 +67,7 @@ impl Association {
         let path = &mut self.paths[id];
         path.t3 = None;
         path.timed = None;
+        path.awaited = None;
         path.counters.timeouts += 1;
         self.stats.timeouts += 1;
         // Probing a closed window says nothing of the path's capacity (RFC 9260 section 6.1 A).

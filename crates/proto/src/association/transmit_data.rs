@@ -8,7 +8,9 @@ use super::packet_builder::PacketBuilder;
 use super::state::State;
 use crate::cmt::path_scheduler::{self, Order, Turn};
 use crate::cmt::rtx_policy::{self, Attempt};
-use crate::config::{DataBeforeConfirmation, LossRateSource, NoWindow, PathFill, PathOrder};
+use crate::config::{
+    DataBeforeConfirmation, LossRateSource, NoWindow, PathFill, PathOrder, RetransmissionPath,
+};
 use crate::path::{Path, charge};
 use crate::probe::TransmissionCause;
 use crate::send::queue::Asking;
@@ -217,6 +219,9 @@ impl Association {
             let is_earliest =
                 [first, again].into_iter().flatten().all(|earliest| tsn.is_at_or_before(earliest));
             self.sender.window.retransmit(tsn, path, cx.now);
+            if cause == TransmissionCause::DropReport {
+                self.remember_repair(tsn, path);
+            }
             packet.push_data(Chunk::Data(data), user_bytes);
             self.note_chunk_sent(cx, path, tsn, user_bytes, cause);
             let path = &mut self.paths[path];
@@ -247,6 +252,10 @@ impl Association {
                         let again = chunk.history.contains(History::TIMER_RETRANSMITTED);
                         (policy.timer, if again { Attempt::Repeated } else { Attempt::First })
                     }
+                    // What was merely damaged does not leave its path.
+                    Fate::Lost(TransmissionCause::DropReport) => {
+                        (RetransmissionPath::Same, Attempt::First)
+                    }
                     _ => (policy.fast, Attempt::First),
                 };
                 let order = rtx_policy::preference(
@@ -256,8 +265,10 @@ impl Association {
                     &candidates,
                     lost_on.0,
                 );
+                let damaged = chunk.fate == Fate::Lost(TransmissionCause::DropReport);
                 let tried = match policy.no_window {
                     NoWindow::Wait => 1,
+                    NoWindow::Next if damaged => 1,
                     NoWindow::Next => order.len(),
                 };
                 if self.paths[lost_on].free_retransmission {
@@ -331,6 +342,10 @@ impl Association {
             TransmissionCause::FastRetransmission => {
                 counters.fast_retransmissions += 1;
                 self.stats.fast_retransmissions += 1;
+            }
+            TransmissionCause::DropReport => {
+                counters.reported_retransmissions += 1;
+                self.stats.reported_retransmissions += 1;
             }
             TransmissionCause::TimerRetransmission => {
                 counters.timeout_retransmissions += 1;

@@ -35,7 +35,9 @@ pub(crate) fn missing_report_weight(policy: DacCount, view: &DacView, missing: T
             1
         }
         // A peer that does not count leaves the bits 0.
-        DacCount::SackFlags | DacCount::CountZeroWhenNotDelayed => view.packets.max(1),
+        DacCount::SackFlags => view.packets.max(1),
+        // Here a count of 0 is believed: a lost chunk is then found by its timeout only.
+        DacCount::CountZeroWhenNotDelayed => view.packets,
     }
 }
 
@@ -59,6 +61,51 @@ mod tests {
         assert_eq!(weight(1, 21, 3, 20), 3, "three packets");
         assert_eq!(weight(1, 0, 2, u32::MAX), 2, "across the wrap");
         assert_eq!(weight(1, u32::MAX, 2, 0), 1, "across the wrap, one before");
+    }
+
+    /// Packets received after the lost TSN 20 of path 1 until it has three missing reports. Fig. 5 of `dreibholz-model`:
+    /// TSN 21 went on path 1, and the SACK for it also covers path 2; two packets of path 1 make each later SACK.
+    fn packets_until_three_reports(policy: DacCount) -> u32 {
+        let (mut reports, mut packets) = (0, 0);
+        for (lowest, paths_with_news) in [(21, 2), (22, 1), (24, 1), (26, 1)] {
+            let count = if paths_with_news == 2 { 1 } else { 2 };
+            let lowest_newly_acked = Tsn(lowest);
+            let view = DacView { paths_with_news, lowest_newly_acked, packets: count };
+            packets += u32::from(count);
+            reports += missing_report_weight(policy, &view, Tsn(20));
+            if reports >= 3 {
+                return packets;
+            }
+        }
+        u32::MAX
+    }
+
+    #[test]
+    fn the_count_makes_up_for_the_delay() {
+        assert_eq!(packets_until_three_reports(DacCount::SackFlags), 3, "as without delay");
+        // Three SACKs; if the first one answers two packets as the others do, that is six packets.
+        assert_eq!(packets_until_three_reports(DacCount::Off), 5);
+        let two_each = |policy| -> u8 {
+            [21, 23, 25].iter().fold(0, |reports, lowest| {
+                let lowest_newly_acked = Tsn(*lowest);
+                let view = DacView { paths_with_news: 1, lowest_newly_acked, packets: 2 };
+                reports + missing_report_weight(policy, &view, Tsn(20))
+            })
+        };
+        assert_eq!(two_each(DacCount::Off), 3, "six further chunks");
+        assert_eq!(two_each(DacCount::SackFlags), 6);
+    }
+
+    #[test]
+    fn the_artefact_reports_nothing() {
+        let weight = |paths_with_news, lowest, packets| {
+            let view = DacView { paths_with_news, lowest_newly_acked: Tsn(lowest), packets };
+            missing_report_weight(DacCount::CountZeroWhenNotDelayed, &view, Tsn(20))
+        };
+        assert_eq!(weight(1, 21, 0), 0, "not delayed");
+        assert_eq!(weight(1, 21, 2), 2, "delayed");
+        assert_eq!(weight(2, 21, 0), 1, "news on two paths");
+        assert_eq!(weight(1, 19, 0), 1);
     }
 
     #[test]

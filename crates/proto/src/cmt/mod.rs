@@ -5,4 +5,6 @@ pub(crate) mod dac;
 pub(crate) mod loss_rate;
 pub(crate) mod path_scheduler;
 pub(crate) mod rtx_policy;
+pub(crate) mod sack_path;
 pub(crate) mod sfr;
+pub(crate) mod slow_path_rtt;

@@ -4,7 +4,7 @@ use polypath_wire::{Abort, Cause, Causes, Chunk, chunk_type};
 
 use super::Endpoint;
 use super::init::ReturnPath;
-use super::route::{Contents, DropReason, Incoming, Route};
+use super::route::{Contents, DropReason, Incoming, Route, ports_of_damaged};
 use super::table::Entry;
 use crate::association::address_scope::is_unicast;
 use crate::{Cx, PeerAddress, Received};
@@ -15,7 +15,10 @@ impl Endpoint {
         cx: &mut Cx<'_>,
         received: &Received<'_>,
     ) -> Result<Route, DropReason> {
-        let packet = Incoming::open(received)?;
+        let packet = match Incoming::open(received) {
+            Err(DropReason::WrongChecksum) => return self.route_damaged(received),
+            opened => opened?,
+        };
         if packet.destination_port() != self.local_port {
             return Err(DropReason::OtherPort);
         }
@@ -37,6 +40,16 @@ impl Endpoint {
         } else {
             self.route_stranger(cx, received, &packet)
         }
+    }
+
+    /// A wrong checksum: the peer of an association may want to know.
+    fn route_damaged(&mut self, received: &Received<'_>) -> Result<Route, DropReason> {
+        let to_us = |ports: &(u16, u16)| ports.1 == self.local_port;
+        let (port, _) =
+            ports_of_damaged(&received.body).filter(to_us).ok_or(DropReason::WrongChecksum)?;
+        let id = self.table.by_peer(port, received.remote).ok_or(DropReason::WrongChecksum)?;
+        self.count(DropReason::WrongChecksum);
+        Ok(Route::Damaged(id))
     }
 
     /// Whom nobody may answer.

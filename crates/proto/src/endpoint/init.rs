@@ -12,7 +12,7 @@ use super::route::{DropReason, Incoming};
 use crate::association::PeerAddress;
 use crate::association::handshake_view::HandshakeView;
 use crate::association::init_parameters::{
-    AddressList, InitKind, InitLimits, InitProblem, MIN_INITIAL_WINDOW, PeerInit,
+    AddressList, Capabilities, InitKind, InitLimits, InitProblem, MIN_INITIAL_WINDOW, PeerInit,
     init_ack_parameters,
 };
 use crate::{Cx, Ecn, Received, Transmit};
@@ -36,6 +36,7 @@ pub(super) struct OwnInit {
     pub(super) a_rwnd: u32,
     pub(super) outbound_streams: u16,
     pub(super) max_inbound_streams: u16,
+    pub(super) offered: Capabilities,
     pub(super) tie_tags: TieTags,
 }
 
@@ -57,6 +58,7 @@ impl OwnInit {
             a_rwnd: view.a_rwnd,
             outbound_streams: view.outbound_streams,
             max_inbound_streams: view.max_inbound_streams,
+            offered: view.offered,
             tie_tags,
         }
     }
@@ -91,6 +93,7 @@ impl Endpoint {
             a_rwnd: config.receive_buffer_bytes,
             outbound_streams: config.outbound_streams,
             max_inbound_streams: config.max_inbound_streams,
+            offered: Capabilities::offered(&config.policies),
             tie_tags: TieTags::default(),
         }
     }
@@ -133,7 +136,14 @@ impl Endpoint {
             outbound_streams,
             inbound_streams: max_inbound_streams,
             initial_tsn: own.initial_tsn,
-            parameters: init_ack_parameters(&self.local_addresses, from, remote, peer, &sealed),
+            parameters: init_ack_parameters(
+                &self.local_addresses,
+                from,
+                remote,
+                peer,
+                &sealed,
+                own.offered,
+            ),
         };
         self.answer(to, peer.tag, Chunk::InitAck(init_ack))
     }

@@ -8,6 +8,7 @@ use polypath_wire::{
 };
 use thiserror::Error;
 
+use crate::extension::packet_drop::flags;
 use crate::{Association, AssociationId, Body, Received, Transmit};
 
 /// Where a packet goes.
@@ -15,6 +16,9 @@ use crate::{Association, AssociationId, Body, Received, Transmit};
 pub enum Route {
     /// To this association: [`Association::handle`].
     Association(AssociationId),
+    /// Its checksum is wrong, but by addresses and ports it is for this association: [`Association::handle_damaged`]. It
+    /// counts as dropped.
+    Damaged(AssociationId),
     /// To [`Endpoint::handle_collision`](crate::Endpoint::handle_collision), with this association: a handshake chunk
     /// of the peer of an association that exists.
     Collision(AssociationId),
@@ -106,6 +110,19 @@ impl DropReason {
     pub(super) const COUNT: usize = Self::NoAssociation as usize + 1;
 }
 
+/// Source and destination port of a packet whose checksum is wrong.
+pub(super) fn ports_of_damaged(body: &Body<'_>) -> Option<(u16, u16)> {
+    match body {
+        Body::Datagram(bytes) => {
+            let &[s0, s1, d0, d1] = bytes.first_chunk()?;
+            Some((u16::from_be_bytes([s0, s1]), u16::from_be_bytes([d0, d1])))
+        }
+        Body::Structured(packet) | Body::Damaged { packet, .. } => {
+            Some((packet.source_port, packet.destination_port))
+        }
+    }
+}
+
 /// A received packet whose checksum was found right.
 pub(super) enum Incoming<'r, 'a> {
     Datagram(PacketView<'a>),
@@ -119,7 +136,7 @@ pub(super) struct Contents(u8);
 impl Contents {
     /// ABORT.
     pub(super) const ABORT: u8 = 1;
-    /// ABORT or SHUTDOWN COMPLETE with the T bit.
+    /// ABORT or SHUTDOWN COMPLETE with the T bit, or a drop report of a middlebox.
     pub(super) const REFLECTED: u8 = 1 << 1;
     /// SHUTDOWN ACK.
     pub(super) const SHUTDOWN_ACK: u8 = 1 << 2;
@@ -137,6 +154,7 @@ impl Contents {
         match chunk {
             Chunk::Abort(abort) if abort.reflected_tag => Self::ABORT | Self::REFLECTED,
             Chunk::Abort(_) => Self::ABORT,
+            Chunk::PacketDrop(report) if report.flags & flags::MIDDLEBOX != 0 => Self::REFLECTED,
             Chunk::ShutdownAck => Self::SHUTDOWN_ACK,
             Chunk::ShutdownComplete { reflected_tag: true } => {
                 Self::SHUTDOWN_COMPLETE | Self::REFLECTED
@@ -156,8 +174,7 @@ impl Contents {
 impl<'r, 'a: 'r> Incoming<'r, 'a> {
     /// Looks at the common header and at the checksum.
     ///
-    /// This is the one place that finds a wrong checksum, whatever the form of the packet; reports of damaged packets
-    /// to their senders (draft-stewart-sctp-pktdrprep section 5) have to begin here.
+    /// This is the one place that finds a wrong checksum, whatever the form of the packet.
     pub(super) fn open(received: &'r Received<'a>) -> Result<Self, DropReason> {
         match &received.body {
             Body::Datagram(bytes) => match PacketView::parse(bytes, ChecksumPolicy::Verify) {
@@ -166,7 +183,7 @@ impl<'r, 'a: 'r> Incoming<'r, 'a> {
                 Err(_) => Err(DropReason::Malformed),
             },
             Body::Structured(packet) => Ok(Self::Structured(packet)),
-            Body::Damaged(_) => Err(DropReason::WrongChecksum),
+            Body::Damaged { .. } => Err(DropReason::WrongChecksum),
         }
     }
 

@@ -10,14 +10,17 @@ mod table;
 
 pub(crate) use table::Paths;
 
+use alloc::collections::VecDeque;
 use core::net::IpAddr;
 
 use crate::cmt::loss_rate::LossRate;
+use crate::cmt::slow_path_rtt::Awaited;
 use crate::config::{AssociationConfig, BytesCounted, IdleRule, PathFill};
 use crate::congestion::recovery::FastRecovery;
 use crate::congestion::{CongestionWindow, Family, Parameters, Pause, rfc9260};
 use crate::send::burst::{self, BurstView};
-use crate::{Encapsulation, Instant, PathId, PathStats, PathStatus, ProbeEvent, Tsn};
+use crate::send::window::{Repaired, Window};
+use crate::{Cx, Encapsulation, Instant, PathId, PathStats, PathStatus, ProbeEvent, Tsn};
 use heartbeat::Heartbeat;
 use reach::Reach;
 use rtt::RttEstimator;
@@ -43,6 +46,8 @@ pub(crate) struct Path {
     pub(crate) rtt: RttEstimator,
     /// Chunk whose round trip is being measured.
     pub(crate) timed: Option<Tsn>,
+    /// Chunk acknowledged over another path, whose round trip a SACK over this one can still measure.
+    pub(crate) awaited: Option<Awaited>,
     pub(crate) window: CongestionWindow,
     pub(crate) recovery: FastRecovery,
     pub(crate) loss_rate: LossRate,
@@ -62,6 +67,12 @@ pub(crate) struct Path {
     pub(crate) flush_limit: u64,
     /// One packet of retransmissions may ignore the window (RFC 9260 sections 6.3.3 E3, 7.2.4).
     pub(crate) free_retransmission: bool,
+    /// Chunks sent again here because of drop reports, in that order.
+    pub(crate) repaired: VecDeque<Repaired>,
+    /// The window before a SACK made it grow, and the number of packets received before that one.
+    pub(crate) grown_from: (u64, u64),
+    /// Rank of the last SACK among all.
+    pub(crate) sack_rank: u64,
     pub(crate) counters: Counters,
 }
 
@@ -88,6 +99,7 @@ pub(crate) struct Counters {
     pub(crate) data_bytes_received: u64,
     pub(crate) fast_retransmissions: u64,
     pub(crate) timeout_retransmissions: u64,
+    pub(crate) reported_retransmissions: u64,
     pub(crate) timeouts: u64,
     pub(crate) fast_recoveries: u64,
     pub(crate) heartbeats_sent: u64,
@@ -114,6 +126,7 @@ impl Path {
             suspicion: Suspicion::default(),
             rtt: RttEstimator::new(config.policies.rto),
             timed: None,
+            awaited: None,
             window: CongestionWindow { cwnd: 0, ssthresh: 0, partial_bytes_acked: 0 },
             recovery: FastRecovery::default(),
             loss_rate: LossRate::default(),
@@ -126,6 +139,9 @@ impl Path {
             stretched_bursts: 0,
             flush_limit: 0,
             free_retransmission: false,
+            repaired: VecDeque::new(),
+            grown_from: (u64::MAX, 0),
+            sack_rank: 0,
             counters: Counters::default(),
         };
         path.reset_window(config, u64::from(u32::MAX));
@@ -195,6 +211,23 @@ impl Path {
         self.flight < self.flush_limit
     }
 
+    /// Something sent at `sent_at` was answered.
+    pub(crate) fn sample_rtt(&mut self, cx: &mut Cx<'_>, sent_at: Instant) {
+        let sample = cx.now.since(sent_at);
+        self.rtt.on_sample(sample);
+        let (srtt, rto) = (self.rtt.srtt().unwrap_or(sample), self.rtt.rto());
+        cx.probe.on(cx.now, ProbeEvent::Rtt { path: self.id, sample, srtt, rto });
+    }
+
+    /// Missing reports count again for chunks that drop reports repaired, once `acked`, which was sent later on this
+    /// path, has arrived. Each such chunk is looked at once.
+    pub(crate) fn count_repaired_again(&mut self, window: &mut Window, acked: Tsn) {
+        while let Some(repaired) = self.repaired.front().filter(|r| r.is_older_than(acked)) {
+            window.count_again(repaired);
+            self.repaired.pop_front();
+        }
+    }
+
     /// Starts T3-rtx unless it runs.
     pub(crate) fn start_t3(&mut self, now: Instant) {
         if self.t3.is_none() {
@@ -249,6 +282,7 @@ impl Path {
             data_bytes_received: c.data_bytes_received,
             fast_retransmissions: c.fast_retransmissions,
             timeout_retransmissions: c.timeout_retransmissions,
+            reported_retransmissions: c.reported_retransmissions,
             timeouts: c.timeouts,
             fast_recoveries: c.fast_recoveries,
             heartbeats_sent: c.heartbeats_sent,

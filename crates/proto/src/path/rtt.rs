@@ -12,6 +12,7 @@ pub(crate) struct RttEstimator {
     config: Rto,
     /// Smoothed round-trip time and its variation in nanoseconds.
     smoothed: Option<(f64, f64)>,
+    smallest: Duration,
     rto: Duration,
 }
 
@@ -24,12 +25,17 @@ impl RttEstimator {
             max: least(config.max),
             ..config
         };
-        Self { config, smoothed: None, rto: config.initial }
+        Self { config, smoothed: None, smallest: Duration::MAX, rto: config.initial }
     }
 
     /// Smoothed round-trip time, once there is a sample.
     pub(crate) fn srtt(&self) -> Option<Duration> {
         self.smoothed.map(|(srtt, _)| Duration::from_nanos(srtt as u64))
+    }
+
+    /// Smallest sample so far, once there is one.
+    pub(crate) fn smallest(&self) -> Option<Duration> {
+        self.smoothed.map(|_| self.smallest)
     }
 
     /// Retransmission timeout.
@@ -39,6 +45,7 @@ impl RttEstimator {
 
     /// Takes a sample (rules C2, C3, C6, C7).
     pub(crate) fn on_sample(&mut self, sample: Duration) {
+        self.smallest = self.smallest.min(sample);
         let r = sample.as_nanos() as f64;
         let (srtt, rttvar) = match self.smoothed {
             None => (r, r / 2.0),

@@ -93,6 +93,10 @@ impl AckPolicy {
             || self.policy.delay.is_zero()
     }
 
+    fn answers_every_packet(&self) -> bool {
+        self.policy.packets <= 1 || self.policy.delay.is_zero()
+    }
+
     /// Makes a SACK due for a reason that lies outside.
     pub fn request(&mut self) {
         self.need = Need::Now;
@@ -109,6 +113,7 @@ impl AckPolicy {
     pub fn on_sack(&mut self) -> u8 {
         let flags = match self.policy.count {
             DacCount::Off => 0,
+            DacCount::CountZeroWhenNotDelayed if self.answers_every_packet() => 0,
             DacCount::SackFlags | DacCount::CountZeroWhenNotDelayed => self.packets.min(3) << 6,
         };
         self.packets = 0;
@@ -233,6 +238,23 @@ mod tests {
                 assert!(acks.is_due());
                 acks.on_sack();
             }
+        }
+    }
+
+    #[test]
+    fn the_artefact_counts_nothing_without_delay() {
+        let count = |policy| {
+            let mut acks = started(policy);
+            acks.on_packet(Instant::ZERO, NEW);
+            acks.request();
+            acks.on_sack() >> 6
+        };
+        let artefact = DelayedAck { count: DacCount::CountZeroWhenNotDelayed, ..DAC };
+        assert_eq!(count(artefact), 1);
+        for policy in [artefact, DAC] {
+            let expected = u8::from(policy.count == DacCount::SackFlags);
+            assert_eq!(count(DelayedAck { packets: 1, ..policy }), expected);
+            assert_eq!(count(DelayedAck { delay: Duration::ZERO, ..policy }), expected);
         }
     }
 

@@ -110,6 +110,8 @@ pub struct Receiver {
     inbound_streams: u16,
     packet: PacketSummary,
     sack_path: Option<PathId>,
+    /// Bit per path that brought DATA since the last SACK.
+    sources: u32,
     duplicates: SmallVec<[u32; 2]>,
     counters: ReceiveCounters,
 }
@@ -129,6 +131,7 @@ impl Receiver {
             inbound_streams: config.inbound_streams,
             packet: PacketSummary::default(),
             sack_path: None,
+            sources: 0,
             duplicates: SmallVec::new(),
             counters: ReceiveCounters::default(),
         }
@@ -169,6 +172,7 @@ impl Receiver {
         packet.gaps |= self.tsns.has_gaps();
         if packet.has_data() {
             self.sack_path = Some(path);
+            self.sources |= 1 << path.0;
             self.acks.on_packet(now, packet);
         }
         self.packet = PacketSummary::default();
@@ -191,6 +195,7 @@ impl Receiver {
         let a_rwnd = self.window.advertise();
         let sack = build_sack(&self.tsns, &self.duplicates, a_rwnd, flags, max_bytes);
         self.duplicates.clear();
+        self.sources = 0;
         sack
     }
 
@@ -237,6 +242,11 @@ impl Receiver {
         self.sack_path
     }
 
+    /// Bit per path that brought DATA since the last SACK.
+    pub fn sources(&self) -> u32 {
+        self.sources
+    }
+
     /// Last TSN received in sequence.
     pub fn cumulative_tsn(&self) -> Tsn {
         self.tsns.cumulative_tsn()
@@ -245,6 +255,16 @@ impl Receiver {
     /// Whether TSNs are missing below the highest one received.
     pub fn has_gaps(&self) -> bool {
         self.tsns.has_gaps()
+    }
+
+    /// Whether a chunk of the present packet was dropped for want of room.
+    pub fn refuses_packet(&self) -> bool {
+        self.packet.refused_chunks > 0
+    }
+
+    /// Size of the receive buffer in bytes.
+    pub fn buffer_limit(&self) -> u32 {
+        self.window.buffer()
     }
 
     /// The receive window in bytes that a SACK would advertise now.

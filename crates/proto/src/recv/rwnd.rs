@@ -83,6 +83,11 @@ impl ReceiveWindow {
         all_free || opened >= step && (stopped || opened >= self.buffer / 4)
     }
 
+    /// Size of the buffer in bytes.
+    pub fn buffer(&self) -> u32 {
+        self.buffer
+    }
+
     /// Bytes of user data held.
     pub fn held(&self) -> u64 {
         self.held

@@ -1,5 +1,7 @@
 //! The chunks that were sent and not yet cumulatively acknowledged: a ring indexed by TSN with bitmaps beside it.
 
+mod repaired;
+
 use alloc::vec::Vec;
 
 use bitflags::bitflags;
@@ -10,6 +12,8 @@ use super::bit_ring::BitRing;
 use super::queue::Released;
 use crate::probe::TransmissionCause;
 use crate::{Instant, PathId, Tsn};
+
+pub(crate) use repaired::Repaired;
 
 /// More TSNs than this are never outstanding: gap ack blocks reach 65,535 above the cumulative ack.
 pub(crate) const MAX_SPAN: u32 = 60_000;
@@ -287,6 +291,7 @@ impl Window {
         if let Fate::Lost(cause) = chunk.fate {
             chunk.history |= match cause {
                 TransmissionCause::TimerRetransmission => History::TIMER_RETRANSMITTED,
+                TransmissionCause::DropReport => History::empty(),
                 _ => History::FAST_RETRANSMITTED,
             };
         }

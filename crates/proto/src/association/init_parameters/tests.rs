@@ -4,6 +4,9 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::association::address_scope::is_unicast;
+use crate::config::Preset;
+
+const NONE: Capabilities = Capabilities::empty();
 
 const COOKIE: Parameter<'static> = Parameter::StateCookie(b"cookie");
 
@@ -227,7 +230,8 @@ fn reports_are_bounded() {
     for (parameters, reports) in [(&many[..], 64), (&long[..], 0)] {
         let peer = parse(&init(parameters)).unwrap();
         assert_eq!(peer.unrecognized.0.len(), reports);
-        let answer = init_ack_parameters(&local, local[0], ip("198.51.100.1"), &peer, b"cookie");
+        let answer =
+            init_ack_parameters(&local, local[0], ip("198.51.100.1"), &peer, b"cookie", NONE);
         assert!(answer.as_slice().len() <= MAX_REPORT_BYTES + 12);
     }
 }
@@ -238,7 +242,7 @@ fn reports_quote_the_parameters() {
     let quoted = [unknown(0xCF01, &b"abc"[..]), unknown(0xCF02, b"")];
     let peer = parse(&init(&quoted)).unwrap();
     let local = ips("192.0.2.1");
-    let answer = init_ack_parameters(&local, local[0], ip("198.51.100.1"), &peer, b"cookie");
+    let answer = init_ack_parameters(&local, local[0], ip("198.51.100.1"), &peer, b"cookie", NONE);
     let tlvs: Vec<_> = quoted.iter().map(|p| Parameters::build([p.clone()])).collect();
     let expected = [
         COOKIE,
@@ -265,7 +269,8 @@ fn address_types_that_the_peer_uses_are_supported() {
     for (parameters, expected) in table {
         let peer = parse(&init(parameters)).unwrap();
         assert_eq!(peer.address_types, expected);
-        let told = init_ack_parameters(&local, local[0], ip("198.51.100.1"), &peer, b"cookie");
+        let told =
+            init_ack_parameters(&local, local[0], ip("198.51.100.1"), &peer, b"cookie", NONE);
         let all = expected == AddressTypes::all();
         assert_eq!(addresses_of(&told).len(), if all { 3 } else { 2 });
     }
@@ -275,10 +280,11 @@ fn address_types_that_the_peer_uses_are_supported() {
 fn the_wish_for_a_longer_life_is_read_and_written() {
     let local = ips("192.0.2.1");
     let wish = Duration::from_micros(1_234_567);
-    let parameters = init_parameters(&local, local[0], ip("198.51.100.1"), Some(wish));
+    let parameters = init_parameters(&local, local[0], ip("198.51.100.1"), Some(wish), NONE);
     let peer = parse(&Init { parameters, ..init(&[]) }).unwrap();
     assert_eq!(peer.life_extension, Duration::from_millis(1235));
-    let parameters = init_parameters(&local, local[0], ip("198.51.100.1"), Some(Duration::MAX));
+    let parameters =
+        init_parameters(&local, local[0], ip("198.51.100.1"), Some(Duration::MAX), NONE);
     assert_eq!(
         parse(&Init { parameters, ..init(&[]) }).unwrap().life_extension,
         Duration::from_millis(u32::MAX.into())
@@ -288,7 +294,7 @@ fn the_wish_for_a_longer_life_is_read_and_written() {
 #[test]
 fn init_lists_what_the_peer_can_use() {
     let told = |local: &str, from: &str, to: &str| {
-        addresses_of(&init_parameters(&ips(local), ip(from), ip(to), None))
+        addresses_of(&init_parameters(&ips(local), ip(from), ip(to), None, NONE))
     };
     // A single address is the source of the packet, and is told by that alone.
     assert!(told("192.0.2.1", "192.0.2.1", "198.51.100.1").is_empty());
@@ -307,7 +313,7 @@ fn init_lists_what_the_peer_can_use() {
 #[test]
 fn init_names_its_family_if_it_has_only_one() {
     let types = |local: &str, from: &str| {
-        let parameters = init_parameters(&ips(local), ip(from), ip("198.51.100.1"), None);
+        let parameters = init_parameters(&ips(local), ip(from), ip("198.51.100.1"), None, NONE);
         parameters.iter().find_map(|parameter| match parameter {
             Parameter::SupportedAddressTypes(types) => Some(types.iter().collect::<Vec<_>>()),
             _ => None,
@@ -319,15 +325,20 @@ fn init_names_its_family_if_it_has_only_one() {
 }
 
 #[test]
-fn nothing_is_offered_that_is_not_implemented() {
+fn what_the_policies_want_is_offered() {
     let local = ips("192.0.2.1");
-    let parameters = init_parameters(&local, local[0], ip("198.51.100.1"), None);
-    let offered = parameters.iter().any(|p| matches!(p, Parameter::SupportedExtensions(_)));
-    assert_eq!(offered, !Capabilities::IMPLEMENTED.is_empty());
-    assert_eq!(
-        Capabilities::from_extensions(&Capabilities::all().extensions()),
-        Capabilities::all()
-    );
+    let mut policies = Preset::Rfc9260.policies();
+    let told = |offered| {
+        let parameters = init_parameters(&local, local[0], ip("198.51.100.1"), None, offered);
+        let peer = parse(&Init { parameters: parameters.clone(), ..init(&[]) }).unwrap();
+        let listed = parameters.iter().any(|p| matches!(p, Parameter::SupportedExtensions(_)));
+        assert_eq!(listed, !peer.capabilities.is_empty());
+        peer.capabilities
+    };
+    assert_eq!(told(Capabilities::offered(&policies)), NONE);
+    policies.packet_drop_report = PacketDropReport::On;
+    assert_eq!(told(Capabilities::offered(&policies)), Capabilities::PACKET_DROP);
+    assert_eq!(told(Capabilities::all()), Capabilities::all());
 }
 
 fn any_parameter() -> impl Strategy<Value = (u16, Vec<u8>)> {
@@ -376,7 +387,7 @@ proptest! {
             prop_assert!(is_unicast(*address));
             prop_assert!(!peer.addresses[..position].contains(address));
         }
-        let answer = init_ack_parameters(&local, local[0], ip("198.51.100.1"), &peer, b"");
+        let answer = init_ack_parameters(&local, local[0], ip("198.51.100.1"), &peer, b"", NONE);
         prop_assert!(answer.as_slice().len() <= 4 + 8 + 20 + MAX_REPORT_BYTES);
         prop_assert!(Parameters::parse(answer.as_slice()).is_ok());
     }

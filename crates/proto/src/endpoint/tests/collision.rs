@@ -33,6 +33,7 @@ fn view(phase: Phase) -> HandshakeView {
         a_rwnd: 3000,
         outbound_streams: 4,
         max_inbound_streams: 6,
+        offered: Default::default(),
         peer_addresses: ips("198.51.100.1 198.51.100.2").into_iter().map(peer).collect(),
     }
 }

@@ -180,14 +180,27 @@ fn damaged_datagrams_are_not_answered() {
 }
 
 #[test]
-fn a_packet_marked_as_damaged_is_dropped_as_its_bytes_would_be() {
+fn damaged_packets_of_a_peer_go_to_its_association() {
     let mut world = World::listening();
-    world.associate(TAG, "198.51.100.1");
-    let stray = arrival(packet(TAG, [data()]));
-    assert!(matches!(world.handle(&stray), Route::Association(_)));
-    let damaged = stray.carrying(Body::Damaged(&stray.packet));
-    assert_eq!(world.dropped_received(&damaged), DropReason::WrongChecksum);
-    assert_eq!(world.endpoint.dropped(DropReason::WrongChecksum), 1);
+    let id = world.associate(TAG, "198.51.100.1");
+    let known = arrival(packet(TAG, [data()]));
+    assert!(matches!(world.handle(&known), Route::Association(_)));
+    let mut bytes = encode(&known.packet);
+    bytes[8] ^= 1;
+    let marked = Body::Damaged { packet: &known.packet, checksum_flips: 1 };
+    for (count, received) in (1..).zip([known.carrying(marked), known.datagram(&bytes)]) {
+        let route = world.handle_received(&received);
+        assert!(matches!(route, Route::Damaged(to) if to == id), "{route:?}");
+        assert_eq!(world.endpoint.dropped(DropReason::WrongChecksum), count);
+    }
+    // Damage that hit a port, or the packet of a stranger.
+    for at in 0..4 {
+        let mut bytes = bytes.clone();
+        bytes[at] ^= 1;
+        assert_eq!(world.dropped_received(&known.datagram(&bytes)), DropReason::WrongChecksum);
+    }
+    let stranger = Received { remote: ip("198.51.100.77"), ..known.datagram(&bytes) };
+    assert_eq!(world.dropped_received(&stranger), DropReason::WrongChecksum);
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! Which packets reach an association (RFC 9260 sections 8.5 and 8.5.1).
 
 use polypath_wire::{
-    Abort, Cause, Causes, Cwr, Data, DataFlags, DuplicateTsns, GapAckBlocks, Payload, Raw, Sack,
+    Abort, Cause, Causes, Cwr, Data, DataFlags, DuplicateTsns, GapAckBlocks, PacketDrop, Payload,
+    Raw, Sack,
 };
 use rand_core::TryRng;
 use smallvec::smallvec;
@@ -53,6 +54,16 @@ fn matrix() -> Vec<(Chunk<'static>, [Fate; 3])> {
         gap_ack_blocks: GapAckBlocks::Owned(smallvec![]),
         duplicate_tsns: DuplicateTsns::Owned(smallvec![]),
     });
+    let drop_report = |flags| {
+        Chunk::PacketDrop(PacketDrop {
+            flags,
+            bandwidth_or_limit: 1,
+            queued: 1,
+            truncated_length: 0,
+            reserved: 0,
+            packet: Raw::Borrowed(b""),
+        })
+    };
     let abort = |reflected_tag| Chunk::Abort(Abort { reflected_tag, causes: Causes::empty() });
     let ordinary = [ToAssociation, Drop(TagZero), Drop(WrongTag)];
     let reflected = [ToAssociation, Drop(TagZero), ToAssociation];
@@ -71,6 +82,7 @@ fn matrix() -> Vec<(Chunk<'static>, [Fate; 3])> {
         Chunk::ShutdownComplete { reflected_tag: false },
         Chunk::Pad(Raw::Borrowed(b"")),
         Chunk::ReConfig(Parameters::empty()),
+        drop_report(0),
     ]
     .into_iter()
     .map(|chunk| (chunk, ordinary))
@@ -81,6 +93,7 @@ fn matrix() -> Vec<(Chunk<'static>, [Fate; 3])> {
         (Chunk::ShutdownAck, [ToAssociation, Drop(TagZero), ToCollision]),
         (abort(true), reflected),
         (Chunk::ShutdownComplete { reflected_tag: true }, reflected),
+        (drop_report(1), reflected),
     ])
     .collect()
 }
@@ -166,7 +179,8 @@ fn blind_packets_reach_nobody() {
         // Only the association can tell a reflected tag, only the cookie a COOKIE ECHO.
         let expected = match chunk {
             Chunk::Abort(Abort { reflected_tag: true, .. })
-            | Chunk::ShutdownComplete { reflected_tag: true } => ToAssociation,
+            | Chunk::ShutdownComplete { reflected_tag: true }
+            | Chunk::PacketDrop(PacketDrop { flags: 1, .. }) => ToAssociation,
             Chunk::CookieEcho(_) | Chunk::ShutdownAck => ToCollision,
             _ => Drop(WrongTag),
         };

@@ -1,0 +1,218 @@
+//! Packet drop reports (draft-stewart-sctp-pktdrprep-16): making them, and doing what they ask for.
+
+use alloc::borrow::Cow;
+use alloc::vec::Vec;
+
+use polypath_wire::{COMMON_HEADER_LEN, Checksum, Chunk, Packet, PacketDrop};
+
+use super::Association;
+use super::init_parameters::Capabilities;
+use super::input::MAX_WAITING_ANSWERS;
+use super::output::To;
+use super::state::State;
+use crate::config::Burst;
+use crate::extension::packet_drop::bottleneck::{self, BottleneckView};
+use crate::extension::packet_drop::repair::{self, COMPARED_BYTES, Repair, RepairView, Request};
+use crate::extension::packet_drop::report::{self, ReportView, Why};
+use crate::extension::packet_drop::{carried, flags};
+use crate::path::Path;
+use crate::probe::TransmissionCause;
+use crate::send::window::MAX_SPAN;
+use crate::{Body, Cx, PathId, Received, Tsn};
+
+/// A HEARTBEAT is repeated only while its path may miss this many more (as in usrsctp): the answers that are missing
+/// shall not seem to come from reports.
+const SPARE_HEARTBEATS: u32 = 3;
+
+impl Association {
+    /// A packet that is the peer's by addresses and ports has a wrong checksum.
+    pub(super) fn note_damage(&mut self, received: &Received<'_>) {
+        self.stats.packets_damaged += 1;
+        self.report_packet(received, Why::Damaged);
+    }
+
+    /// Reports a packet to the peer, if that was agreed on.
+    pub(super) fn report_packet(&mut self, received: &Received<'_>, why: Why) {
+        let in_time = !matches!(self.state, State::CookieWait(_) | State::Closed);
+        let Some(receiver) = self.receiver.as_ref().filter(|_| in_time) else { return };
+        let Some(path) = self.paths.find(received.local, received.remote) else { return };
+        if !self.extensions.contains(Capabilities::PACKET_DROP)
+            || self.control.len() >= MAX_WAITING_ANSWERS
+        {
+            return;
+        }
+        let Some(packet) = bytes_of(&received.body) else { return };
+        // The tag proves the sender as far as it can; a damaged tag is no offence, but reports nothing.
+        if packet.get(4..8) != Some(&self.identity.local_tag.to_be_bytes()[..]) {
+            return;
+        }
+        let view = ReportView {
+            packet: &packet,
+            why,
+            buffer_limit: receiver.buffer_limit(),
+            window: receiver.window(),
+            room: self.least_packet_capacity().saturating_sub(COMMON_HEADER_LEN),
+        };
+        if let Some(report) = report::report(&view)
+            && self.reports_allowed.take()
+        {
+            self.stats.drop_reports_sent += 1;
+            self.queue_control(Chunk::PacketDrop(report), To::Path(path));
+        }
+    }
+
+    /// Bytes of the largest packet that every path carries.
+    fn least_packet_capacity(&self) -> usize {
+        self.paths.iter().map(Path::packet_capacity).min().unwrap_or(0) as usize
+    }
+
+    /// Does what a report asks for.
+    pub(super) fn handle_packet_drop(
+        &mut self,
+        cx: &mut Cx<'_>,
+        report: &PacketDrop<'_>,
+        came_on: PathId,
+    ) {
+        let packet = report.packet.as_slice();
+        let truncated = report.flags & flags::TRUNCATED != 0;
+        if truncated && usize::from(report.truncated_length) <= packet.len() {
+            self.stats.packets_discarded += 1;
+            return;
+        }
+        self.stats.drop_reports_received += 1;
+        for chunk in carried::chunks(packet) {
+            let request = repair::request(&chunk);
+            let repair = match request {
+                Request::Data(tsn, start) => self.repair_data(cx, tsn, start, report.flags),
+                _ => Repair::Nothing,
+            };
+            if repair == Repair::Distrust {
+                return;
+            }
+            self.answer_request(cx, &request, came_on);
+        }
+        if !self.state.may_send_data() {
+            return;
+        }
+        let (limit, queued) = (report.bandwidth_or_limit, report.queued);
+        if let Some(window) = repair::told_window(report.flags, limit, queued) {
+            self.take_peer_window(cx, window);
+        }
+        self.follow_bottleneck(cx, report, came_on);
+    }
+
+    /// Marks a chunk for retransmission as missing reports do, but leaves the congestion window as it is.
+    fn repair_data(
+        &mut self,
+        cx: &mut Cx<'_>,
+        tsn: Tsn,
+        start: &[u8; COMPARED_BYTES],
+        flags: u8,
+    ) -> Repair {
+        let window = &mut self.sender.window;
+        if !self.state.may_send_data() || !window.contains(tsn) {
+            return Repair::Nothing;
+        }
+        let chunk = window.get(tsn);
+        let path = &mut self.paths[chunk.path];
+        let repair = repair::judge(&RepairView {
+            flags,
+            reported: start,
+            sent: &chunk.payload,
+            fate: chunk.fate,
+            advertised_window: self.sender.advertised_window,
+            age: cx.now.since(chunk.sent_at),
+            srtt: path.rtt.srtt(),
+        });
+        if repair == Repair::Retransmit
+            && let Some((_, charge)) = window.mark_lost(tsn, TransmissionCause::DropReport)
+        {
+            path.flight = path.flight.saturating_sub(u64::from(charge));
+            path.timed = path.timed.filter(|timed| *timed != tsn);
+            path.restart_t3(cx.now);
+        }
+        repair
+    }
+
+    /// Notes that `tsn` was just sent again on `path` because of a report.
+    pub(super) fn remember_repair(&mut self, tsn: Tsn, path: PathId) {
+        let repaired = &mut self.paths[path].repaired;
+        // What is forgotten is found by T3. Only a peer that reports without end comes so far.
+        if repaired.len() < MAX_SPAN as usize {
+            repaired.push_back(self.sender.window.repaired(tsn));
+        }
+    }
+
+    /// Sends again what a control chunk of a reported packet said.
+    fn answer_request(&mut self, cx: &mut Cx<'_>, request: &Request<'_>, came_on: PathId) {
+        if self.control.len() >= MAX_WAITING_ANSWERS {
+            return;
+        }
+        match (request, &self.state) {
+            (Request::Sack, state) if state.is_synchronized() => {
+                if let Some(receiver) = &mut self.receiver {
+                    receiver.request_sack();
+                }
+            }
+            (Request::Heartbeat, state) if state.may_send_data() => {
+                let spare = self.paths[came_on].errors.saturating_add(SPARE_HEARTBEATS);
+                if spare <= self.config.path_max_retrans {
+                    self.send_heartbeat(cx, came_on);
+                }
+            }
+            (Request::CookieEcho, State::CookieEchoed { .. }) => self.send_cookie_echo(),
+            (Request::CookieAck, state) if state.is_synchronized() => {
+                self.queue_control(Chunk::CookieAck, To::Path(came_on));
+            }
+            // Their timers go on.
+            (Request::Shutdown, State::ShutdownSent(_)) => self.repeat_shutdown(came_on),
+            (Request::ShutdownAck, State::ShutdownAckSent(_)) => {
+                self.queue_control(Chunk::ShutdownAck, To::Path(came_on));
+            }
+            _ => {}
+        }
+    }
+
+    /// A middlebox told what its queue holds and carries.
+    fn follow_bottleneck(&mut self, cx: &mut Cx<'_>, report: &PacketDrop<'_>, came_on: PathId) {
+        let path = &mut self.paths[came_on];
+        let (packet, cwnd) = path.grown_from;
+        let grew = packet == self.stats.packets_received;
+        let view = BottleneckView {
+            flags: report.flags,
+            bandwidth: report.bandwidth_or_limit,
+            queue: report.queued,
+            rtt: path.rtt.srtt().zip(path.rtt.smallest()),
+            errors: path.errors,
+            flight: path.flight,
+            mtu: u64::from(path.mtu),
+            burst: match self.config.policies.burst {
+                Burst::MaxBurst(n)
+                | Burst::UseItOrLoseIt(n)
+                | Burst::CongestionWindowLimiting(n) => u64::from(n),
+                Burst::Off => u64::MAX / u64::from(u32::MAX),
+            },
+            cwnd_before_packet: if grew { cwnd } else { path.window.cwnd },
+        };
+        if let Some(window) = bottleneck::window_after(&view, &path.window) {
+            path.window = window;
+            cx.probe.on(cx.now, path.window_event());
+        }
+    }
+}
+
+/// A packet as it came from the network.
+fn bytes_of<'a>(body: &Body<'a>) -> Option<Cow<'a, [u8]>> {
+    let (packet, flips): (&Packet<'_>, u32) = match *body {
+        Body::Datagram(bytes) => return Some(Cow::Borrowed(bytes)),
+        Body::Structured(packet) => (packet, 0),
+        Body::Damaged { packet, checksum_flips } => (packet, checksum_flips),
+    };
+    let mut bytes = Vec::new();
+    packet.append_to(&mut bytes, Checksum::Crc32c).ok()?;
+    let checksum = bytes.get_mut(8..COMMON_HEADER_LEN)?;
+    for (byte, flips) in checksum.iter_mut().zip(flips.to_be_bytes()) {
+        *byte ^= flips;
+    }
+    Some(Cow::Owned(bytes))
+}

@@ -1,0 +1,229 @@
+//! The reported side: what a report asks for.
+
+use polypath_wire::{Payload, chunk_type};
+
+use super::carried::CarriedChunk;
+use super::flags;
+use crate::send::window::Fate;
+use crate::{Duration, Tsn};
+
+/// Bytes of user data that must agree before a report is believed (as in usrsctp; the draft says "a portion"). TSN and
+/// data of a damaged packet are as doubtful as everything else in it, and this is the only test of them.
+pub(crate) const COMPARED_BYTES: usize = 31;
+
+/// Bytes of a DATA chunk before its user data.
+const DATA_HEADER: usize = 16;
+
+/// What a carried chunk asks of the sender of the packet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Request<'a> {
+    /// To send this DATA again, whose user data begins like this.
+    Data(Tsn, &'a [u8; COMPARED_BYTES]),
+    /// To send a SACK that says what is true now.
+    Sack,
+    /// To send a HEARTBEAT.
+    Heartbeat,
+    /// To send the cookie again.
+    CookieEcho,
+    /// To acknowledge the cookie again.
+    CookieAck,
+    /// To repeat SHUTDOWN.
+    Shutdown,
+    /// To repeat SHUTDOWN ACK.
+    ShutdownAck,
+    /// Nothing: what it was an answer to comes again, or nobody waits for it. INIT is among them: reports are agreed on
+    /// by the answer to it.
+    Nothing,
+}
+
+/// What a carried chunk asks for (draft-stewart-sctp-pktdrprep-16 section 5).
+pub(crate) fn request<'a>(chunk: &CarriedChunk<'a>) -> Request<'a> {
+    match chunk.chunk_type {
+        chunk_type::DATA => data(chunk.bytes).unwrap_or(Request::Nothing),
+        chunk_type::SACK | chunk_type::NR_SACK => Request::Sack,
+        chunk_type::HEARTBEAT => Request::Heartbeat,
+        chunk_type::COOKIE_ECHO => Request::CookieEcho,
+        chunk_type::COOKIE_ACK => Request::CookieAck,
+        chunk_type::SHUTDOWN => Request::Shutdown,
+        chunk_type::SHUTDOWN_ACK => Request::ShutdownAck,
+        _ => Request::Nothing,
+    }
+}
+
+/// A DATA chunk of which enough is there.
+fn data(bytes: &[u8]) -> Option<Request<'_>> {
+    let tsn = u32::from_be_bytes(*bytes.get(4..)?.first_chunk()?);
+    let start = bytes.get(DATA_HEADER..)?.first_chunk()?;
+    Some(Request::Data(Tsn(tsn), start))
+}
+
+/// An outstanding chunk that a report names.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RepairView<'a> {
+    /// Flags of the report.
+    pub(crate) flags: u8,
+    /// How the reported user data begins.
+    pub(crate) reported: &'a [u8; COMPARED_BYTES],
+    /// The user data that was sent.
+    pub(crate) sent: &'a Payload<'static>,
+    pub(crate) fate: Fate,
+    /// The window that the peer last told, in bytes.
+    pub(crate) advertised_window: u64,
+    /// Time since the last transmission.
+    pub(crate) age: Duration,
+    /// Smoothed round-trip time of the path of the last transmission.
+    pub(crate) srtt: Option<Duration>,
+}
+
+/// What to do about an outstanding chunk that a report names.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Repair {
+    /// Send it again.
+    Retransmit,
+    /// Leave it.
+    Nothing,
+    /// Believe nothing more of this report.
+    Distrust,
+}
+
+/// Judges the report on a DATA chunk.
+pub(crate) fn judge(view: &RepairView<'_>) -> Repair {
+    if view.fate == Fate::Acked || view.flags & (flags::BAD_CHECKSUM | flags::MIDDLEBOX) == 0 {
+        return Repair::Nothing;
+    }
+    let mut sent = [0; COMPARED_BYTES];
+    view.sent.copy_to(&mut sent);
+    if view.sent.len() < COMPARED_BYTES || sent != *view.reported {
+        return Repair::Distrust;
+    }
+    // It would find no room. (What is outstanding has its place in the window already, so that a window which is merely
+    // used up is no hindrance.)
+    let closed = view.advertised_window == 0;
+    // No report can be about a transmission that recent: the report was duplicated, or a peer wants to make us flood.
+    let too_young = view.srtt.is_some_and(|srtt| view.age < srtt / 4);
+    match view.fate {
+        Fate::InFlight if !closed && !too_young => Repair::Retransmit,
+        _ => Repair::Nothing,
+    }
+}
+
+/// The peer's receive window that a report tells (draft-stewart-sctp-pktdrprep-16 section 5; `None`: it tells none).
+pub(crate) fn told_window(flags: u8, limit: u32, queued: u32) -> Option<u32> {
+    let tells = flags & flags::MIDDLEBOX == 0 && limit != 0 && queued != 0;
+    tells.then(|| limit.saturating_sub(queued))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::vec::Vec;
+
+    use bytes::Bytes;
+    use polypath_wire::VirtualPayload;
+
+    use super::super::carried;
+    use super::*;
+    use crate::probe::TransmissionCause;
+
+    fn packet(chunk_type: u8, tsn: u32, payload: &[u8]) -> Vec<u8> {
+        let mut packet = std::vec![0; 12];
+        packet.extend_from_slice(&[chunk_type, 3]);
+        packet.extend_from_slice(&(payload.len() as u16 + 16).to_be_bytes());
+        packet.extend_from_slice(&tsn.to_be_bytes());
+        packet.extend_from_slice(&[0; 8]);
+        packet.extend_from_slice(payload);
+        packet
+    }
+
+    fn first_request(packet: &[u8]) -> Option<Request<'_>> {
+        carried::chunks(packet).next().map(|chunk| request(&chunk))
+    }
+
+    #[test]
+    fn data_must_be_there_to_be_compared() {
+        let bytes: Vec<u8> = (0..40).collect();
+        let whole = packet(0, u32::MAX, &bytes);
+        let start = bytes.first_chunk().unwrap();
+        assert_eq!(first_request(&whole), Some(Request::Data(Tsn(u32::MAX), start)));
+        assert_eq!(
+            first_request(&whole[..12 + 16 + 31]),
+            Some(Request::Data(Tsn(u32::MAX), start))
+        );
+        assert_eq!(first_request(&whole[..12 + 16 + 30]), Some(Request::Nothing), "cut too short");
+        assert_eq!(first_request(&packet(0, 1, &bytes[..30])), Some(Request::Nothing));
+        assert_eq!(first_request(&packet(64, 1, &bytes)), Some(Request::Nothing), "not in use");
+        assert_eq!(first_request(&packet(3, 1, &[])), Some(Request::Sack));
+        assert_eq!(first_request(&packet(6, 1, &[])), Some(Request::Nothing), "ABORT");
+    }
+
+    #[test]
+    fn what_is_repaired() {
+        const MS: fn(u64) -> Duration = Duration::from_millis;
+        let bytes: Vec<u8> = (0..40).collect();
+        let sent = Payload::Shared(Bytes::from(bytes.clone()));
+        let good = RepairView {
+            flags: flags::BAD_CHECKSUM,
+            reported: bytes.first_chunk().unwrap(),
+            sent: &sent,
+            fate: Fate::InFlight,
+            advertised_window: 1,
+            age: MS(100),
+            srtt: Some(MS(100)),
+        };
+        let mut other = *good.reported;
+        other[30] ^= 1;
+        let short = Payload::Shared(Bytes::from(bytes[..30].to_vec()));
+        let lost = Fate::Lost(TransmissionCause::FastRetransmission);
+        for (view, expected) in [
+            (good, Repair::Retransmit),
+            (RepairView { flags: flags::MIDDLEBOX, ..good }, Repair::Retransmit),
+            (RepairView { flags: 0, ..good }, Repair::Nothing),
+            (RepairView { flags: flags::TRUNCATED, ..good }, Repair::Nothing),
+            (RepairView { flags: 0, reported: &other, ..good }, Repair::Nothing),
+            (RepairView { reported: &other, ..good }, Repair::Distrust),
+            (RepairView { sent: &short, ..good }, Repair::Distrust),
+            (RepairView { fate: Fate::Acked, reported: &other, ..good }, Repair::Nothing),
+            (RepairView { fate: lost, ..good }, Repair::Nothing),
+            (RepairView { advertised_window: 0, ..good }, Repair::Nothing),
+            (RepairView { age: MS(24), ..good }, Repair::Nothing),
+            (RepairView { age: MS(25), ..good }, Repair::Retransmit),
+            (RepairView { age: MS(0), srtt: None, ..good }, Repair::Retransmit),
+        ] {
+            assert_eq!(judge(&view), expected, "{view:?}");
+        }
+    }
+
+    #[test]
+    fn virtual_data_is_compared_by_its_pattern() {
+        let payload = VirtualPayload { message: 5, offset: 1000, len: 200 };
+        let mut reported = [0; COMPARED_BYTES];
+        payload.fill(&mut reported);
+        let view = |reported, message| {
+            let sent = Payload::Virtual(VirtualPayload { message, ..payload });
+            judge(&RepairView {
+                flags: flags::BAD_CHECKSUM,
+                reported,
+                sent: &sent,
+                fate: Fate::InFlight,
+                advertised_window: 1,
+                age: Duration::ZERO,
+                srtt: None,
+            })
+        };
+        assert_eq!(view(&reported, 5), Repair::Retransmit);
+        assert_eq!(view(&reported, 6), Repair::Distrust);
+    }
+
+    #[test]
+    fn the_window_is_what_the_buffer_has_left() {
+        for (flags, limit, queued, expected) in [
+            (0, 10, 4, Some(6)),
+            (flags::BAD_CHECKSUM, 10, 10, Some(0)),
+            (0, 10, 11, Some(0)),
+            (0, 0, 5, None),
+            (0, 5, 0, None),
+            (flags::MIDDLEBOX, 10, 4, None),
+        ] {
+            assert_eq!(told_window(flags, limit, queued), expected);
+        }
+    }
+}

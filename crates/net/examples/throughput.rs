@@ -1,13 +1,14 @@
 //! How fast one association is over the loopback interface of this host.
 //!
 //! ```text
-//! cargo run --release --example throughput -- [PATHS [MESSAGE_BYTES [SECONDS [MTU]]]]
+//! cargo run --release --example throughput -- [PATHS [MESSAGE_BYTES [SECONDS [MTU [MAX_BURST]]]]]
 //! ```
 
 use std::error::Error;
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::{Duration, Instant};
 
+use polypath::config::Burst;
 use polypath::{Association, AssociationConfig, Endpoint, EndpointConfig, Message, Peer};
 
 type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
@@ -17,6 +18,7 @@ async fn main() -> Result<()> {
     let mut arguments = std::env::args().skip(1);
     let mut next = |default: usize| arguments.next().map_or(Ok(default), |text| text.parse());
     let (paths, message, seconds, mtu) = (next(2)?, next(65_536)?, next(5)?, next(1500)?);
+    let max_burst = next(0)?;
     let mut config = AssociationConfig {
         mtu_bytes: u16::try_from(mtu)?,
         send_buffer_bytes: 8 << 20,
@@ -24,7 +26,10 @@ async fn main() -> Result<()> {
         ..AssociationConfig::default()
     };
     // Received packets are coalesced and acknowledged together here, which a limit on bursts does not suit.
-    config.policies.burst = polypath::config::Burst::Off;
+    config.policies.burst = match u8::try_from(max_burst)? {
+        0 => Burst::Off,
+        packets => Burst::MaxBurst(packets.into()),
+    };
 
     let server = Endpoint::builder(addresses(1, paths)?)
         .encapsulation_port(0)
@@ -62,6 +67,7 @@ async fn main() -> Result<()> {
             path.srtt.map(|srtt| srtt.as_secs_f64() * 1e3)
         );
     }
+    println!("  {} SACKs sent", far.stats().sacks_sent);
     println!("  sender {:?}\n  receiver {:?}", client.stats(), server.stats());
     Ok(())
 }

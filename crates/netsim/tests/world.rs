@@ -3,8 +3,10 @@
 mod support;
 
 use polypath_netsim::impair::Outage;
-use polypath_netsim::topology::{DisjointPath, PathConfig};
-use polypath_netsim::{Event, SendError, World};
+use polypath_netsim::topology::{
+    DisjointPath, HostPair, IpVersion, PathConfig, SharedPath, SharedRoutes,
+};
+use polypath_netsim::{Direction, Event, NetworkBuilder, NoObserver, SendError, World};
 use polypath_units::{ByteCount, Instant};
 use support::{Datagram, arrivals, at, channel, disjoint};
 
@@ -146,4 +148,45 @@ fn an_outage_turns_before_all_else_at_its_instant() {
         world.send(net.a, path.a_address, path.b_address, packet).unwrap();
         assert_eq!(arrivals(&mut world).len(), usize::from(arrives));
     }
+}
+
+#[test]
+fn pairs_share_a_route_and_keep_their_other_paths_to_themselves() {
+    let path = |name: &str, route| SharedPath {
+        name: name.into(),
+        route,
+        access: channel(1_000, 0).into(),
+    };
+    let pair = |name: &str, paths| HostPair { name: name.into(), paths };
+    let plan = SharedRoutes {
+        ip: IpVersion::V6,
+        routes: vec![
+            PathConfig::direct("core", channel(10, 5)),
+            PathConfig::direct("side", channel(10, 1)),
+        ],
+        pairs: vec![
+            pair("two", vec![path("one", 0), path("other", 1)]),
+            pair("single", vec![path("only", 0)]),
+        ],
+    };
+    let mut builder = NetworkBuilder::new();
+    let net = plan.add_to(&mut builder).unwrap();
+    let mut world: World<Datagram> = builder.build(1, NoObserver).unwrap();
+    let [two, single] = &net.pairs[..] else { panic!("two pairs") };
+    // Every path, and from each address of the first pair to the other path's.
+    let sends = [(two, 0, 0), (two, 1, 1), (two, 0, 1), (two, 1, 0), (single, 0, 0)];
+    for (pair, from, to) in sends {
+        let (from, to) = (pair.paths[from].a_address, pair.paths[to].b_address);
+        world.send(pair.a, from, to, Datagram::in_packet_of(1_000, 0)).unwrap();
+    }
+    // Pairs do not reach each other.
+    let (from, to) = (two.paths[0].a_address, single.paths[0].b_address);
+    let stranger = world.send(two.a, from, to, Datagram::in_packet_of(1_000, 0));
+    assert_eq!(stranger, Err(SendError::NoRoute { from, to }));
+    assert_eq!(arrivals(&mut world).len(), 5);
+    let carried = |world: &mut World<Datagram>, route: usize| {
+        world.counters(net.bottlenecks[route].channel(Direction::Forward)).delivered.packets
+    };
+    // The destination decides on the way.
+    assert_eq!((carried(&mut world, 0), carried(&mut world, 1)), (3, 2));
 }

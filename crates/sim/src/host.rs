@@ -9,7 +9,7 @@ use polypath_proto::{
     Association, AssociationEnd, AssociationId, Collision, ConnectError, Cx, DropReason,
     Encapsulation, Endpoint, Event, NoProbe, PeerAddress, Received, Route, Transmit,
 };
-use polypath_units::Instant;
+use polypath_units::{Fraction, Instant};
 use polypath_workload::FlowError;
 
 use crate::app::{Fed, MessagePlan, Receiver, Sender, Violations, recognise};
@@ -96,8 +96,6 @@ pub(crate) struct Place {
     pub node: NodeId,
     pub addresses: Vec<IpAddr>,
     pub peer_addresses: Vec<IpAddr>,
-    /// Part of the packets to each of the peer's addresses that the network loses.
-    pub oracle: Vec<f64>,
 }
 
 impl Host {
@@ -158,12 +156,7 @@ impl Host {
             outcome: Outcome::None,
             established: None,
             unsent: Unsent::default(),
-            oracle: place
-                .peer_addresses
-                .iter()
-                .copied()
-                .zip(place.oracle.iter().copied())
-                .collect(),
+            oracle: place.peer_addresses.iter().map(|address| (*address, 0.0)).collect(),
         })
     }
 
@@ -237,6 +230,16 @@ impl Host {
     /// The association that began last, also after its end; [`outcome`](Self::outcome) is what became of it.
     pub fn association(&self) -> Option<&Association> {
         self.associations.get(self.latest.as_ref()?).map(Box::as_ref)
+    }
+
+    /// Tells how much the network loses from now on, by address of the peer.
+    pub fn set_oracle(&mut self, losses: impl Iterator<Item = f64>) {
+        for ((_, known), loss) in self.oracle.iter_mut().zip(losses) {
+            *known = loss;
+        }
+        if let Some(association) = self.latest.and_then(|id| self.associations.get_mut(&id)) {
+            tell_oracle(&self.oracle, association);
+        }
     }
 
     /// Part of the packets to this address of the peer that the network loses; the address decides on the way.
@@ -353,6 +356,7 @@ impl Host {
                 Event::Established { .. } if is_latest => {
                     self.outcome = Outcome::Established;
                     self.established = Some(cx.now);
+                    tell_oracle(&self.oracle, association);
                     feed(&mut self.senders, &mut self.turn, &mut cx, association);
                 }
                 Event::Writable if is_latest => {
@@ -394,6 +398,17 @@ fn send<O: LinkObserver>(
     let (from, to, frame) = SctpFrame::new(transmit, form);
     unsent.unencodable += u64::from(frame.form() != form);
     unsent.unroutable += u64::from(world.send(node, from, to, frame).is_err());
+}
+
+/// Hands the loss rates of the network to whoever may use them (`retransmission.loss_rate = "oracle"`).
+fn tell_oracle(oracle: &[(IpAddr, f64)], association: &mut Association) {
+    for path in association.path_stats() {
+        let known = oracle.iter().find(|(address, _)| *address == path.remote);
+        if let Some(rate) = known.and_then(|(_, loss)| Fraction::from_f64(*loss).ok()) {
+            // A path that has gone meanwhile needs none.
+            let _ = association.set_oracle_loss_rate(path.path, rate);
+        }
+    }
 }
 
 /// Lets the senders fill the send buffer, a message each in turn. Whoever found it full is the first one next time.

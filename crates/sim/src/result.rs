@@ -102,7 +102,7 @@ pub struct PathResult {
     /// Slow-start threshold at the end.
     pub ssthresh_bytes: u64,
     /// Part of the packets of full length that the links of the path lose or damage in the long run, as configured for
-    /// the start of the run: what the oracle of loss rates would say.
+    /// the end of the run: what the oracle of loss rates says.
     pub oracle_loss: Option<f64>,
 }
 

@@ -13,7 +13,7 @@ use crate::host::{Host, Outcome, Place};
 use crate::meter::Meter;
 use crate::result::RunResult;
 use crate::scenario::{HostName, Network, Scenario};
-use crate::wiring;
+use crate::wiring::{self, Oracle};
 
 /// A scenario on the way.
 #[derive(Debug)]
@@ -22,6 +22,7 @@ pub struct Simulation<'a> {
     seed: u64,
     form: Form,
     network: Disjoint,
+    oracle: Oracle,
     world: World<SctpFrame, NoObserver>,
     hosts: [Host; 2],
     meter: Meter,
@@ -59,18 +60,26 @@ impl<'a> Simulation<'a> {
             plan.paths.iter().map(|path| wiring::path(path, scenario)).collect();
         let plan = DisjointPaths { ip: plan.ip, paths };
         let network = plan.add_to(&mut builder)?;
+        let oracle = Oracle::new(plan.paths);
         let form = if wiring::needs_bytes(scenario) { Form::Wire } else { form };
         let world = builder.build(seed, NoObserver)?;
         let host = |name: HostName| {
             let rng = world.stream(&format!("host/{}", name.name()));
-            let bytes = u32::try_from(scenario.sctp_of(name).mtu.as_bytes()).unwrap_or(u32::MAX);
-            let oracle = plan.paths.iter().map(|path| wiring::loss_rate(path, name.way(), bytes));
-            let place = Place { oracle: oracle.collect(), ..place(&network, name) };
-            Host::new(scenario, &place, form, rng)
+            Host::new(scenario, &place(&network, name), form, rng)
         };
         let hosts = [host(HostName::A)?, host(HostName::B)?];
         let meter = Meter::new(scenario, &network);
-        Ok(Self { scenario, seed, form, network, world, hosts, meter })
+        Ok(Self { scenario, seed, form, network, oracle, world, hosts, meter })
+    }
+
+    /// Tells the hosts how much the network loses now.
+    fn tell_oracle(&mut self) {
+        let now = self.world.now();
+        for (host, name) in self.hosts.iter_mut().zip(HostName::ALL) {
+            let mtu = self.scenario.sctp_of(name).mtu.as_bytes();
+            let bytes = u32::try_from(mtu).unwrap_or(u32::MAX);
+            host.set_oracle(self.oracle.losses(name.way(), bytes, now));
+        }
     }
 
     /// Records what host a sends and receives as pcapng, with an interface per path.
@@ -85,14 +94,18 @@ impl<'a> Simulation<'a> {
     /// A capture could not be written.
     pub fn run(mut self) -> io::Result<RunResult> {
         let end = Instant::ZERO + self.scenario.run.duration;
+        self.tell_oracle();
         for host in &mut self.hosts {
             host.start(&mut self.world);
         }
         self.meter.look(self.world.now(), &self.hosts, &self.network);
         while self.world.now() < end {
-            let until = self.meter.next_look().min(end);
+            let until = self.meter.next_look().min(self.oracle.next_change()).min(end);
             if self.run_until(until) {
                 break;
+            }
+            if self.oracle.has_changed(self.world.now()) {
+                self.tell_oracle();
             }
             self.meter.look(self.world.now(), &self.hosts, &self.network);
         }
@@ -160,9 +173,8 @@ pub(crate) struct Execution {
 fn place(network: &Disjoint, name: HostName) -> Place {
     let a: Vec<IpAddr> = network.paths.iter().map(|path| path.a_address).collect();
     let b: Vec<IpAddr> = network.paths.iter().map(|path| path.b_address).collect();
-    let oracle = Vec::new();
     match name {
-        HostName::A => Place { name, node: network.a, addresses: a, peer_addresses: b, oracle },
-        HostName::B => Place { name, node: network.b, addresses: b, peer_addresses: a, oracle },
+        HostName::A => Place { name, node: network.a, addresses: a, peer_addresses: b },
+        HostName::B => Place { name, node: network.b, addresses: b, peer_addresses: a },
     }
 }

@@ -3,7 +3,7 @@
 use polypath_netsim::impair::{Outage, Step};
 use polypath_netsim::topology::{Duplex, PathConfig};
 use polypath_netsim::{ChannelConfig, Direction};
-use polypath_units::Duration;
+use polypath_units::{Duration, Instant};
 
 use crate::scenario::{Access, Fault, Link, Scenario, Way, WirePath};
 
@@ -21,18 +21,69 @@ pub(crate) fn path(path: &WirePath, scenario: &Scenario) -> PathConfig {
     }
 }
 
+/// What the network loses on each path, as time goes by.
+#[derive(Debug)]
+pub(crate) struct Oracle {
+    paths: Vec<PathConfig>,
+    /// When losses change, in order of time.
+    changes: Vec<Instant>,
+    told: usize,
+}
+
+impl Oracle {
+    pub fn new(paths: Vec<PathConfig>) -> Self {
+        let both =
+            paths.iter().flat_map(|path| [&path.bottleneck.forward, &path.bottleneck.backward]);
+        let steps = both.flat_map(|channel| &channel.steps);
+        let mut changes: Vec<Instant> =
+            steps.filter(|step| step.uniform_loss.is_some()).map(|step| step.at).collect();
+        changes.sort_unstable();
+        Self { paths, changes, told: 0 }
+    }
+
+    /// Loss on the paths at `now`, for packets of `bytes`.
+    pub fn losses(
+        &self,
+        direction: Direction,
+        bytes: u32,
+        now: Instant,
+    ) -> impl Iterator<Item = f64> + '_ {
+        self.paths.iter().map(move |path| loss_rate(path, direction, bytes, now))
+    }
+
+    /// When to ask again.
+    pub fn next_change(&self) -> Instant {
+        self.changes.get(self.told).copied().unwrap_or(Instant::FAR_FUTURE)
+    }
+
+    /// Whether something has changed by `now` since the last time.
+    pub fn has_changed(&mut self, now: Instant) -> bool {
+        let told = self.changes.partition_point(|change| *change <= now);
+        std::mem::replace(&mut self.told, told) < told
+    }
+}
+
 /// Whether packets have to travel as bytes, because only bytes can be damaged as the scenario wants it.
 pub(crate) fn needs_bytes(scenario: &Scenario) -> bool {
     scenario.network.paths().iter().flat_map(WirePath::links).any(Link::needs_bytes)
 }
 
 /// Part of the packets that a path loses in a direction in the long run, by all that its links do to packets of `bytes`
-/// but queues and outages.
-pub(crate) fn loss_rate(config: &PathConfig, direction: Direction, bytes: u32) -> f64 {
+/// but queues and outages, with the steps up to `now`.
+pub(crate) fn loss_rate(
+    config: &PathConfig,
+    direction: Direction,
+    bytes: u32,
+    now: Instant,
+) -> f64 {
     let arrive = |links: &[Duplex]| -> f64 {
         links.iter().map(|link| 1.0 - side(link, direction).mean_loss(bytes)).product()
     };
-    let bottleneck = 1.0 - side(&config.bottleneck, direction).mean_loss(bytes);
+    let mut bottleneck = side(&config.bottleneck, direction).clone();
+    for step in bottleneck.steps.iter().filter(|step| step.at <= now) {
+        bottleneck.uniform_loss = step.uniform_loss.unwrap_or(bottleneck.uniform_loss);
+    }
+    let bottleneck = 1.0 - bottleneck.mean_loss(bytes);
     1.0 - arrive(&config.before) * bottleneck * arrive(&config.after)
 }
 

@@ -108,3 +108,28 @@ fn a_path_may_have_any_number_of_routers() {
     let srtt = |path: usize| result.paths[path].srtt_s.unwrap();
     assert!(srtt(0) > 0.120 && srtt(1) < srtt(0), "{} {}", srtt(0), srtt(1));
 }
+
+#[test]
+fn the_oracle_tells_the_stack_which_path_loses_less() {
+    // Equal paths but for their loss: with the oracle, retransmissions go to the one that loses less, whichever it is.
+    let retransmitted = |loss_1: &str, loss_2: &str, source: &str| {
+        let edits = [
+            format!("BN.loss={{ forward = '{loss_1} %' }}"),
+            format!("network.disjoint.paths.path 2.bottleneck.loss={{ forward = '{loss_2} %' }}"),
+            "sctp.policies.retransmission.fast=lossrate".to_owned(),
+            "sctp.policies.retransmission.timer=lossrate".to_owned(),
+            format!("sctp.policies.retransmission.loss_rate={source}"),
+        ];
+        let edits: Vec<&str> = edits.iter().map(String::as_str).collect();
+        let result = in_both_forms(&edits);
+        let of = |path: usize| {
+            let path = &result.paths[path];
+            path.fast_retransmissions + path.timeout_retransmissions
+        };
+        [of(0), of(1)]
+    };
+    let [first, second] = retransmitted("1", "8", "oracle");
+    assert!(first > 3 * second, "{first} {second}");
+    let [first, second] = retransmitted("8", "1", "oracle");
+    assert!(second > 3 * first, "{first} {second}");
+}

@@ -1,7 +1,7 @@
 use polypath_proto::config::{
     Burst, CwndUpdate, FastRecoveryScope, InitialCwnd, PathOrder, SplitFastRetransmit,
 };
-use polypath_units::{BitRate, ByteCount, Fraction};
+use polypath_units::{BitRate, ByteCount, Fraction, Instant};
 
 use super::*;
 
@@ -357,9 +357,22 @@ fn directions_of_a_link_have_their_own_parameters() {
     assert_eq!((forward.steps.len(), backward.steps.len()), (1, 0));
     assert_eq!(forward.steps[0].rate, Some(BitRate::from_mbit(5)));
 
-    let loss = crate::wiring::loss_rate(&config, Direction::Backward, 1_500);
+    let forward_at = |seconds| {
+        let now = Instant::ZERO + Duration::from_secs(seconds);
+        crate::wiring::loss_rate(&config, Direction::Forward, 1_500, now)
+    };
+    assert!((forward_at(5) - forward_at(4) - 0.03 * (1.0 - forward_at(4))).abs() < 1e-9);
+    let loss = crate::wiring::loss_rate(&config, Direction::Backward, 1_500, Instant::ZERO);
     let bursts = 0.01 / 0.31;
     let hit = 1.0 - (1.0f64 - 1e-7).powi(12_000);
+    let mut oracle = crate::wiring::Oracle::new(vec![config]);
+    let five = Instant::ZERO + Duration::from_secs(5);
+    assert_eq!(oracle.next_change(), five);
+    assert_eq!(
+        [Instant::ZERO, five, five].map(|now| oracle.has_changed(now)),
+        [false, true, false]
+    );
+    assert_eq!(oracle.next_change(), Instant::FAR_FUTURE);
     assert!((loss - (1.0 - 0.98 * (1.0 - bursts) * (1.0 - hit))).abs() < 1e-9, "{loss}");
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use bytes::Bytes;
-use polypath_proto::config::AssociationConfig;
+use polypath_proto::config::{AssociationConfig, PathPairing};
 use polypath_proto::{Encapsulation, PeerAddress};
 
 use crate::builder::is_unicast;
@@ -82,6 +82,9 @@ impl Endpoint {
             return Err(ConnectError::NotUnicast(*wrong));
         }
         config.mtu_bytes = self.route_mtu(peer, config.mtu_bytes);
+        if config.path_pairing == PathPairing::ByRoute {
+            config.routes = route::sources(&peer.addresses);
+        }
         let encapsulation = Encapsulation::Udp {
             local_port: self.shared.encapsulation_port,
             remote_port: peer.encapsulation_port,

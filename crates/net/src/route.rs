@@ -3,6 +3,8 @@
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 
+use polypath_proto::config::SourceRoute;
+
 /// Any port: connecting a UDP socket looks up a route and sends nothing.
 const ANY_PORT: u16 = 9;
 
@@ -20,6 +22,12 @@ pub fn source_address(to: IpAddr) -> io::Result<IpAddr> {
         IpAddr::V6(Ipv6Addr::UNSPECIFIED)
     };
     Ok(lookup(any, to)?.local_addr()?.ip())
+}
+
+/// What the system's routes say of these addresses; nothing of those it has no route to.
+pub(crate) fn sources(remotes: &[IpAddr]) -> Vec<SourceRoute> {
+    let route = |&remote| Some(SourceRoute { remote, local: source_address(remote).ok()? });
+    remotes.iter().filter_map(route).collect()
 }
 
 /// MTU in bytes of the route from `from` to `to`, if there is a route and the system tells.

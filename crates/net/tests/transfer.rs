@@ -5,7 +5,10 @@ mod common;
 
 use bytes::Bytes;
 use common::{CLIENT, SERVER, client_on, pair, pair_with, pattern, server_with};
-use polypath::{Association, AssociationConfig, Delivery, Message, PathStatus, Preset};
+use polypath::{
+    Association, AssociationConfig, Delivery, Message, PathPairing, PathStatus, Preset,
+    source_address,
+};
 use sha2::{Digest, Sha256};
 
 /// Sends `data` in messages of the given sizes, in turn, then shuts down.
@@ -137,4 +140,15 @@ async fn counters_tell_what_happened() {
     assert_eq!(pair.near.remote_addresses(), common::addresses(&SERVER));
     assert_eq!(pair.near.remote_port(), pair.server.port());
     assert_eq!(pair.far.remote_port(), pair.near.local_port());
+}
+
+#[tokio::test]
+async fn paths_by_route_begin_where_the_system_would_send_from() {
+    let config =
+        AssociationConfig { path_pairing: PathPairing::ByRoute, ..AssociationConfig::default() };
+    let source = source_address(SERVER[1].parse().unwrap()).expect("loopback has a route");
+    let server = server_with(&SERVER[1..], config.clone());
+    let pair = pair_with(server, client_on(&[CLIENT[0], &source.to_string()]), config).await;
+    let locals: Vec<_> = pair.near.path_stats().iter().map(|path| path.local).collect();
+    assert_eq!(locals, [source], "{source} is the second address of the client");
 }

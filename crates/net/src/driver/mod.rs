@@ -15,6 +15,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::task::{Context, Poll};
 
+use polypath_proto::config::PathPairing;
 use polypath_proto::{
     Association as Protocol, Body, Encapsulation, Event, Instant, Notice, PathError, Received,
     Transmit,
@@ -332,6 +333,17 @@ impl Inner {
         }
     }
 
+    /// Opens the paths that the system's routes ask for, where that is how addresses are paired.
+    fn follow_routes(&mut self, now: Instant) {
+        if self.protocol.config().path_pairing == PathPairing::ByRoute {
+            let mut remotes: Vec<_> = self.protocol.path_stats().iter().map(|p| p.remote).collect();
+            remotes.sort_unstable();
+            remotes.dedup();
+            let routes = route::sources(&remotes);
+            self.call(now, |protocol, cx| protocol.handle_routes(cx, &routes));
+        }
+    }
+
     /// Bounds the MTU of every path by that of its route.
     fn bound_mtus(&mut self, now: Instant) {
         for path in self.protocol.path_stats() {
@@ -351,10 +363,12 @@ fn tell(association: &Arc<AssociationShared>, inner: &mut Inner, now: Instant, e
         Event::Readable => return association.readable.notify_waiters(),
         Event::Writable => return association.writable.notify_waiters(),
         Event::Established { .. } => {
+            inner.follow_routes(now);
             inner.bound_mtus(now);
             association.changed.notify_waiters();
         }
         Event::Restarted => {
+            inner.follow_routes(now);
             inner.bound_mtus(now);
             if inner.leaving {
                 inner.leave(now);

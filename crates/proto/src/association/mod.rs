@@ -384,6 +384,11 @@ impl Association {
         matches!(self.state, State::ShutdownReceived(_) | State::ShutdownAckSent(_))
     }
 
+    /// The configuration.
+    pub fn config(&self) -> &AssociationConfig {
+        &self.config
+    }
+
     /// The identity fixed at the start.
     pub fn identity(&self) -> &Identity {
         &self.identity

@@ -4,9 +4,11 @@
 #![allow(clippy::disallowed_types)] // proptest's macros use Arc
 
 use polypath_proto::config::{
-    AllPf, AssociationConfig, Burst, CwndUpdate, DacCount, FailureDetection, FastRecoveryScope,
-    FirstData, GapAck, LossRateSource, NoWindow, PacketDropReport, PathFill, PathOrder, Preset,
-    RepeatedTimeout, RetransmissionPath, RttSample, SackPath, SplitFastRetransmit, T3Restart,
+    AllPf, AssociationConfig, Burst, BytesCounted, CongestionAlgorithm, CwndUpdate, DacCount,
+    FailureDetection, FastRecoveryScope, FirstData, GapAck, GroupList, IdleRule, InitialCwnd,
+    InitialSsthresh, LossRateSource, NoWindow, PacketDropReport, PathFill, PathGroups, PathOrder,
+    Preset, RepeatedTimeout, RetransmissionPath, RttSample, SackPath, SplitFastRetransmit,
+    T3Restart, Window,
 };
 use polypath_proto::{AssociationEnd, Duration};
 use polypath_testkit::{Faults, Op, Outcome, run_script, script_strategy};
@@ -48,7 +50,6 @@ fn policies() -> impl Strategy<Value = AssociationConfig> {
         p.retransmission.repeated = draw.pick(RepeatedTimeout::ALL);
         p.retransmission.no_window = draw.pick(NoWindow::ALL);
         p.retransmission.loss_rate = draw.pick(LossRateSource::ALL);
-        p.burst = draw.pick(&[Burst::MaxBurst(4), Burst::Off, Burst::MaxBurst(1)]);
         p.failover.detection = draw.pick(FailureDetection::ALL);
         p.failover.pf_threshold = draw.pick(&[0, 1, 2]);
         p.failover.primary_switchover = draw.pick(&[None, Some(0), Some(1), Some(5)]);
@@ -58,10 +59,45 @@ fn policies() -> impl Strategy<Value = AssociationConfig> {
         p.packet_drop_report = draw.pick(PacketDropReport::ALL);
         p.sack_path = draw.pick(SackPath::ALL);
         p.rtt_sample = draw.pick(RttSample::ALL);
+        p.burst = draw.pick(BURSTS);
+        p.congestion = draw.pick(CongestionAlgorithm::ALL);
+        let groups = draw.pick(&groups());
+        if !matches!(p.congestion, CongestionAlgorithm::Rfc9260 | CongestionAlgorithm::Cmt) {
+            p.path_groups = groups;
+        }
+        p.window = window(&mut draw);
         config.receive_buffer_bytes = buffer;
         config.heartbeat_interval = heartbeat_interval;
         config
     })
+}
+
+const BURSTS: &[Burst] = &[
+    Burst::MaxBurst(4),
+    Burst::Off,
+    Burst::MaxBurst(1),
+    Burst::UseItOrLoseIt(1),
+    Burst::CongestionWindowLimiting(2),
+];
+
+fn groups() -> [PathGroups; 3] {
+    let listed = GroupList::new(&[0, 1, 0]).expect("a list of three");
+    [PathGroups::All, PathGroups::Separate, PathGroups::Listed(listed)]
+}
+
+fn window(draw: &mut Draw) -> Window {
+    use InitialSsthresh::{Bytes, PeerWindow, Unlimited};
+    Window {
+        initial_cwnd: draw.pick(&[
+            InitialCwnd::Rfc9260,
+            InitialCwnd::Bytes(100_000),
+            InitialCwnd::Mtu(1),
+        ]),
+        initial_ssthresh: draw.pick(&[Unlimited, PeerWindow, Bytes(0)]),
+        ssthresh_floor_mtu: draw.pick(&[4, 1, 2]),
+        bytes_counted: draw.pick(BytesCounted::ALL),
+        idle: draw.pick(IdleRule::ALL),
+    }
 }
 
 /// Faults of what comes back, SACKs above all, on paths where they differ.

@@ -10,7 +10,7 @@ use crate::cmt::sfr::{self, SfrView};
 use crate::cmt::slow_path_rtt::{self, Awaited, Awaiting, Measure, Return};
 use crate::config::{CwndUpdate, FastRecoveryScope, SplitFastRetransmit};
 use crate::congestion::recovery::{PseudoCumulative, RecoveryView};
-use crate::congestion::{AckView, Advanced, rfc9260};
+use crate::congestion::{self, AckView, Advanced, coupled::group::GroupViews};
 use crate::path::reach::Signal;
 use crate::probe::TransmissionCause;
 use crate::sack::{self, AckDelta, SackProblem, Verdict};
@@ -85,8 +85,9 @@ impl Association {
             _ => smallvec![false; self.paths.len()],
         };
         self.leave_recovery(cumulative, &orders);
-        self.grow_windows(cx, &before, &delta, &orders);
-        self.reduce_windows(cx, &lost_on);
+        let groups = self.paths.group_views(&self.config.policies);
+        self.grow_windows(cx, &before, &delta, &orders, &groups);
+        self.reduce_windows(cx, &lost_on, &groups);
         self.adjust_t3(cx, &orders, reneged);
         self.note_reachability(cx, &delta);
         if let Acknowledgement::Sack(sack) = source {
@@ -292,10 +293,13 @@ impl Association {
         before: &[Before],
         delta: &AckDelta,
         orders: &[Order],
+        groups: &GroupViews,
     ) {
+        let coupling = self.config.policies.congestion.coupling();
         let association_recovers = self.sender.recovery.is_active();
         for (index, path) in self.paths.iter_mut().enumerate() {
             let news = &delta.paths[index];
+            path.window.intervals.on_acked(news.credited_bytes);
             if news.credited_bytes == 0 || association_recovers || path.recovery.is_active() {
                 continue;
             }
@@ -307,12 +311,14 @@ impl Association {
                 advanced: orders[index].advanced,
             };
             path.grown_from = (self.stats.packets_received, path.window.cwnd);
-            rfc9260::on_ack(&mut path.window, &parameters, &ack);
+            let group = groups.view(path.id);
+            congestion::on_ack(coupling, &mut path.window, &parameters, &ack, &group);
             cx.probe.on(cx.now, path.window_event());
         }
     }
 
-    fn reduce_windows(&mut self, cx: &mut Cx<'_>, lost_on: &[bool]) {
+    fn reduce_windows(&mut self, cx: &mut Cx<'_>, lost_on: &[bool], groups: &GroupViews) {
+        let coupling = self.config.policies.congestion.coupling();
         let scope = self.config.policies.fast_recovery;
         let already = self.sender.recovery.is_active();
         for path in self.paths.ids() {
@@ -338,7 +344,8 @@ impl Association {
             let path = &mut self.paths[path];
             path.counters.fast_recoveries += 1;
             let parameters = path.congestion_parameters(&self.config);
-            rfc9260::on_fast_retransmit(&mut path.window, &parameters);
+            let group = groups.view(path.id);
+            congestion::on_fast_retransmit(coupling, &mut path.window, &parameters, &group);
             cx.probe.on(cx.now, ProbeEvent::FastRecoveryEntered { path: path.id });
             cx.probe.on(cx.now, path.window_event());
         }

@@ -180,9 +180,7 @@ impl Association {
             policy: self.config.policies.delayed_ack,
         }));
         self.build_paths(agreed.addresses, Some(agreed.handshake_pair));
-        for path in self.paths.iter_mut() {
-            path.reset_window(&self.config, u64::from(agreed.a_rwnd));
-        }
+        self.paths.reset_windows(&self.config, u64::from(agreed.a_rwnd));
         for address in agreed.addresses {
             self.notices.push_back(Notice::PeerAddress(address.address));
         }

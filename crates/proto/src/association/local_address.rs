@@ -116,7 +116,8 @@ impl Association {
             }
             let id = known.map_or(PathId(self.paths.len() as u8), |(id, _)| id);
             let mut path = Path::new(id, local, remote.address, remote.encapsulation, &self.config);
-            path.reset_window(&self.config, self.sender.advertised_window);
+            let sharers = self.paths.sharers(&self.config.policies, id);
+            path.reset_window(&self.config, self.sender.advertised_window, sharers);
             match known {
                 Some(_) => {
                     // Counters and rank go on; what was learned of the old attachment does not.

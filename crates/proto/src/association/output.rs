@@ -110,7 +110,11 @@ impl Association {
         self.probe_failed_paths(cx);
         let sacks = self.flush.sacks;
         for path in self.paths.iter_mut() {
+            let before = path.window;
             path.begin_flush(cx.now, &self.config, sacks);
+            if path.window != before {
+                cx.probe.on(cx.now, path.window_event());
+            }
         }
     }
 

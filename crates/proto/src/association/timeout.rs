@@ -4,7 +4,7 @@ use polypath_wire::Cause;
 
 use super::Association;
 use super::state::State;
-use crate::congestion::rfc9260;
+use crate::congestion::{self, coupled::group::GroupViews};
 use crate::probe::TransmissionCause;
 use crate::{Cx, Instant, PathId, ProbeEvent};
 
@@ -50,9 +50,11 @@ impl Association {
             receiver.handle_timeout(cx.now);
         }
         self.sender.zero_window.expire(cx.now);
+        // Of timers that expire together each sees the windows of before.
+        let groups = self.paths.group_views(&self.config.policies);
         for path in self.paths.ids() {
             if self.paths[path].t3.is_some_and(|due| due <= cx.now) {
-                self.t3_expired(cx, path);
+                self.t3_expired(cx, path, &groups);
             }
             if !self.state.is_synchronized() {
                 return;
@@ -62,7 +64,7 @@ impl Association {
     }
 
     /// T3-rtx expired (RFC 9260 section 6.3.3).
-    fn t3_expired(&mut self, cx: &mut Cx<'_>, id: PathId) {
+    fn t3_expired(&mut self, cx: &mut Cx<'_>, id: PathId, groups: &GroupViews) {
         let is_probe_of_closed_window = self.sender.advertised_window == 0;
         let path = &mut self.paths[id];
         path.t3 = None;
@@ -73,7 +75,8 @@ impl Association {
         // Probing a closed window says nothing of the path's capacity (RFC 9260 section 6.1 A).
         if !is_probe_of_closed_window {
             let parameters = path.congestion_parameters(&self.config);
-            rfc9260::on_timeout(&mut path.window, &parameters);
+            let (coupling, group) = (self.config.policies.congestion.coupling(), groups.view(id));
+            congestion::on_timeout(coupling, &mut path.window, &parameters, &group);
         }
         path.rtt.back_off();
         path.recovery.leave();

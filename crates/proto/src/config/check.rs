@@ -3,7 +3,9 @@
 use alloc::string::String;
 use core::fmt::{self, Display};
 
-use super::{AllPf, AssociationConfig, Failover, FailureDetection, NrSack, Reneging};
+use super::{
+    AllPf, AssociationConfig, Coupling, Failover, FailureDetection, NrSack, PathGroups, Reneging,
+};
 use crate::Duration;
 
 /// A setting that cannot be used.
@@ -74,7 +76,21 @@ impl AssociationConfig {
                         .into(),
             });
         }
-        Ok(())
+        self.check_groups()
+    }
+
+    fn check_groups(&self) -> Result<(), ConfigError> {
+        let policies = &self.policies;
+        let couples = policies.congestion.coupling() != Coupling::None;
+        if couples || policies.path_groups == PathGroups::All {
+            return Ok(());
+        }
+        Err(ConfigError {
+            key: "policies.path_groups",
+            problem: "groups matter to coupled congestion control only, and policies.congestion couples nothing; use \
+                      \"all\", or a congestion control such as \"lia\""
+                .into(),
+        })
     }
 }
 
@@ -145,7 +161,7 @@ mod tests {
     #[test]
     fn what_cannot_be_used_is_named() {
         type Change = fn(&mut AssociationConfig);
-        let broken: [(&str, Change); 11] = [
+        let broken: [(&str, Change); 12] = [
             ("outbound_streams", |c| c.outbound_streams = 0),
             ("receive_buffer_bytes", |c| c.receive_buffer_bytes = 1499),
             ("max_paths", |c| c.max_paths = 33),
@@ -167,6 +183,7 @@ mod tests {
                     all_pf: AllPf::MakeActive,
                 };
             }),
+            ("policies.path_groups", |c| c.policies.path_groups = PathGroups::Separate),
             ("policies.nr_sack", |c| {
                 c.policies.nr_sack = NrSack::All;
                 c.policies.reneging = Reneging::Simulated(Fraction::from_percent(1));

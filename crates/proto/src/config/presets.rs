@@ -186,8 +186,9 @@ fn pf_2() -> Failover {
     Failover { detection: FailureDetection::Pf2, ..rfc9260().failover }
 }
 
+/// The floors of several paths would add up to more than one flow has.
 fn coupled(congestion: CongestionAlgorithm) -> Policies {
-    Policies { congestion, ..cmt() }
+    Policies { congestion, window: Window { ssthresh_floor_mtu: 1, ..cmt().window }, ..cmt() }
 }
 
 fn dreibholz_asymmetric() -> Policies {

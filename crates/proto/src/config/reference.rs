@@ -349,11 +349,16 @@ pub const POLICY_KEYS: &[PolicyKey] = &[
         &[
             example("all", "All paths of the association are one group.", "\"all\""),
             example("separate", "Each path is a group of its own.", "\"separate\""),
+            example(
+                "listed",
+                "The group of each path, in the order of path ids; a path beyond the list is a group of its own.",
+                "{ listed = [0, 0, 1] }",
+            ),
         ],
     ),
     parameterized(
         "window.initial_cwnd",
-        "Congestion window that a path begins with.",
+        "Congestion window that a path begins with; RPv1 and RPv2 share it among the paths of a group.",
         "RFC 9260 section 7.2.1",
         &[
             example(
@@ -382,7 +387,7 @@ pub const POLICY_KEYS: &[PolicyKey] = &[
     quantity(
         "window.ssthresh_floor_mtu",
         "Smallest slow-start threshold.",
-        "RFC 9260 section 7.2.3 (4); RFC 2960 (2)",
+        "RFC 9260 section 7.2.3 (4); RFC 2960 (2); coupled control (1)",
         "MTUs, from 1 to 255",
         "4",
     ),

@@ -3,15 +3,16 @@
 //! Used per path it is also the uncoupled control of plain CMT (`dreibholz-asymmetric` section II; INET `cmtCCVariant
 //! = "cmt"`).
 
-use super::{AckView, Advanced, CongestionWindow, Parameters, Pause};
+use super::{AckView, Advanced, CongestionWindow, Growth, Parameters, Pause};
 
-/// Growth after a SACK, outside fast recovery.
-pub(crate) fn on_ack(window: &mut CongestionWindow, p: &Parameters, ack: &AckView) {
+/// What a SACK outside fast recovery allows a window to grow by. Counts in partial_bytes_acked.
+pub(crate) fn due(window: &mut CongestionWindow, p: &Parameters, ack: &AckView) -> Growth {
     let window_was_full = ack.flight_before >= window.cwnd;
+    let mut due = Growth::None;
     if window.cwnd <= window.ssthresh {
         // Slow start, section 7.2.1.
         if ack.advanced == Advanced::Yes && window_was_full {
-            window.cwnd += ack.acked_bytes.min(p.mtu);
+            due = Growth::SlowStart(ack.acked_bytes.min(p.mtu));
         }
         window.partial_bytes_acked = 0;
     } else {
@@ -21,7 +22,7 @@ pub(crate) fn on_ack(window: &mut CongestionWindow, p: &Parameters, ack: &AckVie
             if window_was_full {
                 if ack.advanced == Advanced::Yes {
                     window.partial_bytes_acked -= window.cwnd;
-                    window.cwnd += p.mtu;
+                    due = Growth::Avoidance;
                 }
             } else {
                 window.partial_bytes_acked = window.cwnd;
@@ -31,20 +32,21 @@ pub(crate) fn on_ack(window: &mut CongestionWindow, p: &Parameters, ack: &AckVie
     if ack.flight_after == 0 {
         window.partial_bytes_acked = 0;
     }
+    due
 }
 
-/// Reduction when fast recovery begins, section 7.2.3.
-pub(crate) fn on_fast_retransmit(window: &mut CongestionWindow, p: &Parameters) {
-    window.ssthresh = (window.cwnd / 2).max(p.ssthresh_floor);
-    window.cwnd = window.ssthresh;
-    window.partial_bytes_acked = 0;
+/// Bytes by which the window grows.
+pub(crate) fn growth(due: Growth, p: &Parameters) -> u64 {
+    match due {
+        Growth::None => 0,
+        Growth::SlowStart(bytes) => bytes,
+        Growth::Avoidance => p.mtu,
+    }
 }
 
-/// Reduction when T3-rtx expires, section 7.2.3.
-pub(crate) fn on_timeout(window: &mut CongestionWindow, p: &Parameters) {
-    window.ssthresh = (window.cwnd / 2).max(p.ssthresh_floor);
-    window.cwnd = p.mtu;
-    window.partial_bytes_acked = 0;
+/// The threshold after a loss, section 7.2.3.
+pub(crate) fn threshold(cwnd: u64, p: &Parameters) -> u64 {
+    (cwnd / 2).max(p.ssthresh_floor)
 }
 
 /// Decay of a window that was not used for `periods` retransmission timeouts, section 7.2.1.
@@ -63,14 +65,26 @@ pub(crate) fn on_idle(window: &mut CongestionWindow, p: &Parameters, periods: u6
     window.partial_bytes_acked = 0;
 }
 
+/// The window of a path that paused for a retransmission timeout goes back to its initial size (INET; RFC 5681 section
+/// 4.1), if it is larger; the threshold stays.
+pub(crate) fn reset_idle(window: &mut CongestionWindow, initial_cwnd: u64, periods: u64) {
+    if periods > 0 && window.cwnd > initial_cwnd {
+        window.cwnd = initial_cwnd;
+        window.partial_bytes_acked = 0;
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::Coupling;
+    use crate::congestion::coupled::group::GroupView;
+    use crate::congestion::{on_ack, on_fast_retransmit, on_timeout};
 
     const P: Parameters = Parameters { mtu: 1500, ssthresh_floor: 6000 };
 
     fn window(cwnd: u64, ssthresh: u64, partial_bytes_acked: u64) -> CongestionWindow {
-        CongestionWindow { cwnd, ssthresh, partial_bytes_acked }
+        CongestionWindow { cwnd, ssthresh, partial_bytes_acked, intervals: Default::default() }
     }
 
     fn ack(acked_bytes: u64, flight_before: u64, advanced: Advanced) -> AckView {
@@ -143,7 +157,7 @@ mod tests {
             ),
         ] {
             let mut w = before;
-            on_ack(&mut w, &P, &ack);
+            on_ack(Coupling::None, &mut w, &P, &ack, &GroupView::ALONE);
             assert_eq!(w, after, "{what}");
         }
     }
@@ -151,11 +165,11 @@ mod tests {
     #[test]
     fn reductions() {
         let mut w = window(40_000, 99_999, 123);
-        on_fast_retransmit(&mut w, &P);
+        on_fast_retransmit(Coupling::None, &mut w, &P, &GroupView::ALONE);
         assert_eq!(w, window(20_000, 20_000, 0));
-        on_timeout(&mut w, &P);
+        on_timeout(Coupling::None, &mut w, &P, &GroupView::ALONE);
         assert_eq!(w, window(1500, 10_000, 0));
-        on_fast_retransmit(&mut w, &P);
+        on_fast_retransmit(Coupling::None, &mut w, &P, &GroupView::ALONE);
         assert_eq!(w, window(6000, 6000, 0), "floor of 4 MTU");
     }
 
@@ -168,5 +182,18 @@ mod tests {
         assert_eq!(w, window(12_000, 48_000, 0));
         on_idle(&mut w, &P, 1_000_000, Pause::GoesOn);
         assert_eq!(w, window(6000, 48_000, 0));
+    }
+
+    #[test]
+    fn idle_reset() {
+        for (what, before, periods, after) in [
+            ("shorter than a timeout", window(48_000, 10_000, 5), 0, window(48_000, 10_000, 5)),
+            ("a timeout", window(48_000, 10_000, 5), 1, window(4404, 10_000, 0)),
+            ("never larger than before", window(3000, 10_000, 5), 9, window(3000, 10_000, 5)),
+        ] {
+            let mut w = before;
+            reset_idle(&mut w, 4404, periods);
+            assert_eq!(w, after, "{what}");
+        }
     }
 }

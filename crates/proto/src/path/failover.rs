@@ -49,7 +49,9 @@ pub(crate) fn restart(window: &mut CongestionWindow, detection: FailureDetection
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::congestion::{AckView, Advanced, Parameters, rfc9260};
+    use crate::config::Coupling;
+    use crate::congestion::{AckView, Advanced, Parameters, coupled::group::GroupView};
+    use crate::congestion::{on_ack, on_timeout};
 
     const MTU: u64 = 1500;
 
@@ -85,7 +87,7 @@ mod tests {
                     flight_after: flight,
                     advanced: Advanced::Yes,
                 };
-                rfc9260::on_ack(&mut window, &parameters, &ack);
+                on_ack(Coupling::None, &mut window, &parameters, &ack, &GroupView::ALONE);
             }
         }
         total
@@ -93,8 +95,9 @@ mod tests {
 
     #[test]
     fn natarajan_section_iii_b_1() {
-        let mut cut = CongestionWindow { cwnd: 2000 * MTU, ssthresh: 1, partial_bytes_acked: 9 };
-        rfc9260::on_timeout(&mut cut, &Parameters { mtu: MTU, ssthresh_floor: 4 * MTU });
+        let mut cut = CongestionWindow::new(2000 * MTU, 1, 9);
+        let parameters = Parameters { mtu: MTU, ssthresh_floor: 4 * MTU };
+        on_timeout(Coupling::None, &mut cut, &parameters, &GroupView::ALONE);
         let restarted = |detection| {
             let mut window = CongestionWindow { partial_bytes_acked: 9, ..cut };
             restart(&mut window, detection, MTU);
@@ -111,11 +114,11 @@ mod tests {
 
     #[test]
     fn a_restart_ends_what_an_idle_path_had() {
-        let window = CongestionWindow { cwnd: 90_000, ssthresh: 40_000, partial_bytes_acked: 5 };
+        let window = CongestionWindow::new(90_000, 40_000, 5);
         for (detection, cwnd) in [(FailureDetection::Pf1, MTU), (FailureDetection::Pf2, 2 * MTU)] {
             let mut window = window;
             restart(&mut window, detection, MTU);
-            let expected = CongestionWindow { cwnd, ssthresh: 40_000, partial_bytes_acked: 0 };
+            let expected = CongestionWindow::new(cwnd, 40_000, 0);
             assert_eq!(window, expected);
         }
     }

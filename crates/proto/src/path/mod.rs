@@ -16,6 +16,7 @@ use core::net::IpAddr;
 use crate::cmt::loss_rate::LossRate;
 use crate::cmt::slow_path_rtt::Awaited;
 use crate::config::{AssociationConfig, BytesCounted, IdleRule, PathFill};
+use crate::congestion::coupled::group::{Member, Standing};
 use crate::congestion::recovery::FastRecovery;
 use crate::congestion::{CongestionWindow, Family, Parameters, Pause, rfc9260};
 use crate::send::burst::{self, BurstView};
@@ -49,6 +50,8 @@ pub(crate) struct Path {
     /// Chunk acknowledged over another path, whose round trip a SACK over this one can still measure.
     pub(crate) awaited: Option<Awaited>,
     pub(crate) window: CongestionWindow,
+    /// cwnd at the start.
+    pub(crate) initial_cwnd: u64,
     pub(crate) recovery: FastRecovery,
     pub(crate) loss_rate: LossRate,
     /// Charged bytes outstanding.
@@ -127,7 +130,8 @@ impl Path {
             rtt: RttEstimator::new(config.policies.rto),
             timed: None,
             awaited: None,
-            window: CongestionWindow { cwnd: 0, ssthresh: 0, partial_bytes_acked: 0 },
+            window: CongestionWindow::default(),
+            initial_cwnd: 0,
             recovery: FastRecovery::default(),
             loss_rate: LossRate::default(),
             flight: 0,
@@ -144,15 +148,22 @@ impl Path {
             sack_rank: 0,
             counters: Counters::default(),
         };
-        path.reset_window(config, u64::from(u32::MAX));
+        path.reset_window(config, u64::from(u32::MAX), 1);
         path
     }
 
-    /// Puts the window back to its initial size, once the peer's receive window is known.
-    pub(crate) fn reset_window(&mut self, config: &AssociationConfig, peer_window: u64) {
+    /// Puts the window back to its initial size, which `sharers` paths share, once the peer's receive window is known.
+    pub(crate) fn reset_window(
+        &mut self,
+        config: &AssociationConfig,
+        peer_window: u64,
+        sharers: u64,
+    ) {
         let family = if self.remote.is_ipv4() { Family::V4 } else { Family::V6 };
         let unit = self.congestion_parameters(config).mtu;
-        self.window = CongestionWindow::initial(&config.policies.window, unit, family, peer_window);
+        let policy = &config.policies.window;
+        self.window = CongestionWindow::initial(policy, unit, family, peer_window, sharers);
+        self.initial_cwnd = self.window.cwnd;
     }
 
     /// Bytes of an SCTP packet that fit into one IP packet on this path.
@@ -182,28 +193,57 @@ impl Path {
 
     /// Begins a flush at `now`: applies the idle rule and the burst limit after `sacks` packets with acknowledgements.
     pub(crate) fn begin_flush(&mut self, now: Instant, config: &AssociationConfig, sacks: u64) {
-        if self.flight == 0
-            && config.policies.window.idle == IdleRule::Rfc9260
-            && let Some(last) = self.last_data_sent
-        {
-            let applied = self.decayed.filter(|decayed| *decayed > last);
-            let periods =
-                now.since(applied.unwrap_or(last)).as_nanos() / self.rtt.rto().as_nanos().max(1);
-            if periods > 0 {
-                let parameters = self.congestion_parameters(config);
-                let pause = if applied.is_some() { Pause::GoesOn } else { Pause::Begins };
-                rfc9260::on_idle(&mut self.window, &parameters, periods, pause);
-                self.decayed = Some(now);
-            }
-        }
+        self.apply_idle_rule(now, config);
         let view = BurstView {
             cwnd: self.window.cwnd,
+            ssthresh: self.window.ssthresh,
             flight: self.flight,
             mtu: u64::from(self.mtu),
             sacks,
             stretched: core::mem::take(&mut self.stretched_bursts),
         };
-        self.flush_limit = burst::limit(config.policies.burst, &view);
+        let limit = burst::limit(config.policies.burst, &view);
+        self.flush_limit = limit.flush;
+        self.window.cwnd = limit.cwnd;
+        self.window.ssthresh = limit.ssthresh;
+    }
+
+    /// What a pause of retransmission timeouts does to the window.
+    fn apply_idle_rule(&mut self, now: Instant, config: &AssociationConfig) {
+        let rule = config.policies.window.idle;
+        let Some(last) = self.last_data_sent.filter(|_| self.flight == 0) else { return };
+        if rule == IdleRule::Keep {
+            return;
+        }
+        let applied = self.decayed.filter(|decayed| *decayed > last);
+        let periods =
+            now.since(applied.unwrap_or(last)).as_nanos() / self.rtt.rto().as_nanos().max(1);
+        if periods == 0 {
+            return;
+        }
+        if rule == IdleRule::Reset {
+            rfc9260::reset_idle(&mut self.window, self.initial_cwnd, periods);
+        } else {
+            let parameters = self.congestion_parameters(config);
+            let pause = if applied.is_some() { Pause::GoesOn } else { Pause::Begins };
+            rfc9260::on_idle(&mut self.window, &parameters, periods, pause);
+        }
+        self.decayed = Some(now);
+    }
+
+    /// The path as its congestion group sees it.
+    pub(crate) fn as_member(&self) -> Member {
+        let standing = match self.reach.is_active() {
+            true => Standing::Active,
+            false => Standing::Inactive,
+        };
+        Member {
+            standing,
+            cwnd: self.window.cwnd,
+            ssthresh: self.window.ssthresh,
+            srtt: self.rtt.srtt(),
+            between_losses: self.window.intervals.longest(),
+        }
     }
 
     /// Whether the window lets another packet of data go (RFC 9260 section 6.1 B: it may overshoot by part of one).

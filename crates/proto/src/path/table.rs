@@ -7,7 +7,10 @@ use core::ops::{Index, IndexMut};
 use smallvec::SmallVec;
 
 use super::Path;
+use super::reach::Reach;
 use crate::PathId;
+use crate::config::{AssociationConfig, Coupling, Policies};
+use crate::congestion::{self, coupled::group::GroupViews};
 
 /// All paths, by id. The handshake fills the table; after that no path is removed, so that ids keep their meaning and
 /// counters remain.
@@ -46,6 +49,35 @@ impl Paths {
 
     pub(crate) fn ids(&self) -> impl Iterator<Item = PathId> + use<> {
         (0..self.0.len()).map(|index| PathId(index as u8))
+    }
+
+    /// How many paths share the initial window of `path`, which may be a new one.
+    pub(crate) fn sharers(&self, policies: &Policies, path: PathId) -> u64 {
+        let group = |id: PathId| policies.path_groups.group_of(id.index());
+        let others = self.iter().filter(|other| {
+            let lives = !matches!(other.reach, Reach::Inactive(_));
+            other.id != path && lives && group(other.id) == group(path)
+        });
+        congestion::sharers(policies.congestion.coupling(), 1 + others.count() as u64)
+    }
+
+    /// Puts all windows back to their initial size, once the peer's receive window is known.
+    pub(crate) fn reset_windows(&mut self, config: &AssociationConfig, peer_window: u64) {
+        for id in self.ids() {
+            let sharers = self.sharers(&config.policies, id);
+            self[id].reset_window(config, peer_window, sharers);
+        }
+    }
+
+    /// What a coupled congestion control knows of each path's group; empty where nothing is coupled.
+    pub(crate) fn group_views(&self, policies: &Policies) -> GroupViews {
+        match policies.congestion.coupling() {
+            Coupling::None => GroupViews::default(),
+            _ => {
+                let members: SmallVec<[_; 4]> = self.iter().map(Path::as_member).collect();
+                GroupViews::of(&policies.path_groups, &members)
+            }
+        }
     }
 
     /// The path between two addresses; if only the peer's address is known, the first path to it.

@@ -3,6 +3,9 @@
 //! The RFC limits a burst per SACK, and takes a SACK for every second packet for granted (section 6.2). A receiver that
 //! takes in many packets at a time answers them with one (a stretch ack); it stands for the SACKs that were left out,
 //! and is worth their bursts.
+//!
+//! A window that is much larger than the flight can also be cut for good: "use it or lose it" and "congestion window
+//! limiting" of Allman and Blanton (Notes on Burst Mitigation for Transport Protocols, 2005; INET `maxBurstVariant`).
 
 use crate::config::Burst;
 
@@ -14,6 +17,8 @@ const PACKETS_PER_SACK: u64 = 2;
 pub(crate) struct BurstView {
     /// Congestion window in bytes.
     pub(crate) cwnd: u64,
+    /// Slow-start threshold in bytes.
+    pub(crate) ssthresh: u64,
     /// Charged bytes outstanding.
     pub(crate) flight: u64,
     /// Path MTU in bytes.
@@ -24,15 +29,38 @@ pub(crate) struct BurstView {
     pub(crate) stretched: u64,
 }
 
-/// Charged bytes that may be outstanding after the flush.
-pub(crate) fn limit(policy: Burst, view: &BurstView) -> u64 {
+/// What the limit makes of a path.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Limit {
+    /// Charged bytes that may be outstanding after the flush.
+    pub(crate) flush: u64,
+    /// Congestion window in bytes.
+    pub(crate) cwnd: u64,
+    /// Slow-start threshold in bytes.
+    pub(crate) ssthresh: u64,
+}
+
+/// Limits a flush.
+pub(crate) fn limit(policy: Burst, view: &BurstView) -> Limit {
+    let BurstView { cwnd, ssthresh, .. } = *view;
+    let within = |n: u32| {
+        let bursts = view.sacks.max(1).saturating_add(view.stretched);
+        let burst = u64::from(n.max(1)).saturating_mul(view.mtu).saturating_mul(bursts);
+        cwnd.min(view.flight.saturating_add(burst))
+    };
     match policy {
-        Burst::MaxBurst(n) | Burst::UseItOrLoseIt(n) | Burst::CongestionWindowLimiting(n) => {
-            let bursts = view.sacks.max(1) + view.stretched;
-            let burst = u64::from(n.max(1)).saturating_mul(view.mtu).saturating_mul(bursts);
-            view.cwnd.min(view.flight.saturating_add(burst))
+        Burst::MaxBurst(n) => Limit { flush: within(n), cwnd, ssthresh },
+        Burst::UseItOrLoseIt(n) => {
+            let cut = within(n);
+            Limit { flush: cut, cwnd: cut, ssthresh }
         }
-        Burst::Off => view.cwnd,
+        Burst::CongestionWindowLimiting(n) => {
+            let cut = within(n);
+            // The window before the cut, so that slow start leads back to it. (INET takes the one after it.)
+            let remembered = if cut < cwnd { ssthresh.max(cwnd) } else { ssthresh };
+            Limit { flush: cut, cwnd: cut, ssthresh: remembered }
+        }
+        Burst::Off => Limit { flush: cwnd, cwnd, ssthresh },
     }
 }
 
@@ -61,6 +89,7 @@ mod tests {
     fn limits() {
         let view = |flight, sacks, stretched| BurstView {
             cwnd: 100_000,
+            ssthresh: 50_000,
             flight,
             mtu: 1500,
             sacks,
@@ -77,7 +106,29 @@ mod tests {
             (Burst::MaxBurst(u32::MAX), view(0, u64::MAX / 2, 9), 100_000),
             (Burst::Off, view(0, 1, 0), 100_000),
         ] {
+            let expected = Limit { flush: expected, cwnd: 100_000, ssthresh: 50_000 };
             assert_eq!(limit(policy, &view), expected, "{policy:?} {view:?}");
+        }
+    }
+
+    #[test]
+    fn windows_that_are_not_used_are_cut() {
+        use Burst::{CongestionWindowLimiting, UseItOrLoseIt};
+        for (policy, flight, ssthresh, expected) in [
+            (UseItOrLoseIt(4), 10_000, 50_000, (16_000, 50_000)),
+            (UseItOrLoseIt(4), 94_000, 50_000, (100_000, 50_000)),
+            (UseItOrLoseIt(4), 0, 50_000, (6000, 50_000)),
+            (CongestionWindowLimiting(4), 10_000, 50_000, (16_000, 100_000)),
+            (CongestionWindowLimiting(4), 10_000, 200_000, (16_000, 200_000)),
+            // Not cut, nothing to remember.
+            (CongestionWindowLimiting(4), 94_000, 50_000, (100_000, 50_000)),
+            (CongestionWindowLimiting(4), 99_000, 50_000, (100_000, 50_000)),
+        ] {
+            let (cwnd, mtu) = (100_000, 1500);
+            let view = BurstView { cwnd, ssthresh, flight, mtu, sacks: 1, stretched: 0 };
+            let Limit { flush, cwnd, ssthresh } = limit(policy, &view);
+            assert_eq!((cwnd, ssthresh), expected, "{policy:?} {flight}");
+            assert_eq!(flush, cwnd, "{policy:?} {flight}");
         }
     }
 }

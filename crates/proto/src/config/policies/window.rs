@@ -23,6 +23,31 @@ policy_enum!(
     }
 );
 
+/// How a congestion control couples the windows of a group of paths.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Coupling {
+    None,
+    RpV1,
+    RpV2,
+    Lia,
+    Olia,
+    Balia,
+}
+
+impl CongestionAlgorithm {
+    /// How it couples windows.
+    pub(crate) fn coupling(self) -> Coupling {
+        match self {
+            Self::Rfc9260 | Self::Cmt => Coupling::None,
+            Self::CmtRpV1 => Coupling::RpV1,
+            Self::CmtRpV2 => Coupling::RpV2,
+            Self::Lia => Coupling::Lia,
+            Self::Olia => Coupling::Olia,
+            Self::Balia => Coupling::Balia,
+        }
+    }
+}
+
 /// Limit on packets sent in one go, as bursts of n x MTU beyond what is in flight.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 #[cfg_attr(
@@ -57,6 +82,8 @@ policy_enum!(
     IdleRule {
         /// Halved per RTO, not below 4 PMDCS; the slow-start threshold remembers it.
         Rfc9260 = "rfc9260",
+        /// Back to its initial size after one RTO, if it is larger (INET; RFC 5681 section 4.1).
+        Reset = "reset",
         /// Kept.
         Keep = "keep",
     }
@@ -72,7 +99,8 @@ policy_enum!(
     }
 );
 
-/// Congestion window that a path begins with.
+/// Congestion window that a path begins with; the paths of a group share it under RPv1 and RPv2, with one MTU for each at
+/// least.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 #[cfg_attr(
     feature = "serde",
@@ -117,7 +145,8 @@ pub struct Window {
     pub initial_cwnd: InitialCwnd,
     /// Slow-start threshold at the start.
     pub initial_ssthresh: InitialSsthresh,
-    /// Smallest slow-start threshold, in MTUs (4: RFC 9260; 2: RFC 2960).
+    /// Smallest slow-start threshold, in MTUs (4: RFC 9260; 2: RFC 2960; 1: coupled control, INET `rpMinCwnd`). RPv1 takes
+    /// the path's share of it, but not less than one MTU.
     pub ssthresh_floor_mtu: u8,
     /// Which bytes count.
     pub bytes_counted: BytesCounted,
@@ -160,6 +189,90 @@ pub enum PathGroups {
     All,
     /// Each path is a group of its own.
     Separate,
-    /// Consecutive paths, this many a group, in the order of their ids.
-    Consecutive(u8),
+    /// The group of each path, in the order of path ids; a path beyond the list is a group of its own.
+    Listed(GroupList),
+}
+
+impl PathGroups {
+    /// The group of the path with this index; paths are coupled if their groups are equal.
+    pub(crate) fn group_of(&self, path: usize) -> usize {
+        let own = 256 + path;
+        match self {
+            Self::All => 0,
+            Self::Separate => own,
+            Self::Listed(list) => list.groups().get(path).map_or(own, |&group| usize::from(group)),
+        }
+    }
+}
+
+/// The group of each path, at most 32.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(try_from = "alloc::vec::Vec<u8>", into = "alloc::vec::Vec<u8>")
+)]
+pub struct GroupList {
+    len: u8,
+    groups: [u8; 32],
+}
+
+impl GroupList {
+    /// The groups of paths, in the order of path ids; `None` for none or more than 32.
+    pub fn new(groups: &[u8]) -> Option<Self> {
+        if !(1..=32).contains(&groups.len()) {
+            return None;
+        }
+        let mut list = Self { len: groups.len() as u8, groups: [0; 32] };
+        list.groups[..groups.len()].copy_from_slice(groups);
+        Some(list)
+    }
+
+    /// The group of each path.
+    pub fn groups(&self) -> &[u8] {
+        &self.groups[..usize::from(self.len)]
+    }
+}
+
+impl TryFrom<alloc::vec::Vec<u8>> for GroupList {
+    type Error = &'static str;
+
+    fn try_from(groups: alloc::vec::Vec<u8>) -> Result<Self, Self::Error> {
+        Self::new(&groups).ok_or("name the groups of 1 to 32 paths")
+    }
+}
+
+impl From<GroupList> for alloc::vec::Vec<u8> {
+    fn from(list: GroupList) -> Self {
+        list.groups().to_vec()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn groups_of_paths() {
+        let listed = PathGroups::Listed(GroupList::new(&[7, 7, 0]).unwrap());
+        for (groups, coupled) in [
+            (PathGroups::All, [true, true, true]),
+            (PathGroups::Separate, [false, false, false]),
+            (listed, [true, false, false]),
+        ] {
+            for ((a, b), coupled) in [(0, 1), (1, 2), (2, 3)].into_iter().zip(coupled) {
+                assert_eq!(groups.group_of(a) == groups.group_of(b), coupled, "{groups:?} {a} {b}");
+            }
+        }
+        // Beyond the list, each for itself, also apart from a group of the same number.
+        assert_ne!(listed.group_of(3), listed.group_of(4));
+        assert_ne!(listed.group_of(3), listed.group_of(2));
+    }
+
+    #[test]
+    fn lists_have_1_to_32_paths() {
+        assert_eq!(GroupList::new(&[]), None);
+        assert_eq!(GroupList::new(&[0; 33]), None);
+        assert_eq!(GroupList::new(&[3; 32]).unwrap().groups(), [3; 32]);
+    }
 }

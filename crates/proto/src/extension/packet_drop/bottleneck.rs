@@ -93,7 +93,7 @@ mod tests {
     }
 
     fn window(cwnd: u64) -> CongestionWindow {
-        CongestionWindow { cwnd, ssthresh: 1 << 20, partial_bytes_acked: 700 }
+        CongestionWindow::new(cwnd, 1 << 20, 700)
     }
 
     fn after(view: BottleneckView, cwnd: u64) -> Option<(u64, u64, u64)> {

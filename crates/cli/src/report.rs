@@ -57,7 +57,7 @@ fn write_paths(out: &mut String, result: &RunResult) -> std::fmt::Result {
     ];
     let row = |path: &PathResult| {
         vec![
-            path.name.clone(),
+            in_pair(&path.pair, &path.name),
             path.from.to_owned(),
             rate(path.goodput_bit_s),
             count(path.data_packets_sent),
@@ -76,7 +76,7 @@ fn write_flows(out: &mut String, result: &RunResult) -> std::fmt::Result {
     let header = ["flow", "from", "goodput", "messages", "delivered", "bytes", "complete"];
     let rows = result.flows.iter().map(|flow| {
         vec![
-            flow.name.clone(),
+            in_pair(&flow.pair, &flow.name),
             flow.from.to_owned(),
             rate(flow.goodput_bit_s),
             count(flow.messages_sent),
@@ -93,7 +93,7 @@ fn write_hosts(out: &mut String, hosts: &[HostResult]) -> std::fmt::Result {
         ["host", "send buffer mean", "peak", "receive buffer mean", "peak", "SACKs", "duplicates"];
     let rows = hosts.iter().map(|host| {
         vec![
-            host.name.to_owned(),
+            in_pair(&host.pair, host.name),
             format!("{:.0} B", host.send_buffer_mean_bytes),
             format!("{} B", count(host.send_buffer_peak_bytes)),
             format!("{:.0} B", host.receive_buffer_mean_bytes),
@@ -113,7 +113,7 @@ fn write_hosts(out: &mut String, hosts: &[HostResult]) -> std::fmt::Result {
             blocked.peer_window_s,
             blocked.no_path_s,
         ];
-        [host.name.to_owned()].into_iter().chain(times.map(seconds)).collect()
+        [in_pair(&host.pair, host.name)].into_iter().chain(times.map(seconds)).collect()
     });
     write_table(out, &header, rows.collect())?;
     write_host_troubles(out, hosts)
@@ -128,7 +128,7 @@ fn write_host_troubles(out: &mut String, hosts: &[HostResult]) -> std::fmt::Resu
             (host.packets_unencodable, "packets that cannot be encoded"),
         ];
         for (number, what) in counts.into_iter().filter(|(number, _)| *number > 0) {
-            writeln!(out, "  host {}: {} {what}", host.name, count(number))?;
+            writeln!(out, "  host {}: {} {what}", in_pair(&host.pair, host.name), count(number))?;
         }
     }
     Ok(())
@@ -172,6 +172,11 @@ fn write_execution(out: &mut String, result: &RunResult) -> std::fmt::Result {
         )?;
     }
     writeln!(out)
+}
+
+/// A name with that of its pair of hosts, where there are several.
+fn in_pair(pair: &str, name: &str) -> String {
+    if pair.is_empty() { name.to_owned() } else { format!("{pair}/{name}") }
 }
 
 /// Columns as wide as they need to be, the first one to the left, the others to the right.

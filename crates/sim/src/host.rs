@@ -93,6 +93,8 @@ enum Routed {
 #[derive(Clone, Debug)]
 pub(crate) struct Place {
     pub name: HostName,
+    /// Position of its pair among the pairs of the scenario.
+    pub pair: usize,
     pub node: NodeId,
     pub addresses: Vec<IpAddr>,
     pub peer_addresses: Vec<IpAddr>,
@@ -126,7 +128,9 @@ impl Host {
         let receivers = receivers.collect();
         let flows = scenario.traffic.iter().zip(&plans).enumerate();
         let senders = flows
-            .filter(|(_, (flow, _))| flow.from == place.name)
+            .filter(|(_, (flow, _))| {
+                flow.from == place.name && scenario.pair_of(flow) == place.pair
+            })
             .map(|(index, (_, plan))| Sender::new(index, plan.clone()))
             .collect::<Result<_, _>>()?;
         let peer = place

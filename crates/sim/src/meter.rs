@@ -36,24 +36,25 @@ pub(crate) struct Snapshot {
 /// A path as seen from one host.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct PathKey {
+    pub pair: usize,
     pub host: HostName,
     pub local: IpAddr,
     pub remote: IpAddr,
 }
 
 impl PathKey {
-    pub fn of(host: HostName, stats: &PathStats) -> Self {
-        Self { host, local: stats.local, remote: stats.remote }
+    pub fn of(pair: usize, host: HostName, stats: &PathStats) -> Self {
+        Self { pair, host, local: stats.local, remote: stats.remote }
     }
 
     /// The same path seen from the other host.
     pub fn reverse(self) -> Self {
-        Self { host: self.host.peer(), local: self.remote, remote: self.local }
+        Self { host: self.host.peer(), local: self.remote, remote: self.local, ..self }
     }
 }
 
 impl Meter {
-    pub fn new(scenario: &Scenario, network: &Disjoint) -> Self {
+    pub fn new(scenario: &Scenario, networks: &[Disjoint]) -> Self {
         let run = &scenario.run;
         Self {
             from: Instant::ZERO + run.measure_from,
@@ -61,11 +62,11 @@ impl Meter {
             before: None,
             after: None,
             completed: None,
-            occupancy: Occupancy::new(scenario.record.occupancy, run.measure_from),
+            occupancy: Occupancy::new(scenario.record.occupancy, run.measure_from, networks.len()),
             series: scenario
                 .record
                 .series
-                .map(|interval| SeriesRecorder::new(interval, scenario, network)),
+                .map(|interval| SeriesRecorder::new(interval, scenario, networks)),
         }
     }
 
@@ -81,35 +82,35 @@ impl Meter {
     }
 
     /// Does whatever is due at `now`.
-    pub fn look(&mut self, now: Instant, hosts: &[Host; 2], network: &Disjoint) {
+    pub fn look(&mut self, now: Instant, pairs: &[[Host; 2]], networks: &[Disjoint]) {
         if self.after.is_none() {
             if self.before.is_none() && now >= self.from {
-                self.before = Some(Snapshot::take(now, hosts));
+                self.before = Some(Snapshot::take(now, pairs));
             }
             if now >= self.occupancy.next {
-                self.occupancy.look(now, hosts);
+                self.occupancy.look(now, pairs);
             }
             if now >= self.until {
-                self.after = Some(Snapshot::take(now, hosts));
+                self.after = Some(Snapshot::take(now, pairs));
             }
         }
         if let Some(series) = self.series.as_mut().filter(|series| now >= series.next) {
-            series.look(now, hosts, network);
+            series.look(now, pairs, networks);
         }
     }
 
     /// Notes that every flow was delivered; nothing counts after that.
-    pub fn complete(&mut self, now: Instant, hosts: &[Host; 2]) {
+    pub fn complete(&mut self, now: Instant, pairs: &[[Host; 2]]) {
         self.completed = Some(now);
         if self.after.is_none() {
-            self.after = Some(Snapshot::take(now, hosts));
+            self.after = Some(Snapshot::take(now, pairs));
         }
     }
 
     /// Ends a measurement that is still going on: the run is over before its planned end.
-    pub fn close(&mut self, now: Instant, hosts: &[Host; 2]) {
+    pub fn close(&mut self, now: Instant, pairs: &[[Host; 2]]) {
         if self.before.is_some() && self.after.is_none() {
-            self.after = Some(Snapshot::take(now, hosts));
+            self.after = Some(Snapshot::take(now, pairs));
         }
     }
 
@@ -125,8 +126,8 @@ impl Meter {
     }
 
     /// Mean fill of send and receive buffer of a host.
-    pub fn mean_occupancy(&self, host: HostName) -> [f64; 2] {
-        self.occupancy.mean(host)
+    pub fn mean_occupancy(&self, pair: usize, host: HostName) -> [f64; 2] {
+        self.occupancy.mean(pair, host)
     }
 
     /// The time series, if one was asked for.
@@ -136,13 +137,17 @@ impl Meter {
 }
 
 impl Snapshot {
-    fn take(at: Instant, hosts: &[Host; 2]) -> Self {
-        let count = hosts[0].flows();
-        let delivered = |flow| hosts.iter().map(|host| host.delivered(flow)).sum();
+    fn take(at: Instant, pairs: &[[Host; 2]]) -> Self {
+        let count = pairs.first().map_or(0, |[a, _]| a.flows());
+        let delivered = |flow| pairs.iter().flatten().map(|host| host.delivered(flow)).sum();
         let mut paths = Vec::new();
-        for (host, name) in hosts.iter().zip(HostName::ALL) {
-            let stats = host.association().map(Association::path_stats).unwrap_or_default();
-            paths.extend(stats.iter().map(|p| (PathKey::of(name, p), p.data_bytes_received)));
+        for (pair, hosts) in pairs.iter().enumerate() {
+            for (host, name) in hosts.iter().zip(HostName::ALL) {
+                let stats = host.association().map(Association::path_stats).unwrap_or_default();
+                let counts =
+                    stats.iter().map(|p| (PathKey::of(pair, name, p), p.data_bytes_received));
+                paths.extend(counts);
+            }
         }
         Self { at, flows: (0..count).map(delivered).collect(), paths }
     }
@@ -159,19 +164,19 @@ struct Occupancy {
     interval: Duration,
     next: Instant,
     looks: u64,
-    /// By host: send buffer, receive buffer.
-    sums: [[u64; 2]; 2],
+    /// By pair and host: send buffer, receive buffer.
+    sums: Vec<[[u64; 2]; 2]>,
 }
 
 impl Occupancy {
-    fn new(interval: Duration, from: Duration) -> Self {
-        Self { interval, next: Instant::ZERO + from, looks: 0, sums: [[0; 2]; 2] }
+    fn new(interval: Duration, from: Duration, pairs: usize) -> Self {
+        Self { interval, next: Instant::ZERO + from, looks: 0, sums: vec![[[0; 2]; 2]; pairs] }
     }
 
-    fn look(&mut self, now: Instant, hosts: &[Host; 2]) {
+    fn look(&mut self, now: Instant, pairs: &[[Host; 2]]) {
         self.next = now + self.interval;
         self.looks += 1;
-        for (host, sums) in hosts.iter().zip(&mut self.sums) {
+        for (host, sums) in pairs.iter().flatten().zip(self.sums.iter_mut().flatten()) {
             if let Some(stats) = host.association().map(Association::stats) {
                 sums[0] += stats.send_buffer_bytes;
                 sums[1] += stats.receive_buffer_bytes;
@@ -179,8 +184,8 @@ impl Occupancy {
         }
     }
 
-    fn mean(&self, host: HostName) -> [f64; 2] {
-        self.sums[host.index()].map(|sum| sum as f64 / self.looks.max(1) as f64)
+    fn mean(&self, pair: usize, host: HostName) -> [f64; 2] {
+        self.sums[pair][host.index()].map(|sum| sum as f64 / self.looks.max(1) as f64)
     }
 }
 
@@ -200,6 +205,9 @@ pub struct Series {
 pub struct PathSeries {
     /// Name of the path.
     pub name: String,
+    /// The pair of hosts, where there are several.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub pair: String,
     /// The sending host.
     pub from: &'static str,
     /// User data that arrived for the first time, on this path.
@@ -217,24 +225,37 @@ struct SeriesRecorder {
     interval: Duration,
     next: Instant,
     last: Option<Snapshot>,
-    /// Hosts with something to send.
-    senders: Vec<HostName>,
+    /// Hosts with something to send, with their pairs.
+    senders: Vec<(usize, HostName)>,
+    /// Names of the pairs.
+    pairs: Vec<String>,
     keys: Vec<PathKey>,
     series: Series,
 }
 
 impl SeriesRecorder {
     /// Records the paths of the network as the sending hosts see them, and those across it once there are any.
-    fn new(interval: Duration, scenario: &Scenario, network: &Disjoint) -> Self {
-        let sends = |host: &HostName| scenario.traffic.iter().any(|flow| flow.from == *host);
-        let senders = HostName::ALL.into_iter().filter(sends).collect();
-        let series = Series::default();
-        let mut recorder =
-            Self { interval, next: Instant::ZERO, last: None, senders, keys: Vec::new(), series };
-        for host in recorder.senders.clone() {
-            for path in &network.paths {
-                let from_a =
-                    PathKey { host: HostName::A, local: path.a_address, remote: path.b_address };
+    fn new(interval: Duration, scenario: &Scenario, networks: &[Disjoint]) -> Self {
+        let pairs: Vec<String> = scenario.network.pairs().into_iter().map(str::to_owned).collect();
+        let sends = |sender: &(usize, HostName)| {
+            let mut flows = scenario.traffic.iter();
+            flows.any(|flow| (scenario.pair_of(flow), flow.from) == *sender)
+        };
+        let hosts = (0..pairs.len()).flat_map(|pair| HostName::ALL.map(|host| (pair, host)));
+        let senders: Vec<(usize, HostName)> = hosts.filter(sends).collect();
+        let mut recorder = Self {
+            interval,
+            next: Instant::ZERO,
+            last: None,
+            senders: senders.clone(),
+            pairs,
+            keys: Vec::new(),
+            series: Series::default(),
+        };
+        for (pair, host) in senders {
+            for path in &networks[pair].paths {
+                let (local, remote) = (path.a_address, path.b_address);
+                let from_a = PathKey { pair, host: HostName::A, local, remote };
                 let key = if host == HostName::A { from_a } else { from_a.reverse() };
                 recorder.add(key, path.name.clone());
             }
@@ -248,6 +269,7 @@ impl SeriesRecorder {
         self.keys.push(key);
         self.series.paths.push(PathSeries {
             name,
+            pair: self.pairs[key.pair].clone(),
             from: key.host.name(),
             goodput_bit_s: vec![0.0; missed],
             cwnd_bytes: vec![None; missed],
@@ -256,21 +278,22 @@ impl SeriesRecorder {
         });
     }
 
-    fn look(&mut self, now: Instant, hosts: &[Host; 2], network: &Disjoint) {
+    fn look(&mut self, now: Instant, pairs: &[[Host; 2]], networks: &[Disjoint]) {
         self.next = now + self.interval;
-        let snapshot = Snapshot::take(now, hosts);
+        let snapshot = Snapshot::take(now, pairs);
         let stats: Vec<(PathKey, PathStats)> = self
             .senders
             .iter()
-            .flat_map(|host| {
-                let stats = hosts[host.index()].association().map(Association::path_stats);
+            .flat_map(|(pair, host)| {
+                let sender = &pairs[*pair][host.index()];
+                let stats = sender.association().map(Association::path_stats);
                 let stats = stats.into_iter().flatten();
-                stats.map(|path| (PathKey::of(*host, &path), path))
+                stats.map(|path| (PathKey::of(*pair, *host, &path), path))
             })
             .collect();
         for (key, path) in &stats {
             if !self.keys.contains(key) {
-                self.add(*key, path_name(network, path));
+                self.add(*key, path_name(&networks[key.pair], path));
             }
         }
         if let Some(last) = self.last.replace(snapshot.clone()) {

@@ -12,6 +12,7 @@ use crate::host::{Host, Outcome};
 use crate::meter::{Meter, PathKey, Series};
 use crate::scenario::{HostName, Scenario};
 use crate::simulation::Execution;
+use crate::wiring::Wired;
 
 /// What came out of a run. Counters are those of the whole run; goodput is that of the measured time.
 #[derive(Clone, PartialEq, Debug, Serialize)]
@@ -38,7 +39,7 @@ pub struct RunResult {
     pub events: u64,
     /// Packets with user data that were sent.
     pub data_packets: u64,
-    /// How the association went.
+    /// How the association went; with several pairs, the first one that failed, or else that of the first pair.
     pub association: AssociationResult,
     /// What the applications should never have seen.
     pub violations: Violations,
@@ -73,6 +74,9 @@ pub struct AssociationResult {
 pub struct PathResult {
     /// Name of the path; both names where local and remote address lie on different ones.
     pub name: String,
+    /// The pair of hosts, where there are several.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub pair: String,
     /// The sending host.
     pub from: &'static str,
     /// Whether it can carry data at the end.
@@ -111,6 +115,9 @@ pub struct PathResult {
 pub struct FlowResult {
     /// Its name.
     pub name: String,
+    /// The pair of hosts, where there are several.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub pair: String,
     /// The sending host.
     pub from: &'static str,
     /// User data delivered per second of the measured time.
@@ -134,6 +141,9 @@ pub struct FlowResult {
 /// One end of the association.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct HostResult {
+    /// The pair of hosts, where there are several.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub pair: String,
     /// The host.
     pub name: &'static str,
     /// Packets sent.
@@ -184,7 +194,7 @@ pub struct BlockedResult {
 /// One direction of a bottleneck.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct BottleneckResult {
-    /// Name of the path.
+    /// Name of the path, or of the route that paths share.
     pub path: String,
     /// The host at whose side packets enter.
     pub from: &'static str,
@@ -228,20 +238,27 @@ impl RunResult {
         scenario: &Scenario,
         execution: Execution,
         world: &mut World<SctpFrame, NoObserver>,
-        network: &Disjoint,
-        hosts: &[Host; 2],
+        network: &Wired,
+        pairs: &[[Host; 2]],
         meter: &Meter,
     ) -> Self {
         let window = Window::of(meter);
-        let flows = flow_results(scenario, world.now(), hosts, &window);
-        let paths = path_results(scenario, network, hosts, &window);
-        let host_results: Vec<HostResult> = HostName::ALL
-            .iter()
-            .map(|name| HostResult::gather(*name, hosts, meter, world.now()))
-            .collect();
+        let names = scenario.network.pairs();
+        let flows = flow_results(scenario, world.now(), pairs, &window);
+        let (mut paths, mut host_results, mut associations) = (Vec::new(), Vec::new(), Vec::new());
+        for (index, (hosts, name)) in pairs.iter().zip(names).enumerate() {
+            let pair = PairView { index, name, hosts, network: &network.pairs[index] };
+            paths.extend(path_results(scenario, &pair, &window));
+            host_results.extend(
+                HostName::ALL.map(|name| HostResult::gather(name, &pair, meter, world.now())),
+            );
+            associations.push(AssociationResult::gather(hosts, scenario.association.client));
+        }
+        let failed = associations.iter().position(|association| association.failed);
+        let hosts = || pairs.iter().flatten();
         let violations =
-            hosts.iter().map(Host::violations).fold(Violations::default(), Violations::plus);
-        let all_data_packets = hosts.iter().filter_map(Host::association);
+            hosts().map(Host::violations).fold(Violations::default(), Violations::plus);
+        let all_data_packets = hosts().filter_map(Host::association);
         Self {
             title: scenario.title.clone(),
             seed: execution.seed,
@@ -257,16 +274,24 @@ impl RunResult {
                 .flat_map(Association::path_stats)
                 .map(|path| path.data_packets_sent)
                 .sum(),
-            association: AssociationResult::gather(hosts, scenario.association.client),
+            association: associations.swap_remove(failed.unwrap_or(0)),
             violations,
             paths,
             flows,
             hosts: host_results,
-            bottlenecks: bottleneck_results(world, network),
+            bottlenecks: bottleneck_results(scenario, world, network),
             series: meter.series().cloned(),
             wall_s: None,
         }
     }
+}
+
+/// One pair of hosts.
+struct PairView<'a> {
+    index: usize,
+    name: &'a str,
+    hosts: &'a [Host; 2],
+    network: &'a Disjoint,
 }
 
 /// The measured time.
@@ -297,11 +322,14 @@ impl<'a> Window<'a> {
 fn flow_results(
     scenario: &Scenario,
     now: Instant,
-    hosts: &[Host; 2],
+    pairs: &[[Host; 2]],
     window: &Window<'_>,
 ) -> Vec<FlowResult> {
     let mut results = Vec::new();
+    let names = scenario.network.pairs();
     for (index, flow) in scenario.traffic.iter().enumerate() {
+        let pair = scenario.pair_of(flow);
+        let hosts = &pairs[pair];
         let from = &hosts[flow.from.index()];
         let Some(receiver) = hosts[flow.from.peer().index()].receiver(index) else { continue };
         let Some(sender) = from.senders().iter().find(|sender| sender.flow() == index) else {
@@ -310,6 +338,7 @@ fn flow_results(
         let meter = receiver.meter();
         results.push(FlowResult {
             name: flow.name.clone(),
+            pair: names[pair].to_owned(),
             from: flow.from.name(),
             goodput_bit_s: window.rate(|snapshot| snapshot.flows.get(index).copied().unwrap_or(0)),
             messages_sent: sender.messages(),
@@ -323,22 +352,20 @@ fn flow_results(
     results
 }
 
-fn path_results(
-    scenario: &Scenario,
-    network: &Disjoint,
-    hosts: &[Host; 2],
-    window: &Window<'_>,
-) -> Vec<PathResult> {
+fn path_results(scenario: &Scenario, pair: &PairView<'_>, window: &Window<'_>) -> Vec<PathResult> {
+    let PairView { index, hosts, network, .. } = *pair;
     let mut results = Vec::new();
     for name in HostName::ALL {
-        if scenario.traffic.iter().all(|flow| flow.from != name) {
+        let mut flows = scenario.traffic.iter();
+        if !flows.any(|flow| (scenario.pair_of(flow), flow.from) == (index, name)) {
             continue;
         }
         let stats = hosts[name.index()].association().map(Association::path_stats);
         results.extend(stats.into_iter().flatten().map(|path| {
-            let arrival = PathKey::of(name, &path).reverse();
+            let arrival = PathKey::of(index, name, &path).reverse();
             PathResult {
                 name: path_name(network, &path),
+                pair: pair.name.to_owned(),
                 from: name.name(),
                 status: status_name(path.status),
                 goodput_bit_s: window.rate(|snapshot| snapshot.arrived(arrival)),
@@ -415,13 +442,15 @@ fn outcome_name(host: &Host) -> (&'static str, bool) {
 }
 
 impl HostResult {
-    fn gather(name: HostName, hosts: &[Host; 2], meter: &Meter, now: Instant) -> Self {
-        let host = &hosts[name.index()];
+    fn gather(name: HostName, pair: &PairView<'_>, meter: &Meter, now: Instant) -> Self {
+        let host = &pair.hosts[name.index()];
         let association = host.association();
         let stats = association.map(Association::stats).unwrap_or_default();
         let blocked = association.map(|association| association.blocked(now)).unwrap_or_default();
-        let [send_buffer_mean_bytes, receive_buffer_mean_bytes] = meter.mean_occupancy(name);
+        let [send_buffer_mean_bytes, receive_buffer_mean_bytes] =
+            meter.mean_occupancy(pair.index, name);
         Self {
+            pair: pair.name.to_owned(),
             name: name.name(),
             packets_sent: stats.packets_sent,
             packets_received: stats.packets_received,
@@ -454,16 +483,17 @@ impl From<BlockedTime> for BlockedResult {
 }
 
 fn bottleneck_results(
+    scenario: &Scenario,
     world: &mut World<SctpFrame, NoObserver>,
-    network: &Disjoint,
+    network: &Wired,
 ) -> Vec<BottleneckResult> {
     let now = world.now();
     let mut results = Vec::new();
     for (host, direction) in
         HostName::ALL.into_iter().zip([Direction::Forward, Direction::Backward])
     {
-        for path in &network.paths {
-            let counters = world.counters(path.bottleneck.channel(direction));
+        for (path, link) in scenario.network.paths().iter().zip(&network.bottlenecks) {
+            let counters = world.counters(link.channel(direction));
             results.push(BottleneckResult {
                 path: path.name.clone(),
                 from: host.name(),

@@ -3,8 +3,8 @@
 use std::io;
 use std::net::IpAddr;
 
-use polypath_netsim::topology::{Disjoint, DisjointPaths, PathConfig};
-use polypath_netsim::{BuildError, Event, NetworkBuilder, NoObserver, World};
+use polypath_netsim::topology::Disjoint;
+use polypath_netsim::{BuildError, Event, NetworkBuilder, NoObserver, NodeId, World};
 use polypath_units::Instant;
 use polypath_workload::FlowError;
 
@@ -12,8 +12,8 @@ use crate::frame::{Form, SctpFrame};
 use crate::host::{Host, Outcome, Place};
 use crate::meter::Meter;
 use crate::result::RunResult;
-use crate::scenario::{HostName, Network, Scenario};
-use crate::wiring::{self, Oracle};
+use crate::scenario::{HostName, Scenario};
+use crate::wiring::{self, Oracle, Wired};
 
 /// A scenario on the way.
 #[derive(Debug)]
@@ -21,10 +21,11 @@ pub struct Simulation<'a> {
     scenario: &'a Scenario,
     seed: u64,
     form: Form,
-    network: Disjoint,
-    oracle: Oracle,
+    network: Wired,
     world: World<SctpFrame, NoObserver>,
-    hosts: [Host; 2],
+    /// Hosts a and b of each pair.
+    pairs: Vec<[Host; 2]>,
+    progress: Vec<Progress>,
     meter: Meter,
 }
 
@@ -54,38 +55,44 @@ impl<'a> Simulation<'a> {
     /// # Errors
     /// The network cannot be built or a flow makes no sense; a scenario that was read from a document has neither.
     pub fn with(scenario: &'a Scenario, seed: u64, form: Form) -> Result<Self, SetupError> {
-        let Network::Disjoint(plan) = &scenario.network;
         let mut builder = NetworkBuilder::new();
-        let paths: Vec<PathConfig> =
-            plan.paths.iter().map(|path| wiring::path(path, scenario)).collect();
-        let plan = DisjointPaths { ip: plan.ip, paths };
-        let network = plan.add_to(&mut builder)?;
-        let oracle = Oracle::new(plan.paths);
+        let network = wiring::wire(scenario, &mut builder)?;
         let form = if wiring::needs_bytes(scenario) { Form::Wire } else { form };
         let world = builder.build(seed, NoObserver)?;
-        let host = |name: HostName| {
-            let rng = world.stream(&format!("host/{}", name.name()));
-            Host::new(scenario, &place(&network, name), form, rng)
-        };
-        let hosts = [host(HostName::A)?, host(HostName::B)?];
-        let meter = Meter::new(scenario, &network);
-        Ok(Self { scenario, seed, form, network, oracle, world, hosts, meter })
+        let names = scenario.network.pairs();
+        let mut pairs = Vec::with_capacity(names.len());
+        for (index, (wired, pair)) in network.pairs.iter().zip(names).enumerate() {
+            let host = |name: HostName| {
+                let rng = world.stream(&match pair {
+                    "" => format!("host/{}", name.name()),
+                    pair => format!("host/{pair}/{}", name.name()),
+                });
+                Host::new(scenario, &place(wired, index, name), form, rng)
+            };
+            pairs.push([host(HostName::A)?, host(HostName::B)?]);
+        }
+        let meter = Meter::new(scenario, &network.pairs);
+        let over = vec![Progress::Running; pairs.len()];
+        Ok(Self { scenario, seed, form, network, world, pairs, progress: over, meter })
     }
 
     /// Tells the hosts how much the network loses now.
     fn tell_oracle(&mut self) {
         let now = self.world.now();
-        for (host, name) in self.hosts.iter_mut().zip(HostName::ALL) {
-            let mtu = self.scenario.sctp_of(name).mtu.as_bytes();
-            let bytes = u32::try_from(mtu).unwrap_or(u32::MAX);
-            host.set_oracle(self.oracle.losses(name.way(), bytes, now));
+        for (hosts, oracle) in self.pairs.iter_mut().zip(&self.network.oracles) {
+            for (host, name) in hosts.iter_mut().zip(HostName::ALL) {
+                let mtu = self.scenario.sctp_of(name).mtu.as_bytes();
+                let bytes = u32::try_from(mtu).unwrap_or(u32::MAX);
+                host.set_oracle(oracle.losses(name.way(), bytes, now));
+            }
         }
     }
 
-    /// Records what host a sends and receives as pcapng, with an interface per path.
+    /// Records what host a of the first pair sends and receives as pcapng, with an interface per path.
     pub fn capture(&mut self, out: Box<dyn io::Write + Send>) {
-        let names: Vec<String> = self.network.paths.iter().map(|path| path.name.clone()).collect();
-        self.world.capture(self.network.a, &names, out);
+        let Some(pair) = self.network.pairs.first() else { return };
+        let names: Vec<String> = pair.paths.iter().map(|path| path.name.clone()).collect();
+        self.world.capture(pair.a, &names, out);
     }
 
     /// Runs to the end.
@@ -95,21 +102,24 @@ impl<'a> Simulation<'a> {
     pub fn run(mut self) -> io::Result<RunResult> {
         let end = Instant::ZERO + self.scenario.run.duration;
         self.tell_oracle();
-        for host in &mut self.hosts {
+        for host in self.pairs.iter_mut().flatten() {
             host.start(&mut self.world);
         }
-        self.meter.look(self.world.now(), &self.hosts, &self.network);
+        self.meter.look(self.world.now(), &self.pairs, &self.network.pairs);
         while self.world.now() < end {
-            let until = self.meter.next_look().min(self.oracle.next_change()).min(end);
+            let oracles = self.network.oracles.iter().map(Oracle::next_change);
+            let until = oracles.fold(self.meter.next_look().min(end), Instant::min);
             if self.run_until(until) {
                 break;
             }
-            if self.oracle.has_changed(self.world.now()) {
+            let now = self.world.now();
+            let changed = |changed, oracle: &mut Oracle| oracle.has_changed(now) | changed;
+            if self.network.oracles.iter_mut().fold(false, changed) {
                 self.tell_oracle();
             }
-            self.meter.look(self.world.now(), &self.hosts, &self.network);
+            self.meter.look(self.world.now(), &self.pairs, &self.network.pairs);
         }
-        self.meter.close(self.world.now(), &self.hosts);
+        self.meter.close(self.world.now(), &self.pairs);
         self.world.finish_captures()?;
         let execution = Execution { seed: self.seed, form: self.form };
         Ok(RunResult::gather(
@@ -117,7 +127,7 @@ impl<'a> Simulation<'a> {
             execution,
             &mut self.world,
             &self.network,
-            &self.hosts,
+            &self.pairs,
             &self.meter,
         ))
     }
@@ -125,42 +135,64 @@ impl<'a> Simulation<'a> {
     /// Runs up to an instant; returns whether everything came to its end before.
     fn run_until(&mut self, until: Instant) -> bool {
         while let Some(event) = self.world.next_event(until) {
+            let node = match &event {
+                Event::Arrival(arrival) => arrival.node,
+                Event::Timer { node } => *node,
+            };
+            let [pair, host] = self.owner(node);
+            let hosts = &mut self.pairs[pair];
             match event {
-                Event::Arrival(arrival) => {
-                    let host = usize::from(arrival.node == self.network.b);
-                    self.hosts[host].on_arrival(&mut self.world, arrival);
-                }
-                Event::Timer { node } => {
-                    let host = usize::from(node == self.network.b);
-                    self.hosts[host].on_timer(&mut self.world);
-                }
+                Event::Arrival(arrival) => hosts[host].on_arrival(&mut self.world, arrival),
+                Event::Timer { .. } => hosts[host].on_timer(&mut self.world),
             }
-            if self.finish() {
+            if self.finish(pair) {
                 return true;
             }
         }
         false
     }
 
-    /// Shuts the association down once everything was delivered; returns whether it is over at both hosts.
-    fn finish(&mut self) -> bool {
-        if self.meter.completed().is_none() && self.is_everything_delivered() {
-            self.meter.complete(self.world.now(), &self.hosts);
-            let client = self.scenario.association.client.index();
-            self.hosts[client].shutdown(&mut self.world);
-        }
-        self.hosts.iter().all(|host| matches!(host.outcome(), Outcome::Ended(_)))
+    /// Pair and position of the host at a node.
+    fn owner(&self, node: NodeId) -> [usize; 2] {
+        let pairs = &self.network.pairs;
+        let pair = match pairs.len() {
+            1 => 0,
+            _ => pairs.iter().position(|pair| pair.a == node || pair.b == node).unwrap_or(0),
+        };
+        [pair, usize::from(pairs[pair].b == node)]
     }
 
-    fn is_everything_delivered(&self) -> bool {
-        let now = self.world.now();
-        let [a, b] = &self.hosts;
-        [(a, b), (b, a)].iter().all(|(from, to)| {
-            from.senders().iter().all(|sender| {
-                sender.is_over(now) && to.delivered_messages(sender.flow()) == sender.messages()
-            })
-        })
+    /// Shuts the association of a pair down once everything of it was delivered; returns whether all are over.
+    fn finish(&mut self, pair: usize) -> bool {
+        let hosts = &mut self.pairs[pair];
+        if self.progress[pair] == Progress::Running
+            && is_everything_delivered(hosts, self.world.now())
+        {
+            self.progress[pair] = Progress::Delivered;
+            if self.progress.iter().all(|progress| *progress == Progress::Delivered) {
+                self.meter.complete(self.world.now(), &self.pairs);
+            }
+            let client = self.scenario.association.client.index();
+            self.pairs[pair][client].shutdown(&mut self.world);
+        }
+        let mut hosts = self.pairs.iter().flatten();
+        hosts.all(|host| matches!(host.outcome(), Outcome::Ended(_)))
     }
+}
+
+/// How far the traffic of a pair has come.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Progress {
+    Running,
+    Delivered,
+}
+
+fn is_everything_delivered([a, b]: &[Host; 2], now: Instant) -> bool {
+    [(a, b), (b, a)].iter().all(|(from, to)| {
+        from.senders().iter().all(|sender| {
+            sender.is_over(now) && to.delivered_messages(sender.flow()) == sender.messages()
+        })
+    })
 }
 
 /// What tells one run of a scenario from another.
@@ -170,11 +202,11 @@ pub(crate) struct Execution {
     pub form: Form,
 }
 
-fn place(network: &Disjoint, name: HostName) -> Place {
+fn place(network: &Disjoint, pair: usize, name: HostName) -> Place {
     let a: Vec<IpAddr> = network.paths.iter().map(|path| path.a_address).collect();
     let b: Vec<IpAddr> = network.paths.iter().map(|path| path.b_address).collect();
     match name {
-        HostName::A => Place { name, node: network.a, addresses: a, peer_addresses: b },
-        HostName::B => Place { name, node: network.b, addresses: b, peer_addresses: a },
+        HostName::A => Place { name, pair, node: network.a, addresses: a, peer_addresses: b },
+        HostName::B => Place { name, pair, node: network.b, addresses: b, peer_addresses: a },
     }
 }

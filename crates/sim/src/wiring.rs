@@ -1,11 +1,15 @@
 //! From the paths of a scenario to those of the network simulator.
 
 use polypath_netsim::impair::{Outage, Step};
-use polypath_netsim::topology::{Duplex, PathConfig};
-use polypath_netsim::{ChannelConfig, Direction};
+use polypath_netsim::topology::{
+    Disjoint, DisjointPaths, Duplex, HostPair, PathConfig, SharedPath, SharedRoutes,
+};
+use polypath_netsim::{BuildError, ChannelConfig, Direction, LinkId, NetworkBuilder};
 use polypath_units::{Duration, Instant};
 
-use crate::scenario::{Access, Fault, Link, Scenario, Way, WirePath};
+use crate::scenario::{
+    Access, Fault, Link, Network, PairPath, Scenario, SharedNetwork, Way, WirePath,
+};
 
 /// A path with everything that happens to it.
 pub(crate) fn path(path: &WirePath, scenario: &Scenario) -> PathConfig {
@@ -19,6 +23,66 @@ pub(crate) fn path(path: &WirePath, scenario: &Scenario) -> PathConfig {
         bottleneck: bottleneck(path, round_trip, scenario),
         after: plain(&path.after),
     }
+}
+
+/// A network that was made: pairs of hosts, and where the bottlenecks are.
+#[derive(Debug)]
+pub(crate) struct Wired {
+    pub pairs: Vec<Disjoint>,
+    /// By path, or by route where paths share them.
+    pub bottlenecks: Vec<LinkId>,
+    /// By pair.
+    pub oracles: Vec<Oracle>,
+}
+
+/// Adds the network of a scenario.
+pub(crate) fn wire(scenario: &Scenario, builder: &mut NetworkBuilder) -> Result<Wired, BuildError> {
+    match &scenario.network {
+        Network::Disjoint(plan) => {
+            let paths: Vec<PathConfig> =
+                plan.paths.iter().map(|path| self::path(path, scenario)).collect();
+            let plan = DisjointPaths { ip: plan.ip, paths };
+            let made = plan.add_to(builder)?;
+            let bottlenecks = made.paths.iter().map(|path| path.bottleneck).collect();
+            Ok(Wired { pairs: vec![made], bottlenecks, oracles: vec![Oracle::new(plan.paths)] })
+        }
+        Network::Shared(plan) => wire_shared(plan, scenario, builder),
+    }
+}
+
+fn wire_shared(
+    plan: &SharedNetwork,
+    scenario: &Scenario,
+    builder: &mut NetworkBuilder,
+) -> Result<Wired, BuildError> {
+    let route_of = |path: &PairPath| plan.routes.iter().position(|route| route.name == path.route);
+    let mut oracles = Vec::new();
+    let mut pairs = Vec::new();
+    for pair in &plan.pairs {
+        let whole: Vec<PathConfig> = pair
+            .paths
+            .iter()
+            .filter_map(|path| {
+                Some(self::path(&over(&plan.routes[route_of(path)?], path), scenario))
+            })
+            .collect();
+        let paths = pair.paths.iter().zip(&whole).map(|(path, whole)| SharedPath {
+            name: path.name.clone(),
+            // A route that is not there is refused when the network is made.
+            route: route_of(path).unwrap_or(usize::MAX),
+            access: whole.access.clone().unwrap_or_else(|| whole.bottleneck.clone()),
+        });
+        pairs.push(HostPair { name: pair.name.clone(), paths: paths.collect() });
+        oracles.push(Oracle::new(whole));
+    }
+    let routes = plan.routes.iter().map(|route| self::path(route, scenario)).collect();
+    let made = SharedRoutes { ip: plan.ip, routes, pairs }.add_to(builder)?;
+    Ok(Wired { pairs: made.pairs, bottlenecks: made.bottlenecks, oracles })
+}
+
+/// The whole of a path that leads over a route.
+pub(crate) fn over(route: &WirePath, path: &PairPath) -> WirePath {
+    WirePath { access: Some(path.access), ..route.clone() }
 }
 
 /// What the network loses on each path, as time goes by.

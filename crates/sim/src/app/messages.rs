@@ -97,6 +97,7 @@ mod tests {
     fn plan(source: Source, size: u64) -> MessagePlan {
         let flow = Flow {
             name: "f".into(),
+            pair: None,
             from: HostName::A,
             start: Duration::ZERO,
             stop: None,

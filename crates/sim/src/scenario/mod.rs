@@ -10,7 +10,10 @@ mod sctp;
 mod traffic;
 
 pub use link::{Access, Link, LinkDirection, Loss, Queue, QueueLimit};
-pub use network::{DisjointNetwork, Fault, Network, OutageFault, StepPlan, Way, WirePath};
+pub use network::{
+    DisjointNetwork, Fault, Network, OutageFault, PairNetwork, PairPath, SharedNetwork, StepPlan,
+    Way, WirePath,
+};
 pub use polypath_workload::{Delivery, Source};
 pub use sctp::{Heartbeat, SctpSettings};
 pub use traffic::{Flow, HostName};
@@ -173,7 +176,13 @@ impl Scenario {
         Ok(scenario)
     }
 
-    /// The settings of a host.
+    /// Position of the pair of hosts that a flow belongs to; the first one where it names none.
+    pub fn pair_of(&self, flow: &Flow) -> usize {
+        let pairs = self.network.pairs();
+        pairs.iter().position(|pair| flow.pair.as_deref() == Some(*pair)).unwrap_or(0)
+    }
+
+    /// The settings of a host, the same in all pairs.
     pub fn sctp_of(&self, host: HostName) -> &SctpSettings {
         &self.sctp[host.index()]
     }

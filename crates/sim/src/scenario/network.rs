@@ -12,15 +12,61 @@ use super::link::{Access, Link};
 pub enum Network {
     /// Paths that share nothing.
     Disjoint(DisjointNetwork),
+    /// Pairs of hosts whose paths share routes.
+    Shared(SharedNetwork),
 }
 
 impl Network {
-    /// Its paths.
+    /// Its paths, or the routes that paths of several pairs share: what faults, steps and bottlenecks name.
     pub fn paths(&self) -> &[WirePath] {
         match self {
             Self::Disjoint(network) => &network.paths,
+            Self::Shared(network) => &network.routes,
         }
     }
+
+    /// Names of its pairs of hosts; a pair alone in a network of disjoint paths has none.
+    pub fn pairs(&self) -> Vec<&str> {
+        match self {
+            Self::Disjoint(_) => vec![""],
+            Self::Shared(network) => network.pairs.iter().map(|pair| pair.name.as_str()).collect(),
+        }
+    }
+}
+
+/// Pairs of hosts, each with an association of its own, whose paths lead over common routes.
+#[derive(Clone, PartialEq, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SharedNetwork {
+    /// Version of the addresses.
+    #[serde(default)]
+    pub ip: IpVersion,
+    /// The routes, from the side of all hosts a to the side of all hosts b; they have no access links.
+    pub routes: Vec<WirePath>,
+    /// The pairs.
+    pub pairs: Vec<PairNetwork>,
+}
+
+/// Two hosts, a and b, and the paths between them.
+#[derive(Clone, PartialEq, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PairNetwork {
+    /// Name in traffic and results.
+    pub name: String,
+    /// The paths; their number is that of the addresses of each host.
+    pub paths: Vec<PairPath>,
+}
+
+/// A path of a pair: access, route, access.
+#[derive(Clone, PartialEq, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PairPath {
+    /// Name in results and captures.
+    pub name: String,
+    /// Name of the route.
+    pub route: String,
+    /// Links from each host to the route.
+    pub access: Access,
 }
 
 /// Hosts a and b joined by paths that share nothing: each has its own interface at both hosts.

@@ -56,6 +56,9 @@ impl HostName {
 pub struct Flow {
     /// Name in results.
     pub name: String,
+    /// The pair of hosts; the first one where it is missing.
+    #[serde(default)]
+    pub pair: Option<String>,
     /// The sending host.
     #[serde(default = "host_a")]
     pub from: HostName,

@@ -10,6 +10,7 @@ const SIZE: u64 = 100;
 fn receivers(delivery: Delivery, streams: u16) -> Vec<Receiver> {
     let flow = |file| Flow {
         name: "f".into(),
+        pair: None,
         from: HostName::A,
         start: Duration::ZERO,
         stop: None,

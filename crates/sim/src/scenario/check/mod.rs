@@ -175,6 +175,14 @@ fn check_traffic(scenario: &Scenario, document: &Document) -> Result {
         if scenario.traffic[..index].iter().any(|other| other.name == flow.name) {
             return wrong("name", format!("there is another flow `{}`", flow.name));
         }
+        let pairs = scenario.network.pairs();
+        if let Some(pair) = flow.pair.as_ref().filter(|pair| !pairs.contains(&pair.as_str())) {
+            let names: Vec<_> = pairs.iter().map(|pair| format!("`{pair}`")).collect();
+            return wrong(
+                "pair",
+                format!("there is no pair `{pair}`; pairs: {}", names.join(", ")),
+            );
+        }
         if let Some((key, message)) = flow_problem(flow, scenario) {
             return wrong(key, message);
         }

@@ -5,7 +5,7 @@ use polypath_netsim::queue_discipline::Limit;
 use polypath_netsim::{Direction, QueueConfig};
 use polypath_units::{BitRate, Duration};
 
-use super::super::{Link, Queue, QueueLimit, Scenario, WirePath};
+use super::super::{Link, Network, Queue, QueueLimit, Scenario, SharedNetwork, WirePath};
 use super::{Result, name_problem};
 use crate::document::{Document, Step};
 use crate::wiring;
@@ -13,6 +13,7 @@ use crate::wiring;
 use Step::{Index, Key};
 
 const MOST_PATHS: usize = 32;
+const MOST_PAIRS: usize = 1_000;
 /// Links of a path beside the bottleneck and those of access.
 const MOST_FURTHER_LINKS: usize = 64;
 /// A queue of less cannot hold a single packet of common length.
@@ -22,7 +23,13 @@ const LEAST_BDP_BYTES: u64 = 1_500;
 type Found = (Vec<Step<'static>>, String);
 
 pub(super) fn check(scenario: &Scenario, document: &Document) -> Result {
-    let to_paths = [Key("network"), Key("disjoint"), Key("paths")];
+    let to_paths = match &scenario.network {
+        Network::Disjoint(_) => [Key("network"), Key("disjoint"), Key("paths")],
+        Network::Shared(network) => {
+            check_pairs(network, document)?;
+            [Key("network"), Key("shared"), Key("routes")]
+        }
+    };
     let paths = scenario.network.paths();
     if paths.is_empty() || paths.len() > MOST_PATHS {
         let message = format!("a network has 1 to {MOST_PATHS} paths, not {}", paths.len());
@@ -49,6 +56,59 @@ pub(super) fn check(scenario: &Scenario, document: &Document) -> Result {
                     let message = format!("loss.{way} says the same; one of them is enough");
                     return Err(document.complain(&twice[1], message));
                 }
+            }
+        }
+    }
+    Ok(())
+}
+
+fn check_pairs(network: &SharedNetwork, document: &Document) -> Result {
+    let to_pairs = [Key("network"), Key("shared"), Key("pairs")];
+    let wrong = |keys: &[Step<'static>], message: String| {
+        let steps: Vec<Step<'_>> = to_pairs.iter().chain(keys).copied().collect();
+        Err(document.complain(&steps, message))
+    };
+    if let Some(index) = network.routes.iter().position(|route| route.access.is_some()) {
+        let steps = [Key("network"), Key("shared"), Key("routes"), Index(index), Key("access")];
+        return Err(document.complain(&steps, "a route has none: the paths of the pairs have them"));
+    }
+    if network.pairs.is_empty() || network.pairs.len() > MOST_PAIRS {
+        return wrong(
+            &[],
+            format!("there are 1 to {MOST_PAIRS} pairs, not {}", network.pairs.len()),
+        );
+    }
+    for (index, pair) in network.pairs.iter().enumerate() {
+        if let Some(message) = name_problem(&pair.name) {
+            return wrong(&[Index(index), Key("name")], message);
+        }
+        if network.pairs[..index].iter().any(|other| other.name == pair.name) {
+            return wrong(
+                &[Index(index), Key("name")],
+                format!("there is another pair `{}`", pair.name),
+            );
+        }
+        if pair.paths.is_empty() || pair.paths.len() > MOST_PATHS {
+            let message = format!("a pair has 1 to {MOST_PATHS} paths, not {}", pair.paths.len());
+            return wrong(&[Index(index), Key("paths")], message);
+        }
+        for (at, path) in pair.paths.iter().enumerate() {
+            let to = |key| [Index(index), Key("paths"), Index(at), Key(key)];
+            if let Some(message) = name_problem(&path.name) {
+                return wrong(&to("name"), message);
+            }
+            if pair.paths[..at].iter().any(|other| other.name == path.name) {
+                return wrong(&to("name"), format!("there is another path `{}`", path.name));
+            }
+            if path.access.rate.is_zero() {
+                return wrong(&to("access"), "the rate must not be zero".into());
+            }
+            let Some(route) = network.routes.iter().find(|route| route.name == path.route) else {
+                return wrong(&to("route"), format!("there is no route `{}`", path.route));
+            };
+            let round_trip = wiring::round_trip(&wiring::over(route, path));
+            if let Some(message) = queue_problem(path.access.queue, path.access.rate, round_trip) {
+                return wrong(&to("access"), message);
             }
         }
     }

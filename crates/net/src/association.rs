@@ -206,6 +206,13 @@ impl Association {
         Ok(())
     }
 
+    /// Gives an outbound stream its priority or weight, as the policy `stream_scheduler` asks for it
+    /// (`SCTP_STREAM_SCHEDULER_VALUE`): the lowest number goes first, the largest weight gets most.
+    pub fn set_stream_value(&self, stream: u16, value: u16) -> Result<(), SendError> {
+        self.shared.lock().protocol.set_stream_value(stream, value)?;
+        Ok(())
+    }
+
     /// SCTP port of this side.
     pub fn local_port(&self) -> u16 {
         self.shared.lock().protocol.identity().local_port

@@ -8,7 +8,7 @@ use polypath_proto::config::{
     FailureDetection, FastRecoveryScope, FirstData, GapAck, GroupList, IdleRule, InitialCwnd,
     InitialSsthresh, LossRateSource, NoWindow, PacketDropReport, PathFill, PathGroups, PathOrder,
     Preset, RepeatedTimeout, RetransmissionPath, RttSample, SackPath, SplitFastRetransmit,
-    T3Restart, Window,
+    StreamScheduler, T3Restart, Window,
 };
 use polypath_proto::{AssociationEnd, Duration};
 use polypath_testkit::{Faults, Op, Outcome, run_script, script_strategy};
@@ -66,6 +66,7 @@ fn policies() -> impl Strategy<Value = AssociationConfig> {
             p.path_groups = groups;
         }
         p.window = window(&mut draw);
+        p.stream_scheduler = draw.pick(StreamScheduler::ALL);
         config.receive_buffer_bytes = buffer;
         config.heartbeat_interval = heartbeat_interval;
         config

@@ -14,7 +14,7 @@ use polypath_workload::FlowError;
 
 use crate::app::{Fed, MessagePlan, Receiver, Sender, Violations, recognise};
 use crate::frame::{Form, SctpFrame};
-use crate::scenario::{HostName, Scenario};
+use crate::scenario::{Flow, HostName, Scenario};
 
 /// SCTP port of every host.
 const PORT: u16 = 9000;
@@ -35,6 +35,8 @@ pub(crate) struct Host {
     latest: Option<AssociationId>,
     connect: Option<Connect>,
     senders: Vec<Sender>,
+    /// Streams that this host sends on, with what they are to the stream scheduler.
+    stream_values: Vec<(u16, u16)>,
     /// Whose turn it is to send.
     turn: usize,
     /// By flow of the scenario; those that this host sends stay empty.
@@ -154,6 +156,12 @@ impl Host {
             latest: None,
             connect,
             senders,
+            stream_values: scenario
+                .traffic
+                .iter()
+                .filter(|flow| flow.from == place.name)
+                .flat_map(Flow::valued_streams)
+                .collect(),
             turn: 0,
             receivers,
             strangers: 0,
@@ -339,7 +347,11 @@ impl Host {
     }
 
     /// A new association takes the place of one before it.
-    fn begin(&mut self, id: AssociationId, association: Box<Association>) {
+    fn begin(&mut self, id: AssociationId, mut association: Box<Association>) {
+        for &(stream, value) in &self.stream_values {
+            // The scenario was checked: both sides have these streams.
+            let _ = association.set_stream_value(stream, value);
+        }
         self.associations.insert(id, association);
         self.latest = Some(id);
         self.outcome = Outcome::None;

@@ -16,7 +16,6 @@ use crate::endpoint::cookie::Cookie;
 use crate::path::Paths;
 use crate::path::reach::Reach;
 use crate::recv::Receiver;
-use crate::send::Sender;
 use crate::{Cx, Event, Tsn};
 
 impl Association {
@@ -80,7 +79,11 @@ impl Association {
         }
         self.identity.local_tag = cookie.local_tag;
         self.identity.initial_tsn = cookie.local_initial_tsn;
-        self.sender = Sender::new(Tsn(cookie.local_initial_tsn), self.config.send_buffer_bytes);
+        self.sender.restart(
+            Tsn(cookie.local_initial_tsn),
+            self.config.send_buffer_bytes,
+            self.config.policies.stream_scheduler,
+        );
         self.control.clear();
         self.errors = 0;
         self.flush = Flush::default();

@@ -179,7 +179,11 @@ impl Association {
         let timeout = config.policies.rto.initial;
         let timer = Handshake { due: cx.now + timeout, timeout, retransmissions: 0 };
         Self {
-            sender: Sender::new(Tsn(identity.initial_tsn), config.send_buffer_bytes),
+            sender: Sender::new(
+                Tsn(identity.initial_tsn),
+                config.send_buffer_bytes,
+                config.policies.stream_scheduler,
+            ),
             streams: Streams {
                 outbound: config.outbound_streams,
                 inbound: config.max_inbound_streams,
@@ -351,6 +355,23 @@ impl Association {
     pub fn set_oracle_loss_rate(&mut self, path: PathId, rate: Fraction) -> Result<(), SendError> {
         let path = self.paths.get_mut(path).ok_or(SendError::NoSuchPath)?;
         path.loss_rate.oracle = Some(rate);
+        Ok(())
+    }
+
+    /// Gives an outbound stream what the stream scheduler asks for (RFC 6458 `SCTP_SS_VALUE`): with
+    /// [`Priority`](crate::config::StreamScheduler::Priority) its priority, where the lowest number goes first and 0 is
+    /// the default; with [`WeightedFair`](crate::config::StreamScheduler::WeightedFair) its weight, where 1 is the
+    /// default and 0 counts as 1. Other schedulers ask for nothing.
+    ///
+    /// # Errors
+    ///
+    /// [`SendError::InvalidStream`] if there is no such stream.
+    pub fn set_stream_value(&mut self, stream: u16, value: u16) -> Result<(), SendError> {
+        let count = self.streams.outbound;
+        if stream >= count {
+            return Err(SendError::InvalidStream { stream, count });
+        }
+        self.sender.queue.set_stream_value(stream, value);
         Ok(())
     }
 

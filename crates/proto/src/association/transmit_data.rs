@@ -142,7 +142,8 @@ impl Association {
     }
 
     fn next_chunk_fits(&self, path: PathId, usable: u32) -> bool {
-        let next = self.sender.queue.peek(Asking { path, usable }, self.max_fragment);
+        let asking = Asking { path, usable, bundled: None };
+        let next = self.sender.queue.peek(asking, self.max_fragment);
         next.is_some_and(|user_bytes| self.sender.peer_window_admits(user_bytes))
     }
 
@@ -151,7 +152,7 @@ impl Association {
         if usable >> path.0 & 1 == 0 {
             return;
         }
-        let asking = Asking { path, usable };
+        let mut asking = Asking { path, usable, bundled: None };
         while self.sender.window.span() < MAX_SPAN {
             let Some(user_bytes) = self.sender.queue.peek(asking, self.max_fragment) else { break };
             if !packet.fits_data(user_bytes) || !self.sender.peer_window_admits(user_bytes) {
@@ -159,6 +160,7 @@ impl Association {
             }
             // The rule for new data is the window of the packet's start, but never a second probe of a closed window.
             let Some(next) = self.sender.queue.take(asking, self.max_fragment) else { break };
+            asking.bundled = Some(next.stream);
             let mut flags = next.flags;
             if matches!(self.state, State::ShutdownPending) && self.sender.queue.is_empty() {
                 flags |= DataFlags::IMMEDIATE;

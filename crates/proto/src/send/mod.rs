@@ -2,10 +2,13 @@
 
 mod bit_ring;
 pub(crate) mod burst;
+mod lanes;
 pub(crate) mod queue;
+mod stream_scheduler;
 pub(crate) mod window;
 pub(crate) mod zero_window;
 
+use crate::config::StreamScheduler;
 use crate::congestion::recovery::FastRecovery;
 use crate::{Instant, SendError, Tsn};
 use queue::SendQueue;
@@ -36,9 +39,9 @@ pub(crate) struct Sender {
 }
 
 impl Sender {
-    pub(crate) fn new(initial_tsn: Tsn, buffer_bytes: u64) -> Self {
+    pub(crate) fn new(initial_tsn: Tsn, buffer_bytes: u64, streams: StreamScheduler) -> Self {
         Self {
-            queue: SendQueue::new(buffer_bytes),
+            queue: SendQueue::new(buffer_bytes, streams),
             window: Window::new(initial_tsn),
             advertised_window: 0,
             closed_window_seen: None,
@@ -48,6 +51,20 @@ impl Sender {
             last_served: u8::MAX,
             writable_wanted: None,
             dry_told: true,
+        }
+    }
+
+    /// Begins anew because the peer restarted. What the user gave the streams stays.
+    pub(crate) fn restart(
+        &mut self,
+        initial_tsn: Tsn,
+        buffer_bytes: u64,
+        streams: StreamScheduler,
+    ) {
+        let values = self.queue.take_stream_values();
+        *self = Self::new(initial_tsn, buffer_bytes, streams);
+        for (stream, value) in (0..=u16::MAX).zip(values) {
+            self.queue.set_stream_value(stream, value);
         }
     }
 

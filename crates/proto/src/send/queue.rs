@@ -1,11 +1,14 @@
-//! Messages that wait for their first transmission: first come, first served, each cut into fragments as it goes.
+//! Messages that wait for their first transmission, in the order of the stream scheduler, each cut into fragments as it
+//! goes.
 
-use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
 use polypath_wire::{DataFlags, Payload};
 use smallvec::SmallVec;
 
+use super::lanes::{self, Lanes, Left, Slot};
+use super::stream_scheduler::{Scheduler, Visit};
+use crate::config::StreamScheduler;
 use crate::{Delivery, OutgoingMessage, PathId};
 
 /// How far a path looks past messages that are meant for other paths.
@@ -19,9 +22,12 @@ pub(crate) const LEAST_COST: u64 = 128;
 /// The send buffer: waiting messages, and the room that waiting and unacknowledged bytes take.
 #[derive(Debug)]
 pub(crate) struct SendQueue {
-    messages: VecDeque<OutgoingMessage>,
+    messages: Lanes,
+    scheduler: Scheduler,
     /// Message of which some fragments were sent.
     current: Option<Partial>,
+    /// Waiting messages that name a path.
+    named: usize,
     /// Next SSN of each stream that was used so far.
     next_ssn: Vec<u16>,
     limit: u64,
@@ -34,9 +40,9 @@ pub(crate) struct SendQueue {
     peak: u64,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 struct Partial {
-    message: OutgoingMessage,
+    slot: Slot,
     ssn: u16,
     sent: usize,
 }
@@ -70,13 +76,17 @@ pub(crate) struct Asking {
     pub(crate) path: PathId,
     /// Bit per path that can carry data: messages for other paths go anywhere.
     pub(crate) usable: u32,
+    /// Stream of the new messages that the packet has already.
+    pub(crate) bundled: Option<u16>,
 }
 
 impl SendQueue {
-    pub(crate) fn new(limit: u64) -> Self {
+    pub(crate) fn new(limit: u64, policy: StreamScheduler) -> Self {
         Self {
-            messages: VecDeque::new(),
+            messages: Lanes::default(),
+            scheduler: Scheduler::new(policy),
             current: None,
+            named: 0,
             next_ssn: Vec::new(),
             limit,
             used: 0,
@@ -87,7 +97,7 @@ impl SendQueue {
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.current.is_none() && self.messages.is_empty()
+        self.current.is_none() && self.messages.len() == 0
     }
 
     /// Size of the buffer in bytes of user data.
@@ -122,7 +132,21 @@ impl SendQueue {
         self.held += self.cost(message.payload.len());
         self.waiting += len;
         self.peak = self.peak.max(self.used);
-        self.messages.push_back(message);
+        self.named += usize::from(message.path.is_some());
+        let lane = self.scheduler.lane(message.stream);
+        if let (_, true) = self.messages.push(lane, message) {
+            self.scheduler.on_waiting(lane);
+        }
+    }
+
+    /// Gives a stream the value that its scheduler asks for.
+    pub(crate) fn set_stream_value(&mut self, stream: u16, value: u16) {
+        self.scheduler.set_value(stream, value);
+    }
+
+    /// Forgets the values of the streams, which are returned.
+    pub(crate) fn take_stream_values(&mut self) -> Vec<u16> {
+        self.scheduler.take_values()
     }
 
     /// Frees the room of acknowledged chunks.
@@ -134,20 +158,22 @@ impl SendQueue {
     /// Length of the fragment that `asking` would get, at most `max_payload` bytes.
     pub(crate) fn peek(&self, asking: Asking, max_payload: u32) -> Option<u32> {
         let left = match &self.current {
-            Some(partial) => suits(&partial.message, asking)
-                .then(|| partial.message.payload.len() - partial.sent)?,
-            None => self.messages[self.find(asking)?].payload.len(),
+            Some(partial) => {
+                let message = self.messages.get(partial.slot)?;
+                suits(message, asking).then(|| message.payload.len() - partial.sent)?
+            }
+            None => self.messages.get(self.choose(asking)?)?.payload.len(),
         };
         Some((left as u64).min(u64::from(max_payload)) as u32)
     }
 
     /// Takes the fragment that [`peek`](Self::peek) measured.
     pub(crate) fn take(&mut self, asking: Asking, max_payload: u32) -> Option<NextChunk> {
-        let mut partial = match self.current.take() {
+        let mut partial = match self.current {
             Some(partial) => partial,
             None => self.start(asking)?,
         };
-        let message = &partial.message;
+        let message = self.messages.get(partial.slot)?;
         let len = (message.payload.len() - partial.sent).min(max_payload as usize);
         let mut flags = DataFlags::empty();
         flags.set(DataFlags::UNORDERED, message.delivery == Delivery::Unordered);
@@ -157,48 +183,72 @@ impl SendQueue {
         // The first fragment has what a tiny message counts beyond its bytes.
         let total = message.payload.len();
         let beyond = if partial.sent == 0 { self.cost(total) - total as u64 } else { 0 };
-        let payload = message.payload.slice(partial.sent, len);
-        let chunk = NextChunk {
-            flags,
-            stream: message.stream,
-            ssn: partial.ssn,
-            ppid: message.ppid,
-            context: message.context,
-            held: (len as u64 + beyond) as u32,
-            payload,
+        let (stream, ppid, context) = (message.stream, message.ppid, message.context);
+        let payload = match flags.contains(DataFlags::BEGIN | DataFlags::END) {
+            true => self.messages.remove(partial.slot)?.payload,
+            false => {
+                let payload = message.payload.slice(partial.sent, len);
+                if ends {
+                    self.messages.remove(partial.slot);
+                }
+                payload
+            }
         };
         self.waiting -= len as u64;
         partial.sent += len;
-        if !ends {
-            self.current = Some(partial);
-        }
-        Some(chunk)
+        self.current = (!ends).then_some(partial);
+        let held = (len as u64 + beyond) as u32;
+        Some(NextChunk { flags, stream, ssn: partial.ssn, ppid, context, held, payload })
     }
 
+    /// Takes the next message off its lane.
     fn start(&mut self, asking: Asking) -> Option<Partial> {
-        let message = self.messages.remove(self.find(asking)?)?;
+        let slot = self.choose(asking)?;
+        let message = self.messages.get(slot)?;
+        let (stream, bytes) = (message.stream, message.payload.len() as u64);
+        self.named -= usize::from(message.path.is_some());
         let ssn = match message.delivery {
             Delivery::Unordered => 0,
             Delivery::Ordered => {
-                let stream = usize::from(message.stream);
-                if self.next_ssn.len() <= stream {
-                    self.next_ssn.resize(stream + 1, 0);
+                let index = usize::from(stream);
+                if self.next_ssn.len() <= index {
+                    self.next_ssn.resize(index + 1, 0);
                 }
-                let ssn = self.next_ssn[stream];
-                self.next_ssn[stream] = ssn.wrapping_add(1);
+                let ssn = self.next_ssn[index];
+                self.next_ssn[index] = ssn.wrapping_add(1);
                 ssn
             }
         };
-        Some(Partial { message, ssn, sent: 0 })
+        let lane = self.scheduler.lane(stream);
+        let left = self.messages.unlink(lane, slot);
+        self.scheduler.on_taken(lane, bytes, asking.bundled);
+        if left == Left::Nothing {
+            self.scheduler.on_empty(lane);
+        }
+        Some(Partial { slot, ssn, sent: 0 })
     }
 
-    /// Position of the first message that may go on the asking path without overtaking one of its own stream.
-    fn find(&self, asking: Asking) -> Option<usize> {
+    /// The message that is next for the asking path.
+    fn choose(&self, asking: Asking) -> Option<Slot> {
+        if self.named == 0 {
+            return self.messages.first(self.scheduler.next(asking.bundled)?);
+        }
+        let mut looks = LOOK_AHEAD;
+        self.scheduler.find(asking.bundled, |lane| match self.find(lane, asking, &mut looks) {
+            Some(slot) => Visit::Found(slot),
+            None if looks == 0 => Visit::Stop,
+            None => Visit::GoOn,
+        })
+    }
+
+    /// The first message of a lane that may go on the asking path without overtaking one of its own stream.
+    fn find(&self, lane: u16, asking: Asking, looks: &mut usize) -> Option<Slot> {
         let mut passed: SmallVec<[u16; 8]> = SmallVec::new();
-        for (position, message) in self.messages.iter().take(LOOK_AHEAD).enumerate() {
+        for (slot, message) in self.messages.iter(lane).take(*looks) {
+            *looks -= 1;
             let ordered = message.delivery == Delivery::Ordered;
             if suits(message, asking) && !(ordered && passed.contains(&message.stream)) {
-                return Some(position);
+                return Some(slot);
             }
             if ordered {
                 passed.push(message.stream);
@@ -207,41 +257,70 @@ impl SendQueue {
         None
     }
 
-    /// Whether the message that is next for `path` asks for it.
+    /// Whether one of the messages that are next asks for `path`.
     pub(crate) fn names(&self, path: PathId) -> bool {
         let named = |message: &OutgoingMessage| message.path == Some(path);
-        match &self.current {
-            Some(partial) => named(&partial.message),
-            None => self.messages.iter().take(LOOK_AHEAD).any(named),
+        if let Some(partial) = &self.current {
+            return self.messages.get(partial.slot).is_some_and(named);
         }
+        if self.named == 0 {
+            return false;
+        }
+        let mut looks = LOOK_AHEAD;
+        let found = self.scheduler.find(None, |lane| {
+            let mut next = self.messages.iter(lane).take(looks).inspect(|_| looks -= 1);
+            match next.any(|(_, message)| named(message)) {
+                true => Visit::Found(()),
+                false if looks == 0 => Visit::Stop,
+                false => Visit::GoOn,
+            }
+        });
+        found.is_some()
     }
 
     /// Removes the messages for streams from `count` on, which the peer did not grant: stream and context of each.
     pub(crate) fn remove_streams_from(&mut self, count: u16) -> Vec<(u16, u32)> {
         let mut removed = Vec::new();
-        let (mut bytes, mut held) = (0, 0);
-        let least = self.cost(0);
-        self.messages.retain(|message| {
-            let granted = message.stream < count;
-            if !granted {
-                removed.push((message.stream, message.context));
-                let len = message.payload.len() as u64;
-                bytes += len;
-                held += len.max(least);
+        for lane in self.messages.used() {
+            let refused = self.messages.iter(lane).filter(|(_, message)| message.stream >= count);
+            for slot in refused.map(|(slot, _)| slot).collect::<Vec<_>>() {
+                if let Some(message) = self.remove(lane, slot) {
+                    removed.push((message.stream, message.context));
+                }
             }
-            granted
-        });
-        self.used -= bytes;
-        self.held -= held;
-        self.waiting -= bytes;
+        }
         removed
     }
 
-    /// Messages of which nothing or not everything was sent, for reporting when the association ends.
-    pub(crate) fn drain_unsent(&mut self) -> impl Iterator<Item = (u16, u32, bool)> + '_ {
-        let partial = self.current.take().map(|p| (p.message.stream, p.message.context, true));
-        self.waiting = 0;
-        partial.into_iter().chain(self.messages.drain(..).map(|m| (m.stream, m.context, false)))
+    /// Takes a message that waits wholly out of the queue, and frees its room.
+    fn remove(&mut self, lane: u16, slot: Slot) -> Option<OutgoingMessage> {
+        if self.messages.unlink(lane, slot) == Left::Nothing {
+            self.scheduler.on_empty(lane);
+        }
+        let message = self.messages.remove(slot)?;
+        let len = message.payload.len();
+        self.named -= usize::from(message.path.is_some());
+        self.used -= len as u64;
+        self.held -= self.cost(len);
+        self.waiting -= len as u64;
+        Some(message)
+    }
+
+    /// Takes out the messages of which nothing or not everything was sent, for reporting when the association ends:
+    /// stream, context and whether anything was sent.
+    pub(crate) fn drain_unsent(&mut self) -> Vec<(u16, u32, bool)> {
+        let mut unsent = Vec::new();
+        if let Some(message) = self.current.take().and_then(|p| self.messages.remove(p.slot)) {
+            unsent.push((message.stream, message.context, true));
+        }
+        for lane in self.messages.used() {
+            while let Some(slot) = self.messages.first(lane) {
+                if let Some(message) = self.remove(lane, slot) {
+                    unsent.push((message.stream, message.context, false));
+                }
+            }
+        }
+        unsent
     }
 }
 
@@ -252,5 +331,5 @@ fn suits(message: &OutgoingMessage, asking: Asking) -> bool {
     }
 }
 
-const _: () = assert!(size_of::<OutgoingMessage>() as u64 <= LEAST_COST);
+const _: () = assert!(lanes::ENTRY_BYTES as u64 <= LEAST_COST);
 const _: () = assert!(size_of::<super::window::Outstanding>() as u64 <= LEAST_COST);

@@ -81,6 +81,10 @@ pub struct Flow {
     /// The first of them.
     #[serde(default)]
     pub first_stream: u16,
+    /// What the streams are to the sender's stream scheduler, from the first one on: priorities or weights. Those that
+    /// are missing have the scheduler's default.
+    #[serde(default)]
+    pub stream_values: Vec<u16>,
 }
 
 fn host_a() -> HostName {
@@ -92,6 +96,11 @@ fn one_stream() -> u16 {
 }
 
 impl Flow {
+    /// Streams with what they are to the stream scheduler.
+    pub fn valued_streams(&self) -> impl Iterator<Item = (u16, u16)> + '_ {
+        (self.first_stream..).zip(self.stream_values.iter().copied())
+    }
+
     /// What it carries, without the streams.
     pub fn spec(&self) -> FlowSpec {
         FlowSpec {

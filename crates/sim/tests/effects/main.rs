@@ -10,6 +10,7 @@ use polypath_proto::config::{POLICY_KEYS, PolicyKey, PolicyValues, Preset};
 use polypath_sim::document::Document;
 use polypath_sim::{RunResult, Scenario, Simulation};
 
+mod messages;
 mod paths;
 mod scenarios;
 
@@ -40,7 +41,7 @@ macro_rules! effect {
 }
 
 /// What the modules cover.
-const COVERAGE: &[&[Covered]] = &[paths::COVERAGE];
+const COVERAGE: &[&[Covered]] = &[messages::COVERAGE, paths::COVERAGE];
 
 /// Runs a scenario after these edits.
 fn run(scenario: &str, edits: &[&str]) -> RunResult {

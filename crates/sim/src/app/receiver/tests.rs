@@ -19,6 +19,7 @@ fn receivers(delivery: Delivery, streams: u16) -> Vec<Receiver> {
         delivery,
         streams,
         first_stream: 0,
+        stream_values: Vec::new(),
     };
     let flows = [flow(SIZE), flow(10 * SIZE + 5)];
     flows

@@ -217,6 +217,10 @@ fn flow_problem(flow: &Flow, scenario: &Scenario) -> Option<(&'static str, Strin
         );
         return Some(("streams", message));
     }
+    if flow.stream_values.len() > usize::from(flow.streams) {
+        let message = format!("{} values for {} streams", flow.stream_values.len(), flow.streams);
+        return Some(("stream_values", message));
+    }
     if flow.start >= scenario.run.duration {
         return Some((
             "start",

@@ -1,0 +1,169 @@
+//! Queues of waiting messages: doubly linked lists in one piece of memory, so that a message can be taken from anywhere.
+
+use alloc::vec::Vec;
+
+use crate::OutgoingMessage;
+
+const NONE: u32 = u32::MAX;
+
+/// Where a message is kept; good until it is removed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Slot(u32);
+
+#[derive(Debug)]
+struct Entry {
+    message: Option<OutgoingMessage>,
+    before: u32,
+    after: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Lane {
+    head: u32,
+    tail: u32,
+}
+
+/// What is left of a lane after a message was taken off it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Left {
+    Some,
+    Nothing,
+}
+
+/// The queues.
+#[derive(Debug, Default)]
+pub(crate) struct Lanes {
+    entries: Vec<Entry>,
+    /// Slots that are free, linked by `after`; one more than the number of the first, 0 for none.
+    free: u32,
+    lanes: Vec<Lane>,
+    len: usize,
+}
+
+impl Lanes {
+    /// Messages in all lanes; those taken off are no longer among them.
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+
+    pub(crate) fn get(&self, slot: Slot) -> Option<&OutgoingMessage> {
+        self.entries.get(slot.0 as usize)?.message.as_ref()
+    }
+
+    /// Appends a message to a lane; says whether it is the first there.
+    pub(crate) fn push(&mut self, lane: u16, message: OutgoingMessage) -> (Slot, bool) {
+        let index = usize::from(lane);
+        if self.lanes.len() <= index {
+            self.lanes.resize(index + 1, Lane { head: NONE, tail: NONE });
+        }
+        let tail = self.lanes[index].tail;
+        let entry = Entry { message: Some(message), before: tail, after: NONE };
+        let slot = match self.free.checked_sub(1) {
+            Some(slot) => {
+                self.free = self.entries[slot as usize].after;
+                self.entries[slot as usize] = entry;
+                slot
+            }
+            None => {
+                self.entries.push(entry);
+                self.entries.len() as u32 - 1
+            }
+        };
+        let lane = &mut self.lanes[index];
+        lane.tail = slot;
+        match tail {
+            NONE => lane.head = slot,
+            _ => self.entries[tail as usize].after = slot,
+        }
+        self.len += 1;
+        (Slot(slot), tail == NONE)
+    }
+
+    /// The first message of a lane.
+    pub(crate) fn first(&self, lane: u16) -> Option<Slot> {
+        let head = self.lanes.get(usize::from(lane))?.head;
+        (head != NONE).then_some(Slot(head))
+    }
+
+    /// The messages of a lane in order.
+    pub(crate) fn iter(&self, lane: u16) -> impl Iterator<Item = (Slot, &OutgoingMessage)> + '_ {
+        let mut next = self.first(lane);
+        core::iter::from_fn(move || {
+            let slot = next?;
+            let entry = self.entries.get(slot.0 as usize)?;
+            next = (entry.after != NONE).then_some(Slot(entry.after));
+            Some((slot, entry.message.as_ref()?))
+        })
+    }
+
+    /// Numbers of lanes that were ever used.
+    pub(crate) fn used(&self) -> impl Iterator<Item = u16> + use<> {
+        (0..self.lanes.len()).map(|lane| lane as u16)
+    }
+
+    /// Takes a message off its lane; it stays in its slot.
+    pub(crate) fn unlink(&mut self, lane: u16, slot: Slot) -> Left {
+        let Entry { before, after, .. } = self.entries[slot.0 as usize];
+        let lane = &mut self.lanes[usize::from(lane)];
+        match before {
+            NONE => lane.head = after,
+            _ => self.entries[before as usize].after = after,
+        }
+        match after {
+            NONE => lane.tail = before,
+            _ => self.entries[after as usize].before = before,
+        }
+        self.len -= 1;
+        if lane.head == NONE { Left::Nothing } else { Left::Some }
+    }
+
+    /// Empties the slot of a message that is on no lane.
+    pub(crate) fn remove(&mut self, slot: Slot) -> Option<OutgoingMessage> {
+        let entry = self.entries.get_mut(slot.0 as usize)?;
+        let message = entry.message.take()?;
+        entry.after = self.free;
+        self.free = slot.0 + 1;
+        Some(message)
+    }
+}
+
+/// Bytes that keeping a message takes, without its content.
+pub(crate) const ENTRY_BYTES: usize = size_of::<Entry>();
+
+#[cfg(test)]
+mod tests {
+    use std::vec::Vec;
+
+    use super::*;
+
+    fn waiting(context: u32) -> OutgoingMessage {
+        OutgoingMessage { context, ..OutgoingMessage::new(0, &b"x"[..]) }
+    }
+
+    fn contexts(lanes: &Lanes, lane: u16) -> Vec<u32> {
+        lanes.iter(lane).map(|(_, message)| message.context).collect()
+    }
+
+    #[test]
+    fn messages_leave_from_anywhere_and_slots_are_used_again() {
+        let mut lanes = Lanes::default();
+        let slots: Vec<Slot> = (0..4).map(|n| lanes.push(1, waiting(n)).0).collect();
+        assert!(lanes.push(0, waiting(9)).1);
+        assert_eq!(lanes.len(), 5);
+        for (taken, left) in [(1, &[0, 2, 3][..]), (3, &[0, 2]), (0, &[2])] {
+            assert_eq!(lanes.unlink(1, slots[taken]), Left::Some);
+            let message = lanes.remove(slots[taken]).unwrap();
+            assert_eq!(message.context, taken as u32);
+            assert_eq!(contexts(&lanes, 1), left);
+        }
+        assert_eq!(lanes.push(1, waiting(5)), (slots[0], false));
+        assert_eq!(contexts(&lanes, 1), [2, 5]);
+        assert_eq!(lanes.unlink(1, slots[2]), Left::Some);
+        assert_eq!(lanes.unlink(1, slots[0]), Left::Nothing);
+        assert_eq!((lanes.first(1), contexts(&lanes, 0)), (None, [9].into()));
+        assert!(lanes.get(slots[0]).is_some(), "taken off its lane, but still kept");
+        assert!(lanes.remove(slots[0]).is_some());
+        assert!(lanes.remove(slots[0]).is_none());
+        assert_eq!(lanes.len(), 1);
+    }
+}

@@ -1,0 +1,16 @@
+//! Weighted fair queueing (RFC 8260 section 3.6; `SCTP_SS_WFQ`; WebRTC data channels, RFC 8831): a stream with n times the
+//! weight of another gets n times its bytes.
+//!
+//! As [`fair`](super::fair), where each message moves the virtual time on by its length divided by the weight. A stream
+//! without weight has weight 1.
+
+use super::{Rank, Turn};
+
+/// Units of virtual time that a byte takes at weight 1; the largest weight still costs some per byte.
+const SCALE: Rank = 1 << 32;
+
+/// Virtual start of the stream's next message.
+pub(super) fn rank(turn: &Turn) -> Rank {
+    let weight = Rank::from(turn.value.max(1));
+    turn.rank.max(turn.served) + Rank::from(turn.bytes) * SCALE / weight
+}

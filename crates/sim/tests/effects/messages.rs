@@ -1,0 +1,120 @@
+//! What messages may ask for, and the order of streams.
+
+use polypath_sim::RunResult;
+
+use crate::{Covered, effect, run};
+
+const fn scheduler(
+    value: &'static str,
+    against: &'static str,
+    effect: (&'static str, fn()),
+) -> Covered {
+    Covered { key: "stream_scheduler", value, against, scenario: STREAMS, set: LATE, effect }
+}
+
+pub const COVERAGE: &[Covered] = &[
+    scheduler("fcfs", "fair", effect!(first_come_first_served_keeps_the_order_of_sending)),
+    scheduler("round-robin", "fcfs", effect!(round_robin_gives_each_stream_as_many_messages)),
+    scheduler("round-robin-per-packet", "round-robin", effect!(a_packet_has_one_stream)),
+    scheduler("priority", "round-robin", effect!(priority_starves_what_is_less_urgent)),
+    scheduler("fair", "round-robin", effect!(fair_gives_each_stream_as_many_bytes)),
+    scheduler("weighted-fair", "fair", effect!(weights_divide_the_capacity)),
+];
+
+/// The first stream begins later than the second.
+const LATE: &[&str] = &["traffic.small.start=500 ms"];
+
+/// Two streams that have everything to send in the send buffer from the beginning on, and more than the path carries in
+/// the time. The first has small messages and three times the weight, or the lower priority.
+const STREAMS: &str = r#"
+title = "Two streams with messages of different sizes"
+
+[run]
+duration = "3 s"
+
+[[network.disjoint.paths]]
+name = "only"
+
+[network.disjoint.paths.bottleneck]
+rate = "4 Mbit/s"
+delay = "10 ms"
+queue = { drop-tail = { packets = 50 } }
+
+[[traffic]]
+name = "small"
+source = { file = "4 MB" }
+message_size = "300 B"
+stream_values = [3]
+
+[[traffic]]
+name = "large"
+source = { file = "4 MB" }
+message_size = "1400 B"
+first_stream = 1
+stream_values = [1]
+
+[sctp]
+preset = "cmt"
+send_buffer = "16 MiB"
+"#;
+
+fn with_scheduler(value: &str) -> RunResult {
+    let result = run(STREAMS, &[&format!("sctp.policies.stream_scheduler={value}")]);
+    assert!(result.flows.iter().all(|flow| !flow.complete), "the streams are no longer saturated");
+    result
+}
+
+/// How many messages, and how many bytes, of the first stream were delivered for one of the second.
+fn shares(result: &RunResult) -> (f64, f64) {
+    let [first, second] = &result.flows[..] else { panic!("two flows") };
+    let of = |first: u64, second: u64| first as f64 / (second as f64).max(1.0);
+    let messages = of(first.messages_delivered, second.messages_delivered);
+    (messages, of(first.bytes_delivered, second.bytes_delivered))
+}
+
+#[track_caller]
+fn near(value: f64, expected: f64) {
+    assert!((value / expected - 1.0).abs() < 0.02, "{value} is not near {expected}");
+}
+
+#[test]
+fn first_come_first_served_keeps_the_order_of_sending() {
+    // The host hands over a message of each in turn; what comes later waits until all of that is sent.
+    near(shares(&with_scheduler("fcfs")).0, 1.0);
+    let small = |scheduler: &str| {
+        let policy = format!("sctp.policies.stream_scheduler={scheduler}");
+        run(STREAMS, &[LATE, &[&policy]].concat()).flows[0].messages_delivered
+    };
+    assert_eq!(small("fcfs"), 0);
+    assert!(small("round-robin") > 300);
+}
+
+#[test]
+fn round_robin_gives_each_stream_as_many_messages() {
+    let (messages, bytes) = shares(&with_scheduler("round-robin"));
+    near(messages, 1.0);
+    assert!(bytes < 0.25);
+}
+
+#[test]
+fn a_packet_has_one_stream() {
+    // Four small messages fill a packet, or one large one.
+    near(shares(&with_scheduler("round-robin-per-packet")).0, 4.0);
+}
+
+#[test]
+fn priority_starves_what_is_less_urgent() {
+    let result = with_scheduler("priority");
+    assert_eq!(result.flows[0].messages_delivered, 0);
+    assert!(result.flows[1].goodput_bit_s > 3e6);
+}
+
+#[test]
+fn fair_gives_each_stream_as_many_bytes() {
+    near(shares(&with_scheduler("fair")).1, 1.0);
+}
+
+#[test]
+fn weights_divide_the_capacity() {
+    near(shares(&with_scheduler("weighted-fair")).1, 3.0);
+}

@@ -43,6 +43,8 @@ pub const COVERAGE: &[Covered] = &[
     timer("alternate", "asap", effect!(an_alternate_escapes_a_bad_path)),
     no_window("wait", "next"),
     no_window("next", "wait"),
+    loss_rate("measured", "oracle"),
+    loss_rate("oracle", "measured"),
     repeated("as-chosen", "avoid-doubtful"),
     repeated("avoid-doubtful", "as-chosen"),
 ];
@@ -264,4 +266,41 @@ fn what_timed_out_twice_leaves_a_path_that_is_cut() {
     };
     let (chosen, avoided) = (times_s("as-chosen"), times_s("avoid-doubtful"));
     assert!(chosen > 1.1 * avoided, "{chosen} s against {avoided} s");
+}
+
+const fn loss_rate(value: &'static str, against: &'static str) -> Covered {
+    let effect = effect!(an_oracle_knows_the_loss_rates_from_the_start);
+    let key = "retransmission.loss_rate";
+    Covered { key, value, against, scenario: UNEQUAL, set: ORACLE, effect }
+}
+
+/// Files so short that a sender hardly gets to know its paths.
+const ORACLE: &[&str] = &[
+    "traffic.bulk.source.file=200 kB",
+    "run.duration=300 s",
+    "run.measure_from=0 s",
+    "network.disjoint.paths.fast.bottleneck.delay=45 ms",
+    "network.disjoint.paths.slow.bottleneck.delay=45 ms",
+    "network.disjoint.paths.slow.bottleneck.rate=10 Mbit/s",
+    "network.disjoint.paths.slow.bottleneck.loss.forward=10 %",
+    "network.disjoint.paths.slow.bottleneck.loss.backward=10 %",
+    "sctp.receive_buffer=64 KiB",
+    "sctp.policies.retransmission.no_window=wait",
+    "sctp.policies.retransmission.fast=lossrate",
+    "sctp.policies.retransmission.timer=lossrate",
+];
+
+#[test]
+fn an_oracle_knows_the_loss_rates_from_the_start() {
+    let times_s = |value: &str| {
+        let edit = format!("sctp.policies.retransmission.loss_rate={value}");
+        let time_s = |seed: u32| {
+            let seed = format!("run.seed={seed}");
+            let result = run(UNEQUAL, &[ORACLE, &[&seed, &edit]].concat());
+            result.completed_s.expect("a transfer that ends")
+        };
+        (1..=20).map(time_s).sum::<f64>()
+    };
+    let (measured, oracle) = (times_s("measured"), times_s("oracle"));
+    assert!(measured > 1.1 * oracle, "{measured} s against {oracle} s");
 }

@@ -93,6 +93,8 @@ pub struct PathResult {
     pub fast_retransmissions: u64,
     /// Chunks retransmitted after a timeout.
     pub timeout_retransmissions: u64,
+    /// Chunks retransmitted because a drop report named them.
+    pub reported_retransmissions: u64,
     /// T3 expiries.
     pub timeouts: u64,
     /// Times fast recovery was entered.
@@ -166,6 +168,8 @@ pub struct HostResult {
     pub data_chunks_refused: u64,
     /// SACKs sent.
     pub sacks_sent: u64,
+    /// Reports of damaged or refused packets sent.
+    pub drop_reports_sent: u64,
     /// Most bytes that were in the send buffer.
     pub send_buffer_peak_bytes: u64,
     /// Mean of the send buffer over the measured time.
@@ -374,6 +378,7 @@ fn path_results(scenario: &Scenario, pair: &PairView<'_>, window: &Window<'_>) -
                 data_chunks_sent: path.data_chunks_sent,
                 fast_retransmissions: path.fast_retransmissions,
                 timeout_retransmissions: path.timeout_retransmissions,
+                reported_retransmissions: path.reported_retransmissions,
                 timeouts: path.timeouts,
                 fast_recoveries: path.fast_recoveries,
                 srtt_s: path.srtt.map(Duration::as_secs_f64),
@@ -462,6 +467,7 @@ impl HostResult {
             duplicate_chunks_received: stats.duplicate_chunks_received,
             data_chunks_refused: stats.data_chunks_refused,
             sacks_sent: stats.sacks_sent,
+            drop_reports_sent: stats.drop_reports_sent,
             send_buffer_peak_bytes: stats.send_buffer_peak_bytes,
             send_buffer_mean_bytes,
             receive_buffer_peak_bytes: stats.receive_buffer_peak_bytes,

@@ -4,6 +4,7 @@ use polypath_wire::{Chunk, Parameter, Parameters};
 
 use super::Association;
 use super::output::To;
+use crate::config::SackPath;
 use crate::path::Path;
 use crate::path::heartbeat::{self, Sent};
 use crate::path::reach::{Reach, Reason, Signal};
@@ -22,6 +23,10 @@ impl Association {
                 unconfirmed += 1;
             } else {
                 self.schedule_heartbeat(cx, path);
+                if self.config.policies.sack_path == SackPath::SmallestSrtt {
+                    // A side that only receives has no other way to measure.
+                    self.paths[path].heartbeat.due = Some(cx.now);
+                }
             }
         }
         self.handle_heartbeat_timers(cx);

@@ -10,6 +10,7 @@ use polypath_proto::config::{POLICY_KEYS, PolicyKey, PolicyValues, Preset};
 use polypath_sim::document::Document;
 use polypath_sim::{RunResult, Scenario, Simulation};
 
+mod feedback;
 mod messages;
 mod paths;
 mod scenarios;
@@ -41,7 +42,7 @@ macro_rules! effect {
 }
 
 /// What the modules cover.
-const COVERAGE: &[&[Covered]] = &[messages::COVERAGE, paths::COVERAGE];
+const COVERAGE: &[&[Covered]] = &[feedback::COVERAGE, messages::COVERAGE, paths::COVERAGE];
 
 /// Runs a scenario after these edits.
 fn run(scenario: &str, edits: &[&str]) -> RunResult {

@@ -42,6 +42,17 @@ fn bit_errors_in_the_checksum_are_found_in_both_forms() {
 }
 
 #[test]
+fn drop_reports_are_the_same_in_both_forms() {
+    let result = in_both_forms(&[
+        "BN.bit_errors.rate='1e-5'",
+        "BN.bit_errors.damaged=delivered",
+        "sctp.policies.packet_drop_report=on",
+    ]);
+    assert!(result.hosts[1].drop_reports_sent > 2);
+    assert!(result.paths[0].reported_retransmissions > 2);
+}
+
+#[test]
 fn bit_errors_anywhere_make_packets_bytes_and_are_found() {
     let edits = [
         "BN.bit_errors.rate='1e-5'",

@@ -50,6 +50,7 @@ fn write_paths(out: &mut String, result: &RunResult) -> std::fmt::Result {
         "data pkts",
         "fast rtx",
         "T3 rtx",
+        "moved",
         "timeouts",
         "srtt",
         "cwnd",
@@ -63,6 +64,7 @@ fn write_paths(out: &mut String, result: &RunResult) -> std::fmt::Result {
             count(path.data_packets_sent),
             count(path.fast_retransmissions),
             count(path.timeout_retransmissions),
+            count(path.rescheduled_chunks),
             count(path.timeouts),
             path.srtt_s.map_or("-".to_owned(), seconds),
             format!("{} B", count(path.cwnd_bytes)),
@@ -103,14 +105,23 @@ fn write_hosts(out: &mut String, hosts: &[HostResult]) -> std::fmt::Result {
         ]
     });
     write_table(out, &header, rows.collect())?;
-    let header =
-        ["host", "blocked by: application", "congestion windows", "peer window", "no path"];
+    let header = [
+        "host",
+        "blocked by: application",
+        "send buffer",
+        "congestion windows",
+        "peer window",
+        "buffer share",
+        "no path",
+    ];
     let rows = hosts.iter().map(|host| {
         let blocked = host.blocked;
         let times = [
             blocked.application_s,
+            blocked.send_buffer_s,
             blocked.congestion_window_s,
             blocked.peer_window_s,
+            blocked.buffer_share_s,
             blocked.no_path_s,
         ];
         [in_pair(&host.pair, host.name)].into_iter().chain(times.map(seconds)).collect()

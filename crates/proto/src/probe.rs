@@ -27,6 +27,8 @@ pub enum TransmissionCause {
     DropReport,
     /// Retransmitted after a T3 timeout.
     TimerRetransmission,
+    /// Sent again on another path because it blocked the buffers (chunk rescheduling).
+    Rescheduled,
     /// Retransmitted because it met a closed receive window, which has opened since.
     WindowProbe,
 }

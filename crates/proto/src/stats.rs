@@ -63,6 +63,8 @@ pub struct PathStats {
     pub timeout_retransmissions: u64,
     /// Chunks retransmitted on this path because a report said that they were damaged or dropped.
     pub reported_retransmissions: u64,
+    /// Chunks sent again on this path because they blocked the buffers (chunk rescheduling).
+    pub rescheduled_chunks: u64,
     /// T3 expiries.
     pub timeouts: u64,
     /// Times fast recovery was entered.
@@ -91,10 +93,14 @@ pub struct PotentiallyFailedTime {
 pub struct BlockedTime {
     /// Nothing was waiting to be sent.
     pub application: Duration,
+    /// Nothing was waiting because what is not acknowledged fills the send buffer.
+    pub send_buffer: Duration,
     /// Every usable path's congestion window was full.
     pub congestion_window: Duration,
     /// The peer's receive window was full.
     pub peer_window: Duration,
+    /// Every path with room in its congestion window had used up its share of the buffers.
+    pub buffer_share: Duration,
     /// No path could carry data.
     pub no_path: Duration,
 }
@@ -126,6 +132,8 @@ pub struct AssociationStats {
     pub fast_retransmissions: u64,
     /// Chunks retransmitted after a timeout.
     pub timeout_retransmissions: u64,
+    /// Chunks sent again on another path because they blocked the buffers (chunk rescheduling).
+    pub rescheduled_chunks: u64,
     /// T3 expiries.
     pub timeouts: u64,
     /// Reports of damaged or refused packets sent (PKTDROP).

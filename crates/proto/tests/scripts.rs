@@ -10,6 +10,10 @@ use polypath_proto::config::{
     Preset, RepeatedTimeout, RetransmissionPath, RttSample, SackPath, SplitFastRetransmit,
     StreamScheduler, T3Restart, Window,
 };
+use polypath_proto::config::{
+    BufferSplit, BufferSplitBy, OldPathPays, Policies, Reschedule, RescheduleConditions,
+    RescheduleFor, RescheduleSide, SmartFastRtx,
+};
 use polypath_proto::{AssociationEnd, Duration};
 use polypath_testkit::{Faults, Op, Outcome, run_script, script_strategy};
 use proptest::prelude::*;
@@ -25,6 +29,23 @@ impl Draw {
 
 /// More choices than there are policies.
 const CHOICES: usize = 64;
+
+/// How paths share the buffers.
+fn draw_buffers(p: &mut Policies, draw: &mut Draw) {
+    p.buffer_split = draw.pick(BufferSplit::ALL);
+    p.buffer_split_by = draw.pick(BufferSplitBy::ALL);
+    p.reschedule = Reschedule {
+        side: draw.pick(RescheduleSide::ALL),
+        threshold: draw.pick(&[0.5, 0.05]),
+        traffic: draw.pick(RescheduleFor::ALL),
+        old_path: draw.pick(OldPathPays::ALL),
+        conditions: draw.pick(RescheduleConditions::ALL),
+    };
+    p.smart_fast_rtx = match p.fast_retransmit.split {
+        SplitFastRetransmit::Sfr => draw.pick(SmartFastRtx::ALL),
+        SplitFastRetransmit::Off => SmartFastRtx::Off,
+    };
+}
 
 /// Any combination of policies.
 fn policies() -> impl Strategy<Value = AssociationConfig> {
@@ -67,6 +88,8 @@ fn policies() -> impl Strategy<Value = AssociationConfig> {
         }
         p.window = window(&mut draw);
         p.stream_scheduler = draw.pick(StreamScheduler::ALL);
+        draw_buffers(p, &mut draw);
+        config.send_buffer_bytes = draw.pick(&[1 << 20, 6_000, 40_000]);
         config.receive_buffer_bytes = buffer;
         config.heartbeat_interval = heartbeat_interval;
         config

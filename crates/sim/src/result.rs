@@ -95,6 +95,8 @@ pub struct PathResult {
     pub timeout_retransmissions: u64,
     /// Chunks retransmitted because a drop report named them.
     pub reported_retransmissions: u64,
+    /// Chunks sent again on this path because they blocked the buffers (chunk rescheduling).
+    pub rescheduled_chunks: u64,
     /// T3 expiries.
     pub timeouts: u64,
     /// Times fast recovery was entered.
@@ -187,10 +189,14 @@ pub struct HostResult {
 pub struct BlockedResult {
     /// Nothing waited.
     pub application_s: f64,
+    /// Nothing waited because what is not acknowledged fills the send buffer.
+    pub send_buffer_s: f64,
     /// The congestion windows were full.
     pub congestion_window_s: f64,
     /// The peer's receive window was full.
     pub peer_window_s: f64,
+    /// Paths with room in their congestion windows had used up their shares of the buffers.
+    pub buffer_share_s: f64,
     /// No path could carry data.
     pub no_path_s: f64,
 }
@@ -379,6 +385,7 @@ fn path_results(scenario: &Scenario, pair: &PairView<'_>, window: &Window<'_>) -
                 fast_retransmissions: path.fast_retransmissions,
                 timeout_retransmissions: path.timeout_retransmissions,
                 reported_retransmissions: path.reported_retransmissions,
+                rescheduled_chunks: path.rescheduled_chunks,
                 timeouts: path.timeouts,
                 fast_recoveries: path.fast_recoveries,
                 srtt_s: path.srtt.map(Duration::as_secs_f64),
@@ -481,8 +488,10 @@ impl From<BlockedTime> for BlockedResult {
     fn from(blocked: BlockedTime) -> Self {
         Self {
             application_s: blocked.application.as_secs_f64(),
+            send_buffer_s: blocked.send_buffer.as_secs_f64(),
             congestion_window_s: blocked.congestion_window.as_secs_f64(),
             peer_window_s: blocked.peer_window.as_secs_f64(),
+            buffer_share_s: blocked.buffer_share.as_secs_f64(),
             no_path_s: blocked.no_path.as_secs_f64(),
         }
     }

@@ -8,6 +8,7 @@ use crate::cmt::cuc::{self, CucView, LowEnd};
 use crate::cmt::dac::{self, DacView};
 use crate::cmt::sfr::{self, SfrView};
 use crate::cmt::slow_path_rtt::{self, Awaited, Awaiting, Measure, Return};
+use crate::cmt::smart_fast_rtx;
 use crate::config::{CwndUpdate, FastRecoveryScope, SplitFastRetransmit};
 use crate::congestion::recovery::{PseudoCumulative, RecoveryView};
 use crate::congestion::{self, AckView, Advanced, coupled::group::GroupViews};
@@ -234,7 +235,8 @@ impl Association {
             every_hole: in_recovery && delta.cumulative_ack_advanced,
         };
         for path in self.paths.ids() {
-            view.highest_newly_acked_on_path = delta.paths[path.index()].highest;
+            view.highest_newly_acked_on_path =
+                smart_fast_rtx::highest(policies.smart_fast_rtx, &delta.paths[path.index()]);
             if let Some(highest) = view.highest_newly_acked_on_path {
                 self.paths[path].count_repaired_again(&mut self.sender.window, highest);
             }
@@ -317,7 +319,12 @@ impl Association {
         }
     }
 
-    fn reduce_windows(&mut self, cx: &mut Cx<'_>, lost_on: &[bool], groups: &GroupViews) {
+    pub(super) fn reduce_windows(
+        &mut self,
+        cx: &mut Cx<'_>,
+        lost_on: &[bool],
+        groups: &GroupViews,
+    ) {
         let coupling = self.config.policies.congestion.coupling();
         let scope = self.config.policies.fast_recovery;
         let already = self.sender.recovery.is_active();

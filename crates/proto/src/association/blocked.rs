@@ -6,8 +6,10 @@ use crate::{BlockedTime, Instant};
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Cause {
     Application,
+    SendBuffer,
     CongestionWindow,
     PeerWindow,
+    BufferShare,
     NoPath,
 }
 
@@ -32,8 +34,10 @@ impl Blocked {
             let elapsed = now.since(since);
             match cause {
                 Cause::Application => total.application += elapsed,
+                Cause::SendBuffer => total.send_buffer += elapsed,
                 Cause::CongestionWindow => total.congestion_window += elapsed,
                 Cause::PeerWindow => total.peer_window += elapsed,
+                Cause::BufferShare => total.buffer_share += elapsed,
                 Cause::NoPath => total.no_path += elapsed,
             }
         }

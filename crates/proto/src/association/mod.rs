@@ -4,6 +4,7 @@ mod abort;
 mod accept;
 mod acknowledge;
 mod blocked;
+mod buffers;
 mod events;
 mod handshake;
 mod heartbeat;

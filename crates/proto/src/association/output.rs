@@ -140,7 +140,10 @@ impl Association {
         if !self.state.is_synchronized()
             || (self.sender.queue.is_empty() && self.sender.window.lost_count() == 0)
         {
-            return blocked::Cause::Application;
+            return match self.sender.room_is_wanted() {
+                true => blocked::Cause::SendBuffer,
+                false => blocked::Cause::Application,
+            };
         }
         let usable = self.usable_paths();
         if usable == 0 {
@@ -152,7 +155,13 @@ impl Association {
         };
         let has_window =
             self.paths.iter().any(|path| asked >> path.id.0 & 1 == 1 && path.has_window());
-        if has_window { blocked::Cause::PeerWindow } else { blocked::Cause::CongestionWindow }
+        match has_window {
+            true if self.sender.peer_window_admits(self.max_fragment) => {
+                blocked::Cause::BufferShare
+            }
+            true => blocked::Cause::PeerWindow,
+            false => blocked::Cause::CongestionWindow,
+        }
     }
 
     fn builder(&self, path: PathId) -> PacketBuilder {

@@ -134,7 +134,7 @@ impl Association {
         repair
     }
 
-    /// Notes that `tsn` was just sent again on `path` because of a report.
+    /// Notes that `tsn` was just sent again on `path` because of a report, or moved there.
     pub(super) fn remember_repair(&mut self, tsn: Tsn, path: PathId) {
         let repaired = &mut self.paths[path].repaired;
         // What is forgotten is found by T3. Only a peer that reports without end comes so far.

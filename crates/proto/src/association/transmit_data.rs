@@ -26,6 +26,9 @@ impl Association {
         if !self.state.may_send_data() {
             return None;
         }
+        if let Some((_, path)) = self.chunk_to_move(cx.now) {
+            return Some(path);
+        }
         let retransmission = self.lowest_lost(targets, None).map(|(_, target)| target);
         retransmission.or_else(|| self.new_data_path(cx))
     }
@@ -38,6 +41,7 @@ impl Association {
         targets: &Targets,
         packet: &mut PacketBuilder,
     ) {
+        self.fill_with_moved(cx, path, packet);
         self.fill_with_retransmissions(cx, path, targets, packet);
         if self.paths[path].has_window() || packet.has_data() {
             self.fill_with_new(cx, path, packet);
@@ -144,7 +148,7 @@ impl Association {
     fn next_chunk_fits(&self, path: PathId, usable: u32) -> bool {
         let asking = Asking { path, usable, bundled: None };
         let next = self.sender.queue.peek(asking, self.max_fragment);
-        next.is_some_and(|user_bytes| self.sender.peer_window_admits(user_bytes))
+        next.is_some_and(|user_bytes| self.admits_new(path, usable, user_bytes))
     }
 
     fn fill_with_new(&mut self, cx: &mut Cx<'_>, path: PathId, packet: &mut PacketBuilder) {
@@ -155,7 +159,7 @@ impl Association {
         let mut asking = Asking { path, usable, bundled: None };
         while self.sender.window.span() < MAX_SPAN {
             let Some(user_bytes) = self.sender.queue.peek(asking, self.max_fragment) else { break };
-            if !packet.fits_data(user_bytes) || !self.sender.peer_window_admits(user_bytes) {
+            if !packet.fits_data(user_bytes) || !self.admits_new(path, usable, user_bytes) {
                 break;
             }
             // The rule for new data is the window of the packet's start, but never a second probe of a closed window.
@@ -326,7 +330,7 @@ impl Association {
         lowest
     }
 
-    fn note_chunk_sent(
+    pub(super) fn note_chunk_sent(
         &mut self,
         cx: &mut Cx<'_>,
         path: PathId,
@@ -341,6 +345,10 @@ impl Association {
         match cause {
             TransmissionCause::New => self.sender.dry_told = false,
             TransmissionCause::WindowProbe => {}
+            TransmissionCause::Rescheduled => {
+                counters.rescheduled_chunks += 1;
+                self.stats.rescheduled_chunks += 1;
+            }
             TransmissionCause::FastRetransmission => {
                 counters.fast_retransmissions += 1;
                 self.stats.fast_retransmissions += 1;

@@ -6,6 +6,7 @@ use core::fmt::{self, Display};
 use super::{
     AllPf, AssociationConfig, Coupling, Failover, FailureDetection, NrSack, PathGroups, Reneging,
 };
+use super::{SmartFastRtx, SplitFastRetransmit};
 use crate::Duration;
 
 /// A setting that cannot be used.
@@ -67,6 +68,7 @@ impl AssociationConfig {
         within("policies.window.ssthresh_floor_mtu", policies.window.ssthresh_floor_mtu, 1, 255)?;
         part("policies.reschedule.threshold", policies.reschedule.threshold)?;
         self.check_failover()?;
+        self.check_buffers()?;
         if policies.nr_sack == NrSack::All && policies.reneging != Reneging::Never {
             return Err(ConfigError {
                 key: "policies.nr_sack",
@@ -121,6 +123,23 @@ impl AssociationConfig {
     }
 }
 
+impl AssociationConfig {
+    fn check_buffers(&self) -> Result<(), ConfigError> {
+        let policies = &self.policies;
+        if policies.smart_fast_rtx == SmartFastRtx::On
+            && policies.fast_retransmit.split == SplitFastRetransmit::Off
+        {
+            return Err(ConfigError {
+                key: "policies.smart_fast_rtx",
+                problem: "\"on\" has no effect where policies.fast_retransmit.split is \"off\": a \
+                          path's own order counts only with \"sfr\"; use \"off\""
+                    .into(),
+            });
+        }
+        Ok(())
+    }
+}
+
 fn within<T: PartialOrd + Display>(
     key: &'static str,
     value: T,
@@ -156,6 +175,15 @@ mod tests {
         for &preset in Preset::ALL {
             assert_eq!(AssociationConfig::with_preset(preset).check(), Ok(()), "{preset:?}");
         }
+    }
+
+    #[test]
+    fn smart_fast_rtx_needs_split_fast_retransmit() {
+        let mut config = AssociationConfig::with_preset(Preset::DreibholzAsymmetric);
+        config.policies.fast_retransmit.split = SplitFastRetransmit::Off;
+        assert_eq!(config.check().unwrap_err().key, "policies.smart_fast_rtx");
+        config.policies.smart_fast_rtx = SmartFastRtx::Off;
+        assert_eq!(config.check(), Ok(()));
     }
 
     #[test]

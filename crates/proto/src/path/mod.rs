@@ -70,7 +70,7 @@ pub(crate) struct Path {
     pub(crate) flush_limit: u64,
     /// One packet of retransmissions may ignore the window (RFC 9260 sections 6.3.3 E3, 7.2.4).
     pub(crate) free_retransmission: bool,
-    /// Chunks sent again here because of drop reports, in that order.
+    /// Chunks sent again here because of drop reports, or moved here, in that order.
     pub(crate) repaired: VecDeque<Repaired>,
     /// The window before a SACK made it grow, and the number of packets received before that one.
     pub(crate) grown_from: (u64, u64),
@@ -103,6 +103,7 @@ pub(crate) struct Counters {
     pub(crate) fast_retransmissions: u64,
     pub(crate) timeout_retransmissions: u64,
     pub(crate) reported_retransmissions: u64,
+    pub(crate) rescheduled_chunks: u64,
     pub(crate) timeouts: u64,
     pub(crate) fast_recoveries: u64,
     pub(crate) heartbeats_sent: u64,
@@ -323,6 +324,7 @@ impl Path {
             fast_retransmissions: c.fast_retransmissions,
             timeout_retransmissions: c.timeout_retransmissions,
             reported_retransmissions: c.reported_retransmissions,
+            rescheduled_chunks: c.rescheduled_chunks,
             timeouts: c.timeouts,
             fast_recoveries: c.fast_recoveries,
             heartbeats_sent: c.heartbeats_sent,

@@ -22,8 +22,7 @@ pub(crate) fn apply(
     while window.base().is_at_or_before(cumulative) {
         let tsn = window.base();
         let (released, newly) = window.pop();
-        delta.released.user_bytes += released.user_bytes;
-        delta.released.held += released.held;
+        delta.released += released;
         delta.cumulative_ack_advanced = true;
         if let Some(newly) = newly {
             note(&mut delta, tsn, &newly, timed, Means::CumulativeAck);
@@ -73,9 +72,16 @@ fn note(delta: &mut AckDelta, tsn: Tsn, newly: &Newly, timed: &[Option<Tsn>], me
     if newly.history.contains(History::CREDITED) {
         return;
     }
-    path.credited_bytes += u64::from(newly.charge);
     path.chunks += 1;
     extend(&mut path.lowest, &mut path.highest, tsn);
+    if !newly.history.contains(History::MOVED) {
+        path.highest_of_its_own = later(path.highest_of_its_own, tsn);
+    }
+    // Nobody knows which of its transmissions arrived.
+    if newly.history.contains(History::RESCHEDULED) {
+        return;
+    }
+    path.credited_bytes += u64::from(newly.charge);
     path.by_cumulative_ack |= means == Means::CumulativeAck;
     path.unambiguous |= !newly.history.contains(History::MOVED);
     if newly.transmissions == 1 && timed[index] == Some(tsn) {
@@ -83,11 +89,13 @@ fn note(delta: &mut AckDelta, tsn: Tsn, newly: &Newly, timed: &[Option<Tsn>], me
     }
 }
 
+fn later(highest: Option<Tsn>, tsn: Tsn) -> Option<Tsn> {
+    Some(highest.filter(|high| tsn.is_before(*high)).unwrap_or(tsn))
+}
+
 fn extend(lowest: &mut Option<Tsn>, highest: &mut Option<Tsn>, tsn: Tsn) {
     if lowest.is_none_or(|low| tsn.is_before(low)) {
         *lowest = Some(tsn);
     }
-    if highest.is_none_or(|high| high.is_before(tsn)) {
-        *highest = Some(tsn);
-    }
+    *highest = later(*highest, tsn);
 }

@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 
-use crate::send::queue::Released;
+use crate::send::queue::Room;
 use crate::{Instant, Tsn};
 
 /// What one SACK acknowledged for the first time among the chunks last sent on one path.
@@ -20,6 +20,8 @@ pub(crate) struct PathDelta {
     pub(crate) lowest: Option<Tsn>,
     /// Highest TSN.
     pub(crate) highest: Option<Tsn>,
+    /// Highest TSN among those that never took another path.
+    pub(crate) highest_of_its_own: Option<Tsn>,
     /// Whether the cumulative ack covers one of them.
     pub(crate) by_cumulative_ack: bool,
     /// Whether one of them never took another path, so that it proves this one alive.
@@ -42,7 +44,7 @@ pub(crate) struct AckDelta {
     /// Highest TSN in a gap block.
     pub(crate) highest_gap_acked: Option<Tsn>,
     /// What became free in the send buffer.
-    pub(crate) released: Released,
+    pub(crate) released: Room,
     /// TSNs that the gap blocks report.
     pub(crate) reported: u64,
 }

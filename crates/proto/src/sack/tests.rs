@@ -114,7 +114,7 @@ proptest! {
     /// Random sends, losses, retransmissions and SACKs: ring and map agree on what is new, in flight and lowest.
     #[test]
     fn window_agrees_with_a_map(
-        ops in prop::collection::vec((0u8..4, any::<u16>(), any::<u8>()), 1..200),
+        ops in prop::collection::vec((0u8..5, any::<u16>(), any::<u8>()), 1..200),
         start in prop_oneof![Just(1u32), Just(u32::MAX - 70)],
     ) {
         let mut w = Window::new(Tsn(start));
@@ -140,6 +140,13 @@ proptest! {
                     w.retransmit(tsn(victim), PathId(b % 3), crate::Instant::ZERO);
                     model.chunks.get_mut(&victim).unwrap().0 = b % 3;
                 },
+                4 if next > base => {
+                    let victim = base + u64::from(a) % (next - base);
+                    if !model.chunks[&victim].1 && !lost.contains(&victim) {
+                        w.reschedule(tsn(victim), PathId(b % 3), crate::Instant::ZERO);
+                        model.chunks.get_mut(&victim).unwrap().0 = b % 3;
+                    }
+                }
                 _ if next > base => {
                     let cumulative = base + u64::from(a) % 3;
                     let cumulative = cumulative.min(next);
@@ -173,6 +180,10 @@ proptest! {
             prop_assert_eq!(w.in_flight_user_bytes(), in_flight * 100);
             prop_assert_eq!(u64::from(w.lost_count()), lost.len() as u64);
             for path in 0..3u8 {
+                let on_it = || model.chunks.iter().filter(|(_, (p, _))| *p == path);
+                prop_assert_eq!(w.booked_on(PathId(path)).user_bytes, on_it().count() as u64 * 100);
+                let flying = on_it().filter(|(n, (_, acked))| !acked && !lost.contains(n)).count();
+                prop_assert_eq!(w.in_flight_on(PathId(path)).held, flying as u64 * 100);
                 let lowest = model.chunks.iter().find(|(_, (p, acked))| *p == path && !acked).map(|(n, _)| tsn(*n));
                 let (first, again) = w.lowest_on(PathId(path));
                 let ours = match (first, again) {

@@ -106,6 +106,11 @@ impl Sender {
         room
     }
 
+    /// Whether the user waits for room.
+    pub(crate) fn room_is_wanted(&self) -> bool {
+        self.writable_wanted.is_some()
+    }
+
     /// Whether nothing waits and nothing is outstanding.
     pub(crate) fn is_dry(&self) -> bool {
         self.queue.is_empty() && self.window.is_empty()

@@ -2,6 +2,7 @@
 //! goes.
 
 use alloc::vec::Vec;
+use core::ops::{AddAssign, SubAssign};
 
 use polypath_wire::{DataFlags, Payload};
 use smallvec::SmallVec;
@@ -60,13 +61,27 @@ pub(crate) struct NextChunk {
     pub(crate) payload: Payload<'static>,
 }
 
-/// What acknowledged chunks took in the send buffer.
+/// What chunks take in the send buffer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Released {
+pub(crate) struct Room {
     /// Bytes of user data.
     pub(crate) user_bytes: u64,
     /// What they counted against the limit.
     pub(crate) held: u64,
+}
+
+impl AddAssign for Room {
+    fn add_assign(&mut self, other: Self) {
+        self.user_bytes += other.user_bytes;
+        self.held += other.held;
+    }
+}
+
+impl SubAssign for Room {
+    fn sub_assign(&mut self, other: Self) {
+        self.user_bytes -= other.user_bytes;
+        self.held -= other.held;
+    }
 }
 
 /// Which paths can serve messages that name a path.
@@ -150,7 +165,7 @@ impl SendQueue {
     }
 
     /// Frees the room of acknowledged chunks.
-    pub(crate) fn release(&mut self, released: Released) {
+    pub(crate) fn release(&mut self, released: Room) {
         self.used = self.used.saturating_sub(released.user_bytes);
         self.held = self.held.saturating_sub(released.held);
     }

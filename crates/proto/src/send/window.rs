@@ -1,5 +1,6 @@
 //! The chunks that were sent and not yet cumulatively acknowledged: a ring indexed by TSN with bitmaps beside it.
 
+mod moved;
 mod repaired;
 
 use alloc::vec::Vec;
@@ -9,7 +10,7 @@ use polypath_wire::{Data, DataFlags, Payload, VirtualPayload};
 use smallvec::SmallVec;
 
 use super::bit_ring::BitRing;
-use super::queue::Released;
+use super::queue::Room;
 use crate::probe::TransmissionCause;
 use crate::{Instant, PathId, Tsn};
 
@@ -36,6 +37,8 @@ bitflags! {
         const REPEATED = 16;
         /// Its transmissions took different paths.
         const MOVED = 32;
+        /// It was sent again on another path because it blocked the buffers.
+        const RESCHEDULED = 64;
     }
 }
 
@@ -77,6 +80,11 @@ impl Outstanding {
     /// Bytes of user data.
     pub(crate) fn user_bytes(&self) -> u32 {
         self.payload.len() as u32
+    }
+
+    /// What it takes in the send buffer.
+    pub(crate) fn room(&self) -> Room {
+        Room { user_bytes: self.user_bytes().into(), held: self.held.into() }
     }
 
     /// Whether a gap block acknowledged it.
@@ -127,6 +135,10 @@ struct PathBits {
     first_low: Tsn,
     /// No bit of `again` is set before this TSN.
     again_low: Tsn,
+    /// Room that the chunks take whose last transmission was on the path, acknowledged in gap blocks or not.
+    booked: Room,
+    /// What of it those in flight take.
+    in_flight: Room,
 }
 
 /// Chunks sent and not yet cumulatively acknowledged.
@@ -201,6 +213,16 @@ impl Window {
         self.in_flight_user_bytes
     }
 
+    /// Room that is booked on a path, by what was sent on it last and not yet released.
+    pub(crate) fn booked_on(&self, path: PathId) -> Room {
+        self.paths.get(path.index()).map_or_else(Room::default, |bits| bits.booked)
+    }
+
+    /// Room of what is in flight on a path.
+    pub(crate) fn in_flight_on(&self, path: PathId) -> Room {
+        self.paths.get(path.index()).map_or_else(Room::default, |bits| bits.in_flight)
+    }
+
     pub(crate) fn lost_count(&self) -> u32 {
         self.lost_count
     }
@@ -238,6 +260,8 @@ impl Window {
                 again: BitRing::with_capacity(capacity),
                 first_low: self.next,
                 again_low: self.next,
+                booked: Room::default(),
+                in_flight: Room::default(),
             });
         }
     }
@@ -250,9 +274,13 @@ impl Window {
         self.ensure_path(chunk.path);
         let tsn = self.next;
         self.next = tsn.next();
-        self.paths[chunk.path.index()].first.set(tsn);
+        let room = chunk.room();
+        let bits = &mut self.paths[chunk.path.index()];
+        bits.first.set(tsn);
+        bits.booked += room;
+        bits.in_flight += room;
         self.countable.set(tsn);
-        self.in_flight_user_bytes += u64::from(chunk.user_bytes());
+        self.in_flight_user_bytes += room.user_bytes;
         let index = self.slot_index(tsn);
         self.slots[index] = chunk;
         tsn
@@ -303,12 +331,16 @@ impl Window {
         chunk.transmissions = chunk.transmissions.saturating_add(1);
         chunk.missing_reports = 0;
         chunk.sent_at = now;
-        self.in_flight_user_bytes += u64::from(chunk.user_bytes());
+        let room = chunk.room();
+        self.in_flight_user_bytes += room.user_bytes;
         self.lost.clear(tsn);
         self.lost_count -= 1;
         self.paths[old].first.clear(tsn);
         self.paths[old].again.clear(tsn);
+        self.paths[old].booked -= room;
         let bits = &mut self.paths[path.index()];
+        bits.booked += room;
+        bits.in_flight += room;
         bits.again.set(tsn);
         if tsn.is_before(bits.again_low) {
             bits.again_low = tsn;
@@ -333,7 +365,9 @@ impl Window {
             Fate::InFlight => chunk.fate = Fate::Lost(cause),
         }
         let (path, charge) = (chunk.path, chunk.charge);
-        self.in_flight_user_bytes -= u64::from(chunk.user_bytes());
+        let room = chunk.room();
+        self.in_flight_user_bytes -= room.user_bytes;
+        self.paths[path.index()].in_flight -= room;
         self.countable.clear(tsn);
         self.lost.set(tsn);
         self.lost_count += 1;
@@ -354,9 +388,11 @@ impl Window {
         chunk.history |= History::RENEGED;
         chunk.fate = Fate::InFlight;
         chunk.missing_reports = 1;
-        self.in_flight_user_bytes += u64::from(chunk.user_bytes());
+        let room = chunk.room();
+        self.in_flight_user_bytes += room.user_bytes;
         let (path, charge) = (chunk.path, chunk.charge);
         let bits = &mut self.paths[path.index()];
+        bits.in_flight += room;
         bits.again.set(tsn);
         if tsn.is_before(bits.again_low) {
             bits.again_low = tsn;
@@ -378,14 +414,16 @@ impl Window {
             was_in_flight: chunk.fate == Fate::InFlight,
         };
         chunk.history |= History::CREDITED;
+        let room = chunk.room();
+        let bits = &mut self.paths[newly.path.index()];
         if newly.was_in_flight {
-            self.in_flight_user_bytes -= u64::from(newly.user_bytes);
+            self.in_flight_user_bytes -= room.user_bytes;
+            bits.in_flight -= room;
         } else {
             self.lost.clear(tsn);
             self.lost_count -= 1;
         }
         self.countable.clear(tsn);
-        let bits = &mut self.paths[newly.path.index()];
         bits.first.clear(tsn);
         bits.again.clear(tsn);
         newly
@@ -403,7 +441,7 @@ impl Window {
 
     /// Removes the lowest chunk of a non-empty window. Returns what it took in the send buffer, and what is new about it
     /// unless a gap block acknowledged it before.
-    pub(crate) fn pop(&mut self) -> (Released, Option<Newly>) {
+    pub(crate) fn pop(&mut self) -> (Room, Option<Newly>) {
         let tsn = self.base;
         let newly = if self.acked.get(tsn) {
             self.acked.clear(tsn);
@@ -414,11 +452,12 @@ impl Window {
         };
         let index = self.slot_index(tsn);
         let chunk = &self.slots[index];
-        let (user_bytes, held) = (u64::from(chunk.user_bytes()), u64::from(chunk.held));
+        let released = chunk.room();
+        self.paths[chunk.path.index()].booked -= released;
         self.slots[index].payload =
             Payload::Virtual(VirtualPayload { message: 0, offset: 0, len: 0 });
         self.base = tsn.next();
-        (Released { user_bytes, held }, newly)
+        (released, newly)
     }
 
     /// Whether a gap block acknowledged `tsn`, which is in the window.

@@ -64,7 +64,8 @@ policy_enum!(
 policy_enum!(
     /// Which chunks may move.
     RescheduleConditions {
-        /// The lowest one that blocks (`dreibholz-asymmetric` section IV-C).
+        /// The lowest one that blocks, if it is on another path; one that has moved already, after a round-trip time of its
+        /// path (`dreibholz-asymmetric` section IV-C).
         Paper = "paper",
         /// Only one that never moved, and was sent on the other path or over two round-trip times ago, to a path that is
         /// not in fast recovery (INET).

@@ -1,0 +1,175 @@
+//! How paths share the buffers, and chunks that move because they block them.
+
+use polypath_wire::{Chunk, DataFlags};
+use smallvec::{SmallVec, smallvec};
+
+use super::Association;
+use super::packet_builder::PacketBuilder;
+use crate::cmt::buffer_split::{self, SplitView};
+use crate::cmt::reschedule::{self, BlockingView, ChunkView, Kind, LastSent, Moves, Recovery};
+use crate::config::{BufferSplit, OldPathPays, PathOrder, RescheduleSide};
+use crate::path::Path;
+use crate::probe::TransmissionCause;
+use crate::send::window::{Fate, History, Outstanding};
+use crate::{Cx, Duration, Instant, PathId, Tsn};
+
+impl Association {
+    /// Whether the peer's window and the path's share of the buffers admit a new chunk of `user_bytes` on `path`.
+    pub(super) fn admits_new(&self, path: PathId, usable: u32, user_bytes: u32) -> bool {
+        let policies = &self.config.policies;
+        if !self.sender.peer_window_admits(user_bytes) {
+            return false;
+        }
+        if policies.buffer_split == BufferSplit::None {
+            return true;
+        }
+        let window = &self.sender.window;
+        let view = SplitView {
+            send_buffer: self.sender.queue.limit(),
+            peer_window: self.sender.peer_window(),
+            outstanding: window.in_flight_user_bytes(),
+            paths: self.sharing_paths(usable),
+            booked: window.booked_on(path),
+            in_flight: window.in_flight_on(path),
+            mtu: self.paths[path].mtu.into(),
+        };
+        buffer_split::admits(policies.buffer_split, policies.buffer_split_by, &view)
+    }
+
+    /// Paths that carry new data, among which the buffers are split.
+    fn sharing_paths(&self, usable: u32) -> u32 {
+        match self.config.policies.path_order {
+            PathOrder::Primary => 1,
+            _ => usable.count_ones(),
+        }
+    }
+
+    /// The chunk that blocks the buffers and the path that has to take it now, if there are any: of several paths the one
+    /// with the shortest round-trip time.
+    pub(super) fn chunk_to_move(&self, now: Instant) -> Option<(Tsn, PathId)> {
+        let policies = &self.config.policies;
+        let window = &self.sender.window;
+        // What blocks is always the lowest chunk of all; what is delivered lies above it.
+        if policies.reschedule.side == RescheduleSide::None || window.acked_count() == 0 {
+            return None;
+        }
+        let tsn = window.base();
+        let chunk = window.get(tsn);
+        if chunk.fate != Fate::InFlight {
+            return None;
+        }
+        let usable = self.usable_paths();
+        let takes = |path: &&Path| {
+            usable >> path.id.0 & 1 == 1
+                && path.has_window()
+                && reschedule::blocks(
+                    &policies.reschedule,
+                    policies.buffer_split,
+                    &self.blocking_view(path.id, usable),
+                )
+                && reschedule::may_move(&policies.reschedule, &self.chunk_view(now, chunk, path))
+        };
+        let paths = self.paths.iter().filter(takes);
+        let path = paths.min_by_key(|path| (path.rtt.srtt().unwrap_or(Duration::MAX), path.id))?;
+        Some((tsn, path.id))
+    }
+
+    fn blocking_view(&self, path: PathId, usable: u32) -> BlockingView {
+        let window = &self.sender.window;
+        BlockingView {
+            send_buffer: self.sender.queue.limit(),
+            peer_window: self.sender.peer_window(),
+            booked_on_all: self.paths.ids().map(|path| window.booked_on(path).user_bytes).sum(),
+            paths: self.sharing_paths(usable),
+            booked: window.booked_on(path),
+            in_flight: window.in_flight_on(path),
+        }
+    }
+
+    fn chunk_view(&self, now: Instant, chunk: &Outstanding, path: &Path) -> ChunkView {
+        let rtt = |path: &Path| path.rtt.srtt().unwrap_or_else(|| path.rtt.rto());
+        let is_recovering = path.recovery.is_active() || self.sender.recovery.is_active();
+        ChunkView {
+            kind: match chunk.flags.contains(DataFlags::UNORDERED) {
+                true => Kind::Unordered,
+                false => Kind::Ordered,
+            },
+            last_sent: if chunk.path == path.id { LastSent::Here } else { LastSent::Elsewhere },
+            moves: match chunk.history.contains(History::RESCHEDULED) {
+                true => Moves::Some,
+                false => Moves::None,
+            },
+            age: now.since(chunk.sent_at),
+            its_rtt: rtt(&self.paths[chunk.path]),
+            new_rtt: rtt(path),
+            recovery: if is_recovering { Recovery::On } else { Recovery::Off },
+        }
+    }
+
+    /// Puts the chunk that has to move to `path` into the packet.
+    pub(super) fn fill_with_moved(
+        &mut self,
+        cx: &mut Cx<'_>,
+        path: PathId,
+        packet: &mut PacketBuilder,
+    ) {
+        let Some((tsn, _)) = self.chunk_to_move(cx.now).filter(|(_, to)| *to == path) else {
+            return;
+        };
+        let chunk = self.sender.window.get(tsn);
+        let (user_bytes, charge, old) = (chunk.user_bytes(), chunk.charge, chunk.path);
+        if !packet.fits_data(user_bytes) {
+            return;
+        }
+        let mut data = chunk.to_data(tsn);
+        // The sooner its SACK comes, the sooner the buffers are free (RFC 7053).
+        data.flags |= DataFlags::IMMEDIATE;
+        self.leave_path(cx, old, tsn, charge);
+        self.sender.window.reschedule(tsn, path, cx.now);
+        packet.push_data(Chunk::Data(data), user_bytes);
+        self.note_chunk_sent(cx, path, tsn, user_bytes, TransmissionCause::Rescheduled);
+        self.remember_repair(tsn, path);
+        let path = &mut self.paths[path];
+        path.flight += u64::from(charge);
+        // It is the lowest TSN of all, and so of its path.
+        path.restart_t3(cx.now);
+    }
+
+    /// Takes a chunk out of what is outstanding on `old`, which pays for the transmission that may still be on its way.
+    fn leave_path(&mut self, cx: &mut Cx<'_>, old: PathId, tsn: Tsn, charge: u32) {
+        let path = &mut self.paths[old];
+        path.flight = path.flight.saturating_sub(u64::from(charge));
+        path.timed = path.timed.filter(|timed| *timed != tsn);
+        match self.config.policies.reschedule.old_path {
+            OldPathPays::ChunkSize => {
+                let mtu = u64::from(path.mtu);
+                path.window.cwnd = reschedule::window_without(path.window.cwnd, charge, mtu);
+                cx.probe.on(cx.now, path.window_event());
+            }
+            OldPathPays::Half => {
+                // As after a fast retransmission, which however would have a packet to send on this path.
+                let free = path.free_retransmission;
+                let mut lost_on: SmallVec<[bool; 4]> = smallvec![false; self.paths.len()];
+                lost_on[old.index()] = true;
+                let groups = self.paths.group_views(&self.config.policies);
+                self.reduce_windows(cx, &lost_on, &groups);
+                self.paths[old].free_retransmission = free;
+            }
+        }
+        if self.paths[old].flight == 0 {
+            self.paths[old].t3 = None;
+            self.watch_emptied_path(cx, old);
+        }
+    }
+
+    /// Everything that was outstanding on `path` has moved away, so no timer would ever find out that the path is dead:
+    /// a heartbeat asks, and has an RTO to come back.
+    fn watch_emptied_path(&mut self, cx: &mut Cx<'_>, path: PathId) {
+        if self.paths[path].heartbeat.outstanding.is_none() {
+            self.send_heartbeat(cx, path);
+        }
+        let path = &mut self.paths[path];
+        let answer_due = cx.now + path.rtt.rto();
+        path.heartbeat.due = path.heartbeat.due.map(|due| due.min(answer_due));
+    }
+}

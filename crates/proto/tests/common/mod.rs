@@ -63,6 +63,13 @@ pub fn init_ack(addresses: &[IpAddr]) -> Chunk<'static> {
     init_ack_with_streams(addresses, 10)
 }
 
+/// INIT ACK of a peer that offers extensions.
+pub fn init_ack_offering(chunk_types: &[u8]) -> Chunk<'static> {
+    let parameters =
+        vec![Parameter::StateCookie(b"a cookie"), Parameter::SupportedExtensions(chunk_types)];
+    Chunk::InitAck(peer_init(10, parameters))
+}
+
 /// INIT ACK of a peer that takes so many streams.
 pub fn init_ack_with_streams(addresses: &[IpAddr], streams: u16) -> Chunk<'static> {
     let mut parameters = vec![Parameter::StateCookie(b"a cookie")];
@@ -127,6 +134,16 @@ impl Victim {
         victim
     }
 
+    /// A client at address 1 with an association to address 2, which offers these extensions.
+    pub fn established_offering(config: AssociationConfig, chunk_types: &[u8]) -> Self {
+        let mut victim = Self::connecting(config, &[ip(2)]);
+        victim.receive(ip(2), vec![init_ack_offering(chunk_types)]);
+        victim.receive(ip(2), vec![Chunk::CookieAck]);
+        assert!(victim.association().is_established());
+        victim.sent();
+        victim
+    }
+
     /// A server with these addresses; a peer at `from` made an association to the last of them and listed `listed`.
     pub fn accepting(
         config: AssociationConfig,
@@ -155,6 +172,12 @@ impl Victim {
     pub fn receive(&mut self, from: IpAddr, chunks: Vec<Chunk<'static>>) {
         let packet = self.packet(chunks);
         self.host.receive(self.now, &self.received(from, &packet));
+    }
+
+    /// Takes a packet with another verification tag from the peer's address 2.
+    pub fn receive_with_tag(&mut self, tag: u32, chunks: Vec<Chunk<'static>>) {
+        let packet = Packet { verification_tag: tag, ..self.packet(chunks) };
+        self.host.receive(self.now, &self.received(ip(2), &packet));
     }
 
     /// Takes a packet from the peer's address 2 without polling what follows of it.

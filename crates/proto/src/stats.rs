@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 use core::net::IpAddr;
 
-use crate::{Duration, PathId};
+use crate::{Duration, Instant, PathId};
 
 /// Whether a path can carry data (RFC 9260 sections 5.4, 8.2; RFC 7829).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
@@ -73,6 +73,8 @@ pub struct PathStats {
     pub heartbeats_sent: u64,
     /// Heartbeat acks accepted.
     pub heartbeat_acks_received: u64,
+    /// When timeouts made it inactive the last time.
+    pub failed_at: Option<Instant>,
     /// Times it became potentially failed.
     pub potentially_failed: u64,
     /// How long it was potentially failed, up to the last time that packets were polled.

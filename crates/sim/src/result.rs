@@ -101,6 +101,14 @@ pub struct PathResult {
     pub timeouts: u64,
     /// Times fast recovery was entered.
     pub fast_recoveries: u64,
+    /// Heartbeats sent.
+    pub heartbeats_sent: u64,
+    /// When timeouts made it inactive the last time.
+    pub failed_s: Option<f64>,
+    /// Times it became potentially failed.
+    pub potentially_failed: u64,
+    /// How long it was that.
+    pub potentially_failed_s: f64,
     /// Smoothed round-trip time at the end.
     pub srtt_s: Option<f64>,
     /// Retransmission timeout at the end.
@@ -182,6 +190,8 @@ pub struct HostResult {
     pub receive_buffer_mean_bytes: f64,
     /// How long sending was blocked.
     pub blocked: BlockedResult,
+    /// How long paths were potentially failed while none was active.
+    pub all_potentially_failed_s: f64,
 }
 
 /// How long sending was blocked, by cause.
@@ -258,7 +268,7 @@ impl RunResult {
         let (mut paths, mut host_results, mut associations) = (Vec::new(), Vec::new(), Vec::new());
         for (index, (hosts, name)) in pairs.iter().zip(names).enumerate() {
             let pair = PairView { index, name, hosts, network: &network.pairs[index] };
-            paths.extend(path_results(scenario, &pair, &window));
+            paths.extend(path_results(scenario, &pair, &window, world.now()));
             host_results.extend(
                 HostName::ALL.map(|name| HostResult::gather(name, &pair, meter, world.now())),
             );
@@ -362,7 +372,12 @@ fn flow_results(
     results
 }
 
-fn path_results(scenario: &Scenario, pair: &PairView<'_>, window: &Window<'_>) -> Vec<PathResult> {
+fn path_results(
+    scenario: &Scenario,
+    pair: &PairView<'_>,
+    window: &Window<'_>,
+    now: Instant,
+) -> Vec<PathResult> {
     let PairView { index, hosts, network, .. } = *pair;
     let mut results = Vec::new();
     for name in HostName::ALL {
@@ -370,8 +385,10 @@ fn path_results(scenario: &Scenario, pair: &PairView<'_>, window: &Window<'_>) -
         if !flows.any(|flow| (scenario.pair_of(flow), flow.from) == (index, name)) {
             continue;
         }
-        let stats = hosts[name.index()].association().map(Association::path_stats);
-        results.extend(stats.into_iter().flatten().map(|path| {
+        let Some(association) = hosts[name.index()].association() else { continue };
+        let doubted = association.potentially_failed(now).paths;
+        results.extend(association.path_stats().into_iter().map(|path| {
+            let doubted = doubted.get(path.path.index()).copied();
             let arrival = PathKey::of(index, name, &path).reverse();
             PathResult {
                 name: path_name(network, &path),
@@ -388,6 +405,10 @@ fn path_results(scenario: &Scenario, pair: &PairView<'_>, window: &Window<'_>) -
                 rescheduled_chunks: path.rescheduled_chunks,
                 timeouts: path.timeouts,
                 fast_recoveries: path.fast_recoveries,
+                heartbeats_sent: path.heartbeats_sent,
+                failed_s: path.failed_at.map(Instant::as_secs_f64),
+                potentially_failed: path.potentially_failed,
+                potentially_failed_s: doubted.map_or(0.0, Duration::as_secs_f64),
                 srtt_s: path.srtt.map(Duration::as_secs_f64),
                 rto_s: path.rto.as_secs_f64(),
                 cwnd_bytes: path.cwnd_bytes,
@@ -461,6 +482,8 @@ impl HostResult {
         let blocked = association.map(|association| association.blocked(now)).unwrap_or_default();
         let [send_buffer_mean_bytes, receive_buffer_mean_bytes] =
             meter.mean_occupancy(pair.index, name);
+        let all_doubted =
+            association.map(|association| association.potentially_failed(now).all_paths);
         Self {
             pair: pair.name.to_owned(),
             name: name.name(),
@@ -480,6 +503,7 @@ impl HostResult {
             receive_buffer_peak_bytes: stats.receive_buffer_peak_bytes,
             receive_buffer_mean_bytes,
             blocked: BlockedResult::from(blocked),
+            all_potentially_failed_s: all_doubted.map_or(0.0, Duration::as_secs_f64),
         }
     }
 }

@@ -4,6 +4,7 @@ use polypath_wire::{Cause, GapAckBlocks, Sack};
 use smallvec::{SmallVec, smallvec};
 
 use super::Association;
+use super::retransmission_timer::T3Ends;
 use crate::cmt::cuc::{self, CucView, LowEnd};
 use crate::cmt::dac::{self, DacView};
 use crate::cmt::sfr::{self, SfrView};
@@ -24,6 +25,8 @@ use crate::{Cx, Event, Instant, PathId, ProbeEvent, Tsn};
 struct Before {
     first: Option<Tsn>,
     again: Option<Tsn>,
+    /// When the oldest transmission was made, where T3-rtx depends on it.
+    oldest: Option<Instant>,
     flight: u64,
 }
 
@@ -89,7 +92,11 @@ impl Association {
         let groups = self.paths.group_views(&self.config.policies);
         self.grow_windows(cx, &before, &delta, &orders, &groups);
         self.reduce_windows(cx, &lost_on, &groups);
-        self.adjust_t3(cx, &orders, reneged);
+        let ends = before.iter().zip(&orders).map(|(before, order)| T3Ends {
+            oldest_before: before.oldest,
+            lowest_acked: order.earliest_acked,
+        });
+        self.adjust_t3(cx, ends, &delta, reneged);
         self.note_reachability(cx, &delta);
         if let Acknowledgement::Sack(sack) = source {
             self.update_peer_window(cx, sack.a_rwnd, &delta);
@@ -112,14 +119,13 @@ impl Association {
     }
 
     fn low_ends(&mut self) -> PerPath<Before> {
-        let window = &mut self.sender.window;
-        self.paths
-            .iter()
-            .map(|path| {
-                let (first, again) = window.lowest_on(path.id);
-                Before { first, again, flight: path.flight }
-            })
-            .collect()
+        let ids = self.paths.ids();
+        ids.map(|id| {
+            let (first, again) = self.sender.window.lowest_on(id);
+            let oldest = self.oldest_transmission(id);
+            Before { first, again, oldest, flight: self.paths[id].flight }
+        })
+        .collect()
     }
 
     fn apply_sack(
@@ -355,19 +361,6 @@ impl Association {
             congestion::on_fast_retransmit(coupling, &mut path.window, &parameters, &group);
             cx.probe.on(cx.now, ProbeEvent::FastRecoveryEntered { path: path.id });
             cx.probe.on(cx.now, path.window_event());
-        }
-    }
-
-    /// RFC 9260 section 6.3.2, rules R2 to R4.
-    fn adjust_t3(&mut self, cx: &mut Cx<'_>, orders: &[Order], reneged: u32) {
-        for (path, order) in self.paths.iter_mut().zip(orders) {
-            if path.flight == 0 {
-                path.t3 = None;
-            } else if order.earliest_acked {
-                path.restart_t3(cx.now);
-            } else if reneged > 0 {
-                path.start_t3(cx.now);
-            }
         }
     }
 

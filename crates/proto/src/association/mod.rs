@@ -15,6 +15,7 @@ mod packet_builder;
 mod packet_drop;
 mod path_error;
 mod reachability;
+mod retransmission_timer;
 mod shutdown;
 mod state;
 mod timeout;

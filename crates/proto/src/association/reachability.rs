@@ -33,6 +33,9 @@ impl Association {
         let path = &mut self.paths[id];
         path.errors += 1;
         let transition = path.reach.on(Signal::Timeout(path.errors), thresholds);
+        if transition == Transition::Failed {
+            path.suspicion.failed_at = Some(cx.now);
+        }
         self.path_changed(id, transition);
         self.give_up_primary(id);
         if transition != Transition::None {

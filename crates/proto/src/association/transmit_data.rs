@@ -10,6 +10,7 @@ use crate::cmt::path_scheduler::{self, Order, Turn};
 use crate::cmt::rtx_policy::{self, Attempt};
 use crate::config::{
     DataBeforeConfirmation, LossRateSource, NoWindow, PathFill, PathOrder, RetransmissionPath,
+    T3Restart,
 };
 use crate::path::{Path, charge};
 use crate::probe::TransmissionCause;
@@ -361,6 +362,9 @@ impl Association {
                 counters.timeout_retransmissions += 1;
                 self.stats.timeout_retransmissions += 1;
             }
+        }
+        if cause != TransmissionCause::New && self.config.policies.t3_restart == T3Restart::Smart {
+            self.paths[path].retransmissions.push(tsn, cx.now);
         }
         cx.probe.on(cx.now, ProbeEvent::ChunkSent { path, tsn, cause });
     }

@@ -15,6 +15,7 @@ use core::net::IpAddr;
 
 use crate::cmt::loss_rate::LossRate;
 use crate::cmt::slow_path_rtt::Awaited;
+use crate::cmt::t3_policy::RetransmissionLog;
 use crate::config::{AssociationConfig, BytesCounted, IdleRule, PathFill};
 use crate::congestion::coupled::group::{Member, Standing};
 use crate::congestion::recovery::FastRecovery;
@@ -76,10 +77,12 @@ pub(crate) struct Path {
     pub(crate) grown_from: (u64, u64),
     /// Rank of the last SACK among all.
     pub(crate) sack_rank: u64,
+    /// Kept where the policy of T3-rtx looks at times.
+    pub(crate) retransmissions: RetransmissionLog,
     pub(crate) counters: Counters,
 }
 
-/// History of a path's being potentially failed.
+/// History of a path's failures, suspected and real.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Suspicion {
     /// How many times any path of the association had become doubtful when this one did the last time.
@@ -88,6 +91,8 @@ pub(crate) struct Suspicion {
     pub(crate) times: u64,
     /// How long it was.
     pub(crate) time: Stopwatch,
+    /// When timeouts made it inactive the last time.
+    pub(crate) failed_at: Option<Instant>,
 }
 
 /// Counters of a path; kept after it has failed.
@@ -147,6 +152,7 @@ impl Path {
             repaired: VecDeque::new(),
             grown_from: (u64::MAX, 0),
             sack_rank: 0,
+            retransmissions: RetransmissionLog::default(),
             counters: Counters::default(),
         };
         path.reset_window(config, u64::from(u32::MAX), 1);
@@ -329,6 +335,7 @@ impl Path {
             fast_recoveries: c.fast_recoveries,
             heartbeats_sent: c.heartbeats_sent,
             heartbeat_acks_received: c.heartbeat_acks_received,
+            failed_at: self.suspicion.failed_at,
             potentially_failed: self.suspicion.times,
             potentially_failed_time: self.suspicion.time.total(),
         }

@@ -1,0 +1,147 @@
+//! What an acknowledgement does to T3-rtx of a path.
+//!
+//! RFC 9260 section 6.3.2 rules R2 to R4, per path; `smart`: INET `cmtSmartT3Reset` (parameter of its SCTP module, on by
+//! default). The rule of the RFC looks at TSNs: the timer begins anew when the lowest outstanding one was acknowledged.
+//! A retransmission that came from another path often is the lowest one of its new path, but was sent after most that
+//! is outstanding there; while it waits in the queue of a slow path, the acknowledgements of what is before it restart
+//! nothing, and the timer expires although everything moves. The smart rule looks at times: the timer begins anew when
+//! the oldest transmission that is not acknowledged is another one than before. In both, a retransmission of the lowest
+//! TSN restarts the timer when it is sent.
+
+use alloc::collections::VecDeque;
+
+use crate::config::T3Restart;
+use crate::{Instant, Tsn};
+
+/// What a SACK did to a path that still has data in flight or not.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct T3View {
+    /// Charged bytes in flight.
+    pub(crate) flight: u64,
+    /// The lowest outstanding TSN of the path was acknowledged.
+    pub(crate) lowest_acked: bool,
+    /// The cumulative ack newly acknowledged a chunk of the path.
+    pub(crate) cumulative_ack_on_path: bool,
+    /// When the oldest transmission was made that was not acknowledged before the SACK.
+    pub(crate) oldest_before: Option<Instant>,
+    /// The same after it.
+    pub(crate) oldest_after: Option<Instant>,
+    /// The peer took an acknowledgement back.
+    pub(crate) reneged: bool,
+}
+
+/// What happens to the timer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum T3Action {
+    Stop,
+    Restart,
+    /// Starts it unless it runs.
+    Start,
+    Keep,
+}
+
+/// Decides.
+pub(crate) fn on_ack(policy: T3Restart, view: &T3View) -> T3Action {
+    let restarts = match policy {
+        T3Restart::Rfc => view.lowest_acked,
+        T3Restart::Smart => view.cumulative_ack_on_path || view.oldest_before != view.oldest_after,
+    };
+    match (view.flight, restarts, view.reneged) {
+        (0, _, _) => T3Action::Stop,
+        (_, true, _) => T3Action::Restart,
+        (_, false, true) => T3Action::Start,
+        (_, false, false) => T3Action::Keep,
+    }
+}
+
+/// Retransmissions on a path in the order in which they were sent, which is not that of their TSNs. What is no longer
+/// outstanding leaves when it comes to the front, so that each costs the same once.
+#[derive(Debug, Default)]
+pub(crate) struct RetransmissionLog(VecDeque<(Tsn, Instant)>);
+
+impl RetransmissionLog {
+    /// Notes a retransmission.
+    pub(crate) fn push(&mut self, tsn: Tsn, at: Instant) {
+        self.0.push_back((tsn, at));
+    }
+
+    /// When the oldest one was sent that still waits for its acknowledgement.
+    pub(crate) fn oldest(&mut self, waits: impl Fn(Tsn, Instant) -> bool) -> Option<Instant> {
+        while let Some(&(tsn, at)) = self.0.front() {
+            if waits(tsn, at) {
+                return Some(at);
+            }
+            self.0.pop_front();
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Duration;
+
+    fn at(ms: u64) -> Instant {
+        Instant::ZERO + Duration::from_millis(ms)
+    }
+
+    #[test]
+    fn actions() {
+        use T3Action::{Keep, Restart, Start, Stop};
+        let quiet = T3View {
+            flight: 1500,
+            lowest_acked: false,
+            cumulative_ack_on_path: false,
+            oldest_before: Some(at(5)),
+            oldest_after: Some(at(5)),
+            reneged: false,
+        };
+        let older_acked = T3View { oldest_after: Some(at(9)), ..quiet };
+        for (what, view, rfc, smart) in [
+            ("nothing of the path", quiet, Keep, Keep),
+            ("all acknowledged", T3View { flight: 0, ..older_acked }, Stop, Stop),
+            ("in order", T3View { lowest_acked: true, ..older_acked }, Restart, Restart),
+            // The lowest TSN came from another path after the others.
+            ("an older one, the lowest waits", older_acked, Keep, Restart),
+            (
+                "the lowest, an older one waits",
+                T3View { lowest_acked: true, ..quiet },
+                Restart,
+                Keep,
+            ),
+            (
+                "the lowest by the cumulative ack",
+                T3View { lowest_acked: true, cumulative_ack_on_path: true, ..quiet },
+                Restart,
+                Restart,
+            ),
+            ("taken back", T3View { reneged: true, ..quiet }, Start, Start),
+        ] {
+            assert_eq!(on_ack(T3Restart::Rfc, &view), rfc, "{what}");
+            assert_eq!(on_ack(T3Restart::Smart, &view), smart, "{what}");
+        }
+    }
+
+    #[test]
+    fn the_log_forgets_what_was_acknowledged_or_sent_again() {
+        let mut log = RetransmissionLog::default();
+        let sent = [(u32::MAX, 10), (3, 20), (0, 30), (u32::MAX, 40)];
+        sent.iter().for_each(|&(tsn, ms)| log.push(Tsn(tsn), at(ms)));
+        let mut outstanding = sent.to_vec();
+        let mut oldest = |outstanding: &[(u32, u64)]| {
+            log.oldest(|tsn, time| {
+                outstanding.iter().any(|&(t, ms)| (Tsn(t), at(ms)) == (tsn, time))
+            })
+        };
+        // The highest serial number before the wrap was sent again at 40 ms.
+        outstanding.remove(0);
+        assert_eq!(oldest(&outstanding), Some(at(20)));
+        // TSN 0 is acknowledged behind the front, then the front.
+        outstanding.remove(1);
+        assert_eq!(oldest(&outstanding), Some(at(20)));
+        outstanding.remove(0);
+        assert_eq!(oldest(&outstanding), Some(at(40)));
+        assert_eq!(oldest(&[]), None);
+    }
+}

@@ -39,6 +39,7 @@ struct options {
 	uint64_t mean_size;
 	uint16_t streams;
 	uint32_t cmt;
+	uint32_t drop_reports;
 };
 
 struct tally {
@@ -339,7 +340,7 @@ static void __attribute__((noreturn)) usage(void)
 	      "                    --source | --sink\n"
 	      "                    --local ADDRESS[,ADDRESS]\n"
 	      "                    [--udp PORT] [--peer-udp PORT] [--port SCTP_PORT]\n"
-	      "                    [--messages N] [--mean-size BYTES] [--streams N] [--cmt]\n",
+	      "                    [--messages N] [--mean-size BYTES] [--streams N] [--cmt] [--drop-reports]\n",
 	      stderr);
 	exit(2);
 }
@@ -364,6 +365,7 @@ static struct options parse_options(int argc, char **argv)
 		{ "peer-udp", required_argument, NULL, 'U' }, { "port", required_argument, NULL, 'p' },
 		{ "messages", required_argument, NULL, 'n' }, { "mean-size", required_argument, NULL, 'm' },
 		{ "streams", required_argument, NULL, 'S' }, { "cmt", no_argument, NULL, 'C' },
+		{ "drop-reports", no_argument, NULL, 'D' },
 		{ NULL, 0, NULL, 0 },
 	};
 	struct options options = { .udp_port = 9899, .peer_udp_port = 9899, .sctp_port = 5001, .messages = 1000,
@@ -385,6 +387,7 @@ static struct options parse_options(int argc, char **argv)
 		case 'm': options.mean_size = number_in(optarg, 1, 1u << 20); break;
 		case 'S': options.streams = (uint16_t)number_in(optarg, 1, MAX_STREAMS); break;
 		case 'C': options.cmt = 1; break;
+		case 'D': options.drop_reports = 1; break;
 		default: usage();
 		}
 	}
@@ -401,6 +404,7 @@ int main(int argc, char **argv)
 	alarm(TIME_LIMIT_S); /* a transfer that hangs must not hang its caller */
 	usrsctp_init(options.udp_port, NULL, NULL);
 	usrsctp_sysctl_set_sctp_cmt_on_off(options.cmt);
+	usrsctp_sysctl_set_sctp_pktdrop_enable(options.drop_reports);
 	struct socket *socket = associate(&options);
 	if (options.source)
 		send_messages(socket, &options, &tally);

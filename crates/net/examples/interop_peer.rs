@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use anyhow::{Context, bail, ensure};
 use clap::Parser;
+use polypath::config::PacketDropReport;
 use polypath::{
     Association, AssociationConfig, Endpoint, EndpointConfig, Message, Peer, Preset,
     ReceivedMessage,
@@ -48,6 +49,9 @@ struct Options {
     /// Use all paths at once.
     #[arg(long)]
     cmt: bool,
+    /// Report damaged packets to a peer that understands it.
+    #[arg(long)]
+    drop_reports: bool,
 }
 
 #[derive(clap::Args)]
@@ -75,10 +79,12 @@ struct Role {
 impl Options {
     fn association(&self) -> AssociationConfig {
         let preset = if self.cmt { Preset::Cmt } else { Preset::Rfc9260 };
-        AssociationConfig {
-            outbound_streams: self.streams,
-            ..AssociationConfig::with_preset(preset)
+        let mut config = AssociationConfig::with_preset(preset);
+        config.outbound_streams = self.streams;
+        if self.drop_reports {
+            config.policies.packet_drop_report = PacketDropReport::On;
         }
+        config
     }
 
     async fn associate(&self) -> anyhow::Result<Association> {
@@ -195,6 +201,14 @@ async fn run(options: &Options) -> anyhow::Result<()> {
             path.remote, path.data_packets_sent, path.data_bytes_received
         );
     }
+    let stats = association.stats();
+    println!(
+        "damaged={} reports_sent={} reports_received={} repaired={}",
+        stats.packets_damaged,
+        stats.drop_reports_sent,
+        stats.drop_reports_received,
+        stats.reported_retransmissions
+    );
     println!("messages={} bytes={} checksum={:016x}", tally.messages, tally.bytes, tally.hash_sum);
     Ok(())
 }

@@ -10,6 +10,7 @@ use polypath_proto::config::{POLICY_KEYS, PolicyKey, PolicyValues, Preset};
 use polypath_sim::document::Document;
 use polypath_sim::{RunResult, Scenario, Simulation};
 
+mod congestion;
 mod failover;
 mod feedback;
 mod messages;
@@ -43,8 +44,13 @@ macro_rules! effect {
 }
 
 /// What the modules cover.
-const COVERAGE: &[&[Covered]] =
-    &[failover::COVERAGE, feedback::COVERAGE, messages::COVERAGE, paths::COVERAGE];
+const COVERAGE: &[&[Covered]] = &[
+    congestion::COVERAGE,
+    failover::COVERAGE,
+    feedback::COVERAGE,
+    messages::COVERAGE,
+    paths::COVERAGE,
+];
 
 /// Runs a scenario after these edits.
 fn run(scenario: &str, edits: &[&str]) -> RunResult {

@@ -1,0 +1,447 @@
+//! Congestion control, its windows and bursts.
+
+use polypath_sim::RunResult;
+
+use crate::scenarios::UNEQUAL;
+use crate::{Covered, effect, run};
+
+const fn unequal(
+    key: &'static str,
+    value: &'static str,
+    against: &'static str,
+    set: &'static [&'static str],
+    effect: (&'static str, fn()),
+) -> Covered {
+    Covered { key, value, against, scenario: UNEQUAL, set, effect }
+}
+
+const fn paused(
+    key: &'static str,
+    value: &'static str,
+    against: &'static str,
+    effect: (&'static str, fn()),
+) -> Covered {
+    Covered { key, value, against, scenario: PAUSE, set: AVOIDANCE, effect }
+}
+
+pub const COVERAGE: &[Covered] = &[
+    unequal("congestion", "rfc9260", "lia", &[], effect!(uncoupled_paths_take_a_share_each)),
+    unequal("congestion", "cmt", "lia", &[], effect!(uncoupled_paths_take_a_share_each)),
+    unequal("congestion", "cmt-rp-v1", "cmt", &[], effect!(rp_v1_takes_one_share)),
+    unequal("congestion", "cmt-rp-v2", "cmt", &[], effect!(rp_v2_takes_one_share)),
+    unequal("congestion", "lia", "cmt", &[], effect!(lia_takes_one_share)),
+    unequal("congestion", "olia", "cmt", &[], effect!(olia_takes_one_share)),
+    unequal("congestion", "balia", "cmt", &[], effect!(balia_takes_one_share)),
+    unequal("path_groups", "all", "separate", LIA, effect!(groups_apart_grow_uncoupled)),
+    unequal("path_groups", "separate", "all", LIA, effect!(groups_apart_grow_uncoupled)),
+    unequal("path_groups", "{ listed = [3, 4] }", "all", LIA, effect!(groups_apart_grow_uncoupled)),
+    paused("burst", "{ max-burst = 4 }", "off", effect!(max_burst_spares_queues)),
+    paused("burst", "off", "{ max-burst = 4 }", effect!(max_burst_spares_queues)),
+    paused(
+        "burst",
+        "{ use-it-or-lose-it = 4 }",
+        "{ max-burst = 4 }",
+        effect!(use_it_or_lose_it_starts_small_after_a_pause),
+    ),
+    paused(
+        "burst",
+        "{ congestion-window-limiting = 4 }",
+        "{ use-it-or-lose-it = 4 }",
+        effect!(use_it_or_lose_it_starts_small_after_a_pause),
+    ),
+    paused("window.idle", "rfc9260", "keep", effect!(idle_windows_shrink)),
+    paused("window.idle", "keep", "reset", effect!(idle_windows_shrink)),
+    paused("window.idle", "reset", "rfc9260", effect!(idle_windows_shrink)),
+    unequal(
+        "window.initial_cwnd",
+        "rfc9260",
+        "{ mtu = 10 }",
+        &[],
+        effect!(small_files_gain_by_large_initial_windows),
+    ),
+    unequal(
+        "window.initial_cwnd",
+        "{ bytes = 60000 }",
+        "rfc9260",
+        &[],
+        effect!(small_files_gain_by_large_initial_windows),
+    ),
+    unequal(
+        "window.initial_cwnd",
+        "{ mtu = 10 }",
+        "rfc9260",
+        &[],
+        effect!(small_files_gain_by_large_initial_windows),
+    ),
+    unequal(
+        "window.initial_ssthresh",
+        "peer-window",
+        "unlimited",
+        &["sctp.policies.congestion=cmt-rp-v1"],
+        effect!(rp_v1_trusts_the_peer_window_as_a_threshold),
+    ),
+    unequal(
+        "window.initial_ssthresh",
+        "{ bytes = 10000 }",
+        "unlimited",
+        &[],
+        effect!(a_threshold_stops_slow_start_before_the_queue_is_full),
+    ),
+    unequal(
+        "window.initial_ssthresh",
+        "unlimited",
+        "{ bytes = 10000 }",
+        &[],
+        effect!(slow_start_without_limit_fills_a_long_path),
+    ),
+    unequal("window.ssthresh_floor_mtu", "1", "4", HEAVY_LOSS, effect!(a_floor_bears_losses)),
+    unequal(
+        "window.bytes_counted",
+        "with-header",
+        "payload",
+        &[],
+        effect!(headers_count_in_small_messages),
+    ),
+    unequal(
+        "window.bytes_counted",
+        "payload",
+        "with-header",
+        &[],
+        effect!(headers_count_in_small_messages),
+    ),
+];
+
+const LIA: &[&str] = &["sctp.policies.congestion=lia"];
+const HEAVY_LOSS: &[&str] = &[
+    "network.disjoint.paths.fast.bottleneck.loss.forward=5 %",
+    "network.disjoint.paths.slow.bottleneck.loss.forward=5 %",
+];
+
+/// One path; a file, four seconds of silence, and another file.
+const PAUSE: &str = r#"
+title = "Two files with a pause between them"
+
+[run]
+duration = "30 s"
+
+[[network.disjoint.paths]]
+name = "path"
+
+[network.disjoint.paths.bottleneck]
+rate = "10 Mbit/s"
+delay = "20 ms"
+queue = { drop-tail = { packets = 40 } }
+
+[[traffic]]
+name = "first"
+source = { file = "1200 kB" }
+message_size = "1452 B"
+
+[[traffic]]
+name = "second"
+source = { file = "150 kB" }
+message_size = "1452 B"
+start = "6 s"
+
+[sctp]
+preset = "cmt"
+"#;
+
+/// The window grows in congestion avoidance, and the pause leaves it as it is unless a test says otherwise.
+const AVOIDANCE: &[&str] =
+    &["sctp.policies.window.initial_ssthresh={ bytes = 20000 }", "sctp.policies.window.idle=keep"];
+
+/// Two paths and a single one of another association over one bottleneck. Jitter keeps flows from marching in step.
+const SHARED: &str = r#"
+title = "Two paths against one"
+
+[run]
+duration = "25 s"
+measure_from = "5 s"
+
+[[network.shared.routes]]
+name = "core"
+
+[network.shared.routes.bottleneck]
+rate = "10 Mbit/s"
+delay = "19 ms"
+queue = { drop-tail = { packets = 50 } }
+jitter = { extra = { uniform = { from = "0 ms", to = "2 ms" } } }
+
+[[network.shared.pairs]]
+name = "two"
+
+[[network.shared.pairs.paths]]
+name = "first"
+route = "core"
+access = { rate = "1 Gbit/s" }
+
+[[network.shared.pairs.paths]]
+name = "second"
+route = "core"
+access = { rate = "1 Gbit/s" }
+
+[[network.shared.pairs]]
+name = "one"
+
+[[network.shared.pairs.paths]]
+name = "only"
+route = "core"
+access = { rate = "1 Gbit/s" }
+
+[[traffic]]
+name = "two"
+pair = "two"
+source = "saturated"
+message_size = "1452 B"
+delivery = "unordered"
+
+[[traffic]]
+name = "one"
+pair = "one"
+source = "saturated"
+message_size = "1452 B"
+delivery = "unordered"
+
+[sctp]
+preset = "cmt"
+"#;
+
+/// One saturated path.
+const ONE: &str = r#"
+title = "One path"
+
+[run]
+duration = "5 s"
+
+[[network.disjoint.paths]]
+name = "path"
+
+[network.disjoint.paths.bottleneck]
+rate = "10 Mbit/s"
+delay = "20 ms"
+queue = { drop-tail = { packets = 50 } }
+
+[[traffic]]
+name = "bulk"
+source = "saturated"
+message_size = "1452 B"
+
+[sctp]
+preset = "cmt"
+"#;
+
+/// Mean share of the goodput that two paths take from a single one on their bottleneck, over two seeds or as many as
+/// `POLYPATH_FAIRNESS_SEEDS` says; prints it with the interval of 95 % that a normal distribution would have.
+fn share(preset: &str) -> f64 {
+    let seeds = std::env::var("POLYPATH_FAIRNESS_SEEDS").ok().and_then(|n| n.parse().ok());
+    let seeds: u64 = seeds.unwrap_or(2).max(2);
+    let with = |seed: u64| {
+        let edits = [format!("sctp.preset={preset}"), format!("run.seed={seed}")];
+        let result = run(SHARED, &edits.each_ref().map(String::as_str));
+        result.flows[0].goodput_bit_s / result.goodput_bit_s
+    };
+    let shares: Vec<f64> = (1..=seeds).map(with).collect();
+    let mean = shares.iter().sum::<f64>() / seeds as f64;
+    let squares: f64 = shares.iter().map(|share| (share - mean).powi(2)).sum();
+    let half = 1.96 * (squares / (seeds * (seeds - 1)) as f64).sqrt();
+    println!("{preset}: {mean:.3} +- {half:.3}");
+    mean
+}
+
+fn takes_one_share(preset: &str) {
+    let share = share(preset);
+    assert!((share - 0.5).abs() <= 0.1, "{preset}: {share}");
+}
+
+#[test]
+fn uncoupled_paths_take_a_share_each() {
+    let share = share("cmt");
+    assert!((share - 2.0 / 3.0).abs() <= 0.07, "{share}");
+}
+
+#[test]
+fn rp_v1_takes_one_share() {
+    takes_one_share("cmt-rp-v1");
+}
+
+#[test]
+fn rp_v2_takes_one_share() {
+    takes_one_share("cmt-rp-v2");
+}
+
+#[test]
+fn lia_takes_one_share() {
+    takes_one_share("lia");
+}
+
+#[test]
+fn olia_takes_one_share() {
+    takes_one_share("olia");
+}
+
+#[test]
+fn balia_takes_one_share() {
+    takes_one_share("balia");
+}
+
+/// Paths that share nothing are no bottleneck together: coupled controls still use both.
+#[test]
+fn coupled_controls_use_disjoint_paths() {
+    let set = &[
+        "network.disjoint.paths.fast.bottleneck.rate=10 Mbit/s",
+        "network.disjoint.paths.slow.bottleneck.rate=10 Mbit/s",
+        "network.disjoint.paths.slow.bottleneck.delay=10 ms",
+        "network.disjoint.paths.fast.bottleneck.loss.forward=0 %",
+        "network.disjoint.paths.slow.bottleneck.loss.forward=0 %",
+        "network.disjoint.paths.fast.bottleneck.loss.backward=0 %",
+        "network.disjoint.paths.slow.bottleneck.loss.backward=0 %",
+        "run.duration=8 s",
+        "run.measure_from=3 s",
+    ];
+    for preset in ["cmt", "cmt-rp-v1", "cmt-rp-v2", "lia", "olia", "balia"] {
+        let result = run(UNEQUAL, &[set, &[&*format!("sctp.preset={preset}")][..]].concat());
+        let of_one_path = result.goodput_bit_s / 9.6e6;
+        assert!(of_one_path > 1.6, "{preset}: {of_one_path}");
+    }
+}
+
+#[test]
+fn groups_apart_grow_uncoupled() {
+    let with = |edits: &[&str]| run(UNEQUAL, &[edits, &["run.duration=8 s"]].concat());
+    let groups = |value| format!("sctp.policies.path_groups={value}");
+    let uncoupled = with(&["sctp.policies.congestion=cmt"]);
+    for congestion in ["cmt-rp-v1", "cmt-rp-v2", "lia", "olia", "balia"] {
+        let congestion = format!("sctp.policies.congestion={congestion}");
+        let separate = with(&[&congestion, &groups("separate")]);
+        let apart = with(&[&congestion, &groups("{ listed = [7, 0] }")]);
+        let alone = with(&[&congestion, &groups("{ listed = [1] }")]);
+        assert_eq!(separate.trace_hash, uncoupled.trace_hash, "{congestion}");
+        assert_eq!(apart.trace_hash, uncoupled.trace_hash, "{congestion}");
+        assert_eq!(alone.trace_hash, uncoupled.trace_hash, "{congestion}");
+        let all = with(&[&congestion]);
+        let together = with(&[&congestion, &groups("{ listed = [7, 7] }")]);
+        assert_eq!(together.trace_hash, all.trace_hash, "{congestion}");
+    }
+    let lia = with(LIA);
+    assert!(uncoupled.goodput_bit_s > 1.1 * lia.goodput_bit_s);
+}
+
+/// Seconds that the file after the pause takes.
+fn second_file(edits: &[&str]) -> f64 {
+    let result = run(PAUSE, &[AVOIDANCE, edits].concat());
+    result.flows[1].last_delivery_s.expect("a delivered file") - 6.0
+}
+
+#[test]
+fn use_it_or_lose_it_starts_small_after_a_pause() {
+    let max_burst = second_file(&["sctp.policies.burst={ max-burst = 4 }"]);
+    let limiting = second_file(&["sctp.policies.burst={ congestion-window-limiting = 4 }"]);
+    let lose_it = second_file(&["sctp.policies.burst={ use-it-or-lose-it = 4 }"]);
+    assert!(lose_it > 1.1 * limiting, "slow start leads back: {lose_it} {limiting}");
+    assert!(limiting > 1.1 * max_burst, "the window is cut: {limiting} {max_burst}");
+}
+
+#[test]
+fn max_burst_spares_queues() {
+    let drops = |burst: &str| {
+        let burst = format!("sctp.policies.burst={burst}");
+        let queue = "network.disjoint.paths.path.bottleneck.queue={ drop-tail = { packets = 15 } }";
+        let result = run(PAUSE, &[AVOIDANCE, &[&burst, queue]].concat());
+        result.bottlenecks.iter().map(|b| b.dropped_queue_full).sum::<u64>()
+    };
+    let (off, limited) = (drops("off"), drops("{ max-burst = 4 }"));
+    assert!(off as f64 > 1.1 * limited as f64, "{off} against {limited}");
+}
+
+#[test]
+fn idle_windows_shrink() {
+    let with = |idle: &str| {
+        let idle = format!("sctp.policies.window.idle={idle}");
+        second_file(&[&idle, "sctp.policies.burst=off"])
+    };
+    let (keep, rfc9260, reset) = (with("keep"), with("rfc9260"), with("reset"));
+    assert!(rfc9260 > 1.1 * keep, "{rfc9260} {keep}");
+    // The threshold of RFC 9260 remembers the window, INET's does not.
+    assert!(reset > 1.1 * rfc9260, "{reset} {rfc9260}");
+}
+
+#[test]
+fn small_files_gain_by_large_initial_windows() {
+    let completed = |initial: &str| {
+        let initial = format!("sctp.policies.window.initial_cwnd={initial}");
+        let set = ["traffic.bulk.source={ file = \"40 kB\" }", "sctp.policies.burst=off", &initial];
+        run(ONE, &set).flows[0].last_delivery_s.expect("a delivered file")
+    };
+    let rfc9260 = completed("rfc9260");
+    let (ten, bytes) = (completed("{ mtu = 10 }"), completed("{ bytes = 60000 }"));
+    assert!(rfc9260 > 1.1 * ten && ten > 1.1 * bytes, "{rfc9260} {ten} {bytes}");
+}
+
+fn dropped(result: &RunResult) -> u64 {
+    result.bottlenecks.iter().map(|bottleneck| bottleneck.dropped_queue_full).sum()
+}
+
+#[test]
+fn a_threshold_stops_slow_start_before_the_queue_is_full() {
+    let with = |threshold: &str| {
+        let edit = format!("sctp.policies.window.initial_ssthresh={threshold}");
+        dropped(&run(ONE, &[&edit, "run.duration=2 s"]))
+    };
+    let (limited, unlimited) = (with("{ bytes = 60000 }"), with("unlimited"));
+    assert!(unlimited as f64 > 1.1 * limited as f64, "{unlimited} against {limited}");
+}
+
+#[test]
+fn slow_start_without_limit_fills_a_long_path() {
+    let with = |threshold: &str| {
+        let edit = format!("sctp.policies.window.initial_ssthresh={threshold}");
+        let set =
+            ["network.disjoint.paths.path.bottleneck.delay=100 ms", "run.duration=4 s", &edit];
+        run(ONE, &set).goodput_bit_s
+    };
+    let (limited, unlimited) = (with("{ bytes = 10000 }"), with("unlimited"));
+    assert!(unlimited > 1.1 * limited, "{unlimited} against {limited}");
+}
+
+/// RPv1 shares by thresholds: that of a path that has lost counts little beside one that is the peer's whole window.
+#[test]
+fn rp_v1_trusts_the_peer_window_as_a_threshold() {
+    let with = |threshold: &str| {
+        let edit = format!("sctp.policies.window.initial_ssthresh={threshold}");
+        let set = [
+            "sctp.preset=cmt-rp-v1",
+            "network.disjoint.paths.slow.bottleneck.loss.forward=0 %",
+            "network.disjoint.paths.slow.bottleneck.loss.backward=0 %",
+            "sctp.receive_buffer=4 MiB",
+            &edit,
+        ];
+        run(UNEQUAL, &set).paths[0].goodput_bit_s
+    };
+    let (peer_window, unlimited) = (with("peer-window"), with("unlimited"));
+    assert!(unlimited > 1.1 * peer_window, "{unlimited} against {peer_window}");
+}
+
+#[test]
+fn a_floor_bears_losses() {
+    let with = |floor: &str| {
+        let edit = format!("sctp.policies.window.ssthresh_floor_mtu={floor}");
+        let loss = "network.disjoint.paths.path.bottleneck.loss.forward=5 %";
+        run(ONE, &[&edit, loss, "run.duration=20 s"]).goodput_bit_s
+    };
+    let (one, four) = (with("1"), with("4"));
+    assert!(four > 1.1 * one, "{four} against {one}");
+}
+
+/// 20 bytes of user data have a chunk header of 16: fewer messages go into the same window.
+#[test]
+fn headers_count_in_small_messages() {
+    let completed = |counted: &str| {
+        let edit = format!("sctp.policies.window.bytes_counted={counted}");
+        let file = "traffic.bulk.source={ file = \"20 kB\" }";
+        let result = run(ONE, &[&edit, file, "traffic.bulk.message_size=20 B"]);
+        result.flows[0].last_delivery_s.expect("a delivered file")
+    };
+    let (with_header, payload) = (completed("with-header"), completed("payload"));
+    assert!(with_header > 1.1 * payload, "{with_header} against {payload}");
+}

@@ -126,10 +126,22 @@ pub struct AssociationStats {
     pub duplicate_chunks_received: u64,
     /// DATA chunks refused because the receive buffer was full.
     pub data_chunks_refused: u64,
-    /// SACKs sent.
+    /// DATA chunks discarded after they had been acknowledged in gap blocks.
+    pub chunks_reneged: u64,
+    /// Acknowledged chunks that the peer's SACKs withdrew, and that are in flight again.
+    pub chunks_withdrawn: u64,
+    /// SACKs received that others had overtaken, so that they counted for nothing (`stale_sack = same-path`).
+    pub stale_sacks: u64,
+    /// Bytes of user data that left the send buffer before the cumulative ack covered them (NR-SACK).
+    pub bytes_released_early: u64,
+    /// SACKs and NR-SACKs sent.
     pub sacks_sent: u64,
-    /// SACKs received.
+    /// NR-SACKs among them.
+    pub nr_sacks_sent: u64,
+    /// SACKs and NR-SACKs received.
     pub sacks_received: u64,
+    /// NR-SACKs among them.
+    pub nr_sacks_received: u64,
     /// Chunks retransmitted after missing reports.
     pub fast_retransmissions: u64,
     /// Chunks retransmitted after a timeout.

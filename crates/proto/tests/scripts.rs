@@ -6,9 +6,9 @@
 use polypath_proto::config::{
     AllPf, AssociationConfig, Burst, BytesCounted, CongestionAlgorithm, CwndUpdate, DacCount,
     FailureDetection, FastRecoveryScope, FirstData, GapAck, GroupList, IdleRule, InitialCwnd,
-    InitialSsthresh, LossRateSource, NoWindow, PacketDropReport, PathFill, PathGroups, PathOrder,
-    Preset, RepeatedTimeout, RetransmissionPath, RttSample, SackPath, SplitFastRetransmit,
-    StreamScheduler, T3Restart, Window,
+    InitialSsthresh, LossRateSource, NoWindow, NrSack, PacketDropReport, PathFill, PathGroups,
+    PathOrder, PerTsn, Preset, Reneging, RepeatedTimeout, RetransmissionPath, RttSample, SackPath,
+    SplitFastRetransmit, StaleSack, StreamScheduler, T3Restart, Window,
 };
 use polypath_proto::config::{
     BufferSplit, BufferSplitBy, OldPathPays, Policies, Reschedule, RescheduleConditions,
@@ -16,6 +16,7 @@ use polypath_proto::config::{
 };
 use polypath_proto::{AssociationEnd, Duration};
 use polypath_testkit::{Faults, Op, Outcome, run_script, script_strategy};
+use polypath_units::Fraction;
 use proptest::prelude::*;
 
 /// Random choices, which shrink towards the first value of each list.
@@ -58,6 +59,8 @@ fn policies() -> impl Strategy<Value = AssociationConfig> {
         let mut draw = Draw(choices.into_iter());
         let p = &mut config.policies;
         p.fast_retransmit.split = draw.pick(SplitFastRetransmit::ALL);
+        p.fast_retransmit.per_tsn = draw.pick(PerTsn::ALL);
+        p.fast_retransmit.threshold = draw.pick(&[3, 1, 2, 5]);
         p.cwnd_update = draw.pick(CwndUpdate::ALL);
         p.delayed_ack.on_gap = draw.pick(GapAck::ALL);
         p.delayed_ack.count = draw.pick(DacCount::ALL);
@@ -90,6 +93,13 @@ fn policies() -> impl Strategy<Value = AssociationConfig> {
         p.stream_scheduler = draw.pick(StreamScheduler::ALL);
         draw_buffers(p, &mut draw);
         config.send_buffer_bytes = draw.pick(&[1 << 20, 6_000, 40_000]);
+        p.stale_sack = draw.pick(StaleSack::ALL);
+        let often = Reneging::Simulated(Fraction::from_percent(20));
+        p.reneging = draw.pick(&[Reneging::Never, Reneging::UnderPressure, often]);
+        p.nr_sack = match p.reneging {
+            Reneging::Never => draw.pick(NrSack::ALL),
+            _ => draw.pick(&[NrSack::Off, NrSack::Deliverable]),
+        };
         config.receive_buffer_bytes = buffer;
         config.heartbeat_interval = heartbeat_interval;
         config

@@ -1,6 +1,6 @@
 //! The sender's side of a SACK, in the one order that everything else relies on.
 
-use polypath_wire::{Cause, GapAckBlocks, Sack};
+use polypath_wire::{Cause, GapAckBlocks, NrSack, Sack};
 use smallvec::{SmallVec, smallvec};
 
 use super::Association;
@@ -13,10 +13,12 @@ use crate::cmt::smart_fast_rtx;
 use crate::config::{CwndUpdate, FastRecoveryScope, SplitFastRetransmit};
 use crate::congestion::recovery::{PseudoCumulative, RecoveryView};
 use crate::congestion::{self, AckView, Advanced, coupled::group::GroupViews};
+use crate::extension::nr_sack::{self, Disordered, Release};
 use crate::path::reach::Signal;
 use crate::probe::TransmissionCause;
-use crate::sack::{self, AckDelta, SackProblem, Verdict};
+use crate::sack::{self, AckDelta, Report, SackProblem, Verdict, Withdrawn};
 use crate::send::burst;
+use crate::send::multiple_fast_rtx::{self, RepeatView};
 use crate::send::window::History;
 use crate::{Cx, Event, Instant, PathId, ProbeEvent, Tsn};
 
@@ -38,10 +40,11 @@ struct Order {
     recovery: RecoveryView,
 }
 
-/// An acknowledgement: a SACK, or the cumulative ack of a SHUTDOWN, which says nothing about gaps and window.
+/// What brings an acknowledgement: a SACK or NR-SACK, or the cumulative ack of a SHUTDOWN, which says nothing about gaps
+/// and window.
 #[derive(Clone, Copy)]
-pub(super) enum Acknowledgement<'a, 'p> {
-    Sack(&'a Sack<'p>),
+pub(super) enum Acknowledgement {
+    Sack { flags: u8, a_rwnd: u32 },
     Shutdown,
 }
 
@@ -51,21 +54,51 @@ impl Association {
     /// Handles a SACK.
     pub(super) fn handle_sack(&mut self, cx: &mut Cx<'_>, sack: &Sack<'_>, arrival: PathId) {
         self.stats.sacks_received += 1;
-        let blocks = &sack.gap_ack_blocks;
-        let cumulative = Tsn(sack.cumulative_tsn_ack);
-        self.acknowledge(cx, cumulative, blocks, arrival, Acknowledgement::Sack(sack));
+        let report = Report {
+            cumulative: Tsn(sack.cumulative_tsn_ack),
+            blocks: &sack.gap_ack_blocks,
+            release: Release::Nothing,
+            arrival,
+        };
+        let source = Acknowledgement::Sack { flags: sack.flags, a_rwnd: sack.a_rwnd };
+        self.acknowledge(cx, &report, source);
+    }
+
+    /// Handles an NR-SACK: a SACK with the blocks of both lists, part of which is final.
+    pub(super) fn handle_nr_sack(&mut self, cx: &mut Cx<'_>, sack: &NrSack<'_>, arrival: PathId) {
+        self.stats.sacks_received += 1;
+        self.stats.nr_sacks_received += 1;
+        let (cumulative, release) = (Tsn(sack.cumulative_tsn_ack), Release::by(sack));
+        let source = Acknowledgement::Sack { flags: sack.flags, a_rwnd: sack.a_rwnd };
+        let (renegable, non_renegable) = (&sack.renegable_blocks, &sack.non_renegable_blocks);
+        if renegable.is_empty() || non_renegable.is_empty() {
+            let blocks = if renegable.is_empty() { non_renegable } else { renegable };
+            return self.acknowledge(cx, &Report { cumulative, blocks, release, arrival }, source);
+        }
+        // Taken and put back, so that its memory serves the next one.
+        let mut joined = core::mem::take(&mut self.joined_blocks);
+        match nr_sack::union(renegable, non_renegable, &mut joined) {
+            Ok(()) => {
+                let blocks = GapAckBlocks::Owned(joined);
+                let report = Report { cumulative, blocks: &blocks, release, arrival };
+                self.acknowledge(cx, &report, source);
+                if let GapAckBlocks::Owned(joined) = blocks {
+                    self.joined_blocks = joined;
+                }
+            }
+            Err(Disordered) => self.refuse_sack(cx, SackProblem::MalformedBlock),
+        }
     }
 
     /// Applies an acknowledgement: validate, window, RTT, CUC, missing reports, recovery, growth, reduction, T3,
-    /// reachability, peer window. It arrived on the path `arrival`.
+    /// reachability, peer window.
     pub(super) fn acknowledge(
         &mut self,
         cx: &mut Cx<'_>,
-        cumulative: Tsn,
-        blocks: &GapAckBlocks<'_>,
-        arrival: PathId,
-        source: Acknowledgement<'_, '_>,
+        report: &Report<'_>,
+        source: Acknowledgement,
     ) {
+        let Report { cumulative, blocks, arrival, .. } = *report;
         let window = &self.sender.window;
         match sack::validate(cumulative, blocks, window.base(), window.next_tsn()) {
             Ok(Verdict::Apply) => {}
@@ -74,17 +107,17 @@ impl Association {
         }
         self.flush.acknowledged = true;
         let before = self.low_ends();
-        let delta = self.apply_sack(cx, cumulative, blocks);
-        let reneged = match source {
-            Acknowledgement::Sack(_) => self.take_back(cumulative, blocks, &delta),
-            Acknowledgement::Shutdown => 0,
+        let delta = self.apply_sack(cx, report);
+        let withdrawn = match source {
+            Acknowledgement::Sack { .. } => self.take_back(report, &delta),
+            Acknowledgement::Shutdown => Withdrawn::default(),
         };
         self.sample_rtt(cx, &delta, arrival);
         self.measure_awaited(cx, cumulative, blocks, arrival);
         let orders = self.order_changes(cumulative, &before, &delta);
         let lost_on = match source {
-            Acknowledgement::Sack(sack) if !blocks.is_empty() => {
-                self.count_missing(cumulative, sack.flags, &delta)
+            Acknowledgement::Sack { flags, .. } if !blocks.is_empty() && !withdrawn.overtaken => {
+                self.count_missing(cumulative, flags, &delta)
             }
             _ => smallvec![false; self.paths.len()],
         };
@@ -96,12 +129,15 @@ impl Association {
             oldest_before: before.oldest,
             lowest_acked: order.earliest_acked,
         });
-        self.adjust_t3(cx, ends, &delta, reneged);
+        self.adjust_t3(cx, ends, &delta, withdrawn.chunks);
         self.note_reachability(cx, &delta);
-        if let Acknowledgement::Sack(sack) = source {
-            self.update_peer_window(cx, sack.a_rwnd, &delta);
+        if let Acknowledgement::Sack { a_rwnd, .. } = source
+            && !withdrawn.overtaken
+        {
+            self.update_peer_window(cx, a_rwnd, &delta);
         }
         self.sender.queue.release(delta.released);
+        self.stats.bytes_released_early += delta.released_early;
         self.after_acknowledgement();
     }
 
@@ -128,18 +164,12 @@ impl Association {
         .collect()
     }
 
-    fn apply_sack(
-        &mut self,
-        cx: &mut Cx<'_>,
-        cumulative: Tsn,
-        blocks: &GapAckBlocks<'_>,
-    ) -> AckDelta {
+    fn apply_sack(&mut self, cx: &mut Cx<'_>, report: &Report<'_>) -> AckDelta {
         let timed: PerPath<Option<Tsn>> = self.paths.iter().map(|path| path.timed).collect();
         let (now, probe) = (cx.now, &mut *cx.probe);
-        let delta =
-            sack::apply(&mut self.sender.window, cumulative, blocks, &timed, |tsn, newly| {
-                probe.on(now, ProbeEvent::ChunkAcked { path: newly.path, tsn });
-            });
+        let delta = sack::apply(&mut self.sender.window, report, &timed, |tsn, newly| {
+            probe.on(now, ProbeEvent::ChunkAcked { path: newly.path, tsn });
+        });
         for (path, news) in self.paths.iter_mut().zip(&delta.paths) {
             path.flight = path.flight.saturating_sub(news.flight_bytes);
             path.counters.data_bytes_acked += news.user_bytes;
@@ -149,12 +179,16 @@ impl Association {
         delta
     }
 
-    /// Puts back into flight what the receiver has discarded. Returns the number of chunks.
-    fn take_back(&mut self, cumulative: Tsn, blocks: &GapAckBlocks<'_>, delta: &AckDelta) -> u32 {
-        let paths = &mut self.paths;
-        sack::renege_missing(&mut self.sender.window, cumulative, blocks, delta, |path, charge| {
-            paths[path].flight += u64::from(charge);
-        })
+    /// Puts back into flight what the receiver has discarded.
+    fn take_back(&mut self, report: &Report<'_>, delta: &AckDelta) -> Withdrawn {
+        let (paths, policy) = (&mut self.paths, self.config.policies.stale_sack);
+        let withdrawn =
+            sack::withdraw(&mut self.sender.window, report, delta, policy, |path, charge| {
+                paths[path].flight += u64::from(charge);
+            });
+        self.stats.chunks_withdrawn += u64::from(withdrawn.chunks);
+        self.stats.stale_sacks += u64::from(withdrawn.overtaken);
+        withdrawn
     }
 
     fn sample_rtt(&mut self, cx: &mut Cx<'_>, delta: &AckDelta, arrival: PathId) {
@@ -256,6 +290,14 @@ impl Association {
                 from = tsn.next();
                 let weight = dac::missing_report_weight(policies.delayed_ack.count, &dac_view, tsn);
                 let chunk = window.get_mut(tsn);
+                let repeat = RepeatView {
+                    transmissions: chunk.transmissions,
+                    sent_before: chunk.sent_before,
+                    highest_newly_acked_on_path: delta.paths[chunk.path.index()].highest,
+                };
+                if !multiple_fast_rtx::reports_missing(policies.fast_retransmit.per_tsn, &repeat) {
+                    continue;
+                }
                 chunk.missing_reports = chunk.missing_reports.saturating_add(weight);
                 if chunk.missing_reports < policies.fast_retransmit.threshold {
                     continue;

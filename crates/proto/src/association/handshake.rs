@@ -9,7 +9,7 @@ use super::init_parameters::{self, Capabilities, InitKind, InitLimits, InitProbl
 use super::output::To;
 use super::state::{Handshake, State};
 use super::{Association, PeerAddress};
-use crate::config::AssociationConfig;
+use crate::config::{AssociationConfig, NrSack};
 use crate::path::reach::Reach;
 use crate::path::{Path, pairing};
 use crate::recv::{Receiver, ReceiverConfig};
@@ -178,6 +178,11 @@ impl Association {
             inbound_streams: self.streams.inbound,
             mtu: self.config.mtu_bytes,
             policy: self.config.policies.delayed_ack,
+            nr_sack: match self.extensions.contains(Capabilities::NR_SACK) {
+                true => self.config.policies.nr_sack,
+                false => NrSack::Off,
+            },
+            reneging: self.config.policies.reneging,
         }));
         self.build_paths(agreed.addresses, Some(agreed.handshake_pair));
         self.paths.reset_windows(&self.config, u64::from(agreed.a_rwnd));

@@ -13,7 +13,7 @@ use smallvec::SmallVec;
 
 use super::address_scope::{is_meaningful, is_this_host};
 use crate::Duration;
-use crate::config::{PacketDropReport, Policies};
+use crate::config::{NrSack, PacketDropReport, Policies};
 
 /// Most addresses of one side, told or believed; as many as an association can have paths.
 pub(crate) const MAX_ADDRESSES: usize = 32;
@@ -133,6 +133,7 @@ impl Capabilities {
     pub(crate) fn offered(policies: &Policies) -> Self {
         let mut offered = Self::empty();
         offered.set(Self::PACKET_DROP, policies.packet_drop_report == PacketDropReport::On);
+        offered.set(Self::NR_SACK, policies.nr_sack != NrSack::Off);
         offered
     }
 

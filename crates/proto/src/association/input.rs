@@ -10,9 +10,11 @@ use super::acknowledge::Acknowledgement;
 use super::init_parameters::Capabilities;
 use super::output::To;
 use super::state::State;
+use crate::extension::nr_sack::Release;
 use crate::extension::packet_drop::flags;
 use crate::extension::packet_drop::report::Why;
 use crate::recv::{DataError, DataOutcome, Receiver};
+use crate::sack::Report;
 use crate::{AssociationEnd, Body, Cx, Duration, Event, PathId, ProbeEvent, Received, Tsn};
 
 /// Answers to HEARTBEAT, and others, that may wait at a time; a flood of requests gets no more.
@@ -102,6 +104,7 @@ impl Association {
 
     fn end_packet(&mut self, cx: &mut Cx<'_>, path: PathId) {
         let Some(receiver) = &mut self.receiver else { return };
+        receiver.simulate_reneging(cx.rng);
         receiver.end_packet(cx.now, path);
         if matches!(self.state, State::ShutdownSent(_)) && receiver.sack_is_pending() {
             // RFC 9260 section 9.2: DATA in SHUTDOWN-SENT is answered at once with a SACK and another SHUTDOWN.
@@ -121,6 +124,10 @@ impl Association {
             Chunk::Data(data) => return self.handle_data(cx, data, arrival.path),
             Chunk::Sack(sack) if self.state.may_send_data() => {
                 self.handle_sack(cx, sack, arrival.path);
+            }
+            // Whoever sends one without having agreed to it says what it means all the same.
+            Chunk::NrSack(nr_sack) if self.state.may_send_data() => {
+                self.handle_nr_sack(cx, nr_sack, arrival.path);
             }
             Chunk::InitAck(init) => {
                 // It travels alone (RFC 9260 section 6.10), and the paths are others afterwards.
@@ -239,13 +246,13 @@ impl Association {
             return;
         }
         if self.state.may_send_data() {
-            self.acknowledge(
-                cx,
+            let report = Report {
                 cumulative,
-                &GapAckBlocks::Borrowed(&[]),
-                came_on,
-                Acknowledgement::Shutdown,
-            );
+                blocks: &GapAckBlocks::Borrowed(&[]),
+                release: Release::Nothing,
+                arrival: came_on,
+            };
+            self.acknowledge(cx, &report, Acknowledgement::Shutdown);
         }
         self.peer_wants_shutdown(cx, came_on);
     }

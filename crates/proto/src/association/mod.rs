@@ -31,6 +31,7 @@ use core::net::IpAddr;
 
 use bytes::Bytes;
 use polypath_units::Fraction;
+use polypath_wire::GapAckBlock;
 use smallvec::SmallVec;
 
 use self::blocked::Blocked;
@@ -105,6 +106,8 @@ pub struct Association {
     primary: PathId,
     /// Extensions that both sides offered.
     extensions: Capabilities,
+    /// Memory for the blocks of an NR-SACK; empty in between.
+    joined_blocks: SmallVec<[GapAckBlock; 4]>,
     /// Path of the handshake chunk that was sent last.
     handshake_path: PathId,
     /// Addresses of the peer that the user named.
@@ -198,6 +201,7 @@ impl Association {
             paths: Paths::default(),
             primary: PathId(0),
             extensions: Capabilities::empty(),
+            joined_blocks: SmallVec::new(),
             handshake_path: PathId(0),
             named: SmallVec::new(),
             stale_cookies: 0,
@@ -430,6 +434,7 @@ impl Association {
             stats.data_chunks_received = counters.new_chunks;
             stats.duplicate_chunks_received = counters.duplicate_chunks;
             stats.data_chunks_refused = counters.refused_chunks;
+            stats.chunks_reneged = counters.reneged_chunks;
             stats.receive_buffer_bytes = receiver.buffered_bytes();
             stats.receive_buffer_peak_bytes = receiver.peak_buffered_bytes();
         }

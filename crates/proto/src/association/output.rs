@@ -239,10 +239,11 @@ impl Association {
 
     fn push_sack(&mut self, packet: &mut PacketBuilder) {
         let Some(receiver) = &mut self.receiver else { return };
-        let sack = receiver.take_sack(packet.left() as usize);
+        let acknowledgement = receiver.take_acknowledgement(packet.left() as usize);
         self.stats.sacks_sent += 1;
+        self.stats.nr_sacks_sent += u64::from(matches!(acknowledgement, Chunk::NrSack(_)));
         self.paths[packet.path].sack_rank = self.stats.sacks_sent;
-        packet.push(Chunk::Sack(sack));
+        packet.push(acknowledgement);
     }
 
     /// SACKs return to the source of the last DATA (RFC 9260 section 6.4), if that address is proved to be the peer's and

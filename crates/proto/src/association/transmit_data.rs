@@ -9,8 +9,8 @@ use super::state::State;
 use crate::cmt::path_scheduler::{self, Order, Turn};
 use crate::cmt::rtx_policy::{self, Attempt};
 use crate::config::{
-    DataBeforeConfirmation, LossRateSource, NoWindow, PathFill, PathOrder, RetransmissionPath,
-    T3Restart,
+    DataBeforeConfirmation, LossRateSource, NoWindow, PathFill, PathOrder, PerTsn,
+    RetransmissionPath, T3Restart,
 };
 use crate::path::{Path, charge};
 use crate::probe::TransmissionCause;
@@ -182,6 +182,8 @@ impl Association {
                 history: History::empty(),
                 transmissions: 1,
                 missing_reports: 0,
+                acked_over: path,
+                sent_before: Tsn(0),
                 charge,
                 context: next.context,
                 held: next.held,
@@ -226,7 +228,9 @@ impl Association {
             let is_earliest =
                 [first, again].into_iter().flatten().all(|earliest| tsn.is_at_or_before(earliest));
             self.sender.window.retransmit(tsn, path, cx.now);
-            if cause == TransmissionCause::DropReport {
+            if self.config.policies.fast_retransmit.per_tsn == PerTsn::Multiple {
+                self.sender.window.count_from_now(tsn);
+            } else if cause == TransmissionCause::DropReport {
                 self.remember_repair(tsn, path);
             }
             packet.push_data(Chunk::Data(data), user_bytes);

@@ -11,4 +11,5 @@ pub(crate) mod sack_path;
 pub(crate) mod sfr;
 pub(crate) mod slow_path_rtt;
 pub(crate) mod smart_fast_rtx;
+pub(crate) mod stale_sack;
 pub(crate) mod t3_policy;

@@ -25,7 +25,7 @@ mod tests {
     use crate::config::SplitFastRetransmit;
     use crate::probe::TransmissionCause;
     use crate::sack::apply;
-    use crate::sack::testing::{blocks, chunk};
+    use crate::sack::testing::{blocks, chunk, report};
     use crate::send::window::Window;
     use crate::{Instant, PathId, Tsn};
 
@@ -44,7 +44,7 @@ mod tests {
         }
         let cumulative = Tsn(first).previous();
         let gaps = blocks(&[(11, 13)]);
-        let delta = apply(&mut window, cumulative, &gaps, &[None; 2], |_, _| {});
+        let delta = apply(&mut window, &report(cumulative, &gaps), &[None; 2], |_, _| {});
         let view = SfrView {
             highest_newly_acked_on_path: highest(policy, &delta.paths[1]),
             highest_newly_acked: delta.highest_newly_acked,
@@ -75,8 +75,12 @@ mod tests {
         for path in [0, 1, 1, 0] {
             window.push(chunk(path, 1452));
         }
-        let delta =
-            apply(&mut window, Tsn(u32::MAX - 1), &blocks(&[(3, 4)]), &[None; 2], |_, _| {});
+        let delta = apply(
+            &mut window,
+            &report(Tsn(u32::MAX - 1), &blocks(&[(3, 4)])),
+            &[None; 2],
+            |_, _| {},
+        );
         for policy in [SmartFastRtx::Off, SmartFastRtx::On] {
             assert_eq!(highest(policy, &delta.paths[0]), Some(Tsn(2)));
             assert_eq!(highest(policy, &delta.paths[1]), Some(Tsn(1)));

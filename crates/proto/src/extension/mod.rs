@@ -1,3 +1,4 @@
 //! Extensions of SCTP that both sides agree on in the handshake.
 
+pub(crate) mod nr_sack;
 pub(crate) mod packet_drop;

@@ -2,15 +2,16 @@
 //!
 //! The order of steps: [`tsn_map`] says whether a TSN is new, [`rwnd`] whether there is room, [`reassembly`] makes
 //! messages, [`ack_policy`] decides when to acknowledge and [`sack_build`] builds the SACK. What was acknowledged is
-//! never dropped (no reneging).
+//! kept, unless a policy makes the receiver discard it ([`reneging`]).
 
 mod ack_policy;
 mod reassembly;
+mod reneging;
 mod rwnd;
 mod sack_build;
-mod tsn_map;
+pub(crate) mod tsn_map;
 
-use polypath_wire::{Data, DataFlags, Sack};
+use polypath_wire::{Chunk, Data, DataFlags, Sack};
 use smallvec::SmallVec;
 use thiserror::Error;
 
@@ -19,7 +20,8 @@ use self::reassembly::Reassembly;
 use self::rwnd::ReceiveWindow;
 use self::sack_build::build_sack;
 use self::tsn_map::{Arrival, TsnMap, WideTsn};
-use crate::config::DelayedAck;
+use crate::config::{DelayedAck, NrSack, Reneging};
+use crate::extension::nr_sack::{self, MIN_NR_SACK_BYTES, Promise};
 use crate::{Instant, PathId, ReceivedMessage, Tsn};
 
 pub use self::reassembly::Violation;
@@ -40,6 +42,10 @@ pub struct ReceiverConfig {
     pub mtu: u16,
     /// When to acknowledge.
     pub policy: DelayedAck,
+    /// Whether, and with what promise, NR-SACKs take the place of SACKs.
+    pub nr_sack: NrSack,
+    /// Whether what was acknowledged may be discarded.
+    pub reneging: Reneging,
 }
 
 /// What became of a DATA chunk.
@@ -90,6 +96,8 @@ pub struct ReceiveCounters {
     pub duplicate_chunks: u64,
     /// DATA chunks dropped for want of room.
     pub refused_chunks: u64,
+    /// DATA chunks discarded after they had been acknowledged.
+    pub reneged_chunks: u64,
     /// Messages handed to the user.
     pub messages: u64,
     /// Bytes of user data handed to the user.
@@ -107,6 +115,9 @@ pub struct Receiver {
     window: ReceiveWindow,
     reassembly: Reassembly,
     acks: AckPolicy,
+    /// What NR-SACKs promise; `None` while SACKs are sent.
+    promise: Option<Promise>,
+    reneging: Reneging,
     inbound_streams: u16,
     packet: PacketSummary,
     sack_path: Option<PathId>,
@@ -122,12 +133,23 @@ impl Receiver {
 
     /// A receiver that expects the peer's first DATA chunk.
     pub fn new(config: ReceiverConfig) -> Self {
+        let promise = match config.nr_sack {
+            NrSack::Off => None,
+            NrSack::Deliverable => Some(Promise::Delivered),
+            NrSack::All => Some(Promise::Everything),
+        };
+        let mut reassembly = Reassembly::default();
+        if promise == Some(Promise::Delivered) {
+            reassembly.follow_joined();
+        }
         Self {
-            // An honest sender has at most as many chunks on the way as the window has bytes.
-            tsns: TsnMap::new(config.initial_peer_tsn, config.buffer_bytes),
+            // Not what the window has bytes: unordered messages above a gap are delivered and open it again.
+            tsns: TsnMap::new(config.initial_peer_tsn, u32::MAX),
             window: ReceiveWindow::new(config.buffer_bytes, config.mtu),
-            reassembly: Reassembly::default(),
+            reassembly,
             acks: AckPolicy::new(config.policy),
+            promise,
+            reneging: config.reneging,
             inbound_streams: config.inbound_streams,
             packet: PacketSummary::default(),
             sack_path: None,
@@ -155,14 +177,20 @@ impl Receiver {
         };
         if data.stream >= self.inbound_streams {
             self.record(tsn)?;
+            if self.promise == Some(Promise::Delivered) {
+                self.tsns.make_firm(tsn, 1);
+            }
             return Err(DataError::InvalidStream { stream: data.stream });
         }
-        if !self.has_place_for(tsn) {
+        if !self.has_place_for(tsn) && !self.make_place_for(tsn) {
             return self.refuse(tsn, data.stream);
         }
         self.reassembly.on_data(tsn, data)?;
         self.window.hold(data.payload.len());
         self.record(tsn)?;
+        for (first, count) in self.reassembly.joined() {
+            self.tsns.make_firm(first, count);
+        }
         Ok(DataOutcome::New)
     }
 
@@ -199,9 +227,26 @@ impl Receiver {
         sack
     }
 
-    /// Bytes of a SACK that leaves nothing out.
+    /// Builds what goes out as the acknowledgement: the SACK, or the NR-SACK if that was agreed.
+    pub fn take_acknowledgement(&mut self, max_bytes: usize) -> Chunk<'static> {
+        let Some(promise) = self.promise else { return Chunk::Sack(self.take_sack(max_bytes)) };
+        let flags = self.acks.on_sack();
+        let a_rwnd = self.window.advertise();
+        let duplicates = &self.duplicates;
+        let nr_sack = nr_sack::build(&self.tsns, promise, duplicates, a_rwnd, flags, max_bytes);
+        self.duplicates.clear();
+        self.sources = 0;
+        Chunk::NrSack(nr_sack)
+    }
+
+    /// Bytes of an acknowledgement that leaves nothing out.
     pub fn sack_bytes(&self) -> usize {
-        Self::MIN_SACK_BYTES + 4 * (self.tsns.gap_block_count() + self.duplicates.len())
+        let (least, blocks) = match self.promise {
+            None => (Self::MIN_SACK_BYTES, self.tsns.gap_block_count()),
+            Some(Promise::Everything) => (MIN_NR_SACK_BYTES, self.tsns.gap_block_count()),
+            Some(Promise::Delivered) => (MIN_NR_SACK_BYTES, self.tsns.split_block_count()),
+        };
+        least + 4 * (blocks + self.duplicates.len())
     }
 
     /// The next message for the user. Its part of the window becomes free, which may make a SACK due.

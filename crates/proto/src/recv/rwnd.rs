@@ -244,7 +244,7 @@ mod tests {
     #[test]
     fn the_overhead_covers_what_a_chunk_really_needs() {
         // A message, its place in a tree node that may be half empty, the allocation of a byte with its header.
-        let message = size_of::<crate::ReceivedMessage>() + size_of::<(u16, u16)>();
+        let message = size_of::<crate::recv::reassembly::Complete>() + size_of::<(u16, u16)>();
         assert!(2 * message + 2 * 32 <= CHUNK_OVERHEAD as usize);
     }
 }

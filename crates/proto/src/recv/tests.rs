@@ -5,7 +5,7 @@ use polypath_wire::Payload;
 
 use super::*;
 use crate::Duration;
-use crate::config::{DacCount, FirstData, GapAck, Preset};
+use crate::config::{DacCount, FirstData, GapAck, NrSack, Preset, Reneging};
 
 const PATH: PathId = PathId(1);
 const ROOM: usize = 1400;
@@ -17,6 +17,8 @@ fn config() -> ReceiverConfig {
         inbound_streams: 4,
         mtu: 1500,
         policy: Preset::Rfc9260.policies().delayed_ack,
+        nr_sack: NrSack::Off,
+        reneging: Reneging::Never,
     }
 }
 
@@ -272,10 +274,20 @@ fn the_reserve_for_gaps_is_limited() {
 }
 
 #[test]
-fn tsns_that_no_window_could_allow_are_refused() {
+fn tsns_that_no_gap_block_could_report_are_refused() {
     let mut receiver = started(config());
-    assert_eq!(packet(&mut receiver, at(1), &[whole(10_002, 0, 1)]), [DataOutcome::Refused]);
-    assert_eq!(packet(&mut receiver, at(1), &[whole(10_001, 0, 1)]), [DataOutcome::New]);
+    assert_eq!(packet(&mut receiver, at(1), &[whole(65_537, 0, 1)]), [DataOutcome::Refused]);
+    assert_eq!(packet(&mut receiver, at(1), &[whole(65_536, 0, 1)]), [DataOutcome::New]);
+}
+
+/// Behind a gap unordered messages are read as they come, and the window stays open: more TSNs than it has bytes.
+#[test]
+fn unordered_messages_may_be_more_than_the_window_has_bytes() {
+    let mut receiver = started(config());
+    for tsn in 3..20_000 {
+        assert_eq!(packet(&mut receiver, at(1), &[unordered(tsn, 1)]), [DataOutcome::New]);
+        assert!(receiver.receive().is_some());
+    }
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! Which TSNs have arrived: the cumulative TSN ack and a bitmap of what lies above it.
 
+mod firm;
+
 use alloc::vec;
 use alloc::vec::Vec;
 
@@ -27,7 +29,15 @@ impl WideTsn {
         Self(self.0 + 1)
     }
 
-    const fn plus(self, n: u32) -> Self {
+    /// The TSN before this one.
+    #[must_use]
+    pub const fn previous(self) -> Self {
+        Self(self.0 - 1)
+    }
+
+    /// The TSN `n` after this one.
+    #[must_use]
+    pub const fn plus(self, n: u32) -> Self {
         Self(self.0 + n as u64)
     }
 
@@ -60,6 +70,8 @@ pub struct TsnMap {
     max_offset: u32,
     /// Its length is 0 or a power of two.
     words: Vec<u64>,
+    /// What of it was promised not to be discarded; as long as `words`, or empty.
+    firm: Vec<u64>,
 }
 
 impl TsnMap {
@@ -68,7 +80,7 @@ impl TsnMap {
     pub fn new(initial: Tsn, max_offset: u32) -> Self {
         let cumulative = WideTsn((1 << 32) + u64::from(initial.previous().0));
         let max_offset = max_offset.clamp(1, MAX_GAP_OFFSET);
-        Self { cumulative, highest: cumulative, max_offset, words: Vec::new() }
+        Self { cumulative, highest: cumulative, max_offset, words: Vec::new(), firm: Vec::new() }
     }
 
     /// What is known of `tsn`.
@@ -114,6 +126,7 @@ impl TsnMap {
         let target = self.cumulative.plus(new_cumulative.distance_from(self.cumulative_tsn()));
         if target >= self.highest {
             self.words.fill(0);
+            self.firm.fill(0);
             self.cumulative = target;
             self.highest = target;
             return;
@@ -122,8 +135,10 @@ impl TsnMap {
         let (last, bit) = target.locate();
         for word in first..last {
             *self.word_mut(word) = 0;
+            self.clear_firm(word, u64::MAX);
         }
         *self.word_mut(last) &= !(u64::MAX >> (63 - bit));
+        self.clear_firm(last, u64::MAX >> (63 - bit));
         self.cumulative = target;
         self.absorb();
     }
@@ -209,6 +224,7 @@ impl TsnMap {
             let word = self.word_mut(number);
             let ones = (*word >> bit).trailing_ones();
             *word &= !(low_bits(ones) << bit);
+            self.clear_firm(number, low_bits(ones) << bit);
             next = next.plus(ones);
             if bit + ones < 64 {
                 break;
@@ -236,6 +252,7 @@ impl TsnMap {
                 words[number as usize & mask] = self.word(number);
             }
         }
+        self.grow_firm(mask + 1, first);
         self.words = words;
     }
 

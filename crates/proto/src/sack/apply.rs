@@ -1,10 +1,10 @@
 //! Applying a validated SACK to the window.
 
-use polypath_wire::GapAckBlocks;
 use smallvec::SmallVec;
 
-use super::{AckDelta, PathDelta};
+use super::{AckDelta, PathDelta, Report};
 use crate::Tsn;
+use crate::extension::nr_sack::{self, Release};
 use crate::send::window::{History, Newly, Window};
 
 /// Applies the cumulative ack and then the gap blocks. `timed` holds for each path the chunk whose round trip is
@@ -12,11 +12,11 @@ use crate::send::window::{History, Newly, Window};
 /// acknowledged and to the number of blocks, plus a word per 64 TSNs that they cover.
 pub(crate) fn apply(
     window: &mut Window,
-    cumulative: Tsn,
-    blocks: &GapAckBlocks<'_>,
+    report: &Report<'_>,
     timed: &[Option<Tsn>],
     mut on_newly: impl FnMut(Tsn, &Newly),
 ) -> AckDelta {
+    let Report { cumulative, blocks, release, arrival } = *report;
     let paths = SmallVec::from_elem(PathDelta::default(), timed.len());
     let mut delta = AckDelta { paths, ..AckDelta::default() };
     while window.base().is_at_or_before(cumulative) {
@@ -42,7 +42,10 @@ pub(crate) fn apply(
         }
         let stop = cumulative.plus(end + 1);
         while let Some(tsn) = window.next_unacked(at, stop) {
-            let newly = window.gap_ack(tsn);
+            let newly = window.gap_ack(tsn, arrival);
+            if matches!(release, Release::Reported) {
+                delta.release_early(window.release(tsn));
+            }
             note(&mut delta, tsn, &newly, timed, Means::GapBlock);
             on_newly(tsn, &newly);
             at = tsn.next();
@@ -50,6 +53,16 @@ pub(crate) fn apply(
     });
     if highest > 0 {
         delta.highest_gap_acked = Some(cumulative.plus(highest));
+    }
+    // Anything acknowledged by an earlier SACK that was not final.
+    match release {
+        Release::Reported if window.has_renegable() => {
+            delta.release_early(nr_sack::release(window, cumulative, blocks));
+        }
+        Release::Blocks(final_ones) if window.has_renegable() => {
+            delta.release_early(nr_sack::release(window, cumulative, final_ones));
+        }
+        Release::Nothing | Release::Reported | Release::Blocks(_) => {}
     }
     delta
 }

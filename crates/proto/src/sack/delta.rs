@@ -45,6 +45,8 @@ pub(crate) struct AckDelta {
     pub(crate) highest_gap_acked: Option<Tsn>,
     /// What became free in the send buffer.
     pub(crate) released: Room,
+    /// Bytes of it that the cumulative ack does not cover yet.
+    pub(crate) released_early: u64,
     /// TSNs that the gap blocks report.
     pub(crate) reported: u64,
 }
@@ -53,6 +55,12 @@ impl AckDelta {
     /// Whether anything was acknowledged for the first time.
     pub(crate) fn anything_new(&self) -> bool {
         self.lowest_newly_acked.is_some()
+    }
+
+    /// Adds what became free before the cumulative ack covers it.
+    pub(crate) fn release_early(&mut self, released: Room) {
+        self.released += released;
+        self.released_early += released.user_bytes;
     }
 
     /// Number of paths with something new.

@@ -8,8 +8,26 @@ mod validate;
 
 pub(crate) use apply::apply;
 pub(crate) use delta::{AckDelta, PathDelta};
-pub(crate) use renege::renege_missing;
+pub(crate) use renege::{Withdrawn, withdraw};
 pub(crate) use validate::{SackProblem, Verdict, validate};
+
+use polypath_wire::GapAckBlocks;
+
+use crate::extension::nr_sack::Release;
+use crate::{PathId, Tsn};
+
+/// What an acknowledgement reports.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Report<'a> {
+    /// Cumulative TSN ack.
+    pub(crate) cumulative: Tsn,
+    /// Gap ack blocks, ascending; those of both lists of an NR-SACK.
+    pub(crate) blocks: &'a GapAckBlocks<'a>,
+    /// What of it will not be withdrawn.
+    pub(crate) release: Release<'a>,
+    /// Path on which it came.
+    pub(crate) arrival: PathId,
+}
 
 #[cfg(test)]
 pub(crate) mod testing;

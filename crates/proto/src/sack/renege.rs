@@ -1,37 +1,91 @@
 //! Reneging: the receiver discarded what a gap block had acknowledged (RFC 9260 section 6.2.1, D iii).
 
-use polypath_wire::GapAckBlocks;
-
-use super::AckDelta;
+use super::{AckDelta, Report};
+use crate::cmt::stale_sack::{self, Omission, OmissionView};
+use crate::config::StaleSack;
 use crate::send::window::Window;
 use crate::{PathId, Tsn};
 
-/// Puts back into flight every chunk that an earlier SACK acknowledged and this one, below its highest block, does not;
-/// that counts as one missing report. Tells path and charge of each. Returns their number.
+/// A SACK with fewer blocks than this had room for all of them: the smallest MTU that IP allows carries more.
+const CERTAINLY_WHOLE: usize = 100;
+
+/// What a SACK withdrew.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Withdrawn {
+    /// Number of chunks that are in flight again.
+    pub(crate) chunks: u32,
+    /// Whether it was overtaken by another SACK, so that it neither reports anything missing nor tells the window.
+    pub(crate) overtaken: bool,
+}
+
+/// Puts back into flight every chunk that an earlier SACK acknowledged and this one, which may be stale, withdraws; that
+/// counts as one missing report. Tells path and charge of each.
 ///
-/// A SACK with nothing new may have been overtaken by a later one, and blocks may have been cut for want of room: what
-/// it does not mention then says nothing. Costs nothing while the reported and the remembered numbers of TSNs agree.
-pub(crate) fn renege_missing(
+/// Blocks may have been cut for want of room: above the highest one a long SACK says nothing. Costs nothing while the
+/// reported and the remembered numbers of TSNs agree, and ends at the first TSN that proves the SACK stale.
+pub(crate) fn withdraw(
     window: &mut Window,
-    cumulative: Tsn,
-    blocks: &GapAckBlocks<'_>,
+    report: &Report<'_>,
     delta: &AckDelta,
+    policy: StaleSack,
     mut on_reneged: impl FnMut(PathId, u32),
-) -> u32 {
-    if !delta.anything_new() || u64::from(window.acked_count()) <= delta.reported {
-        return 0;
+) -> Withdrawn {
+    let mut withdrawn = Withdrawn::default();
+    if u64::from(window.acked_count()) <= delta.reported {
+        return withdrawn;
     }
-    let mut reneged = 0;
-    let mut hole = cumulative.next();
-    for block in blocks.iter() {
-        let end = cumulative.plus(block.start.into());
-        while let Some(tsn) = window.next_acked(hole, end) {
-            let (path, charge) = window.renege(tsn);
-            on_reneged(path, charge);
-            reneged += 1;
+    let mut hole = report.cumulative.next();
+    let offsets = report.blocks.iter().map(|block| (block.start, u32::from(block.end) + 1));
+    let last_hole = (report.blocks.len() < CERTAINLY_WHOLE).then(|| window.next_tsn());
+    let holes = offsets
+        .map(|(start, after)| (report.cumulative.plus(start.into()), report.cumulative.plus(after)))
+        .chain(last_hole.map(|end| (end, end)));
+    // Of what the receiver promised to keep, an omission tells only that the SACK is old.
+    let promises_tell = policy == StaleSack::SamePath && !delta.cumulative_ack_advanced;
+    for (end, after) in holes {
+        while let Some(tsn) = match promises_tell {
+            true => window.next_acked(hole, end),
+            false => window.next_renegable(hole, end),
+        } {
+            match judge(window, tsn, report, delta, policy) {
+                Omission::Reneged => {
+                    let (path, charge) = window.renege(tsn);
+                    on_reneged(path, charge);
+                    withdrawn.chunks += 1;
+                }
+                Omission::Overtaken => {
+                    withdrawn.overtaken = true;
+                    return withdrawn;
+                }
+                Omission::Nothing => return withdrawn,
+            }
             hole = tsn.next();
         }
-        hole = cumulative.plus(u32::from(block.end) + 1);
+        hole = after;
     }
-    reneged
+    withdrawn
+}
+
+fn judge(
+    window: &Window,
+    tsn: Tsn,
+    report: &Report<'_>,
+    delta: &AckDelta,
+    policy: StaleSack,
+) -> Omission {
+    if window.is_released(tsn) {
+        return Omission::Overtaken;
+    }
+    // A hole is below whatever gap blocks acknowledge: had the receiver kept this one, the cumulative ack would be
+    // beyond it.
+    if tsn == report.cumulative.next() {
+        return Omission::Reneged;
+    }
+    let view = OmissionView {
+        cumulative_ack_advanced: delta.cumulative_ack_advanced,
+        anything_new: delta.anything_new(),
+        arrival: report.arrival,
+        acked_over: window.get(tsn).acked_over,
+    };
+    stale_sack::judge(policy, &view)
 }

@@ -2,12 +2,19 @@
 
 use polypath_wire::{DataFlags, GapAckBlock, GapAckBlocks, Payload, VirtualPayload};
 
+use super::Report;
+use crate::extension::nr_sack::Release;
 use crate::send::window::{Fate, History, Outstanding};
-use crate::{Instant, PathId};
+use crate::{Instant, PathId, Tsn};
 
 /// Gap ack blocks from pairs of offsets.
 pub(crate) fn blocks(pairs: &[(u16, u16)]) -> GapAckBlocks<'static> {
     GapAckBlocks::Owned(pairs.iter().map(|&(start, end)| GapAckBlock { start, end }).collect())
+}
+
+/// A SACK that came over path 0.
+pub(crate) fn report<'a>(cumulative: Tsn, blocks: &'a GapAckBlocks<'a>) -> Report<'a> {
+    Report { cumulative, blocks, release: Release::Nothing, arrival: PathId(0) }
 }
 
 /// A chunk of `user_bytes` about to be sent on `path` at time zero; it is charged 16 bytes more.
@@ -23,6 +30,8 @@ pub(crate) fn chunk(path: u8, user_bytes: u32) -> Outstanding {
         history: History::empty(),
         transmissions: 1,
         missing_reports: 0,
+        acked_over: PathId(path),
+        sent_before: Tsn(0),
         charge: user_bytes + 16,
         context: 0,
         held: user_bytes,

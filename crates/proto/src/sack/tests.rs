@@ -5,8 +5,9 @@ use std::vec::Vec;
 
 use proptest::prelude::*;
 
-use super::testing::{blocks, chunk};
+use super::testing::{blocks, chunk, report};
 use super::*;
+use crate::config::StaleSack;
 use crate::probe::TransmissionCause;
 use crate::send::window::Window;
 use crate::{PathId, Tsn};
@@ -47,7 +48,7 @@ fn validation() {
 fn each_chunk_counts_once() {
     let mut w = window(u32::MAX - 1, &[0, 1, 0, 1]);
     let none = [None, None];
-    let first = apply(&mut w, Tsn(u32::MAX - 2), &blocks(&[(2, 3)]), &none, |_, _| {});
+    let first = apply(&mut w, &report(Tsn(u32::MAX - 2), &blocks(&[(2, 3)])), &none, |_, _| {});
     assert_eq!((first.paths[0].credited_bytes, first.paths[1].credited_bytes), (116, 116));
     assert!(!first.cumulative_ack_advanced);
     assert_eq!(
@@ -55,9 +56,9 @@ fn each_chunk_counts_once() {
         (Some(Tsn(u32::MAX)), Some(Tsn(0)))
     );
     assert_eq!(first.released.user_bytes, 0, "gap-acked data stays in the buffer");
-    let again = apply(&mut w, Tsn(u32::MAX - 2), &blocks(&[(2, 3)]), &none, |_, _| {});
+    let again = apply(&mut w, &report(Tsn(u32::MAX - 2), &blocks(&[(2, 3)])), &none, |_, _| {});
     assert!(!again.anything_new());
-    let all = apply(&mut w, Tsn(1), &blocks(&[]), &none, |_, _| {});
+    let all = apply(&mut w, &report(Tsn(1), &blocks(&[])), &none, |_, _| {});
     assert_eq!((all.paths[0].chunks, all.paths[1].chunks), (1, 1), "the two that were missing");
     assert_eq!(all.released.user_bytes, 400);
     assert!(w.is_empty());
@@ -68,11 +69,11 @@ fn each_chunk_counts_once() {
 fn the_timed_chunk_gives_a_sample_once() {
     let mut w = window(1, &[0, 0]);
     let timed = [Some(Tsn(2))];
-    let delta = apply(&mut w, Tsn(1), &blocks(&[]), &timed, |_, _| {});
+    let delta = apply(&mut w, &report(Tsn(1), &blocks(&[])), &timed, |_, _| {});
     assert_eq!(delta.paths[0].timed_chunk_sent_at, None);
     w.mark_lost(Tsn(2), TransmissionCause::TimerRetransmission);
     w.retransmit(Tsn(2), PathId(0), crate::Instant::from_nanos(5));
-    let delta = apply(&mut w, Tsn(2), &blocks(&[]), &timed, |_, _| {});
+    let delta = apply(&mut w, &report(Tsn(2), &blocks(&[])), &timed, |_, _| {});
     assert_eq!(
         delta.paths[0].timed_chunk_sent_at, None,
         "Karn: a retransmitted chunk measures nothing"
@@ -85,11 +86,14 @@ fn reneging() {
     let sack = |w: &mut Window, gaps: &[(u16, u16)]| {
         let blocks = blocks(gaps);
         assert_eq!(validate(Tsn(0), &blocks, w.base(), w.next_tsn()), Ok(Verdict::Apply));
-        let delta = apply(w, Tsn(0), &blocks, &[None], |_, _| {});
+        let delta = apply(w, &report(Tsn(0), &blocks), &[None], |_, _| {});
         let mut charged = 0;
-        let reneged = renege_missing(w, Tsn(0), &blocks, &delta, |_, charge| charged += charge);
-        assert_eq!(charged, reneged * 116);
-        (reneged, delta.paths[0].credited_bytes)
+        let withdrawn =
+            withdraw(w, &report(Tsn(0), &blocks), &delta, StaleSack::Classic, |_, charge| {
+                charged += charge;
+            });
+        assert_eq!(charged, withdrawn.chunks * 116);
+        (withdrawn.chunks, delta.paths[0].credited_bytes)
     };
     let mut w = window(1, &[0; 8]);
     assert_eq!(sack(&mut w, &[(2, 3), (5, 6)]), (0, 4 * 116));
@@ -100,6 +104,59 @@ fn reneging() {
     assert_eq!(w.get(Tsn(3)).missing_reports, 1);
     assert_eq!(w.next_countable_on(PathId(0), Tsn(2), Tsn(6)), Some(Tsn(3)), "they can be lost");
     assert_eq!(sack(&mut w, &[(2, 3), (5, 7)]), (0, 0), "acknowledged again, they grow no window");
+}
+
+/// The cumulative ack arrives at what the receiver has discarded: nobody would ever send it again.
+#[test]
+fn what_was_withdrawn_above_everything_reported_comes_back() {
+    for policy in [StaleSack::Classic, StaleSack::SamePath] {
+        let mut w = window(u32::MAX - 1, &[0, 1, 0, 1]);
+        let sack = |w: &mut Window, cumulative, gaps: &[(u16, u16)], arrival| {
+            let blocks = blocks(gaps);
+            let report = Report { arrival: PathId(arrival), ..report(Tsn(cumulative), &blocks) };
+            let delta = apply(w, &report, &[None; 2], |_, _| {});
+            withdraw(w, &report, &delta, policy, |_, _| {})
+        };
+        sack(&mut w, u32::MAX - 2, &[(3, 4)], 0);
+        assert_eq!(w.in_flight_user_bytes(), 200);
+        let withdrawn = sack(&mut w, u32::MAX, &[], 1);
+        assert_eq!((withdrawn.chunks, withdrawn.overtaken), (2, false), "{policy:?}");
+        assert_eq!(w.in_flight_user_bytes(), 200);
+        assert_eq!(w.lowest_on(PathId(0)).1, Some(Tsn(0)));
+        // A SHUTDOWN told the cumulative ack before, and says nothing of gaps.
+        let mut w = window(1, &[0, 0]);
+        sack(&mut w, 0, &[(2, 2)], 0);
+        let blocks = blocks(&[]);
+        apply(&mut w, &report(Tsn(1), &blocks), &[None; 2], |_, _| {});
+        assert_eq!(w.in_flight_user_bytes(), 0);
+        assert_eq!(sack(&mut w, 1, &[], 1).chunks, 1, "{policy:?}");
+    }
+}
+
+/// `sarwar` fig. 6, second: the SACKs "cum x+12" and "cum x+12, gaps 17-18" of a receiver that never reneges, arriving in
+/// the other order on two paths, with x = 0 and across the wrap.
+#[test]
+fn an_overtaken_sack_withdraws_nothing() {
+    for x in [0u32, u32::MAX - 14] {
+        let tsn = |n: u32| Tsn(x.wrapping_add(n));
+        for (policy, stale) in [(StaleSack::SamePath, true), (StaleSack::Classic, false)] {
+            let mut w = window(tsn(13).0, &[1, 1, 1, 1, 0, 0, 0]);
+            let newer = blocks(&[(5, 6)]);
+            let newer = Report { arrival: PathId(0), ..report(tsn(12), &newer) };
+            let delta = apply(&mut w, &newer, &[None; 2], |_, _| {});
+            assert_eq!(delta.paths[0].chunks, 2);
+            let older = blocks(&[]);
+            let older = Report { arrival: PathId(1), ..report(tsn(12), &older) };
+            let delta = apply(&mut w, &older, &[None; 2], |_, _| {});
+            let withdrawn = withdraw(&mut w, &older, &delta, policy, |_, _| {});
+            assert_eq!((withdrawn.chunks, withdrawn.overtaken), (0, stale), "{policy:?}");
+            // The same over the path that acknowledged them cannot have been overtaken.
+            let same = Report { arrival: PathId(0), ..older };
+            let withdrawn = withdraw(&mut w, &same, &delta, policy, |_, _| {});
+            let expected = if policy == StaleSack::SamePath { 2 } else { 0 };
+            assert_eq!((withdrawn.chunks, withdrawn.overtaken), (expected, false), "{policy:?}");
+        }
+    }
 }
 
 /// A window as a map, for comparison.
@@ -156,7 +213,7 @@ proptest! {
                         (from as u16 + 1, end.max(from) as u16 + 1)
                     });
                     let gaps: Vec<(u16, u16)> = gap.into_iter().filter(|g| cumulative + u64::from(g.1) <= next).collect();
-                    let delta = apply(&mut w, tsn(cumulative).previous(), &blocks(&gaps), &[None; 3], |_, _| {});
+                    let delta = apply(&mut w, &report(tsn(cumulative).previous(), &blocks(&gaps)), &[None; 3], |_, _| {});
                     let mut expected = [0u32; 3];
                     let newly: Vec<u64> = model.chunks.iter().filter(|(n, (_, acked))| {
                         let in_gap = gaps.iter().any(|g| (cumulative + u64::from(g.0) - 1..=cumulative + u64::from(g.1) - 1).contains(n));

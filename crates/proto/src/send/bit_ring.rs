@@ -63,6 +63,21 @@ impl BitRing {
         None
     }
 
+    /// The first TSN with a one bit here and a zero bit in the other ring, which has the same capacity.
+    pub(crate) fn next_set_without(&self, other: &Self, from: Tsn, end: Tsn) -> Option<Tsn> {
+        let mut at = from;
+        while at.is_before(end) {
+            let (word, bit) = self.locate(at);
+            let found = (self.words[word] & !other.words[word]) >> bit;
+            if found != 0 {
+                let tsn = at.plus(found.trailing_zeros());
+                return tsn.is_before(end).then_some(tsn);
+            }
+            at = at.plus(64 - bit);
+        }
+        None
+    }
+
     fn scan(&self, from: Tsn, end: Tsn, view: impl Fn(u64) -> u64) -> Option<Tsn> {
         let mut at = from;
         while at.is_before(end) {

@@ -3,6 +3,7 @@
 mod bit_ring;
 pub(crate) mod burst;
 mod lanes;
+pub(crate) mod multiple_fast_rtx;
 pub(crate) mod queue;
 mod stream_scheduler;
 pub(crate) mod window;

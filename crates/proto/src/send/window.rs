@@ -1,6 +1,7 @@
 //! The chunks that were sent and not yet cumulatively acknowledged: a ring indexed by TSN with bitmaps beside it.
 
 mod moved;
+mod released;
 mod repaired;
 
 use alloc::vec::Vec;
@@ -68,6 +69,10 @@ pub(crate) struct Outstanding {
     pub(crate) history: History,
     pub(crate) transmissions: u16,
     pub(crate) missing_reports: u8,
+    /// Path over which the SACK came that acknowledged it in a gap block.
+    pub(crate) acked_over: PathId,
+    /// First TSN that was sent after its last retransmission.
+    pub(crate) sent_before: Tsn,
     /// Bytes that it counts in flight and windows.
     pub(crate) charge: u32,
     pub(crate) context: u32,
@@ -117,6 +122,8 @@ fn vacant() -> Outstanding {
         history: History::empty(),
         transmissions: 0,
         missing_reports: 0,
+        acked_over: PathId(0),
+        sent_before: Tsn(0),
         charge: 0,
         context: 0,
         held: 0,
@@ -148,11 +155,14 @@ pub(crate) struct Window {
     next: Tsn,
     slots: Vec<Outstanding>,
     acked: BitRing,
+    /// What of it will not be withdrawn; its user data is gone.
+    released: BitRing,
     lost: BitRing,
     /// Chunks for which missing reports count.
     countable: BitRing,
     paths: SmallVec<[PathBits; 2]>,
     acked_count: u32,
+    released_count: u32,
     lost_count: u32,
     lost_low: Tsn,
     /// Bytes of user data in flight.
@@ -180,10 +190,12 @@ impl Window {
             next: initial_tsn,
             slots,
             acked: BitRing::with_capacity(INITIAL_CAPACITY),
+            released: BitRing::with_capacity(INITIAL_CAPACITY),
             lost: BitRing::with_capacity(INITIAL_CAPACITY),
             countable: BitRing::with_capacity(INITIAL_CAPACITY),
             paths: SmallVec::new(),
             acked_count: 0,
+            released_count: 0,
             lost_count: 0,
             lost_low: initial_tsn,
             in_flight_user_bytes: 0,
@@ -301,7 +313,7 @@ impl Window {
             tsn = tsn.next();
         }
         self.slots = slots;
-        for ring in [&mut self.acked, &mut self.lost, &mut self.countable] {
+        for ring in [&mut self.acked, &mut self.released, &mut self.lost, &mut self.countable] {
             *ring = ring.grown(capacity, from, end);
         }
         for path in &mut self.paths {
@@ -330,6 +342,7 @@ impl Window {
         chunk.path = path;
         chunk.transmissions = chunk.transmissions.saturating_add(1);
         chunk.missing_reports = 0;
+        chunk.sent_before = self.next;
         chunk.sent_at = now;
         let room = chunk.room();
         self.in_flight_user_bytes += room.user_bytes;
@@ -345,6 +358,12 @@ impl Window {
         if tsn.is_before(bits.again_low) {
             bits.again_low = tsn;
         }
+    }
+
+    /// Lets missing reports count for a chunk that was just retransmitted.
+    pub(crate) fn count_from_now(&mut self, tsn: Tsn) {
+        debug_assert!(self.get(tsn).fate == Fate::InFlight);
+        self.countable.set(tsn);
     }
 
     /// Marks an unacknowledged chunk for retransmission. Returns its path and charge if it was in flight.
@@ -429,11 +448,13 @@ impl Window {
         newly
     }
 
-    /// Acknowledges `tsn` in a gap block; it must not be acknowledged yet.
-    pub(crate) fn gap_ack(&mut self, tsn: Tsn) -> Newly {
+    /// Acknowledges `tsn` in a gap block of a SACK that came over `arrival`; it must not be acknowledged yet.
+    pub(crate) fn gap_ack(&mut self, tsn: Tsn, arrival: PathId) -> Newly {
         let newly = self.leave_unacknowledged(tsn);
         let index = self.slot_index(tsn);
-        self.slots[index].fate = Fate::Acked;
+        let chunk = &mut self.slots[index];
+        chunk.fate = Fate::Acked;
+        chunk.acked_over = arrival;
         self.acked.set(tsn);
         self.acked_count += 1;
         newly
@@ -446,18 +467,28 @@ impl Window {
         let newly = if self.acked.get(tsn) {
             self.acked.clear(tsn);
             self.acked_count -= 1;
+            if self.released.get(tsn) {
+                self.released.clear(tsn);
+                self.released_count -= 1;
+            }
             None
         } else {
             Some(self.leave_unacknowledged(tsn))
         };
-        let index = self.slot_index(tsn);
-        let chunk = &self.slots[index];
-        let released = chunk.room();
-        self.paths[chunk.path.index()].booked -= released;
-        self.slots[index].payload =
-            Payload::Virtual(VirtualPayload { message: 0, offset: 0, len: 0 });
+        let released = self.empty(tsn);
         self.base = tsn.next();
         (released, newly)
+    }
+
+    /// Takes the user data out of a chunk's slot. Returns what it took in the send buffer, nothing the second time.
+    fn empty(&mut self, tsn: Tsn) -> Room {
+        let index = self.slot_index(tsn);
+        let chunk = &mut self.slots[index];
+        let released = chunk.room();
+        chunk.payload = Payload::Virtual(VirtualPayload { message: 0, offset: 0, len: 0 });
+        chunk.held = 0;
+        self.paths[chunk.path.index()].booked -= released;
+        released
     }
 
     /// Whether a gap block acknowledged `tsn`, which is in the window.

@@ -126,8 +126,13 @@ impl Victim {
 
     /// A client at address 1 with an association to address 2.
     pub fn established(config: AssociationConfig) -> Self {
+        Self::established_by(config, init_ack(&[]))
+    }
+
+    /// The same with a peer that answered with this INIT ACK.
+    pub fn established_by(config: AssociationConfig, init_ack: Chunk<'static>) -> Self {
         let mut victim = Self::connecting(config, &[ip(2)]);
-        victim.receive(ip(2), vec![init_ack(&[])]);
+        victim.receive(ip(2), vec![init_ack]);
         victim.receive(ip(2), vec![Chunk::CookieAck]);
         assert!(victim.association().is_established());
         victim.sent();

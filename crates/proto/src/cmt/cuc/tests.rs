@@ -9,7 +9,7 @@ use std::vec::Vec;
 
 use super::*;
 use crate::probe::TransmissionCause;
-use crate::sack::testing::{blocks, chunk};
+use crate::sack::testing::{blocks, chunk, report};
 use crate::send::window::Window;
 use crate::{Instant, PathId, Tsn};
 
@@ -17,8 +17,12 @@ use crate::{Instant, PathId, Tsn};
 fn grows(window: &mut Window, cumulative: u32, gaps: &[(u16, u16)]) -> [bool; 2] {
     let paths = [PathId(0), PathId(1)];
     let before = paths.map(|path| window.lowest_on(path));
-    let delta =
-        crate::sack::apply(window, Tsn(cumulative), &blocks(gaps), &[None, None], |_, _| {});
+    let delta = crate::sack::apply(
+        window,
+        &report(Tsn(cumulative), &blocks(gaps)),
+        &[None, None],
+        |_, _| {},
+    );
     let after = paths.map(|path| window.lowest_on(path));
     [0, 1].map(|i| {
         let view = CucView {

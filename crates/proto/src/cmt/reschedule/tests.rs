@@ -1,7 +1,7 @@
 use super::*;
 use crate::config::Preset;
 use crate::sack::apply;
-use crate::sack::testing::{blocks as gap_blocks, chunk};
+use crate::sack::testing::{blocks as gap_blocks, chunk, report};
 use crate::send::queue::Room;
 use crate::send::window::{History, Window};
 use crate::{Instant, PathId, Tsn};
@@ -68,7 +68,8 @@ fn figure_2(first: u32) -> (Window, u64) {
     for path in [0, 0, 1, 1, 1, 1, 1, 1] {
         window.push(chunk(path, 1452));
     }
-    let delta = apply(&mut window, Tsn(first), &gap_blocks(&[(2, 7)]), &[None; 2], |_, _| {});
+    let delta =
+        apply(&mut window, &report(Tsn(first), &gap_blocks(&[(2, 7)])), &[None; 2], |_, _| {});
     (window, delta.released.user_bytes)
 }
 
@@ -118,7 +119,8 @@ fn a_moved_chunk_changes_sides_and_frees_everything() {
         );
         assert_eq!(window.in_flight_user_bytes(), 1452);
         let timed = [Some(missing), Some(missing)];
-        let delta = apply(&mut window, missing.plus(6), &gap_blocks(&[]), &timed, |_, _| {});
+        let delta =
+            apply(&mut window, &report(missing.plus(6), &gap_blocks(&[])), &timed, |_, _| {});
         let news = delta.paths[1];
         assert_eq!((news.credited_bytes, news.flight_bytes), (0, 1468), "it grows no window");
         assert_eq!(news.timed_chunk_sent_at, None, "it measures nothing");

@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 use polypath_wire::{Data, DataFlags, Payload};
 use smallvec::SmallVec;
 
-use super::{Violation, message_header};
+use super::{Complete, Discarded, Violation, message_header};
 use crate::ReceivedMessage;
 use crate::recv::tsn_map::WideTsn;
 
@@ -89,11 +89,7 @@ impl Fragments {
     }
 
     /// Takes in a fragment; gives the message if that makes it complete.
-    pub fn insert(
-        &mut self,
-        tsn: WideTsn,
-        data: &Data<'_>,
-    ) -> Result<Option<ReceivedMessage>, Violation> {
+    pub fn insert(&mut self, tsn: WideTsn, data: &Data<'_>) -> Result<Option<Complete>, Violation> {
         let joins_next = self.joins_next(tsn, data)?;
         let before = self.runs.range_mut(..tsn).next_back();
         let before = before.filter(|(_, run)| run.last.next() == tsn);
@@ -162,9 +158,29 @@ impl Fragments {
         }
     }
 
-    fn take_complete(&mut self, first: WideTsn) -> Option<ReceivedMessage> {
+    fn take_complete(&mut self, first: WideTsn) -> Option<Complete> {
         let complete = self.runs.get(&first).is_some_and(|run| run.begins() && run.ends());
-        if complete { self.runs.remove(&first).map(Run::into_message) } else { None }
+        let run = if complete { self.runs.remove(&first) } else { None };
+        run.map(|run| Complete { first, message: run.into_message() })
+    }
+
+    /// The highest TSN of all fragments.
+    pub fn highest(&self) -> Option<WideTsn> {
+        self.runs.last_key_value().map(|(_, run)| run.last)
+    }
+
+    /// Discards the fragment with the highest TSN.
+    pub fn discard_highest(&mut self) -> Option<Discarded> {
+        let mut entry = self.runs.last_entry()?;
+        let run = entry.get_mut();
+        let (first, bytes) = (run.last, run.fragments.pop_back()?.len());
+        run.bounds.remove(DataFlags::END);
+        if run.fragments.is_empty() {
+            entry.remove();
+        } else {
+            run.last = run.last.previous();
+        }
+        Some(Discarded { first, chunks: 1, bytes })
     }
 }
 

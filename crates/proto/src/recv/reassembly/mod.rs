@@ -8,6 +8,7 @@ mod fragments;
 mod ordered;
 
 use alloc::collections::VecDeque;
+use alloc::vec::Vec;
 
 use polypath_wire::{Data, DataFlags};
 use smallvec::SmallVec;
@@ -49,12 +50,47 @@ pub enum Violation {
     },
 }
 
+/// A message of which all fragments are there; their TSNs are consecutive.
+#[derive(Debug)]
+pub struct Complete {
+    first: WideTsn,
+    message: ReceivedMessage,
+}
+
+/// What was discarded although it had been acknowledged: `chunks` chunks from TSN `first` on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Discarded {
+    /// First TSN.
+    pub first: WideTsn,
+    /// Number of chunks.
+    pub chunks: u32,
+    /// Bytes of user data.
+    pub bytes: usize,
+}
+
+/// Messages that wait for the user.
+#[derive(Debug, Default)]
+pub struct Ready {
+    messages: VecDeque<ReceivedMessage>,
+    /// First TSN and number of chunks of those that joined since the receiver last asked, if it wants to know.
+    joined: Option<Vec<(WideTsn, u32)>>,
+}
+
+impl Ready {
+    fn push(&mut self, complete: Complete) {
+        if let Some(joined) = &mut self.joined {
+            joined.push((complete.first, complete.message.fragments.len() as u32));
+        }
+        self.messages.push_back(complete.message);
+    }
+}
+
 /// Everything received that the user has not read.
 #[derive(Debug, Default)]
 pub struct Reassembly {
     fragments: Fragments,
     ordered: OrderedStreams,
-    ready: VecDeque<ReceivedMessage>,
+    ready: Ready,
 }
 
 impl Reassembly {
@@ -63,10 +99,10 @@ impl Reassembly {
         if data.flags.contains(DataFlags::BEGIN | DataFlags::END) {
             let mut message = message_header(data);
             message.fragments.push(data.payload.to_owned());
-            return self.deliver(message);
+            return self.deliver(Complete { first: tsn, message });
         }
         match self.fragments.insert(tsn, data)? {
-            Some(message) => self.deliver(message),
+            Some(complete) => self.deliver(complete),
             None => Ok(()),
         }
     }
@@ -78,18 +114,39 @@ impl Reassembly {
 
     /// The next message for the user.
     pub fn receive(&mut self) -> Option<ReceivedMessage> {
-        self.ready.pop_front()
+        self.ready.messages.pop_front()
     }
 
     /// Whether there is a message for the user.
     pub fn has_messages(&self) -> bool {
-        !self.ready.is_empty()
+        !self.ready.messages.is_empty()
     }
 
-    fn deliver(&mut self, message: ReceivedMessage) -> Result<(), Violation> {
-        match message.delivery {
-            Delivery::Unordered => self.ready.push_back(message),
-            Delivery::Ordered => self.ordered.accept(message, &mut self.ready)?,
+    /// From now on [`joined`](Self::joined) tells which chunks became deliverable.
+    pub fn follow_joined(&mut self) {
+        self.ready.joined = Some(Vec::new());
+    }
+
+    /// First TSN and number of chunks of each message that began to wait for the user since the last call.
+    pub fn joined(&mut self) -> impl Iterator<Item = (WideTsn, u32)> + '_ {
+        self.ready.joined.iter_mut().flat_map(|joined| joined.drain(..))
+    }
+
+    /// Discards the fragment or message with the highest TSN that cannot be delivered yet, if that is above `floor`.
+    pub fn discard_highest(&mut self, floor: WideTsn) -> Option<Discarded> {
+        let fragment = self.fragments.highest().filter(|highest| *highest > floor);
+        match self.ordered.highest().filter(|(first, _)| *first > floor) {
+            Some((first, place)) if fragment.is_none_or(|highest| first > highest) => {
+                self.ordered.discard(place)
+            }
+            _ => fragment.and_then(|_| self.fragments.discard_highest()),
+        }
+    }
+
+    fn deliver(&mut self, complete: Complete) -> Result<(), Violation> {
+        match complete.message.delivery {
+            Delivery::Unordered => self.ready.push(complete),
+            Delivery::Ordered => self.ordered.accept(complete, &mut self.ready)?,
         }
         Ok(())
     }

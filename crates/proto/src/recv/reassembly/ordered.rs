@@ -1,10 +1,11 @@
 //! Order within streams (RFC 9260 section 6.6).
 
-use alloc::collections::{BTreeMap, VecDeque};
+use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
-use super::Violation;
-use crate::{ReceivedMessage, Ssn};
+use super::{Complete, Discarded, Ready, Violation};
+use crate::Ssn;
+use crate::recv::tsn_map::WideTsn;
 
 /// Most streams that 16 bits can name.
 const MAX_STREAMS: usize = 1 << 16;
@@ -15,41 +16,48 @@ pub struct OrderedStreams {
     /// The SSN to deliver next, by stream; streams beyond its end have delivered nothing.
     next: Vec<Ssn>,
     /// Messages that wait for earlier ones, by stream and SSN. Only looked up, so the wrap of SSNs does not matter.
-    waiting: BTreeMap<(u16, u16), ReceivedMessage>,
+    waiting: BTreeMap<(u16, u16), Complete>,
 }
 
 impl OrderedStreams {
     /// Puts a message, and those that waited for it, at the end of `ready`; or lets it wait.
-    pub fn accept(
-        &mut self,
-        message: ReceivedMessage,
-        ready: &mut VecDeque<ReceivedMessage>,
-    ) -> Result<(), Violation> {
-        let (stream, ssn) = (message.stream, message.ssn);
+    pub fn accept(&mut self, complete: Complete, ready: &mut Ready) -> Result<(), Violation> {
+        let (stream, ssn) = (complete.message.stream, complete.message.ssn);
         let next = self.next_mut(stream);
         if ssn != next.0 {
-            return self.wait(message);
+            return self.wait(complete);
         }
         *next = next.next();
-        ready.push_back(message);
+        ready.push(complete);
         if !self.waiting.is_empty() {
             self.release(stream, ready);
         }
         Ok(())
     }
 
-    fn wait(&mut self, message: ReceivedMessage) -> Result<(), Violation> {
-        let (stream, ssn) = (message.stream, message.ssn);
-        match self.waiting.insert((stream, ssn), message) {
+    /// The highest first TSN of a message that waits, and its place. Goes over all of them: only for reneging.
+    pub fn highest(&self) -> Option<(WideTsn, (u16, u16))> {
+        self.waiting.iter().map(|(place, complete)| (complete.first, *place)).max()
+    }
+
+    /// Discards the message of a place.
+    pub fn discard(&mut self, place: (u16, u16)) -> Option<Discarded> {
+        let Complete { first, message } = self.waiting.remove(&place)?;
+        Some(Discarded { first, chunks: message.fragments.len() as u32, bytes: message.len() })
+    }
+
+    fn wait(&mut self, complete: Complete) -> Result<(), Violation> {
+        let (stream, ssn) = (complete.message.stream, complete.message.ssn);
+        match self.waiting.insert((stream, ssn), complete) {
             None => Ok(()),
             Some(_) => Err(Violation::RepeatedSsn { stream, ssn }),
         }
     }
 
-    fn release(&mut self, stream: u16, ready: &mut VecDeque<ReceivedMessage>) {
+    fn release(&mut self, stream: u16, ready: &mut Ready) {
         let mut next = self.next.get(usize::from(stream)).copied().unwrap_or(Ssn(0));
-        while let Some(message) = self.waiting.remove(&(stream, next.0)) {
-            ready.push_back(message);
+        while let Some(complete) = self.waiting.remove(&(stream, next.0)) {
+            ready.push(complete);
             next = next.next();
         }
         *self.next_mut(stream) = next;

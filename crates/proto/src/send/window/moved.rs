@@ -23,6 +23,7 @@ impl Window {
         chunk.path = path;
         chunk.transmissions = chunk.transmissions.saturating_add(1);
         chunk.missing_reports = 0;
+        chunk.sent_before = self.next;
         chunk.sent_at = now;
         let room = chunk.room();
         self.countable.clear(tsn);

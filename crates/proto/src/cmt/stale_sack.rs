@@ -1,0 +1,49 @@
+//! What a SACK proves that another one may have overtaken.
+//!
+//! `sarwar` section IV and fig. 6: SACKs return over paths of different delay, so one that was sent earlier arrives
+//! later. Behind the cumulative ack it is dropped (RFC 9260 section 6.2.1, D i). With an equal cumulative ack it must not
+//! be taken for news: what it does not mention was not discarded, and its window is an old one.
+//!
+//! A SACK that advances the cumulative ack was sent after every one that was applied. Within a path SACKs keep their
+//! order; so one that comes over the path on which a TSN was acknowledged, and no longer mentions it, was sent later.
+
+use crate::PathId;
+use crate::config::StaleSack;
+
+/// A TSN that a gap block acknowledged, and a later SACK that does not.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct OmissionView {
+    /// Whether the SACK advanced the cumulative ack.
+    pub(crate) cumulative_ack_advanced: bool,
+    /// Whether the SACK acknowledged anything for the first time.
+    pub(crate) anything_new: bool,
+    /// Path on which the SACK came.
+    pub(crate) arrival: PathId,
+    /// Path on which the TSN's acknowledgement came.
+    pub(crate) acked_over: PathId,
+}
+
+/// What that means.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Omission {
+    /// The receiver has discarded the TSN.
+    Reneged,
+    /// The SACK was overtaken: nothing of it is news.
+    Overtaken,
+    /// Nothing: the SACK may be old, and what else it says is taken as it is.
+    Nothing,
+}
+
+/// Judges an omission.
+pub(crate) fn judge(policy: StaleSack, view: &OmissionView) -> Omission {
+    match policy {
+        _ if view.cumulative_ack_advanced => Omission::Reneged,
+        StaleSack::Classic if view.anything_new => Omission::Reneged,
+        StaleSack::Classic => Omission::Nothing,
+        StaleSack::SamePath if view.acked_over == view.arrival => Omission::Reneged,
+        StaleSack::SamePath => Omission::Overtaken,
+    }
+}
+
+#[cfg(test)]
+mod tests;

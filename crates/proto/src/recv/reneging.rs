@@ -1,0 +1,42 @@
+//! Reneging: discarding what gap ack blocks acknowledged and the user cannot have yet (RFC 9260 section 6.2.1).
+//!
+//! Never what is cumulatively acknowledged, can be delivered, or an NR-SACK promised to keep (those are the same chunks,
+//! or reneging is refused). The highest TSNs go first: they are the last that the user will need.
+
+use rand_core::Rng;
+
+use super::Receiver;
+use super::tsn_map::WideTsn;
+use crate::config::Reneging;
+
+impl Receiver {
+    /// Makes room for `tsn`, under a policy that allows it, by discarding what is above. Says whether there is room now.
+    pub(super) fn make_place_for(&mut self, tsn: WideTsn) -> bool {
+        if self.reneging != Reneging::UnderPressure {
+            return false;
+        }
+        let floor = tsn.max(self.tsns.cumulative());
+        while !self.window.has_room() && self.discard_highest(floor) {}
+        self.window.has_room()
+    }
+
+    /// Discards the chunk or message with the highest TSN, if the policy simulates reneging and the lot says so. To be
+    /// called once per packet with DATA.
+    pub fn simulate_reneging(&mut self, rng: &mut dyn Rng) {
+        let Reneging::Simulated(probability) = self.reneging else { return };
+        if !self.packet.has_data() {
+            return;
+        }
+        if u128::from(rng.next_u64()) < probability.of_u64_range() {
+            self.discard_highest(self.tsns.cumulative());
+        }
+    }
+
+    fn discard_highest(&mut self, floor: WideTsn) -> bool {
+        let Some(discarded) = self.reassembly.discard_highest(floor) else { return false };
+        self.window.release(discarded.bytes, discarded.chunks as usize);
+        self.tsns.forget(discarded.first, discarded.chunks);
+        self.counters.reneged_chunks += u64::from(discarded.chunks);
+        true
+    }
+}

@@ -283,6 +283,11 @@ fn with_one_path_data_goes_on_and_its_ack_ends_the_doubt() {
         }
         let first = victim.first_tsn();
         victim.receive(ip(2), vec![sack(first, PEER_WINDOW, &[])]);
+        let expected = if all_pf == AllPf::Send { PotentiallyFailed } else { Active };
+        assert_eq!(victim.path().status, expected, "which transmission arrived, nobody can tell");
+        victim.send(1, 1000);
+        assert_eq!(data_chunks(&victim.sent()), 1);
+        victim.receive(ip(2), vec![sack(first.wrapping_add(1), PEER_WINDOW, &[])]);
         assert_eq!(victim.path().status, Active);
         let association = victim.association();
         let times = association.potentially_failed(victim.now + secs(99));

@@ -406,16 +406,19 @@ impl Association {
         }
     }
 
-    /// An acknowledged chunk that took no other path proves its path alive (RFC 9260 section 8.2; RFC 7829 section 3.2
-    /// rules 9 and 10).
+    /// An acknowledged chunk that took no other path proves its path alive (RFC 9260 section 8.2). Doubt is stronger: a
+    /// path that is potentially failed is cleared only by a chunk that was never retransmitted, since of others nobody can
+    /// tell which transmission arrived (`natarajan` section II-C).
     fn note_reachability(&mut self, cx: &mut Cx<'_>, delta: &AckDelta) {
         // Whatever path the acknowledged chunk took, the peer is there (section 8.1).
         if delta.anything_new() {
             self.errors = 0;
         }
         for (index, news) in delta.paths.iter().enumerate() {
-            if news.unambiguous {
-                self.path_works(cx, PathId(index as u8), Signal::DataAck);
+            let path = PathId(index as u8);
+            let doubted = self.paths[path].reach.is_potentially_failed();
+            if news.sent_once || news.unambiguous && !doubted {
+                self.path_works(cx, path, Signal::DataAck);
             }
         }
     }

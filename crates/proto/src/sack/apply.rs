@@ -97,6 +97,7 @@ fn note(delta: &mut AckDelta, tsn: Tsn, newly: &Newly, timed: &[Option<Tsn>], me
     path.credited_bytes += u64::from(newly.charge);
     path.by_cumulative_ack |= means == Means::CumulativeAck;
     path.unambiguous |= !newly.history.contains(History::MOVED);
+    path.sent_once |= newly.transmissions == 1;
     if newly.transmissions == 1 && timed[index] == Some(tsn) {
         path.timed_chunk_sent_at = Some(newly.sent_at);
     }

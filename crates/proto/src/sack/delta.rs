@@ -26,6 +26,8 @@ pub(crate) struct PathDelta {
     pub(crate) by_cumulative_ack: bool,
     /// Whether one of them never took another path, so that it proves this one alive.
     pub(crate) unambiguous: bool,
+    /// Whether one of them was never retransmitted, so that it tells which transmission arrived.
+    pub(crate) sent_once: bool,
     /// When the chunk whose round trip was being measured had been sent.
     pub(crate) timed_chunk_sent_at: Option<Instant>,
 }

@@ -164,10 +164,14 @@ pub struct AssociationStats {
     pub bytes_received: u64,
     /// Bytes in the send buffer now, unsent and unacknowledged.
     pub send_buffer_bytes: u64,
+    /// Present size of the send buffer in bytes.
+    pub send_buffer_size_bytes: u64,
     /// Most bytes that were ever in the send buffer.
     pub send_buffer_peak_bytes: u64,
     /// Bytes in the receive buffer now.
     pub receive_buffer_bytes: u64,
+    /// Present size of the receive buffer in bytes.
+    pub receive_buffer_size_bytes: u64,
     /// Most bytes that were ever in the receive buffer.
     pub receive_buffer_peak_bytes: u64,
     /// The peer's receive window as last estimated.

@@ -11,8 +11,8 @@ use polypath_proto::config::{
     SplitFastRetransmit, StaleSack, StreamScheduler, T3Restart, Window,
 };
 use polypath_proto::config::{
-    BufferSplit, BufferSplitBy, OldPathPays, Policies, Reschedule, RescheduleConditions,
-    RescheduleFor, RescheduleSide, SmartFastRtx,
+    BufferSize, BufferSplit, BufferSplitBy, OldPathPays, Policies, Reschedule,
+    RescheduleConditions, RescheduleFor, RescheduleSide, SmartFastRtx,
 };
 use polypath_proto::{AssociationEnd, Duration};
 use polypath_testkit::{Faults, Op, Outcome, run_script, script_strategy};
@@ -42,6 +42,8 @@ fn draw_buffers(p: &mut Policies, draw: &mut Draw) {
         old_path: draw.pick(OldPathPays::ALL),
         conditions: draw.pick(RescheduleConditions::ALL),
     };
+    p.send_buffer = draw.pick(BufferSize::ALL);
+    p.receive_buffer = draw.pick(BufferSize::ALL);
     p.smart_fast_rtx = match p.fast_retransmit.split {
         SplitFastRetransmit::Sfr => draw.pick(SmartFastRtx::ALL),
         SplitFastRetransmit::Off => SmartFastRtx::Off,

@@ -60,7 +60,7 @@ impl Association {
             local_tie_tag: self.tie_tags.0,
             peer_tie_tag: self.tie_tags.1,
             initial_tsn: self.identity.initial_tsn,
-            a_rwnd: self.config.receive_buffer_bytes,
+            a_rwnd: self.config.first_window(),
             outbound_streams: self.config.outbound_streams,
             max_inbound_streams: self.config.max_inbound_streams,
             offered: Capabilities::offered(&self.config.policies),
@@ -81,7 +81,7 @@ impl Association {
         self.identity.initial_tsn = cookie.local_initial_tsn;
         self.sender.restart(
             Tsn(cookie.local_initial_tsn),
-            self.config.send_buffer_bytes,
+            self.config.send_buffer(),
             self.config.policies.stream_scheduler,
         );
         self.control.clear();

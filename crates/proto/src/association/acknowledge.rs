@@ -138,6 +138,7 @@ impl Association {
         }
         self.sender.queue.release(delta.released);
         self.stats.bytes_released_early += delta.released_early;
+        self.adapt_send_buffer(cx.now, &delta);
         self.after_acknowledgement();
     }
 

@@ -1,4 +1,4 @@
-//! How paths share the buffers, and chunks that move because they block them.
+//! How paths share the buffers, chunks that move because they block them, and how large the send buffer is.
 
 use polypath_wire::{Chunk, DataFlags};
 use smallvec::{SmallVec, smallvec};
@@ -7,9 +7,11 @@ use super::Association;
 use super::packet_builder::PacketBuilder;
 use crate::cmt::buffer_split::{self, SplitView};
 use crate::cmt::reschedule::{self, BlockingView, ChunkView, Kind, LastSent, Moves, Recovery};
-use crate::config::{BufferSplit, OldPathPays, PathOrder, RescheduleSide};
+use crate::config::{BufferSize, BufferSplit, OldPathPays, PathOrder, RescheduleSide};
 use crate::path::Path;
 use crate::probe::TransmissionCause;
+use crate::sack::AckDelta;
+use crate::send::buffer_size::{self, Phase, SizedPath};
 use crate::send::window::{Fate, History, Outstanding};
 use crate::{Cx, Duration, Instant, PathId, Tsn};
 
@@ -104,6 +106,32 @@ impl Association {
             new_rtt: rtt(path),
             recovery: if is_recovering { Recovery::On } else { Recovery::Off },
         }
+    }
+
+    /// Lets the send buffer grow to what the paths deliver, where its size is not configured.
+    pub(super) fn adapt_send_buffer(&mut self, now: Instant, delta: &AckDelta) {
+        let policy = self.config.policies.send_buffer;
+        if !matches!(policy, BufferSize::AutoFast | BufferSize::AutoTimeout) {
+            return;
+        }
+        let mut measured = false;
+        for (path, news) in self.paths.iter_mut().zip(&delta.paths) {
+            if let Some(rtt) = path.rtt.srtt().filter(|_| news.user_bytes > 0) {
+                measured |= path.delivery.on_acked(now, news.user_bytes, rtt);
+            }
+        }
+        if !measured {
+            return;
+        }
+        let paths = self.paths.iter().filter_map(|path| {
+            let phase = match path.window.cwnd <= path.window.ssthresh {
+                true => Phase::SlowStart,
+                false => Phase::Avoidance,
+            };
+            let (rtt, rto) = (path.rtt.srtt()?, path.rtt.rto());
+            Some(SizedPath { rtt, rto, rate: path.delivery.rate(), phase })
+        });
+        self.sender.enlarge_buffer(buffer_size::needed(policy, paths));
     }
 
     /// Puts the chunk that has to move to `path` into the packet.

@@ -46,7 +46,7 @@ impl Association {
         let init = Init {
             initiate_tag: self.identity.local_tag,
             // A peer refuses less (RFC 9260 section 3.3.2).
-            a_rwnd: self.config.receive_buffer_bytes.max(init_parameters::MIN_INITIAL_WINDOW),
+            a_rwnd: self.config.first_window().max(init_parameters::MIN_INITIAL_WINDOW),
             outbound_streams: self.config.outbound_streams.max(1),
             inbound_streams: self.config.max_inbound_streams.max(1),
             initial_tsn: self.identity.initial_tsn,
@@ -174,7 +174,8 @@ impl Association {
         self.sender.advertised_window = u64::from(agreed.a_rwnd);
         self.receiver = Some(Receiver::new(ReceiverConfig {
             initial_peer_tsn: Tsn(agreed.initial_tsn),
-            buffer_bytes: self.config.receive_buffer_bytes,
+            buffer: self.config.receive_buffer(),
+            sizing: self.config.policies.receive_buffer,
             inbound_streams: self.streams.inbound,
             mtu: self.config.mtu_bytes,
             policy: self.config.policies.delayed_ack,

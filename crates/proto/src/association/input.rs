@@ -106,6 +106,10 @@ impl Association {
         let Some(receiver) = &mut self.receiver else { return };
         receiver.simulate_reneging(cx.rng);
         receiver.end_packet(cx.now, path);
+        if receiver.adapts_buffer() {
+            let (rtt, rto) = self.paths.slowest();
+            receiver.adapt_buffer(cx.now, rtt, rto);
+        }
         if matches!(self.state, State::ShutdownSent(_)) && receiver.sack_is_pending() {
             // RFC 9260 section 9.2: DATA in SHUTDOWN-SENT is answered at once with a SACK and another SHUTDOWN.
             receiver.request_sack();

@@ -186,7 +186,7 @@ impl Association {
         Self {
             sender: Sender::new(
                 Tsn(identity.initial_tsn),
-                config.send_buffer_bytes,
+                config.send_buffer(),
                 config.policies.stream_scheduler,
             ),
             streams: Streams {
@@ -425,6 +425,7 @@ impl Association {
     pub fn stats(&self) -> AssociationStats {
         let mut stats = self.stats.clone();
         stats.send_buffer_bytes = self.sender.queue.used();
+        stats.send_buffer_size_bytes = self.sender.queue.limit();
         stats.send_buffer_peak_bytes = self.sender.queue.peak();
         stats.peer_window_bytes = self.sender.peer_window();
         stats.blocked = self.blocked.total();
@@ -436,6 +437,7 @@ impl Association {
             stats.data_chunks_refused = counters.refused_chunks;
             stats.chunks_reneged = counters.reneged_chunks;
             stats.receive_buffer_bytes = receiver.buffered_bytes();
+            stats.receive_buffer_size_bytes = receiver.buffer_size().into();
             stats.receive_buffer_peak_bytes = receiver.peak_buffered_bytes();
         }
         stats

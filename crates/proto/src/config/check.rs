@@ -6,7 +6,7 @@ use core::fmt::{self, Display};
 use super::{
     AllPf, AssociationConfig, Coupling, Failover, FailureDetection, NrSack, PathGroups, Reneging,
 };
-use super::{SmartFastRtx, SplitFastRetransmit};
+use super::{BufferSize, BufferSplit, RescheduleSide, SmartFastRtx, SplitFastRetransmit};
 use crate::Duration;
 
 /// A setting that cannot be used.
@@ -126,6 +126,19 @@ impl AssociationConfig {
 impl AssociationConfig {
     fn check_buffers(&self) -> Result<(), ConfigError> {
         let policies = &self.policies;
+        let unbounded = |key| {
+            let problem =
+                "\"sender\" has no effect where policies.send_buffer is \"infinite\"".into();
+            Err(ConfigError { key, problem })
+        };
+        if policies.send_buffer == BufferSize::Infinite {
+            if policies.buffer_split == BufferSplit::Sender {
+                return unbounded("policies.buffer_split");
+            }
+            if policies.reschedule.side == RescheduleSide::Sender {
+                return unbounded("policies.reschedule.side");
+            }
+        }
         if policies.smart_fast_rtx == SmartFastRtx::On
             && policies.fast_retransmit.split == SplitFastRetransmit::Off
         {
@@ -168,13 +181,29 @@ mod tests {
     use polypath_units::Fraction;
 
     use super::*;
-    use crate::config::Preset;
+    use crate::config::{Policies, Preset};
 
     #[test]
     fn presets_are_sound() {
         for &preset in Preset::ALL {
             assert_eq!(AssociationConfig::with_preset(preset).check(), Ok(()), "{preset:?}");
         }
+    }
+
+    #[test]
+    fn a_share_of_infinity_is_none() {
+        let refused = |change: fn(&mut Policies)| {
+            let mut config = AssociationConfig::with_preset(Preset::Cmt);
+            config.policies.send_buffer = BufferSize::Infinite;
+            change(&mut config.policies);
+            config.check().err().map(|error| error.key)
+        };
+        assert_eq!(refused(|_| {}), None);
+        let split = refused(|p| p.buffer_split = BufferSplit::Sender);
+        assert_eq!(split, Some("policies.buffer_split"));
+        assert_eq!(refused(|p| p.buffer_split = BufferSplit::Both), None, "the receiver's is left");
+        let side = refused(|p| p.reschedule.side = RescheduleSide::Sender);
+        assert_eq!(side, Some("policies.reschedule.side"));
     }
 
     #[test]

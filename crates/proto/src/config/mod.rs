@@ -1,12 +1,14 @@
 //! Limits, timers and policies, with the defaults of RFC 9260 section 16.
 
 mod association;
+mod buffer_size;
 mod check;
 mod policies;
 mod presets;
 mod reference;
 
 pub use association::{AssociationConfig, EndpointConfig, PathPairing, SourceRoute};
+pub(crate) use buffer_size::BufferBounds;
 pub use check::ConfigError;
 pub use policies::*;
 pub use presets::Preset;

@@ -90,7 +90,7 @@ impl Endpoint {
         OwnInit {
             tag: self.table.draw_tag(cx.rng, &self.config.shard),
             initial_tsn: cx.rng.next_u32(),
-            a_rwnd: config.receive_buffer_bytes,
+            a_rwnd: config.first_window(),
             outbound_streams: config.outbound_streams,
             max_inbound_streams: config.max_inbound_streams,
             offered: Capabilities::offered(&config.policies),

@@ -20,6 +20,7 @@ use crate::config::{AssociationConfig, BytesCounted, IdleRule, PathFill};
 use crate::congestion::coupled::group::{Member, Standing};
 use crate::congestion::recovery::FastRecovery;
 use crate::congestion::{CongestionWindow, Family, Parameters, Pause, rfc9260};
+use crate::send::buffer_size::DeliveryRate;
 use crate::send::burst::{self, BurstView};
 use crate::send::window::{Repaired, Window};
 use crate::{Cx, Encapsulation, Instant, PathId, PathStats, PathStatus, ProbeEvent, Tsn};
@@ -79,6 +80,8 @@ pub(crate) struct Path {
     pub(crate) sack_rank: u64,
     /// Kept where the policy of T3-rtx looks at times.
     pub(crate) retransmissions: RetransmissionLog,
+    /// What it delivers, where the send buffer follows that.
+    pub(crate) delivery: DeliveryRate,
     pub(crate) counters: Counters,
 }
 
@@ -153,6 +156,7 @@ impl Path {
             grown_from: (u64::MAX, 0),
             sack_rank: 0,
             retransmissions: RetransmissionLog::default(),
+            delivery: DeliveryRate::default(),
             counters: Counters::default(),
         };
         path.reset_window(config, u64::from(u32::MAX), 1);

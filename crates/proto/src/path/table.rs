@@ -8,9 +8,9 @@ use smallvec::SmallVec;
 
 use super::Path;
 use super::reach::Reach;
-use crate::PathId;
 use crate::config::{AssociationConfig, Coupling, Policies};
 use crate::congestion::{self, coupled::group::GroupViews};
+use crate::{Duration, PathId};
 
 /// All paths, by id. The handshake fills the table; after that no path is removed, so that ids keep their meaning and
 /// counters remain.
@@ -67,6 +67,13 @@ impl Paths {
             let sharers = self.sharers(&config.policies, id);
             self[id].reset_window(config, peer_window, sharers);
         }
+    }
+
+    /// Largest round-trip time, as far as measured, and largest timeout of any path that is confirmed.
+    pub(crate) fn slowest(&self) -> (Option<Duration>, Duration) {
+        let confirmed = || self.iter().filter(|path| path.reach.is_confirmed());
+        let rtt = confirmed().filter_map(|path| path.rtt.srtt()).max();
+        (rtt, confirmed().map(|path| path.rtt.rto()).max().unwrap_or(Duration::ZERO))
     }
 
     /// What a coupled congestion control knows of each path's group; empty where nothing is coupled.

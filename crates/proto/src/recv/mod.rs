@@ -5,6 +5,7 @@
 //! kept, unless a policy makes the receiver discard it ([`reneging`]).
 
 mod ack_policy;
+mod buffer_size;
 mod reassembly;
 mod reneging;
 mod rwnd;
@@ -16,13 +17,14 @@ use smallvec::SmallVec;
 use thiserror::Error;
 
 use self::ack_policy::{AckPolicy, PacketSummary};
+use self::buffer_size::{RightSizing, SizingView};
 use self::reassembly::Reassembly;
 use self::rwnd::ReceiveWindow;
 use self::sack_build::build_sack;
 use self::tsn_map::{Arrival, TsnMap, WideTsn};
-use crate::config::{DelayedAck, NrSack, Reneging};
+use crate::config::{BufferBounds, BufferSize, DelayedAck, NrSack, Reneging};
 use crate::extension::nr_sack::{self, MIN_NR_SACK_BYTES, Promise};
-use crate::{Instant, PathId, ReceivedMessage, Tsn};
+use crate::{Duration, Instant, PathId, ReceivedMessage, Tsn};
 
 pub use self::reassembly::Violation;
 
@@ -34,8 +36,10 @@ const MAX_DUPLICATES: usize = 64;
 pub struct ReceiverConfig {
     /// First TSN that the peer sends.
     pub initial_peer_tsn: Tsn,
-    /// Receive buffer in bytes of user data, as advertised in the handshake.
-    pub buffer_bytes: u32,
+    /// Receive buffer in bytes of user data; its first size was advertised in the handshake.
+    pub(crate) buffer: BufferBounds,
+    /// Whether and how it grows.
+    pub(crate) sizing: BufferSize,
     /// Streams on which the peer may send.
     pub inbound_streams: u16,
     /// Path MTU in bytes; scales silly window avoidance.
@@ -113,6 +117,10 @@ pub struct ReceiveCounters {
 pub struct Receiver {
     tsns: TsnMap,
     window: ReceiveWindow,
+    /// What makes the buffer grow, if it does.
+    sizing: Option<RightSizing>,
+    /// User data that arrived for the first time.
+    received_bytes: u64,
     reassembly: Reassembly,
     acks: AckPolicy,
     /// What NR-SACKs promise; `None` while SACKs are sent.
@@ -142,10 +150,15 @@ impl Receiver {
         if promise == Some(Promise::Delivered) {
             reassembly.follow_joined();
         }
+        let [first, most] = [config.buffer.first, config.buffer.most]
+            .map(|bytes| u32::try_from(bytes).unwrap_or(u32::MAX));
+        let sizing = (first < most).then(|| RightSizing::new(config.sizing, most));
         Self {
+            sizing,
+            received_bytes: 0,
             // Not what the window has bytes: unordered messages above a gap are delivered and open it again.
             tsns: TsnMap::new(config.initial_peer_tsn, u32::MAX),
-            window: ReceiveWindow::new(config.buffer_bytes, config.mtu),
+            window: ReceiveWindow::new(first, config.mtu),
             reassembly,
             acks: AckPolicy::new(config.policy),
             promise,
@@ -182,11 +195,12 @@ impl Receiver {
             }
             return Err(DataError::InvalidStream { stream: data.stream });
         }
-        if !self.has_place_for(tsn) && !self.make_place_for(tsn) {
+        if !self.has_place_for(tsn) && !self.grow_for_more() && !self.make_place_for(tsn) {
             return self.refuse(tsn, data.stream);
         }
         self.reassembly.on_data(tsn, data)?;
         self.window.hold(data.payload.len());
+        self.received_bytes += data.payload.len() as u64;
         self.record(tsn)?;
         for (first, count) in self.reassembly.joined() {
             self.tsns.make_firm(first, count);
@@ -204,6 +218,36 @@ impl Receiver {
             self.acks.on_packet(now, packet);
         }
         self.packet = PacketSummary::default();
+    }
+
+    /// Whether the buffer may grow by itself: [`adapt_buffer`](Self::adapt_buffer) makes it do so.
+    pub fn adapts_buffer(&self) -> bool {
+        self.sizing.is_some()
+    }
+
+    /// Lets the buffer grow after a packet. `rtt` and `rto` are those of this side's slowest path, as far as known.
+    pub fn adapt_buffer(&mut self, now: Instant, rtt: Option<Duration>, rto: Duration) {
+        let Some(sizing) = &mut self.sizing else { return };
+        let stuck = if self.reassembly.has_messages() { 0 } else { self.window.held() };
+        let view = SizingView {
+            now,
+            received: self.received_bytes,
+            read: self.counters.message_bytes,
+            stuck,
+            window: self.window.window(),
+            buffer: self.window.buffer(),
+            rtt,
+            rto,
+        };
+        self.window.enlarge(sizing.size(&view));
+        if self.window.update_is_due() {
+            self.acks.request();
+        }
+    }
+
+    /// Present size of the buffer in bytes.
+    pub fn buffer_size(&self) -> u32 {
+        self.window.buffer()
     }
 
     /// Makes a SACK due.
@@ -337,6 +381,16 @@ impl Receiver {
     fn has_place_for(&self, tsn: WideTsn) -> bool {
         let fills_first_gap = || self.tsns.has_gaps() && tsn == self.tsns.cumulative().next();
         self.window.has_room() || fills_first_gap() && self.window.has_reserve()
+    }
+
+    /// Enlarges a full buffer if nothing in it is the user's to read: only more data can complete a message.
+    fn grow_for_more(&mut self) -> bool {
+        let Some(sizing) = &self.sizing else { return false };
+        if self.reassembly.has_messages() {
+            return false;
+        }
+        self.window.enlarge(self.window.buffer().saturating_mul(2).min(sizing.most()));
+        self.window.has_room()
     }
 
     fn record(&mut self, tsn: WideTsn) -> Result<(), Violation> {

@@ -28,6 +28,11 @@ impl ReceiveWindow {
         Self { buffer, mtu: u32::from(mtu), held: 0, memory: 0, peak: 0, credit: buffer }
     }
 
+    /// Makes the buffer at least this large.
+    pub fn enlarge(&mut self, bytes: u32) {
+        self.buffer = self.buffer.max(bytes);
+    }
+
     /// Whether any new DATA chunk is kept. The last one may exceed the room that is left.
     pub fn has_room(&self) -> bool {
         self.held < u64::from(self.buffer) && self.memory < self.memory_limit()

@@ -10,10 +10,15 @@ use crate::config::{DacCount, FirstData, GapAck, NrSack, Preset, Reneging};
 const PATH: PathId = PathId(1);
 const ROOM: usize = 1400;
 
+fn fixed(bytes: u32) -> BufferBounds {
+    BufferBounds { first: bytes.into(), most: bytes.into() }
+}
+
 fn config() -> ReceiverConfig {
     ReceiverConfig {
         initial_peer_tsn: Tsn(1),
-        buffer_bytes: 10_000,
+        buffer: fixed(10_000),
+        sizing: BufferSize::Bytes,
         inbound_streams: 4,
         mtu: 1500,
         policy: Preset::Rfc9260.policies().delayed_ack,

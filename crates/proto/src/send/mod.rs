@@ -1,6 +1,7 @@
 //! The sending side: messages waiting, chunks outstanding, the peer's window.
 
 mod bit_ring;
+pub(crate) mod buffer_size;
 pub(crate) mod burst;
 mod lanes;
 pub(crate) mod multiple_fast_rtx;
@@ -9,7 +10,7 @@ mod stream_scheduler;
 pub(crate) mod window;
 pub(crate) mod zero_window;
 
-use crate::config::StreamScheduler;
+use crate::config::{BufferBounds, StreamScheduler};
 use crate::congestion::recovery::FastRecovery;
 use crate::{Instant, SendError, Tsn};
 use queue::SendQueue;
@@ -20,6 +21,8 @@ use zero_window::ZeroWindow;
 #[derive(Debug)]
 pub(crate) struct Sender {
     pub(crate) queue: SendQueue,
+    /// Size in bytes to which the send buffer may grow.
+    most_buffer: u64,
     pub(crate) window: Window,
     /// The peer's receive window as it last announced it.
     pub(crate) advertised_window: u64,
@@ -40,9 +43,10 @@ pub(crate) struct Sender {
 }
 
 impl Sender {
-    pub(crate) fn new(initial_tsn: Tsn, buffer_bytes: u64, streams: StreamScheduler) -> Self {
+    pub(crate) fn new(initial_tsn: Tsn, buffer: BufferBounds, streams: StreamScheduler) -> Self {
         Self {
-            queue: SendQueue::new(buffer_bytes, streams),
+            queue: SendQueue::new(buffer.first, streams),
+            most_buffer: buffer.most,
             window: Window::new(initial_tsn),
             advertised_window: 0,
             closed_window_seen: None,
@@ -59,11 +63,11 @@ impl Sender {
     pub(crate) fn restart(
         &mut self,
         initial_tsn: Tsn,
-        buffer_bytes: u64,
+        buffer: BufferBounds,
         streams: StreamScheduler,
     ) {
         let values = self.queue.take_stream_values();
-        *self = Self::new(initial_tsn, buffer_bytes, streams);
+        *self = Self::new(initial_tsn, buffer, streams);
         for (stream, value) in (0..=u16::MAX).zip(values) {
             self.queue.set_stream_value(stream, value);
         }
@@ -83,12 +87,19 @@ impl Sender {
                 && (self.advertised_window > 0 || self.zero_window.may_probe())
     }
 
+    /// Makes the send buffer at least this large, within its bounds.
+    pub(crate) fn enlarge_buffer(&mut self, bytes: u64) {
+        self.queue.enlarge(bytes.min(self.most_buffer));
+    }
+
     /// Whether a message of `size` bytes has room now; if not, the user wants to know when.
     pub(crate) fn reserve(&mut self, size: usize) -> Result<(), SendError> {
-        let (wanted, limit) = (self.queue.cost(size), self.queue.limit());
-        if size as u64 > limit {
-            return Err(SendError::MessageTooLarge { size, limit: limit as usize });
+        if size as u64 > self.most_buffer {
+            return Err(SendError::MessageTooLarge { size, limit: self.most_buffer as usize });
         }
+        // A buffer that adapts itself holds at least each message.
+        self.enlarge_buffer(size as u64);
+        let (wanted, limit) = (self.queue.cost(size), self.queue.limit());
         if wanted > self.queue.free() {
             // Not for every single message: waking the user has a price.
             let before = self.writable_wanted.unwrap_or(0);

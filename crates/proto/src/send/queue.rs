@@ -120,6 +120,11 @@ impl SendQueue {
         self.limit
     }
 
+    /// Makes the buffer at least this large.
+    pub(crate) fn enlarge(&mut self, bytes: u64) {
+        self.limit = self.limit.max(bytes);
+    }
+
     /// User bytes waiting or unacknowledged.
     pub(crate) fn used(&self) -> u64 {
         self.used

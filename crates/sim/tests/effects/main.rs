@@ -10,6 +10,7 @@ use polypath_proto::config::{POLICY_KEYS, PolicyKey, PolicyValues, Preset};
 use polypath_sim::document::Document;
 use polypath_sim::{RunResult, Scenario, Simulation};
 
+mod buffers;
 mod congestion;
 mod failover;
 mod feedback;

@@ -94,7 +94,7 @@ proptest! {
     ) {
         let chunks = chunks(initial, &messages);
         let mut receiver =
-            Receiver::new(ReceiverConfig { initial_peer_tsn: Tsn(initial), buffer_bytes, ..config() });
+            Receiver::new(ReceiverConfig { initial_peer_tsn: Tsn(initial), buffer: fixed(buffer_bytes), ..config() });
         let mut user =
             User { messages: &messages, chunks: &chunks, got: BTreeSet::new(), last: [None; 4] };
         let mut accepted = BTreeSet::new();

@@ -3,9 +3,9 @@
 mod changes;
 mod network;
 
-use polypath_proto::config::{Burst, DacCount, InitialCwnd, Policies};
+use polypath_proto::config::{BufferSize, Burst, DacCount, InitialCwnd, Policies};
 use polypath_units::{ByteCount, Duration};
-use polypath_workload::FlowError;
+use polypath_workload::{FlowError, Source};
 
 use super::{Flow, HostName, Scenario, SctpSettings};
 use crate::app::RECOGNISABLE;
@@ -203,6 +203,13 @@ fn flow_problem(flow: &Flow, scenario: &Scenario) -> Option<(&'static str, Strin
             "message_size",
             format!("{} does not fit the buffers of {most}", flow.message_size),
         ));
+    }
+    if sender.policies.send_buffer == BufferSize::Infinite
+        && matches!(flow.source, Source::Saturated)
+    {
+        let message = "a saturated source fills an infinite send buffer at once; bound it \
+                       (sctp.policies.send_buffer) or send a file";
+        return Some(("source", message.into()));
     }
     let there_are = sender.outbound_streams.min(receiver.max_inbound_streams);
     if flow.streams == 0 {

@@ -1,0 +1,178 @@
+//! A receive buffer that grows to what its user and its paths need (`dreibholz-asymmetric` section IV-A).
+//!
+//! A receiver that sends nothing knows its own round-trip times only from heartbeats. So it measures as dynamic right
+//! sizing does (Fisk, Feng 2001; Linux `tcp_rcv_space_adjust`): until a window's worth of data has arrived, at least a
+//! round trip passes, and exactly one where the window is the limit. What the user reads in that time is the rate. What
+//! is held although the user has read everything waits for missing chunks, and counts as read.
+//!
+//! It only grows: what was advertised is never taken back.
+
+use polypath_units::{BitRate, ByteCount};
+
+use crate::config::BufferSize;
+use crate::{Duration, Instant};
+
+/// What the receiver has done so far, and what it knows of its paths.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct SizingView {
+    pub(crate) now: Instant,
+    /// Bytes of user data that arrived for the first time.
+    pub(crate) received: u64,
+    /// Bytes that the user has read.
+    pub(crate) read: u64,
+    /// Bytes held although the user has read everything that is complete.
+    pub(crate) stuck: u64,
+    /// The window that would be advertised now.
+    pub(crate) window: u32,
+    /// Present size.
+    pub(crate) buffer: u32,
+    /// Times of this side's slowest path, as far as known.
+    pub(crate) rtt: Option<Duration>,
+    pub(crate) rto: Duration,
+}
+
+/// Measures what a receive buffer needs.
+#[derive(Debug)]
+pub(crate) struct RightSizing {
+    policy: BufferSize,
+    most: u32,
+    /// When a window's worth began to arrive, and the count at which it is complete.
+    worth: Option<(Instant, u64)>,
+    /// Shortest time in which one arrived.
+    worth_time: Option<Duration>,
+    /// Beginning of the round, and what had been read then.
+    round: Option<(Instant, u64)>,
+    last_read: u64,
+}
+
+impl RightSizing {
+    pub(crate) fn new(policy: BufferSize, most: u32) -> Self {
+        Self { policy, most, worth: None, worth_time: None, round: None, last_read: 0 }
+    }
+
+    /// The size to which the buffer may grow.
+    pub(crate) fn most(&self) -> u32 {
+        self.most
+    }
+
+    /// The size that the buffer should have now, never below the present one.
+    pub(crate) fn size(&mut self, view: &SizingView) -> u32 {
+        self.time_a_window(view);
+        let mut wanted = 0;
+        if view.stuck > u64::from(view.buffer / 2) {
+            wanted = view.stuck.saturating_mul(2);
+        }
+        if let Some(rtt) = view.rtt.max(self.worth_time) {
+            wanted = wanted.max(self.rate_rule(view, rtt));
+        }
+        u32::try_from(wanted).unwrap_or(u32::MAX).min(self.most).max(view.buffer)
+    }
+
+    fn time_a_window(&mut self, view: &SizingView) {
+        let complete = self.worth.filter(|(_, count)| view.received >= *count);
+        if let Some((since, _)) = complete {
+            let time = view.now.since(since);
+            self.worth_time = Some(self.worth_time.map_or(time, |least| least.min(time)));
+        }
+        if complete.is_some() || self.worth.is_none() {
+            self.worth = Some((view.now, view.received + u64::from(view.window.max(1))));
+        }
+    }
+
+    /// What the formula says at the end of a round, else 0.
+    fn rate_rule(&mut self, view: &SizingView, rtt: Duration) -> u64 {
+        let Some((since, before)) = self.round else {
+            self.round = Some((view.now, view.read));
+            return 0;
+        };
+        let elapsed = view.now.since(since);
+        if elapsed < rtt || elapsed.is_zero() {
+            return 0;
+        }
+        self.round = Some((view.now, view.read));
+        let read = view.read - before;
+        // A sender in slow start doubles before the next round is over.
+        let growth = if read > self.last_read / 4 * 5 { 2 } else { 1 };
+        self.last_read = read;
+        let rate = BitRate::of(ByteCount::from_bytes(read.saturating_mul(growth)), elapsed);
+        self.policy.least(rtt, view.rto, rate).map_or(0, ByteCount::as_bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(ms: u64) -> Instant {
+        Instant::ZERO + Duration::from_millis(ms)
+    }
+
+    fn view(ms: u64, received: u64, buffer: u32) -> SizingView {
+        SizingView {
+            now: at(ms),
+            received,
+            read: received,
+            stuck: 0,
+            window: buffer,
+            buffer,
+            rtt: None,
+            rto: Duration::from_secs(1),
+        }
+    }
+
+    /// A sender that fills the window once per round trip of 100 ms, to a user that reads at once.
+    #[test]
+    fn a_window_that_limits_doubles_every_round_trip_until_it_is_large_enough() {
+        let mut sizing = RightSizing::new(BufferSize::AutoFast, 10_000_000);
+        let (mut buffer, mut received) = (64_000u32, 0u64);
+        let mut sizes = std::vec::Vec::new();
+        for round in 0..12 {
+            buffer = sizing.size(&view(round * 100, received, buffer));
+            sizes.push(buffer);
+            // The paths carry 1 MB in a round trip.
+            received += u64::from(buffer).min(1_000_000);
+        }
+        assert!(sizes.windows(2).all(|pair| pair[0] <= pair[1]), "{sizes:?}");
+        assert_eq!(sizes[0], 64_000);
+        assert!(
+            (2_000_000..=4_000_000).contains(&buffer),
+            "2 RTT of what the paths carry: {sizes:?}"
+        );
+    }
+
+    #[test]
+    fn what_is_stuck_counts_twice_and_the_maximum_holds() {
+        let mut sizing = RightSizing::new(BufferSize::AutoFast, 100_000);
+        let stuck = |stuck| SizingView { stuck, ..view(0, 0, 64_000) };
+        assert_eq!(sizing.size(&stuck(32_000)), 64_000);
+        assert_eq!(sizing.size(&stuck(33_000)), 66_000);
+        assert_eq!(sizing.size(&stuck(60_000)), 100_000);
+    }
+
+    #[test]
+    fn a_slow_user_keeps_it_small() {
+        let mut sizing = RightSizing::new(BufferSize::AutoFast, 10_000_000);
+        for round in 0..20 {
+            let view = SizingView {
+                read: round * 1000,
+                window: 500,
+                rtt: Some(Duration::from_millis(100)),
+                ..view(round * 100, 64_000 + round * 1000, 64_000)
+            };
+            assert_eq!(sizing.size(&view), 64_000, "{round}");
+        }
+    }
+
+    #[test]
+    fn timeouts_need_more() {
+        let sized = |policy| {
+            let mut sizing = RightSizing::new(policy, u32::MAX);
+            let rtt = Some(Duration::from_millis(100));
+            sizing.last_read = 100_000;
+            sizing.size(&SizingView { rtt, ..view(0, 0, 64_000) });
+            sizing.size(&SizingView { rtt, ..view(100, 100_000, 64_000) })
+        };
+        assert_eq!(sized(BufferSize::AutoFast), 200_000);
+        assert_eq!(sized(BufferSize::AutoTimeout), 1_300_000, "1 MB/s for 300 ms + 1 s");
+    }
+}

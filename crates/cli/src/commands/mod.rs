@@ -1,5 +1,6 @@
 //! One file per command.
 
+mod bmin;
 mod completions;
 pub(crate) mod demo;
 mod policies;
@@ -24,6 +25,8 @@ pub(crate) enum Command {
     Send(send::Args),
     /// List every policy of the stack: keys, values, presets
     Policies(policies::Args),
+    /// Compute how large buffers have to be for given paths
+    Bmin(bmin::Args),
     /// Print a completion script for a shell
     Completions(completions::Args),
 }
@@ -37,6 +40,7 @@ impl Command {
             Self::Receive(args) => receive::run(&args),
             Self::Send(args) => send::run(&args),
             Self::Policies(args) => policies::run(&args),
+            Self::Bmin(args) => bmin::run(&args),
             Self::Completions(args) => completions::run(&args),
         }
     }

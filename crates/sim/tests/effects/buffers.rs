@@ -2,7 +2,7 @@
 
 use polypath_sim::RunResult;
 
-use crate::run;
+use crate::{Covered, effect, run};
 
 /// The unequal paths of `dreibholz-asymmetric` section VI-A, with large queues: what waits in the slow one's fills the
 /// buffers.
@@ -10,7 +10,7 @@ const ASYMMETRIC: &str = r#"
 title = "100 and 10 Mbit/s with large queues"
 
 [run]
-duration = "4 s"
+duration = "3 s"
 measure_from = "2 s"
 
 [[network.disjoint.paths]]
@@ -47,110 +47,175 @@ fast = "same"
 timer = "alternate"
 "#;
 
+/// Ordered traffic where the slow path is a hundredth of the fast one (section VI-C, fig. 7).
+const ORDERED: &[&str] = &[
+    "traffic.bulk.delivery=ordered",
+    "network.disjoint.paths.slow.bottleneck.rate=1 Mbit/s",
+    "sctp.send_buffer=1 MB",
+    "sctp.receive_buffer=1 MB",
+    "run.measure_from=1 s",
+    "run.duration=2 s",
+];
+
+/// The peer's window is the scarce buffer, and what is delivered takes no room in it.
+const SCARCE_WINDOW: &[&str] =
+    &["sctp.send_buffer=2500 kB", "sctp.policies.buffer_split_by=outstanding"];
+
+/// Both paths are long, so that they carry much more than a usual buffer holds.
+const LONG: &[&str] = &[
+    "traffic.bulk.delivery=ordered",
+    "network.disjoint.paths.fast.bottleneck.rate=20 Mbit/s",
+    "network.disjoint.paths.fast.bottleneck.delay=100 ms",
+    "network.disjoint.paths.slow.bottleneck.delay=100 ms",
+    "sctp.send_buffer=4 MiB",
+    "sctp.receive_buffer=4 MiB",
+    "run.measure_from=3 s",
+    "run.duration=6 s",
+];
+
+const LONG_FILE: &[&str] = &[
+    "traffic.bulk.delivery=ordered",
+    "traffic.bulk.source={ file = \"4 MB\" }",
+    "network.disjoint.paths.fast.bottleneck.delay=100 ms",
+    "network.disjoint.paths.slow.bottleneck.delay=100 ms",
+    "sctp.send_buffer=64 KiB",
+    "sctp.receive_buffer=4 MiB",
+    "run.measure_from=0 s",
+    "run.duration=60 s",
+];
+
+/// What fig. 4 presumes: unordered messages leave both buffers as they arrive.
+const FIGURE_4: &[&str] =
+    &["sctp.policies.nr_sack=all", "sctp.send_buffer=125 kB", "sctp.receive_buffer=250 kB"];
+
+const fn split(
+    value: &'static str,
+    against: &'static str,
+    set: &'static [&'static str],
+) -> Covered {
+    let effect = effect!(each_split_helps_where_its_buffer_is_the_smaller_one);
+    Covered { key: "buffer_split", value, against, scenario: ASYMMETRIC, set, effect }
+}
+
+const fn by(value: &'static str, against: &'static str) -> Covered {
+    let set = &["sctp.send_buffer=2500 kB", "sctp.policies.buffer_split=receiver"];
+    let effect = effect!(what_is_delivered_counts_only_where_bytes_are_buffered);
+    Covered { key: "buffer_split_by", value, against, scenario: ASYMMETRIC, set, effect }
+}
+
+const fn side(value: &'static str, against: &'static str) -> Covered {
+    let effect = effect!(rescheduling_keeps_ordered_traffic_going_over_a_slow_path);
+    Covered { key: "reschedule.side", value, against, scenario: ASYMMETRIC, set: ORDERED, effect }
+}
+
+const fn size(
+    key: &'static str,
+    value: &'static str,
+    against: &'static str,
+    set: &'static [&'static str],
+) -> Covered {
+    let effect = effect!(buffers_that_size_themselves_fill_long_paths);
+    Covered { key, value, against, scenario: ASYMMETRIC, set, effect }
+}
+
+pub const COVERAGE: &[Covered] = &[
+    split("none", "receiver", SCARCE_WINDOW),
+    split("receiver", "none", SCARCE_WINDOW),
+    split("both", "none", SCARCE_WINDOW),
+    split("sender", "none", FIGURE_4),
+    by("buffered", "outstanding"),
+    by("outstanding", "buffered"),
+    side("none", "sender"),
+    side("sender", "none"),
+    side("receiver", "sender"),
+    side("both", "none"),
+    size("send_buffer", "bytes", "auto-fast", LONG),
+    size("send_buffer", "auto-fast", "bytes", LONG),
+    size("send_buffer", "auto-timeout", "auto-fast", LONG),
+    size("send_buffer", "infinite", "bytes", LONG_FILE),
+    size("receive_buffer", "bytes", "auto-fast", LONG),
+    size("receive_buffer", "auto-fast", "bytes", LONG),
+    size("receive_buffer", "auto-timeout", "auto-fast", LONG),
+    size("receive_buffer", "infinite", "bytes", LONG),
+];
+
+fn goodput(sets: &[&[&str]]) -> f64 {
+    run(ASYMMETRIC, &sets.concat()).goodput_bit_s / 1e6
+}
+
 #[test]
-fn explore() {
-    let show = |what: &str, r: &RunResult| {
-        println!(
-            "{what}: {:.1} Mbit/s paths {:?} rtx {:?} moved {:?} dup {} {:?}",
-            r.goodput_bit_s / 1e6,
-            r.paths.iter().map(|p| (p.goodput_bit_s / 1e6) as u32).collect::<Vec<_>>(),
-            r.paths
-                .iter()
-                .map(|p| (p.fast_retransmissions, p.timeout_retransmissions))
-                .collect::<Vec<_>>(),
-            r.paths.iter().map(|p| p.rescheduled_chunks).collect::<Vec<_>>(),
-            r.hosts[1].duplicate_chunks_received,
-            r.hosts[0].blocked
-        );
+fn each_split_helps_where_its_buffer_is_the_smaller_one() {
+    let with = |send: &str, receive: &str, split: &str| {
+        let edits = [
+            format!("sctp.send_buffer={send}"),
+            format!("sctp.receive_buffer={receive}"),
+            format!("sctp.policies.buffer_split={split}"),
+        ];
+        goodput(&[FIGURE_4, &[&edits[0], &edits[1], &edits[2]]])
     };
-    for (snd, rcv) in [("250 kB", "125 kB"), ("250 kB", "250 kB"), ("125 kB", "250 kB")] {
-        for split in ["none", "sender", "receiver", "both"] {
-            let r = run(
-                ASYMMETRIC,
-                &[
-                    "run.duration=3 s",
-                    "sctp.policies.nr_sack=all",
-                    &format!("sctp.send_buffer={snd}"),
-                    &format!("sctp.receive_buffer={rcv}"),
-                    &format!("sctp.policies.buffer_split={split}"),
-                ],
-            );
-            show(&format!("nr all {snd}/{rcv} {split}"), &r);
-        }
-    }
-    for (split, by) in [
-        ("none", "outstanding"),
-        ("receiver", "buffered"),
-        ("receiver", "outstanding"),
-        ("both", "outstanding"),
+    // Fig. 4: which of none, sender, receiver and both fill the paths.
+    for (send, receive, expected) in [
+        ("250 kB", "125 kB", [false, false, true, true]),
+        ("250 kB", "250 kB", [false, true, true, true]),
+        ("125 kB", "250 kB", [false, true, false, true]),
     ] {
-        let r = run(
-            ASYMMETRIC,
-            &[
-                "run.duration=3 s",
-                "sctp.send_buffer=2500 kB",
-                "sctp.receive_buffer=125 kB",
-                &format!("sctp.policies.buffer_split={split}"),
-                &format!("sctp.policies.buffer_split_by={by}"),
-            ],
-        );
-        show(&format!("no nr 2500/125 {split} {by}"), &r);
-    }
-    for (snd, rcv) in [
-        ("bytes", "bytes"),
-        ("auto-fast", "auto-fast"),
-        ("auto-timeout", "auto-timeout"),
-        ("bytes", "infinite"),
-        ("auto-fast", "bytes"),
-        ("bytes", "auto-fast"),
-    ] {
-        for max in ["64 KiB", "4 MiB"] {
-            let r = run(
-                ASYMMETRIC,
-                &[
-                    "run.duration=6 s",
-                    "run.measure_from=3 s",
-                    "traffic.bulk.delivery=ordered",
-                    "network.disjoint.paths.fast.bottleneck.rate=20 Mbit/s",
-                    "network.disjoint.paths.fast.bottleneck.delay=100 ms",
-                    "network.disjoint.paths.slow.bottleneck.delay=100 ms",
-                    &format!("sctp.send_buffer={max}"),
-                    &format!("sctp.receive_buffer={max}"),
-                    &format!("sctp.policies.send_buffer={snd}"),
-                    &format!("sctp.policies.receive_buffer={rcv}"),
-                ],
-            );
-            show(
-                &format!(
-                    "auto {snd} {rcv} max {max} peaks {} {}",
-                    r.hosts[0].send_buffer_peak_bytes, r.hosts[1].receive_buffer_peak_bytes
-                ),
-                &r,
-            );
+        for (split, full) in ["none", "sender", "receiver", "both"].into_iter().zip(expected) {
+            let goodput = with(send, receive, split);
+            let what = format!("{send}, {receive}, {split}: {goodput} Mbit/s");
+            assert_eq!(goodput > 100.0, full, "{what}");
+            assert!(full || goodput < 50.0, "{what}");
         }
     }
-    for delay in ["50 ms", "200 ms"] {
-        for smart in ["off", "on"] {
-            for rtx in ["alternate"] {
-                let r = run(
-                    ASYMMETRIC,
-                    &[
-                        "run.duration=10 s",
-                        "network.disjoint.paths.fast.bottleneck.rate=20 Mbit/s",
-                        "network.disjoint.paths.slow.bottleneck.rate=20 Mbit/s",
-                        "network.disjoint.paths.slow.bottleneck.loss.forward=2 %",
-                        "network.disjoint.paths.fast.bottleneck.queue={ drop-tail = { packets = 60 } }",
-                        "network.disjoint.paths.slow.bottleneck.queue={ drop-tail = { packets = 60 } }",
-                        "sctp.policies.rto.min=200 ms",
-                        "sctp.send_buffer=2500 kB",
-                        "sctp.receive_buffer=1250 kB",
-                        &format!("network.disjoint.paths.slow.bottleneck.delay={delay}"),
-                        &format!("sctp.policies.smart_fast_rtx={smart}"),
-                        &format!("sctp.policies.retransmission.timer={rtx}"),
-                    ],
-                );
-                show(&format!("delay {delay} smart {smart} {rtx}"), &r);
-            }
-        }
+}
+
+#[test]
+fn a_share_of_the_window_keeps_the_fast_path_going() {
+    let with =
+        |split: &str| goodput(&[SCARCE_WINDOW, &[&format!("sctp.policies.buffer_split={split}")]]);
+    let (none, receiver) = (with("none"), with("receiver"));
+    assert!(none < 25.0, "the slow path fills the window: {none} Mbit/s");
+    assert!(receiver > 100.0, "both paths are full: {receiver} Mbit/s");
+    assert!(with("both") > 100.0);
+}
+
+#[test]
+fn what_is_delivered_counts_only_where_bytes_are_buffered() {
+    let with = |by: &str| {
+        let by = format!("sctp.policies.buffer_split_by={by}");
+        goodput(&[&["sctp.send_buffer=2500 kB", "sctp.policies.buffer_split=receiver", &by]])
+    };
+    let (buffered, outstanding) = (with("buffered"), with("outstanding"));
+    assert!(buffered < 25.0, "what waits for the slow path fills the fast one's share: {buffered}");
+    assert!(outstanding > 100.0, "{outstanding}");
+}
+
+#[test]
+fn rescheduling_keeps_ordered_traffic_going_over_a_slow_path() {
+    let with = |side: &str| -> RunResult {
+        run(ASYMMETRIC, &[ORDERED, &[&format!("sctp.policies.reschedule.side={side}")]].concat())
+    };
+    let moved = |result: &RunResult| -> u64 {
+        result.paths.iter().map(|path| path.rescheduled_chunks).sum()
+    };
+    let none = with("none");
+    assert_eq!(moved(&none), 0);
+    for side in ["sender", "receiver", "both"] {
+        let result = with(side);
+        assert!(moved(&result) > 0, "{side}");
+        let (before, after) = (none.goodput_bit_s / 1e6, result.goodput_bit_s / 1e6);
+        assert!(after > 1.5 * before, "{side}: {before} before, {after} Mbit/s after");
+    }
+}
+
+#[test]
+fn buffers_that_size_themselves_fill_long_paths() {
+    let fixed = goodput(&[LONG, &["sctp.send_buffer=64 KiB", "sctp.receive_buffer=64 KiB"]]);
+    for size in ["auto-fast", "auto-timeout"] {
+        let both = [
+            format!("sctp.policies.send_buffer={size}"),
+            format!("sctp.policies.receive_buffer={size}"),
+        ];
+        let adapted = goodput(&[LONG, &[&both[0], &both[1]]]);
+        assert!(adapted > 4.0 * fixed, "{size}: {fixed} fixed, {adapted} Mbit/s");
     }
 }

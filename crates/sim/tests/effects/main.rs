@@ -46,6 +46,7 @@ macro_rules! effect {
 
 /// What the modules cover.
 const COVERAGE: &[&[Covered]] = &[
+    buffers::COVERAGE,
     congestion::COVERAGE,
     failover::COVERAGE,
     feedback::COVERAGE,

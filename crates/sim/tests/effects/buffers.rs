@@ -108,6 +108,30 @@ const fn side(value: &'static str, against: &'static str) -> Covered {
     Covered { key: "reschedule.side", value, against, scenario: ASYMMETRIC, set: ORDERED, effect }
 }
 
+/// Ordered traffic of which chunks move.
+const MOVES: &[&str] = &[
+    "traffic.bulk.delivery=ordered",
+    "sctp.send_buffer=500 kB",
+    "sctp.receive_buffer=500 kB",
+    "sctp.policies.reschedule.side=sender",
+    "run.measure_from=1 s",
+    "run.duration=2 s",
+];
+
+/// Unordered traffic that could move.
+const UNORDERED_MOVES: &[&str] =
+    &["sctp.policies.reschedule.side=sender", "run.measure_from=1 s", "run.duration=2 s"];
+
+const fn moving(
+    key: &'static str,
+    value: &'static str,
+    against: &'static str,
+    set: &'static [&'static str],
+    effect: (&'static str, fn()),
+) -> Covered {
+    Covered { key, value, against, scenario: ASYMMETRIC, set, effect }
+}
+
 const fn size(
     key: &'static str,
     value: &'static str,
@@ -129,6 +153,41 @@ pub const COVERAGE: &[Covered] = &[
     side("sender", "none"),
     side("receiver", "sender"),
     side("both", "none"),
+    moving(
+        "reschedule.traffic",
+        "all",
+        "ordered",
+        UNORDERED_MOVES,
+        effect!(unordered_chunks_move_only_if_asked),
+    ),
+    moving(
+        "reschedule.traffic",
+        "ordered",
+        "all",
+        UNORDERED_MOVES,
+        effect!(unordered_chunks_move_only_if_asked),
+    ),
+    moving(
+        "reschedule.threshold",
+        "0.1",
+        "0.5",
+        MOVES,
+        effect!(a_lower_threshold_moves_more_chunks),
+    ),
+    moving(
+        "reschedule.old_path",
+        "half",
+        "chunk-size",
+        MOVES,
+        effect!(half_a_window_costs_the_old_path_more),
+    ),
+    moving(
+        "reschedule.old_path",
+        "chunk-size",
+        "half",
+        MOVES,
+        effect!(half_a_window_costs_the_old_path_more),
+    ),
     size("send_buffer", "bytes", "auto-fast", LONG),
     size("send_buffer", "auto-fast", "bytes", LONG),
     size("send_buffer", "auto-timeout", "auto-fast", LONG),
@@ -218,4 +277,38 @@ fn buffers_that_size_themselves_fill_long_paths() {
         let adapted = goodput(&[LONG, &[&both[0], &both[1]]]);
         assert!(adapted > 4.0 * fixed, "{size}: {fixed} fixed, {adapted} Mbit/s");
     }
+}
+
+fn moves(set: &[&str], edit: &str) -> (u64, RunResult) {
+    let result = run(ASYMMETRIC, &[set, &[edit]].concat());
+    (result.paths.iter().map(|path| path.rescheduled_chunks).sum(), result)
+}
+
+#[test]
+fn unordered_chunks_move_only_if_asked() {
+    let (ordered, without) = moves(UNORDERED_MOVES, "sctp.policies.reschedule.traffic=ordered");
+    let (all, with) = moves(UNORDERED_MOVES, "sctp.policies.reschedule.traffic=all");
+    assert_eq!(ordered, 0);
+    assert!(all > 0);
+    assert!(with.goodput_bit_s > 1.5 * without.goodput_bit_s, "the send buffer is freed");
+}
+
+#[test]
+fn a_lower_threshold_moves_more_chunks() {
+    let (usual, _) = moves(MOVES, "sctp.policies.reschedule.threshold=0.5");
+    let (low, _) = moves(MOVES, "sctp.policies.reschedule.threshold=0.1");
+    assert!(low as f64 > 1.1 * usual as f64, "{usual} and {low} chunks");
+}
+
+#[test]
+fn half_a_window_costs_the_old_path_more() {
+    let (_, size) = moves(MOVES, "sctp.policies.reschedule.old_path=chunk-size");
+    let (_, half) = moves(MOVES, "sctp.policies.reschedule.old_path=half");
+    let recoveries = |result: &RunResult| result.paths[1].fast_recoveries;
+    assert!(
+        recoveries(&half) > recoveries(&size),
+        "{} and {}",
+        recoveries(&size),
+        recoveries(&half)
+    );
 }

@@ -1,6 +1,7 @@
 //! Messages as an application sends and receives them.
 
 use bytes::{Bytes, BytesMut};
+use polypath_proto::config::PartialReliability;
 use polypath_proto::{Delivery, OutgoingMessage, PathId};
 use polypath_wire::Payload;
 
@@ -25,6 +26,9 @@ pub struct Message {
     pub path: Option<PathId>,
     /// Returned in events about this message (`snd_context`).
     pub context: u32,
+    /// How long the sender tries to deliver it (`sctp_prinfo`, RFC 6458 section 5.3.7 and RFC 7496); `None` for what the
+    /// policy `partial_reliability` says. Reliable in any case where the peer does not understand FORWARD-TSN.
+    pub reliability: Option<PartialReliability>,
     /// Content; must not be empty.
     pub payload: Bytes,
 }
@@ -38,6 +42,7 @@ impl Message {
             delivery: Delivery::Ordered,
             path: None,
             context: 0,
+            reliability: None,
             payload: payload.into(),
         }
     }
@@ -63,6 +68,34 @@ impl Message {
         self
     }
 
+    /// Gives the message up after this time (`SCTP_PR_SCTP_TTL`).
+    #[must_use]
+    pub fn lifetime(self, lifetime: std::time::Duration) -> Self {
+        let nanoseconds = u64::try_from(lifetime.as_nanos()).unwrap_or(u64::MAX);
+        let lifetime = polypath_proto::Duration::from_nanos(nanoseconds);
+        self.reliability(PartialReliability::Timed(lifetime))
+    }
+
+    /// Gives the message up instead of retransmitting a part of it more often (`SCTP_PR_SCTP_RTX`).
+    #[must_use]
+    pub fn max_retransmissions(self, limit: u16) -> Self {
+        self.reliability(PartialReliability::LimitedRetransmissions(limit))
+    }
+
+    /// Gives the message up when one with a lower number, or a reliable one, needs its room in the send buffer
+    /// (`SCTP_PR_SCTP_PRIO`).
+    #[must_use]
+    pub fn priority(self, priority: u32) -> Self {
+        self.reliability(PartialReliability::Priority(priority))
+    }
+
+    /// Sets the reliability, whatever the policy says.
+    #[must_use]
+    pub fn reliability(mut self, reliability: PartialReliability) -> Self {
+        self.reliability = Some(reliability);
+        self
+    }
+
     /// Sets the context.
     #[must_use]
     pub fn context(mut self, context: u32) -> Self {
@@ -78,6 +111,7 @@ impl From<Message> for OutgoingMessage {
         outgoing.delivery = message.delivery;
         outgoing.path = message.path;
         outgoing.context = message.context;
+        outgoing.reliability = message.reliability;
         outgoing
     }
 }

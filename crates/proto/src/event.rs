@@ -39,6 +39,16 @@ pub enum Event {
         /// Whether any part of it was ever transmitted.
         transmitted: bool,
     },
+    /// A message that was not sent as fully reliable was given up (SCTP_SEND_FAILED_EVENT; RFC 3758, RFC 7496). The peer may
+    /// have got it nevertheless if it was transmitted.
+    Abandoned {
+        /// Stream of the message.
+        stream: u16,
+        /// Context given when it was sent.
+        context: u32,
+        /// Whether any part of it was ever transmitted.
+        transmitted: bool,
+    },
     /// The peer reported an error (SCTP_REMOTE_ERROR): encoded error causes.
     RemoteError(Vec<u8>),
     /// The peer asked for shutdown (SCTP_SHUTDOWN_EVENT): nothing more can be sent.

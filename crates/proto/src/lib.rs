@@ -26,7 +26,7 @@ mod io;
 mod message;
 mod path;
 mod probe;
-#[allow(dead_code)] // the parts that FORWARD-TSN and probes will call
+#[allow(dead_code)] // the parts that probes will call
 mod recv;
 mod sack;
 mod send;
@@ -41,4 +41,7 @@ pub use io::{Body, Cx, Ecn, Encapsulation, LocalAddressChange, PathError, Receiv
 pub use message::{Delivery, OutgoingMessage, ReceivedMessage};
 pub use polypath_units::{Duration, Instant};
 pub use probe::{NoProbe, Probe, ProbeEvent, TransmissionCause};
-pub use stats::{AssociationStats, BlockedTime, PathStats, PathStatus, PotentiallyFailedTime};
+pub use stats::{
+    AbandonedCount, AbandonedMessages, AssociationStats, BlockedTime, PathStats, PathStatus,
+    PotentiallyFailedTime,
+};

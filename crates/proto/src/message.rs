@@ -7,6 +7,7 @@ use polypath_wire::Payload;
 use smallvec::SmallVec;
 
 use crate::PathId;
+use crate::config::PartialReliability;
 
 /// Whether a message waits for its predecessors on its stream.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Hash)]
@@ -34,6 +35,9 @@ pub struct OutgoingMessage {
     pub payload: Payload<'static>,
     /// Echoed in events about this message.
     pub context: u32,
+    /// How long the sender tries to deliver it (RFC 3758, RFC 7496); `None` for what the policy `partial_reliability`
+    /// says. Without effect where the peer does not understand FORWARD-TSN.
+    pub reliability: Option<PartialReliability>,
 }
 
 impl OutgoingMessage {
@@ -44,7 +48,15 @@ impl OutgoingMessage {
 
     /// As [`new`](Self::new), from any payload.
     pub fn from_payload(stream: u16, payload: Payload<'static>) -> Self {
-        Self { stream, ppid: 0, delivery: Delivery::Ordered, path: None, payload, context: 0 }
+        Self {
+            stream,
+            ppid: 0,
+            delivery: Delivery::Ordered,
+            path: None,
+            payload,
+            context: 0,
+            reliability: None,
+        }
     }
 }
 

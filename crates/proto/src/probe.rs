@@ -52,6 +52,13 @@ pub enum ProbeEvent {
         /// Its TSN.
         tsn: Tsn,
     },
+    /// A DATA chunk was given up (RFC 3758).
+    ChunkAbandoned {
+        /// Path of its last transmission.
+        path: PathId,
+        /// Its TSN.
+        tsn: Tsn,
+    },
     /// Congestion state of a path changed.
     Window {
         /// The path.

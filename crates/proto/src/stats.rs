@@ -107,6 +107,37 @@ pub struct BlockedTime {
     pub no_path: Duration,
 }
 
+/// Messages that were given up by one rule (RFC 7496 section 4.4).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct AbandonedCount {
+    /// Before any part of them was sent.
+    pub unsent: u64,
+    /// After a part of them was sent.
+    pub sent: u64,
+}
+
+/// Messages that were given up, by the rule that they were sent with.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct AbandonedMessages {
+    /// Their time was over (SCTP_PR_SCTP_TTL).
+    pub timed: AbandonedCount,
+    /// They were retransmitted too often (SCTP_PR_SCTP_RTX).
+    pub limited_retransmissions: AbandonedCount,
+    /// Others needed their room (SCTP_PR_SCTP_PRIO).
+    pub priority: AbandonedCount,
+}
+
+impl AbandonedMessages {
+    /// Those of all rules (SCTP_PR_SCTP_ALL).
+    pub fn all(&self) -> AbandonedCount {
+        let rules = [self.timed, self.limited_retransmissions, self.priority];
+        rules.into_iter().fold(AbandonedCount::default(), |all, rule| AbandonedCount {
+            unsent: all.unsent + rule.unsent,
+            sent: all.sent + rule.sent,
+        })
+    }
+}
+
 /// Counters of an association.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct AssociationStats {
@@ -158,6 +189,14 @@ pub struct AssociationStats {
     pub reported_retransmissions: u64,
     /// Messages accepted from the user.
     pub messages_sent: u64,
+    /// Messages given up.
+    pub abandoned: AbandonedMessages,
+    /// Messages that could have been given up, but the peer does not understand FORWARD-TSN: they stay reliable.
+    pub messages_kept_reliable: u64,
+    /// FORWARD-TSN chunks sent.
+    pub forward_tsns_sent: u64,
+    /// FORWARD-TSN chunks received.
+    pub forward_tsns_received: u64,
     /// Messages delivered to the user.
     pub messages_received: u64,
     /// Bytes of user data delivered to the user.

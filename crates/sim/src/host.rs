@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use polypath_netsim::{Arrival, LinkObserver, NodeId, Stream, World};
-use polypath_proto::config::AssociationConfig;
+use polypath_proto::config::{AssociationConfig, PartialReliability};
 use polypath_proto::{
     Association, AssociationEnd, AssociationId, Collision, ConnectError, Cx, DropReason,
     Encapsulation, Endpoint, Event, NoProbe, PeerAddress, Received, Route, Transmit,
@@ -12,7 +12,7 @@ use polypath_proto::{
 use polypath_units::{Fraction, Instant};
 use polypath_workload::FlowError;
 
-use crate::app::{Fed, MessagePlan, Receiver, Sender, Violations, recognise};
+use crate::app::{Fed, Gaps, MessagePlan, Receiver, Sender, Violations, recognise};
 use crate::frame::{Form, SctpFrame};
 use crate::scenario::{Flow, HostName, Scenario};
 
@@ -125,7 +125,12 @@ impl Host {
         };
         let receivers = scenario.traffic.iter().zip(&plans).map(|(flow, plan)| {
             let messages = span(flow.from).as_bytes() / flow.message_size.as_bytes().max(1);
-            Receiver::new(plan.clone(), messages.max(FARTHEST))
+            let policy = scenario.sctp_of(flow.from).policies.partial_reliability;
+            let gaps = match flow.reliability.unwrap_or(policy) {
+                PartialReliability::None => Gaps::Violation,
+                _ => Gaps::Abandoned,
+            };
+            Receiver::new(plan.clone(), messages.max(FARTHEST), gaps)
         });
         let receivers = receivers.collect();
         let flows = scenario.traffic.iter().zip(&plans).enumerate();
@@ -133,7 +138,7 @@ impl Host {
             .filter(|(_, (flow, _))| {
                 flow.from == place.name && scenario.pair_of(flow) == place.pair
             })
-            .map(|(index, (_, plan))| Sender::new(index, plan.clone()))
+            .map(|(index, (flow, plan))| Sender::new(index, plan.clone(), flow.reliability))
             .collect::<Result<_, _>>()?;
         let peer = place
             .peer_addresses
@@ -289,6 +294,16 @@ impl Host {
         self.receivers.get(flow).map_or(0, |receiver| receiver.meter().messages())
     }
 
+    /// Whether every message that was handed over for a flow of this host, of which so many were delivered, was delivered
+    /// or given up.
+    pub fn is_settled(&self, sender: &Sender, delivered: u64) -> bool {
+        let abandoned = sender.abandoned();
+        delivered == sender.messages()
+            || abandoned > 0
+                && delivered + abandoned >= sender.messages()
+                && self.association().is_none_or(|a| a.stats().send_buffer_bytes == 0)
+    }
+
     /// What the applications should not have seen.
     pub fn violations(&self) -> Violations {
         let strangers = Violations { strange: self.strangers, ..Violations::default() };
@@ -381,6 +396,12 @@ impl Host {
                 Event::Readable => {
                     self.strangers += read(&mut self.receivers, &mut cx, association);
                 }
+                Event::Abandoned { context, .. } if is_latest => {
+                    let mut senders = self.senders.iter_mut();
+                    if let Some(sender) = senders.find(|s| s.flow() as u32 == context) {
+                        sender.note_abandoned();
+                    }
+                }
                 Event::Ended(end) if is_latest => self.outcome = Outcome::Ended(end),
                 _ => {}
             }
@@ -441,9 +462,23 @@ fn feed(senders: &mut [Sender], turn: &mut usize, cx: &mut Cx<'_>, association: 
         match sender.feed(cx, association) {
             Fed::One => dry = 0,
             Fed::Dry => dry += 1,
-            Fed::Full => return,
+            Fed::Full => return feed_the_important(senders, *turn, cx, association),
         }
         *turn += 1;
+    }
+}
+
+/// The send buffer is full for one sender; messages of others may be worth more than what it holds.
+fn feed_the_important(
+    senders: &mut [Sender],
+    full: usize,
+    cx: &mut Cx<'_>,
+    association: &mut Association,
+) {
+    for (index, sender) in senders.iter_mut().enumerate() {
+        if index != full && sender.has_own_reliability() {
+            while sender.feed(cx, association) == Fed::One {}
+        }
     }
 }
 

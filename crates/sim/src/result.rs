@@ -138,9 +138,11 @@ pub struct FlowResult {
     pub messages_sent: u64,
     /// Messages delivered.
     pub messages_delivered: u64,
+    /// Messages that the sender gave up; some of them may have been delivered all the same.
+    pub messages_abandoned: u64,
     /// User bytes delivered.
     pub bytes_delivered: u64,
-    /// Whether all of it was delivered: the whole file, or all that a flow with a stop sent. Never true without an end,
+    /// Whether all of it was delivered or given up: the whole file, or all that a flow with a stop sent. Never true without an end,
     /// or when nothing was sent.
     pub complete: bool,
     /// Why the association never took the next message, if that happened.
@@ -363,8 +365,9 @@ fn flow_results(
             goodput_bit_s: window.rate(|snapshot| snapshot.flows.get(index).copied().unwrap_or(0)),
             messages_sent: sender.messages(),
             messages_delivered: meter.messages(),
+            messages_abandoned: sender.abandoned(),
             bytes_delivered: meter.total().as_bytes(),
-            complete: sender.is_exhausted(now) && meter.messages() == sender.messages(),
+            complete: sender.is_exhausted(now) && from.is_settled(sender, meter.messages()),
             refused: sender.refused().map(|error| error.to_string()),
             last_delivery_s: meter.last().map(|at| at.as_secs_f64()),
         });

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use polypath_proto::config::AssociationConfig;
+use polypath_proto::config::{AssociationConfig, PartialReliability};
 use polypath_proto::{AssociationEnd, Delivery, Duration, Event, OutgoingMessage, SendError};
 use polypath_wire::{Payload, VirtualPayload};
 use proptest::prelude::*;
@@ -24,6 +24,8 @@ pub enum Op {
         size: u32,
         /// Number of messages.
         count: u8,
+        /// How reliable they are.
+        reliability: PartialReliability,
     },
     /// Lets time pass, in milliseconds.
     Wait(u16),
@@ -85,13 +87,16 @@ pub fn script_strategy() -> impl Strategy<Value = Script> {
         },
     );
     let send =
-        (any::<bool>(), 0u16..4, any::<bool>(), prop_oneof![1u32..200, 1000u32..6000], 1u8..20)
-            .prop_map(|(from_client, stream, unordered, size, count)| Op::Send {
-                from_client,
-                stream,
-                unordered,
-                size,
-                count,
+        (
+            any::<bool>(),
+            0u16..4,
+            any::<bool>(),
+            prop_oneof![1u32..200, 1000u32..6000],
+            1u8..20,
+            reliability(),
+        )
+            .prop_map(|(from_client, stream, unordered, size, count, reliability)| {
+                Op::Send { from_client, stream, unordered, size, count, reliability }
             });
     let op = prop_oneof![
         5 => send,
@@ -114,6 +119,15 @@ pub fn script_strategy() -> impl Strategy<Value = Script> {
         })
 }
 
+fn reliability() -> impl Strategy<Value = PartialReliability> {
+    prop_oneof![
+        3 => Just(PartialReliability::None),
+        1 => (0u64..1500).prop_map(|ms| PartialReliability::Timed(Duration::from_millis(ms))),
+        1 => (0u16..3).prop_map(PartialReliability::LimitedRetransmissions),
+        1 => (0u32..4).prop_map(PartialReliability::Priority),
+    ]
+}
+
 /// A message that was accepted for sending.
 #[derive(Clone, Copy, Debug)]
 struct Sent {
@@ -121,6 +135,7 @@ struct Sent {
     stream: u16,
     unordered: bool,
     size: u32,
+    reliability: PartialReliability,
 }
 
 /// Runs a script and then lets everything finish: paths mended and without faults, the server reading, graceful
@@ -152,10 +167,7 @@ pub fn run_script(script: &Script, config: &AssociationConfig) -> Result<Outcome
     }
     pair.hosts[1].reads = true;
     pair.read(Side::Server);
-    let done = |pair: &Pair| {
-        [0, 1].map(|side| pair.hosts[side].slots[0].messages.len())
-            == [sent[1].len(), sent[0].len()]
-    };
+    let done = |pair: &Pair| [0, 1].iter().all(|side| is_settled(pair, *side, &sent[*side]));
     let over = |pair: &Pair| ended(pair).is_some();
     pair.run_until(Duration::from_secs(3600), |pair| done(pair) || over(pair));
     if !done(&pair) {
@@ -194,7 +206,7 @@ pub fn run_script(script: &Script, config: &AssociationConfig) -> Result<Outcome
 
 fn apply(pair: &mut Pair, op: &Op, models: &[PathModel], sent: &mut [Vec<Sent>; 2]) {
     match *op {
-        Op::Send { from_client, stream, unordered, size, count } => {
+        Op::Send { from_client, stream, unordered, size, count, reliability } => {
             let side = if from_client { Side::Client } else { Side::Server };
             for _ in 0..count {
                 let number = sent[side as usize].len() as u64;
@@ -203,8 +215,13 @@ fn apply(pair: &mut Pair, op: &Op, models: &[PathModel], sent: &mut [Vec<Sent>; 
                 let mut message = OutgoingMessage::from_payload(stream, payload);
                 message.delivery = if unordered { Delivery::Unordered } else { Delivery::Ordered };
                 message.ppid = number as u32;
+                message.context = number as u32;
+                message.reliability = Some(reliability);
                 match pair.send(side, message) {
-                    Ok(()) => sent[side as usize].push(Sent { number, stream, unordered, size }),
+                    Ok(()) => {
+                        let sent = &mut sent[side as usize];
+                        sent.push(Sent { number, stream, unordered, size, reliability });
+                    }
                     Err(SendError::WouldBlock | SendError::Closed) => break,
                     Err(error) => panic!("unexpected refusal: {error}"),
                 }
@@ -239,8 +256,51 @@ fn ended(pair: &Pair) -> Option<Outcome> {
     })
 }
 
+/// The messages of a side that were given up, by number.
+fn abandoned(pair: &Pair, side: usize) -> impl Iterator<Item = usize> + '_ {
+    pair.hosts[side].slots[0].events.iter().filter_map(|event| match event {
+        Event::Abandoned { context, .. } => Some(*context as usize),
+        _ => None,
+    })
+}
+
+/// Whether every message of a side was delivered or given up.
+fn is_settled(pair: &Pair, side: usize, sent: &[Sent]) -> bool {
+    let received = &pair.hosts[1 - side].slots[0].messages;
+    if received.len() + abandoned(pair, side).count() < sent.len() {
+        return false;
+    }
+    let mut settled = vec![false; sent.len()];
+    let delivered = received.iter().map(|message| message.ppid as usize);
+    for number in delivered.chain(abandoned(pair, side)) {
+        if let Some(settled) = settled.get_mut(number) {
+            *settled = true;
+        }
+    }
+    settled.iter().all(|settled| *settled)
+}
+
+fn check_abandoned(pair: &Pair, side: usize, sent: &[Sent]) -> Result<(), ScriptFailure> {
+    let mut given_up = vec![false; sent.len()];
+    for number in abandoned(pair, side) {
+        if sent[number].reliability == PartialReliability::None {
+            return Err(ScriptFailure(format!("message {number} is reliable and was given up")));
+        }
+        if std::mem::replace(&mut given_up[number], true) {
+            return Err(ScriptFailure(format!("message {number} was given up twice")));
+        }
+    }
+    let counted = pair.hosts[side].slots[0].association.stats().abandoned.all();
+    let told = given_up.iter().filter(|given_up| **given_up).count() as u64;
+    if counted.sent + counted.unsent != told {
+        return Err(ScriptFailure(format!("{counted:?} messages given up, {told} told")));
+    }
+    Ok(())
+}
+
 fn check(pair: &Pair, sent: &[Vec<Sent>; 2]) -> Result<(), ScriptFailure> {
     for side in 0..2 {
+        check_abandoned(pair, side, &sent[side])?;
         let received = &pair.hosts[1 - side].slots[0].messages;
         let mut seen = vec![false; sent[side].len()];
         let mut last_on_stream = [None::<u64>; 4];

@@ -5,6 +5,7 @@ use polypath_wire::{Abort, Cause, Causes, Chunk};
 use super::Association;
 use super::output::To;
 use super::state::State;
+use crate::send::window::Fate;
 use crate::{AssociationEnd, Cx, Event, Notice};
 
 impl Association {
@@ -78,7 +79,7 @@ impl Association {
         let mut unacked = false;
         while tsn != window.next_tsn() {
             let chunk = window.get(tsn);
-            unacked |= !chunk.is_acked();
+            unacked |= !chunk.is_acked() && chunk.fate != Fate::Abandoned;
             if chunk.flags.contains(polypath_wire::DataFlags::END) {
                 if unacked {
                     let (stream, context) = (chunk.stream, chunk.context);

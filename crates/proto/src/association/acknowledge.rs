@@ -139,6 +139,7 @@ impl Association {
         self.sender.queue.release(delta.released);
         self.stats.bytes_released_early += delta.released_early;
         self.adapt_send_buffer(cx.now, &delta);
+        self.advance_peer_ack_point(cx, withdrawn.chunks);
         self.after_acknowledgement();
     }
 

@@ -57,7 +57,7 @@ impl Association {
         }
         let tsn = window.base();
         let chunk = window.get(tsn);
-        if chunk.fate != Fate::InFlight {
+        if chunk.fate != Fate::InFlight || !chunk.may_be_sent_again(now) {
             return None;
         }
         let usable = self.usable_paths();

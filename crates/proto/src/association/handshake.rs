@@ -12,7 +12,8 @@ use super::{Association, PeerAddress};
 use crate::config::{AssociationConfig, NrSack};
 use crate::path::reach::Reach;
 use crate::path::{Path, pairing};
-use crate::recv::{Receiver, ReceiverConfig};
+use crate::recv::{Incomplete, Receiver, ReceiverConfig};
+use crate::send::partial_reliability::Support;
 use crate::{AssociationEnd, Cx, Duration, Event, Notice, PathChange, PathId, Tsn};
 
 /// What the peer asked for and offered in the handshake.
@@ -169,6 +170,9 @@ impl Association {
     pub(super) fn agree(&mut self, agreed: &Agreed<'_>) {
         self.peer_tag = agreed.tag;
         self.extensions = agreed.capabilities & Capabilities::offered(&self.config.policies);
+        let forward_tsn = self.extensions.contains(Capabilities::FORWARD_TSN);
+        let support = if forward_tsn { Support::Yes } else { Support::No };
+        self.settle_partial_reliability(support);
         self.streams.outbound = self.config.outbound_streams.max(1).min(agreed.inbound_streams);
         self.streams.inbound = self.config.max_inbound_streams.max(1).min(agreed.outbound_streams);
         self.sender.advertised_window = u64::from(agreed.a_rwnd);
@@ -176,6 +180,10 @@ impl Association {
             initial_peer_tsn: Tsn(agreed.initial_tsn),
             buffer: self.config.receive_buffer(),
             sizing: self.config.policies.receive_buffer,
+            incomplete: match support {
+                Support::Yes => Incomplete::MayBeAbandoned,
+                _ => Incomplete::Violation,
+            },
             inbound_streams: self.streams.inbound,
             mtu: self.config.mtu_bytes,
             policy: self.config.policies.delayed_ack,

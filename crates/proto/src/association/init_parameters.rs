@@ -131,7 +131,7 @@ pub(crate) enum InitProblem {
 impl Capabilities {
     /// What a side with these policies can do and tells the peer.
     pub(crate) fn offered(policies: &Policies) -> Self {
-        let mut offered = Self::empty();
+        let mut offered = Self::FORWARD_TSN;
         offered.set(Self::PACKET_DROP, policies.packet_drop_report == PacketDropReport::On);
         offered.set(Self::NR_SACK, policies.nr_sack != NrSack::Off);
         offered
@@ -155,7 +155,9 @@ impl Capabilities {
     }
 
     fn extensions(self) -> SmallVec<[u8; 8]> {
-        let told = Self::CHUNKS.iter().filter(|(capability, _)| self.contains(*capability));
+        // FORWARD-TSN has a parameter of its own.
+        let listed = self - Self::FORWARD_TSN;
+        let told = Self::CHUNKS.iter().filter(|(capability, _)| listed.contains(*capability));
         told.map(|(_, chunk)| *chunk).collect()
     }
 }
@@ -229,7 +231,8 @@ pub(crate) fn init_parameters(
             .map(Parameter::from)
             .chain(extension)
             .chain(types)
-            .chain(supported_extensions(&extensions)),
+            .chain(supported_extensions(&extensions))
+            .chain(forward_tsn_supported(offered)),
     )
 }
 
@@ -248,6 +251,7 @@ pub(crate) fn init_ack_parameters(
         core::iter::once(Parameter::StateCookie(cookie))
             .chain(addresses.into_iter().map(Parameter::from))
             .chain(supported_extensions(&extensions))
+            .chain(forward_tsn_supported(offered))
             .chain(peer.unrecognized.0.iter().map(|tlv| Parameter::Unrecognized(tlv))),
     )
 }
@@ -261,6 +265,11 @@ fn told_addresses(local: &[IpAddr], from: IpAddr, to: IpAddr, types: AddressType
         list.clear();
     }
     list
+}
+
+/// RFC 3758 section 3.1.
+fn forward_tsn_supported(offered: Capabilities) -> Option<Parameter<'static>> {
+    offered.contains(Capabilities::FORWARD_TSN).then_some(Parameter::ForwardTsnSupported)
 }
 
 fn supported_extensions(chunk_types: &[u8]) -> Option<Parameter<'_>> {
@@ -332,6 +341,7 @@ impl PeerInit {
                 Parameter::CookiePreservative(milliseconds) => {
                     self.life_extension = Duration::from_millis(milliseconds.into());
                 }
+                Parameter::ForwardTsnSupported => self.capabilities |= Capabilities::FORWARD_TSN,
                 Parameter::SupportedExtensions(chunk_types) => {
                     self.capabilities |= Capabilities::from_extensions(chunk_types);
                 }

@@ -159,6 +159,7 @@ impl Association {
             Chunk::PacketDrop(report) if self.extensions.contains(Capabilities::PACKET_DROP) => {
                 self.handle_packet_drop(cx, report, arrival.path);
             }
+            Chunk::ForwardTsn(forward) => self.handle_forward_tsn(forward),
             Chunk::Unknown(unknown) => return self.handle_unknown(unknown, arrival.path),
             // INIT and COOKIE ECHO concern the endpoint, which settles collisions. PAD carries nothing. The rest
             // belongs to extensions that were not agreed on, or to a state in which it means nothing.

@@ -1,11 +1,13 @@
 //! One association: its data and its public contract.
 
+mod abandon;
 mod abort;
 mod accept;
 mod acknowledge;
 mod blocked;
 mod buffers;
 mod events;
+mod forward_tsn;
 mod handshake;
 mod heartbeat;
 mod input;
@@ -292,7 +294,7 @@ impl Association {
     ///
     /// On error nothing was queued. After [`SendError::WouldBlock`] an [`Event::Writable`] follows when the message
     /// would fit and an eighth of the buffer is free.
-    pub fn send(&mut self, _cx: &mut Cx<'_>, message: OutgoingMessage) -> Result<(), SendError> {
+    pub fn send(&mut self, cx: &mut Cx<'_>, message: OutgoingMessage) -> Result<(), SendError> {
         let size = message.payload.len();
         if !self.state.accepts_messages() || self.shutdown_wanted {
             return Err(SendError::Closed);
@@ -309,8 +311,12 @@ impl Association {
         if message.path.is_some_and(|path| self.paths.get(path).is_none()) {
             return Err(SendError::NoSuchPath);
         }
+        let wanted = self.reliability_of(cx, &message);
+        self.make_room(cx, size, wanted);
         self.sender.reserve(size)?;
-        self.sender.queue.push(message);
+        let reliability = self.agreed_reliability(wanted);
+        self.sender.queue.push(message, reliability);
+        self.sender.tidy_index();
         self.sender.dry_told = false;
         self.stats.messages_sent += 1;
         Ok(())

@@ -88,8 +88,11 @@ impl Association {
         self.open_flush(cx);
         self.watch_peer_window(cx);
         self.advance_shutdown(cx);
-        let packet =
-            self.control_packet().or_else(|| self.sack_packet(cx)).or_else(|| self.data_packet(cx));
+        let packet = self
+            .control_packet()
+            .or_else(|| self.forward_tsn_packet(cx))
+            .or_else(|| self.sack_packet(cx))
+            .or_else(|| self.data_packet(cx));
         match packet {
             Some(packet) => Some(packet),
             None => {
@@ -107,6 +110,8 @@ impl Association {
             return;
         }
         self.flush.open = true;
+        self.abandon_due(cx);
+        self.watch_forward_tsn();
         self.probe_failed_paths(cx);
         let sacks = self.flush.sacks;
         for path in self.paths.iter_mut() {
@@ -164,7 +169,7 @@ impl Association {
         }
     }
 
-    fn builder(&self, path: PathId) -> PacketBuilder {
+    pub(super) fn builder(&self, path: PathId) -> PacketBuilder {
         PacketBuilder::new(path, self.paths[path].packet_capacity())
     }
 
@@ -283,7 +288,7 @@ impl Association {
         sack_path::choose(policy, &view).map(PathId)
     }
 
-    fn finish(&mut self, packet: PacketBuilder, tag: Tag) -> Transmit {
+    pub(super) fn finish(&mut self, packet: PacketBuilder, tag: Tag) -> Transmit {
         self.stats.packets_sent += 1;
         let path = &mut self.paths[packet.path];
         path.counters.packets_sent += 1;

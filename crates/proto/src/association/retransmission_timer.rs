@@ -42,6 +42,7 @@ impl Association {
         reneged: u32,
     ) {
         let policy = self.config.policies.t3_restart;
+        let guard = self.sender.forward.guarded_by();
         for ((id, ends), news) in self.paths.ids().zip(ends).zip(&delta.paths) {
             let view = T3View {
                 flight: self.paths[id].flight,
@@ -53,6 +54,8 @@ impl Association {
             };
             let path = &mut self.paths[id];
             match t3_policy::on_ack(policy, &view) {
+                // It may guard a FORWARD-TSN (RFC 3758 section 3.5, C5).
+                T3Action::Stop if guard == Some(id) => {}
                 T3Action::Stop => path.t3 = None,
                 T3Action::Restart => path.restart_t3(cx.now),
                 T3Action::Start => path.start_t3(cx.now),

@@ -20,6 +20,7 @@ impl Association {
         consider(self.shutdown_guard);
         if self.state.is_synchronized() {
             consider(self.receiver.as_ref().and_then(|receiver| receiver.poll_timeout()));
+            consider(self.abandon_deadline());
             consider(self.sender.zero_window.deadline().filter(|_| self.state.may_send_data()));
             for path in self.paths.iter() {
                 consider(path.t3);
@@ -93,6 +94,7 @@ impl Association {
         }
         cx.probe.on(cx.now, path.window_event());
         self.sender.recovery.leave();
+        self.sender.forward.on_timeout(id);
         cx.probe.on(cx.now, ProbeEvent::Timeout { path: id, errors: self.paths[id].errors + 1 });
         self.count_path_error(cx, id);
         self.probe_after_timeout(cx, id);

@@ -188,10 +188,12 @@ impl Association {
                 context: next.context,
                 held: next.held,
                 sent_at: cx.now,
+                reliability: next.reliability,
             };
             self.sender.zero_window.on_sent();
             let data = chunk.to_data(self.sender.window.next_tsn());
             let tsn = self.sender.window.push(chunk);
+            self.sender.note_sent(tsn);
             packet.push_data(Chunk::Data(data), user_bytes);
             self.note_chunk_sent(cx, path, tsn, user_bytes, TransmissionCause::New);
             let path = &mut self.paths[path];

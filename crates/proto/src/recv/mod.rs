@@ -12,7 +12,7 @@ mod rwnd;
 mod sack_build;
 pub(crate) mod tsn_map;
 
-use polypath_wire::{Chunk, Data, DataFlags, Sack};
+use polypath_wire::{Chunk, Data, DataFlags, Sack, SkippedStream};
 use smallvec::SmallVec;
 use thiserror::Error;
 
@@ -24,7 +24,7 @@ use self::sack_build::build_sack;
 use self::tsn_map::{Arrival, TsnMap, WideTsn};
 use crate::config::{BufferBounds, BufferSize, DelayedAck, NrSack, Reneging};
 use crate::extension::nr_sack::{self, MIN_NR_SACK_BYTES, Promise};
-use crate::{Duration, Instant, PathId, ReceivedMessage, Tsn};
+use crate::{Duration, Instant, PathId, ReceivedMessage, Ssn, Tsn};
 
 pub use self::reassembly::Violation;
 
@@ -40,6 +40,8 @@ pub struct ReceiverConfig {
     pub(crate) buffer: BufferBounds,
     /// Whether and how it grows.
     pub(crate) sizing: BufferSize,
+    /// What a message without all its fragments means.
+    pub incomplete: Incomplete,
     /// Streams on which the peer may send.
     pub inbound_streams: u16,
     /// Path MTU in bytes; scales silly window avoidance.
@@ -50,6 +52,16 @@ pub struct ReceiverConfig {
     pub nr_sack: NrSack,
     /// Whether what was acknowledged may be discarded.
     pub reneging: Reneging,
+}
+
+/// What it means that a message lacks fragments although later TSNs have arrived.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Incomplete {
+    /// The peer broke the protocol.
+    #[default]
+    Violation,
+    /// The peer gave the message up before it sent all of it; FORWARD-TSN was agreed on (RFC 3758).
+    MayBeAbandoned,
 }
 
 /// What became of a DATA chunk.
@@ -146,7 +158,7 @@ impl Receiver {
             NrSack::Deliverable => Some(Promise::Delivered),
             NrSack::All => Some(Promise::Everything),
         };
-        let mut reassembly = Reassembly::default();
+        let mut reassembly = Reassembly::new(config.incomplete);
         if promise == Some(Promise::Delivered) {
             reassembly.follow_joined();
         }
@@ -248,6 +260,29 @@ impl Receiver {
     /// Present size of the buffer in bytes.
     pub fn buffer_size(&self) -> u32 {
         self.window.buffer()
+    }
+
+    /// A FORWARD-TSN arrived (RFC 3758 section 3.6): everything up to `point` counts as received, messages that lack any of it
+    /// are dropped, and in the streams listed the order goes on behind the numbers given. One that brings nothing new is
+    /// answered at once, because the SACK for it may have been lost.
+    pub fn on_forward_tsn(&mut self, point: Tsn, skipped: impl Iterator<Item = SkippedStream>) {
+        if !point.is_after(self.tsns.cumulative_tsn()) {
+            return self.acks.request();
+        }
+        self.tsns.advance_to(point);
+        for SkippedStream { stream, ssn } in skipped {
+            if stream < self.inbound_streams {
+                self.reassembly.skip(stream, Ssn(ssn));
+            }
+        }
+        let dropped =
+            self.reassembly.drop_incomplete(self.tsns.wide(point), self.tsns.cumulative());
+        self.window.release(dropped.bytes, dropped.chunks);
+        if self.window.update_is_due() {
+            self.acks.request();
+        }
+        // For the next SACK it is like DATA.
+        self.packet.new_chunks += 1;
     }
 
     /// Makes a SACK due.
@@ -397,7 +432,9 @@ impl Receiver {
         self.tsns.record(tsn);
         self.packet.new_chunks += 1;
         self.counters.new_chunks += 1;
-        self.reassembly.check_up_to(self.tsns.cumulative())
+        let dropped = self.reassembly.check_up_to(self.tsns.cumulative())?;
+        self.window.release(dropped.bytes, dropped.chunks);
+        Ok(())
     }
 
     fn refuse(&mut self, tsn: WideTsn, stream: u16) -> Result<DataOutcome, DataError> {

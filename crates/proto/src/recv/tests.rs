@@ -19,6 +19,7 @@ fn config() -> ReceiverConfig {
         initial_peer_tsn: Tsn(1),
         buffer: fixed(10_000),
         sizing: BufferSize::Bytes,
+        incomplete: Incomplete::Violation,
         inbound_streams: 4,
         mtu: 1500,
         policy: Preset::Rfc9260.policies().delayed_ack,

@@ -143,6 +143,15 @@ impl TsnMap {
         self.absorb();
     }
 
+    /// A TSN near the cumulative one, comparable with what [`classify`](Self::classify) gives.
+    pub fn wide(&self, tsn: Tsn) -> WideTsn {
+        let behind = self.cumulative_tsn().distance_from(tsn);
+        match behind <= i32::MAX as u32 {
+            true => WideTsn(self.cumulative.0 - u64::from(behind)),
+            false => self.cumulative.plus(tsn.distance_from(self.cumulative_tsn())),
+        }
+    }
+
     /// Last TSN received in sequence.
     pub fn cumulative_tsn(&self) -> Tsn {
         self.cumulative.narrow()

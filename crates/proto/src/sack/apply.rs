@@ -42,12 +42,13 @@ pub(crate) fn apply(
         }
         let stop = cumulative.plus(end + 1);
         while let Some(tsn) = window.next_unacked(at, stop) {
-            let newly = window.gap_ack(tsn, arrival);
-            if matches!(release, Release::Reported) {
-                delta.release_early(window.release(tsn));
+            if let Some(newly) = window.gap_ack(tsn, arrival) {
+                if matches!(release, Release::Reported) {
+                    delta.release_early(window.release(tsn));
+                }
+                note(&mut delta, tsn, &newly, timed, Means::GapBlock);
+                on_newly(tsn, &newly);
             }
-            note(&mut delta, tsn, &newly, timed, Means::GapBlock);
-            on_newly(tsn, &newly);
             at = tsn.next();
         }
     });

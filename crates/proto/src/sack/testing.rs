@@ -4,6 +4,7 @@ use polypath_wire::{DataFlags, GapAckBlock, GapAckBlocks, Payload, VirtualPayloa
 
 use super::Report;
 use crate::extension::nr_sack::Release;
+use crate::send::partial_reliability::Reliability;
 use crate::send::window::{Fate, History, Outstanding};
 use crate::{Instant, PathId, Tsn};
 
@@ -36,5 +37,6 @@ pub(crate) fn chunk(path: u8, user_bytes: u32) -> Outstanding {
         context: 0,
         held: user_bytes,
         sent_at: Instant::ZERO,
+        reliability: Reliability::Full,
     }
 }

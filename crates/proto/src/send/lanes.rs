@@ -2,17 +2,27 @@
 
 use alloc::vec::Vec;
 
+use super::partial_reliability::Reliability;
 use crate::OutgoingMessage;
 
 const NONE: u32 = u32::MAX;
 
 /// Where a message is kept; good until it is removed.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct Slot(u32);
+
+/// A message that waits, wholly or in part.
+#[derive(Debug)]
+pub(crate) struct Waiting {
+    pub(crate) message: OutgoingMessage,
+    pub(crate) reliability: Reliability,
+}
 
 #[derive(Debug)]
 struct Entry {
-    message: Option<OutgoingMessage>,
+    waiting: Option<Waiting>,
+    /// Tells messages apart that had the same slot.
+    serial: u32,
     before: u32,
     after: u32,
 }
@@ -37,6 +47,7 @@ pub(crate) struct Lanes {
     /// Slots that are free, linked by `after`; one more than the number of the first, 0 for none.
     free: u32,
     lanes: Vec<Lane>,
+    serial: u32,
     len: usize,
 }
 
@@ -46,18 +57,32 @@ impl Lanes {
         self.len
     }
 
-    pub(crate) fn get(&self, slot: Slot) -> Option<&OutgoingMessage> {
-        self.entries.get(slot.0 as usize)?.message.as_ref()
+    pub(crate) fn get(&self, slot: Slot) -> Option<&Waiting> {
+        self.entries.get(slot.0 as usize)?.waiting.as_ref()
+    }
+
+    /// Tells the message in a slot from others that were or will be there; `None` if there is none.
+    pub(crate) fn serial(&self, slot: Slot) -> Option<u32> {
+        let entry = self.entries.get(slot.0 as usize)?;
+        entry.waiting.as_ref().map(|_| entry.serial)
+    }
+
+    /// The rules of all messages, wherever they are.
+    pub(crate) fn rules_mut(&mut self) -> impl Iterator<Item = &mut Reliability> {
+        let waiting = self.entries.iter_mut().filter_map(|entry| entry.waiting.as_mut());
+        waiting.map(|waiting| &mut waiting.reliability)
     }
 
     /// Appends a message to a lane; says whether it is the first there.
-    pub(crate) fn push(&mut self, lane: u16, message: OutgoingMessage) -> (Slot, bool) {
+    pub(crate) fn push(&mut self, lane: u16, waiting: Waiting) -> (Slot, bool) {
         let index = usize::from(lane);
         if self.lanes.len() <= index {
             self.lanes.resize(index + 1, Lane { head: NONE, tail: NONE });
         }
         let tail = self.lanes[index].tail;
-        let entry = Entry { message: Some(message), before: tail, after: NONE };
+        self.serial = self.serial.wrapping_add(1);
+        let serial = self.serial;
+        let entry = Entry { waiting: Some(waiting), serial, before: tail, after: NONE };
         let slot = match self.free.checked_sub(1) {
             Some(slot) => {
                 self.free = self.entries[slot as usize].after;
@@ -92,7 +117,7 @@ impl Lanes {
             let slot = next?;
             let entry = self.entries.get(slot.0 as usize)?;
             next = (entry.after != NONE).then_some(Slot(entry.after));
-            Some((slot, entry.message.as_ref()?))
+            Some((slot, &entry.waiting.as_ref()?.message))
         })
     }
 
@@ -118,12 +143,12 @@ impl Lanes {
     }
 
     /// Empties the slot of a message that is on no lane.
-    pub(crate) fn remove(&mut self, slot: Slot) -> Option<OutgoingMessage> {
+    pub(crate) fn remove(&mut self, slot: Slot) -> Option<Waiting> {
         let entry = self.entries.get_mut(slot.0 as usize)?;
-        let message = entry.message.take()?;
+        let waiting = entry.waiting.take()?;
         entry.after = self.free;
         self.free = slot.0 + 1;
-        Some(message)
+        Some(waiting)
     }
 }
 
@@ -136,8 +161,9 @@ mod tests {
 
     use super::*;
 
-    fn waiting(context: u32) -> OutgoingMessage {
-        OutgoingMessage { context, ..OutgoingMessage::new(0, &b"x"[..]) }
+    fn waiting(context: u32) -> Waiting {
+        let message = OutgoingMessage { context, ..OutgoingMessage::new(0, &b"x"[..]) };
+        Waiting { message, reliability: Reliability::Full }
     }
 
     fn contexts(lanes: &Lanes, lane: u16) -> Vec<u32> {
@@ -152,7 +178,7 @@ mod tests {
         assert_eq!(lanes.len(), 5);
         for (taken, left) in [(1, &[0, 2, 3][..]), (3, &[0, 2]), (0, &[2])] {
             assert_eq!(lanes.unlink(1, slots[taken]), Left::Some);
-            let message = lanes.remove(slots[taken]).unwrap();
+            let message = lanes.remove(slots[taken]).unwrap().message;
             assert_eq!(message.context, taken as u32);
             assert_eq!(contexts(&lanes, 1), left);
         }

@@ -3,16 +3,22 @@
 mod bit_ring;
 pub(crate) mod buffer_size;
 pub(crate) mod burst;
-mod lanes;
+pub(crate) mod lanes;
 pub(crate) mod multiple_fast_rtx;
+pub(crate) mod partial_reliability;
 pub(crate) mod queue;
 mod stream_scheduler;
 pub(crate) mod window;
 pub(crate) mod zero_window;
 
+use polypath_wire::DataFlags;
+
 use crate::config::{BufferBounds, StreamScheduler};
 use crate::congestion::recovery::FastRecovery;
 use crate::{Instant, SendError, Tsn};
+use partial_reliability::Reliability;
+use partial_reliability::forward::Forward;
+use partial_reliability::index::Place;
 use queue::SendQueue;
 use window::Window;
 use zero_window::ZeroWindow;
@@ -24,6 +30,8 @@ pub(crate) struct Sender {
     /// Size in bytes to which the send buffer may grow.
     most_buffer: u64,
     pub(crate) window: Window,
+    /// What the peer is told of chunks that were given up.
+    pub(crate) forward: Forward,
     /// The peer's receive window as it last announced it.
     pub(crate) advertised_window: u64,
     /// When the peer last answered that its window is closed and it took nothing.
@@ -48,6 +56,7 @@ impl Sender {
             queue: SendQueue::new(buffer.first, streams),
             most_buffer: buffer.most,
             window: Window::new(initial_tsn),
+            forward: Forward::new(initial_tsn),
             advertised_window: 0,
             closed_window_seen: None,
             zero_window: ZeroWindow::default(),
@@ -121,6 +130,46 @@ impl Sender {
     /// Whether the user waits for room.
     pub(crate) fn room_is_wanted(&self) -> bool {
         self.writable_wanted.is_some()
+    }
+
+    /// Whether the message that begins with `tsn` has this rule, and the peer may not have all of it.
+    pub(crate) fn is_undelivered(&self, tsn: Tsn, rule: Reliability) -> bool {
+        let window = &self.window;
+        if !window.contains(tsn)
+            || window.is_abandoned(tsn)
+            || window.get(tsn).reliability != rule
+            || !window.get(tsn).flags.contains(DataFlags::BEGIN)
+        {
+            return false;
+        }
+        let extent = window.message_around(tsn);
+        !extent.ends || window.next_unacked(extent.first, extent.last.next()).is_some()
+    }
+
+    /// A new chunk was sent: one that begins a message of low priority can still make room for others.
+    pub(crate) fn note_sent(&mut self, tsn: Tsn) {
+        let chunk = self.window.get(tsn);
+        if let Reliability::Priority(priority) = chunk.reliability
+            && chunk.flags.contains(DataFlags::BEGIN)
+        {
+            self.queue.index.add_priority(priority, Place::sent(tsn));
+        }
+    }
+
+    /// Forgets messages that are gone when there are too many of them in the index.
+    pub(crate) fn tidy_index(&mut self) {
+        let messages = self.queue.len() + self.window.span() as usize;
+        if !self.queue.index.is_crowded(messages) {
+            return;
+        }
+        let mut index = core::mem::take(&mut self.queue.index);
+        index.retain(|place| match place {
+            Place::Sent(tsn) => {
+                self.window.contains(Tsn(tsn)) && !self.window.is_abandoned(Tsn(tsn))
+            }
+            Place::Waiting { slot, serial } => self.queue.is_alive(slot, serial.0),
+        });
+        self.queue.index = index;
     }
 
     /// Whether nothing waits and nothing is outstanding.

@@ -2,13 +2,17 @@
 //! goes.
 
 use alloc::vec::Vec;
+use core::cmp::Reverse;
 use core::ops::{AddAssign, SubAssign};
 
 use polypath_wire::{DataFlags, Payload};
 use smallvec::SmallVec;
 
-use super::lanes::{self, Lanes, Left, Slot};
+use super::lanes::{self, Lanes, Left, Slot, Waiting};
+use super::partial_reliability::index::{Index, Place};
+use super::partial_reliability::{Reliability, Support};
 use super::stream_scheduler::{Scheduler, Visit};
+use super::window::Outstanding;
 use crate::config::StreamScheduler;
 use crate::{Delivery, OutgoingMessage, PathId};
 
@@ -29,6 +33,9 @@ pub(crate) struct SendQueue {
     current: Option<Partial>,
     /// Waiting messages that name a path.
     named: usize,
+    /// Messages that may be given up.
+    pub(crate) index: Index,
+    support: Support,
     /// Next SSN of each stream that was used so far.
     next_ssn: Vec<u16>,
     limit: u64,
@@ -59,6 +66,7 @@ pub(crate) struct NextChunk {
     /// What it counts against the limit of the send buffer.
     pub(crate) held: u32,
     pub(crate) payload: Payload<'static>,
+    pub(crate) reliability: Reliability,
 }
 
 /// What chunks take in the send buffer.
@@ -102,6 +110,8 @@ impl SendQueue {
             scheduler: Scheduler::new(policy),
             current: None,
             named: 0,
+            index: Index::default(),
+            support: Support::Unknown,
             next_ssn: Vec::new(),
             limit,
             used: 0,
@@ -146,7 +156,7 @@ impl SendQueue {
     }
 
     /// Takes a message; the caller has checked that there is room.
-    pub(crate) fn push(&mut self, message: OutgoingMessage) {
+    pub(crate) fn push(&mut self, message: OutgoingMessage, reliability: Reliability) {
         let len = message.payload.len() as u64;
         self.used += len;
         self.held += self.cost(message.payload.len());
@@ -154,9 +164,84 @@ impl SendQueue {
         self.peak = self.peak.max(self.used);
         self.named += usize::from(message.path.is_some());
         let lane = self.scheduler.lane(message.stream);
-        if let (_, true) = self.messages.push(lane, message) {
+        let (slot, is_first) = self.messages.push(lane, Waiting { message, reliability });
+        if is_first {
             self.scheduler.on_waiting(lane);
         }
+        let serial = Reverse(self.messages.serial(slot).unwrap_or(0));
+        match reliability {
+            Reliability::Until(end) => {
+                self.index.add_deadline(end, Place::Waiting { serial, slot })
+            }
+            Reliability::Priority(priority) => {
+                self.index.add_priority(priority, Place::Waiting { serial, slot });
+            }
+            Reliability::Full | Reliability::Retransmissions(_) => {}
+        }
+    }
+
+    /// Whether the peer understands FORWARD-TSN.
+    pub(crate) fn support(&self) -> Support {
+        self.support
+    }
+
+    /// Learns whether the peer understands FORWARD-TSN. If not, what waits becomes reliable; returns how many messages
+    /// that makes.
+    pub(crate) fn settle_support(&mut self, support: Support) -> u64 {
+        self.support = support;
+        if support != Support::No {
+            return 0;
+        }
+        self.index = Index::default();
+        let rules = self.messages.rules_mut().filter(|rule| **rule != Reliability::Full);
+        rules.map(|rule| *rule = Reliability::Full).count() as u64
+    }
+
+    /// Whether there is room for a message of `size` bytes.
+    pub(crate) fn has_room(&self, size: usize) -> bool {
+        self.cost(size) <= self.free()
+    }
+
+    /// Messages that wait.
+    pub(crate) fn len(&self) -> usize {
+        self.messages.len() + usize::from(self.current.is_some())
+    }
+
+    /// Whether the message that had this serial number is still there.
+    pub(crate) fn is_alive(&self, slot: Slot, serial: u32) -> bool {
+        self.messages.serial(slot) == Some(serial)
+    }
+
+    /// Whether a part of the message was sent.
+    pub(crate) fn is_current(&self, slot: Slot) -> bool {
+        self.current.is_some_and(|partial| partial.slot == slot)
+    }
+
+    /// Takes out a message of which nothing was sent.
+    pub(crate) fn abandon(&mut self, slot: Slot) -> Option<Waiting> {
+        let stream = self.messages.get(slot)?.message.stream;
+        self.remove(self.scheduler.lane(stream), slot)
+    }
+
+    /// Takes out the rest of the message of which a part was sent, as a chunk of `path` without content.
+    pub(crate) fn abandon_current(&mut self, path: PathId) -> Option<Outstanding> {
+        let partial = self.current.take()?;
+        let Waiting { message, reliability } = self.messages.remove(partial.slot)?;
+        let rest = (message.payload.len() - partial.sent) as u64;
+        self.used -= rest;
+        self.held -= rest;
+        self.waiting -= rest;
+        let mut flags = DataFlags::empty();
+        flags.set(DataFlags::UNORDERED, message.delivery == Delivery::Unordered);
+        Some(Outstanding {
+            flags,
+            stream: message.stream,
+            ssn: partial.ssn,
+            context: message.context,
+            path,
+            reliability,
+            ..Outstanding::vacant()
+        })
     }
 
     /// Gives a stream the value that its scheduler asks for.
@@ -179,10 +264,10 @@ impl SendQueue {
     pub(crate) fn peek(&self, asking: Asking, max_payload: u32) -> Option<u32> {
         let left = match &self.current {
             Some(partial) => {
-                let message = self.messages.get(partial.slot)?;
+                let message = &self.messages.get(partial.slot)?.message;
                 suits(message, asking).then(|| message.payload.len() - partial.sent)?
             }
-            None => self.messages.get(self.choose(asking)?)?.payload.len(),
+            None => self.messages.get(self.choose(asking)?)?.message.payload.len(),
         };
         Some((left as u64).min(u64::from(max_payload)) as u32)
     }
@@ -193,7 +278,8 @@ impl SendQueue {
             Some(partial) => partial,
             None => self.start(asking)?,
         };
-        let message = self.messages.get(partial.slot)?;
+        let Waiting { message, reliability } = self.messages.get(partial.slot)?;
+        let reliability = *reliability;
         let len = (message.payload.len() - partial.sent).min(max_payload as usize);
         let mut flags = DataFlags::empty();
         flags.set(DataFlags::UNORDERED, message.delivery == Delivery::Unordered);
@@ -205,7 +291,7 @@ impl SendQueue {
         let beyond = if partial.sent == 0 { self.cost(total) - total as u64 } else { 0 };
         let (stream, ppid, context) = (message.stream, message.ppid, message.context);
         let payload = match flags.contains(DataFlags::BEGIN | DataFlags::END) {
-            true => self.messages.remove(partial.slot)?.payload,
+            true => self.messages.remove(partial.slot)?.message.payload,
             false => {
                 let payload = message.payload.slice(partial.sent, len);
                 if ends {
@@ -218,13 +304,14 @@ impl SendQueue {
         partial.sent += len;
         self.current = (!ends).then_some(partial);
         let held = (len as u64 + beyond) as u32;
-        Some(NextChunk { flags, stream, ssn: partial.ssn, ppid, context, held, payload })
+        let ssn = partial.ssn;
+        Some(NextChunk { flags, stream, ssn, ppid, context, held, payload, reliability })
     }
 
     /// Takes the next message off its lane.
     fn start(&mut self, asking: Asking) -> Option<Partial> {
         let slot = self.choose(asking)?;
-        let message = self.messages.get(slot)?;
+        let message = &self.messages.get(slot)?.message;
         let (stream, bytes) = (message.stream, message.payload.len() as u64);
         self.named -= usize::from(message.path.is_some());
         let ssn = match message.delivery {
@@ -281,7 +368,7 @@ impl SendQueue {
     pub(crate) fn names(&self, path: PathId) -> bool {
         let named = |message: &OutgoingMessage| message.path == Some(path);
         if let Some(partial) = &self.current {
-            return self.messages.get(partial.slot).is_some_and(named);
+            return self.messages.get(partial.slot).is_some_and(|waiting| named(&waiting.message));
         }
         if self.named == 0 {
             return false;
@@ -304,7 +391,7 @@ impl SendQueue {
         for lane in self.messages.used() {
             let refused = self.messages.iter(lane).filter(|(_, message)| message.stream >= count);
             for slot in refused.map(|(slot, _)| slot).collect::<Vec<_>>() {
-                if let Some(message) = self.remove(lane, slot) {
+                if let Some(Waiting { message, .. }) = self.remove(lane, slot) {
                     removed.push((message.stream, message.context));
                 }
             }
@@ -313,29 +400,31 @@ impl SendQueue {
     }
 
     /// Takes a message that waits wholly out of the queue, and frees its room.
-    fn remove(&mut self, lane: u16, slot: Slot) -> Option<OutgoingMessage> {
+    fn remove(&mut self, lane: u16, slot: Slot) -> Option<Waiting> {
         if self.messages.unlink(lane, slot) == Left::Nothing {
             self.scheduler.on_empty(lane);
         }
-        let message = self.messages.remove(slot)?;
-        let len = message.payload.len();
-        self.named -= usize::from(message.path.is_some());
+        let waiting = self.messages.remove(slot)?;
+        let len = waiting.message.payload.len();
+        self.named -= usize::from(waiting.message.path.is_some());
         self.used -= len as u64;
         self.held -= self.cost(len);
         self.waiting -= len as u64;
-        Some(message)
+        Some(waiting)
     }
 
     /// Takes out the messages of which nothing or not everything was sent, for reporting when the association ends:
     /// stream, context and whether anything was sent.
     pub(crate) fn drain_unsent(&mut self) -> Vec<(u16, u32, bool)> {
         let mut unsent = Vec::new();
-        if let Some(message) = self.current.take().and_then(|p| self.messages.remove(p.slot)) {
+        if let Some(Waiting { message, .. }) =
+            self.current.take().and_then(|p| self.messages.remove(p.slot))
+        {
             unsent.push((message.stream, message.context, true));
         }
         for lane in self.messages.used() {
             while let Some(slot) = self.messages.first(lane) {
-                if let Some(message) = self.remove(lane, slot) {
+                if let Some(Waiting { message, .. }) = self.remove(lane, slot) {
                     unsent.push((message.stream, message.context, false));
                 }
             }

@@ -1,5 +1,6 @@
 //! The chunks that were sent and not yet cumulatively acknowledged: a ring indexed by TSN with bitmaps beside it.
 
+mod abandoned;
 mod moved;
 mod released;
 mod repaired;
@@ -11,6 +12,7 @@ use polypath_wire::{Data, DataFlags, Payload, VirtualPayload};
 use smallvec::SmallVec;
 
 use super::bit_ring::BitRing;
+use super::partial_reliability::Reliability;
 use super::queue::Room;
 use crate::probe::TransmissionCause;
 use crate::{Instant, PathId, Tsn};
@@ -53,6 +55,8 @@ pub(crate) enum Fate {
     Lost(TransmissionCause),
     /// Acknowledged in a gap block.
     Acked,
+    /// Given up (RFC 3758); a gap block may acknowledge it all the same.
+    Abandoned,
 }
 
 /// A chunk in the window.
@@ -79,6 +83,7 @@ pub(crate) struct Outstanding {
     /// What it counts against the limit of the send buffer.
     pub(crate) held: u32,
     pub(crate) sent_at: Instant,
+    pub(crate) reliability: Reliability,
 }
 
 impl Outstanding {
@@ -111,23 +116,31 @@ impl Outstanding {
 }
 
 fn vacant() -> Outstanding {
-    Outstanding {
-        payload: Payload::Virtual(VirtualPayload { message: 0, offset: 0, len: 0 }),
-        flags: DataFlags::empty(),
-        stream: 0,
-        ssn: 0,
-        ppid: 0,
-        path: PathId(0),
-        fate: Fate::InFlight,
-        history: History::empty(),
-        transmissions: 0,
-        missing_reports: 0,
-        acked_over: PathId(0),
-        sent_before: Tsn(0),
-        charge: 0,
-        context: 0,
-        held: 0,
-        sent_at: Instant::ZERO,
+    Outstanding::vacant()
+}
+
+impl Outstanding {
+    /// A chunk without anything.
+    pub(crate) fn vacant() -> Self {
+        Self {
+            payload: Payload::Virtual(VirtualPayload { message: 0, offset: 0, len: 0 }),
+            flags: DataFlags::empty(),
+            stream: 0,
+            ssn: 0,
+            ppid: 0,
+            path: PathId(0),
+            fate: Fate::InFlight,
+            history: History::empty(),
+            transmissions: 0,
+            missing_reports: 0,
+            acked_over: PathId(0),
+            sent_before: Tsn(0),
+            charge: 0,
+            context: 0,
+            held: 0,
+            sent_at: Instant::ZERO,
+            reliability: Reliability::Full,
+        }
     }
 }
 
@@ -165,6 +178,9 @@ pub(crate) struct Window {
     released_count: u32,
     lost_count: u32,
     lost_low: Tsn,
+    abandoned_count: u32,
+    /// Chunks of messages that may be given up, as they were lost.
+    lost_unreliable: Vec<Tsn>,
     /// Bytes of user data in flight.
     in_flight_user_bytes: u64,
 }
@@ -198,6 +214,8 @@ impl Window {
             released_count: 0,
             lost_count: 0,
             lost_low: initial_tsn,
+            abandoned_count: 0,
+            lost_unreliable: Vec::new(),
             in_flight_user_bytes: 0,
         }
     }
@@ -376,7 +394,7 @@ impl Window {
         let chunk = &mut self.slots[index];
         let was_in_flight = chunk.fate == Fate::InFlight;
         match chunk.fate {
-            Fate::Acked => return None,
+            Fate::Acked | Fate::Abandoned => return None,
             Fate::Lost(_) => {
                 chunk.fate = Fate::Lost(cause);
                 return None;
@@ -387,6 +405,9 @@ impl Window {
         let room = chunk.room();
         self.in_flight_user_bytes -= room.user_bytes;
         self.paths[path.index()].in_flight -= room;
+        if chunk.reliability != Reliability::Full {
+            self.lost_unreliable.push(tsn);
+        }
         self.countable.clear(tsn);
         self.lost.set(tsn);
         self.lost_count += 1;
@@ -404,6 +425,9 @@ impl Window {
         self.acked_count -= 1;
         let index = self.slot_index(tsn);
         let chunk = &mut self.slots[index];
+        if chunk.fate == Fate::Abandoned {
+            return (chunk.path, 0);
+        }
         chunk.history |= History::RENEGED;
         chunk.fate = Fate::InFlight;
         chunk.missing_reports = 1;
@@ -448,12 +472,15 @@ impl Window {
         newly
     }
 
-    /// Acknowledges `tsn` in a gap block of a SACK that came over `arrival`; it must not be acknowledged yet.
-    pub(crate) fn gap_ack(&mut self, tsn: Tsn, arrival: PathId) -> Newly {
-        let newly = self.leave_unacknowledged(tsn);
+    /// Acknowledges `tsn` in a gap block of a SACK that came over `arrival`; it must not be acknowledged yet. Nothing is new
+    /// about a chunk that was given up.
+    pub(crate) fn gap_ack(&mut self, tsn: Tsn, arrival: PathId) -> Option<Newly> {
+        let newly = (!self.is_abandoned(tsn)).then(|| self.leave_unacknowledged(tsn));
         let index = self.slot_index(tsn);
         let chunk = &mut self.slots[index];
-        chunk.fate = Fate::Acked;
+        if newly.is_some() {
+            chunk.fate = Fate::Acked;
+        }
         chunk.acked_over = arrival;
         self.acked.set(tsn);
         self.acked_count += 1;
@@ -461,9 +488,11 @@ impl Window {
     }
 
     /// Removes the lowest chunk of a non-empty window. Returns what it took in the send buffer, and what is new about it
-    /// unless a gap block acknowledged it before.
+    /// unless a gap block acknowledged it before or it was given up.
     pub(crate) fn pop(&mut self) -> (Room, Option<Newly>) {
         let tsn = self.base;
+        let abandoned = self.is_abandoned(tsn);
+        self.abandoned_count -= u32::from(abandoned);
         let newly = if self.acked.get(tsn) {
             self.acked.clear(tsn);
             self.acked_count -= 1;
@@ -471,6 +500,8 @@ impl Window {
                 self.released.clear(tsn);
                 self.released_count -= 1;
             }
+            None
+        } else if abandoned {
             None
         } else {
             Some(self.leave_unacknowledged(tsn))

@@ -106,6 +106,7 @@ mod tests {
             delivery: Delivery::Ordered,
             streams: 3,
             first_stream: 5,
+            reliability: None,
             stream_values: Vec::new(),
         };
         MessagePlan::new(2, &flow)

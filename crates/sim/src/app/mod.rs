@@ -7,5 +7,5 @@ mod sender;
 
 pub(crate) use messages::{MessagePlan, RECOGNISABLE};
 pub use receiver::Violations;
-pub(crate) use receiver::{Receiver, recognise};
+pub(crate) use receiver::{Gaps, Receiver, recognise};
 pub(crate) use sender::{Fed, Sender};

@@ -40,10 +40,20 @@ impl Violations {
     }
 }
 
+/// What it means that an ordered message comes and one before it has not.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Gaps {
+    /// The order is broken.
+    Violation,
+    /// The sender gave the other one up.
+    Abandoned,
+}
+
 /// Receives the messages of one flow.
 #[derive(Debug)]
 pub(crate) struct Receiver {
     plan: MessagePlan,
+    gaps: Gaps,
     /// Next message number per stream, for ordered flows; as long as the streams that were used make it.
     expected: Vec<u64>,
     /// Messages that came, for unordered flows.
@@ -54,10 +64,11 @@ pub(crate) struct Receiver {
 
 impl Receiver {
     /// `span` is how many messages the last one that came can be ahead of one that still may come.
-    pub fn new(plan: MessagePlan, span: u64) -> Self {
+    pub fn new(plan: MessagePlan, span: u64, gaps: Gaps) -> Self {
         let meter = GoodputMeter::starting_at(plan.start());
         Self {
             plan,
+            gaps,
             expected: Vec::new(),
             seen: NumberSet::spanning(span),
             meter,
@@ -105,7 +116,7 @@ impl Receiver {
             self.violations.duplicated += 1;
             return false;
         }
-        self.violations.out_of_order += u64::from(is > was);
+        self.violations.out_of_order += u64::from(is > was && self.gaps == Gaps::Violation);
         *expected = number + streams;
         true
     }

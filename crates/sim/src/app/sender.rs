@@ -1,5 +1,6 @@
 //! The sending side of a flow.
 
+use polypath_proto::config::PartialReliability;
 use polypath_proto::{Association, Cx, OutgoingMessage, SendError};
 use polypath_units::Instant;
 use polypath_wire::{Payload, VirtualPayload};
@@ -14,6 +15,8 @@ pub(crate) struct Sender {
     flow: usize,
     plan: MessagePlan,
     generator: Generator,
+    reliability: Option<PartialReliability>,
+    abandoned: u64,
     /// Why the association never takes the next message.
     refused: Option<SendError>,
 }
@@ -30,9 +33,13 @@ pub(crate) enum Fed {
 }
 
 impl Sender {
-    pub fn new(flow: usize, plan: MessagePlan) -> Result<Self, FlowError> {
+    pub fn new(
+        flow: usize,
+        plan: MessagePlan,
+        reliability: Option<PartialReliability>,
+    ) -> Result<Self, FlowError> {
         let generator = plan.generator()?;
-        Ok(Self { flow, plan, generator, refused: None })
+        Ok(Self { flow, plan, generator, reliability, abandoned: 0, refused: None })
     }
 
     /// Number of the flow in its scenario.
@@ -59,6 +66,21 @@ impl Sender {
     /// Whether all that the flow is to carry was handed over.
     pub fn is_exhausted(&self, now: Instant) -> bool {
         self.generator.is_exhausted(now)
+    }
+
+    /// Whether its messages are not as reliable as those of the host in general.
+    pub fn has_own_reliability(&self) -> bool {
+        self.reliability.is_some()
+    }
+
+    /// A message was given up.
+    pub fn note_abandoned(&mut self) {
+        self.abandoned += 1;
+    }
+
+    /// Messages that were given up. Some of them may have arrived all the same.
+    pub fn abandoned(&self) -> u64 {
+        self.abandoned
     }
 
     /// Why the association never takes the next message, if that is so.
@@ -95,6 +117,8 @@ impl Sender {
         let stream = self.plan.stream(number);
         OutgoingMessage {
             delivery,
+            reliability: self.reliability,
+            context: self.flow as u32,
             ..OutgoingMessage::from_payload(stream, Payload::Virtual(payload))
         }
     }

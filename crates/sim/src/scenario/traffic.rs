@@ -1,6 +1,7 @@
 //! What the hosts send each other.
 
 use polypath_netsim::Direction;
+use polypath_proto::config::PartialReliability;
 use polypath_units::{ByteCount, Duration};
 use polypath_workload::{Delivery, FlowSpec, Source};
 use serde::Deserialize;
@@ -81,6 +82,9 @@ pub struct Flow {
     /// The first of them.
     #[serde(default)]
     pub first_stream: u16,
+    /// How reliable the messages are; what `policies.partial_reliability` says where it is missing.
+    #[serde(default)]
+    pub reliability: Option<PartialReliability>,
     /// What the streams are to the sender's stream scheduler, from the first one on: priorities or weights. Those that
     /// are missing have the scheduler's default.
     #[serde(default)]

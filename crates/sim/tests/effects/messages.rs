@@ -12,7 +12,20 @@ const fn scheduler(
     Covered { key: "stream_scheduler", value, against, scenario: STREAMS, set: LATE, effect }
 }
 
+const fn reliability(
+    value: &'static str,
+    against: &'static str,
+    scenario: &'static str,
+    effect: (&'static str, fn()),
+) -> Covered {
+    Covered { key: "partial_reliability", value, against, scenario, set: &[], effect }
+}
+
 pub const COVERAGE: &[Covered] = &[
+    reliability("none", RTX_0, LOSSY, effect!(without_retransmissions_a_lossy_path_is_fast)),
+    reliability("{ timed = \"500 ms\" }", "none", LOSSY, effect!(nothing_stale_is_delivered)),
+    reliability(RTX_0, "none", LOSSY, effect!(without_retransmissions_a_lossy_path_is_fast)),
+    reliability("{ priority = 5 }", "none", CROWDED, effect!(priority_makes_room)),
     scheduler("fcfs", "fair", effect!(first_come_first_served_keeps_the_order_of_sending)),
     scheduler("round-robin", "fcfs", effect!(round_robin_gives_each_stream_as_many_messages)),
     scheduler("round-robin-per-packet", "round-robin", effect!(a_packet_has_one_stream)),
@@ -117,4 +130,111 @@ fn fair_gives_each_stream_as_many_bytes() {
 #[test]
 fn weights_divide_the_capacity() {
     near(shares(&with_scheduler("weighted-fair")).1, 3.0);
+}
+
+const RTX_0: &str = "{ limited-retransmissions = 0 }";
+
+/// A file over a path that loses every tenth packet.
+const LOSSY: &str = r#"
+title = "A file over a lossy path"
+
+[run]
+duration = "60 s"
+
+[[network.disjoint.paths]]
+name = "only"
+
+[network.disjoint.paths.bottleneck]
+rate = "4 Mbit/s"
+delay = "20 ms"
+queue = { drop-tail = { packets = 50 } }
+loss = { forward = "10 %" }
+
+[[traffic]]
+name = "file"
+source = { file = "300 kB" }
+message_size = "1000 B"
+
+[sctp]
+preset = "cmt"
+send_buffer = "1 MiB"
+"#;
+
+fn with_reliability(scenario: &str, value: &str) -> RunResult {
+    run(scenario, &[&format!("sctp.policies.partial_reliability={value}")])
+}
+
+#[test]
+fn without_retransmissions_a_lossy_path_is_fast() {
+    let all = with_reliability(LOSSY, "none");
+    let some = with_reliability(LOSSY, RTX_0);
+    assert_eq!((all.flows[0].messages_delivered, all.flows[0].messages_abandoned), (300, 0));
+    let flow = &some.flows[0];
+    assert!(flow.complete);
+    assert_eq!(flow.messages_delivered + flow.messages_abandoned, 300);
+    assert!((15..60).contains(&flow.messages_abandoned), "{}", flow.messages_abandoned);
+    let [all, some] = [all, some].map(|result| result.completed_s.unwrap());
+    assert!(some < 0.9 * all, "{some} s against {all} s");
+}
+
+#[test]
+fn nothing_stale_is_delivered() {
+    // In order, what is fresh may have to wait until the loss of something stale is detected.
+    let run = |reliability: &str| {
+        let policy = format!("sctp.policies.partial_reliability={reliability}");
+        run(LOSSY, &["traffic.file.delivery=unordered", &policy])
+    };
+    let all = run("none");
+    let fresh = run("{ timed = \"500 ms\" }");
+    // All messages were handed over when the association was established.
+    let oldest = |result: &RunResult| {
+        result.flows[0].last_delivery_s.unwrap() - result.association.established_s.unwrap()
+    };
+    assert!(oldest(&all) > 3.0);
+    assert!(oldest(&fresh) < 0.7, "{}", oldest(&fresh));
+    assert!(fresh.flows[0].messages_abandoned > 100);
+    assert!(fresh.flows[0].messages_delivered > 20);
+}
+
+/// A flow that fills the send buffer, and later a file that is more important.
+const CROWDED: &str = r#"
+title = "Something important comes late"
+
+[run]
+duration = "6 s"
+
+[[network.disjoint.paths]]
+name = "only"
+
+[network.disjoint.paths.bottleneck]
+rate = "2 Mbit/s"
+delay = "10 ms"
+queue = { drop-tail = { packets = 50 } }
+
+[[traffic]]
+name = "bulk"
+source = "saturated"
+message_size = "1000 B"
+
+[[traffic]]
+name = "important"
+start = "1 s"
+source = { file = "400 kB" }
+message_size = "1000 B"
+first_stream = 1
+reliability = { priority = 1 }
+
+[sctp]
+preset = "cmt"
+send_buffer = "128 KiB"
+"#;
+
+#[test]
+fn priority_makes_room() {
+    let equal = with_reliability(CROWDED, "none");
+    let less = with_reliability(CROWDED, "{ priority = 5 }");
+    let last = |result: &RunResult| result.flows[1].last_delivery_s.unwrap();
+    assert!(less.flows[1].complete && less.flows[1].messages_abandoned == 0);
+    assert!(less.flows[0].messages_abandoned > 50);
+    assert!(last(&less) < 0.9 * last(&equal), "{} against {}", last(&less), last(&equal));
 }

@@ -205,8 +205,9 @@ fn unknown_parameters_are_treated_by_their_highest_bits() {
 
 #[test]
 fn extensions_not_implemented_are_unknown_parameters() {
-    let reported = parse(&init(&[Parameter::ForwardTsnSupported])).unwrap();
-    assert!(!reported.unrecognized.is_empty());
+    let known = parse(&init(&[Parameter::ForwardTsnSupported])).unwrap();
+    assert!(known.unrecognized.is_empty());
+    assert_eq!(known.capabilities, Capabilities::FORWARD_TSN);
     let silent = [
         Parameter::EcnCapable,
         Parameter::ZeroChecksumAcceptable(1),
@@ -332,12 +333,13 @@ fn what_the_policies_want_is_offered() {
         let parameters = init_parameters(&local, local[0], ip("198.51.100.1"), None, offered);
         let peer = parse(&Init { parameters: parameters.clone(), ..init(&[]) }).unwrap();
         let listed = parameters.iter().any(|p| matches!(p, Parameter::SupportedExtensions(_)));
-        assert_eq!(listed, !peer.capabilities.is_empty());
+        assert_eq!(listed, !(peer.capabilities - Capabilities::FORWARD_TSN).is_empty());
         peer.capabilities
     };
-    assert_eq!(told(Capabilities::offered(&policies)), NONE);
+    assert_eq!(told(Capabilities::offered(&policies)), Capabilities::FORWARD_TSN);
     policies.packet_drop_report = PacketDropReport::On;
-    assert_eq!(told(Capabilities::offered(&policies)), Capabilities::PACKET_DROP);
+    let both = Capabilities::FORWARD_TSN | Capabilities::PACKET_DROP;
+    assert_eq!(told(Capabilities::offered(&policies)), both);
     assert_eq!(told(Capabilities::all()), Capabilities::all());
 }
 

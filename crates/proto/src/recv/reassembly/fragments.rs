@@ -9,8 +9,9 @@ use alloc::vec::Vec;
 use polypath_wire::{Data, DataFlags, Payload};
 use smallvec::SmallVec;
 
-use super::{Complete, Discarded, Violation, message_header};
+use super::{Complete, Discarded, Dropped, Violation, message_header};
 use crate::ReceivedMessage;
+use crate::recv::Incomplete;
 use crate::recv::tsn_map::WideTsn;
 
 /// Consecutive fragments of one message that is not yet complete.
@@ -89,12 +90,17 @@ impl Fragments {
     }
 
     /// Takes in a fragment; gives the message if that makes it complete.
-    pub fn insert(&mut self, tsn: WideTsn, data: &Data<'_>) -> Result<Option<Complete>, Violation> {
-        let joins_next = self.joins_next(tsn, data)?;
+    pub fn insert(
+        &mut self,
+        tsn: WideTsn,
+        data: &Data<'_>,
+        incomplete: Incomplete,
+    ) -> Result<Option<Complete>, Violation> {
+        let joins_next = self.joins_next(tsn, data, incomplete)?;
         let before = self.runs.range_mut(..tsn).next_back();
         let before = before.filter(|(_, run)| run.last.next() == tsn);
         let joins_previous = match &before {
-            Some((_, run)) => joins_previous(run, tsn, data)?,
+            Some((_, run)) => joins_previous(run, tsn, data, incomplete)?,
             None => false,
         };
         let first = match before {
@@ -138,12 +144,54 @@ impl Fragments {
         }
     }
 
+    /// Drops the first run.
+    pub fn drop_first(&mut self, dropped: &mut Dropped) {
+        if let Some((_, run)) = self.runs.pop_first() {
+            dropped.chunks += run.fragments.len();
+            dropped.bytes += run.fragments.iter().map(Payload::len).sum::<usize>();
+        }
+    }
+
+    /// Drops the runs that lack a TSN up to `point` or whose message `is_over`, and those that can no longer become
+    /// complete because nothing up to `cumulative` is missing any more.
+    pub fn drop_abandoned(
+        &mut self,
+        point: WideTsn,
+        cumulative: WideTsn,
+        is_over: impl Fn(&ReceivedMessage) -> bool,
+        dropped: &mut Dropped,
+    ) {
+        let mut kept = Vec::new();
+        while let Some((first, run)) = self.runs.first_key_value() {
+            let first = *first;
+            if first > cumulative {
+                break;
+            }
+            let lacks_begin = !run.begins() && first <= cumulative;
+            let lacks_next = !run.ends() && run.last < cumulative;
+            let gone = run.last <= point && is_over(&run.message);
+            if lacks_begin || lacks_next || gone {
+                self.drop_first(dropped);
+            } else if let Some(run) = self.runs.remove(&first) {
+                kept.push((first, run));
+            }
+        }
+        self.runs.extend(kept);
+    }
+
     /// Whether the fragment belongs to the message of the run that begins right after it.
-    fn joins_next(&self, tsn: WideTsn, data: &Data<'_>) -> Result<bool, Violation> {
+    fn joins_next(
+        &self,
+        tsn: WideTsn,
+        data: &Data<'_>,
+        incomplete: Incomplete,
+    ) -> Result<bool, Violation> {
         let Some(next) = self.runs.get(&tsn.next()) else { return Ok(false) };
         match (data.flags.contains(DataFlags::END), next.begins()) {
             (true, true) => Ok(false),
             (true, false) => Err(Violation::MissingBegin { tsn: tsn.next().narrow().0 }),
+            // The peer gave up the rest of this message and went on with the next one.
+            (false, true) if incomplete == Incomplete::MayBeAbandoned => Ok(false),
             (false, true) => Err(Violation::MissingEnd { tsn: tsn.next().narrow().0 }),
             (false, false) if next.is_same_message(data) => Ok(true),
             (false, false) => Err(Violation::MixedFragments { tsn: tsn.next().narrow().0 }),
@@ -185,10 +233,16 @@ impl Fragments {
 }
 
 /// Whether the fragment belongs to the message of the run that stops right before it.
-fn joins_previous(previous: &Run, tsn: WideTsn, data: &Data<'_>) -> Result<bool, Violation> {
+fn joins_previous(
+    previous: &Run,
+    tsn: WideTsn,
+    data: &Data<'_>,
+    incomplete: Incomplete,
+) -> Result<bool, Violation> {
     match (previous.ends(), data.flags.contains(DataFlags::BEGIN)) {
         (true, true) => Ok(false),
         (true, false) => Err(Violation::MissingBegin { tsn: tsn.narrow().0 }),
+        (false, true) if incomplete == Incomplete::MayBeAbandoned => Ok(false),
         (false, true) => Err(Violation::MissingEnd { tsn: tsn.narrow().0 }),
         (false, false) if previous.is_same_message(data) => Ok(true),
         (false, false) => Err(Violation::MixedFragments { tsn: tsn.narrow().0 }),

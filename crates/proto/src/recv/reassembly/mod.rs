@@ -16,8 +16,9 @@ use thiserror::Error;
 
 use self::fragments::Fragments;
 use self::ordered::OrderedStreams;
+use super::Incomplete;
 use super::tsn_map::WideTsn;
-use crate::{Delivery, ReceivedMessage};
+use crate::{Delivery, ReceivedMessage, Ssn};
 
 /// How the peer's DATA chunks contradict each other or the protocol; the association cannot go on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
@@ -88,12 +89,26 @@ impl Ready {
 /// Everything received that the user has not read.
 #[derive(Debug, Default)]
 pub struct Reassembly {
+    incomplete: Incomplete,
     fragments: Fragments,
     ordered: OrderedStreams,
     ready: Ready,
 }
 
+/// What dropped fragments took of the receive window.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Dropped {
+    /// Bytes of user data.
+    pub bytes: usize,
+    /// Chunks.
+    pub chunks: usize,
+}
+
 impl Reassembly {
+    pub fn new(incomplete: Incomplete) -> Self {
+        Self { incomplete, ..Self::default() }
+    }
+
     /// Takes in a chunk with a new TSN; copies its user data out of the datagram.
     pub fn on_data(&mut self, tsn: WideTsn, data: &Data<'_>) -> Result<(), Violation> {
         if data.flags.contains(DataFlags::BEGIN | DataFlags::END) {
@@ -101,15 +116,43 @@ impl Reassembly {
             message.fragments.push(data.payload.to_owned());
             return self.deliver(Complete { first: tsn, message });
         }
-        match self.fragments.insert(tsn, data)? {
+        match self.fragments.insert(tsn, data, self.incomplete)? {
             Some(complete) => self.deliver(complete),
             None => Ok(()),
         }
     }
 
-    /// Checks what can be known once every TSN up to `cumulative` has been taken in.
-    pub fn check_up_to(&self, cumulative: WideTsn) -> Result<(), Violation> {
-        if self.fragments.is_empty() { Ok(()) } else { self.fragments.check_up_to(cumulative) }
+    /// Checks what can be known once every TSN up to `cumulative` has been taken in. Messages that can no longer become
+    /// complete are dropped if the peer may have given them up.
+    pub fn check_up_to(&mut self, cumulative: WideTsn) -> Result<Dropped, Violation> {
+        let mut dropped = Dropped::default();
+        while !self.fragments.is_empty()
+            && let Err(violation) = self.fragments.check_up_to(cumulative)
+        {
+            if self.incomplete == Incomplete::Violation {
+                return Err(violation);
+            }
+            self.fragments.drop_first(&mut dropped);
+        }
+        Ok(dropped)
+    }
+
+    /// Lets the order of a stream go on behind `ssn`, which and everything before it will never come if it has not.
+    pub fn skip(&mut self, stream: u16, ssn: Ssn) {
+        self.ordered.skip(stream, ssn, &mut self.ready);
+    }
+
+    /// Drops messages of which a TSN up to `point` is missing, or whose turn is over. Everything up to `cumulative` has
+    /// arrived or was skipped.
+    pub fn drop_incomplete(&mut self, point: WideTsn, cumulative: WideTsn) -> Dropped {
+        let mut dropped = Dropped::default();
+        let ordered = &self.ordered;
+        let is_over = |message: &ReceivedMessage| {
+            message.delivery == Delivery::Ordered
+                && ordered.is_past(message.stream, Ssn(message.ssn))
+        };
+        self.fragments.drop_abandoned(point, cumulative, is_over, &mut dropped);
+        dropped
     }
 
     /// The next message for the user.

@@ -35,6 +35,36 @@ impl OrderedStreams {
         Ok(())
     }
 
+    /// Delivers what waits in a stream up to `ssn`, and what follows on it (RFC 3758 section 3.6).
+    pub fn skip(&mut self, stream: u16, ssn: Ssn, ready: &mut Ready) {
+        if self.is_past(stream, ssn) {
+            return;
+        }
+        let next = self.next_mut(stream).0;
+        let behind = ssn.next().0;
+        // In the order of serial numbers, also where they wrap.
+        let (first, second) = match next <= ssn.0 {
+            true => (next..=ssn.0, None),
+            false => (next..=u16::MAX, Some(0..=ssn.0)),
+        };
+        for range in [Some(first), second].into_iter().flatten() {
+            let (low, high) = ((stream, *range.start()), (stream, *range.end()));
+            while let Some((&key, _)) = self.waiting.range(low..=high).next()
+                && let Some(complete) = self.waiting.remove(&key)
+            {
+                ready.push(complete);
+            }
+        }
+        *self.next_mut(stream) = Ssn(behind);
+        self.release(stream, ready);
+    }
+
+    /// Whether the turn of `ssn` in its stream is over.
+    pub fn is_past(&self, stream: u16, ssn: Ssn) -> bool {
+        let next = self.next.get(usize::from(stream)).copied().unwrap_or(Ssn(0));
+        ssn.is_before(next)
+    }
+
     /// The highest first TSN of a message that waits, and its place. Goes over all of them: only for reneging.
     pub fn highest(&self) -> Option<(WideTsn, (u16, u16))> {
         self.waiting.iter().map(|(place, complete)| (complete.first, *place)).max()

@@ -19,13 +19,14 @@ fn receivers(delivery: Delivery, streams: u16) -> Vec<Receiver> {
         delivery,
         streams,
         first_stream: 0,
+        reliability: None,
         stream_values: Vec::new(),
     };
     let flows = [flow(SIZE), flow(10 * SIZE + 5)];
     flows
         .iter()
         .enumerate()
-        .map(|(index, flow)| Receiver::new(MessagePlan::new(index, flow), 100))
+        .map(|(index, flow)| Receiver::new(MessagePlan::new(index, flow), 100, Gaps::Violation))
         .collect()
 }
 

@@ -178,8 +178,18 @@ pub struct HostResult {
     pub duplicate_chunks_received: u64,
     /// DATA chunks refused for want of buffer.
     pub data_chunks_refused: u64,
-    /// SACKs sent.
+    /// SACKs and NR-SACKs sent.
     pub sacks_sent: u64,
+    /// NR-SACKs among them.
+    pub nr_sacks_sent: u64,
+    /// SACKs received that others had overtaken and that counted for nothing.
+    pub stale_sacks: u64,
+    /// DATA chunks discarded after they had been acknowledged.
+    pub chunks_reneged: u64,
+    /// Acknowledged chunks that the peer withdrew.
+    pub chunks_withdrawn: u64,
+    /// User bytes that left the send buffer before the cumulative ack covered them.
+    pub bytes_released_early: u64,
     /// Reports of damaged or refused packets sent.
     pub drop_reports_sent: u64,
     /// Most bytes that were in the send buffer.
@@ -500,6 +510,11 @@ impl HostResult {
             duplicate_chunks_received: stats.duplicate_chunks_received,
             data_chunks_refused: stats.data_chunks_refused,
             sacks_sent: stats.sacks_sent,
+            nr_sacks_sent: stats.nr_sacks_sent,
+            stale_sacks: stats.stale_sacks,
+            chunks_reneged: stats.chunks_reneged,
+            chunks_withdrawn: stats.chunks_withdrawn,
+            bytes_released_early: stats.bytes_released_early,
             drop_reports_sent: stats.drop_reports_sent,
             send_buffer_peak_bytes: stats.send_buffer_peak_bytes,
             send_buffer_mean_bytes,

@@ -15,6 +15,7 @@ mod congestion;
 mod failover;
 mod feedback;
 mod messages;
+mod nr_sack;
 mod paths;
 mod scenarios;
 
@@ -51,6 +52,7 @@ const COVERAGE: &[&[Covered]] = &[
     failover::COVERAGE,
     feedback::COVERAGE,
     messages::COVERAGE,
+    nr_sack::COVERAGE,
     paths::COVERAGE,
 ];
 

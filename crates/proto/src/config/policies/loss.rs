@@ -70,8 +70,8 @@ policy_enum!(
 policy_enum!(
     /// What a SACK proves that another may have overtaken on a faster path (`sarwar` section IV and fig. 6).
     StaleSack {
-        /// SACKs below the cumulative ack are dropped; what an equal one no longer acknowledges was reneged (RFC 9260
-        /// section 6.2.1).
+        /// SACKs below the cumulative ack are dropped; an equal one tells the window, and what it no longer acknowledges
+        /// was reneged if it also acknowledges something for the first time (RFC 9260 section 6.2.1).
         Classic = "classic",
         /// At an equal cumulative ack a TSN counts as reneged only if the SACK came over the path that had
         /// acknowledged it; otherwise such a SACK makes neither missing reports nor window.

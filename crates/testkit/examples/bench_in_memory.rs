@@ -1,7 +1,9 @@
 //! Goodput of two endpoints in one thread: real encoding, checksums, MTU 1500, no network between them.
 //!
+//! With `--bytes` the work is always the same, for counting instructions.
+//!
 //! `cargo run --release -p polypath-testkit --example bench_in_memory -- [--json] [--size BYTES] [--seconds S]
-//! [--preset NAME] [--pf] [--paths N]`
+//! [--bytes N] [--preset NAME] [--pf] [--paths N]`
 
 use std::process::ExitCode;
 use std::time::Instant as WallClock;
@@ -15,6 +17,7 @@ struct Options {
     json: bool,
     size: usize,
     seconds: f64,
+    most_bytes: Option<u64>,
     preset: Preset,
     detection: FailureDetection,
     paths: u8,
@@ -43,7 +46,12 @@ fn run(options: &Options) -> f64 {
         pair.deliver(now, Side::Server, |_| true);
         pair.handle_timeouts(now);
         rounds += 1;
-        if rounds.is_multiple_of(64) && wall.elapsed().as_secs_f64() >= options.seconds {
+        let timed_out =
+            || rounds.is_multiple_of(64) && wall.elapsed().as_secs_f64() >= options.seconds;
+        if options
+            .most_bytes
+            .map_or_else(timed_out, |most| pair.host(Side::Server).received_bytes() >= most)
+        {
             break;
         }
     }
@@ -61,6 +69,7 @@ fn parse() -> Result<Options, String> {
         json: false,
         size: 1400,
         seconds: 3.0,
+        most_bytes: None,
         preset: Preset::Cmt,
         detection: FailureDetection::Rfc9260,
         paths: 1,
@@ -78,6 +87,10 @@ fn parse() -> Result<Options, String> {
                 options.seconds = value()?.parse().map_err(|_| "--seconds needs a number")?
             }
             "--paths" => options.paths = value()?.parse().map_err(|_| "--paths needs a number")?,
+            "--bytes" => {
+                options.most_bytes =
+                    Some(value()?.parse().map_err(|_| "--bytes needs a number of bytes")?);
+            }
             "--preset" => {
                 options.preset = Preset::from_name(&value()?)
                     .ok_or("--preset: unknown name; try cmt or rfc9260")?;

@@ -40,6 +40,7 @@ struct options {
 	uint16_t streams;
 	uint32_t cmt;
 	uint32_t drop_reports;
+	uint32_t nr_sack;
 };
 
 struct tally {
@@ -340,7 +341,8 @@ static void __attribute__((noreturn)) usage(void)
 	      "                    --source | --sink\n"
 	      "                    --local ADDRESS[,ADDRESS]\n"
 	      "                    [--udp PORT] [--peer-udp PORT] [--port SCTP_PORT]\n"
-	      "                    [--messages N] [--mean-size BYTES] [--streams N] [--cmt] [--drop-reports]\n",
+	      "                    [--messages N] [--mean-size BYTES] [--streams N] [--cmt] [--drop-reports]\n"
+	      "                    [--nr-sack]\n",
 	      stderr);
 	exit(2);
 }
@@ -365,7 +367,7 @@ static struct options parse_options(int argc, char **argv)
 		{ "peer-udp", required_argument, NULL, 'U' }, { "port", required_argument, NULL, 'p' },
 		{ "messages", required_argument, NULL, 'n' }, { "mean-size", required_argument, NULL, 'm' },
 		{ "streams", required_argument, NULL, 'S' }, { "cmt", no_argument, NULL, 'C' },
-		{ "drop-reports", no_argument, NULL, 'D' },
+		{ "drop-reports", no_argument, NULL, 'D' }, { "nr-sack", no_argument, NULL, 'N' },
 		{ NULL, 0, NULL, 0 },
 	};
 	struct options options = { .udp_port = 9899, .peer_udp_port = 9899, .sctp_port = 5001, .messages = 1000,
@@ -388,6 +390,7 @@ static struct options parse_options(int argc, char **argv)
 		case 'S': options.streams = (uint16_t)number_in(optarg, 1, MAX_STREAMS); break;
 		case 'C': options.cmt = 1; break;
 		case 'D': options.drop_reports = 1; break;
+		case 'N': options.nr_sack = 1; break;
 		default: usage();
 		}
 	}
@@ -405,6 +408,7 @@ int main(int argc, char **argv)
 	usrsctp_init(options.udp_port, NULL, NULL);
 	usrsctp_sysctl_set_sctp_cmt_on_off(options.cmt);
 	usrsctp_sysctl_set_sctp_pktdrop_enable(options.drop_reports);
+	usrsctp_sysctl_set_sctp_nrsack_enable(options.nr_sack);
 	struct socket *socket = associate(&options);
 	if (options.source)
 		send_messages(socket, &options, &tally);

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::{Context, bail, ensure};
 use clap::Parser;
-use polypath::config::PacketDropReport;
+use polypath::config::{NrSack, PacketDropReport};
 use polypath::{
     Association, AssociationConfig, Endpoint, EndpointConfig, Message, Peer, Preset,
     ReceivedMessage,
@@ -52,6 +52,18 @@ struct Options {
     /// Report damaged packets to a peer that understands it.
     #[arg(long)]
     drop_reports: bool,
+    /// Use NR-SACK with a peer that has it: `deliverable` or `all`.
+    #[arg(long, value_parser = parse_nr_sack, default_value = "off")]
+    nr_sack: NrSack,
+}
+
+fn parse_nr_sack(name: &str) -> Result<NrSack, &'static str> {
+    match name {
+        "off" => Ok(NrSack::Off),
+        "deliverable" => Ok(NrSack::Deliverable),
+        "all" => Ok(NrSack::All),
+        _ => Err("neither off, deliverable nor all"),
+    }
 }
 
 #[derive(clap::Args)]
@@ -81,6 +93,7 @@ impl Options {
         let preset = if self.cmt { Preset::Cmt } else { Preset::Rfc9260 };
         let mut config = AssociationConfig::with_preset(preset);
         config.outbound_streams = self.streams;
+        config.policies.nr_sack = self.nr_sack;
         if self.drop_reports {
             config.policies.packet_drop_report = PacketDropReport::On;
         }
@@ -208,6 +221,14 @@ async fn run(options: &Options) -> anyhow::Result<()> {
         stats.drop_reports_sent,
         stats.drop_reports_received,
         stats.reported_retransmissions
+    );
+    println!(
+        "sacks_sent={} nr_sacks_sent={} sacks_received={} nr_sacks_received={} released_early={}",
+        stats.sacks_sent,
+        stats.nr_sacks_sent,
+        stats.sacks_received,
+        stats.nr_sacks_received,
+        stats.bytes_released_early
     );
     println!("messages={} bytes={} checksum={:016x}", tally.messages, tally.bytes, tally.hash_sum);
     Ok(())

@@ -27,3 +27,48 @@ pub(crate) fn missing_before(policy: SplitFastRetransmit, view: &SfrView) -> Opt
         SplitFastRetransmit::Off => view.highest_newly_acked,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::PathId;
+    use crate::sack::testing::{blocks, chunk, report};
+    use crate::send::window::Window;
+
+    /// `dreibholz-model` fig. 3: TSN 9 goes over path 1, 10 to 12 over path 2 and arrive first, each with a SACK. Gives
+    /// the missing reports that TSN 9 has after those and after one for 13, which path 1 carried after it.
+    fn reports_for_9(policy: SplitFastRetransmit, offset: u32) -> [u32; 2] {
+        let tsn = |n: u32| Tsn(n.wrapping_add(offset));
+        let mut window = Window::new(tsn(9));
+        for path in [0, 1, 1, 1, 0] {
+            window.push(chunk(path, 100));
+        }
+        let mut reports = 0;
+        let mut sack = |gap_end: u16| {
+            let gaps = blocks(&[(2, gap_end)]);
+            let report = report(tsn(8), &gaps);
+            let delta = crate::sack::apply(&mut window, &report, &[None; 2], |_, _| {});
+            let path = delta.paths[usize::from(window.get(tsn(9)).path.0)];
+            let view = SfrView {
+                highest_newly_acked_on_path: path.highest,
+                highest_newly_acked: delta.highest_newly_acked,
+                highest_gap_acked: delta.highest_gap_acked,
+                every_hole: false,
+            };
+            let end = missing_before(policy, &view);
+            let counts = |end| window.next_countable_on(PathId(0), tsn(9), end) == Some(tsn(9));
+            reports += u32::from(end.is_some_and(counts));
+            reports
+        };
+        let overtaken = [2, 3, 4].map(&mut sack)[2];
+        [overtaken, sack(5)]
+    }
+
+    #[test]
+    fn figure_3() {
+        for offset in [0, u32::MAX - 10] {
+            assert_eq!(reports_for_9(SplitFastRetransmit::Off, offset), [3, 4]);
+            assert_eq!(reports_for_9(SplitFastRetransmit::Sfr, offset), [0, 1]);
+        }
+    }
+}

@@ -66,7 +66,11 @@ transfer() {
 # counter NAME: what our side counted.
 counter() { grep '^damaged=' "$WORK/ours.out" | tr ' ' '\n' | sed -n "s/^$1=//p"; }
 
-expect() { (($(counter "$1") $2)) || report "$name: $1 is $(counter "$1"), not $2"; }
+expect() {
+    local condition
+    condition="$(counter "$1") $2"
+    ((condition)) || report "$name: $1 is $(counter "$1"), not $2"
+}
 
 report() {
     say "$1" >&2

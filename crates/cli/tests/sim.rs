@@ -108,9 +108,9 @@ fn wrong_usage_and_bad_scenarios_end_with_two() {
 fn a_run_that_fails_ends_with_one() {
     let cut = [
         "--set",
-        "network.disjoint.paths.path 1.bottleneck.loss.forward=1",
+        "network.disjoint.paths.path 1.bottleneck.loss.forward=100 %",
         "--set",
-        "network.disjoint.paths.path 2.bottleneck.loss.forward=1",
+        "network.disjoint.paths.path 2.bottleneck.loss.forward=100 %",
         "--set",
         "sctp.max_init_retransmits=1",
     ];

@@ -4,7 +4,7 @@
 mod common;
 
 use common::{SERVER, addresses, peer_of, server_with};
-use polypath::{Association, AssociationConfig, Endpoint, Event, Message};
+use polypath::{Association, AssociationConfig, Duration, Endpoint, Event, Message};
 use tokio::runtime::{Builder, Runtime};
 
 /// A host: when it is dropped, what runs there vanishes.
@@ -34,9 +34,18 @@ fn connect(life: &Runtime, client: &Endpoint, server: &Endpoint) -> Association 
     life.block_on(client.connect(&peer_of(server), AssociationConfig::default())).unwrap()
 }
 
+/// A configuration that repeats nothing while a test lasts: data that meets the new peer before its INIT would be
+/// answered with an ABORT, as RFC 9260 section 8.4 wants.
+fn patient() -> AssociationConfig {
+    let mut config = AssociationConfig::default();
+    config.policies.rto.initial = Duration::from_secs(60);
+    config.policies.rto.min = Duration::from_secs(60);
+    config
+}
+
 fn left_alone() -> Left {
     let here = host();
-    let server = here.block_on(async { server_with(&SERVER, AssociationConfig::default()) });
+    let server = here.block_on(async { server_with(&SERVER, patient()) });
     let (life, client) = client((0, 0));
     let ports = (client.port(), client.encapsulation_port());
     let near = connect(&life, &client, &server);
@@ -50,7 +59,15 @@ fn left_alone() -> Left {
 fn an_association_survives_the_restart_of_its_peer() {
     let Left { here, server, far, ports } = left_alone();
     let mut events = far.events();
-    here.block_on(far.send(Message::new(0, "nobody hears this"))).unwrap();
+    here.block_on(async {
+        far.send(Message::new(0, "nobody hears this")).await.unwrap();
+        let data_packets =
+            || far.path_stats().iter().map(|path| path.data_packets_sent).sum::<u64>();
+        // The endpoint has sent an INIT ACK beside what the association has.
+        while data_packets() == 0 || server.stats().packets_sent <= far.stats().packets_sent {
+            tokio::task::yield_now().await;
+        }
+    });
     let (life, client) = client(ports);
     let near = connect(&life, &client, &server);
     here.block_on(async {

@@ -295,7 +295,10 @@ impl Association {
                 let repeat = RepeatView {
                     transmissions: chunk.transmissions,
                     sent_before: chunk.sent_before,
-                    highest_newly_acked_on_path: delta.paths[chunk.path.index()].highest,
+                    highest_newly_acked_on_path: smart_fast_rtx::highest(
+                        policies.smart_fast_rtx,
+                        &delta.paths[chunk.path.index()],
+                    ),
                 };
                 if !multiple_fast_rtx::reports_missing(policies.fast_retransmit.per_tsn, &repeat) {
                     continue;

@@ -18,6 +18,7 @@ mod messages;
 mod nr_sack;
 mod paths;
 mod scenarios;
+mod smart;
 
 use scenarios::UNEQUAL;
 
@@ -54,6 +55,7 @@ const COVERAGE: &[&[Covered]] = &[
     messages::COVERAGE,
     nr_sack::COVERAGE,
     paths::COVERAGE,
+    smart::COVERAGE,
 ];
 
 /// Runs a scenario after these edits.
@@ -100,7 +102,6 @@ fn covered_values(key: &PolicyKey) -> BTreeSet<String> {
 }
 
 #[test]
-#[ignore = "the modules are being written"]
 fn every_value_of_every_policy_has_an_effect() {
     let mut missing = Vec::new();
     for key in POLICY_KEYS {

@@ -26,7 +26,6 @@ mod io;
 mod message;
 mod path;
 mod probe;
-#[allow(dead_code)] // the parts that probes will call
 mod recv;
 mod sack;
 mod send;

@@ -376,11 +376,6 @@ impl Receiver {
         self.tsns.cumulative_tsn()
     }
 
-    /// Whether TSNs are missing below the highest one received.
-    pub fn has_gaps(&self) -> bool {
-        self.tsns.has_gaps()
-    }
-
     /// Whether a chunk of the present packet was dropped for want of room.
     pub fn refuses_packet(&self) -> bool {
         self.packet.refused_chunks > 0

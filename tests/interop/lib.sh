@@ -11,6 +11,15 @@
 #   carried 1 BYTES                   whether A received so much on path 1 since the first such question
 #   build_ours                        sets POLYPATH and INTEROP_PEER to programs of ours
 #   wait_for SECONDS COMMAND...       until the command succeeds
+#
+# Ours against usrsctp, with what each says in $WORK/{ours,theirs}.{out,err}:
+#
+#   build_peers                       build_ours, and sets OURS and THEIRS to the two programs
+#   exchange CASE OURS... -- THEIRS...  usrsctp listens in A, ours connects from B, each with these options; both
+#                                     must end with the same sum
+#   counted NAME                      what ours printed as NAME=number after the last exchange
+#   expect_count NAME CONDITION       fails unless that number meets it: expect_count reports_sent "> 0"
+#   exchange_failed REASON            ends the test with what both programs said
 
 source "$(dirname "${BASH_SOURCE[0]}")/../../scripts/lib.sh"
 
@@ -21,6 +30,9 @@ CAPTURE_PID=
 WORK=
 POLYPATH=
 INTEROP_PEER=
+OURS=
+THEIRS=
+EXCHANGE=
 
 in_a() { ip netns exec "$NS_A" "$@"; }
 in_b() { ip netns exec "$NS_B" "$@"; }
@@ -155,4 +167,57 @@ well_formed() {
     bad=$(objections "$1")
     [[ -z $bad ]] || die "tshark objects to these packets:"$'\n'"$(head -20 <<< "$bad")"
     say "    tshark: $total packets, all well formed"
+}
+
+build_peers() {
+    have cc && [[ -e /usr/include/usrsctp.h ]] || skip interop "usrsctp is not installed (Debian: libusrsctp-dev gcc)"
+    local target
+    target=$(target_dir)
+    THEIRS=$target/interop/usrsctp_peer
+    mkdir -p "$target/interop"
+    cc -std=gnu11 -O2 -Wall -Wextra -Werror -o "$THEIRS" tests/interop/usrsctp_peer.c -lusrsctp -lpthread
+    build_ours
+    OURS=$INTEROP_PEER
+}
+
+exchange() {
+    EXCHANGE=$1
+    shift
+    local our_options=() listener
+    while [[ $1 != -- ]]; do
+        our_options+=("$1")
+        shift
+    done
+    shift
+    say "  $EXCHANGE"
+    rm -f "$WORK"/{ours,theirs}.{out,err}
+    touch "$WORK"/{ours,theirs}.{out,err}
+    in_a "$THEIRS" --listen --local "$(addresses a)" "$@" > "$WORK/theirs.out" 2> "$WORK/theirs.err" &
+    listener=$!
+    wait_for 10 grep -q '^ready' "$WORK/theirs.out" || exchange_failed "usrsctp did not start"
+    in_b "$OURS" --connect "$(addresses a)" --local "$(addresses b)" "${our_options[@]}" \
+        > "$WORK/ours.out" 2> "$WORK/ours.err" || exchange_failed "ours failed"
+    wait "$listener" || exchange_failed "usrsctp failed"
+    [[ $(grep -h '^messages=' "$WORK"/{ours,theirs}.out | sort -u | wc -l) == 1 ]] || exchange_failed "the sums differ"
+}
+
+counted() {
+    local number
+    number=$(tr ' ' '\n' < "$WORK/ours.out" | sed -n "s/^$1=//p")
+    [[ $number =~ ^[0-9]+$ ]] || exchange_failed "ours printed no number $1"
+    say "$number"
+}
+
+expect_count() {
+    local number condition
+    number=$(counted "$1")
+    say "    $1: $number"
+    condition="$number $2"
+    ((condition)) || exchange_failed "$1 is $number, not $2"
+}
+
+exchange_failed() {
+    say "${EXCHANGE:+$EXCHANGE: }$1" >&2
+    tail -n 20 "$WORK"/{ours,theirs}.{out,err} >&2 || true
+    exit 1
 }

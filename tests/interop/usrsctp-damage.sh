@@ -33,72 +33,31 @@ damage_down() {
     net_down
 }
 
-build() {
-    have cc && [[ -e /usr/include/usrsctp.h ]] || skip interop "usrsctp is not installed (Debian: libusrsctp-dev gcc)"
-    local target
-    target=$(target_dir)
-    THEIRS=$target/interop/usrsctp_peer
-    mkdir -p "$target/interop"
-    cc -std=gnu11 -O2 -Wall -Wextra -Werror -o "$THEIRS" tests/interop/usrsctp_peer.c -lusrsctp -lpthread
-    build_ours
-    OURS=$INTEROP_PEER
-}
-
-# transfer NAME OURS_DOES THEIRS_DOES OUR_OPTION THEIR_OPTION: usrsctp listens in A, we connect from B.
-transfer() {
-    local name=$1 common=(--messages 2000 --mean-size 1000)
-    say "  $name"
-    touch "$WORK"/{ours,theirs}.{out,err}
-    truncate --size 0 "$WORK"/{ours,theirs}.{out,err}
-    # shellcheck disable=SC2086 # an option may be missing
-    in_a "$THEIRS" --listen "$3" --local "$(address a 1)" "${common[@]}" $5 \
-        > "$WORK/theirs.out" 2> "$WORK/theirs.err" &
-    local pid=$!
-    wait_for 10 grep -q '^ready' "$WORK/theirs.out" || report "$name: usrsctp did not start"
-    # shellcheck disable=SC2086
-    in_b "$OURS" --connect "$(address a 1)" "$2" --local "$(address b 1)" "${common[@]}" $4 \
-        > "$WORK/ours.out" 2> "$WORK/ours.err" || report "$name: ours failed"
-    wait "$pid" || report "$name: usrsctp failed"
-    [[ $(grep -h '^messages=' "$WORK"/{ours,theirs}.out | sort -u | wc -l) == 1 ]] || report "$name: the sums differ"
-    say "    $(grep '^damaged=' "$WORK/ours.out")"
-}
-
-# counter NAME: what our side counted.
-counter() { grep '^damaged=' "$WORK/ours.out" | tr ' ' '\n' | sed -n "s/^$1=//p"; }
-
-expect() {
-    local condition
-    condition="$(counter "$1") $2"
-    ((condition)) || report "$name: $1 is $(counter "$1"), not $2"
-}
-
-report() {
-    say "$1" >&2
-    tail -n 20 "$WORK"/{ours,theirs}.{out,err} >&2 || true
-    exit 1
+# both CASE OUR_SHARE THEIR_SHARE OUR_OPTION THEIR_OPTION: a share is --source or --sink; an option may be empty.
+both() {
+    local common=(--messages 2000 --mean-size 1000)
+    exchange "$1" "$2" "${common[@]}" ${4:+"$4"} -- "$3" "${common[@]}" ${5:+"$5"}
 }
 
 net_up 1
 have python3 || skip net "python3 is not installed"
-build
+build_peers
 damage 20
 
-name="reports on both sides, we send"
-transfer "$name" --source --sink --drop-reports --drop-reports
-expect reports_received "> 0"
-expect repaired "> 0"
-name="reports on both sides, usrsctp sends"
-transfer "$name" --sink --source --drop-reports --drop-reports
-expect damaged "> 0"
-expect reports_sent "> 0"
+both "reports on both sides, we send" --source --sink --drop-reports --drop-reports
+expect_count reports_received "> 0"
+expect_count repaired "> 0"
+both "reports on both sides, usrsctp sends" --sink --source --drop-reports --drop-reports
+expect_count damaged "> 0"
+expect_count reports_sent "> 0"
 for name in "reports on our side only" "reports on usrsctp's side only" "no reports"; do
     ours='' theirs=''
     [[ $name == *our* ]] && ours=--drop-reports
     [[ $name == *usrsctp* ]] && theirs=--drop-reports
-    transfer "$name, we send" --source --sink "$ours" "$theirs"
-    expect reports_received "== 0"
-    transfer "$name, usrsctp sends" --sink --source "$ours" "$theirs"
-    expect damaged "> 0"
-    expect reports_sent "== 0"
+    both "$name, we send" --source --sink "$ours" "$theirs"
+    expect_count reports_received "== 0"
+    both "$name, usrsctp sends" --sink --source "$ours" "$theirs"
+    expect_count damaged "> 0"
+    expect_count reports_sent "== 0"
 done
 say "usrsctp over a damaging link: passed"

@@ -5,17 +5,6 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 source tests/interop/lib.sh
 
-build() {
-    have cc && [[ -e /usr/include/usrsctp.h ]] || skip interop "usrsctp is not installed (Debian: libusrsctp-dev gcc)"
-    local target
-    target=$(target_dir)
-    THEIRS=$target/interop/usrsctp_peer
-    mkdir -p "$target/interop"
-    cc -std=gnu11 -O2 -Wall -Wextra -Werror -o "$THEIRS" tests/interop/usrsctp_peer.c -lusrsctp -lpthread
-    build_ours
-    OURS=$INTEROP_PEER
-}
-
 # transfer NAME LISTENER CONNECTOR SENDER OPTION...: the listener is in A, the connector in B; SENDER is one of
 # listener and connector.
 transfer() {
@@ -89,7 +78,7 @@ matrix() {
 
 EXPECT_BOTH=
 net_up 2
-build
+build_peers
 if have dumpcap && have tshark; then
     capture "$WORK/capture.pcapng"
 else

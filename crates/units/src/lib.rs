@@ -23,6 +23,8 @@ extern crate alloc;
 mod bytes;
 mod fraction;
 mod rate;
+#[cfg(feature = "schema")]
+mod schema;
 #[cfg(feature = "serde")]
 mod serialize;
 mod text;

@@ -9,6 +9,7 @@ use crate::{Chance, Stream, Streams};
 
 /// Independent bit errors. A packet of n bits, framing included, is hit with probability 1 - (1 - rate)ⁿ.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(
     feature = "serde",
     derive(serde::Serialize, serde::Deserialize),
@@ -27,6 +28,7 @@ pub struct BitErrorConfig {
 
 /// What becomes of a packet with a bit error.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(
     feature = "serde",
     derive(serde::Serialize, serde::Deserialize),
@@ -42,6 +44,7 @@ pub enum Damaged {
 
 /// Which bits of a packet can be wrong.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(
     feature = "serde",
     derive(serde::Serialize, serde::Deserialize),

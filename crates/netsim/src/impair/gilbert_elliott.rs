@@ -7,6 +7,7 @@ use crate::{Chance, DropCause, Stream, Streams};
 /// The model of Gilbert (1960) and Elliott (1963): a Markov chain of two states that moves once per packet, and a
 /// probability of loss in each. A channel begins in the good state.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(
     feature = "serde",
     derive(serde::Serialize, serde::Deserialize),

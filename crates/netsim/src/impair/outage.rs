@@ -4,6 +4,7 @@ use polypath_units::Instant;
 
 /// A time in which a channel is down; what happens to its packets is told at [`Channel`](crate::Channel).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(
     feature = "serde",
     derive(serde::Serialize, serde::Deserialize),

@@ -6,6 +6,7 @@ use crate::{Chance, Stream, Streams};
 
 /// Packets chosen at random arrive later, so that those behind them overtake.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(
     feature = "serde",
     derive(serde::Serialize, serde::Deserialize),

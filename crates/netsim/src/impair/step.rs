@@ -10,6 +10,7 @@ use polypath_units::{BitRate, Duration, Fraction, Instant};
 ///   already: packets overtake where it gets shorter.
 /// * A new probability of **loss** holds for packets that would arrive from then on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(
     feature = "serde",
     derive(serde::Serialize, serde::Deserialize),

@@ -9,6 +9,7 @@ use super::{Policies, Preset};
 
 /// Which pairs of a local and a remote address become paths.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Hash)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(
     feature = "serde",
     derive(serde::Serialize, serde::Deserialize),
@@ -40,6 +41,7 @@ pub struct SourceRoute {
 
 /// Configuration of one association. Fields can be changed before it is created.
 #[derive(Clone, PartialEq, Debug)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(
     feature = "serde",
     derive(serde::Serialize, serde::Deserialize),

@@ -8,6 +8,7 @@ macro_rules! presets {
     ($($(#[doc = $doc:literal])+ $variant:ident = $key:literal),+ $(,)?) => {
         /// A named set of policies.
         #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
         #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
         pub enum Preset {
             $($(#[doc = $doc])+ #[cfg_attr(feature = "serde", serde(rename = $key))] $variant),+

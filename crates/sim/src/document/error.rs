@@ -121,7 +121,7 @@ impl Problem {
         self
     }
 
-    pub fn locate(self, name: &str, text: &str, edits: &[String]) -> DocumentError {
+    pub fn locate(self, name: &str, text: &str, edits: &[Place]) -> DocumentError {
         let place = match self.origin.unwrap_or(Origin::Text(0)) {
             Origin::Text(offset) => {
                 let before = text.get(..offset).unwrap_or(text);
@@ -132,7 +132,7 @@ impl Problem {
                     column: before[line_start..].chars().count() + 1,
                 }
             }
-            Origin::Set(index) => Place::Set { key: edits.get(index).cloned().unwrap_or_default() },
+            Origin::Set(index) => edits.get(index).cloned().unwrap_or(Place::Default),
             Origin::Default => Place::Default,
         };
         let key: Vec<_> = self.path.into_iter().rev().collect();
@@ -197,7 +197,7 @@ fn choices(given: &str, known: &[&str], what: &str) -> String {
 }
 
 /// The name most like `given`, if it is alike enough to be meant.
-pub(super) fn nearest<'a>(given: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+pub fn nearest<'a>(given: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     const ALIKE: f64 = 0.5;
     let plain = |name: &str| name.to_lowercase().replace('-', "_");
     let given = plain(given);

@@ -6,7 +6,7 @@ mod error;
 mod node;
 mod set;
 
-pub use error::{DocumentError, Place};
+pub use error::{DocumentError, Place, nearest};
 
 use std::borrow::Cow;
 use std::fs;
@@ -25,7 +25,8 @@ pub struct Document {
     name: String,
     text: String,
     root: Node,
-    edits: Vec<String>,
+    /// Where each edit was made.
+    edits: Vec<Place>,
 }
 
 /// Values that hold where the document is silent.
@@ -84,8 +85,40 @@ impl Document {
     pub fn set(&mut self, edit: &str) -> Result<(), DocumentError> {
         let index = self.edits.len();
         let key = edit.split_once('=').map_or(edit, |(key, _)| key).trim().to_owned();
-        self.edits.push(key);
+        self.edits.push(Place::Set { key });
         set::apply(&mut self.root, edit, index).map_err(|problem| self.locate(problem))
+    }
+
+    /// Puts a value at `key.to.value`, as [`set`](Self::set) does; `place` is where somebody wrote it.
+    ///
+    /// # Errors
+    /// A step of the key is empty, or the key leads through something that is no table or array.
+    pub fn put(
+        &mut self,
+        key: &str,
+        value: toml::Value,
+        place: Place,
+    ) -> Result<(), DocumentError> {
+        let origin = Origin::Set(self.edits.len());
+        self.edits.push(place);
+        let node = node::from_value(value, origin);
+        set::put(&mut self.root, key, node, origin).map_err(|problem| self.locate(problem))
+    }
+
+    /// The table at `path` as a document of its own; complaints about it name this one's text.
+    pub fn part(&self, path: &[Step<'_>]) -> Option<Self> {
+        let root = self.find(path)?.clone();
+        Some(Self { root, ..self.clone() })
+    }
+
+    /// All of it as it stands now, edits included.
+    pub fn to_value(&self) -> toml::Value {
+        node::to_value(&self.root)
+    }
+
+    /// Where the value at `path` was written, or the nearest one above that the document has.
+    pub fn place(&self, path: &[Step<'_>]) -> Place {
+        self.complain(path, "").place
     }
 
     /// The tables of `layers` as a `T`, key by key the first one that has the key. Paths that lead nowhere are passed
@@ -150,7 +183,7 @@ impl Defaults {
     /// `value` has no TOML form.
     pub fn of<T: Serialize>(value: &T) -> Result<Self, DocumentError> {
         match toml::Value::try_from(value) {
-            Ok(value) => Ok(Self(node::from_value(value))),
+            Ok(value) => Ok(Self(node::from_value(value, Origin::Default))),
             Err(error) => Err(DocumentError::without_form(&error)),
         }
     }

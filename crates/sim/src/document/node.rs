@@ -96,27 +96,43 @@ pub(super) fn parse_value(text: &str, origin: Origin) -> Result<Node, Problem> {
     convert(value.into_inner(), origin, &|_| origin)
 }
 
-/// The tree of a serialized structure.
-pub(super) fn from_value(value: toml::Value) -> Node {
+/// The tree of a value, all of it from `origin`.
+pub(super) fn from_value(value: toml::Value, origin: Origin) -> Node {
     let value = match value {
         toml::Value::String(text) => Value::String(text),
         toml::Value::Integer(number) => Value::Integer(number),
         toml::Value::Float(number) => Value::Float(number),
         toml::Value::Boolean(truth) => Value::Boolean(truth),
         toml::Value::Datetime(date) => Value::Date(date.to_string()),
-        toml::Value::Array(values) => Value::Array(values.into_iter().map(from_value).collect()),
+        toml::Value::Array(values) => {
+            Value::Array(values.into_iter().map(|value| from_value(value, origin)).collect())
+        }
         toml::Value::Table(table) => Value::Table(
             table
                 .into_iter()
                 .map(|(key, value)| Entry {
                     key,
-                    key_origin: Origin::Default,
-                    node: from_value(value),
+                    key_origin: origin,
+                    node: from_value(value, origin),
                 })
                 .collect(),
         ),
     };
-    Node { value, origin: Origin::Default }
+    Node { value, origin }
+}
+
+/// The value of a tree; dates, which nothing here takes, become text.
+pub(super) fn to_value(node: &Node) -> toml::Value {
+    match &node.value {
+        Value::String(text) | Value::Date(text) => toml::Value::String(text.clone()),
+        Value::Integer(number) => toml::Value::Integer(*number),
+        Value::Float(number) => toml::Value::Float(*number),
+        Value::Boolean(truth) => toml::Value::Boolean(*truth),
+        Value::Array(nodes) => toml::Value::Array(nodes.iter().map(to_value).collect()),
+        Value::Table(entries) => toml::Value::Table(
+            entries.iter().map(|entry| (entry.key.clone(), to_value(&entry.node))).collect(),
+        ),
+    }
 }
 
 fn not_toml(error: &toml::de::Error) -> Problem {

@@ -12,12 +12,27 @@ pub(super) fn apply(root: &mut Node, edit: &str, index: usize) -> Result<(), Pro
             .with_help("for example: run.duration=\"10 s\"")
             .at(origin));
     };
-    let steps: Vec<&str> = key.split('.').map(str::trim).collect();
-    if steps.iter().any(|step| step.is_empty()) {
+    check(key, origin)?;
+    let value = value_of(value.trim(), origin)?;
+    put(root, key, value, origin)
+}
+
+/// Puts a value at `key.to.value`.
+pub(super) fn put(root: &mut Node, key: &str, value: Node, origin: Origin) -> Result<(), Problem> {
+    check(key, origin)?;
+    let steps: Vec<&str> = steps(key).collect();
+    *place(root, &steps, origin)? = value;
+    Ok(())
+}
+
+fn steps(key: &str) -> impl Iterator<Item = &str> {
+    key.split('.').map(str::trim)
+}
+
+fn check(key: &str, origin: Origin) -> Result<(), Problem> {
+    if steps(key).any(str::is_empty) {
         return Err(Problem::new("a key has names with dots between them").at(origin));
     }
-    let value = value_of(value.trim(), origin)?;
-    *place(root, &steps, origin)? = value;
     Ok(())
 }
 

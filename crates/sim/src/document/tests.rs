@@ -183,3 +183,25 @@ fn layers_merge_structures_and_replace_choices() {
         .unwrap();
     assert_eq!(error.to_string(), "file.toml:1:1: a: is odd");
 }
+
+#[test]
+fn a_value_from_elsewhere_names_its_own_place() {
+    let mut document = Document::parse("a.toml", "[table]\nnumber = 1\n").expect("TOML");
+    let place = Place::File { name: "b.toml".into(), line: 7, column: 3 };
+    document.put("table.number", toml::Value::String("x".into()), place).expect("a place for it");
+    let error = document
+        .decode::<std::collections::BTreeMap<String, std::collections::BTreeMap<String, i64>>>(&[
+            Layer::At(&[]),
+        ]);
+    let text = error.expect_err("not a number").to_string();
+    assert!(text.starts_with("b.toml:7:3: table.number: "), "{text}");
+}
+
+#[test]
+fn a_part_of_a_document_keeps_its_lines() {
+    let document = Document::parse("a.toml", "[one]\nx = 1\n[two]\ny = true\n").expect("TOML");
+    let part = document.part(&[Step::Key("two")]).expect("there is one");
+    assert!(part.has(&[Step::Key("y")]) && !part.has(&[Step::Key("one")]));
+    assert_eq!(part.place(&[Step::Key("y")]).to_string(), "a.toml:4:5");
+    assert_eq!(part.to_value().to_string(), "{ y = true }");
+}

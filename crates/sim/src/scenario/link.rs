@@ -6,10 +6,11 @@ use polypath_netsim::impair::{
 use polypath_netsim::queue_discipline::Limit;
 use polypath_netsim::{ChannelConfig, Direction, QueueConfig};
 use polypath_units::{BitRate, ByteCount, Duration, Fraction};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// The links between the hosts and the routers, equal at both ends and in both directions.
-#[derive(Clone, Copy, PartialEq, Debug, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Access {
     /// Rate in each direction.
@@ -30,7 +31,8 @@ fn ample_queue() -> Queue {
 }
 
 /// A link. What stands in it holds for both directions, unless `forward` or `backward` say otherwise.
-#[derive(Clone, Copy, PartialEq, Debug, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Link {
     /// Rate in each direction.
@@ -70,7 +72,8 @@ pub struct Link {
 }
 
 /// What is different in one direction of a link.
-#[derive(Clone, Copy, PartialEq, Debug, Default, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct LinkDirection {
     /// Its rate.
@@ -94,7 +97,8 @@ pub struct LinkDirection {
 }
 
 /// Probability with which a packet is lost, the same for every packet.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct Loss {
     /// From host a to host b.
@@ -104,7 +108,8 @@ pub struct Loss {
 }
 
 /// What waits for a transmitter.
-#[derive(Clone, Copy, PartialEq, Debug, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Queue {
     /// First in, first out, with a limit.
@@ -112,7 +117,8 @@ pub enum Queue {
 }
 
 /// How much may wait, without what is being sent.
-#[derive(Clone, Copy, PartialEq, Debug, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum QueueLimit {
     /// That many packets of any length.

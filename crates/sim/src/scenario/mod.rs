@@ -6,6 +6,8 @@
 mod check;
 mod link;
 mod network;
+#[cfg(feature = "schema")]
+mod schema;
 mod sctp;
 mod traffic;
 
@@ -15,6 +17,8 @@ pub use network::{
     Way, WirePath,
 };
 pub use polypath_workload::{Delivery, Source};
+#[cfg(feature = "schema")]
+pub use schema::schema;
 pub use sctp::{Heartbeat, SctpSettings};
 pub use traffic::{Flow, HostName};
 
@@ -22,13 +26,13 @@ use std::path::Path;
 
 use polypath_proto::config::Preset;
 use polypath_units::Duration;
-use serde::Deserialize;
 use serde::de::IgnoredAny;
+use serde::{Deserialize, Serialize};
 
 use crate::document::{Document, DocumentError, Layer, Step};
 
-/// A complete, checked scenario.
-#[derive(Clone, PartialEq, Debug)]
+/// A complete, checked scenario. What it serializes to has every default filled in.
+#[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Scenario {
     /// One line saying what it shows.
     pub title: String,
@@ -51,7 +55,8 @@ pub struct Scenario {
 }
 
 /// How long a scenario runs and what part counts.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Run {
     /// Simulated time. A run ends earlier when every flow has come to its end.
@@ -72,7 +77,8 @@ fn first_seed() -> u64 {
 }
 
 /// The association between the hosts.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct AssociationPlan {
     /// The host that begins it.
@@ -88,7 +94,8 @@ impl Default for AssociationPlan {
 }
 
 /// What is written down beside the summary.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct Record {
     /// Interval of the time series of goodput and windows; none is recorded where it is missing.
@@ -105,6 +112,7 @@ impl Default for Record {
 
 /// The file as it is written; SCTP settings are read apart because they lie in layers.
 #[derive(Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 struct ScenarioFile {
     title: String,
@@ -112,6 +120,7 @@ struct ScenarioFile {
     network: Network,
     #[serde(default)]
     #[expect(dead_code, reason = "names the key; read in layers")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<SctpSettings>"))]
     sctp: Option<IgnoredAny>,
     #[serde(default)]
     #[expect(dead_code, reason = "names the keys; read in layers")]
@@ -129,6 +138,7 @@ struct ScenarioFile {
 
 /// Settings of one host only.
 #[derive(Default, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 struct Hosts {
     a: HostFile,
@@ -136,8 +146,10 @@ struct Hosts {
 }
 
 #[derive(Default, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 struct HostFile {
+    #[cfg_attr(feature = "schema", schemars(with = "Option<SctpSettings>"))]
     sctp: Option<IgnoredAny>,
 }
 

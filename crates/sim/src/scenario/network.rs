@@ -2,12 +2,13 @@
 
 use polypath_netsim::topology::IpVersion;
 use polypath_units::{BitRate, Duration, Fraction, Instant};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::link::{Access, Link};
 
 /// The network between the hosts.
-#[derive(Clone, PartialEq, Debug, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Network {
     /// Paths that share nothing.
@@ -35,7 +36,8 @@ impl Network {
 }
 
 /// Pairs of hosts, each with an association of its own, whose paths lead over common routes.
-#[derive(Clone, PartialEq, Debug, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct SharedNetwork {
     /// Version of the addresses.
@@ -48,7 +50,8 @@ pub struct SharedNetwork {
 }
 
 /// Two hosts, a and b, and the paths between them.
-#[derive(Clone, PartialEq, Debug, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct PairNetwork {
     /// Name in traffic and results.
@@ -58,7 +61,8 @@ pub struct PairNetwork {
 }
 
 /// A path of a pair: access, route, access.
-#[derive(Clone, PartialEq, Debug, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct PairPath {
     /// Name in results and captures.
@@ -70,7 +74,8 @@ pub struct PairPath {
 }
 
 /// Hosts a and b joined by paths that share nothing: each has its own interface at both hosts.
-#[derive(Clone, PartialEq, Debug, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct DisjointNetwork {
     /// Version of the addresses.
@@ -81,7 +86,8 @@ pub struct DisjointNetwork {
 }
 
 /// One path through the network.
-#[derive(Clone, PartialEq, Debug, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct WirePath {
     /// Name in results and captures.
@@ -107,7 +113,8 @@ impl WirePath {
 }
 
 /// Something that goes wrong.
-#[derive(Clone, PartialEq, Debug, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Fault {
     /// The bottleneck of a path carries nothing for a time.
@@ -115,7 +122,8 @@ pub enum Fault {
 }
 
 /// A time in which the bottleneck of a path carries nothing.
-#[derive(Clone, PartialEq, Debug, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct OutageFault {
     /// Name of the path.
@@ -131,7 +139,8 @@ pub struct OutageFault {
 }
 
 /// Ways along a path.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Way {
     /// From host a to host b.
@@ -151,7 +160,8 @@ impl Way {
 }
 
 /// A change of the bottleneck of a path at a set time. What it does not name stays as it is.
-#[derive(Clone, PartialEq, Debug, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct StepPlan {
     /// Name of the path.

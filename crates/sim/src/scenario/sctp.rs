@@ -8,6 +8,7 @@ use crate::document::{Defaults, DocumentError};
 
 /// SCTP settings of a host. What a file does not name comes from its preset.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct SctpSettings {
     /// Where the settings begin.
@@ -44,6 +45,7 @@ pub struct SctpSettings {
 
 /// Heartbeats on idle paths.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Heartbeat {
     /// HB.interval: the pause between heartbeats, added to the RTO.

@@ -4,10 +4,11 @@ use polypath_netsim::Direction;
 use polypath_proto::config::PartialReliability;
 use polypath_units::{ByteCount, Duration};
 use polypath_workload::{Delivery, FlowSpec, Source};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// One of the two hosts.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum HostName {
     /// The first end of every path.
@@ -52,7 +53,8 @@ impl HostName {
 }
 
 /// Messages from one host to the other.
-#[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Flow {
     /// Name in results.

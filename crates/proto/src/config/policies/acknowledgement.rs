@@ -80,6 +80,7 @@ policy_enum!(
 
 /// Whether the receiver discards what it has acknowledged in gap blocks (RFC 9260 section 6.2.1).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(
     feature = "serde",
     derive(serde::Serialize, serde::Deserialize),

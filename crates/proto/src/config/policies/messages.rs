@@ -23,6 +23,7 @@ policy_enum!(
 
 /// How reliable messages are that do not say it themselves (RFC 3758, RFC 7496).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Hash)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(
     feature = "serde",
     derive(serde::Serialize, serde::Deserialize),

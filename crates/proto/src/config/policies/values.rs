@@ -17,6 +17,7 @@ macro_rules! policy_enum {
     }) => {
         $(#[$doc])*
         #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
         #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
         pub enum $name {
             $($(#[doc = $vdoc])+ #[cfg_attr(feature = "serde", serde(rename = $key))] $variant),+
@@ -38,6 +39,7 @@ macro_rules! policy_group {
     ($(#[$doc:meta])* $name:ident { $($(#[$fdoc:meta])* $field:ident: $type:ty),+ $(,)? }) => {
         $(#[$doc])*
         #[derive(Clone, Copy, PartialEq, Debug)]
+        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
         #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(deny_unknown_fields))]
         pub struct $name { $($(#[$fdoc])* pub $field: $type),+ }
     };

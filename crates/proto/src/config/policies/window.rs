@@ -50,6 +50,7 @@ impl CongestionAlgorithm {
 
 /// Limit on packets sent in one go, as bursts of n x MTU beyond what is in flight.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(
     feature = "serde",
     derive(serde::Serialize, serde::Deserialize),
@@ -102,6 +103,7 @@ policy_enum!(
 /// Congestion window that a path begins with; the paths of a group share it under RPv1 and RPv2, with one MTU for each at
 /// least.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(
     feature = "serde",
     derive(serde::Serialize, serde::Deserialize),
@@ -119,6 +121,7 @@ pub enum InitialCwnd {
 
 /// Slow-start threshold that a path begins with.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(
     feature = "serde",
     derive(serde::Serialize, serde::Deserialize),
@@ -135,6 +138,7 @@ pub enum InitialSsthresh {
 
 /// Congestion windows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(
     feature = "serde",
     derive(serde::Serialize, serde::Deserialize),
@@ -156,6 +160,7 @@ pub struct Window {
 
 /// Retransmission timeout (RFC 9260 section 6.3).
 #[derive(Clone, Copy, PartialEq, Debug)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(
     feature = "serde",
     derive(serde::Serialize, serde::Deserialize),
@@ -178,6 +183,7 @@ pub struct Rto {
 
 /// Which paths are taken to share a bottleneck: coupled congestion control takes a share of the capacity per group.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Hash)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(
     feature = "serde",
     derive(serde::Serialize, serde::Deserialize),
@@ -207,6 +213,7 @@ impl PathGroups {
 
 /// The group of each path, at most 32.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(
     feature = "serde",
     derive(serde::Serialize, serde::Deserialize),

@@ -493,3 +493,64 @@ fn read(receivers: &mut [Receiver], cx: &mut Cx<'_>, association: &mut Associati
     }
     strangers
 }
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+    use polypath_netsim::topology::{DisjointPaths, IpVersion, PathConfig};
+    use polypath_netsim::{ChannelConfig, NetworkBuilder, NoObserver};
+    use polypath_proto::Ecn;
+    use polypath_units::{BitRate, Duration};
+    use polypath_wire::{Chunk, Packet, Raw};
+
+    use super::*;
+
+    /// A packet with a chunk of so many bytes. A chunk cannot tell a length of 65,536 bytes or more.
+    fn packet(from: IpAddr, to: IpAddr, padding: usize) -> Transmit {
+        let chunk = Chunk::Pad(Raw::Shared(Bytes::from(vec![0; padding])));
+        Transmit {
+            path: None,
+            local: from,
+            remote: to,
+            encapsulation: Encapsulation::None,
+            ecn: Ecn::NotEct,
+            fragmentable: false,
+            packet: Packet {
+                source_port: PORT,
+                destination_port: PORT,
+                verification_tag: 1,
+                chunks: [chunk].into_iter().collect(),
+            },
+        }
+    }
+
+    #[test]
+    fn packets_that_no_network_carries_are_counted() {
+        let channel = ChannelConfig::new(BitRate::from_mbit(100), Duration::from_millis(1));
+        let paths = vec![PathConfig::direct("p", channel)];
+        let mut builder = NetworkBuilder::new();
+        let net = DisjointPaths { ip: IpVersion::V4, paths }.add_to(&mut builder).unwrap();
+        let mut world: World<SctpFrame> = builder.build(1, NoObserver).unwrap();
+        let (here, there) = (net.paths[0].a_address, net.paths[0].b_address);
+        let stranger: IpAddr = "192.0.2.1".parse().unwrap();
+        let mut counted = |form, from, to, padding| {
+            let mut unsent = Unsent::default();
+            send(&mut world, net.a, form, &mut unsent, packet(from, to, padding));
+            (unsent.unroutable, unsent.unencodable)
+        };
+        for form in [Form::Structured, Form::Wire] {
+            assert_eq!(counted(form, here, there, 100), (0, 0));
+            assert_eq!(counted(form, here, stranger, 100), (1, 0));
+            assert_eq!(counted(form, stranger, there, 100), (1, 0));
+        }
+        // Only who encodes finds that; the packet travels all the same.
+        assert_eq!(counted(Form::Structured, here, there, 70_000), (0, 0));
+        assert_eq!(counted(Form::Wire, here, there, 70_000), (0, 1));
+        assert_eq!(counted(Form::Wire, here, stranger, 70_000), (1, 1));
+        let mut arrived = 0;
+        while world.next_event(Instant::FAR_FUTURE).is_some() {
+            arrived += 1;
+        }
+        assert_eq!(arrived, 4);
+    }
+}

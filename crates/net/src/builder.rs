@@ -14,7 +14,7 @@ use tokio::sync::Notify;
 
 use crate::clock::{Clock, Context, secure_rng};
 use crate::driver::{Driver, UdpPort};
-use crate::shared::{Accepting, EndpointShared, EndpointState};
+use crate::shared::{Accepting, Commands, EndpointShared, EndpointState};
 use crate::{BindError, ENCAPSULATION_PORT, Endpoint, EndpointStats};
 
 /// Attempts to find a UDP port that is free on every local address.
@@ -100,10 +100,9 @@ impl EndpointBuilder {
             clock,
             port,
             encapsulation_port: sockets.first().map_or(0, UdpPort::port),
-            local_addresses: self.local_addresses,
             backlog: self.backlog.unwrap_or(0),
             state: Mutex::new(state),
-            commanded: Mutex::new(Some(Vec::new())),
+            commands: Mutex::new(Some(Commands::default())),
             stats: Mutex::new(EndpointStats::default()),
             work: Notify::new(),
             incoming: Notify::new(),
@@ -133,17 +132,21 @@ fn check_addresses(addresses: &[IpAddr]) -> Result<(), BindError> {
         return Err(BindError::NoAddress);
     }
     for (index, &address) in addresses.iter().enumerate() {
-        if !is_unicast(address) {
-            return Err(BindError::NotUnicast(address));
-        }
-        if matches!(address, IpAddr::V6(v6) if v6.is_unicast_link_local()) {
-            return Err(BindError::LinkLocal(address));
-        }
+        check_address(address)?;
         if addresses[..index].contains(&address) {
             return Err(BindError::Duplicate(address));
         }
     }
     Ok(())
+}
+
+/// Whether an endpoint can have the address.
+pub(crate) fn check_address(address: IpAddr) -> Result<(), BindError> {
+    match address {
+        _ if !is_unicast(address) => Err(BindError::NotUnicast(address)),
+        IpAddr::V6(v6) if v6.is_unicast_link_local() => Err(BindError::LinkLocal(address)),
+        _ => Ok(()),
+    }
 }
 
 /// Whether an address can belong to one host.

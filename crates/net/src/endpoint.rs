@@ -7,13 +7,15 @@ use std::sync::atomic::Ordering;
 
 use bytes::Bytes;
 use polypath_proto::config::{AssociationConfig, PathPairing};
-use polypath_proto::{Encapsulation, PeerAddress};
+use polypath_proto::{Encapsulation, LocalAddressChange, PeerAddress};
+use tokio::sync::oneshot;
 
 use crate::builder::is_unicast;
+use crate::driver::Rebind;
 use crate::shared::{
     Accepting, AssociationShared, EndpointShared, EndpointState, NOT_ACCEPTING, lock,
 };
-use crate::{Association, ConnectError, EndpointBuilder, EndpointStats, Peer, route};
+use crate::{Association, BindError, ConnectError, EndpointBuilder, EndpointStats, Peer, route};
 
 /// An SCTP endpoint: a set of local addresses and an SCTP port, over UDP (RFC 6951).
 ///
@@ -183,8 +185,54 @@ impl Endpoint {
     }
 
     /// Local addresses (`sctp_getladdrs`).
-    pub fn local_addresses(&self) -> &[IpAddr] {
-        &self.shared.local_addresses
+    pub fn local_addresses(&self) -> Vec<IpAddr> {
+        self.shared.state().protocol.local_addresses().to_vec()
+    }
+
+    /// Adds a local address, with a socket of its own on the same UDP port (`sctp_bindx`, `SCTP_BINDX_ADD_ADDR`).
+    ///
+    /// Associations that begin later use it. Those that live open paths from it as their pairing wants, which are probed
+    /// before they carry data. Their peers are not told (that would be ASCONF, RFC 5061), so a path comes into use only
+    /// where the peer knows the address from the handshake, as it does when an address comes back that was
+    /// [removed](Self::bind_remove).
+    ///
+    /// Once polled, it happens even if the future is dropped.
+    ///
+    /// ```
+    /// use polypath::Endpoint;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let endpoint = Endpoint::builder(["127.0.0.14".parse()?]).encapsulation_port(0).bind()?;
+    /// endpoint.bind_add("127.0.0.15".parse()?).await?;
+    /// endpoint.bind_remove("127.0.0.14".parse()?).await?;
+    /// assert_eq!(endpoint.local_addresses(), ["127.0.0.15".parse::<std::net::IpAddr>()?]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn bind_add(&self, address: IpAddr) -> Result<(), BindError> {
+        self.rebind(LocalAddressChange::Added(address)).await
+    }
+
+    /// Removes a local address and closes its socket (`sctp_bindx`, `SCTP_BINDX_REM_ADDR`). The last one stays.
+    ///
+    /// Paths from it become inactive at once, with their counters kept, and what was in flight on them goes elsewhere. An
+    /// association that has no other address tries on until the address comes back or its peer counts as unreachable.
+    /// Call it when an interface loses an address; peers are not told, and find out by their timeouts.
+    ///
+    /// Once polled, it happens even if the future is dropped.
+    pub async fn bind_remove(&self, address: IpAddr) -> Result<(), BindError> {
+        self.rebind(LocalAddressChange::Removed(address)).await
+    }
+
+    async fn rebind(&self, change: LocalAddressChange) -> Result<(), BindError> {
+        let (done, outcome) = oneshot::channel();
+        match &mut *lock(&self.shared.commands) {
+            Some(commands) => commands.rebinds.push(Rebind { change, done }),
+            None => return Err(BindError::EndpointClosed),
+        }
+        self.shared.work.notify_one();
+        outcome.await.unwrap_or(Err(BindError::EndpointClosed))
     }
 
     /// Counters of the sockets.
@@ -194,7 +242,7 @@ impl Endpoint {
 
     /// The smallest MTU of the routes between local addresses and the peer's, at most `limit`.
     fn route_mtu(&self, peer: &Peer, limit: u16) -> u16 {
-        let local = &self.shared.local_addresses;
+        let local = self.local_addresses();
         let pairs = local.iter().flat_map(|from| peer.addresses.iter().map(move |to| (*from, *to)));
         let known = pairs.filter_map(|(from, to)| route::mtu(from, to)).min();
         known.map_or(limit, |mtu| limit.min(u16::try_from(mtu).unwrap_or(u16::MAX)))

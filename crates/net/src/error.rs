@@ -26,6 +26,18 @@ pub enum BindError {
     /// The same address twice.
     #[error("the local address {0} was given twice")]
     Duplicate(IpAddr),
+    /// The endpoint has the address that was to be added.
+    #[error("{0} is a local address of the endpoint already")]
+    AlreadyBound(IpAddr),
+    /// The endpoint does not have the address that was to be removed.
+    #[error("{0} is no local address of the endpoint")]
+    NotBound(IpAddr),
+    /// An endpoint has one address at least.
+    #[error("{0} is the last local address of the endpoint")]
+    LastAddress(IpAddr),
+    /// The endpoint is closed.
+    #[error("the endpoint is closed")]
+    EndpointClosed,
     /// The system refused.
     #[error("cannot bind UDP port {port} of {address}: {source}")]
     Socket {

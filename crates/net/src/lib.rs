@@ -52,7 +52,14 @@
 //! # Paths that the system refuses
 //!
 //! When the system does not send from a local to a remote address (no route, interface down, forbidden), that path is
-//! inactive at once, and what was on it goes elsewhere. It is tried again after its retransmission timeout.
+//! inactive at once, and what was on it goes elsewhere. It is tried again after its retransmission timeout. During the
+//! handshake the next pair of addresses is tried at once.
+//!
+//! # Addresses that come and go
+//!
+//! [`Endpoint::bind_add`] and [`Endpoint::bind_remove`] change the local addresses of an endpoint while its associations
+//! live: paths from an address that goes are inactive at once, and are probed when it comes back. An interface that only
+//! goes down needs neither: its paths are refused by the system until it is up again.
 
 #![deny(unsafe_code)]
 

@@ -4,7 +4,6 @@
 //! take an association's, not the other way round.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -13,6 +12,7 @@ use polypath_proto::{Association as Protocol, AssociationId, Cx, Event, Instant,
 use tokio::sync::{Notify, broadcast};
 
 use crate::clock::{Clock, Context};
+use crate::driver::Rebind;
 use crate::{Association, AssociationError, EndpointStats};
 
 /// Events that a slow reader may lag behind before the oldest are dropped.
@@ -24,12 +24,11 @@ pub(crate) struct EndpointShared {
     pub(crate) clock: Clock,
     pub(crate) port: u16,
     pub(crate) encapsulation_port: u16,
-    pub(crate) local_addresses: Vec<IpAddr>,
     pub(crate) backlog: usize,
     pub(crate) state: Mutex<EndpointState>,
-    /// Associations whose handles did something that the driver must follow up; `None` when no driver runs any more.
-    /// Without one nothing may be put in here or into the state: it would keep itself alive.
-    pub(crate) commanded: Mutex<Option<Vec<Arc<AssociationShared>>>>,
+    /// What handles did that the driver must follow up; `None` when no driver runs any more. Without one nothing may be
+    /// put in here or into the state: it would keep itself alive.
+    pub(crate) commands: Mutex<Option<Commands>>,
     pub(crate) stats: Mutex<EndpointStats>,
     /// Wakes the driver.
     pub(crate) work: Notify,
@@ -39,6 +38,15 @@ pub(crate) struct EndpointShared {
     pub(crate) removed: Notify,
     /// Public handles of the endpoint.
     pub(crate) handles: AtomicUsize,
+}
+
+/// What handles leave for the driver.
+#[derive(Debug, Default)]
+pub(crate) struct Commands {
+    /// Associations that something was done to.
+    pub(crate) associations: Vec<Arc<AssociationShared>>,
+    /// Local addresses to add and to remove.
+    pub(crate) rebinds: Vec<Rebind>,
 }
 
 #[derive(Debug)]
@@ -161,9 +169,9 @@ impl AssociationShared {
     /// Puts the association on the driver's list.
     pub(crate) fn command(self: &Arc<Self>) {
         if !self.queued.swap(true, Ordering::AcqRel)
-            && let Some(commanded) = &mut *lock(&self.endpoint.commanded)
+            && let Some(commands) = &mut *lock(&self.endpoint.commands)
         {
-            commanded.push(Arc::clone(self));
+            commands.associations.push(Arc::clone(self));
             self.endpoint.work.notify_one();
         }
     }
@@ -254,7 +262,7 @@ mod tests {
                 builder.listen(backlog).bind().unwrap()
             };
             let (server, client) = (bind("127.0.0.43", 2), bind("127.0.0.44", 0));
-            let peer = Peer::new(server.local_addresses().to_vec(), server.port())
+            let peer = Peer::new(server.local_addresses(), server.port())
                 .encapsulation_port(server.encapsulation_port());
             let near = client.connect(&peer, AssociationConfig::default()).await.unwrap();
             let far = server.accept().await.unwrap();

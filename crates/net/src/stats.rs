@@ -14,8 +14,8 @@ pub struct EndpointStats {
     pub packets_refused: u64,
     /// Packets that were larger than the path's MTU and were sent in IP fragments.
     pub packets_fragmented: u64,
-    /// Packets that cannot be sent at all: from an address that is not the endpoint's, to an address of another
-    /// family, or larger than UDP carries.
+    /// Packets that cannot be sent at all: from an address that is not the endpoint's or no longer, to an address of
+    /// another family, or larger than UDP carries.
     pub packets_unsendable: u64,
     /// Packets dropped because too many waited for a socket that could not send.
     pub packets_overflowed: u64,

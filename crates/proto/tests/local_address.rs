@@ -102,3 +102,12 @@ fn routes_that_become_known_open_their_pairs() {
         "the pairs of before stay"
     );
 }
+
+#[test]
+fn an_address_that_means_nothing_to_the_peer_gets_no_path() {
+    let mut pair = Pair::connected(PairConfig::new(1, config(Preset::Cmt)));
+    for address in ["127.0.0.7", "169.254.1.1", "224.0.0.9"] {
+        change(&mut pair, LocalAddressChange::Added(address.parse().unwrap()));
+    }
+    assert_eq!(status(&pair).len(), 1);
+}

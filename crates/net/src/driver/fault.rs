@@ -23,6 +23,8 @@ impl Fault {
             | ErrorKind::HostUnreachable
             | ErrorKind::NetworkDown
             | ErrorKind::AddrNotAvailable
+            // What Linux says of a socket whose own address is gone.
+            | ErrorKind::InvalidInput
             | ErrorKind::PermissionDenied => Some(Self::Refused),
             _ => None,
         }
@@ -40,6 +42,7 @@ mod tests {
             (libc::EHOSTUNREACH, Some(Fault::Refused)),
             (libc::ENETDOWN, Some(Fault::Refused)),
             (libc::EADDRNOTAVAIL, Some(Fault::Refused)),
+            (libc::EINVAL, Some(Fault::Refused)),
             (libc::EPERM, Some(Fault::Refused)),
             (libc::EACCES, Some(Fault::Refused)),
             (libc::EMSGSIZE, Some(Fault::TooBig)),

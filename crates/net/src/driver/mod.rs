@@ -4,8 +4,10 @@ mod fault;
 mod inbound;
 mod options;
 mod outbound;
+mod rebind;
 mod router;
 mod socket;
+mod sockets;
 mod timers;
 
 use std::future::poll_fn;
@@ -22,12 +24,14 @@ use polypath_proto::{
 };
 use tokio::time::sleep_until;
 
+pub(crate) use rebind::Rebind;
 pub(crate) use socket::UdpPort;
 
 use self::fault::Fault;
 use self::inbound::{BUFFERS, Inbound};
 use self::outbound::{Mark, Outbound};
 use self::router::{Router, touch};
+use self::sockets::Sockets;
 use self::timers::Timers;
 use crate::shared::{AssociationShared, EndpointShared, Inner, lock};
 use crate::{AssociationError, EndpointStats, route};
@@ -48,7 +52,7 @@ enum Wake {
 #[derive(Debug)]
 pub(crate) struct Driver {
     shared: Arc<EndpointShared>,
-    sockets: Vec<UdpPort>,
+    sockets: Sockets,
     inbound: Inbound,
     outbound: Outbound,
     timers: Timers,
@@ -65,7 +69,7 @@ impl Driver {
         let outbound = Outbound::new(sockets.len());
         Self {
             shared,
-            sockets,
+            sockets: Sockets::new(sockets),
             inbound: Inbound::new(),
             outbound,
             timers: Timers::default(),
@@ -108,7 +112,7 @@ impl Driver {
     }
 
     fn poll_sockets(&self, cx: &mut Context<'_>) -> Poll<Wake> {
-        for socket in &self.sockets {
+        for (_, socket) in self.sockets.iter() {
             match socket.poll_readable(cx) {
                 Poll::Ready(Ok(())) => return Poll::Ready(Wake::Work),
                 Poll::Ready(Err(_)) => return Poll::Ready(Wake::SocketsGone),
@@ -128,9 +132,12 @@ impl Driver {
     fn step(&mut self) {
         self.receive();
         self.expire();
-        if let Some(commanded) = &mut *lock(&self.shared.commanded) {
-            self.touched.append(commanded);
+        let mut wishes = Vec::new();
+        if let Some(commands) = &mut *lock(&self.shared.commands) {
+            self.touched.append(&mut commands.associations);
+            wishes.append(&mut commands.rebinds);
         }
+        self.rebind_all(wishes);
         self.outbound.resume(&self.sockets, &mut self.stats);
         let mut touched = std::mem::take(&mut self.touched);
         for association in &touched {
@@ -173,14 +180,15 @@ impl Driver {
     }
 
     fn receive(&mut self) {
-        for index in 0..self.sockets.len() {
+        for place in 0..self.sockets.places() {
             for _ in 0..RECEIVE_ROUNDS {
+                let Some(socket) = self.sockets.get(place) else { break };
                 // Nothing there, or an error that says nothing about SCTP.
-                let Ok(filled) = self.inbound.fill(&self.sockets[index]) else {
+                let Ok(filled) = self.inbound.fill(socket) else {
                     break;
                 };
                 self.stats.receive_calls += 1;
-                self.handle_batch(index, filled);
+                self.handle_batch(place, filled);
                 if filled < BUFFERS {
                     break;
                 }
@@ -188,9 +196,9 @@ impl Driver {
         }
     }
 
-    fn handle_batch(&mut self, index: usize, filled: usize) {
+    fn handle_batch(&mut self, place: usize, filled: usize) {
         let Self { shared, sockets, inbound, outbound, touched, stats, .. } = self;
-        let socket = &sockets[index];
+        let Some(socket) = sockets.get(place) else { return };
         let mut router =
             Router { shared, now: shared.clock.now(), state: &mut shared.state(), touched, stats };
         for datagram in inbound.datagrams(filled, socket) {
@@ -322,10 +330,6 @@ impl Inner {
 
     /// The system refuses to send from `local` to `remote`.
     fn refuse_path(&mut self, now: Instant, local: IpAddr, remote: IpAddr) {
-        // While the handshake lasts, its timer tries the addresses in turn.
-        if !self.protocol.is_established() {
-            return;
-        }
         let paths = self.protocol.path_stats();
         if let Some(path) = paths.iter().find(|path| path.local == local && path.remote == remote) {
             let id = path.path;
@@ -401,8 +405,8 @@ impl Drop for Driver {
             association.lock().end(Some(AssociationError::EndpointClosed));
             association.wake_all();
         }
-        let commanded = lock(&self.shared.commanded).take();
-        drop(commanded);
+        let commands = lock(&self.shared.commands).take();
+        drop(commands);
         self.shared.incoming.notify_waiters();
         self.shared.removed.notify_waiters();
     }

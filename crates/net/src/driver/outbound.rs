@@ -11,6 +11,7 @@ use smallvec::SmallVec;
 
 use super::fault::Fault;
 use super::socket::UdpPort;
+use super::sockets::Sockets;
 use crate::EndpointStats;
 
 /// Most bytes in one batch: what one UDP datagram may carry before it is segmented.
@@ -197,18 +198,22 @@ impl Outbound {
     /// Adds a packet of `owner` to the batch of its destination; sends that batch first if the packet does not fit.
     pub(crate) fn push(
         &mut self,
-        sockets: &[UdpPort],
+        sockets: &Sockets,
         transmit: &Transmit,
         owner: Option<AssociationId>,
         stats: &mut EndpointStats,
     ) {
-        let Some(key) = key_of(sockets, transmit) else {
+        let Some((key, socket)) = key_of(sockets, transmit) else {
             stats.packets_unsendable += 1;
+            if let Some(association) = owner {
+                let (local, remote) = (transmit.local, transmit.remote);
+                self.note(FaultReport { association, local, remote, fault: Fault::Refused });
+            }
             return;
         };
         let len = transmit.packet.encoded_len();
         let max_segments = match key.mode {
-            Mode::Whole => sockets[key.socket].max_segments(),
+            Mode::Whole => socket.max_segments(),
             Mode::Singly | Mode::Fragmented => 1,
         };
         let mut batch = match self.open.iter().position(|batch| batch.key == key) {
@@ -216,7 +221,7 @@ impl Outbound {
             None => self.begin(key),
         };
         if !batch.has_room(len, max_segments) {
-            self.dispatch(sockets, batch, stats);
+            self.dispatch(socket, batch, stats);
             batch = self.begin(key);
         }
         match transmit.packet.encode_into(&mut batch.buffer[batch.len..], Checksum::Crc32c) {
@@ -236,23 +241,26 @@ impl Outbound {
     }
 
     /// Sends every batch, complete or not.
-    pub(crate) fn flush(&mut self, sockets: &[UdpPort], stats: &mut EndpointStats) {
+    pub(crate) fn flush(&mut self, sockets: &Sockets, stats: &mut EndpointStats) {
         while let Some(batch) = self.open.pop() {
-            self.dispatch(sockets, batch, stats);
+            match sockets.get(batch.key.socket) {
+                Some(socket) => self.dispatch(socket, batch, stats),
+                None => self.give_up(batch, stats),
+            }
         }
     }
 
     /// Sends what waits for sockets that have become writable.
-    pub(crate) fn resume(&mut self, sockets: &[UdpPort], stats: &mut EndpointStats) {
-        for (index, socket) in sockets.iter().enumerate() {
-            while let Some(mut batch) = self.waiting[index].batches.pop_front() {
+    pub(crate) fn resume(&mut self, sockets: &Sockets, stats: &mut EndpointStats) {
+        for (place, socket) in sockets.iter() {
+            while let Some(mut batch) = self.waiting[place].batches.pop_front() {
                 match batch.send(socket, stats) {
                     Outcome::Done => {
-                        self.waiting[index].gone += 1;
+                        self.waiting[place].gone += 1;
                         self.finish(socket, batch);
                     }
                     Outcome::Blocked => {
-                        self.waiting[index].batches.push_front(batch);
+                        self.waiting[place].batches.push_front(batch);
                         break;
                     }
                 }
@@ -260,10 +268,25 @@ impl Outbound {
         }
     }
 
+    /// Makes room for a socket at `place`.
+    pub(crate) fn open_place(&mut self, place: usize) {
+        let places = self.waiting.len().max(place + 1);
+        self.waiting.resize_with(places, Waiting::default);
+    }
+
+    /// The socket at `place` is gone, and what waits for it is lost.
+    pub(crate) fn close_place(&mut self, place: usize, stats: &mut EndpointStats) {
+        while let Some(batch) = self.waiting[place].batches.pop_front() {
+            self.waiting[place].gone += 1;
+            self.give_up(batch, stats);
+        }
+    }
+
     /// Becomes ready when a socket that packets wait for is writable; pending for ever if none wait.
-    pub(crate) fn poll_writable(&self, sockets: &[UdpPort], cx: &mut Context<'_>) -> Poll<()> {
+    pub(crate) fn poll_writable(&self, sockets: &Sockets, cx: &mut Context<'_>) -> Poll<()> {
         let mut ready = Poll::Pending;
-        for (socket, waiting) in sockets.iter().zip(&self.waiting) {
+        for (place, socket) in sockets.iter() {
+            let waiting = &self.waiting[place];
             if !waiting.batches.is_empty() && socket.poll_writable(cx).is_ready() {
                 ready = Poll::Ready(());
             }
@@ -306,8 +329,7 @@ impl Outbound {
         }
     }
 
-    fn dispatch(&mut self, sockets: &[UdpPort], mut batch: Batch, stats: &mut EndpointStats) {
-        let socket = &sockets[batch.key.socket];
+    fn dispatch(&mut self, socket: &UdpPort, mut batch: Batch, stats: &mut EndpointStats) {
         let waiting = &mut self.waiting[batch.key.socket].batches;
         if batch.segments == 0 {
             return self.recycle(batch);
@@ -328,12 +350,22 @@ impl Outbound {
         if let Some(fault) = batch.fault {
             let (local, remote) = (socket.address(), batch.key.destination.ip());
             for &association in &batch.owners {
-                let report = FaultReport { association, local, remote, fault };
-                if !self.faults.contains(&report) {
-                    self.faults.push(report);
-                }
+                self.note(FaultReport { association, local, remote, fault });
             }
         }
+        self.recycle(batch);
+    }
+
+    fn note(&mut self, report: FaultReport) {
+        if !self.faults.contains(&report) {
+            self.faults.push(report);
+        }
+    }
+
+    /// The socket of the batch is gone.
+    fn give_up(&mut self, batch: Batch, stats: &mut EndpointStats) {
+        let left = (batch.len - batch.sent).div_ceil(batch.segment.max(1));
+        stats.packets_unsendable += left as u64;
         self.recycle(batch);
     }
 
@@ -344,19 +376,21 @@ impl Outbound {
     }
 }
 
-fn key_of(sockets: &[UdpPort], transmit: &Transmit) -> Option<Key> {
+fn key_of<'a>(sockets: &'a Sockets, transmit: &Transmit) -> Option<(Key, &'a UdpPort)> {
     let Encapsulation::Udp { remote_port, .. } = transmit.encapsulation else {
         return None;
     };
     if transmit.local.is_ipv4() != transmit.remote.is_ipv4() || remote_port == 0 {
         return None;
     }
-    Some(Key {
-        socket: sockets.iter().position(|socket| socket.address() == transmit.local)?,
+    let (place, socket) = sockets.iter().find(|(_, socket)| socket.address() == transmit.local)?;
+    let key = Key {
+        socket: place,
         destination: SocketAddr::new(transmit.remote, remote_port),
         ecn: transmit.ecn,
         mode: if transmit.fragmentable { Mode::Fragmented } else { Mode::Whole },
-    })
+    };
+    Some((key, socket))
 }
 
 #[cfg(test)]

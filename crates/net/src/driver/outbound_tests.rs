@@ -13,7 +13,7 @@ const B: IpAddr = IpAddr::V4(Ipv4Addr::new(127, 0, 0, 32));
 const OWNER: AssociationId = AssociationId(7);
 
 struct Setup {
-    sockets: Vec<UdpPort>,
+    sockets: Sockets,
     receiver: UdpPort,
     outbound: Outbound,
     stats: EndpointStats,
@@ -22,7 +22,7 @@ struct Setup {
 impl Setup {
     fn new() -> Self {
         Self {
-            sockets: vec![UdpPort::bind(A, 0).unwrap()],
+            sockets: Sockets::new(vec![UdpPort::bind(A, 0).unwrap()]),
             receiver: UdpPort::bind(B, 0).unwrap(),
             outbound: Outbound::new(1),
             stats: EndpointStats::default(),
@@ -99,7 +99,7 @@ async fn equal_packets_share_calls() {
     setup.flush();
     let got = setup.received(200).await;
     assert!(got.iter().map(|(tag, ..)| *tag).eq(0..200));
-    let segments = setup.sockets[0].max_segments().min(MAX_BATCH / 1416) as u64;
+    let segments = setup.sockets.get(0).unwrap().max_segments().min(MAX_BATCH / 1416) as u64;
     assert_eq!(setup.stats.send_calls, 200_u64.div_ceil(segments));
 }
 
@@ -151,7 +151,7 @@ async fn a_batch_that_the_system_refuses_is_sent_singly() {
             owners: setup.outbound.open[0].owners.clone(),
             ..setup.outbound.open.pop().unwrap()
         };
-        let outcome = again.send(&setup.sockets[0], &mut setup.stats);
+        let outcome = again.send(setup.sockets.get(0).unwrap(), &mut setup.stats);
         assert!(matches!(outcome, Outcome::Done));
         let lengths: Vec<_> =
             setup.received(3).await.into_iter().map(|(tag, len, _)| (tag, len)).collect();
@@ -190,6 +190,34 @@ async fn what_cannot_be_sent_is_counted() {
     setup.flush();
     assert_eq!(setup.stats.packets_unsendable, 4);
     assert_eq!(setup.stats.packets_sent, 0);
+    // Of addresses that nothing can be sent between the association hears at once.
+    let refused =
+        |local, remote| FaultReport { association: OWNER, local, remote, fault: Fault::Refused };
+    assert_eq!(setup.outbound.take_faults(), [refused(B, B), refused(A, ipv6), refused(A, B)]);
+}
+
+#[tokio::test]
+async fn what_waits_for_a_socket_goes_with_it() {
+    let mut setup = Setup::new();
+    for tag in 0..3 {
+        setup.push(&setup.transmit(tag, 100));
+    }
+    let batch = setup.outbound.open.pop().unwrap();
+    setup.outbound.waiting[0].batches.push_back(batch);
+    let mark = setup.outbound.mark().expect("something waits");
+    setup.push(&setup.transmit(3, 100));
+    setup.sockets.remove(0);
+    setup.outbound.close_place(0, &mut setup.stats);
+    assert!(setup.outbound.has_passed(&mark));
+    setup.flush();
+    assert!(setup.outbound.is_idle());
+    assert_eq!((setup.stats.packets_unsendable, setup.stats.packets_sent), (4, 0));
+    // Another one takes its place, and packets of before do not come back.
+    let place = setup.sockets.insert(UdpPort::bind(A, 0).unwrap());
+    setup.outbound.open_place(place);
+    setup.push(&setup.transmit(4, 100));
+    setup.flush();
+    assert_eq!(setup.received(1).await[0].0, 4);
 }
 
 #[tokio::test]

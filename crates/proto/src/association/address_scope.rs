@@ -36,6 +36,11 @@ pub(crate) fn is_meaningful(address: IpAddr, seen_at: IpAddr) -> bool {
     is_unicast(address) && scope(address) >= scope(seen_at)
 }
 
+/// Whether the addresses of two hosts mean something to each other.
+pub(crate) fn reaches(local: IpAddr, remote: IpAddr) -> bool {
+    is_meaningful(local, remote) && is_meaningful(remote, local)
+}
+
 /// Whether a packet from `source` was sent by this very host.
 pub(crate) fn is_this_host(source: IpAddr, local: &[IpAddr]) -> bool {
     scope(source) == Scope::Host || local.contains(&source)

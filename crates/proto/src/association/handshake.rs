@@ -78,20 +78,45 @@ impl Association {
         timer.retransmissions += 1;
         timer.timeout = (timer.timeout * 2).min(rto.max);
         timer.due = cx.now + timer.timeout;
-        self.handshake_path = self.next_handshake_path();
+        timer.refused = 0;
+        self.handshake_path = self.next_handshake_path().unwrap_or(self.handshake_path);
+        self.send_handshake_chunk();
+    }
+
+    /// The system refuses the path of the handshake: the next one is tried at once, if there is one that it has not
+    /// refused since the timer was started. Otherwise the timer tries again.
+    pub(super) fn handshake_refused(&mut self, id: PathId) {
+        let (State::CookieWait(timer) | State::CookieEchoed { timer, .. }) = &mut self.state else {
+            return;
+        };
+        timer.refused |= 1 << id.0;
+        if id != self.handshake_path {
+            return;
+        }
+        if let Some(next) = self.next_handshake_path() {
+            self.handshake_path = next;
+            self.send_handshake_chunk();
+        }
+    }
+
+    fn send_handshake_chunk(&mut self) {
         match self.state {
             State::CookieWait(_) => self.send_init(),
             _ => self.send_cookie_echo(),
         }
     }
 
-    fn next_handshake_path(&self) -> PathId {
-        let suits = |path: &PathId| match self.state {
-            State::CookieWait(_) => true,
-            _ => self.paths[*path].reach.is_active(),
+    /// The path whose turn it is after the present one; with a cookie, only confirmed ones.
+    fn next_handshake_path(&self) -> Option<PathId> {
+        let suits = |path: &PathId| match &self.state {
+            State::CookieWait(timer) => timer.refused & (1 << path.0) == 0,
+            State::CookieEchoed { timer, .. } => {
+                timer.refused & (1 << path.0) == 0 && self.paths[*path].reach.is_active()
+            }
+            _ => false,
         };
         let after = self.paths.ids().filter(|path| path.0 > self.handshake_path.0).find(suits);
-        after.or_else(|| self.paths.ids().find(suits)).unwrap_or(self.handshake_path)
+        after.or_else(|| self.paths.ids().find(suits))
     }
 
     pub(super) fn handle_init_ack(&mut self, cx: &mut Cx<'_>, init: &Init<'_>, came_on: PathId) {
@@ -137,7 +162,7 @@ impl Association {
         self.primary = self.confirm_handshake_pair(came_to, source.address);
         self.handshake_path = self.primary;
         let timeout = self.config.policies.rto.initial;
-        let timer = Handshake { due: cx.now + timeout, timeout, retransmissions: 0 };
+        let timer = Handshake::first(cx.now, timeout);
         let report = (!peer.unrecognized.is_empty()).then(|| peer.unrecognized.to_causes());
         self.state = State::CookieEchoed { timer, cookie, report };
         self.send_cookie_echo();

@@ -7,6 +7,7 @@ use core::net::IpAddr;
 
 use smallvec::SmallVec;
 
+use super::address_scope::reaches;
 use super::state::State;
 use super::{Association, PeerAddress};
 use crate::config::{PathPairing, SourceRoute};
@@ -24,28 +25,27 @@ impl Association {
         }
         match change {
             LocalAddressChange::Added(address) => {
-                if !self.identity.local_addresses.contains(&address) {
+                let meant = self.paths.iter().any(|path| reaches(address, path.remote));
+                if meant && !self.identity.local_addresses.contains(&address) {
                     self.identity.local_addresses.push(address);
                 }
             }
             LocalAddressChange::Removed(address) => {
                 // The last one stays: its paths are tried until it comes back or the association gives up.
-                let last = self.identity.local_addresses.iter().all(|local| *local == address);
-                if last {
+                if !self.remains_without(address) {
                     return;
                 }
                 self.identity.local_addresses.retain(|local| *local != address);
                 if !matches!(self.state, State::CookieWait(_)) {
                     self.close_paths_from(address);
+                    if self.paths[self.handshake_path].local == address {
+                        self.handshake_refused(self.handshake_path);
+                    }
                 }
             }
         }
         match self.state {
-            State::CookieWait(_) => {
-                let named = self.named.clone();
-                self.build_paths(&named, None);
-                self.handle_lost_handshake_path();
-            }
+            State::CookieWait(_) => self.rebuild_handshake_paths(),
             _ => self.open_missing_paths(cx),
         }
     }
@@ -58,9 +58,35 @@ impl Association {
         }
     }
 
-    fn handle_lost_handshake_path(&mut self) {
-        if self.paths.get(self.handshake_path).is_none() {
-            self.handshake_path = PathId(0);
+    /// Whether a local address is left that packets can go from.
+    fn remains_without(&self, address: IpAddr) -> bool {
+        let mut others = self.identity.local_addresses.iter().filter(|local| **local != address);
+        match self.state {
+            State::CookieWait(_) => others.any(|local| {
+                self.named.iter().any(|named| local.is_ipv4() == named.address.is_ipv4())
+            }),
+            _ => others.next().is_some(),
+        }
+    }
+
+    /// Nothing is settled yet: the table is made anew. The handshake goes on where it was, or begins at once elsewhere.
+    fn rebuild_handshake_paths(&mut self) {
+        let tried = &self.paths[self.handshake_path];
+        let (local, remote) = (tried.local, tried.remote);
+        let named = self.named.clone();
+        self.build_paths(&named, None);
+        if let State::CookieWait(timer) = &mut self.state {
+            timer.refused = 0;
+        }
+        let same = |path: &&Path| path.local == local && path.remote == remote;
+        let kept = self.paths.iter().find(same).map(|path| path.id);
+        match kept {
+            Some(path) => self.handshake_path = path,
+            None => {
+                self.handshake_path = PathId(0);
+                self.control.clear();
+                self.send_init();
+            }
         }
     }
 

@@ -184,7 +184,7 @@ impl Association {
         let rto = &mut config.policies.rto;
         rto.initial = rto.initial.max(Duration::from_millis(1));
         let timeout = config.policies.rto.initial;
-        let timer = Handshake { due: cx.now + timeout, timeout, retransmissions: 0 };
+        let timer = Handshake::first(cx.now, timeout);
         Self {
             sender: Sender::new(
                 Tsn(identity.initial_tsn),
@@ -247,14 +247,16 @@ impl Association {
     /// this association, or an error from sending.
     ///
     /// A pair of addresses that the system refuses becomes inactive and its data goes elsewhere. Heartbeats go on, an RTO
-    /// apart, since asking the system costs the network nothing; an answer makes it active again.
+    /// apart, since asking the system costs the network nothing; an answer makes it active again. During the handshake the
+    /// next pair is tried at once, each at most once between two expiries of the timer.
     pub fn handle_path_error(&mut self, cx: &mut Cx<'_>, path: PathId, error: PathError) {
         self.apply_path_error(cx, path, error);
     }
 
     /// Takes note that this host got or lost an address.
     ///
-    /// A new address gets paths as the pairing wants, which are probed before they carry data. Paths of a lost one
+    /// A new address gets paths as the pairing wants, which are probed before they carry data; one that means nothing to
+    /// the peer (a loopback address, to a peer elsewhere) gets none. Paths of a lost one
     /// become inactive with their counters kept, and what was in flight on them goes elsewhere; when the address comes
     /// back, they are probed again under their old ids. The peer is not told.
     pub fn handle_local_address(&mut self, cx: &mut Cx<'_>, change: LocalAddressChange) {

@@ -19,6 +19,7 @@ impl Association {
         }
         match error {
             PathError::PacketTooBig { mtu_bytes } => self.shrink_mtu(id, mtu_bytes),
+            PathError::Refused if self.state.is_handshake() => self.handshake_refused(id),
             PathError::Refused => self.path_refused(cx, id),
         }
     }

@@ -42,6 +42,15 @@ pub(crate) struct Handshake {
     pub(crate) timeout: Duration,
     /// Retransmissions so far.
     pub(crate) retransmissions: u32,
+    /// Paths that the system has refused since the last expiry, by bit.
+    pub(crate) refused: u32,
+}
+
+impl Handshake {
+    /// The timer of the first try.
+    pub(crate) fn first(now: Instant, timeout: Duration) -> Self {
+        Self { due: now + timeout, timeout, retransmissions: 0, refused: 0 }
+    }
 }
 
 /// Timer T2-shutdown.
@@ -72,6 +81,11 @@ impl State {
     /// Whether the user may hand over messages. They wait while the handshake lasts.
     pub(crate) fn accepts_messages(&self) -> bool {
         matches!(self, Self::CookieWait(_) | Self::CookieEchoed { .. } | Self::Established)
+    }
+
+    /// Whether INIT or COOKIE ECHO waits for its answer.
+    pub(crate) fn is_handshake(&self) -> bool {
+        matches!(self, Self::CookieWait(_) | Self::CookieEchoed { .. })
     }
 
     /// Whether the handshake is done and the association not over.

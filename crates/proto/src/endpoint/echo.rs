@@ -110,8 +110,11 @@ impl Endpoint {
     }
 
     pub(super) fn identity_of(&self, cookie: &Cookie) -> Identity {
-        // The pair of addresses that has been tried comes first.
-        let mut local_addresses = AddressList::from_slice(&[cookie.local_address]);
+        // The pair of addresses that has been tried comes first, unless its local address was lost since.
+        let mut local_addresses = AddressList::new();
+        if self.local_addresses.contains(&cookie.local_address) {
+            local_addresses.push(cookie.local_address);
+        }
         for local in self.local_addresses.iter().copied() {
             let usable = cookie.peer_addresses.iter().any(|peer| pairs(local, *peer));
             if usable && local != cookie.local_address {

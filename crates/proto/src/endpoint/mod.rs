@@ -14,12 +14,12 @@ use core::net::IpAddr;
 
 use smallvec::SmallVec;
 
-use crate::association::address_scope::{is_meaningful, is_unicast};
+use crate::association::address_scope::{is_unicast, reaches};
 use crate::association::init_parameters::{AddressList, MAX_ADDRESSES};
 use crate::config::{AssociationConfig, EndpointConfig};
 use crate::{
-    Association, AssociationId, ConnectError, Cx, Encapsulation, Identity, Notice, PeerAddress,
-    Received,
+    Association, AssociationId, ConnectError, Cx, Encapsulation, Identity, LocalAddressChange,
+    Notice, PeerAddress, Received,
 };
 use cookie::CookieSecrets;
 use limits::Limits;
@@ -121,6 +121,25 @@ impl Endpoint {
         self.config.listening = false;
     }
 
+    /// Takes note that this host got or lost an address: new associations use it, or no longer.
+    ///
+    /// Associations that exist do not hear of it here: call
+    /// [`Association::handle_local_address`] on those that the change concerns. The last address stays.
+    pub fn handle_local_address(&mut self, change: LocalAddressChange) {
+        match change {
+            LocalAddressChange::Added(address) => {
+                if is_unicast(address) && !self.local_addresses.contains(&address) {
+                    self.local_addresses.push(address);
+                }
+            }
+            LocalAddressChange::Removed(address) => {
+                if self.local_addresses.iter().any(|local| *local != address) {
+                    self.local_addresses.retain(|local| *local != address);
+                }
+            }
+        }
+    }
+
     /// Takes note of a change inside an association.
     pub fn on_notice(&mut self, id: AssociationId, notice: Notice) {
         match notice {
@@ -210,11 +229,6 @@ impl Endpoint {
 /// Whether packets can go from `local` to `remote` at all.
 fn pairs(local: IpAddr, remote: IpAddr) -> bool {
     local.is_ipv4() == remote.is_ipv4() && reaches(local, remote)
-}
-
-/// Whether the addresses of two hosts mean something to each other.
-fn reaches(local: IpAddr, remote: IpAddr) -> bool {
-    is_meaningful(local, remote) && is_meaningful(remote, local)
 }
 
 #[cfg(test)]

@@ -102,3 +102,22 @@ fn ports_and_paths_are_limited() {
         assert_eq!(peer.len(), peers_used);
     }
 }
+
+#[test]
+fn associations_begin_with_the_addresses_of_the_time() {
+    let mut world = World::new(EndpointConfig::default());
+    for wrong in ["224.0.0.1", "0.0.0.0", "192.0.2.2"] {
+        world.endpoint.handle_local_address(LocalAddressChange::Added(ip(wrong)));
+    }
+    assert_eq!(world.endpoint.local_addresses(), ips("192.0.2.1 192.0.2.2").as_slice());
+    world.endpoint.handle_local_address(LocalAddressChange::Added(ip("192.0.2.3")));
+    world.endpoint.handle_local_address(LocalAddressChange::Removed(ip("192.0.2.1")));
+    let (identity, _) = world.prepare_default("198.51.100.1").unwrap();
+    assert_eq!(identity.local_addresses, ips("192.0.2.2 192.0.2.3"));
+    // What was ours may be a peer's now.
+    assert!(world.prepare(&AssociationConfig::default(), PORT, &peers("192.0.2.1")).is_ok());
+    for gone in ["192.0.2.3", "192.0.2.2"] {
+        world.endpoint.handle_local_address(LocalAddressChange::Removed(ip(gone)));
+    }
+    assert_eq!(world.endpoint.local_addresses(), [ip("192.0.2.2")], "the last one stays");
+}

@@ -266,3 +266,14 @@ fn the_whole_packet_must_be_readable() {
     let verdict = world.judge_received(&ticket.echo().datagram(&whole));
     assert!(matches!(verdict, Ok(echo::Verdict::Accept(_))));
 }
+
+#[test]
+fn an_address_that_was_lost_since_the_init_is_not_used() {
+    let mut world = World::listening();
+    let ticket = world.ticket(&init_arrival(99, ""));
+    world.endpoint.handle_local_address(LocalAddressChange::Removed(ip("192.0.2.1")));
+    let echo = Arrival { local: ip("192.0.2.2"), ..ticket.echo() };
+    let established = world.accepted(&echo);
+    assert_eq!(established.local, ip("192.0.2.2"));
+    assert_eq!(world.endpoint.identity_of(&established.cookie).local_addresses, ips("192.0.2.2"));
+}

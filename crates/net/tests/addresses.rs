@@ -1,0 +1,151 @@
+//! Local addresses that come and go, and addresses that the system refuses.
+#![allow(missing_docs)]
+
+mod common;
+
+use std::net::IpAddr;
+
+use common::{CLIENT, addresses, client_on, impatient, pair, pair_with, server_with};
+use polypath::{
+    Association, AssociationConfig, BindError, ConnectError, Duration, Event, Events, Message,
+    PathChange, PathStats, PathStatus, Peer,
+};
+
+fn ip(text: &str) -> IpAddr {
+    text.parse().expect("an address")
+}
+
+fn path_from(association: &Association, local: IpAddr) -> PathStats {
+    let paths = association.path_stats();
+    paths.into_iter().find(|path| path.local == local).expect("a path from there")
+}
+
+/// Waits until a path is active.
+async fn active(association: &Association, events: &mut Events, local: IpAddr) {
+    while path_from(association, local).status != PathStatus::Active {
+        events.next().await.expect("the association lives");
+    }
+}
+
+/// Sends messages one way and reads them.
+async fn exchange(from: &Association, to: &Association, count: u8) {
+    for number in 0..count {
+        from.send(Message::new(0, vec![number; 2000])).await.unwrap();
+    }
+    for number in 0..count {
+        let message = to.receive().await.unwrap().expect("a message");
+        assert_eq!(message.into_bytes(), vec![number; 2000]);
+    }
+}
+
+#[tokio::test]
+async fn an_address_goes_and_comes_back() {
+    let pair = pair().await;
+    let lost = ip(CLIENT[0]);
+    let mut events = pair.near.events();
+    active(&pair.near, &mut events, lost).await;
+    active(&pair.near, &mut events, ip(CLIENT[1])).await;
+    exchange(&pair.near, &pair.far, 50).await;
+
+    pair.client.bind_remove(lost).await.unwrap();
+    assert_eq!(pair.client.local_addresses(), [ip(CLIENT[1])]);
+    let without = path_from(&pair.near, lost);
+    assert_eq!(without.status, PathStatus::Inactive);
+    assert!(without.packets_sent > 0, "counters are kept");
+    let gone = PathChange::Unreachable;
+    while events.next().await.expect("the association lives")
+        != (Event::Path { path: without.path, change: gone })
+    {}
+    exchange(&pair.near, &pair.far, 50).await;
+    assert_eq!(path_from(&pair.near, lost).packets_sent, without.packets_sent);
+
+    pair.client.bind_add(lost).await.unwrap();
+    assert_eq!(pair.client.local_addresses(), [ip(CLIENT[1]), lost]);
+    active(&pair.near, &mut events, lost).await;
+    let back = path_from(&pair.near, lost);
+    assert_eq!(back.path, without.path);
+    // The peer uses it as before: it may have more in flight than one path takes.
+    for _ in 0..100 {
+        exchange(&pair.near, &pair.far, 50).await;
+        if path_from(&pair.near, lost).data_packets_sent > back.data_packets_sent {
+            return;
+        }
+    }
+    panic!("the path that came back carries no data");
+}
+
+#[tokio::test]
+async fn a_new_address_serves_new_associations_and_disturbs_no_old_one() {
+    let config = AssociationConfig::default();
+    let server = server_with(&["127.0.0.1"], config.clone());
+    let old = pair_with(server.clone(), client_on(&["127.0.0.3"]), config.clone()).await;
+    let new = ip("127.0.0.51");
+    let peer = Peer::new([new], server.port()).encapsulation_port(server.encapsulation_port());
+
+    let before = client_on(&["127.0.0.4"]).connect(&peer, impatient()).await;
+    assert!(matches!(before, Err(ConnectError::Ended(_))), "{before:?}");
+    server.bind_add(new).await.unwrap();
+    let other = client_on(&["127.0.0.4"]);
+    let near = other.connect(&peer, config).await.unwrap();
+    let far = server.accept().await.unwrap();
+    assert_eq!(near.remote_addresses(), addresses(&["127.0.0.1", "127.0.0.51"]));
+    exchange(&near, &far, 10).await;
+    // The peer of the old one does not know the address: no answer, no data.
+    assert_eq!(path_from(&old.far, new).data_packets_sent, 0);
+    exchange(&old.near, &old.far, 10).await;
+    exchange(&old.far, &old.near, 10).await;
+
+    server.bind_remove(new).await.unwrap();
+    let after = client_on(&["127.0.0.5"]).connect(&peer, impatient()).await;
+    assert!(matches!(after, Err(ConnectError::Ended(_))), "{after:?}");
+    exchange(&near, &far, 10).await;
+}
+
+#[tokio::test]
+async fn wishes_that_cannot_be_are_refused() {
+    let endpoint = client_on(&["127.0.0.3"]);
+    let here = ip("127.0.0.3");
+    let wrong = |result: Result<(), BindError>| result.expect_err("it is impossible");
+    assert!(matches!(wrong(endpoint.bind_add(here).await), BindError::AlreadyBound(_)));
+    assert!(matches!(wrong(endpoint.bind_add(ip("0.0.0.0")).await), BindError::NotUnicast(_)));
+    assert!(matches!(wrong(endpoint.bind_add(ip("fe80::1")).await), BindError::LinkLocal(_)));
+    // An address that this host does not have (RFC 5737).
+    assert!(matches!(wrong(endpoint.bind_add(ip("192.0.2.1")).await), BindError::Socket { .. }));
+    assert!(matches!(wrong(endpoint.bind_remove(here).await), BindError::LastAddress(_)));
+    let other = ip("127.0.0.52");
+    assert!(matches!(wrong(endpoint.bind_remove(other).await), BindError::NotBound(_)));
+    endpoint.bind_add(other).await.unwrap();
+    endpoint.bind_remove(here).await.unwrap();
+    assert_eq!(endpoint.local_addresses(), [other]);
+}
+
+#[test]
+fn nothing_is_bound_when_the_runtime_is_gone() {
+    let runtime = || tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let endpoint = runtime().block_on(async { client_on(&["127.0.0.3"]) });
+    let result = runtime().block_on(endpoint.bind_add(ip("127.0.0.4")));
+    assert!(matches!(result, Err(BindError::EndpointClosed)), "{result:?}");
+}
+
+/// Timers that never expire while a test runs.
+fn patient() -> AssociationConfig {
+    let mut config = AssociationConfig::default();
+    config.policies.rto.initial = Duration::from_secs(36_000);
+    config.policies.rto.max = Duration::from_secs(36_000);
+    config
+}
+
+/// An address that the system does not send to: the broadcast address of the loopback network.
+const REFUSED: &str = "127.255.255.255";
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn an_address_that_the_system_refuses_costs_a_handshake_no_time() {
+    let server = server_with(&["127.0.0.1", "127.0.0.2"], AssociationConfig::default());
+    let client = client_on(&["127.0.0.3", "127.0.0.4"]);
+    let peer = Peer::new(addresses(&[REFUSED, "127.0.0.2"]), server.port())
+        .encapsulation_port(server.encapsulation_port());
+    let near = client.connect(&peer, patient()).await.unwrap();
+    assert_eq!(near.remote_addresses(), addresses(&["127.0.0.1", "127.0.0.2"]));
+    assert_eq!(client.stats().packets_refused, 1);
+}

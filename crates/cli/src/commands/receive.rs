@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Error, anyhow};
 use polypath::{Association, Endpoint, EndpointConfig};
+use polypath_units::BitRate;
 use tokio::task::{JoinError, JoinSet};
 
 use crate::failure::{Failure, Outcome};
@@ -16,6 +17,7 @@ use crate::sctp_args::SctpArgs;
 use crate::settings::association_config;
 use crate::transfer::destination::Existing;
 use crate::transfer::name::Hidden;
+use crate::transfer::patience::{Pace, Patience};
 use crate::transfer::progress::{Progress, Side};
 use crate::transfer::receive::{Session, Settings};
 use crate::transfer::summary::Summary;
@@ -47,9 +49,8 @@ pub(crate) struct Args {
     once: bool,
     #[command(flatten)]
     taste: Taste,
-    /// Give up a sender when nothing comes from it for this many seconds
-    #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..))]
-    idle_timeout: u64,
+    #[command(flatten)]
+    limits: Limits,
     /// Print a summary of each sender as one line of JSON
     #[arg(long)]
     json: bool,
@@ -68,6 +69,28 @@ struct Taste {
     hidden: bool,
 }
 
+/// How slow a sender may be.
+#[derive(Debug, clap::Args)]
+struct Limits {
+    /// Give up a sender when nothing comes from it for this many seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..))]
+    idle_timeout: u64,
+    /// Give up a sender that is slower than this for --min-rate-span; 0 bit/s takes any
+    #[arg(long, value_name = "RATE", default_value = "8 kbit/s")]
+    min_rate: BitRate,
+    /// Seconds of waiting for the sender over which its rate is taken
+    #[arg(long, value_name = "SECONDS", default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..))]
+    min_rate_span: u64,
+}
+
+impl Limits {
+    fn patience(&self) -> Patience {
+        let span = Duration::from_secs(self.min_rate_span);
+        let pace = (!self.min_rate.is_zero()).then_some(Pace { rate: self.min_rate, span });
+        Patience { idle: Duration::from_secs(self.idle_timeout), pace }
+    }
+}
+
 /// Receives files until interrupted, or from one sender.
 pub(crate) fn run(args: &Args) -> Outcome {
     let association =
@@ -80,7 +103,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         directory: args.out.clone(),
         existing,
         hidden: if args.taste.hidden { Hidden::Allowed } else { Hidden::Refused },
-        idle: Duration::from_secs(args.idle_timeout),
+        patience: args.limits.patience(),
         progress: Progress::new(),
     };
     runtime::run(async |interruption| {

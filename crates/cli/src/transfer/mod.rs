@@ -16,24 +16,27 @@
 //! The verdict "stored" is given when the content is on the disk under its final name. "Failed" may come at any time
 //! after the answer; then the sender aborts. After the verdict on the last offer, or its refusal, both sides shut the
 //! association down. Whether that succeeds changes nothing: after a while they abort it.
-
 //!
 //! # Time
 //!
 //! Whoever waits for the peer waits as long as data goes to and fro. After a while in which nothing arrived and nothing
-//! was acknowledged it gives up.
+//! was acknowledged it gives up. A receiver, whose places are few, also gives up a sender that stays below a least rate
+//! for long ([`patience`]).
 
 use std::future::Future;
 use std::pin::pin;
 use std::time::Duration;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use polypath::Association;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
+
+use patience::{Patience, Wait, Watch};
 
 pub(crate) mod destination;
 pub(crate) mod frame;
 pub(crate) mod name;
+pub(crate) mod patience;
 pub(crate) mod progress;
 pub(crate) mod receive;
 pub(crate) mod send;
@@ -59,17 +62,25 @@ async fn patiently<T>(
     idle: Duration,
     wanted: impl Future<Output = T>,
 ) -> Result<T> {
+    let mut watch = Watch::new(Patience { idle, pace: None }, traffic(association));
+    watched(&mut watch, || traffic(association), wanted).await
+}
+
+/// Waits for something that depends on the peer, as long as `watch` allows; `traffic` tells what was moved so far.
+async fn watched<T>(
+    watch: &mut Watch,
+    traffic: impl Fn() -> u64,
+    wanted: impl Future<Output = T>,
+) -> Result<T> {
     let mut wanted = pin!(wanted);
-    let mut before = traffic(association);
     loop {
-        if let Ok(done) = timeout(idle, &mut wanted).await {
+        let began = Instant::now();
+        let outcome = timeout(watch.next_look(), &mut wanted).await;
+        let wait = if outcome.is_ok() { Wait::Over } else { Wait::Goes };
+        watch.look(began.elapsed(), traffic(), wait)?;
+        if let Ok(done) = outcome {
             return Ok(done);
         }
-        let now = traffic(association);
-        if now == before {
-            bail!("the peer was silent for {} s", idle.as_secs());
-        }
-        before = now;
     }
 }
 
@@ -77,4 +88,72 @@ async fn patiently<T>(
 fn traffic(association: &Association) -> u64 {
     let paths = association.path_stats();
     paths.iter().map(|path| path.data_bytes_acked + path.data_bytes_received).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+    use std::future::pending;
+
+    use polypath_units::BitRate;
+    use tokio::time::sleep;
+
+    use super::*;
+    use patience::Pace;
+
+    fn watch(idle: u64, span: u64) -> Watch {
+        let rate = BitRate::from_bits_per_second(8000);
+        let pace = Some(Pace { rate, span: Duration::from_secs(span) });
+        Watch::new(Patience { idle: Duration::from_secs(idle), pace }, 0)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_says_nothing_is_given_up() {
+        let begin = Instant::now();
+        let error = watched(&mut watch(60, 300), || 7, pending::<()>()).await.unwrap_err();
+        assert_eq!(error.to_string(), "the peer was silent for 60 s");
+        // That the seven bytes were there is seen at the first look.
+        assert_eq!(begin.elapsed().as_secs(), 120);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_trickles_is_given_up() {
+        for (bytes_per_second, patient) in [(990, false), (1010, true)] {
+            let (begin, moved) = (Instant::now(), Cell::new(0));
+            let mut watch = watch(60, 300);
+            let mut messages = 0;
+            let result = loop {
+                let message = async {
+                    sleep(Duration::from_secs(1)).await;
+                    moved.set(moved.get() + bytes_per_second);
+                };
+                if let Err(error) = watched(&mut watch, || moved.get(), message).await {
+                    break Err(error.to_string());
+                }
+                messages += 1;
+                if messages == 10_000 {
+                    break Ok(());
+                }
+            };
+            if patient {
+                assert_eq!(result, Ok(()));
+            } else {
+                assert_eq!(result, Err("the peer was slower than 8 kbit/s for 300 s".to_owned()));
+                assert_eq!(begin.elapsed().as_secs(), 300);
+            }
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn our_own_time_does_not_count() {
+        let (mut watch, moved) = (watch(60, 300), Cell::new(0));
+        for _ in 0..100 {
+            sleep(Duration::from_secs(1000)).await;
+            let message = async {
+                sleep(Duration::from_secs(1)).await;
+                moved.set(moved.get() + 1000);
+            };
+            watched(&mut watch, || moved.get(), message).await.unwrap();
+        }
+    }
 }

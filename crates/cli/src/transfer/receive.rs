@@ -1,7 +1,7 @@
 //! Receives the files of one association.
 
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use anyhow::{Error, Result, anyhow, bail};
 use polypath::{Association, Message, ReceivedMessage};
@@ -10,21 +10,22 @@ use tokio::time::timeout;
 use super::destination::{Existing, PartialFile};
 use super::frame::{self, Digest, Frame, Offer};
 use super::name::{self, Hidden};
+use super::patience::{Patience, Watch};
 use super::progress::{FileProgress, Progress, Side};
 use super::summary::FileSummary;
 use super::writer::{Finished, Stopped, Writer};
-use super::{FAREWELL, part, patiently};
+use super::{FAREWELL, part, traffic, watched};
 
 /// Longest message with content; `send` makes none that comes near. Bounds the memory that a peer can take.
 const LONGEST_MESSAGE: usize = 512 << 10;
 
-/// Where files go, what is shown meanwhile, and how long a peer may be silent.
+/// Where files go, what is shown meanwhile, and how slow a peer may be.
 #[derive(Debug)]
 pub(crate) struct Settings {
     pub(crate) directory: PathBuf,
     pub(crate) existing: Existing,
     pub(crate) hidden: Hidden,
-    pub(crate) idle: Duration,
+    pub(crate) patience: Patience,
     pub(crate) progress: Progress,
 }
 
@@ -34,6 +35,7 @@ pub(crate) struct Settings {
 pub(crate) struct Session<'a> {
     association: &'a Association,
     settings: &'a Settings,
+    watch: Watch,
     current: Option<Current>,
     files: Vec<FileSummary>,
 }
@@ -57,7 +59,8 @@ enum Stop {
 
 impl<'a> Session<'a> {
     pub(crate) fn new(association: &'a Association, settings: &'a Settings) -> Self {
-        Self { association, settings, current: None, files: Vec::new() }
+        let watch = Watch::new(settings.patience, traffic(association));
+        Self { association, settings, watch, current: None, files: Vec::new() }
     }
 
     /// Receives all files that the peer announces.
@@ -86,7 +89,7 @@ impl<'a> Session<'a> {
                 break;
             }
         }
-        part(self.association, self.settings.idle).await
+        part(self.association, self.settings.patience.idle).await
     }
 
     /// Ends the association because of `error`. Nothing incomplete is left when the peer learns of it.
@@ -230,14 +233,16 @@ impl<'a> Session<'a> {
         let _ = timeout(FAREWELL, understood).await;
     }
 
-    async fn hear(&self) -> Result<Option<ReceivedMessage>> {
-        let message = self.association.receive();
-        Ok(patiently(self.association, self.settings.idle, message).await??)
+    async fn hear(&mut self) -> Result<Option<ReceivedMessage>> {
+        let association = self.association;
+        let heard = watched(&mut self.watch, || traffic(association), association.receive());
+        Ok(heard.await??)
     }
 
-    async fn say(&self, message: Message) -> Result<()> {
-        let sent = self.association.send(message);
-        Ok(patiently(self.association, self.settings.idle, sent).await??)
+    async fn say(&mut self, message: Message) -> Result<()> {
+        let association = self.association;
+        let said = watched(&mut self.watch, || traffic(association), association.send(message));
+        Ok(said.await??)
     }
 }
 

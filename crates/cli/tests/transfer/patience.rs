@@ -61,6 +61,24 @@ async fn silent_senders_are_given_up() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn senders_that_trickle_are_given_up() {
+    let receiver =
+        Receiver::start("127.0.0.1", &["--min-rate", "1 Gbit/s", "--min-rate-span", "2"]);
+    let (_endpoint, association) = connect(&receiver).await;
+    association.send(offer(1 << 20, b"endless")).await.unwrap();
+    accepted(&association).await;
+    let trickle = async {
+        while association.send(data(b"drop")).await.is_ok() {
+            tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+        }
+    };
+    let (error, ()) = tokio::join!(association.receive(), trickle);
+    let error = error.unwrap_err().to_string();
+    assert!(error.contains("slower than 1 Gbit/s for 2 s"), "{error}");
+    assert!(receiver.files().is_empty());
+}
+
 #[test]
 fn senders_that_freeze_cannot_hold_up_the_end() {
     // With and without a file that was stored; the second has to be told that it failed, and does not listen.

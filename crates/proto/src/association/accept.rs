@@ -71,6 +71,7 @@ impl Association {
     /// The peer restarted (RFC 9260 section 5.2.4 action A): begins anew with the tags, TSNs and addresses of the
     /// cookie, keeps the user's association and tells the user. Queues COOKIE ACK.
     pub(crate) fn restart(&mut self, cx: &mut Cx<'_>, established: Established) {
+        self.stir();
         let cookie = &established.cookie;
         self.report_undelivered();
         // What the peer sent before it restarted was acknowledged and stays the user's.
@@ -102,6 +103,7 @@ impl Association {
     /// The peer's COOKIE ECHO belongs to this association (RFC 9260 section 5.2.4 actions B and D): takes over the
     /// peer's tag, enters ESTABLISHED if it is not there yet, and queues COOKIE ACK.
     pub(crate) fn complete_handshake(&mut self, cx: &mut Cx<'_>, established: Established) {
+        self.stir();
         let in_handshake = matches!(self.state, State::CookieWait(_) | State::CookieEchoed { .. });
         if in_handshake {
             self.control.clear();
@@ -115,6 +117,7 @@ impl Association {
 
     /// Queues SHUTDOWN ACK again, on a path of its own choice.
     pub(crate) fn resend_shutdown_ack(&mut self, _cx: &mut Cx<'_>, trigger: ShutdownAckTrigger) {
+        self.stir();
         if !matches!(self.state, State::ShutdownAckSent(_)) {
             return;
         }

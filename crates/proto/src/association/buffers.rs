@@ -48,19 +48,25 @@ impl Association {
 
     /// The chunk that blocks the buffers and the path that has to take it now, if there are any: of several paths the one
     /// with the shortest round-trip time.
-    pub(super) fn chunk_to_move(&self, now: Instant) -> Option<(Tsn, PathId)> {
-        let policies = &self.config.policies;
-        let window = &self.sender.window;
+    #[inline]
+    pub(super) fn chunk_to_move(&self, now: Instant, usable: u32) -> Option<(Tsn, PathId)> {
         // What blocks is always the lowest chunk of all; what is delivered lies above it.
-        if policies.reschedule.side == RescheduleSide::None || window.acked_count() == 0 {
+        if self.config.policies.reschedule.side == RescheduleSide::None
+            || self.sender.window.acked_count() == 0
+        {
             return None;
         }
+        self.blocking_chunk(now, usable)
+    }
+
+    fn blocking_chunk(&self, now: Instant, usable: u32) -> Option<(Tsn, PathId)> {
+        let policies = &self.config.policies;
+        let window = &self.sender.window;
         let tsn = window.base();
         let chunk = window.get(tsn);
         if chunk.fate != Fate::InFlight || !chunk.may_be_sent_again(now) {
             return None;
         }
-        let usable = self.usable_paths();
         let takes = |path: &&Path| {
             usable >> path.id.0 & 1 == 1
                 && path.has_window()
@@ -139,11 +145,11 @@ impl Association {
         &mut self,
         cx: &mut Cx<'_>,
         path: PathId,
+        usable: u32,
         packet: &mut PacketBuilder,
     ) {
-        let Some((tsn, _)) = self.chunk_to_move(cx.now).filter(|(_, to)| *to == path) else {
-            return;
-        };
+        let moved = self.chunk_to_move(cx.now, usable).filter(|(_, to)| *to == path);
+        let Some((tsn, _)) = moved else { return };
         let chunk = self.sender.window.get(tsn);
         let (user_bytes, charge, old) = (chunk.user_bytes(), chunk.charge, chunk.path);
         if !packet.fits_data(user_bytes) {

@@ -21,13 +21,13 @@ impl Association {
         if !self.sender.forward.is_due() || !self.state.may_send_data() {
             return None;
         }
-        let targets = self.retransmission_targets(cx);
-        let with_data = self.next_data_path(cx, &targets);
+        let round = self.begin_round(cx);
+        let with_data = self.next_data_path(cx, &round);
         let path = with_data.unwrap_or_else(|| self.best_path());
         let mut packet = self.builder(path);
         self.push_forward_tsn(cx, &mut packet);
         if with_data == Some(path) {
-            self.fill_with_data(cx, path, &targets, &mut packet);
+            self.fill_with_data(cx, path, &round, &mut packet);
         }
         Some(self.finish(packet, Tag::Peer))
     }

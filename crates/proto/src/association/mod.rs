@@ -229,17 +229,20 @@ impl Association {
 
     /// Handles a packet that the endpoint routed here; it has verified the checksum.
     pub fn handle(&mut self, cx: &mut Cx<'_>, received: &Received<'_>) {
+        self.stir();
         self.handle_packet(cx, received);
     }
 
     /// Handles a packet for which the endpoint gave [`Route::Damaged`](crate::Route::Damaged): its checksum is wrong.
     /// Nothing in it is believed; its sender may be told.
     pub fn handle_damaged(&mut self, _cx: &mut Cx<'_>, received: &Received<'_>) {
+        self.stir();
         self.note_damage(received);
     }
 
     /// Handles every timer that is due at `cx.now`.
     pub fn handle_timeout(&mut self, cx: &mut Cx<'_>) {
+        self.stir();
         self.expire_timers(cx);
     }
 
@@ -250,6 +253,7 @@ impl Association {
     /// apart, since asking the system costs the network nothing; an answer makes it active again. During the handshake the
     /// next pair is tried at once, each at most once between two expiries of the timer.
     pub fn handle_path_error(&mut self, cx: &mut Cx<'_>, path: PathId, error: PathError) {
+        self.stir();
         self.apply_path_error(cx, path, error);
     }
 
@@ -260,6 +264,7 @@ impl Association {
     /// become inactive with their counters kept, and what was in flight on them goes elsewhere; when the address comes
     /// back, they are probed again under their old ids. The peer is not told.
     pub fn handle_local_address(&mut self, cx: &mut Cx<'_>, change: LocalAddressChange) {
+        self.stir();
         self.apply_local_address(cx, change);
     }
 
@@ -267,10 +272,12 @@ impl Association {
     /// that they ask for become paths. Paths that they do not ask for stay; those that the system refuses become inactive
     /// by [`handle_path_error`](Self::handle_path_error).
     pub fn handle_routes(&mut self, cx: &mut Cx<'_>, routes: &[SourceRoute]) {
+        self.stir();
         self.apply_routes(cx, routes);
     }
 
-    /// The next packet to send; see the contract.
+    /// The next packet to send; see the contract. After a `None` there is none until something else is called or time
+    /// moves on.
     pub fn poll_transmit(&mut self, cx: &mut Cx<'_>) -> Option<Transmit> {
         self.poll_packet(cx)
     }
@@ -297,6 +304,7 @@ impl Association {
     /// On error nothing was queued. After [`SendError::WouldBlock`] an [`Event::Writable`] follows when the message
     /// would fit and an eighth of the buffer is free.
     pub fn send(&mut self, cx: &mut Cx<'_>, message: OutgoingMessage) -> Result<(), SendError> {
+        self.stir();
         let size = message.payload.len();
         if !self.state.accepts_messages() || self.shutdown_wanted {
             return Err(SendError::Closed);
@@ -335,16 +343,21 @@ impl Association {
             }
             None => self.readable_told = false,
         }
+        if self.receiver.as_ref().is_some_and(Receiver::sack_is_due) {
+            self.stir();
+        }
         message
     }
 
     /// Ends the association gracefully once all messages are acknowledged (RFC 9260 section 9.2).
     pub fn shutdown(&mut self, cx: &mut Cx<'_>) {
+        self.stir();
         self.begin_shutdown(cx);
     }
 
     /// Ends the association at once (RFC 9260 section 9.1); `reason` goes into a user-initiated abort cause.
     pub fn abort(&mut self, _cx: &mut Cx<'_>, reason: &Bytes) {
+        self.stir();
         self.abort_by_user(reason);
     }
 
@@ -354,6 +367,7 @@ impl Association {
     ///
     /// [`SendError::NoSuchPath`] if there is no such path.
     pub fn set_primary(&mut self, path: PathId) -> Result<(), SendError> {
+        self.stir();
         if self.paths.get(path).is_none() {
             return Err(SendError::NoSuchPath);
         }
@@ -367,6 +381,7 @@ impl Association {
     ///
     /// [`SendError::NoSuchPath`] if there is no such path.
     pub fn set_oracle_loss_rate(&mut self, path: PathId, rate: Fraction) -> Result<(), SendError> {
+        self.stir();
         let path = self.paths.get_mut(path).ok_or(SendError::NoSuchPath)?;
         path.loss_rate.oracle = Some(rate);
         Ok(())
@@ -381,6 +396,7 @@ impl Association {
     ///
     /// [`SendError::InvalidStream`] if there is no such stream.
     pub fn set_stream_value(&mut self, stream: u16, value: u16) -> Result<(), SendError> {
+        self.stir();
         let count = self.streams.outbound;
         if stream >= count {
             return Err(SendError::InvalidStream { stream, count });

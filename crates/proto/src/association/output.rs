@@ -13,8 +13,8 @@ use crate::config::{PathOrder, SackPath};
 use crate::path::Paths;
 use crate::path::reach::{Reach, Reason};
 use crate::recv::Receiver;
-use crate::send::zero_window::{self, ZeroWindowView};
-use crate::{Cx, Ecn, PathId, Transmit};
+use crate::send::zero_window::{self, ZeroWindow, ZeroWindowView};
+use crate::{Cx, Ecn, Instant, PathId, Transmit};
 
 /// Where a control chunk goes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -56,9 +56,16 @@ pub(super) struct Flush {
     pub(super) acknowledged: bool,
     /// Path that carried the last data packet of this flush.
     pub(super) serving: Option<PathId>,
+    /// When the last one ended, as long as nothing has happened since that could give a packet.
+    pub(super) dry_at: Option<Instant>,
 }
 
 impl Association {
+    /// Something happened that a packet may come of.
+    pub(super) fn stir(&mut self) {
+        self.flush.dry_at = None;
+    }
+
     pub(super) fn queue_control(&mut self, chunk: Chunk<'static>, to: To) {
         let tag = if matches!(chunk, Chunk::Init(_)) { Tag::Zero } else { Tag::Peer };
         self.control.push_back(Control { chunk, to, tag });
@@ -82,7 +89,7 @@ impl Association {
     }
 
     pub(super) fn poll_packet(&mut self, cx: &mut Cx<'_>) -> Option<Transmit> {
-        if self.paths.len() == 0 {
+        if self.paths.len() == 0 || self.flush.dry_at == Some(cx.now) {
             return None;
         }
         self.open_flush(cx);
@@ -96,7 +103,7 @@ impl Association {
         match packet {
             Some(packet) => Some(packet),
             None => {
-                self.flush = Flush::default();
+                self.flush = Flush { dry_at: Some(cx.now), ..Flush::default() };
                 let cause = self.why_blocked();
                 self.blocked.enter(cx.now, cause);
                 self.account_suspicion(cx.now);
@@ -115,9 +122,9 @@ impl Association {
         self.probe_failed_paths(cx);
         let sacks = self.flush.sacks;
         for path in self.paths.iter_mut() {
-            let before = path.window;
+            let before = (path.window.cwnd, path.window.ssthresh);
             path.begin_flush(cx.now, &self.config, sacks);
-            if path.window != before {
+            if (path.window.cwnd, path.window.ssthresh) != before {
                 cx.probe.on(cx.now, path.window_event());
             }
         }
@@ -126,6 +133,10 @@ impl Association {
     /// Begins to wait for a probe of the peer's window when it is closed and everything sent is acknowledged.
     fn watch_peer_window(&mut self, cx: &Cx<'_>) {
         if !self.state.may_send_data() {
+            return;
+        }
+        if self.sender.advertised_window > 0 {
+            self.sender.zero_window = ZeroWindow::Idle;
             return;
         }
         let outstanding = match self.sender.window.is_empty() {
@@ -207,18 +218,21 @@ impl Association {
         let path = self.sack_return_path();
         let mut packet = self.builder(path);
         self.push_sack(&mut packet);
-        let targets = self.retransmission_targets(cx);
-        if self.next_data_path(cx, &targets) == Some(path) {
-            self.fill_with_data(cx, path, &targets, &mut packet);
+        let round = self.begin_round(cx);
+        if self.next_data_path(cx, &round) == Some(path) {
+            self.fill_with_data(cx, path, &round, &mut packet);
         }
         Some(self.finish(packet, Tag::Peer))
     }
 
     fn data_packet(&mut self, cx: &mut Cx<'_>) -> Option<Transmit> {
-        let targets = self.retransmission_targets(cx);
-        let path = self.next_data_path(cx, &targets)?;
+        if self.sender.queue.is_empty() && self.sender.window.is_empty() {
+            return None;
+        }
+        let round = self.begin_round(cx);
+        let path = self.next_data_path(cx, &round)?;
         let mut packet = self.builder(path);
-        self.fill_with_data(cx, path, &targets, &mut packet);
+        self.fill_with_data(cx, path, &round, &mut packet);
         debug_assert!(!packet.is_empty(), "a path was chosen that carries nothing");
         if packet.is_empty() {
             return None;

@@ -19,19 +19,27 @@ use crate::send::window::{Fate, History, MAX_SPAN, Outstanding};
 use crate::{Cx, PathId, PathStatus, ProbeEvent, Tsn};
 
 /// Where lost chunks go: for each path, the path that takes what was lost on it.
-pub(super) type Targets = SmallVec<[Option<PathId>; 4]>;
+type Targets = SmallVec<[Option<PathId>; 4]>;
+
+/// What holds while one packet is chosen and filled.
+#[derive(Debug)]
+pub(super) struct Round {
+    /// Bit per path that can carry data.
+    usable: u32,
+    targets: Targets,
+}
 
 impl Association {
     /// The path on which a packet with DATA can go now.
-    pub(super) fn next_data_path(&self, cx: &mut Cx<'_>, targets: &Targets) -> Option<PathId> {
+    pub(super) fn next_data_path(&self, cx: &mut Cx<'_>, round: &Round) -> Option<PathId> {
         if !self.state.may_send_data() {
             return None;
         }
-        if let Some((_, path)) = self.chunk_to_move(cx.now) {
+        if let Some((_, path)) = self.chunk_to_move(cx.now, round.usable) {
             return Some(path);
         }
-        let retransmission = self.lowest_lost(targets, None).map(|(_, target)| target);
-        retransmission.or_else(|| self.new_data_path(cx))
+        let retransmission = self.lowest_lost(&round.targets, None).map(|(_, target)| target);
+        retransmission.or_else(|| self.new_data_path(cx, round.usable))
     }
 
     /// Puts DATA chunks for `path` into the packet until it is full or nothing may be sent.
@@ -39,13 +47,13 @@ impl Association {
         &mut self,
         cx: &mut Cx<'_>,
         path: PathId,
-        targets: &Targets,
+        round: &Round,
         packet: &mut PacketBuilder,
     ) {
-        self.fill_with_moved(cx, path, packet);
-        self.fill_with_retransmissions(cx, path, targets, packet);
+        self.fill_with_moved(cx, path, round.usable, packet);
+        self.fill_with_retransmissions(cx, path, &round.targets, packet);
         if self.paths[path].has_window() || packet.has_data() {
-            self.fill_with_new(cx, path, packet);
+            self.fill_with_new(cx, path, round.usable, packet);
         }
         if packet.has_data() {
             self.sender.transmissions += 1;
@@ -92,7 +100,7 @@ impl Association {
         after.or_else(|| self.paths.ids().find(is_usable)).unwrap_or(self.primary)
     }
 
-    fn new_data_path(&self, cx: &mut Cx<'_>) -> Option<PathId> {
+    fn new_data_path(&self, cx: &mut Cx<'_>, usable: u32) -> Option<PathId> {
         if self.sender.queue.is_empty() || self.sender.window.span() >= MAX_SPAN {
             return None;
         }
@@ -102,7 +110,9 @@ impl Association {
         {
             return None;
         }
-        let usable = self.usable_paths();
+        if !self.paths.iter().any(|path| usable >> path.id.0 & 1 == 1 && path.has_window()) {
+            return None;
+        }
         let sendable =
             |path: &PathId| self.paths[*path].has_window() && self.next_chunk_fits(*path, usable);
         let order = self.path_order(cx, usable);
@@ -152,8 +162,13 @@ impl Association {
         next.is_some_and(|user_bytes| self.admits_new(path, usable, user_bytes))
     }
 
-    fn fill_with_new(&mut self, cx: &mut Cx<'_>, path: PathId, packet: &mut PacketBuilder) {
-        let usable = self.usable_paths();
+    fn fill_with_new(
+        &mut self,
+        cx: &mut Cx<'_>,
+        path: PathId,
+        usable: u32,
+        packet: &mut PacketBuilder,
+    ) {
         if usable >> path.0 & 1 == 0 {
             return;
         }
@@ -247,14 +262,21 @@ impl Association {
         }
     }
 
+    /// Looks at the paths before a packet is chosen.
+    pub(super) fn begin_round(&self, cx: &mut Cx<'_>) -> Round {
+        let usable = self.usable_paths();
+        let targets = match self.sender.window.lost_count() {
+            0 => Targets::new(),
+            _ => self.retransmission_targets(cx, usable),
+        };
+        Round { usable, targets }
+    }
+
     /// Which path takes what was lost on each path; `None` where it has to wait. Ties are broken at random, so one
     /// packet is chosen and filled with one answer.
-    pub(super) fn retransmission_targets(&self, cx: &mut Cx<'_>) -> Targets {
-        if self.sender.window.lost_count() == 0 {
-            return Targets::new();
-        }
+    fn retransmission_targets(&self, cx: &mut Cx<'_>, usable: u32) -> Targets {
         let policy = &self.config.policies.retransmission;
-        let candidates = self.retransmission_candidates(cx);
+        let candidates = self.retransmission_candidates(cx, usable);
         self.paths
             .ids()
             .map(|lost_on| {
@@ -296,8 +318,11 @@ impl Association {
             .collect()
     }
 
-    fn retransmission_candidates(&self, cx: &mut Cx<'_>) -> SmallVec<[rtx_policy::Candidate; 4]> {
-        let usable = self.usable_paths();
+    fn retransmission_candidates(
+        &self,
+        cx: &mut Cx<'_>,
+        usable: u32,
+    ) -> SmallVec<[rtx_policy::Candidate; 4]> {
         let policy = &self.config.policies.retransmission;
         let candidate = |path: &Path| rtx_policy::Candidate {
             index: path.id.0,

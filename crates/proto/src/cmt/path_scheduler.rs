@@ -63,9 +63,15 @@ pub(crate) fn order(policy: PathOrder, candidates: &[Candidate], turn: Turn) -> 
 
 /// By rank, lowest first; equal ones in the order of the path table.
 fn sorted<K: Ord>(candidates: &[Candidate], rank: impl Fn(&Candidate) -> K) -> Order {
-    let mut sorted: SmallVec<[Candidate; 4]> = candidates.into();
-    sorted.sort_by_key(rank);
-    sorted.iter().map(|c| c.index).collect()
+    let mut places = Order::new();
+    for (place, candidate) in candidates.iter().enumerate() {
+        // Insertion, from the back: there are few, and most come in order.
+        let after =
+            places.iter().rposition(|&p| rank(&candidates[usize::from(p)]) <= rank(candidate));
+        places.insert(after.map_or(0, |after| after + 1), place as u8);
+    }
+    places.iter_mut().for_each(|place| *place = candidates[usize::from(*place)].index);
+    places
 }
 
 #[cfg(test)]

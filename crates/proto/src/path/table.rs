@@ -1,6 +1,7 @@
 //! The paths of an association.
 
 use alloc::boxed::Box;
+use alloc::vec::Vec;
 use core::net::IpAddr;
 use core::ops::{Index, IndexMut};
 
@@ -14,8 +15,11 @@ use crate::{Duration, PathId};
 
 /// All paths, by id. The handshake fills the table; after that no path is removed, so that ids keep their meaning and
 /// counters remain.
+///
+/// A plain vector: nearly every step looks up a path, and asking each time where the list is costs more than the place
+/// apart saves.
 #[derive(Debug, Default)]
-pub(crate) struct Paths(SmallVec<[Box<Path>; 2]>);
+pub(crate) struct Paths(Vec<Box<Path>>);
 
 impl Paths {
     pub(crate) fn len(&self) -> usize {

@@ -9,7 +9,6 @@ use alloc::vec::Vec;
 
 use bitflags::bitflags;
 use polypath_wire::{Data, DataFlags, Payload, VirtualPayload};
-use smallvec::SmallVec;
 
 use super::bit_ring::BitRing;
 use super::partial_reliability::Reliability;
@@ -173,7 +172,7 @@ pub(crate) struct Window {
     lost: BitRing,
     /// Chunks for which missing reports count.
     countable: BitRing,
-    paths: SmallVec<[PathBits; 2]>,
+    paths: Vec<PathBits>,
     acked_count: u32,
     released_count: u32,
     lost_count: u32,
@@ -209,7 +208,7 @@ impl Window {
             released: BitRing::with_capacity(INITIAL_CAPACITY),
             lost: BitRing::with_capacity(INITIAL_CAPACITY),
             countable: BitRing::with_capacity(INITIAL_CAPACITY),
-            paths: SmallVec::new(),
+            paths: Vec::new(),
             acked_count: 0,
             released_count: 0,
             lost_count: 0,

@@ -1,6 +1,5 @@
 //! The paths of an association.
 
-use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::net::IpAddr;
 use core::ops::{Index, IndexMut};
@@ -19,7 +18,7 @@ use crate::{Duration, PathId};
 /// A plain vector: nearly every step looks up a path, and asking each time where the list is costs more than the place
 /// apart saves.
 #[derive(Debug, Default)]
-pub(crate) struct Paths(Vec<Box<Path>>);
+pub(crate) struct Paths(Vec<Path>);
 
 impl Paths {
     pub(crate) fn len(&self) -> usize {
@@ -28,7 +27,7 @@ impl Paths {
 
     pub(crate) fn push(&mut self, path: Path) {
         debug_assert_eq!(path.id.index(), self.0.len());
-        self.0.push(Box::new(path));
+        self.0.push(path);
     }
 
     pub(crate) fn clear(&mut self) {
@@ -36,19 +35,19 @@ impl Paths {
     }
 
     pub(crate) fn get(&self, id: PathId) -> Option<&Path> {
-        self.0.get(id.index()).map(|path| &**path)
+        self.0.get(id.index())
     }
 
     pub(crate) fn get_mut(&mut self, id: PathId) -> Option<&mut Path> {
-        self.0.get_mut(id.index()).map(|path| &mut **path)
+        self.0.get_mut(id.index())
     }
 
     pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = &Path> {
-        self.0.iter().map(|path| &**path)
+        self.0.iter()
     }
 
     pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Path> {
-        self.0.iter_mut().map(|path| &mut **path)
+        self.0.iter_mut()
     }
 
     pub(crate) fn ids(&self) -> impl Iterator<Item = PathId> + use<> {

@@ -118,6 +118,16 @@ mod tests {
     }
 
     #[test]
+    fn one_path_has_all_of_the_buffers() {
+        for paths in [0, 1] {
+            let fits = SplitView { paths, booked: room(125_000 - 1500), ..VIEW };
+            assert_eq!(cases(BufferSplitBy::Buffered, &fits), [true; 4]);
+            let more = SplitView { booked: room(125_001 - 1500), ..fits };
+            assert_eq!(cases(BufferSplitBy::Buffered, &more), [true, true, false, false]);
+        }
+    }
+
+    #[test]
     fn shares_below_an_mtu_stop_nothing() {
         let tiny = SplitView { send_buffer: 2000, peer_window: 1000, outstanding: 0, ..VIEW };
         assert_eq!(cases(BufferSplitBy::Buffered, &tiny), [true; 4]);
@@ -129,5 +139,10 @@ mod tests {
     fn an_unlimited_buffer_is_never_full() {
         let view = SplitView { send_buffer: u64::MAX, booked: room(u64::MAX / 4), ..VIEW };
         assert!(admits(BufferSplit::Sender, BufferSplitBy::Buffered, &view));
+        // Sums and products beyond 64 bits are no small ones.
+        for booked in [u64::MAX - 100, 1 << 63] {
+            let view = SplitView { booked: room(booked), ..VIEW };
+            assert!(!admits(BufferSplit::Sender, BufferSplitBy::Buffered, &view));
+        }
     }
 }

@@ -69,10 +69,12 @@ mod tests {
         assert_eq!(rate.measured_ppm(), 200_000, "9 of 45");
         rate.on_delivered(60);
         assert_eq!(rate.measured_ppm(), 40_000, "of 105 chunks, the first five are forgotten");
-        rate.on_delivered(u32::MAX);
+        rate.on_delivered(u32::MAX - 50);
         assert_eq!(rate.measured_ppm(), 0);
         rate.on_lost();
         assert_eq!(rate.measured_ppm(), 10_000);
+        (0..100).for_each(|_| rate.on_lost());
+        assert_eq!(rate.measured_ppm(), 1_000_000);
     }
 
     #[test]

@@ -151,6 +151,15 @@ mod tests {
     }
 
     #[test]
+    fn whoever_ranks_paths_has_ties() {
+        let wanted = ALL.map(|policy| (policy, wants_lots(policy)));
+        use RetransmissionPath::{Alternate, Asap, Cwnd, LossRate, Same, Ssthresh};
+        let ranked = [Asap, Cwnd, Ssthresh, LossRate].map(|policy| (policy, true));
+        let expected = [&[(Same, false)][..], &ranked, &[(Alternate, false)]].concat();
+        assert_eq!(wanted.as_slice(), expected);
+    }
+
+    #[test]
     fn a_failed_path_is_never_preferred() {
         let active = &candidates()[..2];
         for policy in ALL {

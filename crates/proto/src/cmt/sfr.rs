@@ -64,6 +64,27 @@ mod tests {
         [overtaken, sack(5)]
     }
 
+    /// Section 7.2.4 of RFC 9260: HTNA, but every hole while fast recovery lasts and the cumulative ack advances.
+    #[test]
+    fn where_reports_end() {
+        let view = SfrView {
+            highest_newly_acked_on_path: Some(Tsn(11)),
+            highest_newly_acked: Some(Tsn(14)),
+            highest_gap_acked: Some(Tsn(17)),
+            every_hole: false,
+        };
+        for (policy, every_hole, end) in [
+            (SplitFastRetransmit::Off, false, 14),
+            (SplitFastRetransmit::Off, true, 17),
+            (SplitFastRetransmit::Sfr, false, 11),
+            (SplitFastRetransmit::Sfr, true, 11),
+        ] {
+            let end_found = missing_before(policy, &SfrView { every_hole, ..view });
+            assert_eq!(end_found, Some(Tsn(end)), "{policy:?} {every_hole}");
+            assert_eq!(missing_before(policy, &SfrView { every_hole, ..SfrView::default() }), None);
+        }
+    }
+
     #[test]
     fn figure_3() {
         for offset in [0, u32::MAX - 10] {

@@ -86,6 +86,14 @@ mod tests {
     }
 
     #[test]
+    fn is_left_whatever_is_acknowledged() {
+        let mut recovery = FastRecovery::default();
+        recovery.enter(Tsn(20));
+        recovery.leave();
+        assert_eq!(recovery, FastRecovery::default());
+    }
+
+    #[test]
     fn exit_point_compares_across_the_wrap() {
         let mut recovery = FastRecovery::default();
         recovery.enter(Tsn(2));

@@ -163,6 +163,11 @@ mod tests {
     }
 
     #[test]
+    fn nothing_due_is_no_growth() {
+        assert_eq!(super::growth(Growth::None, &P), 0);
+    }
+
+    #[test]
     fn reductions() {
         let mut w = window(40_000, 99_999, 123);
         on_fast_retransmit(Coupling::None, &mut w, &P, &GroupView::ALONE);
@@ -189,6 +194,7 @@ mod tests {
         for (what, before, periods, after) in [
             ("shorter than a timeout", window(48_000, 10_000, 5), 0, window(48_000, 10_000, 5)),
             ("a timeout", window(48_000, 10_000, 5), 1, window(4404, 10_000, 0)),
+            ("as large as at first", window(4404, 10_000, 5), 9, window(4404, 10_000, 5)),
             ("never larger than before", window(3000, 10_000, 5), 9, window(3000, 10_000, 5)),
         ] {
             let mut w = before;

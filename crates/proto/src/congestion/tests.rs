@@ -136,6 +136,42 @@ fn dispatch() {
             assert_eq!((w.cwnd, w.ssthresh), (cwnd, threshold), "{coupling:?}");
             assert_eq!(w.partial_bytes_acked, 0, "{coupling:?}");
             assert_eq!(w.intervals.longest(), 5000, "{coupling:?}");
+            w.intervals.on_acked(2000);
+            assert_eq!(w.intervals.longest(), 5000, "{coupling:?}: a loss ends the interval");
+        }
+    }
+}
+
+/// Three equal paths are coupled as well: a third of everything, or its square.
+#[test]
+fn three_paths_are_a_group() {
+    let group = views(&[member(30_000, 20_000, Some(10_000)); 3]).view(PathId(0));
+    for (coupling, cwnd, threshold) in [
+        (Uncoupled, 31_500, 15_000),
+        (RpV1, 30_500, 1500),
+        (RpV2, 30_500, 1500),
+        // 1500 / 9 = 166.7.
+        (Lia, 30_167, 15_000),
+        (Olia, 30_167, 15_000),
+        (Balia, 30_167, 15_000),
+    ] {
+        let mut w = window(30_000, 20_000);
+        on_ack(coupling, &mut w, &P, &window_acked(30_000), &group);
+        assert_eq!(w.cwnd, cwnd, "{coupling:?}");
+        let mut w = window(30_000, 20_000);
+        on_fast_retransmit(coupling, &mut w, &P, &group);
+        assert_eq!(w.cwnd, threshold, "{coupling:?}");
+    }
+}
+
+/// An inactive path has no part in its group: a loss of its own halves its window whatever the coupling.
+#[test]
+fn a_path_alone_is_uncoupled() {
+    for coupling in COUPLED {
+        for reduce in [on_fast_retransmit as fn(_, &mut _, &_, &_), on_timeout] {
+            let mut w = window(30_000, 20_000);
+            reduce(coupling, &mut w, &P, &GroupView::ALONE);
+            assert_eq!(w.ssthresh, 15_000, "{coupling:?}");
         }
     }
 }
@@ -193,13 +229,17 @@ fn initial_windows() {
         (rfc, 9000, Family::V4, 2, 18_000),
         (Bytes(10_000), 1500, Family::V4, 3, 3334),
         (Mtu(10), 1500, Family::V4, 4, 3750),
+        // Rounded up: 5600 / 3 = 1866.7, and 15,000 / 7 = 2142.9.
+        (rfc, 1400, Family::V4, 3, 1867),
+        (Mtu(10), 1500, Family::V4, 7, 2143),
     ] {
         let window = CongestionWindow::initial(&policy(initial), mtu, family, 77_777, sharers);
         assert_eq!(window.cwnd, cwnd, "{initial:?} {mtu} {family:?} {sharers}");
         assert_eq!((window.ssthresh, window.partial_bytes_acked), (77_777, 0));
     }
-    assert_eq!(sharers(RpV1, 3), 3);
-    assert_eq!(sharers(RpV2, 3), 3);
+    for coupling in [RpV1, RpV2] {
+        assert_eq!([0, 1, 3].map(|size| sharers(coupling, size)), [1, 1, 3], "{coupling:?}");
+    }
     assert_eq!([Uncoupled, Lia, Olia, Balia].map(|coupling| sharers(coupling, 3)), [1; 4]);
 }
 

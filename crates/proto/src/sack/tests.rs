@@ -9,7 +9,7 @@ use super::testing::{blocks, chunk, report};
 use super::*;
 use crate::config::StaleSack;
 use crate::probe::TransmissionCause;
-use crate::send::window::Window;
+use crate::send::window::{Outstanding, Window};
 use crate::{PathId, Tsn};
 
 fn window(first: u32, paths: &[u8]) -> Window {
@@ -37,6 +37,8 @@ fn validation() {
     assert_eq!(judge(9, &[(5, 6), (2, 3)]), Err(SackProblem::MalformedBlock), "not ascending");
     assert_eq!(judge(9, &[(2, 5), (4, 6)]), Err(SackProblem::MalformedBlock), "overlapping");
     assert_eq!(judge(9, &[(1, 2)]), Err(SackProblem::MalformedBlock), "no gap before it");
+    assert_eq!(judge(9, &[(1, 0)]), Err(SackProblem::MalformedBlock), "both in one block");
+    assert_eq!(judge(9, &[(3, 2), (5, 4)]), Err(SackProblem::MalformedBlock), "two of them");
     assert_eq!(
         validate(Tsn(2), &blocks(&[(2, 2)]), Tsn(u32::MAX), Tsn(5)),
         Ok(Verdict::Apply),
@@ -79,6 +81,81 @@ fn the_timed_chunk_gives_a_sample_once() {
         "Karn: a retransmitted chunk measures nothing"
     );
     assert!(delta.paths[0].unambiguous, "but it took no other path");
+}
+
+/// Six chunks across the wrap: `[0]` to `[5]`. `[1]` moved to path 1, `[3]` was sent again on its path.
+#[test]
+fn what_a_sack_tells_of_each_path() {
+    let tsn = |n: u32| Tsn(u32::MAX - 1).plus(n);
+    let at = crate::Instant::from_nanos;
+    let mut w = Window::new(tsn(0));
+    for (n, path) in [0, 0, 1, 0, 1, 0].into_iter().enumerate() {
+        w.push(Outstanding { sent_at: at(n as u64 + 7), ..chunk(path, 100) });
+    }
+    for (n, path) in [(1, 1), (3, 0)] {
+        w.mark_lost(tsn(n), TransmissionCause::TimerRetransmission);
+        w.retransmit(tsn(n), PathId(path), at(50));
+    }
+    let timed = [Some(tsn(0)), Some(tsn(2))];
+    let mut sack = |cumulative: u32, gaps: &[(u16, u16)]| {
+        let mut newly = Vec::new();
+        let blocks = blocks(gaps);
+        let delta =
+            apply(&mut w, &report(tsn(cumulative), &blocks), &timed, |tsn, _| newly.push(tsn));
+        (delta, newly)
+    };
+    let (delta, newly) = sack(0, &[(2, 3), (5, 5)]);
+    assert_eq!(newly, [0, 2, 3, 5].map(tsn));
+    assert_eq!((delta.reported, delta.highest_gap_acked), (3, Some(tsn(5))));
+    assert_eq!((delta.released.user_bytes, delta.paths_with_news()), (100, 2));
+    let first = PathDelta {
+        credited_bytes: 348,
+        flight_bytes: 348,
+        user_bytes: 300,
+        chunks: 3,
+        lowest: Some(tsn(0)),
+        highest: Some(tsn(5)),
+        highest_of_its_own: Some(tsn(5)),
+        by_cumulative_ack: true,
+        unambiguous: true,
+        sent_once: true,
+        timed_chunk_sent_at: Some(at(7)),
+    };
+    let second = PathDelta {
+        credited_bytes: 116,
+        flight_bytes: 116,
+        user_bytes: 100,
+        chunks: 1,
+        lowest: Some(tsn(2)),
+        highest: Some(tsn(2)),
+        highest_of_its_own: Some(tsn(2)),
+        by_cumulative_ack: false,
+        timed_chunk_sent_at: Some(at(9)),
+        ..first
+    };
+    assert_eq!(delta.paths.as_slice(), [first, second]);
+    // The chunk that moved proves nothing of either path but that it arrived.
+    let (delta, newly) = sack(3, &[(2, 2)]);
+    assert_eq!(newly, [tsn(1)]);
+    assert_eq!((delta.reported, delta.highest_gap_acked), (1, Some(tsn(5))));
+    assert_eq!((delta.released.user_bytes, delta.paths_with_news()), (300, 1));
+    let moved = PathDelta {
+        lowest: Some(tsn(1)),
+        highest: Some(tsn(1)),
+        highest_of_its_own: None,
+        by_cumulative_ack: true,
+        unambiguous: false,
+        sent_once: false,
+        timed_chunk_sent_at: None,
+        ..second
+    };
+    assert_eq!(delta.paths.as_slice(), [PathDelta::default(), moved]);
+    // Nothing but what is known.
+    let (delta, newly) = sack(3, &[]);
+    let nothing =
+        AckDelta { paths: [PathDelta::default(); 2].into_iter().collect(), ..AckDelta::default() };
+    assert_eq!((delta, newly), (nothing, Vec::new()));
+    assert_eq!(AckDelta::default().paths_with_news(), 0);
 }
 
 #[test]
@@ -155,6 +232,69 @@ fn an_overtaken_sack_withdraws_nothing() {
             let withdrawn = withdraw(&mut w, &same, &delta, policy, |_, _| {});
             let expected = if policy == StaleSack::SamePath { 2 } else { 0 };
             assert_eq!((withdrawn.chunks, withdrawn.overtaken), (expected, false), "{policy:?}");
+        }
+    }
+}
+
+/// Above the highest block a SACK says nothing unless it surely had room for one more.
+#[test]
+fn a_long_sack_may_have_been_cut() {
+    for (blocks_left, withdrawn) in [(99, 1), (100, 0)] {
+        let mut w = window(1, &[0; 210]);
+        let mut sack = |gaps: &[(u16, u16)]| {
+            let blocks = blocks(gaps);
+            let report = report(Tsn(0), &blocks);
+            let delta = apply(&mut w, &report, &[None], |_, _| {});
+            withdraw(&mut w, &report, &delta, StaleSack::Classic, |_, _| {}).chunks
+        };
+        let mut every_other: Vec<(u16, u16)> =
+            (1..=blocks_left + 1).map(|n| (2 * n, 2 * n)).collect();
+        assert_eq!(sack(&every_other), 0);
+        every_other.pop();
+        // Something new, or it might be an older one.
+        every_other[0] = (2, 3);
+        assert_eq!(sack(&every_other), withdrawn, "{blocks_left} blocks");
+    }
+}
+
+/// The chunk whose acknowledgement came over path 1 is not judged any more once the one before it has told that the SACK,
+/// which comes over path 1, is old.
+#[test]
+fn an_old_sack_is_read_no_further() {
+    let mut w = window(u32::MAX, &[0, 0, 0, 0]);
+    let mut sack = |gaps: &[(u16, u16)], arrival| {
+        let blocks = blocks(gaps);
+        let cumulative = Tsn(u32::MAX - 1);
+        let report = Report { arrival: PathId(arrival), ..report(cumulative, &blocks) };
+        let delta = apply(&mut w, &report, &[None], |_, _| {});
+        withdraw(&mut w, &report, &delta, StaleSack::SamePath, |_, _| {})
+    };
+    sack(&[(2, 2)], 0);
+    sack(&[(2, 2), (4, 4)], 1);
+    assert_eq!(sack(&[], 1), Withdrawn { chunks: 0, overtaken: true });
+}
+
+/// What an NR-SACK promised to keep is released, and never withdrawn: a SACK without it is old if it brings no other news,
+/// whichever path it came over.
+#[test]
+fn a_promise_is_never_withdrawn() {
+    for policy in [StaleSack::Classic, StaleSack::SamePath] {
+        for arrival in [0, 1] {
+            let mut w = window(u32::MAX, &[0, 0, 0, 0]);
+            let gaps = blocks(&[(2, 2), (4, 4)]);
+            let nr_sack = Report { release: Release::Reported, ..report(Tsn(u32::MAX - 1), &gaps) };
+            let delta = apply(&mut w, &nr_sack, &[None], |_, _| {});
+            assert_eq!((delta.released.user_bytes, delta.released_early), (200, 200));
+            let none = blocks(&[]);
+            let mut sack = |cumulative| {
+                let report = Report { arrival: PathId(arrival), ..report(cumulative, &none) };
+                let delta = apply(&mut w, &report, &[None], |_, _| {});
+                withdraw(&mut w, &report, &delta, policy, |_, _| {})
+            };
+            let old = Withdrawn { chunks: 0, overtaken: policy == StaleSack::SamePath };
+            assert_eq!(sack(Tsn(u32::MAX - 1)), old, "{policy:?} {arrival}");
+            let fresh = Withdrawn { chunks: 0, overtaken: false };
+            assert_eq!(sack(Tsn(u32::MAX)), fresh, "{policy:?} {arrival}");
         }
     }
 }

@@ -70,6 +70,7 @@ mod tests {
     fn loss_takes_more_from_the_slower() {
         for (what, cwnd, rates, expected) in [
             ("fastest: half", 40_000, rates(3.0, 1.0), 20_000),
+            ("half of an odd one, rounded against it", 40_001, rates(3.0, 1.0), 20_000),
             // a = 1.25: 40,000 x 0.625 = 25,000 go.
             ("a little slower", 40_000, rates(4.0, 5.0), 15_000),
             ("much slower: three quarters", 40_000, rates(1.0, 3.0), 10_000),

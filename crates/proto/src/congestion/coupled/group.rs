@@ -248,10 +248,10 @@ mod tests {
             ("the best path is the largest", &[(9000, 50, 10), (3000, 40, 10)], &[0.0, 0.0]),
             // n = 2, one collected, one largest.
             ("the best path is small", &[(9000, 40, 10), (3000, 50, 10)], &[-0.5, 0.5]),
-            // 50/10^2 = 0.5 against 80/20^2 = 0.2.
+            // 50/10^2 = 0.5 against 150/20^2 = 0.375; without the square it were 5 against 7.5.
             (
                 "a short round trip is worth its square",
-                &[(9000, 80, 20), (3000, 50, 10)],
+                &[(9000, 150, 20), (3000, 50, 10)],
                 &[-0.5, 0.5],
             ),
             // n = 3, one collected, two largest: 1/3 and twice 1/6.

@@ -53,6 +53,7 @@ mod tests {
     fn linked_growth() {
         // (due, own path, other path, bytes), paths as (cwnd, round trip in ms).
         for (what, due, own, other, expected) in [
+            ("nothing due", Growth::None, (30_000, 10), (30_000, 10), 0),
             // Equal paths: max(c/r^2) = 300, B = 6000, so 30,000 x 300 / 36e6 = 1/4.
             ("slow start: 1468 / 4", Growth::SlowStart(1468), (30_000, 10), (30_000, 10), 367),
             ("avoidance: 1500 / 4", Growth::Avoidance, (30_000, 10), (30_000, 10), 375),

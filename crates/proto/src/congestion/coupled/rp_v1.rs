@@ -54,6 +54,7 @@ mod tests {
             ("rounded up: 1465 / 4 = 366.25", Growth::SlowStart(1465), quarter, 367),
             ("avoidance: 1500 / 4", Growth::Avoidance, quarter, 375),
             ("a tiny share still moves", Growth::Avoidance, group(0, 1, u128::MAX), 1),
+            ("a threshold of nothing counts a byte", Growth::Avoidance, group(0, 0, 1500), 1),
             // Pitfall: the sum is zero where the peer's window was zero at the start.
             ("no thresholds: 1500 / 2", Growth::Avoidance, group(0, 0, 0), 750),
         ] {

@@ -82,6 +82,8 @@ mod tests {
         for (what, own, other, expected) in [
             // B = 5000 + 1000 bytes/ms, half of it over 10 ms: 30,000.
             ("50,000 - 30,000", (50_000, 10), (10_000, 10), 20_000),
+            // Half of 60,001.
+            ("50,000 - 30,000.5, rounded against it", (50_000, 10), (10_001, 10), 19_999),
             // B = 5000 + 500: 27,500.
             ("50,000 - 27,500", (50_000, 10), (10_000, 20), 22_500),
             // B = 2000 + 6000 bytes/ms: 40,000 and more than the window. Pitfall: negative.

@@ -146,20 +146,32 @@ fn write_host_troubles(out: &mut String, hosts: &[HostResult]) -> std::fmt::Resu
 }
 
 fn write_bottlenecks(out: &mut String, result: &RunResult) -> std::fmt::Result {
-    let header =
-        ["bottleneck", "from", "delivered", "queue full", "lost", "outage", "queue peak", "busy"];
+    let header = [
+        "bottleneck",
+        "from",
+        "delivered",
+        "queue full",
+        "early drop",
+        "lost",
+        "outage",
+        "queue mean",
+        "queue peak",
+        "busy",
+    ];
     let rows = result.bottlenecks.iter().map(|bottleneck| {
         vec![
             bottleneck.path.clone(),
             bottleneck.from.to_owned(),
             count(bottleneck.packets_delivered),
             count(bottleneck.dropped_queue_full),
+            count(bottleneck.dropped_early),
             count(
                 bottleneck.dropped_loss
                     + bottleneck.dropped_burst_loss
                     + bottleneck.dropped_bit_error,
             ),
             count(bottleneck.dropped_outage),
+            format!("{:.1} pkts", bottleneck.queue_mean_packets),
             format!("{} pkts", count(bottleneck.queue_peak_packets)),
             format!("{:.1} %", 100.0 * bottleneck.utilisation),
         ]

@@ -54,6 +54,16 @@ pub enum BuildError {
         /// What is wrong.
         error: OutageError,
     },
+    /// Bad parameters of a queue.
+    #[error("link `{link}`: queue: {key}: {problem}")]
+    Queue {
+        /// The link.
+        link: String,
+        /// The parameter.
+        key: &'static str,
+        /// What is wrong there.
+        problem: String,
+    },
     /// Bad steps.
     #[error("link `{link}`: {error}")]
     Steps {
@@ -190,6 +200,9 @@ impl NetworkBuilder {
             .map_err(|error| BuildError::Outages { link: link_config.name.clone(), error })?;
         let steps = StepSchedule::new(&config.steps)
             .map_err(|error| BuildError::Steps { link: link_config.name.clone(), error })?;
+        if let Some((key, problem)) = config.queue.problem() {
+            return Err(BuildError::Queue { link: link_config.name.clone(), key, problem });
+        }
         let (word, to) = match direction {
             Direction::Forward => ("forward", ends[1].node),
             Direction::Backward => ("backward", ends[0].node),

@@ -8,7 +8,7 @@ use polypath_units::{BitRate, Duration, Instant};
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[non_exhaustive]
 pub enum DropCause {
-    /// The queue had no room when the packet was offered.
+    /// The queue had no room: for the packet itself when it was offered, or, with fair queueing, for all that waited.
     QueueFull,
     /// Lost on the medium by uniform loss.
     UniformLoss,
@@ -22,11 +22,13 @@ pub enum DropCause {
     BurstLoss,
     /// Hit by a bit error, and found out by the link.
     BitError,
+    /// Dropped by a queue that had room: RED, or a waiting time that was too long.
+    EarlyDrop,
 }
 
 impl DropCause {
     /// Every cause, in the order of the codes in a trace.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::QueueFull,
         Self::UniformLoss,
         Self::Outage,
@@ -34,6 +36,7 @@ impl DropCause {
         Self::NoRoute,
         Self::BurstLoss,
         Self::BitError,
+        Self::EarlyDrop,
     ];
 
     /// Name as used in results.
@@ -46,6 +49,7 @@ impl DropCause {
             Self::NoRoute => "no-route",
             Self::BurstLoss => "burst-loss",
             Self::BitError => "bit-error",
+            Self::EarlyDrop => "early-drop",
         }
     }
 
@@ -95,6 +99,8 @@ pub struct Counters {
     pub duplicated: Tally,
     /// Delivered with a bit error.
     pub damaged: Tally,
+    /// Marked with "congestion experienced" by the queue.
+    pub marked: Tally,
     /// Time in which the transmitter was sending.
     pub busy: Duration,
     /// Most packets that ever waited at once.

@@ -21,6 +21,11 @@ pub trait Frame: Clone {
         0
     }
 
+    /// Source and destination port, by which queues tell flows between equal addresses apart.
+    fn ports(&self) -> [u16; 2] {
+        [0, 0]
+    }
+
     /// Sets the ECN codepoint to "congestion experienced"; for queues that mark instead of dropping, which do it only to
     /// frames that are ECN-capable.
     fn mark_ce(&mut self);

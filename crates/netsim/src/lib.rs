@@ -56,7 +56,7 @@ pub use frame::Frame;
 pub use iface::{ChannelId, Direction, IfaceId, LinkId, NetworkId, NodeId};
 pub use link::{Channel, Departure, PacketId, Ticket, Verdict};
 pub use observer::{LinkEvent, LinkEventKind, LinkObserver, NoObserver};
-pub use queue_discipline::{QueueConfig, QueueLevel};
+pub use queue_discipline::{Class, QueueAct, QueueConfig, QueueLevel};
 pub use rng::{Chance, Stream, Streams};
 pub use trace_hash::{NotATraceHash, TraceHash, TraceHasher};
 pub use world::{SendError, World};

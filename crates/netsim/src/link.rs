@@ -6,7 +6,7 @@ use polypath_units::{BitRate, ByteCount, Duration, Instant};
 
 use crate::event::Key;
 use crate::impair::{Damage, Fate, Medium, Step, UniformLoss};
-use crate::queue_discipline::{QueueDiscipline, QueueLevel};
+use crate::queue_discipline::{Admission, Class, QueueAct, QueueDiscipline, QueueLevel};
 use crate::{ChannelConfig, Counters, DropCause, Streams};
 
 /// A packet that its owner keeps, as a small number.
@@ -29,6 +29,8 @@ pub struct Ticket {
 pub enum Verdict {
     /// The channel will send it.
     Accepted,
+    /// The same, to be marked with "congestion experienced" by whoever owns the packets.
+    Marked,
     /// It is gone.
     Dropped(DropCause),
 }
@@ -51,7 +53,8 @@ pub struct Departure {
 ///
 /// A channel does no input or output and has no clock. [`offer`](Self::offer) hands it a packet;
 /// [`next_departure`](Self::next_departure) tells when the next one leaves at the far end and
-/// [`take_departure`](Self::take_departure) takes it there. The simulator calls these in virtual time; a driver with a
+/// [`take_departure`](Self::take_departure) takes it there; after either, [`take_act`](Self::take_act) tells what the queue
+/// did to packets that it had accepted. The simulator calls these in virtual time; a driver with a
 /// clock can call them in real time. `now` must not run backwards.
 ///
 /// * The transmitter sends one packet at a time; a packet of n bytes takes the time that n bytes and the framing take
@@ -81,6 +84,8 @@ pub struct Channel {
     /// Packets whose transmission has started, in order of arrival.
     in_flight: VecDeque<InFlight>,
     counters: Counters,
+    /// Whether it has to be called whenever a packet starts.
+    calls_at_starts: bool,
     /// Packet length and transmission time of the last packet: most packets have one of two lengths.
     last_time: (u32, Duration),
 }
@@ -103,13 +108,17 @@ impl Channel {
     pub fn new(config: &ChannelConfig, name: &str, streams: &Streams) -> Self {
         let loss = &config.uniform_loss;
         let lossy = !loss.is_zero() || config.steps.iter().any(|step| step.uniform_loss.is_some());
+        let queue = QueueDiscipline::new(&config.queue, config.rate, name, streams);
+        let medium = Medium::new(config, name, streams);
         Self {
             rate: config.rate,
             delay: config.delay,
             framing: config.framing,
-            queue: QueueDiscipline::new(&config.queue),
+            calls_at_starts: medium.as_ref().is_some_and(|medium| medium.overtaking())
+                || matches!(&queue, QueueDiscipline::Managed(queue) if queue.decides_late()),
+            queue,
             loss: lossy.then(|| UniformLoss::new(*loss, streams.stream(&format!("{name}/loss")))),
-            medium: Medium::new(config, name, streams),
+            medium,
             state: State::Up,
             busy_until: Instant::ZERO,
             sending: None,
@@ -119,12 +128,28 @@ impl Channel {
         }
     }
 
-    /// Hands a packet to the channel.
+    /// Hands a packet to the channel. Where the queue [wants to know](Self::classifies) more of packets, it is one of a
+    /// flow of its own and not ECN-capable.
     pub fn offer(&mut self, now: Instant, ticket: Ticket) -> Verdict {
+        self.offer_of(now, ticket, Class { flow: ticket.order, ect: false })
+    }
+
+    /// Whether the queue makes use of the class of packets.
+    #[inline]
+    pub fn classifies(&self) -> bool {
+        matches!(self.queue, QueueDiscipline::Managed(_))
+    }
+
+    /// Hands a packet of that class to the channel.
+    pub fn offer_of(&mut self, now: Instant, ticket: Ticket, class: Class) -> Verdict {
         self.advance(now);
         self.counters.offered.add(ticket.bytes);
-        match self.accept(now, ticket) {
-            Ok(()) => Verdict::Accepted,
+        match self.accept(now, ticket, class) {
+            Ok(Admission::Unmarked) => Verdict::Accepted,
+            Ok(Admission::Marked) => {
+                self.counters.marked.add(ticket.bytes);
+                Verdict::Marked
+            }
             Err(cause) => {
                 self.counters.drop(cause, ticket.bytes);
                 Verdict::Dropped(cause)
@@ -132,8 +157,18 @@ impl Channel {
         }
     }
 
+    /// What the queue did to a packet that it had accepted; to be asked after every call with a time until there is nothing
+    /// left.
+    #[inline]
+    pub fn take_act(&mut self) -> Option<QueueAct> {
+        match &mut self.queue {
+            QueueDiscipline::DropTail(_) => None,
+            QueueDiscipline::Managed(queue) => queue.take_act(),
+        }
+    }
+
     /// When the next packet leaves at the far end; [`take_departure`](Self::take_departure) is due then. Where packets can
-    /// overtake, it is due at the start of transmissions too and gives nothing then. Ask again after every call that
+    /// overtake, or the queue decides when they leave it, it is due at the start of transmissions too and gives nothing then. Ask again after every call that
     /// changes the channel.
     pub fn next_departure(&self) -> Option<Instant> {
         self.next_key().map(|key| key.time)
@@ -171,13 +206,16 @@ impl Channel {
     pub fn step(&mut self, now: Instant, step: &Step) {
         // What starts at this very instant starts with the new parameters.
         while self.busy_until < now
-            && let Some(ticket) = self.queue.dequeue()
+            && let Some(ticket) = self.next_to_send()
         {
             self.start(self.busy_until, ticket);
         }
         if let Some(rate) = step.rate {
             self.rate = rate;
             self.last_time = (0, rate.transmission_time(self.framing));
+            if let QueueDiscipline::Managed(queue) = &mut self.queue {
+                queue.set_rate(rate);
+            }
         }
         if let Some(delay) = step.delay {
             self.delay = delay;
@@ -205,7 +243,7 @@ impl Channel {
             self.counters.drop(DropCause::Outage, packet.ticket.bytes);
             dropped(packet.ticket);
         }
-        while let Some(ticket) = self.queue.dequeue() {
+        while let Some(ticket) = self.queue.remove() {
             self.counters.drop(DropCause::Outage, ticket.bytes);
             dropped(ticket);
         }
@@ -240,12 +278,10 @@ impl Channel {
     #[inline]
     pub(crate) fn next_key(&self) -> Option<Key> {
         let arrival = self.in_flight.front().map(InFlight::key);
-        match &self.medium {
-            Some(medium) if medium.overtaking() => {
-                self.next_start().into_iter().chain(arrival).min()
-            }
-            _ => arrival,
+        if self.calls_at_starts {
+            return self.next_start().into_iter().chain(arrival).min();
         }
+        arrival
     }
 
     /// When the next packet starts that waits.
@@ -276,25 +312,56 @@ impl Channel {
     #[inline]
     fn advance(&mut self, now: Instant) {
         while self.busy_until <= now
-            && let Some(ticket) = self.queue.dequeue()
+            && let Some(ticket) = self.next_to_send()
         {
             self.start(self.busy_until, ticket);
         }
     }
 
-    fn accept(&mut self, now: Instant, ticket: Ticket) -> Result<(), DropCause> {
+    /// The packet whose transmission starts when the one before it ends.
+    #[inline]
+    fn next_to_send(&mut self) -> Option<Ticket> {
+        match &mut self.queue {
+            QueueDiscipline::DropTail(queue) => queue.dequeue(),
+            QueueDiscipline::Managed(queue) => queue.dequeue(self.busy_until, &mut self.counters),
+        }
+    }
+
+    fn accept(
+        &mut self,
+        now: Instant,
+        ticket: Ticket,
+        class: Class,
+    ) -> Result<Admission, DropCause> {
         if self.state == State::Down {
             return Err(DropCause::Outage);
         }
-        if self.busy_until <= now {
-            self.start(now, ticket);
-            return Ok(());
-        }
-        self.queue.enqueue(ticket)?;
+        let admission = match &mut self.queue {
+            QueueDiscipline::DropTail(_) if self.busy_until <= now => {
+                self.start(now, ticket);
+                return Ok(Admission::Unmarked);
+            }
+            QueueDiscipline::DropTail(queue) => {
+                queue.enqueue(ticket)?;
+                Admission::Unmarked
+            }
+            QueueDiscipline::Managed(queue) => {
+                let idle = (self.busy_until <= now).then_some(self.busy_until);
+                let admission = queue.enqueue(now, ticket, class, idle, &mut self.counters)?;
+                if idle.is_some() {
+                    // It goes through the queue, which sees every packet, but does not wait in it.
+                    if let Some(ticket) = queue.dequeue(now, &mut self.counters) {
+                        self.start(now, ticket);
+                    }
+                    return Ok(admission);
+                }
+                admission
+            }
+        };
         let level = self.queue.level();
         self.counters.peak_queue_packets = self.counters.peak_queue_packets.max(level.packets);
         self.counters.peak_queue_bytes = self.counters.peak_queue_bytes.max(level.bytes);
-        Ok(())
+        Ok(admission)
     }
 
     fn start(&mut self, at: Instant, ticket: Ticket) {

@@ -5,7 +5,9 @@ use polypath_netsim::impair::{
     BitErrorConfig, Damaged, Distribution, GilbertElliottConfig, JitterConfig, JitterOrder, Normal,
     Outage, ReorderingConfig, Step, Within,
 };
-use polypath_netsim::queue_discipline::Limit;
+use polypath_netsim::queue_discipline::{
+    AboveMax, CodelConfig, EcnMarking, FqCodelConfig, Limit, RedConfig,
+};
 use polypath_netsim::{ChannelConfig, QueueConfig};
 use polypath_units::{BitRate, ByteCount, Duration, Fraction, Instant};
 
@@ -68,6 +70,39 @@ fn every_parameter_is_read() {
 }
 
 #[test]
+fn queues_are_read_with_their_parameters() {
+    let queue = |text: &str| serde_json::from_str::<QueueConfig>(text).unwrap();
+    for (text, expected) in [
+        (r#"{"red": {}}"#, QueueConfig::Red(RedConfig::default())),
+        (
+            r#"{"red": {"min": {"bytes": "10 kB"}, "max": {"bytes": "30 kB"}, "weight": "2e-3",
+                "above_max": "gentle", "ecn": "on"}}"#,
+            QueueConfig::Red(RedConfig {
+                min: Limit::Bytes(ByteCount::from_bytes(10_000)),
+                max: Limit::Bytes(ByteCount::from_bytes(30_000)),
+                above_max: AboveMax::Gentle,
+                ecn: EcnMarking::On,
+                ..RedConfig::default()
+            }),
+        ),
+        (
+            r#"{"codel": {"target": "2 ms"}}"#,
+            QueueConfig::Codel(CodelConfig {
+                target: Duration::from_millis(2),
+                ..CodelConfig::default()
+            }),
+        ),
+        (
+            r#"{"fq-codel": {"flows": 16}}"#,
+            QueueConfig::FqCodel(FqCodelConfig { flows: 16, ..FqCodelConfig::default() }),
+        ),
+    ] {
+        assert_eq!(queue(text), expected);
+        assert_eq!(queue(&serde_json::to_string(&expected).unwrap()), expected);
+    }
+}
+
+#[test]
 fn rate_and_delay_are_enough() {
     let config: ChannelConfig =
         serde_json::from_str(r#"{"rate": "1 Gbit/s", "delay": "0 s"}"#).unwrap();
@@ -83,8 +118,11 @@ fn what_is_wrong_is_named() {
         error(r#"{"rate": "1 Gbit/s", "delay": "0 s", "los": "1 %"}"#)
             .contains("unknown field `los`")
     );
-    let queue = error(r#"{"rate": "1 Gbit/s", "delay": "0 s", "queue": {"red": {}}}"#);
-    assert!(queue.contains("unknown variant `red`, expected `drop-tail`"), "{queue}");
+    let queue = error(r#"{"rate": "1 Gbit/s", "delay": "0 s", "queue": {"blue": {}}}"#);
+    assert!(
+        queue.contains("unknown variant `blue`, expected one of `drop-tail`, `red`"),
+        "{queue}"
+    );
     let outage = error(r#"{"rate": "1 Gbit/s", "delay": "0 s", "outages": [{"from": 5}]}"#);
     assert!(outage.contains("expected a time as text, for example \"45 ms\""), "{outage}");
 }

@@ -5,7 +5,7 @@ mod support;
 use std::collections::BTreeMap;
 
 use polypath_netsim::impair::Outage;
-use polypath_netsim::queue_discipline::Limit;
+use polypath_netsim::queue_discipline::{CodelConfig, EcnMarking, FqCodelConfig, Limit, RedConfig};
 use polypath_netsim::topology::{Disjoint, DisjointPaths, IpVersion, PathConfig};
 use polypath_netsim::{
     ChannelConfig, ChannelId, Counters, Direction, DropCause, Event, LinkEvent, LinkEventKind,
@@ -25,9 +25,35 @@ struct Scenario {
 }
 
 fn channels() -> impl Strategy<Value = ChannelConfig> {
-    let queue = prop_oneof![
+    let limits = prop_oneof![
         (0..12u64).prop_map(Limit::Packets),
         (0..12_000u64).prop_map(|n| Limit::Bytes(ByteCount::from_bytes(n))),
+    ];
+    let ecn = prop_oneof![Just(EcnMarking::Off), Just(EcnMarking::On)];
+    let queue = prop_oneof![
+        3 => limits.prop_map(QueueConfig::DropTail),
+        1 => (1..12u64, 0..4u64, 1..5u64, 1..100u64, ecn.clone()).prop_map(|(limit, min, more, percent, ecn)| {
+            QueueConfig::Red(RedConfig {
+                min: Limit::Packets(min),
+                max: Limit::Packets(min + more),
+                limit: Limit::Packets(limit),
+                weight: Fraction::from_percent(percent),
+                max_p: Fraction::from_percent(100 - percent),
+                ecn,
+                ..RedConfig::default()
+            })
+        }),
+        1 => (1..12u64, 1..2_000u64, 1..9u64, ecn.clone()).prop_map(|(limit, target, times, ecn)| {
+            let target = Duration::from_micros(target);
+            let interval = target * times;
+            QueueConfig::Codel(CodelConfig { target, interval, limit: Limit::Packets(limit), ecn })
+        }),
+        1 => (1..12u64, 1..2_000u64, 1..9u32, ecn).prop_map(|(limit, target, flows, ecn)| {
+            let target = Duration::from_micros(target);
+            let interval = target * 4;
+            let config = FqCodelConfig::default();
+            QueueConfig::FqCodel(FqCodelConfig { target, interval, limit, flows, ecn, ..config })
+        }),
     ];
     let outages = prop::collection::vec((1..20_000u64, 1..20_000u64), 0..3).prop_map(|turns| {
         let mut at = Instant::ZERO;
@@ -41,9 +67,9 @@ fn channels() -> impl Strategy<Value = ChannelConfig> {
             .collect()
     });
     (1..50u64, 0..5_000u64, 0..40u64, queue, 0..30u64, outages).prop_map(
-        |(mbit, delay, framing, limit, loss, outages)| ChannelConfig {
+        |(mbit, delay, framing, queue, loss, outages)| ChannelConfig {
             framing: ByteCount::from_bytes(framing),
-            queue: QueueConfig::DropTail(limit),
+            queue,
             uniform_loss: Fraction::from_percent(loss),
             outages,
             ..ChannelConfig::new(BitRate::from_mbit(mbit), Duration::from_micros(delay))
@@ -60,6 +86,13 @@ fn scenarios() -> impl Strategy<Value = Scenario> {
         packets,
         seed,
     })
+}
+
+fn within(limit: Limit, level: QueueLevel) -> bool {
+    match limit {
+        Limit::Packets(limit) => level.packets <= limit,
+        Limit::Bytes(limit) => level.bytes <= limit.as_bytes(),
+    }
 }
 
 /// Keeps everything that it sees.
@@ -153,7 +186,11 @@ fn tally(log: &Log, channel: ChannelId) -> (u64, u64, BTreeMap<DropCause, u64>) 
 }
 
 /// Packets dropped after they had been accepted: everything but a full queue, and outages only in part.
-fn check_channel(counters: &Counters, seen: &(u64, u64, BTreeMap<DropCause, u64>)) {
+fn check_channel(
+    counters: &Counters,
+    seen: &(u64, u64, BTreeMap<DropCause, u64>),
+    queue: QueueConfig,
+) {
     let (accepted, delivered, dropped) = seen;
     assert_eq!(counters.on_the_way(), 0, "nothing is left when no event is");
     assert_eq!(
@@ -170,8 +207,17 @@ fn check_channel(counters: &Counters, seen: &(u64, u64, BTreeMap<DropCause, u64>
         );
     }
     let refused = counters.offered.packets - accepted;
-    let full = counters.dropped(DropCause::QueueFull).packets;
-    assert!((full..=full + counters.dropped(DropCause::Outage).packets).contains(&refused));
+    let of = |cause| counters.dropped(cause).packets;
+    let (full, early) = (of(DropCause::QueueFull), of(DropCause::EarlyDrop));
+    // Dropped on arrival for sure, and those that may have been dropped later.
+    let (at_once, perhaps) = match queue {
+        QueueConfig::DropTail(_) => (full, 0),
+        QueueConfig::Red(_) => (full + early, 0),
+        QueueConfig::Codel(_) => (full, early),
+        QueueConfig::FqCodel(_) => (0, full + early),
+    };
+    assert!(early == 0 || !matches!(queue, QueueConfig::DropTail(_)));
+    assert!((at_once..=at_once + perhaps + of(DropCause::Outage)).contains(&refused));
 }
 
 proptest! {
@@ -186,9 +232,9 @@ proptest! {
     fn packets_are_conserved(scenario in scenarios()) {
         let mut outcome = run(&scenario);
         let mut dropped = 0;
-        for channel in all_channels(&outcome.world) {
+        for (channel, config) in configured(&scenario, &outcome.world) {
             let counters = outcome.world.counters(channel);
-            check_channel(&counters, &tally(outcome.world.observer(), channel));
+            check_channel(&counters, &tally(outcome.world.observer(), channel), config.queue);
             dropped += counters.dropped_total().packets;
         }
         let mut numbers: Vec<u32> = outcome.arrived.iter().map(|(number, ..)| *number).collect();
@@ -236,8 +282,10 @@ proptest! {
             let QueueLevel { packets, bytes } = event.queue;
             prop_assert_eq!(packets == 0, bytes == 0);
             match limits[&event.channel] {
-                QueueConfig::DropTail(Limit::Packets(limit)) => prop_assert!(packets <= limit),
-                QueueConfig::DropTail(Limit::Bytes(limit)) => prop_assert!(bytes <= limit.as_bytes()),
+                QueueConfig::DropTail(limit) => prop_assert!(within(limit, event.queue)),
+                QueueConfig::Red(config) => prop_assert!(within(config.limit, event.queue)),
+                QueueConfig::Codel(config) => prop_assert!(within(config.limit, event.queue)),
+                QueueConfig::FqCodel(config) => prop_assert!(packets <= config.limit),
             }
         }
     }

@@ -103,6 +103,18 @@ impl Frame for SctpFrame {
         }
     }
 
+    fn ports(&self) -> [u16; 2] {
+        match &self.body {
+            FrameBody::Structured(packet) => [packet.source_port, packet.destination_port],
+            FrameBody::Wire(bytes) => match bytes.first_chunk() {
+                Some([s0, s1, d0, d1]) => {
+                    [u16::from_be_bytes([*s0, *s1]), u16::from_be_bytes([*d0, *d1])]
+                }
+                None => [0, 0],
+            },
+        }
+    }
+
     fn mark_ce(&mut self) {
         self.ecn = Ecn::Ce;
     }
@@ -316,6 +328,7 @@ mod tests {
             assert_eq!(trace(&structured), trace(&wire));
             assert_eq!(written(&structured), written(&wire));
             assert_eq!(structured.wire_len(), written(&wire).len());
+            assert_eq!((structured.ports(), wire.ports()), ([1, 2], [1, 2]));
             wire.crossed_link();
         }
         assert_ne!(trace(&structured), trace(&frame(2, Form::Structured)));

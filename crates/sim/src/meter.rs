@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 
 use polypath_netsim::topology::Disjoint;
+use polypath_netsim::{ChannelId, Direction, LinkId, QueueLevel};
 use polypath_proto::{Association, PathStats};
 use polypath_units::{Duration, Instant};
 use serde::Serialize;
@@ -20,6 +21,7 @@ pub(crate) struct Meter {
     after: Option<Snapshot>,
     completed: Option<Instant>,
     occupancy: Occupancy,
+    queues: Queues,
     series: Option<SeriesRecorder>,
 }
 
@@ -54,7 +56,8 @@ impl PathKey {
 }
 
 impl Meter {
-    pub fn new(scenario: &Scenario, networks: &[Disjoint]) -> Self {
+    /// Looks at the hosts of these networks and at the queues of these links.
+    pub fn new(scenario: &Scenario, networks: &[Disjoint], links: &[LinkId]) -> Self {
         let run = &scenario.run;
         Self {
             from: Instant::ZERO + run.measure_from,
@@ -62,6 +65,7 @@ impl Meter {
             before: None,
             after: None,
             completed: None,
+            queues: Queues::new(links),
             occupancy: Occupancy::new(scenario.record.occupancy, run.measure_from, networks.len()),
             series: scenario
                 .record
@@ -97,6 +101,18 @@ impl Meter {
         if let Some(series) = self.series.as_mut().filter(|series| now >= series.next) {
             series.look(now, pairs, networks);
         }
+    }
+
+    /// Looks at the queues, if that is due at `now`; to be called before [`look`](Self::look).
+    pub fn look_at_queues(&mut self, now: Instant, level: impl FnMut(ChannelId) -> QueueLevel) {
+        if self.after.is_none() && now >= self.occupancy.next {
+            self.queues.look(level);
+        }
+    }
+
+    /// Mean of what waited at a channel: packets and bytes.
+    pub fn mean_queue(&self, channel: ChannelId) -> [f64; 2] {
+        self.queues.mean(channel)
     }
 
     /// Notes that every flow was delivered; nothing counts after that.
@@ -186,6 +202,37 @@ impl Occupancy {
 
     fn mean(&self, pair: usize, host: HostName) -> [f64; 2] {
         self.sums[pair][host.index()].map(|sum| sum as f64 / self.looks.max(1) as f64)
+    }
+}
+
+/// Mean lengths of queues, from looks at equal intervals.
+#[derive(Debug)]
+struct Queues {
+    looks: u64,
+    /// Sums of packets and bytes.
+    sums: Vec<(ChannelId, [u64; 2])>,
+}
+
+impl Queues {
+    fn new(links: &[LinkId]) -> Self {
+        let channels = links
+            .iter()
+            .flat_map(|link| [Direction::Forward, Direction::Backward].map(|d| link.channel(d)));
+        Self { looks: 0, sums: channels.map(|channel| (channel, [0; 2])).collect() }
+    }
+
+    fn look(&mut self, mut level: impl FnMut(ChannelId) -> QueueLevel) {
+        self.looks += 1;
+        for (channel, sums) in &mut self.sums {
+            let QueueLevel { packets, bytes } = level(*channel);
+            sums[0] += packets;
+            sums[1] += bytes;
+        }
+    }
+
+    fn mean(&self, channel: ChannelId) -> [f64; 2] {
+        let sums = self.sums.iter().find(|(known, _)| *known == channel);
+        sums.map_or([0.0; 2], |(_, sums)| sums.map(|sum| sum as f64 / self.looks.max(1) as f64))
     }
 }
 

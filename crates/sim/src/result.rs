@@ -234,12 +234,16 @@ pub struct BottleneckResult {
     pub packets_delivered: u64,
     /// Dropped because the queue was full.
     pub dropped_queue_full: u64,
+    /// Dropped by a queue that had room: RED, CoDel.
+    pub dropped_early: u64,
     /// Lost at random, each independently of the others.
     pub dropped_loss: u64,
     /// Lost in bursts.
     pub dropped_burst_loss: u64,
     /// Dropped for a bit error.
     pub dropped_bit_error: u64,
+    /// Marked with "congestion experienced" by the queue.
+    pub packets_marked: u64,
     /// Delivered with a bit error.
     pub packets_damaged: u64,
     /// Delivered twice; each counts as two delivered.
@@ -248,6 +252,10 @@ pub struct BottleneckResult {
     pub dropped_outage: u64,
     /// Most packets that waited at once.
     pub queue_peak_packets: u64,
+    /// Packets that waited in the mean over the measured time, from looks at equal intervals.
+    pub queue_mean_packets: f64,
+    /// The same in bytes.
+    pub queue_mean_bytes: f64,
     /// Part of the time in which it was sending.
     pub utilisation: f64,
 }
@@ -311,7 +319,7 @@ impl RunResult {
             paths,
             flows,
             hosts: host_results,
-            bottlenecks: bottleneck_results(scenario, world, network),
+            bottlenecks: bottleneck_results(scenario, world, network, meter),
             series: meter.series().cloned(),
             wall_s: None,
         }
@@ -543,6 +551,7 @@ fn bottleneck_results(
     scenario: &Scenario,
     world: &mut World<SctpFrame, NoObserver>,
     network: &Wired,
+    meter: &Meter,
 ) -> Vec<BottleneckResult> {
     let now = world.now();
     let mut results = Vec::new();
@@ -551,18 +560,23 @@ fn bottleneck_results(
     {
         for (path, link) in scenario.network.paths().iter().zip(&network.bottlenecks) {
             let counters = world.counters(link.channel(direction));
+            let [queue_mean_packets, queue_mean_bytes] = meter.mean_queue(link.channel(direction));
             results.push(BottleneckResult {
                 path: path.name.clone(),
                 from: host.name(),
                 packets_delivered: counters.delivered.packets,
                 dropped_queue_full: counters.dropped(DropCause::QueueFull).packets,
+                dropped_early: counters.dropped(DropCause::EarlyDrop).packets,
                 dropped_loss: counters.dropped(DropCause::UniformLoss).packets,
                 dropped_burst_loss: counters.dropped(DropCause::BurstLoss).packets,
                 dropped_bit_error: counters.dropped(DropCause::BitError).packets,
+                packets_marked: counters.marked.packets,
                 packets_damaged: counters.damaged.packets,
                 packets_duplicated: counters.duplicated.packets,
                 dropped_outage: counters.dropped(DropCause::Outage).packets,
                 queue_peak_packets: counters.peak_queue_packets,
+                queue_mean_packets,
+                queue_mean_bytes,
                 utilisation: counters.utilisation(now),
             });
         }

@@ -71,7 +71,7 @@ impl<'a> Simulation<'a> {
             };
             pairs.push([host(HostName::A)?, host(HostName::B)?]);
         }
-        let meter = Meter::new(scenario, &network.pairs);
+        let meter = Meter::new(scenario, &network.pairs, &network.bottlenecks);
         let over = vec![Progress::Running; pairs.len()];
         Ok(Self { scenario, seed, form, network, world, pairs, progress: over, meter })
     }
@@ -105,7 +105,7 @@ impl<'a> Simulation<'a> {
         for host in self.pairs.iter_mut().flatten() {
             host.start(&mut self.world);
         }
-        self.meter.look(self.world.now(), &self.pairs, &self.network.pairs);
+        self.look();
         while self.world.now() < end {
             let oracles = self.network.oracles.iter().map(Oracle::next_change);
             let until = oracles.fold(self.meter.next_look().min(end), Instant::min);
@@ -117,7 +117,7 @@ impl<'a> Simulation<'a> {
             if self.network.oracles.iter_mut().fold(false, changed) {
                 self.tell_oracle();
             }
-            self.meter.look(self.world.now(), &self.pairs, &self.network.pairs);
+            self.look();
         }
         self.meter.close(self.world.now(), &self.pairs);
         self.world.finish_captures()?;
@@ -130,6 +130,13 @@ impl<'a> Simulation<'a> {
             &self.pairs,
             &self.meter,
         ))
+    }
+
+    /// Lets the meter look at what is due.
+    fn look(&mut self) {
+        let now = self.world.now();
+        self.meter.look_at_queues(now, |channel| self.world.queue_level(channel));
+        self.meter.look(now, &self.pairs, &self.network.pairs);
     }
 
     /// Runs up to an instant; returns whether everything came to its end before.

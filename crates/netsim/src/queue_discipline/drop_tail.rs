@@ -29,12 +29,7 @@ impl DropTail {
     /// # Errors
     /// [`DropCause::QueueFull`] if that would exceed the limit.
     pub fn enqueue(&mut self, ticket: Ticket) -> Result<(), DropCause> {
-        let level = self.level();
-        let fits = match self.limit {
-            Limit::Packets(limit) => level.packets < limit,
-            Limit::Bytes(limit) => level.bytes + u64::from(ticket.bytes) <= limit.as_bytes(),
-        };
-        if !fits {
+        if !self.limit.admits(self.level(), ticket.bytes) {
             return Err(DropCause::QueueFull);
         }
         self.bytes += u64::from(ticket.bytes);

@@ -1,11 +1,25 @@
 //! What waits, in which order, and what is dropped when too much does.
 
+mod codel;
 mod drop_tail;
+mod fq_codel;
+mod managed;
+mod red;
 
-use polypath_units::ByteCount;
+use polypath_units::{BitRate, ByteCount};
 
-use crate::{DropCause, Ticket};
+use crate::{Streams, Ticket};
+pub use codel::CodelConfig;
+use codel::CodelQueue;
 pub use drop_tail::DropTail;
+use fq_codel::FqCodel;
+pub use fq_codel::FqCodelConfig;
+pub(crate) use fq_codel::scramble;
+use managed::Discipline;
+pub(crate) use managed::{Admission, Managed};
+pub use managed::{Class, QueueAct};
+use red::Red;
+pub use red::{AboveMax, RedConfig};
 
 /// Choice of a queue discipline.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -18,6 +32,24 @@ pub use drop_tail::DropTail;
 pub enum QueueConfig {
     /// First in, first out, with a limit; see [`DropTail`].
     DropTail(Limit),
+    /// Random early detection; see [`RedConfig`].
+    Red(RedConfig),
+    /// Controlled delay; see [`CodelConfig`].
+    Codel(CodelConfig),
+    /// Fair queueing with controlled delay; see [`FqCodelConfig`].
+    FqCodel(FqCodelConfig),
+}
+
+impl QueueConfig {
+    /// What makes no sense in it: the key, below that of the discipline, and what is wrong there.
+    pub fn problem(&self) -> Option<(&'static str, String)> {
+        match self {
+            Self::DropTail(_) => None,
+            Self::Red(config) => config.problem(),
+            Self::Codel(config) => config.problem(),
+            Self::FqCodel(config) => config.problem(),
+        }
+    }
 }
 
 /// How much may wait.
@@ -33,6 +65,49 @@ pub enum Limit {
     Packets(u64),
     /// That many bytes of IP packets, headers included, framing not.
     Bytes(ByteCount),
+}
+
+impl Limit {
+    /// Whether a packet of `bytes` fits beside what waits.
+    #[inline]
+    pub(crate) fn admits(self, level: QueueLevel, bytes: u32) -> bool {
+        match self {
+            Self::Packets(limit) => level.packets < limit,
+            Self::Bytes(limit) => level.bytes + u64::from(bytes) <= limit.as_bytes(),
+        }
+    }
+
+    /// The number alone.
+    fn amount(self) -> u64 {
+        match self {
+            Self::Packets(packets) => packets,
+            Self::Bytes(bytes) => bytes.as_bytes(),
+        }
+    }
+
+    /// What is in a queue, counted as this limit counts.
+    fn measure(self, level: QueueLevel) -> u64 {
+        match self {
+            Self::Packets(_) => level.packets,
+            Self::Bytes(_) => level.bytes,
+        }
+    }
+}
+
+/// What a queue does to a packet of which it would drop one, if the frame is ECN-capable (RFC 3168).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(rename_all = "kebab-case")
+)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub enum EcnMarking {
+    /// It drops it all the same.
+    #[default]
+    Off,
+    /// It marks it with "congestion experienced" instead.
+    On,
 }
 
 /// 100 packets, drop-tail.
@@ -51,30 +126,32 @@ pub struct QueueLevel {
     pub bytes: u64,
 }
 
-/// The queue of a channel.
+/// The queue of a channel. The plain one is at hand; the others are behind a box, so that it stays small.
 #[derive(Debug)]
 pub(crate) enum QueueDiscipline {
     DropTail(DropTail),
+    Managed(Box<Managed>),
 }
 
 impl QueueDiscipline {
-    pub fn new(config: &QueueConfig) -> Self {
-        match config {
-            QueueConfig::DropTail(limit) => Self::DropTail(DropTail::new(*limit)),
-        }
+    /// The queue of the channel `name` with that rate.
+    pub fn new(config: &QueueConfig, rate: BitRate, name: &str, streams: &Streams) -> Self {
+        let discipline = match config {
+            QueueConfig::DropTail(limit) => return Self::DropTail(DropTail::new(*limit)),
+            QueueConfig::Red(red) => Discipline::Red(Red::new(red, rate, name, streams)),
+            QueueConfig::Codel(codel) => Discipline::Codel(CodelQueue::new(codel)),
+            QueueConfig::FqCodel(config) => {
+                Discipline::FqCodel(FqCodel::new(config, name, streams))
+            }
+        };
+        Self::Managed(Box::new(Managed::new(discipline)))
     }
 
-    #[inline]
-    pub fn enqueue(&mut self, ticket: Ticket) -> Result<(), DropCause> {
-        match self {
-            Self::DropTail(queue) => queue.enqueue(ticket),
-        }
-    }
-
-    #[inline]
-    pub fn dequeue(&mut self) -> Option<Ticket> {
+    /// Takes any packet out, without regard to anything: the queue is to be emptied.
+    pub fn remove(&mut self) -> Option<Ticket> {
         match self {
             Self::DropTail(queue) => queue.dequeue(),
+            Self::Managed(queue) => queue.remove(),
         }
     }
 
@@ -82,6 +159,7 @@ impl QueueDiscipline {
     pub fn level(&self) -> QueueLevel {
         match self {
             Self::DropTail(queue) => queue.level(),
+            Self::Managed(queue) => queue.level(),
         }
     }
 }

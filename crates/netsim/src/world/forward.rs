@@ -4,10 +4,11 @@ use super::{MAX_HOPS, Packet, World};
 use crate::event::{Key, Target};
 use crate::impair::{Damage, Within};
 use crate::node::NodeKind;
+use crate::queue_discipline::scramble;
 use crate::routing::AddressId;
 use crate::{
-    Arrival, ChannelId, Departure, DropCause, Event, Frame, LinkEventKind, LinkObserver, NodeId,
-    PacketId, Ticket, Verdict,
+    Arrival, ChannelId, Class, Departure, DropCause, Event, Frame, LinkEventKind, LinkObserver,
+    NodeId, PacketId, QueueAct, Ticket, Verdict,
 };
 
 impl<F: Frame, O: LinkObserver> World<F, O> {
@@ -43,6 +44,9 @@ impl<F: Frame, O: LinkObserver> World<F, O> {
         let departure = wire.channel.take_departure(self.now);
         wire.armed = wire.channel.next_key();
         self.events.replace_first(wire.armed);
+        if wire.channel.classifies() {
+            self.settle_acts(index);
+        }
         // Nothing left where packets can overtake and one only started.
         let Departure { ticket, lost, damage, duplicated } = departure?;
         self.processed += 1;
@@ -102,6 +106,7 @@ impl<F: Frame, O: LinkObserver> World<F, O> {
         wire.channel.cut(self.now, |ticket| dropped.push(ticket));
         // The packet that was pending may be gone; its event is stale then.
         self.arm(index);
+        self.settle_acts(index);
         self.record_turn(index, LinkEventKind::WentDown);
         for ticket in dropped {
             self.discard(index, ticket, DropCause::Outage);
@@ -110,12 +115,64 @@ impl<F: Frame, O: LinkObserver> World<F, O> {
 
     fn transmit(&mut self, index: usize, id: PacketId, bytes: u32) {
         let ticket = Ticket { packet: id, bytes, order: self.events.next_order() };
-        match self.wires[index].channel.offer(self.now, ticket) {
-            Verdict::Accepted => {
+        let channel = &mut self.wires[index].channel;
+        if channel.classifies() {
+            return self.transmit_managed(index, ticket);
+        }
+        match channel.offer(self.now, ticket) {
+            Verdict::Accepted | Verdict::Marked => {
                 self.arm(index);
                 self.record_packet(index, LinkEventKind::Accepted { bytes }, id);
             }
             Verdict::Dropped(cause) => self.discard(index, ticket, cause),
+        }
+    }
+
+    /// The same for a queue that looks at packets and may do something to them later.
+    #[inline(never)]
+    fn transmit_managed(&mut self, index: usize, ticket: Ticket) {
+        let class = self.class_of(ticket.packet);
+        let verdict = self.wires[index].channel.offer_of(self.now, ticket, class);
+        let accepted = LinkEventKind::Accepted { bytes: ticket.bytes };
+        match verdict {
+            Verdict::Dropped(cause) => {
+                self.settle_acts(index);
+                self.discard(index, ticket, cause);
+                return;
+            }
+            Verdict::Marked => self.mark(ticket.packet),
+            Verdict::Accepted => {}
+        }
+        self.arm(index);
+        self.record_packet(index, accepted, ticket.packet);
+        self.settle_acts(index);
+    }
+
+    /// What a queue may want to know of a packet.
+    fn class_of(&self, id: PacketId) -> Class {
+        let Some(packet) = self.packets.get(id.0 as usize) else { return Class::default() };
+        let frame = &packet.frame;
+        let [source, destination] = frame.ports().map(u64::from);
+        let ports = source << 32 | destination << 16 | u64::from(frame.protocol());
+        let addresses = u64::from(packet.from) << 32 | u64::from(packet.to);
+        let ect = matches!(frame.traffic_class() & 3, 1 | 2);
+        Class { flow: scramble(scramble(addresses) ^ ports), ect }
+    }
+
+    /// Carries out what a queue did to packets that it had accepted.
+    pub(super) fn settle_acts(&mut self, index: usize) {
+        while let Some(act) = self.wires[index].channel.take_act() {
+            match act {
+                QueueAct::Dropped(ticket, cause) => self.discard(index, ticket, cause),
+                QueueAct::Marked(ticket) => self.mark(ticket.packet),
+            }
+        }
+    }
+
+    #[cold]
+    fn mark(&mut self, id: PacketId) {
+        if let Some(packet) = self.packets.get_mut(id.0 as usize) {
+            packet.frame.mark_ce();
         }
     }
 

@@ -354,6 +354,7 @@ impl<F: Frame, O: LinkObserver> World<F, O> {
         }
         self.events.replace_first(next);
         self.arm(index);
+        self.settle_acts(index);
         self.record_turn(index, LinkEventKind::Changed);
     }
 }

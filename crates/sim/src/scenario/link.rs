@@ -3,7 +3,7 @@
 use polypath_netsim::impair::{
     BitErrorConfig, Damaged, GilbertElliottConfig, JitterConfig, ReorderingConfig, Within,
 };
-use polypath_netsim::queue_discipline::Limit;
+use polypath_netsim::queue_discipline::{CodelConfig, FqCodelConfig, Limit, RedConfig};
 use polypath_netsim::{ChannelConfig, Direction, QueueConfig};
 use polypath_units::{BitRate, ByteCount, Duration, Fraction};
 use serde::{Deserialize, Serialize};
@@ -114,6 +114,12 @@ pub struct Loss {
 pub enum Queue {
     /// First in, first out, with a limit.
     DropTail(QueueLimit),
+    /// Random early detection.
+    Red(RedConfig),
+    /// Controlled delay.
+    Codel(CodelConfig),
+    /// Fair queueing with controlled delay.
+    FqCodel(FqCodelConfig),
 }
 
 /// How much may wait, without what is being sent.
@@ -140,7 +146,12 @@ impl Default for Queue {
 impl Queue {
     /// The queue of a transmitter with this rate, on a path with this round-trip propagation delay.
     pub fn resolve(self, rate: BitRate, round_trip: Duration) -> QueueConfig {
-        let Self::DropTail(limit) = self;
+        let limit = match self {
+            Self::DropTail(limit) => limit,
+            Self::Red(config) => return QueueConfig::Red(config),
+            Self::Codel(config) => return QueueConfig::Codel(config),
+            Self::FqCodel(config) => return QueueConfig::FqCodel(config),
+        };
         QueueConfig::DropTail(match limit {
             QueueLimit::Packets(packets) => Limit::Packets(packets),
             QueueLimit::Bytes(bytes) => Limit::Bytes(bytes),

@@ -381,6 +381,10 @@ fn impairments_that_make_no_sense_are_refused() {
     let bottleneck = "network.disjoint.paths.0.bottleneck";
     for (edit, key) in [
         ("BN.queue.drop-tail.bdp=0", "BN.queue"),
+        ("BN.queue={ red = { max = { packets = 10 } } }", "BN.queue.red.max"),
+        ("BN.queue={ red = { mim = { packets = 10 } } }", "BN.queue.red"),
+        ("BN.backward.queue={ codel = { target = '0 s' } }", "BN.backward.queue.codel.target"),
+        ("BN.queue={ fq-codel = { flows = 0 } }", "BN.queue.fq-codel.flows"),
         ("BN.queue.drop-tail.bdp=0.01", "BN.queue"),
         ("BN.backward.queue.drop-tail.bdp=0.01", "BN.backward.queue"),
         ("BN.forward.rate=0 bit/s", "BN.forward.rate"),

@@ -234,11 +234,16 @@ preset = "cmt"
 /// Mean share of the goodput that two paths take from a single one on their bottleneck, over two seeds or as many as
 /// `POLYPATH_FAIRNESS_SEEDS` says; prints it with the interval of 95 % that a normal distribution would have.
 fn share(preset: &str) -> f64 {
+    share_with(preset, &[])
+}
+
+/// The same with further edits.
+fn share_with(preset: &str, edits: &[&str]) -> f64 {
     let seeds = std::env::var("POLYPATH_FAIRNESS_SEEDS").ok().and_then(|n| n.parse().ok());
     let seeds: u64 = seeds.unwrap_or(2).max(2);
     let with = |seed: u64| {
-        let edits = [format!("sctp.preset={preset}"), format!("run.seed={seed}")];
-        let result = run(SHARED, &edits.each_ref().map(String::as_str));
+        let own = [format!("sctp.preset={preset}"), format!("run.seed={seed}")];
+        let result = run(SHARED, &[edits, &own.each_ref().map(String::as_str)].concat());
         result.flows[0].goodput_bit_s / result.goodput_bit_s
     };
     let shares: Vec<f64> = (1..=seeds).map(with).collect();
@@ -258,6 +263,25 @@ fn takes_one_share(preset: &str) {
 fn uncoupled_paths_take_a_share_each() {
     let share = share("cmt");
     assert!((share - 2.0 / 3.0).abs() <= 0.07, "{share}");
+}
+
+/// RED instead of drop-tail and jitter: its drops meet each packet alike, so that flows do not march in step.
+const RED: &[&str] = &[
+    "run.duration=15 s",
+    "run.measure_from=3 s",
+    "network.shared.routes.core.bottleneck.jitter.extra.uniform={ from = '0 ms', to = '0 ms' }",
+    "network.shared.routes.core.bottleneck.queue={ red = { min = { packets = 10 }, max = { packets = 40 }, \
+     limit = { packets = 80 }, max_p = '10 %' } }",
+];
+
+#[test]
+fn shares_are_the_same_with_random_early_detection() {
+    let uncoupled = share_with("cmt", RED);
+    assert!((uncoupled - 2.0 / 3.0).abs() <= 0.07, "{uncoupled}");
+    for preset in ["cmt-rp-v1", "cmt-rp-v2", "lia", "olia", "balia"] {
+        let share = share_with(preset, RED);
+        assert!((share - 0.5).abs() <= 0.1, "{preset}: {share}");
+    }
 }
 
 #[test]

@@ -17,6 +17,7 @@ mod feedback;
 mod messages;
 mod nr_sack;
 mod paths;
+mod queues;
 mod scenarios;
 mod smart;
 

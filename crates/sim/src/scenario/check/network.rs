@@ -107,8 +107,10 @@ fn check_pairs(network: &SharedNetwork, document: &Document) -> Result {
                 return wrong(&to("route"), format!("there is no route `{}`", path.route));
             };
             let round_trip = wiring::round_trip(&wiring::over(route, path));
-            if let Some(message) = queue_problem(path.access.queue, path.access.rate, round_trip) {
-                return wrong(&to("access"), message);
+            let found = queue_problem(path.access.queue, path.access.rate, round_trip);
+            if let Some((last, message)) = found {
+                let keys = to("access").into_iter().chain([Key("queue")]).chain(last);
+                return wrong(&keys.collect::<Vec<_>>(), message);
             }
         }
     }
@@ -138,8 +140,8 @@ fn path_problem(path: &WirePath) -> Option<Found> {
         if access.rate.is_zero() {
             return Some((at("rate"), "must not be zero".into()));
         }
-        if let Some(message) = queue_problem(access.queue, access.rate, round_trip) {
-            return Some((at("queue"), message));
+        if let Some((last, message)) = queue_problem(access.queue, access.rate, round_trip) {
+            return Some((at("queue").into_iter().chain(last).collect(), message));
         }
     }
     links(path).find_map(|(keys, link)| {
@@ -174,7 +176,8 @@ fn link_problem(link: &Link, round_trip: Duration) -> Option<Found> {
     ];
     for (mut keys, direction, own) in queues {
         let rate = link.channel(direction, round_trip).rate;
-        if let Some(message) = queue_problem(own.unwrap_or(link.queue), rate, round_trip) {
+        let found = queue_problem(own.unwrap_or(link.queue), rate, round_trip);
+        if let Some((last, message)) = found {
             if own.is_some() {
                 keys.push(Key(match direction {
                     Direction::Forward => "forward",
@@ -182,18 +185,38 @@ fn link_problem(link: &Link, round_trip: Duration) -> Option<Found> {
                 }));
             }
             keys.push(Key("queue"));
+            keys.extend(last);
             return Some((keys, message));
         }
     }
     None
 }
 
-fn queue_problem(queue: Queue, rate: BitRate, round_trip: Duration) -> Option<String> {
-    let Queue::DropTail(QueueLimit::Bdp(times)) = queue else { return None };
+/// Keys below that of a queue, and what is wrong there.
+fn queue_problem(queue: Queue, rate: BitRate, round_trip: Duration) -> Option<Found> {
+    let config = queue.resolve(rate, round_trip);
+    let discipline = match queue {
+        Queue::DropTail(QueueLimit::Bdp(times)) => {
+            return bdp_problem(times, config, rate, round_trip).map(|message| (vec![], message));
+        }
+        Queue::DropTail(_) => "drop-tail",
+        Queue::Red(_) => "red",
+        Queue::Codel(_) => "codel",
+        Queue::FqCodel(_) => "fq-codel",
+    };
+    config.problem().map(|(key, message)| (vec![Key(discipline), Key(key)], message))
+}
+
+fn bdp_problem(
+    times: f64,
+    config: QueueConfig,
+    rate: BitRate,
+    round_trip: Duration,
+) -> Option<String> {
     if !(times.is_finite() && times > 0.0) {
         return Some(format!("{times} times the bandwidth-delay product is no length of a queue"));
     }
-    match queue.resolve(rate, round_trip) {
+    match config {
         QueueConfig::DropTail(Limit::Bytes(bytes)) if bytes.as_bytes() < LEAST_BDP_BYTES => {
             Some(format!(
                 "{times} times the bandwidth-delay product ({rate}, {round_trip} there and back) is {bytes}, less \

@@ -4,12 +4,15 @@
 # in the middle. Every file must arrive intact.
 #
 #   two-links.sh [MEGABYTES [MBIT]]    size of the file (20), and the rate over both links to demand (none)
+#
+# POLYPATH_PRESET names policies other than those that users get.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 source tests/interop/lib.sh
 
 MEGABYTES=${1:-20}
 DEMANDED=${2:-0}
+POLICIES=(${POLYPATH_PRESET:+--preset "$POLYPATH_PRESET"})
 
 # transfer NAME FROM TO [COMMAND...]: sends the file from the addresses FROM (in B) to TO (in A). The command runs once
 # the transfer has begun. Sets RATE.
@@ -18,11 +21,11 @@ transfer() {
     shift 3
     rm -rf "$WORK/out"
     mkdir "$WORK/out"
-    in_a "$POLYPATH" receive --listen "$to" --out "$WORK/out" --once 2> "$WORK/receiver" &
+    in_a "$POLYPATH" receive "${POLICIES[@]}" --listen "$to" --out "$WORK/out" --once 2> "$WORK/receiver" &
     receiver=$!
     wait_for 10 grep -q '^listening' "$WORK/receiver" || report "$name: the receiver did not start"
     if (($# > 0)); then ("$@") & fi
-    in_b "$POLYPATH" send "$WORK/file" --from "$from" --to "$to" --json > "$WORK/summary" 2> "$WORK/sender" ||
+    in_b "$POLYPATH" send "${POLICIES[@]}" "$WORK/file" --from "$from" --to "$to" --json > "$WORK/summary" 2> "$WORK/sender" ||
         report "$name: the sender failed"
     wait "$receiver" || report "$name: the receiver failed"
     cmp "$WORK/file" "$WORK/out/file" || report "$name: the file arrived damaged"

@@ -14,8 +14,8 @@ pub(crate) struct SctpArgs {
     /// UDP port of the receiver, which SCTP is encapsulated in; a receiver takes any that is free for 0
     #[arg(long, value_name = "N", default_value_t = ENCAPSULATION_PORT)]
     pub(crate) encapsulation_port: u16,
-    /// Policies to begin with
-    #[arg(long, value_name = "NAME", default_value = Preset::Cmt.name(), value_parser = preset_parser())]
+    /// Policies to begin with; `polypath policies` tells what they are
+    #[arg(long, value_name = "NAME", default_value = Preset::Recommended.name(), value_parser = preset_parser())]
     pub(crate) preset: Preset,
     /// Change a setting of the association, for example 'policies.burst=off' or 'policies.rto.min=200 ms'; repeatable
     #[arg(long, value_name = "KEY=VALUE")]

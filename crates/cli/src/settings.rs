@@ -44,12 +44,17 @@ fn apply(mut document: Value, change: &str) -> Result<Value> {
     let Some((key, text)) = change.split_once('=') else {
         bail!("write it as KEY=VALUE");
     };
-    let key = key.trim();
-    *find(&mut document, key)? = parse(text.trim());
-    match serde_json::from_value::<AssociationConfig>(document.clone()) {
-        Ok(_) => Ok(document),
-        Err(error) => Err(error.into()),
+    let (key, text) = (key.trim(), text.trim());
+    let mut set = |value| -> Result<()> {
+        *find(&mut document, key)? = value;
+        serde_json::from_value::<AssociationConfig>(document.clone())?;
+        Ok(())
+    };
+    // `none` switches off what may be absent, and is the name of a value elsewhere.
+    if text != "none" || set(Value::Null).is_err() {
+        set(parse(text))?;
     }
+    Ok(document)
 }
 
 fn find<'a>(document: &'a mut Value, key: &str) -> Result<&'a mut Value> {
@@ -94,12 +99,8 @@ fn keys(document: &Value) -> Vec<String> {
     found
 }
 
-/// A value as in a TOML file; what is none is text, so that quotes can be left out. `none` switches off what may be
-/// absent.
+/// A value as in a TOML file; what is none is text, so that quotes can be left out.
 fn parse(text: &str) -> Value {
-    if text == "none" {
-        return Value::Null;
-    }
     let document: Result<toml::Table, _> = toml::from_str(&format!("value = {text}"));
     let value = document.ok().and_then(|mut table| table.remove("value"));
     match value.map(serde_json::to_value) {
@@ -111,7 +112,7 @@ fn parse(text: &str) -> Value {
 #[cfg(test)]
 mod tests {
     use polypath::PathPairing;
-    use polypath::config::{Burst, PathOrder};
+    use polypath::config::{BufferSplit, Burst, PathOrder, RescheduleSide};
 
     use super::*;
 
@@ -155,6 +156,16 @@ mod tests {
         assert_eq!(config.policies.burst, Burst::MaxBurst(8));
         assert_eq!(config.policies.path_order, PathOrder::Rotating);
         assert_eq!(set(&["policies.burst=off"]).unwrap().policies.burst, Burst::Off);
+        let split = association_config(
+            Preset::Recommended,
+            &[
+                "policies.buffer_split=none".to_owned(),
+                "policies.reschedule.side = none".to_owned(),
+            ],
+        );
+        let policies = split.unwrap().policies;
+        assert_eq!(policies.buffer_split, BufferSplit::None);
+        assert_eq!(policies.reschedule.side, RescheduleSide::None);
         assert!(set(&["heartbeat_interval=5 s"]).unwrap().heartbeat_interval.is_some());
     }
 
@@ -181,6 +192,7 @@ mod tests {
         assert!(error("send_buffer_bytes=1").contains("at least 4096"));
         assert!(error("receive_buffer_bytes=4095").contains("at least 4096"));
         assert!(error("mtu_bytes=many").contains("u16"));
+        assert!(error("policies.path_order=none").contains("rotating"));
         assert!(error("policies.rto.min=5").contains("text"), "{}", error("policies.rto.min=5"));
     }
 }

@@ -26,7 +26,7 @@ mod wiring;
 
 pub use app::Violations;
 pub use frame::{Form, SctpFrame};
-pub use meter::{PathSeries, Series};
+pub use meter::{HostSeries, PathSeries, Series};
 pub use result::{
     AssociationResult, BlockedResult, BottleneckResult, FlowResult, HostResult, PathResult,
     RunResult,

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use polypath_netsim::topology::Disjoint;
 use polypath_netsim::{ChannelId, Direction, LinkId, QueueLevel};
-use polypath_proto::{Association, PathStats};
+use polypath_proto::{Association, PathStats, PathStatus};
 use polypath_units::{Duration, Instant};
 use serde::Serialize;
 
@@ -245,6 +245,8 @@ pub struct Series {
     pub goodput_bit_s: Vec<f64>,
     /// Per sending host and path.
     pub paths: Vec<PathSeries>,
+    /// Per host.
+    pub hosts: Vec<HostSeries>,
 }
 
 /// Time series of a path.
@@ -259,12 +261,36 @@ pub struct PathSeries {
     pub from: &'static str,
     /// User data that arrived for the first time, on this path.
     pub goodput_bit_s: Vec<f64>,
+    /// User data that was sent on this path, retransmissions included.
+    pub sent_bit_s: Vec<f64>,
     /// Congestion window at the end of the interval; nothing before the association begins.
     pub cwnd_bytes: Vec<Option<u64>>,
+    /// Slow-start threshold at the end of the interval; nothing while it has no limit.
+    pub ssthresh_bytes: Vec<Option<u64>>,
     /// Outstanding bytes at the end of the interval.
     pub flight_bytes: Vec<Option<u64>>,
     /// Smoothed round-trip time at the end of the interval.
     pub srtt_s: Vec<Option<f64>>,
+    /// Retransmission timeout at the end of the interval.
+    pub rto_s: Vec<Option<f64>>,
+    /// State at the end of the interval: 0 unconfirmed, 1 inactive, 2 potentially failed, 3 active.
+    pub state: Vec<Option<u8>>,
+}
+
+/// Time series of one end of the association.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct HostSeries {
+    /// The pair of hosts, where there are several.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub pair: String,
+    /// The host.
+    pub name: &'static str,
+    /// The peer's receive window as this host sees it at the end of the interval; nothing before the association begins.
+    pub peer_window_bytes: Vec<Option<u64>>,
+    /// Bytes in the send buffer at the end of the interval.
+    pub send_buffer_bytes: Vec<Option<u64>>,
+    /// Bytes in the receive buffer at the end of the interval.
+    pub receive_buffer_bytes: Vec<Option<u64>>,
 }
 
 #[derive(Debug)]
@@ -277,6 +303,8 @@ struct SeriesRecorder {
     /// Names of the pairs.
     pairs: Vec<String>,
     keys: Vec<PathKey>,
+    /// User bytes sent on each path up to the last look.
+    sent: Vec<u64>,
     series: Series,
 }
 
@@ -297,8 +325,10 @@ impl SeriesRecorder {
             senders: senders.clone(),
             pairs,
             keys: Vec::new(),
+            sent: Vec::new(),
             series: Series::default(),
         };
+        recorder.add_hosts();
         for (pair, host) in senders {
             for path in &networks[pair].paths {
                 let (local, remote) = (path.a_address, path.b_address);
@@ -310,18 +340,35 @@ impl SeriesRecorder {
         recorder
     }
 
+    fn add_hosts(&mut self) {
+        for pair in &self.pairs {
+            self.series.hosts.extend(HostName::ALL.map(|host| HostSeries {
+                pair: pair.clone(),
+                name: host.name(),
+                peer_window_bytes: Vec::new(),
+                send_buffer_bytes: Vec::new(),
+                receive_buffer_bytes: Vec::new(),
+            }));
+        }
+    }
+
     /// Begins the series of one more path; there was nothing on it before.
     fn add(&mut self, key: PathKey, name: String) {
         let missed = self.series.time_s.len();
         self.keys.push(key);
+        self.sent.push(0);
         self.series.paths.push(PathSeries {
             name,
             pair: self.pairs[key.pair].clone(),
             from: key.host.name(),
             goodput_bit_s: vec![0.0; missed],
+            sent_bit_s: vec![0.0; missed],
             cwnd_bytes: vec![None; missed],
+            ssthresh_bytes: vec![None; missed],
             flight_bytes: vec![None; missed],
             srtt_s: vec![None; missed],
+            rto_s: vec![None; missed],
+            state: vec![None; missed],
         });
     }
 
@@ -345,6 +392,7 @@ impl SeriesRecorder {
         }
         if let Some(last) = self.last.replace(snapshot.clone()) {
             self.record(&last, &snapshot, &stats);
+            self.record_hosts(pairs);
         }
     }
 
@@ -355,13 +403,45 @@ impl SeriesRecorder {
         self.series.time_s.push(snapshot.at.as_secs_f64());
         let total = rate(snapshot.flows.iter().sum(), last.flows.iter().sum());
         self.series.goodput_bit_s.push(total);
-        for (key, series) in self.keys.iter().zip(&mut self.series.paths) {
+        let paths = self.keys.iter().zip(&mut self.sent).zip(&mut self.series.paths);
+        for ((key, sent), series) in paths {
             let arrival = key.reverse();
             series.goodput_bit_s.push(rate(snapshot.arrived(arrival), last.arrived(arrival)));
             let path = stats.iter().find(|(known, _)| known == key).map(|(_, path)| path);
+            let before = *sent;
+            *sent = path.map_or(before, |path| path.data_bytes_sent);
+            series.sent_bit_s.push(rate(*sent, before));
             series.cwnd_bytes.push(path.map(|path| path.cwnd_bytes));
+            series.ssthresh_bytes.push(path.and_then(|path| limited(path.ssthresh_bytes)));
             series.flight_bytes.push(path.map(|path| path.flight_bytes));
             series.srtt_s.push(path.and_then(|path| path.srtt).map(Duration::as_secs_f64));
+            series.rto_s.push(path.map(|path| path.rto.as_secs_f64()));
+            series.state.push(path.map(|path| state_number(path.status)));
         }
+    }
+
+    fn record_hosts(&mut self, pairs: &[[Host; 2]]) {
+        for (host, series) in pairs.iter().flatten().zip(&mut self.series.hosts) {
+            let stats = host.association().map(Association::stats);
+            let stats = stats.as_ref();
+            series.peer_window_bytes.push(stats.map(|stats| stats.peer_window_bytes));
+            series.send_buffer_bytes.push(stats.map(|stats| stats.send_buffer_bytes));
+            series.receive_buffer_bytes.push(stats.map(|stats| stats.receive_buffer_bytes));
+        }
+    }
+}
+
+/// A threshold that is one.
+pub(crate) fn limited(threshold: u64) -> Option<u64> {
+    (threshold < u64::from(u32::MAX)).then_some(threshold)
+}
+
+/// States of paths as numbers, for series: the higher, the better is it to send on.
+pub(crate) fn state_number(status: PathStatus) -> u8 {
+    match status {
+        PathStatus::Unconfirmed => 0,
+        PathStatus::Inactive => 1,
+        PathStatus::PotentiallyFailed => 2,
+        PathStatus::Active => 3,
     }
 }

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use bytes::Bytes;
 use polypath_netsim::{Frame, TraceHasher};
-use polypath_proto::{Body, Ecn, Encapsulation, Received, Transmit};
+use polypath_proto::{Body, Ecn, Encapsulation, Received};
 use polypath_wire::{Checksum, ChecksumPolicy, Chunk, Data, Packet, PacketView, Sack};
 use serde::Serialize;
 
@@ -43,18 +43,15 @@ enum FrameBody {
 }
 
 impl SctpFrame {
-    /// A packet that a stack wants to send, with its addresses. A packet that cannot be encoded travels as a structure.
+    /// A packet that a stack wants to send. One that cannot be encoded travels as a structure.
     #[inline]
-    pub fn new(transmit: Transmit, form: Form) -> (IpAddr, IpAddr, Self) {
-        let Transmit { local, remote, ecn, packet, .. } = transmit;
-        let body = match form {
-            Form::Structured => FrameBody::Structured(packet),
-            Form::Wire => match encode(&packet) {
-                Some(bytes) => FrameBody::Wire(bytes),
-                None => FrameBody::Structured(packet),
-            },
-        };
-        (local, remote, Self { ecn, checksum_flips: 0, body })
+    pub fn new(ecn: Ecn, packet: Packet<'static>, form: Form) -> Self {
+        if form == Form::Wire
+            && let Some(bytes) = encode(&packet)
+        {
+            return Self { ecn, checksum_flips: 0, body: FrameBody::Wire(bytes) };
+        }
+        Self { ecn, checksum_flips: 0, body: FrameBody::Structured(packet) }
     }
 
     /// The form in which it travels.
@@ -296,16 +293,7 @@ mod tests {
     }
 
     fn frame(tsn: u32, form: Form) -> SctpFrame {
-        let transmit = Transmit {
-            path: None,
-            local: A,
-            remote: B,
-            encapsulation: Encapsulation::None,
-            ecn: Ecn::Ect0,
-            fragmentable: false,
-            packet: packet(tsn),
-        };
-        SctpFrame::new(transmit, form).2
+        SctpFrame::new(Ecn::Ect0, packet(tsn), form)
     }
 
     fn trace(frame: &SctpFrame) -> polypath_netsim::TraceHash {

@@ -432,9 +432,10 @@ fn send<O: LinkObserver>(
     unsent: &mut Unsent,
     transmit: Transmit,
 ) {
-    let (from, to, frame) = SctpFrame::new(transmit, form);
+    let Transmit { local, remote, ecn, packet, .. } = transmit;
+    let frame = SctpFrame::new(ecn, packet, form);
     unsent.unencodable += u64::from(frame.form() != form);
-    unsent.unroutable += u64::from(world.send(node, from, to, frame).is_err());
+    unsent.unroutable += u64::from(world.send(node, local, remote, frame).is_err());
 }
 
 /// Hands the loss rates of the network to whoever may use them (`retransmission.loss_rate = "oracle"`).

@@ -24,11 +24,14 @@ impl<F: Frame, O: LinkObserver> World<F, O> {
         let bytes = u32::try_from(frame.wire_len().saturating_add(header)).unwrap_or(u32::MAX);
         let number = self.sent;
         self.sent += 1;
-        let packet = Packet { frame, from, to, bytes, hops: 0, sent: self.now, number };
+        let sent = self.now;
+        let place = self.packets.vacant_entry();
+        let id = PacketId(place.key() as u32);
+        // Made where it stays: packets are large, and each further place is a copy.
+        place.insert(Packet { frame, from, to, bytes, hops: 0, sent, number });
         if self.captures.any() {
-            self.capture_sent(&packet, first_hop);
+            self.capture_sent(id, first_hop);
         }
-        let id = PacketId(self.packets.insert(packet) as u32);
         self.transmit(first_hop.index(), id, bytes);
     }
 

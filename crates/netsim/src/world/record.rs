@@ -52,7 +52,8 @@ impl<F: Frame, O: LinkObserver> World<F, O> {
     }
 
     #[cold]
-    pub(super) fn capture_sent(&mut self, packet: &Packet<F>, first_hop: ChannelId) {
+    pub(super) fn capture_sent(&mut self, id: PacketId, first_hop: ChannelId) {
+        let Some(packet) = self.packets.get(id.0 as usize).cloned() else { return };
         let node = self.routing.address(packet.from).node;
         let Some(position) =
             self.nodes[node.index()].ifaces.iter().position(|i| i.outgoing == first_hop)
@@ -60,7 +61,7 @@ impl<F: Frame, O: LinkObserver> World<F, O> {
             return;
         };
         let flow = Flow::Sent { number: packet.number };
-        self.capture_packet(node, IfaceId(position as u32), flow, packet);
+        self.capture_packet(node, IfaceId(position as u32), flow, &packet);
     }
 
     #[cold]

@@ -38,7 +38,12 @@ fn validation() {
     assert_eq!(judge(9, &[(2, 5), (4, 6)]), Err(SackProblem::MalformedBlock), "overlapping");
     assert_eq!(judge(9, &[(1, 2)]), Err(SackProblem::MalformedBlock), "no gap before it");
     assert_eq!(judge(9, &[(1, 0)]), Err(SackProblem::MalformedBlock), "both in one block");
-    assert_eq!(judge(9, &[(3, 2), (5, 4)]), Err(SackProblem::MalformedBlock), "two of them");
+    assert_eq!(judge(9, &[(3, 2), (5, 4)]), Err(SackProblem::MalformedBlock), "two end too early");
+    assert_eq!(
+        judge(9, &[(1, 2), (2, 3)]),
+        Err(SackProblem::MalformedBlock),
+        "two begin too early"
+    );
     assert_eq!(
         validate(Tsn(2), &blocks(&[(2, 2)]), Tsn(u32::MAX), Tsn(5)),
         Ok(Verdict::Apply),

@@ -107,5 +107,9 @@ mod tests {
         intervals.on_acked(2500);
         assert_eq!(intervals, LossIntervals { between: 2000, since: 2500 });
         assert_eq!(intervals.longest(), 2500, "longer than the last one already");
+        intervals.on_loss();
+        intervals.on_acked(1);
+        intervals.on_loss();
+        assert_eq!(intervals, LossIntervals { between: 1, since: 0 }, "a byte is news");
     }
 }

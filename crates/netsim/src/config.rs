@@ -1,9 +1,11 @@
 //! Parameters of links.
 
+use std::sync::Arc;
+
 use polypath_units::{BitRate, ByteCount, Duration, Fraction};
 
 use crate::impair::{
-    BitErrorConfig, GilbertElliottConfig, JitterConfig, Outage, ReorderingConfig, Step,
+    BitErrorConfig, GilbertElliottConfig, JitterConfig, Outage, RateTrace, ReorderingConfig, Step,
     hit_probability,
 };
 use crate::{NetworkId, QueueConfig};
@@ -51,6 +53,9 @@ pub struct ChannelConfig {
     /// When rate, delay or loss change, in order of time.
     #[cfg_attr(feature = "serde", serde(default))]
     pub steps: Vec<Step>,
+    /// What the channel can carry over time; not part of the written form, since traces are files of their own.
+    #[cfg_attr(feature = "serde", serde(skip))]
+    pub rate_trace: Option<Arc<RateTrace>>,
 }
 
 impl ChannelConfig {
@@ -69,16 +74,19 @@ impl ChannelConfig {
             duplication: Fraction::ZERO,
             outages: Vec::new(),
             steps: Vec::new(),
+            rate_trace: None,
         }
     }
 
     /// Part of the IP packets of `bytes` that is lost on the medium in the long run, or damaged, at the probabilities
-    /// that the channel begins with. Queues and outages are not in it.
+    /// that the channel begins with, or has in the mean where a trace has them. Queues and outages are not in it.
     pub fn mean_loss(&self, bytes: u32) -> f64 {
         let bits = self.framing.as_bytes().saturating_add(bytes.into()).saturating_mul(8);
         let hit = self.bit_errors.map_or(0.0, |errors| hit_probability(errors.rate, bits));
         let bursts = self.gilbert_elliott.map_or(0.0, |bursts| bursts.mean_loss());
-        1.0 - (1.0 - self.uniform_loss.as_f64()) * (1.0 - bursts) * (1.0 - hit)
+        let traced = self.rate_trace.as_ref().and_then(|trace| trace.mean_loss());
+        let uniform = traced.unwrap_or(self.uniform_loss.as_f64());
+        1.0 - (1.0 - uniform) * (1.0 - bursts) * (1.0 - hit)
     }
 }
 

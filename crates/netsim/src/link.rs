@@ -107,7 +107,9 @@ impl Channel {
     /// [restores](Self::restore) it. `name` names its random number streams.
     pub fn new(config: &ChannelConfig, name: &str, streams: &Streams) -> Self {
         let loss = &config.uniform_loss;
-        let lossy = !loss.is_zero() || config.steps.iter().any(|step| step.uniform_loss.is_some());
+        let lossy = !loss.is_zero()
+            || config.steps.iter().any(|step| step.uniform_loss.is_some())
+            || config.rate_trace.as_ref().is_some_and(|trace| trace.has_losses());
         let queue = QueueDiscipline::new(&config.queue, config.rate, name, streams);
         let medium = Medium::new(config, name, streams);
         Self {
@@ -180,8 +182,8 @@ impl Channel {
         if self.in_flight.front()?.arrives > now {
             return None;
         }
-        let InFlight { ticket, .. } = self.in_flight.pop_front()?;
-        let Fate { lost, damage, duplicated } = self.judge(ticket);
+        let InFlight { ticket, arrives } = self.in_flight.pop_front()?;
+        let Fate { lost, damage, duplicated } = self.judge(ticket, arrives);
         match lost {
             None => self.counters.delivered.add(ticket.bytes),
             Some(cause) => self.counters.drop(cause, ticket.bytes),
@@ -240,6 +242,9 @@ impl Channel {
         if let Some(packet) = place.and_then(|place| self.in_flight.remove(place)) {
             self.counters.busy -= self.busy_until - now;
             self.busy_until = now;
+            if let Some(medium) = &mut self.medium {
+                medium.cut();
+            }
             self.counters.drop(DropCause::Outage, packet.ticket.bytes);
             dropped(packet.ticket);
         }
@@ -291,12 +296,17 @@ impl Channel {
         Some(Key { time: self.busy_until, order: before.order })
     }
 
-    fn judge(&mut self, ticket: Ticket) -> Fate {
+    fn judge(&mut self, ticket: Ticket, arrives: Instant) -> Fate {
         let mut fate = match &mut self.medium {
             None => Fate::default(),
             Some(medium) => {
                 if medium.is_copy(ticket.order) {
                     return Fate::default();
+                }
+                if let (Some(loss), Some(probability)) =
+                    (&mut self.loss, medium.uniform_loss(arrives))
+                {
+                    loss.set(probability);
                 }
                 medium.judge(ticket.bytes)
             }
@@ -369,15 +379,18 @@ impl Channel {
             let bytes = ByteCount::from_bytes(u64::from(ticket.bytes)) + self.framing;
             self.last_time = (ticket.bytes, self.rate.transmission_time(bytes));
         }
-        let time = self.last_time.1;
-        self.busy_until = at + time;
-        self.counters.busy += time;
-        self.sending = Some(ticket);
-        let plain = self.busy_until + self.delay;
-        let arrives = match &mut self.medium {
-            None => plain,
-            Some(medium) => medium.arrival(plain),
+        let plain = at + self.last_time.1;
+        let (ends, arrives) = match &mut self.medium {
+            None => (plain, plain + self.delay),
+            Some(medium) => {
+                let ends = medium.end(at, ticket.bytes, self.framing).unwrap_or(plain);
+                let delay = medium.delay(at).unwrap_or(self.delay);
+                (ends, medium.arrival(ends + delay))
+            }
         };
+        self.busy_until = ends;
+        self.counters.busy += ends - at;
+        self.sending = Some(ticket);
         self.insert(InFlight { ticket, arrives });
     }
 

@@ -3,14 +3,15 @@
 mod support;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use polypath_netsim::impair::{
-    BitErrorConfig, Damaged, Distribution, GilbertElliottConfig, JitterConfig, JitterOrder, Normal,
-    Outage, ReorderingConfig, Step, Uniform, Within,
+    AfterEnd, BitErrorConfig, Damaged, Distribution, GilbertElliottConfig, JitterConfig,
+    JitterOrder, Normal, Outage, RateTrace, ReorderingConfig, Step, Uniform, Within,
 };
 use polypath_netsim::topology::{Disjoint, PathConfig};
 use polypath_netsim::{ChannelConfig, Direction, DropCause, Event, World};
-use polypath_units::{BitRate, Duration, Fraction, Instant};
+use polypath_units::{BitRate, ByteCount, Duration, Fraction, Instant};
 use proptest::prelude::*;
 use support::{Datagram, arrivals, at, channel, disjoint};
 
@@ -268,4 +269,63 @@ fn impairments_do_not_disturb_each_other() {
         config.jitter = Some(JitterConfig { extra, order: JitterOrder::Keep });
     };
     assert_eq!(plain, lost_of(keeping));
+}
+
+/// Arrivals in us of packets of 1000 bytes that are sent at these times in ms, over a path with a trace and 10 ms of delay.
+fn over_trace(trace: RateTrace, sent: &[u64]) -> Vec<u64> {
+    let config = ChannelConfig { rate_trace: Some(Arc::new(trace)), ..channel(8, 10) };
+    let (mut world, net) = disjoint(vec![PathConfig::direct("path", config)], 1);
+    let path = &net.paths[0];
+    let mut arrived = Vec::new();
+    for (number, time) in (0..).zip(sent) {
+        while let Some(event) = world.next_event(at(*time)) {
+            assert!(matches!(event, Event::Arrival(_)));
+            arrived.push(world.now().as_nanos() / 1_000);
+        }
+        let frame = Datagram::in_packet_of(1_000, number);
+        world.send(net.a, path.a_address, path.b_address, frame).unwrap();
+    }
+    let rest = arrivals(&mut world);
+    arrived.extend(rest.iter().map(|(time, _)| time.as_nanos() / 1_000));
+    arrived
+}
+
+#[test]
+fn opportunities_of_a_trace_carry_packets() {
+    let size = ByteCount::from_bytes(1_000);
+    let trace = RateTrace::from_mahimahi("3\n4\n4\n20\n", size).unwrap();
+    let arrived = over_trace(trace, &[0, 0, 0, 0, 0, 100]);
+    assert_eq!(arrived, [13_000, 14_000, 14_000, 30_000, 33_000, 110_000]);
+}
+
+#[test]
+fn rates_delays_and_losses_of_a_trace_hold_in_their_time() {
+    let table =
+        "time [ms],rate [Mbit/s],delay [ms],loss [%]\n0,4,10,0\n3,16,1,0\n20,8,1,100\n40,8,10,0\n";
+    let trace = RateTrace::from_csv(table, AfterEnd::Hold).unwrap();
+    // 2 ms each at first; the second ends in the faster time, after a byte per us is two: 2 + 1 + 0.25; the third starts
+    // at 3.25 ms and overtakes with its delay of 1 ms. What arrives from 20 ms on is lost, from 40 ms on not.
+    let arrived = over_trace(trace, &[0, 0, 0, 25, 50]);
+    assert_eq!(arrived, [4_750, 12_000, 13_250, 61_000]);
+}
+
+#[test]
+fn a_trace_survives_a_cut() {
+    let trace = RateTrace::from_mahimahi("50\n51\n", ByteCount::from_bytes(1_000)).unwrap();
+    let config = ChannelConfig {
+        rate_trace: Some(Arc::new(trace)),
+        outages: vec![Outage { from: at(10), until: Some(at(20)) }],
+        ..channel(8, 10)
+    };
+    let (mut world, net) = disjoint(vec![PathConfig::direct("path", config)], 1);
+    let path = &net.paths[0];
+    let send = |world: &mut World<Datagram>| {
+        let frame = Datagram::in_packet_of(1_000, 1);
+        world.send(net.a, path.a_address, path.b_address, frame).unwrap();
+    };
+    send(&mut world);
+    assert!(world.next_event(at(30)).is_none());
+    // The one before was to go at 50 ms; its opportunity is free again.
+    send(&mut world);
+    assert_eq!(arrivals(&mut world)[0].0, at(60));
 }

@@ -183,14 +183,10 @@ fn bottleneck(path: &WirePath, round_trip: Duration, scenario: &Scenario) -> Dup
 
 /// The outages of one direction of a path, in order of time.
 fn outages(path: &str, direction: Way, scenario: &Scenario) -> Vec<Outage> {
-    let Scenario { faults, .. } = scenario;
-    let mut outages: Vec<Outage> = faults
-        .iter()
-        .filter_map(|Fault::Outage(outage)| {
-            (outage.path == path && outage.way.meets(direction))
-                .then_some(Outage { from: outage.from, until: outage.until })
-        })
-        .collect();
+    let end = Instant::ZERO + scenario.run.duration;
+    let of_this = |fault: &&Fault| fault.path() == path && fault.way().meets(direction);
+    let faults = scenario.faults.iter().filter(of_this);
+    let mut outages: Vec<Outage> = faults.flat_map(|fault| fault.outages(end)).collect();
     outages.sort_by_key(|outage| outage.from);
     outages
 }

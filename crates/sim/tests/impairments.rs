@@ -2,8 +2,11 @@
 
 mod common;
 
+use std::fs;
+use std::path::{Path, PathBuf};
+
 use common::read;
-use polypath_sim::{Form, RunResult, Simulation};
+use polypath_sim::{Form, RunResult, Scenario, Simulation};
 
 const BOTTLENECK: &str = "network.disjoint.paths.path 1.bottleneck";
 const SHORT: [&str; 2] = ["traffic.file.source.file=256 KiB", "run.duration=100 s"];
@@ -143,4 +146,113 @@ fn the_oracle_tells_the_stack_which_path_loses_less() {
     assert!(first > 3 * second, "{first} {second}");
     let [first, second] = retransmitted("8", "1", "oracle");
     assert!(second > 3 * first, "{first} {second}");
+}
+
+/// A file with this text in a folder of its own.
+fn trace_file(folder: &str, name: &str, text: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(folder);
+    fs::create_dir_all(&folder).expect("a folder");
+    let file = folder.join(name);
+    fs::write(&file, text).expect("a file");
+    file
+}
+
+#[test]
+fn a_path_carries_what_its_trace_says() {
+    // Two opportunities in 3 ms: 8 Mbit/s.
+    let mahimahi = trace_file("carries", "trace.up", "1\n3\n");
+    let table = "time [ms],rate [Mbit/s]\n0,4\n200,12\n";
+    let table = trace_file("carries", "trace.csv", table);
+    for (file, edit) in [(mahimahi, ""), (table, ".after_end=repeat")] {
+        let trace = "network.disjoint.paths.path 1.bottleneck.forward.rate_trace";
+        let mut edits = vec![
+            "sctp.preset=rfc9260".to_owned(),
+            "faults=[]".to_owned(),
+            "run.duration=12 s".to_owned(),
+            "run.measure_from=4 s".to_owned(),
+            "network.disjoint.paths.path 1.bottleneck.queue={ drop-tail = { packets = 100 } }"
+                .to_owned(),
+            format!("{trace}.file={}", file.display()),
+        ];
+        if !edit.is_empty() {
+            edits.push(format!("{trace}{edit}"));
+        }
+        let edits: Vec<&str> = edits.iter().map(String::as_str).collect();
+        let result = Simulation::new(&read("failover", &edits)).unwrap().run().unwrap();
+        // 1452 of 1500 bytes are user data.
+        let share = result.goodput_bit_s / (8e6 * 1452.0 / 1500.0);
+        assert!((0.93..1.001).contains(&share), "{}: {share}", file.display());
+    }
+}
+
+#[test]
+fn traces_are_found_beside_the_scenario_and_are_the_same_in_both_forms() {
+    let scenario = read("lte-and-dsl", &["run.duration=4 s", "run.measure_from=1 s"]);
+    let trace = scenario.network.paths()[1].bottleneck.forward.rate_trace.clone().unwrap();
+    assert!(trace.digest.as_ref().unwrap().starts_with("xxh64:"));
+    let mean = trace.content().unwrap().mean_rate().unwrap().as_bits_per_second();
+    assert!((8_000_000..20_000_000).contains(&mean), "{mean}");
+    let [structured, wire] = [Form::Structured, Form::Wire]
+        .map(|form| Simulation::with(&scenario, 1, form).unwrap().run().unwrap());
+    assert!(structured.is_ok());
+    assert_eq!(structured.trace_hash, wire.trace_hash);
+    assert!(structured.paths.iter().all(|path| path.goodput_bit_s > 1e6));
+}
+
+#[test]
+fn mistakes_in_traces_name_file_and_line() {
+    let bad = trace_file("mistakes", "bad.csv", "time [s],rate [Mbit/s]\n0,1\n0.5,fast\n");
+    let path = common::scenarios().join("lte-and-dsl.toml");
+    let key = "network.disjoint.paths.1.bottleneck.forward.rate_trace";
+    let trace = "network.disjoint.paths.lte.bottleneck.forward.rate_trace";
+    let error =
+        |edits: &[String]| Scenario::read(&path, edits).map(|_| ()).unwrap_err().to_string();
+    let set = |key: &str, value: &str| format!("{trace}{key}={value}");
+    let text = error(&[set(".file", &bad.display().to_string())]);
+    assert_eq!(
+        text,
+        format!("{}:3:1: {key}.file: `fast` is no number from zero on", bad.display())
+    );
+    let text = error(&[set(".file", "traces/nothing.csv")]);
+    assert!(text.starts_with(&format!("--set {trace}.file: {key}.file: cannot read `")), "{text}");
+    assert!(text.contains("scenarios/traces/nothing.csv`: "), "{text}");
+    let text = error(&[set(".opportunity", "1500 B")]);
+    assert!(text.contains("rate_trace.opportunity: a table of rates has none"), "{text}");
+    let text = error(&[set(".digest", "xxh64:0")]);
+    assert!(text.contains("traces/lte.csv` has another content: xxh64:"), "{text}");
+    let text = error(&[set(".fiel", "x")]);
+    assert!(text.contains("did you mean `file`?"), "{text}");
+    let text = error(&[
+        "steps=[{ path = 'lte', at = '1 s', rate = '1 Mbit/s', way = 'forward' }]".to_owned()
+    ]);
+    assert!(text.contains("steps.0.path: path `lte` has a rate trace"), "{text}");
+    let backward = "steps=[{ path = 'lte', at = '1 s', rate = '1 Mbit/s', way = 'backward' }]";
+    assert!(Scenario::read(&path, &[backward]).is_ok());
+}
+
+#[test]
+fn a_path_that_flaps_is_down_part_of_the_time() {
+    let flapping =
+        "{ flapping = { path = 'path 1', from = '2 s', down = '100 ms', up = '1900 ms' } }";
+    let run = |faults: &str| {
+        let set = ["run.duration=12 s", "run.measure_from=0 s", "sctp.preset=rfc9260", faults];
+        Simulation::new(&read("failover", &set)).unwrap().run().unwrap()
+    };
+    let (steady, flaps) = (run("faults=[]"), run(&format!("faults=[{flapping}]")));
+    let outage = |result: &RunResult| result.bottlenecks[0].dropped_outage;
+    assert_eq!(outage(&steady), 0);
+    assert!(outage(&flaps) > 5 && flaps.goodput_bit_s < 0.9 * steady.goodput_bit_s);
+    let path = common::scenarios().join("failover.toml");
+    let error =
+        |faults: &str| Scenario::read(&path, &[faults]).map(|_| ()).unwrap_err().to_string();
+    let inside = "{ outage = { path = 'path 1', from = '4050 ms', until = '4060 ms' } }";
+    let text = error(&format!("faults=[{flapping}, {inside}]"));
+    assert!(text.contains("faults.1.outage.from: overlaps or touches another"), "{text}");
+    let between = inside.replace("4050", "4150").replace("4060", "4160");
+    assert!(Scenario::read(&path, &[format!("faults=[{between}, {flapping}]")]).is_ok());
+    let text = error(&format!("faults=[{}]", flapping.replace("1900 ms", "0 s")));
+    assert!(text.contains("faults.0.flapping.up: must not be zero"), "{text}");
+    let fast = flapping.replace("1900 ms", "1 us").replace("100 ms", "1 us");
+    let text = error(&format!("faults=[{fast}]"));
+    assert!(text.contains("outages, more than 1000000"), "{text}");
 }

@@ -181,7 +181,7 @@ fn what_was_delivered_before_the_association_broke_counts() {
         "traffic.bulk.delivery=unordered",
     ];
     let mut scenario = read("failover", &set);
-    let Fault::Outage(first) = scenario.faults[0].clone();
+    let Fault::Outage(first) = scenario.faults[0].clone() else { panic!("an outage") };
     scenario.faults.push(Fault::Outage(OutageFault { path: "path 1".into(), ..first }));
     let result = Simulation::new(&scenario).unwrap().run().unwrap();
     assert!(result.association.failed, "{:?}", result.association);

@@ -1,13 +1,15 @@
 //! All that can happen to a packet between the transmitter and the far end, beside uniform loss.
 
-use polypath_units::Instant;
+use std::sync::Arc;
 
-use super::Damage;
+use polypath_units::{ByteCount, Duration, Fraction, Instant};
+
 use super::bit_error::{BitErrors, Hit};
 use super::duplicate::Duplication;
 use super::gilbert_elliott::GilbertElliott;
 use super::jitter::{Jitter, JitterOrder};
 use super::reorder::Reordering;
+use super::{Cursor, Damage, RateTrace};
 use crate::{ChannelConfig, DropCause, Streams};
 
 /// The impairments of a channel that has any of them.
@@ -18,6 +20,8 @@ pub(crate) struct Medium {
     jitter: Option<Jitter>,
     reordering: Option<Reordering>,
     duplication: Option<Duplication>,
+    trace: Option<Arc<RateTrace>>,
+    cursor: Cursor,
     /// Whether packets can overtake.
     overtaking: bool,
 }
@@ -44,14 +48,44 @@ impl Medium {
             .then(|| Duplication::new(config.duplication, channel, streams));
         let overtaking = reordering.is_some()
             || config.jitter.is_some_and(|jitter| jitter.order == JitterOrder::Overtake)
-            || config.steps.iter().any(|step| step.delay.is_some());
-        let medium = Self { burst_loss, bit_errors, jitter, reordering, duplication, overtaking };
+            || config.steps.iter().any(|step| step.delay.is_some())
+            || config.rate_trace.as_ref().is_some_and(|trace| trace.has_delays());
+        let medium = Self {
+            burst_loss,
+            bit_errors,
+            jitter,
+            reordering,
+            duplication,
+            trace: config.rate_trace.clone(),
+            cursor: Cursor::default(),
+            overtaking,
+        };
         medium.is_any().then(|| Box::new(medium))
     }
 
     /// Whether packets can overtake, so that the next to start can be the next to arrive.
     pub fn overtaking(&self) -> bool {
         self.overtaking
+    }
+
+    /// When a packet has been sent whose transmission starts at `at`, if a trace decides that.
+    pub fn end(&mut self, at: Instant, bytes: u32, framing: ByteCount) -> Option<Instant> {
+        self.trace.as_ref()?.end(at, bytes, framing, &mut self.cursor)
+    }
+
+    /// Forgets the transmission that was begun last: it was cut off.
+    pub fn cut(&mut self) {
+        self.cursor = Cursor::default();
+    }
+
+    /// The propagation delay for a packet that starts at `at`, if a trace decides that.
+    pub fn delay(&self, at: Instant) -> Option<Duration> {
+        self.trace.as_ref()?.delay_at(at)
+    }
+
+    /// The probability of uniform loss for a packet that arrives at `at`, if a trace decides that.
+    pub fn uniform_loss(&self, at: Instant) -> Option<Fraction> {
+        self.trace.as_ref()?.loss_at(at)
     }
 
     /// When a packet arrives that starts now and would arrive at `plain` otherwise. A packet that is late by reordering
@@ -92,6 +126,7 @@ impl Medium {
 
     fn is_any(&self) -> bool {
         self.overtaking
+            || self.trace.is_some()
             || self.burst_loss.is_some()
             || self.bit_errors.is_some()
             || self.jitter.is_some()

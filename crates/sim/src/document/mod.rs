@@ -67,6 +67,11 @@ impl Document {
         }
     }
 
+    /// Name of the file, or what stands for it in messages.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
     /// A document without content, for settings that come from edits alone.
     pub fn empty(name: impl Into<String>) -> Self {
         Self {

@@ -8,6 +8,8 @@ use polypath_netsim::{ChannelConfig, Direction, QueueConfig};
 use polypath_units::{BitRate, ByteCount, Duration, Fraction};
 use serde::{Deserialize, Serialize};
 
+use super::TraceFile;
+
 /// The links between the hosts and the routers, equal at both ends and in both directions.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -31,7 +33,7 @@ fn ample_queue() -> Queue {
 }
 
 /// A link. What stands in it holds for both directions, unless `forward` or `backward` say otherwise.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Link {
@@ -63,6 +65,9 @@ pub struct Link {
     /// Packets that come twice.
     #[serde(default)]
     pub duplication: Fraction,
+    /// A file with what the link can carry over time.
+    #[serde(default)]
+    pub rate_trace: Option<TraceFile>,
     /// What is different from host a to host b.
     #[serde(default)]
     pub forward: LinkDirection,
@@ -72,7 +77,7 @@ pub struct Link {
 }
 
 /// What is different in one direction of a link.
-#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct LinkDirection {
@@ -94,6 +99,8 @@ pub struct LinkDirection {
     pub reordering: Option<ReorderingConfig>,
     /// Its packets that come twice.
     pub duplication: Option<Fraction>,
+    /// Its trace.
+    pub rate_trace: Option<TraceFile>,
 }
 
 /// Probability with which a packet is lost, the same for every packet.
@@ -180,8 +187,18 @@ impl Link {
             jitter: own.jitter.or(self.jitter),
             reordering: own.reordering.or(self.reordering),
             duplication: own.duplication.unwrap_or(self.duplication),
+            rate_trace: self.trace(direction).and_then(TraceFile::content),
             ..ChannelConfig::new(rate, own.delay.unwrap_or(self.delay))
         }
+    }
+
+    /// The trace of one direction.
+    fn trace(&self, direction: Direction) -> Option<&TraceFile> {
+        let own = match direction {
+            Direction::Forward => &self.forward,
+            Direction::Backward => &self.backward,
+        };
+        own.rate_trace.as_ref().or(self.rate_trace.as_ref())
     }
 
     /// Propagation there and back.

@@ -6,6 +6,7 @@
 mod check;
 mod link;
 mod network;
+mod rate_trace;
 #[cfg(feature = "schema")]
 mod schema;
 mod sctp;
@@ -13,10 +14,11 @@ mod traffic;
 
 pub use link::{Access, Link, LinkDirection, Loss, Queue, QueueLimit};
 pub use network::{
-    DisjointNetwork, Fault, Network, OutageFault, PairNetwork, PairPath, SharedNetwork, StepPlan,
-    Way, WirePath,
+    DisjointNetwork, Fault, FlappingFault, Network, OutageFault, PairNetwork, PairPath,
+    SharedNetwork, StepPlan, Way, WirePath,
 };
 pub use polypath_workload::{Delivery, Source};
+pub use rate_trace::{TraceFile, TraceFormat};
 #[cfg(feature = "schema")]
 pub use schema::schema;
 pub use sctp::{Heartbeat, SctpSettings};
@@ -173,10 +175,12 @@ impl Scenario {
     pub fn from_document(document: &Document) -> Result<Self, DocumentError> {
         let file: ScenarioFile = document.decode(&[Layer::At(&[])])?;
         let sctp = [sctp_of(document, "a")?, sctp_of(document, "b")?];
+        let mut network = file.network;
+        rate_trace::load(&mut network, document)?;
         let scenario = Self {
             title: file.title,
             run: file.run,
-            network: file.network,
+            network,
             sctp,
             association: file.association,
             traffic: file.traffic,

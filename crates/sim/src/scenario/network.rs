@@ -1,5 +1,6 @@
 //! The network of a scenario and what goes wrong in it.
 
+use polypath_netsim::impair::Outage;
 use polypath_netsim::topology::IpVersion;
 use polypath_units::{BitRate, Duration, Fraction, Instant};
 use serde::{Deserialize, Serialize};
@@ -18,6 +19,14 @@ pub enum Network {
 }
 
 impl Network {
+    /// The same, to be changed.
+    pub(super) fn paths_mut(&mut self) -> &mut [WirePath] {
+        match self {
+            Self::Disjoint(network) => &mut network.paths,
+            Self::Shared(network) => &mut network.routes,
+        }
+    }
+
     /// Its paths, or the routes that paths of several pairs share: what faults, steps and bottlenecks name.
     pub fn paths(&self) -> &[WirePath] {
         match self {
@@ -119,6 +128,73 @@ impl WirePath {
 pub enum Fault {
     /// The bottleneck of a path carries nothing for a time.
     Outage(OutageFault),
+    /// The bottleneck of a path goes down and comes up again and again.
+    Flapping(FlappingFault),
+}
+
+impl Fault {
+    /// Name of the path.
+    pub fn path(&self) -> &str {
+        match self {
+            Self::Outage(fault) => &fault.path,
+            Self::Flapping(fault) => &fault.path,
+        }
+    }
+
+    /// Which way nothing passes.
+    pub fn way(&self) -> Way {
+        match self {
+            Self::Outage(fault) => fault.way,
+            Self::Flapping(fault) => fault.way,
+        }
+    }
+
+    /// The outages of a run that ends at `end`, in order of time.
+    pub fn outages(&self, end: Instant) -> Vec<Outage> {
+        match self {
+            Self::Outage(OutageFault { from, until, .. }) => {
+                vec![Outage { from: *from, until: *until }]
+            }
+            Self::Flapping(fault) => fault.outages(end),
+        }
+    }
+}
+
+/// Periodic outages of the bottleneck of a path.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct FlappingFault {
+    /// Name of the path.
+    pub path: String,
+    /// When the first outage begins.
+    pub from: Instant,
+    /// How long each lasts.
+    pub down: Duration,
+    /// How long the path works between two of them.
+    pub up: Duration,
+    /// No outage begins from here on; missing where they go on to the end of the run.
+    #[serde(default)]
+    pub until: Option<Instant>,
+    /// Which way nothing passes.
+    #[serde(default)]
+    pub way: Way,
+}
+
+impl FlappingFault {
+    /// How many outages there are in a run that ends at `end`.
+    pub(crate) fn count(&self, end: Instant) -> u64 {
+        let time = self.until.unwrap_or(end).min(end).since(self.from).as_nanos();
+        time.div_ceil((self.down + self.up).as_nanos().max(1))
+    }
+
+    fn outages(&self, end: Instant) -> Vec<Outage> {
+        let outage = |number: u64| {
+            let from = self.from + (self.down + self.up) * number;
+            Outage { from, until: Some(from + self.down) }
+        };
+        (0..self.count(end)).map(outage).collect()
+    }
 }
 
 /// A time in which the bottleneck of a path carries nothing.

@@ -132,7 +132,7 @@ fn mistakes_are_named_with_file_line_key_and_nearest_key() {
             "framign",
             "test.toml:15:1: network.disjoint.paths.0.bottleneck: unknown key `framign`\n  did you mean `framing`? keys \
              here: `rate`, `delay`, `framing`, `queue`, `loss`, `gilbert_elliott`, `bit_errors`, `jitter`, \
-             `reordering`, `duplication`, `forward`, `backward`",
+             `reordering`, `duplication`, `rate_trace`, `forward`, `backward`",
         ),
         (
             "cwnd_update = \"normal\"",
@@ -436,9 +436,24 @@ fn the_documented_scenario_works_and_has_every_setting() {
     let (_, rest) = text.split_once("```toml\n").expect("an example");
     let (example, _) = rest.split_once("```").expect("its end");
     let read = scenario(example);
-    assert_eq!((read.traffic.len(), read.faults.len()), (2, 1));
+    assert_eq!((read.traffic.len(), read.faults.len()), (2, 2));
     assert_ne!(read.sctp[0], read.sctp[1]);
     assert_eq!(settings_missing_in(example), [""; 0]);
+}
+
+#[test]
+fn the_documented_queues_are_the_defaults() {
+    use polypath_netsim::queue_discipline::{CodelConfig, FqCodelConfig, RedConfig};
+    let text = file("docs/scenarios.md");
+    let (_, section) = text.split_once("## Queues").expect("a section");
+    let (_, rest) = section.split_once("```toml\n").expect("an example");
+    let (example, _) = rest.split_once("```").expect("its end");
+    let document: toml::Value = toml::from_str(example).expect("TOML");
+    let queues = &document["network"]["disjoint"]["paths"]["bottleneck"]["queue"];
+    let red: RedConfig = queues["red"].clone().try_into().expect("RED");
+    assert_eq!(red, RedConfig::default());
+    assert_eq!(queues["codel"], toml::Value::try_from(CodelConfig::default()).unwrap());
+    assert_eq!(queues["fq-codel"], toml::Value::try_from(FqCodelConfig::default()).unwrap());
 }
 
 #[test]

@@ -45,7 +45,7 @@ pub fn read(name: &str, set: &[&str]) -> Scenario {
 }
 
 /// Runs that together use every mechanism; all but the first and the drop-tail ones lose packets at random.
-pub const RUNS: [Run; 13] = [
+pub const RUNS: [Run; 14] = [
     Run {
         name: "two-100mbit",
         scenario: "two-100mbit",
@@ -109,6 +109,12 @@ pub const RUNS: [Run; 13] = [
     Run { name: "drop-tail-sfr-off", scenario: "drop-tail-sfr-off", seed: 0, set: SHORT },
     Run { name: "drop-tail-cuc-normal", scenario: "drop-tail-cuc-normal", seed: 0, set: SHORT },
     Run { name: "red-cmt", scenario: "red-cmt", seed: 1, set: SHORT },
+    Run {
+        name: "rate-trace",
+        scenario: "lte-and-dsl",
+        seed: 1,
+        set: &["run.duration=5 s", "run.measure_from=0 s"],
+    },
     Run {
         name: "demo",
         scenario: "demo",

@@ -1,18 +1,27 @@
 //! Checks of faults and steps.
 
+use polypath_netsim::impair::Outage;
 use polypath_units::{BitRate, Instant};
 
-use super::super::{Fault, OutageFault, Scenario, StepPlan};
+use super::super::{Fault, FlappingFault, OutageFault, Scenario, StepPlan, Way};
 use super::Result;
 use crate::document::{Document, Step};
 
 use Step::{Index, Key};
 
+/// Outages of one fault.
+const MOST_OUTAGES: u64 = 1_000_000;
+
 pub(super) fn check(scenario: &Scenario, document: &Document) -> Result {
-    for (index, Fault::Outage(outage)) in scenario.faults.iter().enumerate() {
+    for (index, fault) in scenario.faults.iter().enumerate() {
         let earlier = &scenario.faults[..index];
-        if let Some((key, message)) = outage_problem(outage, earlier, scenario) {
-            let steps = [Key("faults"), Index(index), Key("outage"), Key(key)];
+        let (kind, problem) = match fault {
+            Fault::Outage(outage) => ("outage", outage_problem(outage, scenario)),
+            Fault::Flapping(flapping) => ("flapping", flapping_problem(flapping, scenario)),
+        };
+        let problem = problem.or_else(|| overlap_problem(fault, earlier, scenario));
+        if let Some((key, message)) = problem {
+            let steps = [Key("faults"), Index(index), Key(kind), Key(key)];
             return Err(document.complain(&steps, message));
         }
     }
@@ -28,7 +37,7 @@ pub(super) fn check(scenario: &Scenario, document: &Document) -> Result {
 /// A key and what is wrong there.
 type Found = Option<(&'static str, String)>;
 
-fn outage_problem(outage: &OutageFault, earlier: &[Fault], scenario: &Scenario) -> Found {
+fn outage_problem(outage: &OutageFault, scenario: &Scenario) -> Found {
     if let Some(message) = unknown_path(&outage.path, scenario) {
         return Some(("path", message));
     }
@@ -38,15 +47,45 @@ fn outage_problem(outage: &OutageFault, earlier: &[Fault], scenario: &Scenario) 
     if outage.until.is_some_and(|until| until <= outage.from) {
         return Some(("until", format!("must be later than {}", outage.from)));
     }
-    let overlaps = earlier.iter().any(|Fault::Outage(other)| {
-        let end = |until: Option<Instant>| until.unwrap_or(Instant::FAR_FUTURE);
-        other.path == outage.path
-            && other.way.meets(outage.way)
-            && outage.from <= end(other.until)
-            && other.from <= end(outage.until)
+    None
+}
+
+fn flapping_problem(flapping: &FlappingFault, scenario: &Scenario) -> Found {
+    if let Some(message) = unknown_path(&flapping.path, scenario) {
+        return Some(("path", message));
+    }
+    if let Some(message) = too_late(flapping.from, scenario) {
+        return Some(("from", message));
+    }
+    if flapping.until.is_some_and(|until| until <= flapping.from) {
+        return Some(("until", format!("must be later than {}", flapping.from)));
+    }
+    for (key, time) in [("down", flapping.down), ("up", flapping.up)] {
+        if time.is_zero() {
+            return Some((key, "must not be zero".into()));
+        }
+    }
+    let count = flapping.count(Instant::ZERO + scenario.run.duration);
+    (count > MOST_OUTAGES)
+        .then(|| ("down", format!("that makes {count} outages, more than {MOST_OUTAGES}")))
+}
+
+/// Outages that meet those of an earlier fault.
+fn overlap_problem(fault: &Fault, earlier: &[Fault], scenario: &Scenario) -> Found {
+    let run_end = Instant::ZERO + scenario.run.duration;
+    let others = earlier
+        .iter()
+        .filter(|other| other.path() == fault.path() && other.way().meets(fault.way()));
+    let mut theirs: Vec<Outage> = others.flat_map(|other| other.outages(run_end)).collect();
+    theirs.sort_by_key(|outage| outage.from);
+    let end = |outage: &Outage| outage.until.unwrap_or(Instant::FAR_FUTURE);
+    let overlaps = fault.outages(run_end).iter().any(|own| {
+        // Those before it do not meet each other, so the last that begins by its end is the one that can.
+        let begun = theirs.partition_point(|other| other.from <= end(own));
+        begun.checked_sub(1).is_some_and(|last| end(&theirs[last]) >= own.from)
     });
     overlaps
-        .then(|| ("from", format!("overlaps or touches another outage of path `{}`", outage.path)))
+        .then(|| ("from", format!("overlaps or touches another outage of path `{}`", fault.path())))
 }
 
 fn step_problem(step: &StepPlan, earlier: &[StepPlan], scenario: &Scenario) -> Found {
@@ -55,6 +94,11 @@ fn step_problem(step: &StepPlan, earlier: &[StepPlan], scenario: &Scenario) -> F
     }
     if let Some(message) = too_late(step.at, scenario) {
         return Some(("at", message));
+    }
+    if has_trace(step, scenario) {
+        let message =
+            format!("path `{}` has a rate trace, which takes the place of steps", step.path);
+        return Some(("path", message));
     }
     if step.rate.is_some_and(BitRate::is_zero) {
         return Some(("rate", "must not be zero: to stop a path, give it an outage".into()));
@@ -66,6 +110,18 @@ fn step_problem(step: &StepPlan, earlier: &[StepPlan], scenario: &Scenario) -> F
         .iter()
         .any(|other| other.path == step.path && other.at == step.at && other.way.meets(step.way));
     twice.then(|| ("at", format!("there is another step of path `{}` at that time", step.path)))
+}
+
+/// Whether a trace decides what a step would change.
+fn has_trace(step: &StepPlan, scenario: &Scenario) -> bool {
+    let mut paths = scenario.network.paths().iter();
+    paths.find(|path| path.name == step.path).is_some_and(|path| {
+        let link = &path.bottleneck;
+        let ways = [(Way::Forward, &link.forward), (Way::Backward, &link.backward)];
+        ways.into_iter().any(|(way, side)| {
+            way.meets(step.way) && side.rate_trace.as_ref().or(link.rate_trace.as_ref()).is_some()
+        })
+    })
 }
 
 fn unknown_path(name: &str, scenario: &Scenario) -> Option<String> {

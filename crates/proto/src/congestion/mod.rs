@@ -143,11 +143,9 @@ pub(crate) fn on_ack(
         return;
     }
     let step = Control::of(coupling, group).step(due, window.cwnd, p);
-    window.cwnd = match step {
-        0.. => window.cwnd.saturating_add_signed(step),
-        // Never below the smallest window.
-        _ => window.cwnd.saturating_add_signed(step).max(p.mtu.min(window.cwnd)),
-    };
+    // A step back never leads below the smallest window.
+    let smallest = p.mtu.min(window.cwnd);
+    window.cwnd = window.cwnd.saturating_add_signed(step).max(smallest);
 }
 
 /// Reduction when fast recovery begins (RFC 9260 section 7.2.4).
@@ -204,8 +202,8 @@ impl CongestionWindow {
                     Family::V4 => 4404,
                     Family::V6 => 4344,
                 };
-                // One sharer has at most 4 MTU anyway.
-                (4 * mtu).min((2 * mtu).max(bytes)).min((4 * mtu).div_ceil(sharers))
+                // min(4 MTU, max(2 MTU, bytes)) for one; sharers share the 4 MTU.
+                (2 * mtu).max(bytes).min((4 * mtu).div_ceil(sharers))
             }
             InitialCwnd::Bytes(bytes) => u64::from(bytes).div_ceil(sharers),
             InitialCwnd::Mtu(n) => (u64::from(n) * mtu).div_ceil(sharers),

@@ -73,6 +73,8 @@ mod tests {
         assert_eq!(rate.measured_ppm(), 0);
         rate.on_lost();
         assert_eq!(rate.measured_ppm(), 10_000);
+        rate.on_delivered(0);
+        assert_eq!(rate.measured_ppm(), 10_000, "a SACK with nothing of the path");
         (0..100).for_each(|_| rate.on_lost());
         assert_eq!(rate.measured_ppm(), 1_000_000);
     }

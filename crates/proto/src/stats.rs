@@ -191,6 +191,8 @@ pub struct AssociationStats {
     pub messages_sent: u64,
     /// Messages given up.
     pub abandoned: AbandonedMessages,
+    /// DATA chunks given up that had been sent.
+    pub chunks_abandoned: u64,
     /// Messages that could have been given up, but the peer does not understand FORWARD-TSN: they stay reliable.
     pub messages_kept_reliable: u64,
     /// FORWARD-TSN chunks sent.

@@ -28,8 +28,8 @@ pub use app::Violations;
 pub use frame::{Form, SctpFrame};
 pub use meter::{HostSeries, PathSeries, Series};
 pub use result::{
-    AssociationResult, BlockedResult, BottleneckResult, FlowResult, HostResult, PathResult,
-    RunResult,
+    AbandonedResult, AssociationResult, BlockedResult, BottleneckResult, FlowResult, HostResult,
+    PathResult, RunResult,
 };
 pub use scenario::Scenario;
 pub use simulation::{SetupError, Simulation};

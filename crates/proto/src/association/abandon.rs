@@ -147,6 +147,7 @@ impl Association {
         while !next.is_after(extent.last) {
             if let Some(gone) = self.sender.window.abandon(next) {
                 released += gone.room;
+                self.stats.chunks_abandoned += 1;
                 let path = &mut self.paths[gone.path];
                 path.flight = path.flight.saturating_sub(u64::from(gone.flight));
                 path.timed = path.timed.filter(|timed| *timed != next);

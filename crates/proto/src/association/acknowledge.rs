@@ -20,6 +20,7 @@ use crate::sack::{self, AckDelta, Report, SackProblem, Verdict, Withdrawn};
 use crate::send::burst;
 use crate::send::multiple_fast_rtx::{self, RepeatView};
 use crate::send::window::History;
+use crate::send::zero_window::ClosedWindow;
 use crate::{Cx, Event, Instant, PathId, ProbeEvent, Tsn};
 
 /// Low end and flight of a path before the SACK.
@@ -122,7 +123,7 @@ impl Association {
             _ => smallvec![false; self.paths.len()],
         };
         self.leave_recovery(cumulative, &orders);
-        let groups = self.paths.group_views(&self.config.policies);
+        let groups = self.group_views();
         self.grow_windows(cx, &before, &delta, &orders, &groups);
         self.reduce_windows(cx, &lost_on, &groups);
         let ends = before.iter().zip(&orders).map(|(before, order)| T3Ends {
@@ -433,8 +434,18 @@ impl Association {
         // A receiver that answers probes of its closed window is alive (RFC 9260 section 6.1 A).
         if a_rwnd == 0 && !delta.anything_new() {
             self.errors = 0;
-            self.sender.closed_window_seen = Some(cx.now);
-            for path in self.paths.iter_mut().filter(|path| path.reach.is_active()) {
+            self.note_closed_window(cx.now);
+        }
+    }
+
+    /// The peer answered that its window is still closed, which speaks for the paths that probe it.
+    fn note_closed_window(&mut self, now: Instant) {
+        let Some(closed) = &mut self.sender.closed_window else { return };
+        closed.on_answer(now);
+        let window = &self.sender.window;
+        for path in self.paths.iter_mut().filter(|path| path.reach.is_active()) {
+            let lowest = window.next_unacked_on(path.id, window.base());
+            if lowest.is_some_and(|tsn| closed.is_probe(window.get(tsn).sent_at)) {
                 path.errors = 0;
             }
         }
@@ -443,6 +454,11 @@ impl Association {
     /// The peer told its receive window.
     pub(super) fn take_peer_window(&mut self, cx: &mut Cx<'_>, a_rwnd: u32) {
         let opened = self.sender.advertised_window == 0 && a_rwnd > 0;
+        self.sender.closed_window = match (a_rwnd, self.sender.closed_window) {
+            (0, None) => Some(ClosedWindow::new(cx.now)),
+            (0, closed) => closed,
+            _ => None,
+        };
         self.sender.advertised_window = u64::from(a_rwnd);
         if opened {
             self.repeat_refused(cx.now);

@@ -6,8 +6,10 @@ use smallvec::{SmallVec, smallvec};
 use super::Association;
 use super::packet_builder::PacketBuilder;
 use crate::cmt::buffer_split::{self, SplitView};
-use crate::cmt::reschedule::{self, BlockingView, ChunkView, Kind, LastSent, Moves, Recovery};
-use crate::config::{BufferSize, BufferSplit, OldPathPays, PathOrder, RescheduleSide};
+use crate::cmt::reschedule::{
+    self, BlockingView, ChunkView, Kind, LastSent, Moves, Payment, Recovery,
+};
+use crate::config::{BufferSize, BufferSplit, PathOrder, RescheduleSide};
 use crate::path::Path;
 use crate::probe::TransmissionCause;
 use crate::sack::AckDelta;
@@ -91,12 +93,13 @@ impl Association {
             paths: self.sharing_paths(usable),
             booked: window.booked_on(path),
             in_flight: window.in_flight_on(path),
+            kept: window.kept_on(path),
+            kept_on_all: self.paths.ids().map(|path| window.kept_on(path)).sum(),
         }
     }
 
     fn chunk_view(&self, now: Instant, chunk: &Outstanding, path: &Path) -> ChunkView {
         let rtt = |path: &Path| path.rtt.srtt().unwrap_or_else(|| path.rtt.rto());
-        let is_recovering = path.recovery.is_active() || self.sender.recovery.is_active();
         ChunkView {
             kind: match chunk.flags.contains(DataFlags::UNORDERED) {
                 true => Kind::Unordered,
@@ -110,7 +113,15 @@ impl Association {
             age: now.since(chunk.sent_at),
             its_rtt: rtt(&self.paths[chunk.path]),
             new_rtt: rtt(path),
-            recovery: if is_recovering { Recovery::On } else { Recovery::Off },
+            recovery: self.recovery_of(path),
+            ban: path.ban_at(now),
+        }
+    }
+
+    fn recovery_of(&self, path: &Path) -> Recovery {
+        match path.recovery.is_active() || self.sender.recovery.is_active() {
+            true => Recovery::On,
+            false => Recovery::Off,
         }
     }
 
@@ -171,24 +182,31 @@ impl Association {
 
     /// Takes a chunk out of what is outstanding on `old`, which pays for the transmission that may still be on its way.
     fn leave_path(&mut self, cx: &mut Cx<'_>, old: PathId, tsn: Tsn, charge: u32) {
+        let recovery = self.recovery_of(&self.paths[old]);
         let path = &mut self.paths[old];
         path.flight = path.flight.saturating_sub(u64::from(charge));
         path.timed = path.timed.filter(|timed| *timed != tsn);
-        match self.config.policies.reschedule.old_path {
-            OldPathPays::ChunkSize => {
+        let ban = path.ban_at(cx.now);
+        match reschedule::payment(&self.config.policies.reschedule, recovery, ban) {
+            Payment::Size => {
                 let mtu = u64::from(path.mtu);
                 path.window.cwnd = reschedule::window_without(path.window.cwnd, charge, mtu);
                 cx.probe.on(cx.now, path.window_event());
             }
-            OldPathPays::Half => {
+            Payment::Half => {
                 // As after a fast retransmission, which however would have a packet to send on this path.
                 let free = path.free_retransmission;
                 let mut lost_on: SmallVec<[bool; 4]> = smallvec![false; self.paths.len()];
                 lost_on[old.index()] = true;
-                let groups = self.paths.group_views(&self.config.policies);
+                let groups = self.group_views();
                 self.reduce_windows(cx, &lost_on, &groups);
                 self.paths[old].free_retransmission = free;
             }
+            Payment::Block => {
+                let round_trip = path.rtt.srtt().unwrap_or_else(|| path.rtt.rto());
+                path.banned_until = Some(cx.now + round_trip);
+            }
+            Payment::Nothing => {}
         }
         if self.paths[old].flight == 0 {
             self.paths[old].t3 = None;

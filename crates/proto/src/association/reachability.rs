@@ -25,11 +25,7 @@ impl Association {
 
     /// Counts a timeout or an unanswered heartbeat against the path only, and ends an association that has too many.
     pub(super) fn count_heartbeat_error(&mut self, cx: &mut Cx<'_>, id: PathId) {
-        let mut thresholds = self.thresholds();
-        if self.closed_window_was_confirmed(id) {
-            // The peer answered and had no room: no reason to doubt the path.
-            thresholds.potentially_failed = None;
-        }
+        let thresholds = self.thresholds();
         let path = &mut self.paths[id];
         path.errors += 1;
         let transition = path.reach.on(Signal::Timeout(path.errors), thresholds);
@@ -126,16 +122,6 @@ impl Association {
             self.primary = path;
             self.events.push(Event::Path { path, change: PathChange::MadePrimary });
         }
-    }
-
-    /// Whether the peer has said, since the lowest outstanding chunk of the path was sent, that its window is closed.
-    fn closed_window_was_confirmed(&mut self, id: PathId) -> bool {
-        if self.sender.advertised_window != 0 || !self.suspects_paths() {
-            return false;
-        }
-        let window = &self.sender.window;
-        let sent_at = window.next_unacked_on(id, window.base()).map(|tsn| window.get(tsn).sent_at);
-        sent_at.zip(self.sender.closed_window_seen).is_some_and(|(sent, seen)| seen >= sent)
     }
 
     /// Takes note of how long paths have been potentially failed.

@@ -6,6 +6,7 @@ use super::Association;
 use super::state::State;
 use crate::congestion::{self, coupled::group::GroupViews};
 use crate::probe::TransmissionCause;
+use crate::send::zero_window::{self, Expiry};
 use crate::{Cx, Instant, PathId, ProbeEvent};
 
 impl Association {
@@ -24,6 +25,7 @@ impl Association {
             consider(self.sender.zero_window.deadline().filter(|_| self.state.may_send_data()));
             for path in self.paths.iter() {
                 consider(path.t3);
+                consider(path.banned_until.filter(|_| self.state.may_send_data()));
                 consider(path.heartbeat.due.filter(|_| self.state.may_send_data()));
             }
         }
@@ -51,8 +53,11 @@ impl Association {
             receiver.handle_timeout(cx.now);
         }
         self.sender.zero_window.expire(cx.now);
+        for path in self.paths.iter_mut() {
+            path.banned_until = path.banned_until.filter(|until| *until > cx.now);
+        }
         // Of timers that expire together each sees the windows of before.
-        let groups = self.paths.group_views(&self.config.policies);
+        let groups = self.group_views();
         for path in self.paths.ids() {
             if self.paths[path].t3.is_some_and(|due| due <= cx.now) {
                 self.t3_expired(cx, path, &groups);
@@ -66,15 +71,15 @@ impl Association {
 
     /// T3-rtx expired (RFC 9260 section 6.3.3).
     fn t3_expired(&mut self, cx: &mut Cx<'_>, id: PathId, groups: &GroupViews) {
-        let is_probe_of_closed_window = self.sender.advertised_window == 0;
+        let oldest = self.sender.window.oldest_in_flight_on(id);
+        let expiry = zero_window::expiry(self.sender.closed_window, oldest);
         let path = &mut self.paths[id];
         path.t3 = None;
         path.timed = None;
         path.awaited = None;
         path.counters.timeouts += 1;
         self.stats.timeouts += 1;
-        // Probing a closed window says nothing of the path's capacity (RFC 9260 section 6.1 A).
-        if !is_probe_of_closed_window {
+        if expiry == Expiry::Loss {
             let parameters = path.congestion_parameters(&self.config);
             let (coupling, group) = (self.config.policies.congestion.coupling(), groups.view(id));
             congestion::on_timeout(coupling, &mut path.window, &parameters, &group);
@@ -88,15 +93,20 @@ impl Association {
             if let Some((_, charge)) = window.mark_lost(tsn, TransmissionCause::TimerRetransmission)
             {
                 path.flight = path.flight.saturating_sub(u64::from(charge));
-                path.loss_rate.on_lost();
+                if expiry != Expiry::AnsweredProbe {
+                    path.loss_rate.on_lost();
+                }
             }
             from = tsn.next();
         }
         cx.probe.on(cx.now, path.window_event());
+        let errors = path.errors + u32::from(expiry != Expiry::AnsweredProbe);
         self.sender.recovery.leave();
         self.sender.forward.on_timeout(id);
-        cx.probe.on(cx.now, ProbeEvent::Timeout { path: id, errors: self.paths[id].errors + 1 });
-        self.count_path_error(cx, id);
+        cx.probe.on(cx.now, ProbeEvent::Timeout { path: id, errors });
+        if expiry != Expiry::AnsweredProbe {
+            self.count_path_error(cx, id);
+        }
         self.probe_after_timeout(cx, id);
     }
 }

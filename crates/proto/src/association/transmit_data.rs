@@ -7,11 +7,13 @@ use super::Association;
 use super::packet_builder::PacketBuilder;
 use super::state::State;
 use crate::cmt::path_scheduler::{self, Order, Turn};
+use crate::cmt::reschedule::Ban;
 use crate::cmt::rtx_policy::{self, Attempt};
 use crate::config::{
-    DataBeforeConfirmation, LossRateSource, NoWindow, PathFill, PathOrder, PerTsn,
+    Coupling, DataBeforeConfirmation, LossRateSource, NoWindow, PathFill, PathOrder, PerTsn,
     RetransmissionPath, T3Restart,
 };
+use crate::congestion::coupled::group::GroupViews;
 use crate::path::{Path, charge};
 use crate::probe::TransmissionCause;
 use crate::send::queue::Asking;
@@ -90,6 +92,15 @@ impl Association {
         stand_in.map_or(0, |path| 1 << path.id.0)
     }
 
+    /// What a coupled congestion control knows of each path's group; empty where nothing is coupled.
+    pub(super) fn group_views(&self) -> GroupViews {
+        let policies = &self.config.policies;
+        match policies.congestion.coupling() {
+            Coupling::None => GroupViews::default(),
+            _ => self.paths.group_views(&policies.path_groups, self.usable_paths()),
+        }
+    }
+
     /// The primary path, or while it cannot carry data the next one that can.
     pub(super) fn primary_or_stand_in(&self, usable: u32) -> PathId {
         let is_usable = |path: &PathId| usable >> path.0 & 1 == 1;
@@ -113,8 +124,11 @@ impl Association {
         if !self.paths.iter().any(|path| usable >> path.id.0 & 1 == 1 && path.has_window()) {
             return None;
         }
-        let sendable =
-            |path: &PathId| self.paths[*path].has_window() && self.next_chunk_fits(*path, usable);
+        let now = cx.now;
+        let sendable = |id: &PathId| {
+            let path = &self.paths[*id];
+            path.has_window() && path.ban_at(now) == Ban::Off && self.next_chunk_fits(*id, usable)
+        };
         let order = self.path_order(cx, usable);
         if policies.path_fill == PathFill::FillWindow
             && let Some(serving) = self.flush.serving
@@ -169,7 +183,7 @@ impl Association {
         usable: u32,
         packet: &mut PacketBuilder,
     ) {
-        if usable >> path.0 & 1 == 0 {
+        if usable >> path.0 & 1 == 0 || self.paths[path].ban_at(cx.now) == Ban::On {
             return;
         }
         let mut asking = Asking { path, usable, bundled: None };
@@ -202,6 +216,7 @@ impl Association {
                 charge,
                 context: next.context,
                 held: next.held,
+                kept: 0,
                 sent_at: cx.now,
                 reliability: next.reliability,
             };

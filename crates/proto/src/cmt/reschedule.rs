@@ -5,10 +5,15 @@
 //! receive buffer, until every TSN below them has arrived. When they fill more than part of the path's share, the
 //! lowest of those missing goes out again on this very path.
 //!
+//! NR-SACK frees the send buffer of ordered chunks too, if the receiver promises to keep them all, but not the receive
+//! buffer (section VI-C): only the receiver's test then sees what blocks.
+//!
 //! The test is made whenever a path could send, and the chunk goes at once; there is nothing to remember in between.
 
 use crate::Duration;
-use crate::config::{BufferSplit, Reschedule, RescheduleConditions, RescheduleFor, RescheduleSide};
+use crate::config::{
+    BufferSplit, OldPathPays, Reschedule, RescheduleConditions, RescheduleFor, RescheduleSide,
+};
 use crate::send::queue::Room;
 
 /// What a path that could send has in the buffers, in bytes of user data; where the send buffer is concerned, as it counts
@@ -27,6 +32,10 @@ pub(crate) struct BlockingView {
     pub(crate) booked: Room,
     /// In flight on the path.
     pub(crate) in_flight: Room,
+    /// Released early (NR-SACK) of what was sent on the path, but held back by the receiver.
+    pub(crate) kept: u64,
+    /// The same of all paths.
+    pub(crate) kept_on_all: u64,
 }
 
 /// Whether the path blocks so much of a buffer, although it was delivered, that a chunk should move to it.
@@ -43,8 +52,9 @@ pub(crate) fn blocks(policy: &Reschedule, split: BufferSplit, view: &BlockingVie
     };
     let receiver = || {
         let is_split = matches!(split, BufferSplit::Receiver | BufferSplit::Both);
-        let delivered = booked.user_bytes.saturating_sub(in_flight.user_bytes);
-        beyond(delivered, view.peer_window.saturating_add(view.booked_on_all), share(is_split))
+        let delivered = booked.user_bytes.saturating_sub(in_flight.user_bytes) + view.kept;
+        let buffer = view.peer_window.saturating_add(view.booked_on_all + view.kept_on_all);
+        beyond(delivered, buffer, share(is_split))
     };
     match policy.side {
         RescheduleSide::None => false,
@@ -70,9 +80,16 @@ pub(crate) enum Moves {
     Some,
 }
 
-/// Whether the path that would take a chunk is in fast recovery.
+/// Whether a path, the one that would take a chunk or the one that it leaves, is in fast recovery.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Recovery {
+    Off,
+    On,
+}
+
+/// Whether a path takes no new data because a chunk left it during its fast recovery ([`Payment::Block`]).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Ban {
     Off,
     On,
 }
@@ -98,6 +115,8 @@ pub(crate) struct ChunkView {
     pub(crate) new_rtt: Duration,
     /// State of that path.
     pub(crate) recovery: Recovery,
+    /// Whether that path may carry new data.
+    pub(crate) ban: Ban,
 }
 
 /// Whether the chunk may move to the path.
@@ -116,8 +135,33 @@ pub(crate) fn may_move(policy: &Reschedule, chunk: &ChunkView) -> bool {
         RescheduleConditions::Inet => {
             chunk.moves == Moves::None
                 && chunk.recovery == Recovery::Off
+                && chunk.ban == Ban::Off
                 && (chunk.last_sent == LastSent::Elsewhere || chunk.age > chunk.new_rtt * 2)
         }
+    }
+}
+
+/// What the path pays that a chunk leaves.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Payment {
+    /// The chunk's size.
+    Size,
+    /// Half its window, and it enters fast recovery.
+    Half,
+    /// It takes no new data for a round-trip time.
+    Block,
+    /// Nothing: it has paid.
+    Nothing,
+}
+
+/// What a path pays that is in this state when a chunk leaves it. A path in fast recovery has halved its window for this
+/// round trip already; INET then keeps new data from it for a round-trip time, once.
+pub(crate) fn payment(policy: &Reschedule, recovery: Recovery, ban: Ban) -> Payment {
+    match (policy.old_path, recovery, policy.conditions, ban) {
+        (OldPathPays::ChunkSize, ..) => Payment::Size,
+        (OldPathPays::Half, Recovery::Off, ..) => Payment::Half,
+        (OldPathPays::Half, Recovery::On, RescheduleConditions::Inet, Ban::Off) => Payment::Block,
+        (OldPathPays::Half, Recovery::On, ..) => Payment::Nothing,
     }
 }
 

@@ -4,7 +4,8 @@ use alloc::string::String;
 use core::fmt::{self, Display};
 
 use super::{
-    AllPf, AssociationConfig, Coupling, Failover, FailureDetection, NrSack, PathGroups, Reneging,
+    AllPf, AssociationConfig, Coupling, Failover, FailureDetection, NrSack, PartialReliability,
+    PathGroups, Policies, Reneging,
 };
 use super::{BufferSize, BufferSplit, RescheduleSide, SmartFastRtx, SplitFastRetransmit};
 use crate::Duration;
@@ -69,6 +70,7 @@ impl AssociationConfig {
         part("policies.reschedule.threshold", policies.reschedule.threshold)?;
         self.check_failover()?;
         self.check_buffers()?;
+        self.check_reliability()?;
         if policies.nr_sack == NrSack::All && policies.reneging != Reneging::Never {
             return Err(ConfigError {
                 key: "policies.nr_sack",
@@ -153,6 +155,41 @@ impl AssociationConfig {
     }
 }
 
+impl AssociationConfig {
+    fn check_reliability(&self) -> Result<(), ConfigError> {
+        let key = "policies.partial_reliability";
+        let Policies { partial_reliability, send_buffer, .. } = self.policies;
+        partial_reliability
+            .check()
+            .map_err(|problem| ConfigError { key, problem: problem.into() })?;
+        if matches!(partial_reliability, PartialReliability::Priority(_))
+            && send_buffer == BufferSize::Infinite
+        {
+            let problem = "a priority has no effect where policies.send_buffer is \"infinite\": \
+                           nothing ever needs room; use \"timed\", \"limited-retransmissions\" or \"none\"";
+            return Err(ConfigError { key, problem: problem.into() });
+        }
+        Ok(())
+    }
+}
+
+impl PartialReliability {
+    /// Checks the rule.
+    ///
+    /// # Errors
+    ///
+    /// Says what is wrong with one that no message could survive.
+    pub fn check(self) -> Result<(), &'static str> {
+        match self {
+            Self::Timed(Duration::ZERO) => {
+                Err("\"timed\" with no time would give every message up \
+                 before it is sent; name a time, or use \"none\" for full reliability")
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
 fn within<T: PartialOrd + Display>(
     key: &'static str,
     value: T,
@@ -181,7 +218,7 @@ mod tests {
     use polypath_units::Fraction;
 
     use super::*;
-    use crate::config::{Policies, Preset};
+    use crate::config::Preset;
 
     #[test]
     fn presets_are_sound() {
@@ -204,6 +241,28 @@ mod tests {
         assert_eq!(refused(|p| p.buffer_split = BufferSplit::Both), None, "the receiver's is left");
         let side = refused(|p| p.reschedule.side = RescheduleSide::Sender);
         assert_eq!(side, Some("policies.reschedule.side"));
+    }
+
+    #[test]
+    fn a_rule_of_reliability_must_let_messages_live() {
+        let refused = |rule, send_buffer| {
+            let mut config = AssociationConfig::with_preset(Preset::Cmt);
+            config.policies.partial_reliability = rule;
+            config.policies.send_buffer = send_buffer;
+            config.check().err().map(|error| (error.key, error.problem.contains("use \"")))
+        };
+        let named = Some(("policies.partial_reliability", true));
+        use PartialReliability::{LimitedRetransmissions, Priority, Timed};
+        for (rule, bytes, infinite) in [
+            (PartialReliability::None, None, None),
+            (Timed(Duration::ZERO), named, named),
+            (Timed(Duration::from_millis(1)), None, None),
+            (LimitedRetransmissions(0), None, None),
+            (Priority(0), None, named),
+        ] {
+            assert_eq!(refused(rule, BufferSize::Bytes), bytes, "{rule:?}");
+            assert_eq!(refused(rule, BufferSize::Infinite), infinite, "{rule:?}");
+        }
     }
 
     #[test]

@@ -195,7 +195,7 @@ fn coupled(congestion: CongestionAlgorithm) -> Policies {
 fn dreibholz_asymmetric() -> Policies {
     Policies {
         buffer_split: BufferSplit::Both,
-        reschedule: Reschedule { side: RescheduleSide::Sender, ..cmt().reschedule },
+        reschedule: Reschedule { side: RescheduleSide::Both, ..cmt().reschedule },
         smart_fast_rtx: SmartFastRtx::On,
         nr_sack: NrSack::All,
         packet_drop_report: PacketDropReport::On,

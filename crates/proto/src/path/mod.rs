@@ -14,6 +14,7 @@ use alloc::collections::VecDeque;
 use core::net::IpAddr;
 
 use crate::cmt::loss_rate::LossRate;
+use crate::cmt::reschedule::Ban;
 use crate::cmt::slow_path_rtt::Awaited;
 use crate::cmt::t3_policy::RetransmissionLog;
 use crate::config::{AssociationConfig, BytesCounted, IdleRule, PathFill};
@@ -72,6 +73,8 @@ pub(crate) struct Path {
     pub(crate) flush_limit: u64,
     /// One packet of retransmissions may ignore the window (RFC 9260 sections 6.3.3 E3, 7.2.4).
     pub(crate) free_retransmission: bool,
+    /// Until then it takes no new data, because chunks left it (chunk rescheduling).
+    pub(crate) banned_until: Option<Instant>,
     /// Chunks sent again here because of drop reports, or moved here, in that order.
     pub(crate) repaired: VecDeque<Repaired>,
     /// The window before a SACK made it grow, and the number of packets received before that one.
@@ -96,6 +99,13 @@ pub(crate) struct Suspicion {
     pub(crate) time: Stopwatch,
     /// When timeouts made it inactive the last time.
     pub(crate) failed_at: Option<Instant>,
+}
+
+/// Whether a path can carry data now.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Usable {
+    Yes,
+    No,
 }
 
 /// Counters of a path; kept after it has failed.
@@ -152,6 +162,7 @@ impl Path {
             stretched_bursts: 0,
             flush_limit: 0,
             free_retransmission: false,
+            banned_until: None,
             repaired: VecDeque::new(),
             grown_from: (u64::MAX, 0),
             sack_rank: 0,
@@ -242,11 +253,12 @@ impl Path {
         self.decayed = Some(now);
     }
 
-    /// The path as its congestion group sees it.
-    pub(crate) fn as_member(&self) -> Member {
-        let standing = match self.reach.is_active() {
-            true => Standing::Active,
-            false => Standing::Inactive,
+    /// The path as its congestion group sees it. What is outstanding is a claim on the capacity even where nothing new
+    /// may follow.
+    pub(crate) fn as_member(&self, usable: Usable) -> Member {
+        let standing = match usable {
+            Usable::No if self.flight == 0 => Standing::Inactive,
+            _ => Standing::Active,
         };
         Member {
             standing,
@@ -254,6 +266,14 @@ impl Path {
             ssthresh: self.window.ssthresh,
             srtt: self.rtt.srtt(),
             between_losses: self.window.intervals.longest(),
+        }
+    }
+
+    /// Whether new data has to keep away.
+    pub(crate) fn ban_at(&self, now: Instant) -> Ban {
+        match self.banned_until.is_some_and(|until| until > now) {
+            true => Ban::On,
+            false => Ban::Off,
         }
     }
 

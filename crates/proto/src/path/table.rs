@@ -6,9 +6,9 @@ use core::ops::{Index, IndexMut};
 
 use smallvec::SmallVec;
 
-use super::Path;
 use super::reach::Reach;
-use crate::config::{AssociationConfig, Coupling, Policies};
+use super::{Path, Usable};
+use crate::config::{AssociationConfig, PathGroups, Policies};
 use crate::congestion::{self, coupled::group::GroupViews};
 use crate::{Duration, PathId};
 
@@ -79,15 +79,15 @@ impl Paths {
         (rtt, confirmed().map(|path| path.rtt.rto()).max().unwrap_or(Duration::ZERO))
     }
 
-    /// What a coupled congestion control knows of each path's group; empty where nothing is coupled.
-    pub(crate) fn group_views(&self, policies: &Policies) -> GroupViews {
-        match policies.congestion.coupling() {
-            Coupling::None => GroupViews::default(),
-            _ => {
-                let members: SmallVec<[_; 4]> = self.iter().map(Path::as_member).collect();
-                GroupViews::of(&policies.path_groups, &members)
-            }
-        }
+    /// What a coupled congestion control knows of each path's group; `usable` has a bit per path that can carry data.
+    pub(crate) fn group_views(&self, groups: &PathGroups, usable: u32) -> GroupViews {
+        let usable = |path: &Path| match usable >> path.id.0 & 1 {
+            1 => Usable::Yes,
+            _ => Usable::No,
+        };
+        let members: SmallVec<[_; 4]> =
+            self.iter().map(|path| path.as_member(usable(path))).collect();
+        GroupViews::of(groups, &members)
     }
 
     /// The path between two addresses; if only the peer's address is known, the first path to it.
@@ -109,5 +109,46 @@ impl Index<PathId> for Paths {
 impl IndexMut<PathId> for Paths {
     fn index_mut(&mut self, id: PathId) -> &mut Path {
         &mut self.0[id.index()]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use core::net::Ipv4Addr;
+
+    use super::*;
+    use crate::config::Preset;
+    use crate::congestion::coupled::group::GroupView;
+    use crate::{Encapsulation, Instant};
+
+    /// A doubtful path that carries data because no other can belongs to its group, and so does one on which something is
+    /// still outstanding; one that carries nothing does not.
+    #[test]
+    fn what_carries_data_is_a_member_whatever_its_state() {
+        let config = AssociationConfig::with_preset(Preset::Lia);
+        let address = IpAddr::V4(Ipv4Addr::LOCALHOST);
+        let mut paths = Paths::default();
+        for (id, ms) in [(0, 10), (1, 20)] {
+            let mut path = Path::new(PathId(id), address, address, Encapsulation::None, &config);
+            path.reach = Reach::PotentiallyFailed;
+            path.window.cwnd = 30_000;
+            path.rtt.on_sample(Duration::from_millis(ms));
+            path.t3 = Some(Instant::ZERO);
+            paths.push(path);
+        }
+        let groups = config.policies.path_groups;
+        let views = |paths: &Paths, usable| {
+            let views = paths.group_views(&groups, usable);
+            [0, 1].map(|id| views.view(PathId(id)))
+        };
+        let [first, second] = views(&paths, 0b10);
+        assert_eq!(first, GroupView::ALONE);
+        assert_eq!((second.members, second.cwnd), (1, 30_000));
+        assert!(second.rates.is_some());
+        paths[PathId(0)].flight = 1500;
+        for view in views(&paths, 0b10) {
+            assert_eq!((view.members, view.cwnd), (2, 60_000), "what is outstanding counts");
+        }
+        assert_eq!(views(&paths, 0)[1], GroupView::ALONE);
     }
 }

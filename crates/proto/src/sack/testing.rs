@@ -36,6 +36,7 @@ pub(crate) fn chunk(path: u8, user_bytes: u32) -> Outstanding {
         charge: user_bytes + 16,
         context: 0,
         held: user_bytes,
+        kept: 0,
         sent_at: Instant::ZERO,
         reliability: Reliability::Full,
     }

@@ -15,13 +15,13 @@ use polypath_wire::DataFlags;
 
 use crate::config::{BufferBounds, StreamScheduler};
 use crate::congestion::recovery::FastRecovery;
-use crate::{Instant, SendError, Tsn};
+use crate::{SendError, Tsn};
 use partial_reliability::Reliability;
 use partial_reliability::forward::Forward;
 use partial_reliability::index::Place;
 use queue::SendQueue;
 use window::Window;
-use zero_window::ZeroWindow;
+use zero_window::{ClosedWindow, ZeroWindow};
 
 /// State of the sending side that is not per path.
 #[derive(Debug)]
@@ -34,8 +34,8 @@ pub(crate) struct Sender {
     pub(crate) forward: Forward,
     /// The peer's receive window as it last announced it.
     pub(crate) advertised_window: u64,
-    /// When the peer last answered that its window is closed and it took nothing.
-    pub(crate) closed_window_seen: Option<Instant>,
+    /// That window, while it is closed.
+    pub(crate) closed_window: Option<ClosedWindow>,
     /// Probing of a window that is closed.
     pub(crate) zero_window: ZeroWindow,
     /// Association-wide fast recovery, where the policy wants one.
@@ -58,7 +58,7 @@ impl Sender {
             window: Window::new(initial_tsn),
             forward: Forward::new(initial_tsn),
             advertised_window: 0,
-            closed_window_seen: None,
+            closed_window: None,
             zero_window: ZeroWindow::default(),
             recovery: FastRecovery::default(),
             transmissions: 0,

@@ -2,13 +2,14 @@
 
 mod abandoned;
 mod moved;
+mod outstanding;
 mod released;
 mod repaired;
+mod search;
 
 use alloc::vec::Vec;
 
-use bitflags::bitflags;
-use polypath_wire::{Data, DataFlags, Payload, VirtualPayload};
+use polypath_wire::{Payload, VirtualPayload};
 
 use super::bit_ring::BitRing;
 use super::partial_reliability::Reliability;
@@ -16,132 +17,13 @@ use super::queue::Room;
 use crate::probe::TransmissionCause;
 use crate::{Instant, PathId, Tsn};
 
+pub(crate) use outstanding::{Fate, History, Outstanding};
 pub(crate) use repaired::Repaired;
 
 /// More TSNs than this are never outstanding: gap ack blocks reach 65,535 above the cumulative ack.
 pub(crate) const MAX_SPAN: u32 = 60_000;
 
 const INITIAL_CAPACITY: usize = 64;
-
-bitflags! {
-    /// What happened to a chunk so far.
-    #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-    pub(crate) struct History: u8 {
-        /// It was retransmitted after missing reports.
-        const FAST_RETRANSMITTED = 1;
-        /// It was retransmitted after a timeout.
-        const TIMER_RETRANSMITTED = 2;
-        /// It was acknowledged in a gap block and later withdrawn by the receiver.
-        const RENEGED = 4;
-        /// Its bytes were credited to a congestion window.
-        const CREDITED = 8;
-        /// It was sent again because the peer's window had been closed.
-        const REPEATED = 16;
-        /// Its transmissions took different paths.
-        const MOVED = 32;
-        /// It was sent again on another path because it blocked the buffers.
-        const RESCHEDULED = 64;
-    }
-}
-
-/// Life of an outstanding chunk.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) enum Fate {
-    /// Sent, nothing known.
-    #[default]
-    InFlight,
-    /// To be retransmitted.
-    Lost(TransmissionCause),
-    /// Acknowledged in a gap block.
-    Acked,
-    /// Given up (RFC 3758); a gap block may acknowledge it all the same.
-    Abandoned,
-}
-
-/// A chunk in the window.
-#[derive(Clone, Debug)]
-pub(crate) struct Outstanding {
-    pub(crate) payload: Payload<'static>,
-    pub(crate) flags: DataFlags,
-    pub(crate) stream: u16,
-    pub(crate) ssn: u16,
-    pub(crate) ppid: u32,
-    /// Path of the last transmission.
-    pub(crate) path: PathId,
-    pub(crate) fate: Fate,
-    pub(crate) history: History,
-    pub(crate) transmissions: u16,
-    pub(crate) missing_reports: u8,
-    /// Path over which the SACK came that acknowledged it in a gap block.
-    pub(crate) acked_over: PathId,
-    /// First TSN that was sent after its last retransmission.
-    pub(crate) sent_before: Tsn,
-    /// Bytes that it counts in flight and windows.
-    pub(crate) charge: u32,
-    pub(crate) context: u32,
-    /// What it counts against the limit of the send buffer.
-    pub(crate) held: u32,
-    pub(crate) sent_at: Instant,
-    pub(crate) reliability: Reliability,
-}
-
-impl Outstanding {
-    /// Bytes of user data.
-    pub(crate) fn user_bytes(&self) -> u32 {
-        self.payload.len() as u32
-    }
-
-    /// What it takes in the send buffer.
-    pub(crate) fn room(&self) -> Room {
-        Room { user_bytes: self.user_bytes().into(), held: self.held.into() }
-    }
-
-    /// Whether a gap block acknowledged it.
-    pub(crate) fn is_acked(&self) -> bool {
-        self.fate == Fate::Acked
-    }
-
-    /// The DATA chunk to transmit.
-    pub(crate) fn to_data(&self, tsn: Tsn) -> Data<'static> {
-        Data {
-            flags: self.flags,
-            tsn: tsn.0,
-            stream: self.stream,
-            ssn: self.ssn,
-            ppid: self.ppid,
-            payload: self.payload.clone(),
-        }
-    }
-}
-
-fn vacant() -> Outstanding {
-    Outstanding::vacant()
-}
-
-impl Outstanding {
-    /// A chunk without anything.
-    pub(crate) fn vacant() -> Self {
-        Self {
-            payload: Payload::Virtual(VirtualPayload { message: 0, offset: 0, len: 0 }),
-            flags: DataFlags::empty(),
-            stream: 0,
-            ssn: 0,
-            ppid: 0,
-            path: PathId(0),
-            fate: Fate::InFlight,
-            history: History::empty(),
-            transmissions: 0,
-            missing_reports: 0,
-            acked_over: PathId(0),
-            sent_before: Tsn(0),
-            charge: 0,
-            context: 0,
-            held: 0,
-            sent_at: Instant::ZERO,
-            reliability: Reliability::Full,
-        }
-    }
-}
 
 /// Unacknowledged chunks whose last transmission was on one path.
 #[derive(Debug)]
@@ -158,6 +40,8 @@ struct PathBits {
     booked: Room,
     /// What of it those in flight take.
     in_flight: Room,
+    /// User bytes of released chunks that the receiver holds back for their order.
+    kept: u64,
 }
 
 /// Chunks sent and not yet cumulatively acknowledged.
@@ -199,7 +83,7 @@ pub(crate) struct Newly {
 impl Window {
     pub(crate) fn new(initial_tsn: Tsn) -> Self {
         let mut slots = Vec::new();
-        slots.resize_with(INITIAL_CAPACITY, vacant);
+        slots.resize_with(INITIAL_CAPACITY, Outstanding::vacant);
         Self {
             base: initial_tsn,
             next: initial_tsn,
@@ -291,6 +175,7 @@ impl Window {
                 again_low: self.next,
                 booked: Room::default(),
                 in_flight: Room::default(),
+                kept: 0,
             });
         }
     }
@@ -320,7 +205,7 @@ impl Window {
         let capacity = old * 2;
         let (from, end) = (self.base, self.next);
         let mut slots = Vec::new();
-        slots.resize_with(capacity, vacant);
+        slots.resize_with(capacity, Outstanding::vacant);
         let mut tsn = from;
         while tsn != end {
             core::mem::swap(
@@ -496,8 +381,7 @@ impl Window {
             self.acked.clear(tsn);
             self.acked_count -= 1;
             if self.released.get(tsn) {
-                self.released.clear(tsn);
-                self.released_count -= 1;
+                self.forget_released(tsn);
             }
             None
         } else if abandoned {
@@ -519,88 +403,5 @@ impl Window {
         chunk.held = 0;
         self.paths[chunk.path.index()].booked -= released;
         released
-    }
-
-    /// Whether a gap block acknowledged `tsn`, which is in the window.
-    pub(crate) fn is_acked(&self, tsn: Tsn) -> bool {
-        self.acked.get(tsn)
-    }
-
-    /// The first TSN in `from..end` that no gap block acknowledged.
-    pub(crate) fn next_unacked(&self, from: Tsn, end: Tsn) -> Option<Tsn> {
-        self.acked.next_clear(from, end)
-    }
-
-    /// The first TSN in `from..end` that a gap block acknowledged.
-    pub(crate) fn next_acked(&self, from: Tsn, end: Tsn) -> Option<Tsn> {
-        self.acked.next_set(from, end)
-    }
-
-    /// The first chunk on `path` in `from..end` for which missing reports count.
-    pub(crate) fn next_countable_on(&self, path: PathId, from: Tsn, end: Tsn) -> Option<Tsn> {
-        let bits = self.paths.get(path.index())?;
-        let first = bits.first.next_set_in_both(&self.countable, later(from, bits.first_low), end);
-        let again = bits.again.next_set_in_both(&self.countable, later(from, bits.again_low), end);
-        earlier_of(first, again)
-    }
-
-    /// The first chunk of any path in `from..end` for which missing reports count.
-    pub(crate) fn next_countable(&self, from: Tsn, end: Tsn) -> Option<Tsn> {
-        self.countable.next_set(from, end)
-    }
-
-    /// Lowest unacknowledged chunk of `path` that was transmitted once, and lowest that was retransmitted.
-    pub(crate) fn lowest_on(&mut self, path: PathId) -> (Option<Tsn>, Option<Tsn>) {
-        let (base, end) = (self.base, self.next);
-        let Some(bits) = self.paths.get_mut(path.index()) else { return (None, None) };
-        let first = bits.first.next_set(later(base, bits.first_low), end);
-        let again = bits.again.next_set(later(base, bits.again_low), end);
-        bits.first_low = first.unwrap_or(end);
-        bits.again_low = again.unwrap_or(end);
-        (first, again)
-    }
-
-    /// The unacknowledged chunks of `path` from `from` on, in TSN order.
-    pub(crate) fn next_unacked_on(&self, path: PathId, from: Tsn) -> Option<Tsn> {
-        let bits = self.paths.get(path.index())?;
-        let first = bits.first.next_set(later(from, later(self.base, bits.first_low)), self.next);
-        let again = bits.again.next_set(later(from, later(self.base, bits.again_low)), self.next);
-        earlier_of(first, again)
-    }
-
-    /// Highest unacknowledged TSN of `path`; searches backwards, so it is only for rare events.
-    pub(crate) fn highest_on(&self, path: PathId) -> Option<Tsn> {
-        let mut last = None;
-        let mut from = self.base;
-        while let Some(tsn) = self.next_unacked_on(path, from) {
-            last = Some(tsn);
-            from = tsn.next();
-        }
-        last
-    }
-
-    /// The lowest lost chunk whose last transmission was on `path`.
-    pub(crate) fn lowest_lost_on(&self, path: PathId) -> Option<Tsn> {
-        if self.lost_count == 0 {
-            return None;
-        }
-        let bits = self.paths.get(path.index())?;
-        let start = later(self.base, self.lost_low);
-        let first =
-            bits.first.next_set_in_both(&self.lost, later(start, bits.first_low), self.next);
-        let again =
-            bits.again.next_set_in_both(&self.lost, later(start, bits.again_low), self.next);
-        earlier_of(first, again)
-    }
-}
-
-fn later(a: Tsn, b: Tsn) -> Tsn {
-    if a.is_before(b) { b } else { a }
-}
-
-fn earlier_of(a: Option<Tsn>, b: Option<Tsn>) -> Option<Tsn> {
-    match (a, b) {
-        (Some(a), Some(b)) => Some(if b.is_before(a) { b } else { a }),
-        (a, b) => a.or(b),
     }
 }

@@ -51,6 +51,57 @@ pub(crate) enum Outstanding {
     None,
 }
 
+/// The peer's window while it is closed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct ClosedWindow {
+    /// When the peer closed it. What was sent since then are probes.
+    since: Instant,
+    /// When the peer last said that it is closed and acknowledged nothing.
+    answered: Option<Instant>,
+}
+
+/// What an expiry of T3-rtx means.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Expiry {
+    /// Data was lost.
+    Loss,
+    /// A probe of the closed window was lost, or its answer. That is no statement about the path's capacity.
+    SilentProbe,
+    /// The peer has answered since the probe was sent, and still has no room: nothing was lost.
+    AnsweredProbe,
+}
+
+impl ClosedWindow {
+    /// The peer closed its window.
+    pub(crate) fn new(now: Instant) -> Self {
+        Self { since: now, answered: None }
+    }
+
+    /// The peer acknowledged nothing and has no room.
+    pub(crate) fn on_answer(&mut self, now: Instant) {
+        self.answered = Some(now);
+    }
+
+    /// Whether what was sent at `sent_at` probes the window.
+    pub(crate) fn is_probe(&self, sent_at: Instant) -> bool {
+        sent_at >= self.since
+    }
+}
+
+/// What the expiry of T3-rtx of a path means, whose oldest transmission in flight was made at `oldest` (RFC 9260 section
+/// 6.1 A). Who retransmits into a closed window probes it, whatever the chunk was when it was sent first.
+pub(crate) fn expiry(closed: Option<ClosedWindow>, oldest: Option<Instant>) -> Expiry {
+    match (closed, oldest) {
+        (Some(closed), Some(sent_at)) if closed.is_probe(sent_at) => {
+            match closed.answered.is_some_and(|answered| answered >= sent_at) {
+                true => Expiry::AnsweredProbe,
+                false => Expiry::SilentProbe,
+            }
+        }
+        _ => Expiry::Loss,
+    }
+}
+
 impl ZeroWindow {
     /// Looks at the window as it is now.
     pub(crate) fn observe(&mut self, now: Instant, view: &ZeroWindowView) {
@@ -107,6 +158,26 @@ mod tests {
     fn view(advertised: u64, outstanding: Outstanding) -> ZeroWindowView {
         let (rto, longest) = (Duration::from_millis(100), Duration::from_millis(700));
         ZeroWindowView { advertised, outstanding, rto, longest }
+    }
+
+    #[test]
+    fn only_what_was_sent_into_a_closed_window_probes_it() {
+        let closed = |answered: Option<u64>| {
+            let mut closed = ClosedWindow::new(at(100));
+            answered.into_iter().for_each(|ms| closed.on_answer(at(ms)));
+            Some(closed)
+        };
+        // (what, the peer's window, oldest transmission in flight, meaning)
+        for (what, window, oldest, expected) in [
+            ("an open window", None, Some(50), Expiry::Loss),
+            ("sent before the window closed", closed(Some(300)), Some(99), Expiry::Loss),
+            ("no data at all, but a FORWARD-TSN", closed(Some(300)), None, Expiry::Loss),
+            ("nobody answered", closed(None), Some(100), Expiry::SilentProbe),
+            ("the answer was to one before", closed(Some(199)), Some(200), Expiry::SilentProbe),
+            ("an answer since", closed(Some(210)), Some(200), Expiry::AnsweredProbe),
+        ] {
+            assert_eq!(expiry(window, oldest.map(at)), expected, "{what}");
+        }
     }
 
     #[test]

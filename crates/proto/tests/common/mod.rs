@@ -10,8 +10,8 @@ use polypath_proto::{
 };
 use polypath_testkit::Host;
 use polypath_wire::{
-    Chunk, Data, DataFlags, DuplicateTsns, GapAckBlock, GapAckBlocks, Init, Packet, Parameter,
-    Parameters, Payload, Raw, Sack, VirtualPayload,
+    Checksum, Chunk, Data, DataFlags, DuplicateTsns, GapAckBlock, GapAckBlocks, Init, Packet,
+    Parameter, Parameters, Payload, Raw, Sack, VirtualPayload, write_checksum,
 };
 
 const OUR_PORT: u16 = 4000;
@@ -190,6 +190,23 @@ impl Victim {
         let packet = self.packet(chunks);
         let received = self.received(ip(2), &packet);
         self.host.command(self.now, 0, |association, cx| association.handle(cx, &received));
+    }
+
+    /// A packet from the peer as bytes.
+    pub fn encoded(&self, chunks: Vec<Chunk<'static>>) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        self.packet(chunks).append_to(&mut bytes, Checksum::Crc32c).unwrap();
+        bytes
+    }
+
+    /// Takes bytes from the peer's address 2, whose checksum is made right.
+    pub fn receive_bytes(&mut self, bytes: &[u8]) {
+        let mut bytes = bytes.to_vec();
+        write_checksum(&mut bytes);
+        let body = Body::Datagram(&bytes);
+        let (local, remote, encapsulation) = (self.local, ip(2), Encapsulation::None);
+        let received = Received { local, remote, encapsulation, ecn: Ecn::NotEct, body };
+        self.host.receive(self.now, &received);
     }
 
     fn packet(&self, chunks: Vec<Chunk<'static>>) -> Packet<'static> {

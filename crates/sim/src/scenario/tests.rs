@@ -237,6 +237,11 @@ fn settings_that_no_association_can_work_with_are_refused() {
         ("sctp.policies.rto.alpha=nan", "sctp.policies.rto.alpha"),
         ("sctp.policies.rto.beta=1.5", "sctp.policies.rto.beta"),
         ("traffic.bulk.message_size=6 MB", "traffic.0.message_size"),
+        ("traffic.bulk.reliability={ timed = \"0 s\" }", "traffic.0.reliability"),
+        (
+            "sctp.policies.partial_reliability={ timed = \"0 ms\" }",
+            "sctp.policies.partial_reliability",
+        ),
         ("traffic.bulk.streams=11", "traffic.0.streams"),
         ("traffic.bulk.stop=1 s", "traffic.0.stop"),
         ("traffic.bulk.name=a/b", "traffic.0.name"),

@@ -142,6 +142,12 @@ const fn size(
     Covered { key, value, against, scenario: ASYMMETRIC, set, effect }
 }
 
+const fn infinite(key: &'static str, set: &'static [&'static str]) -> Covered {
+    let effect = effect!(a_buffer_without_limit_holds_no_path_back);
+    let (value, against) = ("infinite", "bytes");
+    Covered { key, value, against, scenario: ASYMMETRIC, set, effect }
+}
+
 pub const COVERAGE: &[Covered] = &[
     split("none", "receiver", SCARCE_WINDOW),
     split("receiver", "none", SCARCE_WINDOW),
@@ -191,11 +197,11 @@ pub const COVERAGE: &[Covered] = &[
     size("send_buffer", "bytes", "auto-fast", LONG),
     size("send_buffer", "auto-fast", "bytes", LONG),
     size("send_buffer", "auto-timeout", "auto-fast", LONG),
-    size("send_buffer", "infinite", "bytes", LONG_FILE),
+    infinite("send_buffer", LONG_FILE),
     size("receive_buffer", "bytes", "auto-fast", LONG),
     size("receive_buffer", "auto-fast", "bytes", LONG),
     size("receive_buffer", "auto-timeout", "auto-fast", LONG),
-    size("receive_buffer", "infinite", "bytes", LONG),
+    infinite("receive_buffer", LONG),
 ];
 
 fn goodput(sets: &[&[&str]]) -> f64 {
@@ -266,6 +272,30 @@ fn rescheduling_keeps_ordered_traffic_going_over_a_slow_path() {
     }
 }
 
+/// NR-SACK frees the send buffer of ordered chunks, but the receiver still holds them back (`dreibholz-asymmetric` section
+/// VI-C). The presets that have both keep the paths going.
+#[test]
+fn rescheduling_goes_on_where_nr_sack_frees_the_send_buffer() {
+    for preset in ["dreibholz-asymmetric", "recommended"] {
+        let with = |side: &str| {
+            let edits = [
+                format!("sctp.preset={preset}"),
+                format!("sctp.policies.reschedule.side={side}"),
+                "sctp.policies.nr_sack=all".to_owned(),
+            ];
+            let edits = edits.iter().map(String::as_str).collect::<Vec<_>>();
+            run(ASYMMETRIC, &[ORDERED, &edits].concat())
+        };
+        let (none, both) = (with("none"), with("both"));
+        assert!(both.hosts[0].bytes_released_early > 1_000_000, "{preset}");
+        assert!(both.paths.iter().any(|path| path.rescheduled_chunks > 0), "{preset}");
+        let goodput = [&none, &both].map(|result| result.goodput_bit_s / 1e6);
+        assert!(goodput[1] > 3.0 * goodput[0], "{preset}: {goodput:?} Mbit/s");
+        let preset = run(ASYMMETRIC, &[ORDERED, &[&format!("sctp.preset={preset}")]].concat());
+        assert_eq!(preset.trace_hash, both.trace_hash, "the preset is set so");
+    }
+}
+
 #[test]
 fn buffers_that_size_themselves_fill_long_paths() {
     let fixed = goodput(&[LONG, &["sctp.send_buffer=64 KiB", "sctp.receive_buffer=64 KiB"]]);
@@ -277,6 +307,26 @@ fn buffers_that_size_themselves_fill_long_paths() {
         let adapted = goodput(&[LONG, &[&both[0], &both[1]]]);
         assert!(adapted > 4.0 * fixed, "{size}: {fixed} fixed, {adapted} Mbit/s");
     }
+}
+
+#[test]
+fn a_buffer_without_limit_holds_no_path_back() {
+    let file = |size: &str| {
+        let result =
+            run(ASYMMETRIC, &[LONG_FILE, &[&format!("sctp.policies.send_buffer={size}")]].concat());
+        result.completed_s.expect("the file arrives")
+    };
+    let (bytes, infinite) = (file("bytes"), file("infinite"));
+    assert!(infinite < bytes / 2.0, "{bytes} s with 64 KiB, {infinite} s without limit");
+    let window = |size: &str| {
+        let size = format!("sctp.policies.receive_buffer={size}");
+        run(ASYMMETRIC, &[LONG, &["sctp.receive_buffer=64 KiB", &size]].concat())
+    };
+    let (bytes, infinite) = (window("bytes"), window("infinite"));
+    let goodput = [&bytes, &infinite].map(|result| result.goodput_bit_s / 1e6);
+    assert!(goodput[1] > 4.0 * goodput[0], "{goodput:?} Mbit/s");
+    assert!(infinite.hosts[1].receive_buffer_peak_bytes > 10 * 65_536, "it holds what it must");
+    assert_eq!(infinite.hosts[0].blocked.peer_window_s, 0.0);
 }
 
 fn moves(set: &[&str], edit: &str) -> (u64, RunResult) {

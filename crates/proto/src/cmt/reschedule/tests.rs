@@ -1,9 +1,12 @@
+use polypath_wire::DataFlags;
+
 use super::*;
 use crate::config::Preset;
-use crate::sack::apply;
+use crate::extension::nr_sack::Release;
 use crate::sack::testing::{blocks as gap_blocks, chunk, report};
+use crate::sack::{Report, apply};
 use crate::send::queue::Room;
-use crate::send::window::{History, Window};
+use crate::send::window::{History, Outstanding, Window};
 use crate::{Instant, PathId, Tsn};
 
 fn policy() -> Reschedule {
@@ -27,6 +30,8 @@ fn the_blocking_fraction() {
         paths: 2,
         booked: room(0),
         in_flight: room(5000),
+        kept: 0,
+        kept_on_all: 0,
     };
     let (no, yes) = (false, true);
     for (what, split, booked, expected) in [
@@ -58,6 +63,8 @@ fn an_unlimited_buffer_is_never_blocked() {
         paths: 2,
         booked: room(1 << 40),
         in_flight: room(0),
+        kept: 0,
+        kept_on_all: 0,
     };
     assert!(!blocks(&policy(), BufferSplit::Both, &view));
 }
@@ -89,6 +96,8 @@ fn figure_2_frees_one_chunk_and_blocks_six() {
             paths: 2,
             booked: on(path).0,
             in_flight: on(path).1,
+            kept: window.kept_on(PathId(path)),
+            kept_on_all: [0, 1].map(|path| window.kept_on(PathId(path))).iter().sum(),
         };
         for (split, expected) in
             [(BufferSplit::None, [false, true]), (BufferSplit::Both, [false, true])]
@@ -98,6 +107,87 @@ fn figure_2_frees_one_chunk_and_blocks_six() {
         let large = BlockingView { send_buffer: 13 * 1452, ..view(1) };
         assert!(!blocks(&policy(), BufferSplit::None, &large), "6 of 13 chunks");
         assert!(blocks(&policy(), BufferSplit::Both, &large), "6 of 6.5");
+    }
+}
+
+/// With NR-SACK the receiver hands unordered messages on as they come and promises to keep them: the space of all seven is
+/// free at once, nothing blocks, and no chunk has to move.
+#[test]
+fn figure_2_with_nr_sack_and_unordered_data_frees_seven_chunks() {
+    for first in [27, u32::MAX - 3] {
+        let mut window = Window::new(Tsn(first));
+        for path in [0, 0, 1, 1, 1, 1, 1, 1] {
+            window.push(Outstanding { flags: DataFlags::UNORDERED, ..chunk(path, 1452) });
+        }
+        let gaps = gap_blocks(&[(2, 7)]);
+        let report = Report { release: Release::Reported, ..report(Tsn(first), &gaps) };
+        let delta = apply(&mut window, &report, &[None; 2], |_, _| {});
+        assert_eq!(delta.released.user_bytes, 7 * 1452, "all but #28");
+        assert_eq!(delta.released_early, 6 * 1452, "#29 to #34 before the cumulative ack");
+        let on = |path| (window.booked_on(PathId(path)), window.in_flight_on(PathId(path)));
+        assert_eq!(on(0), (room(1452), room(1452)), "#28");
+        assert_eq!(on(1), (room(0), room(0)), "nothing");
+        let view = |path| BlockingView {
+            send_buffer: 8 * 1452,
+            peer_window: 7 * 1452,
+            booked_on_all: 1452,
+            paths: 2,
+            booked: on(path).0,
+            in_flight: on(path).1,
+            kept: window.kept_on(PathId(path)),
+            kept_on_all: [0, 1].map(|path| window.kept_on(PathId(path))).iter().sum(),
+        };
+        for side in SIDES {
+            let policy = Reschedule { side, traffic: RescheduleFor::All, ..policy() };
+            let blocked = [0, 1].map(|path| blocks(&policy, BufferSplit::Both, &view(path)));
+            assert_eq!(blocked, [false, false], "{side:?}");
+        }
+        // The marker stays until the cumulative ack passes, which frees the last chunk and nothing twice.
+        let delta = apply(
+            &mut window,
+            &self::report(Tsn(first).plus(7), &gap_blocks(&[])),
+            &[None; 2],
+            |_, _| {},
+        );
+        assert_eq!((delta.released.user_bytes, window.is_empty()), (1452, true));
+    }
+}
+
+/// Ordered chunks that the receiver promised to keep leave the send buffer, but wait for #28 in the receive buffer.
+#[test]
+fn figure_2_with_nr_sack_and_ordered_data_blocks_the_receive_buffer() {
+    for first in [27, u32::MAX - 3] {
+        let mut window = Window::new(Tsn(first));
+        for path in [0, 0, 1, 1, 1, 1, 1, 1] {
+            window.push(chunk(path, 1452));
+        }
+        let gaps = gap_blocks(&[(2, 7)]);
+        let nr_sack = Report { release: Release::Reported, ..report(Tsn(first), &gaps) };
+        let delta = apply(&mut window, &nr_sack, &[None; 2], |_, _| {});
+        assert_eq!(delta.released.user_bytes, 7 * 1452, "the send buffer is free");
+        let kept = |window: &Window| [0, 1].map(|path| window.kept_on(PathId(path)));
+        assert_eq!(kept(&window), [0, 6 * 1452]);
+        // The receive buffer has room for eight chunks: #29 to #34 wait in it, #28 may still come.
+        let view = |path: u8| BlockingView {
+            send_buffer: 8 * 1452,
+            peer_window: 1452,
+            booked_on_all: 1452,
+            paths: 2,
+            booked: window.booked_on(PathId(path)),
+            in_flight: window.in_flight_on(PathId(path)),
+            kept: window.kept_on(PathId(path)),
+            kept_on_all: 6 * 1452,
+        };
+        let blocked = SIDES.map(|side| {
+            let policy = Reschedule { side, ..policy() };
+            [0, 1].map(|path| blocks(&policy, BufferSplit::None, &view(path)))
+        });
+        assert_eq!(blocked, [[false, false], [false, false], [false, true], [false, true]]);
+        // What is given up or acknowledged is kept no longer.
+        assert!(window.abandon(Tsn(first).plus(7)).is_some());
+        assert_eq!(kept(&window), [0, 5 * 1452]);
+        apply(&mut window, &report(Tsn(first).plus(7), &gap_blocks(&[])), &[None; 2], |_, _| {});
+        assert_eq!((kept(&window), window.is_empty()), ([0, 0], true));
     }
 }
 
@@ -142,6 +232,7 @@ fn which_chunks_move() {
         its_rtt: ms(200),
         new_rtt: ms(10),
         recovery: Recovery::Off,
+        ban: Ban::Off,
     };
     let here = ChunkView { last_sent: LastSent::Here, ..chunk };
     let again = ChunkView { moves: Moves::Some, ..chunk };
@@ -154,6 +245,7 @@ fn which_chunks_move() {
         ("one that moved just now", again, false, false),
         ("one that moved and had time to arrive", ChunkView { age: ms(200), ..again }, true, false),
         ("to a path in fast recovery", ChunkView { recovery: Recovery::On, ..chunk }, true, false),
+        ("to a path without new data", ChunkView { ban: Ban::On, ..chunk }, true, false),
     ] {
         for (conditions, expected) in
             [(RescheduleConditions::Paper, paper), (RescheduleConditions::Inet, inet)]
@@ -170,5 +262,34 @@ fn which_chunks_move() {
 fn the_old_path_pays_the_chunks_size() {
     for (cwnd, expected) in [(10_000, 8532), (2968, 1500), (2000, 1500), (1500, 1500), (700, 700)] {
         assert_eq!(window_without(cwnd, 1468, 1500), expected);
+    }
+}
+
+#[test]
+fn what_the_old_path_pays() {
+    use OldPathPays::{ChunkSize, Half};
+    let states = [
+        (Recovery::Off, Ban::Off),
+        (Recovery::On, Ban::Off),
+        (Recovery::On, Ban::On),
+        (Recovery::Off, Ban::On),
+    ];
+    for (old_path, conditions, expected) in [
+        (ChunkSize, RescheduleConditions::Paper, [Payment::Size; 4]),
+        (ChunkSize, RescheduleConditions::Inet, [Payment::Size; 4]),
+        (
+            Half,
+            RescheduleConditions::Paper,
+            [Payment::Half, Payment::Nothing, Payment::Nothing, Payment::Half],
+        ),
+        (
+            Half,
+            RescheduleConditions::Inet,
+            [Payment::Half, Payment::Block, Payment::Nothing, Payment::Half],
+        ),
+    ] {
+        let policy = Reschedule { old_path, conditions, ..policy() };
+        let found = states.map(|(recovery, ban)| payment(&policy, recovery, ban));
+        assert_eq!(found, expected, "{old_path:?}, {conditions:?}");
     }
 }

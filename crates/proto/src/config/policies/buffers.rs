@@ -68,7 +68,8 @@ policy_enum!(
         /// path (`dreibholz-asymmetric` section IV-C).
         Paper = "paper",
         /// Only one that never moved, and was sent on the other path or over two round-trip times ago, to a path that is
-        /// not in fast recovery (INET).
+        /// not in fast recovery (INET). With `old_path = half`, a path that is in fast recovery when a chunk leaves it takes
+        /// no chunks but lost ones for a round-trip time.
         Inet = "inet",
     }
 );

@@ -1,5 +1,12 @@
 //! The sender's side of FORWARD-TSN (RFC 3758 section 3.5): how far the peer may move its cumulative TSN ack over what was
 //! abandoned, and when it must be told.
+//!
+//! Rule C2 moves the point over abandoned chunks only, and that is what we do: chunks in gap blocks stop it. Where many
+//! holes alternate with what has arrived, each costs a round trip (what lies behind a hole joins the cumulative ack when the
+//! receiver has passed it, and only then the next hole is told). Passing what was acknowledged would save that, but a
+//! receiver may renege until it hears of the point, and then messages would be lost of which nobody is told, even those
+//! that would not be sent again. A receiver that promised to keep a chunk (NR-SACK) cannot: such chunks are passed, as
+//! usrsctp does.
 
 use polypath_wire::{DataFlags, SkippedStream};
 use smallvec::SmallVec;
@@ -58,9 +65,6 @@ impl Forward {
     }
 
     /// Moves the point on (rules C1 to C3) after an acknowledgement, a timeout, or when something was abandoned.
-    ///
-    /// It also passes what the peer promised to keep (NR-SACK): that is as good as delivered. Other chunks in gap blocks stop
-    /// it, because a receiver may renege.
     pub(crate) fn advance(&mut self, window: &Window) {
         let acknowledged = window.base().previous();
         if self.point.is_before(acknowledged) {
@@ -135,3 +139,6 @@ impl Forward {
         self.due = false;
     }
 }
+
+#[cfg(test)]
+mod tests;

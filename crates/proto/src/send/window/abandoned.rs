@@ -78,6 +78,9 @@ impl Window {
     /// Gives up a chunk, unless it was already.
     pub(crate) fn abandon(&mut self, tsn: Tsn) -> Option<Abandoned> {
         let acked = self.acked.get(tsn);
+        if self.released.get(tsn) {
+            self.stop_keeping(tsn);
+        }
         let index = self.slot_index(tsn);
         let chunk = &mut self.slots[index];
         let (path, mut flight) = (chunk.path, 0);

@@ -3,7 +3,9 @@
 mod changes;
 mod network;
 
-use polypath_proto::config::{BufferSize, Burst, DacCount, InitialCwnd, Policies};
+use polypath_proto::config::{
+    BufferSize, Burst, DacCount, InitialCwnd, PartialReliability, Policies,
+};
 use polypath_units::{ByteCount, Duration};
 use polypath_workload::{FlowError, Source};
 
@@ -227,6 +229,9 @@ fn flow_problem(flow: &Flow, scenario: &Scenario) -> Option<(&'static str, Strin
     if flow.stream_values.len() > usize::from(flow.streams) {
         let message = format!("{} values for {} streams", flow.stream_values.len(), flow.streams);
         return Some(("stream_values", message));
+    }
+    if let Some(Err(message)) = flow.reliability.map(PartialReliability::check) {
+        return Some(("reliability", message.into()));
     }
     if flow.start >= scenario.run.duration {
         return Some((

@@ -1,0 +1,83 @@
+//! What came out of a run, per bottleneck.
+
+use polypath_netsim::{Direction, DropCause, NoObserver, World};
+use serde::Serialize;
+
+use crate::frame::SctpFrame;
+use crate::meter::Meter;
+use crate::scenario::{HostName, Scenario};
+use crate::wiring::Wired;
+
+/// One direction of a bottleneck.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct BottleneckResult {
+    /// Name of the path, or of the route that paths share.
+    pub path: String,
+    /// The host at whose side packets enter.
+    pub from: &'static str,
+    /// Packets that came out at the other end.
+    pub packets_delivered: u64,
+    /// Dropped because the queue was full.
+    pub dropped_queue_full: u64,
+    /// Dropped by a queue that had room: RED, CoDel.
+    pub dropped_early: u64,
+    /// Lost at random, each independently of the others.
+    pub dropped_loss: u64,
+    /// Lost in bursts.
+    pub dropped_burst_loss: u64,
+    /// Dropped for a bit error.
+    pub dropped_bit_error: u64,
+    /// Marked with "congestion experienced" by the queue.
+    pub packets_marked: u64,
+    /// Delivered with a bit error.
+    pub packets_damaged: u64,
+    /// Delivered twice; each counts as two delivered.
+    pub packets_duplicated: u64,
+    /// Dropped by an outage.
+    pub dropped_outage: u64,
+    /// Most packets that waited at once.
+    pub queue_peak_packets: u64,
+    /// Packets that waited in the mean over the measured time, from looks at equal intervals.
+    pub queue_mean_packets: f64,
+    /// The same in bytes.
+    pub queue_mean_bytes: f64,
+    /// Part of the time in which it was sending.
+    pub utilisation: f64,
+}
+
+pub(super) fn bottleneck_results(
+    scenario: &Scenario,
+    world: &mut World<SctpFrame, NoObserver>,
+    network: &Wired,
+    meter: &Meter,
+) -> Vec<BottleneckResult> {
+    let now = world.now();
+    let mut results = Vec::new();
+    for (host, direction) in
+        HostName::ALL.into_iter().zip([Direction::Forward, Direction::Backward])
+    {
+        for (path, link) in scenario.network.paths().iter().zip(&network.bottlenecks) {
+            let counters = world.counters(link.channel(direction));
+            let [queue_mean_packets, queue_mean_bytes] = meter.mean_queue(link.channel(direction));
+            results.push(BottleneckResult {
+                path: path.name.clone(),
+                from: host.name(),
+                packets_delivered: counters.delivered.packets,
+                dropped_queue_full: counters.dropped(DropCause::QueueFull).packets,
+                dropped_early: counters.dropped(DropCause::EarlyDrop).packets,
+                dropped_loss: counters.dropped(DropCause::UniformLoss).packets,
+                dropped_burst_loss: counters.dropped(DropCause::BurstLoss).packets,
+                dropped_bit_error: counters.dropped(DropCause::BitError).packets,
+                packets_marked: counters.marked.packets,
+                packets_damaged: counters.damaged.packets,
+                packets_duplicated: counters.duplicated.packets,
+                dropped_outage: counters.dropped(DropCause::Outage).packets,
+                queue_peak_packets: counters.peak_queue_packets,
+                queue_mean_packets,
+                queue_mean_bytes,
+                utilisation: counters.utilisation(now),
+            });
+        }
+    }
+    results
+}

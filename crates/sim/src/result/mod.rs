@@ -1,0 +1,170 @@
+//! The outcome of a run.
+
+mod association;
+mod bottleneck;
+mod flow;
+mod host;
+mod path;
+
+use polypath_netsim::topology::Disjoint;
+use polypath_netsim::{NoObserver, TraceHash, World};
+use polypath_proto::Association;
+use serde::Serialize;
+
+use crate::app::Violations;
+use crate::frame::{Form, SctpFrame};
+use crate::host::Host;
+use crate::meter::{Meter, Series};
+use crate::scenario::{HostName, Scenario};
+use crate::simulation::Execution;
+use crate::wiring::Wired;
+
+pub use association::AssociationResult;
+pub use bottleneck::BottleneckResult;
+pub use flow::FlowResult;
+pub use host::{AbandonedResult, BlockedResult, HostResult};
+pub use path::PathResult;
+pub(crate) use path::path_name;
+
+/// What came out of a run. Counters are those of the whole run; goodput is that of the measured time.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct RunResult {
+    /// Title of the scenario.
+    pub title: String,
+    /// Seed of the random numbers.
+    pub seed: u64,
+    /// Whether packets travelled as structures or as bytes.
+    pub form: Form,
+    /// User data delivered to applications per second of the measured time, all flows together.
+    pub goodput_bit_s: f64,
+    /// Simulated time.
+    pub duration_s: f64,
+    /// Beginning of the measured time.
+    pub measured_from_s: f64,
+    /// End of the measured time: the planned one, or earlier when every flow was delivered or the association was over.
+    pub measured_until_s: f64,
+    /// When every flow was delivered; nothing if that did not happen or a flow has no end.
+    pub completed_s: Option<f64>,
+    /// Hash over everything that happened on the links.
+    pub trace_hash: TraceHash,
+    /// Events of the simulator.
+    pub events: u64,
+    /// Packets with user data that were sent.
+    pub data_packets: u64,
+    /// How the association went; with several pairs, the first one that failed, or else that of the first pair.
+    pub association: AssociationResult,
+    /// What the applications should never have seen.
+    pub violations: Violations,
+    /// Per sending host and path.
+    pub paths: Vec<PathResult>,
+    /// Per flow.
+    pub flows: Vec<FlowResult>,
+    /// Per host.
+    pub hosts: Vec<HostResult>,
+    /// Per path and direction of its bottleneck.
+    pub bottlenecks: Vec<BottleneckResult>,
+    /// Time series, if the scenario asks for them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub series: Option<Series>,
+    /// Wall-clock time of the run, for whoever has a clock.
+    pub wall_s: Option<f64>,
+}
+
+impl RunResult {
+    /// Whether nothing went wrong: the association was not lost, it took every message, and the applications saw what
+    /// was sent, once each.
+    pub fn is_ok(&self) -> bool {
+        !self.association.failed
+            && self.violations.is_empty()
+            && self.flows.iter().all(|flow| flow.refused.is_none())
+    }
+
+    /// Packets with user data per second of wall-clock time.
+    pub fn data_packets_per_wall_s(&self) -> Option<f64> {
+        self.wall_s.filter(|wall| *wall > 0.0).map(|wall| self.data_packets as f64 / wall)
+    }
+
+    pub(crate) fn gather(
+        scenario: &Scenario,
+        execution: Execution,
+        world: &mut World<SctpFrame, NoObserver>,
+        network: &Wired,
+        pairs: &[[Host; 2]],
+        meter: &Meter,
+    ) -> Self {
+        let window = Window::of(meter);
+        let names = scenario.network.pairs();
+        let flows = flow::flow_results(scenario, world.now(), pairs, &window);
+        let (mut paths, mut host_results, mut associations) = (Vec::new(), Vec::new(), Vec::new());
+        for (index, (hosts, name)) in pairs.iter().zip(names).enumerate() {
+            let pair = PairView { index, name, hosts, network: &network.pairs[index] };
+            paths.extend(path::path_results(scenario, &pair, &window, world.now()));
+            host_results.extend(
+                HostName::ALL.map(|name| HostResult::gather(name, &pair, meter, world.now())),
+            );
+            associations.push(AssociationResult::gather(hosts, scenario.association.client));
+        }
+        let failed = associations.iter().position(|association| association.failed);
+        let hosts = || pairs.iter().flatten();
+        let violations =
+            hosts().map(Host::violations).fold(Violations::default(), Violations::plus);
+        let all_data_packets = hosts().filter_map(Host::association);
+        Self {
+            title: scenario.title.clone(),
+            seed: execution.seed,
+            form: execution.form,
+            goodput_bit_s: flows.iter().map(|flow| flow.goodput_bit_s).sum(),
+            duration_s: world.now().as_secs_f64(),
+            measured_from_s: window.from_s,
+            measured_until_s: window.until_s,
+            completed_s: meter.completed().map(|at| at.as_secs_f64()),
+            trace_hash: world.trace_hash(),
+            events: world.events(),
+            data_packets: all_data_packets
+                .flat_map(Association::path_stats)
+                .map(|path| path.data_packets_sent)
+                .sum(),
+            association: associations.swap_remove(failed.unwrap_or(0)),
+            violations,
+            paths,
+            flows,
+            hosts: host_results,
+            bottlenecks: bottleneck::bottleneck_results(scenario, world, network, meter),
+            series: meter.series().cloned(),
+            wall_s: None,
+        }
+    }
+}
+
+/// One pair of hosts.
+struct PairView<'a> {
+    index: usize,
+    name: &'a str,
+    hosts: &'a [Host; 2],
+    network: &'a Disjoint,
+}
+
+/// The measured time.
+struct Window<'a> {
+    from_s: f64,
+    until_s: f64,
+    meter: &'a Meter,
+}
+
+impl<'a> Window<'a> {
+    fn of(meter: &'a Meter) -> Self {
+        let (from_s, until_s) = match meter.window() {
+            Some((before, after)) => (before.at.as_secs_f64(), after.at.as_secs_f64()),
+            None => (0.0, 0.0),
+        };
+        Self { from_s, until_s, meter }
+    }
+
+    /// Bits per second of a count of bytes that both snapshots have.
+    fn rate(&self, count: impl Fn(&crate::meter::Snapshot) -> u64) -> f64 {
+        let Some((before, after)) = self.meter.window() else { return 0.0 };
+        let seconds = after.at.since(before.at).as_secs_f64();
+        let bytes = count(after).saturating_sub(count(before));
+        if seconds > 0.0 { 8.0 * bytes as f64 / seconds } else { 0.0 }
+    }
+}

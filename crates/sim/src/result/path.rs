@@ -1,0 +1,131 @@
+//! What came out of a run, per path.
+
+use polypath_netsim::topology::Disjoint;
+use polypath_proto::{PathStats, PathStatus};
+use polypath_units::{Duration, Instant};
+use serde::Serialize;
+
+use super::{PairView, Window};
+use crate::meter::PathKey;
+use crate::scenario::{HostName, Scenario};
+
+/// A path as its sending host sees it.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct PathResult {
+    /// Name of the path; both names where local and remote address lie on different ones.
+    pub name: String,
+    /// The pair of hosts, where there are several.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub pair: String,
+    /// The sending host.
+    pub from: &'static str,
+    /// Whether it can carry data at the end.
+    pub status: &'static str,
+    /// User data that arrived for the first time on this path, per second of the measured time.
+    pub goodput_bit_s: f64,
+    /// Packets sent, of any kind.
+    pub packets_sent: u64,
+    /// Packets sent with user data.
+    pub data_packets_sent: u64,
+    /// DATA chunks sent, retransmissions included.
+    pub data_chunks_sent: u64,
+    /// Chunks retransmitted after missing reports.
+    pub fast_retransmissions: u64,
+    /// Chunks retransmitted after a timeout.
+    pub timeout_retransmissions: u64,
+    /// Chunks retransmitted because a drop report named them.
+    pub reported_retransmissions: u64,
+    /// Chunks sent again on this path because they blocked the buffers (chunk rescheduling).
+    pub rescheduled_chunks: u64,
+    /// T3 expiries.
+    pub timeouts: u64,
+    /// Times fast recovery was entered.
+    pub fast_recoveries: u64,
+    /// Heartbeats sent.
+    pub heartbeats_sent: u64,
+    /// When timeouts made it inactive the last time.
+    pub failed_s: Option<f64>,
+    /// Times it became potentially failed.
+    pub potentially_failed: u64,
+    /// How long it was that.
+    pub potentially_failed_s: f64,
+    /// Smoothed round-trip time at the end.
+    pub srtt_s: Option<f64>,
+    /// Retransmission timeout at the end.
+    pub rto_s: f64,
+    /// Congestion window at the end.
+    pub cwnd_bytes: u64,
+    /// Slow-start threshold at the end.
+    pub ssthresh_bytes: u64,
+    /// Part of the packets of full length that the links of the path lose or damage in the long run, as configured for
+    /// the end of the run: what the oracle of loss rates says.
+    pub oracle_loss: Option<f64>,
+}
+
+pub(super) fn path_results(
+    scenario: &Scenario,
+    pair: &PairView<'_>,
+    window: &Window<'_>,
+    now: Instant,
+) -> Vec<PathResult> {
+    let PairView { index, hosts, network, .. } = *pair;
+    let mut results = Vec::new();
+    for name in HostName::ALL {
+        let mut flows = scenario.traffic.iter();
+        if !flows.any(|flow| (scenario.pair_of(flow), flow.from) == (index, name)) {
+            continue;
+        }
+        let Some(association) = hosts[name.index()].association() else { continue };
+        let doubted = association.potentially_failed(now).paths;
+        results.extend(association.path_stats().into_iter().map(|path| {
+            let doubted = doubted.get(path.path.index()).copied();
+            let arrival = PathKey::of(index, name, &path).reverse();
+            PathResult {
+                name: path_name(network, &path),
+                pair: pair.name.to_owned(),
+                from: name.name(),
+                status: status_name(path.status),
+                goodput_bit_s: window.rate(|snapshot| snapshot.arrived(arrival)),
+                packets_sent: path.packets_sent,
+                data_packets_sent: path.data_packets_sent,
+                data_chunks_sent: path.data_chunks_sent,
+                fast_retransmissions: path.fast_retransmissions,
+                timeout_retransmissions: path.timeout_retransmissions,
+                reported_retransmissions: path.reported_retransmissions,
+                rescheduled_chunks: path.rescheduled_chunks,
+                timeouts: path.timeouts,
+                fast_recoveries: path.fast_recoveries,
+                heartbeats_sent: path.heartbeats_sent,
+                failed_s: path.failed_at.map(Instant::as_secs_f64),
+                potentially_failed: path.potentially_failed,
+                potentially_failed_s: doubted.map_or(0.0, Duration::as_secs_f64),
+                srtt_s: path.srtt.map(Duration::as_secs_f64),
+                rto_s: path.rto.as_secs_f64(),
+                cwnd_bytes: path.cwnd_bytes,
+                ssthresh_bytes: path.ssthresh_bytes,
+                oracle_loss: hosts[name.index()].oracle_loss(path.remote),
+            }
+        }));
+    }
+    results
+}
+
+/// The name of a path; both names where local and remote address lie on different ones.
+pub(crate) fn path_name(network: &Disjoint, path: &PathStats) -> String {
+    let name_of = |address| {
+        let mut paths = network.paths.iter();
+        let path = paths.find(|path| path.a_address == address || path.b_address == address);
+        path.map_or("?", |path| path.name.as_str())
+    };
+    let (local, remote) = (name_of(path.local), name_of(path.remote));
+    if local == remote { local.to_owned() } else { format!("{local} to {remote}") }
+}
+
+fn status_name(status: PathStatus) -> &'static str {
+    match status {
+        PathStatus::Unconfirmed => "unconfirmed",
+        PathStatus::Active => "active",
+        PathStatus::PotentiallyFailed => "potentially failed",
+        PathStatus::Inactive => "inactive",
+    }
+}

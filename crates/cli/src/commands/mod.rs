@@ -1,12 +1,15 @@
 //! One file per command.
 
 mod bmin;
+mod check;
 mod completions;
 pub(crate) mod demo;
 mod policies;
 mod receive;
+mod schema;
 mod send;
 mod sim;
+mod study;
 
 use clap::Subcommand;
 
@@ -19,6 +22,12 @@ pub(crate) enum Command {
     Demo(demo::Args),
     /// Run a scenario in the simulator
     Sim(sim::Args),
+    /// Run a study: many runs on all cores, with tables of results
+    Study(study::Args),
+    /// Check a scenario, study or file of statements without running it
+    Check(check::Args),
+    /// Print the JSON Schema of scenarios, studies or statements
+    Schema(schema::Args),
     /// Receive files over all paths
     Receive(receive::Args),
     /// Send files over all paths
@@ -37,6 +46,9 @@ impl Command {
         match self {
             Self::Demo(args) => demo::run(&args),
             Self::Sim(args) => sim::run(&args),
+            Self::Study(args) => study::run(args),
+            Self::Check(args) => check::run(&args),
+            Self::Schema(args) => schema::run(&args),
             Self::Receive(args) => receive::run(&args),
             Self::Send(args) => send::run(&args),
             Self::Policies(args) => policies::run(&args),

@@ -1,0 +1,64 @@
+//! `polypath check`.
+
+use std::path::{Path, PathBuf};
+
+use polypath_lab::study::{Extent, Reading, Study};
+use polypath_lab::verdict::Expectations;
+use polypath_sim::Scenario;
+use polypath_sim::document::{Document, DocumentError, Step};
+
+use crate::failure::{Failure, Outcome};
+use crate::output;
+
+/// Arguments.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  polypath check scenarios/demo.toml
+  polypath check studies/asymmetry.toml
+  polypath check studies/asymmetry-expected.toml")]
+pub(crate) struct Args {
+    /// Scenario, study or statements
+    #[arg(value_name = "FILE.toml")]
+    file: PathBuf,
+}
+
+/// Reads the file as it would be read for running, and says what it is.
+pub(crate) fn run(args: &Args) -> Outcome {
+    let text = check(&args.file).map_err(Failure::usage)?;
+    output::print(format!("{}: {text}\n", args.file.display()).as_bytes())
+}
+
+fn check(path: &Path) -> Result<String, DocumentError> {
+    let document = Document::read(path)?;
+    if document.has(&[Step::Key("statements")]) {
+        let statements = Expectations::from_document(&document)?.statements;
+        return Ok(format!("{} statements", statements.len()));
+    }
+    if is_study(&document) {
+        let mut sentences = Vec::new();
+        for (extent, what) in [(Extent::Full, "study"), (Extent::Quick, "with --quick")] {
+            let study = Study::read(path, Reading { extent, edits: &[] })?;
+            let sample = study.sample();
+            for (point, variant) in &sample {
+                study.scenario(&study.points()[*point], *variant)?;
+            }
+            let (points, variants) = (study.points().len(), study.variants().len());
+            sentences.push(format!("{what} of {points} points and {variants} variants"));
+        }
+        return Ok(sentences.join("; "));
+    }
+    let scenario = Scenario::from_document(&document)?;
+    Ok(format!(
+        "scenario with {} paths and {} flows",
+        scenario.network.paths().len(),
+        scenario.traffic.len()
+    ))
+}
+
+/// What only a study has.
+fn is_study(document: &Document) -> bool {
+    ["measures", "axes", "variants", "replications", "scenario", "inline"]
+        .iter()
+        .any(|key| document.has(&[Step::Key(key)]))
+}

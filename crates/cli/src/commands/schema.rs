@@ -1,0 +1,38 @@
+//! `polypath schema`.
+
+use clap::ValueEnum;
+
+use crate::failure::Outcome;
+use crate::output;
+
+/// Arguments.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Editors that know TOML complete and check files by their schema.
+
+Examples:
+  polypath schema scenario > scenario.schema.json
+  polypath schema study > study.schema.json")]
+pub(crate) struct Args {
+    /// Kind of file
+    #[arg(value_enum)]
+    kind: Kind,
+}
+
+/// Kinds of files.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Kind {
+    Scenario,
+    Study,
+    Statements,
+}
+
+/// Prints the schema.
+pub(crate) fn run(args: &Args) -> Outcome {
+    let schema = match args.kind {
+        Kind::Scenario => polypath_sim::scenario::schema(),
+        Kind::Study => polypath_lab::study::schema(),
+        Kind::Statements => polypath_lab::verdict::schema(),
+    };
+    output::print((serde_json::to_string_pretty(&schema)? + "\n").as_bytes())
+}

@@ -1,0 +1,76 @@
+//! `polypath study judge`.
+
+use std::path::PathBuf;
+
+use polypath_lab::results::Dataset;
+use polypath_lab::verdict::{Expectations, Judgement, judge};
+
+use crate::failure::{Failure, Outcome};
+use crate::output;
+use crate::report::write_table;
+
+/// Arguments.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  polypath study judge studies/asymmetry-expected.toml results
+  polypath study judge expected.toml results --study fig4a.toml --json")]
+pub(crate) struct Args {
+    /// File with statements
+    #[arg(value_name = "STATEMENTS.toml")]
+    statements: PathBuf,
+    /// Directory with results
+    #[arg(value_name = "RESULTS")]
+    results: PathBuf,
+    /// Only statements about this study
+    #[arg(long, value_name = "STUDY.toml")]
+    study: Option<String>,
+    /// Print everything as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Judges them.
+pub(crate) fn run(args: &Args) -> Outcome {
+    let expectations = Expectations::read(&args.statements).map_err(Failure::usage)?;
+    let data = Dataset::read(&args.results)?;
+    let meant = |study: &str| args.study.as_deref().is_none_or(|only| only == study);
+    let judgements: Result<Vec<Judgement>, _> = expectations
+        .statements
+        .iter()
+        .filter(|statement| meant(&statement.study))
+        .map(|statement| judge(statement, &expectations.paper, &data))
+        .collect();
+    let judgements = judgements.map_err(Failure::usage)?;
+    let text = if args.json {
+        serde_json::to_string_pretty(&judgements)? + "\n"
+    } else {
+        table(&judgements)?
+    };
+    output::print(text.as_bytes())
+}
+
+fn table(judgements: &[Judgement]) -> Result<String, std::fmt::Error> {
+    let header = ["statement", "verdict", "measured", "interval", "expected", "n"];
+    let number = |number: f64| format!("{number:.4}");
+    let row = |judgement: &Judgement| {
+        let interval = judgement.interval.filter(|interval| interval.half_width().is_finite());
+        vec![
+            judgement.id.clone(),
+            judgement.verdict.name().to_owned(),
+            judgement.measured.map_or("-".into(), number),
+            interval.map_or("-".into(), |i| format!("{} to {}", number(i.low), number(i.high))),
+            judgement.expected.clone(),
+            judgement.n.to_string(),
+        ]
+    };
+    let mut out = String::new();
+    write_table(&mut out, &header, judgements.iter().map(row).collect())?;
+    for judgement in judgements {
+        out += &format!("\n  {}: {}", judgement.id, judgement.statement);
+        if let Some(cause) = &judgement.cause {
+            out += &format!("\n    {cause}");
+        }
+    }
+    Ok(out + "\n")
+}

@@ -1,0 +1,51 @@
+//! `polypath study`.
+
+mod export;
+mod judge;
+mod merge;
+mod progress;
+mod run;
+mod table;
+
+use clap::Subcommand;
+
+use crate::failure::Outcome;
+
+/// Arguments.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  polypath study run studies/asymmetry.toml --quick
+  polypath study run studies/asymmetry.toml --out results --jobs 2
+  polypath study run studies/asymmetry.toml --dry-run
+  polypath study run studies/asymmetry.toml --out part1 --shard 1/2
+  polypath study merge part1 part2 --out results
+  polypath study export results --csv tables
+  polypath study judge studies/asymmetry-expected.toml results")]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Make all runs of a study that are not done yet
+    Run(run::Args),
+    /// Join the results of shards
+    Merge(merge::Args),
+    /// Write results as CSV
+    Export(export::Args),
+    /// Say which statements hold in results
+    Judge(judge::Args),
+}
+
+/// Does it.
+pub(crate) fn run(args: Args) -> Outcome {
+    match args.command {
+        Command::Run(args) => run::run(args),
+        Command::Merge(args) => merge::run(&args),
+        Command::Export(args) => export::run(&args),
+        Command::Judge(args) => judge::run(&args),
+    }
+}

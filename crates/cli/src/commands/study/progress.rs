@@ -1,0 +1,45 @@
+//! How far a study has come.
+
+use std::io::{self, IsTerminal};
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use polypath_lab::run::{Progress, Status};
+
+/// A line on the terminal: runs done, runs left, time left.
+pub(super) struct Bar(ProgressBar);
+
+impl Bar {
+    /// Nothing is drawn where standard error is no terminal.
+    pub fn new() -> Self {
+        let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr_with_hz(4));
+        let style = ProgressStyle::with_template(
+            "{bar:30} {human_pos} of {human_len} runs, {elapsed} gone, {eta} left{msg}",
+        );
+        if let Ok(style) = style {
+            bar.set_style(style);
+        }
+        if io::stderr().is_terminal() {
+            bar.enable_steady_tick(Duration::from_millis(250));
+        }
+        Self(bar)
+    }
+
+    /// Takes the line away.
+    pub fn clear(&self) {
+        self.0.finish_and_clear();
+    }
+}
+
+impl Progress for Bar {
+    fn expect(&self, runs: usize) {
+        self.0.inc_length(runs as u64);
+    }
+
+    fn done(&self, status: Status) {
+        self.0.inc(1);
+        if !status.has_results() {
+            self.0.set_message(", with errors");
+        }
+    }
+}

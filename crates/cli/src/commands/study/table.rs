@@ -1,0 +1,80 @@
+//! Results of a study for people.
+
+use std::fmt::Write;
+
+use polypath_lab::results::Dataset;
+use polypath_lab::run::Summary;
+
+use crate::report::write_table;
+
+/// Most lines of the table; the files have everything.
+const LINES: usize = 60;
+
+/// What was run, and a line for each variant at each point, with the mean of every measure and its interval.
+pub(super) fn summary(data: &Dataset, summary: &Summary) -> Result<String, std::fmt::Error> {
+    let study = data.study();
+    let mut out = String::new();
+    writeln!(out, "{}\n", study.title())?;
+    writeln!(
+        out,
+        "  {} runs, {} of them new, in {}",
+        summary.rows,
+        summary.new,
+        duration(summary.wall_s)
+    )?;
+    for (status, count) in &summary.statuses {
+        if *count < summary.rows {
+            writeln!(out, "  {count} {}", status.name())?;
+        }
+    }
+    writeln!(out, "  results in {}", summary.directory.display())?;
+    let mut header: Vec<String> = study.axes().iter().map(|axis| axis.name.clone()).collect();
+    header.push("variant".into());
+    header.push("runs".into());
+    for measure in study.measures() {
+        header.push(match measure.unit.as_str() {
+            "" => measure.name.clone(),
+            unit => format!("{} ({unit})", measure.name),
+        });
+    }
+    let rows: Vec<Vec<String>> = study
+        .points()
+        .iter()
+        .flat_map(|point| (0..study.variants().len()).map(move |variant| (point, variant)))
+        .map(|(point, variant)| {
+            let values = point.values.iter().zip(study.axes());
+            let mut row: Vec<String> = values.map(|(index, axis)| axis.label_of(*index)).collect();
+            row.push(study.variants()[variant].name.clone());
+            row.push(data.values(point.index, variant, 0).len().to_string());
+            row.extend((0..study.measures().len()).map(|m| cell(data, point.index, variant, m)));
+            row
+        })
+        .collect();
+    let count = rows.len();
+    let header: Vec<&str> = header.iter().map(String::as_str).collect();
+    write_table(&mut out, &header, rows.into_iter().take(LINES).collect())?;
+    if count > LINES {
+        writeln!(out, "  … {} more lines in runs.parquet", count - LINES)?;
+    }
+    Ok(out)
+}
+
+/// Mean and half-width of the interval.
+fn cell(data: &Dataset, point: usize, variant: usize, measure: usize) -> String {
+    let Some(estimate) = data.estimate(point, variant, measure) else { return "-".into() };
+    let half_width = estimate.interval.half_width();
+    if half_width.is_finite() {
+        format!("{:.3} ± {half_width:.3}", estimate.value)
+    } else {
+        format!("{:.3}", estimate.value)
+    }
+}
+
+/// A time in words.
+pub(super) fn duration(seconds: f64) -> String {
+    match seconds {
+        s if s < 90.0 => format!("{s:.1} s"),
+        s if s < 5400.0 => format!("{:.1} min", s / 60.0),
+        s => format!("{:.1} h", s / 3600.0),
+    }
+}

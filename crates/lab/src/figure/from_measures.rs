@@ -1,0 +1,135 @@
+//! Pictures of measures: lines and bars along an axis.
+
+use super::plan::{FigureKind, FigurePlan};
+use super::{Curve, FigureError, Picture, Shape, Spot};
+use crate::results::Dataset;
+use crate::study::Study;
+
+/// The picture that a plan describes: a curve for each variant and each combination of values of the other axes.
+///
+/// # Errors
+/// The study has no axis.
+pub fn of_measures(plan: &FigurePlan, data: &Dataset) -> Result<Picture, FigureError> {
+    let study = data.study();
+    let wrong = |message| FigureError::Plan { name: plan.name.clone(), message };
+    let along = match &plan.x {
+        Some(name) => study.axis(name),
+        None => (!study.axes().is_empty()).then_some(0),
+    };
+    let along = along.ok_or_else(|| wrong("there is no axis along which it could lie".into()))?;
+    let measure = plan.y.as_ref().map_or(Some(0), |name| study.measure(name));
+    let measure = measure.ok_or_else(|| wrong("there is no such measure".into()))?;
+    let axis = &study.axes()[along];
+    let points = study.select(&plan.selection).map_err(wrong)?;
+    // Places are numbers where all are, and bars stand side by side in any case.
+    let numbered = plan.kind == FigureKind::Lines
+        && points.iter().all(|p| axis.position(study.points()[*p].values[along]).is_some());
+    let mut places: Vec<usize> = points.iter().map(|p| study.points()[*p].values[along]).collect();
+    places.sort_unstable();
+    places.dedup();
+    let place = |index: usize| match numbered {
+        true => axis.position(index).unwrap_or_default(),
+        false => places.iter().position(|place| *place == index).unwrap_or_default() as f64,
+    };
+    let mut curves = Vec::new();
+    for variant in variants(plan, study) {
+        for group in groups(study, &points, along) {
+            let mut spots: Vec<Spot> = group
+                .iter()
+                .filter_map(|point| {
+                    let estimate = data.estimate(*point, variant, measure)?;
+                    let x = place(study.points()[*point].values[along]);
+                    let y = estimate.value * plan.scale;
+                    let known = estimate.interval.half_width().is_finite();
+                    let interval = estimate.interval.scaled(plan.scale);
+                    let exact = Spot::exact(x, y);
+                    Some(if known {
+                        Spot { low: interval.low, high: interval.high, ..exact }
+                    } else {
+                        exact
+                    })
+                })
+                .collect();
+            spots.sort_by(|a, b| a.x.total_cmp(&b.x));
+            curves.push(Curve { label: label(study, variant, &group, along), spots });
+        }
+    }
+    Ok(Picture {
+        title: plan.title.clone().unwrap_or_else(|| study.title().to_owned()),
+        x_label: axis.title(),
+        y_label: plan.y_label.clone().unwrap_or_else(|| measure_title(study, measure)),
+        x_scale: plan.x_scale,
+        y_scale: plan.y_scale,
+        categories: match numbered {
+            true => Vec::new(),
+            false => places.iter().map(|place| axis.label_of(*place)).collect(),
+        },
+        shape: if plan.kind == FigureKind::Bars { Shape::Bars } else { Shape::MarkedLines },
+        curves,
+        references: plan.references.clone(),
+    })
+}
+
+/// Numbers of the variants that are drawn.
+pub(super) fn variants(plan: &FigurePlan, study: &Study) -> Vec<usize> {
+    if plan.variants.is_empty() {
+        return (0..study.variants().len()).collect();
+    }
+    plan.variants.iter().filter_map(|name| study.variant(name)).collect()
+}
+
+/// Points that differ along one axis only, and the axes that advance with it.
+fn groups(study: &Study, points: &[usize], along: usize) -> Vec<Vec<usize>> {
+    let zip = study.axes()[along].zip.as_deref();
+    let others = |point: usize| -> Vec<Option<usize>> {
+        let values = study.points()[point].values.iter().zip(study.axes()).enumerate();
+        values
+            .map(|(number, (value, axis))| {
+                let moves = number == along || (zip.is_some() && axis.zip.as_deref() == zip);
+                (!moves).then_some(*value)
+            })
+            .collect()
+    };
+    let mut groups: Vec<(Vec<Option<usize>>, Vec<usize>)> = Vec::new();
+    for point in points {
+        let key = others(*point);
+        match groups.iter_mut().find(|(known, _)| *known == key) {
+            Some((_, group)) => group.push(*point),
+            None => groups.push((key, vec![*point])),
+        }
+    }
+    groups.into_iter().map(|(_, group)| group).collect()
+}
+
+/// The variant in words, and the values of other axes if there are several.
+fn label(study: &Study, variant: usize, group: &[usize], along: usize) -> String {
+    let variants = study.variants();
+    let mut parts = Vec::new();
+    let name = variants[variant].label.as_ref().unwrap_or(&variants[variant].name);
+    let only_axes = variants.len() == 1 && study.axes().len() > 1;
+    if !only_axes {
+        parts.push(name.clone());
+    }
+    let zip = study.axes()[along].zip.as_deref();
+    if let Some(point) = group.first().map(|point| &study.points()[*point]) {
+        for (number, axis) in study.axes().iter().enumerate() {
+            let moves = number == along || (zip.is_some() && axis.zip.as_deref() == zip);
+            if !moves && axis.values.len() > 1 {
+                let called = axis.label.as_ref().unwrap_or(&axis.name);
+                let value = axis.label_of(point.values[number]);
+                parts.push(if axis.labels.is_empty() {
+                    format!("{called} {value}")
+                } else {
+                    value
+                });
+            }
+        }
+    }
+    if parts.is_empty() { name.clone() } else { parts.join(", ") }
+}
+
+fn measure_title(study: &Study, measure: usize) -> String {
+    let measure = &study.measures()[measure];
+    let label = measure.label.as_ref().unwrap_or(&measure.name);
+    if measure.unit.is_empty() { label.clone() } else { format!("{label} ({})", measure.unit) }
+}

@@ -1,0 +1,77 @@
+//! Pictures of series: over time.
+
+use std::path::Path;
+
+use super::from_measures::variants;
+use super::plan::{FigureKind, FigurePlan};
+use super::{Curve, FigureError, Picture, Scale, Shape, Spot};
+use crate::results::{ResultsError, samples};
+use crate::run::matches;
+use crate::study::Study;
+
+/// The picture that a plan describes: a curve for each series of the first run of each variant at each selected point.
+///
+/// # Errors
+/// There are no series, or they cannot be read.
+pub fn of_series(
+    plan: &FigurePlan,
+    study: &Study,
+    directory: &Path,
+) -> Result<Picture, FigureError> {
+    let wrong = |message| FigureError::Plan { name: plan.name.clone(), message };
+    let points = study.select(&plan.selection).map_err(wrong)?;
+    let drawn: Vec<&str> = variants(plan, study)
+        .iter()
+        .map(|number| study.variants()[*number].name.as_str())
+        .collect();
+    let mut curves: Vec<((usize, usize, String), Vec<Spot>)> = Vec::new();
+    samples(directory, |sample| {
+        let Some(variant) = drawn.iter().position(|name| *name == sample.variant) else { return };
+        let wanted = plan.series.iter().any(|pattern| matches(pattern, sample.series));
+        if sample.replication != 0 || !wanted || !points.contains(&sample.point) {
+            return;
+        }
+        let Some(value) = sample.value else { return };
+        let key = (sample.point, variant, sample.series);
+        let same = |(point, variant, series): &(usize, usize, String)| {
+            (*point, *variant, series.as_str()) == key
+        };
+        let spot = Spot::exact(sample.time_s, value * plan.scale);
+        // Samples of a series stand together.
+        match curves.last_mut().filter(|(known, _)| same(known)) {
+            Some((_, spots)) => spots.push(spot),
+            None => curves.push(((sample.point, variant, sample.series.to_owned()), vec![spot])),
+        }
+    })
+    .map_err(ResultsError::from)?;
+    let label = |(point, variant, series): &(usize, usize, String)| {
+        let mut parts = Vec::new();
+        if drawn.len() > 1 {
+            let variant = study.variant(drawn[*variant]).map(|number| &study.variants()[number]);
+            parts.extend(variant.map(|v| v.label.as_ref().unwrap_or(&v.name).clone()));
+        }
+        if points.len() > 1 {
+            let values = study.points()[*point].values.iter().zip(study.axes());
+            parts.extend(
+                values.map(|(index, axis)| format!("{} {}", axis.name, axis.label_of(*index))),
+            );
+        }
+        if plan.series.len() > 1 || plan.series.iter().any(|pattern| pattern.contains('*')) {
+            parts.push(series.clone());
+        }
+        if parts.is_empty() { series.clone() } else { parts.join(", ") }
+    };
+    let curves =
+        curves.into_iter().map(|(key, spots)| Curve { label: label(&key), spots }).collect();
+    Ok(Picture {
+        title: plan.title.clone().unwrap_or_else(|| study.title().to_owned()),
+        x_label: "time (s)".into(),
+        y_label: plan.y_label.clone().unwrap_or_else(|| plan.series.join(", ")),
+        x_scale: Scale::Linear,
+        y_scale: plan.y_scale,
+        categories: Vec::new(),
+        shape: if plan.kind == FigureKind::Sequence { Shape::Dots } else { Shape::Lines },
+        curves,
+        references: plan.references.clone(),
+    })
+}

@@ -1,0 +1,92 @@
+//! Pictures of results, as SVG and PNG.
+//!
+//! A [`Picture`] is curves of plain numbers; it comes from the measures of a study ([`of_measures`]) or from its series
+//! ([`of_series`]), as a [`FigurePlan`] says, or from anywhere else.
+
+mod draw;
+mod from_measures;
+mod from_series;
+mod palette;
+mod picture;
+mod plan;
+
+pub use from_measures::of_measures;
+pub use from_series::of_series;
+pub use picture::{Curve, Picture, Shape, Spot};
+pub use plan::{FigureKind, FigurePlan, Reference, Scale};
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::results::{Dataset, ResultsError};
+
+/// Folder of pictures in a directory with results.
+pub const FOLDER: &str = "figures";
+
+/// Why a picture cannot be made.
+#[derive(Debug, thiserror::Error)]
+pub enum FigureError {
+    /// Results cannot be read.
+    #[error(transparent)]
+    Results(#[from] ResultsError),
+    /// The plan names what the study does not have.
+    #[error("figure `{name}`: {message}")]
+    Plan {
+        /// Name of the figure.
+        name: String,
+        /// What is wrong.
+        message: String,
+    },
+    /// It cannot be drawn.
+    #[error("figure `{name}` cannot be drawn: {message}")]
+    Draw {
+        /// Name of the figure.
+        name: String,
+        /// Why.
+        message: String,
+    },
+    /// A file cannot be written.
+    #[error("{}: {error}", .path.display())]
+    Io {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        error: io::Error,
+    },
+}
+
+/// Draws the pictures that the study of a directory with results names; returns the files.
+///
+/// # Errors
+/// Results cannot be read, or files not written.
+pub fn draw_all(directory: &Path) -> Result<Vec<PathBuf>, FigureError> {
+    let data = Dataset::read(directory)?;
+    let mut files = Vec::new();
+    for plan in data.study().figures() {
+        let picture = match plan.kind {
+            FigureKind::Lines | FigureKind::Bars => of_measures(plan, &data)?,
+            FigureKind::TimeLines | FigureKind::Sequence => {
+                of_series(plan, data.study(), directory)?
+            }
+        };
+        files.extend(write(&picture, &directory.join(FOLDER), &plan.name)?);
+    }
+    Ok(files)
+}
+
+/// Writes a picture as `NAME.svg` and `NAME.png`.
+///
+/// # Errors
+/// It cannot be drawn, or a file not written.
+pub fn write(picture: &Picture, directory: &Path, name: &str) -> Result<[PathBuf; 2], FigureError> {
+    let io = |path: &Path, error| FigureError::Io { path: path.to_owned(), error };
+    fs::create_dir_all(directory).map_err(|error| io(directory, error))?;
+    let png =
+        picture.png().map_err(|message| FigureError::Draw { name: name.to_owned(), message })?;
+    let files = ["svg", "png"].map(|ending| directory.join(format!("{name}.{ending}")));
+    for (path, bytes) in files.iter().zip([picture.svg().into_bytes(), png]) {
+        fs::write(path, bytes).map_err(|error| io(path, error))?;
+    }
+    Ok(files)
+}

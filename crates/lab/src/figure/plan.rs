@@ -1,0 +1,127 @@
+//! Pictures as a study describes them.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::study::{StudyFile, Where, unknown};
+
+/// A picture of the results of a study.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FigurePlan {
+    /// Name of its files, without ending.
+    pub name: String,
+    /// What stands above it; the title of the study where it is missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// What is drawn.
+    #[serde(default)]
+    pub kind: FigureKind,
+    /// Axis of the study along which lines and groups of bars lie; the first one where it is missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub x: Option<String>,
+    /// Measure on the other axis; the first one where it is missing. Not for time lines and sequences.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub y: Option<String>,
+    /// For time lines and sequences: names of series, `*` standing for any name of an element.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub series: Vec<String>,
+    /// What the numbers of series are multiplied with; 1 where it is missing.
+    #[serde(default = "one")]
+    pub scale: f64,
+    /// What stands beside the axis of numbers; the name of measure or series where it is missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub y_label: Option<String>,
+    /// Points that are drawn; all where it is missing.
+    #[serde(default, rename = "where", skip_serializing_if = "Where::is_empty")]
+    pub selection: Where,
+    /// Variants that are drawn; all where it is missing.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub variants: Vec<String>,
+    /// Division of the axis along which lines lie.
+    #[serde(default)]
+    pub x_scale: Scale,
+    /// Division of the axis of numbers; a linear one begins at 0.
+    #[serde(default)]
+    pub y_scale: Scale,
+    /// Horizontal lines for comparison.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub references: Vec<Reference>,
+}
+
+fn one() -> f64 {
+    1.0
+}
+
+/// What is drawn.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum FigureKind {
+    /// A line for each curve, with the band of its intervals.
+    #[default]
+    Lines,
+    /// A group of bars for each value of the axis, a bar for each curve, with its interval.
+    Bars,
+    /// Series over time.
+    TimeLines,
+    /// A dot for each sample of a series over time, such as TSNs.
+    Sequence,
+}
+
+/// Division of an axis.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Scale {
+    /// Equal steps.
+    #[default]
+    Linear,
+    /// Equal ratios.
+    Log,
+}
+
+/// A horizontal line for comparison.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Reference {
+    /// Where, in the unit of the picture.
+    pub value: f64,
+    /// What it is.
+    pub label: String,
+}
+
+impl FigurePlan {
+    /// What is wrong with it, and at which key.
+    pub(crate) fn check(&self, file: &StudyFile) -> Result<(), (&'static str, String)> {
+        let axes = file.axes.iter().map(|axis| axis.name.as_str());
+        let measures = file.measures.iter().map(|measure| measure.name.as_str());
+        let variants = file.variants.iter().map(|variant| variant.name.as_str());
+        if let Some(x) = self.x.as_deref().filter(|x| !axes.clone().any(|name| name == *x)) {
+            return Err(("x", unknown("axis", x, axes)));
+        }
+        if let Some(y) = self.y.as_deref().filter(|y| !measures.clone().any(|name| name == *y)) {
+            return Err(("y", unknown("measure", y, measures)));
+        }
+        if let Some(name) = self.selection.keys().find(|name| !axes.clone().any(|n| n == **name)) {
+            return Err(("where", unknown("axis", name, axes)));
+        }
+        if let Some(name) = self.variants.iter().find(|name| !variants.clone().any(|n| n == **name))
+        {
+            return Err(("variants", unknown("variant", name, variants)));
+        }
+        match self.kind {
+            FigureKind::Lines | FigureKind::Bars if !self.series.is_empty() => {
+                Err(("series", "is for time lines and sequences; lines and bars have `y`".into()))
+            }
+            FigureKind::Lines | FigureKind::Bars if file.axes.is_empty() => {
+                Err(("kind", "the study has no axis along which this could lie".into()))
+            }
+            FigureKind::TimeLines | FigureKind::Sequence if self.series.is_empty() => {
+                Err(("series", "names what is drawn over time".into()))
+            }
+            FigureKind::TimeLines | FigureKind::Sequence if file.series.is_none() => {
+                Err(("kind", "the study keeps no series: it needs a table `series`".into()))
+            }
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,37 @@
+//! The laboratory: studies of scenarios, run on all cores, with results, statistics, pictures and verdicts.
+//!
+//! A [`study`] says what is varied and measured. [`run`] makes its runs and writes each down as soon as it is over;
+//! [`results`] are tables made from them. [`stats`] has means and intervals, [`verdict`] judges statements by them, and
+//! [`figure`] draws.
+//!
+//! ```no_run
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! use std::path::Path;
+//! use std::sync::atomic::AtomicBool;
+//!
+//! use polypath_lab::results::Dataset;
+//! use polypath_lab::run::{Program, Request, Shard, Silent, run_study};
+//! use polypath_lab::study::{Reading, Study};
+//!
+//! let study = Study::read(Path::new("studies/asymmetry.toml"), Reading::default())?;
+//! let request = Request {
+//!     jobs: None,
+//!     shard: Shard::WHOLE,
+//!     program: Program::default(),
+//!     stop: &AtomicBool::new(false),
+//!     progress: &Silent,
+//! };
+//! run_study(&study, Path::new("out"), &request)?;
+//! let data = Dataset::read(Path::new("out"))?;
+//! println!("{:?}", data.estimate(0, 0, 0));
+//! # Ok(())
+//! # }
+//! ```
+#![forbid(unsafe_code)]
+
+pub mod figure;
+pub mod results;
+pub mod run;
+pub mod stats;
+pub mod study;
+pub mod verdict;

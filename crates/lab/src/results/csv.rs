@@ -1,0 +1,97 @@
+//! Tables as CSV (RFC 4180).
+
+use std::borrow::Cow;
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use super::table::text_of;
+use super::{EXECUTION, RUNS, ResultsError, SERIES, Table, TableError};
+
+/// Writes the tables of a directory with results as CSV into another one; returns the files.
+///
+/// # Errors
+/// A table cannot be read, or a file not written.
+pub fn export(directory: &Path, out: &Path) -> Result<Vec<PathBuf>, ResultsError> {
+    let failed = |path: &Path, error| ResultsError::Io { path: path.to_owned(), error };
+    std::fs::create_dir_all(out).map_err(|error| failed(out, error))?;
+    let mut files = Vec::new();
+    for name in [RUNS, SERIES, EXECUTION] {
+        let source = directory.join(name);
+        // Only a study that keeps series has the second one.
+        if name == SERIES && !source.exists() {
+            continue;
+        }
+        let target = out.join(name).with_extension("csv");
+        let file = File::create(&target).map_err(|error| failed(&target, error))?;
+        write_table(&Table::open(&source)?, BufWriter::new(file)).map_err(|error| match error {
+            CsvError::Table(error) => ResultsError::Table(error),
+            CsvError::Io(error) => failed(&target, error),
+        })?;
+        files.push(target);
+    }
+    Ok(files)
+}
+
+enum CsvError {
+    Table(TableError),
+    Io(io::Error),
+}
+
+impl From<TableError> for CsvError {
+    fn from(error: TableError) -> Self {
+        Self::Table(error)
+    }
+}
+
+impl From<io::Error> for CsvError {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
+fn write_table(table: &Table, mut out: impl Write) -> Result<(), CsvError> {
+    write_line(&mut out, table.columns().iter().map(|name| name.as_str().into()))?;
+    let all: Vec<usize> = (0..table.columns().len()).collect();
+    table.rows::<CsvError>(&all, |row| {
+        Ok(write_line(&mut out, row.iter().map(|cell| text_of(cell).unwrap_or_default().into()))?)
+    })?;
+    Ok(out.flush()?)
+}
+
+fn write_line<'a>(
+    out: &mut impl Write,
+    fields: impl Iterator<Item = Cow<'a, str>>,
+) -> io::Result<()> {
+    for (number, field) in fields.enumerate() {
+        let comma = if number > 0 { "," } else { "" };
+        write!(out, "{comma}{}", quoted(&field))?;
+    }
+    out.write_all(b"\r\n")
+}
+
+/// A field, in quotes where it needs them.
+fn quoted(field: &str) -> Cow<'_, str> {
+    if field.contains([',', '"', '\n', '\r']) {
+        format!("\"{}\"", field.replace('"', "\"\"")).into()
+    } else {
+        field.into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_are_quoted_where_they_need_it() {
+        for (field, expected) in [
+            ("a b", "a b"),
+            ("a,b", "\"a,b\""),
+            ("say \"x\"", "\"say \"\"x\"\"\""),
+            ("two\nlines", "\"two\nlines\""),
+        ] {
+            assert_eq!(quoted(field), expected);
+        }
+    }
+}

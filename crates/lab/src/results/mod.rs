@@ -1,0 +1,115 @@
+//! Results of a study: tables in a directory.
+//!
+//! `runs.parquet` has a row per run, `series.parquet` a row per sample where the study keeps series; both depend on
+//! nothing but the study. `execution.parquet` says how long runs took, where, and with which program. `study.toml` is the
+//! study with everything resolved, and runs by itself.
+
+mod csv;
+mod dataset;
+mod samples;
+mod table;
+mod write;
+
+pub use csv::export;
+pub use dataset::{Dataset, Observation};
+pub use samples::{Sample, samples};
+pub use table::{Column, Kind, Table, TableError, TableWriter};
+pub(crate) use write::{RowKey, write};
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use polypath_sim::document::DocumentError;
+
+use crate::run::{self, JournalError, RunError, Summary};
+use crate::study::{Reading, Study};
+
+/// File with the finished runs, from which a study goes on.
+pub const JOURNAL: &str = "journal.jsonl";
+/// File with a row per run.
+pub const RUNS: &str = "runs.parquet";
+/// File with a row per sample of a series.
+pub const SERIES: &str = "series.parquet";
+/// File with how runs were executed.
+pub const EXECUTION: &str = "execution.parquet";
+/// File with the resolved study.
+pub const STUDY: &str = "study.toml";
+
+/// Why results cannot be written.
+#[derive(Debug, thiserror::Error)]
+pub enum WriteError {
+    /// A table cannot be written.
+    #[error(transparent)]
+    Table(#[from] TableError),
+    /// The journal cannot be read.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    /// A file cannot be written.
+    #[error("{}: {error}", .path.display())]
+    Io {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        error: io::Error,
+    },
+    /// The study has no form as TOML.
+    #[error("cannot write the study as TOML: {0}")]
+    Form(#[from] toml::ser::Error),
+}
+
+/// Why results cannot be read or joined.
+#[derive(Debug, thiserror::Error)]
+pub enum ResultsError {
+    /// The resolved study is not there or no study.
+    #[error(transparent)]
+    Study(#[from] DocumentError),
+    /// A table cannot be read.
+    #[error(transparent)]
+    Table(#[from] TableError),
+    /// A file cannot be written.
+    #[error("{}: {error}", .path.display())]
+    Io {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        error: io::Error,
+    },
+    /// Shards of different studies.
+    #[error("{} and {} are results of different studies", .one.display(), .other.display())]
+    Different {
+        /// The first.
+        one: PathBuf,
+        /// Another one.
+        other: PathBuf,
+    },
+    /// There is nothing to join.
+    #[error("no directories with results")]
+    Nothing,
+    /// Joining failed.
+    #[error(transparent)]
+    Run(#[from] RunError),
+}
+
+/// Writes the resolved study.
+pub(crate) fn write_study(study: &Study, directory: &Path) -> Result<(), WriteError> {
+    let path = directory.join(STUDY);
+    let text = toml::to_string(&study.resolved())?;
+    fs::write(&path, text).map_err(|error| WriteError::Io { path, error })
+}
+
+/// Joins the results of shards in `directory`.
+///
+/// # Errors
+/// They belong to different studies, or runs are missing.
+pub fn merge(shards: &[PathBuf], directory: &Path) -> Result<Summary, ResultsError> {
+    let [first, others @ ..] = shards else { return Err(ResultsError::Nothing) };
+    let study = Study::read(&first.join(STUDY), Reading::default())?;
+    for other in others {
+        let theirs = Study::read(&other.join(STUDY), Reading::default())?;
+        if theirs.resolved() != study.resolved() {
+            return Err(ResultsError::Different { one: first.clone(), other: other.clone() });
+        }
+    }
+    Ok(run::merge(&study, directory, shards)?)
+}

@@ -1,0 +1,395 @@
+//! Flat tables as Parquet.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use parquet::basic::{Compression, LogicalType, Repetition, Type as PhysicalType};
+use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
+use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int64Type};
+use parquet::errors::ParquetError;
+use parquet::file::properties::WriterProperties;
+use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
+use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
+use parquet::schema::types::{Type, TypePtr};
+
+use crate::run::Cell;
+
+/// Rows that are written together; so many are in memory at once.
+const GROUP: usize = 4_096;
+
+/// Why a table cannot be read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum TableError {
+    /// The file does not work.
+    #[error("{}: {error}", .path.display())]
+    Io {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        error: io::Error,
+    },
+    /// It is no such table.
+    #[error("{}: {error}", .path.display())]
+    Parquet {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        error: ParquetError,
+    },
+    /// A column is not there.
+    #[error("{}: there is no column `{column}`", .path.display())]
+    NoColumn {
+        /// Which file.
+        path: PathBuf,
+        /// Which column.
+        column: String,
+    },
+}
+
+/// What a column holds.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Kind {
+    /// True or false.
+    Bool,
+    /// Whole numbers.
+    Int,
+    /// Numbers.
+    Float,
+    /// Text.
+    Text,
+}
+
+impl Kind {
+    /// The kind of a value; nothing for nothing.
+    pub fn of(cell: &Cell) -> Option<Self> {
+        match cell {
+            Cell::Null => None,
+            Cell::Bool(_) => Some(Self::Bool),
+            Cell::Int(_) => Some(Self::Int),
+            Cell::Float(_) => Some(Self::Float),
+            Cell::Text(_) => Some(Self::Text),
+        }
+    }
+
+    /// The kind that holds both.
+    #[must_use]
+    pub fn or(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Bool, Self::Int | Self::Float) | (Self::Int | Self::Float, Self::Bool) => {
+                Self::Text
+            }
+            (a, b) => a.max(b),
+        }
+    }
+
+    fn physical(self) -> PhysicalType {
+        match self {
+            Self::Bool => PhysicalType::BOOLEAN,
+            Self::Int => PhysicalType::INT64,
+            Self::Float => PhysicalType::DOUBLE,
+            Self::Text => PhysicalType::BYTE_ARRAY,
+        }
+    }
+}
+
+/// A column.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Column {
+    /// Its name.
+    pub name: String,
+    /// What it holds.
+    pub kind: Kind,
+}
+
+/// Writes a table row by row. The file appears under its name when it is whole.
+#[derive(Debug)]
+pub struct TableWriter {
+    path: PathBuf,
+    temporary: PathBuf,
+    columns: Vec<Column>,
+    /// By column.
+    waiting: Vec<Vec<Cell>>,
+    writer: SerializedFileWriter<File>,
+}
+
+impl TableWriter {
+    /// Begins a table.
+    ///
+    /// # Errors
+    /// The file cannot be made.
+    pub fn create(path: &Path, columns: Vec<Column>) -> Result<Self, TableError> {
+        let mut temporary = path.to_owned().into_os_string();
+        temporary.push(".part");
+        let temporary = PathBuf::from(temporary);
+        let file = File::create(&temporary)
+            .map_err(|error| TableError::Io { path: temporary.clone(), error })?;
+        // The name of the library stays out of the file: its version would change the bytes.
+        let properties = WriterProperties::builder()
+            .set_compression(Compression::SNAPPY)
+            .set_created_by("polypath".into())
+            .build();
+        let writer = schema(&columns)
+            .and_then(|schema| SerializedFileWriter::new(file, schema, Arc::new(properties)))
+            .map_err(|error| TableError::Parquet { path: path.to_owned(), error })?;
+        let waiting = vec![Vec::new(); columns.len()];
+        Ok(Self { path: path.to_owned(), temporary, columns, waiting, writer })
+    }
+
+    /// Adds a row with a cell for each column; missing ones are empty.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn push(&mut self, row: impl IntoIterator<Item = Cell>) -> Result<(), TableError> {
+        let mut row = row.into_iter();
+        for column in &mut self.waiting {
+            column.push(row.next().unwrap_or_default());
+        }
+        if self.waiting.first().is_some_and(|column| column.len() >= GROUP) {
+            self.flush()?;
+        }
+        Ok(())
+    }
+
+    /// Ends the table.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn finish(mut self) -> Result<(), TableError> {
+        self.flush()?;
+        let path = self.path;
+        self.writer.close().map_err(|error| TableError::Parquet { path: path.clone(), error })?;
+        fs::rename(&self.temporary, &path).map_err(|error| TableError::Io { path, error })
+    }
+
+    fn flush(&mut self) -> Result<(), TableError> {
+        if self.waiting.first().is_none_or(Vec::is_empty) {
+            return Ok(());
+        }
+        write_group(&mut self.writer, &self.columns, &self.waiting)
+            .map_err(|error| TableError::Parquet { path: self.path.clone(), error })?;
+        self.waiting.iter_mut().for_each(Vec::clear);
+        Ok(())
+    }
+}
+
+fn schema(columns: &[Column]) -> Result<TypePtr, ParquetError> {
+    let fields: Result<Vec<TypePtr>, ParquetError> = columns
+        .iter()
+        .map(|column| {
+            let text = (column.kind == Kind::Text).then_some(LogicalType::String);
+            Type::primitive_type_builder(&column.name, column.kind.physical())
+                .with_repetition(Repetition::OPTIONAL)
+                .with_logical_type(text)
+                .build()
+                .map(Arc::new)
+        })
+        .collect();
+    Type::group_type_builder("schema").with_fields(fields?).build().map(Arc::new)
+}
+
+fn write_group(
+    writer: &mut SerializedFileWriter<File>,
+    columns: &[Column],
+    cells: &[Vec<Cell>],
+) -> Result<(), ParquetError> {
+    let mut group = writer.next_row_group()?;
+    for (column, cells) in columns.iter().zip(cells) {
+        match column.kind {
+            Kind::Bool => write_column::<BoolType>(&mut group, cells, |cell| match cell {
+                Cell::Bool(truth) => Some(*truth),
+                _ => None,
+            }),
+            Kind::Int => write_column::<Int64Type>(&mut group, cells, |cell| match cell {
+                Cell::Int(number) => Some(*number),
+                _ => None,
+            }),
+            Kind::Float => write_column::<DoubleType>(&mut group, cells, Cell::number),
+            Kind::Text => write_column::<ByteArrayType>(&mut group, cells, |cell| {
+                text_of(cell).map(|text| ByteArray::from(text.into_bytes()))
+            }),
+        }?;
+    }
+    group.close()?;
+    Ok(())
+}
+
+fn write_column<T: DataType>(
+    group: &mut SerializedRowGroupWriter<'_, File>,
+    cells: &[Cell],
+    value: impl Fn(&Cell) -> Option<T::T>,
+) -> Result<(), ParquetError> {
+    let values: Vec<Option<T::T>> = cells.iter().map(value).collect();
+    let levels: Vec<i16> = values.iter().map(|value| i16::from(value.is_some())).collect();
+    let values: Vec<T::T> = values.into_iter().flatten().collect();
+    if let Some(mut column) = group.next_column()? {
+        column.typed::<T>().write_batch(&values, Some(&levels), None)?;
+        column.close()?;
+    }
+    Ok(())
+}
+
+/// A value as text; nothing for nothing.
+pub(super) fn text_of(cell: &Cell) -> Option<String> {
+    match cell {
+        Cell::Null => None,
+        Cell::Bool(truth) => Some(truth.to_string()),
+        Cell::Int(number) => Some(number.to_string()),
+        Cell::Float(number) => Some(number.to_string()),
+        Cell::Text(text) => Some(text.clone()),
+    }
+}
+
+/// A table that is read in pieces of some thousand rows.
+pub struct Table {
+    path: PathBuf,
+    reader: SerializedFileReader<File>,
+    columns: Vec<String>,
+}
+
+impl Table {
+    /// Opens a table.
+    ///
+    /// # Errors
+    /// It is not there or no table.
+    pub fn open(path: &Path) -> Result<Self, TableError> {
+        let file =
+            File::open(path).map_err(|error| TableError::Io { path: path.to_owned(), error })?;
+        let reader = SerializedFileReader::new(file)
+            .map_err(|error| TableError::Parquet { path: path.to_owned(), error })?;
+        let schema = reader.metadata().file_metadata().schema_descr_ptr();
+        let columns = schema.columns().iter().map(|column| column.name().to_owned()).collect();
+        Ok(Self { path: path.to_owned(), reader, columns })
+    }
+
+    /// Names of the columns.
+    pub fn columns(&self) -> &[String] {
+        &self.columns
+    }
+
+    /// The number of a column.
+    ///
+    /// # Errors
+    /// There is none of that name.
+    pub fn column(&self, name: &str) -> Result<usize, TableError> {
+        let found = self.columns.iter().position(|column| column == name);
+        found.ok_or_else(|| TableError::NoColumn {
+            path: self.path.clone(),
+            column: name.to_owned(),
+        })
+    }
+
+    /// Calls `each` with every row, of which it gets the columns of these numbers.
+    ///
+    /// # Errors
+    /// The file is damaged, or `each` fails.
+    pub fn rows<E: From<TableError>>(
+        &self,
+        columns: &[usize],
+        mut each: impl FnMut(&[Cell]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        for number in 0..self.reader.num_row_groups() {
+            let wrong = |error| TableError::Parquet { path: self.path.clone(), error };
+            let group = self.reader.get_row_group(number).map_err(wrong)?;
+            let read: Result<Vec<Vec<Cell>>, ParquetError> =
+                columns.iter().map(|column| read_column(&*group, *column)).collect();
+            let mut cells: Vec<_> = read.map_err(wrong)?.into_iter().map(Vec::into_iter).collect();
+            for _ in 0..group.metadata().num_rows() {
+                let row: Vec<Cell> =
+                    cells.iter_mut().map(|column| column.next().unwrap_or_default()).collect();
+                each(&row)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn read_column(group: &dyn RowGroupReader, column: usize) -> Result<Vec<Cell>, ParquetError> {
+    let rows = usize::try_from(group.metadata().num_rows()).unwrap_or_default();
+    match group.get_column_reader(column)? {
+        ColumnReader::BoolColumnReader(reader) => cells_of(reader, rows, Cell::Bool),
+        ColumnReader::Int64ColumnReader(reader) => cells_of(reader, rows, Cell::Int),
+        ColumnReader::DoubleColumnReader(reader) => cells_of(reader, rows, Cell::Float),
+        ColumnReader::ByteArrayColumnReader(reader) => cells_of(reader, rows, |bytes| {
+            Cell::Text(String::from_utf8_lossy(bytes.data()).into_owned())
+        }),
+        _ => Err(ParquetError::General("a column of a kind that is not used here".into())),
+    }
+}
+
+fn cells_of<T: DataType>(
+    mut reader: ColumnReaderImpl<T>,
+    rows: usize,
+    cell: impl Fn(T::T) -> Cell,
+) -> Result<Vec<Cell>, ParquetError> {
+    let (mut levels, mut values) = (Vec::with_capacity(rows), Vec::with_capacity(rows));
+    while levels.len() < rows {
+        let (read, _, _) =
+            reader.read_records(rows - levels.len(), Some(&mut levels), None, &mut values)?;
+        if read == 0 {
+            break;
+        }
+    }
+    let mut values = values.into_iter();
+    let next = |level| match level {
+        0 => Cell::Null,
+        _ => values.next().map_or(Cell::Null, &cell),
+    };
+    Ok(levels.into_iter().map(next).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_reads_back_across_groups_of_rows() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("table.parquet");
+        let column = |name: &str, kind| Column { name: name.into(), kind };
+        let columns = vec![
+            column("truth", Kind::Bool),
+            column("int", Kind::Int),
+            column("float", Kind::Float),
+            column("text", Kind::Text),
+        ];
+        let row = |n: i64| {
+            if n % 7 == 0 {
+                return vec![Cell::Null; 4];
+            }
+            let text = Cell::Text(format!("äpfel {n}"));
+            vec![Cell::Bool(n % 2 == 0), Cell::Int(-n), Cell::Float(n as f64 / 3.0), text]
+        };
+        let rows = GROUP as i64 + 10;
+        let mut writer = TableWriter::create(&path, columns).expect("a table");
+        (0..rows).for_each(|n| writer.push(row(n)).expect("written"));
+        assert!(!path.exists(), "a table appears when it is whole");
+        writer.finish().expect("written");
+        let table = Table::open(&path).expect("a table");
+        assert_eq!(table.columns(), ["truth", "int", "float", "text"]);
+        let mut number = 0;
+        table
+            .rows::<TableError>(&[0, 1, 2, 3], |cells| {
+                assert_eq!(cells, row(number));
+                number += 1;
+                Ok(())
+            })
+            .expect("readable");
+        assert_eq!(number, rows);
+        assert!(matches!(table.column("no"), Err(TableError::NoColumn { .. })));
+    }
+
+    #[test]
+    fn kinds_that_do_not_mix_become_text() {
+        for (one, other, both) in [
+            (Kind::Int, Kind::Float, Kind::Float),
+            (Kind::Bool, Kind::Bool, Kind::Bool),
+            (Kind::Bool, Kind::Int, Kind::Text),
+            (Kind::Text, Kind::Float, Kind::Text),
+        ] {
+            assert_eq!(one.or(other), both);
+            assert_eq!(other.or(one), both);
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! From the journal to tables.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use super::table::{Column, Kind, TableWriter};
+use super::{EXECUTION, RUNS, SERIES, WriteError};
+use crate::run::{Cell, Entry, Journal, Outcome, RunId, Status};
+use crate::study::{Point, Study};
+
+/// Most errors that a summary repeats.
+const ERRORS: usize = 5;
+
+/// A row of `runs`.
+#[derive(Clone, Debug)]
+pub(crate) struct RowKey {
+    pub point: usize,
+    pub variant: usize,
+    pub replication: u32,
+    pub id: RunId,
+    /// Why there is no scenario.
+    pub refused: Option<String>,
+}
+
+/// How rows ended.
+#[derive(Debug, Default)]
+pub(crate) struct Tally {
+    pub statuses: BTreeMap<Status, usize>,
+    pub errors: Vec<String>,
+}
+
+/// Writes all tables, row by row in the order of `rows`: memory does not grow with their number.
+pub(crate) fn write(
+    study: &Study,
+    directory: &Path,
+    journal: &Journal,
+    rows: &[RowKey],
+) -> Result<Tally, WriteError> {
+    let kinds = kinds(journal, rows)?;
+    let mut columns = leading_columns(study);
+    let results = kinds.iter().map(|(name, kind)| column(&format!("result.{name}"), *kind));
+    columns.extend(results);
+    let mut runs = TableWriter::create(&directory.join(RUNS), columns)?;
+    let mut series = match study.series() {
+        Some(_) => Some(TableWriter::create(&directory.join(SERIES), series_columns())?),
+        None => None,
+    };
+    let mut execution = TableWriter::create(&directory.join(EXECUTION), execution_columns())?;
+    let mut executed = BTreeSet::new();
+    let mut tally = Tally::default();
+    for key in rows {
+        let entry = journal.read(key.id)?;
+        if let Some(entry) = entry.as_ref().filter(|_| executed.insert(key.id)) {
+            execution.push(execution_row(key, entry))?;
+        }
+        let outcome = entry.map_or_else(|| nothing(key), |entry| entry.outcome);
+        tally.count(&outcome);
+        runs.push(row(study, key, &outcome, kinds.keys()))?;
+        if let Some(series) = &mut series {
+            write_series(series, study, key, &outcome)?;
+        }
+    }
+    runs.finish()?;
+    execution.finish()?;
+    series.map_or(Ok(()), TableWriter::finish)?;
+    Ok(tally)
+}
+
+impl Tally {
+    fn count(&mut self, outcome: &Outcome) {
+        *self.statuses.entry(outcome.status).or_default() += 1;
+        if let Some(error) = &outcome.error
+            && self.errors.len() < ERRORS
+            && !self.errors.contains(error)
+        {
+            self.errors.push(error.clone());
+        }
+    }
+}
+
+/// The row of a run that is not in the journal, because it was not possible.
+fn nothing(key: &RowKey) -> Outcome {
+    let error = key.refused.clone().unwrap_or_else(|| "the run was not made".into());
+    Outcome::without_result(Status::Refused, error)
+}
+
+/// Names of all results, sorted, and what they hold.
+fn kinds(journal: &Journal, rows: &[RowKey]) -> Result<BTreeMap<String, Kind>, WriteError> {
+    let mut kinds: BTreeMap<String, Option<Kind>> = BTreeMap::new();
+    for key in rows {
+        let Some(entry) = journal.read(key.id)? else { continue };
+        let result = entry.outcome.result;
+        for (name, value) in result.names.into_iter().zip(&result.values) {
+            let kind = Kind::of(value);
+            let known = kinds.entry(name).or_default();
+            *known = match (*known, kind) {
+                (Some(known), Some(kind)) => Some(known.or(kind)),
+                (known, kind) => known.or(kind),
+            };
+        }
+    }
+    // What never had a value is a number that was not there.
+    Ok(kinds.into_iter().map(|(name, kind)| (name, kind.unwrap_or(Kind::Float))).collect())
+}
+
+fn column(name: &str, kind: Kind) -> Column {
+    Column { name: name.to_owned(), kind }
+}
+
+/// Columns that every row has a value for, whatever came out.
+fn leading_columns(study: &Study) -> Vec<Column> {
+    let mut columns = key_columns();
+    columns.push(column("seed", Kind::Int));
+    for axis in study.axes() {
+        columns.push(column(&format!("axis.{}", axis.name), Kind::Text));
+        columns.push(column(&format!("at.{}", axis.name), Kind::Float));
+    }
+    columns.extend(["status", "error", "trace_hash"].map(|name| column(name, Kind::Text)));
+    let measures = study.measures().iter();
+    columns
+        .extend(measures.map(|measure| column(&format!("measure.{}", measure.name), Kind::Float)));
+    columns
+}
+
+fn key_columns() -> Vec<Column> {
+    vec![
+        column("run", Kind::Text),
+        column("point", Kind::Int),
+        column("variant", Kind::Text),
+        column("replication", Kind::Int),
+    ]
+}
+
+fn key_cells(study: &Study, key: &RowKey) -> [Cell; 4] {
+    [
+        Cell::Text(key.id.to_string()),
+        Cell::Int(key.point as i64),
+        Cell::Text(study.variants()[key.variant].name.clone()),
+        Cell::Int(key.replication.into()),
+    ]
+}
+
+fn row<'a>(
+    study: &Study,
+    key: &RowKey,
+    outcome: &Outcome,
+    names: impl Iterator<Item = &'a String>,
+) -> Vec<Cell> {
+    let text = |text: &Option<String>| text.clone().map_or(Cell::Null, Cell::Text);
+    let float = |number: Option<f64>| number.map_or(Cell::Null, Cell::Float);
+    let point: &Point = &study.points()[key.point];
+    let mut row: Vec<Cell> = key_cells(study, key).into();
+    row.push(Cell::Int(study.seed(point, key.variant, key.replication) as i64));
+    for (axis, index) in study.axes().iter().zip(&point.values) {
+        row.push(Cell::Text(axis.label_of(*index)));
+        row.push(float(axis.position(*index)));
+    }
+    row.push(Cell::Text(outcome.status.name().into()));
+    row.extend([text(&outcome.error), text(&outcome.trace_hash)]);
+    let result = &outcome.result;
+    for measure in study.measures() {
+        row.push(float(measure.of(&result.names, &result.values).ok().flatten()));
+    }
+    let values: BTreeMap<&String, &Cell> = result.names.iter().zip(&result.values).collect();
+    row.extend(names.map(|name| values.get(name).map_or(Cell::Null, |cell| (*cell).clone())));
+    row
+}
+
+fn series_columns() -> Vec<Column> {
+    let mut columns = key_columns();
+    columns.extend([
+        column("series", Kind::Text),
+        column("time_s", Kind::Float),
+        column("value", Kind::Float),
+    ]);
+    columns
+}
+
+fn write_series(
+    table: &mut TableWriter,
+    study: &Study,
+    key: &RowKey,
+    outcome: &Outcome,
+) -> Result<(), WriteError> {
+    for (name, times, values) in &outcome.result.series {
+        for (time, value) in times.iter().zip(values) {
+            let sample = [
+                Cell::Text(name.clone()),
+                Cell::Float(*time),
+                value.map_or(Cell::Null, Cell::Float),
+            ];
+            table.push(key_cells(study, key).into_iter().chain(sample))?;
+        }
+    }
+    Ok(())
+}
+
+fn execution_columns() -> Vec<Column> {
+    vec![
+        column("run", Kind::Text),
+        column("wall_s", Kind::Float),
+        column("started_unix_s", Kind::Float),
+        column("host", Kind::Text),
+        column("version", Kind::Text),
+        column("revision", Kind::Text),
+    ]
+}
+
+fn execution_row(key: &RowKey, entry: &Entry) -> [Cell; 6] {
+    [
+        Cell::Text(key.id.to_string()),
+        Cell::Float(entry.execution.wall_s),
+        Cell::Float(entry.execution.started_unix_s),
+        Cell::Text(entry.program.host.clone()),
+        Cell::Text(entry.program.version.clone()),
+        Cell::Text(entry.program.revision.clone()),
+    ]
+}

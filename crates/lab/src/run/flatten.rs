@@ -1,0 +1,192 @@
+//! Results of a run as a flat list of names and values.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// A value in a table.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Cell {
+    /// Nothing.
+    #[default]
+    Null,
+    /// True or false.
+    Bool(bool),
+    /// A whole number.
+    Int(i64),
+    /// A number.
+    Float(f64),
+    /// Text.
+    Text(String),
+}
+
+impl Cell {
+    /// The number that it is; true is 1.
+    pub fn number(&self) -> Option<f64> {
+        match self {
+            Self::Int(number) => Some(*number as f64),
+            Self::Float(number) => Some(*number),
+            Self::Bool(truth) => Some(f64::from(u8::from(*truth))),
+            Self::Null | Self::Text(_) => None,
+        }
+    }
+
+    fn of(value: &Value) -> Option<Self> {
+        Some(match value {
+            Value::Null => Self::Null,
+            Value::Bool(truth) => Self::Bool(*truth),
+            Value::Number(number) => match number.as_i64() {
+                Some(number) => Self::Int(number),
+                None => number.as_f64().map_or(Self::Null, Self::Float),
+            },
+            Value::String(text) => Self::Text(text.clone()),
+            Value::Array(_) | Value::Object(_) => return None,
+        })
+    }
+}
+
+/// Names and values of a result, and its series.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct FlatResult {
+    /// Names of the values.
+    pub names: Vec<String>,
+    /// The values.
+    pub values: Vec<Cell>,
+    /// Series by name: times in seconds, and values.
+    pub series: Vec<(String, Vec<f64>, Vec<Option<f64>>)>,
+}
+
+/// What stands elsewhere in a row or is no result.
+const ELSEWHERE: [&str; 5] = ["title", "seed", "form", "trace_hash", "wall_s"];
+/// Fields by which elements of lists are named, in this order.
+const NAMING: [&str; 4] = ["pair", "from", "path", "name"];
+
+impl FlatResult {
+    /// Of a result as JSON. Objects in objects are joined by dots; elements of lists are named by what names them:
+    /// pair, sending host, path and name.
+    pub fn of(result: &Value) -> Self {
+        let mut flat = Self::default();
+        if let Value::Object(fields) = result {
+            for (key, value) in fields.iter().filter(|(key, _)| !ELSEWHERE.contains(&key.as_str()))
+            {
+                match (key.as_str(), value) {
+                    ("series", Value::Object(series)) => flat.add_series("", series, &[]),
+                    _ => flat.add(key, value),
+                }
+            }
+        }
+        flat
+    }
+
+    fn add(&mut self, name: &str, value: &Value) {
+        match value {
+            Value::Object(fields) => {
+                for (key, value) in fields {
+                    self.add(&format!("{name}.{key}"), value);
+                }
+            }
+            Value::Array(elements) => {
+                for element in elements.iter().filter_map(Value::as_object) {
+                    let element_name = joined(name, element);
+                    let fields = element.iter().filter(|(key, _)| !NAMING.contains(&key.as_str()));
+                    for (key, value) in fields {
+                        self.add(&format!("{element_name}.{key}"), value);
+                    }
+                }
+            }
+            scalar => {
+                if let Some(cell) = Cell::of(scalar) {
+                    self.names.push(name.to_owned());
+                    self.values.push(cell);
+                }
+            }
+        }
+    }
+
+    /// Lists of numbers are series; their times are those of the object they stand in, or of the one around it.
+    fn add_series(&mut self, name: &str, fields: &Map<String, Value>, times: &[f64]) {
+        let own = fields.get("time_s").and_then(Value::as_array);
+        let own: Option<Vec<f64>> =
+            own.map(|times| times.iter().filter_map(Value::as_f64).collect());
+        let times = own.as_deref().unwrap_or(times);
+        let within =
+            |key: &str| if name.is_empty() { key.to_owned() } else { format!("{name}.{key}") };
+        for (key, value) in fields.iter().filter(|(key, _)| *key != "time_s") {
+            match value {
+                Value::Object(fields) => self.add_series(&within(key), fields, times),
+                Value::Array(elements) if elements.iter().any(Value::is_object) => {
+                    for element in elements.iter().filter_map(Value::as_object) {
+                        self.add_series(&joined(&within(key), element), element, times);
+                    }
+                }
+                Value::Array(values) if values.len() == times.len() => {
+                    let values = values.iter().map(Value::as_f64).collect();
+                    self.series.push((within(key), times.to_vec(), values));
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+/// The name of an element of a list.
+fn joined(list: &str, element: &Map<String, Value>) -> String {
+    let names = NAMING.iter().filter_map(|key| element.get(*key).and_then(Value::as_str));
+    names.filter(|name| !name.is_empty()).fold(list.to_owned(), |mut joined, name| {
+        joined.push('.');
+        joined.push_str(name);
+        joined
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn elements_are_named_by_what_names_them() {
+        let flat = FlatResult::of(&json!({
+            "title": "elsewhere",
+            "goodput_bit_s": 1.5,
+            "completed_s": null,
+            "association": { "failed": false },
+            "paths": [
+                { "name": "path 1", "from": "a", "timeouts": 3, "status": "active" },
+                { "name": "path 2", "from": "a", "pair": "left", "timeouts": 4, "status": "active" },
+            ],
+        }));
+        let found: Vec<_> = flat.names.iter().map(String::as_str).zip(flat.values).collect();
+        let text = || Cell::Text("active".into());
+        let expected = [
+            ("association.failed", Cell::Bool(false)),
+            ("completed_s", Cell::Null),
+            ("goodput_bit_s", Cell::Float(1.5)),
+            ("paths.a.path 1.status", text()),
+            ("paths.a.path 1.timeouts", Cell::Int(3)),
+            ("paths.left.a.path 2.status", text()),
+            ("paths.left.a.path 2.timeouts", Cell::Int(4)),
+        ];
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn series_have_the_nearest_times_above_them() {
+        let flat = FlatResult::of(&json!({ "series": {
+            "time_s": [0.5, 1.0],
+            "goodput_bit_s": [1.0, 2.0],
+            "paths": [{ "name": "p", "from": "a", "cwnd_bytes": [null, 9] }],
+            "tsns": { "time_s": [0.1], "tsn": [7] },
+        }}));
+        let both = vec![0.5, 1.0];
+        let expected = [
+            ("goodput_bit_s", both.clone(), vec![Some(1.0), Some(2.0)]),
+            ("paths.a.p.cwnd_bytes", both, vec![None, Some(9.0)]),
+            ("tsns.tsn", vec![0.1], vec![Some(7.0)]),
+        ];
+        let expected = expected.map(|(name, times, values)| (name.to_owned(), times, values));
+        assert_eq!(flat.series, expected);
+        assert!(flat.names.is_empty());
+    }
+}

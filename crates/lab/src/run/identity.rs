@@ -1,0 +1,175 @@
+//! What a run is known by.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::str::FromStr;
+
+use polypath_sim::Scenario;
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+/// Changes whenever the same configuration and seed lead to other results, or the form of results changes: results of
+/// other versions are not taken for these.
+pub const RESULTS_VERSION: u32 = 1;
+
+/// The name of a run: a hash of its resolved configuration, its seed and [`RESULTS_VERSION`].
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RunId([u8; 16]);
+
+/// The resolved configuration of runs.
+#[derive(Clone, Debug)]
+pub struct Identity(Sha256);
+
+impl Identity {
+    /// Of a scenario: every value that it has, written down or by default, but its title and seed.
+    ///
+    /// # Errors
+    /// A value has no form as JSON.
+    pub fn of(scenario: &Scenario) -> Result<Self, serde_json::Error> {
+        let mut value = serde_json::to_value(scenario)?;
+        if let Value::Object(scenario) = &mut value {
+            scenario.remove("title");
+            if let Some(Value::Object(run)) = scenario.get_mut("run") {
+                run.remove("seed");
+            }
+        }
+        let mut hasher = Sha256::new();
+        hasher.update(format!("polypath run {RESULTS_VERSION}\0"));
+        let mut text = String::new();
+        canonical(&value, &mut text);
+        hasher.update(text);
+        Ok(Self(hasher))
+    }
+
+    /// Of a configuration that has no scenario, because something is wrong with it.
+    pub fn refused(what: &str) -> Self {
+        let mut hasher = Sha256::new();
+        hasher.update(format!("polypath refused {RESULTS_VERSION}\0{what}\0"));
+        Self(hasher)
+    }
+
+    /// The run of this configuration with a seed.
+    pub fn run(&self, seed: u64) -> RunId {
+        let mut hasher = self.0.clone();
+        hasher.update(seed.to_be_bytes());
+        let mut id = [0; 16];
+        id.copy_from_slice(&hasher.finalize()[..16]);
+        RunId(id)
+    }
+}
+
+/// JSON with sorted keys, whatever order the objects have in memory.
+fn canonical(value: &Value, out: &mut String) {
+    match value {
+        Value::Object(fields) => {
+            let sorted: BTreeMap<&String, &Value> = fields.iter().collect();
+            out.push('{');
+            for (key, value) in sorted {
+                out.push_str(&Value::from(key.as_str()).to_string());
+                out.push(':');
+                canonical(value, out);
+                out.push(',');
+            }
+            out.push('}');
+        }
+        Value::Array(elements) => {
+            out.push('[');
+            for element in elements {
+                canonical(element, out);
+                out.push(',');
+            }
+            out.push(']');
+        }
+        scalar => out.push_str(&scalar.to_string()),
+    }
+}
+
+impl fmt::Display for RunId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for RunId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "RunId({self})")
+    }
+}
+
+/// A text that is no name of a run.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("`{0}` is not 32 hexadecimal digits")]
+pub struct NotARunId(String);
+
+impl FromStr for RunId {
+    type Err = NotARunId;
+
+    fn from_str(text: &str) -> Result<Self, NotARunId> {
+        let wrong = || NotARunId(text.to_owned());
+        if text.len() != 32 || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            return Err(wrong());
+        }
+        u128::from_str_radix(text, 16).map(|number| Self(number.to_be_bytes())).map_err(|_| wrong())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use polypath_sim::document::Document;
+
+    use super::*;
+
+    const TEXT: &str = r#"
+        title = "a"
+        [run]
+        duration = "1 s"
+        [[network.disjoint.paths]]
+        name = "path"
+        bottleneck = { rate = "1 Mbit/s", delay = "10 ms" }
+        [[traffic]]
+        name = "bulk"
+        source = "saturated"
+        message_size = "1452 B"
+    "#;
+
+    fn run(edits: &[&str], seed: u64) -> RunId {
+        let mut document = Document::parse("a.toml", TEXT).expect("TOML");
+        edits.iter().for_each(|edit| document.set(edit).expect("an edit"));
+        let scenario = Scenario::from_document(&document).expect("a scenario");
+        Identity::of(&scenario).expect("JSON").run(seed)
+    }
+
+    #[test]
+    fn what_means_the_same_is_the_same_run() {
+        let same: [&[&str]; 4] = [
+            &["title=b"],
+            &["run.seed=7"],
+            &["run.duration=1000 ms"],
+            &["sctp.preset=cmt", "sctp.policies.nr_sack=off"],
+        ];
+        for edits in same {
+            assert_eq!(run(&[], 1), run(edits, 1), "{edits:?}");
+        }
+    }
+
+    #[test]
+    fn what_differs_is_another_run() {
+        let other: [&[&str]; 4] = [
+            &["run.duration=2 s"],
+            &["sctp.preset=recommended"],
+            &["hosts.b.sctp.receive_buffer=100 kB"],
+            &["record.series=100 ms"],
+        ];
+        for edits in other {
+            assert_ne!(run(&[], 1), run(edits, 1), "{edits:?}");
+        }
+        assert_ne!(run(&[], 1), run(&[], 2));
+    }
+
+    #[test]
+    fn its_name_reads_back() {
+        let id = run(&[], 1);
+        assert_eq!(id.to_string().parse(), Ok(id));
+        assert!("12".parse::<RunId>().is_err());
+    }
+}

@@ -1,0 +1,114 @@
+//! One run.
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use polypath_sim::{Form, RunResult, Scenario, Simulation};
+use serde::{Deserialize, Serialize};
+
+use super::FlatResult;
+
+/// How a run ended.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Status {
+    /// As it should.
+    Ok,
+    /// The association was lost, or applications saw what they should not; there are results.
+    Failed,
+    /// The configuration makes no sense; there are no results.
+    Refused,
+    /// The program has a bug; there are no results.
+    Crashed,
+}
+
+impl Status {
+    /// The name in results.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Failed => "failed",
+            Self::Refused => "refused",
+            Self::Crashed => "crashed",
+        }
+    }
+
+    /// Whether there are results.
+    pub fn has_results(self) -> bool {
+        matches!(self, Self::Ok | Self::Failed)
+    }
+}
+
+/// What came out of a run.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Outcome {
+    /// How it ended.
+    pub status: Status,
+    /// What was wrong.
+    pub error: Option<String>,
+    /// Hash over everything that happened on the links.
+    pub trace_hash: Option<String>,
+    /// Results; empty where there are none.
+    pub result: FlatResult,
+}
+
+impl Outcome {
+    /// Of a run that was not possible.
+    pub fn without_result(status: Status, error: String) -> Self {
+        Self { status, error: Some(error), trace_hash: None, result: FlatResult::default() }
+    }
+}
+
+/// Runs a scenario with a seed. Whatever happens is an outcome, a panic too.
+pub fn run_once(scenario: &Scenario, seed: u64) -> Outcome {
+    let refused = |error: String| Outcome::without_result(Status::Refused, error);
+    let run = || match Simulation::with(scenario, seed, Form::default()) {
+        Ok(simulation) => match simulation.run() {
+            Ok(result) => outcome_of(&result),
+            Err(error) => refused(error.to_string()),
+        },
+        Err(error) => refused(error.to_string()),
+    };
+    catch_unwind(AssertUnwindSafe(run))
+        .unwrap_or_else(|panic| Outcome::without_result(Status::Crashed, message_of(&*panic)))
+}
+
+fn outcome_of(result: &RunResult) -> Outcome {
+    let value = match serde_json::to_value(result) {
+        Ok(value) => value,
+        Err(error) => return Outcome::without_result(Status::Crashed, error.to_string()),
+    };
+    let status = if result.is_ok() { Status::Ok } else { Status::Failed };
+    Outcome {
+        status,
+        error: problem(result),
+        trace_hash: Some(result.trace_hash.to_string()),
+        result: FlatResult::of(&value),
+    }
+}
+
+/// Why a result is not as it should be.
+fn problem(result: &RunResult) -> Option<String> {
+    if result.is_ok() {
+        return None;
+    }
+    let refused = result.flows.iter().find_map(|flow| flow.refused.clone());
+    Some(if result.association.failed {
+        format!("the association failed: {}", result.association.state)
+    } else if let Some(reason) = refused {
+        format!("the association did not take the messages: {reason}")
+    } else {
+        let found = result.violations;
+        format!(
+            "the applications got {} messages damaged, {} of nobody, {} duplicated, {} out of order",
+            found.damaged, found.strange, found.duplicated, found.out_of_order
+        )
+    })
+}
+
+/// What a panic said.
+fn message_of(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    text.or_else(|| panic.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "a panic without a message".to_owned())
+}

@@ -1,0 +1,23 @@
+//! Runs: from a configuration and a seed to a row of results, on all cores.
+
+mod estimate;
+mod flatten;
+mod identity;
+mod job;
+mod journal;
+mod measure;
+mod pattern;
+mod plan;
+mod pool;
+mod study;
+
+pub use flatten::{Cell, FlatResult};
+pub use identity::{Identity, RESULTS_VERSION, RunId};
+pub use job::{Outcome, Status, run_once};
+pub use journal::{Entry, Execution, Journal, JournalError, Program};
+pub use measure::NoResult;
+pub use pattern::matches;
+pub use plan::{Cost, Shard};
+pub use pool::{Progress, Silent};
+pub(crate) use study::merge;
+pub use study::{Finish, Request, RunError, Summary, cost, run_study};

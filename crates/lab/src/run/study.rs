@@ -1,0 +1,442 @@
+//! All runs of a study.
+
+use std::collections::{BTreeMap, BTreeSet, btree_map};
+use std::fs;
+use std::io;
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+use polypath_sim::Scenario;
+use rayon::{ThreadPool, ThreadPoolBuilder};
+use serde::Serialize;
+
+use super::journal::{Entry, Execution, Journal, JournalError, Program};
+use super::plan::{Cost, Plan, Shard, is_recorded, prepare};
+use super::pool::{Progress, work};
+use super::{NoResult, Outcome, RunId, Status, run_once};
+use crate::results::{self, WriteError};
+use crate::stats::mean;
+use crate::study::{Measure, Study, Until};
+
+/// How a study is to be run.
+pub struct Request<'a> {
+    /// Threads; as many as there are processors where it is missing.
+    pub jobs: Option<NonZeroUsize>,
+    /// The part of it.
+    pub shard: Shard,
+    /// Who runs it.
+    pub program: Program,
+    /// When set, no more runs are begun.
+    pub stop: &'a AtomicBool,
+    /// Is told how far it is.
+    pub progress: &'a dyn Progress,
+}
+
+/// What became of a study.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Summary {
+    /// Where the results are.
+    pub directory: PathBuf,
+    /// Rows of `runs`.
+    pub rows: usize,
+    /// Runs made now.
+    pub new: usize,
+    /// Runs that were there already.
+    pub known: usize,
+    /// Rows by how they ended.
+    pub statuses: BTreeMap<Status, usize>,
+    /// Some of the errors.
+    pub errors: Vec<String>,
+    /// Whether all is done.
+    pub finish: Finish,
+    /// Time that it took, in seconds.
+    pub wall_s: f64,
+}
+
+/// Whether all is done.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Finish {
+    /// Every run is there, and tables are written.
+    Complete,
+    /// It was stopped; what is done will not be repeated.
+    Interrupted,
+}
+
+/// Why a study cannot be run.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// The journal does not work.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    /// A measure does not exist.
+    #[error(transparent)]
+    NoResult(#[from] NoResult),
+    /// Tables cannot be written.
+    #[error(transparent)]
+    Write(#[from] WriteError),
+    /// A directory or file cannot be made.
+    #[error("{}: {error}", .path.display())]
+    Io {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        error: io::Error,
+    },
+    /// The threads cannot be started.
+    #[error("cannot start threads: {0}")]
+    Threads(#[from] rayon::ThreadPoolBuildError),
+    /// Runs are missing that nobody is asked to make.
+    #[error(
+        "{missing} runs are missing: run the shards to their end, or the study itself with this directory as --out"
+    )]
+    Missing {
+        /// How many.
+        missing: usize,
+    },
+}
+
+/// What a study needs to run.
+pub(crate) struct Laboratory<'a> {
+    study: &'a Study,
+    journal: &'a Journal,
+    pool: ThreadPool,
+    plan: Plan,
+    shard: Shard,
+}
+
+/// Runs what is not done yet, and writes the tables.
+///
+/// # Errors
+/// Files cannot be read or written, or a measure asks for what runs do not have. Runs that fail are no error but rows.
+pub fn run_study(
+    study: &Study,
+    directory: &Path,
+    request: &Request<'_>,
+) -> Result<Summary, RunError> {
+    let start = Instant::now();
+    let io = |error| RunError::Io { path: directory.to_owned(), error };
+    fs::create_dir_all(directory).map_err(io)?;
+    let journal = Journal::open(&directory.join(results::JOURNAL))?;
+    journal.sign(&request.program)?;
+    results::write_study(study, directory)?;
+    let laboratory = Laboratory::new(study, &journal, request.jobs, request.shard)?;
+    let known = journal.len();
+    let targets = laboratory.complete(Some((request.stop, request.progress)))?;
+    journal.sync()?;
+    let new = journal.len() - known;
+    let Some(targets) = targets else {
+        return Ok(Summary {
+            directory: directory.to_owned(),
+            rows: 0,
+            new,
+            known,
+            statuses: BTreeMap::new(),
+            errors: Vec::new(),
+            finish: Finish::Interrupted,
+            wall_s: start.elapsed().as_secs_f64(),
+        });
+    };
+    laboratory.write(directory, &targets, new, start)
+}
+
+/// Joins the journals of shards, and writes the tables.
+///
+/// # Errors
+/// As [`run_study`]; or runs are missing.
+pub(crate) fn merge(
+    study: &Study,
+    directory: &Path,
+    shards: &[PathBuf],
+) -> Result<Summary, RunError> {
+    let start = Instant::now();
+    let io = |error| RunError::Io { path: directory.to_owned(), error };
+    fs::create_dir_all(directory).map_err(io)?;
+    let journal = Journal::open(&directory.join(results::JOURNAL))?;
+    let mut taken = 0;
+    for shard in shards {
+        taken += journal.absorb(&Journal::open(&shard.join(results::JOURNAL))?)?;
+    }
+    journal.sync()?;
+    results::write_study(study, directory)?;
+    let laboratory = Laboratory::new(study, &journal, None, Shard::WHOLE)?;
+    let targets = laboratory.complete(None)?.unwrap_or_default();
+    laboratory.write(directory, &targets, taken, start)
+}
+
+/// What running a study costs, with what is done in a directory.
+///
+/// # Errors
+/// The journal cannot be read.
+pub fn cost(study: &Study, directory: &Path, shard: Shard) -> Result<Cost, RunError> {
+    let path = directory.join(results::JOURNAL);
+    let journal = path.exists().then(|| Journal::open(&path)).transpose()?;
+    let pool = ThreadPoolBuilder::new().build()?;
+    let plan = pool.install(|| Plan::of(study));
+    let first = first_target(study);
+    let mut cost = Cost::default();
+    let mut remaining: BTreeMap<(usize, usize), usize> = BTreeMap::new();
+    let targets = vec![first; study.points().len()];
+    for (point, variant, replication) in keys(study, &targets, shard) {
+        cost.runs += 1;
+        if journal.as_ref().is_some_and(|j| j.has(plan.id(study, point, variant, replication))) {
+            cost.done += 1;
+        } else {
+            *remaining.entry((point, variant)).or_default() += 1;
+        }
+    }
+    let most = study.replications().until.as_ref().map_or(first, |until| until.max);
+    cost.most_runs = cost.runs / first as usize * most as usize;
+    super::estimate::add(study, &remaining, &mut cost);
+    Ok(cost)
+}
+
+/// Runs of each configuration that a study begins with.
+fn first_target(study: &Study) -> u32 {
+    let replications = study.replications();
+    match &replications.until {
+        Some(until) => until.min,
+        None => replications.runs.unwrap_or(1),
+    }
+}
+
+/// All runs in the order of results: point, variant, replication.
+fn keys(study: &Study, targets: &[u32], shard: Shard) -> impl Iterator<Item = (usize, usize, u32)> {
+    let variants = study.variants().len();
+    // With `until`, the number of runs depends on all runs of a point, so that a shard has whole points.
+    let by_point = study.replications().until.is_some();
+    let all = targets.iter().copied().enumerate().flat_map(move |(point, target)| {
+        (0..variants).flat_map(move |variant| (0..target).map(move |run| (point, variant, run)))
+    });
+    all.enumerate()
+        .filter(move |(number, (point, _, _))| shard.has(if by_point { *point } else { *number }))
+        .map(|(_, key)| key)
+}
+
+impl<'a> Laboratory<'a> {
+    fn new(
+        study: &'a Study,
+        journal: &'a Journal,
+        jobs: Option<NonZeroUsize>,
+        shard: Shard,
+    ) -> Result<Self, RunError> {
+        let threads = jobs.map_or(0, NonZeroUsize::get);
+        let pool = ThreadPoolBuilder::new().num_threads(threads).build()?;
+        let plan = pool.install(|| Plan::of(study));
+        Ok(Self { study, journal, pool, plan, shard })
+    }
+
+    /// Makes the runs that are missing, or finds out that none are; returns the number of runs of each point, or nothing
+    /// if it was stopped.
+    fn complete(
+        &self,
+        worker: Option<(&AtomicBool, &dyn Progress)>,
+    ) -> Result<Option<Vec<u32>>, RunError> {
+        let mut targets = vec![first_target(self.study); self.study.points().len()];
+        let mut seen = BTreeMap::new();
+        loop {
+            let missing = self.missing(&targets);
+            match worker {
+                Some((stop, progress)) => {
+                    progress.expect(missing.len());
+                    self.make(&missing, stop, progress)?;
+                    if stop.load(Ordering::Relaxed) {
+                        return Ok(None);
+                    }
+                }
+                None if missing.is_empty() => {}
+                None => return Err(RunError::Missing { missing: missing.len() }),
+            }
+            let Some(until) = &self.study.replications().until else { break };
+            if !self.extend(until, &mut targets, &mut seen)? {
+                break;
+            }
+        }
+        Ok(Some(targets))
+    }
+
+    /// Runs that are neither done nor refused, each once.
+    fn missing(&self, targets: &[u32]) -> Vec<(usize, usize, u32)> {
+        let mut ids = BTreeSet::new();
+        keys(self.study, targets, self.shard)
+            .filter(|(point, variant, _)| self.plan.at(*point, *variant).refused.is_none())
+            .filter(|(point, variant, replication)| {
+                let id = self.plan.id(self.study, *point, *variant, *replication);
+                !self.journal.has(id) && ids.insert(id)
+            })
+            .collect()
+    }
+
+    /// Makes runs and writes them down.
+    fn make(
+        &self,
+        missing: &[(usize, usize, u32)],
+        stop: &AtomicBool,
+        progress: &dyn Progress,
+    ) -> Result<(), RunError> {
+        let trouble: Mutex<Option<RunError>> = Mutex::new(None);
+        let begin = || None::<((usize, usize), Scenario)>;
+        // Stopped by the user, or by the first trouble.
+        let halt = AtomicBool::new(false);
+        work(&self.pool, missing.len(), &halt, begin, |cache, number| {
+            if stop.load(Ordering::Relaxed) {
+                halt.store(true, Ordering::Relaxed);
+                return;
+            }
+            match self.make_one(cache, missing[number]) {
+                Ok(status) => progress.done(status),
+                Err(error) => {
+                    halt.store(true, Ordering::Relaxed);
+                    trouble.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+                }
+            }
+        });
+        match trouble.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            Some(error) => Err(error),
+            None => Ok(()),
+        }
+    }
+
+    fn make_one(
+        &self,
+        cache: &mut Option<((usize, usize), Scenario)>,
+        (point, variant, replication): (usize, usize, u32),
+    ) -> Result<Status, RunError> {
+        let place = &self.study.points()[point];
+        if cache.as_ref().is_none_or(|(key, _)| *key != (point, variant)) {
+            *cache = self.study.scenario(place, variant).ok().map(|s| ((point, variant), s));
+        }
+        let Some((_, scenario)) = cache else { return Ok(Status::Refused) };
+        prepare(self.study, scenario, is_recorded(self.study, replication));
+        let started = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let start = Instant::now();
+        let outcome = run_once(scenario, self.study.seed(place, variant, replication));
+        let execution = Execution {
+            wall_s: start.elapsed().as_secs_f64(),
+            started_unix_s: started.as_secs_f64(),
+        };
+        let status = outcome.status;
+        if status.has_results() {
+            for measure in self.study.measures() {
+                measure.of(&outcome.result.names, &outcome.result.values)?;
+            }
+        }
+        let outcome = self.kept(outcome);
+        let id = self.plan.id(self.study, point, variant, replication);
+        self.journal.add(id, outcome, execution)?;
+        Ok(status)
+    }
+
+    /// Leaves out series that the study does not keep.
+    fn kept(&self, mut outcome: Outcome) -> Outcome {
+        let only = self.study.series().map_or(&[][..], |series| &series.only);
+        if !only.is_empty() {
+            let kept = |name: &str| only.iter().any(|pattern| super::matches(pattern, name));
+            outcome.result.series.retain(|(name, _, _)| kept(name));
+        }
+        outcome
+    }
+
+    /// Raises the number of runs of points where an interval is too wide; returns whether there are any.
+    fn extend(
+        &self,
+        until: &Until,
+        targets: &mut [u32],
+        seen: &mut BTreeMap<RunId, Option<f64>>,
+    ) -> Result<bool, RunError> {
+        let mut extended = false;
+        for (point, target) in
+            targets.iter_mut().enumerate().filter(|(point, _)| self.shard.has(*point))
+        {
+            let mut wanted = *target;
+            for variant in 0..self.study.variants().len() {
+                if self.plan.at(point, variant).refused.is_none() {
+                    let values = self.values(until, point, variant, *target, seen)?;
+                    wanted = wanted.max(self.wanted(until, &values, *target));
+                }
+            }
+            extended |= wanted > *target;
+            *target = wanted;
+        }
+        Ok(extended)
+    }
+
+    /// What the runs of a configuration measured.
+    fn values(
+        &self,
+        until: &Until,
+        point: usize,
+        variant: usize,
+        target: u32,
+        seen: &mut BTreeMap<RunId, Option<f64>>,
+    ) -> Result<Vec<f64>, RunError> {
+        let measure =
+            self.study.measure(&until.measure).map(|number| &self.study.measures()[number]);
+        let Some(measure) = measure else { return Ok(Vec::new()) };
+        let mut values = Vec::new();
+        for replication in 0..target {
+            let id = self.plan.id(self.study, point, variant, replication);
+            let value = match seen.entry(id) {
+                btree_map::Entry::Occupied(known) => *known.get(),
+                btree_map::Entry::Vacant(place) => {
+                    *place.insert(self.value(measure, self.journal.read(id)?)?)
+                }
+            };
+            values.extend(value);
+        }
+        Ok(values)
+    }
+
+    /// What a run measured; nothing where it has no results.
+    fn value(&self, measure: &Measure, entry: Option<Entry>) -> Result<Option<f64>, NoResult> {
+        let outcome = entry.map(|entry| entry.outcome);
+        match outcome.filter(|outcome| outcome.status.has_results()) {
+            Some(outcome) => measure.of(&outcome.result.names, &outcome.result.values),
+            None => Ok(None),
+        }
+    }
+
+    /// The number of runs after which the interval is probably narrow enough: what its width now suggests, but at most
+    /// twice as many as now. Depends on nothing but the runs so far.
+    fn wanted(&self, until: &Until, values: &[f64], now: u32) -> u32 {
+        let Some(estimate) = mean(values, self.study.confidence()) else { return now };
+        let half_width = estimate.interval.half_width();
+        let allowed = until.half_width.as_f64() * estimate.value.abs();
+        if half_width <= allowed || now >= until.max {
+            return now;
+        }
+        let factor = if allowed > 0.0 { (half_width / allowed).powi(2) } else { 2.0 };
+        let suggested = (f64::from(now) * factor.min(2.0)).ceil() as u32;
+        suggested.clamp(now + 1, until.max)
+    }
+
+    /// Writes the tables.
+    fn write(
+        &self,
+        directory: &Path,
+        targets: &[u32],
+        new: usize,
+        start: Instant,
+    ) -> Result<Summary, RunError> {
+        let rows = keys(self.study, targets, self.shard).map(|(point, variant, replication)| {
+            let id = self.plan.id(self.study, point, variant, replication);
+            let refused = self.plan.at(point, variant).refused.clone();
+            results::RowKey { point, variant, replication, id, refused }
+        });
+        let rows: Vec<_> = rows.collect();
+        let tally = results::write(self.study, directory, self.journal, &rows)?;
+        Ok(Summary {
+            directory: directory.to_owned(),
+            rows: rows.len(),
+            new,
+            known: self.journal.len() - new,
+            statuses: tally.statuses,
+            errors: tally.errors,
+            finish: Finish::Complete,
+            wall_s: start.elapsed().as_secs_f64(),
+        })
+    }
+}

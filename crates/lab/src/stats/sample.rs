@@ -1,0 +1,155 @@
+//! Estimates from independent runs.
+
+use polypath_units::Fraction;
+use serde::Serialize;
+use statrs::distribution::{ContinuousCDF, StudentsT};
+
+use super::Interval;
+
+/// How sure an interval is, and what a single run says.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Confidence {
+    /// The interval covers the truth with this probability; a single run says nothing about its own spread.
+    Level(Fraction),
+    /// The configuration has no randomness: a run is the truth.
+    Deterministic,
+}
+
+impl Default for Confidence {
+    fn default() -> Self {
+        Self::Level(Fraction::from_percent(95))
+    }
+}
+
+impl Confidence {
+    /// What the standard error of the mean of `n` runs is multiplied with.
+    fn factor(self, n: usize) -> f64 {
+        match self {
+            Self::Deterministic => 0.0,
+            Self::Level(_) if n < 2 => f64::INFINITY,
+            Self::Level(level) => StudentsT::new(0.0, 1.0, (n - 1) as f64)
+                .map_or(f64::INFINITY, |t| t.inverse_cdf(0.5 + level.as_f64() / 2.0)),
+        }
+    }
+
+    /// The interval of a mean with this standard error.
+    fn interval(self, mean: f64, standard_error: f64, n: usize) -> Interval {
+        let factor = self.factor(n);
+        // Runs that all say the same leave no doubt, but a single run all of it.
+        let half_width = if standard_error == 0.0 && factor.is_finite() {
+            0.0
+        } else {
+            factor * standard_error.max(f64::MIN_POSITIVE)
+        };
+        Interval::around(mean, half_width)
+    }
+}
+
+/// What runs tell about a number.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+pub struct Estimate {
+    /// The estimate itself.
+    pub value: f64,
+    /// Where the truth lies, with the confidence that was asked for.
+    pub interval: Interval,
+    /// Runs (or pairs of runs) behind it.
+    pub n: usize,
+}
+
+/// The mean of runs; nothing for none.
+pub fn mean(values: &[f64], confidence: Confidence) -> Option<Estimate> {
+    let (value, error) = moments(values)?;
+    let n = values.len();
+    Some(Estimate { value, interval: confidence.interval(value, error, n), n })
+}
+
+/// The mean of `a - b`, run by run.
+pub fn paired_difference(pairs: &[(f64, f64)], confidence: Confidence) -> Option<Estimate> {
+    let differences: Vec<f64> = pairs.iter().map(|(a, b)| a - b).collect();
+    mean(&differences, confidence)
+}
+
+/// The ratio of the means, `a / b`, of runs that belong together in pairs: its spread is that of `a - ratio * b`
+/// (delta method), so what both have in common does not count. Nothing where the mean of `b` is zero.
+pub fn ratio(pairs: &[(f64, f64)], confidence: Confidence) -> Option<Estimate> {
+    let count = pairs.len() as f64;
+    let below = pairs.iter().map(|(_, b)| b).sum::<f64>() / count;
+    let value = pairs.iter().map(|(a, _)| a).sum::<f64>() / count / below;
+    if pairs.is_empty() || !value.is_finite() {
+        return None;
+    }
+    let residuals: Vec<f64> = pairs.iter().map(|(a, b)| a - value * b).collect();
+    let (_, error) = moments(&residuals)?;
+    let interval = confidence.interval(value, error / below.abs(), pairs.len());
+    Some(Estimate { value, interval, n: pairs.len() })
+}
+
+/// Mean, and standard error of the mean.
+fn moments(values: &[f64]) -> Option<(f64, f64)> {
+    let first = *values.first()?;
+    let count = values.len() as f64;
+    // Around the first value, so that equal values have no spread at all.
+    let mean = first + values.iter().map(|value| value - first).sum::<f64>() / count;
+    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    let error = if values.len() < 2 { 0.0 } else { (squares / (count - 1.0) / count).sqrt() };
+    Some((mean, error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SURE: Confidence = Confidence::Level(Fraction::from_percent(95));
+
+    fn assert_close(a: f64, b: f64) {
+        assert!((a - b).abs() < 1e-3 * b.abs().max(1e-9), "{a} is not {b}");
+    }
+
+    #[test]
+    fn the_interval_of_a_mean_is_that_of_the_tables() {
+        // t(0.975) with 1, 4 and 31 degrees of freedom: 12.706, 2.776, 2.0395.
+        let two = mean(&[1.0, 3.0], SURE).expect("a mean");
+        assert_close(two.value, 2.0);
+        assert_close(two.interval.half_width(), 12.706 * 1.0);
+        let five = mean(&[1.0, 2.0, 3.0, 4.0, 5.0], SURE).expect("a mean");
+        assert_close(five.interval.half_width(), 2.776 * (2.5_f64 / 5.0).sqrt());
+        let many: Vec<f64> = (0..32).map(f64::from).collect();
+        let many = mean(&many, SURE).expect("a mean");
+        assert_close(many.interval.half_width(), 2.0395 * (88.0_f64 / 32.0).sqrt());
+        let level = Confidence::Level(Fraction::from_percent(99));
+        assert_close(mean(&[1.0, 3.0], level).expect("a mean").interval.half_width(), 63.657);
+    }
+
+    #[test]
+    fn one_run_says_nothing_of_its_spread_unless_there_is_none() {
+        let one = mean(&[7.0], SURE).expect("a mean");
+        assert!(one.interval.contains(-1e300) && one.interval.contains(1e300));
+        let exact = mean(&[7.0], Confidence::Deterministic).expect("a mean");
+        assert_eq!(exact.interval, Interval { low: 7.0, high: 7.0 });
+        let equal = mean(&[0.1; 9], SURE).expect("a mean");
+        assert_eq!(equal.interval, Interval { low: 0.1, high: 0.1 });
+        assert_eq!(mean(&[], SURE), None);
+    }
+
+    #[test]
+    fn what_pairs_share_does_not_widen_their_difference() {
+        let pairs = [(10.0, 9.0), (100.0, 99.1), (1000.0, 999.05)];
+        let difference = paired_difference(&pairs, SURE).expect("a difference");
+        assert!(difference.interval.low > 0.8 && difference.interval.high < 1.2);
+        let apart = mean(&[10.0, 100.0, 1000.0], SURE).expect("a mean");
+        assert!(apart.interval.half_width() > 1000.0);
+    }
+
+    #[test]
+    fn a_ratio_of_proportional_pairs_is_exact() {
+        let proportional = ratio(&[(2.0, 1.0), (6.0, 3.0), (9.0, 4.5)], SURE).expect("a ratio");
+        assert_close(proportional.value, 2.0);
+        assert!(proportional.interval.half_width() < 1e-12);
+        // Residuals -0.25, 0.25 of ratio 1.25 around the mean 2 of b: error 0.25 / 2, t = 12.706.
+        let loose = ratio(&[(1.0, 1.0), (4.0, 3.0)], SURE).expect("a ratio");
+        assert_close(loose.value, 1.25);
+        assert_close(loose.interval.half_width(), 12.706 * 0.25 / 2.0);
+        assert_eq!(ratio(&[(1.0, 0.0)], SURE), None);
+        assert_eq!(ratio(&[], SURE), None);
+    }
+}

@@ -1,0 +1,253 @@
+//! A study as it is written.
+
+use std::collections::BTreeMap;
+
+use polypath_units::{Duration, Fraction};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use toml::Value;
+
+use crate::figure::FigurePlan;
+
+/// Values for keys of the scenario. A key is written in quotes, with dots and names of list elements:
+/// `"network.disjoint.paths.path 2.bottleneck.rate"`. The value takes the place of all that stands there.
+pub type Settings = BTreeMap<String, Value>;
+
+/// A study: a scenario, what is varied in it, and what is measured.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct StudyFile {
+    /// One line saying what it asks.
+    pub title: String,
+    /// The scenario: a file, named relative to this one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scenario: Option<String>,
+    /// Independent runs of each configuration.
+    #[serde(default)]
+    pub replications: Replications,
+    /// Changes of the scenario for all runs.
+    #[serde(default)]
+    #[schemars(with = "BTreeMap<String, serde_json::Value>")]
+    pub set: Settings,
+    /// What is varied. Their values form a grid, except those of axes with the same `zip`, which advance together.
+    #[serde(default)]
+    pub axes: Vec<Axis>,
+    /// The curves: at each point of the axes every variant is run. One without changes, where there are none.
+    #[serde(default)]
+    pub variants: Vec<Variant>,
+    /// What is read from the result of each run.
+    pub measures: Vec<Measure>,
+    /// Time series to keep; none where it is missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub series: Option<SeriesPlan>,
+    /// Pictures of the results.
+    #[serde(default)]
+    pub figures: Vec<FigurePlan>,
+    /// What `--quick` leaves of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quick: Option<Quick>,
+    /// The scenario itself, in place of a file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<serde_json::Map<String, serde_json::Value>>")]
+    pub inline: Option<Value>,
+}
+
+/// Something that is varied.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Axis {
+    /// Name in results, figures and statements.
+    pub name: String,
+    /// What pictures call it; the name where it is missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
+    /// Unit of its numbers in results and pictures; bit/s, s, B or a fraction of 1 where it is missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unit: Option<String>,
+    /// Keys of the scenario that get the value; none where `with` has all of them.
+    #[serde(default)]
+    pub keys: Vec<String>,
+    /// The values.
+    #[schemars(with = "Vec<serde_json::Value>")]
+    pub values: Vec<Value>,
+    /// What pictures and tables call the values; the values themselves where it is missing.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub labels: Vec<String>,
+    /// Further keys, each with a value for each of `values`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(with = "BTreeMap<String, Vec<serde_json::Value>>")]
+    pub with: BTreeMap<String, Vec<Value>>,
+    /// Further keys that get the value times a number. The value has to be a number, a rate, a time or a number of bytes.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub scaled: BTreeMap<String, f64>,
+    /// Name of the group of axes that advance together; an axis of its own where it is missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub zip: Option<String>,
+}
+
+/// A curve: named changes of the scenario.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Variant {
+    /// Name in results and statements.
+    pub name: String,
+    /// The mechanism in words, for legends; the name where it is missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
+    /// What it changes.
+    #[serde(default)]
+    #[schemars(with = "BTreeMap<String, serde_json::Value>")]
+    pub set: Settings,
+}
+
+/// Independent runs of each configuration.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Replications {
+    /// How many; 1 where it is missing. `until` has numbers of its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub runs: Option<u32>,
+    /// The seed that the seeds of all runs are made from.
+    pub seed: u64,
+    /// Which runs have the same seed.
+    pub common_random_numbers: CommonRandomNumbers,
+    /// With which probability intervals cover the truth.
+    pub confidence: Fraction,
+    /// Whether runs of a configuration differ in nothing, so that one is all there is to know.
+    pub deterministic: bool,
+    /// Goes on until intervals are narrow enough.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub until: Option<Until>,
+}
+
+impl Default for Replications {
+    fn default() -> Self {
+        Self {
+            runs: None,
+            seed: 1,
+            common_random_numbers: CommonRandomNumbers::Variants,
+            confidence: Fraction::from_percent(95),
+            deterministic: false,
+            until: None,
+        }
+    }
+}
+
+/// Which runs with the same number have the same seed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum CommonRandomNumbers {
+    /// Those of all variants at a point: curves can be compared run by run, points are independent.
+    Variants,
+    /// All: points can be compared run by run as well.
+    All,
+    /// None.
+    None,
+}
+
+/// Goes on until the interval of a measure is narrow enough at every variant of a point; all variants of a point get the
+/// same number of runs.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Until {
+    /// Name of the measure.
+    pub measure: String,
+    /// Largest half-width of its interval, as a part of the mean.
+    pub half_width: Fraction,
+    /// Fewest runs.
+    pub min: u32,
+    /// Most runs.
+    pub max: u32,
+}
+
+/// Something that is read from the result of a run.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Measure {
+    /// Name in results, figures and statements.
+    pub name: String,
+    /// What pictures call it; the name where it is missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
+    /// The result, as it is named in `runs`: `goodput_bit_s`, `paths.a.path 2.timeouts`, `flows.a.bulk.goodput_bit_s`.
+    /// `*` stands for any name of an element.
+    pub result: String,
+    /// What becomes of the results that a `*` stands for.
+    #[serde(default)]
+    pub aggregate: Aggregate,
+    /// Another result that it is divided by, aggregated likewise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub per: Option<String>,
+    /// What the number is multiplied with; 1 where it is missing.
+    #[serde(default = "one")]
+    pub scale: f64,
+    /// Unit of the number after that.
+    #[serde(default)]
+    pub unit: String,
+    /// Which way is better.
+    #[serde(default)]
+    pub better: Better,
+}
+
+fn one() -> f64 {
+    1.0
+}
+
+/// What becomes of several numbers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Aggregate {
+    /// Their sum.
+    #[default]
+    Sum,
+    /// Their mean.
+    Mean,
+    /// The smallest.
+    Min,
+    /// The largest.
+    Max,
+}
+
+/// Which way is better.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Better {
+    /// Large numbers.
+    #[default]
+    Higher,
+    /// Small numbers.
+    Lower,
+}
+
+/// Time series to keep.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SeriesPlan {
+    /// Time between samples.
+    pub interval: Duration,
+    /// Runs of each configuration that are recorded, from the first one on; 1 where it is missing.
+    #[serde(default = "one_run")]
+    pub runs: u32,
+    /// Series to keep, `*` standing for any name of an element; all where it is missing.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub only: Vec<String>,
+}
+
+fn one_run() -> u32 {
+    1
+}
+
+/// What `--quick` leaves of a study.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Quick {
+    /// Runs of each configuration, in place of `replications.runs` and `until`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub runs: Option<u32>,
+    /// Further changes of the scenario, such as a shorter time.
+    #[schemars(with = "BTreeMap<String, serde_json::Value>")]
+    pub set: Settings,
+    /// For an axis, the values that remain; all where it is not named. Values of axes that advance together belong together.
+    #[schemars(with = "BTreeMap<String, Vec<serde_json::Value>>")]
+    pub values: BTreeMap<String, Vec<Value>>,
+}

@@ -1,0 +1,310 @@
+//! Studies: a scenario, what is varied in it, and what is measured.
+//!
+//! A study is a TOML file of its own ([`StudyFile`]); docs/studies.md describes it. At each point of its axes each
+//! variant is run a number of times. A run is a pure function of its configuration and its seed.
+
+mod axis;
+mod check;
+mod file;
+mod points;
+mod schema;
+mod seed;
+mod select;
+
+pub use axis::text;
+pub use file::{
+    Aggregate, Axis, Better, CommonRandomNumbers, Measure, Quick, Replications, SeriesPlan,
+    Settings, StudyFile, Until, Variant,
+};
+pub use points::Point;
+pub use schema::schema;
+pub use select::{AxisRange, Where};
+
+use std::path::Path;
+
+use polypath_sim::Scenario;
+use polypath_sim::document::{Document, DocumentError, Layer, Place, Step, nearest};
+use toml::Value;
+
+use crate::stats::Confidence;
+
+/// How a study is read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Reading<'a> {
+    /// What of it is meant.
+    pub extent: Extent,
+    /// Changes of the scenario on top, `key.to.value=value`.
+    pub edits: &'a [String],
+}
+
+/// How much of a study is meant.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Extent {
+    /// All of it.
+    #[default]
+    Full,
+    /// What its table `quick` leaves.
+    Quick,
+}
+
+/// A checked study.
+#[derive(Clone, Debug)]
+pub struct Study {
+    file: StudyFile,
+    /// The scenario with the changes for all runs.
+    base: Document,
+    /// Where the values of each axis are written.
+    axis_places: Vec<Vec<Place>>,
+    /// Where the changes of each variant are written.
+    variant_places: Vec<Place>,
+    points: Vec<Point>,
+}
+
+impl Study {
+    /// Reads a study and the scenario that it names.
+    ///
+    /// # Errors
+    /// Something is unknown, missing, of the wrong kind or makes no sense; the error tells where and what.
+    pub fn read(path: &Path, reading: Reading<'_>) -> Result<Self, DocumentError> {
+        let directory = path.parent().unwrap_or(Path::new(""));
+        Self::from_document(&Document::read(path)?, directory, reading)
+    }
+
+    /// Reads a study; the scenario that it names is searched for from `directory`.
+    ///
+    /// # Errors
+    /// As [`Study::read`].
+    pub fn from_document(
+        document: &Document,
+        directory: &Path,
+        reading: Reading<'_>,
+    ) -> Result<Self, DocumentError> {
+        let mut file: StudyFile = document.decode(&[Layer::At(&[])])?;
+        if file.variants.is_empty() {
+            file.variants.push(Variant { name: "all".into(), label: None, set: Settings::new() });
+        }
+        let mut base = match (&file.scenario, document.part(&[Step::Key("inline")])) {
+            (Some(name), None) => Document::read(&directory.join(name))?,
+            (None, Some(inline)) => inline,
+            (_, Some(_)) => {
+                let path = [Step::Key("inline")];
+                return Err(document.complain(&path, "there is a `scenario` already"));
+            }
+            (None, None) => {
+                let message = "a study has a `scenario`, the name of a file, or the scenario itself under `inline`";
+                return Err(document.complain(&[], message));
+            }
+        };
+        put_all(&mut base, &file.set, document, &[Step::Key("set")])?;
+        let axis_places = (0..file.axes.len())
+            .map(|axis| {
+                let place = |value| {
+                    let steps = [Step::Key("axes"), Step::Index(axis)];
+                    let values = [Step::Key("values"), Step::Index(value)];
+                    document.place(&[steps, values].concat())
+                };
+                (0..file.axes[axis].values.len()).map(place).collect()
+            })
+            .collect();
+        let variant_places = (0..file.variants.len())
+            .map(|index| {
+                document.place(&[Step::Key("variants"), Step::Index(index), Step::Key("set")])
+            })
+            .collect();
+        let mut study = Self { file, base, axis_places, variant_places, points: Vec::new() };
+        check::check(&study.file, document)?;
+        let quick = study.file.quick.take();
+        if let (Extent::Quick, Some(quick)) = (reading.extent, quick) {
+            study.leave(&quick, document)?;
+        }
+        for edit in reading.edits {
+            check::not_varied(&study.file, edit)?;
+            study.base.set(edit)?;
+        }
+        study.points = points::points(&study.file.axes);
+        Ok(study)
+    }
+
+    /// Leaves what `--quick` means.
+    fn leave(&mut self, quick: &Quick, document: &Document) -> Result<(), DocumentError> {
+        put_all(&mut self.base, &quick.set, document, &[Step::Key("quick"), Step::Key("set")])?;
+        if quick.runs.is_some() {
+            self.file.replications.runs = quick.runs;
+            self.file.replications.until = None;
+        }
+        for (axis, places) in self.file.axes.iter_mut().zip(&mut self.axis_places) {
+            let Some(remaining) = quick.values.get(&axis.name) else { continue };
+            let kept: Vec<usize> = (0..axis.values.len())
+                .filter(|index| remaining.contains(&axis.values[*index]))
+                .collect();
+            places_of(places, &kept);
+            places_of(&mut axis.values, &kept);
+            if !axis.labels.is_empty() {
+                places_of(&mut axis.labels, &kept);
+            }
+            for values in axis.with.values_mut() {
+                places_of(values, &kept);
+            }
+        }
+        Ok(())
+    }
+
+    /// The study as it is written, with one variant at least; with the scenario in it and all changes applied, so that
+    /// it needs no other file.
+    pub fn resolved(&self) -> StudyFile {
+        StudyFile {
+            scenario: None,
+            inline: Some(self.base.to_value()),
+            set: Settings::new(),
+            ..self.file.clone()
+        }
+    }
+
+    /// One line saying what it asks.
+    pub fn title(&self) -> &str {
+        &self.file.title
+    }
+
+    /// What is varied.
+    pub fn axes(&self) -> &[Axis] {
+        &self.file.axes
+    }
+
+    /// The number of the axis of this name.
+    pub fn axis(&self, name: &str) -> Option<usize> {
+        self.file.axes.iter().position(|axis| axis.name == name)
+    }
+
+    /// The points of the axes; one where there is no axis.
+    pub fn points(&self) -> &[Point] {
+        &self.points
+    }
+
+    /// The curves; at least one.
+    pub fn variants(&self) -> &[Variant] {
+        &self.file.variants
+    }
+
+    /// The number of the variant of this name.
+    pub fn variant(&self, name: &str) -> Option<usize> {
+        self.file.variants.iter().position(|variant| variant.name == name)
+    }
+
+    /// What is measured.
+    pub fn measures(&self) -> &[Measure] {
+        &self.file.measures
+    }
+
+    /// The number of the measure of this name.
+    pub fn measure(&self, name: &str) -> Option<usize> {
+        self.file.measures.iter().position(|measure| measure.name == name)
+    }
+
+    /// Independent runs of each configuration.
+    pub fn replications(&self) -> &Replications {
+        &self.file.replications
+    }
+
+    /// Time series to keep.
+    pub fn series(&self) -> Option<&SeriesPlan> {
+        self.file.series.as_ref()
+    }
+
+    /// Pictures of the results.
+    pub fn figures(&self) -> &[crate::figure::FigurePlan] {
+        &self.file.figures
+    }
+
+    /// With which probability intervals cover the truth.
+    pub fn confidence(&self) -> Confidence {
+        match self.file.replications.deterministic {
+            true => Confidence::Deterministic,
+            false => Confidence::Level(self.file.replications.confidence),
+        }
+    }
+
+    /// The scenario of a variant at a point. Later changes win: those for all runs, those of the axes in their order,
+    /// those of the variant.
+    ///
+    /// # Errors
+    /// The scenario makes no sense; the error tells where and what.
+    pub fn scenario(&self, point: &Point, variant: usize) -> Result<Scenario, DocumentError> {
+        let mut document = self.base.clone();
+        for (axis, (places, index)) in
+            self.axes().iter().zip(self.axis_places.iter().zip(&point.values))
+        {
+            let place = places.get(*index).cloned().unwrap_or(Place::Default);
+            let changes = axis.changes(*index).map_err(|message| DocumentError {
+                place: place.clone(),
+                key: format!("axes.{}", axis.name),
+                message,
+                help: None,
+            })?;
+            for (key, value) in changes {
+                document.put(&key, value, place.clone())?;
+            }
+        }
+        for (key, value) in &self.variants()[variant].set {
+            document.put(key, value.clone(), self.variant_places[variant].clone())?;
+        }
+        Scenario::from_document(&document)
+    }
+
+    /// Some configurations, as point and variant, that together have every value of every axis and every variant: if
+    /// these make sense, most others do.
+    pub fn sample(&self) -> Vec<(usize, usize)> {
+        let mut seen = std::collections::BTreeSet::new();
+        let mut sample = Vec::new();
+        for (variant, _) in self.variants().iter().enumerate() {
+            for point in &self.points {
+                let values = point.values.iter().copied().enumerate();
+                let news: Vec<_> = values.map(|(axis, value)| (variant, axis, value)).collect();
+                if point.index == 0 || news.iter().any(|new| !seen.contains(new)) {
+                    sample.push((point.index, variant));
+                    seen.extend(news);
+                }
+            }
+        }
+        sample
+    }
+}
+
+/// The elements of these numbers.
+fn places_of<T: Clone>(list: &mut Vec<T>, kept: &[usize]) {
+    *list = kept.iter().filter_map(|index| list.get(*index).cloned()).collect();
+}
+
+/// Applies settings that stand at `path` of the study.
+fn put_all(
+    base: &mut Document,
+    settings: &Settings,
+    document: &Document,
+    path: &[Step<'_>],
+) -> Result<(), DocumentError> {
+    for (key, value) in settings {
+        let place = document.place(&[path, &[Step::Key(key)]].concat());
+        base.put(key, Value::clone(value), place)?;
+    }
+    Ok(())
+}
+
+/// What to say about a name that does not exist.
+pub(crate) fn unknown<'a>(
+    what: &str,
+    name: &str,
+    known: impl Iterator<Item = &'a str> + Clone,
+) -> String {
+    let mut message = format!("there is no {what} `{name}`");
+    if let Some(near) = nearest(name, known.clone()) {
+        message += &format!("; did you mean `{near}`?");
+    } else {
+        let names: Vec<String> = known.map(|name| format!("`{name}`")).collect();
+        if !names.is_empty() {
+            message += &format!("; there are {}", names.join(", "));
+        }
+    }
+    message
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,41 @@
+//! Seeds of runs.
+
+use sha2::{Digest, Sha256};
+
+use super::{CommonRandomNumbers, Point, Study, text};
+
+/// Seeds stay below 2^53, so that they survive every tool that takes numbers for floating-point ones.
+const BITS: u32 = 53;
+
+impl Study {
+    /// The seed of a run. It depends on the seed of the study and the number of the run, and as the study says on the
+    /// values of the axes and the name of the variant; never on the number of points, so that new values leave old runs
+    /// as they are.
+    pub fn seed(&self, point: &Point, variant: usize, replication: u32) -> u64 {
+        let replications = self.replications();
+        let mut hasher = Sha256::new();
+        hasher.update(b"polypath seed 1\0");
+        hasher.update(replications.seed.to_be_bytes());
+        hasher.update(replication.to_be_bytes());
+        let scope = replications.common_random_numbers;
+        if scope != CommonRandomNumbers::All {
+            for (axis, index) in self.axes().iter().zip(&point.values) {
+                add(&mut hasher, &axis.name);
+                add(&mut hasher, &axis.values.get(*index).map(text).unwrap_or_default());
+            }
+        }
+        if scope == CommonRandomNumbers::None {
+            add(&mut hasher, &self.variants()[variant].name);
+        }
+        let digest = hasher.finalize();
+        let mut head = [0; 8];
+        head.copy_from_slice(&digest[..8]);
+        u64::from_be_bytes(head) >> (u64::BITS - BITS)
+    }
+}
+
+/// Adds a text so that no two lists of texts look the same.
+fn add(hasher: &mut Sha256, text: &str) {
+    hasher.update((text.len() as u64).to_be_bytes());
+    hasher.update(text.as_bytes());
+}

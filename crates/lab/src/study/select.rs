@@ -1,0 +1,68 @@
+//! Selections of points: which values of which axes.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use toml::Value;
+
+use super::{Axis, Study};
+
+/// Points where each named axis has one of these values; all values of axes that are not named.
+pub type Where = BTreeMap<String, AxisRange>;
+
+/// Values of an axis. What is given has to hold together; all values where nothing is.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct AxisRange {
+    /// These values, as the axis writes them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "Vec<serde_json::Value>")]
+    pub at: Vec<Value>,
+    /// This one and larger ones.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<serde_json::Value>")]
+    pub from: Option<Value>,
+    /// This one and smaller ones.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<serde_json::Value>")]
+    pub to: Option<Value>,
+}
+
+impl AxisRange {
+    /// Whether the value of this number is one of them.
+    fn has(&self, axis: &Axis, index: usize) -> bool {
+        let Some(value) = axis.values.get(index) else { return false };
+        let same = |other: &Value| {
+            other == value || axis.number(other).is_some_and(|n| Some(n) == axis.number(value))
+        };
+        let beyond = |limit: &Option<Value>, ok: fn(f64, f64) -> bool| {
+            let Some(limit) = limit else { return false };
+            let numbers = axis.number(value).zip(axis.number(limit));
+            !numbers.is_some_and(|(value, limit)| ok(value, limit))
+        };
+        (self.at.is_empty() || self.at.iter().any(same))
+            && !beyond(&self.from, |value, limit| value >= limit)
+            && !beyond(&self.to, |value, limit| value <= limit)
+    }
+}
+
+impl Study {
+    /// The numbers of the points in a selection, in order.
+    ///
+    /// # Errors
+    /// There is no such axis; the error names the nearest.
+    pub fn select(&self, selection: &Where) -> Result<Vec<usize>, String> {
+        let mut ranges = Vec::new();
+        for (name, range) in selection {
+            let number = self.axis(name).ok_or_else(|| {
+                super::unknown("axis", name, self.axes().iter().map(|axis| axis.name.as_str()))
+            })?;
+            ranges.push((number, range));
+        }
+        let selected = |point: &&super::Point| {
+            ranges.iter().all(|(axis, range)| range.has(&self.axes()[*axis], point.values[*axis]))
+        };
+        Ok(self.points().iter().filter(selected).map(|point| point.index).collect())
+    }
+}

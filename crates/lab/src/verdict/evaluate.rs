@@ -1,0 +1,466 @@
+//! From runs to verdicts.
+
+use serde::Serialize;
+
+use super::operand::Operand;
+use super::rule::{self, Verdict};
+use super::statement::{
+    About, Alike, AlmostNothing, Along, Between, Comparison, Degree, Knee, Over, Proportional,
+    Ranking, Rule, Statement,
+};
+use crate::results::Dataset;
+use crate::stats::{Confidence, Estimate, Interval, mean, paired_difference, ratio, slope};
+use crate::study::{Better, text};
+
+/// A statement with its verdict.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Judgement {
+    /// Name of the statement.
+    pub id: String,
+    /// Key of the paper.
+    pub paper: String,
+    /// Figure, table or section.
+    pub figure: String,
+    /// The statement in words.
+    pub statement: String,
+    /// How it is judged.
+    pub rule: &'static str,
+    /// Runs behind the number below.
+    pub n: usize,
+    /// Whether it holds.
+    pub verdict: Verdict,
+    /// What the rule looks at, where it decided: the first place that differs, or else is undecided, or else the first.
+    pub measured: Option<f64>,
+    /// Its interval.
+    pub interval: Option<Interval>,
+    /// What would hold.
+    pub expected: String,
+    /// Why it differs, as far as that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cause: Option<String>,
+    /// Every comparison and point by itself.
+    pub places: Vec<PlaceJudgement>,
+}
+
+/// One comparison at one point.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct PlaceJudgement {
+    /// What is looked at, in words.
+    pub what: String,
+    /// Whether the rule holds there.
+    pub verdict: Verdict,
+    /// The number; nothing where no run has one.
+    pub estimate: Option<Estimate>,
+}
+
+/// A statement that cannot be judged by this study.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("statement `{id}`: {message}")]
+pub struct StatementError {
+    /// Name of the statement.
+    pub id: String,
+    /// What is wrong.
+    pub message: String,
+}
+
+type Places = Result<Vec<PlaceJudgement>, String>;
+
+/// Judges a statement of a paper by the results of its study.
+///
+/// # Errors
+/// The statement names what the study does not have.
+pub fn judge(
+    statement: &Statement,
+    paper: &str,
+    data: &Dataset,
+) -> Result<Judgement, StatementError> {
+    let wrong = |message| StatementError { id: statement.id.clone(), message };
+    let points = data.study().select(&statement.selection).map_err(wrong)?;
+    if points.is_empty() {
+        return Err(wrong("no point of the study is selected".into()));
+    }
+    let judge = Judge { data, points, over: statement.over, confidence: data.study().confidence() };
+    let (places, expected) = judge.rule(&statement.rule).map_err(wrong)?;
+    let verdicts = places.iter().map(|place| place.verdict);
+    let verdict = match statement.over {
+        Over::Any => judge.any_point(&places),
+        Over::Each | Over::Mean => Verdict::all(verdicts),
+    };
+    let deciding = places.iter().find(|place| place.verdict == verdict).or(places.first());
+    let estimate = deciding.and_then(|place| place.estimate);
+    Ok(Judgement {
+        id: statement.id.clone(),
+        paper: paper.to_owned(),
+        figure: statement.figure.clone(),
+        statement: statement.statement.clone(),
+        rule: statement.rule.name(),
+        n: estimate.map_or(0, |estimate| estimate.n),
+        verdict,
+        measured: estimate.map(|estimate| estimate.value),
+        interval: estimate.map(|estimate| estimate.interval),
+        expected,
+        cause: statement.cause.clone().filter(|_| verdict == Verdict::Differs),
+        places,
+    })
+}
+
+struct Judge<'a> {
+    data: &'a Dataset,
+    points: Vec<usize>,
+    over: Over,
+    confidence: Confidence,
+}
+
+/// Runs with a value of each of two curves.
+type Pairs = Vec<(f64, f64)>;
+
+impl Judge<'_> {
+    fn rule(&self, rule: &Rule) -> Result<(Vec<PlaceJudgement>, String), String> {
+        let places = match rule {
+            Rule::About(About { of, value, within }) => {
+                let judged = |e: &Estimate| rule::about(e, *value, within.as_f64());
+                self.means(of, judged)
+            }
+            Rule::Between(Between { of, from, to }) => {
+                let low = from.unwrap_or(f64::NEG_INFINITY);
+                let band = Interval { low, high: to.unwrap_or(f64::INFINITY) };
+                self.means(of, |estimate| rule::between(estimate.interval, band))
+            }
+            Rule::Alike(Alike { of, within }) => self.alike(of, within.as_f64()),
+            Rule::Better(comparison) => self.comparison(comparison, Side::Better),
+            Rule::Worse(comparison) => self.comparison(comparison, Side::Worse),
+            Rule::Ranking(Ranking { of }) => self.ranking(of),
+            Rule::AlmostNothing(rule) => self.almost_nothing(rule),
+            Rule::Rises(along) => self.trend(along, 1.0),
+            Rule::Falls(along) => self.trend(along, -1.0),
+            Rule::Proportional(rule) => self.proportional(rule),
+            Rule::Knee(knee) => self.knee(knee),
+        }?;
+        Ok((places, expected(rule)))
+    }
+
+    /// With `any`, a point holds where all comparisons at it hold; comparisons are listed one after the other.
+    fn any_point(&self, places: &[PlaceJudgement]) -> Verdict {
+        let points = self.points.len();
+        if !places.len().is_multiple_of(points) {
+            return Verdict::any(places.iter().map(|place| place.verdict));
+        }
+        let at = |point| places.iter().skip(point).step_by(points).map(|place| place.verdict);
+        Verdict::any((0..points).map(|point| Verdict::all(at(point))))
+    }
+
+    /// Values of a curve by replication at each place: at each point, or the mean over all points.
+    fn curve(&self, operand: &Operand) -> Result<Vec<Vec<Option<f64>>>, String> {
+        let curves: Result<Vec<_>, String> =
+            self.points.iter().map(|point| operand.values(self.data, *point)).collect();
+        let curves = curves?;
+        if self.over != Over::Mean {
+            return Ok(curves);
+        }
+        let runs = curves.iter().map(Vec::len).min().unwrap_or(0);
+        let mean_of = |run: usize| {
+            let values: Option<Vec<f64>> = curves.iter().map(|curve| curve[run]).collect();
+            values.map(|values| values.iter().sum::<f64>() / values.len() as f64)
+        };
+        Ok(vec![(0..runs).map(mean_of).collect()])
+    }
+
+    /// Names of the places.
+    fn places(&self) -> Vec<String> {
+        if self.over == Over::Mean {
+            return vec!["mean over all points".into()];
+        }
+        let study = self.data.study();
+        let name = |point: &usize| {
+            let values = study.points()[*point].values.iter().zip(study.axes());
+            let values: Vec<String> = values
+                .map(|(index, axis)| format!("{} {}", axis.name, axis.label_of(*index)))
+                .collect();
+            values.join(", ")
+        };
+        self.points.iter().map(name).collect()
+    }
+
+    fn name(&self, operand: &Operand) -> String {
+        operand.describe(self.data.study())
+    }
+
+    fn means(&self, of: &Operand, judged: impl Fn(&Estimate) -> Verdict) -> Places {
+        let name = self.name(of);
+        let curves = self.curve(of)?.into_iter().zip(self.places());
+        Ok(curves
+            .map(|(values, place)| {
+                let values: Vec<f64> = values.into_iter().flatten().collect();
+                let estimate = mean(&values, self.confidence);
+                self.place(format!("{name}; {place}"), estimate, &judged)
+            })
+            .collect())
+    }
+
+    fn place(
+        &self,
+        what: String,
+        estimate: Option<Estimate>,
+        judged: impl Fn(&Estimate) -> Verdict,
+    ) -> PlaceJudgement {
+        let verdict = estimate.as_ref().map_or(Verdict::Undecided, judged);
+        PlaceJudgement { what, verdict, estimate }
+    }
+
+    /// Two curves at each place, run by run.
+    fn pairs(&self, one: &Operand, other: &Operand) -> Result<Vec<Pairs>, String> {
+        let paired = |(one, other): (Vec<Option<f64>>, Vec<Option<f64>>)| {
+            one.into_iter().zip(other).filter_map(|(a, b)| a.zip(b)).collect()
+        };
+        Ok(self.curve(one)?.into_iter().zip(self.curve(other)?).map(paired).collect())
+    }
+
+    fn compare(
+        &self,
+        one: &Operand,
+        other: &Operand,
+        estimate: impl Fn(&Pairs) -> Option<Estimate>,
+        judged: impl Fn(&Estimate) -> Verdict,
+    ) -> Places {
+        let (one_name, other_name) = (self.name(one), self.name(other));
+        let pairs = self.pairs(one, other)?.into_iter().zip(self.places());
+        Ok(pairs
+            .map(|(pairs, place)| {
+                let what = format!("{one_name} against {other_name}; {place}");
+                self.place(what, estimate(&pairs), &judged)
+            })
+            .collect())
+    }
+
+    fn alike(&self, of: &[Operand], within: f64) -> Places {
+        if of.len() < 2 {
+            return Err("alike are at least two curves".into());
+        }
+        let mut places = Vec::new();
+        for (index, one) in of.iter().enumerate() {
+            for other in &of[index + 1..] {
+                let relative = |pairs: &Pairs| self.relative(pairs, Better::Higher);
+                let judged = |estimate: &Estimate| rule::alike(estimate.interval, within);
+                places.extend(self.compare(one, other, relative, judged)?);
+            }
+        }
+        Ok(places)
+    }
+
+    fn comparison(&self, comparison: &Comparison, side: Side) -> Places {
+        let Comparison { of, than, by } = comparison;
+        if than.is_empty() {
+            return Err("compared is with at least one other curve".into());
+        }
+        let mut places = Vec::new();
+        for other in than {
+            let (one, other) = match side {
+                Side::Better => (of, other),
+                Side::Worse => (other, of),
+            };
+            places.extend(self.is_better(one, other, *by)?);
+        }
+        Ok(places)
+    }
+
+    fn is_better(&self, one: &Operand, other: &Operand, by: Degree) -> Places {
+        let better = one.better(self.data.study())?;
+        let relative = |pairs: &Pairs| self.relative(pairs, better);
+        match by {
+            Degree::Any => self.compare(
+                one,
+                other,
+                |pairs| self.difference(pairs, better),
+                |estimate| rule::better(estimate.interval),
+            ),
+            Degree::Slightly => {
+                self.compare(one, other, relative, |estimate| rule::slightly(estimate.interval))
+            }
+            Degree::Clearly => {
+                let judged = |estimate: &Estimate| rule::clearly(estimate.interval, rule::CLEARLY);
+                self.compare(one, other, relative, judged)
+            }
+            Degree::AtLeast(part) => {
+                let judged = |estimate: &Estimate| rule::clearly(estimate.interval, part);
+                self.compare(one, other, relative, judged)
+            }
+        }
+    }
+
+    fn ranking(&self, of: &[Operand]) -> Places {
+        if of.len() < 2 {
+            return Err("a ranking has at least two curves".into());
+        }
+        let pairs: Result<Vec<_>, String> =
+            of.windows(2).map(|pair| self.is_better(&pair[0], &pair[1], Degree::Any)).collect();
+        Ok(pairs?.into_iter().flatten().collect())
+    }
+
+    /// How much better one is, in the unit of the measure.
+    fn difference(&self, pairs: &Pairs, better: Better) -> Option<Estimate> {
+        let estimate = paired_difference(pairs, self.confidence)?;
+        Some(match better {
+            Better::Higher => estimate,
+            Better::Lower => Estimate {
+                value: -estimate.value,
+                interval: estimate.interval.scaled(-1.0),
+                ..estimate
+            },
+        })
+    }
+
+    /// How much better one is, as a part of the other. Beside nothing, any difference is infinitely much.
+    fn relative(&self, pairs: &Pairs, better: Better) -> Option<Estimate> {
+        let sign = if better == Better::Higher { 1.0 } else { -1.0 };
+        if let Some(estimate) = ratio(pairs, self.confidence) {
+            let interval = estimate.interval.shifted(-1.0).scaled(sign);
+            return Some(Estimate { value: (estimate.value - 1.0) * sign, interval, ..estimate });
+        }
+        let difference = self.difference(pairs, better)?;
+        let infinite = |number: f64| if number == 0.0 { 0.0 } else { number * f64::INFINITY };
+        let Interval { low, high } = difference.interval;
+        let interval = Interval { low: infinite(low), high: infinite(high) };
+        Some(Estimate { value: infinite(difference.value), interval, ..difference })
+    }
+
+    fn almost_nothing(&self, rule: &AlmostNothing) -> Places {
+        let AlmostNothing { of, beside, below } = rule;
+        let mut best: Vec<Option<(f64, Pairs)>> = vec![None; self.places().len()];
+        for other in beside {
+            for (best, pairs) in best.iter_mut().zip(self.pairs(of, other)?) {
+                let sum: f64 = pairs.iter().map(|(_, other)| other).sum();
+                let height = sum / pairs.len() as f64;
+                if best.as_ref().is_none_or(|(known, _)| height > *known) && height.is_finite() {
+                    *best = Some((height, pairs));
+                }
+            }
+        }
+        let name = self.name(of);
+        let places = best.into_iter().zip(self.places());
+        Ok(places
+            .map(|(best, place)| {
+                let part = best.and_then(|(_, pairs)| ratio(&pairs, self.confidence));
+                let judged = |e: &Estimate| rule::almost_nothing(e.interval, below.as_f64());
+                self.place(format!("{name} beside the best; {place}"), part, judged)
+            })
+            .collect())
+    }
+
+    /// Positions along an axis, and the curve of each run; runs without a value at some point do not count.
+    fn along(&self, of: &Operand, axis: &str) -> Result<(Vec<f64>, Vec<Vec<f64>>), String> {
+        let study = self.data.study();
+        let names = study.axes().iter().map(|axis| axis.name.as_str());
+        let number = study.axis(axis).ok_or_else(|| crate::study::unknown("axis", axis, names))?;
+        let mut positions = Vec::new();
+        let mut curves: Vec<Vec<Option<f64>>> = Vec::new();
+        for point in &self.points {
+            let index = study.points()[*point].values[number];
+            let position = study.axes()[number].position(index);
+            positions
+                .push(position.ok_or_else(|| format!("the values of `{axis}` are no numbers"))?);
+            curves.push(of.values(self.data, *point)?);
+        }
+        let runs = curves.iter().map(Vec::len).min().unwrap_or(0);
+        let run = |run: usize| curves.iter().map(|curve| curve[run]).collect::<Option<Vec<f64>>>();
+        Ok((positions, (0..runs).filter_map(run).collect()))
+    }
+
+    fn trend(&self, rule: &Along, sign: f64) -> Places {
+        let (x, curves) = self.along(&rule.of, &rule.along)?;
+        let estimate = slope(&x, &curves, self.confidence);
+        let judged = |estimate: &Estimate| rule::better(estimate.interval.scaled(sign));
+        let what = format!("slope of {} along {}", self.name(&rule.of), rule.along);
+        Ok(vec![self.place(what, estimate, judged)])
+    }
+
+    fn proportional(&self, rule: &Proportional) -> Places {
+        let (x, curves) = self.along(&rule.of, &rule.along)?;
+        let Some((last, others)) = x.split_last() else { return Ok(Vec::new()) };
+        let name = self.name(&rule.of);
+        let place = |(index, x): (usize, &f64)| {
+            let pair = |curve: &Vec<f64>| Some((curve[index] / x, curve.last()? / last));
+            let pairs: Pairs = curves.iter().filter_map(pair).collect();
+            let estimate = self.relative(&pairs, Better::Higher);
+            let judged = |e: &Estimate| rule::alike(e.interval, rule.within.as_f64());
+            self.place(format!("{name} per {}; {x}", rule.along), estimate, judged)
+        };
+        Ok(others.iter().enumerate().map(place).collect())
+    }
+
+    fn knee(&self, knee: &Knee) -> Places {
+        let (x, curves) = self.along(&knee.of, &knee.along)?;
+        let study = self.data.study();
+        let axis = study.axis(&knee.along).map(|number| &study.axes()[number]);
+        let at = axis.and_then(|axis| axis.number(&knee.at));
+        let at = at.ok_or_else(|| format!("{} is no place on `{}`", knee.at, knee.along))?;
+        let side = |keep: &dyn Fn(f64) -> bool| {
+            let kept: Vec<usize> = (0..x.len()).filter(|index| keep(x[*index])).collect();
+            let x: Vec<f64> = kept.iter().map(|index| x[*index]).collect();
+            let one = |curve: &Vec<f64>| {
+                let y: Vec<f64> = kept.iter().map(|index| curve[*index]).collect();
+                slope(&x, &[y], Confidence::Deterministic).map(|slope| slope.value)
+            };
+            curves.iter().map(one).collect::<Option<Vec<f64>>>()
+        };
+        let sides = side(&|x| x <= at).zip(side(&|x| x >= at));
+        let Some((before, after)) = sides else {
+            return Err(format!(
+                "a knee needs two points up to {} and two from there on",
+                text(&knee.at)
+            ));
+        };
+        let rises = before.iter().sum::<f64>() >= 0.0;
+        let sign = if rises { 1.0 } else { -1.0 };
+        let excess: Vec<f64> =
+            before.iter().zip(&after).map(|(b, a)| sign * (b - knee.factor * a)).collect();
+        let judged = mean(&excess, self.confidence).map(|estimate| rule::better(estimate.interval));
+        let pairs: Pairs = before.into_iter().zip(after).collect();
+        Ok(vec![PlaceJudgement {
+            what: format!(
+                "slope of {} before {}, in slopes after",
+                self.name(&knee.of),
+                text(&knee.at)
+            ),
+            verdict: judged.unwrap_or(Verdict::Undecided),
+            estimate: ratio(&pairs, self.confidence),
+        }])
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Side {
+    Better,
+    Worse,
+}
+
+/// What would hold, in words.
+fn expected(rule: &Rule) -> String {
+    let percent = |part: f64| format!("{} %", (part * 1e4).round() / 1e2);
+    match rule {
+        Rule::About(About { value, within, .. }) => {
+            format!("{value} ± {}", percent(within.as_f64()))
+        }
+        Rule::Between(Between { from, to, .. }) => match (from, to) {
+            (Some(from), Some(to)) => format!("from {from} to {to}"),
+            (Some(from), None) => format!("at least {from}"),
+            (None, Some(to)) => format!("at most {to}"),
+            (None, None) => "anything".into(),
+        },
+        Rule::Alike(Alike { within, .. }) => format!("within ± {}", percent(within.as_f64())),
+        Rule::Better(comparison) | Rule::Worse(comparison) => match comparison.by {
+            Degree::Any => "above 0".into(),
+            Degree::Slightly => format!("above 0 and below {}", percent(rule::CLEARLY)),
+            Degree::Clearly => format!("at least {}", percent(rule::CLEARLY)),
+            Degree::AtLeast(part) => format!("at least {}", percent(part)),
+        },
+        Rule::Ranking(_) | Rule::Rises(_) => "above 0".into(),
+        Rule::Falls(_) => "below 0".into(),
+        Rule::AlmostNothing(AlmostNothing { below, .. }) => {
+            format!("below {}", percent(below.as_f64()))
+        }
+        Rule::Proportional(Proportional { within, .. }) => {
+            format!("within ± {}", percent(within.as_f64()))
+        }
+        Rule::Knee(Knee { factor, .. }) => format!("at least {factor}"),
+    }
+}

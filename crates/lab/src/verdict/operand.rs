@@ -1,0 +1,130 @@
+//! What statements compare: curves, and what can be made from two of them.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use toml::Value;
+
+use crate::results::Dataset;
+use crate::study::{AxisRange, Better, Study, Where, unknown};
+
+/// A curve: a measure of a variant at each of the points that a statement is about.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Operand {
+    /// Name of the variant; the first one where it is missing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub variant: Option<String>,
+    /// Name of the measure; the first one where it is missing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub measure: Option<String>,
+    /// Values of axes that are not those of the point: `{ loss = "0 %" }` looks at the point without loss instead.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(with = "BTreeMap<String, serde_json::Value>")]
+    pub at: BTreeMap<String, Value>,
+    /// Another curve that is subtracted, run by run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub minus: Option<Box<Operand>>,
+    /// Another curve that it is divided by, run by run; runs that would be divided by zero do not count.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub divided_by: Option<Box<Operand>>,
+}
+
+impl Operand {
+    /// Its values at a point, by replication.
+    ///
+    /// # Errors
+    /// There is no such variant, measure, axis or value.
+    pub fn values(&self, data: &Dataset, point: usize) -> Result<Vec<Option<f64>>, String> {
+        let study = data.study();
+        let variant = self.variant_in(study)?;
+        let mut values =
+            data.values(self.point_in(study, point)?, variant, self.measure_in(study)?);
+        if let Some(other) = &self.minus {
+            combine(&mut values, &other.values(data, point)?, |a, b| a - b);
+        }
+        if let Some(other) = &self.divided_by {
+            combine(&mut values, &other.values(data, point)?, |a, b| a / b);
+        }
+        Ok(values)
+    }
+
+    /// Which way is better.
+    ///
+    /// # Errors
+    /// There is no such measure.
+    pub fn better(&self, study: &Study) -> Result<Better, String> {
+        Ok(study.measures()[self.measure_in(study)?].better)
+    }
+
+    /// In words.
+    pub fn describe(&self, study: &Study) -> String {
+        let variant = self.variant_in(study).ok().map(|number| &study.variants()[number]);
+        let label = variant.map_or("?", |v| v.label.as_ref().unwrap_or(&v.name).as_str());
+        let mut text = label.to_owned();
+        for (axis, value) in &self.at {
+            text += &format!(" at {axis} {}", crate::study::text(value));
+        }
+        if let Some(other) = &self.minus {
+            text += &format!(" - {}", other.describe(study));
+        }
+        if let Some(other) = &self.divided_by {
+            text += &format!(" / {}", other.describe(study));
+        }
+        text
+    }
+
+    fn variant_in(&self, study: &Study) -> Result<usize, String> {
+        let Some(name) = &self.variant else { return Ok(0) };
+        let names = study.variants().iter().map(|variant| variant.name.as_str());
+        study.variant(name).ok_or_else(|| unknown("variant", name, names))
+    }
+
+    fn measure_in(&self, study: &Study) -> Result<usize, String> {
+        let Some(name) = &self.measure else { return Ok(0) };
+        let names = study.measures().iter().map(|measure| measure.name.as_str());
+        study.measure(name).ok_or_else(|| unknown("measure", name, names))
+    }
+
+    /// The point with the axes of `at` elsewhere. Axes that advance together with one of these go with it.
+    fn point_in(&self, study: &Study, point: usize) -> Result<usize, String> {
+        if self.at.is_empty() {
+            return Ok(point);
+        }
+        let here = &study.points()[point];
+        let mut wanted = Where::new();
+        for (axis, value) in &self.at {
+            let range = AxisRange { at: vec![value.clone()], ..AxisRange::default() };
+            wanted.insert(axis.clone(), range);
+        }
+        let moves = |number: usize| {
+            let axis = &study.axes()[number];
+            let together = |name: &String| {
+                let other = study.axis(name).map(|number| &study.axes()[number]);
+                other.is_some_and(|other| {
+                    other.name == axis.name || (axis.zip.is_some() && other.zip == axis.zip)
+                })
+            };
+            self.at.keys().any(together)
+        };
+        let found = study.select(&wanted)?.into_iter().find(|other| {
+            let other = &study.points()[*other].values;
+            (0..here.values.len())
+                .all(|number| moves(number) || other[number] == here.values[number])
+        });
+        found.ok_or_else(|| {
+            let values: Vec<String> =
+                self.at.iter().map(|(axis, value)| format!("{axis} = {value}")).collect();
+            format!("the study has no point with {}", values.join(", "))
+        })
+    }
+}
+
+/// Combines values of the same runs; others get lost, and what is no number.
+fn combine(values: &mut [Option<f64>], others: &[Option<f64>], with: fn(f64, f64) -> f64) {
+    for (run, value) in values.iter_mut().enumerate() {
+        let other = others.get(run).copied().flatten();
+        *value = value.zip(other).map(|(a, b)| with(a, b)).filter(|number| number.is_finite());
+    }
+}

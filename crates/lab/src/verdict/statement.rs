@@ -1,0 +1,276 @@
+//! Statements as they are written.
+
+use std::path::Path;
+
+use polypath_sim::document::{Document, DocumentError, Layer, Step};
+use polypath_units::Fraction;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::{Deserialize, Serialize};
+use toml::Value;
+
+use super::Operand;
+use crate::study::Where;
+
+/// What a paper, or anybody, says about studies: a file of statements.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Expectations {
+    /// Key of the paper.
+    pub paper: String,
+    /// What it says.
+    pub statements: Vec<Statement>,
+}
+
+/// One statement.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Statement {
+    /// Its name, which never changes.
+    pub id: String,
+    /// Figure, table or section that it is about.
+    pub figure: String,
+    /// The study that it is judged by: a file name, relative to this file.
+    pub study: String,
+    /// The statement in words.
+    pub statement: String,
+    /// How it is judged.
+    pub rule: Rule,
+    /// The points that it is about; all where it is missing.
+    #[serde(default, rename = "where", skip_serializing_if = "Where::is_empty")]
+    pub selection: Where,
+    /// Whether it is about each of them.
+    #[serde(default)]
+    pub over: Over,
+    /// Why it differs here, and which experiment shows that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cause: Option<String>,
+}
+
+/// Which of the selected points a statement is about.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Over {
+    /// It has to hold at each.
+    #[default]
+    Each,
+    /// It has to hold at one.
+    Any,
+    /// It has to hold for the mean over them, run by run.
+    Mean,
+}
+
+/// How a statement is judged. In comparisons, a measure says which way is better.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Rule {
+    /// The mean is about a number.
+    About(About),
+    /// The mean lies between two numbers.
+    Between(Between),
+    /// Curves differ by little: each pair of them.
+    Alike(Alike),
+    /// A curve is better than each of others.
+    Better(Comparison),
+    /// A curve is worse than each of others.
+    Worse(Comparison),
+    /// Each curve is better than the next one.
+    Ranking(Ranking),
+    /// A curve is almost nothing beside the best of others.
+    AlmostNothing(AlmostNothing),
+    /// A curve rises along an axis: its slope by least squares is positive.
+    Rises(Along),
+    /// A curve falls along an axis.
+    Falls(Along),
+    /// A curve is proportional to the axis: at each point its number per unit of the axis is about that of the last point.
+    Proportional(Proportional),
+    /// A curve bends at a point of an axis: it is much steeper before than after.
+    Knee(Knee),
+}
+
+/// About a number.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct About {
+    /// The curve.
+    pub of: Operand,
+    /// The number, in the unit of the measure.
+    pub value: f64,
+    /// How far off the mean may be, as a part of the number; 5 % where it is missing.
+    #[serde(default = "about")]
+    pub within: Fraction,
+}
+
+/// Between two numbers.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Between {
+    /// The curve.
+    pub of: Operand,
+    /// The smaller number; none where it is missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<f64>,
+    /// The larger number; none where it is missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to: Option<f64>,
+}
+
+/// Curves that differ by little.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Alike {
+    /// The curves, at least two.
+    pub of: Vec<Operand>,
+    /// Largest difference of two, as a part of the second; 5 % where it is missing.
+    #[serde(default = "about")]
+    pub within: Fraction,
+}
+
+/// A curve and others.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Comparison {
+    /// The curve.
+    pub of: Operand,
+    /// The others.
+    pub than: Vec<Operand>,
+    /// By how much.
+    #[serde(default)]
+    pub by: Degree,
+}
+
+/// By how much one is better than another, as a part of the other.
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Degree {
+    /// By anything but nothing.
+    #[default]
+    Any,
+    /// By less than 20 %: slightly, somewhat.
+    Slightly,
+    /// By 20 % at least: clearly, much, vastly.
+    Clearly,
+    /// By this at least: 1 is 100 %.
+    AtLeast(f64),
+}
+
+/// Curves from the best to the worst.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Ranking {
+    /// The curves, best first.
+    pub of: Vec<Operand>,
+}
+
+/// A curve beside the best of others.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AlmostNothing {
+    /// The curve.
+    pub of: Operand,
+    /// The others: those with the largest mean at a point counts.
+    pub beside: Vec<Operand>,
+    /// Largest part of it; 5 % where it is missing.
+    #[serde(default = "about")]
+    pub below: Fraction,
+}
+
+/// A curve along an axis.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Along {
+    /// The curve.
+    pub of: Operand,
+    /// The axis.
+    pub along: String,
+}
+
+/// A curve that is proportional to an axis.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Proportional {
+    /// The curve.
+    pub of: Operand,
+    /// The axis.
+    pub along: String,
+    /// How far off a point may be; 5 % where it is missing.
+    #[serde(default = "about")]
+    pub within: Fraction,
+}
+
+/// A curve that bends.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Knee {
+    /// The curve.
+    pub of: Operand,
+    /// The axis.
+    pub along: String,
+    /// Where it bends; this point belongs to both sides.
+    #[schemars(with = "serde_json::Value")]
+    pub at: Value,
+    /// How many times as steep it is before; 3 where it is missing.
+    #[serde(default = "knee")]
+    pub factor: f64,
+}
+
+fn about() -> Fraction {
+    Fraction::from_percent(5)
+}
+
+fn knee() -> f64 {
+    super::rule::KNEE
+}
+
+impl Rule {
+    /// The name in results.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::About(_) => "about",
+            Self::Between(_) => "between",
+            Self::Alike(_) => "alike",
+            Self::Better(_) => "better",
+            Self::Worse(_) => "worse",
+            Self::Ranking(_) => "ranking",
+            Self::AlmostNothing(_) => "almost-nothing",
+            Self::Rises(_) => "rises",
+            Self::Falls(_) => "falls",
+            Self::Proportional(_) => "proportional",
+            Self::Knee(_) => "knee",
+        }
+    }
+}
+
+impl Expectations {
+    /// Reads a file of statements.
+    ///
+    /// # Errors
+    /// Something is unknown, missing or of the wrong kind; the error tells where and what.
+    pub fn read(path: &Path) -> Result<Self, DocumentError> {
+        Self::from_document(&Document::read(path)?)
+    }
+
+    /// Reads statements.
+    ///
+    /// # Errors
+    /// As [`Expectations::read`].
+    pub fn from_document(document: &Document) -> Result<Self, DocumentError> {
+        let expectations: Self = document.decode(&[Layer::At(&[])])?;
+        let statements = &expectations.statements;
+        for (index, statement) in statements.iter().enumerate() {
+            if statements[..index].iter().any(|other| other.id == statement.id) {
+                let path = [Step::Key("statements"), Step::Index(index), Step::Key("id")];
+                return Err(
+                    document.complain(&path, format!("there is another `{}`", statement.id))
+                );
+            }
+        }
+        Ok(expectations)
+    }
+}
+
+/// JSON Schema of files of statements.
+pub fn schema() -> Schema {
+    let mut schema = SchemaGenerator::default().into_root_schema_for::<Expectations>();
+    schema.insert("title".into(), "Statements about studies of Polypath".into());
+    schema
+}

@@ -1,0 +1,252 @@
+use std::path::Path;
+
+use polypath_sim::document::Document;
+
+use super::*;
+use crate::results::{Dataset, Observation};
+use crate::study::{Reading, Study};
+
+const STUDY: &str = r#"
+title = "made-up numbers"
+[replications]
+runs = 4
+[[axes]]
+name = "loss"
+unit = "%"
+keys = ["x.y"]
+values = ["0 %", "1 %", "2 %", "4 %"]
+[[variants]]
+name = "same"
+[[variants]]
+name = "cwnd"
+label = "largest window"
+[[variants]]
+name = "ssthresh"
+[[measures]]
+name = "goodput"
+result = "goodput_bit_s"
+[[measures]]
+name = "time"
+result = "completed_s"
+better = "lower"
+[inline]
+title = "none"
+"#;
+
+/// Means of goodput by variant and loss; runs lie around them with common noise.
+const GOODPUT: [[f64; 4]; 3] =
+    [[100.0, 60.0, 30.0, 2.0], [100.0, 90.0, 80.0, 60.0], [100.0, 91.0, 81.0, 61.0]];
+
+fn data() -> Dataset {
+    let document = Document::parse("study.toml", STUDY).expect("TOML");
+    let study =
+        Study::from_document(&document, Path::new(""), Reading::default()).expect("a study");
+    let mut observations = Vec::new();
+    for (variant, means) in GOODPUT.iter().enumerate() {
+        for (point, mean) in means.iter().enumerate() {
+            // Common random numbers: the same noise for all variants, and a little of their own.
+            for (replication, noise) in [-1.5, 0.5, 2.0, -1.0].into_iter().enumerate() {
+                let own = [0.01, -0.01, 0.02, -0.02][(replication + variant) % 4];
+                let value = mean * (1.0 + (noise + own) / 100.0);
+                let observe = |measure, value| Observation {
+                    point,
+                    variant,
+                    replication,
+                    measure,
+                    value: Some(value),
+                };
+                observations.extend([observe(0, value), observe(1, 1000.0 / value)]);
+            }
+        }
+    }
+    Dataset::of(study, observations)
+}
+
+fn judged(rule: &str, rest: &str) -> Judgement {
+    let text = format!(
+        "paper = \"p\"\n[[statements]]\nid = \"p-1\"\nfigure = \"1\"\nstudy = \"s.toml\"\n\
+         statement = \"words\"\nrule = {rule}\n{rest}\n"
+    );
+    let document = Document::parse("expected.toml", text).expect("TOML");
+    let file = Expectations::from_document(&document).unwrap_or_else(|error| panic!("{error}"));
+    judge(&file.statements[0], &file.paper, &data()).unwrap_or_else(|error| panic!("{error}"))
+}
+
+#[test]
+fn every_rule_can_say_that_it_holds_and_that_it_differs() {
+    use Verdict::{Differs, Holds, Undecided};
+    let some_loss = "where = { loss = { from = \"1 %\" } }";
+    let no_loss = "where = { loss = { at = [\"0 %\"] } }";
+    let cases = [
+        ("{ about = { of = {}, value = 101 } }", no_loss, Holds),
+        ("{ about = { of = {}, value = 120 } }", no_loss, Differs),
+        ("{ about = { of = {}, value = 100, within = \"1 %\" } }", no_loss, Undecided),
+        ("{ between = { of = {}, from = 90, to = 110 } }", no_loss, Holds),
+        ("{ between = { of = { measure = \"time\" }, to = 5 } }", no_loss, Differs),
+        ("{ between = { of = { measure = \"time\" }, from = 5 } }", no_loss, Holds),
+        ("{ alike = { of = [{ variant = \"cwnd\" }, { variant = \"ssthresh\" }] } }", "", Holds),
+        ("{ alike = { of = [{ variant = \"cwnd\" }, { variant = \"same\" }] } }", "", Differs),
+        ("{ alike = { of = [{ variant = \"cwnd\" }, { variant = \"same\" }] } }", no_loss, Holds),
+        (
+            "{ worse = { of = {}, than = [{ variant = \"cwnd\" }, { variant = \"ssthresh\" }] } }",
+            some_loss,
+            Holds,
+        ),
+        ("{ better = { of = {}, than = [{ variant = \"cwnd\" }] } }", some_loss, Differs),
+        ("{ worse = { of = {}, than = [{ variant = \"cwnd\" }] } }", "", Undecided),
+        (
+            "{ worse = { of = {}, than = [{ variant = \"cwnd\" }], by = \"clearly\" } }",
+            some_loss,
+            Holds,
+        ),
+        (
+            "{ worse = { of = {}, than = [{ variant = \"cwnd\" }], by = { at-least = 1.0 } } }",
+            some_loss,
+            Differs,
+        ),
+        (
+            "{ better = { of = { variant = \"ssthresh\" }, than = [{ variant = \"cwnd\" }], by = \"slightly\" } }",
+            some_loss,
+            Holds,
+        ),
+        (
+            "{ better = { of = { variant = \"ssthresh\" }, than = [{ variant = \"cwnd\" }], by = \"clearly\" } }",
+            some_loss,
+            Differs,
+        ),
+        // A measure of which less is better turns the comparison.
+        (
+            "{ worse = { of = { measure = \"time\" }, than = [{ variant = \"cwnd\", measure = \"time\" }] } }",
+            some_loss,
+            Holds,
+        ),
+        (
+            "{ ranking = { of = [{ variant = \"ssthresh\" }, { variant = \"cwnd\" }, { variant = \"same\" }] } }",
+            some_loss,
+            Holds,
+        ),
+        (
+            "{ ranking = { of = [{ variant = \"same\" }, { variant = \"cwnd\" }] } }",
+            some_loss,
+            Differs,
+        ),
+        (
+            "{ almost-nothing = { of = {}, beside = [{ variant = \"cwnd\" }, { variant = \"ssthresh\" }] } }",
+            "where = { loss = { at = [\"4 %\"] } }",
+            Holds,
+        ),
+        ("{ almost-nothing = { of = {}, beside = [{ variant = \"cwnd\" }] } }", "", Differs),
+        ("{ falls = { of = {}, along = \"loss\" } }", "", Holds),
+        ("{ rises = { of = {}, along = \"loss\" } }", "", Differs),
+        // The gap grows.
+        (
+            "{ rises = { of = { variant = \"cwnd\", minus = { variant = \"same\" } }, along = \"loss\" } }",
+            "",
+            Holds,
+        ),
+        (
+            "{ rises = { of = { variant = \"cwnd\", divided_by = { variant = \"same\" } }, along = \"loss\" } }",
+            "",
+            Holds,
+        ),
+        ("{ proportional = { of = {}, along = \"loss\" } }", some_loss, Differs),
+        ("{ knee = { of = { variant = \"cwnd\" }, along = \"loss\", at = \"1 %\" } }", "", Differs),
+        (
+            "{ knee = { of = { measure = \"time\" }, along = \"loss\", at = \"2 %\", factor = 0.01 } }",
+            "",
+            Holds,
+        ),
+        // Compared with the same curve elsewhere.
+        ("{ alike = { of = [{}, { at = { loss = \"0 %\" } }] } }", some_loss, Differs),
+        ("{ worse = { of = {}, than = [{ at = { loss = \"0 %\" } }] } }", some_loss, Holds),
+    ];
+    for (rule, rest, expected) in cases {
+        assert_eq!(judged(rule, rest).verdict, expected, "{rule} {rest}");
+    }
+}
+
+#[test]
+fn points_are_judged_each_any_or_as_a_mean() {
+    let rule = "{ about = { of = {}, value = 30, within = \"10 %\" } }";
+    for (over, expected) in
+        [("each", Verdict::Differs), ("any", Verdict::Holds), ("mean", Verdict::Differs)]
+    {
+        assert_eq!(judged(rule, &format!("over = \"{over}\"")).verdict, expected, "{over}");
+    }
+    let mean = judged("{ about = { of = {}, value = 48 } }", "over = \"mean\"");
+    assert_eq!(mean.verdict, Verdict::Holds);
+    assert!((mean.measured.expect("a mean") - 48.0).abs() < 0.1);
+}
+
+#[test]
+fn a_judgement_names_the_place_that_decided() {
+    let rule = "{ alike = { of = [{ variant = \"cwnd\" }, { variant = \"same\" }] } }";
+    let judgement = judged(rule, "cause = \"found out by experiment\"");
+    assert_eq!((judgement.verdict, judgement.places.len()), (Verdict::Differs, 4));
+    assert!((judgement.measured.expect("a difference") - 0.5).abs() < 0.01, "90 beside 60");
+    assert_eq!(judgement.n, 4);
+    assert_eq!(judgement.expected, "within ± 5 %");
+    assert_eq!(judgement.cause.as_deref(), Some("found out by experiment"));
+    let second = &judgement.places[1];
+    assert_eq!(second.what, "largest window against same; loss 1 %");
+    let json = serde_json::to_value(&judgement).expect("JSON");
+    for key in [
+        "id",
+        "paper",
+        "figure",
+        "statement",
+        "rule",
+        "n",
+        "verdict",
+        "measured",
+        "interval",
+        "expected",
+    ] {
+        assert!(json.get(key).is_some(), "{key}");
+    }
+}
+
+#[test]
+fn paired_runs_see_what_apart_is_lost_in_noise() {
+    let data = data();
+    let [one, other] = [1, 2].map(|variant| data.estimate(1, variant, 0).expect("a mean"));
+    assert!(!one.interval.is_apart_from(other.interval));
+    let rule = "{ better = { of = { variant = \"ssthresh\" }, than = [{ variant = \"cwnd\" }] } }";
+    assert_eq!(judged(rule, "where = { loss = { at = [\"1 %\"] } }").verdict, Verdict::Holds);
+}
+
+#[test]
+fn what_the_study_does_not_have_is_named() {
+    for (rule, expected) in [
+        (
+            "{ about = { of = { variant = \"cwn\" }, value = 1 } }",
+            "there is no variant `cwn`; did you mean `cwnd`?",
+        ),
+        ("{ about = { of = { measure = \"x\" }, value = 1 } }", "there is no measure `x`"),
+        (
+            "{ about = { of = { at = { loss = \"9 %\" } }, value = 1 } }",
+            "the study has no point with loss",
+        ),
+        (
+            "{ rises = { of = {}, along = \"los\" } }",
+            "there is no axis `los`; did you mean `loss`?",
+        ),
+        ("{ alike = { of = [{}] } }", "alike are at least two curves"),
+        ("{ knee = { of = {}, along = \"loss\", at = \"0 %\" } }", "a knee needs two points"),
+    ] {
+        let text = format!(
+            "paper = \"p\"\n[[statements]]\nid = \"1\"\nfigure = \"1\"\nstudy = \"s\"\nstatement = \"w\"\nrule = {rule}\n"
+        );
+        let document = Document::parse("expected.toml", text).expect("TOML");
+        let file = Expectations::from_document(&document).expect("statements");
+        let error = judge(&file.statements[0], "p", &data()).expect_err(expected).to_string();
+        assert!(error.contains(expected), "{error}");
+    }
+    let text = "paper = \"p\"\n[[statements]]\nid = \"1\"\nrule = { abuot = {} }\n";
+    let document = Document::parse("expected.toml", text).expect("TOML");
+    let error = Expectations::from_document(&document).expect_err("a slip").to_string();
+    assert!(
+        error.starts_with("expected.toml:4:10: statements.0.rule: `abuot` is not a choice"),
+        "{error}"
+    );
+}

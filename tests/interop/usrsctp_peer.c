@@ -41,6 +41,10 @@ struct options {
 	uint32_t cmt;
 	uint32_t drop_reports;
 	uint32_t nr_sack;
+	bool gives_up;
+	uint32_t retransmissions;
+	bool unordered;
+	uint32_t partial_reliability;
 };
 
 struct tally {
@@ -125,8 +129,14 @@ static void count_message(struct tally *tally, const uint8_t *message, size_t le
 	tally->hash_sum += hash;
 }
 
-static void print_tally(const struct tally *tally)
+static void print_tally(const struct options *options, const struct tally *tally)
 {
+	/* What was given up is no part of what both sides must agree on. */
+	if (options->gives_up) {
+		printf("arrived=%llu\n", (unsigned long long)(options->source ? 0 : tally->messages));
+		fflush(stdout);
+		return;
+	}
 	printf("messages=%llu bytes=%llu checksum=%016llx\n", (unsigned long long)tally->messages,
 	       (unsigned long long)tally->bytes, (unsigned long long)tally->hash_sum);
 	fflush(stdout);
@@ -176,6 +186,7 @@ static struct socket *open_socket(const struct options *options)
 	struct sctp_udpencaps encapsulation = { .sue_assoc_id = SCTP_FUTURE_ASSOC };
 	struct sctp_event event = { .se_assoc_id = SCTP_FUTURE_ASSOC, .se_type = SCTP_ASSOC_CHANGE, .se_on = 1 };
 	struct sctp_initmsg init = { .sinit_num_ostreams = options->streams, .sinit_max_instreams = MAX_STREAMS };
+	struct sctp_assoc_value partial = { .assoc_id = SCTP_FUTURE_ASSOC, .assoc_value = options->partial_reliability };
 	uint32_t on = 1;
 
 	parse_addresses(options->local, options->listen ? options->sctp_port : 0, &local);
@@ -188,6 +199,7 @@ static struct socket *open_socket(const struct options *options)
 	set_option(socket, SCTP_EVENT, &event, sizeof event);
 	set_option(socket, SCTP_INITMSG, &init, sizeof init);
 	set_option(socket, SCTP_RECVRCVINFO, &on, sizeof on);
+	set_option(socket, SCTP_PR_SUPPORTED, &partial, sizeof partial);
 	for (int i = 0; i < local.count; i++) {
 		union sctp_sockstore *address = &local.each[i];
 		int result = i == 0 ? usrsctp_bind(socket, &address->sa, address_size(address))
@@ -254,11 +266,18 @@ static void send_messages(struct socket *socket, const struct options *options, 
 	uint8_t *message = must_allocate(HEADER + 2 * options->mean_size);
 
 	for (uint64_t number = 0; number < options->messages; number++) {
-		struct sctp_sndinfo info = { .snd_sid = (uint16_t)(number % options->streams) };
+		struct sctp_sendv_spa how = { .sendv_flags = SCTP_SEND_SNDINFO_VALID };
 		size_t length = message_length(number, options->mean_size);
 
 		fill_message(message, length, number);
-		ssize_t sent = usrsctp_sendv(socket, message, length, NULL, 0, &info, sizeof info, SCTP_SENDV_SNDINFO, 0);
+		how.sendv_sndinfo.snd_sid = (uint16_t)(number % options->streams);
+		how.sendv_sndinfo.snd_flags = options->unordered ? SCTP_UNORDERED : 0;
+		if (options->gives_up) {
+			how.sendv_flags |= SCTP_SEND_PRINFO_VALID;
+			how.sendv_prinfo.pr_policy = SCTP_PR_SCTP_RTX;
+			how.sendv_prinfo.pr_value = options->retransmissions;
+		}
+		ssize_t sent = usrsctp_sendv(socket, message, length, NULL, 0, &how, sizeof how, SCTP_SENDV_SPA, 0);
 		if (sent != (ssize_t)length)
 			fail("message %llu: %s", (unsigned long long)number, strerror(errno));
 		count_message(tally, message, length);
@@ -269,14 +288,20 @@ static void send_messages(struct socket *socket, const struct options *options, 
 }
 
 static void check_message(const struct options *options, const uint8_t *message, size_t length, uint16_t stream,
-			  uint64_t *expected, uint8_t *wanted)
+			  uint64_t *expected, bool *seen, uint8_t *wanted)
 {
 	if (length < HEADER)
 		fail("a message of %zu bytes", length);
 	uint64_t number = get_u64(message);
-	if (stream >= options->streams || number != expected[stream])
-		fail("message %llu on stream %u is out of order", (unsigned long long)number, stream);
-	expected[stream] += options->streams;
+	if (stream >= options->streams || number % options->streams != stream || number >= options->messages)
+		fail("message %llu does not belong to stream %u", (unsigned long long)number, stream);
+	/* What was given up is missing, the rest is in order, unless it has none. */
+	if (options->unordered ? seen[number] : number < expected[stream])
+		fail("message %llu on stream %u came twice or is out of order", (unsigned long long)number, stream);
+	if (!options->gives_up && !options->unordered && number != expected[stream])
+		fail("message %llu on stream %u is missing", (unsigned long long)expected[stream], stream);
+	seen[number] = true;
+	expected[stream] = number + options->streams;
 	size_t right_length = message_length(number, options->mean_size);
 	if (length != right_length)
 		fail("message %llu has %zu bytes, not %zu", (unsigned long long)number, length, right_length);
@@ -291,7 +316,9 @@ static void receive_messages(struct socket *socket, const struct options *option
 	size_t room = HEADER + 2 * options->mean_size + 1, filled = 0;
 	uint8_t *message = must_allocate(room), *wanted = must_allocate(room), notification[1024];
 	uint64_t expected[MAX_STREAMS];
+	bool *seen = must_allocate(options->messages * sizeof *seen);
 
+	memset(seen, 0, options->messages * sizeof *seen);
 	for (uint16_t stream = 0; stream < options->streams; stream++)
 		expected[stream] = stream;
 	for (;;) {
@@ -323,7 +350,7 @@ static void receive_messages(struct socket *socket, const struct options *option
 			fail("the source received a message");
 		if (info_type != SCTP_RECVV_RCVINFO)
 			fail("a message without its stream");
-		check_message(options, message, filled, info.rcv_sid, expected, wanted);
+		check_message(options, message, filled, info.rcv_sid, expected, seen, wanted);
 		count_message(tally, message, filled);
 		filled = 0;
 	}
@@ -331,6 +358,7 @@ static void receive_messages(struct socket *socket, const struct options *option
 		fail("the last message ends after %zu bytes", filled);
 	free(message);
 	free(wanted);
+	free(seen);
 }
 
 /* ---- options ---- */
@@ -342,7 +370,8 @@ static void __attribute__((noreturn)) usage(void)
 	      "                    --local ADDRESS[,ADDRESS]\n"
 	      "                    [--udp PORT] [--peer-udp PORT] [--port SCTP_PORT]\n"
 	      "                    [--messages N] [--mean-size BYTES] [--streams N] [--cmt] [--drop-reports]\n"
-	      "                    [--nr-sack]\n",
+	      "                    [--nr-sack] [--give-up-after RETRANSMISSIONS] [--unordered]\n"
+	      "                    [--no-partial-reliability]\n",
 	      stderr);
 	exit(2);
 }
@@ -368,10 +397,12 @@ static struct options parse_options(int argc, char **argv)
 		{ "messages", required_argument, NULL, 'n' }, { "mean-size", required_argument, NULL, 'm' },
 		{ "streams", required_argument, NULL, 'S' }, { "cmt", no_argument, NULL, 'C' },
 		{ "drop-reports", no_argument, NULL, 'D' }, { "nr-sack", no_argument, NULL, 'N' },
+		{ "give-up-after", required_argument, NULL, 'G' }, { "unordered", no_argument, NULL, 'O' },
+		{ "no-partial-reliability", no_argument, NULL, 'P' },
 		{ NULL, 0, NULL, 0 },
 	};
 	struct options options = { .udp_port = 9899, .peer_udp_port = 9899, .sctp_port = 5001, .messages = 1000,
-				   .mean_size = 1000, .streams = 4 };
+				   .mean_size = 1000, .streams = 4, .partial_reliability = 1 };
 	bool sink = false;
 	int name;
 
@@ -391,6 +422,12 @@ static struct options parse_options(int argc, char **argv)
 		case 'C': options.cmt = 1; break;
 		case 'D': options.drop_reports = 1; break;
 		case 'N': options.nr_sack = 1; break;
+		case 'G':
+			options.gives_up = true;
+			options.retransmissions = (uint32_t)number_in(optarg, 0, UINT16_MAX);
+			break;
+		case 'O': options.unordered = true; break;
+		case 'P': options.partial_reliability = 0; break;
 		default: usage();
 		}
 	}
@@ -416,6 +453,6 @@ int main(int argc, char **argv)
 	usrsctp_close(socket);
 	for (int tries = 0; usrsctp_finish() != 0 && tries < 1000; tries++)
 		usleep(5000); /* the end of the association is still under way */
-	print_tally(&tally);
+	print_tally(&options, &tally);
 	return 0;
 }

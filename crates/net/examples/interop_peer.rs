@@ -55,6 +55,12 @@ struct Options {
     /// Use NR-SACK with a peer that has it: `deliverable` or `all`.
     #[arg(long, value_parser = parse_nr_sack, default_value = "off")]
     nr_sack: NrSack,
+    /// Give messages up that would have to be retransmitted more often.
+    #[arg(long, value_name = "RETRANSMISSIONS")]
+    give_up_after: Option<u16>,
+    /// Messages have no order.
+    #[arg(long)]
+    unordered: bool,
 }
 
 fn parse_nr_sack(name: &str) -> Result<NrSack, &'static str> {
@@ -161,10 +167,14 @@ async fn send_messages(association: &Association, options: &Options) -> anyhow::
         let bytes = message(number, options.mean_size);
         tally.count(&bytes);
         let stream = (number % u64::from(options.streams)) as u16;
-        association
-            .send(Message::new(stream, bytes))
-            .await
-            .with_context(|| format!("message {number}"))?;
+        let mut message = Message::new(stream, bytes);
+        if options.unordered {
+            message = message.unordered();
+        }
+        if let Some(limit) = options.give_up_after {
+            message = message.max_retransmissions(limit);
+        }
+        association.send(message).await.with_context(|| format!("message {number}"))?;
     }
     association.shutdown().await.context("shutdown")?;
     ensure!(association.receive().await?.is_none(), "the source received a message");
@@ -173,18 +183,29 @@ async fn send_messages(association: &Association, options: &Options) -> anyhow::
 
 async fn receive_messages(association: &Association, options: &Options) -> anyhow::Result<Tally> {
     let mut tally = Tally::default();
-    let mut expected: Vec<u64> = (0..u64::from(options.streams)).collect();
+    let mut order = Order {
+        expected: (0..u64::from(options.streams)).collect(),
+        seen: vec![false; options.messages as usize],
+    };
     while let Some(received) = association.receive().await? {
-        check(received, options, &mut expected, &mut tally)?;
+        check(received, options, &mut order, &mut tally)?;
     }
     association.closed().await?;
     Ok(tally)
 }
 
+/// What may come next.
+struct Order {
+    /// Number of the next message, by stream.
+    expected: Vec<u64>,
+    /// Messages that have come.
+    seen: Vec<bool>,
+}
+
 fn check(
     received: ReceivedMessage,
     options: &Options,
-    expected: &mut [u64],
+    order: &mut Order,
     tally: &mut Tally,
 ) -> anyhow::Result<()> {
     let stream = received.stream();
@@ -193,9 +214,20 @@ fn check(
         bail!("a message of {} bytes", bytes.len());
     };
     let number = u64::from_be_bytes(*header);
-    let next = expected.get_mut(usize::from(stream)).with_context(|| format!("stream {stream}"))?;
-    ensure!(number == *next, "message {number} on stream {stream}, expected {next}");
-    *next += u64::from(options.streams);
+    let next =
+        order.expected.get_mut(usize::from(stream)).with_context(|| format!("stream {stream}"))?;
+    let streams = u64::from(options.streams);
+    ensure!(number % streams == u64::from(stream), "message {number} on stream {stream}");
+    let seen = order.seen.get_mut(number as usize).with_context(|| format!("message {number}"))?;
+    // What was given up is missing, the rest is in order, unless it has none.
+    let fits = match (options.unordered, options.give_up_after) {
+        (true, _) => !*seen,
+        (false, Some(_)) => number >= *next,
+        (false, None) => number == *next,
+    };
+    ensure!(fits, "message {number} on stream {stream}, expected {next}");
+    *seen = true;
+    *next = number + streams;
     ensure!(*bytes == *message(number, options.mean_size), "message {number} was damaged");
     tally.count(&bytes);
     Ok(())
@@ -230,6 +262,19 @@ async fn run(options: &Options) -> anyhow::Result<()> {
         stats.nr_sacks_received,
         stats.bytes_released_early
     );
+    println!(
+        "abandoned={} kept_reliable={} forward_tsns_sent={} forward_tsns_received={}",
+        stats.abandoned.all().sent + stats.abandoned.all().unsent,
+        stats.messages_kept_reliable,
+        stats.forward_tsns_sent,
+        stats.forward_tsns_received
+    );
+    if options.give_up_after.is_some() {
+        // What was given up is no part of what both sides must agree on.
+        let arrived = if options.role.source { 0 } else { tally.messages };
+        println!("arrived={arrived}");
+        return Ok(());
+    }
     println!("messages={} bytes={} checksum={:016x}", tally.messages, tally.bytes, tally.hash_sum);
     Ok(())
 }

@@ -70,7 +70,7 @@ fn axes_form_a_grid_of_groups_that_advance_together() {
     let expected = [[0, 0, 0], [0, 1, 0], [1, 0, 1], [1, 1, 1], [2, 0, 2], [2, 1, 2]];
     assert_eq!(values, expected);
     let scenario = study.scenario(&study.points()[4], 1).expect("a scenario");
-    let link = scenario.network.paths()[1].bottleneck;
+    let link = &scenario.network.paths()[1].bottleneck;
     assert_eq!(link.rate.to_string(), "3 Mbit/s");
     assert_eq!(link.delay.to_string(), "15 ms");
     assert_eq!(scenario.run.duration.to_string(), "4 s");

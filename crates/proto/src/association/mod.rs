@@ -16,6 +16,7 @@ mod output;
 mod packet_builder;
 mod packet_drop;
 mod path_error;
+mod peer_window;
 mod reachability;
 mod retransmission_timer;
 mod shutdown;

@@ -59,7 +59,8 @@ cargo_tool() {
         return
     fi
     say "setup: building cargo-$name $version into ${CARGO_HOME:-$HOME/.cargo}/bin (once, some minutes)"
-    env -u CARGO_TARGET_DIR cargo install --quiet --locked "$@" "cargo-$name@$version"
+    # Unoptimized: built once and run for seconds.
+    env -u CARGO_TARGET_DIR cargo install --quiet --locked --debug "$@" "cargo-$name@$version"
 }
 
 python_check() {

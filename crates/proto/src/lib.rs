@@ -41,6 +41,6 @@ pub use message::{Delivery, OutgoingMessage, ReceivedMessage};
 pub use polypath_units::{Duration, Instant};
 pub use probe::{NoProbe, Probe, ProbeEvent, TransmissionCause};
 pub use stats::{
-    AbandonedCount, AbandonedMessages, AssociationStats, BlockedTime, PathStats, PathStatus,
-    PotentiallyFailedTime,
+    AbandonedCount, AbandonedMessages, AssociationStats, BlockedCause, BlockedTime, PathStats,
+    PathStatus, PotentiallyFailedTime,
 };

@@ -90,6 +90,23 @@ pub struct PotentiallyFailedTime {
     pub all_paths: Duration,
 }
 
+/// Why nothing can be sent.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum BlockedCause {
+    /// Nothing waits to be sent.
+    Application,
+    /// Nothing waits because what is not acknowledged fills the send buffer.
+    SendBuffer,
+    /// Every usable path's congestion window is full.
+    CongestionWindow,
+    /// The peer's receive window is full.
+    PeerWindow,
+    /// Every path with room in its congestion window has used up its share of the buffers.
+    BufferShare,
+    /// No path can carry data.
+    NoPath,
+}
+
 /// How long the sender could not send, by cause.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct BlockedTime {

@@ -6,7 +6,10 @@ use std::ops::Range;
 use bytes::Bytes;
 use polypath_netsim::{Frame, TraceHasher};
 use polypath_proto::{Body, Ecn, Encapsulation, Received};
-use polypath_wire::{Checksum, ChecksumPolicy, Chunk, Data, Packet, PacketView, Sack};
+use polypath_wire::{
+    Checksum, ChecksumPolicy, Chunk, Data, DataFlags, Packet, PacketView, Payload, Sack,
+    VirtualPayload,
+};
 use serde::Serialize;
 
 /// IP protocol number of SCTP.
@@ -75,6 +78,39 @@ impl SctpFrame {
         };
         let encapsulation = Encapsulation::None;
         Received { local: to, remote: from, encapsulation, ecn: self.ecn, body }
+    }
+}
+
+impl SctpFrame {
+    /// Tells of each chunk of user data its TSN and, if it begins a message, the identity of that message where its bytes
+    /// tell. A packet with damage tells nothing.
+    pub fn for_each_chunk_of_data(&self, mut each: impl FnMut(u32, Option<Option<u64>>)) {
+        let mut tell = |packet: &Packet<'_>| {
+            for chunk in &packet.chunks {
+                if let Chunk::Data(data) = chunk {
+                    let begins = data.flags.contains(DataFlags::BEGIN);
+                    each(data.tsn, begins.then(|| identity(&data.payload)));
+                }
+            }
+        };
+        match &self.body {
+            FrameBody::Structured(packet) if self.checksum_flips == 0 => tell(packet),
+            FrameBody::Structured(_) => {}
+            FrameBody::Wire(bytes) => {
+                if let Some(packet) = read(bytes, ChecksumPolicy::Verify) {
+                    tell(&packet);
+                }
+            }
+        }
+    }
+}
+
+/// The message that these bytes begin.
+pub(crate) fn identity(payload: &Payload<'_>) -> Option<u64> {
+    match payload {
+        Payload::Virtual(payload) => Some(payload.message),
+        Payload::Borrowed(bytes) => VirtualPayload::identify(bytes),
+        Payload::Shared(bytes) => VirtualPayload::identify(bytes),
     }
 }
 

@@ -14,6 +14,7 @@ use polypath_workload::FlowError;
 
 use crate::app::{Fed, Gaps, MessagePlan, Receiver, Sender, Violations, recognise};
 use crate::frame::{Form, SctpFrame};
+use crate::probe::{Delivered, Watch};
 use crate::scenario::{Flow, HostName, Scenario};
 
 /// SCTP port of every host.
@@ -46,6 +47,7 @@ pub(crate) struct Host {
     outcome: Outcome,
     established: Option<Instant>,
     unsent: Unsent,
+    watch: Watch,
     /// Addresses of the peer, and the part of the packets to each that the network loses.
     oracle: Vec<(IpAddr, f64)>,
 }
@@ -132,7 +134,10 @@ impl Host {
             };
             Receiver::new(plan.clone(), messages.max(FARTHEST), gaps)
         });
-        let receivers = receivers.collect();
+        let mut receivers: Vec<Receiver> = receivers.collect();
+        if Watch::wants_deliveries(&scenario.record) {
+            receivers.iter_mut().for_each(Receiver::keep_log);
+        }
         let flows = scenario.traffic.iter().zip(&plans).enumerate();
         let senders = flows
             .filter(|(_, (flow, _))| {
@@ -173,6 +178,7 @@ impl Host {
             outcome: Outcome::None,
             established: None,
             unsent: Unsent::default(),
+            watch: Watch::new(&scenario.record),
             oracle: place.peer_addresses.iter().map(|address| (*address, 0.0)).collect(),
         })
     }
@@ -190,6 +196,7 @@ impl Host {
     ) {
         let Arrival { from, to, frame, .. } = arrival;
         let now = world.now();
+        self.watch.on_packet(&frame);
         match self.route(now, &frame.received(from, to)) {
             Routed::Association(id) => self.pump(world, id),
             Routed::Reply(reply) => {
@@ -209,7 +216,8 @@ impl Host {
         let due: Vec<AssociationId> = self.associations.keys().copied().collect();
         for id in due {
             let Some(association) = self.associations.get_mut(&id) else { continue };
-            let mut cx = Cx { now, rng: &mut self.rng, probe: &mut NoProbe };
+            let probe = self.watch.probe_if(self.latest == Some(id));
+            let mut cx = Cx { now, rng: &mut self.rng, probe };
             if association.poll_timeout().is_some_and(|at| at <= now) {
                 association.handle_timeout(&mut cx);
             }
@@ -225,7 +233,8 @@ impl Host {
     pub fn shutdown<O: LinkObserver>(&mut self, world: &mut World<SctpFrame, O>) {
         let ids: Vec<AssociationId> = self.associations.keys().copied().collect();
         for id in ids {
-            let mut cx = Cx { now: world.now(), rng: &mut self.rng, probe: &mut NoProbe };
+            let probe = self.watch.probe_if(self.latest == Some(id));
+            let mut cx = Cx { now: world.now(), rng: &mut self.rng, probe };
             if let Some(association) = self.associations.get_mut(&id) {
                 association.shutdown(&mut cx);
             }
@@ -289,6 +298,19 @@ impl Host {
         self.receivers.get(flow).map_or(0, |receiver| receiver.meter().total().as_bytes())
     }
 
+    /// What the probe has seen.
+    pub fn watch(&self) -> &Watch {
+        &self.watch
+    }
+
+    /// All messages that were delivered here, in order of time, if the scenario asks for what needs them.
+    pub fn deliveries(&self) -> Vec<Delivered> {
+        let logs = self.receivers.iter().map(Receiver::log);
+        let mut all: Vec<Delivered> = logs.flatten().copied().collect();
+        all.sort_by_key(|delivered| delivered.at);
+        all
+    }
+
     /// Messages of a flow that were delivered here.
     pub fn delivered_messages(&self, flow: usize) -> u64 {
         self.receivers.get(flow).map_or(0, |receiver| receiver.meter().messages())
@@ -323,6 +345,7 @@ impl Host {
                 let Some(association) = self.associations.get_mut(&id) else {
                     return Routed::Nowhere;
                 };
+                cx.probe = self.watch.probe_if(self.latest == Some(id));
                 association.handle(&mut cx, received);
                 Routed::Association(id)
             }
@@ -330,6 +353,7 @@ impl Host {
                 let Some(association) = self.associations.get_mut(&id) else {
                     return Routed::Nowhere;
                 };
+                cx.probe = self.watch.probe_if(self.latest == Some(id));
                 association.handle_damaged(&mut cx, received);
                 Routed::Association(id)
             }
@@ -337,6 +361,7 @@ impl Host {
                 let Some(association) = self.associations.get_mut(&id) else {
                     return Routed::Nowhere;
                 };
+                cx.probe = self.watch.probe_if(self.latest == Some(id));
                 match self.endpoint.handle_collision(&mut cx, received, association) {
                     Collision::Reply(reply) => Routed::Reply(reply),
                     Collision::Handled => Routed::Association(id),
@@ -367,6 +392,7 @@ impl Host {
             // The scenario was checked: both sides have these streams.
             let _ = association.set_stream_value(stream, value);
         }
+        self.watch.begin();
         self.associations.insert(id, association);
         self.latest = Some(id);
         self.outcome = Outcome::None;
@@ -376,7 +402,8 @@ impl Host {
     /// Takes out of an association whatever it has, in the order of its contract.
     fn pump<O: LinkObserver>(&mut self, world: &mut World<SctpFrame, O>, id: AssociationId) {
         let Some(association) = self.associations.get_mut(&id) else { return };
-        let mut cx = Cx { now: world.now(), rng: &mut self.rng, probe: &mut NoProbe };
+        let probe = self.watch.probe_if(self.latest == Some(id));
+        let mut cx = Cx { now: world.now(), rng: &mut self.rng, probe };
         loop {
             while let Some(transmit) = association.poll_transmit(&mut cx) {
                 send(world, self.node, self.form, &mut self.unsent, transmit);
@@ -408,6 +435,9 @@ impl Host {
         }
         while let Some(notice) = association.poll_notice() {
             self.endpoint.on_notice(id, notice);
+        }
+        if self.latest == Some(id) {
+            self.watch.look(world.now(), association);
         }
     }
 

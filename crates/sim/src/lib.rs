@@ -19,6 +19,7 @@ pub mod document;
 mod frame;
 mod host;
 mod meter;
+mod probe;
 mod result;
 pub mod scenario;
 mod simulation;
@@ -27,6 +28,12 @@ mod wiring;
 pub use app::Violations;
 pub use frame::{Form, SctpFrame};
 pub use meter::{HostSeries, PathSeries, Series};
+pub use probe::{
+    BlockedSeries, BlockingResult, ChangeSeries, Distribution, FailureResult, LifeSeries,
+    PathBlockingResult, PathChangeSeries, PathProbeResult, PathTsnResult, PathTsnSeries,
+    ProbeResult, RttSeries, StallResult, StallSeries, StateSeries, TimeoutResult, TimeoutSeries,
+    TsnPoints, TsnResult, TsnSeries, ValueSeries, WindowSeries,
+};
 pub use result::{
     AbandonedResult, AssociationResult, BlockedResult, BottleneckResult, FlowResult, HostResult,
     PathResult, RunResult,

@@ -9,6 +9,7 @@ use polypath_units::{Duration, Instant};
 use serde::Serialize;
 
 use crate::host::Host;
+use crate::probe::{BlockedSeries, ChangeSeries, TimeoutSeries, TsnSeries};
 use crate::result::path_name;
 use crate::scenario::{HostName, Scenario};
 
@@ -236,7 +237,7 @@ impl Queues {
     }
 }
 
-/// Values at equal intervals; each describes the interval that ends at its time.
+/// Values at equal intervals, each of the interval that ends at its time, and lists of single events.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub struct Series {
     /// Ends of the intervals, in seconds since the start of the run.
@@ -247,6 +248,18 @@ pub struct Series {
     pub paths: Vec<PathSeries>,
     /// Per host.
     pub hosts: Vec<HostSeries>,
+    /// Every change, if the scenario asks for it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<ChangeSeries>,
+    /// What happened to TSNs, if the scenario asks for the list.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tsns: Vec<TsnSeries>,
+    /// Times in which full buffers stopped senders, if the scenario asks for the list.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub blocking: Vec<BlockedSeries>,
+    /// T3 expiries, if the scenario asks for the list.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub timeouts: Vec<TimeoutSeries>,
 }
 
 /// Time series of a path.

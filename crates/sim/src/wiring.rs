@@ -105,6 +105,11 @@ impl Oracle {
         Self { paths, changes, told: 0 }
     }
 
+    /// The paths with all that they do to packets.
+    pub fn paths(&self) -> &[PathConfig] {
+        &self.paths
+    }
+
     /// Loss on the paths at `now`, for packets of `bytes`.
     pub fn losses(
         &self,

@@ -1,28 +1,17 @@
 //! How long the sender could not send, by cause.
 
-use crate::{BlockedTime, Instant};
-
-/// Why nothing could be sent.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Cause {
-    Application,
-    SendBuffer,
-    CongestionWindow,
-    PeerWindow,
-    BufferShare,
-    NoPath,
-}
+use crate::{BlockedCause, BlockedTime, Instant};
 
 /// Account of the time between one flush and the next, by what stopped the former.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Blocked {
-    since: Option<(Instant, Cause)>,
+    since: Option<(Instant, BlockedCause)>,
     total: BlockedTime,
 }
 
 impl Blocked {
     /// A flush ended at `now` because of `cause`.
-    pub(super) fn enter(&mut self, now: Instant, cause: Cause) {
+    pub(super) fn enter(&mut self, now: Instant, cause: BlockedCause) {
         self.total = self.total_at(now);
         self.since = Some((now, cause));
     }
@@ -33,15 +22,20 @@ impl Blocked {
         if let Some((since, cause)) = self.since {
             let elapsed = now.since(since);
             match cause {
-                Cause::Application => total.application += elapsed,
-                Cause::SendBuffer => total.send_buffer += elapsed,
-                Cause::CongestionWindow => total.congestion_window += elapsed,
-                Cause::PeerWindow => total.peer_window += elapsed,
-                Cause::BufferShare => total.buffer_share += elapsed,
-                Cause::NoPath => total.no_path += elapsed,
+                BlockedCause::Application => total.application += elapsed,
+                BlockedCause::SendBuffer => total.send_buffer += elapsed,
+                BlockedCause::CongestionWindow => total.congestion_window += elapsed,
+                BlockedCause::PeerWindow => total.peer_window += elapsed,
+                BlockedCause::BufferShare => total.buffer_share += elapsed,
+                BlockedCause::NoPath => total.no_path += elapsed,
             }
         }
         total
+    }
+
+    /// Why the last flush ended.
+    pub(super) fn cause(&self) -> Option<BlockedCause> {
+        self.since.map(|(_, cause)| cause)
     }
 
     pub(super) fn total(&self) -> BlockedTime {

@@ -49,9 +49,9 @@ use crate::path::stopwatch::Stopwatch;
 use crate::recv::Receiver;
 use crate::send::Sender;
 use crate::{
-    AssociationStats, BlockedTime, Cx, Duration, Encapsulation, Event, Instant, LocalAddressChange,
-    OutgoingMessage, PathError, PathId, PathStats, PotentiallyFailedTime, Received,
-    ReceivedMessage, SendError, Transmit, Tsn,
+    AssociationStats, BlockedCause, BlockedTime, Cx, Duration, Encapsulation, Event, Instant,
+    LocalAddressChange, OutgoingMessage, PathError, PathId, PathStats, PotentiallyFailedTime,
+    Received, ReceivedMessage, SendError, Transmit, Tsn,
 };
 
 /// An address of a peer and how packets are carried to it.
@@ -472,6 +472,11 @@ impl Association {
     /// packets were polled.
     pub fn blocked(&self, now: Instant) -> BlockedTime {
         self.blocked.total_at(now)
+    }
+
+    /// Why nothing could be sent when packets were polled the last time; nothing before that.
+    pub fn blocked_by(&self) -> Option<BlockedCause> {
+        self.blocked.cause()
     }
 
     /// How long paths were potentially failed until `now`. [`stats`](Self::stats) and [`path_stats`](Self::path_stats) have

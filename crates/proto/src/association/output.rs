@@ -5,16 +5,16 @@ use alloc::collections::VecDeque;
 use polypath_wire::{Chunk, Packet};
 use smallvec::SmallVec;
 
+use super::Association;
 use super::packet_builder::PacketBuilder;
 use super::state::State;
-use super::{Association, blocked};
 use crate::cmt::sack_path::{self, SackPathView, SinceLastSack};
 use crate::config::{PathOrder, SackPath};
 use crate::path::Paths;
 use crate::path::reach::{Reach, Reason};
 use crate::recv::Receiver;
 use crate::send::zero_window::{self, ZeroWindow, ZeroWindowView};
-use crate::{Cx, Ecn, Instant, PathId, Transmit};
+use crate::{BlockedCause, Cx, Ecn, Instant, PathId, Transmit};
 
 /// Where a control chunk goes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -152,18 +152,18 @@ impl Association {
         self.sender.zero_window.observe(cx.now, &view);
     }
 
-    fn why_blocked(&self) -> blocked::Cause {
+    fn why_blocked(&self) -> BlockedCause {
         if !self.state.is_synchronized()
             || (self.sender.queue.is_empty() && self.sender.window.lost_count() == 0)
         {
             return match self.sender.room_is_wanted() {
-                true => blocked::Cause::SendBuffer,
-                false => blocked::Cause::Application,
+                true => BlockedCause::SendBuffer,
+                false => BlockedCause::Application,
             };
         }
         let usable = self.usable_paths();
         if usable == 0 {
-            return blocked::Cause::NoPath;
+            return BlockedCause::NoPath;
         }
         let asked = match self.config.policies.path_order {
             PathOrder::Primary => 1 << self.primary_or_stand_in(usable).0,
@@ -172,11 +172,9 @@ impl Association {
         let has_window =
             self.paths.iter().any(|path| asked >> path.id.0 & 1 == 1 && path.has_window());
         match has_window {
-            true if self.sender.peer_window_admits(self.max_fragment) => {
-                blocked::Cause::BufferShare
-            }
-            true => blocked::Cause::PeerWindow,
-            false => blocked::Cause::CongestionWindow,
+            true if self.sender.peer_window_admits(self.max_fragment) => BlockedCause::BufferShare,
+            true => BlockedCause::PeerWindow,
+            false => BlockedCause::CongestionWindow,
         }
     }
 

@@ -8,6 +8,8 @@ use serde::Serialize;
 
 use super::number_set::NumberSet;
 use super::{MessagePlan, RECOGNISABLE};
+use crate::frame::identity;
+use crate::probe::Delivered;
 
 /// What an application must never see; all zero in a correct run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
@@ -60,6 +62,8 @@ pub(crate) struct Receiver {
     seen: NumberSet,
     meter: GoodputMeter,
     violations: Violations,
+    /// What was delivered when, if somebody asks for that.
+    log: Option<Vec<Delivered>>,
 }
 
 impl Receiver {
@@ -73,7 +77,18 @@ impl Receiver {
             seen: NumberSet::spanning(span),
             meter,
             violations: Violations::default(),
+            log: None,
         }
+    }
+
+    /// Writes down when each message is delivered.
+    pub fn keep_log(&mut self) {
+        self.log.get_or_insert_default();
+    }
+
+    /// When each message was delivered, if that was asked for.
+    pub fn log(&self) -> &[Delivered] {
+        self.log.as_deref().unwrap_or_default()
     }
 
     /// What was delivered.
@@ -102,6 +117,10 @@ impl Receiver {
         };
         if accepted {
             self.meter.received(now, ByteCount::from_bytes(len as u64));
+            if let Some(log) = &mut self.log {
+                let message = self.plan.identity(number);
+                log.push(Delivered { at: now, message, bytes: len as u64 });
+            }
         }
     }
 
@@ -130,12 +149,7 @@ impl Receiver {
 
 /// The flow and number of a message that arrived; `None` if it is none of those that were sent.
 pub(crate) fn recognise(message: &ReceivedMessage, receivers: &[Receiver]) -> Option<(usize, u64)> {
-    let identity = match message.fragments.first()? {
-        Payload::Virtual(payload) => Some(payload.message),
-        Payload::Borrowed(bytes) => VirtualPayload::identify(bytes),
-        Payload::Shared(bytes) => VirtualPayload::identify(bytes),
-    };
-    let found = match identity {
+    let found = match identity(message.fragments.first()?) {
         Some(identity) => MessagePlan::of_identity(identity),
         None => recognise_short(message, receivers)?,
     };

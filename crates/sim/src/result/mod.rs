@@ -15,6 +15,7 @@ use crate::app::Violations;
 use crate::frame::{Form, SctpFrame};
 use crate::host::Host;
 use crate::meter::{Meter, Series};
+use crate::probe::{self, ProbeResult};
 use crate::scenario::{HostName, Scenario};
 use crate::simulation::Execution;
 use crate::wiring::Wired;
@@ -63,6 +64,9 @@ pub struct RunResult {
     pub hosts: Vec<HostResult>,
     /// Per path and direction of its bottleneck.
     pub bottlenecks: Vec<BottleneckResult>,
+    /// What probes saw, per sending host, if the scenario asks for it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub probes: Vec<ProbeResult>,
     /// Time series, if the scenario asks for them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub series: Option<Series>,
@@ -108,6 +112,8 @@ impl RunResult {
         let hosts = || pairs.iter().flatten();
         let violations =
             hosts().map(Host::violations).fold(Violations::default(), Violations::plus);
+        let mut series = meter.series().cloned();
+        probe::add_lists(&mut series, scenario, network, pairs, world.now());
         let all_data_packets = hosts().filter_map(Host::association);
         Self {
             title: scenario.title.clone(),
@@ -130,7 +136,8 @@ impl RunResult {
             flows,
             hosts: host_results,
             bottlenecks: bottleneck::bottleneck_results(scenario, world, network, meter),
-            series: meter.series().cloned(),
+            probes: probe::gather(scenario, network, pairs, world.now()),
+            series,
             wall_s: None,
         }
     }

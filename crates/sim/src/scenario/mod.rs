@@ -7,6 +7,7 @@ mod check;
 mod link;
 mod network;
 mod rate_trace;
+mod record;
 #[cfg(feature = "schema")]
 mod schema;
 mod sctp;
@@ -19,6 +20,7 @@ pub use network::{
 };
 pub use polypath_workload::{Delivery, Source};
 pub use rate_trace::{TraceFile, TraceFormat};
+pub use record::{Detail, Record, Switch};
 #[cfg(feature = "schema")]
 pub use schema::schema;
 pub use sctp::{Heartbeat, SctpSettings};
@@ -92,23 +94,6 @@ pub struct AssociationPlan {
 impl Default for AssociationPlan {
     fn default() -> Self {
         Self { client: HostName::A, connect: Duration::ZERO }
-    }
-}
-
-/// What is written down beside the summary.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(default, deny_unknown_fields)]
-pub struct Record {
-    /// Interval of the time series of goodput and windows; none is recorded where it is missing.
-    pub series: Option<Duration>,
-    /// Interval at which the fill of the buffers is looked at for its mean.
-    pub occupancy: Duration,
-}
-
-impl Default for Record {
-    fn default() -> Self {
-        Self { series: None, occupancy: Duration::from_millis(10) }
     }
 }
 

@@ -1,0 +1,176 @@
+//! The sender's side of each TSN.
+
+use polypath_proto::{PathId, TransmissionCause, Tsn};
+use polypath_units::Instant;
+
+/// What the sender knows of a chunk.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Sent {
+    pub first_at: Instant,
+    pub first_path: PathId,
+    pub last_at: Instant,
+    pub last_path: PathId,
+    /// Times it was sent again.
+    pub again: u32,
+    /// When it was acknowledged for the first time.
+    pub acked: Option<Instant>,
+    /// When the transmission was made whose loss a timer was the first to notice.
+    pub recovery_from: Option<Instant>,
+    /// Whether it is neither acknowledged nor given up.
+    pub outstanding: bool,
+}
+
+/// A chunk was sent again.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Retransmission {
+    pub at: Instant,
+    /// Its number.
+    pub chunk: usize,
+    pub path: PathId,
+    pub cause: TransmissionCause,
+}
+
+/// All chunks of a sender, numbered from 0 in the order of their TSNs.
+#[derive(Debug, Default)]
+pub(super) struct Chunks {
+    first: Option<Tsn>,
+    sent: Vec<Sent>,
+    retransmissions: Vec<Retransmission>,
+    /// All before this one are acknowledged or given up.
+    lowest: usize,
+}
+
+impl Chunks {
+    /// A chunk was put into a packet.
+    pub fn on_sent(&mut self, at: Instant, path: PathId, tsn: Tsn, cause: TransmissionCause) {
+        let first = *self.first.get_or_insert(tsn);
+        let chunk = tsn.distance_from(first) as usize;
+        if chunk == self.sent.len() {
+            self.sent.push(Sent {
+                first_at: at,
+                first_path: path,
+                last_at: at,
+                last_path: path,
+                again: 0,
+                acked: None,
+                recovery_from: None,
+                outstanding: true,
+            });
+        } else if let Some(sent) = self.sent.get_mut(chunk) {
+            if cause == TransmissionCause::TimerRetransmission {
+                sent.recovery_from.get_or_insert(sent.last_at);
+            }
+            (sent.last_at, sent.last_path) = (at, path);
+            sent.again += 1;
+            // What was acknowledged and is sent again, the receiver had discarded.
+            sent.outstanding = true;
+            self.lowest = self.lowest.min(chunk);
+            self.retransmissions.push(Retransmission { at, chunk, path, cause });
+        }
+    }
+
+    /// A chunk was acknowledged.
+    pub fn on_acked(&mut self, at: Instant, tsn: Tsn) {
+        if let Some(sent) = self.get_mut(tsn) {
+            sent.acked.get_or_insert(at);
+            sent.outstanding = false;
+        }
+    }
+
+    /// A chunk was given up.
+    pub fn on_abandoned(&mut self, tsn: Tsn) {
+        if let Some(sent) = self.get_mut(tsn) {
+            sent.outstanding = false;
+        }
+    }
+
+    /// The lowest chunk that is outstanding, for which everything else waits.
+    pub fn lowest_outstanding(&mut self) -> Option<(usize, Sent)> {
+        let rest = self.sent.get(self.lowest..).unwrap_or_default();
+        self.lowest += rest.iter().take_while(|sent| !sent.outstanding).count();
+        self.sent.get(self.lowest).map(|sent| (self.lowest, *sent))
+    }
+
+    /// The number of a TSN.
+    pub fn number(&self, tsn: Tsn) -> Option<usize> {
+        let number = tsn.distance_from(self.first?) as usize;
+        (number < self.sent.len()).then_some(number)
+    }
+
+    /// All of them.
+    pub fn sent(&self) -> &[Sent] {
+        &self.sent
+    }
+
+    /// What was sent again, in order of time.
+    pub fn retransmissions(&self) -> &[Retransmission] {
+        &self.retransmissions
+    }
+
+    fn get_mut(&mut self, tsn: Tsn) -> Option<&mut Sent> {
+        let number = self.number(tsn)?;
+        self.sent.get_mut(number)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ONE: PathId = PathId(0);
+    const TWO: PathId = PathId(1);
+
+    fn at(ms: u64) -> Instant {
+        Instant::from_nanos(ms * 1_000_000)
+    }
+
+    #[test]
+    fn chunks_are_numbered_across_the_end_of_the_numbers() {
+        let mut chunks = Chunks::default();
+        for (ms, tsn) in [u32::MAX - 1, u32::MAX, 0, 1].into_iter().enumerate() {
+            chunks.on_sent(at(ms as u64), ONE, Tsn(tsn), TransmissionCause::New);
+        }
+        assert_eq!(chunks.sent().len(), 4);
+        assert_eq!(chunks.number(Tsn(1)), Some(3));
+        assert_eq!([chunks.number(Tsn(2)), chunks.number(Tsn(u32::MAX - 2))], [None, None]);
+    }
+
+    #[test]
+    fn a_recovery_begins_with_the_transmission_that_a_timer_found_lost() {
+        let mut chunks = Chunks::default();
+        chunks.on_sent(at(0), TWO, Tsn(7), TransmissionCause::New);
+        chunks.on_sent(at(100), TWO, Tsn(7), TransmissionCause::FastRetransmission);
+        assert_eq!(chunks.sent()[0].recovery_from, None);
+        chunks.on_sent(at(1_100), ONE, Tsn(7), TransmissionCause::TimerRetransmission);
+        chunks.on_sent(at(3_100), ONE, Tsn(7), TransmissionCause::TimerRetransmission);
+        let sent = chunks.sent()[0];
+        assert_eq!((sent.recovery_from, sent.again), (Some(at(100)), 3));
+        assert_eq!((sent.first_path, sent.last_path), (TWO, ONE));
+        let paths: Vec<PathId> = chunks.retransmissions().iter().map(|again| again.path).collect();
+        assert_eq!(paths, [TWO, ONE, ONE]);
+    }
+
+    #[test]
+    fn everything_waits_for_the_lowest_that_is_outstanding() {
+        let mut chunks = Chunks::default();
+        assert_eq!(chunks.lowest_outstanding(), None);
+        for tsn in 0..4 {
+            chunks.on_sent(at(0), ONE, Tsn(tsn), TransmissionCause::New);
+        }
+        let lowest = |chunks: &mut Chunks| chunks.lowest_outstanding().map(|(n, _)| n);
+        assert_eq!(lowest(&mut chunks), Some(0));
+        chunks.on_acked(at(1), Tsn(1));
+        assert_eq!(lowest(&mut chunks), Some(0));
+        chunks.on_acked(at(1), Tsn(0));
+        assert_eq!(lowest(&mut chunks), Some(2));
+        chunks.on_abandoned(Tsn(2));
+        assert_eq!(lowest(&mut chunks), Some(3));
+        // The receiver had discarded it.
+        chunks.on_sent(at(2), TWO, Tsn(1), TransmissionCause::FastRetransmission);
+        assert_eq!(lowest(&mut chunks), Some(1));
+        chunks.on_acked(at(3), Tsn(1));
+        chunks.on_acked(at(3), Tsn(3));
+        assert_eq!(lowest(&mut chunks), None);
+        assert_eq!(chunks.sent()[1].acked, Some(at(1)));
+    }
+}

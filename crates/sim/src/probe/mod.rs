@@ -1,0 +1,48 @@
+//! Probes: what a run shows beside its counters.
+//!
+//! A [`Watch`] at each host sees what the protocol tells its probe and writes it down ([`Recorder`]); when nothing was
+//! asked for there is none. After the run, pure functions make results of it, mechanism by mechanism: what became of
+//! each TSN ([`life`]), stalls of the delivery ([`stall`]) beside what a model says of them ([`model`]), what the sender
+//! waited for ([`blocking`]), timeouts in a row ([`streak`]) and how failures were noticed ([`failure`]).
+
+mod blocking;
+mod changes;
+mod chunks;
+mod distribution;
+mod failure;
+mod life;
+mod model;
+mod recorder;
+mod result;
+mod series;
+mod stall;
+mod streak;
+
+pub use blocking::{BlockingResult, PathBlockingResult};
+pub use changes::{
+    ChangeSeries, PathChangeSeries, RttSeries, StateSeries, ValueSeries, WindowSeries,
+};
+pub use distribution::Distribution;
+pub use failure::FailureResult;
+pub(crate) use life::Delivered;
+pub use life::{PathTsnResult, TsnResult};
+pub(crate) use recorder::Watch;
+pub use result::{PathProbeResult, ProbeResult};
+pub(crate) use result::{add_lists, gather};
+pub use series::{
+    BlockedSeries, LifeSeries, PathTsnSeries, StallSeries, TimeoutSeries, TsnPoints, TsnSeries,
+};
+pub use stall::StallResult;
+pub use streak::TimeoutResult;
+
+use polypath_units::{Duration, Instant};
+
+/// Seconds of a time.
+fn seconds(at: Instant) -> f64 {
+    at.as_secs_f64()
+}
+
+/// Sum of times.
+fn total(times: impl Iterator<Item = Duration>) -> f64 {
+    times.fold(Duration::ZERO, |sum, time| sum + time).as_secs_f64()
+}

@@ -1,0 +1,173 @@
+//! Writes down what a host sees of its association while it runs.
+
+use polypath_proto::{Association, NoProbe, PathId, PathStatus, Probe, ProbeEvent, Tsn};
+use polypath_units::Instant;
+
+use super::blocking::{BlockedLog, Hold};
+use super::changes::Changes;
+use super::chunks::Chunks;
+use super::life::{Arrival, Carried};
+use super::streak::Streaks;
+use crate::frame::SctpFrame;
+use crate::scenario::{Detail, Record, Switch};
+
+/// The eyes of a host: closed, unless the scenario asks for what only they see.
+#[derive(Debug)]
+pub(crate) struct Watch {
+    recorder: Option<Box<Recorder>>,
+    nobody: NoProbe,
+}
+
+/// What a host has seen of the association that began last.
+#[derive(Debug)]
+pub(super) struct Recorder {
+    record: Record,
+    /// Its own chunks, where TSNs or blocking are asked for.
+    pub chunks: Chunks,
+    /// Chunks of the other side that arrived.
+    pub arrivals: Vec<Arrival>,
+    /// Chunks of the packet that is being looked at.
+    packet: Vec<(Tsn, Carried)>,
+    pub blocked: BlockedLog,
+    pub streaks: Streaks,
+    pub timeouts: Vec<(Instant, PathId)>,
+    pub states: Vec<(Instant, PathId, PathStatus)>,
+    pub changes: Option<Changes>,
+}
+
+impl Watch {
+    pub fn new(record: &Record) -> Self {
+        let recorder = record.needs_probe().then(|| Box::new(Recorder::new(*record)));
+        Self { recorder, nobody: NoProbe }
+    }
+
+    /// What to lend to an association, which is or is not the one that results are about.
+    #[inline]
+    pub fn probe_if(&mut self, is_latest: bool) -> &mut dyn Probe {
+        match &mut self.recorder {
+            Some(recorder) if is_latest => recorder.as_mut(),
+            _ => &mut self.nobody,
+        }
+    }
+
+    /// Whether messages that are delivered are to be written down.
+    pub fn wants_deliveries(record: &Record) -> bool {
+        record.tsns != Detail::Off || record.timeouts != Detail::Off
+    }
+
+    /// A new association begins.
+    pub fn begin(&mut self) {
+        if let Some(recorder) = &mut self.recorder {
+            **recorder = Recorder::new(recorder.record);
+        }
+    }
+
+    /// A packet is about to be handed to the stack.
+    #[inline]
+    pub fn on_packet(&mut self, frame: &SctpFrame) {
+        if let Some(recorder) = &mut self.recorder {
+            recorder.on_packet(frame);
+        }
+    }
+
+    /// All that could be sent was sent.
+    #[inline]
+    pub fn look(&mut self, now: Instant, association: &Association) {
+        if let Some(recorder) = &mut self.recorder {
+            recorder.look(now, association);
+        }
+    }
+
+    pub(super) fn recorder(&self) -> Option<&Recorder> {
+        self.recorder.as_deref()
+    }
+}
+
+impl Recorder {
+    fn new(record: Record) -> Self {
+        Self {
+            record,
+            chunks: Chunks::default(),
+            arrivals: Vec::new(),
+            packet: Vec::new(),
+            blocked: BlockedLog::default(),
+            streaks: Streaks::default(),
+            timeouts: Vec::new(),
+            states: Vec::new(),
+            changes: (record.changes == Switch::On).then(Changes::default),
+        }
+    }
+
+    fn wants_chunks(&self) -> bool {
+        self.record.tsns != Detail::Off || self.record.blocking != Detail::Off
+    }
+
+    fn on_packet(&mut self, frame: &SctpFrame) {
+        self.packet.clear();
+        if self.record.tsns != Detail::Off {
+            frame.for_each_chunk_of_data(|tsn, begins| {
+                let carried = match begins {
+                    None => Carried::Continues,
+                    Some(None) => Carried::Unknown,
+                    Some(Some(message)) => Carried::Begins(message),
+                };
+                self.packet.push((Tsn(tsn), carried));
+            });
+        }
+    }
+
+    fn on_received(&mut self, at: Instant, path: PathId, tsn: Tsn) {
+        if self.record.tsns != Detail::Off {
+            let carried = self.packet.iter().find(|(known, _)| *known == tsn);
+            let carried = carried.map_or(Carried::Unknown, |(_, carried)| *carried);
+            self.arrivals.push(Arrival { at, tsn, path, carried });
+        }
+    }
+
+    fn look(&mut self, now: Instant, association: &Association) {
+        if self.record.blocking != Detail::Off {
+            let hold = Hold::of(association.blocked_by(), self.chunks.lowest_outstanding());
+            self.blocked.set(now, hold);
+        }
+        if let Some(changes) = &mut self.changes {
+            changes.look(now, association);
+        }
+    }
+}
+
+impl Probe for Recorder {
+    fn on(&mut self, now: Instant, event: ProbeEvent) {
+        match event {
+            ProbeEvent::ChunkSent { path, tsn, cause } if self.wants_chunks() => {
+                self.chunks.on_sent(now, path, tsn, cause);
+            }
+            ProbeEvent::ChunkAcked { path, tsn } => {
+                self.streaks.on_sign_of_life(path);
+                self.chunks.on_acked(now, tsn);
+            }
+            ProbeEvent::ChunkAbandoned { tsn, .. } => self.chunks.on_abandoned(tsn),
+            ProbeEvent::Rtt { path, sample, .. } => {
+                self.streaks.on_sign_of_life(path);
+                if let Some(changes) = &mut self.changes {
+                    changes.on_sample(path, sample);
+                }
+            }
+            ProbeEvent::Timeout { path, .. } => {
+                self.streaks.on_timeout(path);
+                self.timeouts.push((now, path));
+            }
+            ProbeEvent::Reachability { path, status } => {
+                self.states.push((now, path, status));
+                if status == PathStatus::Active {
+                    self.streaks.on_sign_of_life(path);
+                }
+            }
+            ProbeEvent::ChunkReceived { path, tsn } => self.on_received(now, path, tsn),
+            // What they tell is read from the association at each look.
+            ProbeEvent::ChunkSent { .. }
+            | ProbeEvent::Window { .. }
+            | ProbeEvent::FastRecoveryEntered { .. }
+            | ProbeEvent::PeerWindow { .. } => {}
+        }
+    }
+}

@@ -1,0 +1,332 @@
+//! From what the hosts wrote down to results.
+
+use std::net::IpAddr;
+
+use polypath_netsim::topology::{Disjoint, PathConfig};
+use polypath_proto::{Association, PathId, PathStats, PathStatus};
+use polypath_units::{ByteCount, Instant};
+use serde::Serialize;
+
+use super::blocking::Blocked;
+use super::failure::{self, PathEvents};
+use super::life::{self, Life};
+use super::model::PathModel;
+use super::recorder::Recorder;
+use super::series::{BlockedSeries, TimeoutSeries, TsnSeries};
+use super::stall::{self, Stall, StallResult};
+use super::{
+    BlockingResult, FailureResult, PathBlockingResult, PathTsnResult, TimeoutResult, TsnResult,
+};
+use crate::host::Host;
+use crate::meter::Series;
+use crate::result::path_name;
+use crate::scenario::{Detail, HostName, Record, Scenario};
+use crate::wiring::Wired;
+
+/// Header of a packet with one DATA chunk (RFC 9260 sections 3 and 3.3.1), without that of IP.
+const SCTP_HEADERS: u64 = 12 + 16;
+
+/// Outages of a path that are told of one by one.
+const OUTAGES: usize = 16;
+
+/// What the probes of a sending host and of its peer saw.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct ProbeResult {
+    /// The pair of hosts, where there are several.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub pair: String,
+    /// The sending host.
+    pub from: &'static str,
+    /// What became of its TSNs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tsns: Option<TsnResult>,
+    /// Stalls of the delivery.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stalls: Option<StallResult>,
+    /// Time in which full buffers stopped it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub blocking: Option<BlockingResult>,
+    /// Timeouts of all its paths.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timeouts: Option<TimeoutResult>,
+    /// How it noticed outages of its paths; the first 16 of each path.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub failures: Vec<FailureResult>,
+    /// The same by path.
+    pub paths: Vec<PathProbeResult>,
+}
+
+/// What the probes saw of a path.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct PathProbeResult {
+    /// Name of the path.
+    pub name: String,
+    /// TSNs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tsns: Option<PathTsnResult>,
+    /// Stalls that ended when something arrived on this path.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stalls_ended: Option<u64>,
+    /// Time in which full buffers stopped the sender while it waited for a TSN of this path.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub blocking: Option<PathBlockingResult>,
+    /// Timeouts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timeouts: Option<TimeoutResult>,
+    /// Times that it became inactive.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failures_detected: Option<u64>,
+}
+
+/// A sending host and its peer after a run.
+struct View<'a> {
+    record: &'a Record,
+    pair: &'a str,
+    name: HostName,
+    seen: &'a Recorder,
+    receiver: &'a Host,
+    seen_by_peer: &'a Recorder,
+    /// The sender's paths, by path id, and their names.
+    paths: Vec<PathStats>,
+    names: Vec<String>,
+    network: &'a Disjoint,
+    configs: &'a [PathConfig],
+    ends_at: Instant,
+}
+
+/// TSNs and stalls of a sender.
+struct Course {
+    lives: Vec<Life>,
+    stalls: (Vec<Stall>, Vec<polypath_units::Duration>),
+}
+
+/// Results of all hosts that send, if the scenario asks for them.
+pub(crate) fn gather(
+    scenario: &Scenario,
+    network: &Wired,
+    pairs: &[[Host; 2]],
+    ends_at: Instant,
+) -> Vec<ProbeResult> {
+    let record = &scenario.record;
+    if [record.tsns, record.blocking, record.timeouts] == [Detail::Off; 3] {
+        return Vec::new();
+    }
+    views(scenario, network, pairs, ends_at).map(|view| view.result(scenario)).collect()
+}
+
+/// Adds the lists that the scenario asks for to the series, which begin with them where nothing else is recorded.
+pub(crate) fn add_lists(
+    series: &mut Option<Series>,
+    scenario: &Scenario,
+    network: &Wired,
+    pairs: &[[Host; 2]],
+    ends_at: Instant,
+) {
+    for view in views(scenario, network, pairs, ends_at) {
+        let series = series.get_or_insert_default();
+        if view.record.tsns == Detail::List {
+            series.tsns.push(view.tsn_series());
+        }
+        if view.record.blocking == Detail::List {
+            series.blocking.push(view.blocked_series());
+        }
+        if view.record.timeouts == Detail::List {
+            series.timeouts.push(view.timeout_series());
+        }
+    }
+    for (index, hosts) in pairs.iter().enumerate() {
+        for (host, name) in hosts.iter().zip(HostName::ALL) {
+            let changes = host.watch().recorder().and_then(|seen| seen.changes.as_ref());
+            let Some(changes) = changes else { continue };
+            let names = names(&network.pairs[index], &path_stats(host));
+            let mut found = changes.series(|path| names.get(path).cloned().unwrap_or_default());
+            found.pair = pair_name(scenario, index);
+            found.from = name.name();
+            series.get_or_insert_default().changes.push(found);
+        }
+    }
+}
+
+fn pair_name(scenario: &Scenario, index: usize) -> String {
+    scenario.network.pairs().get(index).map(|name| (*name).to_owned()).unwrap_or_default()
+}
+
+fn path_stats(host: &Host) -> Vec<PathStats> {
+    host.association().map(Association::path_stats).unwrap_or_default()
+}
+
+fn names(network: &Disjoint, paths: &[PathStats]) -> Vec<String> {
+    paths.iter().map(|path| path_name(network, path)).collect()
+}
+
+/// All hosts with something to send, where probes were used.
+fn views<'a>(
+    scenario: &'a Scenario,
+    network: &'a Wired,
+    pairs: &'a [[Host; 2]],
+    ends_at: Instant,
+) -> impl Iterator<Item = View<'a>> {
+    let names_of_pairs = scenario.network.pairs();
+    pairs.iter().enumerate().zip(names_of_pairs).flat_map(move |((index, hosts), pair)| {
+        HostName::ALL.into_iter().filter_map(move |name| {
+            let mut flows = scenario.traffic.iter();
+            flows.find(|flow| scenario.pair_of(flow) == index && flow.from == name)?;
+            let (sender, receiver) = (&hosts[name.index()], &hosts[name.peer().index()]);
+            let paths = path_stats(sender);
+            Some(View {
+                record: &scenario.record,
+                pair,
+                name,
+                seen: sender.watch().recorder()?,
+                receiver,
+                seen_by_peer: receiver.watch().recorder()?,
+                names: names(&network.pairs[index], &paths),
+                paths,
+                network: &network.pairs[index],
+                configs: network.oracles[index].paths(),
+                ends_at,
+            })
+        })
+    })
+}
+
+impl View<'_> {
+    fn result(&self, scenario: &Scenario) -> ProbeResult {
+        let record = self.record;
+        let course = (record.tsns != Detail::Off).then(|| self.course());
+        let blocked = (record.blocking != Detail::Off).then(|| self.blocked());
+        let timeouts = record.timeouts != Detail::Off;
+        let result = |path: usize| PathProbeResult {
+            name: self.names[path].clone(),
+            tsns: course.as_ref().map(|course| PathTsnResult::of(&course.lives, path)),
+            stalls_ended: course.as_ref().map(|course| {
+                course.stalls.0.iter().filter(|stall| stall.path == path).count() as u64
+            }),
+            blocking: blocked.as_ref().map(|blocked| PathBlockingResult::of(blocked, path)),
+            timeouts: timeouts.then(|| self.seen.streaks.of(PathId(path as u8)).into()),
+            failures_detected: timeouts.then(|| self.failures_detected(path)),
+        };
+        ProbeResult {
+            pair: self.pair.to_owned(),
+            from: self.name.name(),
+            tsns: course.as_ref().map(|course| TsnResult::of(&course.lives)),
+            stalls: course.as_ref().map(|course| self.stall_result(scenario, course)),
+            blocking: blocked
+                .as_ref()
+                .map(|blocked| BlockingResult::of(blocked, &self.seen.chunks, self.ends_at)),
+            timeouts: timeouts.then(|| self.seen.streaks.all().into()),
+            failures: if timeouts { self.failures() } else { Vec::new() },
+            paths: (0..self.paths.len()).map(result).collect(),
+        }
+    }
+
+    fn course(&self) -> Course {
+        let peer = path_stats(self.receiver);
+        let same = |theirs: &PathStats, ours: &PathStats| {
+            (theirs.local, theirs.remote) == (ours.remote, ours.local)
+        };
+        let path_of = |path: PathId| {
+            let theirs = peer.get(path.index());
+            let ours = theirs.and_then(|path| self.paths.iter().position(|own| same(path, own)));
+            ours.unwrap_or(usize::MAX)
+        };
+        let arrivals = &self.seen_by_peer.arrivals;
+        let delivered = self.receiver.deliveries();
+        let lives = life::lives(&self.seen.chunks, arrivals, &delivered, path_of);
+        let stalls = stall::stalls(&lives);
+        Course { lives, stalls }
+    }
+
+    fn stall_result(&self, scenario: &Scenario, course: &Course) -> StallResult {
+        let bytes = self.chunk_bytes();
+        let window = scenario.sctp_of(self.name.peer()).receive_buffer.as_bytes() / bytes.max(1);
+        let window = usize::try_from(window).unwrap_or(usize::MAX);
+        let models: Option<Vec<PathModel>> =
+            self.paths.iter().map(|path| self.model(path, bytes)).collect();
+        StallResult::of(&course.lives, &course.stalls, &models.unwrap_or_default(), window)
+    }
+
+    /// Mean of the user data of a chunk.
+    fn chunk_bytes(&self) -> u64 {
+        let bytes: u64 = self.paths.iter().map(|path| path.data_bytes_sent).sum();
+        let chunks: u64 = self.paths.iter().map(|path| path.data_chunks_sent).sum();
+        bytes.checked_div(chunks).unwrap_or(0)
+    }
+
+    /// What the model of blocking times knows of a path with packets of so much user data; nothing of a path that begins
+    /// in one network and ends in another.
+    fn model(&self, path: &PathStats, user_bytes: u64) -> Option<PathModel> {
+        let config = self.config(path)?;
+        let ip = if path.local.is_ipv4() { 20 } else { 40 };
+        let bytes = ByteCount::from_bytes(user_bytes + SCTP_HEADERS + ip);
+        Some(PathModel::of(config, self.name.way(), bytes))
+    }
+
+    /// The network that a path leads through, unless it crosses from one to another.
+    fn config(&self, path: &PathStats) -> Option<&PathConfig> {
+        let on = |address: IpAddr| {
+            let mut paths = self.network.paths.iter();
+            paths.position(|path| path.a_address == address || path.b_address == address)
+        };
+        let (local, remote) = (on(path.local)?, on(path.remote)?);
+        (local == remote).then(|| self.configs.get(local)).flatten()
+    }
+
+    fn blocked(&self) -> Vec<Blocked> {
+        self.seen.blocked.until(self.ends_at)
+    }
+
+    fn states(&self, path: usize) -> Vec<(Instant, PathStatus)> {
+        let states = self.seen.states.iter().filter(|(_, of, _)| of.index() == path);
+        states.map(|(at, _, status)| (*at, *status)).collect()
+    }
+
+    fn failures_detected(&self, path: usize) -> u64 {
+        let states = self.states(path);
+        states.iter().filter(|(_, status)| *status == PathStatus::Inactive).count() as u64
+    }
+
+    fn failures(&self) -> Vec<FailureResult> {
+        let delivered = self.receiver.deliveries();
+        let mut failures = Vec::new();
+        for (index, (path, name)) in self.paths.iter().zip(&self.names).enumerate() {
+            let Some(config) = self.config(path) else { continue };
+            let channels = [&config.bottleneck.forward, &config.bottleneck.backward];
+            let outages = channels.into_iter().flat_map(|channel| &channel.outages);
+            let mut outages: Vec<Instant> =
+                outages.map(|outage| outage.from).filter(|from| *from < self.ends_at).collect();
+            outages.sort_unstable();
+            outages.dedup();
+            let timeouts = self.seen.timeouts.iter().filter(|(_, of)| of.index() == index);
+            let timeouts: Vec<Instant> = timeouts.map(|(at, _)| *at).collect();
+            let states = self.states(index);
+            let events =
+                PathEvents { name, outages: &outages, timeouts: &timeouts, states: &states };
+            failures.extend(failure::failures(&events, &delivered).into_iter().take(OUTAGES));
+        }
+        failures
+    }
+
+    fn tsn_series(&self) -> TsnSeries {
+        let Course { lives, stalls } = self.course();
+        TsnSeries {
+            pair: self.pair.to_owned(),
+            from: self.name.name(),
+            ..TsnSeries::of(&self.seen.chunks, &lives, &stalls.0, &self.names)
+        }
+    }
+
+    fn blocked_series(&self) -> BlockedSeries {
+        BlockedSeries::of(self.pair, self.name.name(), &self.blocked())
+    }
+
+    fn timeout_series(&self) -> TimeoutSeries {
+        let timeouts = &self.seen.timeouts;
+        TimeoutSeries {
+            pair: self.pair.to_owned(),
+            from: self.name.name(),
+            time_s: timeouts.iter().map(|(at, _)| at.as_secs_f64()).collect(),
+            path: timeouts.iter().map(|(_, path)| path.index() + 1).collect(),
+        }
+    }
+}

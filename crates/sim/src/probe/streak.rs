@@ -1,0 +1,179 @@
+//! Timeouts in a row (`iyengar` fig. 4d, `natarajan` table I).
+
+use polypath_proto::PathId;
+use serde::Serialize;
+
+/// Lengths of runs that are counted one by one; longer ones are counted together.
+const LENGTHS: usize = 6;
+
+/// Timeouts of paths, grouped into runs. A run is a number of T3 expiries of a path without any sign of life from it in
+/// between: an acknowledged chunk whose last transmission it carried, a round-trip time, or its return among the active
+/// paths.
+#[derive(Debug, Default)]
+pub(super) struct Streaks {
+    paths: Vec<Streak>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Streak {
+    current: u64,
+    over: Tally,
+}
+
+/// Runs that are over.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) struct Tally {
+    timeouts: u64,
+    runs: u64,
+    longest: u64,
+    by_length: [u64; LENGTHS],
+    longer: u64,
+}
+
+/// Timeouts and their runs: timeouts in a row, without a sign of life from the path in between.
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
+pub struct TimeoutResult {
+    /// T3 expiries.
+    pub count: u64,
+    /// Runs of them.
+    pub runs: u64,
+    /// Mean length of a run: consecutive timeouts (`natarajan` table I).
+    pub mean_run: Option<f64>,
+    /// Length of the longest run.
+    pub longest_run: u64,
+    /// Timeouts that had no other beside them (`iyengar` fig. 4d, n = 1).
+    pub runs_of_1: u64,
+    /// Runs of two.
+    pub runs_of_2: u64,
+    /// Runs of three.
+    pub runs_of_3: u64,
+    /// Runs of four.
+    pub runs_of_4: u64,
+    /// Runs of five.
+    pub runs_of_5: u64,
+    /// Runs of six.
+    pub runs_of_6: u64,
+    /// Longer runs.
+    pub runs_of_7_or_more: u64,
+}
+
+impl Streaks {
+    /// T3 of a path expired.
+    pub fn on_timeout(&mut self, path: PathId) {
+        if self.paths.len() <= path.index() {
+            self.paths.resize_with(path.index() + 1, Streak::default);
+        }
+        self.paths[path.index()].current += 1;
+    }
+
+    /// A path works.
+    pub fn on_sign_of_life(&mut self, path: PathId) {
+        if let Some(streak) = self.paths.get_mut(path.index()) {
+            streak.over = streak.tally();
+            streak.current = 0;
+        }
+    }
+
+    /// Runs of a path, the one that goes on included.
+    pub fn of(&self, path: PathId) -> Tally {
+        self.paths.get(path.index()).map(Streak::tally).unwrap_or_default()
+    }
+
+    /// Runs of all paths.
+    pub fn all(&self) -> Tally {
+        self.paths.iter().map(Streak::tally).fold(Tally::default(), Tally::plus)
+    }
+}
+
+impl Streak {
+    fn tally(&self) -> Tally {
+        match self.current {
+            0 => self.over,
+            length => self.over.with(length),
+        }
+    }
+}
+
+impl Tally {
+    fn with(mut self, length: u64) -> Self {
+        self.timeouts += length;
+        self.runs += 1;
+        self.longest = self.longest.max(length);
+        match self.by_length.get_mut(length as usize - 1) {
+            Some(runs) => *runs += 1,
+            None => self.longer += 1,
+        }
+        self
+    }
+
+    fn plus(mut self, other: Self) -> Self {
+        self.timeouts += other.timeouts;
+        self.runs += other.runs;
+        self.longest = self.longest.max(other.longest);
+        self.by_length.iter_mut().zip(other.by_length).for_each(|(runs, more)| *runs += more);
+        self.longer += other.longer;
+        self
+    }
+}
+
+impl From<Tally> for TimeoutResult {
+    fn from(tally: Tally) -> Self {
+        let [runs_of_1, runs_of_2, runs_of_3, runs_of_4, runs_of_5, runs_of_6] = tally.by_length;
+        Self {
+            count: tally.timeouts,
+            runs: tally.runs,
+            mean_run: (tally.runs > 0).then(|| tally.timeouts as f64 / tally.runs as f64),
+            longest_run: tally.longest,
+            runs_of_1,
+            runs_of_2,
+            runs_of_3,
+            runs_of_4,
+            runs_of_5,
+            runs_of_6,
+            runs_of_7_or_more: tally.longer,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `T` is a timeout, `+` a sign of life.
+    fn streaks(of_paths: &[&str]) -> Streaks {
+        let mut streaks = Streaks::default();
+        for (path, events) in of_paths.iter().enumerate() {
+            for event in events.chars() {
+                match event {
+                    'T' => streaks.on_timeout(PathId(path as u8)),
+                    _ => streaks.on_sign_of_life(PathId(path as u8)),
+                }
+            }
+        }
+        streaks
+    }
+
+    #[test]
+    fn runs_end_with_signs_of_life_of_their_path() {
+        type Case = (&'static [&'static str], u64, [u64; 4], u64, Option<f64>);
+        let cases: [Case; 7] = [
+            (&["+++"], 0, [0, 0, 0, 0], 0, None),
+            (&["T"], 1, [1, 0, 0, 0], 0, Some(1.0)),
+            (&["T+T+"], 2, [2, 0, 0, 0], 0, Some(1.0)),
+            (&["TT+T"], 3, [1, 1, 0, 0], 0, Some(1.5)),
+            (&["TTT++TTTT"], 7, [0, 0, 1, 1], 0, Some(3.5)),
+            (&["TTTTTTT+TTTTTTTTT"], 16, [0, 0, 0, 0], 2, Some(8.0)),
+            (&["T+T", "", "TT"], 4, [2, 1, 0, 0], 0, Some(4.0 / 3.0)),
+        ];
+        for (events, count, by_length, longer, mean) in cases {
+            let all = TimeoutResult::from(streaks(events).all());
+            let found = [all.runs_of_1, all.runs_of_2, all.runs_of_3, all.runs_of_4];
+            assert_eq!(found, by_length, "{events:?}");
+            assert_eq!((all.count, all.runs_of_7_or_more), (count, longer), "{events:?}");
+            assert_eq!(all.mean_run, mean, "{events:?}");
+        }
+        let of_third = TimeoutResult::from(streaks(&["T+T", "", "TT"]).of(PathId(2)));
+        assert_eq!((of_third.runs_of_2, of_third.longest_run), (1, 2));
+        assert_eq!(streaks(&[]).of(PathId(5)), Tally::default());
+    }
+}

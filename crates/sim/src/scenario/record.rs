@@ -1,0 +1,71 @@
+//! What is written down beside the summary of a run.
+
+use polypath_units::Duration;
+use serde::{Deserialize, Serialize};
+
+/// What is written down beside the summary. What is not asked for costs nothing, and nothing of it changes a run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default, deny_unknown_fields)]
+pub struct Record {
+    /// Interval of the time series of goodput and windows; none is recorded where it is missing.
+    pub series: Option<Duration>,
+    /// Interval at which the fill of the buffers is looked at for its mean.
+    pub occupancy: Duration,
+    /// Every change of windows, round-trip times and states of paths, of the peer's window and of the buffers, with the
+    /// time at which it happened.
+    pub changes: Switch,
+    /// What becomes of each TSN: sent, retransmitted, received, delivered, acknowledged; and stalls of the delivery.
+    pub tsns: Detail,
+    /// Time in which buffers stop the sender, with the TSN and the path that it waits for.
+    pub blocking: Detail,
+    /// Timeouts in a row, and how failures of paths are noticed.
+    pub timeouts: Detail,
+}
+
+impl Default for Record {
+    fn default() -> Self {
+        Self {
+            series: None,
+            occupancy: Duration::from_millis(10),
+            changes: Switch::Off,
+            tsns: Detail::Off,
+            blocking: Detail::Off,
+            timeouts: Detail::Off,
+        }
+    }
+}
+
+impl Record {
+    /// Whether there is something that only a probe sees.
+    pub(crate) fn needs_probe(&self) -> bool {
+        self.changes == Switch::On
+            || [self.tsns, self.blocking, self.timeouts].iter().any(|detail| *detail != Detail::Off)
+    }
+}
+
+/// Whether something is recorded.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Switch {
+    /// No.
+    #[default]
+    Off,
+    /// Yes.
+    On,
+}
+
+/// How much of something is recorded.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Detail {
+    /// Nothing.
+    #[default]
+    Off,
+    /// Sums, means and the like.
+    Summary,
+    /// These, and among the series the single events.
+    List,
+}

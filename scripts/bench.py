@@ -28,6 +28,7 @@ PEER_VARIABLE = "POLYPATH_BENCH_USRSCTP"
 PEER_ARGUMENTS = ["-s", "1400", "-t", "3", "-b", "1048576", "-B", "1048576"]
 NOT_RUN = "not run"
 SCENARIO = "scenarios/two-100mbit.toml"
+SCENARIO_RED = "scenarios/red-cmt.toml"
 
 
 class BenchError(Exception):
@@ -121,9 +122,9 @@ def sack_1e5_gaps(example: Path, rounds: int) -> Result:
     return result
 
 
-def simulate(program: Path, *settings: str) -> float:
-    """Data packets per second of wall time in one run of the scenario."""
-    command = [str(program), "sim", SCENARIO, "--json"]
+def simulate(program: Path, *settings: str, scenario: str = SCENARIO) -> float:
+    """Data packets per second of wall time in one run of a scenario."""
+    command = [str(program), "sim", scenario, "--json"]
     for setting in settings:
         command += ["--set", setting]
     text = output_of(command)
@@ -133,6 +134,12 @@ def simulate(program: Path, *settings: str) -> float:
 def sim_1hop(program: Path, rounds: int) -> Result:
     """Speed of the simulator on two paths of one hop."""
     return Result("data packets/s of wall time", [simulate(program) for _ in range(rounds)])
+
+
+def sim_3hop_red(program: Path, rounds: int) -> Result:
+    """Speed of the simulator on two paths of three hops, the middle one with random early detection."""
+    runs = [simulate(program, scenario=SCENARIO_RED) for _ in range(rounds)]
+    return Result("data packets/s of wall time", runs)
 
 
 def sim_window_cost(program: Path, rounds: int) -> Result:
@@ -196,6 +203,7 @@ def main() -> int:
             "in_memory_all_on": lambda: in_memory_all_on(example, arguments.rounds),
             "sack_1e5_gaps": lambda: sack_1e5_gaps(examples / "bench_sack", arguments.rounds),
             "sim_1hop": lambda: sim_1hop(program, arguments.rounds),
+            "sim_3hop_red": lambda: sim_3hop_red(program, arguments.rounds),
             "sim_window_cost": lambda: sim_window_cost(program, arguments.rounds),
         }
         unknown = set(arguments.only or []) - benchmarks.keys()

@@ -47,6 +47,7 @@ class Bench(unittest.TestCase):
         )
         self.assertEqual(bench.sim_window_cost(program, 2).runs, [2.0, 2.0])
         self.assertEqual(bench.sim_1hop(program, 2).runs, [100.0, 100.0])
+        self.assertEqual(bench.sim_3hop_red(program, 2).runs, [100.0, 100.0])
 
     def test_failures_are_named(self) -> None:
         for body in ("exit 3", "echo no json", """echo '{"goodput_bit_s": 0}'""", "echo '[]'"):

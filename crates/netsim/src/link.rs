@@ -133,7 +133,24 @@ impl Channel {
     /// Hands a packet to the channel. Where the queue [wants to know](Self::classifies) more of packets, it is one of a
     /// flow of its own and not ECN-capable.
     pub fn offer(&mut self, now: Instant, ticket: Ticket) -> Verdict {
-        self.offer_of(now, ticket, Class { flow: ticket.order, ect: false })
+        if self.classifies() {
+            return self.offer_of(now, ticket, Class { flow: ticket.order, ect: false });
+        }
+        self.offer_plain(now, ticket)
+    }
+
+    /// Hands a packet to a channel that does not classify.
+    #[inline]
+    pub(crate) fn offer_plain(&mut self, now: Instant, ticket: Ticket) -> Verdict {
+        self.advance(now);
+        self.counters.offered.add(ticket.bytes);
+        match self.accept(now, ticket) {
+            Ok(()) => Verdict::Accepted,
+            Err(cause) => {
+                self.counters.drop(cause, ticket.bytes);
+                Verdict::Dropped(cause)
+            }
+        }
     }
 
     /// Whether the queue makes use of the class of packets.
@@ -143,10 +160,14 @@ impl Channel {
     }
 
     /// Hands a packet of that class to the channel.
+    #[inline(never)]
     pub fn offer_of(&mut self, now: Instant, ticket: Ticket, class: Class) -> Verdict {
+        if !self.classifies() {
+            return self.offer_plain(now, ticket);
+        }
         self.advance(now);
         self.counters.offered.add(ticket.bytes);
-        match self.accept(now, ticket, class) {
+        match self.accept_managed(now, ticket, class) {
             Ok(Admission::Unmarked) => Verdict::Accepted,
             Ok(Admission::Marked) => {
                 self.counters.marked.add(ticket.bytes);
@@ -337,7 +358,24 @@ impl Channel {
         }
     }
 
-    fn accept(
+    #[inline(always)]
+    fn accept(&mut self, now: Instant, ticket: Ticket) -> Result<(), DropCause> {
+        if self.state == State::Down {
+            return Err(DropCause::Outage);
+        }
+        if self.busy_until <= now {
+            self.start(now, ticket);
+            return Ok(());
+        }
+        if let QueueDiscipline::DropTail(queue) = &mut self.queue {
+            queue.enqueue(ticket)?;
+            let level = queue.level();
+            self.note_level(level);
+        }
+        Ok(())
+    }
+
+    fn accept_managed(
         &mut self,
         now: Instant,
         ticket: Ticket,
@@ -346,32 +384,25 @@ impl Channel {
         if self.state == State::Down {
             return Err(DropCause::Outage);
         }
-        let admission = match &mut self.queue {
-            QueueDiscipline::DropTail(_) if self.busy_until <= now => {
-                self.start(now, ticket);
-                return Ok(Admission::Unmarked);
-            }
-            QueueDiscipline::DropTail(queue) => {
-                queue.enqueue(ticket)?;
-                Admission::Unmarked
-            }
-            QueueDiscipline::Managed(queue) => {
-                let idle = (self.busy_until <= now).then_some(self.busy_until);
-                let admission = queue.enqueue(now, ticket, class, idle, &mut self.counters)?;
-                if idle.is_some() {
-                    // It goes through the queue, which sees every packet, but does not wait in it.
-                    if let Some(ticket) = queue.dequeue(now, &mut self.counters) {
-                        self.start(now, ticket);
-                    }
-                    return Ok(admission);
-                }
-                admission
-            }
+        let QueueDiscipline::Managed(queue) = &mut self.queue else {
+            return Err(DropCause::QueueFull);
         };
-        let level = self.queue.level();
+        let idle = (self.busy_until <= now).then_some(self.busy_until);
+        let admission = queue.enqueue(now, ticket, class, idle, &mut self.counters)?;
+        if idle.is_none() {
+            let level = queue.level();
+            self.note_level(level);
+        } else if let Some(ticket) = queue.dequeue(now, &mut self.counters) {
+            // It went through the queue, which sees every packet, but did not wait in it.
+            self.start(now, ticket);
+        }
+        Ok(admission)
+    }
+
+    #[inline]
+    fn note_level(&mut self, level: QueueLevel) {
         self.counters.peak_queue_packets = self.counters.peak_queue_packets.max(level.packets);
         self.counters.peak_queue_bytes = self.counters.peak_queue_bytes.max(level.bytes);
-        Ok(admission)
     }
 
     fn start(&mut self, at: Instant, ticket: Ticket) {

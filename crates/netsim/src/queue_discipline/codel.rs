@@ -276,6 +276,7 @@ impl CodelQueue {
         self.line.pop()
     }
 
+    #[inline]
     pub fn level(&self) -> QueueLevel {
         QueueLevel { packets: self.line.waiting.len() as u64, bytes: self.line.bytes }
     }

@@ -28,6 +28,7 @@ impl DropTail {
     ///
     /// # Errors
     /// [`DropCause::QueueFull`] if that would exceed the limit.
+    #[inline]
     pub fn enqueue(&mut self, ticket: Ticket) -> Result<(), DropCause> {
         if !self.limit.admits(self.level(), ticket.bytes) {
             return Err(DropCause::QueueFull);
@@ -38,6 +39,7 @@ impl DropTail {
     }
 
     /// Takes the packet that has waited longest.
+    #[inline]
     pub fn dequeue(&mut self) -> Option<Ticket> {
         let ticket = self.waiting.pop_front()?;
         self.bytes -= u64::from(ticket.bytes);
@@ -45,6 +47,7 @@ impl DropTail {
     }
 
     /// What waits.
+    #[inline]
     pub fn level(&self) -> QueueLevel {
         QueueLevel { packets: self.waiting.len() as u64, bytes: self.bytes }
     }

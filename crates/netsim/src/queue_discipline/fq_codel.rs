@@ -237,6 +237,7 @@ impl FqCodel {
         }
     }
 
+    #[inline]
     pub fn level(&self) -> QueueLevel {
         self.level
     }

@@ -120,6 +120,7 @@ impl Managed {
         }
     }
 
+    #[inline]
     pub fn level(&self) -> QueueLevel {
         match &self.discipline {
             Discipline::Red(queue) => queue.level(),
@@ -129,6 +130,7 @@ impl Managed {
     }
 
     /// The next of the things done that nobody was told of.
+    #[inline]
     pub fn take_act(&mut self) -> Option<QueueAct> {
         self.acts.pop_front()
     }

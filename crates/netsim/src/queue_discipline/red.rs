@@ -276,6 +276,7 @@ impl Red {
         Some(waiting)
     }
 
+    #[inline]
     pub fn level(&self) -> QueueLevel {
         QueueLevel { packets: self.waiting.len() as u64, bytes: self.bytes }
     }

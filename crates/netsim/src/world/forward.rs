@@ -122,7 +122,7 @@ impl<F: Frame, O: LinkObserver> World<F, O> {
         if channel.classifies() {
             return self.transmit_managed(index, ticket);
         }
-        match channel.offer(self.now, ticket) {
+        match channel.offer_plain(self.now, ticket) {
             Verdict::Accepted | Verdict::Marked => {
                 self.arm(index);
                 self.record_packet(index, LinkEventKind::Accepted { bytes }, id);

@@ -29,10 +29,11 @@ pub use app::Violations;
 pub use frame::{Form, SctpFrame};
 pub use meter::{HostSeries, PathSeries, Series};
 pub use probe::{
-    BlockedSeries, BlockingResult, ChangeSeries, Distribution, FailureResult, LifeSeries,
-    PathBlockingResult, PathChangeSeries, PathProbeResult, PathTsnResult, PathTsnSeries,
-    ProbeResult, RttSeries, StallResult, StallSeries, StateSeries, TimeoutResult, TimeoutSeries,
-    TsnPoints, TsnResult, TsnSeries, ValueSeries, WindowSeries,
+    BlockedSeries, BlockingResult, ChangeSeries, ConstantWindow, Distribution, FailureResult,
+    LifeSeries, PathBlockingResult, PathChangeSeries, PathModel, PathProbeResult, PathTsnResult,
+    PathTsnSeries, ProbeResult, RttSeries, StallResult, StallSeries, StateSeries, TimeoutResult,
+    TimeoutSeries, TsnPoints, TsnResult, TsnSeries, ValueSeries, WindowBlocking, WindowSeries,
+    blocking_time, window_blocking,
 };
 pub use result::{
     AbandonedResult, AssociationResult, BlockedResult, BottleneckResult, FlowResult, HostResult,

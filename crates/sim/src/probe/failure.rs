@@ -32,6 +32,9 @@ pub struct FailureResult {
     pub goodput_bit_s: Option<f64>,
 }
 
+/// Outages of a path that are told of.
+const OUTAGES: usize = 16;
+
 /// What happened on a path.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PathEvents<'a> {
@@ -44,7 +47,7 @@ pub(super) struct PathEvents<'a> {
     pub states: &'a [(Instant, PathStatus)],
 }
 
-/// The outages of a path and how they were noticed.
+/// The first outages of a path and how they were noticed.
 pub(super) fn failures(path: &PathEvents<'_>, delivered: &[Delivered]) -> Vec<FailureResult> {
     let bytes_until = |at: Instant| -> u64 {
         delivered.iter().filter(|message| message.at <= at).map(|message| message.bytes).sum()
@@ -76,7 +79,7 @@ pub(super) fn failures(path: &PathEvents<'_>, delivered: &[Delivered]) -> Vec<Fa
             goodput_bit_s: since.zip(took).and_then(rate),
         }
     };
-    path.outages.iter().enumerate().map(outage).collect()
+    path.outages.iter().enumerate().take(OUTAGES).map(outage).collect()
 }
 
 #[cfg(test)]

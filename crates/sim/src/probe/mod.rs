@@ -26,6 +26,7 @@ pub use distribution::Distribution;
 pub use failure::FailureResult;
 pub(crate) use life::Delivered;
 pub use life::{PathTsnResult, TsnResult};
+pub use model::{ConstantWindow, PathModel, WindowBlocking, blocking_time, window_blocking};
 pub(crate) use recorder::Watch;
 pub use result::{PathProbeResult, ProbeResult};
 pub(crate) use result::{add_lists, gather};

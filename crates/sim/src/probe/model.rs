@@ -4,9 +4,9 @@ use polypath_netsim::topology::{Duplex, PathConfig};
 use polypath_netsim::{ChannelConfig, Direction};
 use polypath_units::{ByteCount, Duration};
 
-/// A path as the model knows it.
+/// A path as the model of blocking times knows it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct PathModel {
+pub struct PathModel {
     /// Time between packets, L / C_p.
     pub packet_time: Duration,
     /// Delay D of a packet, its own transmission not counted: the model has that in its departure.
@@ -15,7 +15,7 @@ pub(super) struct PathModel {
 
 impl PathModel {
     /// Packets of `bytes` over the slowest link of a path and all its delays.
-    pub fn of(path: &PathConfig, direction: Direction, bytes: ByteCount) -> Self {
+    pub(super) fn of(path: &PathConfig, direction: Direction, bytes: ByteCount) -> Self {
         let links = path.before.iter().chain([&path.bottleneck]).chain(&path.after);
         let channels = || links.clone().map(|link| side(link, direction));
         let access = path.access.as_ref().map(|link| side(link, direction));
@@ -40,17 +40,71 @@ fn side(link: &Duplex, direction: Direction) -> &ChannelConfig {
 
 /// T_block of packets whose paths, in the order of their sequence numbers, are `order`: all paths send at once, the nth
 /// packet of a path departs at n L / C_p (equation 2), and T_block = max_i (max_{j<i} (a_j + D_j) - (a_i + D_i))
-/// (equation 3).
-pub(super) fn blocking_time(order: &[usize], paths: &[PathModel]) -> Duration {
+/// (equation 3). Paths that are not among `paths` deliver at once.
+pub fn blocking_time(order: &[usize], paths: &[PathModel]) -> Duration {
     let mut counts = vec![0; paths.len()];
     let (mut latest, mut longest) = (Duration::ZERO, Duration::ZERO);
     for &path in order {
-        counts[path] += 1;
-        let arrival = paths[path].packet_time * counts[path] + paths[path].delay;
+        let arrival = counts.get_mut(path).zip(paths.get(path)).map(|(count, path)| {
+            *count += 1;
+            path.packet_time * *count + path.delay
+        });
+        let arrival = arrival.unwrap_or_default();
         longest = longest.max(latest - arrival);
         latest = latest.max(arrival);
     }
     longest
+}
+
+/// A path whose congestion window stays what it is: it sends that many packets at the beginning of each round trip.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ConstantWindow {
+    /// Its packets and their delay.
+    pub path: PathModel,
+    /// Time between rounds; must not be zero.
+    pub round_trip: Duration,
+    /// Packets in a round.
+    pub packets: usize,
+}
+
+/// When a receive window was full for the first time (`sarwar` section IV-A, fig. 5), from the beginning of the first round.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct WindowBlocking {
+    /// When the last packet arrived that the window admitted before the one that was missing.
+    pub full: Duration,
+    /// When all of them had arrived and the receive buffer was empty.
+    pub released: Duration,
+}
+
+/// Rounds after which a window that has never been full is not going to be.
+const ROUNDS: usize = 10_000;
+
+/// When packets in constant windows fill a receive window of `window` packets; nothing where they do not.
+///
+/// Rounds that begin at the same time number their packets in the order of the paths. The sender knows at once what has
+/// arrived.
+pub fn window_blocking(paths: &[ConstantWindow], window: usize) -> Option<WindowBlocking> {
+    let mut rounds = vec![0; paths.len()];
+    let mut arrivals: Vec<Duration> = Vec::new();
+    // All before it have arrived.
+    let mut missing = 0;
+    for _ in 0..ROUNDS {
+        let turns = paths.iter().zip(&rounds).map(|(path, round)| path.round_trip * *round);
+        let (now, turn) = turns.zip(0..).min()?;
+        let path = &paths[turn];
+        rounds[turn] += 1;
+        missing += arrivals[missing..].iter().take_while(|arrival| **arrival <= now).count();
+        let room = (missing + window).saturating_sub(arrivals.len());
+        let sent = 1..=path.packets.min(room) as u64;
+        arrivals.extend(sent.map(|n| now + path.path.packet_time * n + path.path.delay));
+        if room < path.packets && missing < arrivals.len() {
+            let hole = arrivals[missing];
+            let held = arrivals[missing..].iter().filter(|arrival| **arrival < hole).max();
+            let released = *arrivals.iter().max()?;
+            return Some(WindowBlocking { full: *held.unwrap_or(&now), released });
+        }
+    }
+    None
 }
 
 #[cfg(test)]
@@ -79,6 +133,22 @@ mod tests {
         let found = blocking_time(&order, &PATHS).as_secs_f64() * 1e3;
         assert!((found - expected).abs() < 1e-6, "{found} {expected}");
         assert!((found - (272.0 - 47.2)).abs() < 1e-6, "{found}");
+    }
+
+    #[test]
+    fn the_example_of_the_paper_blocks_from_110_to_210_ms() {
+        let [wifi, umts] = PATHS;
+        let paths = [
+            ConstantWindow { path: wifi, round_trip: Duration::from_millis(20), packets: 10 },
+            ConstantWindow { path: umts, round_trip: Duration::from_millis(400), packets: 2 },
+        ];
+        let found = window_blocking(&paths, 44).expect("a window that is full");
+        assert!(found.full.as_millis().abs_diff(110) <= 5, "{found:?}");
+        assert!(found.released.as_millis().abs_diff(210) <= 15, "{found:?}");
+        // A window of all that the fast path sends in the time of the slow one is never full.
+        assert_eq!(window_blocking(&paths[..1], 44), None);
+        assert_eq!(window_blocking(&paths, 300), None);
+        assert_eq!(window_blocking(&[], 44), None);
     }
 
     #[test]

@@ -26,9 +26,6 @@ use crate::wiring::Wired;
 /// Header of a packet with one DATA chunk (RFC 9260 sections 3 and 3.3.1), without that of IP.
 const SCTP_HEADERS: u64 = 12 + 16;
 
-/// Outages of a path that are told of one by one.
-const OUTAGES: usize = 16;
-
 /// What the probes of a sending host and of its peer saw.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct ProbeResult {
@@ -302,7 +299,7 @@ impl View<'_> {
             let states = self.states(index);
             let events =
                 PathEvents { name, outages: &outages, timeouts: &timeouts, states: &states };
-            failures.extend(failure::failures(&events, &delivered).into_iter().take(OUTAGES));
+            failures.extend(failure::failures(&events, &delivered));
         }
         failures
     }

@@ -37,6 +37,20 @@ impl Default for Record {
 }
 
 impl Record {
+    /// The same without time series and lists: what the summaries of results need.
+    #[must_use]
+    pub fn without_lists(self) -> Self {
+        let summary = |detail| if detail == Detail::List { Detail::Summary } else { detail };
+        Self {
+            series: None,
+            occupancy: self.occupancy,
+            changes: Switch::Off,
+            tsns: summary(self.tsns),
+            blocking: summary(self.blocking),
+            timeouts: summary(self.timeouts),
+        }
+    }
+
     /// Whether there is something that only a probe sees.
     pub(crate) fn needs_probe(&self) -> bool {
         self.changes == Switch::On

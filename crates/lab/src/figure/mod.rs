@@ -90,3 +90,6 @@ pub fn write(picture: &Picture, directory: &Path, name: &str) -> Result<[PathBuf
     }
     Ok(files)
 }
+
+#[cfg(test)]
+mod tests;

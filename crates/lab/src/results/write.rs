@@ -3,9 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use rayon::prelude::*;
+
 use super::table::{Column, Kind, TableWriter};
 use super::{EXECUTION, RUNS, SERIES, WriteError};
-use crate::run::{Cell, Entry, Journal, Outcome, RunId, Status};
+use crate::run::{Cell, Entry, Journal, JournalError, Outcome, RunId, Status};
 use crate::study::{Point, Study};
 
 /// Most errors that a summary repeats.
@@ -29,16 +31,21 @@ pub(crate) struct Tally {
     pub errors: Vec<String>,
 }
 
-/// Writes all tables, row by row in the order of `rows`: memory does not grow with their number.
+/// Rows that are prepared together, on all threads; so many are in memory at once.
+const TOGETHER: usize = 512;
+
+/// Writes all tables in the order of `rows`: memory does not grow with their number. To be called inside a pool.
 pub(crate) fn write(
     study: &Study,
     directory: &Path,
     journal: &Journal,
     rows: &[RowKey],
 ) -> Result<Tally, WriteError> {
-    let kinds = kinds(journal, rows)?;
+    let kinds = journal.kinds(rows.iter().map(|row| row.id));
+    // What never had a value is a number that was not there.
+    let kind = |kind: Option<Kind>| kind.unwrap_or(Kind::Float);
     let mut columns = leading_columns(study);
-    let results = kinds.iter().map(|(name, kind)| column(&format!("result.{name}"), *kind));
+    let results = kinds.iter().map(|(name, found)| column(&format!("result.{name}"), kind(*found)));
     columns.extend(results);
     let mut runs = TableWriter::create(&directory.join(RUNS), columns)?;
     let mut series = match study.series() {
@@ -48,22 +55,37 @@ pub(crate) fn write(
     let mut execution = TableWriter::create(&directory.join(EXECUTION), execution_columns())?;
     let mut executed = BTreeSet::new();
     let mut tally = Tally::default();
-    for key in rows {
-        let entry = journal.read(key.id)?;
-        if let Some(entry) = entry.as_ref().filter(|_| executed.insert(key.id)) {
-            execution.push(execution_row(key, entry))?;
-        }
-        let outcome = entry.map_or_else(|| nothing(key), |entry| entry.outcome);
-        tally.count(&outcome);
-        runs.push(row(study, key, &outcome, kinds.keys()))?;
-        if let Some(series) = &mut series {
-            write_series(series, study, key, &outcome)?;
+    for keys in rows.chunks(TOGETHER) {
+        let prepare = |key: &RowKey| -> Result<Prepared, JournalError> {
+            let entry = journal.read(key.id)?;
+            let executed = entry.as_ref().map(|entry| execution_row(key, entry));
+            let outcome = entry.map_or_else(|| nothing(key), |entry| entry.outcome);
+            let row = row(study, key, &outcome, kinds.keys());
+            Ok(Prepared { row, executed, outcome })
+        };
+        let prepared: Result<Vec<_>, _> = keys.par_iter().map(prepare).collect();
+        for (key, prepared) in keys.iter().zip(prepared?) {
+            if let Some(row) = prepared.executed.filter(|_| executed.insert(key.id)) {
+                execution.push(row)?;
+            }
+            tally.count(&prepared.outcome);
+            runs.push(prepared.row)?;
+            if let Some(series) = &mut series {
+                write_series(series, study, key, &prepared.outcome)?;
+            }
         }
     }
     runs.finish()?;
     execution.finish()?;
     series.map_or(Ok(()), TableWriter::finish)?;
     Ok(tally)
+}
+
+/// A row, ready to be written.
+struct Prepared {
+    row: Vec<Cell>,
+    executed: Option<[Cell; 6]>,
+    outcome: Outcome,
 }
 
 impl Tally {
@@ -82,25 +104,6 @@ impl Tally {
 fn nothing(key: &RowKey) -> Outcome {
     let error = key.refused.clone().unwrap_or_else(|| "the run was not made".into());
     Outcome::without_result(Status::Refused, error)
-}
-
-/// Names of all results, sorted, and what they hold.
-fn kinds(journal: &Journal, rows: &[RowKey]) -> Result<BTreeMap<String, Kind>, WriteError> {
-    let mut kinds: BTreeMap<String, Option<Kind>> = BTreeMap::new();
-    for key in rows {
-        let Some(entry) = journal.read(key.id)? else { continue };
-        let result = entry.outcome.result;
-        for (name, value) in result.names.into_iter().zip(&result.values) {
-            let kind = Kind::of(value);
-            let known = kinds.entry(name).or_default();
-            *known = match (*known, kind) {
-                (Some(known), Some(kind)) => Some(known.or(kind)),
-                (known, kind) => known.or(kind),
-            };
-        }
-    }
-    // What never had a value is a number that was not there.
-    Ok(kinds.into_iter().map(|(name, kind)| (name, kind.unwrap_or(Kind::Float))).collect())
 }
 
 fn column(name: &str, kind: Kind) -> Column {

@@ -3,7 +3,7 @@
 //! A file of JSON lines that only grows. Whatever ends the program, the lines before are whole; a last one without its
 //! end is cut off. Results are named once per shape and not in every line.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -12,6 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use serde::{Deserialize, Serialize};
 
 use super::{Cell, FlatResult, Outcome, RunId, Status};
+use crate::results::Kind;
 
 /// Who made runs, and where.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
@@ -112,10 +113,45 @@ pub struct Journal {
 struct State {
     file: File,
     end: u64,
-    runs: BTreeMap<RunId, (u64, usize)>,
-    shapes: Vec<Arc<Vec<String>>>,
-    numbers: BTreeMap<Arc<Vec<String>>, usize>,
+    runs: BTreeMap<RunId, Place>,
+    /// Names of results.
+    shapes: Numbered<Vec<String>>,
+    /// What the values of runs are: few different lists, for many runs.
+    kinds: Numbered<Kinds>,
     programs: Vec<Arc<Program>>,
+}
+
+/// Where a run stands, and what its values are.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    start: u64,
+    length: usize,
+    kinds: usize,
+}
+
+/// The number of a shape, and the kind of each of its values.
+type Kinds = (usize, Vec<Option<Kind>>);
+
+/// Things that are known by their number.
+#[derive(Debug)]
+struct Numbered<T> {
+    numbers: BTreeMap<Arc<T>, usize>,
+    things: Vec<Arc<T>>,
+}
+
+impl<T: Ord> Numbered<T> {
+    const EMPTY: Self = Self { numbers: BTreeMap::new(), things: Vec::new() };
+
+    /// The number of a thing, a new one if it is new.
+    fn number(&mut self, thing: T) -> usize {
+        if let Some(number) = self.numbers.get(&thing) {
+            return *number;
+        }
+        let thing = Arc::new(thing);
+        self.numbers.insert(Arc::clone(&thing), self.things.len());
+        self.things.push(thing);
+        self.things.len() - 1
+    }
 }
 
 impl Journal {
@@ -139,8 +175,8 @@ impl Journal {
             file,
             end: 0,
             runs: BTreeMap::new(),
-            shapes: Vec::new(),
-            numbers: BTreeMap::new(),
+            shapes: Numbered::EMPTY,
+            kinds: Numbered::EMPTY,
             programs: Vec::new(),
         };
         state.load(path)?;
@@ -198,6 +234,7 @@ impl Journal {
             (self.io(state.shape(names))?, state.programs.len().saturating_sub(1))
         };
         let run = id.to_string();
+        let kinds = (shape, values.iter().map(Kind::of).collect());
         let line =
             RunLine { run, status, error, trace_hash, program, shape, values, series, execution };
         // The long part of the work, without the lock.
@@ -205,8 +242,28 @@ impl Journal {
         let mut state = self.lock();
         let start = state.end;
         self.io(state.write_text(&text))?;
-        state.runs.insert(id, (start, text.len()));
+        let kinds = state.kinds.number(kinds);
+        state.runs.insert(id, Place { start, length: text.len(), kinds });
         Ok(())
+    }
+
+    /// Names of all results of these runs, sorted, and what they hold; nothing for what never had a value.
+    pub(crate) fn kinds(&self, ids: impl Iterator<Item = RunId>) -> BTreeMap<String, Option<Kind>> {
+        let state = self.lock();
+        let lists: BTreeSet<usize> =
+            ids.filter_map(|id| state.runs.get(&id)).map(|place| place.kinds).collect();
+        let mut found: BTreeMap<String, Option<Kind>> = BTreeMap::new();
+        for list in lists {
+            let (shape, kinds) = &*state.kinds.things[list];
+            for (name, kind) in state.shapes.things[*shape].iter().zip(kinds) {
+                let known = found.entry(name.clone()).or_default();
+                *known = match (*known, *kind) {
+                    (Some(known), Some(kind)) => Some(known.or(kind)),
+                    (known, kind) => known.or(kind),
+                };
+            }
+        }
+        found
     }
 
     /// A run that is in it.
@@ -214,20 +271,28 @@ impl Journal {
     /// # Errors
     /// It cannot be read.
     pub fn read(&self, id: RunId) -> Result<Option<Entry>, JournalError> {
-        let mut state = self.lock();
-        let Some(&(start, length)) = state.runs.get(&id) else { return Ok(None) };
-        let mut bytes = vec![0; length];
-        let read =
-            state.file.seek(SeekFrom::Start(start)).and_then(|_| state.file.read_exact(&mut bytes));
-        self.io(read)?;
+        let bytes = {
+            let mut state = self.lock();
+            let Some(&Place { start, length, .. }) = state.runs.get(&id) else { return Ok(None) };
+            let mut bytes = vec![0; length];
+            let read = state
+                .file
+                .seek(SeekFrom::Start(start))
+                .and_then(|_| state.file.read_exact(&mut bytes));
+            self.io(read)?;
+            bytes
+        };
+        // The long part of the work, without the lock.
         let line = serde_json::from_slice(&bytes);
         let Ok(Line::Run(line)) = line else {
             let error = io::Error::new(io::ErrorKind::InvalidData, format!("run {id} has changed"));
             return self.io(Err(error));
         };
-        let names = state.shapes.get(line.shape).map(|names| names.to_vec()).unwrap_or_default();
+        let state = self.lock();
+        let names = state.shapes.things.get(line.shape).cloned().unwrap_or_default();
         let program = state.programs.get(line.program).cloned().unwrap_or_default();
-        let result = FlatResult { names, values: line.values, series: line.series };
+        drop(state);
+        let result = FlatResult { names: names.to_vec(), values: line.values, series: line.series };
         let RunLine { status, error, trace_hash, execution, .. } = line;
         Ok(Some(Entry {
             outcome: Outcome { status, error, trace_hash, result },
@@ -290,10 +355,17 @@ impl State {
                 |message| JournalError::Damaged { path: path.to_owned(), line: number, message };
             match serde_json::from_slice(&line).map_err(|error| damaged(error.to_string()))? {
                 Line::Program(program) => self.programs.push(Arc::new(program)),
-                Line::Shape(names) => self.learn(names),
+                Line::Shape(names) => {
+                    self.shapes.number(names);
+                }
                 Line::Run(run) => {
                     let id = run.run.parse().map_err(|error| damaged(format!("{error}")))?;
-                    self.runs.insert(id, (self.end, line.len()));
+                    let kinds = (run.shape, run.values.iter().map(Kind::of).collect());
+                    if run.shape >= self.shapes.things.len() {
+                        return Err(damaged("it has a shape that was not named".into()));
+                    }
+                    let kinds = self.kinds.number(kinds);
+                    self.runs.insert(id, Place { start: self.end, length: line.len(), kinds });
                 }
             }
             self.end += line.len() as u64;
@@ -306,18 +378,11 @@ impl State {
 
     /// The number of a shape, which is written down first if it is new.
     fn shape(&mut self, names: Vec<String>) -> io::Result<usize> {
-        if let Some(number) = self.numbers.get(&names) {
+        if let Some(number) = self.shapes.numbers.get(&names) {
             return Ok(*number);
         }
         self.write(&Line::Shape(names.clone()))?;
-        self.learn(names);
-        Ok(self.shapes.len() - 1)
-    }
-
-    fn learn(&mut self, names: Vec<String>) {
-        let names = Arc::new(names);
-        self.numbers.insert(Arc::clone(&names), self.shapes.len());
-        self.shapes.push(names);
+        Ok(self.shapes.number(names))
     }
 
     fn write(&mut self, line: &Line) -> io::Result<()> {

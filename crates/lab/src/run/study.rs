@@ -427,7 +427,8 @@ impl<'a> Laboratory<'a> {
             results::RowKey { point, variant, replication, id, refused }
         });
         let rows: Vec<_> = rows.collect();
-        let tally = results::write(self.study, directory, self.journal, &rows)?;
+        let write = || results::write(self.study, directory, self.journal, &rows);
+        let tally = self.pool.install(write)?;
         Ok(Summary {
             directory: directory.to_owned(),
             rows: rows.len(),

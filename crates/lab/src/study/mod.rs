@@ -6,6 +6,7 @@
 mod axis;
 mod check;
 mod file;
+mod files;
 mod points;
 mod schema;
 mod seed;
@@ -20,7 +21,7 @@ pub use points::Point;
 pub use schema::schema;
 pub use select::{AxisRange, Where};
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use polypath_sim::Scenario;
 use polypath_sim::document::{Document, DocumentError, Layer, Place, Step, nearest};
@@ -53,6 +54,8 @@ pub struct Study {
     file: StudyFile,
     /// The scenario with the changes for all runs.
     base: Document,
+    /// The folder of the study.
+    folder: PathBuf,
     /// Where the values of each axis are written.
     axis_places: Vec<Vec<Place>>,
     /// Where the changes of each variant are written.
@@ -111,7 +114,9 @@ impl Study {
                 document.place(&[Step::Key("variants"), Step::Index(index), Step::Key("set")])
             })
             .collect();
-        let mut study = Self { file, base, axis_places, variant_places, points: Vec::new() };
+        let folder = Path::new(document.name()).parent().unwrap_or(Path::new("")).to_owned();
+        let mut study =
+            Self { file, base, folder, axis_places, variant_places, points: Vec::new() };
         check::check(&study.file, document)?;
         let quick = study.file.quick.take();
         if let (Extent::Quick, Some(quick)) = (reading.extent, quick) {
@@ -150,14 +155,16 @@ impl Study {
     }
 
     /// The study as it is written, with one variant at least; with the scenario in it and all changes applied, so that
-    /// it needs no other file.
+    /// it needs no other file but those that the scenario names.
     pub fn resolved(&self) -> StudyFile {
-        StudyFile {
+        let mut file = StudyFile {
             scenario: None,
             inline: Some(self.base.to_value()),
             set: Settings::new(),
             ..self.file.clone()
-        }
+        };
+        files::make_absolute(&mut file, &self.base, &self.folder);
+        file
     }
 
     /// One line saying what it asks.

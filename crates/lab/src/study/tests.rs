@@ -235,3 +235,20 @@ fn an_edit_of_what_is_varied_is_refused() {
         assert!(error.contains(by), "{error}");
     }
 }
+
+#[test]
+fn files_of_the_scenario_are_found_from_anywhere() {
+    let key = "network.disjoint.paths.path 2.bottleneck.rate_trace";
+    let text = format!(
+        "{HEAD}[[axes]]\nname = \"trace\"\nkeys = [\"{key}\"]\nvalues = [{{ file = \"a.csv\" }}, {{ file = \"/b.csv\" }}]\n\
+         [[variants]]\nname = \"v\"\nset = {{ \"{key}.file\" = \"c.csv\" }}\n[set]\n\"{key}\" = {{ file = \"d.csv\" }}\n{SCENARIO}"
+    );
+    let document = Document::parse("/folder/study.toml", text).expect("TOML");
+    let study =
+        Study::from_document(&document, Path::new("/folder"), Reading::default()).expect("a study");
+    let resolved = toml::to_string(&study.resolved()).expect("TOML");
+    for name in ["\"/folder/a.csv\"", "\"/b.csv\"", "\"/folder/c.csv\"", "\"/folder/d.csv\""] {
+        assert!(resolved.contains(name), "{name} in {resolved}");
+    }
+    assert_eq!(resolved.matches("/folder/").count(), 3);
+}

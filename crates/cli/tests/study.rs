@@ -1,0 +1,222 @@
+//! `polypath study`, `check` and `schema`.
+
+mod common;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use common::{directory, polypath, texts};
+
+const STUDY: &str = r#"
+title = "a small study"
+[replications]
+runs = 2
+[[axes]]
+name = "rate"
+unit = "Mbit/s"
+keys = ["network.disjoint.paths.path 2.bottleneck.rate"]
+values = ["1 Mbit/s", "2 Mbit/s"]
+[[variants]]
+name = "one"
+set = { "sctp.preset" = "rfc9260" }
+[[variants]]
+name = "both"
+[[measures]]
+name = "goodput"
+result = "goodput_bit_s"
+unit = "Mbit/s"
+scale = 1e-6
+[series]
+interval = "100 ms"
+[inline]
+title = "two paths"
+[inline.run]
+duration = "1 s"
+[[inline.network.disjoint.paths]]
+name = "path 1"
+bottleneck = { rate = "1 Mbit/s", delay = "10 ms" }
+[[inline.network.disjoint.paths]]
+name = "path 2"
+bottleneck = { rate = "1 Mbit/s", delay = "10 ms" }
+[[inline.traffic]]
+name = "bulk"
+source = "saturated"
+message_size = "1452 B"
+"#;
+
+fn study_in(directory: &Path, text: &str) -> PathBuf {
+    let path = directory.join("study.toml");
+    fs::write(&path, text).expect("writable");
+    path
+}
+
+/// Runs `polypath` with arguments of which some are paths.
+fn run(arguments: &[&str]) -> (Option<i32>, String, String) {
+    let output = polypath(arguments);
+    let (out, err) = texts(&output);
+    (output.status.code(), out, err)
+}
+
+fn text(path: &Path) -> &str {
+    path.to_str().expect("a path in UTF-8")
+}
+
+const FIGURES: &str = r#"[[figures]]
+name = "lines"
+[[figures]]
+name = "over time"
+kind = "time-lines"
+series = ["goodput_bit_s", "paths.a.*.goodput_bit_s"]
+[inline]
+"#;
+
+#[test]
+fn a_study_is_run_drawn_exported_and_judged() {
+    let place = directory("study-run");
+    let study = study_in(&place, &STUDY.replace("[inline]\n", FIGURES));
+    let out = place.join("out");
+    let (code, table, err) = run(&["study", "run", text(&study), "--out", text(&out)]);
+    assert_eq!(code, Some(0), "{err}");
+    assert!(table.contains("8 runs, 8 of them new"), "{table}");
+    assert!(table.contains("goodput (Mbit/s)"), "{table}");
+    for name in ["lines", "over time"] {
+        let svg = fs::read_to_string(out.join(format!("figures/{name}.svg"))).expect("a picture");
+        assert!(svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>"), "{name}");
+        let png = fs::read(out.join(format!("figures/{name}.png"))).expect("a picture");
+        assert!(png.starts_with(b"\x89PNG"), "{name}");
+    }
+    let (code, files, err) =
+        run(&["study", "export", text(&out), "--csv", text(&place.join("csv"))]);
+    assert_eq!((code, files.lines().count()), (Some(0), 3), "{err}");
+    let statements = place.join("expected.toml");
+    let statement = "paper = \"p\"\n[[statements]]\nid = \"p-1\"\nfigure = \"1\"\nstudy = \"study.toml\"\n\
+         statement = \"two paths carry more\"\n\
+         rule = { better = { of = { variant = \"both\" }, than = [{}], by = \"clearly\" } }\n";
+    fs::write(&statements, statement).expect("writable");
+    let (code, verdicts, err) = run(&["study", "judge", text(&statements), text(&out), "--json"]);
+    assert_eq!(code, Some(0), "{err}");
+    let verdicts: serde_json::Value = serde_json::from_str(&verdicts).expect("JSON");
+    assert_eq!(verdicts[0]["verdict"], "holds");
+    assert_eq!(verdicts[0]["n"], 2);
+    let (code, again, _) = run(&["study", "run", text(&study), "--out", text(&out), "--json"]);
+    let again: serde_json::Value = serde_json::from_str(&again).expect("JSON");
+    assert_eq!((code, &again["new"], &again["rows"]), (Some(0), &0.into(), &8.into()));
+}
+
+#[test]
+fn shards_are_joined() {
+    let place = directory("study-shards");
+    let study = study_in(&place, STUDY);
+    let [one, two, all] = ["one", "two", "all"].map(|name| place.join(name));
+    for (shard, out) in [("1/2", &one), ("2/2", &two)] {
+        let (code, _, err) =
+            run(&["study", "run", text(&study), "--out", text(out), "--shard", shard]);
+        assert_eq!(code, Some(0), "{err}");
+    }
+    let (code, _, err) = run(&["study", "merge", text(&one), "--out", text(&all)]);
+    assert_eq!(code, Some(1));
+    assert!(err.contains("4 runs are missing"), "{err}");
+    let (code, table, err) = run(&["study", "merge", text(&one), text(&two), "--out", text(&all)]);
+    assert_eq!(code, Some(0), "{err}");
+    assert!(table.contains("8 runs"), "{table}");
+}
+
+#[test]
+fn a_dry_run_tells_and_does_nothing() {
+    let place = directory("study-dry");
+    let study = study_in(&place, STUDY);
+    let out = place.join("out");
+    let arguments = ["study", "run", text(&study), "--out", text(&out), "--dry-run", "--json"];
+    let (code, cost, err) = run(&arguments);
+    assert_eq!(code, Some(0), "{err}");
+    let cost: serde_json::Value = serde_json::from_str(&cost).expect("JSON");
+    assert_eq!((&cost["runs"], &cost["done"]), (&8.into(), &0.into()));
+    assert_eq!(cost["simulated_s"], 8.0);
+    assert!(cost["packets"].as_f64().is_some_and(|packets| packets > 100.0), "{cost}");
+    assert!(!out.exists());
+}
+
+#[test]
+fn mistakes_are_wrong_usage_and_runs_without_result_a_failure() {
+    let place = directory("study-mistakes");
+    let cases = [
+        ("[replications]", "[replication]", "did you mean `replications`?"),
+        ("\"1 Mbit/s\", \"2 Mbit/s\"", "\"1 Mbit/s\", \"2 Mbits\"", "study.toml:9:23: "),
+        ("\"rfc9260\"", "\"rfc926\"", "did you mean `rfc9260`?"),
+    ];
+    for (right, wrong, expected) in cases {
+        let study = study_in(&place, &STUDY.replacen(right, wrong, 1));
+        for command in [&["check"][..], &["study", "run"]] {
+            let (code, _, err) = run(&[command, &[text(&study)]].concat());
+            assert_eq!(code, Some(2), "{err}");
+            assert!(err.contains(expected), "{err}");
+        }
+    }
+    let out = place.join("out");
+    let study = study_in(&place, &STUDY.replace("\"goodput_bit_s\"\nunit", "\"goodputs\"\nunit"));
+    let (code, _, err) = run(&["study", "run", text(&study), "--out", text(&out)]);
+    assert_eq!(code, Some(1));
+    assert!(err.contains("runs have no result `goodputs`; did you mean `goodput_bit_s`?"), "{err}");
+}
+
+#[test]
+fn files_are_checked_by_what_they_are() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    for (file, expected) in [
+        ("scenarios/demo.toml", "scenario with 2 paths and 1 flows"),
+        ("studies/asymmetry.toml", "study of 6 points and 3 variants; with --quick of 2 points"),
+        ("studies/asymmetry-expected.toml", "4 statements"),
+    ] {
+        let (code, out, err) = run(&["check", text(&root.join(file))]);
+        assert_eq!(code, Some(0), "{err}");
+        assert!(out.contains(expected), "{out}");
+    }
+}
+
+#[test]
+fn schemas_are_json() {
+    for kind in ["scenario", "study", "statements"] {
+        let (code, out, err) = run(&["schema", kind]);
+        assert_eq!(code, Some(0), "{err}");
+        let schema: serde_json::Value = serde_json::from_str(&out).expect("JSON");
+        assert!(schema["properties"].is_object(), "{kind}");
+    }
+}
+
+/// Long runs are interrupted; what is done by then is kept, and the rest is made afterwards.
+#[cfg(unix)]
+#[test]
+fn an_interrupted_study_goes_on() {
+    use nix::sys::signal::{Signal, kill};
+    use nix::unistd::Pid;
+    use std::process::{Command, Stdio};
+    let place = directory("study-interrupted");
+    let longer = STUDY.replace("runs = 2", "runs = 50");
+    let study = study_in(&place, &longer);
+    let out = place.join("out");
+    let mut child = Command::new(env!("CARGO_BIN_EXE_polypath"))
+        .args(["study", "run", text(&study), "--out", text(&out)])
+        .stderr(Stdio::null())
+        .stdout(Stdio::null())
+        .spawn()
+        .expect("a program that runs");
+    // As soon as one run is done, there is something to keep.
+    let journal = out.join("journal.jsonl");
+    let done = || {
+        fs::read_to_string(&journal)
+            .map_or(0, |text| text.lines().filter(|line| line.starts_with("{\"run\":")).count())
+    };
+    while done() == 0 && child.try_wait().expect("a child").is_none() {
+        // Only how often it looks; what happens does not depend on it.
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    kill(Pid::from_raw(child.id() as i32), Signal::SIGINT).expect("a child");
+    let status = child.wait().expect("a child");
+    assert_eq!(status.code(), Some(130));
+    assert!(!out.join("runs.parquet").exists());
+    let kept = done();
+    let (code, summary, err) = run(&["study", "run", text(&study), "--out", text(&out), "--json"]);
+    assert_eq!(code, Some(0), "{err}");
+    let summary: serde_json::Value = serde_json::from_str(&summary).expect("JSON");
+    assert_eq!((&summary["known"], &summary["rows"]), (&kept.into(), &200.into()));
+}

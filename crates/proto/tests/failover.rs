@@ -7,7 +7,7 @@ use common::{
     PEER_WINDOW, Victim, config, data, data_chunks, init_ack, ip, message, millis, sack, secs,
 };
 use polypath_proto::config::{
-    AllPf, AssociationConfig, Burst, FailureDetection, PathOrder, Preset,
+    AllPf, AssociationConfig, Burst, FailureDetection, PathOrder, Preset, SackPath,
 };
 use polypath_proto::{
     Duration, Event, Instant, OutgoingMessage, PathChange, PathError, PathId, PathStats,
@@ -471,5 +471,24 @@ fn a_primary_path_with_too_many_timeouts_hands_over() {
         assert_eq!(carried, [limit.is_none(), limit.is_some()], "{detection:?} {limit:?}");
         let made = pair.path_changes(Side::Client, PathChange::MadePrimary);
         assert_eq!(made.is_empty(), limit.is_none());
+    }
+}
+
+/// A side that only receives does not notice that the path of its SACKs is broken; the duplicates tell it, before the
+/// peer gives up an association of which another path works.
+#[test]
+fn a_broken_path_of_sacks_does_not_end_the_association() {
+    for sack_path in SackPath::ALL {
+        let mut config = config(Preset::Cmt);
+        config.policies.sack_path = *sack_path;
+        let mut pair = warm(2, config);
+        cut(&mut pair, 0);
+        for _ in 0..3 {
+            send_on(&mut pair, 1);
+        }
+        pair.run_for(secs(5));
+        let client = &pair.slot(Side::Client).association;
+        let left = client.stats().send_buffer_bytes;
+        assert!(!client.is_closed() && left == 0, "{sack_path:?}: {left}");
     }
 }

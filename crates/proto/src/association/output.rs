@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 use super::Association;
 use super::packet_builder::PacketBuilder;
 use super::state::State;
-use crate::cmt::sack_path::{self, SackPathView, SinceLastSack};
+use crate::cmt::sack_path::{self, Duplicates, SackPathView, SinceLastSack};
 use crate::config::{PathOrder, SackPath};
 use crate::path::Paths;
 use crate::path::reach::{Reach, Reason};
@@ -295,6 +295,10 @@ impl Association {
         let view = SackPathView {
             last_data: last.map(|path| path.0),
             primary: self.primary.0,
+            duplicates: match self.receiver.as_ref().is_some_and(Receiver::has_duplicates) {
+                true => Duplicates::Some,
+                false => Duplicates::None,
+            },
             candidates: &candidates,
         };
         sack_path::choose(policy, &view).map(PathId)

@@ -3,6 +3,10 @@
 //! RFC 9260 section 6.4: to the source of the DATA that it answers. INET: `cmtSackPath` = `standard`, `primary`,
 //! `roundRobin`, `smallestSRTT`. With several paths, that rule sends nearly all SACKs over the path whose data arrives
 //! last before they are due; with equal rates and unequal delays this is always the same one.
+//!
+//! A policy that names one path, whatever it brings, would lose every SACK once that path is broken: the side that only
+//! receives notices nothing, and the peer gives the association up although other paths work. A duplicate tells, and
+//! its SACK returns the way it came (RFC 9260 section 6.4).
 
 use crate::Duration;
 use crate::config::SackPath;
@@ -29,6 +33,15 @@ pub(crate) enum SinceLastSack {
     Silent,
 }
 
+/// Whether a TSN arrived again since the last SACK.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Duplicates {
+    /// One did: the peer may not receive the SACKs.
+    Some,
+    /// None did.
+    None,
+}
+
 /// The choice.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct SackPathView<'a> {
@@ -36,6 +49,8 @@ pub(crate) struct SackPathView<'a> {
     pub(crate) last_data: Option<u8>,
     /// The primary path.
     pub(crate) primary: u8,
+    /// What the SACK reports besides.
+    pub(crate) duplicates: Duplicates,
     /// The active paths.
     pub(crate) candidates: &'a [Candidate],
 }
@@ -45,6 +60,11 @@ pub(crate) fn choose(policy: SackPath, view: &SackPathView<'_>) -> Option<u8> {
     let candidates = view.candidates.iter();
     match policy {
         SackPath::LastData => view.last_data,
+        SackPath::Primary | SackPath::SmallestSrtt
+            if view.duplicates == Duplicates::Some && view.last_data.is_some() =>
+        {
+            view.last_data
+        }
         SackPath::Primary => {
             candidates.map(|c| c.index).find(|index| *index == view.primary).or(view.last_data)
         }
@@ -75,7 +95,15 @@ mod tests {
     }
 
     fn choices(last_data: Option<u8>, candidates: &[Candidate]) -> [Option<u8>; 4] {
-        let view = SackPathView { last_data, primary: 1, candidates };
+        choices_with(Duplicates::None, last_data, candidates)
+    }
+
+    fn choices_with(
+        duplicates: Duplicates,
+        last_data: Option<u8>,
+        candidates: &[Candidate],
+    ) -> [Option<u8>; 4] {
+        let view = SackPathView { last_data, primary: 1, duplicates, candidates };
         POLICIES.map(|policy| choose(policy, &view))
     }
 
@@ -96,7 +124,9 @@ mod tests {
     fn sacks_alternate_between_the_sources() {
         let mut paths = [candidate(0, true, 0, 1), candidate(1, true, 0, 1)];
         for rank in 1..=6 {
-            let view = SackPathView { last_data: Some(1), primary: 0, candidates: &paths };
+            let duplicates = Duplicates::None;
+            let view =
+                SackPathView { last_data: Some(1), primary: 0, duplicates, candidates: &paths };
             let chosen = choose(SackPath::RoundRobin, &view).unwrap();
             assert_eq!(u64::from(chosen), (rank - 1) % 2);
             paths[usize::from(chosen)].last_sack = rank;
@@ -110,5 +140,16 @@ mod tests {
         assert_eq!(choices(Some(2), &paths), [Some(2), Some(2), Some(2), Some(0)]);
         assert_eq!(choices(None, &paths), [None, None, None, Some(0)]);
         assert_eq!(choices(None, &[]), [None; 4]);
+    }
+
+    /// Section 6.4 of RFC 9260: the path of before may be broken. Round robin leaves it by itself.
+    #[test]
+    fn a_duplicate_is_answered_the_way_it_came() {
+        let paths =
+            [candidate(0, true, 7, 40), candidate(1, true, 8, 20), candidate(2, true, 9, 30)];
+        let duplicates = |last| choices_with(Duplicates::Some, last, &paths);
+        assert_eq!(choices(Some(2), &paths), [Some(2), Some(1), Some(0), Some(1)]);
+        assert_eq!(duplicates(Some(2)), [Some(2), Some(2), Some(0), Some(2)]);
+        assert_eq!(duplicates(None), [None, Some(1), Some(0), Some(1)]);
     }
 }

@@ -366,6 +366,11 @@ impl Receiver {
         self.sack_path
     }
 
+    /// Whether a TSN arrived again since the last SACK.
+    pub fn has_duplicates(&self) -> bool {
+        !self.duplicates.is_empty()
+    }
+
     /// Bit per path that brought DATA since the last SACK.
     pub fn sources(&self) -> u32 {
         self.sources

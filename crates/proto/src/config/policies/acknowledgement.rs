@@ -110,11 +110,11 @@ policy_enum!(
     SackPath {
         /// To the source of the last DATA (RFC 9260 section 6.4).
         LastData = "last-data",
-        /// The primary path.
+        /// The primary path; a SACK that reports duplicates, to the source of the last DATA, since SACKs may be lost here.
         Primary = "primary",
         /// The paths that brought DATA since the last SACK in turn, longest unused first.
         RoundRobin = "round-robin",
-        /// The path with the smallest smoothed round-trip time.
+        /// The path with the smallest smoothed round-trip time; a SACK that reports duplicates, to the source of the last DATA.
         SmallestSrtt = "smallest-srtt",
     }
 );

@@ -158,7 +158,7 @@ fn what_cannot_be_true_is_not_believed() {
         change(&mut report, &mut packet);
         report.packet = Raw::from(packet);
         victim.receive(ip(2), vec![Chunk::PacketDrop(report)]);
-        assert_eq!(tsns(&victim.sent()), [], "{what}");
+        assert_eq!(tsns(&victim.sent()), [0u32; 0], "{what}");
         assert_eq!(victim.path().reported_retransmissions, 0, "{what}");
     }
 }

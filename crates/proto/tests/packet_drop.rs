@@ -136,6 +136,24 @@ fn what_is_reported_is_sent_again_at_once() {
     assert_eq!(victim.path().flight_bytes, 0);
 }
 
+/// RFC 9260 section 7.2.4, rule 4: a chunk that is sent again out of turn restarts T3 only if it is the lowest outstanding
+/// one. Otherwise reports that keep coming would put off the repair of one that was lost again, for ever.
+#[test]
+fn reports_of_later_chunks_do_not_put_off_the_timer() {
+    for (reported, restarts) in [(0, true), (1, false), (2, false)] {
+        let (mut victim, sent) = sender(3);
+        victim.now += millis(480);
+        let damaged = report(BAD_CHECKSUM, encoded(&sent[reported].packet));
+        victim.receive(ip(2), vec![Chunk::PacketDrop(damaged)]);
+        assert_eq!(tsns(&victim.sent()), [victim.first_tsn() + reported as u32]);
+        let repaired = victim.now;
+        assert!(victim.wait_for_timer());
+        assert_eq!(victim.association().stats().timeouts, 1);
+        assert_eq!(victim.now == repaired + secs(1), restarts, "chunk {reported}");
+        assert!(restarts || victim.now == repaired + millis(500), "chunk {reported}");
+    }
+}
+
 #[test]
 fn what_cannot_be_true_is_not_believed() {
     type Change = fn(&mut PacketDrop<'static>, &mut Vec<u8>);

@@ -129,7 +129,6 @@ impl Association {
         {
             path.flight = path.flight.saturating_sub(u64::from(charge));
             path.timed = path.timed.filter(|timed| *timed != tsn);
-            path.restart_t3(cx.now);
         }
         repair
     }

@@ -115,7 +115,7 @@ fn a_logarithmic_picture_leaves_out_what_has_no_place_in_it() {
     picture.curves[0].spots.insert(0, Spot { x: 0.0, y: 1.0, low: 0.0, high: 2.0 });
     picture.curves[1].spots[0] = Spot { x: 1.0, y: 0.0, low: -1.0, high: 1.0 };
     let svg = picture.svg();
-    // Where a number could stand; the font in the file is letters of any kind.
+    // Where a number could stand.
     for before in [" ", "\"", ","] {
         for wrong in ["NaN", "inf", "-inf"] {
             assert!(!svg.contains(&format!("{before}{wrong}")), "{before}{wrong}");

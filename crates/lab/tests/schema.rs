@@ -1,9 +1,12 @@
 //! The JSON Schemas accept every file that we have, and refuse mistakes.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use boon::{Compiler, SchemaIndex, Schemas};
+use polypath_lab::study::{AxisRange, Extent, Reading, Study, Where};
+use polypath_lab::verdict::Expectations;
 use serde_json::Value;
 
 struct Validator {
@@ -29,24 +32,41 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
+/// What a folder has, in order.
+fn entries(folder: &Path) -> Vec<PathBuf> {
+    let entry = |entry: std::io::Result<fs::DirEntry>| entry.expect("an entry").path();
+    let mut paths: Vec<PathBuf> = fs::read_dir(folder).expect("a folder").map(entry).collect();
+    paths.sort();
+    paths
+}
+
 /// TOML files of a folder of the project, with their text.
 fn files(folder: &str) -> Vec<(PathBuf, String)> {
-    let mut paths: Vec<PathBuf> = fs::read_dir(root().join(folder))
-        .expect("a folder")
-        .map(|entry| entry.expect("an entry").path())
-        .filter(|path| path.extension().is_some_and(|ending| ending == "toml"))
-        .collect();
-    paths.sort();
-    let text = |path: &PathBuf| fs::read_to_string(path).expect("readable");
-    paths.iter().map(|path| (path.clone(), text(path))).collect()
+    let text = |path: PathBuf| {
+        let text = fs::read_to_string(&path).expect("readable");
+        (path, text)
+    };
+    let is_toml = |path: &PathBuf| path.extension().is_some_and(|ending| ending == "toml");
+    entries(&root().join(folder)).into_iter().filter(is_toml).map(text).collect()
+}
+
+/// The folders of the papers, and that of our own studies.
+fn folders_of_studies() -> Vec<String> {
+    let papers = entries(&root().join("papers")).into_iter().filter(|path| path.is_dir());
+    let name = |path: PathBuf| format!("papers/{}", path.file_name().unwrap().to_string_lossy());
+    papers.map(name).chain(["studies".to_owned()]).collect()
+}
+
+/// Files of a kind that studies have, from all folders.
+fn of_studies(wanted: Kind) -> impl Iterator<Item = (PathBuf, String)> {
+    let all = folders_of_studies().into_iter().flat_map(|folder| files(&folder));
+    all.filter(move |(path, text)| kind(path, text) == wanted)
 }
 
 #[test]
 fn every_scenario_fits_its_schema() {
     let validator = Validator::new(&polypath_sim::scenario::schema());
-    let scenarios = files("scenarios")
-        .into_iter()
-        .chain(files("studies").into_iter().filter(|(path, _)| kind(path) == Kind::Scenario));
+    let scenarios = files("scenarios").into_iter().chain(of_studies(Kind::Scenario));
     let mut count = 0;
     for (path, text) in scenarios {
         validator.check(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
@@ -57,12 +77,9 @@ fn every_scenario_fits_its_schema() {
 
 #[test]
 fn every_study_fits_its_schema_and_makes_sense() {
-    use polypath_lab::study::{Extent, Reading, Study};
     let validator = Validator::new(&polypath_lab::study::schema());
-    let studies: Vec<_> =
-        files("studies").into_iter().filter(|(path, _)| kind(path) == Kind::Study).collect();
-    assert!(!studies.is_empty());
-    for (path, text) in studies {
+    let mut count = 0;
+    for (path, text) in of_studies(Kind::Study) {
         validator.check(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         for extent in [Extent::Full, Extent::Quick] {
             let study = Study::read(&path, Reading { extent, edits: &[] })
@@ -72,15 +89,19 @@ fn every_study_fits_its_schema_and_makes_sense() {
                 scenario.unwrap_or_else(|error| panic!("{error}"));
             }
         }
+        count += 1;
     }
+    assert!(count > folders_of_studies().len(), "{count} studies");
 }
 
-/// Scenarios of studies, and statements about them, are named so.
-fn kind(path: &Path) -> Kind {
-    match path.file_stem().map(|stem| stem.to_string_lossy()) {
-        Some(stem) if stem.ends_with("-scenario") => Kind::Scenario,
-        Some(stem) if stem.ends_with("-expected") => Kind::Statements,
-        _ => Kind::Study,
+/// Only studies measure, and only statements state.
+fn kind(path: &Path, text: &str) -> Kind {
+    let table: toml::Table =
+        toml::from_str(text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    match table {
+        table if table.contains_key("statements") => Kind::Statements,
+        table if table.contains_key("measures") => Kind::Study,
+        _ => Kind::Scenario,
     }
 }
 
@@ -92,16 +113,74 @@ enum Kind {
 }
 
 #[test]
-fn every_file_of_statements_fits_its_schema() {
+fn every_file_of_statements_fits_its_schema_and_its_studies() {
     let validator = Validator::new(&polypath_lab::verdict::schema());
-    let files = files("studies").into_iter().filter(|(path, _)| kind(path) == Kind::Statements);
-    let mut count = 0;
-    for (path, text) in files {
+    let mut ids = BTreeSet::new();
+    for (path, text) in of_studies(Kind::Statements) {
         validator.check(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-        polypath_lab::verdict::Expectations::read(&path).unwrap_or_else(|error| panic!("{error}"));
-        count += 1;
+        let read = Expectations::read(&path).unwrap_or_else(|error| panic!("{error}"));
+        for statement in &read.statements {
+            let id = &statement.id;
+            assert!(ids.insert(id.clone()), "{id} is there twice");
+            assert!(id.starts_with(&read.paper) || read.paper == "example", "{id}");
+            let study = path.with_file_name(&statement.study);
+            for extent in [Extent::Full, Extent::Quick] {
+                let study = Study::read(&study, Reading { extent, edits: &[] })
+                    .unwrap_or_else(|error| panic!("{id}: {error}"));
+                let points = study.select(&statement.selection);
+                let points = points.unwrap_or_else(|error| panic!("{id}: {error}"));
+                assert!(!points.is_empty(), "{id} is about no point, {extent:?}");
+                let rule = serde_json::to_value(&statement.rule).expect("JSON");
+                check_operands(&study, &rule).unwrap_or_else(|error| panic!("{id}: {error}"));
+            }
+        }
     }
-    assert!(count > 0);
+    assert!(!ids.is_empty());
+}
+
+/// Variants, measures and places that a rule names exist, however deep they stand.
+fn check_operands(study: &Study, rule: &Value) -> Result<(), String> {
+    let known = |key: &str, value: &Value| match (key, value) {
+        ("variant", Value::String(name)) => study.variant(name).is_some(),
+        ("measure", Value::String(name)) => study.measure(name).is_some(),
+        ("along", Value::String(name)) => study.axis(name).is_some(),
+        ("at", Value::Object(places)) => places.iter().all(|(axis, value)| {
+            let value = toml::Value::try_from(value).expect("a value of TOML");
+            let range = AxisRange { at: vec![value], ..AxisRange::default() };
+            let found = study.select(&Where::from([(axis.clone(), range)]));
+            found.is_ok_and(|points| !points.is_empty())
+        }),
+        _ => true,
+    };
+    match rule {
+        Value::Object(fields) => fields.iter().try_for_each(|(key, value)| {
+            if known(key, value) {
+                check_operands(study, value)
+            } else {
+                Err(format!("the study has no {key} {value}"))
+            }
+        }),
+        Value::Array(elements) => elements.iter().try_for_each(|e| check_operands(study, e)),
+        _ => Ok(()),
+    }
+}
+
+#[test]
+fn every_paper_has_readme_and_statements_about_each_study() {
+    for folder in folders_of_studies().iter().filter(|folder| folder.starts_with("papers/")) {
+        let folder_path = root().join(folder);
+        assert!(folder_path.join("README.md").is_file(), "{folder} has no README.md");
+        let statements = fs::read_to_string(folder_path.join("expected.toml"))
+            .unwrap_or_else(|error| panic!("{folder}/expected.toml: {error}"));
+        let is_study = |(path, text): &&(PathBuf, String)| kind(path, text) == Kind::Study;
+        for (path, _) in files(folder).iter().filter(is_study) {
+            let name = path.file_name().expect("a name").to_string_lossy();
+            assert!(
+                statements.contains(&format!("study = \"{name}\"")),
+                "{folder}: nothing is said about {name}"
+            );
+        }
+    }
 }
 
 #[test]

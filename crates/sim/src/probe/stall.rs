@@ -57,7 +57,7 @@ pub struct StallResult {
 /// Stalls in the order of their packets, and the waiting time T_i of each packet.
 ///
 /// A packet that never arrived holds nothing up here: what comes after it was delivered because it was given up, or not
-/// at all.
+/// at all. What still waits at the end of the run is no stall: nobody knows yet how long it is.
 pub(super) fn stalls(lives: &[Life]) -> (Vec<Stall>, Vec<Duration>) {
     let mut stalls: Vec<Stall> = Vec::new();
     let mut waits = Vec::with_capacity(lives.len());
@@ -71,7 +71,7 @@ pub(super) fn stalls(lives: &[Life]) -> (Vec<Stall>, Vec<Duration>) {
         waits.push(wait);
         match latest {
             Some((until, released_by, path)) if until > arrived => {
-                let measured = life.waiting().unwrap_or_default();
+                let Some(measured) = life.waiting() else { continue };
                 match stalls.last_mut().filter(|stall| stall.released_by == released_by) {
                     Some(stall) => {
                         stall.from = stall.from.min(arrived);
@@ -209,5 +209,18 @@ mod tests {
         let mut lost = lives(&[(1, 0), (2, 1), (3, 0)]);
         lost[1].received = None;
         assert_eq!(stalls(&lost).0, []);
+    }
+
+    #[test]
+    fn what_waits_at_the_end_is_no_stall() {
+        let mut lives = lives(&[(30, 1), (20, 0), (90, 1), (70, 1), (60, 0)]);
+        lives[2].received = None;
+        for life in &mut lives[2..] {
+            life.delivered = None;
+        }
+        let found = stalls(&lives);
+        assert_eq!(found.0.iter().map(|stall| stall.released_by).collect::<Vec<_>>(), [0]);
+        let result = StallResult::of(&lives, &found, &[], 5);
+        assert_eq!((result.count, result.difference_max_s), (1, Some(0.0)));
     }
 }

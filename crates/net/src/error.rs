@@ -39,7 +39,7 @@ pub enum BindError {
     #[error("the endpoint is closed")]
     EndpointClosed,
     /// The system refused.
-    #[error("cannot bind UDP port {port} of {address}: {source}")]
+    #[error("cannot bind UDP port {port} of {address}{}", remedy(.source))]
     Socket {
         /// Local address.
         address: IpAddr,
@@ -52,11 +52,25 @@ pub enum BindError {
     #[error("found no UDP port that is free on every local address; name one")]
     NoCommonPort,
     /// The system has no randomness.
-    #[error("the system gives no random numbers: {0}")]
+    #[error("the system gives no random numbers")]
     Random(#[from] getrandom::Error),
     /// An endpoint needs a runtime for its driver.
     #[error("an endpoint must be bound inside a tokio runtime with I/O and time enabled")]
     NoRuntime,
+}
+
+/// What to do about a socket that the system refuses; what it said follows as the source of the error.
+fn remedy(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::AddrNotAvailable => ", since no interface of this host has the address",
+        io::ErrorKind::AddrInUse => {
+            ", since another program has the port: end it or take another port"
+        }
+        io::ErrorKind::PermissionDenied => {
+            ", since ports below 1024 need privileges: take another port"
+        }
+        _ => "",
+    }
 }
 
 /// Why an association could not be established.

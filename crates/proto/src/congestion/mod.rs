@@ -40,7 +40,8 @@ pub(crate) enum Growth {
 /// What a congestion controller knows of its path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Parameters {
-    /// Largest packet in bytes that fits the path (the unit of the formulas; RFC 9260 calls it PMDCS).
+    /// Largest packet in bytes that fits the path (the unit of the formulas, as in RFC 4960; RFC 9260 takes
+    /// the smaller PMDCS).
     pub(crate) mtu: u64,
     /// Smallest slow-start threshold in bytes.
     pub(crate) ssthresh_floor: u64,

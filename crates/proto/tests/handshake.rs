@@ -534,6 +534,34 @@ fn a_restart_mixes_nothing_of_before_and_after() {
     assert!(lab.server.slots[0].messages.is_empty());
 }
 
+/// Section 5.2.4: tie-tags stand for the tags that the restart replaced, so a cookie with the old ones means nothing more.
+#[test]
+fn a_cookie_of_before_a_restart_does_not_undo_it() {
+    let mut lab = Lab::established();
+    let mut echoes = Vec::new();
+    for seed in [33, 34] {
+        lab.client = Lab::new_client(seed, lab.now);
+        lab.connect();
+        let init = only(lab.client_sends());
+        lab.server_gets(&init);
+        let init_ack = only(lab.server_sends());
+        lab.client_gets(&init_ack);
+        let echo = only(lab.client_sends());
+        lab.server_gets(&echo);
+        echoes.push(echo);
+        lab.settle();
+        lab.later(Duration::from_secs(5));
+    }
+    let tag = lab.server.slots[0].association.identity().local_tag;
+    // That of the first restart is a duplicate that the network kept back.
+    let drops = lab.server.drops.len();
+    lab.server_gets(&echoes[0]);
+    assert!(lab.server_sends().is_empty());
+    assert_eq!(lab.server.drops[drops..], [DropReason::CookieSuperseded]);
+    assert_eq!(lab.server.slots[0].association.identity().local_tag, tag);
+    lab.assert_working();
+}
+
 #[test]
 fn a_restart_with_new_addresses_is_refused_and_harmless() {
     let mut lab = Lab::established();

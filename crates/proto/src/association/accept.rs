@@ -10,7 +10,7 @@ use super::handshake_view::{Established, HandshakePhase, HandshakeView, Shutdown
 use super::init_parameters::Capabilities;
 use super::output::{Flush, To};
 use super::state::State;
-use super::{Association, Identity, PeerAddress};
+use super::{Association, Identity, PeerAddress, draw_tie_tags};
 use crate::config::AssociationConfig;
 use crate::endpoint::cookie::Cookie;
 use crate::path::Paths;
@@ -80,6 +80,8 @@ impl Association {
         }
         self.identity.local_tag = cookie.local_tag;
         self.identity.initial_tsn = cookie.local_initial_tsn;
+        // They stood for the tags of before: other cookies that were made then mean nothing any more.
+        self.tie_tags = draw_tie_tags(cx);
         self.sender.restart(
             Tsn(cookie.local_initial_tsn),
             self.config.send_buffer(),
@@ -149,6 +151,7 @@ impl Association {
             handshake_pair: (cookie.local_address, peer[0]),
         });
         self.primary = self.confirm_handshake_pair(cookie.local_address, peer[0].address);
+        self.handshake_path = self.primary;
     }
 
     /// COOKIE ACK goes to where the COOKIE ECHO came from.

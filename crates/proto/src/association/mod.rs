@@ -200,7 +200,7 @@ impl Association {
             identity,
             state: State::CookieWait(timer),
             peer_tag: 0,
-            tie_tags: (cx.rng.next_u32().max(1), cx.rng.next_u32().max(1)),
+            tie_tags: draw_tie_tags(cx),
             paths: Paths::default(),
             primary: PathId(0),
             extensions: Capabilities::empty(),
@@ -499,4 +499,9 @@ impl Association {
             self.events.push(Event::Readable);
         }
     }
+}
+
+/// Numbers for both tags, neither of them 0.
+fn draw_tie_tags(cx: &mut Cx<'_>) -> (u32, u32) {
+    (cx.rng.next_u32().max(1), cx.rng.next_u32().max(1))
 }

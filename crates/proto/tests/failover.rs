@@ -433,6 +433,23 @@ fn answers_avoid_a_doubtful_path() {
     assert_eq!(sacks, [ip(2)]);
 }
 
+/// It was doubtful before, and nothing has come back over it since.
+#[test]
+fn acknowledgements_avoid_a_failed_path() {
+    for detection in [FailureDetection::Rfc9260, FailureDetection::Pf2] {
+        let mut config = with_detection(detection);
+        config.path_max_retrans = 0;
+        let mut victim = one_timeout_on_the_second_path(config, 1);
+        assert_eq!(victim.path_at(1).status, Inactive);
+        victim.sent();
+        victim.receive(ip(3), vec![data(1)]);
+        let sent = victim.sent();
+        let is_sack = |chunk: &Chunk<'_>| matches!(chunk, Chunk::Sack(_));
+        let sacks = sent.iter().filter(|transmit| transmit.packet.chunks.iter().any(is_sack));
+        assert_eq!(sacks.map(|sack| sack.remote).collect::<Vec<_>>(), [ip(2)], "{detection:?}");
+    }
+}
+
 #[test]
 fn a_primary_path_with_too_many_timeouts_hands_over() {
     for (detection, limit) in [

@@ -38,7 +38,8 @@ impl Association {
                 self.identity.local_addresses.retain(|local| *local != address);
                 if !matches!(self.state, State::CookieWait(_)) {
                     self.close_paths_from(address);
-                    if self.paths[self.handshake_path].local == address {
+                    if self.state.is_handshake() && self.paths[self.handshake_path].local == address
+                    {
                         self.handshake_refused(self.handshake_path);
                     }
                 }

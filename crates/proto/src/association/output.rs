@@ -266,11 +266,10 @@ impl Association {
     /// SACKs return to the source of the last DATA (RFC 9260 section 6.4), if that address is proved to be the peer's and
     /// there is no doubt that what is sent there arrives, or where the policy wants them.
     fn sack_return_path(&self) -> PathId {
-        let confirmed =
-            |path: &PathId| self.paths.get(*path).is_some_and(|path| path.reach.is_confirmed());
+        let active =
+            |path: &PathId| self.paths.get(*path).is_some_and(|path| path.reach.is_active());
         let last = self.receiver.as_ref().and_then(|receiver| receiver.sack_path());
-        let doubtful = |path: &PathId| self.paths[*path].reach.is_potentially_failed();
-        let last = last.filter(confirmed).filter(|path| !doubtful(path));
+        let last = last.filter(active);
         let chosen = match self.config.policies.sack_path {
             SackPath::LastData => last,
             policy => self.chosen_sack_path(policy, last),

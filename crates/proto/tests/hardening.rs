@@ -215,6 +215,25 @@ fn error_reports_that_nobody_reads_do_not_pile_up() {
     assert!(matches!(victim.events().last(), Some(Event::Ended(AssociationEnd::AbortedByPeer(_)))));
 }
 
+/// RFC 9260 sections 3.3.7 and 9.2: who has ended an association has nothing to say to its other side any more.
+#[test]
+fn nothing_is_sent_after_the_peer_has_ended_the_association() {
+    let abort = || Chunk::Abort(Abort { reflected_tag: false, causes: Causes::empty() });
+    let mut victim = Victim::established(config(Preset::Cmt));
+    victim.receive(ip(2), vec![heartbeat(), abort()]);
+    assert!(victim.association().is_closed());
+    assert_eq!(victim.sent().len(), 0);
+
+    let mut victim = Victim::established(config(Preset::Cmt));
+    victim.receive(ip(2), vec![Chunk::Shutdown { cumulative_tsn_ack: victim.first_tsn() - 1 }]);
+    assert_eq!(victim.sent().len(), 1);
+    let complete = Chunk::ShutdownComplete { reflected_tag: false };
+    victim.receive(ip(2), vec![heartbeat(), complete]);
+    assert_eq!(victim.events().last(), Some(&Event::Ended(AssociationEnd::ShutdownComplete)));
+    assert!(victim.association().is_closed());
+    assert_eq!(victim.sent().len(), 0);
+}
+
 #[test]
 fn a_gap_block_right_behind_the_cumulative_ack_acknowledges_nothing() {
     let config = AssociationConfig { heartbeat_interval: None, ..config(Preset::Cmt) };

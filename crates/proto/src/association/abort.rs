@@ -13,8 +13,7 @@ impl Association {
     pub(super) fn abort_with(&mut self, _cx: &mut Cx<'_>, cause: Cause<'_>) {
         let causes = Causes::build([cause]);
         let end = AssociationEnd::ProtocolViolation(causes.as_slice().into());
-        self.send_abort(causes);
-        self.end(end);
+        self.end_with(self.abort_chunk(causes), end);
     }
 
     /// Aborts because the user wants it.
@@ -30,37 +29,47 @@ impl Association {
             .min()
             .unwrap_or(0);
         let reason = &reason[..reason.len().min(room)];
-        self.send_abort(Causes::build([Cause::UserInitiatedAbort(reason)]));
-        self.end(AssociationEnd::Aborted);
+        let abort = self.abort_chunk(Causes::build([Cause::UserInitiatedAbort(reason)]));
+        self.end_with(abort, AssociationEnd::Aborted);
     }
 
     /// The INIT ACK cannot be accepted. The ABORT carries the tag that it announced.
     pub(super) fn refuse_init_ack(&mut self, tag: u32, causes: Causes<'static>) {
         let end = AssociationEnd::HandshakeRefused(causes.as_slice().into());
         self.peer_tag = tag;
-        self.send_abort(causes);
-        self.end(end);
+        self.end_with(self.abort_chunk(causes), end);
     }
 
     /// Gives up: the peer does not answer. It is told, in case it still listens.
     pub(super) fn fail(&mut self, _cx: &mut Cx<'_>, end: AssociationEnd) {
-        self.send_abort(Causes::empty());
-        self.end(end);
+        self.end_with(self.abort_chunk(Causes::empty()), end);
     }
 
-    fn send_abort(&mut self, causes: Causes<'static>) {
-        self.control.clear();
-        if self.peer_tag != 0 {
-            self.queue_control(Chunk::Abort(Abort { reflected_tag: false, causes }), To::Best);
-        }
+    /// An ABORT, if the peer has told its tag.
+    fn abort_chunk(&self, causes: Causes<'static>) -> Option<(Chunk<'static>, To)> {
+        let abort = Chunk::Abort(Abort { reflected_tag: false, causes });
+        (self.peer_tag != 0).then_some((abort, To::Best))
     }
 
-    /// Ends the association; packets already queued are still polled.
+    /// Ends the association without a word: the peer has ended it, or is not there.
     pub(super) fn end(&mut self, end: AssociationEnd) {
+        self.end_with(None, end);
+    }
+
+    /// Ends the association. Of what waits to be sent only `last_words` still go out.
+    pub(super) fn end_with(
+        &mut self,
+        last_words: Option<(Chunk<'static>, To)>,
+        end: AssociationEnd,
+    ) {
         if matches!(self.state, State::Closed) {
             return;
         }
         self.state = State::Closed;
+        self.control.clear();
+        if let Some((chunk, to)) = last_words {
+            self.queue_control(chunk, to);
+        }
         self.shutdown_guard = None;
         self.report_undelivered();
         for path in self.paths.iter_mut() {

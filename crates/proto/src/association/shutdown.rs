@@ -88,8 +88,8 @@ impl Association {
     pub(super) fn handle_shutdown_ack(&mut self, came_on: PathId) {
         if matches!(self.state, State::ShutdownSent(_) | State::ShutdownAckSent(_)) {
             let to = To::Path(self.answer_path(came_on));
-            self.queue_control(Chunk::ShutdownComplete { reflected_tag: false }, to);
-            self.end(AssociationEnd::ShutdownComplete);
+            let complete = Chunk::ShutdownComplete { reflected_tag: false };
+            self.end_with(Some((complete, to)), AssociationEnd::ShutdownComplete);
         }
     }
 

@@ -5,9 +5,9 @@ mod common;
 use std::net::IpAddr;
 
 use common::{config, message, secs};
-use polypath_proto::config::{AssociationConfig, PathPairing, Preset, SourceRoute};
-use polypath_proto::{LocalAddressChange, PathId, PathStatus};
-use polypath_testkit::{Pair, PairConfig, Side};
+use polypath_proto::config::{AssociationConfig, EndpointConfig, PathPairing, Preset, SourceRoute};
+use polypath_proto::{AssociationEnd, Event, LocalAddressChange, PathId, PathStatus};
+use polypath_testkit::{Host, Pair, PairConfig, Side};
 
 fn change(pair: &mut Pair, change: LocalAddressChange) {
     let now = pair.now;
@@ -80,6 +80,48 @@ fn a_new_address_gets_a_path_that_is_probed_first() {
     change(&mut pair, LocalAddressChange::Removed(old));
     assert_eq!(status(&pair), [(old, PathStatus::Active), (new, PathStatus::Inactive)]);
     deliver(&mut pair, 100, 10);
+}
+
+/// Nothing else would ever find out that nobody is there: no data goes out, so no timer runs.
+#[test]
+fn a_host_that_is_left_without_a_working_path_gives_up() {
+    for heartbeat_interval in [Some(secs(30)), None] {
+        let config = AssociationConfig { heartbeat_interval, ..config(Preset::Cmt) };
+        let mut pair = Pair::connected(PairConfig::new(1, config));
+        let [old, nowhere] = [pair.addresses(Side::Client)[0], "10.9.9.9".parse().unwrap()];
+        change(&mut pair, LocalAddressChange::Added(nowhere));
+        change(&mut pair, LocalAddressChange::Removed(old));
+        pair.send(Side::Client, message(0, 1400)).unwrap();
+        let ended = |pair: &Pair| {
+            let events = &pair.slot(Side::Client).events;
+            events.last() == Some(&Event::Ended(AssociationEnd::Unreachable))
+        };
+        assert!(pair.run_until(secs(1200), ended), "{heartbeat_interval:?}: {:?}", status(&pair));
+    }
+}
+
+/// The table of paths that a restart makes can be shorter than the one in which the handshake had its path.
+#[test]
+fn an_address_is_lost_after_a_restart_with_fewer_paths() {
+    let mut config = config(Preset::Cmt);
+    config.path_pairing = PathPairing::Rfc9260;
+    let mut pair = PairConfig::new(2, config.clone());
+    // Only the last address of both sides works at first.
+    pair.paths[0].faults.loss = 1000;
+    let mut pair = Pair::connected(pair);
+    pair.run_for(secs(10));
+    assert_eq!(pair.slot(Side::Client).association.path_stats().len(), 2);
+    // The server is born again with its last address, and calls.
+    let [client, server] = [Side::Client, Side::Server].map(|side| pair.addresses(side));
+    let listening = EndpointConfig { listening: true, ..Default::default() };
+    let port = pair.hosts[0].endpoint.local_port();
+    pair.hosts[1] = Host::new(77, listening, 5001, &server[1..], pair.now);
+    pair.hosts[1].connect(pair.now, config, port, &client[1..]).unwrap();
+    pair.run_for(secs(10));
+    assert!(pair.slot(Side::Client).events.contains(&Event::Restarted));
+    assert_eq!(pair.slot(Side::Client).association.path_stats().len(), 1);
+    change(&mut pair, LocalAddressChange::Removed(client[0]));
+    deliver(&mut pair, 0, 10);
 }
 
 #[test]

@@ -17,6 +17,9 @@ impl Association {
         let burst = u64::from(self.config.heartbeat_max_burst.max(1));
         let mut unconfirmed = 0;
         for path in self.paths.ids() {
+            if self.paths[path].reach == Reach::Inactive(Reason::NoLocalAddress) {
+                continue;
+            }
             if self.paths[path].reach == Reach::Unconfirmed {
                 let wait = self.config.policies.rto.initial * (unconfirmed / burst);
                 self.paths[path].heartbeat.due = Some(cx.now + wait);
@@ -48,11 +51,7 @@ impl Association {
             } else if unanswered {
                 let before = self.paths[path].reach;
                 self.paths[path].rtt.back_off();
-                let others_work =
-                    self.paths.iter().any(|other| other.id != path && other.reach.is_active());
-                // The fast probes of a doubtful path must not end the association sooner than slow ones would
-                // (RFC 7829 section 4).
-                if before.is_confirmed() && !before.is_potentially_failed() && !others_work {
+                if self.counts_for_association(path) {
                     self.errors += 1;
                 }
                 self.count_heartbeat_error(cx, path);
@@ -71,6 +70,18 @@ impl Association {
             }
             self.send_heartbeat(cx, path);
         }
+    }
+
+    /// Whether an unanswered heartbeat of the path counts against the association (RFC 9260 section 8.1): not while
+    /// another path works. The fast probes of a doubtful path must not end the association sooner than slow ones would
+    /// (RFC 7829 section 4), and an address that is not proved to be the peer's says nothing about it; but while data can
+    /// go nowhere, no timer but these would ever find out that nobody is there.
+    fn counts_for_association(&self, path: PathId) -> bool {
+        let others_work =
+            self.paths.iter().any(|other| other.id != path && other.reach.is_active());
+        let reach = self.paths[path].reach;
+        reach.is_confirmed() && !reach.is_potentially_failed() && !others_work
+            || self.usable_paths() == 0
     }
 
     /// After a timeout of data a doubtful path is probed at once, and one that failed slowly.

@@ -3,7 +3,7 @@
 use alloc::string::ToString;
 
 use polypath_wire::{Abort, Cause, Causes, GapAckBlocks};
-use polypath_wire::{ChecksumPolicy, Chunk, PacketView, UnknownAction, UnknownChunk};
+use polypath_wire::{ChecksumPolicy, Chunk, PacketView, UnknownAction};
 
 use super::Association;
 use super::acknowledge::Acknowledgement;
@@ -25,6 +25,15 @@ pub(super) const MAX_WAITING_ANSWERS: usize = 32;
 enum Flow {
     Continue,
     Stop,
+    /// This chunk must not be believed, nor what follows it.
+    Refuse,
+}
+
+/// Whether anything in a packet was believed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Packet {
+    Accepted,
+    Refused,
 }
 
 /// What is known of the packet being processed.
@@ -41,43 +50,11 @@ impl Association {
             self.stats.packets_discarded += 1;
             return;
         };
-        let mut arrival = Arrival { path, position: 0, tag: 0 };
         if let Some(receiver) = &mut self.receiver {
             receiver.begin_packet();
         }
-        match &received.body {
-            Body::Datagram(bytes) => {
-                // The endpoint verified the checksum before it looked at anything else.
-                let Ok(view) = PacketView::parse(bytes, ChecksumPolicy::Ignore) else {
-                    self.stats.packets_discarded += 1;
-                    return;
-                };
-                arrival.tag = view.verification_tag();
-                for chunk in view.chunks() {
-                    let Ok(chunk) = chunk else {
-                        self.stats.packets_discarded += 1;
-                        break;
-                    };
-                    if self.handle_chunk(cx, &chunk, arrival) == Flow::Stop {
-                        break;
-                    }
-                    arrival.position += 1;
-                }
-            }
-            Body::Structured(packet) => {
-                arrival.tag = packet.verification_tag;
-                for chunk in packet.chunks.iter() {
-                    if self.handle_chunk(cx, chunk, arrival) == Flow::Stop {
-                        break;
-                    }
-                    arrival.position += 1;
-                }
-            }
-            // The endpoint hands none over.
-            Body::Damaged { .. } => {
-                self.stats.packets_discarded += 1;
-                return;
-            }
+        if self.handle_chunks(cx, received, path) == Packet::Refused {
+            return;
         }
         if self.flush.acknowledged {
             self.flush.acknowledged = false;
@@ -94,6 +71,46 @@ impl Association {
         self.end_packet(cx, path);
     }
 
+    fn handle_chunks(&mut self, cx: &mut Cx<'_>, received: &Received<'_>, path: PathId) -> Packet {
+        let mut arrival = Arrival { path, position: 0, tag: 0 };
+        match &received.body {
+            Body::Datagram(bytes) => {
+                // The endpoint verified the checksum before it looked at anything else.
+                let Ok(view) = PacketView::parse(bytes, ChecksumPolicy::Ignore) else {
+                    return self.refuse(arrival);
+                };
+                arrival.tag = view.verification_tag();
+                for chunk in view.chunks() {
+                    let Ok(chunk) = chunk else { return self.refuse(arrival) };
+                    match self.handle_chunk(cx, &chunk, arrival) {
+                        Flow::Continue => arrival.position += 1,
+                        Flow::Stop => break,
+                        Flow::Refuse => return self.refuse(arrival),
+                    }
+                }
+            }
+            Body::Structured(packet) => {
+                arrival.tag = packet.verification_tag;
+                for chunk in packet.chunks.iter() {
+                    match self.handle_chunk(cx, chunk, arrival) {
+                        Flow::Continue => arrival.position += 1,
+                        Flow::Stop => break,
+                        Flow::Refuse => return self.refuse(arrival),
+                    }
+                }
+            }
+            // The endpoint hands none over.
+            Body::Damaged { .. } => return self.refuse(arrival),
+        }
+        Packet::Accepted
+    }
+
+    /// What stands at this position is not believed, nor what follows it.
+    fn refuse(&mut self, at: Arrival) -> Packet {
+        self.stats.packets_discarded += 1;
+        if at.position == 0 { Packet::Refused } else { Packet::Accepted }
+    }
+
     /// The path that a packet came on. A packet from an address that is no path's (its source was rewritten on the
     /// way, or the peer used another of its addresses) counts for the primary.
     fn path_of(&self, received: &Received<'_>) -> Option<PathId> {
@@ -104,6 +121,10 @@ impl Association {
 
     fn end_packet(&mut self, cx: &mut Cx<'_>, path: PathId) {
         let Some(receiver) = &mut self.receiver else { return };
+        if matches!(self.state, State::ShutdownSent(_)) {
+            // RFC 9260 section 9.2: a peer that still has something to send is there.
+            self.errors = 0;
+        }
         receiver.simulate_reneging(cx.rng);
         receiver.end_packet(cx.now, path);
         if receiver.adapts_buffer() {
@@ -121,8 +142,7 @@ impl Association {
     /// One arm per chunk type, one call per arm.
     fn handle_chunk(&mut self, cx: &mut Cx<'_>, chunk: &Chunk<'_>, arrival: Arrival) -> Flow {
         if !self.tag_is_right(chunk, arrival) || matches!(self.state, State::Closed) {
-            self.stats.packets_discarded += 1;
-            return Flow::Stop;
+            return Flow::Refuse;
         }
         match chunk {
             Chunk::Data(data) => return self.handle_data(cx, data, arrival.path),
@@ -160,9 +180,15 @@ impl Association {
                 self.handle_packet_drop(cx, report, arrival.path);
             }
             Chunk::ForwardTsn(forward) => self.handle_forward_tsn(forward),
-            Chunk::Unknown(unknown) => return self.handle_unknown(unknown, arrival.path),
+            Chunk::Unknown(_)
+            | Chunk::Auth(_)
+            | Chunk::IData(_)
+            | Chunk::IForwardTsn(_)
+            | Chunk::Asconf(_)
+            | Chunk::AsconfAck(_)
+            | Chunk::ReConfig(_) => return self.handle_unsupported(chunk, arrival.path),
             // INIT and COOKIE ECHO concern the endpoint, which settles collisions. PAD carries nothing. The rest
-            // belongs to extensions that were not agreed on, or to a state in which it means nothing.
+            // was not agreed on, or comes in a state in which it means nothing.
             _ => {}
         }
         Flow::Continue
@@ -262,26 +288,26 @@ impl Association {
         self.peer_wants_shutdown(cx, came_on);
     }
 
-    fn handle_unknown(&mut self, unknown: &UnknownChunk<'_>, path: PathId) -> Flow {
-        let action = UnknownAction::of_chunk(unknown.chunk_type);
+    /// A chunk of a type that is unknown, or of an extension that this side does not have.
+    fn handle_unsupported(&mut self, chunk: &Chunk<'_>, path: PathId) -> Flow {
+        let action = UnknownAction::of_chunk(chunk.chunk_type());
         if action.reports()
             && self.state.is_synchronized()
             && self.control.len() < MAX_WAITING_ANSWERS
         {
-            self.report_unknown(unknown, path);
+            self.report_unsupported(chunk, path);
         }
         if action.continues() { Flow::Continue } else { Flow::Stop }
     }
 
-    /// Reports a chunk of unknown type, cut to what fits a packet (RFC 9260 section 3.3.10.6).
-    fn report_unknown(&mut self, unknown: &UnknownChunk<'_>, path: PathId) {
-        let mut bytes = alloc::vec![0; unknown.value.len() + 4];
-        bytes[0] = unknown.chunk_type;
-        bytes[1] = unknown.flags;
-        bytes[2..4].copy_from_slice(&((unknown.value.len() + 4) as u16).to_be_bytes());
-        bytes[4..].copy_from_slice(unknown.value.as_slice());
+    /// Reports a chunk, cut to what fits a packet (RFC 9260 section 3.3.10.6).
+    fn report_unsupported(&mut self, chunk: &Chunk<'_>, path: PathId) {
+        let mut bytes = alloc::vec![0; chunk.padded_len()];
+        if chunk.encode_into(&mut bytes).is_err() {
+            return;
+        }
         let room = self.paths[path].packet_capacity() as usize - 12 - 8;
-        bytes.truncate(room & !3);
+        bytes.truncate(chunk.encoded_len().min(room & !3));
         let causes = Causes::build([Cause::UnrecognizedChunk(&bytes)]);
         self.queue_control(Chunk::Error(causes), To::Path(path));
     }

@@ -95,7 +95,7 @@ fn write_hosts(out: &mut String, hosts: &[HostResult]) -> std::fmt::Result {
         ["host", "send buffer mean", "peak", "receive buffer mean", "peak", "SACKs", "duplicates"];
     let rows = hosts.iter().map(|host| {
         vec![
-            in_pair(&host.pair, host.name),
+            in_pair(&host.pair, &host.name),
             format!("{:.0} B", host.send_buffer_mean_bytes),
             format!("{} B", count(host.send_buffer_peak_bytes)),
             format!("{:.0} B", host.receive_buffer_mean_bytes),
@@ -124,7 +124,7 @@ fn write_hosts(out: &mut String, hosts: &[HostResult]) -> std::fmt::Result {
             blocked.buffer_share_s,
             blocked.no_path_s,
         ];
-        [in_pair(&host.pair, host.name)].into_iter().chain(times.map(seconds)).collect()
+        [in_pair(&host.pair, &host.name)].into_iter().chain(times.map(seconds)).collect()
     });
     write_table(out, &header, rows.collect())?;
     write_host_troubles(out, hosts)
@@ -139,7 +139,7 @@ fn write_host_troubles(out: &mut String, hosts: &[HostResult]) -> std::fmt::Resu
             (host.packets_unencodable, "packets that cannot be encoded"),
         ];
         for (number, what) in counts.into_iter().filter(|(number, _)| *number > 0) {
-            writeln!(out, "  host {}: {} {what}", in_pair(&host.pair, host.name), count(number))?;
+            writeln!(out, "  host {}: {} {what}", in_pair(&host.pair, &host.name), count(number))?;
         }
     }
     Ok(())

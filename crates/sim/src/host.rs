@@ -7,18 +7,16 @@ use polypath_netsim::{Arrival, LinkObserver, NodeId, Stream, World};
 use polypath_proto::config::{AssociationConfig, PartialReliability};
 use polypath_proto::{
     Association, AssociationEnd, AssociationId, Collision, ConnectError, Cx, DropReason,
-    Encapsulation, Endpoint, Event, NoProbe, PeerAddress, Received, Route, Transmit,
+    Encapsulation, Endpoint, Event, NoProbe, PathStats, PeerAddress, Received, Route, Transmit,
 };
 use polypath_units::{Fraction, Instant};
 use polypath_workload::FlowError;
 
 use crate::app::{Fed, Gaps, MessagePlan, Receiver, Sender, Violations, recognise};
 use crate::frame::{Form, SctpFrame};
+use crate::place::Place;
 use crate::probe::{Delivered, Watch};
-use crate::scenario::{Flow, HostName, Scenario};
-
-/// SCTP port of every host.
-const PORT: u16 = 9000;
+use crate::scenario::{Flow, FlowEnds, Scenario};
 
 /// How many messages one that is missing can be behind another that came, however the buffers are set: gap blocks reach
 /// that many TSNs.
@@ -28,6 +26,9 @@ const FARTHEST: u64 = 1 << 16;
 #[derive(Debug)]
 pub(crate) struct Host {
     node: NodeId,
+    /// The node that wakes it.
+    alarm: NodeId,
+    port: u16,
     form: Form,
     rng: Stream,
     endpoint: Endpoint,
@@ -48,8 +49,8 @@ pub(crate) struct Host {
     established: Option<Instant>,
     unsent: Unsent,
     watch: Watch,
-    /// Addresses of the peer, and the part of the packets to each that the network loses.
-    oracle: Vec<(IpAddr, f64)>,
+    /// Local and remote address of each path, and the part of the packets on it that the network loses.
+    oracle: Vec<([IpAddr; 2], f64)>,
 }
 
 /// Packets that the stack made but no network carried.
@@ -93,17 +94,6 @@ enum Routed {
     Nowhere,
 }
 
-/// Where a host sits in the network.
-#[derive(Clone, Debug)]
-pub(crate) struct Place {
-    pub name: HostName,
-    /// Position of its pair among the pairs of the scenario.
-    pub pair: usize,
-    pub node: NodeId,
-    pub addresses: Vec<IpAddr>,
-    pub peer_addresses: Vec<IpAddr>,
-}
-
 impl Host {
     /// The host `place.name` of `scenario`.
     ///
@@ -121,13 +111,15 @@ impl Host {
             .enumerate()
             .map(|(index, flow)| MessagePlan::new(index, flow))
             .collect();
-        let span = |from: HostName| {
-            let (sender, receiver) = (scenario.sctp_of(from), scenario.sctp_of(from.peer()));
+        let span = |FlowEnds { pair, from, .. }: FlowEnds| {
+            let (sender, receiver) =
+                (scenario.sctp_of(pair, from), scenario.sctp_of(pair, from.peer()));
             sender.send_buffer + receiver.receive_buffer
         };
         let receivers = scenario.traffic.iter().zip(&plans).map(|(flow, plan)| {
-            let messages = span(flow.from).as_bytes() / flow.message_size.as_bytes().max(1);
-            let policy = scenario.sctp_of(flow.from).policies.partial_reliability;
+            let messages = span(flow.ends).as_bytes() / flow.message_size.as_bytes().max(1);
+            let policy =
+                scenario.sctp_of(flow.ends.pair, flow.ends.from).policies.partial_reliability;
             let gaps = match flow.reliability.unwrap_or(policy) {
                 PartialReliability::None => Gaps::Violation,
                 _ => Gaps::Abandoned,
@@ -140,25 +132,25 @@ impl Host {
         }
         let flows = scenario.traffic.iter().zip(&plans).enumerate();
         let senders = flows
-            .filter(|(_, (flow, _))| {
-                flow.from == place.name && scenario.pair_of(flow) == place.pair
-            })
+            .filter(|(_, (flow, _))| flow.is_from(place.pair, place.name))
             .map(|(index, (flow, plan))| Sender::new(index, plan.clone(), flow.reliability))
             .collect::<Result<_, _>>()?;
         let peer = place
-            .peer_addresses
-            .iter()
-            .map(|address| PeerAddress { address: *address, encapsulation: Encapsulation::None });
-        let config = scenario.sctp_of(place.name).endpoint_config();
-        let connect = (scenario.association.client == place.name).then(|| Connect {
+            .peer_addresses()
+            .into_iter()
+            .map(|address| PeerAddress { address, encapsulation: Encapsulation::None });
+        let config = scenario.sctp_of(place.pair, place.name).endpoint_config();
+        let connect = (scenario.pairs[place.pair].client == place.name).then(|| Connect {
             at: Instant::ZERO + scenario.association.connect,
             config: config.association.clone(),
             peer: peer.collect(),
         });
         let mut cx = Cx { now: Instant::ZERO, rng: &mut rng, probe: &mut NoProbe };
-        let endpoint = Endpoint::new(config, PORT, &place.addresses, &mut cx);
+        let endpoint = Endpoint::new(config, place.port, &place.addresses(), &mut cx);
         Ok(Self {
             node: place.node,
+            alarm: place.alarm,
+            port: place.port,
             form,
             rng,
             endpoint,
@@ -169,7 +161,7 @@ impl Host {
             stream_values: scenario
                 .traffic
                 .iter()
-                .filter(|flow| flow.from == place.name)
+                .filter(|flow| flow.is_from(place.pair, place.name))
                 .flat_map(Flow::valued_streams)
                 .collect(),
             turn: 0,
@@ -179,7 +171,7 @@ impl Host {
             established: None,
             unsent: Unsent::default(),
             watch: Watch::new(&scenario.record),
-            oracle: place.peer_addresses.iter().map(|address| (*address, 0.0)).collect(),
+            oracle: place.paths.iter().map(|path| (*path, 0.0)).collect(),
         })
     }
 
@@ -258,7 +250,7 @@ impl Host {
         self.associations.get(self.latest.as_ref()?).map(Box::as_ref)
     }
 
-    /// Tells how much the network loses from now on, by address of the peer.
+    /// Tells how much the network loses from now on, by path of the network.
     pub fn set_oracle(&mut self, losses: impl Iterator<Item = f64>) {
         for ((_, known), loss) in self.oracle.iter_mut().zip(losses) {
             *known = loss;
@@ -268,9 +260,9 @@ impl Host {
         }
     }
 
-    /// Part of the packets to this address of the peer that the network loses; the address decides on the way.
-    pub fn oracle_loss(&self, remote: IpAddr) -> Option<f64> {
-        self.oracle.iter().find(|(address, _)| *address == remote).map(|(_, loss)| *loss)
+    /// Part of the packets of a path that the network loses.
+    pub fn oracle_loss(&self, path: &PathStats) -> Option<f64> {
+        oracle_loss(&self.oracle, path)
     }
 
     /// Packets that were made but not carried.
@@ -380,7 +372,7 @@ impl Host {
     fn connect<O: LinkObserver>(&mut self, world: &mut World<SctpFrame, O>) {
         let Some(Connect { config, peer, .. }) = self.connect.take() else { return };
         let mut cx = Cx { now: world.now(), rng: &mut self.rng, probe: &mut NoProbe };
-        match self.endpoint.connect(&mut cx, config, PORT, &peer) {
+        match self.endpoint.connect(&mut cx, config, self.port, &peer) {
             Ok((id, association)) => self.begin(id, Box::new(association)),
             Err(error) => self.outcome = Outcome::NotConnected(error),
         }
@@ -447,8 +439,8 @@ impl Host {
         let turns = self.senders.iter().filter_map(|sender| sender.next_turn(now));
         let timeouts = self.associations.values().filter_map(|a| a.poll_timeout());
         match timeouts.chain(turns).chain(connect).min() {
-            Some(at) => world.set_timer(self.node, at),
-            None => world.clear_timer(self.node),
+            Some(at) => world.set_timer(self.alarm, at),
+            None => world.clear_timer(self.alarm),
         }
     }
 }
@@ -469,14 +461,21 @@ fn send<O: LinkObserver>(
 }
 
 /// Hands the loss rates of the network to whoever may use them (`retransmission.loss_rate = "oracle"`).
-fn tell_oracle(oracle: &[(IpAddr, f64)], association: &mut Association) {
+fn tell_oracle(oracle: &[([IpAddr; 2], f64)], association: &mut Association) {
     for path in association.path_stats() {
-        let known = oracle.iter().find(|(address, _)| *address == path.remote);
-        if let Some(rate) = known.and_then(|(_, loss)| Fraction::from_f64(*loss).ok()) {
+        let known = oracle_loss(oracle, &path);
+        if let Some(rate) = known.and_then(|loss| Fraction::from_f64(loss).ok()) {
             // A path that has gone meanwhile needs none.
             let _ = association.set_oracle_loss_rate(path.path, rate);
         }
     }
+}
+
+/// The loss on a path. Where no path of the network has both its addresses, the remote one decides on the way.
+fn oracle_loss(oracle: &[([IpAddr; 2], f64)], path: &PathStats) -> Option<f64> {
+    let same = oracle.iter().find(|(known, _)| *known == [path.local, path.remote]);
+    let alike = || oracle.iter().find(|([_, remote], _)| *remote == path.remote);
+    same.or_else(alike).map(|(_, loss)| *loss)
 }
 
 /// Lets the senders fill the send buffer, a message each in turn. Whoever found it full is the first one next time.
@@ -535,6 +534,7 @@ mod tests {
     use polypath_wire::{Chunk, Packet, Raw};
 
     use super::*;
+    use crate::place::PORT;
 
     /// A packet with a chunk of so many bytes. A chunk cannot tell a length of 65,536 bytes or more.
     fn packet(from: IpAddr, to: IpAddr, padding: usize) -> Transmit {

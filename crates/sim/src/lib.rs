@@ -19,6 +19,7 @@ pub mod document;
 mod frame;
 mod host;
 mod meter;
+mod place;
 mod probe;
 mod result;
 pub mod scenario;

@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use polypath_netsim::topology::Disjoint;
-use polypath_netsim::{ChannelId, Direction, LinkId, QueueLevel};
+use polypath_netsim::{ChannelId, Direction, QueueLevel};
 use polypath_proto::{Association, PathStats, PathStatus};
 use polypath_units::{Duration, Instant};
 use serde::Serialize;
@@ -11,7 +11,8 @@ use serde::Serialize;
 use crate::host::Host;
 use crate::probe::{BlockedSeries, ChangeSeries, TimeoutSeries, TsnSeries};
 use crate::result::path_name;
-use crate::scenario::{HostName, Scenario};
+use crate::scenario::{HostName, Pair, Scenario};
+use crate::wiring::{Bottleneck, Wired};
 
 /// Looks at the hosts at the right times.
 #[derive(Debug)]
@@ -57,16 +58,17 @@ impl PathKey {
 }
 
 impl Meter {
-    /// Looks at the hosts of these networks and at the queues of these links.
-    pub fn new(scenario: &Scenario, networks: &[Disjoint], links: &[LinkId]) -> Self {
+    /// Looks at the hosts of a network and at the queues of its bottlenecks.
+    pub fn new(scenario: &Scenario, network: &Wired) -> Self {
         let run = &scenario.run;
+        let networks = &network.pairs[..];
         Self {
             from: Instant::ZERO + run.measure_from,
             until: Instant::ZERO + run.measure_until.unwrap_or(run.duration),
             before: None,
             after: None,
             completed: None,
-            queues: Queues::new(links),
+            queues: Queues::new(&network.bottlenecks),
             occupancy: Occupancy::new(scenario.record.occupancy, run.measure_from, networks.len()),
             series: scenario
                 .record
@@ -215,9 +217,10 @@ struct Queues {
 }
 
 impl Queues {
-    fn new(links: &[LinkId]) -> Self {
+    fn new(links: &[Bottleneck]) -> Self {
         let channels = links
             .iter()
+            .map(|bottleneck| bottleneck.link)
             .flat_map(|link| [Direction::Forward, Direction::Backward].map(|d| link.channel(d)));
         Self { looks: 0, sums: channels.map(|channel| (channel, [0; 2])).collect() }
     }
@@ -271,7 +274,7 @@ pub struct PathSeries {
     #[serde(skip_serializing_if = "String::is_empty")]
     pub pair: String,
     /// The sending host.
-    pub from: &'static str,
+    pub from: String,
     /// User data that arrived for the first time, on this path.
     pub goodput_bit_s: Vec<f64>,
     /// User data that was sent on this path, retransmissions included.
@@ -297,7 +300,7 @@ pub struct HostSeries {
     #[serde(skip_serializing_if = "String::is_empty")]
     pub pair: String,
     /// The host.
-    pub name: &'static str,
+    pub name: String,
     /// The peer's receive window as this host sees it at the end of the interval; nothing before the association begins.
     pub peer_window_bytes: Vec<Option<u64>>,
     /// Bytes in the send buffer at the end of the interval.
@@ -313,8 +316,7 @@ struct SeriesRecorder {
     last: Option<Snapshot>,
     /// Hosts with something to send, with their pairs.
     senders: Vec<(usize, HostName)>,
-    /// Names of the pairs.
-    pairs: Vec<String>,
+    pairs: Vec<Pair>,
     keys: Vec<PathKey>,
     /// User bytes sent on each path up to the last look.
     sent: Vec<u64>,
@@ -324,10 +326,9 @@ struct SeriesRecorder {
 impl SeriesRecorder {
     /// Records the paths of the network as the sending hosts see them, and those across it once there are any.
     fn new(interval: Duration, scenario: &Scenario, networks: &[Disjoint]) -> Self {
-        let pairs: Vec<String> = scenario.network.pairs().into_iter().map(str::to_owned).collect();
-        let sends = |sender: &(usize, HostName)| {
-            let mut flows = scenario.traffic.iter();
-            flows.any(|flow| (scenario.pair_of(flow), flow.from) == *sender)
+        let pairs = scenario.pairs.clone();
+        let sends = |(pair, host): &(usize, HostName)| {
+            scenario.traffic.iter().any(|flow| flow.is_from(*pair, *host))
         };
         let hosts = (0..pairs.len()).flat_map(|pair| HostName::ALL.map(|host| (pair, host)));
         let senders: Vec<(usize, HostName)> = hosts.filter(sends).collect();
@@ -356,8 +357,8 @@ impl SeriesRecorder {
     fn add_hosts(&mut self) {
         for pair in &self.pairs {
             self.series.hosts.extend(HostName::ALL.map(|host| HostSeries {
-                pair: pair.clone(),
-                name: host.name(),
+                pair: pair.name.clone(),
+                name: pair.names[host.index()].clone(),
                 peer_window_bytes: Vec::new(),
                 send_buffer_bytes: Vec::new(),
                 receive_buffer_bytes: Vec::new(),
@@ -372,8 +373,8 @@ impl SeriesRecorder {
         self.sent.push(0);
         self.series.paths.push(PathSeries {
             name,
-            pair: self.pairs[key.pair].clone(),
-            from: key.host.name(),
+            pair: self.pairs[key.pair].name.clone(),
+            from: self.pairs[key.pair].names[key.host.index()].clone(),
             goodput_bit_s: vec![0.0; missed],
             sent_bit_s: vec![0.0; missed],
             cwnd_bytes: vec![None; missed],

@@ -1,16 +1,15 @@
 //! Runs a scenario.
 
 use std::io;
-use std::net::IpAddr;
 
-use polypath_netsim::topology::Disjoint;
-use polypath_netsim::{BuildError, Event, NetworkBuilder, NoObserver, NodeId, World};
+use polypath_netsim::{BuildError, Event, Frame as _, NetworkBuilder, NoObserver, World};
 use polypath_units::Instant;
 use polypath_workload::FlowError;
 
 use crate::frame::{Form, SctpFrame};
-use crate::host::{Host, Outcome, Place};
+use crate::host::{Host, Outcome};
 use crate::meter::Meter;
+use crate::place::{self, Owners, Place};
 use crate::result::RunResult;
 use crate::scenario::{HostName, Scenario};
 use crate::wiring::{self, Oracle, Wired};
@@ -25,6 +24,7 @@ pub struct Simulation<'a> {
     world: World<SctpFrame, NoObserver>,
     /// Hosts a and b of each pair.
     pairs: Vec<[Host; 2]>,
+    owners: Owners,
     progress: Vec<Progress>,
     meter: Meter,
 }
@@ -57,31 +57,37 @@ impl<'a> Simulation<'a> {
     pub fn with(scenario: &'a Scenario, seed: u64, form: Form) -> Result<Self, SetupError> {
         let mut builder = NetworkBuilder::new();
         let network = wiring::wire(scenario, &mut builder)?;
+        let places = place::places(&network, &mut builder);
         let form = if wiring::needs_bytes(scenario) { Form::Wire } else { form };
         let world = builder.build(seed, NoObserver)?;
-        let names = scenario.network.pairs();
-        let mut pairs = Vec::with_capacity(names.len());
-        for (index, (wired, pair)) in network.pairs.iter().zip(names).enumerate() {
-            let host = |name: HostName| {
-                let rng = world.stream(&match pair {
-                    "" => format!("host/{}", name.name()),
-                    pair => format!("host/{pair}/{}", name.name()),
-                });
-                Host::new(scenario, &place(wired, index, name), form, rng)
-            };
-            pairs.push([host(HostName::A)?, host(HostName::B)?]);
+        let host = |place: &Place| {
+            let Place { name, pair, .. } = *place;
+            let rng = world.stream(&match (
+                &scenario.pairs[pair].name[..],
+                scenario.host_name(pair, name),
+            ) {
+                ("", host) => format!("host/{host}"),
+                (pair, host) => format!("host/{pair}/{host}"),
+            });
+            Host::new(scenario, place, form, rng)
+        };
+        let mut pairs = Vec::with_capacity(places.len());
+        for [a, b] in &places {
+            pairs.push([host(a)?, host(b)?]);
         }
-        let meter = Meter::new(scenario, &network.pairs, &network.bottlenecks);
-        let over = vec![Progress::Running; pairs.len()];
-        Ok(Self { scenario, seed, form, network, world, pairs, progress: over, meter })
+        let meter = Meter::new(scenario, &network);
+        let progress = vec![Progress::Running; pairs.len()];
+        let owners = Owners::new(&places);
+        Ok(Self { scenario, seed, form, network, world, pairs, owners, progress, meter })
     }
 
     /// Tells the hosts how much the network loses now.
     fn tell_oracle(&mut self) {
         let now = self.world.now();
-        for (hosts, oracle) in self.pairs.iter_mut().zip(&self.network.oracles) {
+        let pairs = self.pairs.iter_mut().zip(&self.network.oracles);
+        for (pair, (hosts, oracle)) in pairs.enumerate() {
             for (host, name) in hosts.iter_mut().zip(HostName::ALL) {
-                let mtu = self.scenario.sctp_of(name).mtu.as_bytes();
+                let mtu = self.scenario.sctp_of(pair, name).mtu.as_bytes();
                 let bytes = u32::try_from(mtu).unwrap_or(u32::MAX);
                 host.set_oracle(oracle.losses(name.way(), bytes, now));
             }
@@ -91,7 +97,9 @@ impl<'a> Simulation<'a> {
     /// Records what host a of the first pair sends and receives as pcapng, with an interface per path.
     pub fn capture(&mut self, out: Box<dyn io::Write + Send>) {
         let Some(pair) = self.network.pairs.first() else { return };
-        let names: Vec<String> = pair.paths.iter().map(|path| path.name.clone()).collect();
+        let host = self.scenario.pairs[0].hosts[0];
+        let addresses = self.network.addresses_of(host, None);
+        let names: Vec<String> = addresses.map(|own| own.network.clone()).collect();
         self.world.capture(pair.a, &names, out);
     }
 
@@ -142,11 +150,13 @@ impl<'a> Simulation<'a> {
     /// Runs up to an instant; returns whether everything came to its end before.
     fn run_until(&mut self, until: Instant) -> bool {
         while let Some(event) = self.world.next_event(until) {
-            let node = match &event {
-                Event::Arrival(arrival) => arrival.node,
-                Event::Timer { node } => *node,
+            let owner = match &event {
+                Event::Arrival(arrival) => {
+                    self.owners.of_packet(arrival.node, || arrival.frame.ports()[1])
+                }
+                Event::Timer { node } => self.owners.of_alarm(*node),
             };
-            let [pair, host] = self.owner(node);
+            let Some([pair, host]) = owner else { continue };
             let hosts = &mut self.pairs[pair];
             match event {
                 Event::Arrival(arrival) => hosts[host].on_arrival(&mut self.world, arrival),
@@ -159,16 +169,6 @@ impl<'a> Simulation<'a> {
         false
     }
 
-    /// Pair and position of the host at a node.
-    fn owner(&self, node: NodeId) -> [usize; 2] {
-        let pairs = &self.network.pairs;
-        let pair = match pairs.len() {
-            1 => 0,
-            _ => pairs.iter().position(|pair| pair.a == node || pair.b == node).unwrap_or(0),
-        };
-        [pair, usize::from(pairs[pair].b == node)]
-    }
-
     /// Shuts the association of a pair down once everything of it was delivered; returns whether all are over.
     fn finish(&mut self, pair: usize) -> bool {
         let hosts = &mut self.pairs[pair];
@@ -179,7 +179,7 @@ impl<'a> Simulation<'a> {
             if self.progress.iter().all(|progress| *progress == Progress::Delivered) {
                 self.meter.complete(self.world.now(), &self.pairs);
             }
-            let client = self.scenario.association.client.index();
+            let client = self.scenario.pairs[pair].client.index();
             self.pairs[pair][client].shutdown(&mut self.world);
         }
         let mut hosts = self.pairs.iter().flatten();
@@ -208,13 +208,4 @@ fn is_everything_delivered([a, b]: &[Host; 2], now: Instant) -> bool {
 pub(crate) struct Execution {
     pub seed: u64,
     pub form: Form,
-}
-
-fn place(network: &Disjoint, pair: usize, name: HostName) -> Place {
-    let a: Vec<IpAddr> = network.paths.iter().map(|path| path.a_address).collect();
-    let b: Vec<IpAddr> = network.paths.iter().map(|path| path.b_address).collect();
-    match name {
-        HostName::A => Place { name, pair, node: network.a, addresses: a, peer_addresses: b },
-        HostName::B => Place { name, pair, node: network.b, addresses: b, peer_addresses: a },
-    }
 }

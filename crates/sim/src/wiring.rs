@@ -1,10 +1,14 @@
 //! From the paths of a scenario to those of the network simulator.
 
+use std::net::IpAddr;
+
 use polypath_netsim::impair::{Outage, Step};
 use polypath_netsim::topology::{
     Disjoint, DisjointPaths, Duplex, HostPair, PathConfig, SharedPath, SharedRoutes,
 };
-use polypath_netsim::{BuildError, ChannelConfig, Direction, LinkId, NetworkBuilder};
+use polypath_netsim::{
+    BuildError, ChannelConfig, Direction, LinkId, NetworkBuilder, NetworkId, NodeId,
+};
 use polypath_units::{Duration, Instant};
 
 use crate::scenario::{
@@ -25,14 +29,97 @@ pub(crate) fn path(path: &WirePath, scenario: &Scenario) -> PathConfig {
     }
 }
 
-/// A network that was made: pairs of hosts, and where the bottlenecks are.
-#[derive(Debug)]
+/// A network that was made: its hosts, pairs of them, and where the bottlenecks are.
+#[derive(Debug, Default)]
 pub(crate) struct Wired {
+    /// By position among the hosts of the scenario's network.
+    pub hosts: Vec<WiredHost>,
     pub pairs: Vec<Disjoint>,
-    /// By path, or by route where paths share them.
-    pub bottlenecks: Vec<LinkId>,
+    pub bottlenecks: Vec<Bottleneck>,
     /// By pair.
     pub oracles: Vec<Oracle>,
+}
+
+/// A host in the network.
+#[derive(Debug)]
+pub(crate) struct WiredHost {
+    #[cfg_attr(not(test), expect(dead_code, reason = "for flows without an association"))]
+    pub node: NodeId,
+    /// By interface.
+    pub addresses: Vec<HostAddress>,
+}
+
+/// An address of a host.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct HostAddress {
+    pub ip: IpAddr,
+    /// Name of the path or network that it belongs to.
+    pub network: String,
+    /// Number of that network; 0 belongs to all.
+    pub id: NetworkId,
+}
+
+/// A link that results tell of.
+#[derive(Debug)]
+pub(crate) struct Bottleneck {
+    /// Name of the path or route that it stands for.
+    pub name: String,
+    pub link: LinkId,
+    /// Names of the hosts or nodes at whose sides packets enter.
+    pub ends: [String; 2],
+}
+
+impl Wired {
+    /// The addresses of a host of the scenario, in the network of this name or in any.
+    pub fn addresses_of<'a>(
+        &'a self,
+        host: usize,
+        network: Option<&'a str>,
+    ) -> impl Iterator<Item = &'a HostAddress> {
+        let all = self.hosts.get(host).map_or(&[][..], |host| &host.addresses);
+        all.iter().filter(move |address| network.is_none_or(|name| address.network == name))
+    }
+
+    /// Addresses between which packets of two hosts of the scenario can go: the first two of one network, which may be
+    /// named.
+    #[cfg_attr(not(test), expect(dead_code, reason = "for flows without an association"))]
+    pub fn between(&self, [from, to]: [usize; 2], network: Option<&str>) -> Option<[IpAddr; 2]> {
+        self.addresses_of(from, network).find_map(|local| {
+            let mut theirs = self.addresses_of(to, network);
+            let remote = theirs.find(|remote| {
+                [local.id, remote.id].contains(&NetworkId::ANY) || local.id == remote.id
+            });
+            Some([local.ip, remote?.ip])
+        })
+    }
+}
+
+/// The hosts of pairs, a before b. The paths of each pair have numbers of their own.
+fn hosts_of_pairs(pairs: &[Disjoint]) -> Vec<WiredHost> {
+    let mut network = 0;
+    let mut hosts = Vec::with_capacity(2 * pairs.len());
+    for pair in pairs {
+        let (mut a, mut b) = (Vec::new(), Vec::new());
+        for path in &pair.paths {
+            network += 1;
+            for (ip, all) in [(path.a_address, &mut a), (path.b_address, &mut b)] {
+                all.push(HostAddress { ip, network: path.name.clone(), id: NetworkId(network) });
+            }
+        }
+        hosts.push(WiredHost { node: pair.a, addresses: a });
+        hosts.push(WiredHost { node: pair.b, addresses: b });
+    }
+    hosts
+}
+
+/// The bottlenecks of paths or routes.
+fn bottlenecks(paths: &[WirePath], links: impl Iterator<Item = LinkId>) -> Vec<Bottleneck> {
+    let named = |(path, link): (&WirePath, LinkId)| Bottleneck {
+        name: path.name.clone(),
+        link,
+        ends: ["a", "b"].map(str::to_owned),
+    };
+    paths.iter().zip(links).map(named).collect()
 }
 
 /// Adds the network of a scenario.
@@ -43,8 +130,13 @@ pub(crate) fn wire(scenario: &Scenario, builder: &mut NetworkBuilder) -> Result<
                 plan.paths.iter().map(|path| self::path(path, scenario)).collect();
             let plan = DisjointPaths { ip: plan.ip, paths };
             let made = plan.add_to(builder)?;
-            let bottlenecks = made.paths.iter().map(|path| path.bottleneck).collect();
-            Ok(Wired { pairs: vec![made], bottlenecks, oracles: vec![Oracle::new(plan.paths)] })
+            let links = made.paths.iter().map(|path| path.bottleneck);
+            Ok(Wired {
+                bottlenecks: bottlenecks(scenario.network.paths(), links),
+                hosts: hosts_of_pairs(std::slice::from_ref(&made)),
+                pairs: vec![made],
+                oracles: vec![Oracle::new(plan.paths)],
+            })
         }
         Network::Shared(plan) => wire_shared(plan, scenario, builder),
     }
@@ -77,7 +169,12 @@ fn wire_shared(
     }
     let routes = plan.routes.iter().map(|route| self::path(route, scenario)).collect();
     let made = SharedRoutes { ip: plan.ip, routes, pairs }.add_to(builder)?;
-    Ok(Wired { pairs: made.pairs, bottlenecks: made.bottlenecks, oracles })
+    Ok(Wired {
+        bottlenecks: bottlenecks(&plan.routes, made.bottlenecks.into_iter()),
+        hosts: hosts_of_pairs(&made.pairs),
+        pairs: made.pairs,
+        oracles,
+    })
 }
 
 /// The whole of a path that leads over a route.
@@ -211,4 +308,29 @@ fn steps(path: &str, direction: Way, scenario: &Scenario) -> Vec<Step> {
         .collect();
     steps.sort_by_key(|step| step.at);
     steps
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    #[test]
+    fn addresses_of_hosts_are_found_by_name_of_network() {
+        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/shared-bottleneck.toml");
+        let scenario = Scenario::read(Path::new(file), &[""; 0]).unwrap();
+        let network = wire(&scenario, &mut NetworkBuilder::new()).unwrap();
+        let ends = scenario.traffic.iter().map(|flow| flow.ends.hosts).collect::<Vec<_>>();
+        assert_eq!(ends, [[0, 1], [2, 3]]);
+        let ip = |text: &str| -> IpAddr { text.parse().unwrap() };
+        let found = |hosts, name| network.between(hosts, name);
+        assert_eq!(found([0, 1], None), Some([ip("10.0.1.1"), ip("10.0.1.2")]));
+        assert_eq!(found([1, 0], Some("path 2")), Some([ip("10.0.2.2"), ip("10.0.2.1")]));
+        assert_eq!(found([2, 3], Some("path 1")), Some([ip("10.0.3.1"), ip("10.0.3.2")]));
+        assert_eq!(found([2, 3], Some("path 2")), None);
+        assert_eq!(found([0, 3], None), None, "they share no network");
+        let nodes: Vec<NodeId> = network.hosts.iter().map(|host| host.node).collect();
+        assert_eq!(nodes[..2], [network.pairs[0].a, network.pairs[0].b]);
+    }
 }

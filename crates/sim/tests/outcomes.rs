@@ -130,7 +130,7 @@ fn both_hosts_can_send() {
         assert_eq!(delivered, [300_000, 50_003, 200_001]);
         assert!(result.flows.iter().all(|flow| flow.complete));
         let paths: Vec<_> =
-            result.paths.iter().map(|path| (path.from, path.name.as_str())).collect();
+            result.paths.iter().map(|path| (path.from.as_str(), path.name.as_str())).collect();
         assert_eq!(paths, [("a", "one"), ("a", "two"), ("b", "one"), ("b", "two")]);
         assert!(result.association.established_s > Some(0.1));
     }

@@ -23,7 +23,8 @@ fn two_paths_that_are_not_coupled_take_two_shares() {
     assert!((1.3..3.0).contains(&ratio), "{ratio}");
     let paths: Vec<_> = result.paths.iter().map(|p| (p.pair.as_str(), p.name.as_str())).collect();
     assert_eq!(paths, [("multipath", "path 1"), ("multipath", "path 2"), ("single", "path 1")]);
-    let routes: Vec<_> = result.bottlenecks.iter().map(|b| (b.path.as_str(), b.from)).collect();
+    let routes: Vec<_> =
+        result.bottlenecks.iter().map(|b| (b.path.as_str(), b.from.as_str())).collect();
     assert_eq!(routes, [("core", "a"), ("core", "b")]);
 }
 

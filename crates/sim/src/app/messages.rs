@@ -92,13 +92,15 @@ mod tests {
     use polypath_units::{ByteCount, Duration};
 
     use super::*;
-    use crate::scenario::HostName;
+    use crate::scenario::FlowEnds;
 
     fn plan(source: Source, size: u64) -> MessagePlan {
         let flow = Flow {
             name: "f".into(),
             pair: None,
-            from: HostName::A,
+            from: None,
+            to: None,
+            ends: FlowEnds::default(),
             start: Duration::ZERO,
             stop: None,
             source,

@@ -14,7 +14,7 @@ pub struct ChangeSeries {
     #[serde(skip_serializing_if = "String::is_empty")]
     pub pair: String,
     /// The host.
-    pub from: &'static str,
+    pub from: String,
     /// The receive window of the peer as this host sees it.
     pub peer_window: ValueSeries,
     /// What is in its send buffer.

@@ -1,7 +1,5 @@
 //! From what the hosts wrote down to results.
 
-use std::net::IpAddr;
-
 use polypath_netsim::topology::{Disjoint, PathConfig};
 use polypath_proto::{Association, PathId, PathStats, PathStatus};
 use polypath_units::{ByteCount, Instant};
@@ -33,7 +31,7 @@ pub struct ProbeResult {
     #[serde(skip_serializing_if = "String::is_empty")]
     pub pair: String,
     /// The sending host.
-    pub from: &'static str,
+    pub from: String,
     /// What became of its TSNs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tsns: Option<TsnResult>,
@@ -79,7 +77,11 @@ pub struct PathProbeResult {
 struct View<'a> {
     record: &'a Record,
     pair: &'a str,
+    /// Position of the pair.
+    index: usize,
     name: HostName,
+    /// Name of the host in results.
+    host_name: &'a str,
     seen: &'a Recorder,
     receiver: &'a Host,
     seen_by_peer: &'a Recorder,
@@ -137,15 +139,11 @@ pub(crate) fn add_lists(
             let Some(changes) = changes else { continue };
             let names = names(&network.pairs[index], &path_stats(host));
             let mut found = changes.series(|path| names.get(path).cloned().unwrap_or_default());
-            found.pair = pair_name(scenario, index);
-            found.from = name.name();
+            found.pair = scenario.pairs[index].name.clone();
+            found.from = scenario.host_name(index, name).to_owned();
             series.get_or_insert_default().changes.push(found);
         }
     }
-}
-
-fn pair_name(scenario: &Scenario, index: usize) -> String {
-    scenario.network.pairs().get(index).map(|name| (*name).to_owned()).unwrap_or_default()
 }
 
 fn path_stats(host: &Host) -> Vec<PathStats> {
@@ -163,16 +161,17 @@ fn views<'a>(
     pairs: &'a [[Host; 2]],
     ends_at: Instant,
 ) -> impl Iterator<Item = View<'a>> {
-    let names_of_pairs = scenario.network.pairs();
-    pairs.iter().enumerate().zip(names_of_pairs).flat_map(move |((index, hosts), pair)| {
+    pairs.iter().enumerate().zip(&scenario.pairs).flat_map(move |((index, hosts), pair)| {
         HostName::ALL.into_iter().filter_map(move |name| {
             let mut flows = scenario.traffic.iter();
-            flows.find(|flow| scenario.pair_of(flow) == index && flow.from == name)?;
+            flows.find(|flow| flow.is_from(index, name))?;
             let (sender, receiver) = (&hosts[name.index()], &hosts[name.peer().index()]);
             let paths = path_stats(sender);
             Some(View {
                 record: &scenario.record,
-                pair,
+                pair: &pair.name,
+                index,
+                host_name: scenario.host_name(index, name),
                 name,
                 seen: sender.watch().recorder()?,
                 receiver,
@@ -205,7 +204,7 @@ impl View<'_> {
         };
         ProbeResult {
             pair: self.pair.to_owned(),
-            from: self.name.name(),
+            from: self.host_name.to_owned(),
             tsns: course.as_ref().map(|course| TsnResult::of(&course.lives)),
             stalls: course.as_ref().map(|course| self.stall_result(scenario, course)),
             blocking: blocked
@@ -236,7 +235,8 @@ impl View<'_> {
 
     fn stall_result(&self, scenario: &Scenario, course: &Course) -> StallResult {
         let bytes = self.chunk_bytes();
-        let window = scenario.sctp_of(self.name.peer()).receive_buffer.as_bytes() / bytes.max(1);
+        let window =
+            scenario.sctp_of(self.index, self.name.peer()).receive_buffer.as_bytes() / bytes.max(1);
         let window = usize::try_from(window).unwrap_or(usize::MAX);
         let models: Option<Vec<PathModel>> =
             self.paths.iter().map(|path| self.model(path, bytes)).collect();
@@ -261,12 +261,9 @@ impl View<'_> {
 
     /// The network that a path leads through, unless it crosses from one to another.
     fn config(&self, path: &PathStats) -> Option<&PathConfig> {
-        let on = |address: IpAddr| {
-            let mut paths = self.network.paths.iter();
-            paths.position(|path| path.a_address == address || path.b_address == address)
-        };
-        let (local, remote) = (on(path.local)?, on(path.remote)?);
-        (local == remote).then(|| self.configs.get(local)).flatten()
+        let ends = [path.local, path.remote];
+        let mut paths = self.network.paths.iter().map(|path| [path.a_address, path.b_address]);
+        self.configs.get(paths.position(|[a, b]| ends == [a, b] || ends == [b, a])?)
     }
 
     fn blocked(&self) -> Vec<Blocked> {
@@ -308,20 +305,20 @@ impl View<'_> {
         let Course { lives, stalls } = self.course();
         TsnSeries {
             pair: self.pair.to_owned(),
-            from: self.name.name(),
+            from: self.host_name.to_owned(),
             ..TsnSeries::of(&self.seen.chunks, &lives, &stalls.0, &self.names)
         }
     }
 
     fn blocked_series(&self) -> BlockedSeries {
-        BlockedSeries::of(self.pair, self.name.name(), &self.blocked())
+        BlockedSeries::of(self.pair, self.host_name, &self.blocked())
     }
 
     fn timeout_series(&self) -> TimeoutSeries {
         let timeouts = &self.seen.timeouts;
         TimeoutSeries {
             pair: self.pair.to_owned(),
-            from: self.name.name(),
+            from: self.host_name.to_owned(),
             time_s: timeouts.iter().map(|(at, _)| at.as_secs_f64()).collect(),
             path: timeouts.iter().map(|(_, path)| path.index() + 1).collect(),
         }

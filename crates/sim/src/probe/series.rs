@@ -37,7 +37,7 @@ pub struct TsnSeries {
     #[serde(skip_serializing_if = "String::is_empty")]
     pub pair: String,
     /// The sending host.
-    pub from: &'static str,
+    pub from: String,
     /// Handed to the application.
     pub delivered: TsnPoints,
     /// Acknowledged for the first time.
@@ -115,7 +115,7 @@ pub struct BlockedSeries {
     #[serde(skip_serializing_if = "String::is_empty")]
     pub pair: String,
     /// The sending host.
-    pub from: &'static str,
+    pub from: String,
     /// When they began, in seconds since the start of the run.
     pub time_s: Vec<f64>,
     /// When they ended.
@@ -135,7 +135,7 @@ pub struct TimeoutSeries {
     #[serde(skip_serializing_if = "String::is_empty")]
     pub pair: String,
     /// The sending host.
-    pub from: &'static str,
+    pub from: String,
     /// When they happened, in seconds since the start of the run.
     pub time_s: Vec<f64>,
     /// Position of the path, from 1.
@@ -215,7 +215,7 @@ impl StallSeries {
 }
 
 impl BlockedSeries {
-    pub(super) fn of(pair: &str, from: &'static str, blocked: &[Blocked]) -> Self {
+    pub(super) fn of(pair: &str, from: &str, blocked: &[Blocked]) -> Self {
         let full = |full| match full {
             Full::PeerWindow => 1,
             Full::BufferShare => 2,
@@ -224,7 +224,7 @@ impl BlockedSeries {
         let waits_for = || blocked.iter().map(|blocked| blocked.hold.waits_for);
         Self {
             pair: pair.to_owned(),
-            from,
+            from: from.to_owned(),
             time_s: blocked.iter().map(|blocked| seconds(blocked.from)).collect(),
             until_s: blocked.iter().map(|blocked| seconds(blocked.until)).collect(),
             full: blocked.iter().map(|blocked| full(blocked.hold.full)).collect(),

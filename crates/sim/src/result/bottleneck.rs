@@ -5,8 +5,7 @@ use serde::Serialize;
 
 use crate::frame::SctpFrame;
 use crate::meter::Meter;
-use crate::scenario::{HostName, Scenario};
-use crate::wiring::Wired;
+use crate::wiring::{Bottleneck, Wired};
 
 /// One direction of a bottleneck.
 #[derive(Clone, PartialEq, Debug, Serialize)]
@@ -14,7 +13,7 @@ pub struct BottleneckResult {
     /// Name of the path, or of the route that paths share.
     pub path: String,
     /// The host at whose side packets enter.
-    pub from: &'static str,
+    pub from: String,
     /// Packets that came out at the other end.
     pub packets_delivered: u64,
     /// Dropped because the queue was full.
@@ -46,22 +45,19 @@ pub struct BottleneckResult {
 }
 
 pub(super) fn bottleneck_results(
-    scenario: &Scenario,
     world: &mut World<SctpFrame, NoObserver>,
     network: &Wired,
     meter: &Meter,
 ) -> Vec<BottleneckResult> {
     let now = world.now();
     let mut results = Vec::new();
-    for (host, direction) in
-        HostName::ALL.into_iter().zip([Direction::Forward, Direction::Backward])
-    {
-        for (path, link) in scenario.network.paths().iter().zip(&network.bottlenecks) {
+    for (end, direction) in [Direction::Forward, Direction::Backward].into_iter().enumerate() {
+        for Bottleneck { name, link, ends } in &network.bottlenecks {
             let counters = world.counters(link.channel(direction));
             let [queue_mean_packets, queue_mean_bytes] = meter.mean_queue(link.channel(direction));
             results.push(BottleneckResult {
-                path: path.name.clone(),
-                from: host.name(),
+                path: name.clone(),
+                from: ends[end].clone(),
                 packets_delivered: counters.delivered.packets,
                 dropped_queue_full: counters.dropped(DropCause::QueueFull).packets,
                 dropped_early: counters.dropped(DropCause::EarlyDrop).packets,

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::Window;
 use crate::host::Host;
-use crate::scenario::Scenario;
+use crate::scenario::{FlowEnds, Scenario};
 
 /// A flow.
 #[derive(Clone, PartialEq, Debug, Serialize)]
@@ -16,7 +16,7 @@ pub struct FlowResult {
     #[serde(skip_serializing_if = "String::is_empty")]
     pub pair: String,
     /// The sending host.
-    pub from: &'static str,
+    pub from: String,
     /// User data delivered per second of the measured time.
     pub goodput_bit_s: f64,
     /// Messages handed to the association.
@@ -44,20 +44,19 @@ pub(super) fn flow_results(
     window: &Window<'_>,
 ) -> Vec<FlowResult> {
     let mut results = Vec::new();
-    let names = scenario.network.pairs();
     for (index, flow) in scenario.traffic.iter().enumerate() {
-        let pair = scenario.pair_of(flow);
+        let FlowEnds { pair, from: host, .. } = flow.ends;
         let hosts = &pairs[pair];
-        let from = &hosts[flow.from.index()];
-        let Some(receiver) = hosts[flow.from.peer().index()].receiver(index) else { continue };
+        let from = &hosts[host.index()];
+        let Some(receiver) = hosts[host.peer().index()].receiver(index) else { continue };
         let Some(sender) = from.senders().iter().find(|sender| sender.flow() == index) else {
             continue;
         };
         let meter = receiver.meter();
         results.push(FlowResult {
             name: flow.name.clone(),
-            pair: names[pair].to_owned(),
-            from: flow.from.name(),
+            pair: scenario.pairs[pair].name.clone(),
+            from: scenario.host_name(pair, host).to_owned(),
             goodput_bit_s: window.rate(|snapshot| snapshot.flows.get(index).copied().unwrap_or(0)),
             messages_sent: sender.messages(),
             messages_delivered: meter.messages(),

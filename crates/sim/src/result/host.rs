@@ -15,7 +15,7 @@ pub struct HostResult {
     #[serde(skip_serializing_if = "String::is_empty")]
     pub pair: String,
     /// The host.
-    pub name: &'static str,
+    pub name: String,
     /// Packets sent.
     pub packets_sent: u64,
     /// Packets accepted.
@@ -105,7 +105,13 @@ pub struct BlockedResult {
 }
 
 impl HostResult {
-    pub(super) fn gather(name: HostName, pair: &PairView<'_>, meter: &Meter, now: Instant) -> Self {
+    pub(super) fn gather(
+        name: HostName,
+        host_name: &str,
+        pair: &PairView<'_>,
+        meter: &Meter,
+        now: Instant,
+    ) -> Self {
         let host = &pair.hosts[name.index()];
         let association = host.association();
         let stats = association.map(Association::stats).unwrap_or_default();
@@ -116,7 +122,7 @@ impl HostResult {
             association.map(|association| association.potentially_failed(now).all_paths);
         Self {
             pair: pair.name.to_owned(),
-            name: name.name(),
+            name: host_name.to_owned(),
             packets_sent: stats.packets_sent,
             packets_received: stats.packets_received,
             packets_discarded: stats.packets_discarded,

@@ -97,16 +97,16 @@ impl RunResult {
         meter: &Meter,
     ) -> Self {
         let window = Window::of(meter);
-        let names = scenario.network.pairs();
         let flows = flow::flow_results(scenario, world.now(), pairs, &window);
         let (mut paths, mut host_results, mut associations) = (Vec::new(), Vec::new(), Vec::new());
-        for (index, (hosts, name)) in pairs.iter().zip(names).enumerate() {
-            let pair = PairView { index, name, hosts, network: &network.pairs[index] };
+        for (index, (hosts, plan)) in pairs.iter().zip(&scenario.pairs).enumerate() {
+            let pair = PairView { index, name: &plan.name, hosts, network: &network.pairs[index] };
             paths.extend(path::path_results(scenario, &pair, &window, world.now()));
-            host_results.extend(
-                HostName::ALL.map(|name| HostResult::gather(name, &pair, meter, world.now())),
-            );
-            associations.push(AssociationResult::gather(hosts, scenario.association.client));
+            host_results.extend(HostName::ALL.map(|name| {
+                let host_name = scenario.host_name(index, name);
+                HostResult::gather(name, host_name, &pair, meter, world.now())
+            }));
+            associations.push(AssociationResult::gather(hosts, plan.client));
         }
         let failed = associations.iter().position(|association| association.failed);
         let hosts = || pairs.iter().flatten();
@@ -135,7 +135,7 @@ impl RunResult {
             paths,
             flows,
             hosts: host_results,
-            bottlenecks: bottleneck::bottleneck_results(scenario, world, network, meter),
+            bottlenecks: bottleneck::bottleneck_results(world, network, meter),
             probes: probe::gather(scenario, network, pairs, world.now()),
             series,
             wall_s: None,

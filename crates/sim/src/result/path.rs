@@ -1,6 +1,6 @@
 //! What came out of a run, per path.
 
-use polypath_netsim::topology::Disjoint;
+use polypath_netsim::topology::{Disjoint, DisjointPath};
 use polypath_proto::{PathStats, PathStatus};
 use polypath_units::{Duration, Instant};
 use serde::Serialize;
@@ -18,7 +18,7 @@ pub struct PathResult {
     #[serde(skip_serializing_if = "String::is_empty")]
     pub pair: String,
     /// The sending host.
-    pub from: &'static str,
+    pub from: String,
     /// Whether it can carry data at the end.
     pub status: &'static str,
     /// User data that arrived for the first time on this path, per second of the measured time.
@@ -72,7 +72,7 @@ pub(super) fn path_results(
     let mut results = Vec::new();
     for name in HostName::ALL {
         let mut flows = scenario.traffic.iter();
-        if !flows.any(|flow| (scenario.pair_of(flow), flow.from) == (index, name)) {
+        if !flows.any(|flow| flow.is_from(index, name)) {
             continue;
         }
         let Some(association) = hosts[name.index()].association() else { continue };
@@ -83,7 +83,7 @@ pub(super) fn path_results(
             PathResult {
                 name: path_name(network, &path),
                 pair: pair.name.to_owned(),
-                from: name.name(),
+                from: scenario.host_name(index, name).to_owned(),
                 status: status_name(path.status),
                 goodput_bit_s: window.rate(|snapshot| snapshot.arrived(arrival)),
                 packets_sent: path.packets_sent,
@@ -103,7 +103,7 @@ pub(super) fn path_results(
                 rto_s: path.rto.as_secs_f64(),
                 cwnd_bytes: path.cwnd_bytes,
                 ssthresh_bytes: path.ssthresh_bytes,
-                oracle_loss: hosts[name.index()].oracle_loss(path.remote),
+                oracle_loss: hosts[name.index()].oracle_loss(&path),
             }
         }));
     }
@@ -112,6 +112,14 @@ pub(super) fn path_results(
 
 /// The name of a path; both names where local and remote address lie on different ones.
 pub(crate) fn path_name(network: &Disjoint, path: &PathStats) -> String {
+    let ends = [path.local, path.remote];
+    let same = |known: &&DisjointPath| {
+        let (a, b) = (known.a_address, known.b_address);
+        ends == [a, b] || ends == [b, a]
+    };
+    if let Some(known) = network.paths.iter().find(same) {
+        return known.name.clone();
+    }
     let name_of = |address| {
         let mut paths = network.paths.iter();
         let path = paths.find(|path| path.a_address == address || path.b_address == address);

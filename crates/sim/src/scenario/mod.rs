@@ -4,6 +4,7 @@
 //! written by name, with parameters as a table of one key (`burst = { max-burst = 4 }`). Unknown keys are errors.
 
 mod check;
+mod hosts;
 mod link;
 mod network;
 mod rate_trace;
@@ -13,6 +14,7 @@ mod schema;
 mod sctp;
 mod traffic;
 
+pub use hosts::{AssociationPlan, FlowEnds, HostRef, Pair};
 pub use link::{Access, Link, LinkDirection, Loss, Queue, QueueLimit};
 pub use network::{
     DisjointNetwork, Fault, FlappingFault, Network, OutageFault, PairNetwork, PairPath,
@@ -26,6 +28,7 @@ pub use schema::schema;
 pub use sctp::{Heartbeat, SctpSettings};
 pub use traffic::{Flow, HostName};
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use polypath_proto::config::Preset;
@@ -44,9 +47,12 @@ pub struct Scenario {
     pub run: Run,
     /// The network between the hosts.
     pub network: Network,
-    /// SCTP of host a and of host b.
-    pub sctp: [SctpSettings; 2],
-    /// The association between the hosts.
+    /// Pairs of hosts, each with an association.
+    #[serde(skip)]
+    pub pairs: Vec<Pair>,
+    /// SCTP of host a and of host b, or of all named hosts that have an association, in the order of the network.
+    pub sctp: Vec<SctpSettings>,
+    /// The associations between the hosts.
     pub association: AssociationPlan,
     /// What is sent over it.
     pub traffic: Vec<Flow>,
@@ -80,23 +86,6 @@ fn first_seed() -> u64 {
     1
 }
 
-/// The association between the hosts.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(default, deny_unknown_fields)]
-pub struct AssociationPlan {
-    /// The host that begins it.
-    pub client: HostName,
-    /// When.
-    pub connect: Duration,
-}
-
-impl Default for AssociationPlan {
-    fn default() -> Self {
-        Self { client: HostName::A, connect: Duration::ZERO }
-    }
-}
-
 /// The file as it is written; SCTP settings are read apart because they lie in layers.
 #[derive(Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -110,8 +99,7 @@ struct ScenarioFile {
     #[cfg_attr(feature = "schema", schemars(with = "Option<SctpSettings>"))]
     sctp: Option<IgnoredAny>,
     #[serde(default)]
-    #[expect(dead_code, reason = "names the keys; read in layers")]
-    hosts: Hosts,
+    hosts: BTreeMap<String, HostFile>,
     #[serde(default)]
     association: AssociationPlan,
     traffic: Vec<Flow>,
@@ -124,14 +112,6 @@ struct ScenarioFile {
 }
 
 /// Settings of one host only.
-#[derive(Default, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(default, deny_unknown_fields)]
-struct Hosts {
-    a: HostFile,
-    b: HostFile,
-}
-
 #[derive(Default, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields)]
@@ -159,16 +139,22 @@ impl Scenario {
     /// Something is unknown, missing, of the wrong kind or makes no sense; the error tells where and what.
     pub fn from_document(document: &Document) -> Result<Self, DocumentError> {
         let file: ScenarioFile = document.decode(&[Layer::At(&[])])?;
-        let sctp = [sctp_of(document, "a")?, sctp_of(document, "b")?];
-        let mut network = file.network;
+        let ScenarioFile { mut network, mut association, mut traffic, .. } = file;
         rate_trace::load(&mut network, document)?;
+        check::check_network(&network, document)?;
+        let pairs = hosts::resolve(&network, &association, &mut traffic, document)?;
+        if !network.has_named_hosts() {
+            association.client.get_or_insert_with(|| "a".into());
+        }
+        let sctp = settings(&network, &pairs, &file.hosts, document)?;
         let scenario = Self {
             title: file.title,
             run: file.run,
             network,
+            pairs,
             sctp,
-            association: file.association,
-            traffic: file.traffic,
+            association,
+            traffic,
             faults: file.faults,
             steps: file.steps,
             record: file.record,
@@ -177,16 +163,35 @@ impl Scenario {
         Ok(scenario)
     }
 
-    /// Position of the pair of hosts that a flow belongs to; the first one where it names none.
-    pub fn pair_of(&self, flow: &Flow) -> usize {
-        let pairs = self.network.pairs();
-        pairs.iter().position(|pair| flow.pair.as_deref() == Some(*pair)).unwrap_or(0)
+    /// The settings of a host of a pair.
+    pub fn sctp_of(&self, pair: usize, host: HostName) -> &SctpSettings {
+        &self.sctp[self.pairs[pair].sctp[host.index()]]
     }
 
-    /// The settings of a host, the same in all pairs.
-    pub fn sctp_of(&self, host: HostName) -> &SctpSettings {
-        &self.sctp[host.index()]
+    /// Name of a host of a pair in results.
+    pub fn host_name(&self, pair: usize, host: HostName) -> &str {
+        &self.pairs[pair].names[host.index()]
     }
+}
+
+/// The settings of all hosts that have an association.
+fn settings(
+    network: &Network,
+    pairs: &[Pair],
+    written: &BTreeMap<String, HostFile>,
+    document: &Document,
+) -> Result<Vec<SctpSettings>, DocumentError> {
+    let hosts = network.hosts();
+    for name in written.keys() {
+        if !hosts.iter().any(|host| host.name == name) {
+            let message = hosts::unknown_host(name, hosts::distinct(network, &hosts));
+            return Err(document.complain(&[Step::Key("hosts"), Step::Key(name)], message));
+        }
+        sctp_of(document, name)?;
+    }
+    let ends = pairs.iter().flat_map(|pair| pair.sctp.into_iter().zip(&pair.names));
+    let by_place: BTreeMap<usize, &String> = ends.collect();
+    by_place.into_values().map(|name| sctp_of(document, name)).collect()
 }
 
 /// The settings of one host. What decides, from first to last: its own keys, the keys of both hosts, its own preset,

@@ -5,6 +5,7 @@ use polypath_netsim::topology::IpVersion;
 use polypath_units::{BitRate, Duration, Fraction, Instant};
 use serde::{Deserialize, Serialize};
 
+use super::hosts::HostRef;
 use super::link::{Access, Link};
 
 /// The network between the hosts.
@@ -35,11 +36,21 @@ impl Network {
         }
     }
 
-    /// Names of its pairs of hosts; a pair alone in a network of disjoint paths has none.
-    pub fn pairs(&self) -> Vec<&str> {
+    /// Its hosts. Where they have no names of their own they are host a and host b of each pair.
+    pub fn hosts(&self) -> Vec<HostRef<'_>> {
+        let both = |pair| ["a", "b"].map(|name| HostRef { pair, name });
         match self {
-            Self::Disjoint(_) => vec![""],
-            Self::Shared(network) => network.pairs.iter().map(|pair| pair.name.as_str()).collect(),
+            Self::Disjoint(_) => both("").to_vec(),
+            Self::Shared(network) => {
+                network.pairs.iter().flat_map(|pair| both(&pair.name)).collect()
+            }
+        }
+    }
+
+    /// Whether flows say between which hosts they are; else hosts come in pairs, each with an association.
+    pub fn has_named_hosts(&self) -> bool {
+        match self {
+            Self::Disjoint(_) | Self::Shared(_) => false,
         }
     }
 }

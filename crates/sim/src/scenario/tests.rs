@@ -74,13 +74,14 @@ fn a_scenario_is_read() {
     assert!(left.bottleneck.loss.backward.is_zero());
     assert_eq!(right.access, None);
     assert_eq!(scenario.traffic[0].source, Source::File(ByteCount::from_mib(8)));
-    assert_eq!(scenario.traffic[0].from, HostName::A);
+    assert_eq!(scenario.traffic[0].from.as_deref(), Some("a"));
+    assert_eq!(scenario.traffic[0].ends, FlowEnds::default());
 }
 
 #[test]
 fn sctp_settings_lie_in_layers() {
     let scenario = scenario(TEXT);
-    let [a, b] = &scenario.sctp;
+    let [a, b] = &scenario.sctp[..] else { panic!("two hosts") };
     for host in [a, b] {
         assert_eq!(host.send_buffer, ByteCount::from_bytes(5_000_000));
         assert_eq!(host.policies.cwnd_update, CwndUpdate::Normal);
@@ -97,13 +98,14 @@ fn keys_go_before_presets_and_those_of_a_host_before_those_of_both() {
     document.set("hosts.b.sctp.preset=rfc9260").unwrap();
     document.set("hosts.b.sctp.policies.burst=off").unwrap();
     document.set("sctp.policies.path_order=rotating").unwrap();
-    let [a, b] = Scenario::from_document(&document).unwrap().sctp;
+    let sctp = Scenario::from_document(&document).unwrap().sctp;
+    let [a, b] = &sctp[..] else { panic!("two hosts") };
     // The host's preset goes before the one of both.
     assert_eq!((a.preset, b.preset), (Preset::Cmt, Preset::Rfc9260));
     assert_eq!(a.policies.fast_recovery, FastRecoveryScope::PerPath);
     assert_eq!(b.policies.fast_recovery, FastRecoveryScope::AssociationWide);
     // A key of both goes before any preset.
-    for host in [&a, &b] {
+    for host in [a, b] {
         assert_eq!(host.policies.path_order, PathOrder::Rotating);
         assert_eq!(host.policies.cwnd_update, CwndUpdate::Normal);
     }
@@ -468,9 +470,11 @@ fn scenarios_that_compare_with_other_tools_depend_on_no_preset() {
         assert_eq!(settings_missing_in(&text), [""; 0], "{name}");
         let mut other = document(&text);
         other.set("sctp.preset=cmt").unwrap();
-        let other =
-            Scenario::from_document(&other).unwrap().sctp.map(|sctp| sctp.association_config());
-        assert_eq!(other, scenario(&text).sctp.map(|sctp| sctp.association_config()), "{name}");
+        let other = Scenario::from_document(&other).unwrap();
+        let configs = |scenario: &Scenario| -> Vec<_> {
+            scenario.sctp.iter().map(SctpSettings::association_config).collect()
+        };
+        assert_eq!(configs(&other), configs(&scenario(&text)), "{name}");
     }
 }
 
@@ -485,4 +489,35 @@ fn outages_of_a_path_do_not_overlap_in_a_direction() {
     assert_eq!(error.key, "faults.1.outage.from");
     let one_way = more("forward").replace("until = \"4 s\"", "until = \"4 s\", way = \"backward\"");
     assert!(Scenario::from_document(&document(&one_way)).is_ok());
+}
+
+#[test]
+fn flows_name_their_hosts() {
+    let flow = |edits: &[&str]| {
+        let mut document = document(TEXT);
+        edits.iter().for_each(|edit| document.set(edit).unwrap());
+        Scenario::from_document(&document).map(|scenario| scenario.traffic[0].ends)
+    };
+    let backward = FlowEnds { hosts: [1, 0], pair: 0, from: HostName::B };
+    for (edits, expected) in [
+        (&[][..], FlowEnds::default()),
+        (&["traffic.bulk.to=b"], FlowEnds::default()),
+        (&["traffic.bulk.from=b"], backward),
+        (&["traffic.bulk.to=a", "traffic.bulk.from=b"], backward),
+    ] {
+        assert_eq!(flow(edits).unwrap(), expected, "{edits:?}");
+    }
+    for (edit, message) in [
+        ("traffic.bulk.from=c", "traffic.0.from: there is no host `c`; hosts: `a`, `b`"),
+        ("traffic.bulk.to=a", "traffic.0.to: `a` cannot send to itself"),
+        (
+            "traffic.bulk.pair=other",
+            "traffic.0.pair: there is no pair `other`; this network has none",
+        ),
+        ("association.client=c", "association.client: there is no host `c`; hosts: `a`, `b`"),
+        ("hosts.c.sctp.mtu=1400 B", "hosts.c: there is no host `c`; hosts: `a`, `b`"),
+    ] {
+        let error = flow(&[edit]).unwrap_err().to_string();
+        assert!(error.ends_with(message), "{error}");
+    }
 }

@@ -6,10 +6,10 @@ use polypath_units::{ByteCount, Duration};
 use polypath_workload::{Delivery, FlowSpec, Source};
 use serde::{Deserialize, Serialize};
 
-/// One of the two hosts.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
+use super::hosts::FlowEnds;
+
+/// One of the two hosts of a pair.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum HostName {
     /// The first end of every path.
     A,
@@ -42,14 +42,6 @@ impl HostName {
             Self::B => Direction::Backward,
         }
     }
-
-    /// The name in files and results.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::A => "a",
-            Self::B => "b",
-        }
-    }
 }
 
 /// Messages from one host to the other.
@@ -62,9 +54,15 @@ pub struct Flow {
     /// The pair of hosts; the first one where it is missing.
     #[serde(default)]
     pub pair: Option<String>,
-    /// The sending host.
-    #[serde(default = "host_a")]
-    pub from: HostName,
+    /// The sending host. Where it is missing that is host a, or the first of two hosts with names of their own.
+    #[serde(default)]
+    pub from: Option<String>,
+    /// The receiving host. It may be missing where there is only one other than the sending host.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to: Option<String>,
+    /// What these names mean.
+    #[serde(skip)]
+    pub ends: FlowEnds,
     /// When the first message is offered, if the association is established by then.
     #[serde(default)]
     pub start: Duration,
@@ -93,15 +91,16 @@ pub struct Flow {
     pub stream_values: Vec<u16>,
 }
 
-fn host_a() -> HostName {
-    HostName::A
-}
-
 fn one_stream() -> u16 {
     1
 }
 
 impl Flow {
+    /// Whether a host of a pair sends it.
+    pub fn is_from(&self, pair: usize, host: HostName) -> bool {
+        (self.ends.pair, self.ends.from) == (pair, host)
+    }
+
     /// Streams with what they are to the stream scheduler.
     pub fn valued_streams(&self) -> impl Iterator<Item = (u16, u16)> + '_ {
         (self.first_stream..).zip(self.stream_values.iter().copied())

@@ -3,7 +3,7 @@ use polypath_units::Duration;
 use polypath_workload::Source;
 
 use super::*;
-use crate::scenario::{Flow, HostName};
+use crate::scenario::{Flow, FlowEnds};
 
 const SIZE: u64 = 100;
 
@@ -11,7 +11,9 @@ fn receivers(delivery: Delivery, streams: u16) -> Vec<Receiver> {
     let flow = |file| Flow {
         name: "f".into(),
         pair: None,
-        from: HostName::A,
+        from: None,
+        to: None,
+        ends: FlowEnds::default(),
         start: Duration::ZERO,
         stop: None,
         source: Source::File(ByteCount::from_bytes(file)),

@@ -3,13 +3,15 @@
 mod changes;
 mod network;
 
+pub(super) use network::check as check_network;
+
 use polypath_proto::config::{
     BufferSize, Burst, DacCount, InitialCwnd, PartialReliability, Policies,
 };
 use polypath_units::{ByteCount, Duration};
 use polypath_workload::{FlowError, Source};
 
-use super::{Flow, HostName, Scenario, SctpSettings};
+use super::{Flow, FlowEnds, Scenario, SctpSettings};
 use crate::app::RECOGNISABLE;
 use crate::document::{Document, DocumentError, Step};
 
@@ -27,10 +29,11 @@ type Result<T = ()> = std::result::Result<T, DocumentError>;
 
 pub(super) fn check(scenario: &Scenario, document: &Document) -> Result {
     check_run(scenario, document)?;
-    network::check(scenario, document)?;
     check_association(scenario, document)?;
-    for host in HostName::ALL {
-        check_sctp(scenario.sctp_of(host), host, document)?;
+    for pair in &scenario.pairs {
+        for (name, place) in pair.names.iter().zip(pair.sctp) {
+            check_sctp(&scenario.sctp[place], name, document)?;
+        }
     }
     check_traffic(scenario, document)?;
     changes::check(scenario, document)
@@ -87,7 +90,7 @@ fn check_association(scenario: &Scenario, document: &Document) -> Result {
     Ok(())
 }
 
-fn check_sctp(sctp: &SctpSettings, host: HostName, document: &Document) -> Result {
+fn check_sctp(sctp: &SctpSettings, host: &str, document: &Document) -> Result {
     let problem = sctp_problem(sctp).or_else(|| policy_problem(sctp)).or_else(|| {
         let error = sctp.association_config().check().err()?;
         // Quantities have their unit in the name there and in the value here.
@@ -96,7 +99,7 @@ fn check_sctp(sctp: &SctpSettings, host: HostName, document: &Document) -> Resul
     });
     let Some((key, message)) = problem else { return Ok(()) };
     // The host's own settings decide where they say something.
-    let places = [vec![Key("hosts"), Key(host.name()), Key("sctp")], vec![Key("sctp")]];
+    let places = [vec![Key("hosts"), Key(host), Key("sctp")], vec![Key("sctp")]];
     let mut places = places.map(|mut steps| {
         steps.extend(key.split('.').map(Key));
         steps
@@ -177,14 +180,6 @@ fn check_traffic(scenario: &Scenario, document: &Document) -> Result {
         if scenario.traffic[..index].iter().any(|other| other.name == flow.name) {
             return wrong("name", format!("there is another flow `{}`", flow.name));
         }
-        let pairs = scenario.network.pairs();
-        if let Some(pair) = flow.pair.as_ref().filter(|pair| !pairs.contains(&pair.as_str())) {
-            let names: Vec<_> = pairs.iter().map(|pair| format!("`{pair}`")).collect();
-            return wrong(
-                "pair",
-                format!("there is no pair `{pair}`; pairs: {}", names.join(", ")),
-            );
-        }
         if let Some((key, message)) = flow_problem(flow, scenario) {
             return wrong(key, message);
         }
@@ -194,8 +189,8 @@ fn check_traffic(scenario: &Scenario, document: &Document) -> Result {
 
 /// What is wrong with a flow, and at which key.
 fn flow_problem(flow: &Flow, scenario: &Scenario) -> Option<(&'static str, String)> {
-    let sender = scenario.sctp_of(flow.from);
-    let receiver = scenario.sctp_of(flow.from.peer());
+    let FlowEnds { pair, from, .. } = flow.ends;
+    let (sender, receiver) = (scenario.sctp_of(pair, from), scenario.sctp_of(pair, from.peer()));
     if flow.message_size < SHORTEST_MESSAGE {
         return Some(("message_size", format!("must be at least {SHORTEST_MESSAGE}")));
     }

@@ -5,7 +5,7 @@ use polypath_netsim::queue_discipline::Limit;
 use polypath_netsim::{Direction, QueueConfig};
 use polypath_units::{BitRate, Duration};
 
-use super::super::{Link, Network, Queue, QueueLimit, Scenario, SharedNetwork, WirePath};
+use super::super::{Link, Network, Queue, QueueLimit, SharedNetwork, WirePath};
 use super::{Result, name_problem};
 use crate::document::{Document, Step};
 use crate::wiring;
@@ -22,15 +22,15 @@ const LEAST_BDP_BYTES: u64 = 1_500;
 /// A key, with what leads to it, and what is wrong there.
 type Found = (Vec<Step<'static>>, String);
 
-pub(super) fn check(scenario: &Scenario, document: &Document) -> Result {
-    let to_paths = match &scenario.network {
+pub(in super::super) fn check(network: &Network, document: &Document) -> Result {
+    let to_paths = match network {
         Network::Disjoint(_) => [Key("network"), Key("disjoint"), Key("paths")],
-        Network::Shared(network) => {
-            check_pairs(network, document)?;
+        Network::Shared(shared) => {
+            check_pairs(shared, document)?;
             [Key("network"), Key("shared"), Key("routes")]
         }
     };
-    let paths = scenario.network.paths();
+    let paths = network.paths();
     if paths.is_empty() || paths.len() > MOST_PATHS {
         let message = format!("a network has 1 to {MOST_PATHS} paths, not {}", paths.len());
         return Err(document.complain(&to_paths, message));

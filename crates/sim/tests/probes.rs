@@ -119,6 +119,26 @@ fn lives_of_tsns_agree_with_the_counters() {
 }
 
 #[test]
+fn every_chunk_is_seen_where_messages_are_given_up() {
+    // Messages longer than the windows: many are given up before all of their chunks were sent, and the rest has a TSN
+    // that never is.
+    let set = [
+        "traffic.file.source.file=4 MiB",
+        "traffic.file.message_size=100000 B",
+        "traffic.file.reliability={ limited-retransmissions = 0 }",
+        "record.series=1 s",
+    ];
+    let result = observed("two-paths-loss", 1, &set);
+    assert!(result.hosts[0].messages_abandoned.limited_retransmissions_sent > 10);
+    let chunks: u64 = result.paths.iter().map(|path| path.data_chunks_sent).sum();
+    let lives = &result.series.as_ref().expect("series").tsns[0].lives;
+    let again: u64 = lives.retransmissions.iter().map(|n| u64::from(*n)).sum();
+    let tsns = result.probes[0].tsns.expect("TSNs that were asked for");
+    assert_eq!(tsns.sent + again, chunks);
+    assert_eq!(tsns.transfer.count, result.hosts[1].data_chunks_received);
+}
+
+#[test]
 fn stalls_after_the_equations_are_those_that_are_measured() {
     for set in [&BLOCKED[..], &["sctp.policies.delayed_ack.packets=1"]] {
         let set: Vec<&str> = BLOCKED.iter().chain(set).copied().collect();

@@ -88,7 +88,7 @@ pub struct BlockingResult {
     /// The longest of them.
     pub peer_window_longest_s: f64,
     /// The part of it that fell into timeout recoveries (`natarajan` fig. 9 and 11): into the time from a transmission
-    /// whose loss a timer was the first to notice until the acknowledgement of its TSN.
+    /// whose loss a timer was the first to notice until its TSN was acknowledged or given up.
     pub peer_window_in_timeout_recovery_s: f64,
     /// The send buffer was full of what is not acknowledged.
     pub send_buffer_s: f64,
@@ -157,9 +157,10 @@ impl PathBlockingResult {
 }
 
 /// Timeout recoveries: the time from a transmission whose loss a timer was the first to notice until the acknowledgement
-/// of its TSN.
+/// of its TSN, or until that was given up.
 fn recoveries(chunks: &Chunks, end: Instant) -> Vec<(Instant, Instant)> {
-    let recovered = |sent: &Sent| sent.recovery_from.map(|from| (from, sent.acked.unwrap_or(end)));
+    let over = |sent: &Sent| sent.acked.into_iter().chain(sent.given_up).min().unwrap_or(end);
+    let recovered = |sent: &Sent| sent.recovery_from.map(|from| (from, over(sent)));
     union(chunks.sent().iter().filter_map(recovered).collect())
 }
 
@@ -266,6 +267,19 @@ mod tests {
         assert_eq!(result.peer_window_longest_s, 7.0);
         assert_eq!(result.peer_window_in_timeout_recovery_s, 4.0);
         assert_eq!((result.buffer_share_s, result.timeout_recovery_s), (2.0, 4.0));
+    }
+
+    #[test]
+    fn a_recovery_ends_when_its_tsn_is_given_up() {
+        let mut chunks = Chunks::default();
+        chunks.on_sent(at(2), PathId(0), Tsn(0), TransmissionCause::New);
+        chunks.on_sent(at(4), PathId(0), Tsn(0), TransmissionCause::TimerRetransmission);
+        chunks.on_abandoned(at(5), Tsn(0));
+        let result = BlockingResult::of(&[], &chunks, at(10));
+        assert_eq!(result.timeout_recovery_s, 3.0);
+        // An acknowledgement that comes after all tells nothing new.
+        chunks.on_acked(at(7), Tsn(0));
+        assert_eq!(BlockingResult::of(&[], &chunks, at(10)).timeout_recovery_s, 3.0);
     }
 
     #[test]

@@ -14,6 +14,8 @@ pub(super) struct Sent {
     pub again: u32,
     /// When it was acknowledged for the first time.
     pub acked: Option<Instant>,
+    /// When it was given up.
+    pub given_up: Option<Instant>,
     /// When the transmission was made whose loss a timer was the first to notice.
     pub recovery_from: Option<Instant>,
     /// Whether it is neither acknowledged nor given up.
@@ -30,11 +32,14 @@ pub(super) struct Retransmission {
     pub cause: TransmissionCause,
 }
 
-/// All chunks of a sender, numbered from 0 in the order of their TSNs.
+/// All chunks of a sender, numbered from 0 in the order of their TSNs. A TSN that stands for the rest of a message which was
+/// given up is never sent, and has no number.
 #[derive(Debug, Default)]
 pub(super) struct Chunks {
     first: Option<Tsn>,
     sent: Vec<Sent>,
+    /// TSNs that were never sent, by their distance from the first; few, if any.
+    skipped: Vec<usize>,
     retransmissions: Vec<Retransmission>,
     /// All before this one are acknowledged or given up.
     lowest: usize,
@@ -43,9 +48,10 @@ pub(super) struct Chunks {
 impl Chunks {
     /// A chunk was put into a packet.
     pub fn on_sent(&mut self, at: Instant, path: PathId, tsn: Tsn, cause: TransmissionCause) {
-        let first = *self.first.get_or_insert(tsn);
-        let chunk = tsn.distance_from(first) as usize;
-        if chunk == self.sent.len() {
+        let distance = tsn.distance_from(*self.first.get_or_insert(tsn)) as usize;
+        let next = self.sent.len() + self.skipped.len();
+        if distance >= next {
+            self.skipped.extend(next..distance);
             self.sent.push(Sent {
                 first_at: at,
                 first_path: path,
@@ -53,10 +59,11 @@ impl Chunks {
                 last_path: path,
                 again: 0,
                 acked: None,
+                given_up: None,
                 recovery_from: None,
                 outstanding: true,
             });
-        } else if let Some(sent) = self.sent.get_mut(chunk) {
+        } else if let Some((chunk, sent)) = self.get_mut(tsn) {
             if cause == TransmissionCause::TimerRetransmission {
                 sent.recovery_from.get_or_insert(sent.last_at);
             }
@@ -71,15 +78,16 @@ impl Chunks {
 
     /// A chunk was acknowledged.
     pub fn on_acked(&mut self, at: Instant, tsn: Tsn) {
-        if let Some(sent) = self.get_mut(tsn) {
+        if let Some((_, sent)) = self.get_mut(tsn) {
             sent.acked.get_or_insert(at);
             sent.outstanding = false;
         }
     }
 
     /// A chunk was given up.
-    pub fn on_abandoned(&mut self, tsn: Tsn) {
-        if let Some(sent) = self.get_mut(tsn) {
+    pub fn on_abandoned(&mut self, at: Instant, tsn: Tsn) {
+        if let Some((_, sent)) = self.get_mut(tsn) {
+            sent.given_up.get_or_insert(at);
             sent.outstanding = false;
         }
     }
@@ -91,9 +99,15 @@ impl Chunks {
         self.sent.get(self.lowest).map(|sent| (self.lowest, *sent))
     }
 
-    /// The number of a TSN.
+    /// The number of a TSN that was sent.
     pub fn number(&self, tsn: Tsn) -> Option<usize> {
-        let number = tsn.distance_from(self.first?) as usize;
+        let distance = tsn.distance_from(self.first?) as usize;
+        let below = match self.skipped.last() {
+            None => 0,
+            Some(last) if *last < distance => self.skipped.len(),
+            Some(_) => self.skipped.binary_search(&distance).err()?,
+        };
+        let number = distance - below;
         (number < self.sent.len()).then_some(number)
     }
 
@@ -107,9 +121,9 @@ impl Chunks {
         &self.retransmissions
     }
 
-    fn get_mut(&mut self, tsn: Tsn) -> Option<&mut Sent> {
+    fn get_mut(&mut self, tsn: Tsn) -> Option<(usize, &mut Sent)> {
         let number = self.number(tsn)?;
-        self.sent.get_mut(number)
+        self.sent.get_mut(number).map(|sent| (number, sent))
     }
 }
 
@@ -133,6 +147,29 @@ mod tests {
         assert_eq!(chunks.sent().len(), 4);
         assert_eq!(chunks.number(Tsn(1)), Some(3));
         assert_eq!([chunks.number(Tsn(2)), chunks.number(Tsn(u32::MAX - 2))], [None, None]);
+    }
+
+    #[test]
+    fn a_tsn_that_is_never_sent_has_no_number() {
+        let mut chunks = Chunks::default();
+        // The rest of a message that was given up: 12, and then 15 and 16 of two in a row.
+        for tsn in [10, 11, 13, 14, 17] {
+            chunks.on_sent(at(u64::from(tsn)), ONE, Tsn(tsn), TransmissionCause::New);
+        }
+        let numbers = [10, 11, 12, 13, 14, 15, 16, 17, 18].map(|tsn| chunks.number(Tsn(tsn)));
+        let expected = [Some(0), Some(1), None, Some(2), Some(3), None, None, Some(4), None];
+        assert_eq!(numbers, expected);
+        chunks.on_sent(at(20), TWO, Tsn(13), TransmissionCause::FastRetransmission);
+        chunks.on_acked(at(21), Tsn(14));
+        chunks.on_abandoned(at(22), Tsn(12));
+        chunks.on_abandoned(at(22), Tsn(11));
+        let again: Vec<u32> = chunks.sent().iter().map(|sent| sent.again).collect();
+        assert_eq!(again, [0, 0, 1, 0, 0]);
+        assert_eq!(chunks.retransmissions()[0].chunk, 2);
+        assert_eq!(
+            (chunks.sent()[3].acked, chunks.sent()[1].given_up),
+            (Some(at(21)), Some(at(22)))
+        );
     }
 
     #[test]
@@ -163,7 +200,7 @@ mod tests {
         assert_eq!(lowest(&mut chunks), Some(0));
         chunks.on_acked(at(1), Tsn(0));
         assert_eq!(lowest(&mut chunks), Some(2));
-        chunks.on_abandoned(Tsn(2));
+        chunks.on_abandoned(at(1), Tsn(2));
         assert_eq!(lowest(&mut chunks), Some(3));
         // The receiver had discarded it.
         chunks.on_sent(at(2), TWO, Tsn(1), TransmissionCause::FastRetransmission);

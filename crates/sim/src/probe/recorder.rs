@@ -145,7 +145,7 @@ impl Probe for Recorder {
                 self.streaks.on_sign_of_life(path);
                 self.chunks.on_acked(now, tsn);
             }
-            ProbeEvent::ChunkAbandoned { tsn, .. } => self.chunks.on_abandoned(tsn),
+            ProbeEvent::ChunkAbandoned { tsn, .. } => self.chunks.on_abandoned(now, tsn),
             ProbeEvent::Rtt { path, sample, .. } => {
                 self.streaks.on_sign_of_life(path);
                 if let Some(changes) = &mut self.changes {

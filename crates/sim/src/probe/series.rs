@@ -10,7 +10,8 @@ use super::life::Life;
 use super::seconds;
 use super::stall::Stall;
 
-/// TSNs and when something happened to them. TSNs count from 1, the first that the sender used.
+/// TSNs and when something happened to them. TSNs count from 1, the first that the sender used; one that was never sent,
+/// because the rest of its message was given up, does not count.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub struct TsnPoints {
     /// When, in seconds since the start of the run.

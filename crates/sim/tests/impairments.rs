@@ -250,6 +250,17 @@ fn a_path_that_flaps_is_down_part_of_the_time() {
     assert!(text.contains("faults.1.outage.from: overlaps or touches another"), "{text}");
     let between = inside.replace("4050", "4150").replace("4060", "4160");
     assert!(Scenario::read(&path, &[format!("faults=[{between}, {flapping}]")]).is_ok());
+    // Two outages may meet in time where each is of one direction; a third that is of both must meet neither.
+    let outage = |way: &str, from: &str, until: &str| {
+        format!(
+            "{{ outage = {{ path = 'path 1', way = '{way}', from = '{from}', until = '{until}' }} }}"
+        )
+    };
+    let (long, short) = (outage("forward", "1 s", "9 s"), outage("backward", "2 s", "3 s"));
+    let both = outage("both", "5 s", "6 s");
+    let text = error(&format!("faults=[{long}, {short}, {both}]"));
+    assert!(text.contains("faults.2.outage.from: overlaps or touches another"), "{text}");
+    assert!(Scenario::read(&path, &[format!("faults=[{long}, {short}]")]).is_ok());
     let text = error(&format!("faults=[{}]", flapping.replace("1900 ms", "0 s")));
     assert!(text.contains("faults.0.flapping.up: must not be zero"), "{text}");
     let fast = flapping.replace("1900 ms", "1 us").replace("100 ms", "1 us");

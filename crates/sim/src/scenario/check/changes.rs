@@ -73,19 +73,27 @@ fn flapping_problem(flapping: &FlappingFault, scenario: &Scenario) -> Found {
 /// Outages that meet those of an earlier fault.
 fn overlap_problem(fault: &Fault, earlier: &[Fault], scenario: &Scenario) -> Found {
     let run_end = Instant::ZERO + scenario.run.duration;
-    let others = earlier
-        .iter()
-        .filter(|other| other.path() == fault.path() && other.way().meets(fault.way()));
-    let mut theirs: Vec<Outage> = others.flat_map(|other| other.outages(run_end)).collect();
-    theirs.sort_by_key(|outage| outage.from);
-    let end = |outage: &Outage| outage.until.unwrap_or(Instant::FAR_FUTURE);
-    let overlaps = fault.outages(run_end).iter().any(|own| {
-        // Those before it do not meet each other, so the last that begins by its end is the one that can.
-        let begun = theirs.partition_point(|other| other.from <= end(own));
-        begun.checked_sub(1).is_some_and(|last| end(&theirs[last]) >= own.from)
+    let own = fault.outages(run_end);
+    // Each direction by itself: there, those before it do not meet each other.
+    let overlaps = [Way::Forward, Way::Backward].into_iter().any(|way| {
+        let others =
+            earlier.iter().filter(|other| other.path() == fault.path() && other.way().meets(way));
+        let theirs = others.flat_map(|other| other.outages(run_end)).collect();
+        fault.way().meets(way) && meet(&own, theirs)
     });
     overlaps
         .then(|| ("from", format!("overlaps or touches another outage of path `{}`", fault.path())))
+}
+
+/// Whether any of `own` meets any of `theirs`, which do not meet each other.
+fn meet(own: &[Outage], mut theirs: Vec<Outage>) -> bool {
+    theirs.sort_by_key(|outage| outage.from);
+    let end = |outage: &Outage| outage.until.unwrap_or(Instant::FAR_FUTURE);
+    own.iter().any(|own| {
+        // The last that begins by its end is the one that can.
+        let begun = theirs.partition_point(|other| other.from <= end(own));
+        begun.checked_sub(1).is_some_and(|last| end(&theirs[last]) >= own.from)
+    })
 }
 
 fn step_problem(step: &StepPlan, earlier: &[StepPlan], scenario: &Scenario) -> Found {

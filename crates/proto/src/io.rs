@@ -66,6 +66,18 @@ pub enum Body<'a> {
     },
 }
 
+impl Body<'_> {
+    /// Verification tag in the common header; `None` if not even that is there.
+    pub(crate) fn verification_tag(&self) -> Option<u32> {
+        match self {
+            Self::Datagram(bytes) => Some(u32::from_be_bytes(*bytes.get(4..)?.first_chunk()?)),
+            Self::Structured(packet) | Self::Damaged { packet, .. } => {
+                Some(packet.verification_tag)
+            }
+        }
+    }
+}
+
 /// A packet that arrived.
 #[derive(Debug)]
 pub struct Received<'a> {

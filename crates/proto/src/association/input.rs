@@ -50,6 +50,7 @@ impl Association {
             self.stats.packets_discarded += 1;
             return;
         };
+        self.follow_encapsulation(received, path);
         if let Some(receiver) = &mut self.receiver {
             receiver.begin_packet();
         }

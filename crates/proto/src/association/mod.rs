@@ -6,6 +6,7 @@ mod accept;
 mod acknowledge;
 mod blocked;
 mod buffers;
+mod encapsulation;
 mod events;
 mod forward_tsn;
 mod handshake;

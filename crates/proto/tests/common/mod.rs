@@ -179,6 +179,29 @@ impl Victim {
         self.host.receive(self.now, &self.received(from, &packet));
     }
 
+    /// Takes a packet from the peer's address `from` that was carried like this.
+    pub fn receive_carried(
+        &mut self,
+        from: IpAddr,
+        encapsulation: Encapsulation,
+        chunks: Vec<Chunk<'static>>,
+    ) {
+        self.receive_carried_with_tag(self.tag, from, encapsulation, chunks);
+    }
+
+    /// The same with another verification tag.
+    pub fn receive_carried_with_tag(
+        &mut self,
+        tag: u32,
+        from: IpAddr,
+        encapsulation: Encapsulation,
+        chunks: Vec<Chunk<'static>>,
+    ) {
+        let packet = Packet { verification_tag: tag, ..self.packet(chunks) };
+        let received = Received { encapsulation, ..self.received(from, &packet) };
+        self.host.receive(self.now, &received);
+    }
+
     /// Takes a packet with another verification tag from the peer's address 2.
     pub fn receive_with_tag(&mut self, tag: u32, chunks: Vec<Chunk<'static>>) {
         let packet = Packet { verification_tag: tag, ..self.packet(chunks) };

@@ -1,0 +1,27 @@
+//! How packets are carried to the addresses of the peer (RFC 6951 section 5.4).
+
+use super::Association;
+use crate::path::Path;
+use crate::{PathId, Received};
+
+impl Association {
+    /// Packets to an address are carried as those from it are: address translators give each path a UDP port of its own,
+    /// and another one after a pause. Whoever knows the verification tag is believed, as in everything else.
+    pub(super) fn follow_encapsulation(&mut self, received: &Received<'_>, came_on: PathId) {
+        let path = &self.paths[came_on];
+        if path.encapsulation == received.encapsulation
+            || path.remote != received.remote
+            || received.body.verification_tag() != Some(self.identity.local_tag)
+        {
+            return;
+        }
+        for path in self.paths.iter_mut().filter(|path| path.remote == received.remote) {
+            path.encapsulation = received.encapsulation;
+        }
+        for named in self.named.iter_mut().filter(|named| named.address == received.remote) {
+            named.encapsulation = received.encapsulation;
+        }
+        // It takes its part of each packet.
+        self.max_fragment = self.paths.iter().map(Path::max_chunk_payload).min().unwrap_or(0);
+    }
+}

@@ -48,8 +48,10 @@ pub(crate) struct Routing {
     keys: Vec<u128>,
     /// Sorted.
     networks: Vec<NetworkId>,
-    /// By network, node and destination.
+    /// By destination, network and node; an address of one network has a row of nodes for that network only.
     next_hop: Vec<Option<ChannelId>>,
+    /// Where the rows of each destination begin.
+    rows: Vec<usize>,
     /// By source and destination.
     first_hop: Vec<Option<ChannelId>>,
     nodes: usize,
@@ -69,12 +71,19 @@ impl Routing {
             keys,
             networks,
             next_hop: Vec::new(),
+            rows: Vec::new(),
             first_hop: Vec::new(),
             nodes: nodes.len(),
         };
         routing.fill_next_hops(nodes, edges);
         routing.fill_first_hops(nodes, edges);
         routing
+    }
+
+    /// Size of the table by which routers forward.
+    #[cfg(test)]
+    pub fn next_hops(&self) -> usize {
+        self.next_hop.len()
     }
 
     /// The number of an address, if a node has it.
@@ -98,9 +107,11 @@ impl Routing {
     /// The channel by which `node` forwards a packet.
     #[inline]
     pub fn next_hop(&self, node: NodeId, from: AddressId, to: AddressId) -> Option<ChannelId> {
-        let network = self.packet_network(from, to);
-        let network = self.networks.binary_search(&network).ok()?;
-        self.next_hop[self.slot(network, node, to)]
+        let row = match self.address(to).network {
+            NetworkId::ANY => self.networks.binary_search(&self.address(from).network).ok()?,
+            _ => 0,
+        };
+        self.next_hop[self.rows[to as usize] + row * self.nodes + node.index()]
     }
 
     fn packet_network(&self, from: AddressId, to: AddressId) -> NetworkId {
@@ -110,24 +121,16 @@ impl Routing {
         }
     }
 
-    fn slot(&self, network: usize, node: NodeId, to: AddressId) -> usize {
-        (network * self.nodes + node.index()) * self.addresses.len() + to as usize
-    }
-
     fn fill_next_hops(&mut self, nodes: &[Node], edges: &[Edge]) {
-        self.next_hop = vec![None; self.networks.len() * self.nodes * self.addresses.len()];
-        for (index, &network) in self.networks.clone().iter().enumerate() {
-            for to in 0..self.addresses.len() as AddressId {
-                let destination = *self.address(to);
-                if !destination.network.carries(network) {
-                    continue;
-                }
-                for (node, hop) in
-                    shortest_ways(&destination, network, nodes, edges).into_iter().enumerate()
-                {
-                    let slot = self.slot(index, NodeId(node as u32), to);
-                    self.next_hop[slot] = hop;
-                }
+        for destination in &self.addresses {
+            self.rows.push(self.next_hop.len());
+            let own = [destination.network];
+            let networks = match destination.network {
+                NetworkId::ANY => &self.networks[..],
+                _ => &own,
+            };
+            for network in networks {
+                self.next_hop.extend(shortest_ways(destination, *network, nodes, edges));
             }
         }
     }

@@ -143,6 +143,32 @@ fn parallel_links_of_one_network_stay_apart() {
 }
 
 #[test]
+fn tables_grow_with_the_addresses_of_each_network() {
+    // A star of pairs, each a network of its own, beside one address of all networks.
+    let mut net = NetworkBuilder::new();
+    let hub = net.add_router("hub");
+    for pair in 1..=20 {
+        for host in [1, 2] {
+            let name = format!("{pair}/{host}");
+            let end =
+                End::at(net.add_host(name.clone())).address(ip(&format!("10.{pair}.0.{host}")));
+            net.connect(end, End::at(hub), link(&name, pair));
+        }
+    }
+    let server = End::at(net.add_host("server")).address(ip("10.0.0.1"));
+    net.connect(server, End::at(hub), link("server", 0));
+    let mut world = build(net);
+    let (nodes, networks) = (42, 21);
+    assert_eq!(world.routing.next_hops(), (40 + networks) * nodes);
+    let host = NodeId(7);
+    assert_eq!(world.node_name(host), "4/1");
+    assert_eq!(trip(&mut world, (host, "10.4.0.1"), "10.4.0.2").0.len(), 2);
+    assert_eq!(trip(&mut world, (host, "10.4.0.1"), "10.0.0.1").0.len(), 2);
+    assert_eq!(trip(&mut world, (NodeId(41), "10.0.0.1"), "10.4.0.1").0.len(), 2);
+    assert_eq!(world.route(host, ip("10.4.0.1"), ip("10.5.0.1")), None);
+}
+
+#[test]
 fn hosts_do_not_forward() {
     let mut net = NetworkBuilder::new();
     let [a, b, c] = ["a", "b", "c"].map(|name| net.add_host(name));

@@ -34,7 +34,7 @@ pub struct World<F, O = NoObserver> {
     nodes: Vec<Node>,
     wires: Vec<Wire>,
     link_names: Vec<String>,
-    routing: Routing,
+    pub(crate) routing: Routing,
     packets: Slab<Packet<F>>,
     sent: u64,
     trace: TraceHasher,

@@ -4,13 +4,13 @@ mod support;
 
 use std::net::IpAddr;
 
-use polypath_netsim::queue_discipline::{CodelConfig, EcnMarking, FqCodelConfig, RedConfig};
+use polypath_netsim::queue_discipline::{CodelConfig, EcnMarking, FqCodelConfig, Limit, RedConfig};
 use polypath_netsim::topology::{Disjoint, DisjointPaths, IpVersion, PathConfig};
 use polypath_netsim::{
     BuildError, ChannelConfig, Counters, Direction, DropCause, Event, Frame, NetworkBuilder,
     NoObserver, QueueConfig, TraceHash, TraceHasher, World,
 };
-use polypath_units::{Duration, Fraction, Instant};
+use polypath_units::{ByteCount, Duration, Fraction, Instant};
 use support::{at, channel};
 
 /// A datagram with an ECN codepoint and a flow.
@@ -200,6 +200,22 @@ fn an_outage_empties_every_queue() {
         let counters = world.counters(path.bottleneck.channel(Direction::Forward));
         assert_eq!(counters.dropped(DropCause::Outage).packets, 5);
         assert_eq!((counters.delivered.packets, counters.on_the_way()), (11, 0));
+    }
+}
+
+#[test]
+fn a_packet_that_need_not_wait_counts_towards_no_limit() {
+    // Packets are of 1000 bytes: none may wait, and each that finds the transmitter idle passes.
+    let bytes = |count| Limit::Bytes(ByteCount::from_bytes(count));
+    let (limit, plain) = (bytes(999), RedConfig::default());
+    let red = RedConfig { min: bytes(900), max: bytes(950), limit, ..plain };
+    let codel = CodelConfig { limit, ..CodelConfig::default() };
+    for queue in [QueueConfig::DropTail(limit), QueueConfig::Red(red), QueueConfig::Codel(codel)] {
+        let packets = [(0, 5, 0), (0, 5, 0), (1, 5, 0), (7, 5, 0)];
+        let outcome = run(queue, &packets, Looks::None);
+        let arrived: Vec<Instant> = outcome.arrived.iter().map(|(time, ..)| *time).collect();
+        assert_eq!(arrived, [21, 22, 28].map(at), "{queue:?}");
+        assert_eq!(outcome.counters.dropped(DropCause::QueueFull).packets, 1, "{queue:?}");
     }
 }
 

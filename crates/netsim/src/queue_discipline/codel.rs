@@ -257,9 +257,15 @@ impl CodelQueue {
         }
     }
 
-    pub fn enqueue(&mut self, waiting: Waiting) -> Result<(), DropCause> {
+    /// Takes a packet, or not; `idle_since` is since when the transmitter has had nothing to do, if it has not.
+    pub fn enqueue(
+        &mut self,
+        waiting: Waiting,
+        idle_since: Option<Instant>,
+    ) -> Result<(), DropCause> {
         let bytes = waiting.ticket.bytes;
-        if !self.limit.admits(self.level(), bytes) {
+        // What is sent at once does not wait, and counts towards no limit.
+        if idle_since.is_none() && !self.limit.admits(self.level(), bytes) {
             return Err(DropCause::QueueFull);
         }
         self.law.max_packet = self.law.max_packet.max(bytes);

@@ -81,7 +81,9 @@ impl Managed {
         let waiting = Waiting { ticket, since: now, ect: class.ect };
         match &mut self.discipline {
             Discipline::Red(queue) => queue.enqueue(now, waiting, idle_since),
-            Discipline::Codel(queue) => queue.enqueue(waiting).map(|()| Admission::Unmarked),
+            Discipline::Codel(queue) => {
+                queue.enqueue(waiting, idle_since).map(|()| Admission::Unmarked)
+            }
             Discipline::FqCodel(queue) => {
                 let before = self.acts.len();
                 queue.enqueue(waiting, class.flow, &mut self.acts);

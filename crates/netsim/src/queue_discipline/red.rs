@@ -226,7 +226,8 @@ impl Red {
         let idle_packets = idle.as_nanos() / self.mean_time.as_nanos().max(1);
         self.average.arrive(self.config.min.measure(level) as f64, idle_packets);
         let admission = self.decide(waiting)?;
-        if !self.config.limit.admits(level, waiting.ticket.bytes) {
+        // What is sent at once does not wait, and counts towards no limit.
+        if idle_since.is_none() && !self.config.limit.admits(level, waiting.ticket.bytes) {
             self.since_drop = Some(0);
             return Err(DropCause::QueueFull);
         }

@@ -26,7 +26,7 @@ impl Bench {
     }
 
     fn fill(&mut self, packets: u32, since: Instant) {
-        (0..packets).for_each(|n| self.queue.enqueue(waiting(n, since)).unwrap());
+        (0..packets).for_each(|n| self.queue.enqueue(waiting(n, since), None).unwrap());
     }
 
     fn send_at(&mut self, at: u64) {
@@ -141,7 +141,8 @@ fn dropping_goes_on_at_the_old_rate_if_it_was_not_long_ago() {
 fn what_can_be_marked_is_marked_on_the_same_schedule() {
     let marking = CodelConfig { ecn: EcnMarking::On, ..ample() };
     let mut queue = CodelQueue::new(&marking);
-    (0..9_000).for_each(|n| queue.enqueue(Waiting { ect: true, ..waiting(n, ms(0)) }).unwrap());
+    (0..9_000)
+        .for_each(|n| queue.enqueue(Waiting { ect: true, ..waiting(n, ms(0)) }, None).unwrap());
     let (mut marks, mut acts) = (Vec::new(), VecDeque::new());
     for at in 0..450 {
         let sent = queue.dequeue(ms(at), &mut acts).unwrap();
@@ -158,7 +159,7 @@ fn what_can_be_marked_is_marked_on_the_same_schedule() {
 fn the_limit_holds() {
     let config = CodelConfig { limit: Limit::Packets(2), ..CodelConfig::default() };
     let mut queue = CodelQueue::new(&config);
-    let verdicts = [0, 1, 2].map(|n| queue.enqueue(waiting(n, ms(0))));
+    let verdicts = [0, 1, 2].map(|n| queue.enqueue(waiting(n, ms(0)), None));
     assert_eq!(verdicts, [Ok(()), Ok(()), Err(DropCause::QueueFull)]);
     assert_eq!(queue.level(), QueueLevel { packets: 2, bytes: 2_000 });
 }

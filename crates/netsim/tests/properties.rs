@@ -223,7 +223,7 @@ fn check_channel(
 proptest! {
     #![proptest_config(ProptestConfig {
         cases: 200,
-        failure_persistence: Some(Box::new(FileFailurePersistence::Direct("proptest-regressions/properties.txt"))),
+        failure_persistence: Some(Box::new(FileFailurePersistence::Direct("tests/properties.proptest-regressions"))),
         ..ProptestConfig::default()
     })]
 

@@ -228,7 +228,9 @@ fn end_at_rates(pieces: &[Piece], period: Option<Duration>, at: Instant, bits: u
     if let Some(period) = period {
         let work = cycle_work(pieces, period);
         // Whole cycles are passed over at once; some of the last one is always left.
-        let Some(whole) = (target - 1).checked_div(work) else { return Instant::FAR_FUTURE };
+        let Some(whole) = target.saturating_sub(1).checked_div(work) else {
+            return Instant::FAR_FUTURE;
+        };
         start = start.saturating_add(whole.saturating_mul(u128::from(period.as_nanos())));
         target -= whole * work;
     }
@@ -239,7 +241,7 @@ fn end_at_rates(pieces: &[Piece], period: Option<Duration>, at: Instant, bits: u
     if rate == 0 {
         return Instant::FAR_FUTURE;
     }
-    let end = start + u128::from(piece.from.as_nanos()) + rest.div_ceil(rate);
+    let end = start.saturating_add(u128::from(piece.from.as_nanos()) + rest.div_ceil(rate));
     u64::try_from(end).map_or(Instant::FAR_FUTURE, Instant::from_nanos)
 }
 

@@ -138,6 +138,24 @@ fn the_last_row_holds() {
 }
 
 #[test]
+fn nothing_takes_no_time_and_too_much_takes_for_ever() {
+    for after_end in [AfterEnd::Hold, AfterEnd::Repeat] {
+        let trace = csv(after_end);
+        let end = |bytes, framing| {
+            trace.end(ms(0), bytes, ByteCount::from_bytes(framing), &mut Cursor::default())
+        };
+        assert_eq!(end(0, 0), Some(ms(0)));
+        assert_eq!(end(u32::MAX, u64::MAX), Some(Instant::FAR_FUTURE));
+    }
+    // One bit in three hundred years.
+    let slow = "time [s],rate [bit/s]\n0,0\n4e6,1\n4000000.000000001,0\n9e6,0\n";
+    let slow = RateTrace::from_csv(slow, AfterEnd::Repeat).unwrap();
+    let framing = ByteCount::MAX;
+    let end = slow.end(ms(0), u32::MAX, framing, &mut Cursor::default());
+    assert_eq!(end, Some(Instant::FAR_FUTURE));
+}
+
+#[test]
 fn a_table_may_have_no_rates() {
     let trace = RateTrace::from_csv("time [ms],loss [1]\n0,0.5\n5,1\n", AfterEnd::Hold).unwrap();
     assert_eq!(trace.end(ms(0), 1_000, FRAMING, &mut Cursor::default()), None);

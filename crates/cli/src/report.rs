@@ -75,7 +75,19 @@ fn write_paths(out: &mut String, result: &RunResult) -> std::fmt::Result {
 }
 
 fn write_flows(out: &mut String, result: &RunResult) -> std::fmt::Result {
-    let header = ["flow", "from", "goodput", "messages", "delivered", "bytes", "complete"];
+    let header = [
+        "flow",
+        "from",
+        "goodput",
+        "messages",
+        "delivered",
+        "bytes",
+        "delay mean",
+        "p99",
+        "jitter",
+        "complete",
+    ];
+    let time = |seconds_or: Option<f64>| seconds_or.map_or("-".to_owned(), seconds);
     let rows = result.flows.iter().map(|flow| {
         vec![
             in_pair(&flow.pair, &flow.name),
@@ -84,10 +96,19 @@ fn write_flows(out: &mut String, result: &RunResult) -> std::fmt::Result {
             count(flow.messages_sent),
             count(flow.messages_delivered),
             count(flow.bytes_delivered),
+            time(flow.delay.mean_s),
+            time(flow.delay.p99_s),
+            time(flow.delay.jitter_s),
             if flow.complete { "yes" } else { "no" }.to_owned(),
         ]
     });
-    write_table(out, &header, rows.collect())
+    write_table(out, &header, rows.collect())?;
+    let dropped = result.flows.iter().filter(|flow| flow.messages_dropped > 0);
+    dropped.into_iter().try_for_each(|flow| {
+        let [dropped, offered] = [flow.messages_dropped, flow.messages_offered].map(count);
+        let name = in_pair(&flow.pair, &flow.name);
+        writeln!(out, "  flow {name}: {dropped} of {offered} messages found its queue full")
+    })
 }
 
 fn write_hosts(out: &mut String, hosts: &[HostResult]) -> std::fmt::Result {

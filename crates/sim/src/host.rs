@@ -10,17 +10,15 @@ use polypath_proto::{
     Encapsulation, Endpoint, Event, NoProbe, PathStats, PeerAddress, Received, Route, Transmit,
 };
 use polypath_units::{Fraction, Instant};
-use polypath_workload::FlowError;
+use polypath_workload::{Carrier, FlowError};
 
-use crate::app::{Fed, Gaps, MessagePlan, Receiver, Sender, Violations, recognise};
+use crate::app::{
+    Fed, Gaps, Ledger, MessagePlan, RECOGNISABLE, Receiver, Sender, Violations, recognise,
+};
 use crate::frame::{Form, SctpFrame};
 use crate::place::Place;
 use crate::probe::{Delivered, Watch};
-use crate::scenario::{Flow, FlowEnds, Scenario};
-
-/// How many messages one that is missing can be behind another that came, however the buffers are set: gap blocks reach
-/// that many TSNs.
-const FARTHEST: u64 = 1 << 16;
+use crate::scenario::{Flow, Scenario};
 
 /// A host in the network.
 #[derive(Debug)]
@@ -43,6 +41,8 @@ pub(crate) struct Host {
     turn: usize,
     /// By flow of the scenario; those that this host sends stay empty.
     receivers: Vec<Receiver>,
+    /// By flow of the scenario: the one that waits for its messages.
+    partners: Vec<Option<usize>>,
     /// Messages that no flow sent.
     strangers: u64,
     outcome: Outcome,
@@ -103,28 +103,29 @@ impl Host {
         scenario: &Scenario,
         place: &Place,
         form: Form,
-        mut rng: Stream,
+        streams: impl Fn(&str) -> Stream,
     ) -> Result<Self, FlowError> {
+        let Place { name, pair, .. } = *place;
+        let mut rng =
+            streams(&match (&scenario.pairs[pair].name[..], scenario.host_name(pair, name)) {
+                ("", host) => format!("host/{host}"),
+                (pair, host) => format!("host/{pair}/{host}"),
+            });
         let plans: Vec<MessagePlan> = scenario
             .traffic
             .iter()
             .enumerate()
-            .map(|(index, flow)| MessagePlan::new(index, flow))
+            .map(|(index, flow)| {
+                MessagePlan::new(index, flow, flow.spec(scenario.association.connect))
+            })
             .collect();
-        let span = |FlowEnds { pair, from, .. }: FlowEnds| {
-            let (sender, receiver) =
-                (scenario.sctp_of(pair, from), scenario.sctp_of(pair, from.peer()));
-            sender.send_buffer + receiver.receive_buffer
-        };
         let receivers = scenario.traffic.iter().zip(&plans).map(|(flow, plan)| {
-            let messages = span(flow.ends).as_bytes() / flow.message_size.as_bytes().max(1);
-            let policy =
-                scenario.sctp_of(flow.ends.pair, flow.ends.from).policies.partial_reliability;
+            let policy = scenario.sctp_of_flow(flow)[0].policies.partial_reliability;
             let gaps = match flow.reliability.unwrap_or(policy) {
-                PartialReliability::None => Gaps::Violation,
+                PartialReliability::None if !flow.has_unreliable_messages() => Gaps::Violation,
                 _ => Gaps::Abandoned,
             };
-            Receiver::new(plan.clone(), messages.max(FARTHEST), gaps)
+            Receiver::new(plan.clone(), gaps)
         });
         let mut receivers: Vec<Receiver> = receivers.collect();
         if Watch::wants_deliveries(&scenario.record) {
@@ -133,8 +134,13 @@ impl Host {
         let flows = scenario.traffic.iter().zip(&plans).enumerate();
         let senders = flows
             .filter(|(_, (flow, _))| flow.is_from(place.pair, place.name))
-            .map(|(index, (flow, plan))| Sender::new(index, plan.clone(), flow.reliability))
-            .collect::<Result<_, _>>()?;
+            .map(|(index, (flow, plan))| {
+                let rng = streams(&format!("traffic/{}", flow.name));
+                let generator = plan.generator(carrier(scenario, flow), rng)?;
+                Ok(Sender::new(index, plan.clone(), generator, flow.reliability))
+            })
+            .collect::<Result<_, FlowError>>()?;
+        let partners = (0..scenario.traffic.len()).map(|flow| scenario.partner_of(flow)).collect();
         let peer = place
             .peer_addresses()
             .into_iter()
@@ -166,6 +172,7 @@ impl Host {
                 .collect(),
             turn: 0,
             receivers,
+            partners,
             strangers: 0,
             outcome: Outcome::None,
             established: None,
@@ -184,13 +191,14 @@ impl Host {
     pub fn on_arrival<O: LinkObserver>(
         &mut self,
         world: &mut World<SctpFrame, O>,
+        ledger: &mut Ledger,
         arrival: Arrival<SctpFrame>,
     ) {
         let Arrival { from, to, frame, .. } = arrival;
         let now = world.now();
         self.watch.on_packet(&frame);
         match self.route(now, &frame.received(from, to)) {
-            Routed::Association(id) => self.pump(world, id),
+            Routed::Association(id) => self.pump(world, ledger, id),
             Routed::Reply(reply) => {
                 return send(world, self.node, self.form, &mut self.unsent, *reply);
             }
@@ -200,7 +208,11 @@ impl Host {
     }
 
     /// The time asked for has come.
-    pub fn on_timer<O: LinkObserver>(&mut self, world: &mut World<SctpFrame, O>) {
+    pub fn on_timer<O: LinkObserver>(
+        &mut self,
+        world: &mut World<SctpFrame, O>,
+        ledger: &mut Ledger,
+    ) {
         let now = world.now();
         if self.connect.as_ref().is_some_and(|connect| connect.at <= now) {
             self.connect(world);
@@ -214,15 +226,19 @@ impl Host {
                 association.handle_timeout(&mut cx);
             }
             if self.latest == Some(id) {
-                feed(&mut self.senders, &mut self.turn, &mut cx, association);
+                feed(&mut self.senders, &mut self.turn, &mut cx, association, ledger);
             }
-            self.pump(world, id);
+            self.pump(world, ledger, id);
         }
         self.set_timer(world);
     }
 
     /// Ends the association gracefully.
-    pub fn shutdown<O: LinkObserver>(&mut self, world: &mut World<SctpFrame, O>) {
+    pub fn shutdown<O: LinkObserver>(
+        &mut self,
+        world: &mut World<SctpFrame, O>,
+        ledger: &mut Ledger,
+    ) {
         let ids: Vec<AssociationId> = self.associations.keys().copied().collect();
         for id in ids {
             let probe = self.watch.probe_if(self.latest == Some(id));
@@ -230,7 +246,7 @@ impl Host {
             if let Some(association) = self.associations.get_mut(&id) {
                 association.shutdown(&mut cx);
             }
-            self.pump(world, id);
+            self.pump(world, ledger, id);
         }
         self.set_timer(world);
     }
@@ -392,7 +408,12 @@ impl Host {
     }
 
     /// Takes out of an association whatever it has, in the order of its contract.
-    fn pump<O: LinkObserver>(&mut self, world: &mut World<SctpFrame, O>, id: AssociationId) {
+    fn pump<O: LinkObserver>(
+        &mut self,
+        world: &mut World<SctpFrame, O>,
+        ledger: &mut Ledger,
+        id: AssociationId,
+    ) {
         let Some(association) = self.associations.get_mut(&id) else { return };
         let probe = self.watch.probe_if(self.latest == Some(id));
         let mut cx = Cx { now: world.now(), rng: &mut self.rng, probe };
@@ -407,13 +428,18 @@ impl Host {
                     self.outcome = Outcome::Established;
                     self.established = Some(cx.now);
                     tell_oracle(&self.oracle, association);
-                    feed(&mut self.senders, &mut self.turn, &mut cx, association);
+                    feed(&mut self.senders, &mut self.turn, &mut cx, association, ledger);
                 }
                 Event::Writable if is_latest => {
-                    feed(&mut self.senders, &mut self.turn, &mut cx, association);
+                    feed(&mut self.senders, &mut self.turn, &mut cx, association, ledger);
                 }
                 Event::Readable => {
-                    self.strangers += read(&mut self.receivers, &mut cx, association);
+                    let answers = Answers { senders: &mut self.senders, partners: &self.partners };
+                    let read = read(&mut self.receivers, answers, &mut cx, association, ledger);
+                    self.strangers += read.strangers;
+                    if read.triggered && is_latest {
+                        feed(&mut self.senders, &mut self.turn, &mut cx, association, ledger);
+                    }
                 }
                 Event::Abandoned { context, .. } if is_latest => {
                     let mut senders = self.senders.iter_mut();
@@ -479,7 +505,13 @@ fn oracle_loss(oracle: &[([IpAddr; 2], f64)], path: &PathStats) -> Option<f64> {
 }
 
 /// Lets the senders fill the send buffer, a message each in turn. Whoever found it full is the first one next time.
-fn feed(senders: &mut [Sender], turn: &mut usize, cx: &mut Cx<'_>, association: &mut Association) {
+fn feed(
+    senders: &mut [Sender],
+    turn: &mut usize,
+    cx: &mut Cx<'_>,
+    association: &mut Association,
+    ledger: &mut Ledger,
+) {
     if !association.is_established() {
         return;
     }
@@ -489,10 +521,10 @@ fn feed(senders: &mut [Sender], turn: &mut usize, cx: &mut Cx<'_>, association: 
             *turn = 0;
             continue;
         };
-        match sender.feed(cx, association) {
+        match sender.feed(cx, association, ledger) {
             Fed::One => dry = 0,
             Fed::Dry => dry += 1,
-            Fed::Full => return feed_the_important(senders, *turn, cx, association),
+            Fed::Full => return feed_the_important(senders, *turn, cx, association, ledger),
         }
         *turn += 1;
     }
@@ -504,24 +536,68 @@ fn feed_the_important(
     full: usize,
     cx: &mut Cx<'_>,
     association: &mut Association,
+    ledger: &mut Ledger,
 ) {
     for (index, sender) in senders.iter_mut().enumerate() {
         if index != full && sender.has_own_reliability() {
-            while sender.feed(cx, association) == Fed::One {}
+            while sender.feed(cx, association, ledger) == Fed::One {}
         }
     }
 }
 
-/// Reads all messages; returns how many of them nobody sent.
-fn read(receivers: &mut [Receiver], cx: &mut Cx<'_>, association: &mut Association) -> u64 {
-    let mut strangers = 0;
+/// Who waits for messages that come.
+struct Answers<'a> {
+    senders: &'a mut [Sender],
+    /// By flow that comes, the flow that goes.
+    partners: &'a [Option<usize>],
+}
+
+/// What came of reading.
+#[derive(Default)]
+struct Read {
+    /// Messages that nobody sent.
+    strangers: u64,
+    /// Whether a sender may have something to say now.
+    triggered: bool,
+}
+
+/// Reads all messages.
+fn read(
+    receivers: &mut [Receiver],
+    answers: Answers<'_>,
+    cx: &mut Cx<'_>,
+    association: &mut Association,
+    ledger: &mut Ledger,
+) -> Read {
+    let mut read = Read::default();
     while let Some(message) = association.receive(cx) {
-        match recognise(&message, receivers) {
-            Some((flow, number)) => receivers[flow].take(cx.now, number, &message),
-            None => strangers += 1,
+        let Some((flow, number)) = recognise(&message, receivers) else {
+            read.strangers += 1;
+            continue;
+        };
+        let Some(ledger) = ledger.flow_mut(flow) else { continue };
+        let Some(offered) = receivers[flow].take(cx.now, number, &message, ledger) else {
+            continue;
+        };
+        let partner = answers.partners.get(flow).copied().flatten();
+        let mut senders = answers.senders.iter_mut();
+        if let Some(sender) = partner.and_then(|flow| senders.find(|s| s.flow() == flow)) {
+            sender.trigger(cx.now, offered);
+            read.triggered = true;
         }
     }
-    strangers
+    read
+}
+
+/// What the generator of a flow has to know.
+fn carrier(scenario: &Scenario, flow: &Flow) -> Carrier {
+    let [sender, receiver] = scenario.sctp_of_flow(flow);
+    let longest = sender.send_buffer.min(receiver.receive_buffer).as_bytes();
+    Carrier {
+        shortest: RECOGNISABLE as u32,
+        longest: u32::try_from(longest).unwrap_or(u32::MAX),
+        ..Carrier::default()
+    }
 }
 
 #[cfg(test)]

@@ -37,8 +37,8 @@ pub use probe::{
     blocking_time, window_blocking,
 };
 pub use result::{
-    AbandonedResult, AssociationResult, BlockedResult, BottleneckResult, FlowResult, HostResult,
-    PathResult, RunResult,
+    AbandonedResult, AssociationResult, BlockedResult, BottleneckResult, DelayResult, FlowResult,
+    HostResult, PathResult, RunResult,
 };
 pub use scenario::Scenario;
 pub use simulation::{SetupError, Simulation};

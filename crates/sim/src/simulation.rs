@@ -6,12 +6,13 @@ use polypath_netsim::{BuildError, Event, Frame as _, NetworkBuilder, NoObserver,
 use polypath_units::Instant;
 use polypath_workload::FlowError;
 
+use crate::app::{Ledger, RECOGNISABLE};
 use crate::frame::{Form, SctpFrame};
 use crate::host::{Host, Outcome};
 use crate::meter::Meter;
 use crate::place::{self, Owners, Place};
-use crate::result::RunResult;
-use crate::scenario::{HostName, Scenario};
+use crate::result::{Measured, RunResult};
+use crate::scenario::{Flow, HostName, Scenario};
 use crate::wiring::{self, Oracle, Wired};
 
 /// A scenario on the way.
@@ -26,6 +27,8 @@ pub struct Simulation<'a> {
     pairs: Vec<[Host; 2]>,
     owners: Owners,
     progress: Vec<Progress>,
+    /// What is under way, of all flows.
+    ledger: Ledger,
     meter: Meter,
 }
 
@@ -60,25 +63,16 @@ impl<'a> Simulation<'a> {
         let places = place::places(&network, &mut builder);
         let form = if wiring::needs_bytes(scenario) { Form::Wire } else { form };
         let world = builder.build(seed, NoObserver)?;
-        let host = |place: &Place| {
-            let Place { name, pair, .. } = *place;
-            let rng = world.stream(&match (
-                &scenario.pairs[pair].name[..],
-                scenario.host_name(pair, name),
-            ) {
-                ("", host) => format!("host/{host}"),
-                (pair, host) => format!("host/{pair}/{host}"),
-            });
-            Host::new(scenario, place, form, rng)
-        };
+        let host = |place: &Place| Host::new(scenario, place, form, |name| world.stream(name));
         let mut pairs = Vec::with_capacity(places.len());
         for [a, b] in &places {
             pairs.push([host(a)?, host(b)?]);
         }
         let meter = Meter::new(scenario, &network);
+        let ledger = Ledger::new(scenario, |flow| span(scenario, flow));
         let progress = vec![Progress::Running; pairs.len()];
         let owners = Owners::new(&places);
-        Ok(Self { scenario, seed, form, network, world, pairs, owners, progress, meter })
+        Ok(Self { scenario, seed, form, network, world, pairs, owners, progress, ledger, meter })
     }
 
     /// Tells the hosts how much the network loses now.
@@ -136,7 +130,7 @@ impl<'a> Simulation<'a> {
             &mut self.world,
             &self.network,
             &self.pairs,
-            &self.meter,
+            Measured { meter: &self.meter, ledger: &self.ledger },
         ))
     }
 
@@ -159,8 +153,10 @@ impl<'a> Simulation<'a> {
             let Some([pair, host]) = owner else { continue };
             let hosts = &mut self.pairs[pair];
             match event {
-                Event::Arrival(arrival) => hosts[host].on_arrival(&mut self.world, arrival),
-                Event::Timer { .. } => hosts[host].on_timer(&mut self.world),
+                Event::Arrival(arrival) => {
+                    hosts[host].on_arrival(&mut self.world, &mut self.ledger, arrival)
+                }
+                Event::Timer { .. } => hosts[host].on_timer(&mut self.world, &mut self.ledger),
             }
             if self.finish(pair) {
                 return true;
@@ -180,7 +176,7 @@ impl<'a> Simulation<'a> {
                 self.meter.complete(self.world.now(), &self.pairs);
             }
             let client = self.scenario.pairs[pair].client.index();
-            self.pairs[pair][client].shutdown(&mut self.world);
+            self.pairs[pair][client].shutdown(&mut self.world, &mut self.ledger);
         }
         let mut hosts = self.pairs.iter().flatten();
         hosts.all(|host| matches!(host.outcome(), Outcome::Ended(_)))
@@ -208,4 +204,15 @@ fn is_everything_delivered([a, b]: &[Host; 2], now: Instant) -> bool {
 pub(crate) struct Execution {
     pub seed: u64,
     pub form: Form,
+}
+
+/// How many messages one that is missing can be behind another that came, however the buffers are set: gap blocks reach
+/// that many TSNs.
+const FARTHEST: u64 = 1 << 16;
+
+/// How many messages of a flow can be under way, or have come while one before them has not.
+fn span(scenario: &Scenario, flow: &Flow) -> u64 {
+    let [sender, receiver] = scenario.sctp_of_flow(flow);
+    let bytes = sender.send_buffer + receiver.receive_buffer;
+    (bytes.as_bytes() / flow.sizes().smallest().as_bytes().max(RECOGNISABLE as u64)).max(FARTHEST)
 }

@@ -22,6 +22,7 @@ extern crate alloc;
 
 mod bytes;
 mod fraction;
+mod frequency;
 mod rate;
 #[cfg(feature = "schema")]
 mod schema;
@@ -32,6 +33,7 @@ mod time;
 
 pub use bytes::ByteCount;
 pub use fraction::{Fraction, NotAFraction};
+pub use frequency::Frequency;
 pub use rate::BitRate;
 pub use text::{ParseError, UnitList};
 pub use time::{Duration, Instant};

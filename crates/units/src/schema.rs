@@ -4,7 +4,7 @@ use alloc::borrow::Cow;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
-use crate::{BitRate, ByteCount, Duration, Fraction, Instant};
+use crate::{BitRate, ByteCount, Duration, Fraction, Frequency, Instant};
 
 macro_rules! text_schema {
     ($type:ident, $quantity:expr) => {
@@ -26,6 +26,7 @@ macro_rules! text_schema {
 
 text_schema!(BitRate, crate::rate::QUANTITY);
 text_schema!(ByteCount, crate::bytes::QUANTITY);
+text_schema!(Frequency, crate::frequency::QUANTITY);
 text_schema!(Duration, crate::time::QUANTITY);
 text_schema!(Instant, crate::time::QUANTITY);
 

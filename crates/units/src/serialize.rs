@@ -8,7 +8,7 @@ use serde::de::{Error, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::text::Quantity;
-use crate::{BitRate, ByteCount, Duration, Fraction, Instant, ParseError};
+use crate::{BitRate, ByteCount, Duration, Fraction, Frequency, Instant, ParseError};
 
 /// Reads `T` from a string; the quantity tells what to expect.
 struct TextVisitor<T>(&'static Quantity, PhantomData<T>);
@@ -65,6 +65,7 @@ macro_rules! text_form {
 
 text_form!(BitRate, crate::rate::QUANTITY);
 text_form!(ByteCount, crate::bytes::QUANTITY);
+text_form!(Frequency, crate::frequency::QUANTITY);
 text_form!(Duration, crate::time::QUANTITY);
 text_form!(Instant, crate::time::QUANTITY);
 

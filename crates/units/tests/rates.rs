@@ -1,6 +1,6 @@
 //! Rates, sizes and times together.
 
-use polypath_units::{BitRate, ByteCount, Duration};
+use polypath_units::{BitRate, ByteCount, Duration, Frequency};
 use proptest::prelude::*;
 
 #[test]
@@ -66,4 +66,20 @@ proptest! {
         prop_assert_eq!((x + y).as_nanos(), a.saturating_add(b));
         prop_assert_eq!((x - y).as_nanos(), a.saturating_sub(b));
     }
+}
+
+#[test]
+fn frequencies_have_periods() {
+    let read = |text: &str| text.parse::<Frequency>().unwrap();
+    for (text, period) in [
+        ("10 Hz", Duration::from_millis(100)),
+        ("29.97 Hz", Duration::from_nanos(33_366_700)),
+        ("1.5 kHz", Duration::from_nanos(666_667)),
+        ("0.000001 Hz", Duration::from_secs(1_000_000)),
+        ("0 Hz", Duration::MAX),
+    ] {
+        assert_eq!(read(text).period(), period, "{text}");
+        assert_eq!(read(text).to_string(), text);
+    }
+    assert!("10".parse::<Frequency>().is_err());
 }

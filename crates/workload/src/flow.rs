@@ -2,8 +2,11 @@
 
 use polypath_units::{ByteCount, Duration};
 
+use crate::Distribution;
+use crate::source::Source;
+
 /// A flow of messages from one host to another.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(
     feature = "serde",
@@ -13,8 +16,9 @@ use polypath_units::{ByteCount, Duration};
 pub struct FlowSpec {
     /// What is sent.
     pub source: Source,
-    /// Length of each message; the last one of a file may be shorter.
-    pub message_size: ByteCount,
+    /// Length of each message, for sources that do not say it themselves; the last one of a file may be shorter.
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
+    pub message_size: Option<Distribution<ByteCount>>,
     /// Whether messages are delivered in order.
     #[cfg_attr(feature = "serde", serde(default))]
     pub delivery: Delivery,
@@ -24,21 +28,17 @@ pub struct FlowSpec {
     /// When no more messages are offered, counted from the start of the run; `None` for never.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     pub stop: Option<Duration>,
+    /// Messages that wait for the transport at most; those that come when so many wait are dropped.
+    #[cfg_attr(feature = "serde", serde(default = "default_queue"))]
+    pub queue: u32,
 }
 
-/// What a flow sends.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[cfg_attr(
-    feature = "serde",
-    derive(serde::Serialize, serde::Deserialize),
-    serde(rename_all = "kebab-case")
-)]
-pub enum Source {
-    /// As much as the transport takes, without end.
-    Saturated,
-    /// That many bytes, as fast as the transport takes them.
-    File(ByteCount),
+/// Messages that wait for the transport at most, where nothing is said: as many as in NetPerfMeter.
+pub const DEFAULT_QUEUE: u32 = 1_000;
+
+#[cfg(feature = "serde")]
+fn default_queue() -> u32 {
+    DEFAULT_QUEUE
 }
 
 /// Order of delivery.
@@ -58,37 +58,34 @@ pub enum Delivery {
 }
 
 /// A flow that makes no sense.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
-pub enum FlowError {
-    /// Messages without content.
-    #[error("the message size is zero: a message has at least one byte")]
-    EmptyMessages,
-    /// Messages longer than any transport takes.
-    #[error("the message size {0} is too large: a message has at most 4294967295 B")]
-    LargeMessages(ByteCount),
-    /// Nothing to send.
-    #[error("the file size is zero: a file has at least one byte")]
-    EmptyFile,
-    /// The flow ends before it starts.
-    #[error("the flow stops at {stop}, but starts at {start}: it has to stop later than it starts")]
-    StopsBeforeStart {
-        /// Its start.
-        start: Duration,
-        /// Its end.
-        stop: Duration,
-    },
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("{key}: {message}")]
+pub struct FlowError {
+    /// The key in question, with dots.
+    pub key: String,
+    /// What is wrong there.
+    pub message: String,
 }
+
+/// Longest message of any transport.
+const LONGEST: u64 = u32::MAX as u64;
 
 impl FlowSpec {
     /// A flow from the start of the run on, ordered.
-    pub const fn new(source: Source, message_size: ByteCount) -> Self {
+    pub fn new(source: Source, message_size: ByteCount) -> Self {
         Self {
             source,
-            message_size,
+            message_size: Some(message_size.into()),
             delivery: Delivery::Ordered,
             start: Duration::ZERO,
             stop: None,
+            queue: DEFAULT_QUEUE,
         }
+    }
+
+    /// Length of each message; nothing where the source says it.
+    pub fn sizes(&self) -> Distribution<ByteCount> {
+        self.message_size.clone().unwrap_or(ByteCount::ZERO.into())
     }
 
     /// Checks that the flow makes sense.
@@ -96,20 +93,61 @@ impl FlowSpec {
     /// # Errors
     /// What does not.
     pub fn check(&self) -> Result<(), FlowError> {
-        if self.message_size.is_zero() {
-            return Err(FlowError::EmptyMessages);
+        let wrong = |key: &str, message: String| Err(FlowError { key: key.to_owned(), message });
+        if let Some((key, message)) = self.source.problem() {
+            let key = if key.ends_with('.') || key.is_empty() {
+                "source".to_owned()
+            } else {
+                format!("source.{key}")
+            };
+            return wrong(&key, message);
         }
-        if self.message_size.as_bytes() > u64::from(u32::MAX) {
-            return Err(FlowError::LargeMessages(self.message_size));
-        }
-        if self.source == Source::File(ByteCount::ZERO) {
-            return Err(FlowError::EmptyFile);
+        if let Some((key, message)) = self.size_problem() {
+            return wrong(&key, message);
         }
         match self.stop {
-            Some(stop) if stop <= self.start => {
-                Err(FlowError::StopsBeforeStart { start: self.start, stop })
-            }
+            Some(stop) if stop <= self.start => wrong(
+                "stop",
+                format!(
+                    "the flow stops at {stop}, but starts at {}: it has to stop later than it starts",
+                    self.start
+                ),
+            ),
             _ => Ok(()),
         }
+    }
+
+    fn size_problem(&self) -> Option<(String, String)> {
+        const KEY: &str = "message_size";
+        let name = self.source.name();
+        let Some(sizes) = &self.message_size else {
+            let message = format!("is missing: `{name}` needs it");
+            return (!self.source.has_own_sizes()).then(|| (KEY.to_owned(), message));
+        };
+        if self.source.has_own_sizes() {
+            let message = format!("`{name}` says itself how long messages are");
+            return Some((KEY.to_owned(), message));
+        }
+        if let Some((key, message)) = sizes.problem() {
+            return Some((format!("{KEY}.{key}"), message));
+        }
+        if sizes.largest() == Some(ByteCount::ZERO) {
+            let message = "the message size is zero: a message has at least one byte";
+            return Some((KEY.to_owned(), message.to_owned()));
+        }
+        if let Some(large) = sizes.largest().filter(|size| size.as_bytes() > LONGEST) {
+            let message =
+                format!("the message size {large} is too large: a message has at most {LONGEST} B");
+            return Some((KEY.to_owned(), message));
+        }
+        if matches!(self.source, Source::File(_)) && sizes.constant().is_none() {
+            let message = "a file is cut into messages of one length".to_owned();
+            return Some((KEY.to_owned(), message));
+        }
+        if matches!(self.source, Source::Poisson(_)) && sizes.mean_steps().is_infinite() {
+            let message = "the lengths have no mean, so that there is no rate".to_owned();
+            return Some((KEY.to_owned(), message));
+        }
+        None
     }
 }

@@ -1,20 +1,55 @@
 //! Messages of a flow, one after the other.
 
-use polypath_units::{ByteCount, Instant};
+use std::collections::VecDeque;
 
+use polypath_units::{BitRate, ByteCount, Fraction, Instant};
+
+use crate::pulled::Pulled;
+use crate::random::{self, Stream};
+use crate::source::{
+    Arrival, ConstantArrivals, Frames, OnOffArrivals, PoissonArrivals, TraceArrivals,
+};
+use crate::triggered::Triggered;
 use crate::{Delivery, FlowError, FlowSpec, Source};
 
 /// Produces the messages of a flow.
 ///
 /// Ask [`peek`](Self::peek) for the next message, offer it to the transport, and call [`taken`](Self::taken) if that took
-/// it; a message that was refused stays the next.
+/// it; a message that was refused stays the next. [`next_turn`](Self::next_turn) tells when to come back at the latest.
 #[derive(Clone, Debug)]
 pub struct Generator {
     spec: FlowSpec,
-    /// Messages taken.
+    carrier: Carrier,
+    rng: Stream,
+    kind: Kind,
+    marks: Marks,
+    /// Messages that are due and not yet taken. One at most if the source sends whatever the transport takes.
+    waiting: VecDeque<Message>,
+    /// Messages that have a number.
+    numbered: u64,
     messages: u64,
-    /// Bytes of them.
     bytes: ByteCount,
+    dropped: u64,
+}
+
+/// What a generator has to know of the transport and the network.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Carrier {
+    /// Rate of the link that loads are about.
+    pub link: BitRate,
+    /// Bytes of headers per message, on a link.
+    pub headers: u32,
+    /// Shortest message. Shorter ones are made that long.
+    pub shortest: u32,
+    /// Longest message. Longer ones are cut to that length, frames into several.
+    pub longest: u32,
+}
+
+impl Default for Carrier {
+    /// Takes everything, and adds nothing.
+    fn default() -> Self {
+        Self { link: BitRate::ZERO, headers: 0, shortest: 1, longest: u32::MAX }
+    }
 }
 
 /// A message to send.
@@ -26,52 +61,165 @@ pub struct Message {
     pub bytes: u32,
     /// Whether it may overtake others.
     pub delivery: Delivery,
+    /// How hard the transport tries.
+    pub effort: Effort,
+    /// Stream of the flow, from 0; in turn where it is not given.
+    pub stream: Option<u16>,
+    /// When the source had it; the present for sources that send whatever the transport takes.
+    pub offered: Instant,
+    /// For a response, when the request was offered.
+    pub since: Option<Instant>,
+}
+
+/// How hard the transport tries to deliver a message.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Effort {
+    /// As for all messages of the flow.
+    #[default]
+    AsFlow,
+    /// It is sent once.
+    SentOnce,
+}
+
+#[derive(Clone, Debug)]
+enum Kind {
+    /// Sends whatever the transport takes.
+    Pulled(Pulled),
+    /// Follows a clock.
+    Timed(Timed),
+    /// Follows what comes.
+    Triggered(Triggered),
+}
+
+#[derive(Clone, Debug)]
+struct Timed {
+    arrivals: Arrivals,
+    next: Option<Arrival>,
+    /// Longest message, if not the longest of the transport.
+    longest: Option<u64>,
+}
+
+#[derive(Clone, Debug)]
+enum Arrivals {
+    Constant(ConstantArrivals),
+    Poisson(PoissonArrivals),
+    OnOff(OnOffArrivals),
+    Trace(TraceArrivals),
+    Frames(Frames),
+}
+
+/// What is drawn for each message.
+#[derive(Clone, Copy, Debug, Default)]
+struct Marks {
+    unordered: Fraction,
+    unreliable: Fraction,
 }
 
 impl Generator {
-    /// A generator at the start of the flow.
+    /// A generator at the start of the flow, with random numbers of its own.
     ///
     /// # Errors
     /// A flow that [makes no sense](FlowSpec::check).
-    pub fn new(spec: FlowSpec) -> Result<Self, FlowError> {
+    pub fn new(spec: FlowSpec, carrier: Carrier, mut rng: Stream) -> Result<Self, FlowError> {
         spec.check()?;
-        Ok(Self { spec, messages: 0, bytes: ByteCount::ZERO })
+        let kind = Kind::of(&spec, carrier, &mut rng);
+        let marks = match &spec.source {
+            Source::Netperfmeter(of) => {
+                Marks { unordered: of.unordered, unreliable: of.unreliable }
+            }
+            _ => Marks::default(),
+        };
+        Ok(Self {
+            spec,
+            carrier,
+            rng,
+            kind,
+            marks,
+            waiting: VecDeque::new(),
+            numbered: 0,
+            messages: 0,
+            bytes: ByteCount::ZERO,
+            dropped: 0,
+        })
     }
 
     /// The message to offer at `now`, if there is one.
-    pub fn peek(&self, now: Instant) -> Option<Message> {
-        if now < self.start() || self.stop().is_some_and(|stop| now >= stop) {
-            return None;
+    pub fn peek(&mut self, now: Instant) -> Option<Message> {
+        self.collect(now);
+        let message = self.waiting.front().copied()?;
+        match &self.kind {
+            Kind::Pulled(_) if !self.is_on(now) => None,
+            Kind::Pulled(_) => Some(Message { offered: now, ..message }),
+            Kind::Timed(_) | Kind::Triggered(_) => Some(message),
         }
-        let bytes = self
-            .remaining()
-            .map_or(self.spec.message_size, |left| left.min(self.spec.message_size));
-        if bytes.is_zero() {
-            return None;
-        }
-        let bytes = u32::try_from(bytes.as_bytes()).unwrap_or(u32::MAX);
-        Some(Message { number: self.messages, bytes, delivery: self.spec.delivery })
     }
 
     /// The transport took the message that [`peek`](Self::peek) gave.
     pub fn taken(&mut self, message: Message) {
+        self.waiting.pop_front();
+        if let Kind::Pulled(pulled) = &mut self.kind {
+            pulled.taken(message.bytes.into());
+        }
         self.messages += 1;
-        self.bytes += ByteCount::from_bytes(u64::from(message.bytes));
+        self.bytes += ByteCount::from_bytes(message.bytes.into());
+    }
+
+    /// What a source of requests or responses waits for has come: a response, or a request that was offered at `since`.
+    /// Other sources take no notice.
+    pub fn trigger(&mut self, now: Instant, since: Instant) {
+        let stop = self.stop();
+        if let Kind::Triggered(triggered) = &mut self.kind {
+            triggered.trigger(now, since, stop, &mut self.rng);
+        }
+    }
+
+    /// When something changes by itself next, after `now`.
+    pub fn next_turn(&self, now: Instant) -> Option<Instant> {
+        let of_kind = match &self.kind {
+            Kind::Pulled(pulled) => {
+                pulled.next_turn(now.since(self.start())).map(|after| self.start() + after)
+            }
+            Kind::Timed(timed) => self.time_of(timed.next),
+            Kind::Triggered(triggered) => triggered.next_due(),
+        };
+        let turns = [Some(self.start()), self.stop(), of_kind];
+        turns.into_iter().flatten().filter(|turn| *turn > now).min()
     }
 
     /// Whether nothing will follow after `now`.
     pub fn is_finished(&self, now: Instant) -> bool {
-        self.remaining().is_some_and(ByteCount::is_zero)
-            || self.stop().is_some_and(|stop| now >= stop)
+        let is_stopped = self.stop().is_some_and(|stop| now >= stop);
+        match &self.kind {
+            Kind::Pulled(pulled) => pulled.left() == Some(0) || is_stopped,
+            Kind::Timed(timed) => self.waiting.is_empty() && (self.time_of(timed.next).is_none()),
+            Kind::Triggered(triggered) => {
+                let is_server = matches!(self.spec.source, Source::Responses(_));
+                let ends = is_server || is_stopped || triggered.has_end();
+                self.waiting.is_empty() && triggered.is_idle() && ends
+            }
+        }
     }
 
     /// Whether all that the flow is to carry was taken: the whole file, or at least something until the stop of a flow
     /// without other end. A flow that was stopped before it began carried nothing.
     pub fn is_exhausted(&self, now: Instant) -> bool {
-        match self.remaining() {
-            Some(left) => left.is_zero(),
-            None => self.messages > 0 && self.is_finished(now),
+        match &self.kind {
+            Kind::Pulled(pulled) if pulled.left().is_some() => pulled.left() == Some(0),
+            _ => self.messages > 0 && self.is_finished(now),
         }
+    }
+
+    /// Whether it ends by itself or by a stop.
+    pub fn has_end(&self) -> bool {
+        let by_itself = match &self.kind {
+            Kind::Pulled(pulled) => pulled.left().is_some(),
+            Kind::Timed(Timed { arrivals: Arrivals::Trace(_), .. }) => {
+                matches!(&self.spec.source, Source::Trace(of) if of.after_end == crate::AfterEnd::Stop)
+            }
+            Kind::Timed(_) => false,
+            Kind::Triggered(triggered) => triggered.has_end(),
+        };
+        by_itself || self.spec.stop.is_some()
     }
 
     /// When the first message may be offered.
@@ -94,127 +242,192 @@ impl Generator {
         self.bytes
     }
 
-    /// Bytes of the file that are not yet taken; `None` for a flow without end.
-    fn remaining(&self) -> Option<ByteCount> {
-        match self.spec.source {
-            Source::Saturated => None,
-            Source::File(size) => Some(size - self.bytes),
+    /// Messages that found the queue full and were dropped before the transport saw them.
+    pub fn dropped(&self) -> u64 {
+        self.dropped
+    }
+
+    /// Messages that the source had by the last time it was asked: taken, waiting or dropped. What a source that sends
+    /// whatever the transport takes would have next does not count.
+    pub fn offered(&self) -> u64 {
+        let waiting = match self.kind {
+            Kind::Pulled(_) => 0,
+            Kind::Timed(_) | Kind::Triggered(_) => self.waiting.len() as u64,
+        };
+        self.messages + waiting + self.dropped
+    }
+
+    /// Makes messages of all that is due.
+    fn collect(&mut self, now: Instant) {
+        match &mut self.kind {
+            Kind::Pulled(pulled) => {
+                if self.waiting.is_empty() && pulled.left() != Some(0) && self.is_on(now) {
+                    self.collect_pulled(now);
+                }
+            }
+            Kind::Timed(_) => {
+                while let Some((at, arrival)) = self.take_arrival(now) {
+                    self.add_arrival(at, arrival);
+                }
+            }
+            Kind::Triggered(triggered) => {
+                while let Some((at, bytes, since)) = triggered.take_due(now, &mut self.rng) {
+                    let bytes =
+                        bytes.clamp(self.carrier.shortest.into(), self.carrier.longest.into());
+                    let message = Message {
+                        number: self.numbered,
+                        bytes: bytes as u32,
+                        delivery: self.spec.delivery,
+                        effort: Effort::AsFlow,
+                        stream: None,
+                        offered: at,
+                        since,
+                    };
+                    self.numbered += 1;
+                    self.waiting.push_back(message);
+                }
+            }
+        }
+    }
+
+    fn collect_pulled(&mut self, now: Instant) {
+        let Carrier { shortest, longest, .. } = self.carrier;
+        let Kind::Pulled(pulled) = &mut self.kind else { return };
+        let bytes = pulled.next(shortest.into(), longest.into(), &mut self.rng);
+        self.add(now, bytes, None, None);
+    }
+
+    /// The next arrival, if it is due by `now`.
+    fn take_arrival(&mut self, now: Instant) -> Option<(Instant, Arrival)> {
+        let Kind::Timed(timed) = &self.kind else { return None };
+        let at = self.time_of(timed.next).filter(|at| *at <= now)?;
+        let Kind::Timed(timed) = &mut self.kind else { return None };
+        let next = timed.arrivals.next(&mut self.rng);
+        std::mem::replace(&mut timed.next, next).map(|arrival| (at, arrival))
+    }
+
+    /// When an arrival happens, if the flow has not stopped before.
+    fn time_of(&self, arrival: Option<Arrival>) -> Option<Instant> {
+        let at = self.start() + arrival?.after;
+        (at < Instant::FAR_FUTURE && self.stop().is_none_or(|stop| at < stop)).then_some(at)
+    }
+
+    /// Cuts what came into messages.
+    fn add_arrival(&mut self, at: Instant, arrival: Arrival) {
+        let longest = match &self.kind {
+            Kind::Timed(Timed { longest: Some(longest), .. }) => {
+                (*longest).min(self.carrier.longest.into())
+            }
+            _ => {
+                let bytes = arrival.bytes.min(self.carrier.longest.into());
+                return self.add(at, bytes, arrival.delivery, arrival.stream);
+            }
+        };
+        let mut left = arrival.bytes;
+        while left > 0 {
+            let bytes = left.min(longest);
+            left -= bytes;
+            self.add(at, bytes, arrival.delivery, arrival.stream);
+        }
+    }
+
+    /// Adds a message to those that wait, if there is room.
+    fn add(&mut self, at: Instant, bytes: u64, delivery: Option<Delivery>, stream: Option<u16>) {
+        let is_pulled = matches!(self.kind, Kind::Pulled(_));
+        if !is_pulled && self.waiting.len() >= self.spec.queue as usize {
+            self.dropped += 1;
+            return;
+        }
+        // The last message of a file is as short as it is.
+        let shortest = if is_pulled { 1 } else { self.carrier.shortest };
+        let message = Message {
+            number: self.numbered,
+            bytes: u32::try_from(bytes).unwrap_or(u32::MAX).max(shortest),
+            delivery: self.draw_delivery(delivery.unwrap_or(self.spec.delivery)),
+            effort: self.draw_effort(),
+            stream,
+            offered: at,
+            since: None,
+        };
+        self.numbered += 1;
+        self.waiting.push_back(message);
+    }
+
+    fn draw_delivery(&mut self, of_flow: Delivery) -> Delivery {
+        match self.hits(self.marks.unordered) {
+            true => Delivery::Unordered,
+            false => of_flow,
+        }
+    }
+
+    fn draw_effort(&mut self) -> Effort {
+        match self.hits(self.marks.unreliable) {
+            true => Effort::SentOnce,
+            false => Effort::AsFlow,
+        }
+    }
+
+    fn hits(&mut self, share: Fraction) -> bool {
+        !share.is_zero() && random::unit(&mut self.rng) <= share.as_f64()
+    }
+
+    /// Whether a source that sends whatever the transport takes does so at `now`.
+    fn is_on(&self, now: Instant) -> bool {
+        let Kind::Pulled(pulled) = &self.kind else { return true };
+        let is_within = now >= self.start() && self.stop().is_none_or(|stop| now < stop);
+        is_within && pulled.is_on(now.since(self.start()))
+    }
+}
+
+impl Kind {
+    fn of(spec: &FlowSpec, carrier: Carrier, rng: &mut Stream) -> Self {
+        let sizes = spec.sizes();
+        let timed = |arrivals| Timed { arrivals, next: None, longest: None };
+        let mut timed = match &spec.source {
+            Source::Saturated => return Self::Pulled(Pulled::endless(sizes)),
+            Source::File(size) => return Self::Pulled(Pulled::file(*size, sizes)),
+            Source::RequestResponse(of) => {
+                let start = Instant::ZERO + spec.start;
+                return Self::Triggered(Triggered::client(of, sizes, start));
+            }
+            Source::Responses(of) => return Self::Triggered(Triggered::server(of)),
+            Source::Netperfmeter(of) if of.is_saturated() => {
+                return Self::Pulled(Pulled::meter(of.clone()));
+            }
+            Source::Netperfmeter(of) => Timed {
+                longest: Some(of.max_message_size.as_bytes()),
+                ..timed(Arrivals::Frames(Frames::new(of.clone())))
+            },
+            Source::Constant(rate) => {
+                timed(Arrivals::Constant(ConstantArrivals::new(*rate, sizes)))
+            }
+            Source::Poisson(rate) => timed(Arrivals::Poisson(PoissonArrivals::new(*rate, sizes))),
+            Source::ParetoOnOff(of) => {
+                timed(Arrivals::OnOff(OnOffArrivals::new(*of, sizes, 0, rng)))
+            }
+            Source::CrossTraffic(of) => {
+                let headers = u64::from(carrier.headers);
+                let (sizes, of) = (of.packet_size.clone(), of.on_link(carrier.link));
+                timed(Arrivals::OnOff(OnOffArrivals::new(of, sizes, headers, rng)))
+            }
+            Source::Trace(of) => timed(Arrivals::Trace(TraceArrivals::new(of))),
+        };
+        timed.next = timed.arrivals.next(rng);
+        Self::Timed(timed)
+    }
+}
+
+impl Arrivals {
+    fn next(&mut self, rng: &mut Stream) -> Option<Arrival> {
+        match self {
+            Self::Constant(arrivals) => Some(arrivals.next(rng)),
+            Self::Poisson(arrivals) => Some(arrivals.next(rng)),
+            Self::OnOff(arrivals) => arrivals.next(rng),
+            Self::Trace(arrivals) => arrivals.next(),
+            Self::Frames(frames) => frames.next(rng),
         }
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use polypath_units::Duration;
-
-    use super::*;
-
-    const SECOND: Duration = Duration::from_secs(1);
-
-    fn at(seconds: u64) -> Instant {
-        Instant::ZERO + Duration::from_secs(seconds)
-    }
-
-    fn all(generator: &mut Generator, now: Instant, limit: usize) -> Vec<u32> {
-        let next = || {
-            let message = generator.peek(now)?;
-            generator.taken(message);
-            Some(message.bytes)
-        };
-        std::iter::from_fn(next).take(limit).collect()
-    }
-
-    #[test]
-    fn a_file_is_cut_into_messages() {
-        let size = |n| ByteCount::from_bytes(n);
-        for (file, message, cut) in [
-            (3_000, 1_000, vec![1_000, 1_000, 1_000]),
-            (2_500, 1_000, vec![1_000, 1_000, 500]),
-            (1, 1_000, vec![1]),
-        ] {
-            let spec = FlowSpec::new(Source::File(size(file)), size(message));
-            let mut generator = Generator::new(spec).unwrap();
-            assert_eq!(all(&mut generator, at(0), 100), cut);
-            assert!(generator.is_finished(at(0)));
-            assert_eq!((generator.messages(), generator.bytes()), (cut.len() as u64, size(file)));
-        }
-    }
-
-    #[test]
-    fn a_refused_message_stays_the_next() {
-        let spec = FlowSpec::new(Source::Saturated, ByteCount::from_bytes(1_452));
-        let mut generator = Generator::new(spec).unwrap();
-        let first = generator.peek(at(0));
-        assert_eq!(generator.peek(at(9)), first);
-        generator.taken(first.unwrap());
-        assert_eq!(generator.peek(at(9)).map(|m| m.number), Some(1));
-    }
-
-    #[test]
-    fn a_saturated_source_lasts_from_start_to_stop() {
-        let mut spec = FlowSpec::new(Source::Saturated, ByteCount::from_bytes(1_452));
-        spec.start = SECOND;
-        spec.stop = Some(SECOND * 3);
-        let mut generator = Generator::new(spec).unwrap();
-        let messages = [0, 1, 2, 3, 4].map(|seconds| all(&mut generator, at(seconds), 10).len());
-        assert_eq!(messages, [0, 10, 10, 0, 0]);
-        assert_eq!(
-            [0, 2, 3].map(|seconds| generator.is_finished(at(seconds))),
-            [false, false, true]
-        );
-    }
-
-    #[test]
-    fn a_flow_that_was_stopped_before_it_began_carried_nothing() {
-        let stopped = |source| FlowSpec {
-            stop: Some(SECOND * 3),
-            ..FlowSpec::new(source, ByteCount::from_bytes(1_000))
-        };
-        for source in [Source::Saturated, Source::File(ByteCount::from_bytes(2_000))] {
-            let generator = Generator::new(stopped(source)).unwrap();
-            assert!(generator.is_finished(at(3)) && !generator.is_exhausted(at(3)));
-        }
-        let mut part = Generator::new(stopped(Source::File(ByteCount::from_bytes(2_000)))).unwrap();
-        assert_eq!(all(&mut part, at(0), 1).len(), 1);
-        assert!(part.is_finished(at(3)) && !part.is_exhausted(at(3)));
-        assert_eq!(all(&mut part, at(0), 1).len(), 1);
-        assert!(part.is_exhausted(at(0)));
-        let mut endless = Generator::new(stopped(Source::Saturated)).unwrap();
-        all(&mut endless, at(0), 1);
-        assert_eq!([2, 3].map(|seconds| endless.is_exhausted(at(seconds))), [false, true]);
-    }
-
-    #[test]
-    fn senseless_flows_are_refused() {
-        let some = ByteCount::from_bytes(10);
-        let error = |spec: FlowSpec| Generator::new(spec).unwrap_err();
-        assert_eq!(
-            error(FlowSpec::new(Source::Saturated, ByteCount::ZERO)),
-            FlowError::EmptyMessages
-        );
-        assert_eq!(error(FlowSpec::new(Source::File(ByteCount::ZERO), some)), FlowError::EmptyFile);
-        let large = ByteCount::from_bytes(1 << 32);
-        assert_eq!(error(FlowSpec::new(Source::Saturated, large)), FlowError::LargeMessages(large));
-        let backwards = FlowSpec {
-            start: SECOND,
-            stop: Some(SECOND),
-            ..FlowSpec::new(Source::Saturated, some)
-        };
-        assert_eq!(error(backwards), FlowError::StopsBeforeStart { start: SECOND, stop: SECOND });
-    }
-
-    #[cfg(feature = "serde")]
-    #[test]
-    fn reads_from_files() {
-        let text = r#"{"source": {"file": "8 MiB"}, "message_size": "1452 B", "delivery": "unordered", "start": "1 s"}"#;
-        let spec: FlowSpec = serde_json::from_str(text).unwrap();
-        assert_eq!(spec.source, Source::File(ByteCount::from_mib(8)));
-        assert_eq!((spec.delivery, spec.start, spec.stop), (Delivery::Unordered, SECOND, None));
-        let minimal: FlowSpec =
-            serde_json::from_str(r#"{"source": "saturated", "message_size": "1 kB"}"#).unwrap();
-        assert_eq!(minimal, FlowSpec::new(Source::Saturated, ByteCount::from_bytes(1_000)));
-        assert!(
-            serde_json::from_str::<FlowSpec>(r#"{"source": "saturated", "size": "1 kB"}"#).is_err()
-        );
-    }
-}
+mod tests;

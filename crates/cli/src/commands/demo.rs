@@ -157,7 +157,7 @@ fn ceiling_bit_s(scenario: &Scenario) -> f64 {
     /// Headers of IPv4, SCTP and a DATA chunk.
     const HEADERS: u64 = 20 + 12 + 16;
     let message =
-        scenario.traffic.iter().map(|flow| flow.message_size.as_bytes()).max().unwrap_or(1);
+        scenario.traffic.iter().map(|flow| flow.sizes().mean_steps() as u64).max().unwrap_or(1);
     let mtu = scenario.sctp.iter().map(|sctp| sctp.mtu.as_bytes()).min().unwrap_or(1_500);
     let packets = message.div_ceil(mtu.saturating_sub(HEADERS).max(1));
     let paths = scenario.network.paths().iter();

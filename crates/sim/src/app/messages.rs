@@ -1,7 +1,7 @@
 //! Which messages a flow consists of.
 
-use polypath_units::Instant;
-use polypath_workload::{Delivery, FlowError, FlowSpec, Generator, Source};
+use polypath_units::{ByteCount, Instant};
+use polypath_workload::{Carrier, FlowError, FlowSpec, Generator, Message, Source, Stream};
 
 use crate::scenario::Flow;
 
@@ -23,18 +23,18 @@ const FLOW_SHIFT: u32 = 48;
 
 impl MessagePlan {
     /// The messages of `flow`, which is number `index` of its scenario.
-    pub fn new(index: usize, flow: &Flow) -> Self {
+    pub fn new(index: usize, flow: &Flow, spec: FlowSpec) -> Self {
         Self {
             flow: index as u16,
-            spec: flow.spec(),
+            spec,
             first_stream: flow.first_stream,
             streams: flow.streams.max(1),
         }
     }
 
     /// Produces the messages.
-    pub fn generator(&self) -> Result<Generator, FlowError> {
-        Generator::new(self.spec.clone())
+    pub fn generator(&self, carrier: Carrier, rng: Stream) -> Result<Generator, FlowError> {
+        Generator::new(self.spec.clone(), carrier, rng)
     }
 
     /// When the first message is offered.
@@ -42,38 +42,20 @@ impl MessagePlan {
         Instant::ZERO + self.spec.start
     }
 
-    /// Length of message `number`; 0 where there is no such message.
-    pub fn len(&self, number: u64) -> usize {
-        let size = self.spec.message_size.as_bytes();
-        let len = match self.spec.source {
-            Source::Saturated => size,
-            Source::File(file) => {
-                file.as_bytes().saturating_sub(number.saturating_mul(size)).min(size)
-            }
-        };
-        len as usize
-    }
-
-    /// The last message of a file, if it is too short to be recognised by its bytes.
-    pub fn unrecognisable(&self) -> Option<u64> {
+    /// Number and length of the last message of a file, if it is too short to be recognised by its bytes.
+    pub fn unrecognisable(&self) -> Option<(u64, usize)> {
         let Source::File(file) = self.spec.source else { return None };
-        let last = file.as_bytes().checked_sub(1)? / self.spec.message_size.as_bytes().max(1);
-        (self.len(last) < RECOGNISABLE).then_some(last)
+        let size = self.spec.sizes().constant().map_or(1, ByteCount::as_bytes).max(1);
+        let last = file.as_bytes().checked_sub(1)? / size;
+        let len = (file.as_bytes() - last * size).min(size) as usize;
+        (len < RECOGNISABLE).then_some((last, len))
     }
 
-    /// Stream of message `number`.
-    pub fn stream(&self, number: u64) -> u16 {
-        self.first_stream.wrapping_add((number % u64::from(self.streams)) as u16)
-    }
-
-    /// Number of streams.
-    pub fn streams(&self) -> u16 {
-        self.streams
-    }
-
-    /// Whether messages of a stream wait for each other.
-    pub fn delivery(&self) -> Delivery {
-        self.spec.delivery
+    /// Stream of a message.
+    pub fn stream(&self, message: &Message) -> u16 {
+        let streams = u64::from(self.streams);
+        let of_flow = message.stream.map_or(message.number % streams, |s| u64::from(s) % streams);
+        self.first_stream.wrapping_add(of_flow as u16)
     }
 
     /// What identifies message `number` in its association.
@@ -89,54 +71,48 @@ impl MessagePlan {
 
 #[cfg(test)]
 mod tests {
-    use polypath_units::{ByteCount, Duration};
+    use polypath_workload::{Delivery, Effort};
 
     use super::*;
-    use crate::scenario::FlowEnds;
 
     fn plan(source: Source, size: u64) -> MessagePlan {
-        let flow = Flow {
-            name: "f".into(),
-            pair: None,
-            from: None,
-            to: None,
-            ends: FlowEnds::default(),
-            start: Duration::ZERO,
-            stop: None,
-            source,
-            message_size: ByteCount::from_bytes(size),
+        let spec = FlowSpec::new(source, ByteCount::from_bytes(size));
+        MessagePlan { flow: 2, spec, first_stream: 5, streams: 3 }
+    }
+
+    fn message(number: u64, stream: Option<u16>) -> Message {
+        Message {
+            number,
+            bytes: 100,
             delivery: Delivery::Ordered,
-            streams: 3,
-            first_stream: 5,
-            reliability: None,
-            stream_values: Vec::new(),
-        };
-        MessagePlan::new(2, &flow)
+            effort: Effort::AsFlow,
+            stream,
+            offered: Instant::ZERO,
+            since: None,
+        }
     }
 
     #[test]
-    fn lengths_are_those_that_the_generator_produces() {
-        for (bytes, size) in [(1, 100), (99, 100), (100, 100), (107, 100), (108, 100), (1_000, 7)] {
+    fn short_ends_of_files_are_known() {
+        for (bytes, size, end) in [
+            (1, 100, Some((0, 1))),
+            (99, 100, None),
+            (100, 100, None),
+            (107, 100, Some((1, 7))),
+            (108, 100, None),
+            (1_000, 7, Some((142, 6))),
+        ] {
             let plan = plan(Source::File(ByteCount::from_bytes(bytes)), size);
-            let mut generator = plan.generator().unwrap();
-            let mut number = 0;
-            while let Some(message) = generator.peek(Instant::ZERO) {
-                assert_eq!((message.number, message.bytes as usize), (number, plan.len(number)));
-                generator.taken(message);
-                number += 1;
-            }
-            assert_eq!((plan.len(number), plan.len(u64::MAX)), (0, 0));
-            let short = plan.len(number - 1) < RECOGNISABLE;
-            assert_eq!(plan.unrecognisable(), short.then_some(number - 1));
+            assert_eq!(plan.unrecognisable(), end, "{bytes} in {size}");
         }
-        let endless = plan(Source::Saturated, 1452);
-        assert_eq!((endless.len(1 << 40), endless.unrecognisable()), (1452, None));
+        assert_eq!(plan(Source::Saturated, 1_452).unrecognisable(), None);
     }
 
     #[test]
     fn messages_go_round_the_streams_and_know_their_flow() {
         let plan = plan(Source::Saturated, 100);
-        assert_eq!([0, 1, 2, 3].map(|number| plan.stream(number)), [5, 6, 7, 5]);
+        assert_eq!([0, 1, 2, 3].map(|number| plan.stream(&message(number, None))), [5, 6, 7, 5]);
+        assert_eq!([0, 2].map(|stream| plan.stream(&message(1, Some(stream)))), [5, 7]);
         assert_eq!(MessagePlan::of_identity(plan.identity(12_345)), (2, 12_345));
     }
 }

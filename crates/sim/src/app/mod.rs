@@ -1,10 +1,11 @@
 //! The applications on the hosts.
 
+mod ledger;
 mod messages;
-mod number_set;
 mod receiver;
 mod sender;
 
+pub(crate) use ledger::{Arrived, FlowLedger, Ledger};
 pub(crate) use messages::{MessagePlan, RECOGNISABLE};
 pub use receiver::Violations;
 pub(crate) use receiver::{Gaps, Receiver, recognise};

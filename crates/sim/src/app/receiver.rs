@@ -6,8 +6,7 @@ use polypath_wire::{Payload, VirtualPayload};
 use polypath_workload::{Delivery, GoodputMeter};
 use serde::Serialize;
 
-use super::number_set::NumberSet;
-use super::{MessagePlan, RECOGNISABLE};
+use super::{Arrived, FlowLedger, MessagePlan};
 use crate::frame::identity;
 use crate::probe::Delivered;
 
@@ -56,10 +55,8 @@ pub(crate) enum Gaps {
 pub(crate) struct Receiver {
     plan: MessagePlan,
     gaps: Gaps,
-    /// Next message number per stream, for ordered flows; as long as the streams that were used make it.
-    expected: Vec<u64>,
-    /// Messages that came, for unordered flows.
-    seen: NumberSet,
+    /// Last ordered message that came, by stream, as far as streams were used.
+    ordered: Vec<Option<u64>>,
     meter: GoodputMeter,
     violations: Violations,
     /// What was delivered when, if somebody asks for that.
@@ -67,18 +64,10 @@ pub(crate) struct Receiver {
 }
 
 impl Receiver {
-    /// `span` is how many messages the last one that came can be ahead of one that still may come.
-    pub fn new(plan: MessagePlan, span: u64, gaps: Gaps) -> Self {
+    pub fn new(plan: MessagePlan, gaps: Gaps) -> Self {
         let meter = GoodputMeter::starting_at(plan.start());
-        Self {
-            plan,
-            gaps,
-            expected: Vec::new(),
-            seen: NumberSet::spanning(span),
-            meter,
-            violations: Violations::default(),
-            log: None,
-        }
+        let violations = Violations::default();
+        Self { plan, gaps, ordered: Vec::new(), meter, violations, log: None }
     }
 
     /// Writes down when each message is delivered.
@@ -101,49 +90,55 @@ impl Receiver {
         self.violations
     }
 
-    /// Takes message `number` of this flow.
-    pub fn take(&mut self, now: Instant, number: u64, message: &ReceivedMessage) {
+    /// Takes message `number` of this flow. Tells when the source had it, if it is as it was sent and new.
+    pub fn take(
+        &mut self,
+        now: Instant,
+        number: u64,
+        message: &ReceivedMessage,
+        ledger: &mut FlowLedger,
+    ) -> Option<Instant> {
         let len = message.len();
-        let intact = len == self.plan.len(number)
-            && message.stream == self.plan.stream(number)
-            && is_intact(self.plan.identity(number), &message.fragments);
-        if !intact {
-            self.violations.damaged += 1;
-            return;
-        }
-        let accepted = match self.plan.delivery() {
-            Delivery::Ordered => self.in_order(number),
-            Delivery::Unordered => self.once(number),
-        };
-        if accepted {
-            self.meter.received(now, ByteCount::from_bytes(len as u64));
-            if let Some(log) = &mut self.log {
-                let message = self.plan.identity(number);
-                log.push(Delivered { at: now, message, bytes: len as u64 });
+        let intact = is_intact(self.plan.identity(number), &message.fragments);
+        let sent = match ledger.find(number) {
+            Arrived::First(sent)
+                if intact && len == sent.bytes as usize && message.stream == sent.stream =>
+            {
+                sent
             }
+            Arrived::Again if intact => {
+                self.violations.duplicated += 1;
+                return None;
+            }
+            Arrived::First(_) | Arrived::Again | Arrived::Unknown => {
+                self.violations.damaged += 1;
+                return None;
+            }
+        };
+        if sent.delivery == Delivery::Ordered && !self.is_next(number, sent.stream, sent.before) {
+            self.violations.out_of_order += 1;
         }
+        ledger.delivered(now, number);
+        self.meter.received(now, ByteCount::from_bytes(len as u64));
+        if let Some(log) = &mut self.log {
+            let message = self.plan.identity(number);
+            log.push(Delivered { at: now, message, bytes: len as u64 });
+        }
+        Some(sent.offered)
     }
 
-    fn in_order(&mut self, number: u64) -> bool {
-        let streams = u64::from(self.plan.streams());
-        let slot = (number % streams) as usize;
-        let known = self.expected.len();
-        self.expected.extend((known..=slot).map(|first| first as u64));
-        let Some(expected) = self.expected.get_mut(slot) else { return false };
-        let (was, is) = (*expected, number);
-        if is < was {
-            self.violations.duplicated += 1;
-            return false;
+    /// Whether an ordered message neither overtakes another one of its stream nor leaves out one that had to come.
+    fn is_next(&mut self, number: u64, stream: u16, before: Option<u64>) -> bool {
+        let index = usize::from(stream);
+        if index >= self.ordered.len() {
+            self.ordered.resize(index + 1, None);
         }
-        self.violations.out_of_order += u64::from(is > was && self.gaps == Gaps::Violation);
-        *expected = number + streams;
-        true
-    }
-
-    fn once(&mut self, number: u64) -> bool {
-        let new = self.seen.insert(number);
-        self.violations.duplicated += u64::from(!new);
-        new
+        let last = self.ordered[index];
+        self.ordered[index] = last.max(Some(number));
+        match self.gaps {
+            Gaps::Violation => last == before,
+            Gaps::Abandoned => last < Some(number),
+        }
     }
 }
 
@@ -161,9 +156,9 @@ fn recognise_short(message: &ReceivedMessage, receivers: &[Receiver]) -> Option<
     let plans = receivers.iter().map(|receiver| &receiver.plan).enumerate();
     let shorts = plans.filter_map(|(flow, plan)| Some((flow, plan, plan.unrecognisable()?)));
     shorts
-        .filter(|(_, plan, last)| plan.len(*last) == message.len() && message.len() < RECOGNISABLE)
-        .find(|(_, plan, last)| is_intact(plan.identity(*last), &message.fragments))
-        .map(|(flow, _, last)| (flow, last))
+        .filter(|(_, _, (_, len))| *len == message.len())
+        .find(|(_, plan, (last, _))| is_intact(plan.identity(*last), &message.fragments))
+        .map(|(flow, _, (last, _))| (flow, last))
 }
 
 /// Whether `fragments` are all of a message in order.

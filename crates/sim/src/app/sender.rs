@@ -4,11 +4,11 @@ use polypath_proto::config::PartialReliability;
 use polypath_proto::{Association, Cx, OutgoingMessage, SendError};
 use polypath_units::Instant;
 use polypath_wire::{Payload, VirtualPayload};
-use polypath_workload::{Delivery, FlowError, Generator, Message};
+use polypath_workload::{Delivery, Effort, Generator, Message};
 
-use super::MessagePlan;
+use super::{Ledger, MessagePlan};
 
-/// Hands the messages of a flow to an association as fast as its send buffer takes them.
+/// Hands the messages of a flow to an association as they come, or as fast as its send buffer takes them.
 #[derive(Debug)]
 pub(crate) struct Sender {
     /// Number of the flow in its scenario.
@@ -36,10 +36,10 @@ impl Sender {
     pub fn new(
         flow: usize,
         plan: MessagePlan,
+        generator: Generator,
         reliability: Option<PartialReliability>,
-    ) -> Result<Self, FlowError> {
-        let generator = plan.generator()?;
-        Ok(Self { flow, plan, generator, reliability, abandoned: 0, refused: None })
+    ) -> Self {
+        Self { flow, plan, generator, reliability, abandoned: 0, refused: None }
     }
 
     /// Number of the flow in its scenario.
@@ -47,10 +47,19 @@ impl Sender {
         self.flow
     }
 
-    /// When it begins or stops next.
+    /// When it begins, has a message or stops next.
     pub fn next_turn(&self, now: Instant) -> Option<Instant> {
-        let turns = [Some(self.generator.start()), self.generator.stop()];
-        turns.into_iter().flatten().find(|turn| *turn > now)
+        self.generator.next_turn(now)
+    }
+
+    /// What it sends.
+    pub fn generator(&self) -> &Generator {
+        &self.generator
+    }
+
+    /// A response came, or a request that was offered at `since`.
+    pub fn trigger(&mut self, now: Instant, since: Instant) {
+        self.generator.trigger(now, since);
     }
 
     /// Messages handed over so far.
@@ -89,12 +98,22 @@ impl Sender {
     }
 
     /// Sends one message, if there is one and it goes.
-    pub fn feed(&mut self, cx: &mut Cx<'_>, association: &mut Association) -> Fed {
-        let Some(message) = self.generator.peek(cx.now).filter(|_| self.refused.is_none()) else {
+    pub fn feed(
+        &mut self,
+        cx: &mut Cx<'_>,
+        association: &mut Association,
+        ledger: &mut Ledger,
+    ) -> Fed {
+        if self.refused.is_some() {
             return Fed::Dry;
-        };
-        match association.send(cx, self.outgoing(message)) {
+        }
+        let Some(message) = self.generator.peek(cx.now) else { return Fed::Dry };
+        let stream = self.plan.stream(&message);
+        match association.send(cx, self.outgoing(&message, stream)) {
             Ok(()) => {
+                if let Some(ledger) = ledger.flow_mut(self.flow) {
+                    ledger.sent(&message, stream);
+                }
                 self.generator.taken(message);
                 Fed::One
             }
@@ -107,17 +126,20 @@ impl Sender {
         }
     }
 
-    fn outgoing(&self, message: Message) -> OutgoingMessage {
-        let Message { number, bytes, delivery } = message;
-        let payload = VirtualPayload { message: self.plan.identity(number), offset: 0, len: bytes };
-        let delivery = match delivery {
+    fn outgoing(&self, message: &Message, stream: u16) -> OutgoingMessage {
+        let identity = self.plan.identity(message.number);
+        let payload = VirtualPayload { message: identity, offset: 0, len: message.bytes };
+        let delivery = match message.delivery {
             Delivery::Ordered => polypath_proto::Delivery::Ordered,
             Delivery::Unordered => polypath_proto::Delivery::Unordered,
         };
-        let stream = self.plan.stream(number);
+        let reliability = match message.effort {
+            Effort::AsFlow => self.reliability,
+            Effort::SentOnce => Some(PartialReliability::LimitedRetransmissions(0)),
+        };
         OutgoingMessage {
             delivery,
-            reliability: self.reliability,
+            reliability,
             context: self.flow as u32,
             ..OutgoingMessage::from_payload(stream, Payload::Virtual(payload))
         }

@@ -1,11 +1,14 @@
 //! What came out of a run, per flow.
 
-use polypath_units::Instant;
+use polypath_units::{Duration, Instant};
+use polypath_workload::{DelayMeter, Source};
 use serde::Serialize;
 
 use super::Window;
+use crate::app::{FlowLedger, Ledger};
 use crate::host::Host;
-use crate::scenario::{FlowEnds, Scenario};
+use crate::meter::Snapshot;
+use crate::scenario::{Flow, FlowEnds, Scenario};
 
 /// A flow.
 #[derive(Clone, PartialEq, Debug, Serialize)]
@@ -17,8 +20,12 @@ pub struct FlowResult {
     pub pair: String,
     /// The sending host.
     pub from: String,
-    /// User data delivered per second of the measured time.
+    /// User data delivered per second of the measured time; of a meter, from its own reset to its own stop.
     pub goodput_bit_s: f64,
+    /// Messages that the source had.
+    pub messages_offered: u64,
+    /// Messages that it had when its queue was full; they were never sent.
+    pub messages_dropped: u64,
     /// Messages handed to the association.
     pub messages_sent: u64,
     /// Messages delivered.
@@ -35,12 +42,52 @@ pub struct FlowResult {
     pub refused: Option<String>,
     /// When the last message was delivered.
     pub last_delivery_s: Option<f64>,
+    /// From the time at which the source had a message to its delivery, of all that were delivered in the measured time.
+    pub delay: DelayResult,
+    /// For responses: from the time at which the client had the request to the delivery of the response.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub response_time: Option<DelayResult>,
+}
+
+/// How long messages took.
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
+pub struct DelayResult {
+    /// How many there are.
+    pub count: u64,
+    /// Mean.
+    pub mean_s: Option<f64>,
+    /// Median; this and the other percentiles to 0.4 %.
+    pub p50_s: Option<f64>,
+    /// 95th percentile.
+    pub p95_s: Option<f64>,
+    /// 99th percentile.
+    pub p99_s: Option<f64>,
+    /// Longest.
+    pub max_s: Option<f64>,
+    /// Mean difference from one to the next.
+    pub jitter_s: Option<f64>,
+}
+
+impl DelayResult {
+    pub(crate) fn of(meter: &DelayMeter) -> Self {
+        let seconds = |time: Option<Duration>| time.map(Duration::as_secs_f64);
+        Self {
+            count: meter.count(),
+            mean_s: seconds(meter.mean()),
+            p50_s: seconds(meter.percentile(50)),
+            p95_s: seconds(meter.percentile(95)),
+            p99_s: seconds(meter.percentile(99)),
+            max_s: seconds(meter.max()),
+            jitter_s: seconds(meter.jitter()),
+        }
+    }
 }
 
 pub(super) fn flow_results(
     scenario: &Scenario,
     now: Instant,
     pairs: &[[Host; 2]],
+    ledger: &Ledger,
     window: &Window<'_>,
 ) -> Vec<FlowResult> {
     let mut results = Vec::new();
@@ -52,12 +99,16 @@ pub(super) fn flow_results(
         let Some(sender) = from.senders().iter().find(|sender| sender.flow() == index) else {
             continue;
         };
+        let Some(ledger) = ledger.flow(index) else { continue };
         let meter = receiver.meter();
+        let delivered = |snapshot: &Snapshot| snapshot.flows.get(index).copied().unwrap_or(0);
         results.push(FlowResult {
             name: flow.name.clone(),
             pair: scenario.pairs[pair].name.clone(),
             from: scenario.host_name(pair, host).to_owned(),
-            goodput_bit_s: window.rate(|snapshot| snapshot.flows.get(index).copied().unwrap_or(0)),
+            goodput_bit_s: own_goodput(flow, ledger, now).unwrap_or(window.rate(delivered)),
+            messages_offered: sender.generator().offered(),
+            messages_dropped: sender.generator().dropped(),
             messages_sent: sender.messages(),
             messages_delivered: meter.messages(),
             messages_abandoned: sender.abandoned(),
@@ -65,7 +116,19 @@ pub(super) fn flow_results(
             complete: sender.is_exhausted(now) && from.is_settled(sender, meter.messages()),
             refused: sender.refused().map(|error| error.to_string()),
             last_delivery_s: meter.last().map(|at| at.as_secs_f64()),
+            delay: DelayResult::of(ledger.delays()),
+            response_time: matches!(flow.source, Source::Responses(_))
+                .then(|| DelayResult::of(ledger.response_times())),
         });
     }
     results
+}
+
+/// Goodput of a flow that says itself when it is measured; the run may end before that does.
+fn own_goodput(flow: &Flow, ledger: &FlowLedger, now: Instant) -> Option<f64> {
+    let Source::Netperfmeter(_) = flow.source else { return None };
+    let (from, until) = ledger.measured();
+    let seconds = until.min(now).since(from).as_secs_f64();
+    let bits = 8.0 * ledger.measured_bytes() as f64;
+    Some(if seconds > 0.0 { bits / seconds } else { 0.0 })
 }

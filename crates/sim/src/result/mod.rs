@@ -11,7 +11,7 @@ use polypath_netsim::{NoObserver, TraceHash, World};
 use polypath_proto::Association;
 use serde::Serialize;
 
-use crate::app::Violations;
+use crate::app::{Ledger, Violations};
 use crate::frame::{Form, SctpFrame};
 use crate::host::Host;
 use crate::meter::{Meter, Series};
@@ -22,7 +22,7 @@ use crate::wiring::Wired;
 
 pub use association::AssociationResult;
 pub use bottleneck::BottleneckResult;
-pub use flow::FlowResult;
+pub use flow::{DelayResult, FlowResult};
 pub use host::{AbandonedResult, BlockedResult, HostResult};
 pub use path::PathResult;
 pub(crate) use path::path_name;
@@ -94,10 +94,10 @@ impl RunResult {
         world: &mut World<SctpFrame, NoObserver>,
         network: &Wired,
         pairs: &[[Host; 2]],
-        meter: &Meter,
+        Measured { meter, ledger }: Measured<'_>,
     ) -> Self {
         let window = Window::of(meter);
-        let flows = flow::flow_results(scenario, world.now(), pairs, &window);
+        let flows = flow::flow_results(scenario, world.now(), pairs, ledger, &window);
         let (mut paths, mut host_results, mut associations) = (Vec::new(), Vec::new(), Vec::new());
         for (index, (hosts, plan)) in pairs.iter().zip(&scenario.pairs).enumerate() {
             let pair = PairView { index, name: &plan.name, hosts, network: &network.pairs[index] };
@@ -141,6 +141,13 @@ impl RunResult {
             wall_s: None,
         }
     }
+}
+
+/// What was measured.
+#[derive(Clone, Copy)]
+pub(crate) struct Measured<'a> {
+    pub meter: &'a Meter,
+    pub ledger: &'a Ledger,
 }
 
 /// One pair of hosts.

@@ -6,12 +6,14 @@
 mod check;
 mod hosts;
 mod link;
+mod message_trace;
 mod network;
 mod rate_trace;
 mod record;
 #[cfg(feature = "schema")]
 mod schema;
 mod sctp;
+mod text_file;
 mod traffic;
 
 pub use hosts::{AssociationPlan, FlowEnds, HostRef, Pair};
@@ -54,7 +56,7 @@ pub struct Scenario {
     pub sctp: Vec<SctpSettings>,
     /// The associations between the hosts.
     pub association: AssociationPlan,
-    /// What is sent over it.
+    /// What is sent over it: the flows of the file, then those that they bring along in the other direction.
     pub traffic: Vec<Flow>,
     /// What goes wrong when.
     pub faults: Vec<Fault>,
@@ -141,8 +143,12 @@ impl Scenario {
         let file: ScenarioFile = document.decode(&[Layer::At(&[])])?;
         let ScenarioFile { mut network, mut association, mut traffic, .. } = file;
         rate_trace::load(&mut network, document)?;
+        message_trace::load(&mut traffic, document)?;
         check::check_network(&network, document)?;
         let pairs = hosts::resolve(&network, &association, &mut traffic, document)?;
+        let brought = traffic.iter().enumerate().filter_map(|(index, flow)| flow.reverse(index));
+        let brought: Vec<Flow> = brought.collect();
+        traffic.extend(brought);
         if !network.has_named_hosts() {
             association.client.get_or_insert_with(|| "a".into());
         }
@@ -166,6 +172,19 @@ impl Scenario {
     /// The settings of a host of a pair.
     pub fn sctp_of(&self, pair: usize, host: HostName) -> &SctpSettings {
         &self.sctp[self.pairs[pair].sctp[host.index()]]
+    }
+
+    /// The settings of the host that sends a flow, and of the one that receives it.
+    pub fn sctp_of_flow(&self, flow: &Flow) -> [&SctpSettings; 2] {
+        let FlowEnds { pair, from, .. } = flow.ends;
+        [from, from.peer()].map(|host| self.sctp_of(pair, host))
+    }
+
+    /// The flow that goes the other way because of this one, or because of which this one goes the other way: requests and
+    /// responses, and both directions of a meter.
+    pub fn partner_of(&self, flow: usize) -> Option<usize> {
+        let brings = |other: &Flow| other.brought_by == Some(flow);
+        self.traffic.get(flow)?.brought_by.or_else(|| self.traffic.iter().position(brings))
     }
 
     /// Name of a host of a pair in results.

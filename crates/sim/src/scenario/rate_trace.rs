@@ -1,14 +1,13 @@
 //! Traces of links, from files beside the scenario.
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
-use polypath_netsim::TraceHasher;
 use polypath_netsim::impair::{AfterEnd, RateTrace};
 use polypath_units::ByteCount;
 use serde::{Deserialize, Serialize};
 
+use super::text_file::TextFile;
 use super::{Link, Network, WirePath};
 use crate::document::{Document, DocumentError, Place, Step};
 
@@ -49,8 +48,6 @@ pub enum TraceFormat {
 }
 
 const OPPORTUNITY: ByteCount = ByteCount::from_bytes(1_500);
-/// Longest file.
-const MOST_BYTES: u64 = 256 << 20;
 
 impl TraceFile {
     /// What was read from it.
@@ -128,21 +125,8 @@ fn load_trace(
     if let Some((key, message)) = trace.misplaced() {
         return Err(document.complain(&at(key), message));
     }
-    let path = folder(document, &at("file")).join(&trace.file);
-    let name = path.display().to_string();
-    let unreadable = |problem: String| {
-        document.complain(&at("file"), format!("cannot read `{name}`: {problem}"))
-    };
-    let length = fs::metadata(&path).map_err(|error| unreadable(error.to_string()))?.len();
-    if length > MOST_BYTES {
-        return Err(unreadable(format!("it has {length} B, more than {MOST_BYTES}")));
-    }
-    let text = fs::read_to_string(&path).map_err(|error| unreadable(error.to_string()))?;
-    let digest = digest(&text);
-    if let Some(wanted) = trace.digest.as_ref().filter(|wanted| **wanted != digest) {
-        let message = format!("`{name}` has another content: {digest}, not {wanted}");
-        return Err(document.complain(&at("digest"), message));
-    }
+    let TextFile { name, text, digest } =
+        TextFile::beside(document, steps, &trace.file, trace.digest.as_deref())?;
     let content = match trace.format() {
         TraceFormat::Mahimahi => {
             RateTrace::from_mahimahi(&text, trace.opportunity.unwrap_or(OPPORTUNITY))
@@ -157,20 +141,4 @@ fn load_trace(
     trace.digest = Some(digest);
     trace.content = Some(Arc::new(content));
     Ok(())
-}
-
-/// The folder from which a relative name starts: that of the file in which it was written, or of the document's if it
-/// comes from an edit.
-fn folder(document: &Document, steps: &[Step<'_>]) -> PathBuf {
-    let file = match document.place(steps) {
-        Place::File { name, .. } | Place::WholeFile { name } => name,
-        Place::Set { .. } | Place::Default => document.name().to_owned(),
-    };
-    Path::new(&file).parent().map(Path::to_owned).unwrap_or_default()
-}
-
-fn digest(text: &str) -> String {
-    let mut hasher = TraceHasher::new();
-    hasher.bytes(text.as_bytes());
-    hasher.hash().to_string()
 }

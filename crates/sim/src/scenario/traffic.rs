@@ -2,10 +2,13 @@
 
 use polypath_netsim::Direction;
 use polypath_proto::config::PartialReliability;
-use polypath_units::{ByteCount, Duration};
-use polypath_workload::{Delivery, FlowSpec, Source};
+use polypath_units::{ByteCount, Duration, Fraction, Instant};
+use polypath_workload::{
+    DEFAULT_QUEUE, Delivery, Direction as Ways, Distribution, FlowSpec, NetPerfMeter, Source,
+};
 use serde::{Deserialize, Serialize};
 
+use super::Scenario;
 use super::hosts::FlowEnds;
 
 /// One of the two hosts of a pair.
@@ -45,7 +48,7 @@ impl HostName {
 }
 
 /// Messages from one host to the other.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Flow {
@@ -69,10 +72,14 @@ pub struct Flow {
     /// When no more messages are offered; never where it is missing.
     #[serde(default)]
     pub stop: Option<Duration>,
-    /// How much there is to send.
+    /// What is sent.
     pub source: Source,
-    /// Length of a message; the last one of a file may be shorter.
-    pub message_size: ByteCount,
+    /// Length of a message, for sources that do not say it themselves; the last one of a file may be shorter.
+    #[serde(default)]
+    pub message_size: Option<Distribution<ByteCount>>,
+    /// Messages of a source with a clock that wait for the transport at most; what comes then is dropped.
+    #[serde(default = "default_queue")]
+    pub queue: u32,
     /// Whether messages of a stream wait for each other.
     #[serde(default)]
     pub delivery: Delivery,
@@ -89,13 +96,42 @@ pub struct Flow {
     /// are missing have the scheduler's default.
     #[serde(default)]
     pub stream_values: Vec<u16>,
+    /// For a flow that another one brings along, the position of that one.
+    #[serde(skip)]
+    pub brought_by: Option<usize>,
 }
 
 fn one_stream() -> u16 {
     1
 }
 
+fn default_queue() -> u32 {
+    DEFAULT_QUEUE
+}
+
 impl Flow {
+    /// A flow with every key as it is where it is missing.
+    pub fn new(name: impl Into<String>, source: Source) -> Self {
+        Self {
+            name: name.into(),
+            pair: None,
+            from: None,
+            to: None,
+            ends: FlowEnds::default(),
+            start: Duration::ZERO,
+            stop: None,
+            source,
+            message_size: None,
+            queue: DEFAULT_QUEUE,
+            delivery: Delivery::Ordered,
+            streams: 1,
+            first_stream: 0,
+            reliability: None,
+            stream_values: Vec::new(),
+            brought_by: None,
+        }
+    }
+
     /// Whether a host of a pair sends it.
     pub fn is_from(&self, pair: usize, host: HostName) -> bool {
         (self.ends.pair, self.ends.from) == (pair, host)
@@ -106,14 +142,87 @@ impl Flow {
         (self.first_stream..).zip(self.stream_values.iter().copied())
     }
 
-    /// What it carries, without the streams.
-    pub fn spec(&self) -> FlowSpec {
+    /// What it carries, without the streams, over an association that begins at `connect`.
+    pub fn spec(&self, connect: Duration) -> FlowSpec {
+        let (start, stop) = match &self.source {
+            Source::Netperfmeter(of) => (connect + of.start, Some(connect + of.stop)),
+            _ => (self.start, self.stop),
+        };
         FlowSpec {
-            source: self.source,
-            message_size: self.message_size,
+            source: self.source.clone(),
+            message_size: self.message_size.clone(),
             delivery: self.delivery,
-            start: self.start,
-            stop: self.stop,
+            start,
+            stop,
+            queue: self.queue,
         }
+    }
+
+    /// Lengths of its messages.
+    pub fn sizes(&self) -> Distribution<ByteCount> {
+        let of_meter = |of: &NetPerfMeter| match of.frame_size.largest() {
+            Some(largest) if largest <= of.max_message_size => of.frame_size.clone(),
+            _ => of.max_message_size.into(),
+        };
+        match (&self.message_size, &self.source) {
+            (Some(sizes), _) => sizes.clone(),
+            (None, Source::Responses(of)) => of.size.clone(),
+            (None, Source::CrossTraffic(of)) => of.packet_size.clone(),
+            (None, Source::Netperfmeter(of)) => of_meter(of),
+            (None, Source::Trace(of)) => {
+                let rows = of.content.iter().flat_map(|content| content.rows());
+                ByteCount::from_bytes(rows.map(|row| row.bytes.into()).max().unwrap_or(0)).into()
+            }
+            (None, _) => ByteCount::ZERO.into(),
+        }
+    }
+
+    /// Whether messages may be given up because the source says so.
+    pub fn has_unreliable_messages(&self) -> bool {
+        matches!(&self.source, Source::Netperfmeter(of) if of.unreliable != Fraction::ZERO)
+    }
+
+    /// From when to when its deliveries count.
+    pub fn measured(&self, scenario: &Scenario) -> (Instant, Instant) {
+        let run = &scenario.run;
+        let mut from = run.measure_from;
+        let mut until = run.measure_until.unwrap_or(run.duration);
+        if let Source::Netperfmeter(of) = &self.source {
+            let connect = scenario.association.connect;
+            from = from.max(connect + of.reset);
+            until = until.min(connect + of.stop);
+        }
+        (Instant::ZERO + from, Instant::ZERO + until)
+    }
+
+    /// The flow that it brings along in the other direction, if it does; it is number `index` of its scenario.
+    pub(super) fn reverse(&self, index: usize) -> Option<Self> {
+        let (word, source, message_size) = match &self.source {
+            Source::RequestResponse(of) => ("response", Source::Responses(of.responses()), None),
+            Source::Netperfmeter(of) if of.direction == Ways::BothWays => {
+                let of = NetPerfMeter { direction: Ways::OneWay, ..of.clone() };
+                ("back", Source::Netperfmeter(of), self.message_size.clone())
+            }
+            _ => return None,
+        };
+        Some(Self {
+            name: format!("{} {word}", self.name),
+            from: self.to.clone().or_else(|| {
+                let name = if self.ends.from == HostName::A { "b" } else { "a" };
+                Some(name.to_owned())
+            }),
+            to: self.to.as_ref().and(self.from.clone()),
+            ends: FlowEnds {
+                hosts: [self.ends.hosts[1], self.ends.hosts[0]],
+                pair: self.ends.pair,
+                from: self.ends.from.peer(),
+            },
+            source,
+            message_size,
+            stop: None,
+            stream_values: Vec::new(),
+            brought_by: Some(index),
+            ..self.clone()
+        })
     }
 }

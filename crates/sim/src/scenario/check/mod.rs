@@ -2,24 +2,18 @@
 
 mod changes;
 mod network;
+mod traffic;
 
 pub(super) use network::check as check_network;
 
-use polypath_proto::config::{
-    BufferSize, Burst, DacCount, InitialCwnd, PartialReliability, Policies,
-};
-use polypath_units::{ByteCount, Duration};
-use polypath_workload::{FlowError, Source};
+use polypath_proto::config::{Burst, DacCount, InitialCwnd, Policies};
+use polypath_units::Duration;
 
-use super::{Flow, FlowEnds, Scenario, SctpSettings};
-use crate::app::RECOGNISABLE;
+use super::{Scenario, SctpSettings};
 use crate::document::{Document, DocumentError, Step};
 
-use Step::{Index, Key};
+use Step::Key;
 
-/// Shortest message: enough to recognise it by its content.
-const SHORTEST_MESSAGE: ByteCount = ByteCount::from_bytes(RECOGNISABLE as u64);
-const MOST_FLOWS: usize = 1 << 16;
 const MTU_RANGE: (u64, u64) = (512, u16::MAX as u64);
 const RECEIVE_BUFFER_RANGE: (u64, u64) = (1_500, u32::MAX as u64);
 /// Packets that the two bits in the flags of a SACK can count (DAC).
@@ -35,7 +29,7 @@ pub(super) fn check(scenario: &Scenario, document: &Document) -> Result {
             check_sctp(&scenario.sctp[place], name, document)?;
         }
     }
-    check_traffic(scenario, document)?;
+    traffic::check(scenario, document)?;
     changes::check(scenario, document)
 }
 
@@ -163,88 +157,4 @@ fn policy_problem(sctp: &SctpSettings) -> Problem {
         }
         _ => None,
     }
-}
-
-fn check_traffic(scenario: &Scenario, document: &Document) -> Result {
-    if scenario.traffic.is_empty() || scenario.traffic.len() > MOST_FLOWS {
-        return Err(document
-            .complain(&[Key("traffic")], "there must be at least one flow and at most 65536"));
-    }
-    for (index, flow) in scenario.traffic.iter().enumerate() {
-        let wrong = |key: &'static str, message: String| {
-            Err(document.complain(&[Key("traffic"), Index(index), Key(key)], message))
-        };
-        if let Some(message) = name_problem(&flow.name) {
-            return wrong("name", message);
-        }
-        if scenario.traffic[..index].iter().any(|other| other.name == flow.name) {
-            return wrong("name", format!("there is another flow `{}`", flow.name));
-        }
-        if let Some((key, message)) = flow_problem(flow, scenario) {
-            return wrong(key, message);
-        }
-    }
-    Ok(())
-}
-
-/// What is wrong with a flow, and at which key.
-fn flow_problem(flow: &Flow, scenario: &Scenario) -> Option<(&'static str, String)> {
-    let FlowEnds { pair, from, .. } = flow.ends;
-    let (sender, receiver) = (scenario.sctp_of(pair, from), scenario.sctp_of(pair, from.peer()));
-    if flow.message_size < SHORTEST_MESSAGE {
-        return Some(("message_size", format!("must be at least {SHORTEST_MESSAGE}")));
-    }
-    let most = sender.send_buffer.min(receiver.receive_buffer);
-    if flow.message_size > most {
-        return Some((
-            "message_size",
-            format!("{} does not fit the buffers of {most}", flow.message_size),
-        ));
-    }
-    if sender.policies.send_buffer == BufferSize::Infinite
-        && matches!(flow.source, Source::Saturated)
-    {
-        let message = "a saturated source fills an infinite send buffer at once; bound it \
-                       (sctp.policies.send_buffer) or send a file";
-        return Some(("source", message.into()));
-    }
-    let there_are = sender.outbound_streams.min(receiver.max_inbound_streams);
-    if flow.streams == 0 {
-        return Some(("streams", "a flow has at least one stream".into()));
-    }
-    if u32::from(flow.first_stream) + u32::from(flow.streams) > u32::from(there_are) {
-        let message = format!(
-            "streams {} to {} are not among the {there_are} of the association (sctp.outbound_streams, \
-             sctp.max_inbound_streams)",
-            flow.first_stream,
-            u32::from(flow.first_stream) + u32::from(flow.streams) - 1
-        );
-        return Some(("streams", message));
-    }
-    if flow.stream_values.len() > usize::from(flow.streams) {
-        let message = format!("{} values for {} streams", flow.stream_values.len(), flow.streams);
-        return Some(("stream_values", message));
-    }
-    if let Some(Err(message)) = flow.reliability.map(PartialReliability::check) {
-        return Some(("reliability", message.into()));
-    }
-    if flow.start >= scenario.run.duration {
-        return Some((
-            "start",
-            format!("lies at the end of the run or after it ({})", scenario.run.duration),
-        ));
-    }
-    let connect = scenario.association.connect;
-    if let Some(stop) = flow.stop.filter(|stop| *stop <= connect) {
-        let message = format!("{stop} is not after the association begins at {connect}");
-        return Some(("stop", message));
-    }
-    flow.spec().check().err().map(|error| {
-        let key = match error {
-            FlowError::EmptyFile => "source",
-            FlowError::StopsBeforeStart { .. } => "stop",
-            FlowError::EmptyMessages | FlowError::LargeMessages(_) => "message_size",
-        };
-        (key, error.to_string())
-    })
 }

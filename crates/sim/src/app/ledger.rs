@@ -1,0 +1,252 @@
+//! What was sent and has not arrived: by it receivers know what to expect, and how long it took.
+
+use std::collections::VecDeque;
+
+use polypath_units::Instant;
+use polypath_workload::{DelayMeter, Delivery, Message};
+
+use crate::scenario::{Flow, Scenario};
+
+/// The messages of all flows that are under way.
+///
+/// It stands beside the network: sender and receiver of a flow look into the same one, as no real hosts could.
+#[derive(Debug)]
+pub(crate) struct Ledger {
+    flows: Vec<FlowLedger>,
+}
+
+/// The messages of a flow that are under way.
+#[derive(Debug)]
+pub(crate) struct FlowLedger {
+    /// Number of the first one that is kept.
+    base: u64,
+    sent: VecDeque<Sent>,
+    /// Most that are kept.
+    span: usize,
+    /// Last ordered message of each stream that was used.
+    ordered: Vec<Option<u64>>,
+    /// Deliveries count from here …
+    from: Instant,
+    /// … to here.
+    until: Instant,
+    measured_bytes: u64,
+    delays: DelayMeter,
+    /// From a request to its response.
+    response_times: DelayMeter,
+}
+
+/// A message that was sent.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Sent {
+    /// When the source had it.
+    pub offered: Instant,
+    /// For a response, when the request was offered.
+    pub since: Option<Instant>,
+    pub bytes: u32,
+    /// Of the association.
+    pub stream: u16,
+    pub delivery: Delivery,
+    /// For an ordered message, the one before it on its stream.
+    pub before: Option<u64>,
+    has_arrived: bool,
+}
+
+/// What a receiver learns of a message.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Arrived {
+    /// It was on its way.
+    First(Sent),
+    /// It has arrived before.
+    Again,
+    /// Nobody sent it.
+    Unknown,
+}
+
+impl Ledger {
+    /// Nothing sent yet; `span` is how many messages one that came can be ahead of one that still may come.
+    pub fn new(scenario: &Scenario, span: impl Fn(&Flow) -> u64) -> Self {
+        let flows = scenario.traffic.iter().map(|flow| {
+            let (from, until) = flow.measured(scenario);
+            FlowLedger::new(span(flow), from, until)
+        });
+        Self { flows: flows.collect() }
+    }
+
+    /// Those of a flow, by its number in the scenario.
+    pub fn flow(&self, flow: usize) -> Option<&FlowLedger> {
+        self.flows.get(flow)
+    }
+
+    /// Those of a flow, by its number in the scenario.
+    pub fn flow_mut(&mut self, flow: usize) -> Option<&mut FlowLedger> {
+        self.flows.get_mut(flow)
+    }
+}
+
+impl FlowLedger {
+    pub fn new(span: u64, from: Instant, until: Instant) -> Self {
+        Self {
+            base: 0,
+            sent: VecDeque::new(),
+            span: usize::try_from(span).unwrap_or(usize::MAX).max(1),
+            ordered: Vec::new(),
+            from,
+            until,
+            measured_bytes: 0,
+            delays: DelayMeter::default(),
+            response_times: DelayMeter::default(),
+        }
+    }
+
+    /// The transport took the next message, on this stream.
+    pub fn sent(&mut self, message: &Message, stream: u16) {
+        let before = match message.delivery {
+            Delivery::Unordered => None,
+            Delivery::Ordered => {
+                let index = usize::from(stream);
+                if index >= self.ordered.len() {
+                    self.ordered.resize(index + 1, None);
+                }
+                self.ordered[index].replace(message.number)
+            }
+        };
+        if self.sent.len() >= self.span {
+            self.sent.pop_front();
+            self.base += 1;
+        }
+        self.sent.push_back(Sent {
+            offered: message.offered,
+            since: message.since,
+            bytes: message.bytes,
+            stream,
+            delivery: message.delivery,
+            before,
+            has_arrived: false,
+        });
+    }
+
+    /// What is known of message `number`, which has come.
+    pub fn find(&self, number: u64) -> Arrived {
+        let Some(above) = number.checked_sub(self.base) else { return Arrived::Again };
+        match usize::try_from(above).ok().and_then(|index| self.sent.get(index)) {
+            Some(sent) if sent.has_arrived => Arrived::Again,
+            Some(sent) => Arrived::First(*sent),
+            None => Arrived::Unknown,
+        }
+    }
+
+    /// Message `number` was handed to the application.
+    pub fn delivered(&mut self, now: Instant, number: u64) {
+        let index = number.checked_sub(self.base).and_then(|above| usize::try_from(above).ok());
+        let Some(sent) = index.and_then(|index| self.sent.get_mut(index)) else { return };
+        sent.has_arrived = true;
+        if self.from <= now && now < self.until {
+            self.delays.record(now.since(sent.offered));
+            self.measured_bytes += u64::from(sent.bytes);
+            if let Some(since) = sent.since {
+                self.response_times.record(now.since(since));
+            }
+        }
+        while self.sent.front().is_some_and(|sent| sent.has_arrived) {
+            self.sent.pop_front();
+            self.base += 1;
+        }
+    }
+
+    /// From when to when deliveries count.
+    pub fn measured(&self) -> (Instant, Instant) {
+        (self.from, self.until)
+    }
+
+    /// Bytes delivered in this time.
+    pub fn measured_bytes(&self) -> u64 {
+        self.measured_bytes
+    }
+
+    /// From the time at which the source had a message to its delivery, of those delivered in this time.
+    pub fn delays(&self) -> &DelayMeter {
+        &self.delays
+    }
+
+    /// From the time at which the source had a request to the delivery of the response, likewise.
+    pub fn response_times(&self) -> &DelayMeter {
+        &self.response_times
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use polypath_units::Duration;
+    use polypath_workload::Effort;
+
+    use super::*;
+
+    fn at(ms: u64) -> Instant {
+        Instant::ZERO + Duration::from_millis(ms)
+    }
+
+    fn message(number: u64, delivery: Delivery) -> Message {
+        Message {
+            number,
+            bytes: 100,
+            delivery,
+            effort: Effort::AsFlow,
+            stream: None,
+            offered: at(number),
+            since: None,
+        }
+    }
+
+    #[test]
+    fn messages_arrive_once() {
+        let mut ledger = FlowLedger::new(10, at(0), at(1_000));
+        (0..3).for_each(|number| ledger.sent(&message(number, Delivery::Unordered), 0));
+        for number in [2, 0, 1] {
+            assert!(matches!(ledger.find(number), Arrived::First(sent) if sent.before.is_none()));
+            ledger.delivered(at(10), number);
+            assert_eq!(ledger.find(number), Arrived::Again);
+        }
+        assert_eq!(ledger.find(3), Arrived::Unknown);
+        assert_eq!(ledger.find(u64::MAX), Arrived::Unknown);
+        assert!(ledger.sent.is_empty());
+        assert_eq!(ledger.delays().mean(), Some(Duration::from_millis(9)));
+        assert_eq!(ledger.measured_bytes(), 300);
+    }
+
+    #[test]
+    fn ordered_messages_know_the_one_before() {
+        let mut ledger = FlowLedger::new(10, at(0), at(1_000));
+        let kinds = [Delivery::Ordered, Delivery::Ordered, Delivery::Unordered, Delivery::Ordered];
+        for (number, (delivery, stream)) in (0..).zip(kinds.into_iter().zip([3, 0, 3, 3])) {
+            ledger.sent(&message(number, delivery), stream);
+        }
+        let before = |number| match ledger.find(number) {
+            Arrived::First(sent) => sent.before,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!([0, 1, 2, 3].map(before), [None, None, None, Some(0)]);
+    }
+
+    #[test]
+    fn what_never_comes_costs_no_more_than_the_span() {
+        let mut ledger = FlowLedger::new(10, at(0), at(1_000));
+        for number in 0..100 {
+            ledger.sent(&message(number, Delivery::Unordered), 0);
+            if number > 0 {
+                ledger.delivered(at(number), number);
+            }
+        }
+        assert!(ledger.sent.len() <= 10);
+        assert_eq!(ledger.find(0), Arrived::Again);
+    }
+
+    #[test]
+    fn only_the_measured_time_counts() {
+        let mut ledger = FlowLedger::new(10, at(10), at(20));
+        for (number, ms) in [(0, 9), (1, 10), (2, 19), (3, 20)] {
+            ledger.sent(&message(number, Delivery::Ordered), 0);
+            ledger.delivered(at(ms), number);
+        }
+        assert_eq!((ledger.delays().count(), ledger.measured_bytes()), (2, 200));
+    }
+}

@@ -1,0 +1,122 @@
+//! Cross traffic as in `natarajan`, section III-B: generators with Pareto times and packet sizes of the Internet, up to a
+//! load of a link.
+
+use polypath_units::{BitRate, ByteCount, Duration, Fraction};
+
+use super::on_off::{self, HALF_A_SECOND, USUAL_SHAPE};
+use super::{ParetoOnOff, Problem, problem, under};
+use crate::Distribution;
+use crate::distribution::{Drawn, Share};
+
+/// Background packets. All but the load has a default: eight generators and the mix of sizes are the paper's, times and
+/// shape those that ns-2 has as default.
+#[derive(Clone, PartialEq, Debug)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(deny_unknown_fields)
+)]
+pub struct CrossTraffic {
+    /// Mean load of the bottleneck, counted in IP packets.
+    pub load: Fraction,
+    /// Generators that share it.
+    #[cfg_attr(feature = "serde", serde(default = "eight"))]
+    pub generators: u32,
+    /// Mean time that a generator is on.
+    #[cfg_attr(feature = "serde", serde(default = "on_off::half_a_second"))]
+    pub on: Duration,
+    /// Mean time that it is off.
+    #[cfg_attr(feature = "serde", serde(default = "on_off::half_a_second"))]
+    pub off: Duration,
+    /// Shape of both times.
+    #[cfg_attr(feature = "serde", serde(default = "on_off::usual_shape"))]
+    pub shape: f64,
+    /// Lengths of IP packets.
+    #[cfg_attr(feature = "serde", serde(default = "internet_mix"))]
+    pub packet_size: Distribution<ByteCount>,
+}
+
+#[cfg(feature = "serde")]
+fn eight() -> u32 {
+    GENERATORS
+}
+
+const GENERATORS: u32 = 8;
+
+/// 50 % of 44 B, 25 % of 576 B and 25 % of 1500 B.
+fn internet_mix() -> Distribution<ByteCount> {
+    let share = |(bytes, percent)| Share {
+        value: ByteCount::from_bytes(bytes),
+        share: Fraction::from_percent(percent),
+    };
+    Distribution::Drawn(Drawn::Mix([(44, 50), (576, 25), (1_500, 25)].map(share).to_vec()))
+}
+
+impl CrossTraffic {
+    /// So much load, all else as by default.
+    pub fn of_load(load: Fraction) -> Self {
+        Self {
+            load,
+            generators: GENERATORS,
+            on: HALF_A_SECOND,
+            off: HALF_A_SECOND,
+            shape: USUAL_SHAPE,
+            packet_size: internet_mix(),
+        }
+    }
+
+    /// The generators on a link of this rate. Their rate counts IP packets.
+    pub fn on_link(&self, link: BitRate) -> ParetoOnOff {
+        let [on, off] = [self.on, self.off].map(Duration::as_secs_f64);
+        let mean = link.as_bits_per_second() as f64 * self.load.as_f64();
+        let each = mean / f64::from(self.generators.max(1)) * (on + off) / on;
+        ParetoOnOff {
+            rate: BitRate::from_bits_per_second((each + 0.5).max(1.0) as u64),
+            on: self.on,
+            off: self.off,
+            shape: self.shape,
+            sources: self.generators,
+        }
+    }
+
+    pub(super) fn problem(&self) -> Problem {
+        if self.load.is_zero() {
+            return problem("load", "must not be zero");
+        }
+        on_off::times_problem(self.on, self.shape)
+            .or_else(|| on_off::sources_problem("generators", self.generators))
+            .or_else(|| under("packet_size", self.packet_size.problem()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::stream;
+    use crate::source::OnOffArrivals;
+
+    #[test]
+    fn the_load_is_that_of_ip_packets() {
+        let link = BitRate::from_mbit(10);
+        let cross =
+            CrossTraffic { shape: 1.9, ..CrossTraffic::of_load(Fraction::from_percent(70)) };
+        assert_eq!(cross.on_link(link).rate, BitRate::from_kbit(1_750));
+        assert_eq!(cross.packet_size.mean_steps(), 541.0);
+        let mut rng = stream(11);
+        let sizes = cross.packet_size.clone();
+        let mut arrivals = OnOffArrivals::new(cross.on_link(link), sizes, 28, &mut rng);
+        let (mut bytes, end) = (0, Duration::from_secs(1_000));
+        loop {
+            let arrival = arrivals.next(&mut rng).unwrap();
+            if arrival.after >= end {
+                break;
+            }
+            assert!([16, 548, 1_472].contains(&arrival.bytes));
+            bytes += arrival.bytes + 28;
+        }
+        let load = bytes as f64 * 8.0 / end.as_secs_f64() / 10e6;
+        // 8,000 periods with tails that hardly have a variance.
+        assert!((load / 0.7 - 1.0).abs() < 0.06, "{load}");
+    }
+}

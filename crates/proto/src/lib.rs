@@ -32,7 +32,7 @@ mod send;
 mod stats;
 
 pub use association::{Association, Identity, Notice, PeerAddress};
-pub use endpoint::{Collision, DropReason, Endpoint, Route, TagShard};
+pub use endpoint::{Collision, DropReason, Endpoint, Route};
 pub use error::{ConnectError, SendError};
 pub use event::{AssociationEnd, Event, PathChange};
 pub use ids::{AssociationId, Mid, PathId, Ssn, Tsn};

@@ -562,6 +562,33 @@ fn a_cookie_of_before_a_restart_does_not_undo_it() {
     lab.assert_working();
 }
 
+/// What the user has not read takes its room, whoever sent it.
+#[test]
+fn peers_that_restart_do_not_fill_the_memory() {
+    const BUFFER: usize = 1 << 20;
+    let mut lab = Lab::new();
+    lab.server.reads = false;
+    for seed in 1..=6 {
+        lab.client = Lab::new_client(seed, lab.now);
+        lab.connect();
+        lab.settle();
+        for _ in 0..10 {
+            lab.client.send(lab.now, 0, OutgoingMessage::new(0, vec![7; 50_000])).unwrap();
+        }
+        lab.later(Duration::from_secs(10));
+    }
+    assert_eq!(lab.server.slots.len(), 1);
+    let held = lab.server.slots[0].association.stats().receive_buffer_bytes;
+    lab.server.read(lab.now, 0);
+    let read: usize = lab.server.slots[0].messages.iter().map(|message| message.len()).sum();
+    assert!(read > BUFFER / 2 && read <= BUFFER, "{read}");
+    assert!(held >= read as u64 && held <= BUFFER as u64 + 1500, "{held}");
+    // Once it has read, there is room for the present peer's data.
+    lab.server.reads = true;
+    lab.later(Duration::from_secs(120));
+    lab.assert_working();
+}
+
 #[test]
 fn a_restart_with_new_addresses_is_refused_and_harmless() {
     let mut lab = Lab::established();

@@ -15,7 +15,6 @@ use crate::config::AssociationConfig;
 use crate::endpoint::cookie::Cookie;
 use crate::path::Paths;
 use crate::path::reach::Reach;
-use crate::recv::Receiver;
 use crate::{Cx, Event, Tsn};
 
 impl Association {
@@ -74,10 +73,7 @@ impl Association {
         self.stir();
         let cookie = &established.cookie;
         self.report_undelivered();
-        // What the peer sent before it restarted was acknowledged and stays the user's.
-        while let Some(message) = self.receiver.as_mut().and_then(Receiver::receive) {
-            self.unread.push_back(message);
-        }
+        let before = self.receiver.take();
         self.identity.local_tag = cookie.local_tag;
         self.identity.initial_tsn = cookie.local_initial_tsn;
         // They stood for the tags of before: other cookies that were made then mean nothing any more.
@@ -94,6 +90,10 @@ impl Association {
         self.shutdown_wanted = false;
         self.readable_told = false;
         self.take_over(cookie);
+        // What the peer sent before it restarted was acknowledged and stays the user's.
+        if let (Some(receiver), Some(before)) = (&mut self.receiver, before) {
+            receiver.inherit(before);
+        }
         self.state = State::Established;
         self.events.push(Event::Restarted);
         self.events.push(Event::Writable);

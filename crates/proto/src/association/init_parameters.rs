@@ -115,8 +115,8 @@ pub(crate) struct Unrecognized(Vec<Bytes>);
 /// Why an INIT or INIT ACK cannot be accepted.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum InitProblem {
-    /// The initiate tag is 0: INIT is dropped without an answer; INIT ACK ends the attempt, and an ABORT with the
-    /// T bit answers it.
+    /// The initiate tag is 0: INIT is dropped without an answer; INIT ACK ends the attempt, without an ABORT, for which
+    /// there is no tag.
     ZeroTag,
     /// The receive window is below [`MIN_INITIAL_WINDOW`].
     SmallWindow,

@@ -11,6 +11,7 @@ mod events;
 mod forward_tsn;
 mod handshake;
 mod heartbeat;
+mod identity;
 mod input;
 mod local_address;
 mod output;
@@ -28,6 +29,8 @@ mod transmit_data;
 pub(crate) mod address_scope;
 pub(crate) mod handshake_view;
 pub(crate) mod init_parameters;
+
+pub use self::identity::{Identity, PeerAddress};
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -50,34 +53,10 @@ use crate::path::stopwatch::Stopwatch;
 use crate::recv::Receiver;
 use crate::send::Sender;
 use crate::{
-    AssociationStats, BlockedCause, BlockedTime, Cx, Duration, Encapsulation, Event, Instant,
-    LocalAddressChange, OutgoingMessage, PathError, PathId, PathStats, PotentiallyFailedTime,
-    Received, ReceivedMessage, SendError, Transmit, Tsn,
+    AssociationStats, BlockedCause, BlockedTime, Cx, Duration, Event, Instant, LocalAddressChange,
+    OutgoingMessage, PathError, PathId, PathStats, PotentiallyFailedTime, Received,
+    ReceivedMessage, SendError, Transmit, Tsn,
 };
-
-/// An address of a peer and how packets are carried to it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct PeerAddress {
-    /// IP address.
-    pub address: IpAddr,
-    /// Encapsulation, with the peer's UDP port.
-    pub encapsulation: Encapsulation,
-}
-
-/// Who an association is between, fixed when it begins.
-#[derive(Clone, Debug)]
-pub struct Identity {
-    /// SCTP port of this side.
-    pub local_port: u16,
-    /// SCTP port of the peer.
-    pub remote_port: u16,
-    /// Addresses of this side.
-    pub local_addresses: SmallVec<[IpAddr; 2]>,
-    /// Verification tag that the peer must put into packets to us.
-    pub local_tag: u32,
-    /// First TSN that this side sends.
-    pub initial_tsn: u32,
-}
 
 /// One SCTP association with all its paths.
 ///
@@ -118,8 +97,6 @@ pub struct Association {
     named: SmallVec<[PeerAddress; 2]>,
     /// Cookies that the peer found stale.
     stale_cookies: u32,
-    /// Messages of before a restart that the user has not read.
-    unread: VecDeque<ReceivedMessage>,
     sender: Sender,
     receiver: Option<Receiver>,
     control: ControlQueue,
@@ -209,7 +186,6 @@ impl Association {
             handshake_path: PathId(0),
             named: SmallVec::new(),
             stale_cookies: 0,
-            unread: VecDeque::new(),
             receiver: None,
             control: ControlQueue::new(),
             flush: Flush::default(),
@@ -336,8 +312,7 @@ impl Association {
 
     /// The next complete message, freeing its part of the receive window.
     pub fn receive(&mut self, _cx: &mut Cx<'_>) -> Option<ReceivedMessage> {
-        let message =
-            self.unread.pop_front().or_else(|| self.receiver.as_mut().and_then(Receiver::receive));
+        let message = self.receiver.as_mut().and_then(Receiver::receive);
         match &message {
             Some(message) => {
                 self.stats.messages_received += 1;
@@ -493,8 +468,7 @@ impl Association {
 
     /// Tells the user once that messages wait.
     fn announce_messages(&mut self) {
-        let waiting =
-            !self.unread.is_empty() || self.receiver.as_ref().is_some_and(Receiver::has_messages);
+        let waiting = self.receiver.as_ref().is_some_and(Receiver::has_messages);
         if !self.readable_told && waiting {
             self.readable_told = true;
             self.events.push(Event::Readable);

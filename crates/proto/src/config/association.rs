@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 use core::net::IpAddr;
 
-use crate::{Duration, TagShard};
+use crate::Duration;
 
 use super::{Policies, Preset};
 
@@ -127,8 +127,6 @@ pub struct EndpointConfig {
     pub max_associations: u32,
     /// Answers to packets out of the blue (ABORT, SHUTDOWN COMPLETE, ERROR) per second at most.
     pub max_out_of_the_blue_answers_per_s: u32,
-    /// Which shard of the host this endpoint is: its verification tags say so to whoever has the key.
-    pub shard: TagShard,
     /// Configuration of associations that peers begin.
     pub association: AssociationConfig,
 }
@@ -141,7 +139,6 @@ impl Default for EndpointConfig {
             cookie_secret_life: Duration::from_secs(3600),
             max_associations: 65_536,
             max_out_of_the_blue_answers_per_s: 100,
-            shard: TagShard::SINGLE,
             association: AssociationConfig::default(),
         }
     }

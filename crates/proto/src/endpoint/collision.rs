@@ -147,7 +147,7 @@ impl Endpoint {
             }
             HandshakePhase::CookieEchoed => OwnInit::repeated(view, tie_tags),
             HandshakePhase::Established => OwnInit {
-                tag: self.table.draw_tag(cx.rng, &self.config.shard),
+                tag: self.table.draw_tag(cx.rng),
                 initial_tsn: cx.rng.next_u32(),
                 ..OwnInit::repeated(view, tie_tags)
             },

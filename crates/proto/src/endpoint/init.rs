@@ -88,7 +88,7 @@ impl Endpoint {
     pub(super) fn fresh_init(&self, cx: &mut Cx<'_>) -> OwnInit {
         let config = &self.config.association;
         OwnInit {
-            tag: self.table.draw_tag(cx.rng, &self.config.shard),
+            tag: self.table.draw_tag(cx.rng),
             initial_tsn: cx.rng.next_u32(),
             a_rwnd: config.first_window(),
             outbound_streams: config.outbound_streams,

@@ -8,7 +8,6 @@ mod init;
 mod limits;
 mod route;
 mod table;
-mod tag;
 
 use core::net::IpAddr;
 
@@ -26,7 +25,6 @@ use limits::Limits;
 use table::AssociationTable;
 
 pub use route::{Collision, DropReason, Route};
-pub use tag::TagShard;
 
 /// One SCTP port with its local addresses.
 ///
@@ -219,7 +217,7 @@ impl Endpoint {
             local_port: self.local_port,
             remote_port,
             local_addresses: local.filter(offered).collect(),
-            local_tag: self.table.draw_tag(cx.rng, &self.config.shard),
+            local_tag: self.table.draw_tag(cx.rng),
             initial_tsn: cx.rng.next_u32(),
         };
         Ok((identity, peer))

@@ -5,7 +5,6 @@ use core::net::IpAddr;
 
 use rand_core::Rng;
 
-use super::tag::TagShard;
 use crate::AssociationId;
 use crate::association::init_parameters::AddressList;
 
@@ -83,9 +82,14 @@ impl AssociationTable {
         self.take_entry(id);
     }
 
-    /// A random tag of the shard, not 0, that no association has (RFC 9260 section 5.3.1).
-    pub(super) fn draw_tag(&self, rng: &mut dyn Rng, shard: &TagShard) -> u32 {
-        shard.draw(rng, |tag| self.by_tag.contains_key(&tag))
+    /// A random tag, not 0, that no association has (RFC 9260 section 5.3.1).
+    pub(super) fn draw_tag(&self, rng: &mut dyn Rng) -> u32 {
+        let mut tag = rng.next_u32();
+        while tag == 0 || self.by_tag.contains_key(&tag) {
+            // Not drawn again, so that a generator that repeats itself cannot keep us here.
+            tag = tag.wrapping_add(1);
+        }
+        tag
     }
 
     pub(super) fn by_tag(&self, tag: u32) -> Option<&Entry> {

@@ -184,6 +184,14 @@ impl Receiver {
         }
     }
 
+    /// Takes over what the user has not read of the receiver `before`. It goes on to take its room.
+    pub fn inherit(&mut self, mut before: Self) {
+        while let Some(message) = before.reassembly.receive() {
+            message.fragments.iter().for_each(|fragment| self.window.hold(fragment.len()));
+            self.reassembly.keep(message);
+        }
+    }
+
     /// Begins a packet.
     pub fn begin_packet(&mut self) {
         self.packet = PacketSummary { gaps: self.tsns.has_gaps(), ..PacketSummary::default() };

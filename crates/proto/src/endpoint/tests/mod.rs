@@ -15,7 +15,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
 
 use super::*;
-use crate::{Body, Duration, Ecn, Instant, NoProbe, TagShard, Transmit};
+use crate::{Body, Duration, Ecn, Instant, NoProbe, Transmit};
 
 /// SCTP port of the endpoint under test.
 const PORT: u16 = 5001;

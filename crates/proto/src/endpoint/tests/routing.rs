@@ -253,30 +253,12 @@ impl TryRng for Stuck {
 fn a_tag_is_neither_zero_nor_taken() {
     let mut world = World::listening();
     for (drawn, expected) in [(0, 1), (OURS, OURS), (u32::MAX, u32::MAX)] {
-        assert_eq!(world.endpoint.table.draw_tag(&mut Stuck(drawn), &TagShard::SINGLE), expected);
+        assert_eq!(world.endpoint.table.draw_tag(&mut Stuck(drawn)), expected);
     }
     for (n, tag) in [1, OURS, OURS + 1, u32::MAX].into_iter().enumerate() {
         world.associate(tag, &std::format!("203.0.113.{n}"));
     }
     for (drawn, expected) in [(0, 2), (OURS, OURS + 2), (u32::MAX, 2)] {
-        assert_eq!(world.endpoint.table.draw_tag(&mut Stuck(drawn), &TagShard::SINGLE), expected);
-    }
-}
-
-#[test]
-fn packets_tell_their_shard_by_the_tag() {
-    for index in 0..3 {
-        let shard = TagShard::new(index, 3, [5, 6]).unwrap();
-        let config = EndpointConfig { listening: true, shard, ..Default::default() };
-        let mut world = World::seeded(config, u64::from(index));
-        let mut cx = Cx { now: at(0), rng: &mut world.rng, probe: &mut NoProbe };
-        let peer = PeerAddress { address: ip("198.51.100.1"), encapsulation: Encapsulation::None };
-        let config = AssociationConfig::default();
-        let (_, client) = world.endpoint.connect(&mut cx, config, PEER_PORT, &[peer]).unwrap();
-        // What a server puts into its INIT ACK, and the COOKIE ECHO goes to.
-        let fresh = world.endpoint.fresh_init(&mut cx);
-        for tag in [client.identity().local_tag, fresh.tag] {
-            assert_eq!(TagShard::new(0, 3, [5, 6]).unwrap().shard_of(tag), index);
-        }
+        assert_eq!(world.endpoint.table.draw_tag(&mut Stuck(drawn)), expected);
     }
 }

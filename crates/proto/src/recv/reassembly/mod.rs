@@ -155,6 +155,11 @@ impl Reassembly {
         dropped
     }
 
+    /// Lets a message wait for the user that came before everything else.
+    pub fn keep(&mut self, message: ReceivedMessage) {
+        self.ready.messages.push_back(message);
+    }
+
     /// The next message for the user.
     pub fn receive(&mut self) -> Option<ReceivedMessage> {
         self.ready.messages.pop_front()

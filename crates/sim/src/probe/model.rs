@@ -16,18 +16,15 @@ pub struct PathModel {
 impl PathModel {
     /// Packets of `bytes` over the slowest link of a path and all its delays.
     pub(super) fn of(path: &PathConfig, direction: Direction, bytes: ByteCount) -> Self {
-        let links = path.before.iter().chain([&path.bottleneck]).chain(&path.after);
-        let channels = || links.clone().map(|link| side(link, direction));
-        let access = path.access.as_ref().map(|link| side(link, direction));
-        let packet_time = channels().map(|link| {
-            let on_link = ByteCount::from_bytes(bytes.as_bytes() + link.framing.as_bytes());
-            link.rate.transmission_time(on_link)
-        });
-        let delay: Duration = channels().map(|link| link.delay).sum();
-        Self {
-            packet_time: packet_time.max().unwrap_or_default(),
-            delay: delay + access.map_or(Duration::ZERO, |link| link.delay * 2),
-        }
+        // Packets cross a link of access at either end.
+        let access = || path.access.iter();
+        let further = path.before.iter().chain([&path.bottleneck]).chain(&path.after);
+        let links = access().chain(further).chain(access());
+        let channels = links.map(|link| side(link, direction));
+        channels.fold(Self { packet_time: Duration::ZERO, delay: Duration::ZERO }, |model, link| {
+            let time = link.rate.transmission_time(bytes + link.framing);
+            Self { packet_time: model.packet_time.max(time), delay: model.delay + link.delay }
+        })
     }
 }
 
@@ -109,6 +106,8 @@ pub fn window_blocking(paths: &[ConstantWindow], window: usize) -> Option<Window
 
 #[cfg(test)]
 mod tests {
+    use polypath_units::BitRate;
+
     use super::*;
 
     /// WiFi and 3G of `sarwar` section IV-A: 10 Mbit/s with 20 ms and 1 Mbit/s with 400 ms, there and back.
@@ -116,6 +115,26 @@ mod tests {
         PathModel { packet_time: Duration::from_micros(1_200), delay: Duration::from_millis(10) },
         PathModel { packet_time: Duration::from_millis(12), delay: Duration::from_millis(200) },
     ];
+
+    #[test]
+    fn the_slowest_link_of_a_path_sets_the_pace() {
+        let channel = |mbit, ms| {
+            let framing = ByteCount::from_bytes(50);
+            let delay = Duration::from_millis(ms);
+            ChannelConfig { framing, ..ChannelConfig::new(BitRate::from_mbit(mbit), delay) }
+        };
+        let backward = Duplex { forward: channel(10, 1), backward: channel(1, 1) };
+        let plain = PathConfig { after: vec![backward], ..PathConfig::direct("p", channel(8, 20)) };
+        let narrow = PathConfig { access: Some(channel(4, 3).into()), ..plain.clone() };
+        let bytes = ByteCount::from_bytes(950);
+        let model = |path, way| {
+            let PathModel { packet_time, delay } = PathModel::of(path, way, bytes);
+            (packet_time.as_micros(), delay.as_millis())
+        };
+        assert_eq!(model(&plain, Direction::Forward), (1_000, 21));
+        assert_eq!(model(&plain, Direction::Backward), (8_000, 21));
+        assert_eq!(model(&narrow, Direction::Forward), (2_000, 27));
+    }
 
     #[test]
     fn blocking_times_are_those_of_the_equations() {

@@ -95,6 +95,23 @@ fn steps_change_a_running_link() {
     assert_eq!(times, [1_000, 2_000, 4_000, 6_000, 6_500, 7_000]);
 }
 
+#[test]
+fn what_never_arrives_never_arrives() {
+    // 8 Mbit/s for 2 ms, and nothing any more.
+    let table = "time [ms],rate [Mbit/s]\n0,8\n2,0\n";
+    let trace = RateTrace::from_csv(table, AfterEnd::Hold).unwrap();
+    let dying = ChannelConfig { rate_trace: Some(Arc::new(trace)), ..channel(8, 0) };
+    let (mut world, net) = disjoint(vec![PathConfig::direct("p", dying)], 1);
+    for number in 0..4 {
+        send(&mut world, &net, number);
+    }
+    assert_eq!(arrivals(&mut world).len(), 2);
+    assert_eq!(world.now(), at(2));
+    let first = world.links().next().unwrap().channel(Direction::Forward);
+    assert_eq!(world.counters(first).on_the_way(), 2);
+    assert_eq!(world.queue_level(first).packets, 1);
+}
+
 fn percent(most: u64) -> impl Strategy<Value = Fraction> {
     (0..=most).prop_map(Fraction::from_percent)
 }

@@ -22,6 +22,6 @@ pub use rate_trace::{AfterEnd, RateTrace, TraceError};
 pub use reorder::ReorderingConfig;
 pub(crate) use step::StepSchedule;
 pub use step::{Step, StepError};
-pub use uniform_loss::UniformLoss;
+pub(crate) use uniform_loss::UniformLoss;
 
 pub(crate) use bit_error::hit_probability;

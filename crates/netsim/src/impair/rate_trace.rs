@@ -275,7 +275,7 @@ impl Opportunities {
         let cycle = (nanos / period).saturating_sub(u64::from(nanos.is_multiple_of(period)));
         let within = Duration::from_nanos(nanos - cycle * period);
         let place = self.times.partition_point(|time| *time < within);
-        cycle * self.times.len() as u64 + place as u64
+        cycle.saturating_mul(self.times.len() as u64).saturating_add(place as u64)
     }
 }
 

@@ -6,7 +6,7 @@ use crate::{Chance, DropCause, Stream};
 
 /// Independent losses: each packet on the medium is lost with a fixed probability, whatever its length.
 #[derive(Debug)]
-pub struct UniformLoss {
+pub(crate) struct UniformLoss {
     chance: Chance,
     stream: Stream,
 }

@@ -46,6 +46,9 @@ pub struct World<F, O = NoObserver> {
 /// Links that a packet may cross: the time to live that most systems send with.
 const MAX_HOPS: u8 = 64;
 
+/// What is due later is due never, as on a link whose trace ends with a rate of zero.
+const LAST_INSTANT: Instant = Instant::from_nanos(Instant::FAR_FUTURE.as_nanos() - 1);
+
 /// A channel in its place.
 #[derive(Debug)]
 pub(crate) struct Wire {
@@ -130,10 +133,11 @@ impl<F: Frame, O: LinkObserver> World<F, O> {
     /// Moves on to the next thing that concerns the driver and returns it; forwards packets on the way there.
     ///
     /// `None` when nothing is left to happen up to and including `until`; the time then stands at `until`, or at the
-    /// last event if `until` is [`Instant::FAR_FUTURE`].
+    /// last event if `until` is [`Instant::FAR_FUTURE`], at which nothing happens.
     pub fn next_event(&mut self, until: Instant) -> Option<Event<F>> {
+        let last = until.min(LAST_INSTANT);
         loop {
-            let Some(entry) = self.events.peek().filter(|entry| entry.key.time <= until) else {
+            let Some(entry) = self.events.peek().filter(|entry| entry.key.time <= last) else {
                 if until != Instant::FAR_FUTURE {
                     self.now = self.now.max(until);
                 }

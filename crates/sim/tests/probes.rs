@@ -99,12 +99,14 @@ fn lives_of_tsns_agree_with_the_counters() {
     assert_eq!([tsns.transfer.count, tsns.delivery.count], [tsns.sent; 2]);
     let again: u64 = series.lives.retransmissions.iter().map(|n| u64::from(*n)).sum();
     assert_eq!(tsns.sent + again, chunks);
-    for (path, counters) in series.paths.iter().zip(&result.paths) {
+    for ((path, counters), probe) in series.paths.iter().zip(&result.paths).zip(&probes.paths) {
         let fast = path.fast_retransmitted.tsn.len() as u64;
         let timer = path.timer_retransmitted.tsn.len() as u64;
         assert_eq!(fast, counters.fast_retransmissions, "{}", path.name);
         assert_eq!(timer, counters.timeout_retransmissions, "{}", path.name);
-        assert!(path.received.tsn.len() <= path.first_sent.tsn.len() + chunks as usize);
+        let (sent, received) = (path.first_sent.tsn.len() as u64, path.received.tsn.len() as u64);
+        let summary = probe.tsns.expect("TSNs that were asked for");
+        assert_eq!([sent, received], [summary.sent, summary.arrived], "{}", path.name);
     }
     let sent_first: u64 = probes.paths.iter().map(|path| path.tsns.unwrap().sent).sum();
     let arrived: u64 = probes.paths.iter().map(|path| path.tsns.unwrap().arrived).sum();

@@ -49,6 +49,21 @@ fn each_pair_ends_when_its_own_traffic_is_delivered() {
 }
 
 #[test]
+fn streams_of_one_pair_have_no_value_in_another() {
+    let edits = [
+        "run.duration=2 s",
+        "run.measure_from=0 s",
+        "sctp.policies.stream_scheduler=weighted-fair",
+        "traffic.multipath.streams=2",
+    ];
+    let hash = |more: &[&str]| run(&[&edits, more].concat(), Form::Structured).trace_hash;
+    let plain = hash(&[]);
+    // A stream alone has nobody to be weighed against.
+    assert_eq!(hash(&["traffic.single.stream_values=[9]"]), plain);
+    assert_ne!(hash(&["traffic.multipath.stream_values=[9]"]), plain);
+}
+
+#[test]
 fn mistakes_in_pairs_are_named() {
     for (edit, key) in [
         (

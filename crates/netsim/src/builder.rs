@@ -6,11 +6,11 @@ use std::net::{IpAddr, Ipv6Addr};
 use crate::config::LinkConfig;
 use crate::impair::{OutageError, OutageSchedule, StepError, StepSchedule};
 use crate::node::{Iface, Node, NodeKind, NodeTimer};
-use crate::routing::{Address, Edge, Routing};
+use crate::routing::{Address, Edge, Metric, Routes, Routing};
 use crate::world::Wire;
 use crate::{
-    Channel, ChannelConfig, ChannelId, Direction, Frame, IfaceId, LinkId, LinkObserver, NetworkId,
-    NodeId, Streams, World,
+    Channel, ChannelConfig, ChannelId, Direction, Frame, IfaceId, LinkId, LinkObserver, NodeId,
+    Streams, World,
 };
 
 /// Collects nodes and links; [`build`](Self::build) makes a world of them.
@@ -18,6 +18,7 @@ use crate::{
 pub struct NetworkBuilder {
     nodes: Vec<Node>,
     links: Vec<(LinkConfig, [End; 2])>,
+    metric: Metric,
 }
 
 /// One end of a link: the node and the addresses of its interface there.
@@ -127,6 +128,37 @@ impl NetworkBuilder {
         }
         self.links.push((config, [first, second]));
         link
+    }
+
+    /// Says what makes a way short; few hops where nobody says it.
+    pub fn set_metric(&mut self, metric: Metric) {
+        self.metric = metric;
+    }
+
+    /// A link that was made.
+    pub fn link(&self, link: LinkId) -> Option<&LinkConfig> {
+        self.links.get(link.index()).map(|(config, _)| config)
+    }
+
+    /// All nodes in the order in which they were made: name, and whether it is a host.
+    pub fn nodes(&self) -> impl Iterator<Item = (&str, bool)> {
+        self.nodes.iter().map(|node| (&node.name[..], node.kind == NodeKind::Host))
+    }
+
+    /// All links in the order in which they were made, with the nodes at their ends.
+    pub fn links(&self) -> impl Iterator<Item = (&LinkConfig, [NodeId; 2])> {
+        self.links.iter().map(|(config, [first, second])| (config, [first.node, second.node]))
+    }
+
+    /// The routes of the network as it stands.
+    ///
+    /// # Errors
+    /// A link ends nowhere, or addresses do not fit together.
+    pub fn routes(&self) -> Result<Routes, BuildError> {
+        for (config, ends) in &self.links {
+            self.check_ends(config, ends)?;
+        }
+        Ok(Routes::new(self.routing()?, self.edges()))
     }
 
     /// Checks everything, computes the routes and starts the run at time zero. `seed` determines all randomness;
@@ -246,14 +278,15 @@ impl NetworkBuilder {
                 }
             }
         }
-        let edges: Vec<Edge> = self
-            .links
-            .iter()
-            .map(|(config, [first, second]): &(LinkConfig, [End; 2])| {
-                let network: NetworkId = config.network;
-                Edge { ends: [first.node, second.node], network }
-            })
-            .collect();
-        Ok(Routing::new(addresses, &self.nodes, &edges))
+        Ok(Routing::new(addresses, &self.nodes, &self.edges(), self.metric))
+    }
+
+    fn edges(&self) -> Vec<Edge> {
+        let edge = |(config, [first, second]): &(LinkConfig, [End; 2])| Edge {
+            ends: [first.node, second.node],
+            network: config.network,
+            delays: [config.forward.delay, config.backward.delay],
+        };
+        self.links.iter().map(edge).collect()
     }
 }

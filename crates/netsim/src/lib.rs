@@ -58,5 +58,6 @@ pub use link::{Channel, Departure, PacketId, Ticket, Verdict};
 pub use observer::{LinkEvent, LinkEventKind, LinkObserver, NoObserver};
 pub use queue_discipline::{Class, QueueAct, QueueConfig, QueueLevel};
 pub use rng::{Chance, Stream, Streams};
+pub use routing::{Metric, Routes, Way};
 pub use trace_hash::{NotATraceHash, TraceHash, TraceHasher};
 pub use world::{SendError, World};

@@ -1,19 +1,22 @@
 //! Which way packets go.
 //!
-//! Routes are shortest paths in hops, computed once, per destination address and network (the idea of "netID" routing):
+//! Routes are shortest paths in hops or in propagation delay ([`Metric`]), computed once, per destination address and network (the idea of "netID" routing):
 //!
 //! * A packet belongs to the network of its destination address; if that belongs to all, to the network of its source
 //!   address. It uses links of that network and links of all networks only.
 //! * An address belongs to the link of its interface, and the last hop is always that link: a host with two interfaces
 //!   is never reached through the one at the address of the other.
 //! * Hosts do not forward.
-//! * Among equally short ways the link made first is taken.
+//! * Among equally short ways the link made first is taken; among ways of equal delay, those with fewer hops.
 //! * A sending host prefers the interface that owns the source address, if the destination can be reached through it
 //!   at all; else it takes the shortest way from any interface. That is what a host with routing rules per source
 //!   address and a main table behind them does.
 
-use std::collections::VecDeque;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 use std::net::IpAddr;
+
+use polypath_units::Duration;
 
 use crate::node::{Node, NodeKind};
 use crate::{ChannelId, Direction, NetworkId, NodeId};
@@ -37,6 +40,43 @@ pub(crate) struct Address {
 pub(crate) struct Edge {
     pub ends: [NodeId; 2],
     pub network: NetworkId,
+    /// Propagation delay, forward and backward.
+    pub delays: [Duration; 2],
+}
+
+/// What makes a way short.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(rename_all = "kebab-case")
+)]
+pub enum Metric {
+    /// Few links.
+    #[default]
+    Hops,
+    /// Little propagation delay, as links have it at the start.
+    Delay,
+}
+
+/// Length of a way: delay in nanoseconds where that counts, then links.
+type Length = (u64, u32);
+
+/// The routes of a network that is not built yet.
+#[derive(Debug)]
+pub struct Routes {
+    routing: Routing,
+    edges: Vec<Edge>,
+}
+
+/// The way of packets from one address to another.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Way {
+    /// The directions of links that it leads over, in their order.
+    pub channels: Vec<ChannelId>,
+    /// Whether it begins at the interface that the source address belongs to.
+    pub from_own_interface: bool,
 }
 
 /// All routing tables.
@@ -59,7 +99,12 @@ pub(crate) struct Routing {
 
 impl Routing {
     /// `addresses` in any order, without duplicates.
-    pub fn new(mut addresses: Vec<Address>, nodes: &[Node], edges: &[Edge]) -> Self {
+    pub fn new(
+        mut addresses: Vec<Address>,
+        nodes: &[Node],
+        edges: &[Edge],
+        metric: Metric,
+    ) -> Self {
         addresses.sort_by_key(|a| search_key(a.ip));
         let keys = addresses.iter().map(|a| search_key(a.ip)).collect();
         let mut networks: Vec<NetworkId> =
@@ -75,7 +120,7 @@ impl Routing {
             first_hop: Vec::new(),
             nodes: nodes.len(),
         };
-        routing.fill_next_hops(nodes, edges);
+        routing.fill_next_hops(nodes, edges, metric);
         routing.fill_first_hops(nodes, edges);
         routing
     }
@@ -121,7 +166,7 @@ impl Routing {
         }
     }
 
-    fn fill_next_hops(&mut self, nodes: &[Node], edges: &[Edge]) {
+    fn fill_next_hops(&mut self, nodes: &[Node], edges: &[Edge], metric: Metric) {
         for destination in &self.addresses {
             self.rows.push(self.next_hop.len());
             let own = [destination.network];
@@ -130,7 +175,7 @@ impl Routing {
                 _ => &own,
             };
             for network in networks {
-                self.next_hop.extend(shortest_ways(destination, *network, nodes, edges));
+                self.next_hop.extend(shortest_ways(destination, *network, nodes, edges, metric));
             }
         }
     }
@@ -173,6 +218,40 @@ impl Routing {
     }
 }
 
+impl Routes {
+    pub(crate) fn new(routing: Routing, edges: Vec<Edge>) -> Self {
+        Self { routing, edges }
+    }
+
+    /// The way that packets take from an address to another, if there is one.
+    pub fn way(&self, from: IpAddr, to: IpAddr) -> Option<Way> {
+        let (from, to) = (self.routing.find(from)?, self.routing.find(to)?);
+        let destination = self.routing.address(to).node;
+        let mut channels = vec![self.routing.first_hop(from, to)?];
+        let from_own_interface = channels[0] == self.routing.address(from).outgoing;
+        loop {
+            let last = *channels.last()?;
+            let node = self.edges[last.link().index()].far_end(last.direction());
+            if node == destination {
+                return Some(Way { channels, from_own_interface });
+            }
+            if channels.len() > self.edges.len() {
+                return None;
+            }
+            channels.push(self.routing.next_hop(node, from, to)?);
+        }
+    }
+}
+
+impl Metric {
+    fn length(self, edge: &Edge, direction: Direction) -> Length {
+        match self {
+            Self::Hops => (0, 1),
+            Self::Delay => (edge.delays[direction as usize].as_nanos(), 1),
+        }
+    }
+}
+
 impl Edge {
     pub fn far_end(&self, direction: Direction) -> NodeId {
         match direction {
@@ -190,47 +269,51 @@ fn search_key(ip: IpAddr) -> u128 {
     }
 }
 
-/// Per node the channel on a shortest way to `destination`, searched from there breadth first.
+/// Per node the channel on a shortest way to `destination`, searched from there (Dijkstra).
 fn shortest_ways(
     destination: &Address,
     network: NetworkId,
     nodes: &[Node],
     edges: &[Edge],
+    metric: Metric,
 ) -> Vec<Option<ChannelId>> {
-    let mut ways: Vec<Option<ChannelId>> = vec![None; nodes.len()];
-    let mut hops: Vec<Option<u32>> = vec![None; nodes.len()];
-    let last_link = &edges[destination.outgoing.link().index()];
-    let last_router = last_link.far_end(destination.outgoing.direction());
-    ways[last_router.index()] = Some(destination.outgoing.reverse());
-    hops[last_router.index()] = Some(1);
-    hops[destination.node.index()] = Some(0);
-    let mut reached = VecDeque::from([last_router]);
-    while let Some(node) = reached.pop_front() {
-        if nodes[node.index()].kind == NodeKind::Host {
+    let mut ways: Vec<Option<(Length, ChannelId)>> = vec![None; nodes.len()];
+    let last = destination.outgoing.reverse();
+    let edge = &edges[last.link().index()];
+    let last_router = edge.far_end(destination.outgoing.direction());
+    let length = metric.length(edge, last.direction());
+    ways[last_router.index()] = Some((length, last));
+    let mut reached = BinaryHeap::from([Reverse((length, last_router))]);
+    while let Some(Reverse((length, node))) = reached.pop() {
+        let is_overtaken = ways[node.index()].is_some_and(|(known, _)| known < length);
+        if nodes[node.index()].kind == NodeKind::Host || is_overtaken {
             continue;
         }
-        let distance = hops[node.index()];
         for iface in &nodes[node.index()].ifaces {
             let edge = &edges[iface.outgoing.link().index()];
             let neighbour = edge.far_end(iface.outgoing.direction());
-            let seen = hops[neighbour.index()];
             if !edge.network.carries(network) || neighbour == destination.node {
                 continue;
             }
             let back = iface.outgoing.reverse();
-            let next = distance.map(|d| d + 1);
-            if seen.is_none() {
-                hops[neighbour.index()] = next;
-                ways[neighbour.index()] = Some(back);
-                reached.push_back(neighbour);
-            } else if seen == next
-                && ways[neighbour.index()].is_none_or(|way| back.link() < way.link())
-            {
-                ways[neighbour.index()] = Some(back);
+            let (delay, hops) = metric.length(edge, back.direction());
+            let own = (length.0.saturating_add(delay), length.1 + hops);
+            let known = &mut ways[neighbour.index()];
+            match known {
+                Some((other, _)) if *other < own => {}
+                Some((other, way)) if *other == own => {
+                    if back.link() < way.link() {
+                        *way = back;
+                    }
+                }
+                _ => {
+                    *known = Some((own, back));
+                    reached.push(Reverse((own, neighbour)));
+                }
             }
         }
     }
-    ways
+    ways.into_iter().map(|way| way.map(|(_, channel)| channel)).collect()
 }
 
 #[cfg(test)]

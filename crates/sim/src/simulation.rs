@@ -59,7 +59,7 @@ impl<'a> Simulation<'a> {
     /// The network cannot be built or a flow makes no sense; a scenario that was read from a document has neither.
     pub fn with(scenario: &'a Scenario, seed: u64, form: Form) -> Result<Self, SetupError> {
         let mut builder = NetworkBuilder::new();
-        let network = wiring::wire(scenario, &mut builder)?;
+        let network = wiring::wire(scenario, seed, &mut builder)?;
         let places = place::places(&network, &mut builder);
         let form = if wiring::needs_bytes(scenario) { Form::Wire } else { form };
         let world = builder.build(seed, NoObserver)?;
@@ -93,7 +93,7 @@ impl<'a> Simulation<'a> {
         let Some(pair) = self.network.pairs.first() else { return };
         let host = self.scenario.pairs[0].hosts[0];
         let addresses = self.network.addresses_of(host, None);
-        let names: Vec<String> = addresses.map(|own| own.network.clone()).collect();
+        let names: Vec<String> = addresses.map(|own| own.link.clone()).collect();
         self.world.capture(pair.a, &names, out);
     }
 

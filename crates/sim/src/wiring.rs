@@ -1,5 +1,7 @@
 //! From the paths of a scenario to those of the network simulator.
 
+mod named;
+
 use std::net::IpAddr;
 
 use polypath_netsim::impair::{Outage, Step};
@@ -7,7 +9,7 @@ use polypath_netsim::topology::{
     Disjoint, DisjointPaths, Duplex, HostPair, PathConfig, SharedPath, SharedRoutes,
 };
 use polypath_netsim::{
-    BuildError, ChannelConfig, Direction, LinkId, NetworkBuilder, NetworkId, NodeId,
+    BuildError, ChannelConfig, Direction, LinkId, NetworkBuilder, NetworkId, NodeId, Routes,
 };
 use polypath_units::{Duration, Instant};
 
@@ -24,7 +26,7 @@ pub(crate) fn path(path: &WirePath, scenario: &Scenario) -> PathConfig {
         name: path.name.clone(),
         access,
         before: plain(&path.before),
-        bottleneck: bottleneck(path, round_trip, scenario),
+        bottleneck: changing(&path.bottleneck, &path.name, round_trip, scenario),
         after: plain(&path.after),
     }
 }
@@ -38,12 +40,13 @@ pub(crate) struct Wired {
     pub bottlenecks: Vec<Bottleneck>,
     /// By pair.
     pub oracles: Vec<Oracle>,
+    /// The routes, where they are not a matter of course: in networks whose hosts have names.
+    pub routes: Option<Routes>,
 }
 
 /// A host in the network.
 #[derive(Debug)]
 pub(crate) struct WiredHost {
-    #[cfg_attr(not(test), expect(dead_code, reason = "for flows without an association"))]
     pub node: NodeId,
     /// By interface.
     pub addresses: Vec<HostAddress>,
@@ -57,6 +60,8 @@ pub(crate) struct HostAddress {
     pub network: String,
     /// Number of that network; 0 belongs to all.
     pub id: NetworkId,
+    /// Name of the link, or of the path where that is what leads there.
+    pub link: String,
 }
 
 /// A link that results tell of.
@@ -82,15 +87,25 @@ impl Wired {
 
     /// Addresses between which packets of two hosts of the scenario can go: the first two of one network, which may be
     /// named.
-    #[cfg_attr(not(test), expect(dead_code, reason = "for flows without an association"))]
     pub fn between(&self, [from, to]: [usize; 2], network: Option<&str>) -> Option<[IpAddr; 2]> {
         self.addresses_of(from, network).find_map(|local| {
             let mut theirs = self.addresses_of(to, network);
-            let remote = theirs.find(|remote| {
-                [local.id, remote.id].contains(&NetworkId::ANY) || local.id == remote.id
-            });
+            let remote = theirs.find(|remote| self.is_way(local, remote));
             Some([local.ip, remote?.ip])
         })
+    }
+
+    /// Whether an address of the first host that belongs to this network and any of the second reach each other.
+    pub fn has_way(&self, [from, to]: [usize; 2], network: &str) -> bool {
+        let mut own = self.addresses_of(from, Some(network));
+        own.any(|local| self.addresses_of(to, None).any(|remote| self.is_way(local, remote)))
+    }
+
+    /// Whether packets reach an address from another over the interfaces that both belong to.
+    fn is_way(&self, local: &HostAddress, remote: &HostAddress) -> bool {
+        let Some(routes) = &self.routes else { return local.id == remote.id };
+        let is_way = |from, to| routes.way(from, to).is_some_and(|way| way.from_own_interface);
+        is_way(local.ip, remote.ip) && is_way(remote.ip, local.ip)
     }
 }
 
@@ -103,7 +118,8 @@ fn hosts_of_pairs(pairs: &[Disjoint]) -> Vec<WiredHost> {
         for path in &pair.paths {
             network += 1;
             for (ip, all) in [(path.a_address, &mut a), (path.b_address, &mut b)] {
-                all.push(HostAddress { ip, network: path.name.clone(), id: NetworkId(network) });
+                let (name, id) = (path.name.clone(), NetworkId(network));
+                all.push(HostAddress { ip, network: name.clone(), id, link: name });
             }
         }
         hosts.push(WiredHost { node: pair.a, addresses: a });
@@ -122,8 +138,12 @@ fn bottlenecks(paths: &[WirePath], links: impl Iterator<Item = LinkId>) -> Vec<B
     paths.iter().zip(links).map(named).collect()
 }
 
-/// Adds the network of a scenario.
-pub(crate) fn wire(scenario: &Scenario, builder: &mut NetworkBuilder) -> Result<Wired, BuildError> {
+/// Adds the network of a scenario. What is drawn for each run depends on the seed.
+pub(crate) fn wire(
+    scenario: &Scenario,
+    seed: u64,
+    builder: &mut NetworkBuilder,
+) -> Result<Wired, BuildError> {
     match &scenario.network {
         Network::Disjoint(plan) => {
             let paths: Vec<PathConfig> =
@@ -136,9 +156,13 @@ pub(crate) fn wire(scenario: &Scenario, builder: &mut NetworkBuilder) -> Result<
                 hosts: hosts_of_pairs(std::slice::from_ref(&made)),
                 pairs: vec![made],
                 oracles: vec![Oracle::new(plan.paths)],
+                routes: None,
             })
         }
         Network::Shared(plan) => wire_shared(plan, scenario, builder),
+        Network::Star(plan) => named::wire_star(plan, scenario, builder),
+        Network::Dumbbell(plan) => named::wire_dumbbell(plan, scenario, seed, builder),
+        Network::Graph(plan) => named::wire_graph(plan, scenario, builder),
     }
 }
 
@@ -174,6 +198,7 @@ fn wire_shared(
         hosts: hosts_of_pairs(&made.pairs),
         pairs: made.pairs,
         oracles,
+        routes: None,
     })
 }
 
@@ -193,8 +218,8 @@ pub(crate) struct Oracle {
 
 impl Oracle {
     pub fn new(paths: Vec<PathConfig>) -> Self {
-        let both =
-            paths.iter().flat_map(|path| [&path.bottleneck.forward, &path.bottleneck.backward]);
+        let links = paths.iter().flat_map(links);
+        let both = links.flat_map(|link| [&link.forward, &link.backward]);
         let steps = both.flat_map(|channel| &channel.steps);
         let mut changes: Vec<Instant> =
             steps.filter(|step| step.uniform_loss.is_some()).map(|step| step.at).collect();
@@ -231,7 +256,9 @@ impl Oracle {
 
 /// Whether packets have to travel as bytes, because only bytes can be damaged as the scenario wants it.
 pub(crate) fn needs_bytes(scenario: &Scenario) -> bool {
-    scenario.network.paths().iter().flat_map(WirePath::links).any(Link::needs_bytes)
+    let paths = scenario.network.paths().iter().flat_map(WirePath::links);
+    let named = scenario.network.named_links();
+    paths.chain(named.into_iter().map(|(_, link)| link)).any(Link::needs_bytes)
 }
 
 /// Part of the packets that a path loses in a direction in the long run, by all that its links do to packets of `bytes`
@@ -242,15 +269,19 @@ pub(crate) fn loss_rate(
     bytes: u32,
     now: Instant,
 ) -> f64 {
-    let arrive = |links: &[Duplex]| -> f64 {
-        links.iter().map(|link| 1.0 - side(link, direction).mean_loss(bytes)).product()
+    let arrive = |link: &Duplex| {
+        let channel = side(link, direction);
+        let steps = channel.steps.iter().filter(|step| step.at <= now);
+        let stepped = steps.filter_map(|step| step.uniform_loss).next_back();
+        let uniform_loss = stepped.unwrap_or(channel.uniform_loss);
+        1.0 - ChannelConfig { uniform_loss, ..channel.clone() }.mean_loss(bytes)
     };
-    let mut bottleneck = side(&config.bottleneck, direction).clone();
-    for step in bottleneck.steps.iter().filter(|step| step.at <= now) {
-        bottleneck.uniform_loss = step.uniform_loss.unwrap_or(bottleneck.uniform_loss);
-    }
-    let bottleneck = 1.0 - bottleneck.mean_loss(bytes);
-    1.0 - arrive(&config.before) * bottleneck * arrive(&config.after)
+    1.0 - links(config).map(arrive).product::<f64>()
+}
+
+/// The links of a path beside those of access, from host a to host b.
+pub(crate) fn links(config: &PathConfig) -> impl Iterator<Item = &Duplex> {
+    config.before.iter().chain([&config.bottleneck]).chain(&config.after)
 }
 
 fn side(link: &Duplex, direction: Direction) -> &ChannelConfig {
@@ -273,11 +304,12 @@ fn duplex(link: &Link, round_trip: Duration) -> Duplex {
     }
 }
 
-fn bottleneck(path: &WirePath, round_trip: Duration, scenario: &Scenario) -> Duplex {
-    let Duplex { forward, backward } = duplex(&path.bottleneck, round_trip);
+/// A link with what faults and steps do to it under this name.
+fn changing(link: &Link, name: &str, round_trip: Duration, scenario: &Scenario) -> Duplex {
+    let Duplex { forward, backward } = duplex(link, round_trip);
     let with = |channel, way| ChannelConfig {
-        outages: outages(&path.name, way, scenario),
-        steps: steps(&path.name, way, scenario),
+        outages: outages(name, way, scenario),
+        steps: steps(name, way, scenario),
         ..channel
     };
     Duplex { forward: with(forward, Way::Forward), backward: with(backward, Way::Backward) }
@@ -320,7 +352,7 @@ mod tests {
     fn addresses_of_hosts_are_found_by_name_of_network() {
         let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/shared-bottleneck.toml");
         let scenario = Scenario::read(Path::new(file), &[""; 0]).unwrap();
-        let network = wire(&scenario, &mut NetworkBuilder::new()).unwrap();
+        let network = wire(&scenario, 1, &mut NetworkBuilder::new()).unwrap();
         let ends = scenario.traffic.iter().map(|flow| flow.ends.hosts).collect::<Vec<_>>();
         assert_eq!(ends, [[0, 1], [2, 3]]);
         let ip = |text: &str| -> IpAddr { text.parse().unwrap() };

@@ -49,11 +49,15 @@ fn check(path: &Path) -> Result<String, DocumentError> {
         return Ok(sentences.join("; "));
     }
     let scenario = Scenario::from_document(&document)?;
-    Ok(format!(
-        "scenario with {} paths and {} flows",
-        scenario.network.paths().len(),
-        scenario.traffic.len()
-    ))
+    let flows = scenario.traffic.len();
+    Ok(match scenario.network.paths().len() {
+        0 => format!(
+            "scenario with {} hosts, {} associations and {flows} flows",
+            scenario.network.hosts().len(),
+            scenario.pairs.len()
+        ),
+        paths => format!("scenario with {paths} paths and {flows} flows"),
+    })
 }
 
 /// What only a study has.

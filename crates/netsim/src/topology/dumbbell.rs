@@ -104,8 +104,7 @@ impl DumbbellPlan {
     /// buffer has twice the bandwidth-delay product of its own link.
     pub fn draw(&self, name: &str, streams: &Streams) -> DumbbellConfig {
         let edge = |pair: u8, side: &str| {
-            let mut stream = streams.stream(&format!("{name}/cross-{pair}/{side}/delay"));
-            link(self.edge_rate, uniform(self.edge_delay, &mut stream))
+            link(self.edge_rate, draw_delay(name, pair, side, self.edge_delay, streams))
         };
         DumbbellConfig {
             name: name.to_owned(),
@@ -114,6 +113,19 @@ impl DumbbellPlan {
             cross: (1..=self.pairs).map(|pair| ["a", "b"].map(|side| edge(pair, side))).collect(),
         }
     }
+}
+
+/// Propagation delay of the last hop of a single-homed host, from the shortest to the longest: each has a stream of its
+/// own. Pairs count from 1, sides are "a" and "b".
+pub fn draw_delay(
+    name: &str,
+    pair: u8,
+    side: &str,
+    range: [Duration; 2],
+    streams: &Streams,
+) -> Duration {
+    let mut stream = streams.stream(&format!("{name}/cross-{pair}/{side}/delay"));
+    uniform(range, &mut stream)
 }
 
 /// A link with room for twice its bandwidth-delay product.

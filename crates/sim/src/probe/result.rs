@@ -19,7 +19,7 @@ use crate::host::Host;
 use crate::meter::Series;
 use crate::result::path_name;
 use crate::scenario::{Detail, HostName, Record, Scenario};
-use crate::wiring::Wired;
+use crate::wiring::{self, Wired};
 
 /// Header of a packet with one DATA chunk (RFC 9260 sections 3 and 3.3.1), without that of IP.
 const SCTP_HEADERS: u64 = 12 + 16;
@@ -285,8 +285,8 @@ impl View<'_> {
         let mut failures = Vec::new();
         for (index, (path, name)) in self.paths.iter().zip(&self.names).enumerate() {
             let Some(config) = self.config(path) else { continue };
-            let channels = [&config.bottleneck.forward, &config.bottleneck.backward];
-            let outages = channels.into_iter().flat_map(|channel| &channel.outages);
+            let channels = wiring::links(config).flat_map(|link| [&link.forward, &link.backward]);
+            let outages = channels.flat_map(|channel| &channel.outages);
             let mut outages: Vec<Instant> =
                 outages.map(|outage| outage.from).filter(|from| *from < self.ends_at).collect();
             outages.sort_unstable();

@@ -1,5 +1,7 @@
 //! Who talks with whom: the hosts of a network by name, and the pairs of them that have an association.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 
 use super::{Flow, HostName, Network};
@@ -10,12 +12,12 @@ use Step::{Index, Key};
 type Result<T> = std::result::Result<T, DocumentError>;
 
 /// A host of a network.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct HostRef<'a> {
     /// Name of its pair in a network of pairs; empty elsewhere.
     pub pair: &'a str,
     /// Its name, as flows and `[hosts]` say it.
-    pub name: &'a str,
+    pub name: Cow<'a, str>,
 }
 
 /// Two hosts and their association.
@@ -73,7 +75,7 @@ pub(super) fn resolve(
 ) -> Result<Vec<Pair>> {
     let hosts = network.hosts();
     if let Some(client) = &association.client
-        && !hosts.iter().any(|host| host.name == client)
+        && !hosts.iter().any(|host| host.name == *client)
     {
         let message = unknown_host(client, distinct(network, &hosts));
         return Err(document.complain(&[Key("association"), Key("client")], message));
@@ -82,16 +84,16 @@ pub(super) fn resolve(
     let mut pairs = fixed_pairs(network, &hosts, client);
     for (index, flow) in traffic.iter_mut().enumerate() {
         let found = if network.has_named_hosts() {
-            named_ends(flow, &hosts).map(|hosts| (hosts, None))
+            named_ends(flow, &hosts, network.main_hosts()).map(|hosts| (hosts, None))
         } else {
             paired_ends(flow, &hosts, &pairs).map(|(hosts, pair)| (hosts, Some(pair)))
         };
         let (ends, pair) = found.map_err(|(key, message)| {
             document.complain(&[Key("traffic"), Index(index), Key(key)], message)
         })?;
-        flow.from = Some(hosts[ends[0]].name.to_owned());
+        flow.from = Some(hosts[ends[0]].name.to_string());
         if network.has_named_hosts() {
-            flow.to = Some(hosts[ends[1]].name.to_owned());
+            flow.to = Some(hosts[ends[1]].name.to_string());
         }
         let pair = pair.unwrap_or_else(|| pair_of(ends, &mut pairs, &hosts, client));
         let from = if pairs[pair].hosts[0] == ends[0] { HostName::A } else { HostName::B };
@@ -125,7 +127,7 @@ fn fixed_pairs(network: &Network, hosts: &[HostRef<'_>], client: Option<&str>) -
     let pair = |(index, two): (usize, &[HostRef<'_>])| Pair {
         name: two[0].pair.to_owned(),
         hosts: [2 * index, 2 * index + 1],
-        names: [two[0].name.to_owned(), two[1].name.to_owned()],
+        names: [two[0].name.to_string(), two[1].name.to_string()],
         sctp: [0, 1],
         client,
     };
@@ -162,32 +164,37 @@ fn paired_ends(
     let from = flow.from.as_ref().map_or(Ok(a), position).map_err(|message| ("from", message))?;
     let other = a + b - from;
     let to = flow.to.as_ref().map_or(Ok(other), position).map_err(|message| ("to", message))?;
-    if from == to { Err(("to", to_itself(hosts[to].name))) } else { Ok(([from, to], pair)) }
+    if from == to { Err(("to", to_itself(&hosts[to].name))) } else { Ok(([from, to], pair)) }
 }
 
-/// The ends of a flow between hosts with names of their own.
-fn named_ends(flow: &Flow, hosts: &[HostRef<'_>]) -> std::result::Result<[usize; 2], Found> {
+/// The ends of a flow between hosts with names of their own. Where two are the main ones, each has the other as its peer.
+fn named_ends(
+    flow: &Flow,
+    hosts: &[HostRef<'_>],
+    main_hosts: usize,
+) -> std::result::Result<[usize; 2], Found> {
     if flow.pair.is_some() {
         return Err(("pair", "this network has no pairs: say `from` and `to`".into()));
     }
     let position = |key: &'static str, name: &Option<String>| match name {
         None => Ok(None),
-        Some(name) => match hosts.iter().position(|host| host.name == name) {
+        Some(name) => match hosts.iter().position(|host| host.name == *name) {
             None => Err((key, unknown_host(name, hosts))),
             found => Ok(found),
         },
     };
+    let has_peer = |host: usize| main_hosts == 2 && host < 2;
     let ends = match (position("from", &flow.from)?, position("to", &flow.to)?) {
         (Some(from), Some(to)) => [from, to],
-        (Some(from), None) if hosts.len() == 2 => [from, 1 - from],
-        (None, Some(to)) if hosts.len() == 2 => [1 - to, to],
-        (None, None) if hosts.len() == 2 => [0, 1],
+        (Some(from), None) if has_peer(from) => [from, 1 - from],
+        (None, Some(to)) if has_peer(to) => [1 - to, to],
+        (None, None) if has_peer(0) => [0, 1],
         (from, _) => {
             let key = if from.is_none() { "from" } else { "to" };
             return Err((key, format!("say which host; {}", list("hosts", names(hosts)))));
         }
     };
-    if ends[0] == ends[1] { Err(("to", to_itself(hosts[ends[1]].name))) } else { Ok(ends) }
+    if ends[0] == ends[1] { Err(("to", to_itself(&hosts[ends[1]].name))) } else { Ok(ends) }
 }
 
 /// The pair of these hosts, a new one if there was none. Host a is the one that the network names first.
@@ -201,7 +208,7 @@ fn pair_of(
     if let Some(known) = pairs.iter().position(|pair| pair.hosts == both) {
         return known;
     }
-    let [a, b] = both.map(|host| hosts[host].name.to_owned());
+    let [a, b] = both.map(|host| hosts[host].name.to_string());
     let client = match client {
         Some(client) if client == a => HostName::A,
         Some(client) if client == b => HostName::B,
@@ -218,8 +225,8 @@ pub(super) fn distinct<'a, 'b>(network: &Network, hosts: &'b [HostRef<'a>]) -> &
     if network.has_named_hosts() { hosts } else { &hosts[..hosts.len().min(2)] }
 }
 
-fn names<'a>(hosts: &[HostRef<'a>]) -> impl Iterator<Item = &'a str> + Clone {
-    hosts.iter().map(|host| host.name).collect::<Vec<_>>().into_iter()
+fn names<'a>(hosts: &'a [HostRef<'_>]) -> impl Iterator<Item = &'a str> + Clone {
+    hosts.iter().map(|host| &host.name[..])
 }
 
 fn to_itself(name: &str) -> String {

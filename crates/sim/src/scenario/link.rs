@@ -28,52 +28,65 @@ pub struct Access {
     pub queue: Queue,
 }
 
-fn ample_queue() -> Queue {
+pub(super) fn ample_queue() -> Queue {
     Queue::DropTail(QueueLimit::Packets(10_000))
 }
 
-/// A link. What stands in it holds for both directions, unless `forward` or `backward` say otherwise.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
-pub struct Link {
-    /// Rate in each direction.
-    pub rate: BitRate,
-    /// Propagation delay, one way.
-    pub delay: Duration,
-    /// Bytes that the link layer adds to each packet.
-    #[serde(default)]
-    pub framing: ByteCount,
-    /// What waits for the transmitter; drop-tail with 100 packets where it is missing.
-    #[serde(default)]
-    pub queue: Queue,
-    /// Packets lost at random, each independently of all others.
-    #[serde(default)]
-    pub loss: Loss,
-    /// Packets lost in bursts.
-    #[serde(default)]
-    pub gilbert_elliott: Option<GilbertElliottConfig>,
-    /// Bit errors.
-    #[serde(default)]
-    pub bit_errors: Option<BitErrorConfig>,
-    /// Delays that vary.
-    #[serde(default)]
-    pub jitter: Option<JitterConfig>,
-    /// Packets that come late.
-    #[serde(default)]
-    pub reordering: Option<ReorderingConfig>,
-    /// Packets that come twice.
-    #[serde(default)]
-    pub duplication: Fraction,
-    /// A file with what the link can carry over time.
-    #[serde(default)]
-    pub rate_trace: Option<TraceFile>,
-    /// What is different from host a to host b.
-    #[serde(default)]
-    pub forward: LinkDirection,
-    /// What is different from host b to host a.
-    #[serde(default)]
-    pub backward: LinkDirection,
+/// A structure with the keys of a link, and others before them. What stands in it holds for both directions, unless
+/// `forward` or `backward` say otherwise.
+macro_rules! link_keys {
+    ($(#[$attribute:meta])* $visibility:vis struct $name:ident { $($keys:tt)* }) => {
+        $(#[$attribute])*
+        #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+        #[serde(deny_unknown_fields)]
+        $visibility struct $name {
+            $($keys)*
+            /// Rate in each direction.
+            pub rate: BitRate,
+            /// Propagation delay, one way.
+            pub delay: Duration,
+            /// Bytes that the link layer adds to each packet.
+            #[serde(default)]
+            pub framing: ByteCount,
+            /// What waits for the transmitter; drop-tail with 100 packets where it is missing.
+            #[serde(default)]
+            pub queue: Queue,
+            /// Packets lost at random, each independently of all others.
+            #[serde(default)]
+            pub loss: Loss,
+            /// Packets lost in bursts.
+            #[serde(default)]
+            pub gilbert_elliott: Option<GilbertElliottConfig>,
+            /// Bit errors.
+            #[serde(default)]
+            pub bit_errors: Option<BitErrorConfig>,
+            /// Delays that vary.
+            #[serde(default)]
+            pub jitter: Option<JitterConfig>,
+            /// Packets that come late.
+            #[serde(default)]
+            pub reordering: Option<ReorderingConfig>,
+            /// Packets that come twice.
+            #[serde(default)]
+            pub duplication: Fraction,
+            /// A file with what the link can carry over time.
+            #[serde(default)]
+            pub rate_trace: Option<TraceFile>,
+            /// What is different from host a to host b.
+            #[serde(default)]
+            pub forward: LinkDirection,
+            /// What is different from host b to host a.
+            #[serde(default)]
+            pub backward: LinkDirection,
+        }
+    };
+}
+pub(super) use link_keys;
+
+link_keys! {
+    /// A link.
+    pub struct Link {}
 }
 
 /// What is different in one direction of a link.
@@ -141,6 +154,9 @@ pub enum QueueLimit {
     /// That many times the bandwidth-delay product: the rate of the direction times the round-trip propagation delay of
     /// the path, as they are at the start.
     Bdp(f64),
+    /// That many times the bandwidth-delay product of the link itself: the rate of the direction times its propagation
+    /// delay, one way, as they are at the start.
+    LinkBdp(f64),
 }
 
 /// 100 packets.
@@ -151,8 +167,8 @@ impl Default for Queue {
 }
 
 impl Queue {
-    /// The queue of a transmitter with this rate, on a path with this round-trip propagation delay.
-    pub fn resolve(self, rate: BitRate, round_trip: Duration) -> QueueConfig {
+    /// The queue of a transmitter with this rate and propagation delay, on a path with this round-trip propagation delay.
+    pub fn resolve(self, rate: BitRate, delay: Duration, round_trip: Duration) -> QueueConfig {
         let limit = match self {
             Self::DropTail(limit) => limit,
             Self::Red(config) => return QueueConfig::Red(config),
@@ -162,12 +178,16 @@ impl Queue {
         QueueConfig::DropTail(match limit {
             QueueLimit::Packets(packets) => Limit::Packets(packets),
             QueueLimit::Bytes(bytes) => Limit::Bytes(bytes),
-            QueueLimit::Bdp(times) => {
-                let bits = rate.as_bits_per_second() as f64 * round_trip.as_secs_f64();
-                Limit::Bytes(ByteCount::from_bytes((times * bits / 8.0) as u64))
-            }
+            QueueLimit::Bdp(times) => product(times, rate, round_trip),
+            QueueLimit::LinkBdp(times) => product(times, rate, delay),
         })
     }
+}
+
+/// So many times what a rate carries in a time.
+fn product(times: f64, rate: BitRate, time: Duration) -> Limit {
+    let bits = rate.as_bits_per_second() as f64 * time.as_secs_f64();
+    Limit::Bytes(ByteCount::from_bytes((times * bits / 8.0) as u64))
 }
 
 impl Link {
@@ -177,10 +197,10 @@ impl Link {
             Direction::Forward => (&self.forward, self.loss.forward),
             Direction::Backward => (&self.backward, self.loss.backward),
         };
-        let rate = own.rate.unwrap_or(self.rate);
+        let (rate, delay) = (own.rate.unwrap_or(self.rate), own.delay.unwrap_or(self.delay));
         ChannelConfig {
             framing: self.framing,
-            queue: own.queue.unwrap_or(self.queue).resolve(rate, round_trip),
+            queue: own.queue.unwrap_or(self.queue).resolve(rate, delay, round_trip),
             uniform_loss: own.loss.unwrap_or(loss),
             gilbert_elliott: own.gilbert_elliott.or(self.gilbert_elliott),
             bit_errors: own.bit_errors.or(self.bit_errors),
@@ -188,7 +208,7 @@ impl Link {
             reordering: own.reordering.or(self.reordering),
             duplication: own.duplication.unwrap_or(self.duplication),
             rate_trace: self.trace(direction).and_then(TraceFile::content),
-            ..ChannelConfig::new(rate, own.delay.unwrap_or(self.delay))
+            ..ChannelConfig::new(rate, delay)
         }
     }
 
@@ -220,7 +240,7 @@ impl Access {
     pub fn channel(&self, round_trip: Duration) -> ChannelConfig {
         ChannelConfig {
             framing: self.framing,
-            queue: self.queue.resolve(self.rate, round_trip),
+            queue: self.queue.resolve(self.rate, self.delay, round_trip),
             ..ChannelConfig::new(self.rate, self.delay)
         }
     }

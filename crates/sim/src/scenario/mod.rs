@@ -1,9 +1,11 @@
-//! Scenarios: one network, two hosts, what they send each other and what is measured.
+//! Scenarios: one network, its hosts, what they send each other and what is measured.
 //!
 //! A scenario is a TOML file. Quantities are text with a unit (`"100 Mbit/s"`, `"45 ms"`, `"64 KiB"`); choices are
 //! written by name, with parameters as a table of one key (`burst = { max-burst = 4 }`). Unknown keys are errors.
 
 mod check;
+mod dumbbell;
+mod graph;
 mod hosts;
 mod link;
 mod message_trace;
@@ -13,9 +15,12 @@ mod record;
 #[cfg(feature = "schema")]
 mod schema;
 mod sctp;
+mod star;
 mod text_file;
 mod traffic;
 
+pub use dumbbell::{CrossPlan, DumbbellNetwork, DumbbellPath};
+pub use graph::{GraphLink, GraphNetwork};
 pub use hosts::{AssociationPlan, FlowEnds, HostRef, Pair};
 pub use link::{Access, Link, LinkDirection, Loss, Queue, QueueLimit};
 pub use network::{
@@ -28,6 +33,7 @@ pub use record::{Detail, Record, Switch};
 #[cfg(feature = "schema")]
 pub use schema::schema;
 pub use sctp::{Heartbeat, SctpSettings};
+pub use star::{StarLink, StarNetwork, StarPlan};
 pub use traffic::{Flow, HostName};
 
 use std::collections::BTreeMap;
@@ -202,7 +208,7 @@ fn settings(
 ) -> Result<Vec<SctpSettings>, DocumentError> {
     let hosts = network.hosts();
     for name in written.keys() {
-        if !hosts.iter().any(|host| host.name == name) {
+        if !hosts.iter().any(|host| host.name == **name) {
             let message = hosts::unknown_host(name, hosts::distinct(network, &hosts));
             return Err(document.complain(&[Step::Key("hosts"), Step::Key(name)], message));
         }

@@ -1,12 +1,20 @@
 //! The network of a scenario and what goes wrong in it.
 
+use std::borrow::Cow;
+
 use polypath_netsim::impair::Outage;
 use polypath_netsim::topology::IpVersion;
 use polypath_units::{BitRate, Duration, Fraction, Instant};
 use serde::{Deserialize, Serialize};
 
+use super::dumbbell::DumbbellNetwork;
+use super::graph::GraphNetwork;
 use super::hosts::HostRef;
 use super::link::{Access, Link};
+use super::star::StarNetwork;
+use crate::document::Step;
+
+use Step::{Index, Key};
 
 /// The network between the hosts.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -17,32 +25,90 @@ pub enum Network {
     Disjoint(DisjointNetwork),
     /// Pairs of hosts whose paths share routes.
     Shared(SharedNetwork),
+    /// Hosts around the routers of several networks.
+    Star(StarNetwork),
+    /// Dumbbells side by side, with hosts for cross traffic.
+    Dumbbell(DumbbellNetwork),
+    /// Any nodes and links.
+    Graph(GraphNetwork),
 }
 
 impl Network {
-    /// The same, to be changed.
-    pub(super) fn paths_mut(&mut self) -> &mut [WirePath] {
+    /// Its key in files.
+    pub(super) fn key(&self) -> &'static str {
         match self {
-            Self::Disjoint(network) => &mut network.paths,
-            Self::Shared(network) => &mut network.routes,
+            Self::Disjoint(_) => "disjoint",
+            Self::Shared(_) => "shared",
+            Self::Star(_) => "star",
+            Self::Dumbbell(_) => "dumbbell",
+            Self::Graph(_) => "graph",
         }
     }
 
-    /// Its paths, or the routes that paths of several pairs share: what faults, steps and bottlenecks name.
+    /// Its paths of one link or several in a row, or the routes that paths of several pairs share; other networks have
+    /// none of these.
     pub fn paths(&self) -> &[WirePath] {
         match self {
             Self::Disjoint(network) => &network.paths,
             Self::Shared(network) => &network.routes,
+            Self::Star(_) | Self::Dumbbell(_) | Self::Graph(_) => &[],
         }
+    }
+
+    /// The links that faults and steps name, and that results tell of: bottlenecks of paths and routes, core links of
+    /// dumbbells, and all links of stars and graphs.
+    pub fn named_links(&self) -> Vec<(Cow<'_, str>, &Link)> {
+        match self {
+            Self::Disjoint(_) | Self::Shared(_) => {
+                let paths = self.paths().iter();
+                paths.map(|path| (Cow::Borrowed(&path.name[..]), &path.bottleneck)).collect()
+            }
+            Self::Star(network) => {
+                network.links().map(|(name, link)| (Cow::Owned(name), link)).collect()
+            }
+            Self::Dumbbell(network) => {
+                let paths = network.paths.iter();
+                paths.map(|path| (Cow::Borrowed(&path.name[..]), &path.bottleneck)).collect()
+            }
+            Self::Graph(network) => {
+                let links = network.links.iter();
+                links.map(|link| (Cow::Borrowed(&link.name[..]), &link.link)).collect()
+            }
+        }
+    }
+
+    /// All links that are written down, but those of access, with the keys that lead to them.
+    pub(super) fn written_links(&mut self) -> Vec<(Vec<Step<'static>>, &mut Link)> {
+        let to = [Key("network"), Key(self.key())];
+        let below = match self {
+            Self::Disjoint(network) => links_of_paths("paths", &mut network.paths),
+            Self::Shared(network) => links_of_paths("routes", &mut network.routes),
+            Self::Star(network) => network.written_links(),
+            Self::Dumbbell(network) => network.written_links(),
+            Self::Graph(network) => network.written_links(),
+        };
+        let with_prefix = |(keys, link)| (to.into_iter().chain::<Vec<_>>(keys).collect(), link);
+        below.into_iter().map(with_prefix).collect()
     }
 
     /// Its hosts. Where they have no names of their own they are host a and host b of each pair.
     pub fn hosts(&self) -> Vec<HostRef<'_>> {
-        let both = |pair| ["a", "b"].map(|name| HostRef { pair, name });
+        let named = |name| HostRef { pair: "", name };
+        let both = |pair| ["a", "b"].map(|name| HostRef { pair, name: Cow::Borrowed(name) });
         match self {
             Self::Disjoint(_) => both("").to_vec(),
             Self::Shared(network) => {
                 network.pairs.iter().flat_map(|pair| both(&pair.name)).collect()
+            }
+            Self::Star(StarNetwork { hosts, .. }) | Self::Graph(GraphNetwork { hosts, .. }) => {
+                hosts.iter().map(|name| named(name.into())).collect()
+            }
+            Self::Dumbbell(network) => {
+                let cross = network.paths.iter().flat_map(|path| {
+                    let pairs = 1..=path.cross.map_or(0, |cross| cross.pairs);
+                    pairs.flat_map(|pair| path.cross_names(pair))
+                });
+                both("").into_iter().chain(cross.map(|name| named(name.into()))).collect()
             }
         }
     }
@@ -51,8 +117,37 @@ impl Network {
     pub fn has_named_hosts(&self) -> bool {
         match self {
             Self::Disjoint(_) | Self::Shared(_) => false,
+            Self::Star(_) | Self::Dumbbell(_) | Self::Graph(_) => true,
         }
     }
+
+    /// Number of the hosts that are not for cross traffic; they are the first ones.
+    pub(super) fn main_hosts(&self) -> usize {
+        match self {
+            Self::Dumbbell(_) => 2,
+            _ => self.hosts().len(),
+        }
+    }
+}
+
+/// The links of paths beside access, with the keys that lead to them.
+fn links_of_paths<'a>(
+    to: &'static str,
+    paths: &'a mut [WirePath],
+) -> Vec<(Vec<Step<'static>>, &'a mut Link)> {
+    let mut all = Vec::new();
+    for (index, WirePath { before, bottleneck, after, .. }) in paths.iter_mut().enumerate() {
+        let further =
+            [("before", before), ("after", after)].into_iter().flat_map(|(key, links)| {
+                let links = links.iter_mut().enumerate();
+                links.map(move |(place, link)| {
+                    (vec![Key(to), Index(index), Key(key), Index(place)], link)
+                })
+            });
+        all.extend(further);
+        all.push((vec![Key(to), Index(index), Key("bottleneck")], bottleneck));
+    }
+    all
 }
 
 /// Pairs of hosts, each with an association of its own, whose paths lead over common routes.

@@ -8,10 +8,10 @@ use polypath_units::ByteCount;
 use serde::{Deserialize, Serialize};
 
 use super::text_file::TextFile;
-use super::{Link, Network, WirePath};
+use super::{Link, Network};
 use crate::document::{Document, DocumentError, Place, Step};
 
-use Step::{Index, Key};
+use Step::Key;
 
 /// A file with what a link can carry over time.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -77,22 +77,8 @@ impl TraceFile {
 
 /// Reads the files of all traces.
 pub(super) fn load(network: &mut Network, document: &Document) -> Result<(), DocumentError> {
-    let to_paths = match network {
-        Network::Disjoint(_) => [Key("network"), Key("disjoint"), Key("paths")],
-        Network::Shared(_) => [Key("network"), Key("shared"), Key("routes")],
-    };
-    for (index, path) in network.paths_mut().iter_mut().enumerate() {
-        let WirePath { before, bottleneck, after, .. } = path;
-        let further =
-            [("before", before), ("after", after)].into_iter().flat_map(|(key, links)| {
-                let links = links.iter_mut().enumerate();
-                links.map(move |(place, link)| (vec![Key(key), Index(place)], link))
-            });
-        for (keys, link) in further.chain([(vec![Key("bottleneck")], bottleneck)]) {
-            let steps: Vec<Step<'_>> =
-                to_paths.into_iter().chain([Index(index)]).chain(keys).collect();
-            load_link(link, &steps, document)?;
-        }
+    for (steps, link) in network.written_links() {
+        load_link(link, &steps, document)?;
     }
     Ok(())
 }

@@ -160,7 +160,7 @@ fn mistakes_are_named_with_file_line_key_and_nearest_key() {
         (
             "path = \"right\"",
             "path = \"rigth\"",
-            "test.toml:44:19: faults.0.outage.path: there is no path `rigth`; paths: `left`, `right`",
+            "test.toml:44:19: faults.0.outage.path: there is no path `rigth`; did you mean `right`? paths: `left`, `right`",
         ),
         ("title = \"A test\"\n", "", "test.toml:1:1: the key `title` is missing"),
         (

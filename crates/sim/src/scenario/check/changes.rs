@@ -3,7 +3,8 @@
 use polypath_netsim::impair::Outage;
 use polypath_units::{BitRate, Instant};
 
-use super::super::{Fault, FlappingFault, OutageFault, Scenario, StepPlan, Way};
+use super::super::hosts::unknown;
+use super::super::{Fault, FlappingFault, Network, OutageFault, Scenario, StepPlan, Way};
 use super::Result;
 use crate::document::{Document, Step};
 
@@ -122,9 +123,8 @@ fn step_problem(step: &StepPlan, earlier: &[StepPlan], scenario: &Scenario) -> F
 
 /// Whether a trace decides what a step would change.
 fn has_trace(step: &StepPlan, scenario: &Scenario) -> bool {
-    let mut paths = scenario.network.paths().iter();
-    paths.find(|path| path.name == step.path).is_some_and(|path| {
-        let link = &path.bottleneck;
+    let links = scenario.network.named_links();
+    links.into_iter().find(|(name, _)| *name == step.path).is_some_and(|(_, link)| {
         let ways = [(Way::Forward, &link.forward), (Way::Backward, &link.backward)];
         ways.into_iter().any(|(way, side)| {
             way.meets(step.way) && side.rate_trace.as_ref().or(link.rate_trace.as_ref()).is_some()
@@ -133,10 +133,14 @@ fn has_trace(step: &StepPlan, scenario: &Scenario) -> bool {
 }
 
 fn unknown_path(name: &str, scenario: &Scenario) -> Option<String> {
-    let paths = scenario.network.paths();
-    let names = || paths.iter().map(|path| format!("`{}`", path.name)).collect::<Vec<_>>();
-    let known = paths.iter().any(|path| path.name == name);
-    (!known).then(|| format!("there is no path `{name}`; paths: {}", names().join(", ")))
+    let links = scenario.network.named_links();
+    let names = links.iter().map(|(name, _)| &name[..]);
+    let is_known = names.clone().any(|known| known == name);
+    let what = match scenario.network {
+        Network::Star(_) | Network::Graph(_) => "link",
+        _ => "path",
+    };
+    (!is_known).then(|| unknown(what, name, names))
 }
 
 fn too_late(at: Instant, scenario: &Scenario) -> Option<String> {

@@ -2,6 +2,7 @@
 
 mod changes;
 mod network;
+mod nodes;
 mod traffic;
 
 pub(super) use network::check as check_network;
@@ -30,6 +31,7 @@ pub(super) fn check(scenario: &Scenario, document: &Document) -> Result {
         }
     }
     traffic::check(scenario, document)?;
+    nodes::check_ways(scenario, document)?;
     changes::check(scenario, document)
 }
 

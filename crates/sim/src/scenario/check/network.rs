@@ -2,17 +2,17 @@
 
 use polypath_netsim::impair::Distribution;
 use polypath_netsim::queue_discipline::Limit;
-use polypath_netsim::{Direction, QueueConfig};
+use polypath_netsim::{ChannelConfig, Direction, QueueConfig};
 use polypath_units::{BitRate, Duration};
 
-use super::super::{Link, Network, Queue, QueueLimit, SharedNetwork, WirePath};
-use super::{Result, name_problem};
+use super::super::{Access, Link, Network, Queue, QueueLimit, SharedNetwork, WirePath};
+use super::{Result, name_problem, nodes};
 use crate::document::{Document, Step};
 use crate::wiring;
 
 use Step::{Index, Key};
 
-const MOST_PATHS: usize = 32;
+pub(super) const MOST_PATHS: usize = 32;
 const MOST_PAIRS: usize = 1_000;
 /// Links of a path beside the bottleneck and those of access.
 const MOST_FURTHER_LINKS: usize = 64;
@@ -20,7 +20,7 @@ const MOST_FURTHER_LINKS: usize = 64;
 const LEAST_BDP_BYTES: u64 = 1_500;
 
 /// A key, with what leads to it, and what is wrong there.
-type Found = (Vec<Step<'static>>, String);
+pub(super) type Found = (Vec<Step<'static>>, String);
 
 pub(in super::super) fn check(network: &Network, document: &Document) -> Result {
     let to_paths = match network {
@@ -29,6 +29,9 @@ pub(in super::super) fn check(network: &Network, document: &Document) -> Result 
             check_pairs(shared, document)?;
             [Key("network"), Key("shared"), Key("routes")]
         }
+        Network::Star(star) => return nodes::check_star(star, document),
+        Network::Dumbbell(dumbbell) => return nodes::check_dumbbell(dumbbell, document),
+        Network::Graph(graph) => return nodes::check_graph(graph, document),
     };
     let paths = network.paths();
     if paths.is_empty() || paths.len() > MOST_PATHS {
@@ -48,15 +51,21 @@ pub(in super::super) fn check(network: &Network, document: &Document) -> Result 
         if let Some((keys, message)) = problem {
             return Err(document.complain(&steps(keys), message));
         }
-        for way in ["forward", "backward"] {
-            for (keys, _) in links(path) {
-                let twice = [[Key("loss"), Key(way)], [Key(way), Key("loss")]]
-                    .map(|last| steps(keys.iter().copied().chain(last).collect()));
-                if twice.iter().all(|steps| document.has(steps)) {
-                    let message = format!("loss.{way} says the same; one of them is enough");
-                    return Err(document.complain(&twice[1], message));
-                }
-            }
+        for (keys, _) in links(path) {
+            check_loss(&steps(keys), document)?;
+        }
+    }
+    Ok(())
+}
+
+/// Loss is written once.
+pub(super) fn check_loss(to_link: &[Step<'_>], document: &Document) -> Result {
+    for way in ["forward", "backward"] {
+        let twice = [[Key("loss"), Key(way)], [Key(way), Key("loss")]]
+            .map(|last| [to_link, &last[..]].concat());
+        if twice.iter().all(|steps| document.has(steps)) {
+            let message = format!("loss.{way} says the same; one of them is enough");
+            return Err(document.complain(&twice[1], message));
         }
     }
     Ok(())
@@ -107,7 +116,7 @@ fn check_pairs(network: &SharedNetwork, document: &Document) -> Result {
                 return wrong(&to("route"), format!("there is no route `{}`", path.route));
             };
             let round_trip = wiring::round_trip(&wiring::over(route, path));
-            let found = queue_problem(path.access.queue, path.access.rate, round_trip);
+            let found = access_queue_problem(&path.access, round_trip);
             if let Some((last, message)) = found {
                 let keys = to("access").into_iter().chain([Key("queue")]).chain(last);
                 return wrong(&keys.collect::<Vec<_>>(), message);
@@ -140,7 +149,7 @@ fn path_problem(path: &WirePath) -> Option<Found> {
         if access.rate.is_zero() {
             return Some((at("rate"), "must not be zero".into()));
         }
-        if let Some((last, message)) = queue_problem(access.queue, access.rate, round_trip) {
+        if let Some((last, message)) = access_queue_problem(access, round_trip) {
             return Some((at("queue").into_iter().chain(last).collect(), message));
         }
     }
@@ -150,7 +159,7 @@ fn path_problem(path: &WirePath) -> Option<Found> {
     })
 }
 
-fn link_problem(link: &Link, round_trip: Duration) -> Option<Found> {
+pub(super) fn link_problem(link: &Link, round_trip: Duration) -> Option<Found> {
     let sides = [
         (vec![], link.rate, &link.jitter),
         (vec![Key("forward")], link.forward.rate.unwrap_or(link.rate), &link.forward.jitter),
@@ -175,8 +184,8 @@ fn link_problem(link: &Link, round_trip: Duration) -> Option<Found> {
         (vec![], Direction::Backward, link.backward.queue),
     ];
     for (mut keys, direction, own) in queues {
-        let rate = link.channel(direction, round_trip).rate;
-        let found = queue_problem(own.unwrap_or(link.queue), rate, round_trip);
+        let ChannelConfig { rate, delay, .. } = link.channel(direction, round_trip);
+        let found = queue_problem(own.unwrap_or(link.queue), rate, delay, round_trip);
         if let Some((last, message)) = found {
             if own.is_some() {
                 keys.push(Key(match direction {
@@ -192,12 +201,27 @@ fn link_problem(link: &Link, round_trip: Duration) -> Option<Found> {
     None
 }
 
+/// The same for the queue of a link of access.
+pub(super) fn access_queue_problem(access: &Access, round_trip: Duration) -> Option<Found> {
+    queue_problem(access.queue, access.rate, access.delay, round_trip)
+}
+
 /// Keys below that of a queue, and what is wrong there.
-fn queue_problem(queue: Queue, rate: BitRate, round_trip: Duration) -> Option<Found> {
-    let config = queue.resolve(rate, round_trip);
+fn queue_problem(
+    queue: Queue,
+    rate: BitRate,
+    delay: Duration,
+    round_trip: Duration,
+) -> Option<Found> {
+    let config = queue.resolve(rate, delay, round_trip);
     let discipline = match queue {
         Queue::DropTail(QueueLimit::Bdp(times)) => {
-            return bdp_problem(times, config, rate, round_trip).map(|message| (vec![], message));
+            let time = format!("{round_trip} there and back");
+            return bdp_problem(times, config, rate, &time).map(|message| (vec![], message));
+        }
+        Queue::DropTail(QueueLimit::LinkBdp(times)) => {
+            let time = format!("{delay} one way");
+            return bdp_problem(times, config, rate, &time).map(|message| (vec![], message));
         }
         Queue::DropTail(_) => "drop-tail",
         Queue::Red(_) => "red",
@@ -207,19 +231,14 @@ fn queue_problem(queue: Queue, rate: BitRate, round_trip: Duration) -> Option<Fo
     config.problem().map(|(key, message)| (vec![Key(discipline), Key(key)], message))
 }
 
-fn bdp_problem(
-    times: f64,
-    config: QueueConfig,
-    rate: BitRate,
-    round_trip: Duration,
-) -> Option<String> {
+fn bdp_problem(times: f64, config: QueueConfig, rate: BitRate, time: &str) -> Option<String> {
     if !(times.is_finite() && times > 0.0) {
         return Some(format!("{times} times the bandwidth-delay product is no length of a queue"));
     }
     match config {
         QueueConfig::DropTail(Limit::Bytes(bytes)) if bytes.as_bytes() < LEAST_BDP_BYTES => {
             Some(format!(
-                "{times} times the bandwidth-delay product ({rate}, {round_trip} there and back) is {bytes}, less \
+                "{times} times the bandwidth-delay product ({rate}, {time}) is {bytes}, less \
                  than a packet of {LEAST_BDP_BYTES} B"
             ))
         }

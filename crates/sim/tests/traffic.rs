@@ -197,6 +197,16 @@ fn a_saturated_netperfmeter_fills_the_paths() {
 }
 
 #[test]
+fn what_a_frame_leaves_over_is_known_by_its_bytes() {
+    // A message of one byte could not be told from others where packets are bytes.
+    let result = run(r#"
+        source = { netperfmeter = { frame_rate = "0 Hz", frame_size = "1453 B", reset = "2 s", stop = "3 s" } }
+    "#);
+    let [flow] = &result.flows[..] else { panic!("one flow") };
+    assert!(flow.messages_delivered > 1_000 && flow.complete, "{flow:?}");
+}
+
+#[test]
 fn the_example_of_applications_works() {
     let set = ["run.duration=8 s", "traffic.video.source.netperfmeter.stop=7 s"];
     let scenario = common::read("voice", &set);

@@ -339,7 +339,8 @@ impl Generator {
             return;
         }
         // The last message of a file is as short as it is.
-        let shortest = if is_pulled { 1 } else { self.carrier.shortest };
+        let is_file = matches!(&self.kind, Kind::Pulled(pulled) if pulled.left().is_some());
+        let shortest = if is_file { 1 } else { self.carrier.shortest };
         let message = Message {
             number: self.numbered,
             bytes: u32::try_from(bytes).unwrap_or(u32::MAX).max(shortest),

@@ -1,4 +1,4 @@
-use polypath_units::Duration;
+use polypath_units::{Duration, Frequency};
 
 use super::*;
 use crate::distribution::{Distribution, Drawn, Uniform};
@@ -172,9 +172,25 @@ fn lengths_stay_within_what_the_transport_takes() {
         let spec = FlowSpec { message_size: size.clone(), ..FlowSpec::new(source, from) };
         let mut generator = Generator::new(spec, carrier, stream(1)).unwrap();
         let sizes = all(&mut generator, at(10_000), 500);
-        assert!(sizes.len() == 500 && sizes.iter().all(|size| (1..=2_000).contains(size)));
-        assert!(sizes.contains(&2_000));
+        assert!(sizes.len() == 500 && sizes.iter().all(|size| (500..=2_000).contains(size)));
+        assert!(sizes.contains(&2_000) && sizes.contains(&500));
     }
+    // What a frame leaves over is a message too, but the end of a file is as short as it is.
+    let frames = NetPerfMeter {
+        frame_rate: Frequency::ZERO.into(),
+        frame_size: ByteCount::from_bytes(1_453).into(),
+        ..NetPerfMeter::default()
+    };
+    let spec = FlowSpec {
+        message_size: None,
+        ..FlowSpec::new(Source::Netperfmeter(frames), ByteCount::ZERO)
+    };
+    let mut generator = Generator::new(spec, carrier, stream(1)).unwrap();
+    assert_eq!(all(&mut generator, at(5), 4), [1_452, 500, 1_452, 500]);
+    let spec =
+        FlowSpec::new(Source::File(ByteCount::from_bytes(1_001)), ByteCount::from_bytes(600));
+    let mut generator = Generator::new(spec, carrier, stream(1)).unwrap();
+    assert_eq!(all(&mut generator, at(0), 4), [600, 401]);
 }
 
 #[test]

@@ -12,6 +12,8 @@ use polypath_wire::{
 };
 use serde::Serialize;
 
+use crate::app::RECOGNISABLE;
+
 /// IP protocol number of SCTP.
 const SCTP: u8 = 132;
 
@@ -89,7 +91,10 @@ impl SctpFrame {
             for chunk in &packet.chunks {
                 if let Chunk::Data(data) = chunk {
                     let begins = data.flags.contains(DataFlags::BEGIN);
-                    each(data.tsn, begins.then(|| identity(&data.payload)));
+                    // Too short a message is not known by its bytes, and then not as a structure either.
+                    let known =
+                        || identity(&data.payload).filter(|_| data.payload.len() >= RECOGNISABLE);
+                    each(data.tsn, begins.then(known));
                 }
             }
         };

@@ -77,15 +77,20 @@ fn observing_changes_nothing() {
 
 #[test]
 fn packets_as_bytes_are_observed_like_structures() {
-    let plain = common::RUNS.iter().find(|run| run.name == "loss-fragments-unordered").unwrap();
-    let set: Vec<&str> = plain.set.iter().chain(&ALL).copied().collect();
-    let scenario = common::read(plain.scenario, &set);
-    let with = |form| Simulation::with(&scenario, plain.seed, form).unwrap().run().unwrap();
-    let (structured, wire) = (with(Form::Structured), with(Form::Wire));
-    assert_eq!(structured.probes, wire.probes);
-    assert_eq!(structured.series, wire.series);
-    let tsns = structured.probes[0].tsns.expect("TSNs that were asked for");
-    assert_eq!(tsns.delivery.count, tsns.sent);
+    // The last message of the second file is too short to be known by its bytes.
+    for (name, unknown) in
+        [("loss-fragments-unordered", 0), ("loss-small-messages-small-window", 1)]
+    {
+        let plain = common::RUNS.iter().find(|run| run.name == name).expect("a run of that name");
+        let set: Vec<&str> = plain.set.iter().chain(&ALL).copied().collect();
+        let scenario = common::read(plain.scenario, &set);
+        let with = |form| Simulation::with(&scenario, plain.seed, form).unwrap().run().unwrap();
+        let (structured, wire) = (with(Form::Structured), with(Form::Wire));
+        assert_eq!(structured.probes, wire.probes, "{name}");
+        assert_eq!(structured.series, wire.series, "{name}");
+        let tsns = structured.probes[0].tsns.expect("TSNs that were asked for");
+        assert_eq!(tsns.delivery.count + unknown, tsns.sent, "{name}");
+    }
 }
 
 #[test]

@@ -15,7 +15,9 @@ use polypath_proto::config::{
     RescheduleConditions, RescheduleFor, RescheduleSide, SmartFastRtx,
 };
 use polypath_proto::{AssociationEnd, Duration};
-use polypath_testkit::{Faults, Op, Outcome, run_script, script_strategy};
+use polypath_testkit::{
+    Faults, Op, Outcome, Script, run_script, script_strategy, shutdown_strategy,
+};
 use polypath_units::Fraction;
 use proptest::prelude::*;
 
@@ -150,6 +152,24 @@ fn cases() -> u32 {
     std::env::var("POLYPATH_SCRIPT_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(300)
 }
 
+fn judge(script: &Script, config: &AssociationConfig) -> Result<(), TestCaseError> {
+    match run_script(script, config) {
+        Ok(Outcome::Delivered { .. }) => {}
+        // Only paths that were cut can make a peer unreachable; neither side ever breaks the protocol.
+        Ok(Outcome::Ended(end)) => {
+            let unreachable = match &end {
+                AssociationEnd::Unreachable => true,
+                AssociationEnd::AbortedByPeer(causes) => causes.is_empty(),
+                _ => false,
+            };
+            let cut = script.ops.iter().any(|op| matches!(op, Op::Cut(_)));
+            prop_assert!(unreachable && cut, "{end:?}");
+        }
+        Err(failure) => prop_assert!(false, "{failure}"),
+    }
+    Ok(())
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: cases(), max_shrink_iters: 4000, ..ProptestConfig::default() })]
 
@@ -162,19 +182,18 @@ proptest! {
         for (path, back) in script.paths.iter_mut().zip(back) {
             path.faults_back = back;
         }
-        match run_script(&script, &config) {
-            Ok(Outcome::Delivered { .. }) => {}
-            // Only paths that were cut can make a peer unreachable; neither side ever breaks the protocol.
-            Ok(Outcome::Ended(end)) => {
-                let unreachable = match &end {
-                    AssociationEnd::Unreachable => true,
-                    AssociationEnd::AbortedByPeer(causes) => causes.is_empty(),
-                    _ => false,
-                };
-                let cut = script.ops.iter().any(|op| matches!(op, Op::Cut(_)));
-                prop_assert!(unreachable && cut, "{end:?}");
-            }
-            Err(failure) => prop_assert!(false, "{failure}"),
+        judge(&script, &config)?;
+    }
+
+    #[test]
+    fn a_shutdown_at_any_time_loses_nothing(
+        mut script in shutdown_strategy(),
+        config in policies(),
+        back in faults_back(),
+    ) {
+        for (path, back) in script.paths.iter_mut().zip(back) {
+            path.faults_back = back;
         }
+        judge(&script, &config)?;
     }
 }

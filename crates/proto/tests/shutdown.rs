@@ -99,6 +99,23 @@ fn data_of_ours_is_delivered_before_the_peers_shutdown_is_acknowledged() {
     assert_eq!(victim.events().last(), Some(&Event::Ended(AssociationEnd::ShutdownComplete)));
 }
 
+/// The SACK that would tell is lost, and after it the peer has no reason to send another one.
+#[test]
+fn a_shutdown_tells_what_the_peer_has_discarded() {
+    let mut victim = Victim::established(config(Preset::Rfc9260));
+    victim.send(3, 1000);
+    let first = victim.first_tsn();
+    assert_eq!(data_chunks(&victim.sent()), 3);
+    victim.receive(ip(2), vec![sack(first - 1, PEER_WINDOW, &[(3, 3)])]);
+    // Had it kept the third one, it would acknowledge that too.
+    victim.receive(ip(2), vec![shutdown(first + 1)]);
+    assert_eq!(victim.path().flight_bytes, 1016);
+    assert!(victim.wait_for_timer());
+    assert_eq!(data_chunks(&victim.sent()), 1);
+    victim.receive(ip(2), vec![shutdown(first + 2)]);
+    assert_eq!(chunks(&victim.sent()), [&Chunk::ShutdownAck]);
+}
+
 #[test]
 fn a_shutdown_that_acknowledges_what_was_not_sent_ends_the_association() {
     let mut victim = Victim::established(config(Preset::Rfc9260));

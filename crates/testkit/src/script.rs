@@ -7,7 +7,7 @@ use polypath_proto::{AssociationEnd, Delivery, Duration, Event, OutgoingMessage,
 use polypath_wire::{Payload, VirtualPayload};
 use proptest::prelude::*;
 
-use crate::{Faults, Form, Pair, PairConfig, PathModel, Side};
+use crate::{Faults, Form, Pair, PairConfig, PathModel, Side, Slot};
 
 /// One operation.
 #[derive(Clone, Debug)]
@@ -35,6 +35,8 @@ pub enum Op {
     Mend(u8),
     /// The server stops or resumes reading.
     Reading(bool),
+    /// The client or the server asks for a graceful shutdown.
+    Shutdown(Side),
 }
 
 /// A whole run.
@@ -119,6 +121,18 @@ pub fn script_strategy() -> impl Strategy<Value = Script> {
         })
 }
 
+/// The same, with one to three shutdowns among the operations.
+pub fn shutdown_strategy() -> impl Strategy<Value = Script> {
+    let side = prop_oneof![Just(Side::Client), Just(Side::Server)];
+    let shutdowns = prop::collection::vec((any::<prop::sample::Index>(), side), 1..4);
+    (script_strategy(), shutdowns).prop_map(|(mut script, shutdowns)| {
+        for (place, side) in shutdowns {
+            script.ops.insert(place.index(script.ops.len() + 1), Op::Shutdown(side));
+        }
+        script
+    })
+}
+
 fn reliability() -> impl Strategy<Value = PartialReliability> {
     prop_oneof![
         3 => Just(PartialReliability::None),
@@ -171,7 +185,7 @@ pub fn run_script(script: &Script, config: &AssociationConfig) -> Result<Outcome
     let over = |pair: &Pair| ended(pair).is_some();
     pair.run_until(Duration::from_secs(3600), |pair| done(pair) || over(pair));
     // Perhaps everything had arrived, and the sender never learnt of it.
-    if let Some(outcome) = ended(&pair) {
+    if let Some(outcome) = failed(&pair) {
         return Ok(outcome);
     }
     if !done(&pair) {
@@ -182,6 +196,12 @@ pub fn run_script(script: &Script, config: &AssociationConfig) -> Result<Outcome
     pair.run_until(Duration::from_secs(600), |pair| {
         pair.hosts.iter().all(|host| host.slots[0].association.is_closed())
     });
+    // A shutdown that was asked for while paths were cut may have failed since.
+    if script.ops.iter().any(|op| matches!(op, Op::Shutdown(_)))
+        && let Some(outcome) = failed(&pair)
+    {
+        return Ok(outcome);
+    }
     for (side, host) in pair.hosts.iter().enumerate() {
         let slot = &host.slots[0];
         let stats = slot.association.stats();
@@ -245,6 +265,7 @@ fn apply(pair: &mut Pair, op: &Op, models: &[PathModel], sent: &mut [Vec<Sent>; 
                 pair.read(Side::Server);
             }
         }
+        Op::Shutdown(side) => pair.shutdown(side),
     }
 }
 
@@ -254,6 +275,17 @@ fn ended(pair: &Pair) -> Option<Outcome> {
             Some(Event::Ended(end)) => Some(Outcome::Ended(end.clone())),
             _ => None,
         }
+    })
+}
+
+/// The end of a side that did not end gracefully.
+fn failed(pair: &Pair) -> Option<Outcome> {
+    let last = |slot: &Slot| slot.events.last().cloned();
+    pair.hosts.iter().filter_map(|host| host.slots.first()).find_map(|slot| match last(slot) {
+        Some(Event::Ended(end)) if end != AssociationEnd::ShutdownComplete => {
+            Some(Outcome::Ended(end))
+        }
+        _ => None,
     })
 }
 

@@ -107,10 +107,7 @@ impl Association {
         self.flush.acknowledged = true;
         let before = self.low_ends();
         let delta = self.apply_sack(cx, report);
-        let withdrawn = match source {
-            Acknowledgement::Sack { .. } => self.take_back(report, &delta),
-            Acknowledgement::Shutdown => Withdrawn::default(),
-        };
+        let withdrawn = self.take_back(report, source, &delta);
         self.sample_rtt(cx, &delta, arrival);
         self.measure_awaited(cx, cumulative, blocks, arrival);
         let orders = self.order_changes(cumulative, &before, &delta);
@@ -181,12 +178,21 @@ impl Association {
     }
 
     /// Puts back into flight what the receiver has discarded.
-    fn take_back(&mut self, report: &Report<'_>, delta: &AckDelta) -> Withdrawn {
+    fn take_back(
+        &mut self,
+        report: &Report<'_>,
+        source: Acknowledgement,
+        delta: &AckDelta,
+    ) -> Withdrawn {
         let (paths, policy) = (&mut self.paths, self.config.policies.stale_sack);
-        let withdrawn =
-            sack::withdraw(&mut self.sender.window, report, delta, policy, |path, charge| {
-                paths[path].flight += u64::from(charge);
-            });
+        let window = &mut self.sender.window;
+        let on_reneged = |path: PathId, charge| paths[path].flight += u64::from(charge);
+        let withdrawn = match source {
+            Acknowledgement::Sack { .. } => {
+                sack::withdraw(window, report, delta, policy, on_reneged)
+            }
+            Acknowledgement::Shutdown => sack::withdraw_next(window, report.cumulative, on_reneged),
+        };
         self.stats.chunks_withdrawn += u64::from(withdrawn.chunks);
         self.stats.stale_sacks += u64::from(withdrawn.overtaken);
         withdrawn

@@ -8,7 +8,7 @@ mod validate;
 
 pub(crate) use apply::apply;
 pub(crate) use delta::{AckDelta, PathDelta};
-pub(crate) use renege::{Withdrawn, withdraw};
+pub(crate) use renege::{Withdrawn, withdraw, withdraw_next};
 pub(crate) use validate::{SackProblem, Verdict, validate};
 
 use polypath_wire::GapAckBlocks;

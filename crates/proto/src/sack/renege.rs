@@ -66,6 +66,23 @@ pub(crate) fn withdraw(
     withdrawn
 }
 
+/// Puts the chunk right behind a cumulative ack back into flight that comes without gap blocks (SHUTDOWN) and withdraws
+/// that one: had the receiver kept it, the ack would be beyond it. Tells its path and charge.
+pub(crate) fn withdraw_next(
+    window: &mut Window,
+    cumulative: Tsn,
+    on_reneged: impl FnOnce(PathId, u32),
+) -> Withdrawn {
+    let next = cumulative.next();
+    let mut withdrawn = Withdrawn::default();
+    if window.contains(next) && window.is_acked(next) && !window.is_released(next) {
+        let (path, charge) = window.renege(next);
+        on_reneged(path, charge);
+        withdrawn.chunks = 1;
+    }
+    withdrawn
+}
+
 fn judge(
     window: &Window,
     tsn: Tsn,

@@ -38,13 +38,14 @@ impl Frequency {
         self.0 == 0
     }
 
-    /// Time from one to the next, rounded to the nearest nanosecond; [`Duration::MAX`] for never.
+    /// Time from one to the next, rounded to the nearest nanosecond, but never zero, so that time goes on however often it
+    /// is; [`Duration::MAX`] for never.
     pub const fn period(self) -> Duration {
         if self.0 == 0 {
             return Duration::MAX;
         }
         let nanos = (1_000_000_000 * HERTZ as u128 + self.0 as u128 / 2) / self.0 as u128;
-        Duration::from_nanos(nanos as u64)
+        Duration::from_nanos(if nanos == 0 { 1 } else { nanos as u64 })
     }
 }
 

@@ -77,6 +77,8 @@ fn frequencies_have_periods() {
         ("1.5 kHz", Duration::from_nanos(666_667)),
         ("0.000001 Hz", Duration::from_secs(1_000_000)),
         ("0 Hz", Duration::MAX),
+        ("1000 MHz", Duration::from_nanos(1)),
+        ("100000 MHz", Duration::from_nanos(1)),
     ] {
         assert_eq!(read(text).period(), period, "{text}");
         assert_eq!(read(text).to_string(), text);

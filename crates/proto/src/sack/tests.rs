@@ -189,6 +189,38 @@ fn reneging() {
 }
 
 /// The cumulative ack arrives at what the receiver has discarded: nobody would ever send it again.
+/// A SHUTDOWN has no gap blocks: of what it withdraws only the next chunk is certain.
+#[test]
+fn a_cumulative_ack_alone_withdraws_the_next_chunk_at_most() {
+    for first in [10, u32::MAX - 1] {
+        // (chunks acknowledged in gap blocks, released for good, cumulative ack, chunks withdrawn)
+        for (gaps, released, cumulative, expected) in [
+            (&[(3, 4)][..], false, 1, 1),
+            (&[(3, 4)], false, 0, 0),
+            (&[(4, 4)], false, 1, 0),
+            (&[(3, 4)], true, 1, 0),
+            (&[(3, 4)], false, 3, 0),
+        ] {
+            let tsn = |n: u32| Tsn(first).plus(n);
+            let mut w = window(first, &[0, 0, 1, 0]);
+            let gaps = blocks(gaps);
+            apply(&mut w, &report(tsn(0).previous(), &gaps), &[None; 2], |_, _| {});
+            if released {
+                w.release(tsn(2));
+            }
+            apply(&mut w, &report(tsn(cumulative), &blocks(&[])), &[None; 2], |_, _| {});
+            let mut told = Vec::new();
+            let withdrawn = withdraw_next(&mut w, tsn(cumulative), |path, charge| {
+                told.push((path, charge));
+            });
+            let case = (first, &gaps, released, cumulative);
+            assert_eq!(withdrawn, Withdrawn { chunks: expected, overtaken: false }, "{case:?}");
+            assert_eq!(told.len(), expected as usize);
+            assert!(told.iter().all(|(path, _)| *path == PathId(1)), "{told:?}");
+        }
+    }
+}
+
 #[test]
 fn what_was_withdrawn_above_everything_reported_comes_back() {
     for policy in [StaleSack::Classic, StaleSack::SamePath] {

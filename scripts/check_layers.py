@@ -16,7 +16,8 @@ from typing import Any
 
 TESTKIT = "polypath-testkit"
 
-# Crate -> the crates directly below it; docs/architecture.md has the same list with the reasons.
+# Crate -> the crates directly below it, also of crates still to come; docs/architecture.md has those that exist, with the
+# reasons.
 ARROWS: dict[str, tuple[str, ...]] = {
     "polypath-units": (),
     "polypath-wire": (),

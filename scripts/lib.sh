@@ -6,6 +6,7 @@
 #   net      network namespaces may be made (root)
 #   tshark   the dissectors tshark and scapy
 #   interop  other SCTP stacks
+#   browser  Chromium, to open reports
 
 say() { printf '%s\n' "$*"; }
 die() { printf 'error: %s\n' "$*" >&2; exit 1; }

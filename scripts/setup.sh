@@ -5,7 +5,7 @@
 # usage: scripts/setup.sh GROUP...
 #   rust      the toolchain of rust-toolchain.toml, a C linker
 #   lint      cargo-deny, shellcheck
-#   test      tshark, scapy (in target/venv), iproute2 and the compiler for programs in C
+#   test      tshark, scapy (in target/venv), iproute2, Chromium and the compiler for programs in C
 #   interop   libusrsctp-dev and the compiler for programs in C
 #   fuzz      cargo-fuzz, a C++ compiler
 set -euo pipefail
@@ -109,6 +109,10 @@ network_tools() {
     have ip && have tc || apt_install "network namespaces and traffic shaping" iproute2
 }
 
+browser() {
+    have chromium || have chromium-browser || have google-chrome || apt_install "Chromium, to open reports" chromium
+}
+
 usrsctp() {
     local packages=()
     have cc || packages+=(gcc libc6-dev)
@@ -120,6 +124,7 @@ tests() {
     python_check
     optional tshark dissectors
     optional net network_tools
+    optional browser browser
 }
 
 fuzz() {

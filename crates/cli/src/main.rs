@@ -5,10 +5,13 @@ mod commands;
 mod failure;
 mod output;
 mod picture;
+mod program;
+mod progress;
 mod report;
 mod runtime;
 mod sctp_args;
 mod settings;
+mod time;
 mod transfer;
 
 use std::process::ExitCode;

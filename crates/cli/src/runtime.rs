@@ -7,7 +7,7 @@ use polypath::{BindError, Endpoint, EndpointBuilder};
 use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 
-use crate::failure::{Failure, Outcome};
+use crate::failure::Failure;
 
 /// How long associations may take to end by themselves when a command is done.
 const DRAIN: Duration = Duration::from_secs(10);
@@ -29,7 +29,9 @@ impl Interruption {
 }
 
 /// Runs a command. The first interruption lets it clean up, the second ends the process.
-pub(crate) fn run(command: impl AsyncFnOnce(&Interruption) -> Outcome) -> Outcome {
+pub(crate) fn run<T>(
+    command: impl AsyncFnOnce(&Interruption) -> Result<T, Failure>,
+) -> Result<T, Failure> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()

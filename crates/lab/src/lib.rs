@@ -2,7 +2,8 @@
 //!
 //! A [`study`] says what is varied and measured. [`run`] makes its runs and writes each down as soon as it is over;
 //! [`results`] are tables made from them. [`stats`] has means and intervals, [`verdict`] judges statements by them, and
-//! [`figure`] draws.
+//! [`figure`] draws. A [`paper`] is studies and statements; to [`reproduce`] it is to run and judge all of them, and to
+//! write a [`report`].
 //!
 //! ```no_run
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -30,6 +31,9 @@
 #![forbid(unsafe_code)]
 
 pub mod figure;
+pub mod paper;
+pub mod report;
+pub mod reproduce;
 pub mod results;
 pub mod run;
 pub mod stats;

@@ -94,6 +94,17 @@ fn every_study_fits_its_schema_and_makes_sense() {
     assert!(count > folders_of_studies().len(), "{count} studies");
 }
 
+#[test]
+fn every_list_of_comparisons_fits_its_schema() {
+    let validator = Validator::new(&polypath_lab::paper::schema());
+    for (path, text) in of_studies(Kind::Comparisons) {
+        validator.check(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    }
+    assert_eq!(of_studies(Kind::Comparisons).count(), 5);
+    let wrong = "[[comparisons]]\nfigure = \"1\"\nstudy = \"s\"\nmeasures = \"m\"\n";
+    assert!(validator.check(wrong).is_err());
+}
+
 /// Only studies measure, and only statements state.
 fn kind(path: &Path, text: &str) -> Kind {
     let table: toml::Table =
@@ -101,6 +112,7 @@ fn kind(path: &Path, text: &str) -> Kind {
     match table {
         table if table.contains_key("statements") => Kind::Statements,
         table if table.contains_key("measures") => Kind::Study,
+        table if table.contains_key("comparisons") => Kind::Comparisons,
         _ => Kind::Scenario,
     }
 }
@@ -108,6 +120,7 @@ fn kind(path: &Path, text: &str) -> Kind {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Scenario,
+    Comparisons,
     Study,
     Statements,
 }

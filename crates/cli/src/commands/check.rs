@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use polypath_lab::paper::Places;
 use polypath_lab::study::{Extent, Reading, Study};
 use polypath_lab::verdict::Expectations;
 use polypath_sim::Scenario;
@@ -18,7 +19,7 @@ Examples:
   polypath check studies/asymmetry.toml
   polypath check studies/asymmetry-expected.toml")]
 pub(crate) struct Args {
-    /// Scenario, study or statements
+    /// Scenario, study, statements or comparisons
     #[arg(value_name = "FILE.toml")]
     file: PathBuf,
 }
@@ -34,6 +35,10 @@ fn check(path: &Path) -> Result<String, DocumentError> {
     if document.has(&[Step::Key("statements")]) {
         let statements = Expectations::from_document(&document)?.statements;
         return Ok(format!("{} statements", statements.len()));
+    }
+    if document.has(&[Step::Key("comparisons")]) {
+        let comparisons = Places::from_document(&document)?.comparisons;
+        return Ok(format!("{} comparisons", comparisons.len()));
     }
     if is_study(&document) {
         let mut sentences = Vec::new();

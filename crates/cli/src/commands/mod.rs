@@ -6,6 +6,7 @@ mod completions;
 pub(crate) mod demo;
 mod policies;
 mod receive;
+mod reproduce;
 mod schema;
 mod send;
 mod sim;
@@ -24,6 +25,8 @@ pub(crate) enum Command {
     Sim(sim::Args),
     /// Run a study: many runs on all cores, with tables of results
     Study(study::Args),
+    /// Rebuild the figures of papers, and say which of their statements hold
+    Reproduce(reproduce::Args),
     /// Check a scenario, study or file of statements without running it
     Check(check::Args),
     /// Print the JSON Schema of scenarios, studies or statements
@@ -47,6 +50,7 @@ impl Command {
             Self::Demo(args) => demo::run(&args),
             Self::Sim(args) => sim::run(&args),
             Self::Study(args) => study::run(args),
+            Self::Reproduce(args) => reproduce::run(args),
             Self::Check(args) => check::run(&args),
             Self::Schema(args) => schema::run(&args),
             Self::Receive(args) => receive::run(&args),

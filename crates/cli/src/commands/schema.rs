@@ -25,6 +25,8 @@ enum Kind {
     Scenario,
     Study,
     Statements,
+    /// Where numbers of other tools belong (reference.toml)
+    Comparisons,
 }
 
 /// Prints the schema.
@@ -33,6 +35,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         Kind::Scenario => polypath_sim::scenario::schema(),
         Kind::Study => polypath_lab::study::schema(),
         Kind::Statements => polypath_lab::verdict::schema(),
+        Kind::Comparisons => polypath_lab::paper::schema(),
     };
     output::print((serde_json::to_string_pretty(&schema)? + "\n").as_bytes())
 }

@@ -4,17 +4,21 @@ use kuva::backend::png::PngBackend;
 use kuva::backend::svg::SvgBackend;
 use kuva::plot::{BarPlot, LegendPosition, LinePlot, ScatterPlot};
 use kuva::render::annotations::{ReferenceLine, TextAnnotation};
-use kuva::render::figure::Figure;
 use kuva::render::layout::Layout;
 use kuva::render::plots::Plot;
-use kuva::render::render::Scene;
+use kuva::render::render::{Scene, collect_legend_entries, render_multiple};
 
 use super::palette::{GREY, colour, stroke};
 use super::picture::{Curve, Picture, Shape, Spot};
 use super::plan::Scale;
 
+/// How much wider a line is than the one drawn after it: where both are the same, two colours are seen.
+const BENEATH: f64 = 0.8;
 const WIDTH: f64 = 760.0;
 const HEIGHT: f64 = 520.0;
+/// Legends with more entries than this make the picture higher, by so much for each.
+const ROWS: f64 = 6.0;
+const LEGEND_ROW: f64 = 12.0;
 /// Keeps the label of the axis off the legend below it.
 const LABEL_UP: f64 = -6.0;
 /// Pixels of the PNG per unit of the picture.
@@ -41,20 +45,27 @@ impl Picture {
                 .curves
                 .iter()
                 .enumerate()
-                .flat_map(|(number, curve)| curve_plots(shape, number, &self.visible(curve)))
+                .flat_map(|(number, curve)| {
+                    let extra = BENEATH * (self.curves.len() - 1 - number).min(6) as f64;
+                    curve_plots(shape, number, extra, &self.visible(curve))
+                })
                 .collect(),
         };
-        let layout = self.layout(&plots);
-        Figure::new(1, 1)
-            .with_plots(vec![plots])
-            .with_layouts(vec![layout])
-            .with_cell_size(WIDTH, HEIGHT)
-            .render()
+        // With its entries, the legend knows how wide they are, and makes as many columns as have room.
+        let legend = collect_legend_entries(&plots);
+        let rows = legend.len() as f64;
+        let layout = self
+            .layout(&plots)
+            .with_legend_entries(legend)
+            .with_width(WIDTH)
+            .with_height(HEIGHT + LEGEND_ROW * (rows - ROWS).max(0.0));
+        render_multiple(plots, layout)
     }
 
     fn layout(&self, plots: &[Plot]) -> Layout {
         let mut layout = Layout::auto_from_plots(plots)
             .with_title(&self.title)
+            .with_title_size(self.title_size())
             .with_x_label(&self.x_label)
             .with_x_label_offset(0.0, LABEL_UP)
             .with_y_label(&self.y_label)
@@ -80,6 +91,12 @@ impl Picture {
             }
         }
         layout
+    }
+
+    /// So that a long title has room; letters are about 0.6 times as wide as high.
+    fn title_size(&self) -> u32 {
+        let letters = self.title.chars().count().max(1) as f64;
+        (WIDTH / (0.6 * letters)).clamp(9.0, 18.0) as u32
     }
 
     fn spots(&self) -> impl Iterator<Item = &Spot> {
@@ -126,8 +143,8 @@ fn spot_at(curve: &Curve, place: usize) -> Spot {
     spot.copied().unwrap_or(Spot::exact(place as f64, 0.0))
 }
 
-/// A curve as what the library draws.
-fn curve_plots(shape: Shape, number: usize, curve: &Curve) -> Vec<Plot> {
+/// A curve as what the library draws, its line wider by `extra`.
+fn curve_plots(shape: Shape, number: usize, extra: f64, curve: &Curve) -> Vec<Plot> {
     let colour = colour(number);
     let points: Vec<(f64, f64)> = curve.spots.iter().map(|spot| (spot.x, spot.y)).collect();
     let dots =
@@ -139,7 +156,7 @@ fn curve_plots(shape: Shape, number: usize, curve: &Curve) -> Vec<Plot> {
         .with_data(points.clone())
         .with_color(colour)
         .with_line_style(stroke(number))
-        .with_stroke_width(2.2)
+        .with_stroke_width(2.0 + extra)
         .with_legend(&curve.label);
     if shape == Shape::Lines {
         return vec![Plot::Line(line.with_stroke_width(1.5))];
@@ -149,5 +166,5 @@ fn curve_plots(shape: Shape, number: usize, curve: &Curve) -> Vec<Plot> {
         let high = curve.spots.iter().map(|spot| spot.high);
         line = line.with_band(low.collect::<Vec<_>>(), high.collect::<Vec<_>>());
     }
-    vec![Plot::Line(line), Plot::Scatter(dots(3.0))]
+    vec![Plot::Line(line), Plot::Scatter(dots(2.8 + extra / 2.0))]
 }

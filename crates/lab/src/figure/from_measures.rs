@@ -3,7 +3,9 @@
 use super::plan::{FigureKind, FigurePlan};
 use super::{Curve, FigureError, Picture, Shape, Spot};
 use crate::results::Dataset;
+use crate::stats::mean;
 use crate::study::Study;
+use crate::verdict::Operand;
 
 /// The picture that a plan describes: a curve for each variant and each combination of values of the other axes.
 ///
@@ -33,23 +35,21 @@ pub fn of_measures(plan: &FigurePlan, data: &Dataset) -> Result<Picture, FigureE
     };
     let mut curves = Vec::new();
     for variant in variants(plan, study) {
+        let curve = curve(plan, study, variant, measure);
         for group in groups(study, &points, along) {
-            let mut spots: Vec<Spot> = group
-                .iter()
-                .filter_map(|point| {
-                    let estimate = data.estimate(*point, variant, measure)?;
-                    let x = place(study.points()[*point].values[along]);
-                    let y = estimate.value * plan.scale;
-                    let known = estimate.interval.half_width().is_finite();
-                    let interval = estimate.interval.scaled(plan.scale);
-                    let exact = Spot::exact(x, y);
-                    Some(if known {
-                        Spot { low: interval.low, high: interval.high, ..exact }
-                    } else {
-                        exact
-                    })
-                })
-                .collect();
+            let mut spots = Vec::new();
+            for point in &group {
+                let values: Vec<f64> =
+                    curve.values(data, *point).map_err(wrong)?.into_iter().flatten().collect();
+                let Some(estimate) = mean(&values, study.confidence()) else { continue };
+                let x = place(study.points()[*point].values[along]);
+                let exact = Spot::exact(x, estimate.value * plan.scale);
+                let interval = estimate.interval.scaled(plan.scale);
+                spots.push(match estimate.interval.half_width().is_finite() {
+                    true => Spot { low: interval.low, high: interval.high, ..exact },
+                    false => exact,
+                });
+            }
             spots.sort_by(|a, b| a.x.total_cmp(&b.x));
             curves.push(Curve { label: label(study, variant, &group, along), spots });
         }
@@ -68,6 +68,20 @@ pub fn of_measures(plan: &FigurePlan, data: &Dataset) -> Result<Picture, FigureE
         curves,
         references: plan.references.clone(),
     })
+}
+
+/// What is drawn of a variant.
+fn curve(plan: &FigurePlan, study: &Study, variant: usize, measure: usize) -> Operand {
+    let variant = Some(study.variants()[variant].name.clone());
+    let measure = Some(study.measures()[measure].name.clone());
+    let divided_by = plan.divided_by.clone().map(|by| {
+        Box::new(Operand {
+            variant: by.variant.or(variant.clone()),
+            measure: by.measure.or(measure.clone()),
+            ..by
+        })
+    });
+    Operand { variant, measure, divided_by, ..Operand::default() }
 }
 
 /// Numbers of the variants that are drawn.

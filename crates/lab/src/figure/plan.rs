@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::study::{StudyFile, Where, unknown};
+use crate::verdict::Operand;
 
 /// A picture of the results of a study.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
@@ -23,6 +24,10 @@ pub struct FigurePlan {
     /// Measure on the other axis; the first one where it is missing. Not for time lines and sequences.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub y: Option<String>,
+    /// Lines and bars: a curve that each is divided by, run by run. What it does not name (variant, measure, values of
+    /// axes) is that of the curve itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub divided_by: Option<Operand>,
     /// For time lines and sequences: names of series, `*` standing for any name of an element.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub series: Vec<String>,
@@ -108,12 +113,24 @@ impl FigurePlan {
         {
             return Err(("variants", unknown("variant", name, variants)));
         }
+        let by = self.divided_by.as_ref();
+        for (name, what, known) in [
+            (by.and_then(|by| by.variant.as_deref()), "variant", variants.collect::<Vec<_>>()),
+            (by.and_then(|by| by.measure.as_deref()), "measure", measures.collect()),
+        ] {
+            if let Some(name) = name.filter(|name| !known.contains(name)) {
+                return Err(("divided_by", unknown(what, name, known.into_iter())));
+            }
+        }
         match self.kind {
             FigureKind::Lines | FigureKind::Bars if !self.series.is_empty() => {
                 Err(("series", "is for time lines and sequences; lines and bars have `y`".into()))
             }
             FigureKind::Lines | FigureKind::Bars if file.axes.is_empty() => {
                 Err(("kind", "the study has no axis along which this could lie".into()))
+            }
+            FigureKind::TimeLines | FigureKind::Sequence if self.divided_by.is_some() => {
+                Err(("divided_by", "is for lines and bars".into()))
             }
             FigureKind::TimeLines | FigureKind::Sequence if self.series.is_empty() => {
                 Err(("series", "names what is drawn over time".into()))

@@ -5,6 +5,7 @@ use polypath_sim::document::Document;
 use super::*;
 use crate::results::Observation;
 use crate::study::{Reading, Study};
+use crate::verdict::Operand;
 
 const STUDY: &str = r#"
 title = "made-up numbers"
@@ -83,6 +84,25 @@ fn there_is_a_curve_for_each_variant_and_each_value_of_other_axes() {
     let spot = picture.curves[3].spots[0];
     // Three runs, one apart: 4.303 / sqrt(3).
     assert!((spot.high - spot.y - 2.484).abs() < 0.01 && (spot.y - spot.low - 2.484).abs() < 0.01);
+}
+
+#[test]
+fn curves_are_divided_run_by_run() {
+    let data = data();
+    let mut plan = data.study().figures()[0].clone();
+    plan.divided_by = Some(Operand { variant: Some("cmt".into()), ..Operand::default() });
+    let picture = of_measures(&plan, &data).expect("a picture");
+    // The variant `rp` at point 3, by `cmt` there: 310 / 300, 311 / 301, 312 / 302.
+    let spot = picture.curves[3].spots[0];
+    let mean = (310.0 / 300.0 + 311.0 / 301.0 + 312.0 / 302.0) / 3.0;
+    assert!((spot.y - mean).abs() < 1e-12 && spot.low < spot.y && spot.high < spot.y + 1e-3);
+    assert!(picture.curves[0].spots.iter().all(|spot| spot.y == 1.0));
+    // At another point, by its own variant.
+    let at = [("rate".to_owned(), toml::Value::from("10 Mbit/s"))].into();
+    plan.divided_by = Some(Operand { at, ..Operand::default() });
+    let picture = of_measures(&plan, &data).expect("a picture");
+    assert!((picture.curves[3].spots[0].y - 311.0 / 111.0).abs() < 0.01);
+    assert_eq!(picture.curves[3].spots[1].y, 1.0);
 }
 
 #[test]

@@ -70,6 +70,31 @@ fn write_line<'a>(
     out.write_all(b"\r\n")
 }
 
+/// The fields of each line of a table. Whatever the text is, it is taken as well as it can be.
+pub(crate) fn read_csv(text: &str) -> Vec<Vec<String>> {
+    let mut lines = Vec::new();
+    let (mut line, mut field, mut in_quotes) = (Vec::new(), String::new(), false);
+    let mut letters = text.chars().peekable();
+    while let Some(letter) = letters.next() {
+        match letter {
+            '"' if in_quotes && letters.next_if_eq(&'"').is_some() => field.push('"'),
+            '"' => in_quotes = !in_quotes,
+            ',' if !in_quotes => line.push(std::mem::take(&mut field)),
+            '\r' if !in_quotes => {}
+            '\n' if !in_quotes => {
+                line.push(std::mem::take(&mut field));
+                lines.push(std::mem::take(&mut line));
+            }
+            letter => field.push(letter),
+        }
+    }
+    if !field.is_empty() || !line.is_empty() {
+        line.push(field);
+        lines.push(line);
+    }
+    lines
+}
+
 /// A field, in quotes where it needs them.
 fn quoted(field: &str) -> Cow<'_, str> {
     if field.contains([',', '"', '\n', '\r']) {
@@ -82,6 +107,17 @@ fn quoted(field: &str) -> Cow<'_, str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_written_is_read() {
+        let lines = vec![vec!["a", "b, \"c\"", ""], vec!["two\nlines", "", "x"]];
+        let mut text = Vec::new();
+        for line in &lines {
+            write_line(&mut text, line.iter().map(|field| (*field).into())).expect("memory");
+        }
+        assert_eq!(read_csv(std::str::from_utf8(&text).expect("text")), lines);
+        assert_eq!(read_csv("a,b\nc,d"), [["a", "b"], ["c", "d"]]);
+    }
 
     #[test]
     fn fields_are_quoted_where_they_need_it() {

@@ -11,6 +11,7 @@ mod table;
 mod write;
 
 pub use csv::export;
+pub(crate) use csv::read_csv;
 pub use dataset::{Dataset, Observation};
 pub use samples::{Sample, samples};
 pub use table::{Column, Kind, Table, TableError, TableWriter};

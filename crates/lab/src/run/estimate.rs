@@ -1,43 +1,117 @@
-//! What runs will cost, by a short piece of some of them.
+//! What runs will cost, by trying some of them, or a piece of them.
 
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use polypath_sim::{Form, Simulation};
-use polypath_units::Duration;
+use polypath_sim::{Form, Scenario, Simulation};
+use polypath_units::{ByteCount, Duration};
+use polypath_workload::Source;
 
 use super::plan::Cost;
 use crate::study::Study;
 
 /// Most configurations that are tried.
 const TRIED: usize = 8;
-/// Part of a run that is tried, but at least a second of simulated time.
+/// Part of the time of a run that is tried, but at least a second of simulated time.
 const PART: u64 = 20;
+/// A run that ends with its files is tried to its end, but with so many bytes in each at most.
+const BYTES: u64 = 2 << 20;
+
+/// What a run costs.
+#[derive(Clone, Copy, Default)]
+struct Price {
+    simulated_s: f64,
+    wall_s: f64,
+    packets: f64,
+}
 
 /// Adds what the remaining runs cost, from the number of them for each point and variant.
 pub(super) fn add(study: &Study, remaining: &BTreeMap<(usize, usize), usize>, cost: &mut Cost) {
     let step = remaining.len().div_ceil(TRIED).max(1);
-    let (mut tried_s, mut wall_s, mut packets) = (0.0, 0.0, 0.0);
-    for (number, ((point, variant), count)) in remaining.iter().enumerate() {
-        let Ok(mut scenario) = study.scenario(&study.points()[*point], *variant) else { continue };
-        cost.simulated_s += *count as f64 * scenario.run.duration.as_secs_f64();
-        if number % step != 0 {
-            continue;
-        }
-        let part = Duration::from_nanos(scenario.run.duration.as_nanos() / PART);
-        scenario.run.duration = part.max(Duration::from_secs(1)).min(scenario.run.duration);
-        scenario.run.measure_from = Duration::ZERO;
-        scenario.run.measure_until = None;
-        let start = Instant::now();
-        let run = Simulation::with(&scenario, 1, Form::default()).map(Simulation::run);
-        if let Ok(Ok(result)) = run {
-            tried_s += result.duration_s;
-            wall_s += start.elapsed().as_secs_f64();
-            packets += result.data_packets as f64;
-        }
+    let mut prices = Vec::new();
+    for (point, variant) in remaining.keys().step_by(step) {
+        let scenario = study.scenario(&study.points()[*point], *variant).ok();
+        prices.extend(scenario.and_then(|scenario| price(scenario, study.points().len())));
     }
-    if tried_s > 0.0 {
-        cost.core_s = wall_s / tried_s * cost.simulated_s;
-        cost.packets = packets / tried_s * cost.simulated_s;
+    // Those that were not tried cost what these do in the mean.
+    let runs: usize = remaining.values().sum();
+    let each = runs as f64 / prices.len().max(1) as f64;
+    for price in prices {
+        cost.simulated_s += price.simulated_s * each;
+        cost.packets += price.packets * each;
+        cost.core_s += price.wall_s * each;
+    }
+}
+
+/// What a run of a scenario costs; nothing if it cannot be run.
+fn price(mut scenario: Scenario, seed: usize) -> Option<Price> {
+    let whole = scenario.run.duration;
+    let (part, factor) = match shortened(&mut scenario) {
+        Some(factor) => (whole, factor),
+        None => {
+            let part = Duration::from_nanos(whole.as_nanos() / PART);
+            let part = part.max(Duration::from_secs(1)).min(whole);
+            (part, whole.as_secs_f64() / part.as_secs_f64())
+        }
+    };
+    scenario.run.duration = part;
+    scenario.run.measure_from = Duration::ZERO;
+    scenario.run.measure_until = None;
+    scenario.record = scenario.record.without_lists();
+    let start = Instant::now();
+    let result = Simulation::with(&scenario, seed as u64, Form::default()).ok()?.run().ok()?;
+    Some(Price {
+        simulated_s: (result.duration_s * factor).min(whole.as_secs_f64()),
+        wall_s: start.elapsed().as_secs_f64() * factor,
+        packets: result.data_packets as f64 * factor,
+    })
+}
+
+/// Shortens the files of a scenario that ends with them; how many times what is left. Nothing where there is no such end.
+fn shortened(scenario: &mut Scenario) -> Option<f64> {
+    let bytes = |source: &Source| match source {
+        Source::File(bytes) => Some(bytes.as_bytes()),
+        _ => None,
+    };
+    let sizes: Option<Vec<u64>> = scenario.traffic.iter().map(|flow| bytes(&flow.source)).collect();
+    let largest = sizes?.into_iter().max()?;
+    let factor = (largest as f64 / BYTES as f64).max(1.0);
+    for flow in &mut scenario.traffic {
+        let shorter = bytes(&flow.source)? as f64 / factor;
+        flow.source = Source::File(ByteCount::from_bytes(shorter.max(1.0) as u64));
+    }
+    Some(factor)
+}
+
+#[cfg(test)]
+mod tests {
+    use polypath_sim::document::Document;
+
+    use super::*;
+
+    fn scenario(source: &str) -> Scenario {
+        let text = format!(
+            "title = \"x\"\n[run]\nduration = \"600 s\"\n[[network.disjoint.paths]]\nname = \"p\"\n\
+             bottleneck = {{ rate = \"8 Mbit/s\", delay = \"1 ms\" }}\n[[traffic]]\nname = \"f\"\n\
+             source = {source}\nmessage_size = \"1 kB\"\n"
+        );
+        let document = Document::parse("x.toml", text).expect("TOML");
+        Scenario::from_document(&document).expect("a scenario")
+    }
+
+    #[test]
+    fn a_file_costs_what_its_bytes_need_and_not_the_longest_time() {
+        // 8 MB at 8 Mbit/s less the headers: some 8.4 s, and 8,000 packets.
+        let price = price(scenario("{ file = \"8 MB\" }"), 1).expect("a price");
+        assert!((8.0..12.0).contains(&price.simulated_s), "{}", price.simulated_s);
+        assert!((7_900.0..9_500.0).contains(&price.packets), "{}", price.packets);
+    }
+
+    #[test]
+    fn what_never_ends_takes_the_whole_time() {
+        let price = price(scenario("\"saturated\""), 1).expect("a price");
+        assert_eq!(price.simulated_s, 600.0);
+        // 600 s at 8 Mbit/s: 600,000 kB less the headers.
+        assert!((500_000.0..600_000.0).contains(&price.packets), "{}", price.packets);
     }
 }

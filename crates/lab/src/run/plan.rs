@@ -1,9 +1,10 @@
 //! Which runs a study has.
 
 use std::fmt;
+use std::ops::AddAssign;
 use std::str::FromStr;
 
-use polypath_sim::Scenario;
+use polypath_sim::scenario::Record;
 use rayon::prelude::*;
 
 use super::{Identity, RunId};
@@ -101,8 +102,9 @@ impl Configuration {
             .scenario(point, variant)
             .map_err(|error| error.to_string())
             .and_then(|mut scenario| {
+                let asked = scenario.record;
                 let mut of = |recorded| {
-                    prepare(study, &mut scenario, recorded);
+                    scenario.record = record(study, asked, recorded);
                     Identity::of(&scenario).map_err(|error| error.to_string())
                 };
                 Ok([of(false)?, of(true)?])
@@ -123,9 +125,13 @@ pub(crate) fn is_recorded(study: &Study, replication: u32) -> bool {
     study.series().is_some_and(|series| replication < series.runs)
 }
 
-/// Series are recorded where the study keeps them, whatever the scenario says.
-pub(crate) fn prepare(study: &Study, scenario: &mut Scenario, recorded: bool) {
-    scenario.record.series = study.series().filter(|_| recorded).map(|series| series.interval);
+/// What a run records, where the scenario asks for `asked`: series where the study keeps them; lists nowhere else, since
+/// nothing would read them and they fill the memory.
+pub(crate) fn record(study: &Study, asked: Record, recorded: bool) -> Record {
+    match study.series().filter(|_| recorded) {
+        Some(series) => Record { series: Some(series.interval), ..asked },
+        None => asked.without_lists(),
+    }
 }
 
 /// What running a study costs.
@@ -139,10 +145,21 @@ pub struct Cost {
     pub done: usize,
     /// Simulated time of the others, in seconds.
     pub simulated_s: f64,
-    /// Data packets that they send, by a short piece of some of them.
+    /// Data packets that they send, by trying some of them.
     pub packets: f64,
     /// Time on one core that they take, in seconds, likewise.
     pub core_s: f64,
+}
+
+impl AddAssign for Cost {
+    fn add_assign(&mut self, other: Self) {
+        self.runs += other.runs;
+        self.most_runs += other.most_runs;
+        self.done += other.done;
+        self.simulated_s += other.simulated_s;
+        self.packets += other.packets;
+        self.core_s += other.core_s;
+    }
 }
 
 #[cfg(test)]

@@ -10,11 +10,12 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use polypath_sim::Scenario;
+use polypath_sim::scenario::Record;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use serde::Serialize;
 
 use super::journal::{Entry, Execution, Journal, JournalError, Program};
-use super::plan::{Cost, Plan, Shard, is_recorded, prepare};
+use super::plan::{Cost, Plan, Shard, is_recorded, record};
 use super::pool::{Progress, work};
 use super::{NoResult, Outcome, RunId, Status, run_once};
 use crate::results::{self, WriteError};
@@ -97,6 +98,15 @@ pub enum RunError {
         /// How many.
         missing: usize,
     },
+}
+
+/// The scenario of the last run of a thread: most often the next one has the same.
+struct Cached {
+    /// Point and variant.
+    key: (usize, usize),
+    scenario: Scenario,
+    /// What the scenario asks to record, whatever was made of it for a single run.
+    asked: Record,
 }
 
 /// What a study needs to run.
@@ -278,7 +288,7 @@ impl<'a> Laboratory<'a> {
         progress: &dyn Progress,
     ) -> Result<(), RunError> {
         let trouble: Mutex<Option<RunError>> = Mutex::new(None);
-        let begin = || None::<((usize, usize), Scenario)>;
+        let begin = || None::<Cached>;
         // Stopped by the user, or by the first trouble.
         let halt = AtomicBool::new(false);
         work(&self.pool, missing.len(), &halt, begin, |cache, number| {
@@ -302,15 +312,20 @@ impl<'a> Laboratory<'a> {
 
     fn make_one(
         &self,
-        cache: &mut Option<((usize, usize), Scenario)>,
+        cache: &mut Option<Cached>,
         (point, variant, replication): (usize, usize, u32),
     ) -> Result<Status, RunError> {
         let place = &self.study.points()[point];
-        if cache.as_ref().is_none_or(|(key, _)| *key != (point, variant)) {
-            *cache = self.study.scenario(place, variant).ok().map(|s| ((point, variant), s));
+        if cache.as_ref().is_none_or(|cached| cached.key != (point, variant)) {
+            let scenario = self.study.scenario(place, variant).ok();
+            *cache = scenario.map(|scenario| Cached {
+                key: (point, variant),
+                asked: scenario.record,
+                scenario,
+            });
         }
-        let Some((_, scenario)) = cache else { return Ok(Status::Refused) };
-        prepare(self.study, scenario, is_recorded(self.study, replication));
+        let Some(Cached { asked, scenario, .. }) = cache else { return Ok(Status::Refused) };
+        scenario.record = record(self.study, *asked, is_recorded(self.study, replication));
         let started = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let start = Instant::now();
         let outcome = run_once(scenario, self.study.seed(place, variant, replication));

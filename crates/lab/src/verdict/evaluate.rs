@@ -35,7 +35,7 @@ pub struct Judgement {
     pub interval: Option<Interval>,
     /// What would hold.
     pub expected: String,
-    /// Why it differs, as far as that is known.
+    /// Why it differs, as far as that is known; also where it is undecided yet.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cause: Option<String>,
     /// Every comparison and point by itself.
@@ -99,7 +99,7 @@ pub fn judge(
         measured: estimate.map(|estimate| estimate.value),
         interval: estimate.map(|estimate| estimate.interval),
         expected,
-        cause: statement.cause.clone().filter(|_| verdict == Verdict::Differs),
+        cause: statement.cause.clone().filter(|_| verdict != Verdict::Holds),
         places,
     })
 }
@@ -271,11 +271,11 @@ impl Judge<'_> {
                 one,
                 other,
                 |pairs| self.difference(pairs, better),
-                |estimate| rule::better(estimate.interval),
+                |estimate| self.unless_equal(estimate, rule::better(estimate.interval)),
             ),
-            Degree::Slightly => {
-                self.compare(one, other, relative, |estimate| rule::slightly(estimate.interval))
-            }
+            Degree::Slightly => self.compare(one, other, relative, |estimate| {
+                self.unless_equal(estimate, rule::slightly(estimate.interval))
+            }),
             Degree::Clearly => {
                 let judged = |estimate: &Estimate| rule::clearly(estimate.interval, rule::CLEARLY);
                 self.compare(one, other, relative, judged)
@@ -284,6 +284,16 @@ impl Judge<'_> {
                 let judged = |estimate: &Estimate| rule::clearly(estimate.interval, part);
                 self.compare(one, other, relative, judged)
             }
+        }
+    }
+
+    /// Runs that are equal one by one say that a difference is rare, not that there is none: what made it did not happen
+    /// in them. Only where nothing is random they say it.
+    fn unless_equal(&self, estimate: &Estimate, verdict: Verdict) -> Verdict {
+        let equal = estimate.interval == Interval { low: 0.0, high: 0.0 };
+        match self.confidence {
+            Confidence::Level(_) if equal => Verdict::Undecided,
+            Confidence::Level(_) | Confidence::Deterministic => verdict,
         }
     }
 

@@ -3,15 +3,17 @@
 //! A [`Statement`] is data: an id, a rule, and selectors of the curves and points that it is about. [`judge`] computes its
 //! verdict from the runs with their intervals. The rules themselves are pure functions of numbers ([`rule`]).
 
+mod calculation;
 mod evaluate;
 mod operand;
 pub mod rule;
 mod statement;
 
+pub use calculation::{Calculated, Calculation, ConstantPath, Windows};
 pub use evaluate::{Judgement, PlaceJudgement, StatementError, judge};
 pub use operand::Operand;
 pub use rule::Verdict;
-pub use statement::{Degree, Expectations, Over, Rule, Statement, schema};
+pub use statement::{Conclusion, Degree, Expectations, NotRun, Over, Rule, Statement, schema};
 
 #[cfg(test)]
 mod tests;

@@ -8,8 +8,8 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 use toml::Value;
 
-use super::Operand;
-use crate::study::Where;
+use super::{Calculated, Operand};
+use crate::study::{Where, unknown};
 
 /// What a paper, or anybody, says about studies: a file of statements.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
@@ -19,6 +19,46 @@ pub struct Expectations {
     pub paper: String,
     /// What it says.
     pub statements: Vec<Statement>,
+    /// What it says beside, and why that is not judged.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub not_run: Vec<NotRun>,
+    /// What it calculates.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub calculations: Vec<Calculated>,
+    /// What it concludes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub conclusions: Vec<Conclusion>,
+}
+
+/// What follows from other statements: it holds if all of them do.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Conclusion {
+    /// Its name, which never changes.
+    pub id: String,
+    /// Where it stands.
+    pub figure: String,
+    /// The statement in words.
+    pub statement: String,
+    /// Names of the statements that it rests on.
+    pub from: Vec<String>,
+    /// Why it differs here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cause: Option<String>,
+}
+
+/// A statement that is not judged.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NotRun {
+    /// Its name, which never changes.
+    pub id: String,
+    /// Figure, table or section that it is about.
+    pub figure: String,
+    /// The statement in words.
+    pub statement: String,
+    /// Why it is not judged.
+    pub reason: String,
 }
 
 /// One statement.
@@ -255,16 +295,44 @@ impl Expectations {
     /// As [`Expectations::read`].
     pub fn from_document(document: &Document) -> Result<Self, DocumentError> {
         let expectations: Self = document.decode(&[Layer::At(&[])])?;
-        let statements = &expectations.statements;
-        for (index, statement) in statements.iter().enumerate() {
-            if statements[..index].iter().any(|other| other.id == statement.id) {
-                let path = [Step::Key("statements"), Step::Index(index), Step::Key("id")];
-                return Err(
-                    document.complain(&path, format!("there is another `{}`", statement.id))
-                );
+        expectations.check(document)?;
+        Ok(expectations)
+    }
+}
+
+impl Expectations {
+    /// Names are unique, and conclusions rest on what there is.
+    fn check(&self, document: &Document) -> Result<(), DocumentError> {
+        let names = self.names();
+        for (number, (list, index, id)) in names.iter().enumerate() {
+            if names[..number].iter().any(|(_, _, other)| other == id) {
+                let path = [Step::Key(list), Step::Index(*index), Step::Key("id")];
+                return Err(document.complain(&path, format!("there is another `{id}`")));
             }
         }
-        Ok(expectations)
+        for (index, conclusion) in self.conclusions.iter().enumerate() {
+            let missing = |id: &&String| !names.iter().any(|(_, _, known)| known == id);
+            if let Some(id) = conclusion.from.iter().find(missing) {
+                let path = [Step::Key("conclusions"), Step::Index(index), Step::Key("from")];
+                let known = names.iter().map(|(_, _, name)| *name);
+                return Err(document.complain(&path, unknown("statement", id, known)));
+            }
+        }
+        Ok(())
+    }
+
+    /// List, place in it and name of everything.
+    fn names(&self) -> Vec<(&'static str, usize, &str)> {
+        let statements = self.statements.iter().map(|row| row.id.as_str());
+        let calculations = self.calculations.iter().map(|row| row.id.as_str());
+        let not_run = self.not_run.iter().map(|row| row.id.as_str());
+        let conclusions = self.conclusions.iter().map(|row| row.id.as_str());
+        let mut names: Vec<(&'static str, usize, &str)> = Vec::new();
+        names.extend(statements.enumerate().map(|(index, id)| ("statements", index, id)));
+        names.extend(calculations.enumerate().map(|(index, id)| ("calculations", index, id)));
+        names.extend(not_run.enumerate().map(|(index, id)| ("not_run", index, id)));
+        names.extend(conclusions.enumerate().map(|(index, id)| ("conclusions", index, id)));
+        names
     }
 }
 

@@ -37,8 +37,8 @@ title = "none"
 const GOODPUT: [[f64; 4]; 3] =
     [[100.0, 60.0, 30.0, 2.0], [100.0, 90.0, 80.0, 60.0], [100.0, 91.0, 81.0, 61.0]];
 
-fn data() -> Dataset {
-    let document = Document::parse("study.toml", STUDY).expect("TOML");
+fn data(study: &str) -> Dataset {
+    let document = Document::parse("study.toml", study).expect("TOML");
     let study =
         Study::from_document(&document, Path::new(""), Reading::default()).expect("a study");
     let mut observations = Vec::new();
@@ -63,13 +63,17 @@ fn data() -> Dataset {
 }
 
 fn judged(rule: &str, rest: &str) -> Judgement {
+    judged_with(rule, rest, STUDY)
+}
+
+fn judged_with(rule: &str, rest: &str, study: &str) -> Judgement {
     let text = format!(
         "paper = \"p\"\n[[statements]]\nid = \"p-1\"\nfigure = \"1\"\nstudy = \"s.toml\"\n\
          statement = \"words\"\nrule = {rule}\n{rest}\n"
     );
     let document = Document::parse("expected.toml", text).expect("TOML");
     let file = Expectations::from_document(&document).unwrap_or_else(|error| panic!("{error}"));
-    judge(&file.statements[0], &file.paper, &data()).unwrap_or_else(|error| panic!("{error}"))
+    judge(&file.statements[0], &file.paper, &data(study)).unwrap_or_else(|error| panic!("{error}"))
 }
 
 #[test]
@@ -165,6 +169,18 @@ fn every_rule_can_say_that_it_holds_and_that_it_differs() {
     }
 }
 
+/// In the made-up numbers, a measure minus itself: no run differs.
+#[test]
+fn runs_without_any_difference_decide_only_where_nothing_is_random() {
+    let zero = "{ variant = \"cwnd\", minus = { variant = \"cwnd\" } }";
+    for by in ["any", "slightly"] {
+        let rule = format!("{{ better = {{ of = {zero}, than = [{zero}], by = \"{by}\" }} }}");
+        assert_eq!(judged(&rule, "").verdict, Verdict::Undecided, "{by}");
+        let sure = judged_with(&rule, "", &STUDY.replace("runs = 4", "deterministic = true"));
+        assert_eq!(sure.verdict, Verdict::Differs, "{by}");
+    }
+}
+
 #[test]
 fn points_are_judged_each_any_or_as_a_mean() {
     let rule = "{ about = { of = {}, value = 30, within = \"10 %\" } }";
@@ -208,7 +224,7 @@ fn a_judgement_names_the_place_that_decided() {
 
 #[test]
 fn paired_runs_see_what_apart_is_lost_in_noise() {
-    let data = data();
+    let data = data(STUDY);
     let [one, other] = [1, 2].map(|variant| data.estimate(1, variant, 0).expect("a mean"));
     assert!(!one.interval.is_apart_from(other.interval));
     let rule = "{ better = { of = { variant = \"ssthresh\" }, than = [{ variant = \"cwnd\" }] } }";
@@ -239,7 +255,7 @@ fn what_the_study_does_not_have_is_named() {
         );
         let document = Document::parse("expected.toml", text).expect("TOML");
         let file = Expectations::from_document(&document).expect("statements");
-        let error = judge(&file.statements[0], "p", &data()).expect_err(expected).to_string();
+        let error = judge(&file.statements[0], "p", &data(STUDY)).expect_err(expected).to_string();
         assert!(error.contains(expected), "{error}");
     }
     let text = "paper = \"p\"\n[[statements]]\nid = \"1\"\nrule = { abuot = {} }\n";

@@ -22,7 +22,7 @@ pub(crate) struct Args {
     /// Directory with results
     #[arg(value_name = "RESULTS")]
     results: PathBuf,
-    /// Only statements about this study
+    /// Only statements about this study; all that these results can answer where it is missing
     #[arg(long, value_name = "STUDY.toml")]
     study: Option<String>,
     /// Print everything as JSON
@@ -35,13 +35,21 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let expectations = Expectations::read(&args.statements).map_err(Failure::usage)?;
     let data = Dataset::read(&args.results)?;
     let meant = |study: &str| args.study.as_deref().is_none_or(|only| only == study);
-    let judgements: Result<Vec<Judgement>, _> = expectations
-        .statements
-        .iter()
-        .filter(|statement| meant(&statement.study))
-        .map(|statement| judge(statement, &expectations.paper, &data))
-        .collect();
-    let judgements = judgements.map_err(Failure::usage)?;
+    let (mut judgements, mut foreign) = (Vec::new(), Vec::new());
+    for statement in expectations.statements.iter().filter(|statement| meant(&statement.study)) {
+        match judge(statement, &expectations.paper, &data) {
+            Ok(judgement) => judgements.push(judgement),
+            Err(error) => foreign.push((&statement.study, error)),
+        }
+    }
+    // Results do not know the name of their study. Without --study, statements that ask for what these do not have are about
+    // another one; but if all of them do, something is wrong.
+    if let Some((_, error)) = foreign.pop_if(|_| args.study.is_some() || judgements.is_empty()) {
+        return Err(Failure::usage(error));
+    }
+    for (study, error) in foreign {
+        output::tell(format_args!("not judged, for {study}: {error}"));
+    }
     let text = if args.json {
         serde_json::to_string_pretty(&judgements)? + "\n"
     } else {

@@ -3,7 +3,6 @@
 mod export;
 mod judge;
 mod merge;
-mod progress;
 mod run;
 mod table;
 

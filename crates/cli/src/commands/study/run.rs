@@ -8,13 +8,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use anyhow::{Context, anyhow};
 use polypath_lab::figure::draw_all;
 use polypath_lab::results::Dataset;
-use polypath_lab::run::{Cost, Finish, Program, Request, Shard, Summary, cost, run_study};
+use polypath_lab::run::{Cost, Finish, Request, Shard, Summary, cost, run_study};
 use polypath_lab::study::{Extent, Reading, Study};
 
-use super::progress::Bar;
 use super::table;
 use crate::failure::{Failure, Outcome};
-use crate::{output, runtime};
+use crate::progress::Bar;
+use crate::time::duration;
+use crate::{output, program, runtime};
 
 /// Arguments.
 #[derive(Debug, clap::Args)]
@@ -79,7 +80,7 @@ pub(crate) fn run(args: Args) -> Outcome {
             let request = Request {
                 jobs: args.jobs,
                 shard: args.shard,
-                program: program(),
+                program: program::program(),
                 stop: &stopped,
                 progress: &bar,
             };
@@ -145,16 +146,6 @@ fn default_out(study: &Path, quick: bool) -> Result<PathBuf, Failure> {
     Ok(PathBuf::from(name))
 }
 
-/// This program.
-fn program() -> Program {
-    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
-    Program {
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-        revision: option_env!("POLYPATH_REVISION").unwrap_or("unknown").to_owned(),
-        host: host.trim().to_owned(),
-    }
-}
-
 fn cost_text(cost: &Cost, jobs: Option<NonZeroUsize>, json: bool) -> anyhow::Result<String> {
     if json {
         return Ok(serde_json::to_string_pretty(cost)? + "\n");
@@ -173,6 +164,6 @@ fn cost_text(cost: &Cost, jobs: Option<NonZeroUsize>, json: bool) -> anyhow::Res
         cost.done,
         cost.simulated_s,
         cost.packets / 1e6,
-        table::duration(cost.core_s / jobs as f64),
+        duration(cost.core_s / jobs as f64),
     ))
 }

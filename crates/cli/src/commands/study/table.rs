@@ -6,6 +6,7 @@ use polypath_lab::results::Dataset;
 use polypath_lab::run::Summary;
 
 use crate::report::write_table;
+use crate::time::duration;
 
 /// Most lines of the table; the files have everything.
 const LINES: usize = 60;
@@ -67,14 +68,5 @@ fn cell(data: &Dataset, point: usize, variant: usize, measure: usize) -> String 
         format!("{:.3} ± {half_width:.3}", estimate.value)
     } else {
         format!("{:.3}", estimate.value)
-    }
-}
-
-/// A time in words.
-pub(super) fn duration(seconds: f64) -> String {
-    match seconds {
-        s if s < 90.0 => format!("{s:.1} s"),
-        s if s < 5400.0 => format!("{:.1} min", s / 60.0),
-        s => format!("{:.1} h", s / 3600.0),
     }
 }

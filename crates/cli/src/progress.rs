@@ -1,4 +1,4 @@
-//! How far a study has come.
+//! How far runs have come.
 
 use std::io::{self, IsTerminal};
 use std::time::Duration;
@@ -7,14 +7,14 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use polypath_lab::run::{Progress, Status};
 
 /// A line on the terminal: runs done, runs left, time left.
-pub(super) struct Bar(ProgressBar);
+pub(crate) struct Bar(ProgressBar);
 
 impl Bar {
     /// Nothing is drawn where standard error is no terminal.
     pub fn new() -> Self {
         let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr_with_hz(4));
         let style = ProgressStyle::with_template(
-            "{bar:30} {human_pos} of {human_len} runs, {elapsed} gone, {eta} left{msg}",
+            "{prefix}{bar:30} {human_pos} of {human_len} runs, {elapsed} gone, {eta} left{msg}",
         );
         if let Ok(style) = style {
             bar.set_style(style);
@@ -23,6 +23,18 @@ impl Bar {
             bar.enable_steady_tick(Duration::from_millis(250));
         }
         Self(bar)
+    }
+
+    /// Begins anew, for a part of the work.
+    pub fn begin(&self, name: &str) {
+        self.0.set_length(0);
+        self.0.reset();
+        self.0.set_prefix(format!("{name}: "));
+    }
+
+    /// Lets something else be written.
+    pub fn suspend(&self, write: impl FnOnce()) {
+        self.0.suspend(write);
     }
 
     /// Takes the line away.

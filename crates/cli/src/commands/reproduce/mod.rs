@@ -1,0 +1,231 @@
+//! `polypath reproduce`.
+
+mod list;
+mod open;
+mod papers;
+mod table;
+mod watch;
+
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use anyhow::{Context, anyhow};
+use polypath_lab::paper::{Paper, Target};
+use polypath_lab::reproduce::{Answer, Order, Report, Written, costs, reproduce};
+use polypath_lab::run::Shard;
+use polypath_lab::study::Extent;
+
+use crate::failure::{Failure, Outcome};
+use crate::progress::Bar;
+use crate::{output, program, runtime};
+use watch::Watcher;
+
+/// Arguments.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Runs are kept in the directory for results: interrupted work goes on with the same command, and nothing is run twice.
+A statement that differs is a result and no failure; with --strict it is one if nobody knows the cause.
+The studies are those of --papers, of a folder `papers` here, or those that the program carries.
+
+Examples:
+  polypath reproduce list
+  polypath reproduce iyengar/4a
+  polypath reproduce dreibholz-asymmetric --json > verdicts.json
+  polypath reproduce all --full --dry-run
+  polypath reproduce all --full --out part1 --shard 1/2
+  polypath reproduce all --full --out joined --merge part1 --merge part2")]
+pub(crate) struct Args {
+    /// `list`, `all`, PAPER or PAPER/FIGURE
+    #[arg(value_name = "TARGET")]
+    target: String,
+    #[command(flatten)]
+    form: Form,
+    /// Directory for results; `reproduction-quick` or `reproduction-full` where it is missing
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Print everything as JSON
+    #[arg(long)]
+    json: bool,
+    /// Threads; as many as there are processors where it is missing
+    #[arg(long, value_name = "N")]
+    jobs: Option<NonZeroUsize>,
+    /// Only part i of n parts of the runs, for job arrays; --merge joins them and judges
+    #[arg(long, value_name = "I/N", default_value = "1/1")]
+    shard: Shard,
+    /// Take over the runs of another directory with results; can be given again
+    #[arg(long, value_name = "DIR")]
+    merge: Vec<PathBuf>,
+    /// Say how much there is to do, and do nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Folder with papers
+    #[arg(long, value_name = "DIR")]
+    papers: Option<PathBuf>,
+    #[command(flatten)]
+    end: End,
+}
+
+/// How much of each study.
+#[derive(Debug, Clone, Copy, clap::Args)]
+struct Form {
+    /// Few runs, fewer points and short times, by the same rules; this is what is done without --full
+    #[arg(long, conflicts_with = "full")]
+    quick: bool,
+    /// As many runs as a careful answer needs; takes hours
+    #[arg(long)]
+    full: bool,
+}
+
+/// What is done when all is judged.
+#[derive(Debug, Clone, Copy, clap::Args)]
+struct End {
+    /// Open the report in a browser, if there is a display
+    #[arg(long)]
+    open: bool,
+    /// Fail if a statement differs without a known cause
+    #[arg(long)]
+    strict: bool,
+}
+
+/// Runs, judges and writes.
+pub(crate) fn run(args: Args) -> Outcome {
+    let extent = if args.form.full { Extent::Full } else { Extent::Quick };
+    let name = if args.form.full { "reproduction-full" } else { "reproduction-quick" };
+    let out = args.out.clone().unwrap_or_else(|| PathBuf::from(name));
+    // What only looks leaves nothing behind.
+    let aside = tempfile::tempdir()?;
+    let looks = args.dry_run || args.target == "list";
+    let place = if looks { aside.path() } else { &out };
+    let (papers, folder) = papers::read(args.papers.as_deref(), place)?;
+    if args.target == "list" {
+        return list::run(&papers, args.json);
+    }
+    let target: Target =
+        args.target.parse().map_err(|error: String| Failure::usage(anyhow!(error)))?;
+    target.among(&papers).map_err(|error| Failure::usage(anyhow!(error)))?;
+    if !args.form.full && !args.form.quick && !args.dry_run {
+        output::tell(format_args!(
+            "the quick form; --full makes as many runs as careful answers need"
+        ));
+    }
+    output::tell(format_args!("papers in {}, results in {}", folder.display(), out.display()));
+    if args.dry_run {
+        return dry_run(&args, &papers, &target, extent, &out);
+    }
+    let (json, end) = (args.json, args.end);
+    let (report, written) = work(args, papers, target, extent, out)?;
+    tell(&report, &written, json)?;
+    if end.open && report.complete && report.shard.is_none() {
+        open::open(&written.first);
+    }
+    outcome(&report, end.strict)
+}
+
+/// What is asked for, in the words of the laboratory.
+fn order<'a>(
+    args: &'a Args,
+    papers: &'a [Paper],
+    target: &'a Target,
+    (extent, out): (Extent, &'a Path),
+    stop: &'a AtomicBool,
+    watcher: &'a Watcher,
+) -> Order<'a> {
+    Order {
+        papers,
+        target,
+        extent,
+        out,
+        merge: &args.merge,
+        shard: args.shard,
+        jobs: args.jobs,
+        program: program::program(),
+        stop,
+        progress: watcher,
+    }
+}
+
+fn dry_run(args: &Args, papers: &[Paper], target: &Target, extent: Extent, out: &Path) -> Outcome {
+    let (stop, watcher) = (AtomicBool::new(false), Watcher(Bar::new()));
+    let costs = costs(&order(args, papers, target, (extent, out), &stop, &watcher))?;
+    let jobs = args.jobs.or_else(|| std::thread::available_parallelism().ok());
+    let text = if args.json {
+        serde_json::to_string_pretty(&costs)? + "\n"
+    } else {
+        table::costs(&costs, jobs)?
+    };
+    output::print(text.as_bytes())
+}
+
+/// Does it on threads of its own, until it is done or interrupted.
+fn work(
+    args: Args,
+    papers: Vec<Paper>,
+    target: Target,
+    extent: Extent,
+    out: PathBuf,
+) -> Result<(Report, Written), Failure> {
+    runtime::run(async move |interruption| {
+        let stop = Arc::new(AtomicBool::new(false));
+        let stopped = Arc::clone(&stop);
+        let mut work = tokio::task::spawn_blocking(move || {
+            let watcher = Watcher(Bar::new());
+            let order = order(&args, &papers, &target, (extent, &out), &stopped, &watcher);
+            let report = reproduce(&order);
+            watcher.0.clear();
+            let report = report?;
+            // A part has no verdicts, and what is unfinished will be written when it is done.
+            let whole = report.complete && report.shard.is_none();
+            let written =
+                if whole { report.write(&target, &papers, &out)? } else { Written::default() };
+            anyhow::Ok((report, written))
+        });
+        let result = tokio::select! {
+            result = &mut work => result,
+            () = interruption.happened() => {
+                stop.store(true, Ordering::Relaxed);
+                output::tell(format_args!("finishing the runs that have begun; once more, and they are lost"));
+                work.await
+            }
+        };
+        Ok(result.context("the work came to an unforeseen end")??)
+    })
+}
+
+/// Prints what came out, and says where the report is.
+fn tell(report: &Report, written: &Written, json: bool) -> Outcome {
+    if json {
+        output::print((serde_json::to_string_pretty(report)? + "\n").as_bytes())?;
+    } else if report.shard.is_none() && report.complete {
+        output::print(table::verdicts(report)?.as_bytes())?;
+    }
+    if let Some(shard) = &report.shard {
+        output::tell(format_args!("part {shard} is done; --merge with the others gives verdicts"));
+    } else if report.complete {
+        output::tell(format_args!("report: {}", written.first.display()));
+    }
+    Ok(())
+}
+
+/// How the command ends: runs without a result are a failure, and with `--strict` surprises are one.
+fn outcome(report: &Report, strict: bool) -> Outcome {
+    if !report.complete {
+        output::tell(format_args!("what is done is kept; the same command goes on"));
+        return Err(Failure::Interrupted);
+    }
+    let errors = report.errors();
+    if !errors.is_empty() {
+        return Err(Failure::Failed(anyhow!(errors.join("\n"))));
+    }
+    let rows = report.papers.iter().flat_map(|paper| &paper.statements);
+    let surprises: Vec<&str> = rows
+        .filter(|row| row.verdict == Answer::Differs && row.cause.is_none())
+        .map(|row| row.id.as_str())
+        .collect();
+    if strict && !surprises.is_empty() {
+        let message = format!("without a known cause differ: {}", surprises.join(", "));
+        return Err(Failure::Failed(anyhow!(message)));
+    }
+    Ok(())
+}

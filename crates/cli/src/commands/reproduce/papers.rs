@@ -1,0 +1,50 @@
+//! Where the papers are.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, anyhow};
+use polypath_lab::paper::{Paper, STATEMENTS};
+
+use crate::failure::Failure;
+
+/// Paper, name and content of every file that the program carries.
+const CARRIED: &[(&str, &str, &str)] = &include!(concat!(env!("OUT_DIR"), "/papers.rs"));
+
+/// Folder of papers in a working directory, such as that of the source.
+const HERE: &str = "papers";
+
+/// Reads the papers of a folder that the user names, of the folder `papers` here, or those that the program carries; these
+/// are written to a folder of their own below `out`, where everybody can read and change them.
+pub(super) fn read(named: Option<&Path>, out: &Path) -> Result<(Vec<Paper>, PathBuf), Failure> {
+    let folder = match named {
+        Some(folder) => folder.to_owned(),
+        None if has_papers(Path::new(HERE)) => HERE.into(),
+        None => unpack(&out.join(HERE))?,
+    };
+    let papers = Paper::read_all(&folder).map_err(Failure::usage)?;
+    if papers.is_empty() {
+        let message = format!("no paper in {}: it has a file {STATEMENTS}", folder.display());
+        return Err(Failure::usage(anyhow!(message)));
+    }
+    Ok((papers, folder))
+}
+
+fn has_papers(folder: &Path) -> bool {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.map(|entry| entry.path()).any(|path| path.join(STATEMENTS).exists())
+}
+
+fn unpack(folder: &Path) -> Result<PathBuf, Failure> {
+    if CARRIED.is_empty() {
+        return Err(Failure::usage(anyhow!(
+            "this program carries no papers: name a folder with --papers"
+        )));
+    }
+    for (paper, name, content) in CARRIED {
+        let place = folder.join(paper);
+        let write = fs::create_dir_all(&place).and_then(|()| fs::write(place.join(name), content));
+        write.with_context(|| format!("cannot write to {}", place.display()))?;
+    }
+    Ok(folder.to_owned())
+}

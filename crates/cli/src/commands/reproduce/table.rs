@@ -1,0 +1,94 @@
+//! What came out, for people at a terminal.
+
+use std::fmt::Write;
+use std::num::NonZeroUsize;
+
+use polypath_lab::reproduce::{Answer, PaperCost, Report, Row};
+
+use crate::report::write_table;
+use crate::time::duration;
+
+/// A line for each statement, a reason for each that does not hold, and the sums.
+pub(super) fn verdicts(report: &Report) -> Result<String, std::fmt::Error> {
+    let mut out = String::new();
+    for paper in &report.papers {
+        writeln!(out, "{}\n", paper.title)?;
+        let rows = paper.statements.iter().map(line).collect();
+        write_table(
+            &mut out,
+            &["statement", "verdict", "measured", "interval", "expected", "n"],
+            rows,
+        )?;
+        for row in paper.statements.iter().filter(|row| row.verdict != Answer::Holds) {
+            writeln!(out, "\n  {}, {}: {}", row.id, row.verdict.name(), row.statement)?;
+            if let Some(cause) = &row.cause {
+                writeln!(out, "    {cause}")?;
+            }
+        }
+        out.push('\n');
+    }
+    let header: Vec<&str> = ["paper"]
+        .into_iter()
+        .chain(Answer::ALL.iter().map(|answer| answer.name()))
+        .chain(["runs", "time on one core", "this time"])
+        .collect();
+    let sums = report.papers.iter().map(|paper| {
+        let count = |answer: &Answer| {
+            paper.statements.iter().filter(|row| row.verdict == *answer).count().to_string()
+        };
+        let runs: usize = paper.studies.iter().map(|study| study.rows).sum();
+        let mut row = vec![paper.key.clone()];
+        row.extend(Answer::ALL.iter().map(count));
+        row.extend([runs.to_string(), duration(paper.core_s), duration(paper.wall_s)]);
+        row
+    });
+    write_table(&mut out, &header, sums.collect())?;
+    Ok(out)
+}
+
+fn line(row: &Row) -> Vec<String> {
+    let number = |number: f64| format!("{number:.4}");
+    let interval = row.interval.filter(|interval| interval.half_width().is_finite());
+    vec![
+        row.id.clone(),
+        row.verdict.name().to_owned(),
+        row.measured.map_or("-".into(), number),
+        interval.map_or("-".into(), |i| format!("{} to {}", number(i.low), number(i.high))),
+        row.expected.clone().unwrap_or_else(|| "-".into()),
+        row.n.to_string(),
+    ]
+}
+
+/// What there is to do.
+pub(super) fn costs(
+    costs: &[PaperCost],
+    jobs: Option<NonZeroUsize>,
+) -> Result<String, std::fmt::Error> {
+    let jobs = jobs.map_or(1, NonZeroUsize::get) as f64;
+    let header = ["", "runs", "at most", "done", "simulated (h)", "data packets (million)", "time"];
+    let row = |name: String, cost: &polypath_lab::run::Cost| {
+        vec![
+            name,
+            cost.runs.to_string(),
+            cost.most_runs.to_string(),
+            cost.done.to_string(),
+            format!("{:.2}", cost.simulated_s / 3600.0),
+            format!("{:.1}", cost.packets / 1e6),
+            duration(cost.core_s / jobs),
+        ]
+    };
+    let mut rows = Vec::new();
+    let mut sum = polypath_lab::run::Cost::default();
+    for paper in costs {
+        for (study, cost) in &paper.studies {
+            rows.push(row(format!("{}/{}", paper.paper, study.trim_end_matches(".toml")), cost));
+        }
+        rows.push(row(paper.paper.clone(), &paper.sum));
+        sum += paper.sum;
+    }
+    rows.push(row("all of it".into(), &sum));
+    let mut out = String::new();
+    write_table(&mut out, &header, rows)?;
+    writeln!(out, "\n  time: estimated by trying some runs, on {jobs} threads")?;
+    Ok(out)
+}

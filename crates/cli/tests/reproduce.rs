@@ -1,0 +1,200 @@
+//! `polypath reproduce` from outside.
+
+mod common;
+#[path = "common/paper.rs"]
+mod paper;
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use common::{directory, polypath, texts};
+use paper::papers_in;
+use serde_json::Value;
+
+/// Runs `polypath reproduce` with the small paper.
+fn reproduce(
+    target: &str,
+    papers: &Path,
+    out: &Path,
+    more: &[&str],
+) -> (Option<i32>, String, String) {
+    let [papers, out] = [papers, out].map(|path| path.to_str().expect("a path in UTF-8"));
+    let arguments = ["reproduce", target, "--papers", papers, "--out", out];
+    let output = polypath(&[&arguments, more].concat());
+    let (text, err) = texts(&output);
+    (output.status.code(), text, err)
+}
+
+fn json(text: &str) -> Value {
+    serde_json::from_str(text).expect("JSON")
+}
+
+#[test]
+fn all_is_run_judged_and_reported_and_never_twice() {
+    let place = directory("reproduce-all");
+    let (papers, out) = (papers_in(&place), place.join("out"));
+    let (code, text, err) = reproduce("all", &papers, &out, &["--full", "--json", "--jobs", "2"]);
+    assert_eq!(code, Some(0), "{err}");
+    let report = json(&text);
+    assert_eq!(report["extent"], "full");
+    let paper = &report["papers"][0];
+    let rows = paper["statements"].as_array().expect("statements");
+    let verdicts: Vec<&str> = rows.iter().filter_map(|row| row["verdict"].as_str()).collect();
+    assert_eq!(verdicts, ["holds", "differs", "holds", "not run"]);
+    for key in [
+        "id",
+        "paper",
+        "figure",
+        "statement",
+        "rule",
+        "n",
+        "verdict",
+        "measured",
+        "interval",
+        "expected",
+    ] {
+        assert!(rows.iter().all(|row| row.get(key).is_some()), "{key}");
+    }
+    assert_eq!(
+        (&rows[1]["cause"], &rows[3]["cause"]),
+        (&"made up".into(), &"it is far away".into())
+    );
+    assert_eq!(rows[0]["n"], 4);
+    let agreement = |number: usize| paper["references"][number]["agreement"].as_str();
+    assert_eq!([0, 1, 2].map(agreement), [Some("agrees"), Some("differs"), Some("unknown")]);
+    for file in ["index.html", "report.json", "tiny/report.html", "tiny/report.json"] {
+        assert!(out.join(file).exists(), "{file}");
+    }
+    for file in ["runs.parquet", "runs.csv", "study.toml", "figures/1.svg", "figures/1.png"] {
+        assert!(out.join("tiny/fig1").join(file).exists(), "{file}");
+    }
+    let page = fs::read_to_string(out.join("tiny/report.html")).expect("a page");
+    for words in ["tiny: a paper", "<svg", "It says that", "made up", "a tool"] {
+        assert!(page.contains(words), "{words}");
+    }
+    let (code, again, _) = reproduce("all", &papers, &out, &["--full", "--json"]);
+    let new = |number: usize| json(&again)["papers"][0]["studies"][number]["new"].clone();
+    assert_eq!((code, new(0), new(1)), (Some(0), 0.into(), 0.into()));
+}
+
+#[test]
+fn a_figure_has_its_own_report() {
+    let place = directory("reproduce-figure");
+    let (papers, out) = (papers_in(&place), place.join("out"));
+    let (code, text, err) = reproduce("tiny/1", &papers, &out, &[]);
+    assert_eq!(code, Some(0), "{err}");
+    assert!(err.contains("the quick form") && err.contains("report-1.html"), "{err}");
+    assert!(text.contains("tiny-1") && !text.contains("tiny-3"), "{text}");
+    assert!(out.join("tiny/report-1.html").exists() && !out.join("tiny/fig2").exists());
+    let (code, text, _) = reproduce("tiny/3", &papers, &out, &[]);
+    assert_eq!(code, Some(0));
+    assert!(text.contains("not run") && text.contains("it is far away"), "{text}");
+    let (code, _, err) = reproduce("tiny/9", &papers, &out, &[]);
+    assert_eq!(code, Some(2));
+    assert!(err.contains("there is no figure of tiny `9`"), "{err}");
+}
+
+#[test]
+fn parts_are_joined() {
+    let place = directory("reproduce-parts");
+    let papers = papers_in(&place);
+    let [one, two, all] = ["one", "two", "all"].map(|name| place.join(name));
+    for (shard, out) in [("1/2", &one), ("2/2", &two)] {
+        let (code, _, err) = reproduce("tiny", &papers, out, &["--shard", shard]);
+        assert_eq!(code, Some(0), "{err}");
+        assert!(!out.join("tiny/report.html").exists());
+    }
+    let [one, two] = [&one, &two].map(|path| path.to_str().expect("UTF-8"));
+    let merge = ["--merge", one, "--merge", two, "--json"];
+    let (code, text, err) = reproduce("tiny", &papers, &all, &merge);
+    assert_eq!(code, Some(0), "{err}");
+    let report = json(&text);
+    let study = &report["papers"][0]["studies"][0];
+    assert_eq!((&study["new"], &study["rows"]), (&0.into(), &8.into()));
+}
+
+#[test]
+fn costs_come_first() {
+    let place = directory("reproduce-costs");
+    let (papers, out) = (papers_in(&place), place.join("out"));
+    let (code, text, err) = reproduce("all", &papers, &out, &["--full", "--dry-run", "--json"]);
+    assert_eq!(code, Some(0), "{err}");
+    let sum = &json(&text)[0]["sum"];
+    assert_eq!((&sum["runs"], &sum["simulated_s"]), (&32.into(), &64.0.into()));
+    assert!(sum["packets"].as_f64().is_some_and(|packets| packets > 1000.0));
+    assert!(!out.join("tiny").exists(), "nothing was run");
+}
+
+#[test]
+fn what_cannot_be_run_is_shown_and_fails() {
+    let place = directory("reproduce-errors");
+    let (papers, out) = (papers_in(&place), place.join("out"));
+    let study = papers.join("tiny/fig2.toml");
+    let text = fs::read_to_string(&study).expect("a study");
+    // A shorter time than where measuring begins: refused when its turn comes.
+    let wrong = text
+        .replace("values = [\"1 Mbit/s\", \"2 Mbit/s\"]", "values = [\"1 Mbit/s\", \"2 Mbit\"]");
+    fs::write(&study, wrong).expect("writable");
+    let (code, _, err) = reproduce("tiny", &papers, &out, &[]);
+    assert_eq!(code, Some(1), "{err}");
+    assert!(err.contains("4 runs have no result") && err.contains("2 Mbit"), "{err}");
+    let page = fs::read_to_string(out.join("tiny/report.html")).expect("a page");
+    assert!(page.contains("4 of 8 runs of"), "the page shows it");
+}
+
+#[test]
+fn a_study_that_makes_no_sense_does_not_stop_the_others() {
+    let place = directory("reproduce-broken");
+    let (papers, out) = (papers_in(&place), place.join("out"));
+    let study = papers.join("tiny/fig1.toml");
+    let text = fs::read_to_string(&study).expect("a study");
+    fs::write(&study, text.replace("goodput_bit_s", "godput_bit_s")).expect("writable");
+    let (code, text, err) = reproduce("tiny", &papers, &out, &["--full", "--json"]);
+    assert_eq!(code, Some(1), "{err}");
+    assert!(err.contains("fig1.toml: measure `goodput`: runs have no result"), "{err}");
+    let report = json(&text);
+    let verdict = |number: usize| report["papers"][0]["statements"][number]["verdict"].clone();
+    assert_eq!([0, 1, 2].map(verdict), ["not run", "not run", "holds"]);
+}
+
+#[test]
+fn surprises_fail_if_that_is_asked_for() {
+    let place = directory("reproduce-strict");
+    let (papers, out) = (papers_in(&place), place.join("out"));
+    let (code, _, err) = reproduce("tiny/1", &papers, &out, &["--full", "--strict"]);
+    assert_eq!(code, Some(0), "the cause is known: {err}");
+    let expected = papers.join("tiny/expected.toml");
+    let text = fs::read_to_string(&expected).expect("statements");
+    fs::write(&expected, text.replace("cause = \"made up\"\n", "")).expect("writable");
+    let (code, _, err) = reproduce("tiny/1", &papers, &out, &["--full", "--strict"]);
+    assert_eq!(code, Some(1));
+    assert!(err.contains("without a known cause differ: tiny-2"), "{err}");
+}
+
+#[test]
+fn the_program_carries_the_papers_wherever_it_is() {
+    let place = directory("reproduce-carried");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_polypath"));
+    let output = command.args(["reproduce", "list", "--json"]).current_dir(&place).output();
+    let (text, err) = texts(&output.expect("a program that runs"));
+    let papers = json(&text);
+    let keys: Vec<&str> = papers
+        .as_array()
+        .expect("papers")
+        .iter()
+        .filter_map(|paper| paper["paper"].as_str())
+        .collect();
+    assert_eq!(
+        keys,
+        ["dreibholz-asymmetric", "dreibholz-model", "iyengar", "natarajan", "sarwar"],
+        "{err}"
+    );
+    assert_eq!(
+        fs::read_dir(&place).expect("a directory").count(),
+        0,
+        "a list leaves nothing behind"
+    );
+    let model = &papers[1];
+    assert_eq!(model["not_run"][0]["figure"], "8, right");
+}

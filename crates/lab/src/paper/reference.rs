@@ -1,0 +1,157 @@
+//! What other tools give for the same work, and where it belongs in studies.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use polypath_sim::document::{Document, DocumentError, Layer};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::Deserialize;
+use toml::Value;
+
+use super::PaperError;
+use crate::results::read_csv;
+use crate::stats::Interval;
+use crate::verdict::Operand;
+
+/// File with the numbers: `figure,curve,x,unit,value,lower,upper,tool`.
+const NUMBERS: &str = "reference.csv";
+/// File that says what they are about.
+const PLACES: &str = "reference.toml";
+
+/// The numbers of other tools.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Reference {
+    /// The numbers.
+    pub claims: Vec<Claim>,
+    /// What they are about.
+    pub comparisons: Vec<Comparison>,
+}
+
+/// A number of another tool.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Claim {
+    /// Figure and quantity.
+    pub figure: String,
+    /// Curve.
+    pub curve: String,
+    /// Place on the axes; empty where there is none.
+    pub x: String,
+    /// Unit of the number.
+    pub unit: String,
+    /// The number.
+    pub value: f64,
+    /// Its interval of 95 %; the number itself where the tool was run once.
+    pub interval: Interval,
+    /// The tool, with its version.
+    pub tool: String,
+}
+
+/// The claims about a figure, and where the same is measured here.
+#[derive(Clone, PartialEq, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Comparison {
+    /// The figure, as the claims name it.
+    pub figure: String,
+    /// File name of the study.
+    pub study: String,
+    /// Name of the measure; its unit has to be that of the claims.
+    pub measure: String,
+    /// Axes whose values a claim has as `x`, in the order of the axes there, with `, ` between.
+    #[serde(default)]
+    pub x: Vec<String>,
+    /// Values of other axes.
+    #[serde(default)]
+    #[schemars(with = "BTreeMap<String, serde_json::Value>")]
+    pub at: BTreeMap<String, Value>,
+    /// A curve that each is divided by, run by run. What it does not name is that of the curve itself.
+    #[serde(default)]
+    pub divided_by: Option<Operand>,
+    /// What curves of claims are here; variants of the same name where it is missing.
+    #[serde(default)]
+    pub curves: BTreeMap<String, Operand>,
+    /// Why numbers differ, as far as that is known, and which of the two is right.
+    #[serde(default)]
+    pub note: Option<String>,
+}
+
+/// A file of places: `reference.toml`.
+#[derive(Clone, PartialEq, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Places {
+    /// Where the claims of each figure belong.
+    pub comparisons: Vec<Comparison>,
+}
+
+impl Places {
+    /// Reads places.
+    ///
+    /// # Errors
+    /// Something is unknown, missing or of the wrong kind; the error tells where and what.
+    pub fn from_document(document: &Document) -> Result<Self, DocumentError> {
+        document.decode(&[Layer::At(&[])])
+    }
+}
+
+/// JSON Schema of files of places.
+pub fn schema() -> Schema {
+    let mut schema = SchemaGenerator::default().into_root_schema_for::<Places>();
+    schema.insert("title".into(), "Where numbers of other tools belong".into());
+    schema
+}
+
+impl Reference {
+    /// Reads those of a paper; none where there is no file.
+    ///
+    /// # Errors
+    /// A file cannot be read or makes no sense, or a number belongs nowhere.
+    pub fn read(folder: &Path) -> Result<Self, PaperError> {
+        let path = folder.join(NUMBERS);
+        if !path.exists() {
+            return Ok(Self::default());
+        }
+        let text = std::fs::read_to_string(&path).map_err(PaperError::io(&path))?;
+        let claims: Result<Vec<Claim>, PaperError> = read_csv(&text)
+            .into_iter()
+            .enumerate()
+            .skip(1)
+            .map(|(index, fields)| {
+                let wrong = |message| PaperError::Reference {
+                    path: path.clone(),
+                    line: index + 1,
+                    message,
+                };
+                Claim::of(fields).map_err(wrong)
+            })
+            .collect();
+        let places = Places::from_document(&Document::read(&folder.join(PLACES))?)?;
+        let reference = Self { claims: claims?, comparisons: places.comparisons };
+        for (index, claim) in reference.claims.iter().enumerate() {
+            if reference.of(claim).is_none() {
+                let message = format!("{PLACES} does not say where `{}` belongs", claim.figure);
+                return Err(PaperError::Reference { path, line: index + 2, message });
+            }
+        }
+        Ok(reference)
+    }
+
+    /// Where a claim belongs.
+    pub fn of(&self, claim: &Claim) -> Option<&Comparison> {
+        self.comparisons.iter().find(|comparison| comparison.figure == claim.figure)
+    }
+}
+
+impl Claim {
+    fn of(fields: Vec<String>) -> Result<Self, String> {
+        let Ok([figure, curve, x, unit, value, lower, upper, tool]) =
+            <[String; 8]>::try_from(fields)
+        else {
+            return Err("a line has figure,curve,x,unit,value,lower,upper,tool".into());
+        };
+        let number =
+            |text: &str| text.parse::<f64>().map_err(|_| format!("`{text}` is not a number"));
+        let value = number(&value)?;
+        let end = |text: &str| if text.is_empty() { Ok(value) } else { number(text) };
+        let interval = Interval { low: end(&lower)?, high: end(&upper)? };
+        Ok(Self { figure, curve, x, unit, value, interval, tool })
+    }
+}

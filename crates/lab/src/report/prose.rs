@@ -1,0 +1,87 @@
+//! The README of a paper in its report.
+
+use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd, html};
+
+/// The beginnings of headlines that stand behind the verdicts: they tell what came out.
+const AFTER: [&str; 4] = ["What comes out", "Slips", "Not yet", "What came out"];
+
+/// What stands before the verdicts, and what behind them, as HTML.
+pub(super) fn split(words: &str) -> [String; 2] {
+    let begins = |line: &str| {
+        let headline = line.strip_prefix("## ");
+        headline.is_some_and(|headline| AFTER.iter().any(|begin| headline.starts_with(begin)))
+    };
+    let mut place = 0;
+    for line in words.split_inclusive('\n') {
+        if begins(line) {
+            break;
+        }
+        place += line.len();
+    }
+    [&words[..place], &words[place..]].map(html_of)
+}
+
+/// Markdown as HTML: without its title, one level of headlines deeper, and with nothing of what is elsewhere.
+fn html_of(markdown: &str) -> String {
+    let mut in_title = false;
+    let events =
+        Parser::new_ext(markdown, Options::ENABLE_TABLES).filter_map(|event| match event {
+            Event::Start(Tag::Heading { level: HeadingLevel::H1, .. }) => {
+                in_title = true;
+                None
+            }
+            Event::End(TagEnd::Heading(HeadingLevel::H1)) => {
+                in_title = false;
+                None
+            }
+            _ if in_title => None,
+            // Their words stay, but they would lead out of the report.
+            Event::Start(Tag::Image { .. } | Tag::Link { .. }) => None,
+            Event::End(TagEnd::Image | TagEnd::Link) => None,
+            Event::Html(text) | Event::InlineHtml(text) => Some(Event::Text(text)),
+            Event::Start(Tag::Heading { level, id, classes, attrs }) => {
+                Some(Event::Start(Tag::Heading { level: deeper(level), id, classes, attrs }))
+            }
+            Event::End(TagEnd::Heading(level)) => Some(Event::End(TagEnd::Heading(deeper(level)))),
+            other => Some(other),
+        });
+    let mut out = String::new();
+    html::push_html(&mut out, events);
+    out
+}
+
+fn deeper(level: HeadingLevel) -> HeadingLevel {
+    match level {
+        HeadingLevel::H1 => HeadingLevel::H2,
+        HeadingLevel::H2 => HeadingLevel::H3,
+        HeadingLevel::H3 => HeadingLevel::H4,
+        _ => HeadingLevel::H5,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WORDS: &str = "# title\n\nAll of it, and `code`.\n\n## Set-up\n\n| a | b |\n| --- | --- |\n| 1 | 2 |\n\n\
+        ## What comes out differently, and why\n\n* one <script>alert(1)</script> [there](http://elsewhere)\n\n\
+        ![a picture](x.png)\n";
+
+    #[test]
+    fn words_stand_before_and_behind_the_verdicts() {
+        let [before, behind] = split(WORDS);
+        assert!(before.contains("<code>code</code>") && before.contains("<td>1</td>"), "{before}");
+        assert!(before.contains("<h3>Set-up</h3>") && !before.contains("title"), "{before}");
+        assert!(behind.contains("What comes out differently") && behind.contains("there"));
+        assert_eq!(split("no headline")[1], "");
+    }
+
+    #[test]
+    fn nothing_leads_out_of_the_report() {
+        let [_, behind] = split(WORDS);
+        assert!(
+            !behind.contains("<script") && !behind.contains("http:") && !behind.contains("<img")
+        );
+        assert!(behind.contains("&lt;script&gt;") && behind.contains("a picture"), "{behind}");
+    }
+}

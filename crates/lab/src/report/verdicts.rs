@@ -1,0 +1,84 @@
+//! The table of verdicts.
+
+use super::page::TableHtml;
+use super::text::{escape, interval, number, percent};
+use crate::reproduce::{Answer, Row};
+
+/// How an answer looks: in colour, by its border, and as a sign.
+pub(super) fn badge(answer: Answer, text: &str) -> String {
+    let (class, sign) = match answer {
+        Answer::Holds => ("holds", "✓"),
+        Answer::Differs => ("differs", "✗"),
+        Answer::Undecided => ("undecided", "?"),
+        Answer::NotRun => ("not-run", "–"),
+    };
+    format!(
+        "<span class=\"verdict {class}\"><span aria-hidden=\"true\">{sign}</span> {}</span>",
+        escape(text)
+    )
+}
+
+/// How many statements hold, differ, are undecided or not run.
+pub(super) fn counts<'a>(rows: impl Iterator<Item = &'a Row> + Clone) -> String {
+    let items = Answer::ALL.iter().filter_map(|answer| {
+        let count = rows.clone().filter(|row| row.verdict == *answer).count();
+        let text = format!("{count} {}", answer.name());
+        (count > 0).then(|| format!("<li>{}</li>", badge(*answer, &text)))
+    });
+    format!("<ul class=\"counts\" aria-label=\"Verdicts\">{}</ul>\n", items.collect::<String>())
+}
+
+/// Every statement with its verdict.
+pub(super) fn table(rows: &[Row]) -> String {
+    if rows.is_empty() {
+        return String::new();
+    }
+    let columns =
+        ["Figure", "Statement", "Verdict", "Measured", "95 % interval", "Expected", "Rule", "n"];
+    let mut table = TableHtml::new("Statements of the paper, and whether they hold here", &columns);
+    for row in rows {
+        let format = if is_relative(row) { percent } else { number };
+        let dash = || "–".to_owned();
+        let cells = [
+            escape(&row.figure),
+            words(row, format),
+            badge(row.verdict, row.verdict.name()),
+            row.measured.map_or_else(dash, format),
+            row.interval.map_or_else(dash, |range| interval(range, format)),
+            row.expected.as_deref().map_or_else(dash, escape),
+            row.rule.map_or_else(dash, escape),
+            row.n.to_string(),
+        ];
+        table.row(&format!(" id=\"{}\"", escape(&row.id)), &cells);
+    }
+    table.html()
+}
+
+/// The statement, why it differs, and every place that was looked at.
+fn words(row: &Row, format: fn(f64) -> String) -> String {
+    let mut html = format!("{} <code>{}</code>", escape(&row.statement), escape(&row.id));
+    if let Some(cause) = &row.cause {
+        let label = if row.verdict == Answer::NotRun { "Why not" } else { "Why it differs" };
+        html +=
+            &format!("<span class=\"cause\"><strong>{label}:</strong> {}</span>", escape(cause));
+    }
+    if row.places.len() > 1 {
+        html += &format!("<details><summary>{} comparisons</summary><ul>", row.places.len());
+        for place in &row.places {
+            let found = place.estimate.map_or_else(
+                || "no run has a number".into(),
+                |e| format!("{} ({})", format(e.value), interval(e.interval, format)),
+            );
+            let answer = Answer::from(place.verdict).name();
+            html += &format!("<li>{}: {} – {answer}</li>", escape(&place.what), escape(&found));
+        }
+        html += "</ul></details>";
+    }
+    html
+}
+
+/// Whether the number is a part of another one.
+fn is_relative(row: &Row) -> bool {
+    let in_percent = row.expected.as_deref().is_some_and(|text| text.ends_with('%'));
+    in_percent && row.rule != Some("about")
+}

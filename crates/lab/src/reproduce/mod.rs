@@ -1,0 +1,273 @@
+//! From papers to verdicts: runs all studies, judges all statements, writes tables, pictures and reports.
+//!
+//! In the directory of results, each paper has a folder, and in it each study one with its tables and pictures. What was
+//! run already is not run again.
+
+mod compare;
+mod conclusion;
+mod cost;
+mod files;
+mod row;
+mod study;
+
+pub use compare::{Agreement, Beside};
+pub use cost::{PaperCost, costs};
+pub use files::{Written, page_of};
+pub use row::{Answer, Row};
+pub use study::StudyReport;
+
+use std::collections::BTreeMap;
+use std::io;
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use polypath_sim::document::DocumentError;
+use serde::Serialize;
+
+use crate::figure::FigureError;
+use crate::paper::{Paper, Part, Target, slug};
+use crate::results::ResultsError;
+use crate::run::{JournalError, Program, Progress, RunError, Shard};
+use crate::study::Extent;
+use crate::verdict::StatementError;
+
+/// What is to be reproduced, and how.
+pub struct Order<'a> {
+    /// All papers there are.
+    pub papers: &'a [Paper],
+    /// What of them.
+    pub target: &'a Target,
+    /// How much of each study.
+    pub extent: Extent,
+    /// Directory for results.
+    pub out: &'a Path,
+    /// Directories with results of shards, whose runs are taken over.
+    pub merge: &'a [PathBuf],
+    /// The part that is to be run.
+    pub shard: Shard,
+    /// Threads; as many as there are processors where it is missing.
+    pub jobs: Option<NonZeroUsize>,
+    /// Who runs it.
+    pub program: Program,
+    /// When set, no more runs are begun.
+    pub stop: &'a AtomicBool,
+    /// Is told how far it is.
+    pub progress: &'a dyn Watch,
+}
+
+/// Is told how far the work has come.
+pub trait Watch: Progress {
+    /// A study begins.
+    fn begin(&self, paper: &str, study: &str);
+    /// A study is over.
+    fn end(&self, paper: &str, study: &StudyReport);
+}
+
+/// What came out.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Report {
+    /// Who ran it.
+    pub program: Program,
+    /// `quick` or `full`.
+    pub extent: &'static str,
+    /// What was asked for.
+    pub target: String,
+    /// The part that was run: verdicts need all of it.
+    pub shard: Option<String>,
+    /// Whether everything was run.
+    pub complete: bool,
+    /// Number of statements by what became of them.
+    pub verdicts: BTreeMap<&'static str, usize>,
+    /// The papers.
+    pub papers: Vec<PaperReport>,
+    /// Time that it took, in seconds.
+    pub wall_s: f64,
+}
+
+/// What came out for a paper.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct PaperReport {
+    /// Its key.
+    pub key: String,
+    /// Its title.
+    pub title: String,
+    /// The figure that was asked for; all where it is missing.
+    pub figure: Option<String>,
+    /// Every statement.
+    pub statements: Vec<Row>,
+    /// Every number of other tools.
+    pub references: Vec<Beside>,
+    /// The studies.
+    pub studies: Vec<StudyReport>,
+    /// Studies that could not be run, judged or drawn, with the reason.
+    pub failures: Vec<StudyFailure>,
+    /// Time that runs took on one core, in seconds; also those of earlier commands.
+    pub core_s: f64,
+    /// Time that this command took, in seconds.
+    pub wall_s: f64,
+}
+
+/// A study without results.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct StudyFailure {
+    /// Its file name.
+    pub study: String,
+    /// Why.
+    pub error: String,
+}
+
+/// Why nothing can be reproduced.
+#[derive(Debug, thiserror::Error)]
+pub enum ReproduceError {
+    /// There is no such paper or figure.
+    #[error("{0}")]
+    Target(String),
+    /// A study makes no sense.
+    #[error(transparent)]
+    Study(#[from] DocumentError),
+    /// A study cannot be run.
+    #[error(transparent)]
+    Run(#[from] RunError),
+    /// The runs of a shard cannot be taken over.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    /// Results cannot be read.
+    #[error(transparent)]
+    Results(#[from] ResultsError),
+    /// A picture cannot be made.
+    #[error(transparent)]
+    Figure(#[from] FigureError),
+    /// A statement makes no sense.
+    #[error(transparent)]
+    Statement(#[from] StatementError),
+    /// A report has no form as JSON.
+    #[error("cannot write JSON: {0}")]
+    Json(#[from] serde_json::Error),
+    /// A file cannot be written.
+    #[error("{}: {error}", .path.display())]
+    Io {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        error: io::Error,
+    },
+}
+
+/// Runs what is not done yet, judges and writes.
+///
+/// # Errors
+/// A file cannot be read or written, or a study or statement makes no sense. Runs that fail are no error: the reports of
+/// their studies tell them.
+pub fn reproduce(order: &Order<'_>) -> Result<Report, ReproduceError> {
+    let start = Instant::now();
+    let mut report = Report {
+        program: order.program.clone(),
+        extent: if order.extent == Extent::Quick { "quick" } else { "full" },
+        target: order.target.to_string(),
+        shard: (!order.shard.is_whole()).then(|| order.shard.to_string()),
+        complete: true,
+        verdicts: BTreeMap::new(),
+        papers: Vec::new(),
+        wall_s: 0.0,
+    };
+    let parts = order.target.among(order.papers).map_err(ReproduceError::Target)?;
+    for part in &parts {
+        report.papers.push(of_part(order, part)?);
+        if order.stop.load(Ordering::Relaxed) {
+            report.complete = false;
+            break;
+        }
+    }
+    for row in report.papers.iter().flat_map(|paper| &paper.statements) {
+        *report.verdicts.entry(row.verdict.name()).or_default() += 1;
+    }
+    report.wall_s = start.elapsed().as_secs_f64();
+    Ok(report)
+}
+
+/// All studies of a part, with everything about them.
+fn of_part(order: &Order<'_>, part: &Part) -> Result<PaperReport, ReproduceError> {
+    let start = Instant::now();
+    let paper = &order.papers[part.paper];
+    let mut report = PaperReport {
+        key: paper.key().to_owned(),
+        title: paper.title().to_owned(),
+        figure: part.figure.as_deref().map(slug),
+        statements: Vec::new(),
+        references: Vec::new(),
+        studies: Vec::new(),
+        failures: Vec::new(),
+        core_s: 0.0,
+        wall_s: 0.0,
+    };
+    for study in &part.studies {
+        order.progress.begin(paper.key(), study);
+        let done = match study::run(order, paper, study) {
+            Ok(Some(done)) => done,
+            Ok(None) => break,
+            // The others are worth having.
+            Err(error) => {
+                report.fail(paper, study, &error);
+                continue;
+            }
+        };
+        order.progress.end(paper.key(), &done.report);
+        report.core_s += done.report.core_s;
+        report.statements.extend(done.statements);
+        report.references.extend(done.references);
+        report.studies.push(done.report);
+    }
+    let expectations = &paper.expectations;
+    let calculated = expectations.calculations.iter().filter(|row| part.has(&row.figure));
+    report.statements.extend(calculated.map(|row| Row::calculated(row.judge(paper.key()))));
+    let not_run = expectations.not_run.iter().filter(|row| part.has(&row.figure));
+    report.statements.extend(not_run.map(|row| Row::not_run(paper.key(), row)));
+    // In the order of the file, whatever study they belong to.
+    let ids: Vec<&str> = expectations.statements.iter().map(|s| s.id.as_str()).collect();
+    report
+        .statements
+        .sort_by_key(|row| ids.iter().position(|id| *id == row.id).unwrap_or(ids.len()));
+    // They rest on the whole paper.
+    if part.figure.is_none() && !order.stop.load(Ordering::Relaxed) {
+        for conclusion in &expectations.conclusions {
+            let row = conclusion::conclude(paper.key(), conclusion, &report.statements);
+            report.statements.push(row);
+        }
+    }
+    report.wall_s = start.elapsed().as_secs_f64();
+    Ok(report)
+}
+
+impl Report {
+    /// What is without a result, in words: studies, and runs of others with one of the reasons.
+    pub fn errors(&self) -> Vec<String> {
+        let failures = self.papers.iter().flat_map(|paper| &paper.failures);
+        let mut errors: Vec<String> =
+            failures.map(|failure| format!("{}: {}", failure.study, failure.error)).collect();
+        let studies = || self.papers.iter().flat_map(|paper| &paper.studies);
+        let count: usize = studies().map(StudyReport::rows_without_result).sum();
+        if let Some(error) = studies().find_map(|study| study.errors.first()).filter(|_| count > 0)
+        {
+            errors.push(format!("{count} runs have no result, for example: {error}"));
+        }
+        errors
+    }
+
+    /// Number of statements with this answer.
+    pub fn count(&self, answer: Answer) -> usize {
+        self.verdicts.get(answer.name()).copied().unwrap_or_default()
+    }
+}
+
+impl PaperReport {
+    /// Notes that a study has no results.
+    fn fail(&mut self, paper: &Paper, study: &str, error: &ReproduceError) {
+        let error = error.to_string();
+        let statements = paper.expectations.statements.iter().filter(|s| s.study == study);
+        self.statements
+            .extend(statements.map(|statement| Row::unanswered(paper.key(), statement, &error)));
+        self.failures.push(StudyFailure { study: study.to_owned(), error });
+    }
+}

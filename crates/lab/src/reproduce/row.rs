@@ -1,0 +1,143 @@
+//! What became of a statement.
+
+use serde::Serialize;
+
+use crate::stats::Interval;
+use crate::verdict::{Judgement, NotRun, PlaceJudgement, Statement, Verdict};
+
+/// A statement with what became of it.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Row {
+    /// Name of the statement.
+    pub id: String,
+    /// Key of the paper.
+    pub paper: String,
+    /// Figure, table or section.
+    pub figure: String,
+    /// File name of the study; none where nothing is run.
+    pub study: Option<String>,
+    /// The statement in words.
+    pub statement: String,
+    /// How it is judged.
+    pub rule: Option<&'static str>,
+    /// Runs behind the number.
+    pub n: usize,
+    /// Whether it holds.
+    pub verdict: Answer,
+    /// What the rule looks at, where it decided.
+    pub measured: Option<f64>,
+    /// Its interval.
+    pub interval: Option<Interval>,
+    /// What would hold.
+    pub expected: Option<String>,
+    /// Why it differs, or was not run, as far as that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cause: Option<String>,
+    /// Every comparison and point by itself.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub places: Vec<PlaceJudgement>,
+}
+
+/// Whether a statement holds.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Answer {
+    /// It does.
+    Holds,
+    /// It does not.
+    Differs,
+    /// More runs are needed.
+    Undecided,
+    /// Nothing was run that could say it.
+    #[serde(rename = "not run")]
+    NotRun,
+}
+
+impl Answer {
+    /// All of them, in the order of reports.
+    pub const ALL: [Self; 4] = [Self::Holds, Self::Differs, Self::Undecided, Self::NotRun];
+
+    /// The name in results.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Holds => "holds",
+            Self::Differs => "differs",
+            Self::Undecided => "undecided",
+            Self::NotRun => "not run",
+        }
+    }
+}
+
+impl From<Verdict> for Answer {
+    fn from(verdict: Verdict) -> Self {
+        match verdict {
+            Verdict::Holds => Self::Holds,
+            Verdict::Undecided => Self::Undecided,
+            Verdict::Differs => Self::Differs,
+        }
+    }
+}
+
+impl Row {
+    /// Of a statement that was judged.
+    pub(super) fn judged(study: &str, judgement: Judgement) -> Self {
+        let Judgement { id, paper, figure, statement, rule, n, verdict, .. } = judgement;
+        let Judgement { measured, interval, expected, cause, places, .. } = judgement;
+        Self {
+            id,
+            paper,
+            figure,
+            study: Some(study.to_owned()),
+            statement,
+            rule: Some(rule),
+            n,
+            verdict: verdict.into(),
+            measured,
+            interval,
+            expected: Some(expected),
+            cause,
+            places,
+        }
+    }
+
+    /// Of a number that was calculated.
+    pub(super) fn calculated(judgement: Judgement) -> Self {
+        Self { study: None, places: Vec::new(), ..Self::judged("", judgement) }
+    }
+
+    /// Of a statement about what was not run.
+    pub(super) fn unanswered(paper: &str, statement: &Statement, reason: &str) -> Self {
+        Self {
+            study: Some(statement.study.clone()),
+            rule: Some(statement.rule.name()),
+            ..Self::not_run(
+                paper,
+                &NotRun {
+                    id: statement.id.clone(),
+                    figure: statement.figure.clone(),
+                    statement: statement.statement.clone(),
+                    reason: reason.to_owned(),
+                },
+            )
+        }
+    }
+
+    /// Of a statement that nothing is run for.
+    pub(super) fn not_run(paper: &str, row: &NotRun) -> Self {
+        Self {
+            id: row.id.clone(),
+            paper: paper.to_owned(),
+            figure: row.figure.clone(),
+            study: None,
+            statement: row.statement.clone(),
+            rule: None,
+            n: 0,
+            verdict: Answer::NotRun,
+            measured: None,
+            interval: None,
+            expected: None,
+            cause: Some(row.reason.clone()),
+            places: Vec::new(),
+        }
+    }
+}

@@ -1,0 +1,196 @@
+//! One study of a paper: its runs, tables, pictures and verdicts.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use serde::Serialize;
+
+use super::compare::{Beside, beside};
+use super::{Order, ReproduceError, Row};
+use crate::figure::draw_all;
+use crate::paper::Paper;
+use crate::results::{self, Dataset, EXECUTION, JOURNAL, Table, TableError};
+use crate::run::{Cell, Finish, Journal, Request, Status, Summary, run_study};
+use crate::study::{Extent, Reading, Study};
+use crate::verdict::judge;
+
+/// What was run.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct StudyReport {
+    /// Its file name.
+    pub study: String,
+    /// Its title.
+    pub title: String,
+    /// Where the results are.
+    pub directory: PathBuf,
+    /// Number of runs.
+    pub rows: usize,
+    /// Those made now.
+    pub new: usize,
+    /// Runs by how they ended.
+    pub statuses: BTreeMap<Status, usize>,
+    /// Some of the errors.
+    pub errors: Vec<String>,
+    /// The seed that all seeds are made from.
+    pub seed: u64,
+    /// Whether nothing is random.
+    pub deterministic: bool,
+    /// Points of its axes.
+    pub points: usize,
+    /// Curves.
+    pub variants: usize,
+    /// Time that runs took on one core, in seconds.
+    pub core_s: f64,
+    /// With which versions, on which machines.
+    pub programs: Vec<String>,
+    /// Pictures: title and file.
+    pub pictures: Vec<(String, PathBuf)>,
+}
+
+impl StudyReport {
+    /// Runs without a result.
+    pub fn rows_without_result(&self) -> usize {
+        let without = self.statuses.iter().filter(|(status, _)| !status.has_results());
+        without.map(|(_, count)| count).sum()
+    }
+}
+
+/// What a study says.
+pub(super) struct Done {
+    pub report: StudyReport,
+    pub statements: Vec<Row>,
+    pub references: Vec<Beside>,
+}
+
+/// Reads a study of a paper, and the folder of its results.
+pub(super) fn read(
+    order: &Order<'_>,
+    paper: &Paper,
+    name: &str,
+) -> Result<(Study, PathBuf), ReproduceError> {
+    let reading = Reading { extent: order.extent, edits: &[] };
+    let study = Study::read(&paper.study(name), reading)?;
+    let place = PathBuf::from(paper.key()).join(name.trim_end_matches(".toml"));
+    Ok((study, place))
+}
+
+/// Makes the runs that are missing, and everything from them; nothing if it was stopped.
+pub(super) fn run(
+    order: &Order<'_>,
+    paper: &Paper,
+    name: &str,
+) -> Result<Option<Done>, ReproduceError> {
+    let (study, place) = read(order, paper, name)?;
+    let directory = order.out.join(&place);
+    take_over(order, &place)?;
+    let request = Request {
+        jobs: order.jobs,
+        shard: order.shard,
+        program: order.program.clone(),
+        stop: order.stop,
+        progress: order.progress,
+    };
+    let summary = run_study(&study, &directory, &request)?;
+    if summary.finish == Finish::Interrupted {
+        return Ok(None);
+    }
+    let mut report = StudyReport::of(&study, name, summary)?;
+    if !order.shard.is_whole() {
+        return Ok(Some(Done { report, statements: Vec::new(), references: Vec::new() }));
+    }
+    results::export(&directory, &directory)?;
+    let drawn = draw_all(&directory)?;
+    let svgs = drawn.into_iter().filter(|file| file.extension().is_some_and(|e| e == "svg"));
+    let titles = study.figures().iter().map(|plan| {
+        plan.title.clone().unwrap_or_else(|| format!("{}: {}", plan.name, study.title()))
+    });
+    report.pictures = titles.zip(svgs).collect();
+    let data = Dataset::read(&directory)?;
+    Ok(Some(Done {
+        report,
+        statements: judged(order, paper, name, &data)?,
+        references: beside(&paper.reference, name, &data),
+    }))
+}
+
+/// The verdicts of all statements about a study.
+fn judged(
+    order: &Order<'_>,
+    paper: &Paper,
+    name: &str,
+    data: &Dataset,
+) -> Result<Vec<Row>, ReproduceError> {
+    let statements = paper.expectations.statements.iter().filter(|s| s.study == name);
+    statements
+        .map(|statement| match judge(statement, paper.key(), data) {
+            Ok(judgement) => Ok(Row::judged(name, judgement)),
+            Err(error) if order.extent == Extent::Quick => {
+                let reason = format!("the quick form leaves this out: {}", error.message);
+                Ok(Row::unanswered(paper.key(), statement, &reason))
+            }
+            Err(error) => Err(error.into()),
+        })
+        .collect()
+}
+
+/// Takes over the runs of other directories.
+fn take_over(order: &Order<'_>, place: &PathBuf) -> Result<(), ReproduceError> {
+    for other in order.merge {
+        let theirs = other.join(place).join(JOURNAL);
+        if !theirs.exists() {
+            continue;
+        }
+        let directory = order.out.join(place);
+        let io = |error| ReproduceError::Io { path: directory.clone(), error };
+        std::fs::create_dir_all(&directory).map_err(io)?;
+        let ours = Journal::open(&directory.join(JOURNAL))?;
+        ours.absorb(&Journal::open(&theirs)?)?;
+        ours.sync()?;
+    }
+    Ok(())
+}
+
+impl StudyReport {
+    fn of(study: &Study, name: &str, summary: Summary) -> Result<Self, ReproduceError> {
+        let (core_s, programs) = execution(&summary)?;
+        Ok(Self {
+            study: name.to_owned(),
+            title: study.title().to_owned(),
+            directory: summary.directory,
+            rows: summary.rows,
+            new: summary.new,
+            statuses: summary.statuses,
+            errors: summary.errors,
+            seed: study.replications().seed,
+            deterministic: study.replications().deterministic,
+            points: study.points().len(),
+            variants: study.variants().len(),
+            core_s,
+            programs,
+            pictures: Vec::new(),
+        })
+    }
+}
+
+/// How long runs took, and who made them.
+fn execution(summary: &Summary) -> Result<(f64, Vec<String>), ReproduceError> {
+    let table =
+        Table::open(&summary.directory.join(EXECUTION)).map_err(results::ResultsError::from)?;
+    let column = |name| table.column(name);
+    let columns = ["wall_s", "version", "revision", "host"].map(column);
+    let columns: Result<Vec<usize>, TableError> = columns.into_iter().collect();
+    let columns = columns.map_err(results::ResultsError::from)?;
+    let (mut core_s, mut programs) = (0.0, Vec::new());
+    let each = |row: &[Cell]| -> Result<(), TableError> {
+        if let [time, Cell::Text(version), Cell::Text(revision), Cell::Text(host)] = row {
+            core_s += time.number().unwrap_or_default();
+            let program = format!("{version} ({revision}) on {host}");
+            if !programs.contains(&program) {
+                programs.push(program);
+            }
+        }
+        Ok(())
+    };
+    table.rows(&columns, each).map_err(results::ResultsError::from)?;
+    Ok((core_s, programs))
+}

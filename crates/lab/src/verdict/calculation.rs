@@ -1,0 +1,193 @@
+//! What a paper says by calculation: nothing has to be run for it.
+
+use polypath_proto::config::BufferSize;
+use polypath_sim::{ConstantWindow, PathModel, window_blocking};
+use polypath_units::{BitRate, ByteCount, Duration, Fraction};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::rule;
+use super::{Judgement, PlaceJudgement};
+use crate::stats::{Confidence, mean};
+
+/// A number of a paper that follows from others.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Calculated {
+    /// Its name, which never changes.
+    pub id: String,
+    /// Figure, table or section that it is about.
+    pub figure: String,
+    /// The statement in words.
+    pub statement: String,
+    /// What is calculated.
+    pub of: Calculation,
+    /// What the paper says: Mbit/s for rates, MiB for buffers, ms for times.
+    pub value: f64,
+    /// How far off the calculation may be, as a part of the number; 5 % where it is missing.
+    #[serde(default = "about")]
+    pub within: Fraction,
+    /// Why it differs here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cause: Option<String>,
+}
+
+fn about() -> Fraction {
+    Fraction::from_percent(5)
+}
+
+/// What is calculated.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Calculation {
+    /// What a window allows per second, in Mbit/s (`sarwar` section III).
+    WindowCeiling {
+        /// The window.
+        window: ByteCount,
+        /// The time that it takes.
+        time: Duration,
+    },
+    /// The least buffer that covers fast retransmissions, or with `timeouts` those too, in MiB (`dreibholz-asymmetric`
+    /// section IV-A).
+    LeastBuffer {
+        /// Sum of the rates.
+        rate: BitRate,
+        /// Longest round-trip time.
+        rtt: Duration,
+        /// Longest retransmission timeout, where timeouts are to be covered.
+        #[serde(default)]
+        rto: Option<Duration>,
+    },
+    /// When constant windows on some paths have filled a receive window, in ms (`sarwar` section IV-A, fig. 5).
+    WindowFull(Windows),
+    /// When all of it was delivered then, in ms.
+    WindowReleased(Windows),
+}
+
+/// Paths with constant windows.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Windows {
+    /// The receive window in packets.
+    pub window: usize,
+    /// The paths.
+    pub paths: Vec<ConstantPath>,
+}
+
+/// A path with a constant window.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ConstantPath {
+    /// Time that a packet takes to be sent.
+    pub packet_time: Duration,
+    /// Round-trip time; half of it is the delay.
+    pub rtt: Duration,
+    /// Packets in each round trip.
+    pub packets: usize,
+}
+
+impl Calculation {
+    /// The result; nothing where there is none, such as for a window that is never full.
+    pub fn value(&self) -> Option<f64> {
+        let ms = |time: Duration| time.as_secs_f64() * 1e3;
+        match self {
+            Self::WindowCeiling { window, time } => (!time.is_zero())
+                .then(|| BitRate::of(*window, *time).as_bits_per_second() as f64 / 1e6),
+            Self::LeastBuffer { rate, rtt, rto } => {
+                let size =
+                    if rto.is_some() { BufferSize::AutoTimeout } else { BufferSize::AutoFast };
+                let bytes = size.least(*rtt, rto.unwrap_or_default(), *rate)?;
+                Some(bytes.as_bytes() as f64 / f64::from(1 << 20))
+            }
+            Self::WindowFull(windows) => windows.blocking().map(|found| ms(found.full)),
+            Self::WindowReleased(windows) => windows.blocking().map(|found| ms(found.released)),
+        }
+    }
+
+    fn unit(&self) -> &'static str {
+        match self {
+            Self::WindowCeiling { .. } => "Mbit/s",
+            Self::LeastBuffer { .. } => "MiB",
+            Self::WindowFull(_) | Self::WindowReleased(_) => "ms",
+        }
+    }
+}
+
+impl Windows {
+    fn blocking(&self) -> Option<polypath_sim::WindowBlocking> {
+        let paths: Vec<ConstantWindow> = self
+            .paths
+            .iter()
+            .filter(|path| !path.rtt.is_zero())
+            .map(|path| ConstantWindow {
+                path: PathModel { packet_time: path.packet_time, delay: path.rtt / 2 },
+                round_trip: path.rtt,
+                packets: path.packets,
+            })
+            .collect();
+        window_blocking(&paths, self.window)
+    }
+}
+
+impl Calculated {
+    /// Whether the calculation gives what the paper says.
+    pub fn judge(&self, paper: &str) -> Judgement {
+        let estimate = self.of.value().and_then(|value| mean(&[value], Confidence::Deterministic));
+        let judged = |e: &crate::stats::Estimate| rule::about(e, self.value, self.within.as_f64());
+        let verdict = estimate.as_ref().map_or(rule::Verdict::Differs, judged);
+        let percent = (self.within.as_f64() * 1e4).round() / 1e2;
+        Judgement {
+            id: self.id.clone(),
+            paper: paper.to_owned(),
+            figure: self.figure.clone(),
+            statement: self.statement.clone(),
+            rule: "calculation",
+            n: 0,
+            verdict,
+            measured: estimate.map(|estimate| estimate.value),
+            interval: estimate.map(|estimate| estimate.interval),
+            expected: format!("{} {} ± {percent} %", self.value, self.of.unit()),
+            cause: self.cause.clone().filter(|_| verdict != rule::Verdict::Holds),
+            places: vec![PlaceJudgement { what: "calculated".into(), verdict, estimate }],
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Verdict;
+    use super::*;
+
+    fn verdict(of: &str, value: f64) -> Verdict {
+        let text = format!(
+            "id = \"x\"\nfigure = \"1\"\nstatement = \"words\"\nof = {of}\nvalue = {value}\n"
+        );
+        let calculated: Calculated = toml::from_str(&text).expect("a calculation");
+        calculated.judge("p").verdict
+    }
+
+    #[test]
+    fn calculations_can_hold_and_differ() {
+        let ceiling = "{ window-ceiling = { window = \"65536 B\", time = \"10 ms\" } }";
+        let buffer =
+            "{ least-buffer = { rate = \"200 Mbit/s\", rtt = \"110 ms\", rto = \"1 s\" } }";
+        let fast = "{ least-buffer = { rate = \"8 Mbit/s\", rtt = \"524288 us\" } }";
+        let paths = "window = 44, paths = [{ packet_time = \"1200 us\", rtt = \"20 ms\", packets = 10 }, \
+                     { packet_time = \"12 ms\", rtt = \"400 ms\", packets = 2 }]";
+        let full = format!("{{ window-full = {{ {paths} }} }}");
+        let released = format!("{{ window-released = {{ {paths} }} }}");
+        for (of, value) in [
+            (ceiling, 52.4),
+            // (3 * 0.11 s + 1 s) * 200 Mbit/s / 8.
+            (buffer, 31.71),
+            // 2 * 0.524288 s * 8 Mbit/s / 8.
+            (fast, 1.0),
+            (&full, 110.0),
+            (&released, 224.0),
+        ] {
+            assert_eq!(verdict(of, value), Verdict::Holds, "{of}");
+            assert_eq!(verdict(of, value * 1.2), Verdict::Differs, "{of}");
+        }
+        assert_eq!(verdict("{ window-full = { window = 44, paths = [] } }", 1.0), Verdict::Differs);
+    }
+}

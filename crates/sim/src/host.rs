@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-use polypath_netsim::{Arrival, LinkObserver, NodeId, Stream, World};
+use polypath_netsim::{LinkObserver, NodeId, Stream, World};
 use polypath_proto::config::{AssociationConfig, PartialReliability};
 use polypath_proto::{
     Association, AssociationEnd, AssociationId, Collision, ConnectError, Cx, DropReason,
@@ -16,6 +16,7 @@ use crate::app::{
     Fed, Gaps, Ledger, MessagePlan, RECOGNISABLE, Receiver, Sender, Violations, recognise,
 };
 use crate::frame::{Form, SctpFrame};
+use crate::packet::SimFrame;
 use crate::place::Place;
 use crate::probe::{Delivered, Watch};
 use crate::scenario::{Flow, Scenario};
@@ -84,6 +85,14 @@ pub(crate) enum Outcome {
     Ended(AssociationEnd),
 }
 
+/// A packet that arrived.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Incoming<'a> {
+    pub from: IpAddr,
+    pub to: IpAddr,
+    pub frame: &'a SctpFrame,
+}
+
 /// What came of a packet.
 enum Routed {
     /// An association may have something to say.
@@ -146,7 +155,8 @@ impl Host {
             .into_iter()
             .map(|address| PeerAddress { address, encapsulation: Encapsulation::None });
         let config = scenario.sctp_of(place.pair, place.name).endpoint_config();
-        let connect = (scenario.pairs[place.pair].client == place.name).then(|| Connect {
+        let begins = scenario.pairs[place.pair].client == place.name;
+        let connect = (begins && scenario.has_association(place.pair)).then(|| Connect {
             at: Instant::ZERO + scenario.association.connect,
             config: config.association.clone(),
             peer: peer.collect(),
@@ -183,20 +193,19 @@ impl Host {
     }
 
     /// Asks for the first wake-up call.
-    pub fn start<O: LinkObserver>(&mut self, world: &mut World<SctpFrame, O>) {
+    pub fn start<O: LinkObserver>(&mut self, world: &mut World<SimFrame, O>) {
         self.set_timer(world);
     }
 
     /// A packet arrived.
     pub fn on_arrival<O: LinkObserver>(
         &mut self,
-        world: &mut World<SctpFrame, O>,
+        world: &mut World<SimFrame, O>,
         ledger: &mut Ledger,
-        arrival: Arrival<SctpFrame>,
+        Incoming { from, to, frame }: Incoming<'_>,
     ) {
-        let Arrival { from, to, frame, .. } = arrival;
         let now = world.now();
-        self.watch.on_packet(&frame);
+        self.watch.on_packet(frame);
         match self.route(now, &frame.received(from, to)) {
             Routed::Association(id) => self.pump(world, ledger, id),
             Routed::Reply(reply) => {
@@ -210,7 +219,7 @@ impl Host {
     /// The time asked for has come.
     pub fn on_timer<O: LinkObserver>(
         &mut self,
-        world: &mut World<SctpFrame, O>,
+        world: &mut World<SimFrame, O>,
         ledger: &mut Ledger,
     ) {
         let now = world.now();
@@ -236,7 +245,7 @@ impl Host {
     /// Ends the association gracefully.
     pub fn shutdown<O: LinkObserver>(
         &mut self,
-        world: &mut World<SctpFrame, O>,
+        world: &mut World<SimFrame, O>,
         ledger: &mut Ledger,
     ) {
         let ids: Vec<AssociationId> = self.associations.keys().copied().collect();
@@ -385,7 +394,7 @@ impl Host {
         }
     }
 
-    fn connect<O: LinkObserver>(&mut self, world: &mut World<SctpFrame, O>) {
+    fn connect<O: LinkObserver>(&mut self, world: &mut World<SimFrame, O>) {
         let Some(Connect { config, peer, .. }) = self.connect.take() else { return };
         let mut cx = Cx { now: world.now(), rng: &mut self.rng, probe: &mut NoProbe };
         match self.endpoint.connect(&mut cx, config, self.port, &peer) {
@@ -410,7 +419,7 @@ impl Host {
     /// Takes out of an association whatever it has, in the order of its contract.
     fn pump<O: LinkObserver>(
         &mut self,
-        world: &mut World<SctpFrame, O>,
+        world: &mut World<SimFrame, O>,
         ledger: &mut Ledger,
         id: AssociationId,
     ) {
@@ -459,7 +468,7 @@ impl Host {
         }
     }
 
-    fn set_timer<O: LinkObserver>(&self, world: &mut World<SctpFrame, O>) {
+    fn set_timer<O: LinkObserver>(&self, world: &mut World<SimFrame, O>) {
         let now = world.now();
         let connect = self.connect.as_ref().map(|connect| connect.at);
         let turns = self.senders.iter().filter_map(|sender| sender.next_turn(now));
@@ -474,7 +483,7 @@ impl Host {
 /// Sends a packet; without a route it is lost like any other that does not arrive, and counted.
 #[inline]
 fn send<O: LinkObserver>(
-    world: &mut World<SctpFrame, O>,
+    world: &mut World<SimFrame, O>,
     node: NodeId,
     form: Form,
     unsent: &mut Unsent,
@@ -483,7 +492,7 @@ fn send<O: LinkObserver>(
     let Transmit { local, remote, ecn, packet, .. } = transmit;
     let frame = SctpFrame::new(ecn, packet, form);
     unsent.unencodable += u64::from(frame.form() != form);
-    unsent.unroutable += u64::from(world.send(node, local, remote, frame).is_err());
+    unsent.unroutable += u64::from(world.send(node, local, remote, SimFrame::Sctp(frame)).is_err());
 }
 
 /// Hands the loss rates of the network to whoever may use them (`retransmission.loss_rate = "oracle"`).
@@ -637,7 +646,7 @@ mod tests {
         let paths = vec![PathConfig::direct("p", channel)];
         let mut builder = NetworkBuilder::new();
         let net = DisjointPaths { ip: IpVersion::V4, paths }.add_to(&mut builder).unwrap();
-        let mut world: World<SctpFrame> = builder.build(1, NoObserver).unwrap();
+        let mut world: World<SimFrame> = builder.build(1, NoObserver).unwrap();
         let (here, there) = (net.paths[0].a_address, net.paths[0].b_address);
         let stranger: IpAddr = "192.0.2.1".parse().unwrap();
         let mut counted = |form, from, to, padding| {

@@ -15,10 +15,12 @@
 #![forbid(unsafe_code)]
 
 mod app;
+mod background;
 pub mod document;
 mod frame;
 mod host;
 mod meter;
+mod packet;
 mod place;
 mod probe;
 mod result;
@@ -27,8 +29,10 @@ mod simulation;
 mod wiring;
 
 pub use app::Violations;
+pub use background::{TcpFrame, TcpResult, UdpFrame, UdpResult};
 pub use frame::{Form, SctpFrame};
 pub use meter::{HostSeries, PathSeries, Series};
+pub use packet::SimFrame;
 pub use probe::{
     BlockedSeries, BlockingResult, ChangeSeries, ConstantWindow, Distribution, FailureResult,
     LifeSeries, PathBlockingResult, PathChangeSeries, PathModel, PathProbeResult, PathTsnResult,

@@ -2,14 +2,16 @@
 
 use std::io;
 
-use polypath_netsim::{BuildError, Event, Frame as _, NetworkBuilder, NoObserver, World};
+use polypath_netsim::{Arrival, BuildError, Event, Frame as _, NetworkBuilder, NoObserver, World};
 use polypath_units::Instant;
 use polypath_workload::FlowError;
 
 use crate::app::{Ledger, RECOGNISABLE};
-use crate::frame::{Form, SctpFrame};
-use crate::host::{Host, Outcome};
+use crate::background::{self, Background};
+use crate::frame::Form;
+use crate::host::{Host, Incoming, Outcome};
 use crate::meter::Meter;
+use crate::packet::SimFrame;
 use crate::place::{self, Owners, Place};
 use crate::result::{Measured, RunResult};
 use crate::scenario::{Flow, HostName, Scenario};
@@ -22,10 +24,11 @@ pub struct Simulation<'a> {
     seed: u64,
     form: Form,
     network: Wired,
-    world: World<SctpFrame, NoObserver>,
+    world: World<SimFrame, NoObserver>,
     /// Hosts a and b of each pair.
     pairs: Vec<[Host; 2]>,
     owners: Owners,
+    background: Background,
     progress: Vec<Progress>,
     /// What is under way, of all flows.
     ledger: Ledger,
@@ -61,6 +64,7 @@ impl<'a> Simulation<'a> {
         let mut builder = NetworkBuilder::new();
         let network = wiring::wire(scenario, seed, &mut builder)?;
         let places = place::places(&network, &mut builder);
+        let alarms = background::alarms(scenario, &mut builder);
         let form = if wiring::needs_bytes(scenario) { Form::Wire } else { form };
         let world = builder.build(seed, NoObserver)?;
         let host = |place: &Place| Host::new(scenario, place, form, |name| world.stream(name));
@@ -70,9 +74,23 @@ impl<'a> Simulation<'a> {
         }
         let meter = Meter::new(scenario, &network);
         let ledger = Ledger::new(scenario, |flow| span(scenario, flow));
-        let progress = vec![Progress::Running; pairs.len()];
-        let owners = Owners::new(&places);
-        Ok(Self { scenario, seed, form, network, world, pairs, owners, progress, ledger, meter })
+        let begin = |pair| match scenario.has_association(pair) {
+            true => Progress::Running,
+            false => Progress::Without,
+        };
+        Ok(Self {
+            scenario,
+            seed,
+            form,
+            progress: (0..pairs.len()).map(begin).collect(),
+            owners: Owners::new(&places),
+            background: Background::new(scenario, &network, &alarms, |name| world.stream(name))?,
+            network,
+            world,
+            pairs,
+            ledger,
+            meter,
+        })
     }
 
     /// Tells the hosts how much the network loses now.
@@ -107,6 +125,7 @@ impl<'a> Simulation<'a> {
         for host in self.pairs.iter_mut().flatten() {
             host.start(&mut self.world);
         }
+        self.background.start(&mut self.world);
         self.look();
         while self.world.now() < end {
             let oracles = self.network.oracles.iter().map(Oracle::next_change);
@@ -130,7 +149,7 @@ impl<'a> Simulation<'a> {
             &mut self.world,
             &self.network,
             &self.pairs,
-            Measured { meter: &self.meter, ledger: &self.ledger },
+            Measured { meter: &self.meter, ledger: &self.ledger, background: &self.background },
         ))
     }
 
@@ -145,18 +164,32 @@ impl<'a> Simulation<'a> {
     fn run_until(&mut self, until: Instant) -> bool {
         while let Some(event) = self.world.next_event(until) {
             let owner = match &event {
-                Event::Arrival(arrival) => {
-                    self.owners.of_packet(arrival.node, || arrival.frame.ports()[1])
-                }
+                Event::Arrival(arrival) => match arrival.frame {
+                    SimFrame::Sctp(_) => {
+                        self.owners.of_packet(arrival.node, || arrival.frame.ports()[1])
+                    }
+                    SimFrame::Udp(_) | SimFrame::Tcp(_) => None,
+                },
                 Event::Timer { node } => self.owners.of_alarm(*node),
             };
-            let Some([pair, host]) = owner else { continue };
-            let hosts = &mut self.pairs[pair];
-            match event {
-                Event::Arrival(arrival) => {
-                    hosts[host].on_arrival(&mut self.world, &mut self.ledger, arrival)
+            let (world, ledger) = (&mut self.world, &mut self.ledger);
+            let Some([pair, host]) = owner else {
+                match event {
+                    Event::Arrival(arrival) => self.background.on_arrival(world, ledger, arrival),
+                    Event::Timer { node } => self.background.on_timer(world, ledger, node),
                 }
-                Event::Timer { .. } => hosts[host].on_timer(&mut self.world, &mut self.ledger),
+                if self.is_over() {
+                    return true;
+                }
+                continue;
+            };
+            let host = &mut self.pairs[pair][host];
+            match event {
+                Event::Arrival(Arrival { from, to, frame: SimFrame::Sctp(frame), .. }) => {
+                    host.on_arrival(world, ledger, Incoming { from, to, frame: &frame });
+                }
+                Event::Arrival(_) => {}
+                Event::Timer { .. } => host.on_timer(world, ledger),
             }
             if self.finish(pair) {
                 return true;
@@ -172,14 +205,40 @@ impl<'a> Simulation<'a> {
             && is_everything_delivered(hosts, self.world.now())
         {
             self.progress[pair] = Progress::Delivered;
-            if self.progress.iter().all(|progress| *progress == Progress::Delivered) {
-                self.meter.complete(self.world.now(), &self.pairs);
-            }
+            self.note_completion();
             let client = self.scenario.pairs[pair].client.index();
             self.pairs[pair][client].shutdown(&mut self.world, &mut self.ledger);
         }
-        let mut hosts = self.pairs.iter().flatten();
-        hosts.all(|host| matches!(host.outcome(), Outcome::Ended(_)))
+        self.is_over()
+    }
+
+    /// Tells the meter, once, that everything with an end was delivered.
+    fn note_completion(&mut self) {
+        let now = self.world.now();
+        let is_running = self.progress.contains(&Progress::Running);
+        if !is_running && self.meter.completed().is_none() && self.background.is_over(now) {
+            self.meter.complete(now, &self.pairs);
+        }
+    }
+
+    /// Whether all associations are over, and all other flows that have an end.
+    fn is_over(&mut self) -> bool {
+        let pairs = self.pairs.iter().zip(&self.progress);
+        let mut with = pairs.filter(|(_, progress)| **progress != Progress::Without).peekable();
+        let is_alone = with.peek().is_none();
+        let mut hosts = with.flat_map(|(hosts, _)| hosts);
+        if hosts.any(|host| !matches!(host.outcome(), Outcome::Ended(_))) {
+            // The last flow that is not of an association may be what all others waited for.
+            if self.background.has_end() {
+                self.note_completion();
+            }
+            return false;
+        }
+        let is_over = self.background.is_over(self.world.now());
+        if is_alone && is_over && self.background.has_end() {
+            self.note_completion();
+        }
+        is_over && (!is_alone || self.background.has_end())
     }
 }
 
@@ -188,6 +247,8 @@ impl<'a> Simulation<'a> {
 enum Progress {
     Running,
     Delivered,
+    /// There is no association.
+    Without,
 }
 
 fn is_everything_delivered([a, b]: &[Host; 2], now: Instant) -> bool {

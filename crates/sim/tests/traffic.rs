@@ -298,7 +298,7 @@ fn mistakes_are_found_where_they_are() {
         ),
         (
             "source = { cross-traffic = { load = \"50 %\" } }",
-            "traffic.0.source.cross-traffic: cross traffic needs",
+            "traffic.0.source.cross-traffic: is for `transport = \"udp\"`",
         ),
         (
             "source = { request-response = { response = \"1 kB\" } }\nmessage_size = \"1 kB\"\nreliability = { timed = \"1 s\" }",

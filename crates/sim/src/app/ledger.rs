@@ -140,17 +140,28 @@ impl FlowLedger {
         let index = number.checked_sub(self.base).and_then(|above| usize::try_from(above).ok());
         let Some(sent) = index.and_then(|index| self.sent.get_mut(index)) else { return };
         sent.has_arrived = true;
-        if self.from <= now && now < self.until {
-            self.delays.record(now.since(sent.offered));
-            self.measured_bytes += u64::from(sent.bytes);
-            if let Some(since) = sent.since {
-                self.response_times.record(now.since(since));
-            }
+        let Sent { offered, since, bytes, .. } = *sent;
+        self.record(now, offered, bytes);
+        if let Some(since) = since.filter(|_| self.counts(now)) {
+            self.response_times.record(now.since(since));
         }
         while self.sent.front().is_some_and(|sent| sent.has_arrived) {
             self.sent.pop_front();
             self.base += 1;
         }
+    }
+
+    /// A message that the source had at `offered` was handed to the application; for transports that know of each
+    /// message themselves.
+    pub fn record(&mut self, now: Instant, offered: Instant, bytes: u32) {
+        if self.counts(now) {
+            self.delays.record(now.since(offered));
+            self.measured_bytes += u64::from(bytes);
+        }
+    }
+
+    fn counts(&self, now: Instant) -> bool {
+        self.from <= now && now < self.until
     }
 
     /// From when to when deliveries count.

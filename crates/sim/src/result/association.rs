@@ -18,6 +18,11 @@ pub struct AssociationResult {
 }
 
 impl AssociationResult {
+    /// Where nothing goes over an association.
+    pub(super) fn none() -> Self {
+        Self { established_s: None, state: "none", failed: false }
+    }
+
     /// What became of the association: as the client saw it, or, if only the server saw it fail, as the server did.
     pub(super) fn gather(hosts: &[Host; 2], client: HostName) -> Self {
         let client = client.index();

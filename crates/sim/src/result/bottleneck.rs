@@ -3,8 +3,8 @@
 use polypath_netsim::{Direction, DropCause, NoObserver, World};
 use serde::Serialize;
 
-use crate::frame::SctpFrame;
 use crate::meter::Meter;
+use crate::packet::SimFrame;
 use crate::wiring::{Bottleneck, Wired};
 
 /// One direction of a bottleneck.
@@ -45,7 +45,7 @@ pub struct BottleneckResult {
 }
 
 pub(super) fn bottleneck_results(
-    world: &mut World<SctpFrame, NoObserver>,
+    world: &mut World<SimFrame, NoObserver>,
     network: &Wired,
     meter: &Meter,
 ) -> Vec<BottleneckResult> {

@@ -4,11 +4,12 @@ use polypath_units::{Duration, Instant};
 use polypath_workload::{DelayMeter, Source};
 use serde::Serialize;
 
-use super::Window;
-use crate::app::{FlowLedger, Ledger};
+use super::{Measured, Window};
+use crate::app::FlowLedger;
+use crate::background::{TcpResult, UdpResult, View};
 use crate::host::Host;
 use crate::meter::Snapshot;
-use crate::scenario::{Flow, FlowEnds, Scenario};
+use crate::scenario::{Flow, FlowEnds, Scenario, Transport};
 
 /// A flow.
 #[derive(Clone, PartialEq, Debug, Serialize)]
@@ -20,6 +21,8 @@ pub struct FlowResult {
     pub pair: String,
     /// The sending host.
     pub from: String,
+    /// What carried it: `sctp`, `udp` or `tcp`.
+    pub transport: &'static str,
     /// User data delivered per second of the measured time; of a meter, from its own reset to its own stop.
     pub goodput_bit_s: f64,
     /// Messages that the source had.
@@ -47,6 +50,21 @@ pub struct FlowResult {
     /// For responses: from the time at which the client had the request to the delivery of the response.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub response_time: Option<DelayResult>,
+    /// For a UDP flow: what became of the datagrams.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub udp: Option<UdpResult>,
+    /// For a TCP flow: how the connection went.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tcp: Option<TcpResult>,
+}
+
+/// Goodput of the flows of associations; of all flows where there are none of these.
+pub(super) fn total_goodput(flows: &[FlowResult]) -> f64 {
+    let of_associations = |flow: &&FlowResult| flow.transport == Transport::Sctp.name();
+    if flows.iter().any(|flow| of_associations(&flow)) {
+        return flows.iter().filter(of_associations).map(|flow| flow.goodput_bit_s).sum();
+    }
+    flows.iter().map(|flow| flow.goodput_bit_s).sum()
 }
 
 /// How long messages took.
@@ -87,11 +105,16 @@ pub(super) fn flow_results(
     scenario: &Scenario,
     now: Instant,
     pairs: &[[Host; 2]],
-    ledger: &Ledger,
+    Measured { ledger, background, .. }: Measured<'_>,
     window: &Window<'_>,
 ) -> Vec<FlowResult> {
     let mut results = Vec::new();
     for (index, flow) in scenario.traffic.iter().enumerate() {
+        let Some(ledger) = ledger.flow(index) else { continue };
+        if let Some(view) = background.view(index, now) {
+            results.push(background_result(scenario, flow, ledger, view, now));
+            continue;
+        }
         let FlowEnds { pair, from: host, .. } = flow.ends;
         let hosts = &pairs[pair];
         let from = &hosts[host.index()];
@@ -99,13 +122,13 @@ pub(super) fn flow_results(
         let Some(sender) = from.senders().iter().find(|sender| sender.flow() == index) else {
             continue;
         };
-        let Some(ledger) = ledger.flow(index) else { continue };
         let meter = receiver.meter();
         let delivered = |snapshot: &Snapshot| snapshot.flows.get(index).copied().unwrap_or(0);
         results.push(FlowResult {
             name: flow.name.clone(),
             pair: scenario.pairs[pair].name.clone(),
             from: scenario.host_name(pair, host).to_owned(),
+            transport: flow.transport.name(),
             goodput_bit_s: own_goodput(flow, ledger, now).unwrap_or(window.rate(delivered)),
             messages_offered: sender.generator().offered(),
             messages_dropped: sender.generator().dropped(),
@@ -119,16 +142,52 @@ pub(super) fn flow_results(
             delay: DelayResult::of(ledger.delays()),
             response_time: matches!(flow.source, Source::Responses(_))
                 .then(|| DelayResult::of(ledger.response_times())),
+            udp: None,
+            tcp: None,
         });
     }
     results
 }
 
-/// Goodput of a flow that says itself when it is measured; the run may end before that does.
+/// Goodput of a flow that says itself when it is measured, or that no association carries; the run may end before the
+/// measured time does.
 fn own_goodput(flow: &Flow, ledger: &FlowLedger, now: Instant) -> Option<f64> {
-    let Source::Netperfmeter(_) = flow.source else { return None };
+    let is_metered = matches!(flow.source, Source::Netperfmeter(_));
+    if !is_metered && flow.transport == Transport::Sctp {
+        return None;
+    }
     let (from, until) = ledger.measured();
     let seconds = until.min(now).since(from).as_secs_f64();
     let bits = 8.0 * ledger.measured_bytes() as f64;
     Some(if seconds > 0.0 { bits / seconds } else { 0.0 })
+}
+
+fn background_result(
+    scenario: &Scenario,
+    flow: &Flow,
+    ledger: &FlowLedger,
+    view: View<'_>,
+    now: Instant,
+) -> FlowResult {
+    let FlowEnds { pair, from, .. } = flow.ends;
+    FlowResult {
+        name: flow.name.clone(),
+        pair: scenario.pairs[pair].name.clone(),
+        from: scenario.host_name(pair, from).to_owned(),
+        transport: flow.transport.name(),
+        goodput_bit_s: own_goodput(flow, ledger, now).unwrap_or(0.0),
+        messages_offered: view.generator.offered(),
+        messages_dropped: view.generator.dropped(),
+        messages_sent: view.generator.messages(),
+        messages_delivered: view.meter.messages(),
+        messages_abandoned: 0,
+        bytes_delivered: view.meter.total().as_bytes(),
+        complete: view.is_complete,
+        refused: None,
+        last_delivery_s: view.meter.last().map(|at| at.as_secs_f64()),
+        delay: DelayResult::of(ledger.delays()),
+        response_time: None,
+        udp: view.udp,
+        tcp: view.tcp,
+    }
 }

@@ -12,9 +12,11 @@ use polypath_proto::Association;
 use serde::Serialize;
 
 use crate::app::{Ledger, Violations};
-use crate::frame::{Form, SctpFrame};
+use crate::background::Background;
+use crate::frame::Form;
 use crate::host::Host;
 use crate::meter::{Meter, Series};
+use crate::packet::SimFrame;
 use crate::probe::{self, ProbeResult};
 use crate::scenario::{HostName, Scenario};
 use crate::simulation::Execution;
@@ -22,6 +24,7 @@ use crate::wiring::Wired;
 
 pub use association::AssociationResult;
 pub use bottleneck::BottleneckResult;
+use flow::total_goodput;
 pub use flow::{DelayResult, FlowResult};
 pub use host::{AbandonedResult, BlockedResult, HostResult};
 pub use path::PathResult;
@@ -36,7 +39,8 @@ pub struct RunResult {
     pub seed: u64,
     /// Whether packets travelled as structures or as bytes.
     pub form: Form,
-    /// User data delivered to applications per second of the measured time, all flows together.
+    /// User data delivered to applications per second of the measured time, all flows of associations together; of all
+    /// flows where there is no association.
     pub goodput_bit_s: f64,
     /// Simulated time.
     pub duration_s: f64,
@@ -91,16 +95,20 @@ impl RunResult {
     pub(crate) fn gather(
         scenario: &Scenario,
         execution: Execution,
-        world: &mut World<SctpFrame, NoObserver>,
+        world: &mut World<SimFrame, NoObserver>,
         network: &Wired,
         pairs: &[[Host; 2]],
-        Measured { meter, ledger }: Measured<'_>,
+        measured: Measured<'_>,
     ) -> Self {
+        let meter = measured.meter;
         let window = Window::of(meter);
-        let flows = flow::flow_results(scenario, world.now(), pairs, ledger, &window);
+        let flows = flow::flow_results(scenario, world.now(), pairs, measured, &window);
         let (mut paths, mut host_results, mut associations) = (Vec::new(), Vec::new(), Vec::new());
         for (index, (hosts, plan)) in pairs.iter().zip(&scenario.pairs).enumerate() {
             let pair = PairView { index, name: &plan.name, hosts, network: &network.pairs[index] };
+            if !scenario.has_association(index) {
+                continue;
+            }
             paths.extend(path::path_results(scenario, &pair, &window, world.now()));
             host_results.extend(HostName::ALL.map(|name| {
                 let host_name = scenario.host_name(index, name);
@@ -119,7 +127,7 @@ impl RunResult {
             title: scenario.title.clone(),
             seed: execution.seed,
             form: execution.form,
-            goodput_bit_s: flows.iter().map(|flow| flow.goodput_bit_s).sum(),
+            goodput_bit_s: total_goodput(&flows),
             duration_s: world.now().as_secs_f64(),
             measured_from_s: window.from_s,
             measured_until_s: window.until_s,
@@ -130,7 +138,10 @@ impl RunResult {
                 .flat_map(Association::path_stats)
                 .map(|path| path.data_packets_sent)
                 .sum(),
-            association: associations.swap_remove(failed.unwrap_or(0)),
+            association: match failed {
+                _ if associations.is_empty() => AssociationResult::none(),
+                failed => associations.swap_remove(failed.unwrap_or(0)),
+            },
             violations,
             paths,
             flows,
@@ -148,6 +159,7 @@ impl RunResult {
 pub(crate) struct Measured<'a> {
     pub meter: &'a Meter,
     pub ledger: &'a Ledger,
+    pub background: &'a Background,
 }
 
 /// One pair of hosts.

@@ -18,6 +18,7 @@ mod sctp;
 mod star;
 mod text_file;
 mod traffic;
+mod transport;
 
 pub use dumbbell::{CrossPlan, DumbbellNetwork, DumbbellPath};
 pub use graph::{GraphLink, GraphNetwork};
@@ -35,6 +36,7 @@ pub use schema::schema;
 pub use sctp::{Heartbeat, SctpSettings};
 pub use star::{StarLink, StarNetwork, StarPlan};
 pub use traffic::{Flow, HostName};
+pub use transport::{TcpCongestion, TcpSettings, Transport};
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Scenario;
 use super::hosts::FlowEnds;
+use super::transport::{TcpSettings, Transport};
 
 /// One of the two hosts of a pair.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -63,6 +64,15 @@ pub struct Flow {
     /// The receiving host. It may be missing where there is only one other than the sending host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<String>,
+    /// What carries it.
+    #[serde(default)]
+    pub transport: Transport,
+    /// The path of a flow that no association carries; the first one where it is missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    /// Settings of a TCP connection.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tcp: Option<TcpSettings>,
     /// What these names mean.
     #[serde(skip)]
     pub ends: FlowEnds,
@@ -117,6 +127,9 @@ impl Flow {
             pair: None,
             from: None,
             to: None,
+            transport: Transport::Sctp,
+            path: None,
+            tcp: None,
             ends: FlowEnds::default(),
             start: Duration::ZERO,
             stop: None,
@@ -132,9 +145,9 @@ impl Flow {
         }
     }
 
-    /// Whether a host of a pair sends it.
+    /// Whether a host of a pair sends it over the association.
     pub fn is_from(&self, pair: usize, host: HostName) -> bool {
-        (self.ends.pair, self.ends.from) == (pair, host)
+        self.transport == Transport::Sctp && (self.ends.pair, self.ends.from) == (pair, host)
     }
 
     /// Streams with what they are to the stream scheduler.

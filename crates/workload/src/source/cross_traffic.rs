@@ -20,6 +20,9 @@ use crate::distribution::{Drawn, Share};
 pub struct CrossTraffic {
     /// Mean load of the bottleneck, counted in IP packets.
     pub load: Fraction,
+    /// The rate that the load is a part of; that of the bottleneck where it is missing.
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
+    pub link: Option<BitRate>,
     /// Generators that share it.
     #[cfg_attr(feature = "serde", serde(default = "eight"))]
     pub generators: u32,
@@ -58,6 +61,7 @@ impl CrossTraffic {
     pub fn of_load(load: Fraction) -> Self {
         Self {
             load,
+            link: None,
             generators: GENERATORS,
             on: HALF_A_SECOND,
             off: HALF_A_SECOND,
@@ -66,8 +70,9 @@ impl CrossTraffic {
         }
     }
 
-    /// The generators on a link of this rate. Their rate counts IP packets.
+    /// The generators on a link of this rate, if the load is not of another one. Their rate counts IP packets.
     pub fn on_link(&self, link: BitRate) -> ParetoOnOff {
+        let link = self.link.unwrap_or(link);
         let [on, off] = [self.on, self.off].map(Duration::as_secs_f64);
         let mean = link.as_bits_per_second() as f64 * self.load.as_f64();
         let each = mean / f64::from(self.generators.max(1)) * (on + off) / on;
@@ -83,6 +88,9 @@ impl CrossTraffic {
     pub(super) fn problem(&self) -> Problem {
         if self.load.is_zero() {
             return problem("load", "must not be zero");
+        }
+        if self.link.is_some_and(BitRate::is_zero) {
+            return problem("link", "must not be zero");
         }
         on_off::times_problem(self.on, self.shape)
             .or_else(|| on_off::sources_problem("generators", self.generators))

@@ -1,5 +1,6 @@
 //! What the types of a scenario cannot say.
 
+mod background;
 mod changes;
 mod network;
 mod nodes;

@@ -4,8 +4,8 @@ use polypath_proto::config::{BufferSize, PartialReliability};
 use polypath_units::{ByteCount, Duration};
 use polypath_workload::Source;
 
-use super::super::{Flow, Scenario};
-use super::{Problem, Result, name_problem, problem};
+use super::super::{Flow, Scenario, Transport};
+use super::{Problem, Result, background, name_problem, problem};
 use crate::app::RECOGNISABLE;
 use crate::document::{Document, Step};
 
@@ -51,6 +51,7 @@ fn name_of_flow_problem(scenario: &Scenario, index: usize) -> Problem {
 /// What is wrong with a flow, and at which key.
 fn flow_problem(flow: &Flow, scenario: &Scenario) -> Problem {
     times_problem(flow, scenario)
+        .or_else(|| background::check(flow, scenario))
         .or_else(|| {
             let error = flow.spec(scenario.association.connect).check().err()?;
             let own = matches!(flow.source, Source::Netperfmeter(_)) && error.key == "stop";
@@ -58,12 +59,11 @@ fn flow_problem(flow: &Flow, scenario: &Scenario) -> Problem {
             Some((key, error.message))
         })
         .or_else(|| size_problem(flow, scenario))
-        .or_else(|| source_problem(flow, scenario))
-        .or_else(|| stream_problem(flow, scenario))
+        .or_else(|| association_problem(flow, scenario))
 }
 
 /// The key that says how long messages are.
-fn size_key(flow: &Flow) -> &'static str {
+pub(super) fn size_key(flow: &Flow) -> &'static str {
     match &flow.source {
         Source::Netperfmeter(_) => "source.netperfmeter.max_message_size",
         Source::Responses(_) => "source.request-response.response",
@@ -77,6 +77,9 @@ fn size_problem(flow: &Flow, scenario: &Scenario) -> Problem {
     let sizes = flow.sizes();
     let key = size_key(flow);
     let is_off = matches!(&flow.source, Source::Netperfmeter(of) if of.is_off());
+    if flow.transport != Transport::Sctp {
+        return None;
+    }
     if sizes.largest().is_some_and(|largest| largest < SHORTEST_MESSAGE) && !is_off {
         return problem(key, format!("must be at least {SHORTEST_MESSAGE}"));
     }
@@ -86,6 +89,16 @@ fn size_problem(flow: &Flow, scenario: &Scenario) -> Problem {
     problem(key, format!("{largest} does not fit the buffers of {most}"))
 }
 
+fn association_problem(flow: &Flow, scenario: &Scenario) -> Problem {
+    if flow.queue == 0 {
+        return problem("queue", "must be at least 1");
+    }
+    if flow.transport != Transport::Sctp {
+        return None;
+    }
+    source_problem(flow, scenario).or_else(|| stream_problem(flow, scenario))
+}
+
 fn source_problem(flow: &Flow, scenario: &Scenario) -> Problem {
     let [sender, _] = scenario.sctp_of_flow(flow);
     if sender.policies.send_buffer == BufferSize::Infinite && flow.source.is_greedy() {
@@ -93,13 +106,10 @@ fn source_problem(flow: &Flow, scenario: &Scenario) -> Problem {
                        (sctp.policies.send_buffer) or send a file";
         return problem("source", message);
     }
-    if flow.queue == 0 {
-        return problem("queue", "must be at least 1");
-    }
     match &flow.source {
         Source::CrossTraffic(_) => problem(
             "source.cross-traffic",
-            "cross traffic needs packets of its own, not an association",
+            "is for `transport = \"udp\"`: a load that nothing slows down",
         ),
         Source::RequestResponse(_) | Source::Responses(_) => {
             let policy = sender.policies.partial_reliability;

@@ -1,0 +1,129 @@
+//! What carries a flow.
+
+use polypath_units::{BitRate, ByteCount, Duration};
+use serde::{Deserialize, Serialize};
+
+use super::{Flow, Link, Network, Scenario};
+
+/// What carries a flow.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Transport {
+    /// The association between its hosts.
+    #[default]
+    Sctp,
+    /// Datagrams over one path.
+    Udp,
+    /// A TCP connection over one path.
+    Tcp,
+}
+
+impl Transport {
+    /// Its name in files and results.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Sctp => "sctp",
+            Self::Udp => "udp",
+            Self::Tcp => "tcp",
+        }
+    }
+}
+
+/// A TCP connection.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default, deny_unknown_fields)]
+pub struct TcpSettings {
+    /// Congestion control.
+    pub congestion: TcpCongestion,
+    /// What may wait to be sent or acknowledged.
+    pub send_buffer: ByteCount,
+    /// The largest window that the receiver offers.
+    pub receive_buffer: ByteCount,
+    /// How long an acknowledgement waits for a second segment.
+    pub ack_delay: Duration,
+}
+
+/// Congestion control of TCP.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum TcpCongestion {
+    /// RFC 5681.
+    #[default]
+    Reno,
+    /// RFC 9438.
+    Cubic,
+}
+
+impl Default for TcpSettings {
+    fn default() -> Self {
+        Self {
+            congestion: TcpCongestion::Reno,
+            send_buffer: ByteCount::from_mib(1),
+            receive_buffer: ByteCount::from_mib(1),
+            ack_delay: Duration::from_millis(40),
+        }
+    }
+}
+
+impl Scenario {
+    /// Whether the hosts of a pair have an association: unless all that goes between them goes without.
+    pub fn has_association(&self, pair: usize) -> bool {
+        let mut flows = self.traffic.iter().filter(|flow| flow.ends.pair == pair).peekable();
+        flows.peek().is_none() || flows.any(|flow| flow.transport == Transport::Sctp)
+    }
+
+    /// Longest IP packet between the hosts of a flow.
+    pub fn mtu_of(&self, flow: &Flow) -> u32 {
+        let mtu = self.sctp_of_flow(flow).map(|sctp| sctp.mtu.as_bytes());
+        u32::try_from(mtu[0].min(mtu[1])).unwrap_or(u32::MAX)
+    }
+
+    /// Names of the paths between the hosts of a flow, where the network says them.
+    pub(super) fn paths_of(&self, flow: &Flow) -> Option<Vec<&str>> {
+        match &self.network {
+            Network::Disjoint(plan) => {
+                Some(plan.paths.iter().map(|path| path.name.as_str()).collect())
+            }
+            Network::Shared(plan) => {
+                let pair = plan.pairs.get(flow.ends.pair)?;
+                Some(pair.paths.iter().map(|path| path.name.as_str()).collect())
+            }
+            Network::Dumbbell(plan) => {
+                Some(plan.paths.iter().map(|path| path.name.as_str()).collect())
+            }
+            Network::Star(_) | Network::Graph(_) => None,
+        }
+    }
+
+    /// Rate of the bottleneck on the way of a flow, where the network says which link that is.
+    pub fn bottleneck_of(&self, flow: &Flow) -> Option<BitRate> {
+        let name = flow.path.as_deref();
+        let is_it = |known: &str| name.is_none_or(|name| name == known);
+        let link: &Link = match &self.network {
+            Network::Disjoint(plan) => {
+                &plan.paths.iter().find(|path| is_it(&path.name))?.bottleneck
+            }
+            Network::Shared(plan) => {
+                let mut paths = plan.pairs.get(flow.ends.pair)?.paths.iter();
+                let path = paths.find(|path| is_it(&path.name))?;
+                &plan.routes.iter().find(|route| route.name == path.route)?.bottleneck
+            }
+            Network::Dumbbell(plan) => {
+                // Hosts for cross traffic are at one core, the others at all.
+                let hosts = self.network.hosts();
+                let host = hosts.get(flow.ends.hosts[0])?;
+                let at_one = plan.paths.iter().find(|path| {
+                    let mut pairs = 1..=path.cross.map_or(0, |cross| cross.pairs);
+                    pairs.any(|pair| path.cross_names(pair).iter().any(|name| *name == host.name))
+                });
+                let by_name = || plan.paths.iter().find(|path| is_it(&path.name));
+                &at_one.or_else(by_name)?.bottleneck
+            }
+            Network::Star(_) | Network::Graph(_) => return None,
+        };
+        Some(link.channel(flow.ends.from.way(), Duration::ZERO).rate)
+    }
+}

@@ -3,6 +3,7 @@
 
 mod commands;
 mod failure;
+mod network_picture;
 mod output;
 mod picture;
 mod program;

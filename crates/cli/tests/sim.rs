@@ -180,3 +180,18 @@ fn captures_are_read_by_tshark() {
     let associations = tshark(&capture, &["-q", "-z", "sctp,stat"]).unwrap_or_default();
     assert!(associations.iter().any(|line| line.contains("10.1.1.1")), "{associations:?}");
 }
+
+#[test]
+fn a_network_is_drawn_and_not_run() {
+    let graph = scenario("graph");
+    let output = polypath(&["sim", &graph, "--show-network"]);
+    let (out, err) = texts(&output);
+    assert!(output.status.success(), "{err}");
+    assert!(out.starts_with("<svg ") && out.ends_with("</svg>\n"), "{out}");
+    let directory = directory("show-network");
+    let file = directory.join("graph.svg").display().to_string();
+    let output = polypath(&["sim", &graph, "--show-network", &file]);
+    let (told, err) = texts(&output);
+    assert!(output.status.success(), "{err}");
+    assert_eq!((told, fs::read_to_string(&file).expect("a file")), (format!("{file}\n"), out));
+}

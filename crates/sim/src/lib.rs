@@ -19,6 +19,7 @@ mod background;
 pub mod document;
 mod frame;
 mod host;
+mod map;
 mod meter;
 mod packet;
 mod place;
@@ -31,6 +32,7 @@ mod wiring;
 pub use app::Violations;
 pub use background::{TcpFrame, TcpResult, UdpFrame, UdpResult};
 pub use frame::{Form, SctpFrame};
+pub use map::{MapLink, MapNode, MapRoute, MapSide, NetworkMap};
 pub use meter::{HostSeries, PathSeries, Series};
 pub use packet::SimFrame;
 pub use probe::{

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::{Context, anyhow};
-use polypath_sim::{Form, RunResult, Scenario, Simulation};
+use polypath_sim::{Form, NetworkMap, RunResult, Scenario, Simulation};
 
 use crate::failure::{Failure, Outcome};
-use crate::{output, report};
+use crate::{network_picture, output, report};
 
 /// Arguments.
 #[derive(Debug, clap::Args)]
@@ -18,7 +18,8 @@ Examples:
   polypath sim scenarios/two-100mbit.toml
   polypath sim scenarios/two-paths-loss.toml --seed 7 --json
   polypath sim scenarios/demo.toml --set sctp.policies.cwnd_update=normal
-  polypath sim scenarios/failover.toml --set 'run.duration=20 s' --pcap out")]
+  polypath sim scenarios/failover.toml --set 'run.duration=20 s' --pcap out
+  polypath sim scenarios/graph.toml --show-network graph.svg")]
 pub(crate) struct Args {
     /// Scenario file
     #[arg(value_name = "SCENARIO.toml")]
@@ -38,12 +39,18 @@ pub(crate) struct Args {
     /// Encode packets to bytes and read them back at every hop; slower, with the same outcome
     #[arg(long)]
     wire: bool,
+    /// Draw the network and its routes as SVG, to a file or to standard output, and run nothing
+    #[arg(long, value_name = "FILE.svg", num_args = 0..=1, conflicts_with_all = ["json", "pcap", "wire"])]
+    show_network: Option<Option<PathBuf>>,
 }
 
 /// Runs the scenario.
 pub(crate) fn run(args: &Args) -> Outcome {
     let scenario = Scenario::read(&args.scenario, &args.set).map_err(Failure::usage)?;
     let seed = args.seed.unwrap_or(scenario.run.seed);
+    if let Some(file) = &args.show_network {
+        return show_network(scenario, seed, file.as_deref());
+    }
     let form = if args.wire { Form::Wire } else { Form::Structured };
     let mut simulation = Simulation::with(&scenario, seed, form).map_err(Failure::usage)?;
     if let Some(directory) = &args.pcap {
@@ -57,6 +64,20 @@ pub(crate) fn run(args: &Args) -> Outcome {
     };
     output::print(text.as_bytes())?;
     judge(&result)
+}
+
+/// Draws the network as a run with this seed has it.
+fn show_network(mut scenario: Scenario, seed: u64, file: Option<&Path>) -> Outcome {
+    scenario.run.seed = seed;
+    let map = NetworkMap::of(&scenario).map_err(Failure::usage)?;
+    let picture = network_picture::draw(&scenario.title, &map);
+    match file {
+        None => output::print(picture.as_bytes()),
+        Some(file) => {
+            fs::write(file, picture).with_context(|| format!("cannot write {}", file.display()))?;
+            output::print(format!("{}\n", file.display()).as_bytes())
+        }
+    }
 }
 
 /// Runs a simulation against the clock on the wall.

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use polypath_sim::{HostResult, PathResult, RunResult};
+use polypath_sim::{FlowResult, HostResult, PathResult, RunResult};
 
 /// The result of a run as text.
 pub(crate) fn table(result: &RunResult) -> String {
@@ -103,12 +103,29 @@ fn write_flows(out: &mut String, result: &RunResult) -> std::fmt::Result {
         ]
     });
     write_table(out, &header, rows.collect())?;
+    write_background(out, &result.flows)?;
     let dropped = result.flows.iter().filter(|flow| flow.messages_dropped > 0);
     dropped.into_iter().try_for_each(|flow| {
         let [dropped, offered] = [flow.messages_dropped, flow.messages_offered].map(count);
         let name = in_pair(&flow.pair, &flow.name);
         writeln!(out, "  flow {name}: {dropped} of {offered} messages found its queue full")
     })
+}
+
+/// What flows tell that no association carries.
+fn write_background(out: &mut String, flows: &[FlowResult]) -> std::fmt::Result {
+    for flow in flows {
+        let name = in_pair(&flow.pair, &flow.name);
+        if let Some(udp) = &flow.udp {
+            let [lost, sent] = [udp.lost, udp.sent].map(count);
+            writeln!(out, "  flow {name}: {lost} of {sent} UDP datagrams lost")?;
+        }
+        if let Some(tcp) = &flow.tcp {
+            let [again, sent] = [tcp.retransmissions, tcp.segments_sent].map(count);
+            writeln!(out, "  flow {name}: {again} of {sent} TCP segments are retransmissions")?;
+        }
+    }
+    Ok(())
 }
 
 fn write_hosts(out: &mut String, hosts: &[HostResult]) -> std::fmt::Result {

@@ -158,7 +158,8 @@ fn tcp_alone_fills_the_link() {
                 format!("traffic.tcp.tcp={{ congestion = '{congestion}' }}"),
                 format!("network.disjoint.ip={ip}"),
             ];
-            let result = run(TCP, &set.each_ref().map(String::as_str));
+            let [congestion_set, ip_set] = set.each_ref().map(String::as_str);
+            let result = run(TCP, &[congestion_set, ip_set, "run.duration=30 s"]);
             let tcp = flow(&result, "tcp");
             // Of 1500 B, 1440 or 1460 B are user data at the most.
             assert!((9.0e6..9.74e6).contains(&tcp.goodput_bit_s), "{congestion}: {tcp:?}");

@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{PEER_WINDOW, Victim, config, data_chunks, ip, message, millis, sack, secs};
+use common::{PEER_WINDOW, PMDCS, Victim, config, data_chunks, ip, message, millis, sack, secs};
 use polypath_proto::config::{AssociationConfig, Preset};
 use polypath_proto::{AssociationEnd, Event, PathId, PathStatus};
 use polypath_testkit::{Pair, PairConfig, Side};
@@ -90,7 +90,7 @@ fn data_that_was_lost_before_the_window_closed_is_a_loss() {
     let after = victim.path();
     assert_eq!(after.timeouts, 1);
     assert!(after.cwnd_bytes < before.cwnd_bytes, "{} bytes", after.cwnd_bytes);
-    assert_eq!(after.cwnd_bytes, u64::from(after.mtu_bytes));
+    assert_eq!(after.cwnd_bytes, PMDCS);
     // What it retransmits probes the window: answered, it is no error, and the window is left alone.
     for _ in 0..5 {
         victim.sent();

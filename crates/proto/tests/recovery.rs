@@ -4,8 +4,8 @@
 mod common;
 
 use common::{
-    PEER_WINDOW, Victim, config, data, data_chunks, init_ack, init_ack_with_streams, ip, message,
-    millis, sack, secs,
+    PEER_WINDOW, PMDCS, Victim, config, data, data_chunks, init_ack, init_ack_with_streams, ip,
+    message, millis, sack, secs,
 };
 use polypath_proto::config::{
     AssociationConfig, Burst, GapAck, InitialCwnd, InitialSsthresh, Preset, RetransmissionPath,
@@ -243,6 +243,25 @@ fn an_overtaken_sack_takes_nothing_back() {
     victim.receive(ip(2), vec![sack(before_first, PEER_WINDOW, &[(2, 4)])]);
     assert_eq!(data_chunks(&victim.sent()), 0);
     assert_eq!(victim.path().flight_bytes, flight);
+}
+
+#[test]
+fn after_a_timeout_one_packet_is_in_flight_even_if_it_leaves_room_in_the_window() {
+    let mut victim = Victim::established(config(Preset::Rfc9260));
+    let before_first = victim.first_tsn().wrapping_sub(1);
+    victim.send(6, 700);
+    assert_eq!(data_chunks(&victim.sent()), 6);
+    assert!(victim.wait_for_timer());
+    let again = victim.sent();
+    assert_eq!((again.len(), data_chunks(&again)), (1, 2));
+    let path = victim.path();
+    assert!(path.flight_bytes < path.cwnd_bytes, "{} bytes", path.flight_bytes);
+    assert_eq!(path.cwnd_bytes, PMDCS);
+    victim.now += millis(20);
+    victim.receive(ip(2), vec![sack(before_first.wrapping_add(2), PEER_WINDOW, &[])]);
+    // A window of one packet was full.
+    assert_eq!(victim.path().cwnd_bytes, PMDCS + 2 * 716);
+    assert_eq!(data_chunks(&victim.sent()), 4);
 }
 
 #[test]

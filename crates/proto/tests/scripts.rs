@@ -8,7 +8,7 @@ use polypath_proto::config::{
     FailureDetection, FastRecoveryScope, FirstData, GapAck, GroupList, IdleRule, InitialCwnd,
     InitialSsthresh, LossRateSource, NoWindow, NrSack, PacketDropReport, PathFill, PathGroups,
     PathOrder, PerTsn, Preset, Reneging, RepeatedTimeout, RetransmissionPath, RttSample, SackPath,
-    SplitFastRetransmit, StaleSack, StreamScheduler, T3Restart, Window,
+    SplitFastRetransmit, StaleSack, StreamScheduler, T3Restart, Window, WindowUnit,
 };
 use polypath_proto::config::{
     BufferSize, BufferSplit, BufferSplitBy, OldPathPays, Policies, Reschedule,
@@ -132,6 +132,7 @@ fn window(draw: &mut Draw) -> Window {
             InitialCwnd::Mtu(1),
         ]),
         initial_ssthresh: draw.pick(&[Unlimited, PeerWindow, Bytes(0)]),
+        unit: draw.pick(WindowUnit::ALL),
         ssthresh_floor_mtu: draw.pick(&[4, 1, 2]),
         bytes_counted: draw.pick(BytesCounted::ALL),
         idle: draw.pick(IdleRule::ALL),

@@ -171,7 +171,8 @@ impl Association {
         for (path, news) in self.paths.iter_mut().zip(&delta.paths) {
             path.flight = path.flight.saturating_sub(news.flight_bytes);
             path.counters.data_bytes_acked += news.user_bytes;
-            path.stretched_bursts += burst::stretched(news.flight_bytes, u64::from(path.mtu));
+            let unit = path.congestion_parameters(&self.config).unit;
+            path.stretched_bursts += burst::stretched(news.flight_bytes, unit);
             path.loss_rate.on_delivered(news.chunks);
         }
         delta

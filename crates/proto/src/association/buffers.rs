@@ -189,8 +189,8 @@ impl Association {
         let ban = path.ban_at(cx.now);
         match reschedule::payment(&self.config.policies.reschedule, recovery, ban) {
             Payment::Size => {
-                let mtu = u64::from(path.mtu);
-                path.window.cwnd = reschedule::window_without(path.window.cwnd, charge, mtu);
+                let unit = path.congestion_parameters(&self.config).unit;
+                path.window.cwnd = reschedule::window_without(path.window.cwnd, charge, unit);
                 cx.probe.on(cx.now, path.window_event());
             }
             Payment::Half => {

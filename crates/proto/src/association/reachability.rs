@@ -54,8 +54,8 @@ impl Association {
             return;
         }
         if transition == Transition::Cleared && sign == Signal::HeartbeatAck {
-            let mtu = path.congestion_parameters(&self.config).mtu;
-            failover::restart(&mut path.window, self.config.policies.failover.detection, mtu);
+            let unit = path.congestion_parameters(&self.config).unit;
+            failover::restart(&mut path.window, self.config.policies.failover.detection, unit);
             cx.probe.on(cx.now, path.window_event());
         }
         self.path_changed(id, transition);

@@ -167,8 +167,8 @@ pub(crate) fn payment(policy: &Reschedule, recovery: Recovery, ban: Ban) -> Paym
 
 /// Congestion window of the path that a chunk of `charge` bytes leaves: the transmission may still be on its way there,
 /// which the path's count of outstanding bytes no longer knows.
-pub(crate) fn window_without(cwnd: u64, charge: u32, mtu: u64) -> u64 {
-    cwnd.saturating_sub(charge.into()).max(mtu.min(cwnd))
+pub(crate) fn window_without(cwnd: u64, charge: u32, unit: u64) -> u64 {
+    cwnd.saturating_sub(charge.into()).max(unit.min(cwnd))
 }
 
 #[cfg(test)]

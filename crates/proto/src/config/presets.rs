@@ -139,6 +139,7 @@ fn rfc9260() -> Policies {
         window: Window {
             initial_cwnd: InitialCwnd::Rfc9260,
             initial_ssthresh: InitialSsthresh::Unlimited,
+            unit: WindowUnit::Pmdcs,
             ssthresh_floor_mtu: 4,
             bytes_counted: BytesCounted::WithHeader,
             idle: IdleRule::Rfc9260,
@@ -236,6 +237,7 @@ fn inet() -> Policies {
         window: Window {
             initial_cwnd: InitialCwnd::Bytes(4380),
             initial_ssthresh: InitialSsthresh::PeerWindow,
+            unit: WindowUnit::PathMtu,
             bytes_counted: BytesCounted::Payload,
             ..cmt().window
         },

@@ -320,12 +320,12 @@ pub const POLICY_KEYS: &[PolicyKey] = &[
         &[
             example(
                 "max-burst",
-                "The window is treated as flight + n x MTU while that is less.",
+                "The window is treated as flight + n units while that is less.",
                 "{ max-burst = 4 }",
             ),
             example(
                 "use-it-or-lose-it",
-                "A larger window is cut to flight + n x MTU.",
+                "A larger window is cut to flight + n units.",
                 "{ use-it-or-lose-it = 4 }",
             ),
             example(
@@ -367,7 +367,7 @@ pub const POLICY_KEYS: &[PolicyKey] = &[
                 "\"rfc9260\"",
             ),
             example("bytes", "This many bytes.", "{ bytes = 4380 }"),
-            example("mtu", "This many times the MTU.", "{ mtu = 10 }"),
+            example("mtu", "This many times the unit of windows.", "{ mtu = 10 }"),
         ],
     ),
     parameterized(
@@ -388,8 +388,14 @@ pub const POLICY_KEYS: &[PolicyKey] = &[
         "window.ssthresh_floor_mtu",
         "Smallest slow-start threshold.",
         "RFC 9260 section 7.2.3 (4); RFC 2960 (2); coupled control (1)",
-        "MTUs, from 1 to 255",
+        "units of windows, from 1 to 255",
         "4",
+    ),
+    choice(
+        "window.unit",
+        "Unit of congestion windows: what the formulas take for one MTU.",
+        "RFC 9260 section 7.2; RFC 4960 section 7.2",
+        WindowUnit::VALUES,
     ),
     choice(
         "window.bytes_counted",

@@ -40,11 +40,24 @@ pub(crate) enum Growth {
 /// What a congestion controller knows of its path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Parameters {
-    /// Largest packet in bytes that fits the path (the unit of the formulas, as in RFC 4960; RFC 9260 takes
-    /// the smaller PMDCS).
-    pub(crate) mtu: u64,
+    /// Unit of the formulas in bytes: the largest DATA chunk (PMDCS), or as the policy says.
+    pub(crate) unit: u64,
+    /// Largest DATA chunk of the path, as its bytes are counted.
+    pub(crate) largest_chunk: u64,
     /// Smallest slow-start threshold in bytes.
     pub(crate) ssthresh_floor: u64,
+}
+
+impl Parameters {
+    /// Whether a window of `cwnd` admits no more than one packet, whatever it holds (RFC 9260 section 7.2.3).
+    pub(crate) fn one_packet(&self, cwnd: u64) -> bool {
+        cwnd <= self.largest_chunk
+    }
+
+    /// Whether `flight` uses up a window of `cwnd`.
+    fn is_full(&self, cwnd: u64, flight: u64) -> bool {
+        flight >= cwnd || (flight > 0 && self.one_packet(cwnd))
+    }
 }
 
 /// What a SACK means to one path's window.
@@ -145,7 +158,7 @@ pub(crate) fn on_ack(
     }
     let step = Control::of(coupling, group).step(due, window.cwnd, p);
     // A step back never leads below the smallest window.
-    let smallest = p.mtu.min(window.cwnd);
+    let smallest = p.unit.min(window.cwnd);
     window.cwnd = window.cwnd.saturating_add_signed(step).max(smallest);
 }
 
@@ -170,7 +183,7 @@ pub(crate) fn on_timeout(
     group: &GroupView,
 ) {
     window.ssthresh = Control::of(coupling, group).threshold(window.cwnd, p);
-    window.cwnd = p.mtu;
+    window.cwnd = p.unit;
     window.partial_bytes_acked = 0;
     window.intervals.on_loss();
 }
@@ -192,7 +205,7 @@ impl CongestionWindow {
     /// The window at the start of a path (RFC 9260 section 7.2.1), which `sharers` paths share.
     pub(crate) fn initial(
         policy: &WindowPolicy,
-        mtu: u64,
+        unit: u64,
         family: Family,
         peer_window: u64,
         sharers: u64,
@@ -203,13 +216,13 @@ impl CongestionWindow {
                     Family::V4 => 4404,
                     Family::V6 => 4344,
                 };
-                // min(4 MTU, max(2 MTU, bytes)) for one; sharers share the 4 MTU.
-                (2 * mtu).max(bytes).min((4 * mtu).div_ceil(sharers))
+                // min(4 PMDCS, max(2 PMDCS, bytes)) for one; sharers share the 4 PMDCS.
+                (2 * unit).max(bytes).min((4 * unit).div_ceil(sharers))
             }
             InitialCwnd::Bytes(bytes) => u64::from(bytes).div_ceil(sharers),
-            InitialCwnd::Mtu(n) => (u64::from(n) * mtu).div_ceil(sharers),
+            InitialCwnd::Mtu(n) => (u64::from(n) * unit).div_ceil(sharers),
         };
-        let cwnd = cwnd.max(mtu);
+        let cwnd = cwnd.max(unit);
         let ssthresh = match policy.initial_ssthresh {
             InitialSsthresh::PeerWindow => peer_window,
             InitialSsthresh::Bytes(bytes) => bytes,

@@ -7,12 +7,12 @@ use super::{AckView, Advanced, CongestionWindow, Growth, Parameters, Pause};
 
 /// What a SACK outside fast recovery allows a window to grow by. Counts in partial_bytes_acked.
 pub(crate) fn due(window: &mut CongestionWindow, p: &Parameters, ack: &AckView) -> Growth {
-    let window_was_full = ack.flight_before >= window.cwnd;
+    let window_was_full = p.is_full(window.cwnd, ack.flight_before);
     let mut due = Growth::None;
     if window.cwnd <= window.ssthresh {
         // Slow start, section 7.2.1.
         if ack.advanced == Advanced::Yes && window_was_full {
-            due = Growth::SlowStart(ack.acked_bytes.min(p.mtu));
+            due = Growth::SlowStart(ack.acked_bytes.min(p.unit));
         }
         window.partial_bytes_acked = 0;
     } else {
@@ -40,7 +40,7 @@ pub(crate) fn growth(due: Growth, p: &Parameters) -> u64 {
     match due {
         Growth::None => 0,
         Growth::SlowStart(bytes) => bytes,
-        Growth::Avoidance => p.mtu,
+        Growth::Avoidance => p.unit,
     }
 }
 
@@ -51,7 +51,7 @@ pub(crate) fn threshold(cwnd: u64, p: &Parameters) -> u64 {
 
 /// Decay of a window that was not used for `periods` retransmission timeouts, section 7.2.1.
 pub(crate) fn on_idle(window: &mut CongestionWindow, p: &Parameters, periods: u64, pause: Pause) {
-    let floor = 4 * p.mtu;
+    let floor = 4 * p.unit;
     if periods == 0 || window.cwnd <= floor {
         return;
     }
@@ -81,7 +81,7 @@ mod tests {
     use crate::congestion::coupled::group::GroupView;
     use crate::congestion::{on_ack, on_fast_retransmit, on_timeout};
 
-    const P: Parameters = Parameters { mtu: 1500, ssthresh_floor: 6000 };
+    const P: Parameters = Parameters { unit: 1500, largest_chunk: 1500, ssthresh_floor: 6000 };
 
     fn window(cwnd: u64, ssthresh: u64, partial_bytes_acked: u64) -> CongestionWindow {
         CongestionWindow { cwnd, ssthresh, partial_bytes_acked, intervals: Default::default() }
@@ -106,6 +106,12 @@ mod tests {
                 window(6000, 99_999, 0),
                 ack(2936, 6000, Yes),
                 window(7500, 99_999, 0),
+            ),
+            (
+                "a window of one, with a packet of small messages",
+                window(1500, 99_999, 0),
+                ack(116, 116, Yes),
+                window(1616, 99_999, 0),
             ),
             (
                 "slow start, not full",

@@ -1,12 +1,12 @@
 use super::coupled::group::{GroupViews, Member, Standing};
 use super::*;
-use crate::config::{BytesCounted, IdleRule, PathGroups, Preset};
+use crate::config::{BytesCounted, IdleRule, PathGroups, Preset, WindowUnit};
 use crate::{Duration, PathId};
 
 use Coupling::{Balia, Lia, None as Uncoupled, Olia, RpV1, RpV2};
 
 const COUPLED: [Coupling; 5] = [RpV1, RpV2, Lia, Olia, Balia];
-const P: Parameters = Parameters { mtu: 1500, ssthresh_floor: 1500 };
+const P: Parameters = Parameters { unit: 1500, largest_chunk: 1500, ssthresh_floor: 1500 };
 
 fn window(cwnd: u64, ssthresh: u64) -> CongestionWindow {
     CongestionWindow { cwnd, ssthresh, ..CongestionWindow::default() }
@@ -194,10 +194,16 @@ fn losses_together_see_the_windows_of_before() {
 fn olia_takes_back_but_leaves_a_segment() {
     let mut members = [member(30_000, 20_000, Some(10_000)), member(29_999, 20_000, Some(10_000))];
     members[1].between_losses = 1_000_000;
-    for (cwnd, mtu, expected) in [(30_000, 1500, 29_625), (1600, 1500, 1500)] {
+    for (cwnd, unit, expected) in [(30_000, 1500, 29_625), (1600, 1500, 1500)] {
         let group = views(&members).view(PathId(0));
         let mut w = window(cwnd, 1000);
-        on_ack(Olia, &mut w, &Parameters { mtu, ..P }, &window_acked(cwnd), &group);
+        on_ack(
+            Olia,
+            &mut w,
+            &Parameters { unit, largest_chunk: unit, ..P },
+            &window_acked(cwnd),
+            &group,
+        );
         assert!(w.cwnd.abs_diff(expected) <= 1, "{}", w.cwnd);
     }
 }
@@ -207,13 +213,14 @@ fn initial_windows() {
     let policy = |initial_cwnd| WindowPolicy {
         initial_cwnd,
         initial_ssthresh: InitialSsthresh::PeerWindow,
+        unit: WindowUnit::Pmdcs,
         ssthresh_floor_mtu: 4,
         bytes_counted: BytesCounted::WithHeader,
         idle: IdleRule::Rfc9260,
     };
     use InitialCwnd::{Bytes, Mtu};
     let rfc = InitialCwnd::Rfc9260;
-    for (initial, mtu, family, sharers, cwnd) in [
+    for (initial, unit, family, sharers, cwnd) in [
         (rfc, 1500, Family::V4, 1, 4404),
         (rfc, 1500, Family::V6, 1, 4344),
         (rfc, 9000, Family::V4, 1, 18_000),
@@ -233,8 +240,8 @@ fn initial_windows() {
         (rfc, 1400, Family::V4, 3, 1867),
         (Mtu(10), 1500, Family::V4, 7, 2143),
     ] {
-        let window = CongestionWindow::initial(&policy(initial), mtu, family, 77_777, sharers);
-        assert_eq!(window.cwnd, cwnd, "{initial:?} {mtu} {family:?} {sharers}");
+        let window = CongestionWindow::initial(&policy(initial), unit, family, 77_777, sharers);
+        assert_eq!(window.cwnd, cwnd, "{initial:?} {unit} {family:?} {sharers}");
         assert_eq!((window.ssthresh, window.partial_bytes_acked), (77_777, 0));
     }
     for coupling in [RpV1, RpV2] {

@@ -37,11 +37,11 @@ pub(crate) fn thresholds(policy: &Failover, path_max_retrans: u32) -> Thresholds
 
 /// A heartbeat of a potentially failed path was answered: slow start from 1 MTU (CMT-PF1) or 2 MTU (CMT-PF2), up to
 /// the threshold that there is.
-pub(crate) fn restart(window: &mut CongestionWindow, detection: FailureDetection, mtu: u64) {
+pub(crate) fn restart(window: &mut CongestionWindow, detection: FailureDetection, unit: u64) {
     window.cwnd = match detection {
         FailureDetection::Rfc9260 => return,
-        FailureDetection::Pf1 => mtu,
-        FailureDetection::Pf2 => 2 * mtu,
+        FailureDetection::Pf1 => unit,
+        FailureDetection::Pf2 => 2 * unit,
     };
     window.partial_bytes_acked = 0;
 }
@@ -73,7 +73,7 @@ mod tests {
 
     /// Packets sent within n round trips after a timeout: a window each, every packet acknowledged by itself.
     fn packets(mut window: CongestionWindow, first_round: u32, rounds: u32) -> u64 {
-        let parameters = Parameters { mtu: MTU, ssthresh_floor: 4 * MTU };
+        let parameters = Parameters { unit: MTU, largest_chunk: MTU, ssthresh_floor: 4 * MTU };
         let mut total = 0;
         for _ in first_round..=rounds {
             let packets = window.cwnd / MTU;
@@ -96,7 +96,7 @@ mod tests {
     #[test]
     fn natarajan_section_iii_b_1() {
         let mut cut = CongestionWindow::new(2000 * MTU, 1, 9);
-        let parameters = Parameters { mtu: MTU, ssthresh_floor: 4 * MTU };
+        let parameters = Parameters { unit: MTU, largest_chunk: MTU, ssthresh_floor: 4 * MTU };
         on_timeout(Coupling::None, &mut cut, &parameters, &GroupView::ALONE);
         let restarted = |detection| {
             let mut window = CongestionWindow { partial_bytes_acked: 9, ..cut };

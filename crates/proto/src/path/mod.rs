@@ -17,7 +17,7 @@ use crate::cmt::loss_rate::LossRate;
 use crate::cmt::reschedule::Ban;
 use crate::cmt::slow_path_rtt::Awaited;
 use crate::cmt::t3_policy::RetransmissionLog;
-use crate::config::{AssociationConfig, BytesCounted, IdleRule, PathFill};
+use crate::config::{AssociationConfig, BytesCounted, IdleRule, PathFill, WindowUnit};
 use crate::congestion::coupled::group::{Member, Standing};
 use crate::congestion::recovery::FastRecovery;
 use crate::congestion::{CongestionWindow, Family, Parameters, Pause, rfc9260};
@@ -182,7 +182,7 @@ impl Path {
         sharers: u64,
     ) {
         let family = if self.remote.is_ipv4() { Family::V4 } else { Family::V6 };
-        let unit = self.congestion_parameters(config).mtu;
+        let unit = self.congestion_parameters(config).unit;
         let policy = &config.policies.window;
         self.window = CongestionWindow::initial(policy, unit, family, peer_window, sharers);
         self.initial_cwnd = self.window.cwnd;
@@ -206,21 +206,25 @@ impl Path {
 
     /// What the congestion controller needs to know.
     pub(crate) fn congestion_parameters(&self, config: &AssociationConfig) -> Parameters {
-        let mtu = u64::from(self.mtu);
-        Parameters {
-            mtu,
-            ssthresh_floor: u64::from(config.policies.window.ssthresh_floor_mtu) * mtu,
-        }
+        let policy = &config.policies.window;
+        let largest_chunk = u64::from(charge(policy.bytes_counted, self.max_chunk_payload()));
+        let unit = match policy.unit {
+            WindowUnit::Pmdcs => largest_chunk,
+            WindowUnit::PathMtu => u64::from(self.mtu),
+        };
+        let ssthresh_floor = u64::from(policy.ssthresh_floor_mtu) * unit;
+        Parameters { unit, largest_chunk, ssthresh_floor }
     }
 
     /// Begins a flush at `now`: applies the idle rule and the burst limit after `sacks` packets with acknowledgements.
     pub(crate) fn begin_flush(&mut self, now: Instant, config: &AssociationConfig, sacks: u64) {
         self.apply_idle_rule(now, config);
+        let parameters = self.congestion_parameters(config);
         let view = BurstView {
             cwnd: self.window.cwnd,
             ssthresh: self.window.ssthresh,
             flight: self.flight,
-            mtu: u64::from(self.mtu),
+            unit: parameters.unit,
             sacks,
             stretched: core::mem::take(&mut self.stretched_bursts),
         };
@@ -228,6 +232,9 @@ impl Path {
         self.flush_limit = limit.flush;
         self.window.cwnd = limit.cwnd;
         self.window.ssthresh = limit.ssthresh;
+        if parameters.one_packet(self.window.cwnd) {
+            self.flush_limit = self.flush_limit.min(1);
+        }
     }
 
     /// What a pause of retransmission timeouts does to the window.

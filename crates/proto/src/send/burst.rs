@@ -21,8 +21,8 @@ pub(crate) struct BurstView {
     pub(crate) ssthresh: u64,
     /// Charged bytes outstanding.
     pub(crate) flight: u64,
-    /// Path MTU in bytes.
-    pub(crate) mtu: u64,
+    /// Unit of windows in bytes.
+    pub(crate) unit: u64,
     /// Packets with acknowledgements since the last flush.
     pub(crate) sacks: u64,
     /// Bursts that their acknowledgements are worth beyond one each.
@@ -45,7 +45,7 @@ pub(crate) fn limit(policy: Burst, view: &BurstView) -> Limit {
     let BurstView { cwnd, ssthresh, .. } = *view;
     let within = |n: u32| {
         let bursts = view.sacks.max(1).saturating_add(view.stretched);
-        let burst = u64::from(n.max(1)).saturating_mul(view.mtu).saturating_mul(bursts);
+        let burst = u64::from(n.max(1)).saturating_mul(view.unit).saturating_mul(bursts);
         cwnd.min(view.flight.saturating_add(burst))
     };
     match policy {
@@ -65,8 +65,8 @@ pub(crate) fn limit(policy: Burst, view: &BurstView) -> Limit {
 }
 
 /// Bursts beyond the first that a SACK is worth to a path on which it acknowledges `acked_bytes` for the first time.
-pub(crate) fn stretched(acked_bytes: u64, mtu: u64) -> u64 {
-    let packets = acked_bytes.div_ceil(mtu.max(1));
+pub(crate) fn stretched(acked_bytes: u64, unit: u64) -> u64 {
+    let packets = acked_bytes.div_ceil(unit.max(1));
     (packets / PACKETS_PER_SACK).saturating_sub(1)
 }
 
@@ -91,7 +91,7 @@ mod tests {
             cwnd: 100_000,
             ssthresh: 50_000,
             flight,
-            mtu: 1500,
+            unit: 1500,
             sacks,
             stretched,
         };
@@ -124,8 +124,8 @@ mod tests {
             (CongestionWindowLimiting(4), 94_000, 50_000, (100_000, 50_000)),
             (CongestionWindowLimiting(4), 99_000, 50_000, (100_000, 50_000)),
         ] {
-            let (cwnd, mtu) = (100_000, 1500);
-            let view = BurstView { cwnd, ssthresh, flight, mtu, sacks: 1, stretched: 0 };
+            let (cwnd, unit) = (100_000, 1500);
+            let view = BurstView { cwnd, ssthresh, flight, unit, sacks: 1, stretched: 0 };
             let Limit { flush, cwnd, ssthresh } = limit(policy, &view);
             assert_eq!((cwnd, ssthresh), expected, "{policy:?} {flight}");
             assert_eq!(flush, cwnd, "{policy:?} {flight}");

@@ -20,6 +20,9 @@ const PEER_PORT: u16 = 5001;
 /// The window that the played peer offers.
 pub const PEER_WINDOW: u32 = 100_000;
 
+/// Largest DATA chunk (PMDCS) of a path with an MTU of 1500 bytes over IPv4.
+pub const PMDCS: u64 = 1500 - 20 - 12;
+
 /// The defaults with a preset's policies.
 pub fn config(preset: Preset) -> AssociationConfig {
     AssociationConfig::with_preset(preset)

@@ -95,6 +95,8 @@ pub const COVERAGE: &[Covered] = &[
         effect!(slow_start_without_limit_fills_a_long_path),
     ),
     unequal("window.ssthresh_floor_mtu", "1", "4", HEAVY_LOSS, effect!(a_floor_bears_losses)),
+    unequal("window.unit", "pmdcs", "path-mtu", &[], effect!(a_window_of_one_is_one_packet)),
+    unequal("window.unit", "path-mtu", "pmdcs", &[], effect!(a_window_of_one_is_one_packet)),
     unequal(
         "window.bytes_counted",
         "with-header",
@@ -455,6 +457,24 @@ fn a_floor_bears_losses() {
     };
     let (one, four) = (with("1"), with("4"));
     assert!(four > 1.1 * one, "{four} against {one}");
+}
+
+/// Rounds of 1, 2, 4, 8 packets of 1452 bytes, with a unit of 1500 bytes of 2, 4, 8 and more.
+#[test]
+fn a_window_of_one_is_one_packet() {
+    let completed = |unit: &str| {
+        let unit = format!("sctp.policies.window.unit={unit}");
+        let set = [
+            "traffic.bulk.source={ file = \"20 kB\" }",
+            "sctp.policies.window.initial_cwnd={ mtu = 1 }",
+            "sctp.policies.delayed_ack.packets=1",
+            "sctp.policies.delayed_ack.count=off",
+            &unit,
+        ];
+        run(ONE, &set).flows[0].last_delivery_s.expect("a delivered file")
+    };
+    let (pmdcs, path_mtu) = (completed("pmdcs"), completed("path-mtu"));
+    assert!(pmdcs > 1.1 * path_mtu, "{pmdcs} against {path_mtu}");
 }
 
 /// 20 bytes of user data have a chunk header of 16: fewer messages go into the same window.

@@ -48,7 +48,7 @@ impl CongestionAlgorithm {
     }
 }
 
-/// Limit on packets sent in one go, as bursts of n x MTU beyond what is in flight.
+/// Limit on packets sent in one go, as bursts of n units beyond what is in flight.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(
@@ -57,16 +57,27 @@ impl CongestionAlgorithm {
     serde(rename_all = "kebab-case")
 )]
 pub enum Burst {
-    /// The window is treated as flight + n x MTU while that is less (RFC 9260 section 6.1 D; INET
+    /// The window is treated as flight + n units while that is less (RFC 9260 section 6.1 D; INET
     /// `useItOrTempLoseIt`).
     MaxBurst(u32),
-    /// A larger window is cut to flight + n x MTU (INET `useItOrLoseIt`; Allman, Blanton 2005).
+    /// A larger window is cut to flight + n units (INET `useItOrLoseIt`; Allman, Blanton 2005).
     UseItOrLoseIt(u32),
     /// The same, and the slow-start threshold takes what the window was (INET `congestionWindowLimiting`).
     CongestionWindowLimiting(u32),
     /// No limit.
     Off,
 }
+
+policy_enum!(
+    /// Unit of congestion windows: what the formulas take for one MTU.
+    WindowUnit {
+        /// The largest DATA chunk of the path, as its bytes are counted, so that a window of one admits one packet (RFC
+        /// 9260 section 7.2: PMDCS).
+        Pmdcs = "pmdcs",
+        /// The path's MTU with all headers, so that a window of one admits two packets (RFC 4960; INET, Linux).
+        PathMtu = "path-mtu",
+    }
+);
 
 policy_enum!(
     /// Which bytes count against congestion windows.
@@ -100,7 +111,7 @@ policy_enum!(
     }
 );
 
-/// Congestion window that a path begins with; the paths of a group share it under RPv1 and RPv2, with one MTU for each at
+/// Congestion window that a path begins with; the paths of a group share it under RPv1 and RPv2, with one unit for each at
 /// least.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -115,7 +126,7 @@ pub enum InitialCwnd {
     Rfc9260,
     /// This many bytes.
     Bytes(u32),
-    /// This many times the MTU.
+    /// This many times the unit of windows.
     Mtu(u32),
 }
 
@@ -149,8 +160,10 @@ pub struct Window {
     pub initial_cwnd: InitialCwnd,
     /// Slow-start threshold at the start.
     pub initial_ssthresh: InitialSsthresh,
-    /// Smallest slow-start threshold, in MTUs (4: RFC 9260; 2: RFC 2960; 1: coupled control, INET `rpMinCwnd`). RPv1 takes
-    /// the path's share of it, but not less than one MTU.
+    /// What the formulas take for one MTU.
+    pub unit: WindowUnit,
+    /// Smallest slow-start threshold, in units (4: RFC 9260; 2: RFC 2960; 1: coupled control, INET `rpMinCwnd`). RPv1 takes
+    /// the path's share of it, but not less than one unit.
     pub ssthresh_floor_mtu: u8,
     /// Which bytes count.
     pub bytes_counted: BytesCounted,

@@ -15,7 +15,7 @@ pub(crate) fn growth(due: Growth, p: &Parameters, rates: &Rates) -> u64 {
         Growth::SlowStart(bytes) => bytes,
         Growth::Avoidance => {
             let (share, lag) = (share_of_rate(rates), lag(rates));
-            whole(p.mtu as f64 * share * share * (1.0 + lag) / 2.0 * (4.0 + lag) / 5.0)
+            whole(p.unit as f64 * share * share * (1.0 + lag) / 2.0 * (4.0 + lag) / 5.0)
         }
     }
 }
@@ -35,7 +35,7 @@ fn lag(rates: &Rates) -> f64 {
 mod tests {
     use super::*;
 
-    const P: Parameters = Parameters { mtu: 1500, ssthresh_floor: 1500 };
+    const P: Parameters = Parameters { unit: 1500, largest_chunk: 1500, ssthresh_floor: 1500 };
 
     /// Two paths with these rates.
     fn rates(own: f64, other: f64) -> Rates {

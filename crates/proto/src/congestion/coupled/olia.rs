@@ -43,7 +43,7 @@ pub(crate) fn growth(due: Growth, p: &Parameters, rates: &Rates) -> i64 {
         Growth::SlowStart(bytes) => bytes as i64,
         Growth::Avoidance => {
             let share = share_of_rate(rates);
-            libm::ceil(p.mtu as f64 * (share * share + rates.bonus)) as i64
+            libm::ceil(p.unit as f64 * (share * share + rates.bonus)) as i64
         }
     }
 }
@@ -57,7 +57,7 @@ pub(crate) fn threshold(cwnd: u64, p: &Parameters) -> u64 {
 mod tests {
     use super::*;
 
-    const P: Parameters = Parameters { mtu: 1500, ssthresh_floor: 1500 };
+    const P: Parameters = Parameters { unit: 1500, largest_chunk: 1500, ssthresh_floor: 1500 };
 
     fn rates(own: f64, total: f64, bonus: f64) -> Rates {
         Rates { own_rtt: 1.0, own, total, fastest: own, steepest: own, bonus }

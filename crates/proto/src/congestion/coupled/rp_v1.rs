@@ -12,7 +12,7 @@ pub(crate) fn growth(due: Growth, p: &Parameters, group: &GroupView) -> u64 {
     match due {
         Growth::None => 0,
         Growth::SlowStart(bytes) => share(bytes, group),
-        Growth::Avoidance => share(p.mtu, group),
+        Growth::Avoidance => share(p.unit, group),
     }
 }
 
@@ -20,7 +20,7 @@ pub(crate) fn growth(due: Growth, p: &Parameters, group: &GroupView) -> u64 {
 pub(crate) fn threshold(cwnd: u64, p: &Parameters, group: &GroupView) -> u64 {
     // Mostly less than nothing is left of a window after half of all windows; then the floor holds.
     let left = cwnd.saturating_sub(group.cwnd / 2);
-    left.max(p.mtu).max(share(p.ssthresh_floor, group))
+    left.max(p.unit).max(share(p.ssthresh_floor, group))
 }
 
 /// The path's share of `bytes`, rounded up.
@@ -38,7 +38,7 @@ fn share(bytes: u64, group: &GroupView) -> u64 {
 mod tests {
     use super::*;
 
-    const P: Parameters = Parameters { mtu: 1500, ssthresh_floor: 1500 };
+    const P: Parameters = Parameters { unit: 1500, largest_chunk: 1500, ssthresh_floor: 1500 };
 
     fn group(cwnd: u64, own_ssthresh: u64, ssthresh: u128) -> GroupView {
         GroupView { members: 2, cwnd, ssthresh, own_ssthresh, rates: None }

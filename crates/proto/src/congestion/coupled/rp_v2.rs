@@ -13,7 +13,7 @@ pub(crate) fn growth(due: Growth, p: &Parameters, rates: &Rates) -> u64 {
     match due {
         Growth::None => 0,
         Growth::SlowStart(bytes) => whole(bytes as f64 * share_of_rate(rates)),
-        Growth::Avoidance => whole(p.mtu as f64 * share_of_rate(rates)),
+        Growth::Avoidance => whole(p.unit as f64 * share_of_rate(rates)),
     }
 }
 
@@ -31,7 +31,7 @@ mod tests {
     use crate::congestion::coupled::group::{GroupViews, Member, Standing};
     use crate::{Duration, PathId};
 
-    const P: Parameters = Parameters { mtu: 1500, ssthresh_floor: 1500 };
+    const P: Parameters = Parameters { unit: 1500, largest_chunk: 1500, ssthresh_floor: 1500 };
 
     /// The rates of the first of two paths, given as (cwnd, milliseconds).
     fn rates(own: (u64, u64), other: (u64, u64)) -> Rates {

@@ -34,7 +34,7 @@ SOAK_CASES ?= 20000
 
 .PHONY: soak
 soak: setup-rust ## random operations, faults and policies, SOAK_CASES (20000) of them
-	POLYPATH_SCRIPT_CASES=$(SOAK_CASES) cargo test --release --locked --package polypath-proto --test scripts
+	POLYPATH_SCRIPT_CASES=$(SOAK_CASES) cargo test --profile optimized --locked --package polypath-proto --test scripts
 
 .PHONY: lint lint-format lint-clippy lint-doc lint-deny lint-house lint-no-std lint-scripts
 lint: setup-rust setup-lint lint-format lint-clippy lint-doc lint-deny lint-house lint-no-std lint-scripts ## all static checks

@@ -11,4 +11,4 @@ for file in crates/{netsim,sim}/tests/{determinism,golden,hash,trace}*.rs; do
     [[ -e $file ]] && targets+=(--test "$(basename "$file" .rs)")
 done
 [[ ${#targets[@]} -gt 0 ]] || die "no determinism tests found in crates/{netsim,sim}/tests"
-cargo test --release --workspace --locked "${targets[@]}"
+cargo test --profile optimized --workspace --locked "${targets[@]}"

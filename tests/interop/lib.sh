@@ -107,11 +107,11 @@ mend() { ip -n "$NS_A" link set "path$1" up && ip -n "$NS_B" link set "path$1" u
 # Builds what the network tests run of ours, all with one set of features, so that nothing is built twice.
 # shellcheck disable=SC2034 # for the scripts that source this
 build_ours() {
-    cargo build --release --workspace --locked --bin polypath --example interop_peer
+    cargo build --profile optimized --workspace --locked --bin polypath --example interop_peer
     local target
     target=$(target_dir)
-    POLYPATH=$target/release/polypath
-    INTEROP_PEER=$target/release/examples/interop_peer
+    POLYPATH=$target/optimized/polypath
+    INTEROP_PEER=$target/optimized/examples/interop_peer
 }
 
 # Whether A received at least $2 bytes on path $1 since this was first asked of the path.

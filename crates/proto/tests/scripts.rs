@@ -11,7 +11,7 @@ use polypath_proto::config::{
     SplitFastRetransmit, StaleSack, StreamScheduler, T3Restart, Window, WindowUnit,
 };
 use polypath_proto::config::{
-    BufferSize, BufferSplit, BufferSplitBy, OldPathPays, Policies, Reschedule,
+    BufferSize, BufferSplit, BufferSplitBy, BufferSplitShares, OldPathPays, Policies, Reschedule,
     RescheduleConditions, RescheduleFor, RescheduleSide, SmartFastRtx,
 };
 use polypath_proto::{AssociationEnd, Duration};
@@ -37,6 +37,7 @@ const CHOICES: usize = 64;
 fn draw_buffers(p: &mut Policies, draw: &mut Draw) {
     p.buffer_split = draw.pick(BufferSplit::ALL);
     p.buffer_split_by = draw.pick(BufferSplitBy::ALL);
+    p.buffer_split_shares = draw.pick(BufferSplitShares::ALL);
     p.reschedule = Reschedule {
         side: draw.pick(RescheduleSide::ALL),
         threshold: draw.pick(&[0.5, 0.05]),

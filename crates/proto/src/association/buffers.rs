@@ -5,11 +5,11 @@ use smallvec::{SmallVec, smallvec};
 
 use super::Association;
 use super::packet_builder::PacketBuilder;
-use crate::cmt::buffer_split::{self, SplitView};
+use crate::cmt::buffer_split::{self, Speed, SplitView};
 use crate::cmt::reschedule::{
     self, BlockingView, ChunkView, Kind, LastSent, Moves, Payment, Recovery,
 };
-use crate::config::{BufferSize, BufferSplit, PathOrder, RescheduleSide};
+use crate::config::{BufferSize, BufferSplit, BufferSplitShares, PathOrder, RescheduleSide};
 use crate::path::Path;
 use crate::probe::TransmissionCause;
 use crate::sack::AckDelta;
@@ -28,16 +28,36 @@ impl Association {
             return true;
         }
         let window = &self.sender.window;
+        let paths = self.sharing_paths(usable);
         let view = SplitView {
             send_buffer: self.sender.queue.limit(),
             peer_window: self.sender.peer_window(),
             outstanding: window.in_flight_user_bytes(),
-            paths: self.sharing_paths(usable),
+            paths,
             booked: window.booked_on(path),
             in_flight: window.in_flight_on(path),
             mtu: self.paths[path].mtu.into(),
+            needs: match policies.buffer_split_shares {
+                BufferSplitShares::ByNeed if paths > 1 => self.needs_beside(path, usable),
+                _ => None,
+            },
         };
         buffer_split::admits(policies.buffer_split, policies.buffer_split_by, &view)
+    }
+
+    /// What the other paths that carry new data could use of the buffers: a window, and a packet by which it grows.
+    /// `None` if this is not the fastest one.
+    fn needs_beside(&self, path: PathId, usable: u32) -> Option<SmallVec<[u64; 4]>> {
+        let speed = |path: &Path| Speed { cwnd: path.window.cwnd, srtt: path.rtt.srtt() };
+        let own = speed(&self.paths[path]);
+        let carries = |id: PathId| usable >> id.0 & 1 == 1;
+        let others = self.paths.iter().filter(|other| other.id != path && carries(other.id));
+        others
+            .map(|other| {
+                let is_slower = own.exceeds(&speed(other));
+                is_slower.then(|| other.window.cwnd.saturating_add(other.mtu.into()))
+            })
+            .collect()
     }
 
     /// Paths that carry new data, among which the buffers are split.

@@ -118,6 +118,7 @@ fn rfc9260() -> Policies {
         },
         buffer_split: BufferSplit::None,
         buffer_split_by: BufferSplitBy::Buffered,
+        buffer_split_shares: BufferSplitShares::Equal,
         reschedule: Reschedule {
             side: RescheduleSide::None,
             threshold: 0.5,
@@ -252,6 +253,7 @@ fn recommended() -> Policies {
             repeated: RepeatedTimeout::AvoidDoubtful,
             ..dreibholz_asymmetric().retransmission
         },
+        buffer_split_shares: BufferSplitShares::ByNeed,
         failover: pf_2(),
         t3_restart: T3Restart::Smart,
         rtt_sample: RttSample::PathBound,

@@ -223,6 +223,12 @@ pub const POLICY_KEYS: &[PolicyKey] = &[
         BufferSplitBy::VALUES,
     ),
     choice(
+        "buffer_split_shares",
+        "How large the share of a path is.",
+        "dreibholz-asymmetric IV-B (equal)",
+        BufferSplitShares::VALUES,
+    ),
+    choice(
         "reschedule.side",
         "Which buffer's blocking makes a chunk move to another path.",
         "dreibholz-asymmetric IV-C",

@@ -103,6 +103,12 @@ const fn by(value: &'static str, against: &'static str) -> Covered {
     Covered { key: "buffer_split_by", value, against, scenario: ASYMMETRIC, set, effect }
 }
 
+const fn shares(value: &'static str, against: &'static str) -> Covered {
+    let set = &["sctp.policies.buffer_split=both"];
+    let effect = effect!(a_fast_path_uses_what_a_slow_one_leaves);
+    Covered { key: "buffer_split_shares", value, against, scenario: ASYMMETRIC, set, effect }
+}
+
 const fn side(value: &'static str, against: &'static str) -> Covered {
     let effect = effect!(rescheduling_keeps_ordered_traffic_going_over_a_slow_path);
     Covered { key: "reschedule.side", value, against, scenario: ASYMMETRIC, set: ORDERED, effect }
@@ -155,6 +161,8 @@ pub const COVERAGE: &[Covered] = &[
     split("sender", "none", FIGURE_4),
     by("buffered", "outstanding"),
     by("outstanding", "buffered"),
+    shares("equal", "by-need"),
+    shares("by-need", "equal"),
     side("none", "sender"),
     side("sender", "none"),
     side("receiver", "sender"),
@@ -252,6 +260,31 @@ fn what_is_delivered_counts_only_where_bytes_are_buffered() {
     let (buffered, outstanding) = (with("buffered"), with("outstanding"));
     assert!(buffered < 25.0, "what waits for the slow path fills the fast one's share: {buffered}");
     assert!(outstanding > 100.0, "{outstanding}");
+}
+
+/// Half of a buffer is less than the fast path needs to be full: 100 kB per round trip.
+#[test]
+fn a_fast_path_uses_what_a_slow_one_leaves() {
+    let with = |shares: &str| {
+        let shares = format!("sctp.policies.buffer_split_shares={shares}");
+        let set: &[&str] = &[
+            "sctp.preset=recommended",
+            "traffic.bulk.delivery=ordered",
+            "sctp.send_buffer=128 KiB",
+            "sctp.receive_buffer=128 KiB",
+            "sctp.policies.send_buffer=bytes",
+            "sctp.policies.receive_buffer=bytes",
+            "network.disjoint.paths.fast.bottleneck.rate=10 Mbit/s",
+            "network.disjoint.paths.fast.bottleneck.delay=40 ms",
+            "network.disjoint.paths.slow.bottleneck.rate=0.5 Mbit/s",
+            "network.disjoint.paths.slow.bottleneck.delay=20 ms",
+            "run.measure_from=3 s",
+            "run.duration=8 s",
+        ];
+        goodput(&[set, &[&shares]])
+    };
+    let (equal, by_need) = (with("equal"), with("by-need"));
+    assert!(by_need > 1.1 * equal, "{by_need} against {equal} Mbit/s");
 }
 
 #[test]

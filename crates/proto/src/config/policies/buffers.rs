@@ -28,6 +28,17 @@ policy_enum!(
 );
 
 policy_enum!(
+    /// How large the share of a path is.
+    BufferSplitShares {
+        /// The same for each path (`dreibholz-asymmetric` section IV-B).
+        Equal = "equal",
+        /// The same for each, and for the fastest path also what others leave of theirs: a path whose window is small does
+        /// not fill its share, and a fast one may need more than an equal one.
+        ByNeed = "by-need",
+    }
+);
+
+policy_enum!(
     /// Which buffer's blocking makes a chunk move (INET `cmtChunkReschedulingVariant`).
     RescheduleSide {
         /// None: chunks stay on their path until they are lost.

@@ -42,6 +42,8 @@ policy_group!(
         buffer_split: BufferSplit,
         /// By which bytes they are split.
         buffer_split_by: BufferSplitBy,
+        /// How large the shares are.
+        buffer_split_shares: BufferSplitShares,
         /// Chunk rescheduling.
         reschedule: Reschedule,
         /// Whether chunks from other paths report chunks missing.

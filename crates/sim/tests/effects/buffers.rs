@@ -109,9 +109,13 @@ const fn shares(value: &'static str, against: &'static str) -> Covered {
     Covered { key: "buffer_split_shares", value, against, scenario: ASYMMETRIC, set, effect }
 }
 
-const fn side(value: &'static str, against: &'static str) -> Covered {
-    let effect = effect!(rescheduling_keeps_ordered_traffic_going_over_a_slow_path);
-    Covered { key: "reschedule.side", value, against, scenario: ASYMMETRIC, set: ORDERED, effect }
+/// The same with a send buffer that never fills.
+const ORDERED_INTO_A_SMALL_BUFFER: &[&str] =
+    &[ORDERED[0], ORDERED[1], "sctp.send_buffer=2 MB", ORDERED[3], ORDERED[4], ORDERED[5]];
+
+const fn side(value: &'static str, against: &'static str, set: &'static [&'static str]) -> Covered {
+    let effect = effect!(each_side_looks_after_its_own_buffer);
+    Covered { key: "reschedule.side", value, against, scenario: ASYMMETRIC, set, effect }
 }
 
 /// Ordered traffic of which chunks move.
@@ -163,10 +167,10 @@ pub const COVERAGE: &[Covered] = &[
     by("outstanding", "buffered"),
     shares("equal", "by-need"),
     shares("by-need", "equal"),
-    side("none", "sender"),
-    side("sender", "none"),
-    side("receiver", "sender"),
-    side("both", "none"),
+    side("none", "sender", ORDERED),
+    side("sender", "none", ORDERED),
+    side("receiver", "sender", ORDERED_INTO_A_SMALL_BUFFER),
+    side("both", "none", ORDERED),
     moving(
         "reschedule.traffic",
         "all",
@@ -305,6 +309,32 @@ fn rescheduling_keeps_ordered_traffic_going_over_a_slow_path() {
     }
 }
 
+/// The smaller buffer is what the slow path blocks; chunks move if its side is asked.
+#[test]
+fn each_side_looks_after_its_own_buffer() {
+    for (send, receive, smaller, larger) in [
+        ("1 MB", "500 kB", "receiver", "sender"),
+        ("2 MB", "1 MB", "receiver", "sender"),
+        ("500 kB", "1 MB", "sender", "receiver"),
+        ("1 MB", "2 MB", "sender", "receiver"),
+    ] {
+        let with = |side: &str| {
+            let edits = [
+                format!("sctp.send_buffer={send}"),
+                format!("sctp.receive_buffer={receive}"),
+                format!("sctp.policies.reschedule.side={side}"),
+            ];
+            run(ASYMMETRIC, &[ORDERED, &edits.each_ref().map(String::as_str)].concat())
+        };
+        let (none, in_vain) = (with("none"), with(larger));
+        assert_eq!(none.trace_hash, in_vain.trace_hash, "{send}, {receive}: nothing moves");
+        for side in [smaller, "both"] {
+            let (before, after) = (none.goodput_bit_s / 1e6, with(side).goodput_bit_s / 1e6);
+            assert!(after > 3.0 * before, "{send}, {receive}, {side}: {before}, {after} Mbit/s");
+        }
+    }
+}
+
 /// NR-SACK frees the send buffer of ordered chunks, but the receiver still holds them back (`dreibholz-asymmetric` section
 /// VI-C). The presets that have both keep the paths going.
 #[test]
@@ -376,11 +406,18 @@ fn unordered_chunks_move_only_if_asked() {
     assert!(with.goodput_bit_s > 1.5 * without.goodput_bit_s, "the send buffer is freed");
 }
 
+/// How many chunks move depends on what the slow path sends more than on when they move: thresholds far apart tell.
 #[test]
 fn a_lower_threshold_moves_more_chunks() {
-    let (usual, _) = moves(MOVES, "sctp.policies.reschedule.threshold=0.5");
-    let (low, _) = moves(MOVES, "sctp.policies.reschedule.threshold=0.1");
-    assert!(low as f64 > 1.1 * usual as f64, "{usual} and {low} chunks");
+    for rate in ["10 Mbit/s", "20 Mbit/s"] {
+        let rate = format!("network.disjoint.paths.slow.bottleneck.rate={rate}");
+        let set = [MOVES, &[&rate]].concat();
+        let (late, blocked) = moves(&set, "sctp.policies.reschedule.threshold=0.7");
+        let (soon, going) = moves(&set, "sctp.policies.reschedule.threshold=0.1");
+        assert!(soon as f64 > 1.1 * late as f64, "{rate}: {late} and {soon} chunks");
+        let goodput = [blocked, going].map(|result| result.goodput_bit_s / 1e6);
+        assert!(goodput[1] > 1.25 * goodput[0], "{rate}: {goodput:?} Mbit/s");
+    }
 }
 
 #[test]

@@ -149,7 +149,8 @@ fn data_does_not_wait_for_the_end_of_a_dead_path() {
     }
 }
 
-/// `natarajan` fig. 5 and 6: path 2 fails at 10 s, both lose 1 %; user data per second until the failure is found.
+/// `natarajan` fig. 5 and 6: path 2 fails at 10 s; user data per second until the failure is found. Path 1 loses 1 %; in
+/// the paper both do, but with PMR 0 a single timeout before 10 s would be the end of path 2.
 fn goodput_until_detection(detection: &str, path_max_retrans: u32) -> f64 {
     let found = 10.0 + f64::from((2 << path_max_retrans) - 1);
     let mut edits = vec![
@@ -160,20 +161,22 @@ fn goodput_until_detection(detection: &str, path_max_retrans: u32) -> f64 {
         "run.measure_from=10 s".into(),
         "faults=[{outage={path=\"path 2\",from=\"10 s\"}}]".into(),
     ];
-    for path in ["path 1", "path 2"] {
-        for way in ["forward", "backward"] {
-            edits.push(format!("network.disjoint.paths.{path}.bottleneck.loss.{way}=1 %"));
-        }
+    for way in ["forward", "backward"] {
+        edits.push(format!("network.disjoint.paths.path 1.bottleneck.loss.{way}=1 %"));
     }
     let goodput = |seed: u32| {
         let seed = format!("run.seed={seed}");
         let edits: Vec<&str> = edits.iter().map(String::as_str).chain([seed.as_str()]).collect();
         let result = run(TWINS, &edits);
-        let failed = second(&result).failed_s.expect("a failure that is found");
-        assert!(failed > found && failed < found + 1.5, "found at {failed} s, not {found} s");
+        // Later than that if path 1 kept the association waiting: who sends nothing finds nothing.
+        let failed = second(&result).failed_s;
+        assert!(
+            failed.is_none_or(|at| at > found - 0.2),
+            "found at {failed:?} s, before {found} s"
+        );
         result.goodput_bit_s
     };
-    (1..=3).map(goodput).sum::<f64>() / 3.0
+    (1..=4).map(goodput).sum::<f64>() / 4.0
 }
 
 #[test]
@@ -183,8 +186,10 @@ fn doubt_pays_from_one_retransmission_on() {
     // There is no such state with PMR 0.
     assert_eq!(plain[0], doubting[0]);
     assert!(doubting[1] > 2.0 * plain[1] && doubting[2] > 2.0 * plain[2]);
-    assert!(doubting[0] < doubting[1] && doubting[1] < doubting[2], "{doubting:?} rises");
-    assert!(plain[1] > 1.1 * plain[2], "{plain:?} falls");
+    let rises = |less: f64, more: f64| more > 1.1 * less;
+    assert!(rises(doubting[0], doubting[1]) && rises(doubting[1], doubting[2]), "{doubting:?}");
+    // What the first second brings has to do for all the others.
+    assert!(rises(plain[1], plain[0]) && rises(plain[2], plain[0]), "{plain:?} falls");
 }
 
 /// Path 2 breaks for a moment and is found to work again at 8.1 s, two round trips later with more in flight.
@@ -382,21 +387,31 @@ const CALM: &[&str] = &[
     "sctp.receive_buffer=32 KiB",
 ];
 
+/// Half a second of the fast path alone, with so little in flight that nothing queues, and a SACK per packet.
 #[test]
 fn a_small_beta_calms_down_slowly() {
+    let alone = [
+        "sctp.policies.path_order=primary",
+        "sctp.policies.delayed_ack.packets=1",
+        "sctp.receive_buffer=4 KiB",
+        "run.measure_from=0 s",
+        "run.duration=500 ms",
+    ];
     let [slow, quick] = ["0.01", "0.25"].map(|beta| {
-        let result = run_as(UNEQUAL, CALM, "rto.beta", beta);
-        second(&result).rto_s - second(&result).srtt_s.unwrap()
+        let result = run_as(UNEQUAL, &[CALM, &alone].concat(), "rto.beta", beta);
+        let path = &result.paths[0];
+        assert!((path.srtt_s.unwrap() - 0.021).abs() < 0.001 && path.timeouts == 0);
+        path.rto_s - path.srtt_s.unwrap()
     });
-    assert!(slow > 1.5 * quick, "{slow} s against {quick} s");
+    assert!(slow > 0.02 && slow > 10.0 * quick, "{slow} s against {quick} s");
 }
 
 /// The side that sends has accepted the association and knows one path of which the peer proved that it is there; the
-/// answer on the other takes more than half a second.
+/// answer on the other takes more than half of the time that there is.
 const ACCEPTS: &[&str] = &[
     "association.client=b",
     "network.disjoint.paths.slow.bottleneck.delay=300 ms",
-    "run.duration=2 s",
+    "run.duration=1200 ms",
     "run.measure_from=0 s",
 ];
 

@@ -138,16 +138,20 @@ fn late_originals_cause_no_bursts_of_fast_retransmissions() {
 /// late original was not.
 #[test]
 fn late_originals_prove_no_retransmission_lost() {
-    let late = late_every(1300);
-    let with = |policy: &str| {
-        let policy = format!("sctp.policies.smart_fast_rtx={policy}");
-        run(LATE, &[&late, "sctp.policies.fast_retransmit.per_tsn=multiple", &policy])
-    };
-    let (off, on) = (with("off"), with("on"));
-    assert!(off.paths[1].fast_recoveries > 1, "the situation that the test needs");
-    assert_eq!(on.paths[1].fast_recoveries, 1, "only the queue's overflow at the start");
-    let far = [&off, &on].map(|result| result.paths[1].goodput_bit_s / 1e6);
-    assert!(far[1] > 1.05 * far[0], "{far:?} Mbit/s on the far path");
+    for period in [700, 1000, 1300, 1700] {
+        let late = late_every(period);
+        let with = |policy: &str| {
+            let policy = format!("sctp.policies.smart_fast_rtx={policy}");
+            run(LATE, &[&late, "sctp.policies.fast_retransmit.per_tsn=multiple", &policy])
+        };
+        let (off, on) = (with("off"), with("on"));
+        assert!(off.paths[1].fast_recoveries > 1, "{period}: the situation that the test needs");
+        assert_eq!(on.paths[1].fast_recoveries, 1, "{period}: only the overflow at the start");
+        let counts = [&off, &on].map(fast_retransmissions);
+        assert!(2 * counts[1] < counts[0], "{period}: {counts:?} fast retransmissions");
+        let counts = [&off, &on].map(duplicates);
+        assert!(1.1 * counts[1] as f64 <= counts[0] as f64, "{period}: {counts:?} duplicates");
+    }
 }
 
 #[test]

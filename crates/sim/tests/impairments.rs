@@ -78,6 +78,7 @@ fn links_that_check_lose_what_is_damaged() {
 #[test]
 fn bursts_copies_and_late_packets_do_no_harm_to_the_data() {
     let result = in_both_forms(&[
+        "traffic.file.source.file=1 MiB",
         "BN.gilbert_elliott.to_bad=1 %",
         "BN.gilbert_elliott.to_good=40 %",
         "BN.duplication=3 %",

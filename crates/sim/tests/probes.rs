@@ -148,7 +148,8 @@ fn every_chunk_is_seen_where_messages_are_given_up() {
 #[test]
 fn stalls_after_the_equations_are_those_that_are_measured() {
     for set in [&BLOCKED[..], &["sctp.policies.delayed_ack.packets=1"]] {
-        let set: Vec<&str> = BLOCKED.iter().chain(set).copied().collect();
+        let longer = ["traffic.file.source.file=1 MiB"];
+        let set: Vec<&str> = BLOCKED.iter().chain(set).chain(&longer).copied().collect();
         let result = observed("two-paths-loss", 3, &set);
         let stalls = result.probes[0].stalls.expect("stalls that were asked for");
         assert!(stalls.count > 20, "{stalls:?}");

@@ -54,7 +54,7 @@ pub(super) fn percent(part: f64) -> String {
 /// From one end to the other.
 pub(super) fn interval(interval: Interval, format: fn(f64) -> String) -> String {
     if interval.half_width() == 0.0 {
-        return "exact".into();
+        return "no spread".into();
     }
     if !interval.half_width().is_finite() {
         return "one run: unknown".into();

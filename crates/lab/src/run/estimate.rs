@@ -49,9 +49,14 @@ fn price(mut scenario: Scenario, seed: usize) -> Option<Price> {
     let (part, factor) = match shortened(&mut scenario) {
         Some(factor) => (whole, factor),
         None => {
-            let part = Duration::from_nanos(whole.as_nanos() / PART);
-            let part = part.max(Duration::from_secs(1)).min(whole);
-            (part, whole.as_secs_f64() / part.as_secs_f64())
+            // Before the traffic starts there is nothing to learn.
+            let starts = scenario.traffic.iter().map(|flow| flow.start);
+            let start = starts.max().unwrap_or_default().min(whole);
+            let rest = whole - start;
+            let part = Duration::from_nanos(rest.as_nanos() / PART);
+            let part = part.max(Duration::from_secs(1)).min(rest);
+            let factor = rest.as_secs_f64() / part.as_secs_f64().max(f64::MIN_POSITIVE);
+            (start + part, factor.max(1.0))
         }
     };
     scenario.run.duration = part;
@@ -105,6 +110,15 @@ mod tests {
         let price = price(scenario("{ file = \"8 MB\" }"), 1).expect("a price");
         assert!((8.0..12.0).contains(&price.simulated_s), "{}", price.simulated_s);
         assert!((7_900.0..9_500.0).contains(&price.packets), "{}", price.packets);
+    }
+
+    #[test]
+    fn what_starts_late_is_tried_when_it_has_started() {
+        let mut late = scenario("\"saturated\"");
+        late.traffic[0].start = Duration::from_secs(500);
+        let price = price(late, 1).expect("a price");
+        assert_eq!(price.simulated_s, 600.0);
+        assert!((80_000.0..100_000.0).contains(&price.packets), "{}", price.packets);
     }
 
     #[test]

@@ -59,7 +59,7 @@ fn check(path: &Path) -> Result<String, DocumentError> {
         0 => format!(
             "scenario with {} hosts, {} associations and {flows} flows",
             scenario.network.hosts().len(),
-            scenario.pairs.len()
+            (0..scenario.pairs.len()).filter(|pair| scenario.has_association(*pair)).count()
         ),
         paths => format!("scenario with {paths} paths and {flows} flows"),
     })

@@ -15,7 +15,8 @@ help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: demo
-demo: setup-rust ## unequal paths with and without remedies: a figure of a paper, with its verdicts, as a report to open
+demo: setup-rust ## one path, naive multipath and CMT side by side; then a figure of a paper, with its verdicts, as a report to open
+	cargo run --release --locked --package polypath-cli -- demo
 	cargo run --release --locked --package polypath-cli -- reproduce dreibholz-asymmetric/5-left --quick --out $(TARGET_DIR)/demo --open
 
 .PHONY: test test-debug test-release test-network

@@ -13,7 +13,7 @@ use polypath_units::{Fraction, Instant};
 use polypath_workload::{Carrier, FlowError};
 
 use crate::app::{
-    Fed, Gaps, Ledger, MessagePlan, RECOGNISABLE, Receiver, Sender, Violations, recognise,
+    Answers, Gaps, Ledger, MessagePlan, RECOGNISABLE, Receiver, Sender, Violations, feed, read,
 };
 use crate::frame::{Form, SctpFrame};
 use crate::packet::SimFrame;
@@ -511,91 +511,6 @@ fn oracle_loss(oracle: &[([IpAddr; 2], f64)], path: &PathStats) -> Option<f64> {
     let same = oracle.iter().find(|(known, _)| *known == [path.local, path.remote]);
     let alike = || oracle.iter().find(|([_, remote], _)| *remote == path.remote);
     same.or_else(alike).map(|(_, loss)| *loss)
-}
-
-/// Lets the senders fill the send buffer, a message each in turn. Whoever found it full is the first one next time.
-fn feed(
-    senders: &mut [Sender],
-    turn: &mut usize,
-    cx: &mut Cx<'_>,
-    association: &mut Association,
-    ledger: &mut Ledger,
-) {
-    if !association.is_established() {
-        return;
-    }
-    let mut dry = 0;
-    while dry < senders.len() {
-        let Some(sender) = senders.get_mut(*turn) else {
-            *turn = 0;
-            continue;
-        };
-        match sender.feed(cx, association, ledger) {
-            Fed::One => dry = 0,
-            Fed::Dry => dry += 1,
-            Fed::Full => return feed_the_important(senders, *turn, cx, association, ledger),
-        }
-        *turn += 1;
-    }
-}
-
-/// The send buffer is full for one sender; messages of others may be worth more than what it holds.
-fn feed_the_important(
-    senders: &mut [Sender],
-    full: usize,
-    cx: &mut Cx<'_>,
-    association: &mut Association,
-    ledger: &mut Ledger,
-) {
-    for (index, sender) in senders.iter_mut().enumerate() {
-        if index != full && sender.has_own_reliability() {
-            while sender.feed(cx, association, ledger) == Fed::One {}
-        }
-    }
-}
-
-/// Who waits for messages that come.
-struct Answers<'a> {
-    senders: &'a mut [Sender],
-    /// By flow that comes, the flow that goes.
-    partners: &'a [Option<usize>],
-}
-
-/// What came of reading.
-#[derive(Default)]
-struct Read {
-    /// Messages that nobody sent.
-    strangers: u64,
-    /// Whether a sender may have something to say now.
-    triggered: bool,
-}
-
-/// Reads all messages.
-fn read(
-    receivers: &mut [Receiver],
-    answers: Answers<'_>,
-    cx: &mut Cx<'_>,
-    association: &mut Association,
-    ledger: &mut Ledger,
-) -> Read {
-    let mut read = Read::default();
-    while let Some(message) = association.receive(cx) {
-        let Some((flow, number)) = recognise(&message, receivers) else {
-            read.strangers += 1;
-            continue;
-        };
-        let Some(ledger) = ledger.flow_mut(flow) else { continue };
-        let Some(offered) = receivers[flow].take(cx.now, number, &message, ledger) else {
-            continue;
-        };
-        let partner = answers.partners.get(flow).copied().flatten();
-        let mut senders = answers.senders.iter_mut();
-        if let Some(sender) = partner.and_then(|flow| senders.find(|s| s.flow() == flow)) {
-            sender.trigger(cx.now, offered);
-            read.triggered = true;
-        }
-    }
-    read
 }
 
 /// What the generator of a flow has to know.

@@ -4,9 +4,13 @@ mod ledger;
 mod messages;
 mod receiver;
 mod sender;
+mod turns;
 
 pub(crate) use ledger::{Arrived, FlowLedger, Ledger};
 pub(crate) use messages::{MessagePlan, RECOGNISABLE};
 pub use receiver::Violations;
-pub(crate) use receiver::{Gaps, Receiver, recognise};
-pub(crate) use sender::{Fed, Sender};
+use receiver::recognise;
+pub(crate) use receiver::{Gaps, Receiver};
+use sender::Fed;
+pub(crate) use sender::Sender;
+pub(crate) use turns::{Answers, feed, read};

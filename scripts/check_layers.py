@@ -23,7 +23,7 @@ ARROWS: dict[str, tuple[str, ...]] = {
     "polypath-wire": (),
     "polypath-proto": ("polypath-wire", "polypath-units"),
     "polypath-workload": ("polypath-units",),
-    "polypath-netsim": ("polypath-units", "polypath-workload"),
+    "polypath-netsim": ("polypath-units",),
     "polypath-sim": ("polypath-proto", "polypath-netsim", "polypath-workload"),
     "polypath-lab": ("polypath-sim",),
     "polypath": ("polypath-proto",),

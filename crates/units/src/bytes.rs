@@ -39,11 +39,6 @@ impl ByteCount {
         self.0
     }
 
-    /// The number of bits; saturates.
-    pub const fn as_bits(self) -> u64 {
-        self.0.saturating_mul(8)
-    }
-
     /// Whether there are none.
     pub const fn is_zero(self) -> bool {
         self.0 == 0

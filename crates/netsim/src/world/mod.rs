@@ -305,11 +305,6 @@ impl<F: Frame, O: LinkObserver> World<F, O> {
         &self.observer
     }
 
-    /// The observer.
-    pub fn observer_mut(&mut self) -> &mut O {
-        &mut self.observer
-    }
-
     /// Ends the run and hands out the observer.
     pub fn into_observer(self) -> O {
         self.observer

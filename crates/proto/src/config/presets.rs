@@ -197,6 +197,7 @@ fn coupled(congestion: CongestionAlgorithm) -> Policies {
 fn dreibholz_asymmetric() -> Policies {
     Policies {
         buffer_split: BufferSplit::Both,
+        // The paper's sender side alone never acts here: NR-SACKs free the send buffer that it watches.
         reschedule: Reschedule { side: RescheduleSide::Both, ..cmt().reschedule },
         smart_fast_rtx: SmartFastRtx::On,
         nr_sack: NrSack::All,

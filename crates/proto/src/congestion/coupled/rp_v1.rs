@@ -1,5 +1,5 @@
 //! CMT/RPv1: resource pooling by slow-start thresholds (Dreibholz, Becke, Pulinthanath, Rathgeb, AINA 2010;
-//! `dreibholz-asymmetric` section III; INET `cmtrpv1`).
+//! `dreibholz-asymmetric` section II; INET `cmtrpv1`).
 //!
 //! Windows grow by the path's share of the sum of thresholds; a loss takes half of the *total* window from the path that
 //! lost.

@@ -1,5 +1,5 @@
 //! CMT/RPv2: resource pooling by bandwidth (Becke, Dreibholz, Adhari, Rathgeb, ICC 2012; ConTEL 2011;
-//! `dreibholz-asymmetric` section III; INET `cmtrpv2`).
+//! `dreibholz-asymmetric` section II; INET `cmtrpv2`).
 //!
 //! The rate of a path is c/r. Windows grow by the path's share of the sum B of rates; a loss takes half of B from the
 //! path that lost, and at least half of its window.

@@ -3,8 +3,10 @@
 
 mod common;
 
+use std::net::{Ipv4Addr, UdpSocket};
+
 use common::{SERVER, addresses, peer_of, server_with};
-use polypath::{Association, AssociationConfig, Duration, Endpoint, Event, Message};
+use polypath::{Association, AssociationConfig, Duration, Endpoint, Event, Message, PathStatus};
 use tokio::runtime::{Builder, Runtime};
 
 /// A host: when it is dropped, what runs there vanishes.
@@ -43,6 +45,15 @@ fn patient() -> AssociationConfig {
     config
 }
 
+/// Returns when the answers to an end's first HEARTBEATs are back. Once they are at both ends, nothing is under way
+/// that could meet a peer's next life out of the blue.
+async fn paths_confirmed(association: &Association) {
+    let mut events = association.events();
+    while association.path_stats().iter().any(|path| path.status != PathStatus::Active) {
+        events.next().await.expect("the association lives");
+    }
+}
+
 fn left_alone() -> Left {
     let here = host();
     let server = here.block_on(async { server_with(&SERVER, patient()) });
@@ -50,9 +61,24 @@ fn left_alone() -> Left {
     let ports = (client.port(), client.encapsulation_port());
     let near = connect(&life, &client, &server);
     let far = here.block_on(server.accept()).unwrap();
+    life.block_on(paths_confirmed(&near));
+    here.block_on(paths_confirmed(&far));
     drop(life);
     drop((client, near));
     Left { here, server, far, ports }
+}
+
+/// Returns when a packet that begins with a SHUTDOWN has arrived.
+fn await_shutdown(ear: &UdpSocket) {
+    const COMMON_HEADER_LEN: usize = 12;
+    const SHUTDOWN: u8 = 7;
+    let mut packet = [0; 2048];
+    loop {
+        let len = ear.recv(&mut packet).unwrap();
+        if packet[..len].get(COMMON_HEADER_LEN) == Some(&SHUTDOWN) {
+            return;
+        }
+    }
 }
 
 #[test]
@@ -85,7 +111,11 @@ fn an_association_survives_the_restart_of_its_peer() {
 #[test]
 fn an_association_that_nobody_holds_ends_after_a_restart_too() {
     let Left { here, server, far, ports } = left_alone();
+    // A SHUTDOWN that met the new peer before its INIT would end the association at once.
+    let ear = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, ports.1)).unwrap();
     drop(far);
+    await_shutdown(&ear);
+    drop(ear);
     let (life, client) = client(ports);
     let near = connect(&life, &client, &server);
     assert!(life.block_on(near.receive()).unwrap().is_none());

@@ -81,6 +81,9 @@ impl Association {
         if let Phase::Ended(Some(error)) = inner.phase() {
             return Err(error.clone().into());
         }
+        if inner.is_restarted() {
+            return Err(AssociationError::PeerRestarted.into());
+        }
         inner.call(now, |protocol, cx| protocol.send(cx, message.into()))?;
         drop(inner);
         self.shared.command();
@@ -101,6 +104,9 @@ impl Association {
     pub fn try_receive(&self) -> Result<Option<ReceivedMessage>, TryReceiveError> {
         let now = self.shared.endpoint.clock.now();
         let mut inner = self.shared.lock();
+        if !inner.admits_receive() {
+            return Err(inner.end_or_restart().into());
+        }
         let Some(message) = inner.call(now, |protocol, cx| protocol.receive(cx)) else {
             return match inner.phase() {
                 Phase::Ended(Some(error)) => Err(error.clone().into()),
@@ -140,13 +146,23 @@ impl Association {
         self.shared.abort(&reason.into());
     }
 
-    /// Waits until the peer has acknowledged every message sent so far (`SCTP_SENDER_DRY_EVENT`), or has restarted, after
-    /// which those that were not acknowledged are lost.
+    /// Goes on with a peer that restarted (`SCTP_RESTART`; RFC 9260 section 5.2.4.1). Until then [`send`](Self::send) and
+    /// [`sender_dry`](Self::sender_dry) give [`PeerRestarted`](AssociationError::PeerRestarted), and so does
+    /// [`receive`](Self::receive) after the messages of before: what was agreed with the peer that is no more must not be
+    /// taken for agreed with the one that is (RFC 5062 section 4). Whoever does not want that calls
+    /// [`abort`](Self::abort).
+    pub fn accept_restart(&self) {
+        self.shared.lock().accept_restart();
+        self.shared.wake_all();
+    }
+
+    /// Waits until the peer has acknowledged every message sent so far (`SCTP_SENDER_DRY_EVENT`).
     pub async fn sender_dry(&self) -> Result<(), AssociationError> {
         self.wait(&self.shared.changed, |association| {
             let inner = association.shared.lock();
             match inner.phase() {
                 Phase::Ended(Some(error)) => Some(Err(error.clone())),
+                _ if inner.is_restarted() => Some(Err(AssociationError::PeerRestarted)),
                 _ if inner.protocol.stats().send_buffer_bytes == 0 => Some(Ok(())),
                 _ => None,
             }
@@ -262,6 +278,14 @@ impl Drop for Association {
 }
 
 impl Inner {
+    /// Why a restarted association gives nothing: it may have ended since.
+    fn end_or_restart(&self) -> AssociationError {
+        match self.phase() {
+            Phase::Ended(Some(error)) => error.clone(),
+            _ => AssociationError::PeerRestarted,
+        }
+    }
+
     /// Nobody holds the association any more.
     fn abandon(&mut self, now: polypath_proto::Instant) {
         match self.phase() {

@@ -93,9 +93,14 @@ pub enum ConnectError {
     EndpointClosed,
 }
 
-/// How an association ended, where it did not end gracefully.
+/// How an association ended, where it did not end gracefully; or why it waits for its user.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum AssociationError {
+    /// The peer restarted: what it had not acknowledged is lost, streams begin anew, and nobody knows that it is who it
+    /// was (RFC 5062 section 4). The association lives, and goes on with
+    /// [`accept_restart`](crate::Association::accept_restart).
+    #[error("the peer restarted the association")]
+    PeerRestarted,
     /// This side aborted it.
     #[error("the association was aborted by this side")]
     Aborted,

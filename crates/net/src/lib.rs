@@ -6,7 +6,7 @@
 //!
 //! Names follow RFC 6458, the sockets API of SCTP: its socket calls and notifications have the same names here.
 //!
-//! # Example
+//! # An echo
 //!
 //! Two paths over the loopback interface:
 //!
@@ -43,6 +43,121 @@
 //! # }
 //! ```
 //!
+//! # A file, while a path fails
+//!
+//! The sender loses an address in the middle. What was on its way there is sent again over the other path, and nobody
+//! notices but who listens to [`Events`]. The receiver takes the messages as a stream.
+//!
+//! ```
+//! use futures_util::TryStreamExt;
+//! use polypath::{AssociationConfig, Endpoint, Event, Message, PathChange, Peer};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let file = vec![7; 4_000_000];
+//! let receiver = Endpoint::builder(["127.0.0.25".parse()?, "127.0.0.26".parse()?])
+//!     .encapsulation_port(0)
+//!     .listen(1)
+//!     .bind()?;
+//! let peer = Peer::new(["127.0.0.25".parse()?], receiver.port())
+//!     .encapsulation_port(receiver.encapsulation_port());
+//! let received = tokio::spawn(async move {
+//!     let association = receiver.accept().await.map_err(|error| error.to_string())?;
+//!     let whole = association.messages().try_fold(Vec::new(), |mut whole, message| async move {
+//!         whole.extend_from_slice(&message.into_bytes());
+//!         Ok(whole)
+//!     });
+//!     whole.await.map_err(|error| error.to_string())
+//! });
+//!
+//! let sender = Endpoint::builder(["127.0.0.27".parse()?, "127.0.0.28".parse()?]).encapsulation_port(0).bind()?;
+//! let association = sender.connect(&peer, AssociationConfig::default()).await?;
+//! let mut events = association.events();
+//! let watcher = tokio::spawn(async move {
+//!     let mut failed = 0;
+//!     while let Some(event) = events.next().await {
+//!         failed += u32::from(matches!(event, Event::Path { change: PathChange::Unreachable, .. }));
+//!     }
+//!     failed
+//! });
+//! for (number, piece) in file.chunks(50_000).enumerate() {
+//!     if number == 40 {
+//!         sender.bind_remove("127.0.0.27".parse()?).await?;
+//!     }
+//!     association.send(Message::new(0, piece.to_vec())).await?;
+//! }
+//! association.shutdown().await?;
+//! assert_eq!(received.await??, file);
+//! assert_eq!(watcher.await?, 1);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Requests on many streams
+//!
+//! Each request has a stream of its own, so that none waits for another's lost packet; answers come back on the stream
+//! of their request. A server that takes many associations does so from [`Endpoint::incoming`].
+//!
+//! ```
+//! use futures_util::StreamExt;
+//! use polypath::{Association, AssociationConfig, AssociationError, Endpoint, Message, Peer};
+//!
+//! type Error = Box<dyn std::error::Error + Send + Sync>;
+//!
+//! /// Answers every number with its square, until the client leaves.
+//! async fn serve(client: Association) -> Result<(), Error> {
+//!     loop {
+//!         match client.receive().await {
+//!             Ok(Some(request)) => {
+//!                 let stream = request.stream();
+//!                 let number: u64 = std::str::from_utf8(&request.into_bytes())?.parse()?;
+//!                 client.send(Message::new(stream, (number * number).to_string())).await?;
+//!             }
+//!             Ok(None) => return Ok(()),
+//!             // A new client at the same address and port; these requests need no login that it would have to repeat.
+//!             Err(AssociationError::PeerRestarted) => client.accept_restart(),
+//!             Err(error) => return Err(error.into()),
+//!         }
+//!     }
+//! }
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Error> {
+//! let server = Endpoint::builder(["127.0.0.29".parse()?]).encapsulation_port(0).listen(16).bind()?;
+//! let peer = Peer::new(["127.0.0.29".parse()?], server.port())
+//!     .encapsulation_port(server.encapsulation_port());
+//! tokio::spawn(async move { server.incoming().for_each_concurrent(100, |client| async { let _ = serve(client).await; }).await });
+//!
+//! let client = Endpoint::builder(["127.0.0.30".parse()?]).encapsulation_port(0).bind()?;
+//! let association = client.connect(&peer, AssociationConfig::default()).await?;
+//! let streams = association.streams().ok_or("not established")?.outbound;
+//! for stream in 0..streams {
+//!     association.send(Message::new(stream, stream.to_string())).await?;
+//! }
+//! let mut answers = vec![0; usize::from(streams)];
+//! for _ in 0..streams {
+//!     let answer = association.receive().await?.ok_or("the server left")?;
+//!     let stream = usize::from(answer.stream());
+//!     answers[stream] = std::str::from_utf8(&answer.into_bytes())?.parse()?;
+//! }
+//! assert!(answers.iter().enumerate().all(|(number, square)| number * number == *square));
+//! association.shutdown().await?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # What a program must expect
+//!
+//! * **Restart.** A peer that lost its state may come back from the same addresses, and the association goes on with
+//!   it; or somebody else does who took its address (RFC 5062). So everything gives
+//!   [`PeerRestarted`](AssociationError::PeerRestarted) until the program has decided and calls
+//!   [`Association::accept_restart`] or [`Association::abort`].
+//! * **Cancellation.** Dropping a future of this crate neither loses nor repeats a message, so all of them can be used in
+//!   `select!`.
+//! * **The end.** Errors say how an association ended. [`Association::closed`] waits for it.
+//! * **Numbers.** [`Association::stats`], [`Association::path_stats`] and [`Endpoint::stats`] can be asked at any time, and
+//!   go on to tell of paths that failed.
+//!
 //! # Path MTU
 //!
 //! Packets are sent with "don't fragment" set. Paths begin with `mtu_bytes` of the configuration or the MTU of their
@@ -74,6 +189,7 @@ mod peer;
 mod route;
 mod shared;
 mod stats;
+mod stream;
 
 pub use association::{Association, Events, Streams};
 pub use builder::EndpointBuilder;
@@ -90,3 +206,4 @@ pub use polypath_proto::{
 };
 pub use route::source_address;
 pub use stats::EndpointStats;
+pub use stream::MessageSink;

@@ -108,6 +108,8 @@ pub(crate) struct Inner {
     pub(crate) leaving: bool,
     /// A packet that a handle's call gave rise to; it goes out before what the association has to send next.
     pub(crate) ready: Option<Transmit>,
+    /// Messages that are still to be read from before the peer's restart, until the user accepts that.
+    restart: Option<usize>,
     /// The association's entry among the driver's timers.
     pub(crate) scheduled: Option<Instant>,
     events: Option<broadcast::Sender<Event>>,
@@ -139,6 +141,7 @@ impl AssociationShared {
             ended: None,
             leaving: false,
             ready: None,
+            restart: None,
             scheduled: None,
             events: None,
         };
@@ -202,6 +205,34 @@ impl Inner {
             None if self.protocol.is_shut_by_peer() => Phase::PeerShutdown,
             None if self.protocol.is_established() => Phase::Open,
             None => Phase::Pending,
+        }
+    }
+
+    /// The peer restarted, and so many messages are left from before. Its next restarts change nothing about which
+    /// messages the user trusts.
+    pub(crate) fn restarted(&mut self, unread_messages: usize) {
+        self.restart.get_or_insert(unread_messages);
+    }
+
+    /// The user knows that the peer restarted.
+    pub(crate) fn accept_restart(&mut self) {
+        self.restart = None;
+    }
+
+    /// Whether the peer restarted and the user has not accepted that.
+    pub(crate) fn is_restarted(&self) -> bool {
+        self.restart.is_some()
+    }
+
+    /// Whether the next message may be read: after a restart only those from before.
+    pub(crate) fn admits_receive(&mut self) -> bool {
+        match &mut self.restart {
+            None => true,
+            Some(0) => false,
+            Some(left) => {
+                *left -= 1;
+                true
+            }
         }
     }
 

@@ -6,7 +6,10 @@ mod common;
 use std::net::{Ipv4Addr, UdpSocket};
 
 use common::{SERVER, addresses, peer_of, server_with};
-use polypath::{Association, AssociationConfig, Duration, Endpoint, Event, Message, PathStatus};
+use polypath::{
+    Association, AssociationConfig, AssociationError, Duration, Endpoint, Event, Message,
+    PathStatus,
+};
 use tokio::runtime::{Builder, Runtime};
 
 /// A host: when it is dropped, what runs there vanishes.
@@ -97,7 +100,12 @@ fn an_association_survives_the_restart_of_its_peer() {
     let (life, client) = client(ports);
     let near = connect(&life, &client, &server);
     here.block_on(async {
-        while events.next().await.expect("the association lives") != Event::Restarted {}
+        while !matches!(events.next().await, Some(Event::Restarted { .. })) {}
+        // What was agreed with the old peer does not hold for the new one: its user must know.
+        assert_eq!(far.send(Message::new(0, "too early")).await, restarted().map_err(Into::into));
+        assert_eq!(far.sender_dry().await, restarted());
+        assert_eq!(far.receive().await.unwrap_err(), AssociationError::PeerRestarted);
+        far.accept_restart();
         far.sender_dry().await.unwrap();
         assert!(far.streams().is_some());
         far.send(Message::new(0, "welcome back")).await.unwrap();
@@ -106,6 +114,39 @@ fn an_association_survives_the_restart_of_its_peer() {
     assert_eq!(message.into_bytes(), "welcome back");
     life.block_on(near.shutdown()).unwrap();
     assert!(here.block_on(far.receive()).unwrap().is_none());
+}
+
+fn restarted() -> Result<(), AssociationError> {
+    Err(AssociationError::PeerRestarted)
+}
+
+#[test]
+fn messages_of_before_a_restart_come_first_and_apart() {
+    let here = host();
+    let server = here.block_on(async { server_with(&SERVER, patient()) });
+    let (life, first) = client((0, 0));
+    let ports = (first.port(), first.encapsulation_port());
+    let near = connect(&life, &first, &server);
+    let far = here.block_on(server.accept()).unwrap();
+    life.block_on(async {
+        paths_confirmed(&near).await;
+        near.send(Message::new(0, "before")).await.unwrap();
+        near.sender_dry().await.unwrap();
+    });
+    here.block_on(paths_confirmed(&far));
+    drop(life);
+    drop((first, near));
+    let mut events = far.events();
+    let (life, second) = client(ports);
+    let near = connect(&life, &second, &server);
+    life.block_on(near.send(Message::new(0, "after"))).unwrap();
+    here.block_on(async {
+        while !matches!(events.next().await, Some(Event::Restarted { unread_messages: 1, .. })) {}
+        assert_eq!(far.receive().await.unwrap().unwrap().into_bytes(), "before");
+        assert_eq!(far.receive().await.unwrap_err(), AssociationError::PeerRestarted);
+        far.accept_restart();
+        assert_eq!(far.receive().await.unwrap().unwrap().into_bytes(), "after");
+    });
 }
 
 #[test]

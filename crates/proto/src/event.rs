@@ -16,7 +16,14 @@ pub enum Event {
     },
     /// The peer restarted (SCTP_RESTART): messages not yet acknowledged are lost, streams begin anew, and whoever is
     /// at the other end must be authenticated again (RFC 5062 section 4).
-    Restarted,
+    Restarted {
+        /// Streams on which this side may send from now on.
+        outbound_streams: u16,
+        /// Streams on which the peer may send from now on.
+        inbound_streams: u16,
+        /// Messages that the peer sent before it restarted and that were not received yet: they come first.
+        unread_messages: usize,
+    },
     /// Messages can be received; raised again only after [`receive`](crate::Association::receive) gave `None`.
     Readable,
     /// The send buffer has room again after [`SendError::WouldBlock`](crate::SendError::WouldBlock).

@@ -521,8 +521,8 @@ fn a_restart_mixes_nothing_of_before_and_after() {
     lab.later(Duration::from_secs(5));
     assert!(lab.client.slots[0].association.is_established());
     assert_eq!(lab.server.slots.len(), 1);
-    let restarts = lab.server.slots[0].events.iter().filter(|event| **event == Event::Restarted);
-    assert_eq!(restarts.count(), 1);
+    let restarted = |event: &&Event| matches!(event, Event::Restarted { .. });
+    assert_eq!(lab.server.slots[0].events.iter().filter(restarted).count(), 1);
     assert_ne!(lab.server.slots[0].association.identity().local_tag, server_tag);
 
     // What the old client still says is not heard, and the old message does not come out.

@@ -371,7 +371,8 @@ fn tell(association: &Arc<AssociationShared>, inner: &mut Inner, now: Instant, e
             inner.bound_mtus(now);
             association.changed.notify_waiters();
         }
-        Event::Restarted => {
+        Event::Restarted { unread_messages, .. } => {
+            inner.restarted(*unread_messages);
             inner.follow_routes(now);
             inner.bound_mtus(now);
             if inner.leaving {

@@ -91,11 +91,16 @@ impl Association {
         self.readable_told = false;
         self.take_over(cookie);
         // What the peer sent before it restarted was acknowledged and stays the user's.
-        if let (Some(receiver), Some(before)) = (&mut self.receiver, before) {
-            receiver.inherit(before);
-        }
+        let unread_messages = match (&mut self.receiver, before) {
+            (Some(receiver), Some(before)) => receiver.inherit(before),
+            _ => 0,
+        };
         self.state = State::Established;
-        self.events.push(Event::Restarted);
+        self.events.push(Event::Restarted {
+            outbound_streams: self.streams.outbound,
+            inbound_streams: self.streams.inbound,
+            unread_messages,
+        });
         self.events.push(Event::Writable);
         self.announce_messages();
         self.start_heartbeats(cx);

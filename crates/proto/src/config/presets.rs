@@ -54,9 +54,10 @@ presets!(
     DreibholzAsymmetric = "dreibholz-asymmetric",
     /// What ns-2's CMT of 2005 does, for comparing results with it.
     Ns22005 = "ns2-2005",
-    /// What INET's SCTP does, for comparing results with it.
+    /// What the SCTP of INET does with the defaults of `dreibholz-model` table 1, and CMT on, for comparing results with
+    /// it; later versions of INET have other defaults.
     Inet = "inet",
-    /// For users: every mechanism that helps on unequal paths and costs nothing elsewhere.
+    /// For users: every mechanism that helps on unequal paths, and potentially failed paths.
     Recommended = "recommended",
 );
 
@@ -241,6 +242,7 @@ fn inet() -> Policies {
             initial_ssthresh: InitialSsthresh::PeerWindow,
             unit: WindowUnit::PathMtu,
             bytes_counted: BytesCounted::Payload,
+            idle: IdleRule::Reset,
             ..cmt().window
         },
         rto: Rto { initial: Duration::from_secs(3), ..cmt().rto },

@@ -144,13 +144,13 @@ pub const POLICY_KEYS: &[PolicyKey] = &[
     choice(
         "path_order",
         "In which order paths are asked to carry new data.",
-        "dreibholz-model 4.1",
+        "dreibholz-model 4.1, table 1; RFC 9260 section 6.4 (primary); the lowest round-trip time is what MPTCP schedulers use",
         PathOrder::VALUES,
     ),
     choice(
         "path_fill",
         "How much a path takes before the next one is asked.",
-        "dreibholz-model 4.1",
+        "dreibholz-model 4.1; ns-2 and INET fill a window",
         PathFill::VALUES,
     ),
     choice(
@@ -310,7 +310,7 @@ pub const POLICY_KEYS: &[PolicyKey] = &[
     choice(
         "rtt_sample",
         "Which SACKs measure a path's round-trip time.",
-        "RFC 9260 section 6.3.1; sarwar IV",
+        "RFC 9260 section 6.3.1; sarwar IV-C",
         RttSample::VALUES,
     ),
     choice(
@@ -345,7 +345,8 @@ pub const POLICY_KEYS: &[PolicyKey] = &[
     choice(
         "congestion",
         "Congestion control.",
-        "RFC 9260 section 7.2; RFC 6356; dreibholz-asymmetric II",
+        "RFC 9260 section 7.2; dreibholz-asymmetric II; RFC 6356; draft-khalili-mptcp-congestion-control; \
+         draft-walid-mptcp-congestion-control",
         CongestionAlgorithm::VALUES,
     ),
     parameterized(

@@ -184,12 +184,16 @@ impl Receiver {
         }
     }
 
-    /// Takes over what the user has not read of the receiver `before`. It goes on to take its room.
-    pub fn inherit(&mut self, mut before: Self) {
+    /// Takes over what the user has not read of the receiver `before`, and says how many messages that is. They go on to
+    /// take their room.
+    pub fn inherit(&mut self, mut before: Self) -> usize {
+        let mut messages = 0;
         while let Some(message) = before.reassembly.receive() {
+            messages += 1;
             message.fragments.iter().for_each(|fragment| self.window.hold(fragment.len()));
             self.reassembly.keep(message);
         }
+        messages
     }
 
     /// Begins a packet.

@@ -4,7 +4,7 @@ use super::policy_enum;
 use crate::Duration;
 
 policy_enum!(
-    /// Which stream's message is sent next (RFC 8260 section 3; RFC 6458 `SCTP_PLUGGABLE_SS`).
+    /// Which stream's message is sent next (RFC 8260 section 3; `SCTP_STREAM_SCHEDULER` of section 4.3.2).
     StreamScheduler {
         /// First come, first served (`SCTP_SS_FCFS`).
         Fcfs = "fcfs",
@@ -33,11 +33,11 @@ pub enum PartialReliability {
     /// Fully.
     #[default]
     None,
-    /// Given up after this time (RFC 7496 section 4.1, timed reliability of RFC 3758).
+    /// Given up after this time (timed reliability, RFC 3758 section 4.1).
     Timed(Duration),
-    /// Given up when it would have to be retransmitted more often than this (RFC 7496 section 4.1).
+    /// Given up when it would have to be retransmitted more often than this (RFC 7496 section 3.1).
     LimitedRetransmissions(u16),
     /// Given up when a message of higher priority, that is with a lower number, needs its room in the send buffer
-    /// (RFC 7496 section 4.2).
+    /// (RFC 7496 section 3.2).
     Priority(u32),
 }

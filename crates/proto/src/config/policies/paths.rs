@@ -9,11 +9,11 @@ policy_enum!(
         Primary = "primary",
         /// All paths, in the order of the path table.
         Fixed = "fixed",
-        /// The path that has not sent for the longest time first (INET `smallestLastTransmission`).
+        /// The path that has not sent for the longest time first (INET `cmtSendAllVariant = smallestLastTransmission`).
         SmallestLastTransmission = "smallest-last-transmission",
         /// All paths, beginning after the one that began the last time (usrsctp).
         Rotating = "rotating",
-        /// In random order (INET `random`).
+        /// In random order (INET `cmtSendAllVariant = randomized`).
         Random = "random",
         /// The path with most free window first (INET `largestSpace`).
         LargestSpace = "largest-space",

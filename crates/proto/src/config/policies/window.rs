@@ -6,7 +6,7 @@ use crate::Duration;
 policy_enum!(
     /// Congestion control (`dreibholz-asymmetric` section II; INET `cmtCCVariant`).
     CongestionAlgorithm {
-        /// RFC 9260 section 7.2 on each path (the same as `cmt`; INET `off`).
+        /// RFC 9260 section 7.2 on each path (the same as `cmt`; INET `cmtCCVariant = off`).
         Rfc9260 = "rfc9260",
         /// The same on each path, uncoupled: fair per path (INET `cmt`).
         Cmt = "cmt",
@@ -14,7 +14,7 @@ policy_enum!(
         CmtRpV1 = "cmt-rp-v1",
         /// Resource pooling by bandwidth (CMT/RPv2; INET `cmtrpv2`).
         CmtRpV2 = "cmt-rp-v2",
-        /// Linked increases (LIA; RFC 6356; INET `like-mptcp`).
+        /// Linked increases (LIA; RFC 6356; INET `lia`).
         Lia = "lia",
         /// Opportunistic linked increases (OLIA; draft-khalili-mptcp-congestion-control).
         Olia = "olia",

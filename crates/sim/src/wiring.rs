@@ -15,6 +15,7 @@ use polypath_units::{Duration, Instant};
 
 use crate::scenario::{
     Access, Fault, Link, Network, PairPath, Scenario, SharedNetwork, Way, WirePath,
+    with_drawn_traces,
 };
 
 /// A path with everything that happens to it.
@@ -144,6 +145,8 @@ pub(crate) fn wire(
     seed: u64,
     builder: &mut NetworkBuilder,
 ) -> Result<Wired, BuildError> {
+    let drawn = with_drawn_traces(scenario, seed);
+    let scenario = drawn.as_ref().unwrap_or(scenario);
     match &scenario.network {
         Network::Disjoint(plan) => {
             let paths: Vec<PathConfig> =

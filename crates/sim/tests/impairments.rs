@@ -201,6 +201,28 @@ fn traces_are_found_beside_the_scenario_and_are_the_same_in_both_forms() {
 }
 
 #[test]
+fn runs_begin_in_a_trace_where_they_are_told() {
+    let table = "time [s],rate [Mbit/s]\n0,0.2\n5,2\n";
+    let file = trace_file("begin", "trace.csv", table).display().to_string();
+    let run = |begin: &str, seed: u64| {
+        let trace = format!("{{ file = '{file}', after_end = 'repeat'{begin} }}");
+        let trace = format!("network.disjoint.paths.path 1.bottleneck.forward.rate_trace={trace}");
+        let edits = ["sctp.preset=rfc9260", "faults=[]", "run.duration=5 s", &trace];
+        let scenario = read("failover", &edits);
+        Simulation::with(&scenario, seed, Form::Structured).unwrap().run().unwrap()
+    };
+    let goodput = |begin| run(begin, 1).goodput_bit_s / 1e6;
+    let [start, later] = [goodput(""), goodput(", begin = { at = '5 s' }")];
+    assert!((0.1..0.2).contains(&start) && (1.5..2.0).contains(&later), "{start} {later}");
+    // Anywhere: elsewhere in other runs, and in the same place when a run is repeated.
+    let anywhere = |seed| run(", begin = 'anywhere'", seed);
+    let mut all: Vec<f64> = (1..=4).map(|seed| anywhere(seed).goodput_bit_s / 1e6).collect();
+    all.sort_by(f64::total_cmp);
+    assert!(all[0] >= 0.1 && all[3] < 2.0 && all[3] - all[0] > 0.3, "{all:?}");
+    assert_eq!(anywhere(2).trace_hash, anywhere(2).trace_hash);
+}
+
+#[test]
 fn mistakes_in_traces_name_file_and_line() {
     let bad = trace_file("mistakes", "bad.csv", "time [s],rate [Mbit/s]\n0,1\n0.5,fast\n");
     let path = common::scenarios().join("lte-and-dsl.toml");
@@ -219,6 +241,16 @@ fn mistakes_in_traces_name_file_and_line() {
     assert!(text.contains("scenarios/traces/nothing.csv`: "), "{text}");
     let text = error(&[set(".opportunity", "1500 B")]);
     assert!(text.contains("rate_trace.opportunity: a table of rates has none"), "{text}");
+    let text = error(&[set(".after_end", "hold"), set(".begin", "anywhere")]);
+    assert!(
+        text.contains("rate_trace.begin: a trace that does not repeat has one begin"),
+        "{text}"
+    );
+    let text = error(&[format!("{trace}.begin={{ at = '60 s' }}")]);
+    assert!(
+        text.contains("rate_trace.begin: the trace is 1 min long") || text.contains("60 s long"),
+        "{text}"
+    );
     let text = error(&[set(".digest", "xxh64:0")]);
     assert!(text.contains("traces/lte.csv` has another content: xxh64:"), "{text}");
     let text = error(&[set(".fiel", "x")]);

@@ -1,5 +1,6 @@
 //! What a link can carry, from a record of one.
 
+mod begin;
 mod csv;
 mod mahimahi;
 
@@ -112,6 +113,34 @@ impl RateTrace {
     /// The table is not of this kind; the error names line and column.
     pub fn from_csv(text: &str, after_end: AfterEnd) -> Result<Self, TraceError> {
         csv::read(text, after_end)
+    }
+
+    /// Length of a cycle; nothing for a trace that holds its last row.
+    pub fn period(&self) -> Option<Duration> {
+        self.period
+    }
+
+    /// The same trace for a run that begins `offset` after the begin of a cycle. One without cycles stays as it is.
+    #[must_use]
+    pub fn begun_at(&self, offset: Duration) -> Self {
+        let Some(period) = self.period.filter(|period| !period.is_zero()) else {
+            return self.clone();
+        };
+        let offset = Duration::from_nanos(offset.as_nanos() % period.as_nanos());
+        let service = match &self.service {
+            Service::Channel => Service::Channel,
+            Service::Rates(pieces) => Service::Rates(begin::rates(pieces, offset, period)),
+            Service::Opportunities(all) => Service::Opportunities(Opportunities {
+                times: begin::times(&all.times, offset, period),
+                ..*all
+            }),
+        };
+        Self {
+            service,
+            delays: begin::rows(&self.delays, offset, period),
+            losses: begin::rows(&self.losses, offset, period),
+            period: self.period,
+        }
     }
 
     /// Whether it names delays.

@@ -221,6 +221,19 @@ impl Link {
         own.rate_trace.as_ref().or(self.rate_trace.as_ref())
     }
 
+    /// All its traces.
+    pub(super) fn traces(&self) -> impl Iterator<Item = &TraceFile> {
+        [&self.rate_trace, &self.forward.rate_trace, &self.backward.rate_trace]
+            .into_iter()
+            .flatten()
+    }
+
+    /// The same, to be changed.
+    pub(super) fn traces_mut(&mut self) -> impl Iterator<Item = &mut TraceFile> {
+        let Self { rate_trace, forward, backward, .. } = self;
+        [rate_trace, &mut forward.rate_trace, &mut backward.rate_trace].into_iter().flatten()
+    }
+
     /// Propagation there and back.
     pub fn round_trip(&self) -> Duration {
         self.forward.delay.unwrap_or(self.delay) + self.backward.delay.unwrap_or(self.delay)

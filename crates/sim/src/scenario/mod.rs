@@ -29,7 +29,8 @@ pub use network::{
     SharedNetwork, StepPlan, Way, WirePath,
 };
 pub use polypath_workload::{Delivery, Source};
-pub use rate_trace::{TraceFile, TraceFormat};
+pub(crate) use rate_trace::drawn as with_drawn_traces;
+pub use rate_trace::{TraceBegin, TraceFile, TraceFormat};
 pub use record::{Detail, Record, Switch};
 #[cfg(feature = "schema")]
 pub use schema::schema;

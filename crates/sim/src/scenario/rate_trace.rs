@@ -3,12 +3,14 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use polypath_netsim::Streams;
 use polypath_netsim::impair::{AfterEnd, RateTrace};
-use polypath_units::ByteCount;
+use polypath_units::{ByteCount, Duration};
+use rand_core::Rng;
 use serde::{Deserialize, Serialize};
 
 use super::text_file::TextFile;
-use super::{Link, Network};
+use super::{Link, Network, Scenario, WirePath};
 use crate::document::{Document, DocumentError, Place, Step};
 
 use Step::Key;
@@ -26,6 +28,9 @@ pub struct TraceFile {
     /// What happens at the end of a table; one of Mahimahi always repeats.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after_end: Option<AfterEnd>,
+    /// Where in it a run begins; at its begin where it is missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub begin: Option<TraceBegin>,
     /// What each opportunity of Mahimahi carries of IP packets; 1500 B where it is missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub opportunity: Option<ByteCount>,
@@ -34,6 +39,18 @@ pub struct TraceFile {
     pub digest: Option<String>,
     #[serde(skip)]
     content: Option<Arc<RateTrace>>,
+}
+
+/// Where in a trace a run begins.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum TraceBegin {
+    /// So far into it.
+    At(Duration),
+    /// Anywhere, drawn for each run: all traces of a run that say so begin after the same part of their cycles, so that
+    /// traces that were recorded together stay together.
+    Anywhere,
 }
 
 /// How a trace is written.
@@ -119,12 +136,50 @@ fn load_trace(
         }
         TraceFormat::Csv => RateTrace::from_csv(&text, trace.after_end.unwrap_or_default()),
     };
-    let content = content.map_err(|error| DocumentError {
+    let mut content = content.map_err(|error| DocumentError {
         place: Place::File { name: name.clone(), line: error.line, column: 1 },
         message: error.message,
         ..document.complain(&at("file"), "")
     })?;
+    if let Some(begin) = trace.begin {
+        content =
+            begun(content, begin).map_err(|message| document.complain(&at("begin"), message))?;
+    }
     trace.digest = Some(digest);
     trace.content = Some(Arc::new(content));
     Ok(())
+}
+
+/// A trace that a run can begin there; where that is drawn, it is still to be.
+fn begun(content: RateTrace, begin: TraceBegin) -> Result<RateTrace, String> {
+    let Some(period) = content.period() else {
+        return Err("a trace that does not repeat has one begin: say after_end = \"repeat\"".into());
+    };
+    match begin {
+        TraceBegin::Anywhere => Ok(content),
+        TraceBegin::At(at) if at >= period => Err(format!("the trace is {period} long")),
+        TraceBegin::At(at) => Ok(content.begun_at(at)),
+    }
+}
+
+/// The scenario with its traces as the run of this seed begins them; nothing where no trace leaves that open.
+pub(crate) fn drawn(scenario: &Scenario, seed: u64) -> Option<Scenario> {
+    let links = scenario.network.paths().iter().flat_map(WirePath::links);
+    let named = scenario.network.named_links();
+    let mut all = links.chain(named.into_iter().map(|(_, link)| link));
+    let is_open = |trace: &TraceFile| trace.begin == Some(TraceBegin::Anywhere);
+    if !all.any(|link| link.traces().any(is_open)) {
+        return None;
+    }
+    let part = Streams::new(seed).stream("traces").next_u64();
+    let mut drawn = scenario.clone();
+    for (_, link) in drawn.network.written_links() {
+        for trace in link.traces_mut().filter(|trace| is_open(trace)) {
+            let Some(content) = &mut trace.content else { continue };
+            let period = content.period().unwrap_or(Duration::ZERO).as_nanos();
+            let offset = (u128::from(part) * u128::from(period)) >> 64;
+            *content = Arc::new(content.begun_at(Duration::from_nanos(offset as u64)));
+        }
+    }
+    Some(drawn)
 }

@@ -198,3 +198,45 @@ fn senseless_tables_are_refused_with_their_line() {
     let unit = RateTrace::from_csv("time [s],rate [mph]\n", AfterEnd::Hold).unwrap_err();
     assert!(unit.message.contains("`1 mph`") || unit.message.contains("mph"), "{unit}");
 }
+
+/// Whatever a trace says from its second cycle on, the one that begins later says earlier by as much.
+#[test]
+fn a_trace_can_begin_anywhere_in_its_cycle() {
+    let table = RateTrace::from_csv(
+        "time [s],rate [Mbit/s],delay [ms],loss [%]\n0,8,10,0\n0.010,0,,\n0.020,4,30,50\n0.030,16,,\n",
+        AfterEnd::Repeat,
+    )
+    .unwrap();
+    for trace in [table, mahimahi("0\n2\n2\n5\n40\n")] {
+        let period = 40;
+        for offset in [0, 1, 2, 10, 15, 20, 39, 40, 55] {
+            let later = trace.begun_at(Duration::from_millis(offset));
+            assert_eq!(
+                (later.mean_rate(), later.mean_loss()),
+                (trace.mean_rate(), trace.mean_loss())
+            );
+            // Not at zero, where a cycle of opportunities has no end of one before it.
+            for at in (1..200).map(|half| us(500 * half + 1)) {
+                let there = at + Duration::from_millis(period + offset % period);
+                assert_eq!(later.delay_at(at), trace.delay_at(there));
+                assert_eq!(later.loss_at(at), trace.loss_at(there));
+                for bytes in [100, 1_500, 9_000] {
+                    let end = |trace: &RateTrace, at| {
+                        trace.end(at, bytes, FRAMING, &mut Cursor::default()).unwrap()
+                    };
+                    assert_eq!(
+                        end(&later, at).since(at),
+                        end(&trace, there).since(there),
+                        "{offset} {at}"
+                    );
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_trace_without_cycles_begins_at_its_begin() {
+    let trace = RateTrace::from_csv("time [s],rate [Mbit/s]\n0,8\n1,4\n", AfterEnd::Hold).unwrap();
+    assert_eq!((trace.period(), trace.begun_at(Duration::from_secs(1))), (None, trace.clone()));
+}

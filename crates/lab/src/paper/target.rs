@@ -98,7 +98,8 @@ fn part(number: usize, paper: &Paper, figure: &str) -> Result<Part, String> {
     }
     let not_run = paper.expectations.not_run.iter().map(|row| row.figure.as_str());
     let calculated = paper.expectations.calculations.iter().map(|row| row.figure.as_str());
-    let mut others = not_run.chain(calculated);
+    let defaults = paper.expectations.defaults.iter().map(|row| row.figure.as_str());
+    let mut others = not_run.chain(calculated).chain(defaults);
     if studies.is_empty() && !others.clone().any(|other| is_in(&slug(other), figure)) {
         let known = statements.iter().map(|s| s.figure.as_str()).chain(&mut others);
         let names: Vec<String> = known.map(slug).collect();

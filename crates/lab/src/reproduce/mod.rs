@@ -222,6 +222,9 @@ fn of_part(order: &Order<'_>, part: &Part) -> Result<PaperReport, ReproduceError
     let expectations = &paper.expectations;
     let calculated = expectations.calculations.iter().filter(|row| part.has(&row.figure));
     report.statements.extend(calculated.map(|row| Row::calculated(row.judge(paper.key()))));
+    let defaults = expectations.defaults.iter().filter(|row| part.has(&row.figure));
+    let judged = defaults.map(|row| row.judge(paper.key(), &paper.folder));
+    report.statements.extend(judged.map(Row::calculated));
     let not_run = expectations.not_run.iter().filter(|row| part.has(&row.figure));
     report.statements.extend(not_run.map(|row| Row::not_run(paper.key(), row)));
     // In the order of the file, whatever study they belong to.

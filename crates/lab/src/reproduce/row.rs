@@ -100,7 +100,7 @@ impl Row {
         }
     }
 
-    /// Of a number that was calculated.
+    /// Of what nothing was run for.
     pub(super) fn calculated(judgement: Judgement) -> Self {
         Self { study: None, places: Vec::new(), ..Self::judged("", judgement) }
     }

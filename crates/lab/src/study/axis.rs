@@ -115,9 +115,12 @@ fn times(value: &Value, factor: f64) -> Result<Value, String> {
         Duration::from_nanos(scaled(time.as_nanos())).to_string()
     } else if let Ok(bytes) = text.parse::<ByteCount>() {
         ByteCount::from_bytes(scaled(bytes.as_bytes())).to_string()
+    } else if let Ok(part) = text.parse::<Fraction>() {
+        let product = Fraction::from_f64(part.as_f64() * factor);
+        product.map_err(|_| format!("`{text}` times {factor} is more than all"))?.to_string()
     } else {
         return Err(format!(
-            "`{text}` cannot be multiplied: it is no rate, time or number of bytes"
+            "`{text}` cannot be multiplied: it is no rate, time, number of bytes or part"
         ));
     };
     Ok(Value::String(product))
@@ -170,6 +173,12 @@ mod tests {
         let expected =
             [("a.b", string("90 ms")), ("other", Value::Integer(2)), ("edge", string("20 ms"))];
         assert_eq!(changes, expected.map(|(key, value)| (key.to_owned(), value)));
+        axis.values = vec![string("70 %"), string("60 %")];
+        axis.scaled = [("each of four".to_owned(), 0.25)].into();
+        let changes = axis.changes(0).expect("a part can be multiplied");
+        assert_eq!(changes.last(), Some(&("each of four".to_owned(), string("17.5 %"))));
+        axis.scaled = [("too much".to_owned(), 2.0)].into();
+        assert!(axis.changes(1).expect_err("120 %").contains("more than all"));
         axis.values = vec![string("cmt")];
         assert!(axis.changes(0).expect_err("a word").contains("`cmt` cannot be multiplied"));
     }

@@ -77,7 +77,8 @@ pub struct Axis {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(with = "BTreeMap<String, Vec<serde_json::Value>>")]
     pub with: BTreeMap<String, Vec<Value>>,
-    /// Further keys that get the value times a number. The value has to be a number, a rate, a time or a number of bytes.
+    /// Further keys that get the value times a number. The value has to be a number, a rate, a time, a number of bytes or a
+    /// part (`70 %`).
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub scaled: BTreeMap<String, f64>,
     /// Name of the group of axes that advance together; an axis of its own where it is missing.

@@ -4,12 +4,14 @@
 //! verdict from the runs with their intervals. The rules themselves are pure functions of numbers ([`rule`]).
 
 mod calculation;
+mod defaults;
 mod evaluate;
 mod operand;
 pub mod rule;
 mod statement;
 
 pub use calculation::{Calculated, Calculation, ConstantPath, Windows};
+pub use defaults::Defaults;
 pub use evaluate::{Judgement, PlaceJudgement, StatementError, judge};
 pub use operand::Operand;
 pub use rule::Verdict;

@@ -8,7 +8,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 use toml::Value;
 
-use super::{Calculated, Operand};
+use super::{Calculated, Defaults, Operand};
 use crate::study::{Where, unknown};
 
 /// What a paper, or anybody, says about studies: a file of statements.
@@ -25,6 +25,9 @@ pub struct Expectations {
     /// What it calculates.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub calculations: Vec<Calculated>,
+    /// Which values it has where nothing is said.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub defaults: Vec<Defaults>,
     /// What it concludes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub conclusions: Vec<Conclusion>,
@@ -325,11 +328,13 @@ impl Expectations {
     fn names(&self) -> Vec<(&'static str, usize, &str)> {
         let statements = self.statements.iter().map(|row| row.id.as_str());
         let calculations = self.calculations.iter().map(|row| row.id.as_str());
+        let defaults = self.defaults.iter().map(|row| row.id.as_str());
         let not_run = self.not_run.iter().map(|row| row.id.as_str());
         let conclusions = self.conclusions.iter().map(|row| row.id.as_str());
         let mut names: Vec<(&'static str, usize, &str)> = Vec::new();
         names.extend(statements.enumerate().map(|(index, id)| ("statements", index, id)));
         names.extend(calculations.enumerate().map(|(index, id)| ("calculations", index, id)));
+        names.extend(defaults.enumerate().map(|(index, id)| ("defaults", index, id)));
         names.extend(not_run.enumerate().map(|(index, id)| ("not_run", index, id)));
         names.extend(conclusions.enumerate().map(|(index, id)| ("conclusions", index, id)));
         names

@@ -31,6 +31,10 @@ test-release: ## determinism once more, with optimised code
 test-network: ## network namespaces: shaped links, other stacks
 	tests/interop/run.sh
 
+.PHONY: interop
+interop: setup-rust setup-test setup-interop ## every feature against Linux's SCTP and usrsctp, in all directions; a table at the end
+	tests/interop/matrix.sh all
+
 SOAK_CASES ?= 20000
 
 .PHONY: soak

@@ -6,7 +6,7 @@
 #   rust      the toolchain of rust-toolchain.toml, a C linker
 #   lint      cargo-deny, shellcheck
 #   test      tshark, scapy (in target/venv), iproute2, Chromium and the compiler for programs in C
-#   interop   libusrsctp-dev and the compiler for programs in C
+#   interop   libusrsctp-dev, user-mode-linux, busybox-static and the compiler for programs in C
 #   fuzz      cargo-fuzz, a C++ compiler
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -120,6 +120,17 @@ usrsctp() {
     [[ ${#packages[@]} == 0 ]] || apt_install "usrsctp, another SCTP stack" "${packages[@]}"
 }
 
+# The kernel of the guest with Linux's SCTP, and what runs in it beside our program.
+linux_guest() {
+    local packages=()
+    [[ -e /usr/include/linux/sctp.h ]] || packages+=(linux-libc-dev)
+    have linux.uml || packages+=(user-mode-linux)
+    [[ -x /bin/busybox ]] && ! ldd /bin/busybox > /dev/null 2>&1 || packages+=(busybox-static)
+    [[ ${#packages[@]} == 0 ]] || apt_install "user-mode Linux, for the SCTP of its kernel" "${packages[@]}"
+}
+
+other_stacks() { usrsctp && linux_guest; }
+
 tests() {
     python_check
     optional tshark dissectors
@@ -138,7 +149,7 @@ for group in "$@"; do
         rust) rust ;;
         lint) lint ;;
         test) tests ;;
-        interop) optional interop usrsctp ;;
+        interop) optional interop other_stacks ;;
         fuzz) fuzz ;;
         *) die "scripts/setup.sh knows rust, lint, test, interop and fuzz, not $group" ;;
     esac

@@ -12,9 +12,15 @@
 #   build_ours                        sets POLYPATH and INTEROP_PEER to programs of ours
 #   wait_for SECONDS COMMAND...       until the command succeeds
 #
-# Ours against usrsctp, with what each says in $WORK/{ours,theirs}.{out,err}:
+# Ours against another stack, with what each says in $WORK/{ours,theirs}.{out,err}:
 #
-#   build_peers                       build_ours, and sets OURS and THEIRS to the two programs
+#   build_peers                       build_ours, and sets OURS and THEIRS to the two programs, with usrsctp
+#   use_linux                         before net_up: the other stack is the Linux kernel's, in a guest that takes the
+#                                     place of A (linux/guest.sh). Then guest_build, net_up, guest_up
+#   theirs OPTION...                  runs the other stack's program; theirs_end gives its status, theirs_kill ends it
+#                                     without a word where it can be
+#   bridge_in                         puts a bridge into every path; bridge OPTION... begins to carry packets
+#                                     (bridge.py), bridge_dark and bridge_light tell it what its signals do
 #   exchange CASE OURS... -- THEIRS...  usrsctp listens in A, ours connects from B, each with these options; both
 #                                     must end with the same sum
 #   exchange_in_part CASE ...         the same without that demand, where messages may be given up
@@ -24,10 +30,16 @@
 #   exchange_failed REASON            ends the test with what both programs said
 
 source "$(dirname "${BASH_SOURCE[0]}")/../../scripts/lib.sh"
+source "$(dirname "${BASH_SOURCE[0]}")/linux/guest.sh"
 
 NS_A=polypath-$$-a
 NS_B=polypath-$$-b
+NS_M=polypath-$$-m
 NET_PATHS=0
+# veth: A is a namespace. tap: it is a guest, and what is in A is in the guest.
+NET_KIND=veth
+BRIDGE_PID=
+THEIRS_PID=
 CAPTURE_PID=
 WORK=
 POLYPATH=
@@ -71,6 +83,13 @@ net_up() {
 
 add_path() {
     local path=$((NET_PATHS += 1))
+    if [[ $NET_KIND == tap ]]; then
+        ip -n "$NS_B" tuntap add dev "path$path" mode tap 2> "$WORK/error" || skip net "no tap: $(cat "$WORK/error")"
+        ip -n "$NS_B" address add "$(address b "$path")/24" dev "path$path"
+        ip -n "$NS_B" address add "$(address6 b "$path")/64" dev "path$path" nodad
+        ip -n "$NS_B" link set "path$path" up
+        return
+    fi
     ip -n "$NS_A" link add "path$path" type veth peer name "path$path" netns "$NS_B"
     ip -n "$NS_A" address add "$(address a "$path")/24" dev "path$path"
     ip -n "$NS_B" address add "$(address b "$path")/24" dev "path$path"
@@ -83,10 +102,13 @@ net_down() {
     local status=$?
     trap - EXIT
     capture_stop
-    # shellcheck disable=SC2046 # one process per word
-    kill $(ip netns pids "$NS_A" 2> /dev/null; ip netns pids "$NS_B" 2> /dev/null) 2> /dev/null || true
-    ip netns delete "$NS_A" 2> /dev/null || true
-    ip netns delete "$NS_B" 2> /dev/null || true
+    guest_down
+    local namespace
+    for namespace in "$NS_A" "$NS_B" "$NS_M"; do
+        # shellcheck disable=SC2046 # one process per word
+        kill $(ip netns pids "$namespace" 2> /dev/null) 2> /dev/null || true
+        ip netns delete "$namespace" 2> /dev/null || true
+    done
     if [[ $status != 0 && -n ${KEEP:-} ]]; then
         say "kept: $WORK"
     else
@@ -104,9 +126,55 @@ shape() {
 cut() { ip -n "$NS_A" link set "path$1" down && ip -n "$NS_B" link set "path$1" down; }
 mend() { ip -n "$NS_A" link set "path$1" up && ip -n "$NS_B" link set "path$1" up; }
 
-# Builds what the network tests run of ours, all with one set of features, so that nothing is built twice.
+# Gives the bridge every path: what was path N in B is leftN in M, and a new pair rightN, path N leads on to B.
+bridge_in() {
+    have python3 || skip net "python3 is not installed"
+    local path mac
+    ip netns add "$NS_M"
+    for ((path = 1; path <= NET_PATHS; path++)); do
+        mac=$(in_b cat "/sys/class/net/path$path/address")
+        ip -n "$NS_B" link set "path$path" netns "$NS_M" name "left$path"
+        ip -n "$NS_M" link add "right$path" type veth peer name "path$path" netns "$NS_B"
+        ip -n "$NS_B" link set "path$path" address "$mac"
+        ip -n "$NS_B" address add "$(address b "$path")/24" dev "path$path"
+        ip -n "$NS_B" address add "$(address6 b "$path")/64" dev "path$path" nodad
+        ip -n "$NS_M" link set "left$path" up
+        ip -n "$NS_M" link set "right$path" up
+        ip -n "$NS_B" link set "path$path" up
+        # Frames longer than the MTU would not pass the bridge.
+        [[ $NET_KIND == tap ]] || ip -n "$NS_A" link set "path$path" gso_max_segs 1
+        ip -n "$NS_B" link set "path$path" gso_max_segs 1
+    done
+}
+
+bridge() {
+    local path pairs=()
+    bridge_out
+    for ((path = 1; path <= NET_PATHS; path++)); do pairs+=("left$path:right$path"); done
+    ip netns exec "$NS_M" tests/interop/bridge.py "$@" "${pairs[@]}" > "$WORK/bridge.out" 2> "$WORK/bridge.err" &
+    BRIDGE_PID=$!
+    wait_for 10 grep -q '^ready' "$WORK/bridge.out" || die "the bridge did not start: $(cat "$WORK/bridge.err")"
+}
+
+bridge_out() {
+    [[ -n $BRIDGE_PID ]] || return 0
+    kill "$BRIDGE_PID" 2> /dev/null || true
+    wait "$BRIDGE_PID" 2> /dev/null || true
+    BRIDGE_PID=
+}
+bridge_dark() { kill -USR1 "$BRIDGE_PID" && wait_for 10 bridge_says dark; }
+bridge_light() { kill -USR2 "$BRIDGE_PID" && wait_for 10 bridge_says light; }
+bridge_says() { [[ $(tail -n 1 "$WORK/bridge.out") == "$1" ]]; }
+
+# Builds what the network tests run of ours, all with one set of features, so that nothing is built twice. Where
+# POLYPATH_PROGRAMS names a folder, what is there is run.
 # shellcheck disable=SC2034 # for the scripts that source this
 build_ours() {
+    if [[ -n ${POLYPATH_PROGRAMS:-} ]]; then
+        POLYPATH=$POLYPATH_PROGRAMS/polypath
+        INTEROP_PEER=$POLYPATH_PROGRAMS/examples/interop_peer
+        return
+    fi
     cargo build --profile optimized --workspace --locked --bin polypath --example interop_peer
     local target
     target=$(target_dir)
@@ -134,14 +202,15 @@ wait_for() {
 }
 
 capture() {
-    local interfaces=() path
+    local interfaces=() path where=$NS_A
+    [[ $NET_KIND == tap ]] && where=$NS_B
     for ((path = 1; path <= NET_PATHS; path++)); do
         interfaces+=(-i "path$path")
         # With segmentation offload, several packets would be recorded as one.
-        ip -n "$NS_A" link set "path$path" gso_max_segs 1
+        [[ $NET_KIND == tap ]] || ip -n "$NS_A" link set "path$path" gso_max_segs 1
         ip -n "$NS_B" link set "path$path" gso_max_segs 1
     done
-    ip netns exec "$NS_A" dumpcap -q "${interfaces[@]}" -s 0 -B 64 -w "$1" 2> "$WORK/dumpcap" &
+    ip netns exec "$where" dumpcap -q "${interfaces[@]}" -s 0 -B 64 -w "$1" 2> "$WORK/dumpcap" &
     CAPTURE_PID=$!
     wait_for 10 test -s "$1" || die "dumpcap did not start: $(cat "$WORK/dumpcap")"
 }
@@ -177,9 +246,40 @@ build_peers() {
     target=$(target_dir)
     THEIRS=$target/interop/usrsctp_peer
     mkdir -p "$target/interop"
-    cc -std=gnu11 -O2 -Wall -Wextra -Werror -o "$THEIRS" tests/interop/usrsctp_peer.c -lusrsctp -lpthread
+    cc -std=gnu11 -O2 -Wall -Wextra -Werror -DUSRSCTP -o "$THEIRS" tests/interop/peer/{peer,usrsctp_stack}.c \
+        -lusrsctp -lpthread
     build_ours
     OURS=$INTEROP_PEER
+}
+
+use_linux() { NET_KIND=tap; }
+
+theirs() {
+    rm -f "$WORK"/theirs.{out,err}
+    touch "$WORK"/theirs.{out,err}
+    if [[ $NET_KIND == tap ]]; then
+        ln -sf "$GUEST_FOLDER/theirs.out" "$GUEST_FOLDER/theirs.err" "$WORK/"
+        : > "$GUEST_FOLDER/theirs.out"
+        : > "$GUEST_FOLDER/theirs.err"
+        guest_job theirs "exec /bin/peer $* > /host/theirs.out 2> /host/theirs.err"
+    else
+        # Not in_a: the process that is killed must be the program.
+        ip netns exec "$NS_A" "$THEIRS" "$@" > "$WORK/theirs.out" 2> "$WORK/theirs.err" &
+        THEIRS_PID=$!
+    fi
+}
+
+theirs_end() {
+    if [[ $NET_KIND == tap ]]; then guest_wait theirs; else wait "$THEIRS_PID"; fi
+}
+
+theirs_kill() {
+    if [[ $NET_KIND == tap ]]; then
+        guest_kill theirs
+    elif [[ -n $THEIRS_PID ]]; then
+        kill -KILL "$THEIRS_PID" 2> /dev/null || true
+        wait "$THEIRS_PID" 2> /dev/null || true
+    fi
 }
 
 exchange() {
@@ -190,21 +290,20 @@ exchange() {
 exchange_in_part() {
     EXCHANGE=$1
     shift
-    local our_options=() listener
+    local our_options=()
     while [[ $1 != -- ]]; do
         our_options+=("$1")
         shift
     done
     shift
     say "  $EXCHANGE"
-    rm -f "$WORK"/{ours,theirs}.{out,err}
-    touch "$WORK"/{ours,theirs}.{out,err}
-    in_a "$THEIRS" --listen --local "$(addresses a)" "$@" > "$WORK/theirs.out" 2> "$WORK/theirs.err" &
-    listener=$!
-    wait_for 10 grep -q '^ready' "$WORK/theirs.out" || exchange_failed "usrsctp did not start"
+    rm -f "$WORK"/ours.{out,err}
+    touch "$WORK"/ours.{out,err}
+    theirs --listen --local "$(addresses a)" "$@"
+    wait_for 10 grep -q '^ready' "$WORK/theirs.out" || exchange_failed "the other stack did not start"
     in_b "$OURS" --connect "$(addresses a)" --local "$(addresses b)" "${our_options[@]}" \
         > "$WORK/ours.out" 2> "$WORK/ours.err" || exchange_failed "ours failed"
-    wait "$listener" || exchange_failed "usrsctp failed"
+    theirs_end || exchange_failed "the other stack failed"
 }
 
 counted() { number_in ours "$1"; }

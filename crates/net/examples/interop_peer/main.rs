@@ -1,0 +1,289 @@
+//! Our side of the interoperability tests (`tests/interop`): sends or receives checked messages over one association.
+//! `tests/interop/peer/peer.c` takes the same options, sends the same messages and prints the same lines; it describes
+//! the messages.
+
+mod messages;
+mod options;
+
+use std::time::Duration;
+
+use anyhow::{Context, bail, ensure};
+use clap::Parser;
+use messages::{Arrivals, Tally, message};
+use options::{Ending, Options};
+use polypath::{
+    Association, AssociationError, Delivery, Endpoint, EndpointConfig, Message, PathStatus,
+    ReceivedMessage,
+};
+
+/// A transfer that hangs must not hang its caller.
+const TIME_LIMIT: Duration = Duration::from_secs(120);
+/// Messages that the asking side has under way.
+const ASKED_AT_ONCE: u64 = 16;
+/// What an ABORT tells the peer.
+const REASON: &str = "enough";
+
+/// How an association ended.
+enum End {
+    Graceful,
+    Aborted,
+}
+
+/// One end of the transfer.
+struct Transfer<'a> {
+    options: &'a Options,
+    association: Association,
+    sent: Tally,
+    arrivals: Arrivals<'a>,
+    restarts: u32,
+}
+
+impl<'a> Transfer<'a> {
+    fn new(options: &'a Options, association: Association) -> Self {
+        let arrivals = Arrivals::new(options);
+        Self { options, association, sent: Tally::default(), arrivals, restarts: 0 }
+    }
+
+    /// Returns when every path to wait for has answered a HEARTBEAT.
+    async fn paths_confirmed(&self) -> anyhow::Result<()> {
+        let confirmed = || {
+            let paths = self.association.path_stats();
+            self.options.wait_paths.iter().all(|address| {
+                paths.iter().any(|p| p.remote == *address && p.status == PathStatus::Active)
+            })
+        };
+        let mut events = self.association.events();
+        while !confirmed() {
+            ensure!(events.next().await.is_some(), "an end before the paths were confirmed");
+        }
+        println!("paths are confirmed");
+        Ok(())
+    }
+
+    /// Sends all messages. If they are wanted back, no more than some are under way.
+    async fn send_all(&mut self) -> anyhow::Result<()> {
+        let options = self.options;
+        for number in 0..options.messages {
+            if options.ending == Ending::AbortBySource && number == options.abort_after {
+                self.association.abort(REASON);
+                return Ok(());
+            }
+            if options.role.ask && number >= ASKED_AT_ONCE {
+                self.one_back().await?;
+            }
+            self.send_number(number).await?;
+        }
+        if options.hold {
+            self.association.sender_dry().await?;
+            println!("held");
+            std::future::pending::<()>().await;
+        }
+        while options.role.ask && !self.arrivals.complete() {
+            self.one_back().await?;
+        }
+        Ok(())
+    }
+
+    async fn send_number(&mut self, number: u64) -> anyhow::Result<()> {
+        let options = self.options;
+        let bytes = message(number, options.mean_size);
+        self.sent.count(&bytes);
+        let stream = (number % u64::from(options.streams)) as u16;
+        let mut message = Message::new(stream, bytes);
+        if options.unordered {
+            message = message.unordered();
+        }
+        if let Some(limit) = options.give_up_after {
+            message = message.max_retransmissions(limit);
+        }
+        if let Some(lifetime) = options.lifetime {
+            message = message.lifetime(Duration::from_millis(lifetime));
+        }
+        self.association.send(message).await.with_context(|| format!("message {number}"))
+    }
+
+    async fn one_back(&mut self) -> anyhow::Result<()> {
+        let received = self.association.receive().await?;
+        self.arrivals.check(received.context("an end before every message came back")?)
+    }
+
+    /// Reads until the association ends.
+    async fn receive_all(&mut self) -> anyhow::Result<End> {
+        loop {
+            match self.association.receive().await {
+                Ok(Some(message)) => self.take_message(message).await?,
+                Ok(None) => {
+                    self.association.closed().await?;
+                    return Ok(End::Graceful);
+                }
+                Err(AssociationError::PeerRestarted) => self.begin_anew()?,
+                Err(error) => return self.aborted(error),
+            }
+        }
+    }
+
+    /// The peer restarted: it does it all again.
+    fn begin_anew(&mut self) -> anyhow::Result<()> {
+        ensure!(self.options.expect_restart, "the peer restarted");
+        self.association.accept_restart();
+        self.restarts += 1;
+        self.arrivals = Arrivals::new(self.options);
+        println!("restarted");
+        Ok(())
+    }
+
+    async fn take_message(&mut self, message: ReceivedMessage) -> anyhow::Result<()> {
+        let options = self.options;
+        ensure!(!options.sends_first(), "a message that nobody asked for");
+        if options.role.echo {
+            self.association.send(answer(&message)).await?;
+        }
+        self.arrivals.check(message)?;
+        if self.arrivals.complete() {
+            println!("complete");
+        }
+        if options.ending == Ending::AbortBySink
+            && self.arrivals.tally.messages == options.abort_after
+        {
+            self.association.abort(REASON);
+        }
+        if self.arrivals.complete() && matches!(options.ending, Ending::Sink | Ending::Both) {
+            self.shut_down();
+        }
+        Ok(())
+    }
+
+    /// Shuts down in the background: what comes meanwhile is still read.
+    fn shut_down(&self) {
+        let association = self.association.clone();
+        tokio::spawn(async move { association.shutdown().await });
+    }
+
+    /// The association ended with an error, which must be the ABORT that both sides agreed on.
+    fn aborted(&self, error: AssociationError) -> anyhow::Result<End> {
+        let options = self.options;
+        let by_us = options.sends_first() == (options.ending == Ending::AbortBySource);
+        match &error {
+            AssociationError::Aborted if options.aborts() && by_us => Ok(End::Aborted),
+            AssociationError::AbortedByPeer(_) if options.aborts() && !by_us => {
+                println!("{error}");
+                Ok(End::Aborted)
+            }
+            _ => Err(error.into()),
+        }
+    }
+
+    async fn run(&mut self) -> anyhow::Result<End> {
+        let options = self.options;
+        if !options.wait_paths.is_empty() {
+            self.paths_confirmed().await?;
+        }
+        if options.sends_first() {
+            match self.send_all().await {
+                Ok(()) if matches!(options.ending, Ending::Source | Ending::Both) => {
+                    self.shut_down();
+                }
+                // What receiving says of the end decides.
+                Err(_) if options.ending == Ending::AbortBySink => {}
+                other => other?,
+            }
+        }
+        self.receive_all().await
+    }
+}
+
+/// The same message, as it came.
+fn answer(message: &ReceivedMessage) -> Message {
+    let answer = Message::new(message.stream(), message.clone().into_bytes());
+    match message.delivery() {
+        Delivery::Ordered => answer,
+        Delivery::Unordered => answer.unordered(),
+    }
+}
+
+async fn associate(options: &Options) -> anyhow::Result<(Endpoint, Association)> {
+    let builder = Endpoint::builder(options.local.iter().copied()).encapsulation_port(options.udp);
+    if options.begin.listen {
+        let config =
+            EndpointConfig { association: options.association(), ..EndpointConfig::default() };
+        let endpoint = builder.port(options.port).listen(1).config(config).bind()?;
+        println!("ready");
+        let association = endpoint.accept().await?;
+        return Ok((endpoint, association));
+    }
+    let endpoint = match options.local_port {
+        Some(port) => builder.port(port).bind()?,
+        None => builder.bind()?,
+    };
+    let association = endpoint.connect(&options.peer(), options.association()).await?;
+    Ok((endpoint, association))
+}
+
+fn print_counters(association: &Association) {
+    for path in association.path_stats() {
+        println!(
+            "path={} data_packets_sent={} data_bytes_received={}",
+            path.remote, path.data_packets_sent, path.data_bytes_received
+        );
+    }
+    let stats = association.stats();
+    println!(
+        "damaged={} reports_sent={} reports_received={} repaired={}",
+        stats.packets_damaged,
+        stats.drop_reports_sent,
+        stats.drop_reports_received,
+        stats.reported_retransmissions
+    );
+    println!(
+        "sacks_sent={} nr_sacks_sent={} sacks_received={} nr_sacks_received={} released_early={}",
+        stats.sacks_sent,
+        stats.nr_sacks_sent,
+        stats.sacks_received,
+        stats.nr_sacks_received,
+        stats.bytes_released_early
+    );
+    println!(
+        "abandoned={} kept_reliable={} forward_tsns_sent={} forward_tsns_received={}",
+        stats.abandoned.all().sent + stats.abandoned.all().unsent,
+        stats.messages_kept_reliable,
+        stats.forward_tsns_sent,
+        stats.forward_tsns_received
+    );
+}
+
+async fn run(options: &Options) -> anyhow::Result<()> {
+    let (endpoint, association) = associate(options).await?;
+    let mut transfer = Transfer::new(options, association);
+    let end = transfer.run().await?;
+    let ending = match end {
+        End::Graceful if !options.aborts() => "graceful",
+        End::Aborted => "aborted",
+        End::Graceful => bail!("the association was not aborted"),
+    };
+    ensure!(
+        (transfer.restarts > 0) == options.expect_restart,
+        "the peer restarted {} times",
+        transfer.restarts
+    );
+    print_counters(&transfer.association);
+    println!("end={ending} restarts={}", transfer.restarts);
+    if options.gives_up() || options.aborts() {
+        // What was given up is no part of what both sides must agree on.
+        println!("arrived={}", transfer.arrivals.tally.messages);
+    } else {
+        let tally = if options.role.source { &transfer.sent } else { &transfer.arrivals.tally };
+        println!(
+            "messages={} bytes={} checksum={:016x}",
+            tally.messages, tally.bytes, tally.hash_sum
+        );
+    }
+    endpoint.idle().await;
+    Ok(())
+}
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> anyhow::Result<()> {
+    let options = Options::parse();
+    ensure!(options.streams > 0 && options.mean_size > 0, "streams and mean-size must be positive");
+    tokio::time::timeout(TIME_LIMIT, run(&options)).await.context("the transfer hangs")?
+}

@@ -1,0 +1,171 @@
+//! The options, those of `tests/interop/peer/peer.c`.
+#![expect(clippy::struct_excessive_bools, reason = "flags of a command line")]
+
+use std::net::IpAddr;
+
+use clap::{Parser, ValueEnum};
+use polypath::config::{NrSack, PacketDropReport};
+use polypath::{AssociationConfig, Duration, Peer, Preset};
+
+/// Sends or receives checked messages over one association.
+#[derive(Parser)]
+pub struct Options {
+    #[command(flatten)]
+    pub begin: Begin,
+    #[command(flatten)]
+    pub role: Role,
+    /// Addresses of this side.
+    #[arg(long, value_delimiter = ',', required = true)]
+    pub local: Vec<IpAddr>,
+    /// UDP port of this side.
+    #[arg(long, default_value_t = 9899)]
+    pub udp: u16,
+    /// UDP port of the peer.
+    #[arg(long, default_value_t = 9899)]
+    pub peer_udp: u16,
+    /// SCTP port of the listening side.
+    #[arg(long, default_value_t = 5001)]
+    pub port: u16,
+    /// SCTP port of the connecting side; any if it is not named.
+    #[arg(long)]
+    pub local_port: Option<u16>,
+    /// Messages to send.
+    #[arg(long, default_value_t = 1000)]
+    pub messages: u64,
+    /// Mean length of the messages, without the number.
+    #[arg(long, default_value_t = 1000)]
+    pub mean_size: u64,
+    /// Streams, used in turn.
+    #[arg(long, default_value_t = 4)]
+    pub streams: u16,
+    /// Messages have no order.
+    #[arg(long)]
+    pub unordered: bool,
+    /// Give messages up that would have to be retransmitted more often.
+    #[arg(long, value_name = "RETRANSMISSIONS")]
+    pub give_up_after: Option<u16>,
+    /// Give messages up that are older.
+    #[arg(long, value_name = "MILLISECONDS")]
+    pub lifetime: Option<u64>,
+    /// Who ends the association, and how.
+    #[arg(long, value_enum, default_value_t = Ending::Source)]
+    pub ending: Ending,
+    /// Messages after which it is aborted.
+    #[arg(long, default_value_t = 100)]
+    pub abort_after: u64,
+    /// Begin when the paths to these addresses are confirmed.
+    #[arg(long, value_delimiter = ',')]
+    pub wait_paths: Vec<IpAddr>,
+    /// A path fails after more timeouts in a row than this.
+    #[arg(long)]
+    pub path_max_retrans: Option<u32>,
+    /// Say so when everything is acknowledged, and wait to be killed.
+    #[arg(long)]
+    pub hold: bool,
+    /// The peer restarts, and then everything begins anew.
+    #[arg(long)]
+    pub expect_restart: bool,
+    /// Use all paths at once.
+    #[arg(long)]
+    pub cmt: bool,
+    /// Report damaged packets to a peer that understands it.
+    #[arg(long)]
+    pub drop_reports: bool,
+    /// Use NR-SACK with a peer that has it: `deliverable` or `all`.
+    #[arg(long, value_parser = parse_nr_sack, default_value = "off")]
+    pub nr_sack: NrSack,
+}
+
+fn parse_nr_sack(name: &str) -> Result<NrSack, &'static str> {
+    match name {
+        "off" => Ok(NrSack::Off),
+        "deliverable" => Ok(NrSack::Deliverable),
+        "all" => Ok(NrSack::All),
+        _ => Err("neither off, deliverable nor all"),
+    }
+}
+
+#[derive(clap::Args)]
+#[group(required = true, multiple = false)]
+pub struct Begin {
+    /// Wait for the peer's association.
+    #[arg(long)]
+    pub listen: bool,
+    /// Begin the association with the peer that has these addresses.
+    #[arg(long, value_delimiter = ',')]
+    pub connect: Vec<IpAddr>,
+}
+
+#[derive(clap::Args)]
+#[group(required = true, multiple = false)]
+pub struct Role {
+    /// Send messages.
+    #[arg(long)]
+    pub source: bool,
+    /// Receive messages.
+    #[arg(long)]
+    pub sink: bool,
+    /// Send messages and want them back.
+    #[arg(long)]
+    pub ask: bool,
+    /// Send back what comes.
+    #[arg(long)]
+    pub echo: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Ending {
+    /// The sender shuts down after its last message.
+    Source,
+    /// The receiver shuts down when it has every message.
+    Sink,
+    /// Both do.
+    Both,
+    /// The sender aborts.
+    AbortBySource,
+    /// The receiver aborts.
+    AbortBySink,
+}
+
+impl Options {
+    /// Whether this side sends of its own accord.
+    pub fn sends_first(&self) -> bool {
+        self.role.source || self.role.ask
+    }
+
+    /// Whether messages may be given up.
+    pub fn gives_up(&self) -> bool {
+        self.give_up_after.is_some() || self.lifetime.is_some()
+    }
+
+    /// Whether the association ends by an ABORT.
+    pub fn aborts(&self) -> bool {
+        matches!(self.ending, Ending::AbortBySource | Ending::AbortBySink)
+    }
+
+    /// Whom to connect to.
+    pub fn peer(&self) -> Peer {
+        let peer = Peer::new(self.begin.connect.iter().copied(), self.port);
+        peer.encapsulation_port(self.peer_udp)
+    }
+
+    /// How the association behaves.
+    pub fn association(&self) -> AssociationConfig {
+        let preset = if self.cmt { Preset::Cmt } else { Preset::Rfc9260 };
+        let mut config = AssociationConfig::with_preset(preset);
+        config.outbound_streams = self.streams;
+        config.policies.nr_sack = self.nr_sack;
+        if self.drop_reports {
+            config.policies.packet_drop_report = PacketDropReport::On;
+        }
+        // A message must fit, twice.
+        let least = 4 * self.mean_size;
+        config.send_buffer_bytes = config.send_buffer_bytes.max(least);
+        config.receive_buffer_bytes = config.receive_buffer_bytes.max(least as u32);
+        if let Some(limit) = self.path_max_retrans {
+            config.path_max_retrans = limit;
+            config.heartbeat_interval = Some(Duration::from_millis(500));
+        }
+        config
+    }
+}

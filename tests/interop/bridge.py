@@ -1,0 +1,141 @@
+#!/usr/bin/env python3
+"""Carries Ethernet frames between pairs of interfaces, and damages, loses and delays some of the SCTP packets over IPv4.
+
+Usage: bridge.py [--damage EVERY] [--lose SHARE] [--delay SECONDS] [--dark PAIR,PAIR...] LEFT:RIGHT...
+
+SCTP is carried in UDP or by IP itself. Of the packets whose first chunk is DATA, every EVERY-th gets a wrong bit at its
+end; UDP checksums are taken out, so that the damage reaches SCTP. SHARE of all packets is lost, always the same ones
+for the same traffic, and the others leave SECONDS later. On SIGUSR1 the pairs of --dark (from 1) carry nothing any
+more, in either direction and without telling anybody; on SIGUSR2 they do again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import heapq
+import random
+import select
+import signal
+import socket
+import time
+
+ALL_PROTOCOLS = 3
+OUTGOING = 4
+ETHERNET = 14
+UDP_HEADER = 8
+SCTP_HEADER = 12
+SCTP = 132
+DATA = 0
+
+
+class Impairment:
+    """Decides what happens to a frame, and damages it in place."""
+
+    def __init__(self, damage: int, lose: float) -> None:
+        self.damage = damage
+        self.lose = lose
+        self.seen = 0
+        self.random = random.Random(1)
+
+    def survives(self, frame: bytearray) -> bool:
+        if frame[12:14] != b"\x08\x00" or len(frame) < ETHERNET + 20:
+            return True
+        if self.random.random() < self.lose:
+            return False
+        self.spoil(frame)
+        return True
+
+    def spoil(self, frame: bytearray) -> None:
+        packet = ETHERNET + (frame[ETHERNET] & 0x0F) * 4
+        protocol = frame[ETHERNET + 9]
+        if protocol == socket.IPPROTO_UDP and len(frame) >= packet + UDP_HEADER:
+            frame[packet + 6 : packet + 8] = b"\0\0"
+            packet += UDP_HEADER
+        elif protocol != SCTP:
+            return
+        end = ETHERNET + int.from_bytes(frame[ETHERNET + 2 : ETHERNET + 4], "big")
+        chunk = packet + SCTP_HEADER
+        if not self.damage or not chunk < end <= len(frame) or frame[chunk] != DATA:
+            return
+        self.seen += 1
+        if self.seen % self.damage == 0:
+            frame[end - 5] ^= 0x10
+
+
+class Bridge:
+    """The pairs of interfaces, and the frames that are still under way."""
+
+    def __init__(self, pairs: list[str], dark: set[int], delay: float, impairment: Impairment) -> None:
+        self.other: dict[socket.socket, socket.socket] = {}
+        self.can_be_dark: set[socket.socket] = set()
+        for number, pair in enumerate(pairs, 1):
+            left, right = (interface(name) for name in pair.split(":"))
+            self.other |= {left: right, right: left}
+            if number in dark:
+                self.can_be_dark |= {left, right}
+        self.delay = delay
+        self.impairment = impairment
+        self.is_dark = False
+        self.under_way: list[tuple[float, int, socket.socket, bytearray]] = []
+        self.taken = 0
+
+    def take(self, source: socket.socket) -> None:
+        frame, address = source.recvfrom(1 << 16)
+        if address[2] == OUTGOING or (self.is_dark and source in self.can_be_dark):
+            return
+        carried = bytearray(frame)
+        if self.impairment.survives(carried):
+            self.taken += 1
+            leaves = time.monotonic() + self.delay
+            heapq.heappush(self.under_way, (leaves, self.taken, self.other[source], carried))
+
+    def deliver(self) -> float | None:
+        """Sends what is due, and says in how many seconds more will be."""
+        while self.under_way:
+            wait = self.under_way[0][0] - time.monotonic()
+            if wait > 0:
+                return wait
+            _, _, target, frame = heapq.heappop(self.under_way)
+            try:
+                target.send(frame)
+            except OSError:
+                pass  # full or too long: lost, as on any link
+        return None
+
+    def run(self) -> None:
+        while True:
+            wait = self.deliver()
+            for source in select.select(list(self.other), [], [], wait)[0]:
+                self.take(source)
+
+
+def interface(name: str) -> socket.socket:
+    opened = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ALL_PROTOCOLS))
+    opened.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 22)
+    opened.bind((name, 0))
+    return opened
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--damage", type=int, default=0)
+    parser.add_argument("--lose", type=float, default=0.0)
+    parser.add_argument("--delay", type=float, default=0.0)
+    parser.add_argument("--dark", default="")
+    parser.add_argument("pairs", nargs="+")
+    options = parser.parse_args()
+    dark = {int(number) for number in options.dark.split(",") if number}
+    bridge = Bridge(options.pairs, dark, options.delay, Impairment(options.damage, options.lose))
+
+    def darken(number: int, _: object) -> None:
+        bridge.is_dark = number == signal.SIGUSR1
+        print("dark" if bridge.is_dark else "light", flush=True)
+
+    signal.signal(signal.SIGUSR1, darken)
+    signal.signal(signal.SIGUSR2, darken)
+    print("ready", flush=True)
+    bridge.run()
+
+
+if __name__ == "__main__":
+    main()

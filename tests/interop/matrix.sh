@@ -1,0 +1,370 @@
+#!/usr/bin/env bash
+# Our stack against others, feature by feature: the Linux kernel's SCTP (in user-mode Linux) and usrsctp. Each side
+# connects and each side sends, over one path and over two. Both sides check every byte that they receive and the order
+# within each stream, and print the same sum at the end; everything on the wire must please tshark.
+#
+#   matrix.sh                     a selection against Linux, for every day; usrsctp has its own scripts
+#   matrix.sh all                 every cell; the results go to target/interop/matrix.tsv, a table to matrix.md beside it
+#   matrix.sh all linux loss...   the cells of these stacks and features
+#
+# ENCAPSULATION names how SCTP is carried: udp, raw or both ("udp raw").
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+source tests/interop/lib.sh
+
+export RUST_BACKTRACE=0
+SELECTED=quick
+if [[ ${1:-} == all ]]; then
+    SELECTED=all
+    shift
+fi
+WANTED=("$@")
+ENCAPSULATION=${ENCAPSULATION:-udp}
+PORT=5100
+RESULTS=()
+FAILED=0
+CAPTURES=0
+
+# What a cell sets before transfer: options of both programs, of one, of the sender's or of the receiver's.
+BOTH=() OURS_TOO=() THEIRS_TOO=() SENDER_TOO=() RECEIVER_TOO=() ROLES=(--source --sink)
+# A command that runs once the sender says that its paths are confirmed or that it holds.
+MEANWHILE=
+
+# --- cells -----------------------------------------------------------------------------------------------------------
+# Each function is a feature. It is called in a subshell with CONNECTOR, SENDER (each ours or theirs), HOMING (single or
+# dual) and CARRIED (udp or raw) set, and fails if the feature does not work.
+
+feature_ordered() { transfer; }
+feature_unordered() { BOTH=(--unordered) && transfer; }
+feature_streams() { BOTH=(--streams 1000 --messages 3000 --mean-size 200) && transfer; }
+feature_long() { BOTH=(--messages 8 --mean-size 700000 --streams 2) && transfer; }
+feature_echo() { ROLES=(--ask --echo) && BOTH=(--messages 600) && transfer; }
+feature_end-by-receiver() { BOTH=(--ending sink) && transfer; }
+feature_end-by-both() { BOTH=(--ending both) && transfer; }
+# Aborted when more has been sent than fits a receive buffer, so that the receiver is sure to have begun to read.
+ABORTING=(--messages 4000 --abort-after 3000)
+feature_abort-by-sender() { BOTH=("${ABORTING[@]}" --ending abort-by-source) && transfer && told_why "$SENDER"; }
+feature_abort-by-receiver() { BOTH=("${ABORTING[@]}" --ending abort-by-sink) && transfer && told_why "$RECEIVER"; }
+feature_all-paths() { BOTH=(--messages 3000) OURS_TOO=(--cmt) && transfer && used_paths_of_ours 2; }
+feature_nr-sack() {
+    BOTH=(--messages 2000 --cmt) OURS_TOO=(--nr-sack all) THEIRS_TOO=(--nr-sack) && transfer
+    if [[ $SENDER == ours ]]; then expect_count nr_sacks_received "> 0"; else expect_count nr_sacks_sent "> 0"; fi
+}
+
+# The peer offers all that it has; what we lack is declined.
+feature_extensions() {
+    THEIRS_TOO=(--all-extensions) && transfer
+    local name
+    for name in i_data ecn auth asconf reconfig; do
+        grep -q "^agreed .*\<$name=0" "$WORK/theirs.out" || exchange_failed "$name was agreed on"
+    done
+}
+
+feature_loss() { bridge --lose 0.03 --delay 0.01 && BOTH=(--messages 300) && transfer; }
+feature_damage() {
+    bridge --damage 15 && transfer
+    [[ $SENDER == ours ]] || expect_count damaged "> 0"
+}
+feature_drop-reports() {
+    bridge --damage 15 && OURS_TOO=(--drop-reports) THEIRS_TOO=(--drop-reports) && transfer
+    if [[ $SENDER == ours ]]; then expect_count reports_received "> 0"; else expect_count reports_sent "> 0"; fi
+}
+feature_limited-retransmissions() { bridge --lose 0.05 && BOTH=(--messages 300 --give-up-after 0) && transfer && gave_up 100 299; }
+# How many messages are too old after a retransmission timeout is a matter of timing.
+feature_lifetime() { bridge --lose 0.05 && BOTH=(--messages 300 --lifetime 100) && transfer && gave_up 1 300; }
+
+# Path 1 goes dark in the middle of a transfer, without a word.
+feature_failover() {
+    bridge --dark 1 --delay 0.005
+    SENDER_TOO=(--wait-paths "$(addresses "$(side_of_receiver)")") BOTH=(--messages 4000 --path-max-retrans 1 --local-port 5098)
+    MEANWHILE=darken_path_1 && transfer
+}
+
+# The sender vanishes after its transfer, comes back with the same addresses and ports, and does it all again.
+feature_restart() {
+    bridge --dark 1,2
+    BOTH=(--messages 200 --local-port 5099) RECEIVER_TOO=(--expect-restart) SENDER_TOO=(--hold)
+    MEANWHILE=restart_sender && transfer
+    grep -q '^restarted' "$WORK/$RECEIVER.out" || exchange_failed "nobody noticed the restart"
+}
+
+# --- steps of cells --------------------------------------------------------------------------------------------------
+
+side_of_receiver() { if [[ $SENDER == ours ]]; then echo a; else echo b; fi; }
+listens() { [[ $1 != "$CONNECTOR" ]]; }
+cell_addresses() { if [[ $HOMING == dual ]]; then addresses "$1"; else address "$1" 1; fi; }
+
+# options_of WHO: the command line of a side.
+options_of() {
+    local side=b peer=a role=${ROLES[1]}
+    OPTIONS=()
+    [[ $1 == theirs ]] && side=a peer=b
+    [[ $1 == "$SENDER" ]] && role=${ROLES[0]}
+    if listens "$1"; then OPTIONS+=(--listen); else OPTIONS+=(--connect "$(cell_addresses $peer)"); fi
+    OPTIONS+=("$role" --local "$(cell_addresses $side)" --port "$PORT" "${BOTH[@]}")
+    [[ $CARRIED == raw ]] && OPTIONS+=(--raw)
+    if [[ $1 == ours ]]; then OPTIONS+=("${OURS_TOO[@]}"); else OPTIONS+=("${THEIRS_TOO[@]}"); fi
+    if [[ $1 == "$SENDER" ]]; then OPTIONS+=("${SENDER_TOO[@]}"); else OPTIONS+=("${RECEIVER_TOO[@]}"); fi
+}
+
+start() {
+    options_of "$1"
+    if [[ $1 == theirs ]]; then
+        theirs "${OPTIONS[@]}"
+        return
+    fi
+    rm -f "$WORK"/ours.{out,err}
+    touch "$WORK"/ours.{out,err}
+    # Not in_b: the process that is killed must be the program.
+    ip netns exec "$NS_B" "$OURS" "${OPTIONS[@]}" > "$WORK/ours.out" 2> "$WORK/ours.err" &
+    OURS_PID=$!
+}
+
+finish() {
+    if [[ $1 == theirs ]]; then theirs_end; else wait "$OURS_PID"; fi || exchange_failed "$1 failed"
+}
+
+says() { grep -q "^$2" "$WORK/$1.out"; }
+wait_until() { wait_for 60 says "$1" "$2" || exchange_failed "$1 did not say $2"; }
+
+transfer() {
+    local listener=theirs
+    [[ $CONNECTOR == theirs ]] && listener=ours
+    start $listener
+    wait_until $listener ready
+    start "$CONNECTOR"
+    [[ -z $MEANWHILE ]] || "$MEANWHILE"
+    finish "$CONNECTOR"
+    finish $listener
+    grep -q '^messages=' "$WORK/ours.out" || return 0
+    [[ $(grep -h '^messages=' "$WORK"/{ours,theirs}.out | sort -u | wc -l) == 1 ]] || exchange_failed "the sums differ"
+}
+
+# The Linux kernel cannot give a reason on one-to-one sockets.
+told_why() {
+    [[ $1 == theirs && $STACK == usrsctp ]] || return 0
+    grep -q '^the peer aborted the association: "enough"' "$WORK/ours.out" || exchange_failed "the reason got lost"
+}
+
+used_paths_of_ours() {
+    local column=3 used
+    [[ $SENDER == ours ]] && column=2
+    used=$(awk -v column=$column '/^path=/ { split($column, field, "="); if (field[2] > 0) used++ } END { print used + 0 }' \
+        "$WORK/ours.out")
+    [[ $used == "$1" ]] || exchange_failed "$used paths carried data, not $1"
+}
+
+# gave_up LEAST MOST: so many of 300 messages arrived, and none vanished without being given up.
+gave_up() {
+    local arrived
+    arrived=$(number_in "$RECEIVER" arrived)
+    ((arrived >= $1 && arrived <= $2)) || exchange_failed "$arrived of 300 messages arrived"
+    [[ $SENDER == theirs ]] || ((arrived + $(counted abandoned) >= 300)) || exchange_failed "messages vanished"
+}
+
+darken_path_1() {
+    local before
+    wait_until "$SENDER" paths
+    before=$(bytes_on_path_1)
+    wait_for 30 more_than $((before + 200000)) || exchange_failed "path 1 carried too little to go dark"
+    bridge_dark
+    ! says "$RECEIVER" complete || exchange_failed "the path went dark too late"
+}
+bytes_on_path_1() { in_b awk -F '[: ]+' '$2 == "path1" { print $3 + $11 }' /proc/net/dev; }
+more_than() { (($(bytes_on_path_1) > $1)); }
+
+restart_sender() {
+    wait_until "$SENDER" held
+    wait_until "$RECEIVER" complete
+    bridge_dark
+    if [[ $SENDER == theirs ]]; then
+        theirs_kill
+    else
+        kill -KILL "$OURS_PID"
+        wait "$OURS_PID" || true
+    fi
+    bridge_light
+    SENDER_TOO=()
+    start "$SENDER"
+}
+
+# --- the matrix ------------------------------------------------------------------------------------------------------
+
+wanted() {
+    local stacks='' features='' word
+    for word in "${WANTED[@]}"; do
+        case $word in linux | usrsctp) stacks+=" $word " ;; *) features+=" $word " ;; esac
+    done
+    [[ (-z $stacks || $stacks == *" $1 "*) && (-z $features || -z $2 || $features == *" $2 "*) ]]
+}
+
+cell_cleanup() {
+    local status=$?
+    trap - EXIT
+    [[ -z $OURS_PID ]] || kill -KILL "$OURS_PID" 2> /dev/null || true
+    [[ $status == 0 ]] || theirs_kill
+    bridge_out
+    exit "$status"
+}
+
+# cell FEATURE CONNECTOR SENDER HOMING: runs one and notes the result.
+cell() {
+    local feature=$1 status started=$SECONDS result=ok
+    CONNECTOR=$2 SENDER=$3 HOMING=$4
+    RECEIVER=theirs OURS_PID=
+    [[ $SENDER == theirs ]] && RECEIVER=ours
+    [[ $feature == extensions ]] && result=declined
+    EXCHANGE="$STACK, $CARRIED, $HOMING-homed, $feature: $CONNECTOR connects, $SENDER sends"
+    # Packets of one cell must not meet the association of the next.
+    PORT=$((PORT + 1))
+    set +e
+    (
+        set -e
+        trap cell_cleanup EXIT
+        "feature_$feature" > "$WORK/cell" 2>&1
+    )
+    status=$?
+    set -e
+    if [[ $status != 0 ]]; then
+        result=failed
+        FAILED=$((FAILED + 1))
+        cat "$WORK/cell" >&2
+    fi
+    say "  $(printf '%-8s %s' $result "$EXCHANGE") ($((SECONDS - started)) s)"
+    RESULTS+=("$STACK"$'\t'"$CARRIED"$'\t'"$HOMING"$'\t'"$feature"$'\t'"$CONNECTOR"$'\t'"$SENDER"$'\t'"$result")
+}
+
+# Every direction of a feature over the homings that it has.
+directions() {
+    local feature=$1 homing connector sender
+    shift
+    wanted "$STACK" "$feature" || return 0
+    for homing in "$@"; do
+        for connector in ours theirs; do
+            for sender in ours theirs; do
+                # Who restarts is who connects; CMT is what the sender does, and Linux has none.
+                [[ $feature == restart && $connector != "$sender" ]] && continue
+                [[ $feature == all-paths && $sender == theirs ]] && continue
+                cell "$feature" $connector $sender "$homing"
+            done
+        done
+    done
+}
+
+plain_cells() {
+    local feature
+    for feature in ordered unordered streams long echo end-by-receiver end-by-both abort-by-sender abort-by-receiver \
+        extensions; do
+        directions $feature single dual
+    done
+    directions all-paths dual
+    [[ $STACK == linux ]] || directions nr-sack dual
+}
+
+bridged_cells() {
+    local feature
+    for feature in loss limited-retransmissions lifetime restart; do
+        directions $feature single dual
+    done
+    directions failover dual
+}
+
+# Damaged packets are no matter of tshark.
+damaged_cells() {
+    directions damage single dual
+    [[ $STACK == linux ]] || directions drop-reports single dual
+}
+
+quick_plain_cells() {
+    cell ordered ours ours single
+    cell ordered theirs theirs dual
+    cell long ours theirs single
+    cell long theirs ours single
+    cell echo theirs ours dual
+    cell end-by-both ours theirs single
+    cell abort-by-sender theirs theirs single
+    cell abort-by-receiver ours ours single
+    cell extensions theirs ours single
+    cell all-paths ours ours dual
+}
+quick_bridged_cells() {
+    cell loss ours ours dual
+    cell loss theirs theirs single
+    cell limited-retransmissions ours theirs single
+    cell restart theirs theirs single
+    cell failover ours ours dual
+}
+quick_damaged_cells() { cell damage theirs ours single; }
+
+# The cells of $1, recorded, and what tshark says of them.
+recorded() {
+    have dumpcap && have tshark || {
+        required tshark && die "tshark is not installed (POLYPATH_REQUIRE names tshark)"
+        "$1"
+        return
+    }
+    local before=${#RESULTS[@]} file
+    CAPTURES=$((CAPTURES + 1))
+    file=$WORK/capture-$CAPTURES.pcapng
+    capture "$file"
+    "$1"
+    capture_stop
+    ((${#RESULTS[@]} == before)) || well_formed "$file"
+    rm -f "$file"
+}
+
+run_stack() {
+    local prefix=
+    [[ $SELECTED == quick ]] && prefix=quick_
+    for CARRIED in $ENCAPSULATION; do recorded ${prefix}plain_cells; done
+    bridge_in
+    for CARRIED in $ENCAPSULATION; do recorded ${prefix}bridged_cells; done
+    for CARRIED in $ENCAPSULATION; do ${prefix}damaged_cells; done
+}
+
+# Each stack has a network of its own, in a process of its own.
+run_linux() {
+    STACK=linux
+    use_linux
+    guest_build
+    build_ours
+    OURS=$INTEROP_PEER
+    net_up 2
+    guest_up
+    say "Linux $GUEST_VERSION:"
+    run_stack
+}
+
+run_usrsctp() {
+    STACK=usrsctp
+    build_peers
+    net_up 2
+    say "usrsctp:"
+    run_stack
+}
+
+report() {
+    ((FAILED == 0)) || say "$STACK: $FAILED cells failed"
+    [[ $SELECTED == quick ]] || printf '%s\n' "${RESULTS[@]}" >> "$TABLE.tsv"
+    ((FAILED == 0))
+}
+
+if [[ $SELECTED == quick ]]; then
+    run_linux
+    report
+    exit
+fi
+TABLE=$(target_dir)/interop/matrix
+mkdir -p "$(dirname "$TABLE")"
+if [[ -z ${MATRIX_STACK:-} ]]; then
+    rm -f "$TABLE.tsv"
+    status=0
+    for stack in linux usrsctp; do
+        wanted $stack '' || continue
+        MATRIX_STACK=$stack "$0" all "$@" || status=1
+    done
+    [[ ! -s $TABLE.tsv ]] || tests/interop/table.py "$TABLE.tsv" | tee "$TABLE.md"
+    exit $status
+fi
+"run_$MATRIX_STACK"
+report

@@ -114,6 +114,23 @@ pub enum LocalAddressChange {
     Removed(IpAddr),
 }
 
+/// How a packet is to be sent.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Envelope {
+    /// Path that it belongs to.
+    pub path: PathId,
+    /// Source address.
+    pub local: IpAddr,
+    /// Destination address.
+    pub remote: IpAddr,
+    /// How to carry it.
+    pub encapsulation: Encapsulation,
+    /// ECN codepoint to send with.
+    pub ecn: Ecn,
+    /// Whether IP may fragment it; see [`Transmit::fragmentable`].
+    pub fragmentable: bool,
+}
+
 /// A packet to be sent.
 #[derive(Debug)]
 pub struct Transmit {
@@ -132,4 +149,12 @@ pub struct Transmit {
     pub fragmentable: bool,
     /// The packet.
     pub packet: Packet<'static>,
+}
+
+impl Transmit {
+    /// A packet in its envelope.
+    pub fn new(envelope: Envelope, packet: Packet<'static>) -> Self {
+        let Envelope { path, local, remote, encapsulation, ecn, fragmentable } = envelope;
+        Self { path: Some(path), local, remote, encapsulation, ecn, fragmentable, packet }
+    }
 }

@@ -36,7 +36,9 @@ pub use endpoint::{Collision, DropReason, Endpoint, Route};
 pub use error::{ConnectError, SendError};
 pub use event::{AssociationEnd, Event, PathChange};
 pub use ids::{AssociationId, Mid, PathId, Ssn, Tsn};
-pub use io::{Body, Cx, Ecn, Encapsulation, LocalAddressChange, PathError, Received, Transmit};
+pub use io::{
+    Body, Cx, Ecn, Encapsulation, Envelope, LocalAddressChange, PathError, Received, Transmit,
+};
 pub use message::{Delivery, OutgoingMessage, ReceivedMessage};
 pub use polypath_units::{Duration, Instant};
 pub use probe::{NoProbe, Probe, ProbeEvent, TransmissionCause};

@@ -31,6 +31,34 @@ pub enum Form {
     Wire,
 }
 
+/// Memory of packets that arrived, for packets to come.
+#[derive(Debug, Default)]
+pub(crate) struct Spares(
+    #[expect(clippy::vec_box, reason = "boxes are what it keeps")] Vec<Box<Packet<'static>>>,
+);
+
+impl Spares {
+    /// A packet to be overwritten.
+    #[inline]
+    pub fn take(&mut self) -> Box<Packet<'static>> {
+        self.0.pop().unwrap_or_default()
+    }
+
+    /// This one is not needed any more.
+    #[inline]
+    pub fn keep(&mut self, packet: Box<Packet<'static>>) {
+        self.0.push(packet);
+    }
+
+    /// This frame has arrived.
+    #[inline]
+    pub fn keep_frame(&mut self, frame: SctpFrame) {
+        if let FrameBody::Structured(packet) = frame.body {
+            self.keep(packet);
+        }
+    }
+}
+
 /// An SCTP packet on its way.
 #[derive(Clone, Debug)]
 pub struct SctpFrame {
@@ -41,16 +69,16 @@ pub struct SctpFrame {
 }
 
 #[derive(Clone, Debug)]
-#[expect(clippy::large_enum_variant, reason = "a box would be an allocation per packet")]
 enum FrameBody {
-    Structured(Packet<'static>),
+    /// Boxed, so that moving a frame moves little; [`Spares`] sees to it that this is no allocation per packet.
+    Structured(Box<Packet<'static>>),
     Wire(Bytes),
 }
 
 impl SctpFrame {
     /// A packet that a stack wants to send. One that cannot be encoded travels as a structure.
     #[inline]
-    pub fn new(ecn: Ecn, packet: Packet<'static>, form: Form) -> Self {
+    pub fn new(ecn: Ecn, packet: Box<Packet<'static>>, form: Form) -> Self {
         if form == Form::Wire
             && let Some(bytes) = encode(&packet)
         {
@@ -332,7 +360,7 @@ mod tests {
     }
 
     fn frame(tsn: u32, form: Form) -> SctpFrame {
-        SctpFrame::new(Ecn::Ect0, packet(tsn), form)
+        SctpFrame::new(Ecn::Ect0, Box::new(packet(tsn)), form)
     }
 
     fn trace(frame: &SctpFrame) -> polypath_netsim::TraceHash {

@@ -6,16 +6,17 @@ use std::net::IpAddr;
 use polypath_netsim::{LinkObserver, NodeId, Stream, World};
 use polypath_proto::config::{AssociationConfig, PartialReliability};
 use polypath_proto::{
-    Association, AssociationEnd, AssociationId, Collision, ConnectError, Cx, DropReason,
+    Association, AssociationEnd, AssociationId, Collision, ConnectError, Cx, DropReason, Ecn,
     Encapsulation, Endpoint, Event, NoProbe, PathStats, PeerAddress, Received, Route, Transmit,
 };
 use polypath_units::{Fraction, Instant};
+use polypath_wire::Packet;
 use polypath_workload::{Carrier, FlowError};
 
 use crate::app::{
     Answers, Gaps, Ledger, MessagePlan, RECOGNISABLE, Receiver, Sender, Violations, feed, read,
 };
-use crate::frame::{Form, SctpFrame};
+use crate::frame::{Form, SctpFrame, Spares};
 use crate::packet::SimFrame;
 use crate::place::Place;
 use crate::probe::{Delivered, Watch};
@@ -91,6 +92,14 @@ pub(crate) struct Incoming<'a> {
     pub from: IpAddr,
     pub to: IpAddr,
     pub frame: &'a SctpFrame,
+}
+
+/// What is around all hosts.
+#[derive(Debug)]
+pub(crate) struct Surroundings<'a, O> {
+    pub world: &'a mut World<SimFrame, O>,
+    pub ledger: &'a mut Ledger,
+    pub spares: &'a mut Spares,
 }
 
 /// What came of a packet.
@@ -200,31 +209,27 @@ impl Host {
     /// A packet arrived.
     pub fn on_arrival<O: LinkObserver>(
         &mut self,
-        world: &mut World<SimFrame, O>,
-        ledger: &mut Ledger,
+        around: &mut Surroundings<'_, O>,
         Incoming { from, to, frame }: Incoming<'_>,
     ) {
-        let now = world.now();
+        let now = around.world.now();
         self.watch.on_packet(frame);
         match self.route(now, &frame.received(from, to)) {
-            Routed::Association(id) => self.pump(world, ledger, id),
+            Routed::Association(id) => self.pump(around, id),
             Routed::Reply(reply) => {
-                return send(world, self.node, self.form, &mut self.unsent, *reply);
+                let Transmit { local, remote, ecn, packet, .. } = *reply;
+                return self.outlet().send(around.world, [local, remote], ecn, Box::new(packet));
             }
             Routed::Nowhere => return,
         }
-        self.set_timer(world);
+        self.set_timer(around.world);
     }
 
     /// The time asked for has come.
-    pub fn on_timer<O: LinkObserver>(
-        &mut self,
-        world: &mut World<SimFrame, O>,
-        ledger: &mut Ledger,
-    ) {
-        let now = world.now();
+    pub fn on_timer<O: LinkObserver>(&mut self, around: &mut Surroundings<'_, O>) {
+        let now = around.world.now();
         if self.connect.as_ref().is_some_and(|connect| connect.at <= now) {
-            self.connect(world);
+            self.connect(around.world);
         }
         let due: Vec<AssociationId> = self.associations.keys().copied().collect();
         for id in due {
@@ -235,29 +240,25 @@ impl Host {
                 association.handle_timeout(&mut cx);
             }
             if self.latest == Some(id) {
-                feed(&mut self.senders, &mut self.turn, &mut cx, association, ledger);
+                feed(&mut self.senders, &mut self.turn, &mut cx, association, around.ledger);
             }
-            self.pump(world, ledger, id);
+            self.pump(around, id);
         }
-        self.set_timer(world);
+        self.set_timer(around.world);
     }
 
     /// Ends the association gracefully.
-    pub fn shutdown<O: LinkObserver>(
-        &mut self,
-        world: &mut World<SimFrame, O>,
-        ledger: &mut Ledger,
-    ) {
+    pub fn shutdown<O: LinkObserver>(&mut self, around: &mut Surroundings<'_, O>) {
         let ids: Vec<AssociationId> = self.associations.keys().copied().collect();
         for id in ids {
             let probe = self.watch.probe_if(self.latest == Some(id));
-            let mut cx = Cx { now: world.now(), rng: &mut self.rng, probe };
+            let mut cx = Cx { now: around.world.now(), rng: &mut self.rng, probe };
             if let Some(association) = self.associations.get_mut(&id) {
                 association.shutdown(&mut cx);
             }
-            self.pump(world, ledger, id);
+            self.pump(around, id);
         }
-        self.set_timer(world);
+        self.set_timer(around.world);
     }
 
     /// How far the association has come.
@@ -354,6 +355,10 @@ impl Host {
         &self.senders
     }
 
+    fn outlet(&mut self) -> Outlet<'_> {
+        Outlet { node: self.node, form: self.form, unsent: &mut self.unsent }
+    }
+
     /// Hands a packet to the association that it is for.
     fn route(&mut self, now: Instant, received: &Received<'_>) -> Routed {
         let mut cx = Cx { now, rng: &mut self.rng, probe: &mut NoProbe };
@@ -417,18 +422,17 @@ impl Host {
     }
 
     /// Takes out of an association whatever it has, in the order of its contract.
-    fn pump<O: LinkObserver>(
-        &mut self,
-        world: &mut World<SimFrame, O>,
-        ledger: &mut Ledger,
-        id: AssociationId,
-    ) {
+    fn pump<O: LinkObserver>(&mut self, around: &mut Surroundings<'_, O>, id: AssociationId) {
+        let Surroundings { world, ledger, spares } = around;
         let Some(association) = self.associations.get_mut(&id) else { return };
         let probe = self.watch.probe_if(self.latest == Some(id));
         let mut cx = Cx { now: world.now(), rng: &mut self.rng, probe };
+        let mut outlet = Outlet { node: self.node, form: self.form, unsent: &mut self.unsent };
+        let mut packet = spares.take();
         loop {
-            while let Some(transmit) = association.poll_transmit(&mut cx) {
-                send(world, self.node, self.form, &mut self.unsent, transmit);
+            while let Some(envelope) = association.poll_transmit_into(&mut cx, &mut packet) {
+                let full = std::mem::replace(&mut packet, spares.take());
+                outlet.send(world, [envelope.local, envelope.remote], envelope.ecn, full);
             }
             let Some(event) = association.poll_event() else { break };
             let is_latest = self.latest == Some(id);
@@ -460,6 +464,7 @@ impl Host {
                 _ => {}
             }
         }
+        spares.keep(packet);
         while let Some(notice) = association.poll_notice() {
             self.endpoint.on_notice(id, notice);
         }
@@ -480,19 +485,28 @@ impl Host {
     }
 }
 
-/// Sends a packet; without a route it is lost like any other that does not arrive, and counted.
-#[inline]
-fn send<O: LinkObserver>(
-    world: &mut World<SimFrame, O>,
+/// Where the packets of a host go out.
+struct Outlet<'a> {
     node: NodeId,
     form: Form,
-    unsent: &mut Unsent,
-    transmit: Transmit,
-) {
-    let Transmit { local, remote, ecn, packet, .. } = transmit;
-    let frame = SctpFrame::new(ecn, packet, form);
-    unsent.unencodable += u64::from(frame.form() != form);
-    unsent.unroutable += u64::from(world.send(node, local, remote, SimFrame::Sctp(frame)).is_err());
+    unsent: &'a mut Unsent,
+}
+
+impl Outlet<'_> {
+    /// Sends a packet; without a route it is lost like any other that does not arrive, and counted.
+    #[inline]
+    fn send<O: LinkObserver>(
+        &mut self,
+        world: &mut World<SimFrame, O>,
+        [local, remote]: [IpAddr; 2],
+        ecn: Ecn,
+        packet: Box<Packet<'static>>,
+    ) {
+        let frame = SctpFrame::new(ecn, packet, self.form);
+        self.unsent.unencodable += u64::from(frame.form() != self.form);
+        let sent = world.send(self.node, local, remote, SimFrame::Sctp(frame));
+        self.unsent.unroutable += u64::from(sent.is_err());
+    }
 }
 
 /// Hands the loss rates of the network to whoever may use them (`retransmission.loss_rate = "oracle"`).
@@ -529,30 +543,21 @@ mod tests {
     use bytes::Bytes;
     use polypath_netsim::topology::{DisjointPaths, IpVersion, PathConfig};
     use polypath_netsim::{ChannelConfig, NetworkBuilder, NoObserver};
-    use polypath_proto::Ecn;
     use polypath_units::{BitRate, Duration};
-    use polypath_wire::{Chunk, Packet, Raw};
+    use polypath_wire::{Chunk, Raw};
 
     use super::*;
     use crate::place::PORT;
 
     /// A packet with a chunk of so many bytes. A chunk cannot tell a length of 65,536 bytes or more.
-    fn packet(from: IpAddr, to: IpAddr, padding: usize) -> Transmit {
+    fn packet(padding: usize) -> Box<Packet<'static>> {
         let chunk = Chunk::Pad(Raw::Shared(Bytes::from(vec![0; padding])));
-        Transmit {
-            path: None,
-            local: from,
-            remote: to,
-            encapsulation: Encapsulation::None,
-            ecn: Ecn::NotEct,
-            fragmentable: false,
-            packet: Packet {
-                source_port: PORT,
-                destination_port: PORT,
-                verification_tag: 1,
-                chunks: [chunk].into_iter().collect(),
-            },
-        }
+        Box::new(Packet {
+            source_port: PORT,
+            destination_port: PORT,
+            verification_tag: 1,
+            chunks: [chunk].into_iter().collect(),
+        })
     }
 
     #[test]
@@ -566,7 +571,8 @@ mod tests {
         let stranger: IpAddr = "192.0.2.1".parse().unwrap();
         let mut counted = |form, from, to, padding| {
             let mut unsent = Unsent::default();
-            send(&mut world, net.a, form, &mut unsent, packet(from, to, padding));
+            let mut outlet = Outlet { node: net.a, form, unsent: &mut unsent };
+            outlet.send(&mut world, [from, to], Ecn::NotEct, packet(padding));
             (unsent.unroutable, unsent.unencodable)
         };
         for form in [Form::Structured, Form::Wire] {

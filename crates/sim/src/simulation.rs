@@ -8,8 +8,8 @@ use polypath_workload::FlowError;
 
 use crate::app::{Ledger, RECOGNISABLE};
 use crate::background::{self, Background};
-use crate::frame::Form;
-use crate::host::{Host, Incoming, Outcome};
+use crate::frame::{Form, Spares};
+use crate::host::{Host, Incoming, Outcome, Surroundings};
 use crate::meter::Meter;
 use crate::packet::SimFrame;
 use crate::place::{self, Owners, Place};
@@ -32,6 +32,7 @@ pub struct Simulation<'a> {
     progress: Vec<Progress>,
     /// What is under way, of all flows.
     ledger: Ledger,
+    spares: Spares,
     meter: Meter,
 }
 
@@ -89,6 +90,7 @@ impl<'a> Simulation<'a> {
             world,
             pairs,
             ledger,
+            spares: Spares::default(),
             meter,
         })
     }
@@ -184,12 +186,14 @@ impl<'a> Simulation<'a> {
                 continue;
             };
             let host = &mut self.pairs[pair][host];
+            let mut around = Surroundings { world, ledger, spares: &mut self.spares };
             match event {
                 Event::Arrival(Arrival { from, to, frame: SimFrame::Sctp(frame), .. }) => {
-                    host.on_arrival(world, ledger, Incoming { from, to, frame: &frame });
+                    host.on_arrival(&mut around, Incoming { from, to, frame: &frame });
+                    self.spares.keep_frame(frame);
                 }
                 Event::Arrival(_) => {}
-                Event::Timer { .. } => host.on_timer(world, ledger),
+                Event::Timer { .. } => host.on_timer(&mut around),
             }
             if self.finish(pair) {
                 return true;
@@ -207,7 +211,8 @@ impl<'a> Simulation<'a> {
             self.progress[pair] = Progress::Delivered;
             self.note_completion();
             let client = self.scenario.pairs[pair].client.index();
-            self.pairs[pair][client].shutdown(&mut self.world, &mut self.ledger);
+            let (world, ledger, spares) = (&mut self.world, &mut self.ledger, &mut self.spares);
+            self.pairs[pair][client].shutdown(&mut Surroundings { world, ledger, spares });
         }
         self.is_over()
     }

@@ -11,7 +11,7 @@ use crate::{Chunk, EncodeError};
 pub type ChunkList<'a> = SmallVec<[Chunk<'a>; 2]>;
 
 /// An SCTP packet (RFC 9260 section 3). The checksum is no field: it is computed when encoding.
-#[derive(Clone, Debug, Eq)]
+#[derive(Clone, Debug, Default, Eq)]
 pub struct Packet<'a> {
     /// Sender's SCTP port.
     pub source_port: u16,

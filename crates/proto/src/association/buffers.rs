@@ -177,7 +177,7 @@ impl Association {
         cx: &mut Cx<'_>,
         path: PathId,
         usable: u32,
-        packet: &mut PacketBuilder,
+        packet: &mut PacketBuilder<'_>,
     ) {
         let moved = self.chunk_to_move(cx.now, usable).filter(|(_, to)| *to == path);
         let Some((tsn, _)) = moved else { return };

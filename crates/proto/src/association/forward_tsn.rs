@@ -1,6 +1,6 @@
 //! FORWARD-TSN (RFC 3758): sending it while the peer has to move on, and moving on when the peer says so.
 
-use polypath_wire::{Chunk, ForwardTsn};
+use polypath_wire::{Chunk, ForwardTsn, Packet};
 
 use super::Association;
 use super::output::Tag;
@@ -8,7 +8,7 @@ use super::packet_builder::PacketBuilder;
 use crate::path::reach::Signal;
 use crate::send::partial_reliability::Support;
 use crate::send::partial_reliability::forward::Proof;
-use crate::{Cx, Transmit, Tsn};
+use crate::{Cx, Envelope, Tsn};
 
 /// Bytes of a FORWARD-TSN without streams, and of a stream.
 const HEADER_BYTES: u32 = 8;
@@ -17,14 +17,18 @@ const STREAM_BYTES: u32 = 4;
 impl Association {
     /// A packet that begins with the FORWARD-TSN that is due. DATA goes along if there is any (rule F2); nothing waits
     /// for it, because the receiver may hold messages back.
-    pub(super) fn forward_tsn_packet(&mut self, cx: &mut Cx<'_>) -> Option<Transmit> {
+    pub(super) fn forward_tsn_packet(
+        &mut self,
+        cx: &mut Cx<'_>,
+        packet: &mut Packet<'static>,
+    ) -> Option<Envelope> {
         if !self.sender.forward.is_due() || !self.state.may_send_data() {
             return None;
         }
         let round = self.begin_round(cx);
         let with_data = self.next_data_path(cx, &round);
         let path = with_data.unwrap_or_else(|| self.best_path());
-        let mut packet = self.builder(path);
+        let mut packet = self.builder(path, packet);
         self.push_forward_tsn(cx, &mut packet);
         if with_data == Some(path) {
             self.fill_with_data(cx, path, &round, &mut packet);
@@ -32,7 +36,7 @@ impl Association {
         Some(self.finish(packet, Tag::Peer))
     }
 
-    fn push_forward_tsn(&mut self, cx: &mut Cx<'_>, packet: &mut PacketBuilder) {
+    fn push_forward_tsn(&mut self, cx: &mut Cx<'_>, packet: &mut PacketBuilder<'_>) {
         let most = (packet.left() - HEADER_BYTES) / STREAM_BYTES;
         let (point, skipped) = self.sender.forward.content(&self.sender.window, most as usize);
         packet.push(Chunk::ForwardTsn(ForwardTsn::of_streams(point.0, skipped)));

@@ -38,7 +38,7 @@ use core::net::IpAddr;
 
 use bytes::Bytes;
 use polypath_units::Fraction;
-use polypath_wire::GapAckBlock;
+use polypath_wire::{GapAckBlock, Packet};
 use smallvec::SmallVec;
 
 use self::blocked::Blocked;
@@ -53,9 +53,9 @@ use crate::path::stopwatch::Stopwatch;
 use crate::recv::Receiver;
 use crate::send::Sender;
 use crate::{
-    AssociationStats, BlockedCause, BlockedTime, Cx, Duration, Event, Instant, LocalAddressChange,
-    OutgoingMessage, PathError, PathId, PathStats, PotentiallyFailedTime, Received,
-    ReceivedMessage, SendError, Transmit, Tsn,
+    AssociationStats, BlockedCause, BlockedTime, Cx, Duration, Envelope, Event, Instant,
+    LocalAddressChange, OutgoingMessage, PathError, PathId, PathStats, PotentiallyFailedTime,
+    Received, ReceivedMessage, SendError, Transmit, Tsn,
 };
 
 /// One SCTP association with all its paths.
@@ -257,7 +257,18 @@ impl Association {
     /// The next packet to send; see the contract. After a `None` there is none until something else is called or time
     /// moves on.
     pub fn poll_transmit(&mut self, cx: &mut Cx<'_>) -> Option<Transmit> {
-        self.poll_packet(cx)
+        let mut packet = Packet::default();
+        let envelope = self.poll_packet(cx, &mut packet)?;
+        Some(Transmit::new(envelope, packet))
+    }
+
+    /// The same, built in memory of the caller, which spares it copies; what was in `packet` before is gone.
+    pub fn poll_transmit_into(
+        &mut self,
+        cx: &mut Cx<'_>,
+        packet: &mut Packet<'static>,
+    ) -> Option<Envelope> {
+        self.poll_packet(cx, packet)
     }
 
     /// When to call [`handle_timeout`](Self::handle_timeout); `None` when no timer runs.

@@ -14,7 +14,7 @@ use crate::path::Paths;
 use crate::path::reach::{Reach, Reason};
 use crate::recv::Receiver;
 use crate::send::zero_window::{self, ZeroWindow, ZeroWindowView};
-use crate::{BlockedCause, Cx, Ecn, Instant, PathId, Transmit};
+use crate::{BlockedCause, Cx, Ecn, Envelope, Instant, PathId};
 
 /// Where a control chunk goes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -88,28 +88,30 @@ impl Association {
         if self.paths[came_on].reach.is_active() { came_on } else { self.best_path() }
     }
 
-    pub(super) fn poll_packet(&mut self, cx: &mut Cx<'_>) -> Option<Transmit> {
+    /// Builds the next packet in place.
+    pub(super) fn poll_packet(
+        &mut self,
+        cx: &mut Cx<'_>,
+        packet: &mut Packet<'static>,
+    ) -> Option<Envelope> {
         if self.paths.len() == 0 || self.flush.dry_at == Some(cx.now) {
             return None;
         }
         self.open_flush(cx);
         self.watch_peer_window(cx);
         self.advance_shutdown(cx);
-        let packet = self
-            .control_packet()
-            .or_else(|| self.forward_tsn_packet(cx))
-            .or_else(|| self.sack_packet(cx))
-            .or_else(|| self.data_packet(cx));
-        match packet {
-            Some(packet) => Some(packet),
-            None => {
-                self.flush = Flush { dry_at: Some(cx.now), ..Flush::default() };
-                let cause = self.why_blocked();
-                self.blocked.enter(cx.now, cause);
-                self.account_suspicion(cx.now);
-                None
-            }
+        let envelope = self
+            .control_packet(packet)
+            .or_else(|| self.forward_tsn_packet(cx, packet))
+            .or_else(|| self.sack_packet(cx, packet))
+            .or_else(|| self.data_packet(cx, packet));
+        if envelope.is_none() {
+            self.flush = Flush { dry_at: Some(cx.now), ..Flush::default() };
+            let cause = self.why_blocked();
+            self.blocked.enter(cx.now, cause);
+            self.account_suspicion(cx.now);
         }
+        envelope
     }
 
     fn open_flush(&mut self, cx: &mut Cx<'_>) {
@@ -178,12 +180,16 @@ impl Association {
         }
     }
 
-    pub(super) fn builder(&self, path: PathId) -> PacketBuilder {
-        PacketBuilder::new(path, self.paths[path].packet_capacity())
+    pub(super) fn builder<'a>(
+        &self,
+        path: PathId,
+        packet: &'a mut Packet<'static>,
+    ) -> PacketBuilder<'a> {
+        PacketBuilder::new(path, self.paths[path].packet_capacity(), packet)
     }
 
     /// A packet with the control chunks that wait for the same path.
-    fn control_packet(&mut self) -> Option<Transmit> {
+    fn control_packet(&mut self, packet: &mut Packet<'static>) -> Option<Envelope> {
         let Control { chunk, to, tag } = self.control.pop_front()?;
         let best = self.best_path();
         let paths = &self.paths;
@@ -192,7 +198,7 @@ impl Association {
             _ => best,
         };
         let path = resolve(to, &chunk);
-        let mut packet = self.builder(path);
+        let mut packet = self.builder(path, packet);
         let alone = travels_alone(&chunk);
         packet.push(chunk);
         while !alone
@@ -209,12 +215,12 @@ impl Association {
     }
 
     /// A packet with the SACK that is due, and DATA if there is room.
-    fn sack_packet(&mut self, cx: &mut Cx<'_>) -> Option<Transmit> {
+    fn sack_packet(&mut self, cx: &mut Cx<'_>, packet: &mut Packet<'static>) -> Option<Envelope> {
         if !self.receiver.as_ref()?.sack_is_due() || !self.state.is_synchronized() {
             return None;
         }
         let path = self.sack_return_path();
-        let mut packet = self.builder(path);
+        let mut packet = self.builder(path, packet);
         self.push_sack(&mut packet);
         let round = self.begin_round(cx);
         if self.next_data_path(cx, &round) == Some(path) {
@@ -223,13 +229,13 @@ impl Association {
         Some(self.finish(packet, Tag::Peer))
     }
 
-    fn data_packet(&mut self, cx: &mut Cx<'_>) -> Option<Transmit> {
+    fn data_packet(&mut self, cx: &mut Cx<'_>, packet: &mut Packet<'static>) -> Option<Envelope> {
         if self.sender.queue.is_empty() && self.sender.window.is_empty() {
             return None;
         }
         let round = self.begin_round(cx);
         let path = self.next_data_path(cx, &round)?;
-        let mut packet = self.builder(path);
+        let mut packet = self.builder(path, packet);
         self.fill_with_data(cx, path, &round, &mut packet);
         debug_assert!(!packet.is_empty(), "a path was chosen that carries nothing");
         if packet.is_empty() {
@@ -246,15 +252,15 @@ impl Association {
 
     /// Adds a delayed SACK to a packet with DATA if all of it has room (RFC 9260 section 6.10); control chunks go
     /// first.
-    fn bundle_sack(&mut self, packet: &mut PacketBuilder) {
+    fn bundle_sack(&mut self, packet: &mut PacketBuilder<'_>) {
         let needed = self.receiver.as_ref().map_or(usize::MAX, Receiver::sack_bytes);
         if packet.left() as usize >= needed {
             self.push_sack(packet);
-            packet.chunks.rotate_right(1);
+            packet.packet.chunks.rotate_right(1);
         }
     }
 
-    fn push_sack(&mut self, packet: &mut PacketBuilder) {
+    fn push_sack(&mut self, packet: &mut PacketBuilder<'_>) {
         let Some(receiver) = &mut self.receiver else { return };
         let acknowledgement = receiver.take_acknowledgement(packet.left() as usize);
         self.stats.sacks_sent += 1;
@@ -303,26 +309,24 @@ impl Association {
         sack_path::choose(policy, &view).map(PathId)
     }
 
-    pub(super) fn finish(&mut self, packet: PacketBuilder, tag: Tag) -> Transmit {
+    pub(super) fn finish(&mut self, builder: PacketBuilder<'_>, tag: Tag) -> Envelope {
         self.stats.packets_sent += 1;
-        let path = &mut self.paths[packet.path];
+        let PacketBuilder { packet, path, oversized, .. } = builder;
+        packet.source_port = self.identity.local_port;
+        packet.destination_port = self.identity.remote_port;
+        packet.verification_tag = match tag {
+            Tag::Peer => self.peer_tag,
+            Tag::Zero => 0,
+        };
+        let path = &mut self.paths[path];
         path.counters.packets_sent += 1;
-        Transmit {
-            path: Some(path.id),
+        Envelope {
+            path: path.id,
             local: path.local,
             remote: path.remote,
             encapsulation: path.encapsulation,
             ecn: Ecn::NotEct,
-            fragmentable: packet.oversized,
-            packet: Packet {
-                source_port: self.identity.local_port,
-                destination_port: self.identity.remote_port,
-                verification_tag: match tag {
-                    Tag::Peer => self.peer_tag,
-                    Tag::Zero => 0,
-                },
-                chunks: packet.chunks,
-            },
+            fragmentable: oversized,
         }
     }
 

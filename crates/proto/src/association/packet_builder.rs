@@ -1,36 +1,31 @@
 //! A packet under construction.
 
-use polypath_wire::{Chunk, ChunkList};
+use polypath_wire::{Chunk, Packet};
 
 use crate::PathId;
 use crate::path::DATA_HEADER;
 
 /// Chunks for one packet on one path.
 #[derive(Debug)]
-pub(super) struct PacketBuilder {
+pub(super) struct PacketBuilder<'a> {
     pub(super) path: PathId,
     /// Bytes left for padded chunks.
     left: u32,
-    pub(super) chunks: ChunkList<'static>,
+    pub(super) packet: &'a mut Packet<'static>,
     data_chunks: u32,
     /// A single chunk is larger than the path's MTU.
     pub(super) oversized: bool,
 }
 
-impl PacketBuilder {
+impl<'a> PacketBuilder<'a> {
     /// An empty packet with room for `capacity` bytes, common header included.
-    pub(super) fn new(path: PathId, capacity: u32) -> Self {
-        Self {
-            path,
-            left: capacity - 12,
-            chunks: ChunkList::new(),
-            data_chunks: 0,
-            oversized: false,
-        }
+    pub(super) fn new(path: PathId, capacity: u32, packet: &'a mut Packet<'static>) -> Self {
+        packet.chunks.clear();
+        Self { path, left: capacity - 12, packet, data_chunks: 0, oversized: false }
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.chunks.is_empty()
+        self.packet.chunks.is_empty()
     }
 
     pub(super) fn has_data(&self) -> bool {
@@ -56,14 +51,14 @@ impl PacketBuilder {
     /// Adds a control chunk that fits.
     pub(super) fn push(&mut self, chunk: Chunk<'static>) {
         self.take(chunk.padded_len() as u32);
-        self.chunks.push(chunk);
+        self.packet.chunks.push(chunk);
     }
 
     /// Adds a DATA chunk that fits.
     pub(super) fn push_data(&mut self, chunk: Chunk<'static>, user_bytes: u32) {
         self.take(DATA_HEADER + user_bytes.next_multiple_of(4));
         self.data_chunks += 1;
-        self.chunks.push(chunk);
+        self.packet.chunks.push(chunk);
     }
 
     fn take(&mut self, bytes: u32) {

@@ -50,7 +50,7 @@ impl Association {
         cx: &mut Cx<'_>,
         path: PathId,
         round: &Round,
-        packet: &mut PacketBuilder,
+        packet: &mut PacketBuilder<'_>,
     ) {
         self.fill_with_moved(cx, path, round.usable, packet);
         self.fill_with_retransmissions(cx, path, &round.targets, packet);
@@ -181,7 +181,7 @@ impl Association {
         cx: &mut Cx<'_>,
         path: PathId,
         usable: u32,
-        packet: &mut PacketBuilder,
+        packet: &mut PacketBuilder<'_>,
     ) {
         if usable >> path.0 & 1 == 0 || self.paths[path].ban_at(cx.now) == Ban::On {
             return;
@@ -240,7 +240,7 @@ impl Association {
         cx: &mut Cx<'_>,
         path: PathId,
         targets: &Targets,
-        packet: &mut PacketBuilder,
+        packet: &mut PacketBuilder<'_>,
     ) {
         let mut began = Began::No;
         while let Some((tsn, _)) = self.lowest_lost(targets, Some(path)) {

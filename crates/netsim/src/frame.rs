@@ -5,6 +5,15 @@ use std::ops::Range;
 
 use crate::TraceHasher;
 
+/// What crossing a link did to the fields of a frame.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Fields {
+    /// They are what they were.
+    Same,
+    /// They were made anew, and ought to be what they were.
+    Rebuilt,
+}
+
 /// The payload of an IP packet, in whatever form the driver of the simulator keeps it.
 ///
 /// The network adds the IP header itself (20 bytes for IPv4, 40 for IPv6), so that lengths, checksums and captures are
@@ -45,7 +54,9 @@ pub trait Frame: Clone {
 
     /// Called when the frame has crossed a link, before the node at its end sees it. A frame that is to be rebuilt
     /// from its bytes at every hop does it here.
-    fn crossed_link(&mut self) {}
+    fn crossed_link(&mut self) -> Fields {
+        Fields::Same
+    }
 
     /// Appends the `wire_len` bytes to `out`; only called for captures. The addresses are those of the IP header, for
     /// checksums over a pseudo-header.

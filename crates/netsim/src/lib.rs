@@ -52,7 +52,7 @@ pub use builder::{BuildError, End, NetworkBuilder};
 pub use config::{ChannelConfig, LinkConfig};
 pub use counters::{Counters, DropCause, Tally};
 pub use event::{Arrival, Event};
-pub use frame::Frame;
+pub use frame::{Fields, Frame};
 pub use iface::{ChannelId, Direction, IfaceId, LinkId, NetworkId, NodeId};
 pub use link::{Channel, Departure, PacketId, Ticket, Verdict};
 pub use observer::{LinkEvent, LinkEventKind, LinkObserver, NoObserver};

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 use std::ops::Range;
 
 use bytes::Bytes;
-use polypath_netsim::{Frame, TraceHasher};
+use polypath_netsim::{Fields, Frame, TraceHasher};
 use polypath_proto::{Body, Ecn, Encapsulation, Received};
 use polypath_wire::{
     Checksum, ChecksumPolicy, Chunk, Data, DataFlags, Packet, PacketView, Payload, Sack,
@@ -223,11 +223,16 @@ impl Frame for SctpFrame {
     }
 
     /// Bytes are read and written anew; a damaged packet stays as it is.
-    fn crossed_link(&mut self) {
-        if let FrameBody::Wire(bytes) = &mut self.body {
-            let again = read(bytes, ChecksumPolicy::Verify).and_then(|packet| encode(&packet));
-            if let Some(again) = again {
-                *bytes = again;
+    #[inline]
+    fn crossed_link(&mut self) -> Fields {
+        match &mut self.body {
+            FrameBody::Structured(_) => Fields::Same,
+            FrameBody::Wire(bytes) => {
+                let again = read(bytes, ChecksumPolicy::Verify).and_then(|packet| encode(&packet));
+                if let Some(again) = again {
+                    *bytes = again;
+                }
+                Fields::Rebuilt
             }
         }
     }

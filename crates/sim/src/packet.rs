@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 use std::ops::Range;
 
-use polypath_netsim::{Frame, TraceHasher};
+use polypath_netsim::{Fields, Frame, TraceHasher};
 
 use crate::background::{TcpFrame, UdpFrame};
 use crate::frame::SctpFrame;
@@ -66,8 +66,9 @@ impl Frame for SimFrame {
         inside!(self, frame => frame.trace_fields(hasher));
     }
 
-    fn crossed_link(&mut self) {
-        inside!(self, frame => frame.crossed_link());
+    #[inline]
+    fn crossed_link(&mut self) -> Fields {
+        inside!(self, frame => frame.crossed_link())
     }
 
     fn write_transport(&self, from: IpAddr, to: IpAddr, out: &mut Vec<u8>) {

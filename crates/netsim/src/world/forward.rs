@@ -7,8 +7,8 @@ use crate::node::NodeKind;
 use crate::queue_discipline::scramble;
 use crate::routing::AddressId;
 use crate::{
-    Arrival, ChannelId, Class, Departure, DropCause, Event, Frame, LinkEventKind, LinkObserver,
-    NodeId, PacketId, QueueAct, Ticket, Verdict,
+    Arrival, ChannelId, Class, Departure, DropCause, Event, Fields, Frame, LinkEventKind,
+    LinkObserver, NodeId, PacketId, QueueAct, Ticket, Verdict,
 };
 
 impl<F: Frame, O: LinkObserver> World<F, O> {
@@ -20,15 +20,16 @@ impl<F: Frame, O: LinkObserver> World<F, O> {
         first_hop: ChannelId,
         frame: F,
     ) {
-        let header = if self.routing.address(from).ip.is_ipv4() { 20 } else { 40 };
+        let (version, header) =
+            if self.routing.address(from).ip.is_ipv4() { (4, 20) } else { (6, 40) };
         let bytes = u32::try_from(frame.wire_len().saturating_add(header)).unwrap_or(u32::MAX);
         let number = self.sent;
         self.sent += 1;
         let sent = self.now;
         let place = self.packets.vacant_entry();
         let id = PacketId(place.key() as u32);
-        // Made where it stays: packets are large, and each further place is a copy.
-        place.insert(Packet { frame, from, to, bytes, hops: 0, sent, number });
+        place.insert(Packet { frame, from, to, bytes, version, hops: 0, sent, number });
+        self.forget_record(id);
         if self.captures.any() {
             self.capture_sent(id, first_hop);
         }
@@ -77,6 +78,7 @@ impl<F: Frame, O: LinkObserver> World<F, O> {
         if let Some(bit) = damage.bit(&bits) {
             packet.frame.damage(bit);
         }
+        self.forget_record(id);
     }
 
     /// A packet at the far end of a channel arrives there once more.
@@ -85,6 +87,7 @@ impl<F: Frame, O: LinkObserver> World<F, O> {
         let Some(packet) = self.packets.get(original.packet.0 as usize) else { return };
         let copy = packet.clone();
         let packet = PacketId(self.packets.insert(copy) as u32);
+        self.forget_record(packet);
         let copy = Ticket { packet, order: self.events.next_order(), ..original };
         self.wires[index].channel.repeat(self.now, copy);
         self.arm(index);
@@ -177,15 +180,18 @@ impl<F: Frame, O: LinkObserver> World<F, O> {
         if let Some(packet) = self.packets.get_mut(id.0 as usize) {
             packet.frame.mark_ce();
         }
+        self.forget_record(id);
     }
 
     /// A packet reached the far end of a channel.
     fn arrive(&mut self, index: usize, ticket: Ticket) -> Option<Event<F>> {
         let node = self.wires[index].to;
         let packet = self.packets.get_mut(ticket.packet.0 as usize)?;
-        packet.frame.crossed_link();
         packet.hops += 1;
         let (from, to, hops) = (packet.from, packet.to, packet.hops);
+        if packet.frame.crossed_link() == Fields::Rebuilt {
+            self.forget_record(ticket.packet);
+        }
         let next = match self.next_step(node, from, to, hops) {
             Ok(next) => next,
             Err(cause) => {

@@ -15,6 +15,7 @@ use crate::impair::{OutageSchedule, StepSchedule, Turn};
 use crate::node::{Firing, Node};
 use crate::queue::{EventQueue, turn_key};
 use crate::routing::{AddressId, Routing};
+use crate::trace_hash::Excerpt;
 use crate::{
     Channel, ChannelId, Counters, Event, Frame, IfaceId, LinkEventKind, LinkId, LinkObserver,
     NoObserver, NodeId, QueueLevel, Stream, Streams, TraceHash, TraceHasher,
@@ -36,6 +37,8 @@ pub struct World<F, O = NoObserver> {
     link_names: Vec<String>,
     pub(crate) routing: Routing,
     packets: Slab<Packet<F>>,
+    /// By number of the place: what the records of the packet there have in common.
+    excerpts: Vec<Excerpt>,
     sent: u64,
     trace: TraceHasher,
     captures: Captures,
@@ -71,6 +74,8 @@ struct Packet<F> {
     to: AddressId,
     /// Length of the IP packet.
     bytes: u32,
+    /// Version of IP.
+    version: u8,
     /// Links crossed.
     hops: u8,
     sent: Instant,
@@ -122,6 +127,7 @@ impl<F: Frame, O: LinkObserver> World<F, O> {
             link_names,
             routing,
             packets: Slab::new(),
+            excerpts: Vec::new(),
             sent: 0,
             trace: TraceHasher::new(),
             captures: Captures::default(),

@@ -60,4 +60,4 @@ pub use queue_discipline::{Class, QueueAct, QueueConfig, QueueLevel};
 pub use rng::{Chance, Stream, Streams};
 pub use routing::{Metric, Routes, Way};
 pub use trace_hash::{NotATraceHash, TraceHash, TraceHasher};
-pub use world::{SendError, World};
+pub use world::{Course, SendError, World};

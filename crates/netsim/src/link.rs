@@ -180,6 +180,17 @@ impl Channel {
         }
     }
 
+    /// Whether the queue makes use of the flow in the class of packets.
+    pub(crate) fn tells_flows_apart(&self) -> bool {
+        matches!(&self.queue, QueueDiscipline::Managed(queue) if queue.tells_flows_apart())
+    }
+
+    /// Whether [`take_act`](Self::take_act) has something to tell.
+    #[inline]
+    pub(crate) fn has_acts(&self) -> bool {
+        matches!(&self.queue, QueueDiscipline::Managed(queue) if queue.has_acts())
+    }
+
     /// What the queue did to a packet that it had accepted; to be asked after every call with a time until there is nothing
     /// left.
     #[inline]

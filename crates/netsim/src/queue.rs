@@ -72,15 +72,46 @@ impl EventQueue {
     }
 }
 
-impl Ord for Entry {
-    fn cmp(&self, other: &Self) -> Ordering {
-        self.key.cmp(&other.key)
+impl Entry {
+    /// Its key as one number, which is compared without branches.
+    #[inline]
+    fn rank(&self) -> u128 {
+        u128::from(self.key.time.as_nanos()) << 64 | u128::from(self.key.order)
     }
 }
 
+impl Ord for Entry {
+    #[inline]
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.rank().cmp(&other.rank())
+    }
+}
+
+/// The heap compares with these four; made of [`cmp`](Ord::cmp), each would take several times as long.
 impl PartialOrd for Entry {
+    #[inline]
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
+    }
+
+    #[inline]
+    fn lt(&self, other: &Self) -> bool {
+        self.rank() < other.rank()
+    }
+
+    #[inline]
+    fn le(&self, other: &Self) -> bool {
+        self.rank() <= other.rank()
+    }
+
+    #[inline]
+    fn gt(&self, other: &Self) -> bool {
+        self.rank() > other.rank()
+    }
+
+    #[inline]
+    fn ge(&self, other: &Self) -> bool {
+        self.rank() >= other.rank()
     }
 }
 

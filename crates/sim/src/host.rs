@@ -1,21 +1,21 @@
 //! A host: one SCTP endpoint, its associations and the applications that use them.
 
-use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-use polypath_netsim::{LinkObserver, NodeId, Stream, World};
+use polypath_netsim::{Course, LinkObserver, NodeId, Stream, World};
 use polypath_proto::config::{AssociationConfig, PartialReliability};
 use polypath_proto::{
-    Association, AssociationEnd, AssociationId, Collision, ConnectError, Cx, DropReason, Ecn,
-    Encapsulation, Endpoint, Event, NoProbe, PathStats, PeerAddress, Received, Route, Transmit,
+    Association, AssociationEnd, AssociationId, Collision, ConnectError, Cx, DropReason,
+    Encapsulation, Endpoint, Event, NoProbe, PathId, PathStats, PeerAddress, Received, Route,
+    Transmit,
 };
 use polypath_units::{Fraction, Instant};
-use polypath_wire::Packet;
 use polypath_workload::{Carrier, FlowError};
 
 use crate::app::{
     Answers, Gaps, Ledger, MessagePlan, RECOGNISABLE, Receiver, Sender, Violations, feed, read,
 };
+use crate::associations::Associations;
 use crate::frame::{Form, SctpFrame, Spares};
 use crate::packet::SimFrame;
 use crate::place::Place;
@@ -32,7 +32,7 @@ pub(crate) struct Host {
     form: Form,
     rng: Stream,
     endpoint: Endpoint,
-    associations: BTreeMap<AssociationId, Box<Association>>,
+    associations: Associations,
     /// The association that began last; outcome and results are about it.
     latest: Option<AssociationId>,
     connect: Option<Connect>,
@@ -50,6 +50,7 @@ pub(crate) struct Host {
     outcome: Outcome,
     established: Option<Instant>,
     unsent: Unsent,
+    courses: Courses,
     watch: Watch,
     /// Local and remote address of each path, and the part of the packets on it that the network loses.
     oracle: Vec<([IpAddr; 2], f64)>,
@@ -179,7 +180,7 @@ impl Host {
             form,
             rng,
             endpoint,
-            associations: BTreeMap::new(),
+            associations: Associations::default(),
             latest: None,
             connect,
             senders,
@@ -196,6 +197,7 @@ impl Host {
             outcome: Outcome::None,
             established: None,
             unsent: Unsent::default(),
+            courses: Courses::default(),
             watch: Watch::new(&scenario.record),
             oracle: place.paths.iter().map(|path| (*path, 0.0)).collect(),
         })
@@ -218,7 +220,8 @@ impl Host {
             Routed::Association(id) => self.pump(around, id),
             Routed::Reply(reply) => {
                 let Transmit { local, remote, ecn, packet, .. } = *reply;
-                return self.outlet().send(around.world, [local, remote], ecn, Box::new(packet));
+                let frame = SctpFrame::new(ecn, Box::new(packet), self.form);
+                return self.outlet().send(around.world, None, [local, remote], frame);
             }
             Routed::Nowhere => return,
         }
@@ -231,9 +234,8 @@ impl Host {
         if self.connect.as_ref().is_some_and(|connect| connect.at <= now) {
             self.connect(around.world);
         }
-        let due: Vec<AssociationId> = self.associations.keys().copied().collect();
-        for id in due {
-            let Some(association) = self.associations.get_mut(&id) else { continue };
+        for id in self.associations.ids() {
+            let Some(association) = self.associations.get_mut(id) else { continue };
             let probe = self.watch.probe_if(self.latest == Some(id));
             let mut cx = Cx { now, rng: &mut self.rng, probe };
             if association.poll_timeout().is_some_and(|at| at <= now) {
@@ -249,11 +251,10 @@ impl Host {
 
     /// Ends the association gracefully.
     pub fn shutdown<O: LinkObserver>(&mut self, around: &mut Surroundings<'_, O>) {
-        let ids: Vec<AssociationId> = self.associations.keys().copied().collect();
-        for id in ids {
+        for id in self.associations.ids() {
             let probe = self.watch.probe_if(self.latest == Some(id));
             let mut cx = Cx { now: around.world.now(), rng: &mut self.rng, probe };
-            if let Some(association) = self.associations.get_mut(&id) {
+            if let Some(association) = self.associations.get_mut(id) {
                 association.shutdown(&mut cx);
             }
             self.pump(around, id);
@@ -273,7 +274,7 @@ impl Host {
 
     /// The association that began last, also after its end; [`outcome`](Self::outcome) is what became of it.
     pub fn association(&self) -> Option<&Association> {
-        self.associations.get(self.latest.as_ref()?).map(Box::as_ref)
+        self.associations.get(self.latest?)
     }
 
     /// Tells how much the network loses from now on, by path of the network.
@@ -281,7 +282,7 @@ impl Host {
         for ((_, known), loss) in self.oracle.iter_mut().zip(losses) {
             *known = loss;
         }
-        if let Some(association) = self.latest.and_then(|id| self.associations.get_mut(&id)) {
+        if let Some(association) = self.latest.and_then(|id| self.associations.get_mut(id)) {
             tell_oracle(&self.oracle, association);
         }
     }
@@ -356,7 +357,12 @@ impl Host {
     }
 
     fn outlet(&mut self) -> Outlet<'_> {
-        Outlet { node: self.node, form: self.form, unsent: &mut self.unsent }
+        Outlet {
+            node: self.node,
+            form: self.form,
+            unsent: &mut self.unsent,
+            courses: &mut self.courses,
+        }
     }
 
     /// Hands a packet to the association that it is for.
@@ -364,7 +370,7 @@ impl Host {
         let mut cx = Cx { now, rng: &mut self.rng, probe: &mut NoProbe };
         match self.endpoint.handle(&mut cx, received) {
             Route::Association(id) => {
-                let Some(association) = self.associations.get_mut(&id) else {
+                let Some(association) = self.associations.get_mut(id) else {
                     return Routed::Nowhere;
                 };
                 cx.probe = self.watch.probe_if(self.latest == Some(id));
@@ -372,7 +378,7 @@ impl Host {
                 Routed::Association(id)
             }
             Route::Damaged(id) => {
-                let Some(association) = self.associations.get_mut(&id) else {
+                let Some(association) = self.associations.get_mut(id) else {
                     return Routed::Nowhere;
                 };
                 cx.probe = self.watch.probe_if(self.latest == Some(id));
@@ -380,7 +386,7 @@ impl Host {
                 Routed::Association(id)
             }
             Route::Collision(id) => {
-                let Some(association) = self.associations.get_mut(&id) else {
+                let Some(association) = self.associations.get_mut(id) else {
                     return Routed::Nowhere;
                 };
                 cx.probe = self.watch.probe_if(self.latest == Some(id));
@@ -424,15 +430,22 @@ impl Host {
     /// Takes out of an association whatever it has, in the order of its contract.
     fn pump<O: LinkObserver>(&mut self, around: &mut Surroundings<'_, O>, id: AssociationId) {
         let Surroundings { world, ledger, spares } = around;
-        let Some(association) = self.associations.get_mut(&id) else { return };
+        let Some(association) = self.associations.get_mut(id) else { return };
         let probe = self.watch.probe_if(self.latest == Some(id));
         let mut cx = Cx { now: world.now(), rng: &mut self.rng, probe };
-        let mut outlet = Outlet { node: self.node, form: self.form, unsent: &mut self.unsent };
+        let mut outlet = Outlet {
+            node: self.node,
+            form: self.form,
+            unsent: &mut self.unsent,
+            courses: &mut self.courses,
+        };
         let mut packet = spares.take();
         loop {
             while let Some(envelope) = association.poll_transmit_into(&mut cx, &mut packet) {
                 let full = std::mem::replace(&mut packet, spares.take());
-                outlet.send(world, [envelope.local, envelope.remote], envelope.ecn, full);
+                let frame = SctpFrame::new(envelope.ecn, full, self.form);
+                let ends = [envelope.local, envelope.remote];
+                outlet.send(world, Some(envelope.path), ends, frame);
             }
             let Some(event) = association.poll_event() else { break };
             let is_latest = self.latest == Some(id);
@@ -475,13 +488,15 @@ impl Host {
 
     fn set_timer<O: LinkObserver>(&self, world: &mut World<SimFrame, O>) {
         let now = world.now();
-        let connect = self.connect.as_ref().map(|connect| connect.at);
-        let turns = self.senders.iter().filter_map(|sender| sender.next_turn(now));
-        let timeouts = self.associations.values().filter_map(|a| a.poll_timeout());
-        match timeouts.chain(turns).chain(connect).min() {
-            Some(at) => world.set_timer(self.alarm, at),
-            None => world.clear_timer(self.alarm),
+        // Plain loops, because every packet comes by here. At this instant nothing wakes.
+        let mut next = self.connect.as_ref().map_or(Instant::FAR_FUTURE, |connect| connect.at);
+        for association in self.associations.iter() {
+            next = next.min(association.poll_timeout().unwrap_or(Instant::FAR_FUTURE));
         }
+        for sender in &self.senders {
+            next = next.min(sender.next_turn(now).unwrap_or(Instant::FAR_FUTURE));
+        }
+        world.set_timer(self.alarm, next);
     }
 }
 
@@ -490,7 +505,11 @@ struct Outlet<'a> {
     node: NodeId,
     form: Form,
     unsent: &'a mut Unsent,
+    courses: &'a mut Courses,
 }
+
+/// Local and remote address of each path as packets had them last, and where these lead.
+type Courses = Vec<Option<([IpAddr; 2], Course)>>;
 
 impl Outlet<'_> {
     /// Sends a packet; without a route it is lost like any other that does not arrive, and counted.
@@ -498,14 +517,37 @@ impl Outlet<'_> {
     fn send<O: LinkObserver>(
         &mut self,
         world: &mut World<SimFrame, O>,
-        [local, remote]: [IpAddr; 2],
-        ecn: Ecn,
-        packet: Box<Packet<'static>>,
+        path: Option<PathId>,
+        ends: [IpAddr; 2],
+        frame: SctpFrame,
     ) {
-        let frame = SctpFrame::new(ecn, packet, self.form);
         self.unsent.unencodable += u64::from(frame.form() != self.form);
-        let sent = world.send(self.node, local, remote, SimFrame::Sctp(frame));
-        self.unsent.unroutable += u64::from(sent.is_err());
+        let known = path.and_then(|path| self.courses.get(usize::from(path.0)).copied().flatten());
+        let course = match known {
+            Some((known, course)) if known == ends => Some(course),
+            _ => self.find(world, path, ends),
+        };
+        match course {
+            Some(course) => world.send_on(course, SimFrame::Sctp(frame)),
+            None => self.unsent.unroutable += 1,
+        }
+    }
+
+    /// Where these addresses lead; remembered for the path.
+    #[cold]
+    fn find<O: LinkObserver>(
+        &mut self,
+        world: &World<SimFrame, O>,
+        path: Option<PathId>,
+        ends: [IpAddr; 2],
+    ) -> Option<Course> {
+        let course = world.course(self.node, ends[0], ends[1]).ok()?;
+        if let Some(path) = path.map(|path| usize::from(path.0)) {
+            let paths = self.courses.len().max(path + 1);
+            self.courses.resize(paths, None);
+            self.courses[path] = Some((ends, course));
+        }
+        Some(course)
     }
 }
 
@@ -543,8 +585,9 @@ mod tests {
     use bytes::Bytes;
     use polypath_netsim::topology::{DisjointPaths, IpVersion, PathConfig};
     use polypath_netsim::{ChannelConfig, NetworkBuilder, NoObserver};
+    use polypath_proto::Ecn;
     use polypath_units::{BitRate, Duration};
-    use polypath_wire::{Chunk, Raw};
+    use polypath_wire::{Chunk, Packet, Raw};
 
     use super::*;
     use crate::place::PORT;
@@ -571,8 +614,11 @@ mod tests {
         let stranger: IpAddr = "192.0.2.1".parse().unwrap();
         let mut counted = |form, from, to, padding| {
             let mut unsent = Unsent::default();
-            let mut outlet = Outlet { node: net.a, form, unsent: &mut unsent };
-            outlet.send(&mut world, [from, to], Ecn::NotEct, packet(padding));
+            let mut courses = Courses::default();
+            let courses = &mut courses;
+            let mut outlet = Outlet { node: net.a, form, unsent: &mut unsent, courses };
+            let frame = SctpFrame::new(Ecn::NotEct, packet(padding), form);
+            outlet.send(&mut world, Some(PathId(0)), [from, to], frame);
             (unsent.unroutable, unsent.unencodable)
         };
         for form in [Form::Structured, Form::Wire] {

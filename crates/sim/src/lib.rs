@@ -15,6 +15,7 @@
 #![forbid(unsafe_code)]
 
 mod app;
+mod associations;
 mod background;
 pub mod document;
 mod frame;

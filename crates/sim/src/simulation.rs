@@ -228,16 +228,19 @@ impl<'a> Simulation<'a> {
 
     /// Whether all associations are over, and all other flows that have an end.
     fn is_over(&mut self) -> bool {
-        let pairs = self.pairs.iter().zip(&self.progress);
-        let mut with = pairs.filter(|(_, progress)| **progress != Progress::Without).peekable();
-        let is_alone = with.peek().is_none();
-        let mut hosts = with.flat_map(|(hosts, _)| hosts);
-        if hosts.any(|host| !matches!(host.outcome(), Outcome::Ended(_))) {
-            // The last flow that is not of an association may be what all others waited for.
-            if self.background.has_end() {
-                self.note_completion();
+        let mut is_alone = true;
+        for (hosts, progress) in self.pairs.iter().zip(&self.progress) {
+            if *progress == Progress::Without {
+                continue;
             }
-            return false;
+            is_alone = false;
+            if hosts.iter().any(|host| !matches!(host.outcome(), Outcome::Ended(_))) {
+                // The last flow that is not of an association may be what all others waited for.
+                if self.background.has_end() {
+                    self.note_completion();
+                }
+                return false;
+            }
         }
         let is_over = self.background.is_over(self.world.now());
         if is_alone && is_over && self.background.has_end() {

@@ -145,13 +145,17 @@ impl Generator {
 
     /// The message to offer at `now`, if there is one.
     pub fn peek(&mut self, now: Instant) -> Option<Message> {
-        self.collect(now);
-        let message = self.waiting.front().copied()?;
-        match &self.kind {
-            Kind::Pulled(_) if !self.is_on(now) => None,
-            Kind::Pulled(_) => Some(Message { offered: now, ..message }),
-            Kind::Timed(_) | Kind::Triggered(_) => Some(message),
+        let Kind::Pulled(pulled) = &self.kind else {
+            self.collect(now);
+            return self.waiting.front().copied();
+        };
+        if !self.is_on(now) {
+            return None;
         }
+        if self.waiting.is_empty() && pulled.left() != Some(0) {
+            self.collect_pulled(now);
+        }
+        self.waiting.front().map(|message| Message { offered: now, ..*message })
     }
 
     /// The transport took the message that [`peek`](Self::peek) gave.
@@ -260,11 +264,8 @@ impl Generator {
     /// Makes messages of all that is due.
     fn collect(&mut self, now: Instant) {
         match &mut self.kind {
-            Kind::Pulled(pulled) => {
-                if self.waiting.is_empty() && pulled.left() != Some(0) && self.is_on(now) {
-                    self.collect_pulled(now);
-                }
-            }
+            // Whatever the transport takes is made when it asks.
+            Kind::Pulled(_) => {}
             Kind::Timed(_) => {
                 while let Some((at, arrival)) = self.take_arrival(now) {
                     self.add_arrival(at, arrival);

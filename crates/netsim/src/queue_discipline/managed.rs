@@ -97,7 +97,8 @@ impl Managed {
     pub fn dequeue(&mut self, now: Instant, counters: &mut Counters) -> Option<Ticket> {
         let before = self.acts.len();
         let next = match &mut self.discipline {
-            Discipline::Red(queue) => queue.dequeue(),
+            // What it has let in, it lets pass.
+            Discipline::Red(queue) => return queue.dequeue().map(|waiting| waiting.ticket),
             Discipline::Codel(queue) => queue.dequeue(now, &mut self.acts),
             Discipline::FqCodel(queue) => queue.dequeue(now, &mut self.acts),
         };
@@ -129,6 +130,17 @@ impl Managed {
             Discipline::Codel(queue) => queue.level(),
             Discipline::FqCodel(queue) => queue.level(),
         }
+    }
+
+    /// Whether it makes use of the flow of packets.
+    pub fn tells_flows_apart(&self) -> bool {
+        matches!(self.discipline, Discipline::FqCodel(_))
+    }
+
+    /// Whether there are things done that nobody was told of.
+    #[inline]
+    pub fn has_acts(&self) -> bool {
+        !self.acts.is_empty()
     }
 
     /// The next of the things done that nobody was told of.

@@ -48,7 +48,7 @@ impl<F: Frame, O: LinkObserver> World<F, O> {
         let departure = wire.channel.take_departure(self.now);
         wire.armed = wire.channel.next_key();
         self.events.replace_first(wire.armed);
-        if wire.channel.classifies() {
+        if wire.channel.has_acts() {
             self.settle_acts(index);
         }
         // Nothing left where packets can overtake and one only started.
@@ -137,7 +137,7 @@ impl<F: Frame, O: LinkObserver> World<F, O> {
     /// The same for a queue that looks at packets and may do something to them later.
     #[inline(never)]
     fn transmit_managed(&mut self, index: usize, ticket: Ticket) {
-        let class = self.class_of(ticket.packet);
+        let class = self.class_of(index, ticket.packet);
         let verdict = self.wires[index].channel.offer_of(self.now, ticket, class);
         let accepted = LinkEventKind::Accepted { bytes: ticket.bytes };
         match verdict {
@@ -151,18 +151,17 @@ impl<F: Frame, O: LinkObserver> World<F, O> {
         }
         self.arm(index);
         self.record_packet(index, accepted, ticket.packet);
-        self.settle_acts(index);
+        if self.wires[index].channel.has_acts() {
+            self.settle_acts(index);
+        }
     }
 
     /// What a queue may want to know of a packet.
-    fn class_of(&self, id: PacketId) -> Class {
+    fn class_of(&self, index: usize, id: PacketId) -> Class {
         let Some(packet) = self.packets.get(id.0 as usize) else { return Class::default() };
         let frame = &packet.frame;
-        let [source, destination] = frame.ports().map(u64::from);
-        let ports = source << 32 | destination << 16 | u64::from(frame.protocol());
-        let addresses = u64::from(packet.from) << 32 | u64::from(packet.to);
-        let ect = matches!(frame.traffic_class() & 3, 1 | 2);
-        Class { flow: scramble(scramble(addresses) ^ ports), ect }
+        let flow = if self.wires[index].channel.tells_flows_apart() { flow_of(packet) } else { 0 };
+        Class { flow, ect: matches!(frame.traffic_class() & 3, 1 | 2) }
     }
 
     /// Carries out what a queue did to packets that it had accepted.
@@ -257,4 +256,12 @@ impl<F: Frame, O: LinkObserver> World<F, O> {
             self.capture_dropped(&packet, index, cause);
         }
     }
+}
+
+/// A number that packets of one flow have in common.
+fn flow_of<F: Frame>(packet: &Packet<F>) -> u64 {
+    let [source, destination] = packet.frame.ports().map(u64::from);
+    let ports = source << 32 | destination << 16 | u64::from(packet.frame.protocol());
+    let addresses = u64::from(packet.from) << 32 | u64::from(packet.to);
+    scramble(scramble(addresses) ^ ports)
 }

@@ -83,6 +83,14 @@ struct Packet<F> {
     number: u64,
 }
 
+/// Where packets of a node go, as a world found it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Course {
+    source: AddressId,
+    destination: AddressId,
+    first_hop: ChannelId,
+}
+
 /// Why a packet could not be sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum SendError {
@@ -181,13 +189,28 @@ impl<F: Frame, O: LinkObserver> World<F, O> {
         to: IpAddr,
         frame: F,
     ) -> Result<(), SendError> {
+        let course = self.course(node, from, to)?;
+        self.send_on(course, frame);
+        Ok(())
+    }
+
+    /// Finds the addresses for [`send_on`](Self::send_on), for who sends often between the same ones. They do not change
+    /// in a run.
+    ///
+    /// # Errors
+    /// `from` is not the node's, or no way leads to `to`.
+    pub fn course(&self, node: NodeId, from: IpAddr, to: IpAddr) -> Result<Course, SendError> {
         let source = self.routing.find(from).filter(|id| self.routing.address(*id).node == node);
         let source = source.ok_or(SendError::NotMyAddress(from))?;
         let no_route = SendError::NoRoute { from, to };
         let destination = self.routing.find(to).ok_or(no_route)?;
         let first_hop = self.routing.first_hop(source, destination).ok_or(no_route)?;
-        self.inject(source, destination, first_hop, frame);
-        Ok(())
+        Ok(Course { source, destination, first_hop })
+    }
+
+    /// Sends a packet as [`send`](Self::send) does, between addresses that were found before.
+    pub fn send_on(&mut self, course: Course, frame: F) {
+        self.inject(course.source, course.destination, course.first_hop, frame);
     }
 
     /// Whether [`send`](Self::send) would find a way, and over which interface of the node it begins.

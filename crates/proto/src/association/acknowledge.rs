@@ -106,7 +106,8 @@ impl Association {
         }
         self.flush.acknowledged = true;
         let before = self.low_ends();
-        let delta = self.apply_sack(cx, report);
+        let mut delta = AckDelta::default();
+        self.apply_sack(cx, report, &mut delta);
         let withdrawn = self.take_back(report, source, &delta);
         self.sample_rtt(cx, &delta, arrival);
         self.measure_awaited(cx, cumulative, blocks, arrival);
@@ -162,10 +163,10 @@ impl Association {
         .collect()
     }
 
-    fn apply_sack(&mut self, cx: &mut Cx<'_>, report: &Report<'_>) -> AckDelta {
+    fn apply_sack(&mut self, cx: &mut Cx<'_>, report: &Report<'_>, delta: &mut AckDelta) {
         let timed: PerPath<Option<Tsn>> = self.paths.iter().map(|path| path.timed).collect();
         let (now, probe) = (cx.now, &mut *cx.probe);
-        let delta = sack::apply(&mut self.sender.window, report, &timed, |tsn, newly| {
+        sack::apply_to(&mut self.sender.window, report, &timed, delta, |tsn, newly| {
             probe.on(now, ProbeEvent::ChunkAcked { path: newly.path, tsn });
         });
         for (path, news) in self.paths.iter_mut().zip(&delta.paths) {
@@ -175,7 +176,6 @@ impl Association {
             path.stretched_bursts += burst::stretched(news.flight_bytes, unit);
             path.loss_rate.on_delivered(news.chunks);
         }
-        delta
     }
 
     /// Puts back into flight what the receiver has discarded.

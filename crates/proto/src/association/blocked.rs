@@ -12,25 +12,29 @@ pub(super) struct Blocked {
 impl Blocked {
     /// A flush ended at `now` because of `cause`.
     pub(super) fn enter(&mut self, now: Instant, cause: BlockedCause) {
-        self.total = self.total_at(now);
+        self.settle(now);
         self.since = Some((now, cause));
     }
 
     /// The account up to `now`.
     pub(super) fn total_at(&self, now: Instant) -> BlockedTime {
-        let mut total = self.total;
-        if let Some((since, cause)) = self.since {
-            let elapsed = now.since(since);
-            match cause {
-                BlockedCause::Application => total.application += elapsed,
-                BlockedCause::SendBuffer => total.send_buffer += elapsed,
-                BlockedCause::CongestionWindow => total.congestion_window += elapsed,
-                BlockedCause::PeerWindow => total.peer_window += elapsed,
-                BlockedCause::BufferShare => total.buffer_share += elapsed,
-                BlockedCause::NoPath => total.no_path += elapsed,
-            }
-        }
-        total
+        let mut account = *self;
+        account.settle(now);
+        account.total
+    }
+
+    /// Enters the time since the last flush.
+    fn settle(&mut self, now: Instant) {
+        let Some((since, cause)) = self.since else { return };
+        let total = match cause {
+            BlockedCause::Application => &mut self.total.application,
+            BlockedCause::SendBuffer => &mut self.total.send_buffer,
+            BlockedCause::CongestionWindow => &mut self.total.congestion_window,
+            BlockedCause::PeerWindow => &mut self.total.peer_window,
+            BlockedCause::BufferShare => &mut self.total.buffer_share,
+            BlockedCause::NoPath => &mut self.total.no_path,
+        };
+        *total += now.since(since);
     }
 
     /// Why the last flush ended.

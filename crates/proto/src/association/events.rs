@@ -14,7 +14,7 @@ pub(super) struct Events(VecDeque<Event>);
 impl Events {
     pub(super) fn push(&mut self, event: Event) {
         let repeats = matches!(event, Event::Readable | Event::Writable | Event::SenderDry);
-        if repeats && self.0.contains(&event) {
+        if repeats && !self.0.is_empty() && self.0.contains(&event) {
             return;
         }
         self.0.push_back(event);

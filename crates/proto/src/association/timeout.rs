@@ -12,24 +12,27 @@ use crate::{Cx, Instant, PathId, ProbeEvent};
 impl Association {
     /// The earliest deadline.
     pub(super) fn next_deadline(&self) -> Option<Instant> {
-        let mut next = self.state.timer();
-        let mut consider = |deadline: Option<Instant>| {
-            if let Some(deadline) = deadline {
-                next = Some(next.map_or(deadline, |next| next.min(deadline)));
-            }
-        };
+        // The driver asks after every packet, and instants compare faster than options. At that one nothing happens.
+        let never = Instant::FAR_FUTURE;
+        let mut next = self.state.timer().unwrap_or(never);
+        let mut consider = |deadline: Option<Instant>| next = next.min(deadline.unwrap_or(never));
         consider(self.shutdown_guard);
         if self.state.is_synchronized() {
+            let may_send_data = self.state.may_send_data();
             consider(self.receiver.as_ref().and_then(|receiver| receiver.poll_timeout()));
             consider(self.abandon_deadline());
-            consider(self.sender.zero_window.deadline().filter(|_| self.state.may_send_data()));
+            if may_send_data {
+                consider(self.sender.zero_window.deadline());
+            }
             for path in self.paths.iter() {
                 consider(path.t3);
-                consider(path.banned_until.filter(|_| self.state.may_send_data()));
-                consider(path.heartbeat.due.filter(|_| self.state.may_send_data()));
+                if may_send_data {
+                    consider(path.banned_until);
+                    consider(path.heartbeat.due);
+                }
             }
         }
-        next
+        (next != never).then_some(next)
     }
 
     /// Handles every timer that is due.

@@ -137,7 +137,8 @@ impl Association {
         {
             return Some(serving);
         }
-        let chosen = order.iter().map(|&index| PathId(index)).find(sendable);
+        let mut in_order = order.iter().map(|&index| PathId(index));
+        let chosen = in_order.find(|path| self.next_chunk_fits(*path, usable));
         // A message that names a path may use it even where the order does not.
         chosen.or_else(|| {
             let rest = self
@@ -148,21 +149,24 @@ impl Association {
         })
     }
 
+    /// The usable paths in order, without those that have no window: they need no place.
     fn path_order(&self, cx: &mut Cx<'_>, usable: u32) -> Order {
         let policy = self.config.policies.path_order;
-        let candidates: SmallVec<[path_scheduler::Candidate; 8]> = self
-            .paths
-            .iter()
-            .filter(|path| usable >> path.id.0 & 1 == 1)
-            .map(|path| path_scheduler::Candidate {
+        let mut candidates: SmallVec<[path_scheduler::Candidate; 8]> = SmallVec::new();
+        for path in self.paths.iter().filter(|path| usable >> path.id.0 & 1 == 1) {
+            let lot = if policy == PathOrder::Random { cx.rng.next_u32() } else { 0 };
+            if !path.has_window() || path.ban_at(cx.now) == Ban::On {
+                continue;
+            }
+            candidates.push(path_scheduler::Candidate {
                 index: path.id.0,
                 last_transmission: path.last_transmission(self.config.policies.path_fill),
                 free_window: path.window.cwnd.saturating_sub(path.flight),
                 ssthresh: path.window.ssthresh,
                 srtt: path.rtt.srtt(),
-                lot: if policy == PathOrder::Random { cx.rng.next_u32() } else { 0 },
-            })
-            .collect();
+                lot,
+            });
+        }
         let turn = Turn {
             primary: self.primary_or_stand_in(usable).0,
             last_served: self.sender.last_served,
@@ -187,7 +191,7 @@ impl Association {
             return;
         }
         let mut asking = Asking { path, usable, bundled: None };
-        while self.sender.window.span() < MAX_SPAN {
+        while packet.fits_data(1) && self.sender.window.span() < MAX_SPAN {
             let Some(user_bytes) = self.sender.queue.peek(asking, self.max_fragment) else { break };
             if !packet.fits_data(user_bytes) || !self.admits_new(path, usable, user_bytes) {
                 break;

@@ -1,31 +1,29 @@
 //! Applying a validated SACK to the window.
 
-use smallvec::SmallVec;
-
 use super::{AckDelta, PathDelta, Report};
 use crate::Tsn;
 use crate::extension::nr_sack::{self, Release};
 use crate::send::window::{History, Newly, Window};
 
-/// Applies the cumulative ack and then the gap blocks. `timed` holds for each path the chunk whose round trip is
+/// Applies the cumulative ack and then the gap blocks and tells in an empty `delta` what that changed. `timed` holds for each path the chunk whose round trip is
 /// being measured. The blocks ascend. The work is proportional to the chunks that leave the window or become
 /// acknowledged and to the number of blocks, plus a word per 64 TSNs that they cover.
-pub(crate) fn apply(
+pub(crate) fn apply_to(
     window: &mut Window,
     report: &Report<'_>,
     timed: &[Option<Tsn>],
+    delta: &mut AckDelta,
     mut on_newly: impl FnMut(Tsn, &Newly),
-) -> AckDelta {
+) {
     let Report { cumulative, blocks, release, arrival } = *report;
-    let paths = SmallVec::from_elem(PathDelta::default(), timed.len());
-    let mut delta = AckDelta { paths, ..AckDelta::default() };
+    delta.paths.resize(timed.len(), PathDelta::default());
     while window.base().is_at_or_before(cumulative) {
         let tsn = window.base();
         let (released, newly) = window.pop();
         delta.released += released;
         delta.cumulative_ack_advanced = true;
         if let Some(newly) = newly {
-            note(&mut delta, tsn, &newly, timed, Means::CumulativeAck);
+            note(delta, tsn, &newly, timed, Means::CumulativeAck);
             on_newly(tsn, &newly);
         }
     }
@@ -46,7 +44,7 @@ pub(crate) fn apply(
                 if matches!(release, Release::Reported) {
                     delta.release_early(window.release(tsn));
                 }
-                note(&mut delta, tsn, &newly, timed, Means::GapBlock);
+                note(delta, tsn, &newly, timed, Means::GapBlock);
                 on_newly(tsn, &newly);
             }
             at = tsn.next();
@@ -65,7 +63,6 @@ pub(crate) fn apply(
         }
         Release::Nothing | Release::Reported | Release::Blocks(_) => {}
     }
-    delta
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -6,7 +6,7 @@ mod renege;
 
 mod validate;
 
-pub(crate) use apply::apply;
+pub(crate) use apply::apply_to;
 pub(crate) use delta::{AckDelta, PathDelta};
 pub(crate) use renege::{Withdrawn, withdraw, withdraw_next};
 pub(crate) use validate::{SackProblem, Verdict, validate};
@@ -31,5 +31,7 @@ pub(crate) struct Report<'a> {
 
 #[cfg(test)]
 pub(crate) mod testing;
+#[cfg(test)]
+pub(crate) use testing::apply;
 #[cfg(test)]
 mod tests;

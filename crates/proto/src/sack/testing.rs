@@ -2,10 +2,10 @@
 
 use polypath_wire::{DataFlags, GapAckBlock, GapAckBlocks, Payload, VirtualPayload};
 
-use super::Report;
+use super::{AckDelta, Report, apply_to};
 use crate::extension::nr_sack::Release;
 use crate::send::partial_reliability::Reliability;
-use crate::send::window::{Fate, History, Outstanding};
+use crate::send::window::{Fate, History, Newly, Outstanding, Window};
 use crate::{Instant, PathId, Tsn};
 
 /// Gap ack blocks from pairs of offsets.
@@ -16,6 +16,18 @@ pub(crate) fn blocks(pairs: &[(u16, u16)]) -> GapAckBlocks<'static> {
 /// A SACK that came over path 0.
 pub(crate) fn report<'a>(cumulative: Tsn, blocks: &'a GapAckBlocks<'a>) -> Report<'a> {
     Report { cumulative, blocks, release: Release::Nothing, arrival: PathId(0) }
+}
+
+/// Applies a report and says what that changed.
+pub(crate) fn apply(
+    window: &mut Window,
+    report: &Report<'_>,
+    timed: &[Option<Tsn>],
+    on_newly: impl FnMut(Tsn, &Newly),
+) -> AckDelta {
+    let mut delta = AckDelta::default();
+    apply_to(window, report, timed, &mut delta, on_newly);
+    delta
 }
 
 /// A chunk of `user_bytes` about to be sent on `path` at time zero; it is charged 16 bytes more.

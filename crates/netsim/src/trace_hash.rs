@@ -70,6 +70,12 @@ impl TraceHasher {
         self.put(value.to_le_bytes());
     }
 
+    /// Feeds as many bytes as always, at once: quicker than one number after the other.
+    #[inline]
+    pub fn array<const N: usize>(&mut self, bytes: [u8; N]) {
+        self.put(bytes);
+    }
+
     /// Feeds bytes as they are; feed their number first where it varies.
     pub fn bytes(&mut self, bytes: &[u8]) {
         if bytes.len() > BUFFER - self.filled {

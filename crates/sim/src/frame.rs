@@ -273,32 +273,41 @@ fn read(bytes: &[u8], policy: ChecksumPolicy) -> Option<Packet<'_>> {
 /// receiving application checks it.
 fn trace_packet(packet: &Packet<'_>, hasher: &mut TraceHasher) {
     // Here and below neighbours go together: the bytes are the same as one number after the other.
-    hasher.u64(
-        u64::from(packet.source_port)
-            | u64::from(packet.destination_port) << 16
-            | u64::from(packet.verification_tag) << 32,
-    );
-    hasher.u8(packet.chunks.len() as u8);
+    let mut header = [0; 9];
+    header[..2].copy_from_slice(&packet.source_port.to_le_bytes());
+    header[2..4].copy_from_slice(&packet.destination_port.to_le_bytes());
+    header[4..8].copy_from_slice(&packet.verification_tag.to_le_bytes());
+    header[8] = packet.chunks.len() as u8;
+    hasher.array(header);
     for chunk in &packet.chunks {
-        hasher.u8(chunk.chunk_type());
         match chunk {
-            Chunk::Data(data) => trace_data(data, hasher),
-            Chunk::Sack(sack) => trace_sack(sack, hasher),
+            Chunk::Data(data) => trace_data(data, chunk.chunk_type(), hasher),
+            Chunk::Sack(sack) => trace_sack(sack, chunk.chunk_type(), hasher),
             other => trace_other(other, hasher),
         }
     }
 }
 
-fn trace_data(data: &Data<'_>, hasher: &mut TraceHasher) {
-    hasher.u8(data.flags.bits());
-    hasher.u64(u64::from(data.tsn) | u64::from(data.stream) << 32 | u64::from(data.ssn) << 48);
-    hasher.u64(u64::from(data.ppid) | (data.payload.len() as u64) << 32);
+fn trace_data(data: &Data<'_>, chunk_type: u8, hasher: &mut TraceHasher) {
+    let mut fields = [0; 18];
+    fields[0] = chunk_type;
+    fields[1] = data.flags.bits();
+    fields[2..6].copy_from_slice(&data.tsn.to_le_bytes());
+    fields[6..8].copy_from_slice(&data.stream.to_le_bytes());
+    fields[8..10].copy_from_slice(&data.ssn.to_le_bytes());
+    fields[10..14].copy_from_slice(&data.ppid.to_le_bytes());
+    fields[14..].copy_from_slice(&(data.payload.len() as u32).to_le_bytes());
+    hasher.array(fields);
 }
 
-fn trace_sack(sack: &Sack<'_>, hasher: &mut TraceHasher) {
-    hasher.u8(sack.flags);
-    hasher.u64(u64::from(sack.cumulative_tsn_ack) | u64::from(sack.a_rwnd) << 32);
-    hasher.u16(sack.gap_ack_blocks.len() as u16);
+fn trace_sack(sack: &Sack<'_>, chunk_type: u8, hasher: &mut TraceHasher) {
+    let mut fields = [0; 12];
+    fields[0] = chunk_type;
+    fields[1] = sack.flags;
+    fields[2..6].copy_from_slice(&sack.cumulative_tsn_ack.to_le_bytes());
+    fields[6..10].copy_from_slice(&sack.a_rwnd.to_le_bytes());
+    fields[10..].copy_from_slice(&(sack.gap_ack_blocks.len() as u16).to_le_bytes());
+    hasher.array(fields);
     sack.gap_ack_blocks
         .iter()
         .for_each(|block| hasher.u32(u32::from(block.start) | u32::from(block.end) << 16));
@@ -311,6 +320,7 @@ fn trace_sack(sack: &Sack<'_>, hasher: &mut TraceHasher) {
 /// Rare chunks: their bytes.
 #[cold]
 fn trace_other(chunk: &Chunk<'_>, hasher: &mut TraceHasher) {
+    hasher.u8(chunk.chunk_type());
     if let Chunk::IData(data) = chunk {
         hasher.u8(data.flags.bits());
         hasher.u32(data.tsn);

@@ -22,6 +22,7 @@ mod frame;
 mod host;
 mod map;
 mod meter;
+mod outlet;
 mod packet;
 mod place;
 mod probe;

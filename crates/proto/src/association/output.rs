@@ -222,15 +222,17 @@ impl Association {
         let path = self.sack_return_path();
         let mut packet = self.builder(path, packet);
         self.push_sack(&mut packet);
-        let round = self.begin_round(cx);
-        if self.next_data_path(cx, &round) == Some(path) {
-            self.fill_with_data(cx, path, &round, &mut packet);
+        if !self.sender.is_dry() {
+            let round = self.begin_round(cx);
+            if self.next_data_path(cx, &round) == Some(path) {
+                self.fill_with_data(cx, path, &round, &mut packet);
+            }
         }
         Some(self.finish(packet, Tag::Peer))
     }
 
     fn data_packet(&mut self, cx: &mut Cx<'_>, packet: &mut Packet<'static>) -> Option<Envelope> {
-        if self.sender.queue.is_empty() && self.sender.window.is_empty() {
+        if self.sender.is_dry() {
             return None;
         }
         let round = self.begin_round(cx);

@@ -384,6 +384,9 @@ impl Association {
         lost_on: &[bool],
         groups: &GroupViews,
     ) {
+        if !lost_on.contains(&true) {
+            return;
+        }
         let coupling = self.config.policies.congestion.coupling();
         let scope = self.config.policies.fast_recovery;
         let already = self.sender.recovery.is_active();

@@ -18,10 +18,15 @@ pub(super) struct T3Ends {
 impl Association {
     /// When the oldest transmission on the path was made that is not acknowledged, if the policy wants to know. First
     /// transmissions are in the order of their TSNs, retransmissions in that of the log.
+    #[inline]
     pub(super) fn oldest_transmission(&mut self, id: PathId) -> Option<Instant> {
-        if self.config.policies.t3_restart != T3Restart::Smart {
-            return None;
+        match self.config.policies.t3_restart {
+            T3Restart::Smart => self.search_oldest_transmission(id),
+            _ => None,
         }
+    }
+
+    fn search_oldest_transmission(&mut self, id: PathId) -> Option<Instant> {
         let window = &mut self.sender.window;
         let first = window.lowest_on(id).0.map(|tsn| window.get(tsn).sent_at);
         let again = self.paths[id].retransmissions.oldest(|tsn, at| {

@@ -165,7 +165,15 @@ impl Window {
         &mut self.slots[index]
     }
 
+    #[inline]
     fn ensure_path(&mut self, path: PathId) {
+        if self.paths.len() <= path.index() {
+            self.add_paths(path);
+        }
+    }
+
+    #[cold]
+    fn add_paths(&mut self, path: PathId) {
         while self.paths.len() <= path.index() {
             let capacity = self.slots.len();
             self.paths.push(PathBits {

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """Carries Ethernet frames between pairs of interfaces, and damages, loses and delays some of the SCTP packets over IPv4.
 
-Usage: bridge.py [--damage EVERY] [--lose SHARE] [--delay SECONDS] [--dark PAIR,PAIR...] LEFT:RIGHT...
+Usage: bridge.py [--damage EVERY] [--lose SHARE] [--delay SECONDS] [--dark all|busiest]
+                 [--dark-after BYTES] LEFT:RIGHT...
 
 SCTP is carried in UDP or by IP itself. Of the packets whose first chunk is DATA, every EVERY-th gets a wrong bit at its
 end; UDP checksums are taken out, so that the damage reaches SCTP. SHARE of all packets is lost, always the same ones
-for the same traffic, and the others leave SECONDS later. On SIGUSR1 the pairs of --dark (from 1) carry nothing any
-more, in either direction and without telling anybody; on SIGUSR2 they do again.
+for the same traffic, and the others leave SECONDS later. On SIGUSR1 a part of the pairs carries nothing any more, in either
+direction and without telling anybody: all of them, or with --dark busiest the one that has carried most. With --dark-after
+BYTES that happens when so much was carried. On SIGUSR2 all carry again.
 """
 
 from __future__ import annotations
@@ -65,29 +67,45 @@ class Impairment:
 class Bridge:
     """The pairs of interfaces, and the frames that are still under way."""
 
-    def __init__(self, pairs: list[str], dark: set[int], delay: float, impairment: Impairment) -> None:
+    def __init__(self, pairs: list[str], delay: float, impairment: Impairment) -> None:
         self.other: dict[socket.socket, socket.socket] = {}
-        self.can_be_dark: set[socket.socket] = set()
-        for number, pair in enumerate(pairs, 1):
+        self.carried: dict[socket.socket, int] = {}
+        self.dark: set[socket.socket] = set()
+        for pair in pairs:
             left, right = (interface(name) for name in pair.split(":"))
             self.other |= {left: right, right: left}
-            if number in dark:
-                self.can_be_dark |= {left, right}
+            self.carried |= {left: 0, right: 0}
         self.delay = delay
         self.impairment = impairment
-        self.is_dark = False
+        self.which = "all"
+        self.dark_after = 0
         self.under_way: list[tuple[float, int, socket.socket, bytearray]] = []
         self.taken = 0
 
     def take(self, source: socket.socket) -> None:
         frame, address = source.recvfrom(1 << 16)
-        if address[2] == OUTGOING or (self.is_dark and source in self.can_be_dark):
+        if address[2] == OUTGOING or source in self.dark:
             return
+        self.carried[source] += len(frame)
+        if self.dark_after and sum(self.carried.values()) >= self.dark_after:
+            self.dark_after = 0
+            self.darken()
         carried = bytearray(frame)
         if self.impairment.survives(carried):
             self.taken += 1
             leaves = time.monotonic() + self.delay
             heapq.heappush(self.under_way, (leaves, self.taken, self.other[source], carried))
+
+    def darken(self) -> None:
+        self.dark = set(self.other)
+        if self.which == "busiest":
+            busiest = max(self.other, key=lambda one: self.carried[one] + self.carried[self.other[one]])
+            self.dark = {busiest, self.other[busiest]}
+        print("dark", flush=True)
+
+    def lighten(self) -> None:
+        self.dark = set()
+        print("light", flush=True)
 
     def deliver(self) -> float | None:
         """Sends what is due, and says in how many seconds more will be."""
@@ -121,18 +139,14 @@ def main() -> None:
     parser.add_argument("--damage", type=int, default=0)
     parser.add_argument("--lose", type=float, default=0.0)
     parser.add_argument("--delay", type=float, default=0.0)
-    parser.add_argument("--dark", default="")
+    parser.add_argument("--dark", choices=["all", "busiest"], default="all")
+    parser.add_argument("--dark-after", type=int, default=0)
     parser.add_argument("pairs", nargs="+")
     options = parser.parse_args()
-    dark = {int(number) for number in options.dark.split(",") if number}
-    bridge = Bridge(options.pairs, dark, options.delay, Impairment(options.damage, options.lose))
-
-    def darken(number: int, _: object) -> None:
-        bridge.is_dark = number == signal.SIGUSR1
-        print("dark" if bridge.is_dark else "light", flush=True)
-
-    signal.signal(signal.SIGUSR1, darken)
-    signal.signal(signal.SIGUSR2, darken)
+    bridge = Bridge(options.pairs, options.delay, Impairment(options.damage, options.lose))
+    bridge.which, bridge.dark_after = options.dark, options.dark_after
+    signal.signal(signal.SIGUSR1, lambda *_: bridge.darken())
+    signal.signal(signal.SIGUSR2, lambda *_: bridge.lighten())
     print("ready", flush=True)
     bridge.run()
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Prints the results of matrix.sh as a table in Markdown.
+"""Prints the results of matrix.sh as tables in Markdown: every cell, then a summary by feature.
 
 Usage: table.py RESULTS.tsv
 """
@@ -10,20 +10,52 @@ import sys
 
 DIRECTIONS = [("ours", "ours"), ("ours", "theirs"), ("theirs", "ours"), ("theirs", "theirs")]
 HEADINGS = ["we connect, we send", "we connect, it sends", "it connects, we send", "it connects, it sends"]
+PATHS = {"single": "1 path", "dual": "2 paths"}
+
+Row = tuple[str, str, str, str]
+Rows = dict[Row, dict[tuple[str, str], str]]
 
 
-def main() -> None:
-    rows: dict[tuple[str, str, str, str], dict[tuple[str, str], str]] = {}
-    with open(sys.argv[1], encoding="utf-8") as file:
+def read(name: str) -> Rows:
+    """The results by stack, encapsulation, homing and feature, and then by direction."""
+    rows: Rows = {}
+    with open(name, encoding="utf-8") as file:
         for line in file:
             stack, carried, homing, feature, connector, sender, result = line.rstrip("\n").split("\t")
             rows.setdefault((stack, carried, homing, feature), {})[connector, sender] = result
-    print("| peer | carried in | paths | feature | " + " | ".join(HEADINGS) + " |")
-    print("| " + " | ".join(["---"] * 8) + " |")
+    return rows
+
+
+def line(cells: list[str]) -> str:
+    return "| " + " | ".join(cells) + " |"
+
+
+def print_cells(rows: Rows) -> None:
+    print(line(["peer", "carried in", "paths", "feature", *HEADINGS]))
+    print(line(["---"] * 8))
     for (stack, carried, homing, feature), results in rows.items():
         cells = [results.get(direction, "") for direction in DIRECTIONS]
-        paths = {"single": "1", "dual": "2"}[homing]
-        print("| " + " | ".join([stack, carried, paths, feature, *cells]) + " |")
+        print(line([stack, carried, PATHS[homing], feature, *cells]))
+
+
+def print_summary(rows: Rows) -> None:
+    columns = list(dict.fromkeys(row[:3] for row in rows))
+    print(line(["feature", *(f"{stack}, {carried}, {PATHS[homing]}" for stack, carried, homing in columns)]))
+    print(line(["---"] * (len(columns) + 1)))
+    for feature in dict.fromkeys(row[3] for row in rows):
+        print(line([feature, *(counted(rows.get((*column, feature), {})) for column in columns)]))
+
+
+def counted(results: dict[tuple[str, str], str]) -> str:
+    found = list(results.values())
+    return ", ".join(f"{found.count(name)} {name}" for name in dict.fromkeys(found))
+
+
+def main() -> None:
+    rows = read(sys.argv[1])
+    print_cells(rows)
+    print()
+    print_summary(rows)
     flat = [result for results in rows.values() for result in results.values()]
     counts = ", ".join(f"{flat.count(name)} {name}" for name in ("ok", "declined", "failed"))
     print(f"\n{len(flat)} cells: {counts}.")

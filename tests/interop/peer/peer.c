@@ -215,7 +215,13 @@ static void open_socket(const struct options *options)
 	for (int i = 0; i < local.count; i++) {
 		union address *address = &local.each[i];
 
-		if (stack_bind(&address->any, address_size(address), i == 0) != 0)
+		int tries = options->local_port ? 200 : 1, result;
+
+		/* What a program that was killed has left in the kernel may still be on its way out. */
+		while ((result = stack_bind(&address->any, address_size(address), i == 0)) != 0 && errno == EADDRINUSE &&
+		       --tries > 0)
+			usleep(50000);
+		if (result != 0)
 			fail("bind to address %d of %s: %s", i + 1, options->local, strerror(errno));
 	}
 }
@@ -287,6 +293,7 @@ static void wait_for_acknowledgements(void)
 	} while (status.sstat_unackdata || status.sstat_penddata);
 }
 
+/* Of an association that is established: before, usrsctp tells what this side has. */
 static void print_agreed(void)
 {
 	static const struct {
@@ -500,6 +507,10 @@ static void send_all(struct end *end)
 		if (!send_number(end, number))
 			return;
 	}
+	if (options->all_extensions) {
+		wait_for_acknowledgements();
+		print_agreed();
+	}
 	if (options->hold) {
 		wait_for_acknowledgements();
 		if (stack_prepare_to_vanish() != 0)
@@ -527,6 +538,8 @@ static enum next receive_all(struct end *end)
 		if (sends_first(options))
 			fail("a message that nobody asked for");
 		uint64_t count = end->received.messages;
+		if (options->all_extensions && count == 1)
+			print_agreed();
 		if (options->role == ECHO_BACK)
 			send_message(end, end->wanted, message_length(get_u64(end->wanted), options->mean_size),
 				     arrival.stream, arrival.unordered);
@@ -695,7 +708,6 @@ int main(int argc, char **argv)
 	stack_begin(&options);
 	associate(&options);
 	start_end(&end, &options);
-	print_agreed();
 	if (options.wait_paths)
 		wait_for_paths(&options);
 	if (sends_first(&options))

@@ -122,6 +122,9 @@ fn costs_come_first() {
     assert_eq!(code, Some(0), "{err}");
     let sum = &json(&text)[0]["sum"];
     assert_eq!((&sum["runs"], &sum["simulated_s"]), (&32.into(), &64.0.into()));
+    let more = ["--full", "--runs", "40", "--dry-run", "--json"];
+    let (_, twice, _) = reproduce("all", &papers, &out, &more);
+    assert_eq!(json(&twice)[0]["sum"]["runs"], 320);
     assert!(sum["packets"].as_f64().is_some_and(|packets| packets > 1000.0));
     assert!(!out.join("tiny").exists(), "nothing was run");
 }

@@ -110,7 +110,6 @@ pub(crate) fn run(args: &Args) -> Outcome {
         let builder = Endpoint::builder(args.listen.iter().copied())
             .port(args.sctp.port)
             .encapsulation_port(args.sctp.encapsulation_port)
-            .carriers(args.sctp.carriers())
             .config(EndpointConfig {
                 association,
                 max_associations: MAX_SENDERS,
@@ -120,9 +119,10 @@ pub(crate) fn run(args: &Args) -> Outcome {
         let endpoint = runtime::bind(builder)?;
         let addresses: Vec<_> = args.listen.iter().map(ToString::to_string).collect();
         settings.progress.tell(&format!(
-            "listening on {}, {}",
+            "listening on {}, SCTP port {}, UDP port {}",
             addresses.join(", "),
-            args.sctp.ports(endpoint.encapsulation_port())
+            endpoint.port(),
+            endpoint.encapsulation_port()
         ));
         let result = serve(&endpoint, Arc::new(settings), args, interruption).await;
         runtime::drain(&endpoint, interruption).await;

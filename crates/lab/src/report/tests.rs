@@ -74,6 +74,7 @@ fn report() -> Report {
     Report {
         program: Program { version: "0.1".into(), revision: "abc".into(), host: "here".into() },
         extent: "quick",
+        runs: None,
         target: "all".into(),
         shard: None,
         complete: true,

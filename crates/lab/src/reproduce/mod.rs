@@ -18,7 +18,7 @@ pub use study::StudyReport;
 
 use std::collections::BTreeMap;
 use std::io;
-use std::num::NonZeroUsize;
+use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
@@ -41,6 +41,8 @@ pub struct Order<'a> {
     pub target: &'a Target,
     /// How much of each study.
     pub extent: Extent,
+    /// Runs of each configuration; as many as each study says where it is missing.
+    pub runs: Option<NonZeroU32>,
     /// Directory for results.
     pub out: &'a Path,
     /// Directories with results of shards, whose runs are taken over.
@@ -72,6 +74,8 @@ pub struct Report {
     pub program: Program,
     /// `quick` or `full`.
     pub extent: &'static str,
+    /// Runs of each configuration, if they were asked for.
+    pub runs: Option<NonZeroU32>,
     /// What was asked for.
     pub target: String,
     /// The part that was run: verdicts need all of it.
@@ -165,6 +169,7 @@ pub fn reproduce(order: &Order<'_>) -> Result<Report, ReproduceError> {
     let mut report = Report {
         program: order.program.clone(),
         extent: if order.extent == Extent::Quick { "quick" } else { "full" },
+        runs: order.runs,
         target: order.target.to_string(),
         shard: (!order.shard.is_whole()).then(|| order.shard.to_string()),
         complete: true,

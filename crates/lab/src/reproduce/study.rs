@@ -70,6 +70,10 @@ pub(super) fn read(
 ) -> Result<(Study, PathBuf), ReproduceError> {
     let reading = Reading { extent: order.extent, edits: &[] };
     let study = Study::read(&paper.study(name), reading)?;
+    let study = match order.runs {
+        Some(runs) => study.with_runs(runs),
+        None => study,
+    };
     let place = PathBuf::from(paper.key()).join(name.trim_end_matches(".toml"));
     Ok((study, place))
 }

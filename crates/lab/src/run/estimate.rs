@@ -1,12 +1,12 @@
 //! What runs will cost, by trying some of them, or a piece of them.
 
-use std::collections::BTreeMap;
-use std::time::Instant;
+use std::collections::{BTreeMap, BTreeSet};
 
 use polypath_sim::{Form, Scenario, Simulation};
 use polypath_units::{ByteCount, Duration};
 use polypath_workload::Source;
 
+use super::clock::Clock;
 use super::plan::Cost;
 use crate::study::Study;
 
@@ -21,15 +21,22 @@ const BYTES: u64 = 2 << 20;
 #[derive(Clone, Copy, Default)]
 struct Price {
     simulated_s: f64,
-    wall_s: f64,
+    core_s: f64,
     packets: f64,
 }
 
 /// Adds what the remaining runs cost, from the number of them for each point and variant.
 pub(super) fn add(study: &Study, remaining: &BTreeMap<(usize, usize), usize>, cost: &mut Cost) {
-    let step = remaining.len().div_ceil(TRIED).max(1);
+    let mut by_variant: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    for (point, variant) in remaining.keys() {
+        by_variant.entry(*variant).or_default().push(*point);
+    }
+    let by_variant: Vec<(usize, Vec<usize>)> = by_variant.into_iter().collect();
+    let lengths: Vec<usize> = by_variant.iter().map(|(_, points)| points.len()).collect();
     let mut prices = Vec::new();
-    for (point, variant) in remaining.keys().step_by(step) {
+    for (group, index) in tried(&lengths) {
+        let (variant, points) = &by_variant[group];
+        let point = &points[index];
         let scenario = study.scenario(&study.points()[*point], *variant).ok();
         prices.extend(scenario.and_then(|scenario| price(scenario, study.points().len())));
     }
@@ -39,8 +46,25 @@ pub(super) fn add(study: &Study, remaining: &BTreeMap<(usize, usize), usize>, co
     for price in prices {
         cost.simulated_s += price.simulated_s * each;
         cost.packets += price.packets * each;
-        cost.core_s += price.wall_s * each;
+        cost.core_s += price.core_s * each;
     }
+}
+
+/// Which configurations are tried, as variant and place among its points, of which there are so many: every variant equally
+/// often where that is not too often, and points spread by the golden ratio, since equal steps could meet the same ones.
+fn tried(lengths: &[usize]) -> BTreeSet<(usize, usize)> {
+    const GOLDEN: f64 = 0.618_033_988_749_894_9;
+    let variants = lengths.len();
+    let tries = match variants {
+        0..=TRIED => TRIED.div_ceil(variants.max(1)) * variants,
+        _ => TRIED,
+    };
+    let one = |number: usize| {
+        let variant = if variants <= TRIED { number % variants } else { number * variants / TRIED };
+        let place = ((number as f64 + 0.5) * GOLDEN).fract() * lengths[variant] as f64;
+        (variant, place as usize)
+    };
+    (0..tries).map(one).collect()
 }
 
 /// What a run of a scenario costs; nothing if it cannot be run.
@@ -63,11 +87,11 @@ fn price(mut scenario: Scenario, seed: usize) -> Option<Price> {
     scenario.run.measure_from = Duration::ZERO;
     scenario.run.measure_until = None;
     scenario.record = scenario.record.without_lists();
-    let start = Instant::now();
+    let clock = Clock::start();
     let result = Simulation::with(&scenario, seed as u64, Form::default()).ok()?.run().ok()?;
     Some(Price {
         simulated_s: (result.duration_s * factor).min(whole.as_secs_f64()),
-        wall_s: start.elapsed().as_secs_f64() * factor,
+        core_s: clock.elapsed_s() * factor,
         packets: result.data_packets as f64 * factor,
     })
 }
@@ -102,6 +126,22 @@ mod tests {
         );
         let document = Document::parse("x.toml", text).expect("TOML");
         Scenario::from_document(&document).expect("a scenario")
+    }
+
+    #[test]
+    fn every_variant_is_tried_at_points_far_apart() {
+        for (points, variants, tries) in [(7, 6, 12), (9, 4, 8), (36, 3, 9), (100, 1, 8)] {
+            let tried = tried(&vec![points; variants]);
+            let of = |variant| tried.iter().filter(|(of, _)| *of == variant).count();
+            assert!((0..variants).all(|variant| of(variant) > 0), "{points} x {variants}");
+            assert!(tried.len() <= tries && tried.len() * 4 >= tries * 3, "{tried:?}");
+            assert!(tried.iter().all(|(_, point)| *point < points));
+            let low = tried.iter().filter(|(_, point)| point * 2 < points).count();
+            assert!(low * 4 >= tried.len() && low * 4 <= tried.len() * 3, "{tried:?}");
+        }
+        assert_eq!(tried(&[1; 20]).len(), 8);
+        assert_eq!(tried(&[1, 1]).len(), 2);
+        assert!(tried(&[]).is_empty());
     }
 
     #[test]

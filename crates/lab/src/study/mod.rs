@@ -21,6 +21,7 @@ pub use points::Point;
 pub use schema::schema;
 pub use select::{AxisRange, Where};
 
+use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 
 use polypath_sim::Scenario;
@@ -152,6 +153,17 @@ impl Study {
             }
         }
         Ok(())
+    }
+
+    /// The same study with another number of runs of each configuration, in place of `runs` and `until`. Where nothing is
+    /// random, one run stays the truth.
+    #[must_use]
+    pub fn with_runs(mut self, runs: NonZeroU32) -> Self {
+        if !self.file.replications.deterministic {
+            self.file.replications.runs = Some(runs.get());
+            self.file.replications.until = None;
+        }
+        self
     }
 
     /// The study as it is written, with one variant at least; with the scenario in it and all changes applied, so that

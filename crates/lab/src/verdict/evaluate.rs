@@ -12,6 +12,9 @@ use crate::results::Dataset;
 use crate::stats::{Confidence, Estimate, Interval, mean, paired_difference, ratio, slope};
 use crate::study::{Better, text};
 
+/// So many runs that are all equal show a difference in fewer than one of twenty, by an interval of 95 %: 0.95^59 < 0.05.
+const EQUAL_RUNS: usize = 59;
+
 /// A statement with its verdict.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Judgement {
@@ -288,11 +291,11 @@ impl Judge<'_> {
     }
 
     /// Runs that are equal one by one say that a difference is rare, not that there is none: what made it did not happen
-    /// in them. Only where nothing is random they say it.
+    /// in them. Where nothing is random one says it, else so many that fewer than one run in twenty can show a difference.
     fn unless_equal(&self, estimate: &Estimate, verdict: Verdict) -> Verdict {
         let equal = estimate.interval == Interval { low: 0.0, high: 0.0 };
         match self.confidence {
-            Confidence::Level(_) if equal => Verdict::Undecided,
+            Confidence::Level(_) if equal && estimate.n < EQUAL_RUNS => Verdict::Undecided,
             Confidence::Level(_) | Confidence::Deterministic => verdict,
         }
     }

@@ -266,3 +266,26 @@ fn what_the_study_does_not_have_is_named() {
         "{error}"
     );
 }
+
+#[test]
+fn runs_that_are_all_equal_say_something_when_they_are_many() {
+    let verdict_of = |runs: usize| {
+        let text = STUDY.replace("runs = 4", &format!("runs = {runs}"));
+        let document = Document::parse("study.toml", text).expect("TOML");
+        let study = Study::from_document(&document, Path::new(""), Reading::default());
+        let observation = |number: usize| {
+            let (replication, place) = (number % runs, number / runs);
+            let value = Some(replication as f64);
+            Observation { point: place % 4, variant: place / 4, replication, measure: 0, value }
+        };
+        let all = (0..runs * 12).map(observation);
+        let text = "paper = \"p\"\n[[statements]]\nid = \"p-1\"\nfigure = \"1\"\nstudy = \"s.toml\"\nstatement = \"words\"\n\
+                    rule = { better = { of = { variant = \"cwnd\" }, than = [{ variant = \"same\" }] } }\n";
+        let document = Document::parse("expected.toml", text.to_owned()).expect("TOML");
+        let file = Expectations::from_document(&document).expect("statements");
+        let data = Dataset::of(study.expect("a study"), all);
+        judge(&file.statements[0], &file.paper, &data).expect("a judgement").verdict
+    };
+    assert_eq!(verdict_of(58), Verdict::Undecided);
+    assert_eq!(verdict_of(59), Verdict::Differs);
+}

@@ -6,7 +6,7 @@ mod papers;
 mod table;
 mod watch;
 
-use std::num::NonZeroUsize;
+use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -42,6 +42,9 @@ pub(crate) struct Args {
     target: String,
     #[command(flatten)]
     form: Form,
+    /// Runs of each configuration, in place of what the studies say; where nothing is random, it stays one
+    #[arg(long, value_name = "N")]
+    runs: Option<NonZeroU32>,
     /// Directory for results; `reproduction-quick` or `reproduction-full` where it is missing
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -136,6 +139,7 @@ fn order<'a>(
         papers,
         target,
         extent,
+        runs: args.runs,
         out,
         merge: &args.merge,
         shard: args.shard,

@@ -1,0 +1,43 @@
+//! How long a thread computes.
+
+/// Counts the time of a processor that the calling thread uses, so that other programs on the machine do not matter.
+pub(super) struct Clock(f64);
+
+impl Clock {
+    /// Begins to count.
+    pub fn start() -> Self {
+        Self(now_s())
+    }
+
+    /// Seconds since the start.
+    pub fn elapsed_s(&self) -> f64 {
+        now_s() - self.0
+    }
+}
+
+#[cfg(unix)]
+fn now_s() -> f64 {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
+}
+
+/// Where threads have no such clock, all time counts.
+#[cfg(not(unix))]
+fn now_s() -> f64 {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    now.unwrap_or_default().as_secs_f64()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[cfg(unix)]
+    fn time_spent_asleep_costs_nothing() {
+        let (clock, wall) = (Clock::start(), std::time::Instant::now());
+        std::thread::sleep(std::time::Duration::from_millis(200));
+        assert!(clock.elapsed_s() < wall.elapsed().as_secs_f64() / 2.0);
+        assert!(clock.elapsed_s() >= 0.0);
+    }
+}

@@ -69,9 +69,12 @@ lint-no-std:
 lint-scripts:
 	scripts/check_scripts.sh
 
-.PHONY: bench
+.PHONY: bench bench-net
 bench: setup-rust ## benchmarks: a table, and target/bench.json
 	scripts/bench.py
+
+bench-net: setup-rust ## associations over UDP on the loopback interface: a table, and target/bench-net.json
+	scripts/bench_net.py
 
 .PHONY: fuzz
 fuzz: setup-rust setup-fuzz ## every fuzz target for FUZZ_SECONDS (10)

@@ -12,6 +12,8 @@ pub(crate) enum Failure {
     Usage(anyhow::Error),
     /// Nobody answers at the other end, or it refuses: exit code 3.
     CannotConnect(anyhow::Error),
+    /// The machine lacks what is needed: exit code 5.
+    Unfit(anyhow::Error),
     /// The user interrupted it: exit code 130.
     Interrupted,
 }
@@ -35,6 +37,7 @@ impl Failure {
             Self::Failed(_) => ExitCode::from(1),
             Self::Usage(_) => ExitCode::from(2),
             Self::CannotConnect(_) => ExitCode::from(3),
+            Self::Unfit(_) => ExitCode::from(5),
             Self::Interrupted => ExitCode::from(Self::INTERRUPTED as u8),
         }
     }
@@ -43,9 +46,10 @@ impl Failure {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Failed(error) | Self::Usage(error) | Self::CannotConnect(error) => {
-                write!(f, "{error:#}")
-            }
+            Self::Failed(error)
+            | Self::Usage(error)
+            | Self::CannotConnect(error)
+            | Self::Unfit(error) => write!(f, "{error:#}"),
             Self::Interrupted => f.write_str("interrupted"),
         }
     }

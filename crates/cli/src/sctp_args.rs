@@ -1,6 +1,8 @@
 //! Arguments that every command with an association has.
 
-use polypath::{ENCAPSULATION_PORT, Preset};
+use std::net::IpAddr;
+
+use polypath::{Carriers, ENCAPSULATION_PORT, Peer, Preset};
 
 /// SCTP port of the file transfer: not registered, of the dynamic range (RFC 6335 section 6).
 const TRANSFER_PORT: u16 = 59899;
@@ -14,12 +16,38 @@ pub(crate) struct SctpArgs {
     /// UDP port of the receiver, which SCTP is encapsulated in; a receiver takes any that is free for 0
     #[arg(long, value_name = "N", default_value_t = ENCAPSULATION_PORT)]
     pub(crate) encapsulation_port: u16,
+    /// Travel over IP itself (protocol 132) and not in UDP, at both ends; needs the capability CAP_NET_RAW
+    #[arg(long, conflicts_with = "encapsulation_port")]
+    pub(crate) raw: bool,
     /// Policies to begin with; `polypath policies` tells what they are
     #[arg(long, value_name = "NAME", default_value = Preset::Recommended.name(), value_parser = preset_parser())]
     pub(crate) preset: Preset,
     /// Change a setting of the association, for example 'policies.burst=off' or 'policies.rto.min=200 ms'; repeatable
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
+}
+
+impl SctpArgs {
+    /// What the packets are carried in.
+    pub(crate) fn carriers(&self) -> Carriers {
+        if self.raw { Carriers::RawIp } else { Carriers::Udp }
+    }
+
+    /// The peer at these addresses.
+    pub(crate) fn peer(&self, addresses: &[IpAddr]) -> Peer {
+        let peer = Peer::new(addresses.iter().copied(), self.port);
+        if self.raw { peer.raw_ip() } else { peer.encapsulation_port(self.encapsulation_port) }
+    }
+
+    /// The ports of the receiver, in words. `udp_port` is the one that it has.
+    pub(crate) fn ports(&self, udp_port: u16) -> String {
+        let port = self.port;
+        if self.raw {
+            format!("SCTP port {port} over IP")
+        } else {
+            format!("SCTP port {port}, UDP port {udp_port}")
+        }
+    }
 }
 
 fn preset_parser() -> impl clap::builder::TypedValueParser<Value = Preset> {

@@ -13,12 +13,9 @@ use rand_core::Rng;
 use tokio::sync::Notify;
 
 use crate::clock::{Clock, Context, secure_rng};
-use crate::driver::{Driver, UdpPort};
+use crate::driver::{Binding, Driver};
 use crate::shared::{Accepting, Commands, EndpointShared, EndpointState};
-use crate::{BindError, ENCAPSULATION_PORT, Endpoint, EndpointStats};
-
-/// Attempts to find a UDP port that is free on every local address.
-const PORT_ATTEMPTS: usize = 32;
+use crate::{BindError, Carriers, ENCAPSULATION_PORT, Endpoint, EndpointStats};
 
 /// Settings of an endpoint that is to be bound; see [`Endpoint::builder`].
 #[derive(Clone, Debug)]
@@ -26,6 +23,7 @@ pub struct EndpointBuilder {
     local_addresses: Vec<IpAddr>,
     port: u16,
     encapsulation_port: u16,
+    carriers: Carriers,
     backlog: Option<usize>,
     config: EndpointConfig,
 }
@@ -36,6 +34,7 @@ impl EndpointBuilder {
             local_addresses: local_addresses.into_iter().collect(),
             port: 0,
             encapsulation_port: ENCAPSULATION_PORT,
+            carriers: Carriers::default(),
             backlog: None,
             config: EndpointConfig::default(),
         }
@@ -55,6 +54,15 @@ impl EndpointBuilder {
         self
     }
 
+    /// Sets what packets are carried in: UDP, which is the default, IP itself, or both.
+    ///
+    /// Raw sockets cannot tell that another program serves the same SCTP port of the same address: both would answer.
+    #[must_use]
+    pub fn carriers(mut self, carriers: Carriers) -> Self {
+        self.carriers = carriers;
+        self
+    }
+
     /// Accepts associations that peers begin. At most `backlog` of them wait for [`Endpoint::accept`]; further ones
     /// are aborted.
     #[must_use]
@@ -71,14 +79,16 @@ impl EndpointBuilder {
         self
     }
 
-    /// Binds one UDP socket per local address and starts the driver as a task of the current tokio runtime.
+    /// Binds a socket per local address, two if packets are carried in both ways, and starts the driver as a task of the current tokio runtime.
     pub fn bind(self) -> Result<Endpoint, BindError> {
         check_addresses(&self.local_addresses)?;
         let runtime = tokio::runtime::Handle::try_current().map_err(|_| BindError::NoRuntime)?;
         require_drivers()?;
-        let sockets = bind_sockets(&self.local_addresses, self.encapsulation_port)?;
         let mut rng = secure_rng()?;
         let port = if self.port == 0 { dynamic_port(&mut rng) } else { self.port };
+        let mut binding =
+            Binding { carriers: self.carriers, port, udp_port: self.encapsulation_port };
+        let sockets = binding.bind_all(&self.local_addresses)?;
         let config = EndpointConfig { listening: self.backlog.is_some(), ..self.config };
         let clock = Clock::start();
         let mut context = Context::new(rng);
@@ -99,7 +109,8 @@ impl EndpointBuilder {
         let shared = Arc::new(EndpointShared {
             clock,
             port,
-            encapsulation_port: sockets.first().map_or(0, UdpPort::port),
+            encapsulation_port: binding.udp_port,
+            carriers: self.carriers,
             backlog: self.backlog.unwrap_or(0),
             state: Mutex::new(state),
             commands: Mutex::new(Some(Commands::default())),
@@ -110,7 +121,7 @@ impl EndpointBuilder {
             handles: AtomicUsize::new(0),
         });
         let endpoint = Endpoint::new(Arc::clone(&shared));
-        runtime.spawn(Driver::new(shared, sockets).run());
+        runtime.spawn(Driver::new(shared, binding, sockets).run());
         Ok(endpoint)
     }
 }
@@ -154,35 +165,6 @@ pub(crate) fn is_unicast(address: IpAddr) -> bool {
     let broadcast = matches!(address, IpAddr::V4(v4) if v4.is_broadcast());
     let mapped = matches!(address, IpAddr::V6(v6) if v6.to_ipv4_mapped().is_some());
     !(address.is_unspecified() || address.is_multicast() || broadcast || mapped)
-}
-
-/// Binds all sockets to one UDP port (RFC 6951 section 5.1). Where the system chooses it, the first address decides,
-/// and another is tried if it is taken on a later address.
-fn bind_sockets(addresses: &[IpAddr], port: u16) -> Result<Vec<UdpPort>, BindError> {
-    let attempts = if port == 0 { PORT_ATTEMPTS } else { 1 };
-    for attempt in 1..=attempts {
-        let mut sockets: Vec<UdpPort> = Vec::with_capacity(addresses.len());
-        let mut taken = None;
-        for &address in addresses {
-            let wanted = sockets.first().map_or(port, UdpPort::port);
-            match UdpPort::bind(address, wanted) {
-                Ok(socket) => sockets.push(socket),
-                Err(source) => {
-                    taken = Some(BindError::Socket { address, port: wanted, source });
-                    break;
-                }
-            }
-        }
-        match taken {
-            None => return Ok(sockets),
-            Some(BindError::Socket { source, .. })
-                if port == 0
-                    && source.kind() == std::io::ErrorKind::AddrInUse
-                    && attempt < attempts => {}
-            Some(error) => return Err(error),
-        }
-    }
-    Err(BindError::NoCommonPort)
 }
 
 /// A port of the dynamic range (RFC 6335 section 6).

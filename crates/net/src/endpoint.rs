@@ -17,7 +17,7 @@ use crate::shared::{
 };
 use crate::{Association, BindError, ConnectError, EndpointBuilder, EndpointStats, Peer, route};
 
-/// An SCTP endpoint: a set of local addresses and an SCTP port, over UDP (RFC 6951).
+/// An SCTP endpoint: a set of local addresses and an SCTP port, over UDP (RFC 6951) or IP itself.
 ///
 /// It begins associations with [`connect`](Self::connect) and, if it listens, hands out those that peers begin with
 /// [`accept`](Self::accept). A task of the tokio runtime in which it was bound does the work.
@@ -87,10 +87,7 @@ impl Endpoint {
         if config.path_pairing == PathPairing::ByRoute {
             config.routes = route::sources(&peer.addresses);
         }
-        let encapsulation = Encapsulation::Udp {
-            local_port: self.shared.encapsulation_port,
-            remote_port: peer.encapsulation_port,
-        };
+        let encapsulation = self.encapsulation(peer)?;
         let addresses: Vec<_> =
             peer.addresses.iter().map(|&address| PeerAddress { address, encapsulation }).collect();
         let mut state = self.shared.state();
@@ -179,7 +176,7 @@ impl Endpoint {
         self.shared.port
     }
 
-    /// UDP port.
+    /// UDP port; 0 for an endpoint that does not use UDP.
     pub fn encapsulation_port(&self) -> u16 {
         self.shared.encapsulation_port
     }
@@ -238,6 +235,18 @@ impl Endpoint {
     /// Counters of the sockets.
     pub fn stats(&self) -> EndpointStats {
         *lock(&self.shared.stats)
+    }
+
+    /// How packets to the peer are carried.
+    fn encapsulation(&self, peer: &Peer) -> Result<Encapsulation, ConnectError> {
+        let carriers = self.shared.carriers;
+        match peer.encapsulation_port {
+            Some(remote_port) if carriers.udp() => {
+                Ok(Encapsulation::Udp { local_port: self.shared.encapsulation_port, remote_port })
+            }
+            None if carriers.raw_ip() => Ok(Encapsulation::None),
+            _ => Err(ConnectError::Carrier),
+        }
     }
 
     /// The smallest MTU of the routes between local addresses and the peer's, at most `limit`.

@@ -48,6 +48,19 @@ pub enum BindError {
         /// What the system said.
         source: io::Error,
     },
+    /// The system refused a raw socket.
+    #[error("cannot open a raw socket for SCTP at {address}{}", raw_remedy(.source))]
+    RawSocket {
+        /// Local address.
+        address: IpAddr,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The kernel has loaded its own SCTP, which would abort every association over IP.
+    #[error(
+        "the kernel's own SCTP is loaded and would abort associations over IP: unload it (modprobe -r sctp), or use UDP"
+    )]
+    KernelSctp,
     /// No UDP port was free on all local addresses at once.
     #[error("found no UDP port that is free on every local address; name one")]
     NoCommonPort,
@@ -73,6 +86,17 @@ fn remedy(error: &io::Error) -> &'static str {
     }
 }
 
+/// The same for a raw socket.
+fn raw_remedy(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::PermissionDenied => {
+            ", since that needs the capability CAP_NET_RAW: run as root, give it to the program (setcap cap_net_raw+ep), \
+             or use UDP"
+        }
+        _ => remedy(error),
+    }
+}
+
 /// Why an association could not be established.
 #[derive(Debug, Error, PartialEq, Eq)]
 pub enum ConnectError {
@@ -82,6 +106,9 @@ pub enum ConnectError {
     /// An address of the peer that no packet can be sent to.
     #[error("{0} is not the address of a host")]
     NotUnicast(IpAddr),
+    /// The peer is to be reached over UDP and the endpoint has no UDP sockets, or over IP and it has no raw ones.
+    #[error("the endpoint is not bound for what the peer is to be reached over, UDP or IP")]
+    Carrier,
     /// It ended before it began.
     #[error(transparent)]
     Ended(#[from] AssociationError),

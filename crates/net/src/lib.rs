@@ -1,4 +1,4 @@
-//! Multipath SCTP for asynchronous programs, over UDP (RFC 6951).
+//! Multipath SCTP for asynchronous programs, over UDP (RFC 6951) and over IP itself.
 //!
 //! An [`Endpoint`] is bound to one or more local addresses. An [`Association`] with a peer carries messages on many
 //! streams over every pair of addresses at once, as its policies say. The protocol itself is the sans-IO crate
@@ -158,6 +158,12 @@
 //! * **Numbers.** [`Association::stats`], [`Association::path_stats`] and [`Endpoint::stats`] can be asked at any time, and
 //!   go on to tell of paths that failed.
 //!
+//! # UDP or IP itself
+//!
+//! Packets travel in UDP unless the endpoint is told otherwise: that needs no privileges and passes address translators.
+//! With [`EndpointBuilder::carriers`] an endpoint speaks SCTP over IP (protocol 132), or both, and [`Peer::raw_ip`] names
+//! a peer that is reached so. Answers go the way the packet came.
+//!
 //! # Path MTU
 //!
 //! Packets are sent with "don't fragment" set. Paths begin with `mtu_bytes` of the configuration or the MTU of their
@@ -180,6 +186,7 @@
 
 mod association;
 mod builder;
+mod carriers;
 mod clock;
 mod driver;
 mod endpoint;
@@ -190,9 +197,11 @@ mod route;
 mod shared;
 mod stats;
 mod stream;
+mod system;
 
 pub use association::{Association, Events, Streams};
 pub use builder::EndpointBuilder;
+pub use carriers::Carriers;
 pub use endpoint::Endpoint;
 pub use error::{AssociationError, BindError, ConnectError, SendError, TryReceiveError};
 pub use message::{Message, ReceivedMessage};
@@ -207,3 +216,4 @@ pub use polypath_proto::{
 pub use route::source_address;
 pub use stats::EndpointStats;
 pub use stream::MessageSink;
+pub use system::SocketAbilities;

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 /// UDP port registered for encapsulated SCTP (RFC 6951 section 5.1).
 pub const ENCAPSULATION_PORT: u16 = 9899;
 
-/// A peer: its addresses, its SCTP port and its UDP port.
+/// A peer: its addresses, its SCTP port, and its UDP port unless it is reached over IP itself.
 ///
 /// One address suffices: the peer names its others in the handshake. Further ones let the handshake succeed when the
 /// first cannot be reached.
@@ -20,7 +20,8 @@ pub const ENCAPSULATION_PORT: u16 = 9899;
 pub struct Peer {
     pub(crate) addresses: Vec<IpAddr>,
     pub(crate) port: u16,
-    pub(crate) encapsulation_port: u16,
+    /// `None`: over IP itself.
+    pub(crate) encapsulation_port: Option<u16>,
 }
 
 impl Peer {
@@ -29,14 +30,21 @@ impl Peer {
         Self {
             addresses: addresses.into_iter().collect(),
             port,
-            encapsulation_port: ENCAPSULATION_PORT,
+            encapsulation_port: Some(ENCAPSULATION_PORT),
         }
     }
 
     /// Sets the peer's UDP port (`SCTP_REMOTE_UDP_ENCAPS_PORT`).
     #[must_use]
     pub fn encapsulation_port(mut self, port: u16) -> Self {
-        self.encapsulation_port = port;
+        self.encapsulation_port = Some(port);
+        self
+    }
+
+    /// Reaches the peer over IP itself, not in UDP; the endpoint must be bound so ([`Carriers`](crate::Carriers)).
+    #[must_use]
+    pub fn raw_ip(mut self) -> Self {
+        self.encapsulation_port = None;
         self
     }
 

@@ -13,7 +13,7 @@ use tokio::sync::{Notify, broadcast};
 
 use crate::clock::{Clock, Context};
 use crate::driver::Rebind;
-use crate::{Association, AssociationError, EndpointStats};
+use crate::{Association, AssociationError, Carriers, EndpointStats};
 
 /// Events that a slow reader may lag behind before the oldest are dropped.
 const EVENTS_KEPT: usize = 256;
@@ -24,6 +24,7 @@ pub(crate) struct EndpointShared {
     pub(crate) clock: Clock,
     pub(crate) port: u16,
     pub(crate) encapsulation_port: u16,
+    pub(crate) carriers: Carriers,
     pub(crate) backlog: usize,
     pub(crate) state: Mutex<EndpointState>,
     /// What handles did that the driver must follow up; `None` when no driver runs any more. Without one nothing may be

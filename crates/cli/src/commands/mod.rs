@@ -4,6 +4,7 @@ mod bmin;
 mod check;
 mod completions;
 pub(crate) mod demo;
+mod doctor;
 mod policies;
 mod receive;
 mod reproduce;
@@ -35,6 +36,8 @@ pub(crate) enum Command {
     Receive(receive::Args),
     /// Send files over all paths
     Send(send::Args),
+    /// Say what this machine allows, and what to do about the rest
+    Doctor(doctor::Args),
     /// List every policy of the stack: keys, values, presets
     Policies(policies::Args),
     /// Compute how large buffers have to be for given paths
@@ -55,6 +58,7 @@ impl Command {
             Self::Schema(args) => schema::run(&args),
             Self::Receive(args) => receive::run(&args),
             Self::Send(args) => send::run(&args),
+            Self::Doctor(args) => doctor::run(&args),
             Self::Policies(args) => policies::run(&args),
             Self::Bmin(args) => bmin::run(&args),
             Self::Completions(args) => completions::run(&args),

@@ -110,6 +110,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         let builder = Endpoint::builder(args.listen.iter().copied())
             .port(args.sctp.port)
             .encapsulation_port(args.sctp.encapsulation_port)
+            .carriers(args.sctp.carriers())
             .config(EndpointConfig {
                 association,
                 max_associations: MAX_SENDERS,
@@ -119,10 +120,9 @@ pub(crate) fn run(args: &Args) -> Outcome {
         let endpoint = runtime::bind(builder)?;
         let addresses: Vec<_> = args.listen.iter().map(ToString::to_string).collect();
         settings.progress.tell(&format!(
-            "listening on {}, SCTP port {}, UDP port {}",
+            "listening on {}, {}",
             addresses.join(", "),
-            endpoint.port(),
-            endpoint.encapsulation_port()
+            args.sctp.ports(endpoint.encapsulation_port())
         ));
         let result = serve(&endpoint, Arc::new(settings), args, interruption).await;
         runtime::drain(&endpoint, interruption).await;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use anyhow::{Error, anyhow};
-use polypath::{Association, AssociationConfig, ConnectError, Endpoint, Peer, source_address};
+use polypath::{Association, AssociationConfig, ConnectError, Endpoint, source_address};
 use tokio::time::timeout;
 
 use crate::failure::{Failure, Outcome};
@@ -26,6 +26,7 @@ The receiver verifies each file by its SHA-256 and says when it is on the disk; 
 Examples:
   polypath send film.mkv --to 192.0.2.1
   polypath send a.iso b.iso --from 10.0.0.2,10.1.0.2 --to 192.0.2.1,198.51.100.1
+  polypath send film.mkv --to 192.0.2.1 --raw
   polypath send big.tar --to 192.0.2.1 --preset rfc9260 --set policies.rto.min='200 ms' --json")]
 pub(crate) struct Args {
     /// Files to send
@@ -70,7 +71,8 @@ pub(crate) fn run(args: &Args) -> Outcome {
     };
     let local = if args.from.is_empty() { sources_of_routes(&args.to)? } else { args.from.clone() };
     runtime::run(async |interruption| {
-        let endpoint = runtime::bind(Endpoint::builder(local).encapsulation_port(0))?;
+        let builder = Endpoint::builder(local).encapsulation_port(0);
+        let endpoint = runtime::bind(builder.carriers(args.sctp.carriers()))?;
         let result = tokio::select! {
             connected = connect(&endpoint, args, config) => match connected {
                 Ok(association) => transfer(association, &settings, args, interruption).await,
@@ -105,12 +107,11 @@ async fn connect(
     args: &Args,
     config: AssociationConfig,
 ) -> Result<Association, Failure> {
-    let peer = Peer::new(args.to.iter().copied(), args.sctp.port)
-        .encapsulation_port(args.sctp.encapsulation_port);
+    let peer = args.sctp.peer(&args.to);
     let addresses: Vec<_> = args.to.iter().map(ToString::to_string).collect();
     let context = || {
-        let (port, udp) = (args.sctp.port, args.sctp.encapsulation_port);
-        format!("cannot connect to {}, SCTP port {port}, UDP port {udp}", addresses.join(", "))
+        let ports = args.sctp.ports(args.sctp.encapsulation_port);
+        format!("cannot connect to {}, {ports}", addresses.join(", "))
     };
     match timeout(Duration::from_secs(args.connect_timeout), endpoint.connect(&peer, config)).await
     {

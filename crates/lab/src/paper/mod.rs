@@ -166,6 +166,7 @@ fn natural(text: &str) -> Vec<(String, u64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::verdict::Verdict;
 
     #[test]
     fn names_are_in_the_order_of_their_numbers() {
@@ -193,6 +194,11 @@ mod tests {
                 assert!(paper.studies.contains(&statement.study), "{}", statement.id);
             }
             assert!(!paper.reference.claims.is_empty(), "{}", paper.key());
+            for defaults in &paper.expectations.defaults {
+                let judged = defaults.judge(paper.key(), &paper.folder);
+                let is_known = judged.verdict == Verdict::Holds || defaults.cause.is_some();
+                assert!(is_known, "{}: {:?}", defaults.id, judged.cause);
+            }
         }
     }
 }

@@ -12,8 +12,8 @@ use clap::Parser;
 use messages::{Arrivals, Tally, message};
 use options::{Ending, Options};
 use polypath::{
-    Association, AssociationError, Delivery, Endpoint, EndpointConfig, Message, PathStatus,
-    ReceivedMessage,
+    Association, AssociationError, Carriers, Delivery, Endpoint, EndpointConfig, Message,
+    PathStatus, ReceivedMessage,
 };
 
 /// A transfer that hangs must not hang its caller.
@@ -202,7 +202,9 @@ fn answer(message: &ReceivedMessage) -> Message {
 }
 
 async fn associate(options: &Options) -> anyhow::Result<(Endpoint, Association)> {
+    let carriers = if options.raw { Carriers::RawIp } else { Carriers::Udp };
     let builder = Endpoint::builder(options.local.iter().copied()).encapsulation_port(options.udp);
+    let builder = builder.carriers(carriers);
     if options.begin.listen {
         let config =
             EndpointConfig { association: options.association(), ..EndpointConfig::default() };

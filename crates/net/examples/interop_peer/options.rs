@@ -23,6 +23,9 @@ pub struct Options {
     /// UDP port of the peer.
     #[arg(long, default_value_t = 9899)]
     pub peer_udp: u16,
+    /// Carry SCTP over IP itself and not in UDP.
+    #[arg(long)]
+    pub raw: bool,
     /// SCTP port of the listening side.
     #[arg(long, default_value_t = 5001)]
     pub port: u16,
@@ -146,7 +149,7 @@ impl Options {
     /// Whom to connect to.
     pub fn peer(&self) -> Peer {
         let peer = Peer::new(self.begin.connect.iter().copied(), self.port);
-        peer.encapsulation_port(self.peer_udp)
+        if self.raw { peer.raw_ip() } else { peer.encapsulation_port(self.peer_udp) }
     }
 
     /// How the association behaves.

@@ -1,14 +1,18 @@
 //! The task that drives an endpoint: it moves packets between sockets and protocol, runs the timers and wakes users.
 
+mod bind;
 mod fault;
 mod inbound;
 mod options;
 mod outbound;
+mod port;
+mod raw;
 mod rebind;
 mod router;
 mod socket;
 mod sockets;
 mod timers;
+mod udp;
 
 use std::future::poll_fn;
 use std::net::IpAddr;
@@ -19,13 +23,15 @@ use std::task::{Context, Poll};
 
 use polypath_proto::config::PathPairing;
 use polypath_proto::{
-    Association as Protocol, Body, Encapsulation, Event, Instant, Notice, PathError, Received,
-    Transmit,
+    Association as Protocol, Body, Event, Instant, Notice, PathError, Received, Transmit,
 };
 use tokio::time::sleep_until;
 
+pub(crate) use bind::Binding;
+pub(crate) use port::Port;
+pub(crate) use raw::kernel_has_sctp;
 pub(crate) use rebind::Rebind;
-pub(crate) use socket::UdpPort;
+pub(crate) use socket::{SOCKET_BUFFER, wish_for_buffers};
 
 use self::fault::Fault;
 use self::inbound::{BUFFERS, Inbound};
@@ -52,6 +58,7 @@ enum Wake {
 #[derive(Debug)]
 pub(crate) struct Driver {
     shared: Arc<EndpointShared>,
+    binding: Binding,
     sockets: Sockets,
     inbound: Inbound,
     outbound: Outbound,
@@ -65,10 +72,11 @@ pub(crate) struct Driver {
 }
 
 impl Driver {
-    pub(crate) fn new(shared: Arc<EndpointShared>, sockets: Vec<UdpPort>) -> Self {
+    pub(crate) fn new(shared: Arc<EndpointShared>, binding: Binding, sockets: Vec<Port>) -> Self {
         let outbound = Outbound::new(sockets.len());
         Self {
             shared,
+            binding,
             sockets: Sockets::new(sockets),
             inbound: Inbound::new(),
             outbound,
@@ -205,10 +213,7 @@ impl Driver {
             let received = Received {
                 local: socket.address(),
                 remote: datagram.remote.ip(),
-                encapsulation: Encapsulation::Udp {
-                    local_port: socket.port(),
-                    remote_port: datagram.remote.port(),
-                },
+                encapsulation: socket.encapsulation(datagram.remote),
                 ecn: datagram.ecn,
                 body: Body::Datagram(datagram.contents),
             };

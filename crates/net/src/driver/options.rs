@@ -1,9 +1,9 @@
 //! Socket options that neither the standard library nor `quinn-udp` sets.
 
 #[cfg(any(target_os = "linux", target_os = "android"))]
-pub(crate) use linux::{fragmentation_allowed, without_timestamps};
+pub(crate) use linux::{force_buffers, fragmentation_allowed, without_timestamps};
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
-pub(crate) use other::{fragmentation_allowed, without_timestamps};
+pub(crate) use other::{force_buffers, fragmentation_allowed, without_timestamps};
 
 #[cfg(any(target_os = "linux", target_os = "android"))]
 #[allow(unsafe_code)] // what nix's macros make of the options
@@ -12,7 +12,10 @@ mod linux {
     use std::net::SocketAddr;
 
     use nix::sys::socket::setsockopt;
-    use nix::sys::socket::sockopt::{Ipv6DontFrag, ReceiveTimestampns, SetStruct};
+    use nix::sys::socket::sockopt::{
+        Ipv6DontFrag, RcvBufForce, ReceiveTimestampns, SetStruct, SndBufForce,
+    };
+    use socket2::Socket;
     use tokio::net::UdpSocket;
 
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -75,6 +78,12 @@ mod linux {
         Ok(())
     }
 
+    /// Sets the sizes of the buffers beyond the system's cap, which CAP_NET_ADMIN allows.
+    pub(crate) fn force_buffers(socket: &Socket, bytes: usize) {
+        let _ = setsockopt(socket, RcvBufForce, &bytes);
+        let _ = setsockopt(socket, SndBufForce, &bytes);
+    }
+
     /// Switches off the receive timestamps that `quinn-udp` asks for: with them the ancillary data of coalesced
     /// datagrams does not fit its buffer, and the ECN codepoint is what gets lost.
     pub(crate) fn without_timestamps(socket: &UdpSocket) -> io::Result<()> {
@@ -87,6 +96,7 @@ mod other {
     use std::io;
     use std::net::SocketAddr;
 
+    use socket2::Socket;
     use tokio::net::UdpSocket;
 
     /// There is no portable way: the packet is sent as any other.
@@ -101,4 +111,6 @@ mod other {
     pub(crate) fn without_timestamps(_socket: &UdpSocket) -> io::Result<()> {
         Ok(())
     }
+
+    pub(crate) fn force_buffers(_socket: &Socket, _bytes: usize) {}
 }

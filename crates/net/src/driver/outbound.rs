@@ -5,12 +5,12 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::task::{Context, Poll};
 
-use polypath_proto::{AssociationId, Ecn, Encapsulation, Transmit};
+use polypath_proto::{AssociationId, Ecn, Transmit};
 use polypath_wire::Checksum;
 use smallvec::SmallVec;
 
 use super::fault::Fault;
-use super::socket::UdpPort;
+use super::port::Port;
 use super::sockets::Sockets;
 use crate::EndpointStats;
 
@@ -88,7 +88,7 @@ impl Batch {
         &self.buffer[self.sent..self.len.min(self.sent + self.segment)]
     }
 
-    fn send(&mut self, socket: &UdpPort, stats: &mut EndpointStats) -> Outcome {
+    fn send(&mut self, socket: &Port, stats: &mut EndpointStats) -> Outcome {
         if self.mode == Mode::Whole {
             match socket.try_send(
                 self.key.destination,
@@ -120,7 +120,7 @@ impl Batch {
         self.send_singly(socket, stats)
     }
 
-    fn send_singly(&mut self, socket: &UdpPort, stats: &mut EndpointStats) -> Outcome {
+    fn send_singly(&mut self, socket: &Port, stats: &mut EndpointStats) -> Outcome {
         while self.sent < self.len {
             let datagram = self.next_datagram();
             let len = datagram.len();
@@ -329,7 +329,7 @@ impl Outbound {
         }
     }
 
-    fn dispatch(&mut self, socket: &UdpPort, mut batch: Batch, stats: &mut EndpointStats) {
+    fn dispatch(&mut self, socket: &Port, mut batch: Batch, stats: &mut EndpointStats) {
         let waiting = &mut self.waiting[batch.key.socket].batches;
         if batch.segments == 0 {
             return self.recycle(batch);
@@ -346,7 +346,7 @@ impl Outbound {
     }
 
     /// Notes what the system said when the batch was sent.
-    fn finish(&mut self, socket: &UdpPort, batch: Batch) {
+    fn finish(&mut self, socket: &Port, batch: Batch) {
         if let Some(fault) = batch.fault {
             let (local, remote) = (socket.address(), batch.key.destination.ip());
             for &association in &batch.owners {
@@ -376,17 +376,14 @@ impl Outbound {
     }
 }
 
-fn key_of<'a>(sockets: &'a Sockets, transmit: &Transmit) -> Option<(Key, &'a UdpPort)> {
-    let Encapsulation::Udp { remote_port, .. } = transmit.encapsulation else {
-        return None;
-    };
-    if transmit.local.is_ipv4() != transmit.remote.is_ipv4() || remote_port == 0 {
-        return None;
-    }
-    let (place, socket) = sockets.iter().find(|(_, socket)| socket.address() == transmit.local)?;
+fn key_of<'a>(sockets: &'a Sockets, transmit: &Transmit) -> Option<(Key, &'a Port)> {
+    let mut own = sockets.iter().filter(|(_, socket)| socket.address() == transmit.local);
+    let (place, socket, destination) = own.find_map(|(place, socket)| {
+        Some((place, socket, socket.destination(transmit.remote, transmit.encapsulation)?))
+    })?;
     let key = Key {
         socket: place,
-        destination: SocketAddr::new(transmit.remote, remote_port),
+        destination,
         ecn: transmit.ecn,
         mode: if transmit.fragmentable { Mode::Fragmented } else { Mode::Whole },
     };

@@ -1,11 +1,12 @@
 use std::net::{IpAddr, Ipv4Addr};
 
 use bytes::Bytes;
-use polypath_proto::PathId;
+use polypath_proto::{Encapsulation, PathId};
 use polypath_wire::{Chunk, Packet, Raw};
 
 use super::*;
 use crate::driver::inbound::{BUFFERS, Inbound};
+use crate::driver::udp::UdpPort;
 
 const A: IpAddr = IpAddr::V4(Ipv4Addr::new(127, 0, 0, 31));
 const B: IpAddr = IpAddr::V4(Ipv4Addr::new(127, 0, 0, 32));
@@ -14,16 +15,19 @@ const OWNER: AssociationId = AssociationId(7);
 
 struct Setup {
     sockets: Sockets,
-    receiver: UdpPort,
+    receiver: Port,
+    udp_port: u16,
     outbound: Outbound,
     stats: EndpointStats,
 }
 
 impl Setup {
     fn new() -> Self {
+        let receiver = UdpPort::bind(B, 0).unwrap();
         Self {
-            sockets: Sockets::new(vec![UdpPort::bind(A, 0).unwrap()]),
-            receiver: UdpPort::bind(B, 0).unwrap(),
+            sockets: Sockets::new(vec![Port::Udp(UdpPort::bind(A, 0).unwrap())]),
+            udp_port: receiver.port(),
+            receiver: Port::Udp(receiver),
             outbound: Outbound::new(1),
             stats: EndpointStats::default(),
         }
@@ -35,7 +39,7 @@ impl Setup {
             path: Some(PathId(0)),
             local: A,
             remote: B,
-            encapsulation: Encapsulation::Udp { local_port: 0, remote_port: self.receiver.port() },
+            encapsulation: Encapsulation::Udp { local_port: 0, remote_port: self.udp_port },
             ecn: Ecn::Ect0,
             fragmentable: false,
             packet: Packet {
@@ -213,7 +217,7 @@ async fn what_waits_for_a_socket_goes_with_it() {
     assert!(setup.outbound.is_idle());
     assert_eq!((setup.stats.packets_unsendable, setup.stats.packets_sent), (4, 0));
     // Another one takes its place, and packets of before do not come back.
-    let place = setup.sockets.insert(UdpPort::bind(A, 0).unwrap());
+    let place = setup.sockets.insert(Port::Udp(UdpPort::bind(A, 0).unwrap()));
     setup.outbound.open_place(place);
     setup.push(&setup.transmit(4, 100));
     setup.flush();

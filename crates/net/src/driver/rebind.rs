@@ -5,8 +5,8 @@ use std::sync::Arc;
 use polypath_proto::LocalAddressChange;
 use tokio::sync::oneshot;
 
+use super::Driver;
 use super::router::touch;
-use super::{Driver, UdpPort};
 use crate::BindError;
 use crate::builder::check_address;
 
@@ -31,25 +31,26 @@ impl Driver {
         match change {
             LocalAddressChange::Added(address) => {
                 check_address(address)?;
-                if self.sockets.place_of(address).is_some() {
+                if !self.sockets.places_of(address).is_empty() {
                     return Err(BindError::AlreadyBound(address));
                 }
-                let port = self.shared.encapsulation_port;
-                let socket = UdpPort::bind(address, port).map_err(|source| BindError::Socket {
-                    address,
-                    port,
-                    source,
-                })?;
-                let place = self.sockets.insert(socket);
-                self.outbound.open_place(place);
+                for socket in self.binding.bind_one(address)? {
+                    let place = self.sockets.insert(socket);
+                    self.outbound.open_place(place);
+                }
             }
             LocalAddressChange::Removed(address) => {
-                let place = self.sockets.place_of(address).ok_or(BindError::NotBound(address))?;
-                if self.sockets.count() == 1 {
+                let places = self.sockets.places_of(address);
+                if places.is_empty() {
+                    return Err(BindError::NotBound(address));
+                }
+                if self.sockets.count() == places.len() {
                     return Err(BindError::LastAddress(address));
                 }
-                self.sockets.remove(place);
-                self.outbound.close_place(place, &mut self.stats);
+                for place in places {
+                    self.sockets.remove(place);
+                    self.outbound.close_place(place, &mut self.stats);
+                }
             }
         }
         let table: Vec<_> = {

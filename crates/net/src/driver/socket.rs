@@ -1,4 +1,4 @@
-//! One UDP socket, bound to one local address.
+//! One non-blocking datagram socket, bound to one local address: what UDP and raw IP have in common.
 
 use std::io::{self, IoSliceMut};
 use std::net::{IpAddr, SocketAddr};
@@ -6,7 +6,7 @@ use std::task::{Context, Poll};
 
 use polypath_proto::Ecn;
 use quinn_udp::{EcnCodepoint, RecvMeta, Transmit, UdpSocketState};
-use socket2::{Domain, Protocol, Socket, Type};
+use socket2::Socket;
 use tokio::io::Interest;
 use tokio::net::UdpSocket;
 
@@ -14,38 +14,28 @@ use super::options;
 
 /// Size asked for the socket's buffers. The system may grant less; a receive buffer of this size takes what arrives
 /// while the driver is busy elsewhere for some milliseconds.
-const SOCKET_BUFFER: usize = 8 << 20;
+pub(crate) const SOCKET_BUFFER: usize = 8 << 20;
 
-/// A non-blocking UDP socket with segmentation offload.
+/// A bound socket with its ancillary data: ECN, destination addresses, segmentation offload where there is one.
 #[derive(Debug)]
-pub(crate) struct UdpPort {
+pub(crate) struct BoundSocket {
+    /// tokio and `quinn-udp` ask nothing of it that raw sockets do not do, too.
     socket: UdpSocket,
     state: UdpSocketState,
     address: IpAddr,
-    port: u16,
 }
 
-impl UdpPort {
-    /// Binds to `address`; port 0 leaves the port to the system. Must be called inside a tokio runtime.
-    pub(crate) fn bind(address: IpAddr, port: u16) -> io::Result<Self> {
-        let socket = Socket::new(
-            Domain::for_address((address, 0).into()),
-            Type::DGRAM,
-            Some(Protocol::UDP),
-        )?;
-        if address.is_ipv6() {
-            socket.set_only_v6(true)?;
-        }
+impl BoundSocket {
+    /// Binds `socket` to `address`; port 0 leaves the port to the system, and is the one of raw sockets. Must be called
+    /// inside a tokio runtime.
+    pub(crate) fn bind(socket: Socket, address: IpAddr, port: u16) -> io::Result<Self> {
         socket.set_nonblocking(true)?;
         socket.bind(&SocketAddr::new(address, port).into())?;
-        // The buffers are a wish: systems cap or refuse them.
-        let _ = socket.set_recv_buffer_size(SOCKET_BUFFER);
-        let _ = socket.set_send_buffer_size(SOCKET_BUFFER);
+        wish_for_buffers(&socket);
         let socket = UdpSocket::from_std(socket.into())?;
         let state = UdpSocketState::new((&socket).into())?;
         options::without_timestamps(&socket)?;
-        let port = socket.local_addr()?.port();
-        Ok(Self { socket, state, address, port })
+        Ok(Self { socket, state, address })
     }
 
     /// The local address.
@@ -53,12 +43,12 @@ impl UdpPort {
         self.address
     }
 
-    /// The local UDP port.
-    pub(crate) fn port(&self) -> u16 {
-        self.port
+    /// The local address and port, as the system tells them.
+    pub(crate) fn local(&self) -> io::Result<SocketAddr> {
+        self.socket.local_addr()
     }
 
-    /// Most segments in one batch at present.
+    /// Most segments in one batch at present; 1 without segmentation offload.
     pub(crate) fn max_segments(&self) -> usize {
         self.state.max_gso_segments()
     }
@@ -121,6 +111,13 @@ impl UdpPort {
             self.try_send(destination, ecn, datagram, datagram.len())
         })
     }
+}
+
+/// Asks for large buffers: systems cap or refuse them, unless the program may go beyond the cap.
+pub(crate) fn wish_for_buffers(socket: &Socket) {
+    let _ = socket.set_recv_buffer_size(SOCKET_BUFFER);
+    let _ = socket.set_send_buffer_size(SOCKET_BUFFER);
+    options::force_buffers(socket, SOCKET_BUFFER);
 }
 
 fn codepoint(ecn: Ecn) -> Option<EcnCodepoint> {

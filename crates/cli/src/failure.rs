@@ -12,6 +12,8 @@ pub(crate) enum Failure {
     Usage(anyhow::Error),
     /// Nobody answers at the other end, or it refuses: exit code 3.
     CannotConnect(anyhow::Error),
+    /// It was done, but does not fulfil what was required: exit code 4.
+    Missed(anyhow::Error),
     /// The machine lacks what is needed: exit code 5.
     Unfit(anyhow::Error),
     /// The user interrupted it: exit code 130.
@@ -37,6 +39,7 @@ impl Failure {
             Self::Failed(_) => ExitCode::from(1),
             Self::Usage(_) => ExitCode::from(2),
             Self::CannotConnect(_) => ExitCode::from(3),
+            Self::Missed(_) => ExitCode::from(4),
             Self::Unfit(_) => ExitCode::from(5),
             Self::Interrupted => ExitCode::from(Self::INTERRUPTED as u8),
         }
@@ -49,6 +52,7 @@ impl fmt::Display for Failure {
             Self::Failed(error)
             | Self::Usage(error)
             | Self::CannotConnect(error)
+            | Self::Missed(error)
             | Self::Unfit(error) => write!(f, "{error:#}"),
             Self::Interrupted => f.write_str("interrupted"),
         }

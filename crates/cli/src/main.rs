@@ -4,6 +4,7 @@
 mod commands;
 mod doctor;
 mod failure;
+mod meter;
 mod network_picture;
 mod output;
 mod picture;
@@ -26,8 +27,8 @@ use crate::commands::Command;
 #[derive(Debug, Parser)]
 #[command(name = "polypath", version, propagate_version = true, arg_required_else_help = true)]
 #[command(after_help = "\
-Exit codes: 0 success, 1 failed, 2 wrong usage or a bad scenario, 3 cannot connect, 5 the machine lacks something
-(doctor), 130 interrupted.
+Exit codes: 0 success, 1 failed, 2 wrong usage or a bad scenario, 3 cannot connect, 4 a requirement was missed, 5 the
+machine lacks something (doctor), 130 interrupted.
 See 'polypath COMMAND --help' for what a command does, with examples.")]
 struct Cli {
     #[command(subcommand)]

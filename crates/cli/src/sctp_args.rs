@@ -50,7 +50,7 @@ impl SctpArgs {
     }
 }
 
-fn preset_parser() -> impl clap::builder::TypedValueParser<Value = Preset> {
+pub(crate) fn preset_parser() -> impl clap::builder::TypedValueParser<Value = Preset> {
     use clap::builder::{PossibleValuesParser, TypedValueParser};
 
     PossibleValuesParser::new(Preset::ALL.iter().map(|preset| preset.name()))

@@ -222,6 +222,8 @@ pub struct AssociationStats {
     pub bytes_received: u64,
     /// Bytes in the send buffer now, unsent and unacknowledged.
     pub send_buffer_bytes: u64,
+    /// Those of them that were not sent yet.
+    pub unsent_bytes: u64,
     /// Present size of the send buffer in bytes.
     pub send_buffer_size_bytes: u64,
     /// Most bytes that were ever in the send buffer.

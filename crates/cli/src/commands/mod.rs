@@ -5,6 +5,7 @@ mod check;
 mod completions;
 pub(crate) mod demo;
 mod doctor;
+mod meter;
 mod policies;
 mod receive;
 mod reproduce;
@@ -30,7 +31,7 @@ pub(crate) enum Command {
     Reproduce(reproduce::Args),
     /// Check a scenario, study or file of statements without running it
     Check(check::Args),
-    /// Print the JSON Schema of scenarios, studies or statements
+    /// Print the JSON Schema of scenarios, studies, statements or measurements
     Schema(schema::Args),
     /// Receive files over all paths
     Receive(receive::Args),
@@ -38,6 +39,8 @@ pub(crate) enum Command {
     Send(send::Args),
     /// Say what this machine allows, and what to do about the rest
     Doctor(doctor::Args),
+    /// Measure what an association carries over all paths
+    Meter(Box<meter::Args>),
     /// List every policy of the stack: keys, values, presets
     Policies(policies::Args),
     /// Compute how large buffers have to be for given paths
@@ -59,6 +62,7 @@ impl Command {
             Self::Receive(args) => receive::run(&args),
             Self::Send(args) => send::run(&args),
             Self::Doctor(args) => doctor::run(&args),
+            Self::Meter(args) => meter::run(&args),
             Self::Policies(args) => policies::run(&args),
             Self::Bmin(args) => bmin::run(&args),
             Self::Completions(args) => completions::run(&args),

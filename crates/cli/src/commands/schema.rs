@@ -3,6 +3,7 @@
 use clap::ValueEnum;
 
 use crate::failure::Outcome;
+use crate::meter::document::{Document, StreamLine};
 use crate::output;
 
 /// Arguments.
@@ -14,12 +15,12 @@ Examples:
   polypath schema scenario > scenario.schema.json
   polypath schema study > study.schema.json")]
 pub(crate) struct Args {
-    /// Kind of file
+    /// Kind of file, or of what the program prints
     #[arg(value_enum)]
     kind: Kind,
 }
 
-/// Kinds of files.
+/// Kinds of files, and of what the program prints.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Kind {
     Scenario,
@@ -27,6 +28,10 @@ enum Kind {
     Statements,
     /// Where numbers of other tools belong (reference.toml)
     Comparisons,
+    /// What `polypath meter --json` prints
+    Measurement,
+    /// A line of `polypath meter --json-stream`
+    MeasurementLine,
 }
 
 /// Prints the schema.
@@ -36,6 +41,8 @@ pub(crate) fn run(args: &Args) -> Outcome {
         Kind::Study => polypath_lab::study::schema(),
         Kind::Statements => polypath_lab::verdict::schema(),
         Kind::Comparisons => polypath_lab::paper::schema(),
+        Kind::Measurement => schemars::schema_for!(Document),
+        Kind::MeasurementLine => schemars::schema_for!(StreamLine),
     };
     output::print((serde_json::to_string_pretty(&schema)? + "\n").as_bytes())
 }

@@ -28,7 +28,7 @@ use std::pin::pin;
 use std::time::Duration;
 
 use anyhow::Result;
-use polypath::Association;
+use polypath::{Association, PathStats};
 use tokio::time::{Instant, timeout};
 
 use patience::{Patience, Wait, Watch};
@@ -85,9 +85,17 @@ async fn watched<T>(
 }
 
 /// Bytes of user data that arrived or were acknowledged.
-fn traffic(association: &Association) -> u64 {
+pub(crate) fn traffic(association: &Association) -> u64 {
     let paths = association.path_stats();
     paths.iter().map(|path| path.data_bytes_acked + path.data_bytes_received).sum()
+}
+
+/// Bytes of user data in a full packet of a path.
+pub(crate) fn fragment_size(path: &PathStats) -> Option<usize> {
+    let ip = if path.local.is_ipv4() { 20 } else { 40 };
+    // UDP header, SCTP common header, DATA chunk header.
+    let fragment = (path.mtu_bytes as usize).saturating_sub(ip + 8 + 12 + 16) & !3;
+    (fragment > 0).then_some(fragment)
 }
 
 #[cfg(test)]

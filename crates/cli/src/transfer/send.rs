@@ -15,7 +15,7 @@ use super::frame::{self, Digest, Frame, Offer, Reply};
 use super::progress::{Progress, Side};
 use super::source::Source;
 use super::summary::FileSummary;
-use super::{name, patiently};
+use super::{fragment_size, name, patiently};
 
 /// Messages read ahead from the disk.
 const MESSAGES_AHEAD: usize = 32;
@@ -160,11 +160,7 @@ async fn next_frame(association: &Association) -> Result<Frame> {
 /// Buffers of `buffer` bytes, at both ends, have room for two such messages if for a fragment at all.
 fn message_size(paths: &[PathStats], buffer: u64) -> usize {
     let largest = usize::try_from(buffer / 2).unwrap_or(usize::MAX).clamp(1, MESSAGE_SIZE);
-    let fragment = paths.iter().map(|path| {
-        let ip = if path.local.is_ipv4() { 20 } else { 40 };
-        // UDP header, SCTP common header, DATA chunk header.
-        (path.mtu_bytes as usize).saturating_sub(ip + 8 + 12 + 16) & !3
-    });
+    let fragment = paths.iter().map(|path| fragment_size(path).unwrap_or(0));
     match fragment.min() {
         Some(fragment) if (1..=largest).contains(&fragment) => largest / fragment * fragment,
         _ => largest,

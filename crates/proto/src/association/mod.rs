@@ -437,6 +437,7 @@ impl Association {
     pub fn stats(&self) -> AssociationStats {
         let mut stats = self.stats.clone();
         stats.send_buffer_bytes = self.sender.queue.used();
+        stats.unsent_bytes = self.sender.queue.waiting();
         stats.send_buffer_size_bytes = self.sender.queue.limit();
         stats.send_buffer_peak_bytes = self.sender.queue.peak();
         stats.peer_window_bytes = self.sender.peer_window();

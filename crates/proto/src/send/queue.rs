@@ -140,6 +140,11 @@ impl SendQueue {
         self.used
     }
 
+    /// User bytes of which nothing was sent.
+    pub(crate) fn waiting(&self) -> u64 {
+        self.waiting
+    }
+
     /// Most user bytes there ever were.
     pub(crate) fn peak(&self) -> u64 {
         self.peak

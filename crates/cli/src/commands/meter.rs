@@ -1,0 +1,275 @@
+//! `polypath meter`.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::anyhow;
+use clap::Subcommand;
+use polypath::{Association, Endpoint, EndpointConfig};
+use polypath_units::BitRate;
+use tokio::task::{JoinError, JoinSet};
+
+use crate::failure::{Failure, Outcome};
+use crate::meter::client::{self, Target, measure};
+use crate::meter::document::Alone;
+use crate::meter::options::{ClientOptions, FormatOptions, Transport};
+use crate::meter::reporter::Reporter;
+use crate::meter::server::{Limits, Visit};
+use crate::meter::{self, gain, hosts, numbers, plan, thresholds};
+use crate::output::tell;
+use crate::runtime::{self, Interruption};
+
+/// Associations that wait to be served.
+const BACKLOG: usize = 16;
+
+/// Arguments.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Options have the letters of iperf3 where they mean the same, flows the form of NetPerfMeter. docs/meter.md has the rest.
+
+Exit codes: 0 success, 1 the run failed, 2 wrong usage, 3 cannot connect, refused or busy, 4 a requirement was missed,
+5 the system refuses (port in use, no such address), 130 interrupted.
+
+Examples:
+  polypath meter server -B 192.0.2.1,198.51.100.1
+  polypath meter client 192.0.2.1 -t 30 -P 4 --json")]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    side: Side,
+}
+
+/// Which end.
+#[derive(Debug, Subcommand)]
+enum Side {
+    /// Wait for clients, and measure with them
+    Server(ServerArgs),
+    /// Measure with a server
+    Client(Box<ClientArgs>),
+}
+
+/// Arguments of the client.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  polypath meter client 192.0.2.1
+  polypath meter client 192.0.2.1,198.51.100.1 -B 10.0.0.2,10.1.0.2 -t 30 -R
+  polypath meter client 192.0.2.1 --bidir -P 4 -b 5M --json-stream
+  polypath meter client 192.0.2.1 --flow const0:const1400 --flow exp25:exp1000:const0:const0:unreliable=1:rtx_timeout=100
+  polypath meter client 192.0.2.1 --require-gain 1.0 --max-p99 '200 ms'")]
+struct ClientArgs {
+    #[command(flatten)]
+    options: ClientOptions,
+}
+
+/// Arguments of the server.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Without --bind it uses the addresses that the default routes begin at; name every address that clients shall use as a path.
+
+Examples:
+  polypath meter server -B 192.0.2.1,198.51.100.1
+  polypath meter server -B 127.0.0.1 --one-off --json
+  polypath meter server --server-bitrate-limit 100M --server-max-duration 60")]
+struct ServerArgs {
+    #[command(flatten)]
+    transport: Transport,
+    #[command(flatten)]
+    format: FormatOptions,
+    /// End after one measurement
+    #[arg(short = '1', long)]
+    one_off: bool,
+    /// Most clients at a time; more are refused
+    #[arg(long, value_name = "N", default_value_t = 32, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    max_clients: u32,
+    /// Refuse, and stop, measurements of more bit/s in both directions together
+    #[arg(long, value_name = "RATE", value_parser = numbers::rate)]
+    server_bitrate_limit: Option<BitRate>,
+    /// Refuse, and stop, measurements of more seconds
+    #[arg(long, value_name = "SECONDS", value_parser = numbers::time)]
+    server_max_duration: Option<Duration>,
+    /// Give up a client that shows no sign of life for so many seconds
+    #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = numbers::time)]
+    idle_timeout: Duration,
+}
+
+/// Measures.
+pub(crate) fn run(args: &Args) -> Outcome {
+    match &args.side {
+        Side::Server(args) => serve_all(args),
+        Side::Client(args) => measure_once(&args.options),
+    }
+}
+
+fn measure_once(options: &ClientOptions) -> Outcome {
+    options.check().map_err(Failure::Usage)?;
+    let mut reporter = Reporter::new(&options.report.format, options.report.csv.as_deref())?;
+    runtime::run(async |interruption| measure_all(options, &mut reporter, interruption).await)
+}
+
+async fn measure_all(
+    options: &ClientOptions,
+    reporter: &mut Reporter,
+    interruption: &Interruption,
+) -> Outcome {
+    let (mut document, outcome) = match prepare(options, reporter, interruption).await {
+        Ok((target, alone)) => {
+            let (mut document, outcome) = measure(&target, options, reporter, interruption).await;
+            document.end.gain = gain::gain(&document, alone);
+            (document, outcome)
+        }
+        Err(failure) => (client::describe(options, &failure), Err(failure)),
+    };
+    document.end.thresholds = thresholds::judge(&options.requirements, &document.end);
+    if document.end.streams.is_empty() {
+        reporter.failed(&document);
+    } else {
+        reporter.end(&document);
+    }
+    outcome?;
+    reporter.outcome()?;
+    let missed = document.end.thresholds.iter().filter(|threshold| !threshold.met);
+    let missed: Vec<_> = missed.map(|threshold| threshold.name.as_str()).collect();
+    match missed.is_empty() {
+        true => Ok(()),
+        false => Err(Failure::Missed(anyhow!("missed what was required: {}", missed.join(", ")))),
+    }
+}
+
+/// Whom to measure with, and what each path carries alone if that matters.
+async fn prepare(
+    options: &ClientOptions,
+    reporter: &Reporter,
+    interruption: &Interruption,
+) -> Result<(Target, Vec<Alone>), Failure> {
+    let to = hosts::resolve(&options.hosts, &options.family).await?;
+    let bind = &options.transport.bind;
+    let from = if bind.is_empty() { hosts::sources(&to)? } else { bind.clone() };
+    let config = options.transport.config(options.flows()).map_err(Failure::Usage)?;
+    let target = Target { from, to, config };
+    let alone = match options.requirements.require_gain {
+        Some(_) => gain::alone(&target, options, &mut reporter.aside()?, interruption).await?,
+        None => Vec::new(),
+    };
+    Ok((target, alone))
+}
+
+fn serve_all(args: &ServerArgs) -> Outcome {
+    let association = args.transport.config(plan::MOST_FLOWS).map_err(Failure::Usage)?;
+    let reporter = Reporter::new(&args.format, None)?;
+    let addresses: Vec<IpAddr> = match args.transport.bind.as_slice() {
+        [] => hosts::main_addresses(),
+        named => named.to_vec(),
+    };
+    runtime::run(async |interruption| {
+        let config = EndpointConfig {
+            association,
+            max_associations: args.max_clients,
+            ..EndpointConfig::default()
+        };
+        let builder = Endpoint::builder(addresses.iter().copied())
+            .port(args.transport.port)
+            .encapsulation_port(args.transport.encap_port)
+            .config(config)
+            .listen(BACKLOG);
+        let endpoint = meter::bind(builder)?;
+        let shown: Vec<_> = addresses.iter().map(ToString::to_string).collect();
+        tell(format_args!(
+            "listening on {}, SCTP port {}, UDP port {}",
+            shown.join(", "),
+            endpoint.port(),
+            endpoint.encapsulation_port()
+        ));
+        let result = serve(&endpoint, args, &reporter, interruption).await;
+        runtime::drain(&endpoint, interruption).await;
+        result
+    })
+}
+
+/// What became of a client.
+struct Ended {
+    /// Whether a measurement started.
+    started: bool,
+    error: Option<anyhow::Error>,
+}
+
+async fn serve(
+    endpoint: &Endpoint,
+    args: &ServerArgs,
+    reporter: &Reporter,
+    interruption: &Interruption,
+) -> Outcome {
+    let limits = Arc::new(Limits {
+        duration: args.server_max_duration,
+        bitrate: args.server_bitrate_limit,
+        idle: args.idle_timeout,
+    });
+    let mut visits: JoinSet<Ended> = JoinSet::new();
+    for number in 1_u64.. {
+        let accepted = loop {
+            tokio::select! {
+                accepted = endpoint.accept(), if !args.one_off || visits.is_empty() => break accepted?,
+                Some(ended) = visits.join_next() => {
+                    if let Some(outcome) = conclude(ended).filter(|_| args.one_off) {
+                        return outcome;
+                    }
+                }
+                () = interruption.happened() => {
+                    while visits.join_next().await.is_some() {}
+                    return Err(Failure::Interrupted);
+                }
+            }
+        };
+        let prefix = if args.one_off { String::new() } else { format!("#{number} ") };
+        let reporter = reporter.sibling(prefix)?;
+        visits.spawn(visit(number, accepted, Arc::clone(&limits), reporter, interruption.clone()));
+    }
+    Ok(())
+}
+
+/// The outcome of a measurement; nothing if none started.
+fn conclude(ended: Result<Ended, JoinError>) -> Option<Outcome> {
+    match ended {
+        Ok(Ended { started: false, .. }) => None,
+        Ok(Ended { error: None, .. }) => Some(Ok(())),
+        Ok(Ended { error: Some(error), .. }) => Some(Err(Failure::Failed(error))),
+        Err(error) => {
+            tell(format_args!("error: a measurement failed: {error}"));
+            Some(Err(error.into()))
+        }
+    }
+}
+
+/// Serves one client. Whatever it does, it concerns nobody else.
+async fn visit(
+    number: u64,
+    association: Association,
+    limits: Arc<Limits>,
+    mut reporter: Reporter,
+    interruption: Interruption,
+) -> Ended {
+    let from: Vec<_> = association.remote_addresses().iter().map(ToString::to_string).collect();
+    tell(format_args!(
+        "#{number} accepted {}, SCTP port {}",
+        from.join(", "),
+        association.remote_port()
+    ));
+    let mut visit = Visit::new();
+    let result = tokio::select! {
+        served = visit.serve(&association, &limits, &mut reporter) => served,
+        () = interruption.happened() => Err(anyhow!("the server was interrupted")),
+    };
+    if let Err(error) = &result {
+        tell(format_args!("#{number} {error:#}"));
+        association.abort(format!("{error:#}"));
+    }
+    let started = visit.started();
+    let document = visit.conclude(result.as_ref().err());
+    if started {
+        reporter.end_on_one_line(&document);
+    }
+    if let Err(failure) = reporter.outcome() {
+        tell(format_args!("error: {failure}"));
+    }
+    Ended { started, error: result.err() }
+}

@@ -1,0 +1,123 @@
+//! Reads all that a peer sends: control messages go to who waits for them, the rest is counted.
+
+use std::future::Future;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use anyhow::{Context, Result, anyhow, bail};
+use polypath::{Association, ReceivedMessage};
+use tokio::sync::mpsc;
+use tokio::task::AbortHandle;
+use tokio::time::timeout;
+
+use super::control::{self, Assembler, Control};
+use super::payload;
+use super::tally::Tally;
+
+/// Control messages that wait to be heard.
+const WAITING: usize = 16;
+
+/// The reader of an association.
+#[derive(Debug)]
+pub(crate) struct Ears {
+    controls: mpsc::Receiver<Result<Control>>,
+    tally: Arc<Mutex<Option<Arc<Tally>>>>,
+    task: AbortHandle,
+}
+
+impl Ears {
+    /// Begins to read.
+    pub fn open(association: &Association) -> Self {
+        let (told, controls) = mpsc::channel(WAITING);
+        let tally = Arc::new(Mutex::new(None));
+        let listening = listen(association.clone(), told, Arc::clone(&tally));
+        Self { controls, tally, task: tokio::spawn(listening).abort_handle() }
+    }
+
+    /// Counts messages here from now on; before, they are none of any measurement.
+    pub fn count(&self, tally: Arc<Tally>) {
+        *self.tally.lock().unwrap_or_else(PoisonError::into_inner) = Some(tally);
+    }
+
+    /// The next control message.
+    pub async fn hear(&mut self) -> Result<Control> {
+        self.controls.recv().await.unwrap_or_else(|| Err(anyhow!("the peer ended the association")))
+    }
+
+    /// The next control message, which has to come within `patience`.
+    pub async fn hear_within(&mut self, patience: Duration) -> Result<Control> {
+        within(patience, self.hear()).await
+    }
+}
+
+impl Drop for Ears {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+/// Waits for the peer, but not for ever.
+pub(crate) async fn within<T>(
+    patience: Duration,
+    wanted: impl Future<Output = Result<T>>,
+) -> Result<T> {
+    let told = || format!("the peer said nothing for {:.0} s", patience.as_secs_f64());
+    timeout(patience, wanted).await.with_context(told)?
+}
+
+async fn listen(
+    association: Association,
+    told: mpsc::Sender<Result<Control>>,
+    tally: Arc<Mutex<Option<Arc<Tally>>>>,
+) {
+    let mut assembler = Assembler::default();
+    let mut current = None;
+    loop {
+        let heard = match association.receive().await {
+            Ok(Some(message)) if message.ppid() == payload::PPID => {
+                if current.is_none() {
+                    current.clone_from(&*tally.lock().unwrap_or_else(PoisonError::into_inner));
+                }
+                if let Some(tally) = &current {
+                    count(tally, &message);
+                }
+                continue;
+            }
+            Ok(Some(message)) => control(message, &mut assembler).transpose(),
+            Ok(None) => return,
+            Err(error) => Some(Err(error.into())),
+        };
+        let Some(heard) = heard else { continue };
+        let is_over = heard.is_err();
+        if told.send(heard).await.is_err() || is_over {
+            return;
+        }
+    }
+}
+
+fn count(tally: &Tally, message: &ReceivedMessage) {
+    let mut beginning = [0; payload::HEADER];
+    let mut filled = 0;
+    for fragment in message.fragments() {
+        let length = fragment.len().min(payload::HEADER - filled);
+        beginning[filled..filled + length].copy_from_slice(&fragment[..length]);
+        filled += length;
+        if filled == payload::HEADER {
+            break;
+        }
+    }
+    let header = payload::decode(&beginning[..filled], message.len());
+    let header = header.filter(|header| header.stream == message.stream());
+    tally.received(header, message.len());
+}
+
+fn control(message: ReceivedMessage, assembler: &mut Assembler) -> Result<Option<Control>> {
+    if message.ppid() != control::PPID || message.stream() != control::STREAM {
+        bail!(
+            "the peer broke the control protocol: payload protocol {:#010x} on stream {}",
+            message.ppid(),
+            message.stream()
+        );
+    }
+    assembler.take(message).context("the peer broke the control protocol")
+}

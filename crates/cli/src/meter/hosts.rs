@@ -1,0 +1,64 @@
+//! Addresses of both ends.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use anyhow::{Context, Result, anyhow};
+use polypath::source_address;
+use tokio::net::lookup_host;
+
+use super::options::Family;
+use crate::failure::Failure;
+
+/// The addresses that were written, and one for each name.
+pub(crate) async fn resolve(hosts: &[String], family: &Family) -> Result<Vec<IpAddr>, Failure> {
+    let mut addresses = Vec::new();
+    for host in hosts {
+        let address = match host.parse() {
+            Ok(address) => address,
+            Err(_) => look_up(host, family).await.map_err(Failure::CannotConnect)?,
+        };
+        if !addresses.contains(&address) {
+            addresses.push(address);
+        }
+    }
+    Ok(addresses)
+}
+
+async fn look_up(host: &str, family: &Family) -> Result<IpAddr> {
+    let found = lookup_host((host, 0)).await.with_context(|| format!("cannot resolve {host:?}"))?;
+    let fits = |address: &IpAddr| {
+        (!family.version4 || address.is_ipv4()) && (!family.version6 || address.is_ipv6())
+    };
+    let mut addresses = found.map(|socket| socket.ip());
+    addresses.find(fits).with_context(|| format!("{host:?} has no address of that family"))
+}
+
+/// The local address towards each of the peer's, each once.
+pub(crate) fn sources(to: &[IpAddr]) -> Result<Vec<IpAddr>, Failure> {
+    let mut local = Vec::new();
+    let mut unreachable = None;
+    for address in to {
+        match source_address(*address) {
+            Ok(source) if !local.contains(&source) => local.push(source),
+            Ok(_) => {}
+            Err(error) => unreachable = Some(anyhow!("no route to {address}: {error}")),
+        }
+    }
+    match unreachable {
+        Some(error) if local.is_empty() => Err(Failure::CannotConnect(error)),
+        _ => Ok(local),
+    }
+}
+
+/// Where the default routes of this host begin; the loopback address where there are none.
+pub(crate) fn main_addresses() -> Vec<IpAddr> {
+    // Addresses for documentation: nothing is sent to them.
+    let somewhere = [
+        IpAddr::from(Ipv4Addr::new(192, 0, 2, 1)),
+        IpAddr::from(Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1)),
+    ];
+    let usable = |address: &IpAddr| !address.is_loopback() && !address.is_unspecified();
+    let found: Vec<IpAddr> =
+        somewhere.into_iter().filter_map(|to| source_address(to).ok()).filter(usable).collect();
+    if found.is_empty() { vec![Ipv4Addr::LOCALHOST.into()] } else { found }
+}

@@ -1,0 +1,425 @@
+//! Arguments of `polypath meter client`.
+
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Result, bail, ensure};
+use polypath::{AssociationConfig, ENCAPSULATION_PORT, Preset};
+use polypath_units::BitRate;
+
+use super::flow_spec::{self, FlowSpec};
+use super::numbers;
+use super::payload;
+use super::plan::{Extent, FlowPlan, MOST_FLOWS, Plan, ServerOutput, shown};
+use super::traffic::Traffic;
+use crate::sctp_args::preset_parser;
+use crate::settings::association_config;
+
+/// SCTP port of the meter: that of iperf3.
+pub(crate) const PORT: u16 = 5201;
+/// Longest default message in bytes; a whole number of packets is taken.
+const DEFAULT_LENGTH: usize = 16 << 10;
+/// Seconds that are measured unless something else is said.
+const DEFAULT_TIME: Duration = Duration::from_secs(10);
+
+/// What is measured with whom.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct ClientOptions {
+    /// Addresses or names of the server, separated by commas; it names its other addresses
+    #[arg(value_name = "HOST", value_delimiter = ',', required = true)]
+    pub hosts: Vec<String>,
+    #[command(flatten)]
+    pub transport: Transport,
+    #[command(flatten)]
+    pub load: Load,
+    #[command(flatten)]
+    pub direction: Direction,
+    #[command(flatten)]
+    pub family: Family,
+    #[command(flatten)]
+    pub requirements: Requirements,
+    #[command(flatten)]
+    pub report: ReportOptions,
+    /// Give up connecting after so many seconds
+    #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = numbers::time)]
+    pub connect_timeout: Duration,
+    /// Give up a server that shows no sign of life for so many seconds
+    #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = numbers::time)]
+    pub idle_timeout: Duration,
+}
+
+/// Ports, addresses and policies: the same at both ends.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct Transport {
+    /// SCTP port of the server
+    #[arg(short, long, value_name = "N", default_value_t = PORT, value_parser = clap::value_parser!(u16).range(1..))]
+    pub port: u16,
+    /// UDP port of the server, which SCTP is encapsulated in
+    #[arg(long, alias = "encapsulation-port", value_name = "N", default_value_t = ENCAPSULATION_PORT)]
+    pub encap_port: u16,
+    /// Local addresses, separated by commas or in several options [default: those that the routes begin at]
+    #[arg(short = 'B', long, value_name = "ADDR", value_delimiter = ',')]
+    pub bind: Vec<IpAddr>,
+    /// Policies to begin with; `polypath policies` tells what they are
+    #[arg(long, value_name = "NAME", default_value = Preset::Recommended.name(), value_parser = preset_parser())]
+    pub preset: Preset,
+    /// Change a setting of the association, for example 'policies.rto.min=200 ms'; repeatable
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub set: Vec<String>,
+    /// Congestion control of this side: a value of `policies.congestion`
+    #[arg(short = 'C', long, value_name = "NAME")]
+    pub congestion: Option<String>,
+    /// Bytes of the send and the receive buffer (K, M, G: powers of 1024)
+    #[arg(short, long, value_name = "BYTES", value_parser = numbers::bytes)]
+    pub window: Option<u64>,
+}
+
+/// How much is sent.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct Load {
+    /// Seconds to send for [default: 10]
+    #[arg(short, long, value_name = "SECONDS", value_parser = numbers::time, conflicts_with = "bytes")]
+    pub time: Option<Duration>,
+    /// Bytes to send instead (K, M, G: powers of 1024)
+    #[arg(short = 'n', long, value_name = "BYTES", value_parser = numbers::bytes)]
+    pub bytes: Option<u64>,
+    /// Seconds at the beginning that do not count
+    #[arg(short = 'O', long, value_name = "SECONDS", default_value = "0", value_parser = numbers::time)]
+    pub omit: Duration,
+    /// Seconds between reports; 0 for none
+    #[arg(short, long, value_name = "SECONDS", default_value = "1", value_parser = numbers::time)]
+    pub interval: Duration,
+    /// Flows, each with a stream of its own
+    #[arg(short = 'P', long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=MOST_FLOWS as i64))]
+    pub parallel: u32,
+    /// Rate of each flow in bit/s (K, M, G: powers of 1000), 0 for all there is; with /N, N messages at a time
+    #[arg(short, long, value_name = "RATE[/BURST]", default_value = "0", value_parser = paced)]
+    pub bitrate: Paced,
+    /// Bytes of each message, 48 to 65535 [default: as many packets as fit 16K]
+    #[arg(short, long, value_name = "BYTES", value_parser = numbers::bytes)]
+    pub length: Option<u64>,
+    /// A flow of NetPerfMeter's model, RATE:SIZE[:RATE BACK:SIZE BACK][:OPTION...], instead of -P, -b, -l, -R and
+    /// --bidir; repeatable
+    #[arg(long, value_name = "SPEC", value_parser = flow_spec::parse, conflicts_with_all = ["parallel", "bitrate", "length", "reverse", "bidir"])]
+    pub flow: Vec<FlowSpec>,
+    /// Where random numbers begin [default: at random]
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+}
+
+/// Who sends.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct Direction {
+    /// The server sends, the client receives
+    #[arg(short = 'R', long)]
+    pub reverse: bool,
+    /// Both send
+    #[arg(long, conflicts_with = "reverse")]
+    pub bidir: bool,
+}
+
+/// Which addresses names stand for.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct Family {
+    /// Take names for IPv4 addresses only
+    #[arg(short = '4', long)]
+    pub version4: bool,
+    /// Take names for IPv6 addresses only
+    #[arg(short = '6', long, conflicts_with = "version4")]
+    pub version6: bool,
+}
+
+/// What has to come out.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct Requirements {
+    /// Fail (exit code 4) if less is received, in each direction
+    #[arg(long, value_name = "RATE", value_parser = numbers::rate)]
+    pub require_rate: Option<BitRate>,
+    /// Fail (exit code 4) if less is received than over the best path alone, times this; each path is measured first
+    #[arg(long, value_name = "RATIO")]
+    pub require_gain: Option<f64>,
+    /// Fail (exit code 4) if one of 100 messages takes longer, for example '200 ms'
+    #[arg(long, value_name = "TIME", value_parser = delay)]
+    pub max_p99: Option<Duration>,
+    /// The clocks of both hosts are synchronised: do not estimate how they differ
+    #[arg(long)]
+    pub synchronized_clocks: bool,
+}
+
+/// What is told, and how.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct ReportOptions {
+    #[command(flatten)]
+    pub format: FormatOptions,
+    /// Title of the results
+    #[arg(short = 'T', long, value_name = "TEXT")]
+    pub title: Option<String>,
+    /// Text to be found in the results
+    #[arg(long, value_name = "TEXT")]
+    pub extra_data: Option<String>,
+    /// Show what the server shows, too
+    #[arg(long)]
+    pub get_server_output: bool,
+    /// Write each interval as lines of CSV
+    #[arg(long, value_name = "FILE")]
+    pub csv: Option<PathBuf>,
+}
+
+/// The form of what is told: the same at both ends.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct FormatOptions {
+    /// Print the results as JSON
+    #[arg(short = 'J', long)]
+    pub json: bool,
+    /// Print JSON while it goes on: an object per line
+    #[arg(long, conflicts_with = "json")]
+    pub json_stream: bool,
+    /// Begin each line with the time (UTC)
+    #[arg(long)]
+    pub timestamps: bool,
+    /// Write to a file instead of standard output
+    #[arg(long, value_name = "FILE")]
+    pub logfile: Option<PathBuf>,
+}
+
+/// A rate, and how many messages come at a time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Paced {
+    /// Zero for as much as there is.
+    pub rate: BitRate,
+    /// Messages at a time.
+    pub burst: u32,
+}
+
+fn paced(text: &str) -> Result<Paced, String> {
+    let (rate, burst) = match text.split_once('/').filter(|(_, burst)| !burst.starts_with('s')) {
+        Some((rate, burst)) => {
+            (rate, burst.parse().map_err(|_| format!("`{burst}` is no number of messages"))?)
+        }
+        None => (text, 1),
+    };
+    if !(1..=1000).contains(&burst) {
+        return Err("1 to 1000 messages come at a time".to_owned());
+    }
+    Ok(Paced { rate: numbers::rate(rate)?, burst })
+}
+
+/// A time with its unit.
+fn delay(text: &str) -> Result<Duration, String> {
+    let time: polypath_units::Duration =
+        text.parse().map_err(|error: polypath_units::ParseError| error.to_string())?;
+    Ok(Duration::from_nanos(time.as_nanos()))
+}
+
+impl Transport {
+    /// The configuration of an association with `flows` flows.
+    pub fn config(&self, flows: usize) -> Result<AssociationConfig> {
+        let mut changes = Vec::new();
+        if let Some(window) = self.window {
+            ensure!(
+                window <= u32::MAX.into(),
+                "--window {window}: a window has at most {} bytes",
+                u32::MAX
+            );
+            changes.push(format!("send_buffer_bytes={window}"));
+            changes.push(format!("receive_buffer_bytes={window}"));
+        }
+        if let Some(congestion) = &self.congestion {
+            changes.push(format!("policies.congestion={congestion}"));
+        }
+        changes.extend(self.set.iter().cloned());
+        let mut config = association_config(self.preset, &changes)?;
+        let streams = u16::try_from(flows + 1).unwrap_or(u16::MAX);
+        config.outbound_streams = config.outbound_streams.max(streams);
+        Ok(config)
+    }
+}
+
+impl ClientOptions {
+    /// Number of flows.
+    pub fn flows(&self) -> usize {
+        if self.load.flow.is_empty() { self.load.parallel as usize } else { self.load.flow.len() }
+    }
+
+    /// What is wrong before anything is tried.
+    pub fn check(&self) -> Result<()> {
+        ensure!(
+            self.transport.encap_port != 0,
+            "--encap-port 0: the server's UDP port must be known"
+        );
+        if let Some(length) = self.load.length {
+            ensure!(
+                (payload::HEADER as u64..=payload::LONGEST as u64).contains(&length),
+                "--length {length}: messages have {} to {} bytes",
+                payload::HEADER,
+                payload::LONGEST
+            );
+        }
+        if let Some(gain) = self.requirements.require_gain {
+            ensure!(gain.is_finite() && gain > 0.0, "--require-gain {gain} is no ratio");
+        }
+        for (addresses, what) in [(&self.transport.bind, "--bind")] {
+            for address in addresses {
+                let fits = (!self.family.version4 || address.is_ipv4())
+                    && (!self.family.version6 || address.is_ipv6());
+                ensure!(fits, "{what} {address} is of the other family");
+            }
+        }
+        self.transport.config(self.flows())?;
+        self.plan(1400, 0, 0)?.check()
+    }
+
+    /// The plan, for messages that fit whole packets of `packet` bytes of user data.
+    pub fn plan(&self, packet: usize, measurement: u64, seed: u64) -> Result<Plan> {
+        let seed = self.load.seed.unwrap_or(seed);
+        let extent = match self.load.bytes {
+            Some(bytes) => Extent::Bytes(bytes),
+            None => Extent::Seconds(self.load.time.unwrap_or(DEFAULT_TIME).as_secs_f64()),
+        };
+        let end = self.load.omit + self.load.time.unwrap_or(DEFAULT_TIME);
+        let end =
+            polypath_units::Duration::from_nanos(u64::try_from(end.as_nanos()).unwrap_or(u64::MAX));
+        let flows: Vec<FlowPlan> = if self.load.flow.is_empty() {
+            let traffic = self.traffic(packet)?;
+            (1..=self.load.parallel).map(|id| self.flow(id, &traffic)).collect()
+        } else {
+            let specs = self.load.flow.iter().zip(1..);
+            specs
+                .map(|(spec, id)| spec.plan(id, end, seed ^ u64::from(id)))
+                .collect::<Result<_>>()?
+        };
+        if flows.len() > MOST_FLOWS {
+            bail!("{} flows: there are at most {MOST_FLOWS}", flows.len());
+        }
+        Ok(Plan {
+            measurement,
+            extent,
+            omit_s: self.load.omit.as_secs_f64(),
+            interval_s: self.load.interval.as_secs_f64(),
+            flows,
+            seed,
+            title: self.report.title.as_deref().map(shown),
+            server_output: match self.report.get_server_output {
+                true => ServerOutput::Wanted,
+                false => ServerOutput::Unwanted,
+            },
+        })
+    }
+
+    fn traffic(&self, packet: usize) -> Result<Traffic> {
+        let packet = packet.clamp(1, DEFAULT_LENGTH);
+        let default = (DEFAULT_LENGTH / packet * packet).max(payload::HEADER) as u64;
+        let size = u16::try_from(self.load.length.unwrap_or(default))?;
+        let Paced { rate, burst } = self.load.bitrate;
+        Ok(match rate.as_bits_per_second() {
+            0 => Traffic::saturated(size),
+            rate => {
+                // A flow that is slow sends a packet at a time unless told otherwise.
+                let size = if self.load.length.is_none() {
+                    packet.max(payload::HEADER) as u16
+                } else {
+                    size
+                };
+                Traffic::paced(size, rate, burst)
+            }
+        })
+    }
+
+    fn flow(&self, id: u32, traffic: &Traffic) -> FlowPlan {
+        let Direction { reverse, bidir } = self.direction;
+        FlowPlan {
+            id,
+            description: None,
+            to_server: (!reverse || bidir).then(|| traffic.clone()),
+            to_client: (reverse || bidir).then(|| traffic.clone()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Debug, Parser)]
+    struct Command {
+        #[command(flatten)]
+        options: ClientOptions,
+    }
+
+    fn options(arguments: &[&str]) -> ClientOptions {
+        let arguments = ["client", "192.0.2.1"].iter().chain(arguments);
+        Command::try_parse_from(arguments).unwrap().options
+    }
+
+    fn plan(arguments: &[&str]) -> Plan {
+        options(arguments).plan(1408, 1, 2).unwrap()
+    }
+
+    #[test]
+    fn the_letters_are_those_of_iperf3() {
+        let sent = plan(&[
+            "-t", "3", "-i", "0.5", "-P", "2", "-b", "8M/4", "-l", "1K", "-O", "1", "-T",
+            "x\u{1b}y",
+        ]);
+        assert_eq!(sent.extent, Extent::Seconds(3.0));
+        assert_eq!((sent.omit_s, sent.interval_s, sent.flows.len()), (1.0, 0.5, 2));
+        assert_eq!(sent.title.as_deref(), Some("x?y"));
+        let traffic = sent.flows[1].to_server.as_ref().unwrap();
+        assert_eq!(traffic.longest_message, 1024);
+        assert!((traffic.mean_bit_s().unwrap() - 8e6).abs() < 10.0);
+        assert!(sent.flows[0].to_client.is_none());
+        assert_eq!(plan(&["-n", "1M"]).extent, Extent::Bytes(1 << 20));
+        let ways = |arguments: &[&str]| {
+            let flow = plan(arguments).flows[0].clone();
+            (flow.to_server.is_some(), flow.to_client.is_some())
+        };
+        assert_eq!(ways(&["-R"]), (false, true));
+        assert_eq!(ways(&["--bidir"]), (true, true));
+    }
+
+    #[test]
+    fn messages_fill_packets() {
+        let size = |arguments: &[&str]| {
+            plan(arguments).flows[0].to_server.as_ref().unwrap().longest_message
+        };
+        assert_eq!(size(&[]), 11 * 1408);
+        assert_eq!(size(&["-b", "1M"]), 1408);
+        assert_eq!(size(&["-b", "1M", "-l", "500"]), 500);
+    }
+
+    #[test]
+    fn flows_of_netperfmeter_take_the_place_of_the_letters() {
+        let sent =
+            plan(&["--flow", "const0:const1400:const0:const1400", "--flow", "exp25:const1000"]);
+        assert_eq!(sent.flows.len(), 2);
+        sent.check().unwrap();
+        let both = ["c", "192.0.2.1", "--flow", "const1:const100", "-R"];
+        assert!(Command::try_parse_from(both).is_err());
+    }
+
+    #[test]
+    fn settings_meet_in_one_configuration() {
+        let config = options(&["-w", "1M", "-C", "olia", "--set", "path_pairing=full-mesh"])
+            .transport
+            .config(200)
+            .unwrap();
+        assert_eq!((config.send_buffer_bytes, config.receive_buffer_bytes), (1 << 20, 1 << 20));
+        assert_eq!(config.outbound_streams, 201);
+        for (arguments, told) in [
+            (&["-w", "1K"][..], "1024 is not from 1500"),
+            (&["-C", "fast"], "policies.congestion=fast"),
+            (&["-l", "20"], "48 to 65535"),
+            (&["-B", "::1", "-4"], "other family"),
+            (&["--require-gain", "0"], "no ratio"),
+            (&["-t", "0"], "out of range"),
+            (&["-i", "0.001"], "50 ms"),
+            (&["-b", "1T", "-l", "48"], "messages per second"),
+        ] {
+            let error = format!("{:#}", options(arguments).check().unwrap_err());
+            assert!(error.contains(told), "{arguments:?}: {error}");
+        }
+    }
+}

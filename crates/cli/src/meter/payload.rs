@@ -1,0 +1,180 @@
+//! The messages that are measured: NETPERFMETER_DATA of NetPerfMeter's protocol (NPMP), which Wireshark dissects.
+//!
+//! ```text
+//!  0                   1                   2                   3
+//!  0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1
+//! +---------------+---------------+-------------------------------+
+//! |   Type = 5    |  Flags      EB|            Length             |
+//! +---------------+---------------+-------------------------------+
+//! |                            Flow ID                            |
+//! +---------------------------------------------------------------+
+//! |                    Measurement ID (64 bit)                    |
+//! +-------------------------------+-------------------------------+
+//! |           Stream ID           |            Padding            |
+//! +-------------------------------+-------------------------------+
+//! |                           Frame ID                            |
+//! +---------------------------------------------------------------+
+//! |            Sequence number of the message (64 bit)            |
+//! +---------------------------------------------------------------+
+//! |      Sequence number of its first byte (64 bit), from 0       |
+//! +---------------------------------------------------------------+
+//! |      Time in microseconds since 1970-01-01 UTC (64 bit)       |
+//! +---------------------------------------------------------------+
+//! |     Pattern: 30, 31, ... 127, 30, ... from the active side,   |
+//! |              127, 126, ... 30, 127, ... from the passive one  |
+//! +---------------------------------------------------------------+
+//! ```
+//!
+//! B and E tell that a message begins or ends a frame. Numbers are big-endian; the length is that of the whole message.
+
+use std::sync::LazyLock;
+
+use bytes::{Buf, BufMut, Bytes, BytesMut};
+
+/// Payload protocol identifier of NPMP data (IANA).
+pub(crate) const PPID: u32 = 37;
+/// Bytes before the pattern: no message is shorter.
+pub(crate) const HEADER: usize = 48;
+/// The longest message: its length has 16 bits.
+pub(crate) const LONGEST: usize = u16::MAX as usize;
+
+const TYPE_DATA: u8 = 5;
+const FRAME_BEGIN: u8 = 1;
+const FRAME_END: u8 = 2;
+
+/// Who sends.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Role {
+    /// The client, NetPerfMeter's active side.
+    Client,
+    /// The server, its passive side.
+    Server,
+}
+
+/// What a message says of itself.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Header {
+    /// Flow of the measurement.
+    pub flow: u32,
+    /// Random name of the measurement.
+    pub measurement: u64,
+    /// Stream that carries the flow.
+    pub stream: u16,
+    /// Number of the frame, from 0.
+    pub frame: u32,
+    /// Number of the message, from 0.
+    pub sequence: u64,
+    /// Bytes of the flow before this message.
+    pub byte_sequence: u64,
+    /// Microseconds since 1970.
+    pub time_us: u64,
+}
+
+/// A message of `length` bytes, headers and all, that is a frame of its own.
+pub(crate) fn encode(header: &Header, role: Role, length: usize) -> Bytes {
+    let length = length.clamp(HEADER, LONGEST);
+    let mut message = BytesMut::with_capacity(length);
+    message.put_u8(TYPE_DATA);
+    message.put_u8(FRAME_BEGIN | FRAME_END);
+    message.put_u16(length as u16);
+    message.put_u32(header.flow);
+    message.put_u64(header.measurement);
+    message.put_u16(header.stream);
+    message.put_u16(0);
+    message.put_u32(header.frame);
+    message.put_u64(header.sequence);
+    message.put_u64(header.byte_sequence);
+    message.put_u64(header.time_us);
+    message.put_slice(&pattern(role)[..length - HEADER]);
+    message.freeze()
+}
+
+/// The header of a message of `length` bytes that begins with `beginning`; nothing if it is no such message.
+pub(crate) fn decode(beginning: &[u8], length: usize) -> Option<Header> {
+    if beginning.len() < HEADER {
+        return None;
+    }
+    let mut rest = beginning;
+    let kind = rest.get_u8();
+    let _flags = rest.get_u8();
+    if kind != TYPE_DATA || usize::from(rest.get_u16()) != length {
+        return None;
+    }
+    let (flow, measurement, stream) = (rest.get_u32(), rest.get_u64(), rest.get_u16());
+    let _padding = rest.get_u16();
+    Some(Header {
+        flow,
+        measurement,
+        stream,
+        frame: rest.get_u32(),
+        sequence: rest.get_u64(),
+        byte_sequence: rest.get_u64(),
+        time_us: rest.get_u64(),
+    })
+}
+
+fn pattern(role: Role) -> &'static [u8] {
+    static RISING: LazyLock<Vec<u8>> = LazyLock::new(|| (30..=127).cycle().take(LONGEST).collect());
+    static FALLING: LazyLock<Vec<u8>> =
+        LazyLock::new(|| (30..=127).rev().cycle().take(LONGEST).collect());
+    match role {
+        Role::Client => &RISING,
+        Role::Server => &FALLING,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const EXAMPLE: Header = Header {
+        flow: 0x0102_0304,
+        measurement: 0x1112_1314_1516_1718,
+        stream: 0x2122,
+        frame: 0x3132_3334,
+        sequence: 0x4142_4344_4546_4748,
+        byte_sequence: 0x5152_5354_5556_5758,
+        time_us: 0x6162_6364_6566_6768,
+    };
+
+    #[test]
+    fn fields_are_where_the_format_has_them() {
+        let message = encode(&EXAMPLE, Role::Client, 60);
+        let expected = [
+            &[5, 3, 0, 60, 1, 2, 3, 4][..],
+            &[0x11, 0x12, 0x13, 0x14, 0x15, 0x16, 0x17, 0x18],
+            &[0x21, 0x22, 0, 0, 0x31, 0x32, 0x33, 0x34],
+            &[0x41, 0x42, 0x43, 0x44, 0x45, 0x46, 0x47, 0x48],
+            &[0x51, 0x52, 0x53, 0x54, 0x55, 0x56, 0x57, 0x58],
+            &[0x61, 0x62, 0x63, 0x64, 0x65, 0x66, 0x67, 0x68],
+            &[30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40, 41],
+        ];
+        assert_eq!(message, expected.concat());
+        assert_eq!(decode(&message, 60), Some(EXAMPLE));
+    }
+
+    #[test]
+    fn patterns_tell_the_directions_apart() {
+        let tail = |role| encode(&EXAMPLE, role, 48 + 99)[48..].to_vec();
+        let (rising, falling) = (tail(Role::Client), tail(Role::Server));
+        assert_eq!((rising[0], rising[97], rising[98]), (30, 127, 30));
+        assert_eq!((falling[0], falling[97], falling[98]), (127, 30, 127));
+    }
+
+    #[test]
+    fn lengths_have_bounds() {
+        assert_eq!(encode(&EXAMPLE, Role::Server, 0).len(), HEADER);
+        assert_eq!(encode(&EXAMPLE, Role::Server, 1 << 20).len(), LONGEST);
+    }
+
+    #[test]
+    fn anything_else_is_refused() {
+        let message = encode(&EXAMPLE, Role::Client, 100);
+        for cut in 0..HEADER {
+            assert_eq!(decode(&message[..cut], cut), None, "{cut}");
+        }
+        assert_eq!(decode(&message, 101), None, "another length");
+        let other = [&[4], &message[1..]].concat();
+        assert_eq!(decode(&other, 100), None, "another type");
+    }
+}

@@ -1,0 +1,223 @@
+//! What is to be measured: the client decides it, and the server agrees or not.
+
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+use serde::{Deserialize, Serialize};
+
+use super::clock::ClockRelation;
+use super::payload::Role;
+use super::traffic::Traffic;
+
+/// Most flows of a measurement; as in iperf3.
+pub(crate) const MOST_FLOWS: usize = 128;
+/// Longest title or description in bytes.
+const LONGEST_TEXT: usize = 200;
+/// Longest measurement.
+const LONGEST: Duration = Duration::from_secs(1_000_000);
+/// Shortest pause between reports.
+const SHORTEST_INTERVAL: Duration = Duration::from_millis(50);
+
+/// A measurement.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Plan {
+    /// Random name.
+    pub measurement: u64,
+    /// When senders end.
+    pub extent: Extent,
+    /// What comes in the first so many seconds does not count.
+    pub omit_s: f64,
+    /// Pause between reports; none during the measurement for zero.
+    pub interval_s: f64,
+    /// The flows.
+    pub flows: Vec<FlowPlan>,
+    /// Where random numbers begin.
+    pub seed: u64,
+    /// What the user calls it.
+    pub title: Option<String>,
+    /// What the server tells at the end, beside its results.
+    pub server_output: ServerOutput,
+}
+
+/// When senders end.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Extent {
+    /// After so many seconds, without those that are omitted.
+    Seconds(f64),
+    /// When each side that sends has sent so many bytes.
+    Bytes(u64),
+}
+
+/// Whether the client wants to see what the server shows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum ServerOutput {
+    /// It does not.
+    Unwanted,
+    /// It does.
+    Wanted,
+}
+
+/// A flow: it has the stream of its number.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct FlowPlan {
+    /// From 1.
+    pub id: u32,
+    /// What the user calls it.
+    pub description: Option<String>,
+    /// What the client sends.
+    pub to_server: Option<Traffic>,
+    /// What the server sends.
+    pub to_client: Option<Traffic>,
+}
+
+impl Plan {
+    /// Checks that it makes sense.
+    pub fn check(&self) -> Result<()> {
+        ensure!(!self.flows.is_empty(), "there is no flow");
+        ensure!(self.flows.len() <= MOST_FLOWS, "more than {MOST_FLOWS} flows");
+        for (flow, id) in self.flows.iter().zip(1..) {
+            ensure!(flow.id == id, "flow {} stands at place {id}", flow.id);
+            ensure!(
+                flow.description.as_ref().is_none_or(|text| text.len() <= LONGEST_TEXT),
+                "a description is too long"
+            );
+            for traffic in flow.to_server.iter().chain(&flow.to_client) {
+                traffic.check().with_context(|| format!("flow {id}"))?;
+            }
+        }
+        let seconds = |seconds: f64| (0.0..=LONGEST.as_secs_f64()).contains(&seconds);
+        ensure!(seconds(self.omit_s) && seconds(self.interval_s), "a time is out of range");
+        ensure!(
+            self.interval_s == 0.0 || self.interval_s >= SHORTEST_INTERVAL.as_secs_f64(),
+            "reports come every {} ms at most",
+            SHORTEST_INTERVAL.as_millis()
+        );
+        match self.extent {
+            Extent::Seconds(time) => {
+                ensure!(seconds(time) && time > 0.0, "the time is out of range")
+            }
+            Extent::Bytes(bytes) => ensure!(bytes > 0, "there are no bytes to send"),
+        }
+        ensure!(
+            self.title.as_ref().is_none_or(|text| text.len() <= LONGEST_TEXT),
+            "the title is too long"
+        );
+        Ok(())
+    }
+
+    /// What does not count at the beginning.
+    pub fn omit(&self) -> Duration {
+        Duration::from_secs_f64(self.omit_s)
+    }
+
+    /// Pause between reports.
+    pub fn interval(&self) -> Option<Duration> {
+        (self.interval_s > 0.0).then(|| Duration::from_secs_f64(self.interval_s))
+    }
+
+    /// When senders end by the clock, counted from the start.
+    pub fn end(&self) -> Option<Duration> {
+        match self.extent {
+            Extent::Seconds(seconds) => Some(self.omit() + Duration::from_secs_f64(seconds)),
+            Extent::Bytes(_) => None,
+        }
+    }
+
+    /// Bytes that each side sends.
+    pub fn bytes(&self) -> Option<u64> {
+        match self.extent {
+            Extent::Seconds(_) => None,
+            Extent::Bytes(bytes) => Some(bytes),
+        }
+    }
+
+    /// Whether the side sends anything.
+    pub fn sends(&self, role: Role) -> bool {
+        self.flows.iter().any(|flow| flow.sent_by(role).is_some())
+    }
+}
+
+impl FlowPlan {
+    /// What the side sends.
+    pub fn sent_by(&self, role: Role) -> Option<&Traffic> {
+        match role {
+            Role::Client => self.to_server.as_ref(),
+            Role::Server => self.to_client.as_ref(),
+        }
+    }
+
+    /// The stream that carries it.
+    pub fn stream(&self) -> u16 {
+        self.id as u16
+    }
+}
+
+/// What is settled when a measurement starts.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Start {
+    /// How the clocks relate.
+    pub clock: ClockRelation,
+}
+
+/// A text of a user or a peer that steers no terminal and is not long.
+pub(crate) fn shown(text: &str) -> String {
+    let end = (0..=text.len().min(LONGEST_TEXT)).rev().find(|end| text.is_char_boundary(*end));
+    crate::transfer::name::harmless(&text[..end.unwrap_or(0)])
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// So many flows that do what they can both ways for a second.
+    pub(crate) fn plan(flows: u32) -> Plan {
+        let flow = |id| FlowPlan {
+            id,
+            description: None,
+            to_server: Some(Traffic::saturated(1000)),
+            to_client: Some(Traffic::paced(1000, 80_000, 1)),
+        };
+        Plan {
+            measurement: 7,
+            extent: Extent::Seconds(1.0),
+            omit_s: 0.0,
+            interval_s: 0.5,
+            flows: (1..=flows).map(flow).collect(),
+            seed: 1,
+            title: None,
+            server_output: ServerOutput::Unwanted,
+        }
+    }
+
+    #[test]
+    fn plans_survive_the_wire() {
+        let sent = plan(3);
+        let text = serde_json::to_string(&sent).unwrap();
+        assert_eq!(serde_json::from_str::<Plan>(&text).unwrap(), sent);
+    }
+
+    #[test]
+    fn what_a_peer_must_not_ask_for_is_refused() {
+        plan(MOST_FLOWS as u32).check().unwrap();
+        let wrong = [
+            plan(0),
+            plan(MOST_FLOWS as u32 + 1),
+            Plan { extent: Extent::Seconds(0.0), ..plan(1) },
+            Plan { extent: Extent::Seconds(1e9), ..plan(1) },
+            Plan { extent: Extent::Seconds(f64::NAN), ..plan(1) },
+            Plan { extent: Extent::Bytes(0), ..plan(1) },
+            Plan { omit_s: -1.0, ..plan(1) },
+            Plan { interval_s: 0.001, ..plan(1) },
+            Plan { title: Some("x".repeat(201)), ..plan(1) },
+            Plan { flows: vec![FlowPlan { id: 2, ..plan(1).flows[0].clone() }], ..plan(1) },
+        ];
+        for plan in wrong {
+            assert!(plan.check().is_err(), "{plan:?}");
+        }
+    }
+}

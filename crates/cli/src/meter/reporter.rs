@@ -1,0 +1,291 @@
+//! Tells results as they come, in the form that the user wants.
+
+use std::fs::File;
+use std::io::{self, BufWriter, IsTerminal, Write};
+use std::path::Path;
+
+use anyhow::{Context, Result};
+
+use super::document::{Document, Interval, StreamEnd, StreamLine, StreamStart};
+use super::options::FormatOptions;
+use super::{calendar, csv, text};
+use crate::failure::{Failure, Outcome};
+use crate::output;
+
+/// Most bytes of text that are kept for the peer.
+const KEPT: usize = 64 << 10;
+
+/// The form of results.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Format {
+    /// For people.
+    Text,
+    /// One document at the end.
+    Json,
+    /// A line for each event.
+    JsonStream,
+    /// Not at all.
+    Nothing,
+}
+
+/// Tells results.
+#[derive(Debug)]
+pub(crate) struct Reporter {
+    format: Format,
+    /// A file instead of standard output.
+    file: Option<File>,
+    timestamps: Timestamps,
+    style: Style,
+    csv: Option<BufWriter<File>>,
+    /// Before each line of text.
+    prefix: String,
+    /// Text for the peer.
+    kept: Option<String>,
+    /// Whether the next interval begins a table.
+    table: Table,
+    /// The first thing that could not be told.
+    failure: Option<Failure>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Timestamps {
+    Off,
+    On,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Style {
+    Plain,
+    Coloured,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Table {
+    ToBegin,
+    Begun,
+}
+
+impl Reporter {
+    /// A reporter after these options.
+    pub fn new(options: &FormatOptions, csv: Option<&Path>) -> Result<Self> {
+        let format = match (options.json, options.json_stream) {
+            (true, _) => Format::Json,
+            (_, true) => Format::JsonStream,
+            _ => Format::Text,
+        };
+        let create = |path: &Path| {
+            File::options()
+                .create(true)
+                .append(true)
+                .open(path)
+                .with_context(|| format!("cannot write {}", path.display()))
+        };
+        let file = options.logfile.as_deref().map(create).transpose()?;
+        let fresh = |path: &Path| {
+            File::create(path).with_context(|| format!("cannot write {}", path.display()))
+        };
+        let mut csv = csv.map(fresh).transpose()?.map(BufWriter::new);
+        if let Some(csv) = &mut csv {
+            writeln!(csv, "{}", csv::HEADER)?;
+        }
+        let colours = file.is_none()
+            && io::stdout().is_terminal()
+            && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+        Ok(Self {
+            format,
+            file,
+            timestamps: if options.timestamps { Timestamps::On } else { Timestamps::Off },
+            style: if colours { Style::Coloured } else { Style::Plain },
+            csv,
+            prefix: String::new(),
+            kept: None,
+            table: Table::ToBegin,
+            failure: None,
+        })
+    }
+
+    /// Another one to the same place, whose lines begin with `prefix`.
+    pub fn sibling(&self, prefix: String) -> Result<Self> {
+        Ok(Self {
+            file: self.file.as_ref().map(File::try_clone).transpose()?,
+            csv: None,
+            prefix,
+            kept: None,
+            table: Table::ToBegin,
+            failure: None,
+            ..*self
+        })
+    }
+
+    /// Another one for what is measured beside: only text tells of that.
+    pub fn aside(&self) -> Result<Self> {
+        let format = if self.format == Format::Text { Format::Text } else { Format::Nothing };
+        Ok(Self { format, ..self.sibling(String::new())? })
+    }
+
+    /// Keeps what is told as text from now on, whatever is shown.
+    pub fn keep(&mut self) {
+        self.kept = Some(String::new());
+    }
+
+    /// What was kept.
+    pub fn kept(&mut self) -> Option<String> {
+        self.kept.take()
+    }
+
+    /// The measurement begins.
+    pub fn start(&mut self, document: &Document) {
+        self.table = Table::ToBegin;
+        self.lines(|| text::start(&document.start));
+        if self.format == Format::JsonStream {
+            let start = StreamStart {
+                schema: document.schema,
+                title: document.title.clone(),
+                extra_data: document.extra_data.clone(),
+                start: document.start.clone(),
+            };
+            self.json_line(&StreamLine::Start(Box::new(start)));
+        }
+    }
+
+    /// An interval is over.
+    pub fn interval(&mut self, interval: &Interval) {
+        let begins = std::mem::replace(&mut self.table, Table::Begun) == Table::ToBegin;
+        self.lines(|| {
+            let header = begins.then(|| text::header(interval.sum_bidir_reverse.is_some()));
+            header.into_iter().chain(text::interval(interval)).collect()
+        });
+        if self.format == Format::JsonStream {
+            self.json_line(&StreamLine::Interval(Box::new(interval.clone())));
+        }
+        if let Some(csv) = &mut self.csv {
+            let written = csv::rows(interval).iter().try_for_each(|row| writeln!(csv, "{row}"));
+            let written = written.and_then(|()| csv.flush()).context("cannot write the CSV file");
+            self.note(written.map_err(Failure::Failed));
+        }
+    }
+
+    /// The measurement is over. The line of its error is not told as text: whoever ends says it.
+    pub fn end(&mut self, document: &Document) {
+        self.lines(|| text::end(document));
+        match self.format {
+            Format::Text | Format::Nothing => {}
+            Format::Json => {
+                let text = serde_json::to_string_pretty(document);
+                self.json(text);
+            }
+            Format::JsonStream => {
+                let end = StreamEnd {
+                    complete: document.complete,
+                    server_output_text: document.server_output_text.clone(),
+                    end: document.end.clone(),
+                };
+                self.json_line(&StreamLine::End(Box::new(end)));
+                if let Some(error) = &document.error {
+                    self.json_line(&StreamLine::Error(error.clone()));
+                }
+            }
+        }
+    }
+
+    /// A measurement of another kind is over: in JSON its document takes one line.
+    pub fn end_on_one_line(&mut self, document: &Document) {
+        if self.format == Format::Json {
+            let text = serde_json::to_string(document);
+            return self.json(text);
+        }
+        self.end(document);
+    }
+
+    /// The measurement did not even begin.
+    pub fn failed(&mut self, document: &Document) {
+        match self.format {
+            Format::Text | Format::Nothing => {}
+            Format::Json => self.end(document),
+            Format::JsonStream => {
+                if let Some(error) = &document.error {
+                    self.json_line(&StreamLine::Error(error.clone()));
+                }
+            }
+        }
+    }
+
+    /// A remark that is text only.
+    pub fn remark(&mut self, remark: &str) {
+        self.lines(|| vec![remark.to_owned()]);
+    }
+
+    /// Whether all could be told.
+    pub fn outcome(&mut self) -> Outcome {
+        self.failure.take().map_or(Ok(()), Err)
+    }
+
+    fn lines(&mut self, lines: impl FnOnce() -> Vec<String>) {
+        if self.format != Format::Text && self.kept.is_none() {
+            return;
+        }
+        let lines = lines();
+        if let Some(kept) = &mut self.kept {
+            for line in &lines {
+                if kept.len() + line.len() < KEPT {
+                    kept.push_str(line);
+                    kept.push('\n');
+                }
+            }
+        }
+        if self.format != Format::Text {
+            return;
+        }
+        let mut text = String::new();
+        for line in lines {
+            if self.timestamps == Timestamps::On {
+                text.push_str(&calendar::short(calendar::now()));
+                text.push(' ');
+            }
+            text.push_str(&self.prefix);
+            text.push_str(&self.styled(line));
+            text.push('\n');
+        }
+        self.write(text.as_bytes());
+    }
+
+    fn styled(&self, line: String) -> String {
+        if self.style == Style::Plain {
+            return line;
+        }
+        match () {
+            () if line.contains("MISSED") => format!("\x1b[31m{line}\x1b[0m"),
+            () if line.starts_with("[  SUM]") => format!("\x1b[1m{line}\x1b[0m"),
+            () if line.starts_with("[path") => format!("\x1b[36m{line}\x1b[0m"),
+            () => line,
+        }
+    }
+
+    fn json_line(&mut self, line: &StreamLine) {
+        let text = serde_json::to_string(line);
+        self.json(text);
+    }
+
+    fn json(&mut self, text: serde_json::Result<String>) {
+        match text {
+            Ok(text) => self.write((text + "\n").as_bytes()),
+            Err(error) => self.note(Err(error.into())),
+        }
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        let written = match &mut self.file {
+            Some(file) => {
+                file.write_all(bytes).context("cannot write the log file").map_err(Failure::Failed)
+            }
+            None => output::print(bytes),
+        };
+        self.note(written);
+    }
+
+    fn note(&mut self, outcome: Outcome) {
+        if let Err(failure) = outcome {
+            self.failure.get_or_insert(failure);
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! What is known before a measurement.
+
+use polypath::Association;
+
+use super::clock::ClockRelation;
+use super::document::{
+    Connected, ConnectingTo, Document, End, SCHEMA, Start, TestStart, Timestamp,
+};
+use super::payload::Role;
+use super::plan::{Extent, FlowPlan, Plan};
+use super::snapshot::path_name;
+use super::{calendar, traffic::Traffic};
+use crate::program::program;
+
+/// A document about nothing yet.
+pub(crate) fn document() -> Document {
+    Document {
+        schema: SCHEMA,
+        complete: false,
+        title: None,
+        extra_data: None,
+        start: start(None),
+        intervals: Vec::new(),
+        end: End::default(),
+        server_output_text: None,
+        error: None,
+    }
+}
+
+/// The beginning, as far as it is known without an association.
+pub(crate) fn start(connecting_to: Option<ConnectingTo>) -> Start {
+    let program = program();
+    let now = calendar::now();
+    Start {
+        version: format!("polypath {} ({})", program.version, program.revision),
+        system_info: format!(
+            "{} {} {}",
+            std::env::consts::OS,
+            std::env::consts::ARCH,
+            program.host
+        )
+        .trim_end()
+        .to_owned(),
+        timestamp: Timestamp { time: calendar::long(now), timesecs: now },
+        connecting_to,
+        ..Start::default()
+    }
+}
+
+/// Adds the association and what is to be measured.
+pub(crate) fn fill(
+    start: &mut Start,
+    association: &Association,
+    plan: &Plan,
+    clock: ClockRelation,
+) {
+    start.connected = connected(association);
+    start.cookie = format!("{:016x}", plan.measurement);
+    start.test_start = test_start(plan);
+    start.clock = Some(clock);
+}
+
+fn connected(association: &Association) -> Vec<Connected> {
+    let (local_port, remote_port) = (association.local_port(), association.remote_port());
+    let path = |path: polypath::PathStats| Connected {
+        socket: u32::from(path.path.0),
+        path: path_name(&path),
+        local_host: path.local,
+        local_port,
+        remote_host: path.remote,
+        remote_port,
+    };
+    association.path_stats().into_iter().map(path).collect()
+}
+
+fn test_start(plan: &Plan) -> TestStart {
+    let both = |flow: &FlowPlan| {
+        flow.to_server.clone().into_iter().chain(flow.to_client.clone()).collect::<Vec<_>>()
+    };
+    let traffic: Vec<Traffic> = plan.flows.iter().flat_map(both).collect();
+    let (forward, backward) = (plan.sends(Role::Client), plan.sends(Role::Server));
+    let rate: f64 = traffic.iter().filter_map(Traffic::mean_bit_s).sum();
+    TestStart {
+        protocol: "SCTP".to_owned(),
+        num_streams: plan.flows.len() as u32,
+        blksize: traffic
+            .iter()
+            .map(|traffic| u32::from(traffic.longest_message))
+            .max()
+            .unwrap_or(0),
+        omit: plan.omit_s,
+        duration: if let Extent::Seconds(seconds) = plan.extent { seconds } else { 0.0 },
+        bytes: plan.bytes().unwrap_or(0),
+        reverse: u8::from(!forward),
+        bidir: u8::from(forward && backward),
+        target_bitrate: rate as u64,
+        interval: plan.interval_s,
+        seed: plan.seed,
+        preset: None,
+        flows: plan.flows.iter().map(|flow| flow.description.clone().unwrap_or_default()).collect(),
+    }
+}

@@ -1,0 +1,186 @@
+//! What is counted while a measurement goes on.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use polypath_workload::DelayMeter;
+
+use super::clock::{self, ClockRelation};
+use super::payload::{Header, Role};
+use super::plan::Plan;
+
+/// Counters of all flows of one side.
+#[derive(Debug)]
+pub(crate) struct Tally {
+    role: Role,
+    measurement: u64,
+    counts: Mutex<Counts>,
+}
+
+/// The counters.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Counts {
+    /// By flow.
+    pub sent: Vec<SentCount>,
+    /// By flow.
+    pub received: Vec<ReceivedCount>,
+    /// Messages that were none of this measurement.
+    pub malformed: u64,
+    /// When the last message came.
+    pub last_arrival: Option<Instant>,
+    clock: Option<ClockRelation>,
+}
+
+/// What was sent of a flow.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct SentCount {
+    pub messages: u64,
+    pub bytes: u64,
+    /// Messages that the source had no room for.
+    pub dropped: u64,
+}
+
+/// What was received of a flow.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ReceivedCount {
+    pub messages: u64,
+    pub bytes: u64,
+    pub out_of_order: u64,
+    /// Sequence number that is expected next.
+    expected: u64,
+    /// Delays since the part began that counts.
+    pub delays: DelayMeter,
+    /// Delays since the last report.
+    pub recent: DelayMeter,
+}
+
+impl Tally {
+    /// Counters for what `role` sends and receives.
+    pub fn new(plan: &Plan, role: Role) -> Self {
+        let flows = plan.flows.len();
+        let counts = Counts {
+            sent: vec![SentCount::default(); flows],
+            received: vec![ReceivedCount::default(); flows],
+            ..Counts::default()
+        };
+        Self { role, measurement: plan.measurement, counts: Mutex::new(counts) }
+    }
+
+    /// The counters.
+    pub fn lock(&self) -> MutexGuard<'_, Counts> {
+        self.counts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// From now on delays are known.
+    pub fn set_clock(&self, clock: ClockRelation) {
+        self.lock().clock = Some(clock);
+    }
+
+    /// A message was handed to the transport.
+    pub fn sent(&self, flow: usize, bytes: usize, dropped: u64) {
+        if let Some(count) = self.lock().sent.get_mut(flow) {
+            count.messages += 1;
+            count.bytes += bytes as u64;
+            count.dropped = dropped;
+        }
+    }
+
+    /// A message of so many bytes came.
+    pub fn received(&self, header: Option<Header>, bytes: usize) {
+        let (now, now_us) = (Instant::now(), clock::now_us());
+        let mut counts = self.lock();
+        let delay = header.and_then(|header| counts.delay_us(self.role, header.time_us, now_us));
+        let header = header.filter(|header| header.measurement == self.measurement);
+        let place = header.and_then(|header| header.flow.checked_sub(1));
+        let count = place.and_then(|place| counts.received.get_mut(place as usize));
+        let (Some(header), Some(count)) = (header, count) else {
+            counts.malformed += 1;
+            return;
+        };
+        count.messages += 1;
+        count.bytes += bytes as u64;
+        if header.sequence < count.expected {
+            count.out_of_order += 1;
+        } else {
+            count.expected = header.sequence.saturating_add(1);
+        }
+        if let Some(delay) = delay {
+            let delay = polypath_units::Duration::from_micros(delay);
+            count.delays.record(delay);
+            count.recent.record(delay);
+        }
+        counts.last_arrival = Some(now);
+    }
+
+    /// What came so far does not count as delay.
+    pub fn forget_delays(&self) {
+        for count in &mut self.lock().received {
+            count.delays = DelayMeter::default();
+            count.recent = DelayMeter::default();
+        }
+    }
+}
+
+impl Counts {
+    /// How long a message was under way by both clocks, as far as they are known; never less than nothing.
+    fn delay_us(&self, receiver: Role, sent_us: u64, now_us: u64) -> Option<u64> {
+        let offset = i128::from(self.clock?.offset_us);
+        let by_server = match receiver {
+            Role::Server => i128::from(now_us) - offset - i128::from(sent_us),
+            Role::Client => i128::from(now_us) + offset - i128::from(sent_us),
+        };
+        Some(u64::try_from(by_server.max(0)).unwrap_or(u64::MAX))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::meter::clock::ClockSource;
+    use crate::meter::plan::tests::plan;
+
+    fn header(sequence: u64) -> Option<Header> {
+        let time_us = clock::now_us();
+        Some(Header {
+            flow: 1,
+            measurement: 7,
+            stream: 1,
+            frame: 0,
+            sequence,
+            byte_sequence: 0,
+            time_us,
+        })
+    }
+
+    #[test]
+    fn messages_are_counted_by_flow_and_garbage_apart() {
+        let tally = Tally::new(&plan(2), Role::Server);
+        for sequence in [0, 1, 5, 3] {
+            tally.received(header(sequence), 100);
+        }
+        tally.received(None, 10);
+        tally.received(header(0).map(|header| Header { flow: 3, ..header }), 10);
+        tally.received(header(0).map(|header| Header { flow: 0, ..header }), 10);
+        tally.received(header(0).map(|header| Header { measurement: 8, ..header }), 10);
+        let counts = tally.lock();
+        assert_eq!(counts.malformed, 4);
+        let first = &counts.received[0];
+        assert_eq!((first.messages, first.bytes, first.out_of_order), (4, 400, 1));
+        assert_eq!(first.delays.count(), 0, "the clocks are not known");
+        assert_eq!(counts.received[1].messages, 0);
+    }
+
+    #[test]
+    fn delays_take_the_difference_of_the_clocks() {
+        let tally = Tally::new(&plan(1), Role::Server);
+        let clock =
+            ClockRelation { offset_us: 1000, ..ClockRelation::equal(ClockSource::Estimated) };
+        tally.set_clock(clock);
+        let counts = tally.lock();
+        // The server's clock is 1 ms ahead.
+        assert_eq!(counts.delay_us(Role::Server, 5_000, 8_000), Some(2_000));
+        assert_eq!(counts.delay_us(Role::Client, 8_000, 9_000), Some(2_000));
+        assert_eq!(counts.delay_us(Role::Server, 5_000, 5_500), Some(0), "not before it was sent");
+        assert!(counts.delay_us(Role::Client, 0, u64::MAX).is_some());
+    }
+}

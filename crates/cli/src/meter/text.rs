@@ -1,0 +1,311 @@
+//! Results as text, in columns like those of iperf3.
+
+use std::fmt::Write as _;
+
+use super::clock::{ClockRelation, ClockSource};
+use super::document::{
+    Blocked, BothSides, Delay, Document, End, Interval, PathReport, Start, StreamReport, Sum,
+    Threshold, Way,
+};
+use super::numbers::{show_bytes, show_rate};
+
+const LINE: &str = "- - - - - - - - - - - - - - - - - - - - - - - - -";
+
+/// Lines before the measurement.
+pub(crate) fn start(start: &Start) -> Vec<String> {
+    let mut lines = Vec::new();
+    for path in &start.connected {
+        lines.push(format!(
+            "[{:>5}] local {} port {} connected to {} port {}",
+            path.path, path.local_host, path.local_port, path.remote_host, path.remote_port
+        ));
+    }
+    let test = &start.test_start;
+    for (name, id) in test.flows.iter().zip(1..).filter(|(name, _)| !name.is_empty()) {
+        lines.push(format!("[{id:>5}] {name}"));
+    }
+    lines
+}
+
+/// Names of the columns.
+pub(crate) fn header(bidir: bool) -> String {
+    let role = if bidir { "[Role]" } else { "" };
+    format!(
+        "[   ID]{role} {:<20} {:>11}  {:>14}  {:>5}  {:>11}  {:>8}  {:>8}",
+        "Interval", "Transfer", "Bitrate", "Retr", "Cwnd", "RTT", "Delay99"
+    )
+}
+
+/// Lines of an interval.
+pub(crate) fn interval(interval: &Interval) -> Vec<String> {
+    let bidir = interval.sum_bidir_reverse.is_some();
+    let mut lines: Vec<String> =
+        interval.streams.iter().map(|report| stream(report, bidir, "")).collect();
+    let of_sender =
+        |sender| interval.streams.iter().filter(|stream| stream.sender == sender).count();
+    for report in std::iter::once(&interval.sum).chain(&interval.sum_bidir_reverse) {
+        if of_sender(report.sender) > 1 {
+            lines.push(sum(report, bidir, ""));
+        }
+    }
+    if interval.paths.len() > 1 {
+        lines.extend(interval.paths.iter().map(|report| path(report, bidir)));
+    }
+    lines
+}
+
+/// Lines after the measurement.
+pub(crate) fn end(document: &Document) -> Vec<String> {
+    let end = &document.end;
+    let bidir = end.sum_sent_bidir_reverse.is_some() || end.sum_received_bidir_reverse.is_some();
+    let mut lines = vec![LINE.to_owned(), header(bidir)];
+    for both in &end.streams {
+        lines.extend(both.sender.iter().map(|report| stream(report, bidir, "  sender")));
+        lines.extend(both.receiver.iter().map(|report| stream(report, bidir, "  receiver")));
+    }
+    if document.start.test_start.num_streams > 1 {
+        let sums = [
+            &end.sum_sent,
+            &end.sum_received,
+            &end.sum_sent_bidir_reverse,
+            &end.sum_received_bidir_reverse,
+        ];
+        for report in sums.into_iter().flatten() {
+            lines.push(sum(report, bidir, if report.sender { "  sender" } else { "  receiver" }));
+        }
+    }
+    lines.extend(end.paths.iter().map(|report| path(report, bidir)));
+    lines.extend(end.paths.iter().filter_map(repairs));
+    lines.extend(delays(end, bidir, document.start.clock.as_ref()));
+    lines.extend(lost(end));
+    lines.extend(blocked(&end.blocked, "here"));
+    lines.extend(end.peer_blocked.as_ref().and_then(|times| blocked(times, "at the peer")));
+    lines.extend(gain(end));
+    lines.extend(end.thresholds.iter().map(threshold));
+    lines.extend(
+        end.malformed_messages
+            .gt(&0)
+            .then(|| format!("{} messages were none of this measurement", end.malformed_messages)),
+    );
+    if let Some(output) = &document.server_output_text {
+        lines.push(String::new());
+        lines.push("Server output:".to_owned());
+        lines.extend(output.lines().map(str::to_owned));
+    }
+    lines.push(String::new());
+    lines
+}
+
+fn stream(report: &StreamReport, bidir: bool, tail: &str) -> String {
+    let mut line = columns(
+        &report.socket.to_string(),
+        role(bidir.then_some(report.sender)),
+        [report.start, report.end],
+        report.bytes,
+        report.bits_per_second,
+    );
+    let retransmits = report.retransmits.map(|count| count.to_string());
+    let delay = report.delay.map(|delay| milliseconds(delay.p99_us));
+    let rest = [retransmits, report.snd_cwnd.map(show_bytes), report.rtt.map(milliseconds), delay];
+    line.push_str(&more_columns(rest));
+    finish(line, report.omitted, tail)
+}
+
+fn sum(report: &Sum, bidir: bool, tail: &str) -> String {
+    let mut line = columns(
+        "SUM",
+        role(bidir.then_some(report.sender)),
+        [report.start, report.end],
+        report.bytes,
+        report.bits_per_second,
+    );
+    line.push_str(&more_columns([
+        report.retransmits.map(|count| count.to_string()),
+        None,
+        None,
+        None,
+    ]));
+    finish(line, report.omitted, tail)
+}
+
+/// A path in the direction in which it carried more.
+fn path(report: &PathReport, bidir: bool) -> String {
+    let (bytes, rate) = match report.sent_bytes >= report.received_bytes {
+        true => (report.sent_bytes, report.sent_bits_per_second),
+        false => (report.received_bytes, report.received_bits_per_second),
+    };
+    let role = if bidir { "      " } else { "" };
+    let mut line = columns(&report.path, role, [report.start, report.end], bytes, rate);
+    line.push_str(&more_columns([
+        Some(report.retransmits.to_string()),
+        Some(show_bytes(report.snd_cwnd)),
+        report.rtt.map(milliseconds),
+        None,
+    ]));
+    finish(line, false, if report.status == "active" { "" } else { &report.status })
+}
+
+fn columns(id: &str, role: &str, [start, end]: [f64; 2], bytes: u64, bit_s: f64) -> String {
+    let times = format!("{start:>6.2}-{end:<6.2} sec");
+    format!("[{id:>5}]{role} {times:<20} {:>11}  {:>14}", show_bytes(bytes), show_rate(bit_s))
+}
+
+fn more_columns([retransmits, cwnd, rtt, delay]: [Option<String>; 4]) -> String {
+    let [retransmits, cwnd, rtt, delay] =
+        [retransmits, cwnd, rtt, delay].map(Option::unwrap_or_default);
+    format!("  {retransmits:>5}  {cwnd:>11}  {rtt:>8}  {delay:>8}")
+}
+
+fn finish(mut line: String, omitted: bool, tail: &str) -> String {
+    if omitted {
+        line.push_str("  (omitted)");
+    }
+    if !tail.is_empty() {
+        let _ = write!(line, "  {}", tail.trim_start());
+    }
+    line.truncate(line.trim_end().len());
+    line
+}
+
+/// Who sends, if both do: this side or its peer.
+fn role(sender: Option<bool>) -> &'static str {
+    match sender {
+        None => "",
+        Some(true) => "[ TX ]",
+        Some(false) => "[ RX ]",
+    }
+}
+
+/// Why chunks were sent again on a path, and how long it was suspected.
+fn repairs(path: &PathReport) -> Option<String> {
+    let causes = [
+        (path.fast_retransmits, "fast"),
+        (path.timeout_retransmits, "after timeouts"),
+        (path.reported_retransmits, "reported"),
+        (path.rescheduled, "rescheduled"),
+    ];
+    let mut told: Vec<String> = causes
+        .iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, name)| format!("{count} {name}"))
+        .collect();
+    if path.timeouts > 0 {
+        told.push(format!("{} timeouts", path.timeouts));
+    }
+    if path.potentially_failed_seconds > 0.0 {
+        told.push(format!("potentially failed for {:.2} s", path.potentially_failed_seconds));
+    }
+    (!told.is_empty()).then(|| format!("[{:>5}] retransmissions: {}", path.path, told.join(", ")))
+}
+
+fn delays(end: &End, bidir: bool, clock: Option<&ClockRelation>) -> Vec<String> {
+    let told = |both: &BothSides| {
+        let report = both.receiver.as_ref()?;
+        let way = match (bidir, both.direction) {
+            (false, _) => "",
+            (true, Way::ToServer) => " to the server",
+            (true, Way::ToClient) => " to the client",
+        };
+        let delay = percentiles(&report.delay?);
+        Some(format!("[{:>5}] one-way delay{way}: {delay}", report.socket))
+    };
+    let mut lines: Vec<String> = end.streams.iter().filter_map(told).collect();
+    if let (false, Some(clock)) = (lines.is_empty(), clock) {
+        lines.push(match clock.source {
+            ClockSource::Shared => "        (both ends have one clock)".to_owned(),
+            ClockSource::Synchronized => {
+                "        (the clocks are taken to be synchronised)".to_owned()
+            }
+            ClockSource::Estimated => format!(
+                "        (clocks differ by {}, give or take {}: estimated from round trips)",
+                signed_milliseconds(clock.offset_us),
+                milliseconds(clock.uncertainty_us)
+            ),
+        });
+    }
+    lines
+}
+
+fn percentiles(delay: &Delay) -> String {
+    format!(
+        "50 % {}, 90 % {}, 99 % {}, max {}, jitter {}",
+        milliseconds(delay.p50_us),
+        milliseconds(delay.p90_us),
+        milliseconds(delay.p99_us),
+        milliseconds(delay.max_us),
+        milliseconds(delay.jitter_us)
+    )
+}
+
+fn lost(end: &End) -> Vec<String> {
+    let received = end.streams.iter().filter_map(|both| both.receiver.as_ref());
+    let told = |report: &StreamReport| {
+        let lost = report.lost_messages.filter(|lost| *lost > 0)?;
+        Some(format!("[{:>5}] {lost} messages were given up and never came", report.socket))
+    };
+    let dropped = |report: &StreamReport| {
+        let dropped = report.dropped_messages.filter(|dropped| *dropped > 0)?;
+        Some(format!(
+            "[{:>5}] {dropped} messages found the queue full and were never sent",
+            report.socket
+        ))
+    };
+    let sent = end.streams.iter().filter_map(|both| both.sender.as_ref());
+    sent.filter_map(dropped).chain(received.filter_map(told)).collect()
+}
+
+fn blocked(times: &Blocked, place: &str) -> Option<String> {
+    let causes = [
+        (times.application, "nothing to send"),
+        (times.congestion_window, "congestion windows full"),
+        (times.peer_window, "peer's window full"),
+        (times.send_buffer, "send buffer full"),
+        (times.buffer_share, "share of the buffers used up"),
+        (times.no_path, "no path"),
+    ];
+    let told: Vec<String> = causes
+        .iter()
+        .filter(|(time, _)| *time >= 0.005)
+        .map(|(time, cause)| format!("{cause} {time:.2} s"))
+        .collect();
+    (!told.is_empty()).then(|| format!("Sending waited {place}: {}", told.join(", ")))
+}
+
+fn gain(end: &End) -> Vec<String> {
+    let Some(gain) = &end.gain else { return Vec::new() };
+    let alone = gain.alone.iter().map(|alone| {
+        let rate = alone.bits_per_second.map_or("does not work".to_owned(), show_rate);
+        format!("[{:>5}] alone {} -> {}: {rate}", alone.path, alone.local_host, alone.remote_host)
+    });
+    let all = format!(
+        "Gain: {} over all paths, {:.2} times the best one",
+        show_rate(gain.bits_per_second),
+        gain.ratio
+    );
+    alone.chain([all]).collect()
+}
+
+fn threshold(threshold: &Threshold) -> String {
+    let value = |value: f64| match threshold.name.as_str() {
+        "rate" => show_rate(value),
+        "p99" => format!("{:.3} s", value),
+        _ => format!("{value:.3}"),
+    };
+    let measured = threshold.measured.map_or("unknown".to_owned(), value);
+    let verdict = if threshold.met { "met" } else { "MISSED" };
+    format!("Required {} {}: {measured}, {verdict}", threshold.name, value(threshold.required))
+}
+
+fn milliseconds(micros: u64) -> String {
+    let ms = micros as f64 / 1000.0;
+    match ms {
+        ms if ms < 10.0 => format!("{ms:.2} ms"),
+        ms if ms < 100.0 => format!("{ms:.1} ms"),
+        _ => format!("{ms:.0} ms"),
+    }
+}
+
+fn signed_milliseconds(micros: i64) -> String {
+    let sign = if micros < 0 { "-" } else { "" };
+    format!("{sign}{}", milliseconds(micros.unsigned_abs()))
+}

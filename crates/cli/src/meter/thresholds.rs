@@ -1,0 +1,89 @@
+//! What has to come out, and whether it did.
+
+use super::document::{End, Threshold};
+use super::options::Requirements;
+
+/// Every requirement, compared with the results.
+pub(crate) fn judge(required: &Requirements, end: &End) -> Vec<Threshold> {
+    let mut thresholds = Vec::new();
+    let at_least = |name: &str, required: f64, measured: Option<f64>| {
+        let met = measured.is_some_and(|measured| measured >= required);
+        Threshold { name: name.to_owned(), required, measured, met }
+    };
+    if let Some(rate) = required.require_rate {
+        thresholds.push(at_least("rate", rate.as_bits_per_second() as f64, received(end)));
+    }
+    if let Some(gain) = required.require_gain {
+        let measured = end.gain.as_ref().map(|gain| gain.ratio);
+        thresholds.push(at_least("gain", gain, measured));
+    }
+    if let Some(longest) = required.max_p99 {
+        let measured = slowest(end);
+        let required = longest.as_secs_f64();
+        let met = measured.is_some_and(|measured| measured <= required);
+        thresholds.push(Threshold { name: "p99".to_owned(), required, measured, met });
+    }
+    thresholds
+}
+
+/// The rate of what was received, in bit/s; of both directions the slower.
+pub(crate) fn received(end: &End) -> Option<f64> {
+    let reverse = end.sum_sent_bidir_reverse.as_ref().or(end.sum_received_bidir_reverse.as_ref());
+    let first = end.sum_received?.bits_per_second;
+    match reverse {
+        None => Some(first),
+        Some(_) => Some(first.min(end.sum_received_bidir_reverse?.bits_per_second)),
+    }
+}
+
+/// The largest 99th percentile of the delays of a flow, in seconds.
+fn slowest(end: &End) -> Option<f64> {
+    let received = end.streams.iter().filter_map(|both| both.receiver.as_ref());
+    let longest = received.filter_map(|report| report.delay).map(|delay| delay.p99_us).max()?;
+    Some(longest as f64 / 1e6)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::meter::document::{Gain, Sum};
+
+    fn required(rate: Option<&str>, gain: Option<f64>) -> Requirements {
+        Requirements {
+            require_rate: rate.map(|rate| rate.parse().unwrap()),
+            require_gain: gain,
+            max_p99: Some(std::time::Duration::from_millis(1)),
+            synchronized_clocks: false,
+        }
+    }
+
+    fn sum(bits_per_second: f64) -> Option<Sum> {
+        Some(Sum { bits_per_second, ..Sum::default() })
+    }
+
+    #[test]
+    fn what_is_unknown_is_not_met() {
+        let verdicts = judge(&required(Some("1 bit/s"), Some(1.0)), &End::default());
+        assert_eq!(verdicts.len(), 3);
+        assert!(verdicts.iter().all(|verdict| !verdict.met && verdict.measured.is_none()));
+    }
+
+    #[test]
+    fn the_slower_direction_decides() {
+        let mut end = End { sum_received: sum(3e6), ..End::default() };
+        assert_eq!(received(&end), Some(3e6));
+        end.sum_sent_bidir_reverse = sum(9e6);
+        assert_eq!(received(&end), None, "nobody knows what came of it");
+        end.sum_received_bidir_reverse = sum(2e6);
+        let met = |rate| judge(&required(Some(rate), None), &end)[0].met;
+        assert!(met("2 Mbit/s") && !met("2.5 Mbit/s"));
+    }
+
+    #[test]
+    fn gain_is_a_ratio() {
+        let gain = Gain { ratio: 1.5, bits_per_second: 3e6, alone: Vec::new() };
+        let end = End { gain: Some(gain), ..End::default() };
+        assert!(judge(&required(None, Some(1.5)), &end)[0].met);
+        assert!(!judge(&required(None, Some(1.6)), &end)[0].met);
+    }
+}

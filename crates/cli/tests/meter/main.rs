@@ -1,0 +1,6 @@
+//! `polypath meter`: both ends together, and peers and users that misbehave.
+
+mod runs;
+mod support;
+#[cfg(unix)]
+mod trouble;

@@ -15,7 +15,8 @@ use tokio::sync::Notify;
 use crate::clock::{Clock, Context, secure_rng};
 use crate::driver::{Binding, Driver};
 use crate::shared::{Accepting, Commands, EndpointShared, EndpointState};
-use crate::{BindError, Carriers, ENCAPSULATION_PORT, Endpoint, EndpointStats};
+use crate::tap::Tap;
+use crate::{BindError, Carriers, ENCAPSULATION_PORT, Endpoint, EndpointStats, PacketTap};
 
 /// Settings of an endpoint that is to be bound; see [`Endpoint::builder`].
 #[derive(Clone, Debug)]
@@ -26,6 +27,7 @@ pub struct EndpointBuilder {
     carriers: Carriers,
     backlog: Option<usize>,
     config: EndpointConfig,
+    tap: Tap,
 }
 
 impl EndpointBuilder {
@@ -37,6 +39,7 @@ impl EndpointBuilder {
             carriers: Carriers::default(),
             backlog: None,
             config: EndpointConfig::default(),
+            tap: Tap::default(),
         }
     }
 
@@ -68,6 +71,13 @@ impl EndpointBuilder {
     #[must_use]
     pub fn listen(mut self, backlog: usize) -> Self {
         self.backlog = Some(backlog);
+        self
+    }
+
+    /// Lets `tap` see every packet.
+    #[must_use]
+    pub fn tap(mut self, tap: Arc<dyn PacketTap>) -> Self {
+        self.tap = Tap(Some(tap));
         self
     }
 
@@ -112,6 +122,7 @@ impl EndpointBuilder {
             encapsulation_port: binding.udp_port,
             carriers: self.carriers,
             backlog: self.backlog.unwrap_or(0),
+            tap: self.tap,
             state: Mutex::new(state),
             commands: Mutex::new(Some(Commands::default())),
             stats: Mutex::new(EndpointStats::default()),

@@ -198,6 +198,7 @@ mod shared;
 mod stats;
 mod stream;
 mod system;
+mod tap;
 
 pub use association::{Association, Events, Streams};
 pub use builder::EndpointBuilder;
@@ -217,3 +218,4 @@ pub use route::source_address;
 pub use stats::EndpointStats;
 pub use stream::MessageSink;
 pub use system::SocketAbilities;
+pub use tap::{PacketTap, TapDirection, TappedPacket};

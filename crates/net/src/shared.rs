@@ -13,6 +13,7 @@ use tokio::sync::{Notify, broadcast};
 
 use crate::clock::{Clock, Context};
 use crate::driver::Rebind;
+use crate::tap::Tap;
 use crate::{Association, AssociationError, Carriers, EndpointStats};
 
 /// Events that a slow reader may lag behind before the oldest are dropped.
@@ -26,6 +27,7 @@ pub(crate) struct EndpointShared {
     pub(crate) encapsulation_port: u16,
     pub(crate) carriers: Carriers,
     pub(crate) backlog: usize,
+    pub(crate) tap: Tap,
     pub(crate) state: Mutex<EndpointState>,
     /// What handles did that the driver must follow up; `None` when no driver runs any more. Without one nothing may be
     /// put in here or into the state: it would keep itself alive.

@@ -11,6 +11,7 @@ use polypath_units::BitRate;
 use tokio::task::{JoinError, JoinSet};
 
 use crate::failure::{Failure, Outcome};
+use crate::meter::capture::Capture;
 use crate::meter::client::{self, Target, measure};
 use crate::meter::document::Alone;
 use crate::meter::options::{ClientOptions, FormatOptions, Transport};
@@ -112,7 +113,10 @@ async fn measure_all(
     reporter: &mut Reporter,
     interruption: &Interruption,
 ) -> Outcome {
-    let (mut document, outcome) = match prepare(options, reporter, interruption).await {
+    let capture = options.pcap.as_deref().map(Capture::create).transpose()?.map(Arc::new);
+    let (mut document, outcome) = match prepare(options, capture.clone(), reporter, interruption)
+        .await
+    {
         Ok((target, alone)) => {
             let (mut document, outcome) = measure(&target, options, reporter, interruption).await;
             document.end.gain = gain::gain(&document, alone);
@@ -126,8 +130,10 @@ async fn measure_all(
     } else {
         reporter.end(&document);
     }
+    let captured = capture.map_or(Ok(()), |capture| capture.finish());
     outcome?;
     reporter.outcome()?;
+    captured?;
     let missed = document.end.thresholds.iter().filter(|threshold| !threshold.met);
     let missed: Vec<_> = missed.map(|threshold| threshold.name.as_str()).collect();
     match missed.is_empty() {
@@ -139,6 +145,7 @@ async fn measure_all(
 /// Whom to measure with, and what each path carries alone if that matters.
 async fn prepare(
     options: &ClientOptions,
+    capture: Option<Arc<Capture>>,
     reporter: &Reporter,
     interruption: &Interruption,
 ) -> Result<(Target, Vec<Alone>), Failure> {
@@ -146,7 +153,7 @@ async fn prepare(
     let bind = &options.transport.bind;
     let from = if bind.is_empty() { hosts::sources(&to)? } else { bind.clone() };
     let config = options.transport.config(options.flows()).map_err(Failure::Usage)?;
-    let target = Target { from, to, config };
+    let target = Target { from, to, config, capture };
     let alone = match options.requirements.require_gain {
         Some(_) => gain::alone(&target, options, &mut reporter.aside()?, interruption).await?,
         None => Vec::new(),

@@ -5,9 +5,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Error, Result, anyhow, bail};
-use polypath::{Association, AssociationConfig, ConnectError, Endpoint, Peer};
+use polypath::{
+    Association, AssociationConfig, ConnectError, Endpoint, EndpointBuilder, PacketTap, Peer,
+};
 use tokio::time::timeout;
 
+use super::capture::Capture;
 use super::clock::{self, ClockRelation, ClockSource, Sample};
 use super::control::{self, Accept, Control};
 use super::document::{ConnectingTo, Document};
@@ -34,6 +37,19 @@ pub(crate) struct Target {
     pub from: Vec<IpAddr>,
     pub to: Vec<IpAddr>,
     pub config: AssociationConfig,
+    /// Where packets are written to.
+    pub capture: Option<Arc<Capture>>,
+}
+
+impl Target {
+    /// What an endpoint of this side is made with.
+    pub fn builder(&self) -> EndpointBuilder {
+        let builder = Endpoint::builder(self.from.iter().copied()).encapsulation_port(0);
+        match &self.capture {
+            Some(capture) => builder.tap(Arc::clone(capture) as Arc<dyn PacketTap>),
+            None => builder,
+        }
+    }
 }
 
 /// A measurement as far as it has come; what there is survives an interruption.
@@ -92,8 +108,7 @@ async fn attempt(
     reporter: &mut Reporter,
     interruption: &Interruption,
 ) -> Outcome {
-    let endpoint =
-        super::bind(Endpoint::builder(target.from.iter().copied()).encapsulation_port(0))?;
+    let endpoint = super::bind(target.builder())?;
     let result = tokio::select! {
         connected = connect(&endpoint, target, options) => match connected {
             Ok(association) => {

@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use polypath::{AssociationConfig, Endpoint, PathStats};
+use polypath::{AssociationConfig, PathStats};
 
 use super::client::{Target, connect, measure};
 use super::document::{Alone, Document, Gain};
@@ -61,8 +61,7 @@ async fn paths(
     options: &ClientOptions,
     interruption: &Interruption,
 ) -> Result<Vec<PathStats>, Failure> {
-    let endpoint =
-        super::bind(Endpoint::builder(target.from.iter().copied()).encapsulation_port(0))?;
+    let endpoint = super::bind(target.builder())?;
     let connected = tokio::select! {
         connected = connect(&endpoint, target, options) => connected,
         () = interruption.happened() => Err(Failure::Interrupted),
@@ -78,7 +77,7 @@ async fn paths(
 
 fn single(target: &Target, local: IpAddr, remote: IpAddr) -> Target {
     let config = AssociationConfig { max_paths: 1, ..target.config.clone() };
-    Target { from: vec![local], to: vec![remote], config }
+    Target { from: vec![local], to: vec![remote], config, capture: target.capture.clone() }
 }
 
 #[cfg(test)]

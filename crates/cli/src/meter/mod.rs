@@ -15,6 +15,7 @@ use crate::failure::Failure;
 use crate::runtime;
 
 mod calendar;
+pub(crate) mod capture;
 pub(crate) mod client;
 mod clock;
 mod control;

@@ -41,6 +41,9 @@ pub(crate) struct ClientOptions {
     pub requirements: Requirements,
     #[command(flatten)]
     pub report: ReportOptions,
+    /// Write what the client sends and receives to a file (pcapng), which Wireshark dissects
+    #[arg(long, value_name = "FILE")]
+    pub pcap: Option<PathBuf>,
     /// Give up connecting after so many seconds
     #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = numbers::time)]
     pub connect_timeout: Duration,

@@ -1,5 +1,6 @@
 //! `polypath meter`: both ends together, and peers and users that misbehave.
 
+mod capture;
 mod runs;
 mod support;
 #[cfg(unix)]

@@ -219,7 +219,9 @@ impl Driver {
             };
             router.stats.packets_received += 1;
             router.stats.bytes_received += datagram.contents.len() as u64;
+            shared.tap.received(&received);
             if let Some(reply) = router.route(&received) {
+                shared.tap.sent(&reply);
                 outbound.push(sockets, &reply, None, router.stats);
             }
         }
@@ -254,6 +256,7 @@ impl Driver {
                 &mut self.transmits,
             );
             for transmit in self.transmits.drain(..) {
+                self.shared.tap.sent(&transmit);
                 self.outbound.push(&self.sockets, &transmit, Some(association.id), &mut self.stats);
             }
             if !more {

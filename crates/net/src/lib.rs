@@ -167,7 +167,8 @@
 //! # Path MTU
 //!
 //! Packets are sent with "don't fragment" set. Paths begin with `mtu_bytes` of the configuration or the MTU of their
-//! route, whichever is smaller, and shrink when the system finds a packet too big for its interface; such a packet goes
+//! route, whichever is smaller, and shrink when a router says so (ICMP "fragmentation needed" and "packet too big", about
+//! packets with the right verification tag) or when the system finds a packet too big for its interface; such a packet goes
 //! out in IP fragments and is counted in [`EndpointStats::packets_fragmented`].
 //!
 //! # Paths that the system refuses

@@ -14,6 +14,8 @@ pub struct EndpointStats {
     pub packets_refused: u64,
     /// Packets that were larger than the path's MTU and were sent in IP fragments.
     pub packets_fragmented: u64,
+    /// ICMP messages that told of a smaller path MTU and were believed.
+    pub path_mtu_reports: u64,
     /// Packets that cannot be sent at all: from an address that is not the endpoint's or no longer, to an address of
     /// another family, or larger than UDP carries.
     pub packets_unsendable: u64,

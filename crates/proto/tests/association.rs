@@ -453,3 +453,36 @@ fn a_path_that_the_system_refuses_is_no_error() {
     pair.run_for(Duration::from_secs(8));
     assert_eq!(pair.path_changes(Side::Client, PathChange::Available), [1]);
 }
+
+#[test]
+fn icmp_is_believed_about_packets_that_were_sent_only() {
+    let mut pair = Pair::connected(PairConfig::new(2, config(Preset::Cmt)));
+    assert!(pair.run_until(Duration::from_secs(5), Pair::all_confirmed));
+    let client = &pair.slot(Side::Client).association;
+    let server = &pair.slot(Side::Server).association;
+    let tag = server.identity().local_tag;
+    let header = |source: u16, destination: u16, tag: u32| {
+        [&source.to_be_bytes()[..], &destination.to_be_bytes(), &tag.to_be_bytes()].concat()
+    };
+    let (near, far) = (client.identity().local_port, client.identity().remote_port);
+    let init = |initiate_tag: u32, kind: u8| {
+        let chunk = [&[0; 4][..], &[kind, 0, 0, 20], &initiate_tag.to_be_bytes()].concat();
+        [header(near, far, 0), chunk].concat()
+    };
+    let own = client.identity().local_tag;
+    for (quoted, believed) in [
+        (header(near, far, tag), true),
+        (header(near, far, tag ^ 1), false),
+        (header(near, far, own), false),
+        (header(far.wrapping_add(1), far, tag), false),
+        (header(near, far.wrapping_add(1), tag), false),
+        // ICMP that quotes too little, and INIT, which has no verification tag.
+        (header(near, far, tag)[..7].to_vec(), false),
+        (header(near, far, 0), false),
+        (init(own, 1), true),
+        (init(own ^ 1, 1), false),
+        (init(own, 2), false),
+    ] {
+        assert_eq!(client.has_sent(&quoted), believed, "{quoted:x?}");
+    }
+}

@@ -2,6 +2,7 @@
 
 mod bind;
 mod fault;
+mod icmp;
 mod inbound;
 mod options;
 mod outbound;
@@ -139,6 +140,7 @@ impl Driver {
     /// One round: everything that came in, then everything that goes out, then word to the users.
     fn step(&mut self) {
         self.receive();
+        self.follow_icmp();
         self.expire();
         let mut wishes = Vec::new();
         if let Some(commands) = &mut *lock(&self.shared.commands) {

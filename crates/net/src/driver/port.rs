@@ -7,6 +7,7 @@ use std::task::{Context, Poll};
 use polypath_proto::{Ecn, Encapsulation};
 use quinn_udp::RecvMeta;
 
+use super::icmp::Report;
 use super::raw::RawPort;
 use super::socket::BoundSocket;
 use super::udp::UdpPort;
@@ -85,6 +86,11 @@ impl Port {
     /// Becomes ready when something can be sent.
     pub(crate) fn poll_writable(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         self.socket().poll_writable(cx)
+    }
+
+    /// As [`BoundSocket::take_reports`].
+    pub(crate) fn take_reports(&self) -> Vec<Report> {
+        self.socket().take_reports()
     }
 
     /// As [`BoundSocket::try_receive`].

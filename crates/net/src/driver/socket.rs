@@ -2,6 +2,7 @@
 
 use std::io::{self, IoSliceMut};
 use std::net::{IpAddr, SocketAddr};
+use std::sync::Mutex;
 use std::task::{Context, Poll};
 
 use polypath_proto::Ecn;
@@ -10,7 +11,9 @@ use socket2::Socket;
 use tokio::io::Interest;
 use tokio::net::UdpSocket;
 
+use super::icmp::{self, Report};
 use super::options;
+use crate::shared::lock;
 
 /// Size asked for the socket's buffers. The system may grant less; a receive buffer of this size takes what arrives
 /// while the driver is busy elsewhere for some milliseconds.
@@ -23,6 +26,8 @@ pub(crate) struct BoundSocket {
     socket: UdpSocket,
     state: UdpSocketState,
     address: IpAddr,
+    /// What ICMP messages said that came in the way of sending.
+    reports: Mutex<Vec<Report>>,
 }
 
 impl BoundSocket {
@@ -35,7 +40,8 @@ impl BoundSocket {
         let socket = UdpSocket::from_std(socket.into())?;
         let state = UdpSocketState::new((&socket).into())?;
         options::without_timestamps(&socket)?;
-        Ok(Self { socket, state, address })
+        icmp::enable(&socket, address)?;
+        Ok(Self { socket, state, address, reports: Mutex::default() })
     }
 
     /// The local address.
@@ -91,13 +97,36 @@ impl BoundSocket {
             src_ip: None,
         };
         let send = || self.state.try_send((&self.socket).into(), &transmit);
-        match send() {
+        let sent = match send() {
+            // The error may be that of an ICMP message about an earlier packet: this one is not to suffer.
+            Err(error) if error.kind() != io::ErrorKind::WouldBlock && self.collect_reports() => {
+                send()
+            }
+            done => done,
+        };
+        match sent {
             // Once more through the runtime, which then watches for the socket to become writable.
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                 self.socket.try_io(Interest::WRITABLE, send)
             }
             done => done,
         }
+    }
+
+    /// What ICMP messages said since the last call. Costs nothing while none came.
+    pub(crate) fn take_reports(&self) -> Vec<Report> {
+        let _ = self.socket.try_io(Interest::ERROR, || {
+            self.collect_reports();
+            // Nothing is left: the runtime is to wait for the next.
+            Err::<(), _>(io::ErrorKind::WouldBlock.into())
+        });
+        std::mem::take(&mut lock(&self.reports))
+    }
+
+    /// Empties the queue of errors; gives whether there were any of ICMP.
+    fn collect_reports(&self) -> bool {
+        let mut reports = lock(&self.reports);
+        icmp::drain(&self.socket, &mut reports)
     }
 
     /// Sends one datagram that IP may fragment.

@@ -11,6 +11,7 @@ mod events;
 mod forward_tsn;
 mod handshake;
 mod heartbeat;
+mod icmp;
 mod identity;
 mod input;
 mod local_address;

@@ -146,6 +146,12 @@ impl Endpoint {
         }
     }
 
+    /// The association whose peer has this SCTP port at this address: the one that an ICMP message about a packet to
+    /// there may concern. Ask it whether it [has sent](Association::has_sent) that packet.
+    pub fn association_with(&self, remote_port: u16, remote: IpAddr) -> Option<AssociationId> {
+        self.table.by_peer(remote_port, remote)
+    }
+
     /// SCTP port of this endpoint.
     pub fn local_port(&self) -> u16 {
         self.local_port

@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <getopt.h>
 #include <netinet/in.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -583,7 +584,7 @@ static void __attribute__((noreturn)) usage(void)
 	      "            [--messages N] [--mean-size BYTES] [--streams N] [--unordered]\n"
 	      "            [--give-up-after RETRANSMISSIONS] [--lifetime MILLISECONDS]\n"
 	      "            [--ending source|sink|both|abort-by-source|abort-by-sink] [--abort-after MESSAGES]\n"
-	      "            [--wait-paths ADDRESS[,ADDRESS]] [--path-max-retrans N] [--hold] [--expect-restart]\n"
+	      "            [--wait-paths ADDRESS[,ADDRESS]] [--path-max-retrans N] [--hold] [--expect-restart] [--stay]\n"
 	      "            [--all-extensions] [--no-partial-reliability] [--cmt] [--drop-reports] [--nr-sack]\n",
 	      stderr);
 	exit(2);
@@ -635,6 +636,7 @@ static const struct option KNOWN[] = {
 	{ "path-max-retrans", required_argument, NULL, 'M' },
 	{ "hold", no_argument, NULL, 'H' },
 	{ "expect-restart", no_argument, NULL, 'x' },
+	{ "stay", no_argument, NULL, 'y' },
 	{ "all-extensions", no_argument, NULL, 'X' },
 	{ "no-partial-reliability", no_argument, NULL, 'P' },
 	{ "cmt", no_argument, NULL, 'C' },
@@ -676,6 +678,7 @@ static void take_option(struct options *options, int name)
 	case 'M': options->path_max_retrans = (uint16_t)number_in(optarg, 1, 100); break;
 	case 'H': options->hold = true; break;
 	case 'x': options->expect_restart = true; break;
+	case 'y': options->stay = true; break;
 	case 'X': options->all_extensions = true; break;
 	case 'P': options->partial_reliability = 0; break;
 	case 'C': options->cmt = 1; break;
@@ -698,12 +701,28 @@ static struct options parse_options(int argc, char **argv)
 	return options;
 }
 
+static volatile sig_atomic_t told;
+
+static void tell(int number)
+{
+	(void)number;
+	told = 1;
+}
+
+/* Keeps the stack up until SIGTERM: if its last SHUTDOWN COMPLETE gets lost, somebody must answer the peer once more. */
+static void stay_until_told(void)
+{
+	while (!told)
+		usleep(10000);
+}
+
 int main(int argc, char **argv)
 {
 	static struct end end;
 	struct options options = parse_options(argc, argv);
 	enum next next = ABORTED;
 
+	signal(SIGTERM, tell);
 	alarm(TIME_LIMIT_S); /* a transfer that hangs must not hang its caller */
 	stack_begin(&options);
 	associate(&options);
@@ -718,7 +737,9 @@ int main(int argc, char **argv)
 		fail("the association ended in another way than it should");
 	if ((end.restarts != 0) != options.expect_restart)
 		fail("the peer restarted %u times", end.restarts);
-	stack_close();
 	print_result(&end, next);
+	if (options.stay)
+		stay_until_told();
+	stack_close();
 	return 0;
 }

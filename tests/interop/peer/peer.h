@@ -35,6 +35,7 @@ struct options {
 	bool all_extensions;
 	bool hold;
 	bool expect_restart;
+	bool stay;
 };
 
 void fail(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));

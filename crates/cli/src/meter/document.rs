@@ -350,8 +350,9 @@ pub(crate) struct PathReport {
     pub timeouts: u64,
     /// Congestion window in bytes, at the end.
     pub snd_cwnd: u64,
-    /// Slow-start threshold in bytes, at the end.
-    pub ssthresh: u64,
+    /// Slow-start threshold in bytes, at the end; nothing before the first loss.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ssthresh: Option<u64>,
     /// Bytes in flight, at the end.
     pub in_flight: u64,
     /// Smoothed round-trip time in microseconds, at the end.

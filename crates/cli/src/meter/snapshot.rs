@@ -215,7 +215,7 @@ impl Span<'_> {
             rescheduled: since(|path| path.rescheduled_chunks),
             timeouts: since(|path| path.timeouts),
             snd_cwnd: after.cwnd_bytes,
-            ssthresh: after.ssthresh_bytes,
+            ssthresh: Some(after.ssthresh_bytes).filter(|bytes| *bytes < u64::MAX),
             in_flight: after.flight_bytes,
             rtt: after.srtt.map(polypath::Duration::as_micros),
             rto: after.rto.as_micros(),

@@ -76,6 +76,12 @@ bench: setup-rust ## benchmarks: a table, and target/bench.json
 bench-net: setup-rust ## associations over UDP on the loopback interface: a table, and target/bench-net.json
 	scripts/bench_net.py
 
+.PHONY: bench-emulated
+bench-emulated: setup-rust ## transfers over emulated links in real time, beside kernel TCP and MPTCP; needs root
+	cargo build --profile optimized --workspace --locked --bin polypath --example interop_peer
+	scripts/bench_emulated.py grid
+	scripts/bench_emulated.py fairness
+
 .PHONY: fuzz
 fuzz: setup-rust setup-fuzz ## every fuzz target for FUZZ_SECONDS (10)
 	@targets=$$(cargo fuzz list); \

@@ -28,8 +28,8 @@ ARROWS: dict[str, tuple[str, ...]] = {
     "polypath-lab": ("polypath-sim",),
     "polypath": ("polypath-proto",),
     "polypath-meter": ("polypath", "polypath-workload"),
-    "polypath-live": ("polypath-netsim", "polypath-sim"),
-    "polypath-cli": ("polypath-lab", "polypath-meter", "polypath-live"),
+    "polypath-emulate": ("polypath-sim",),
+    "polypath-cli": ("polypath-lab", "polypath-meter", "polypath-emulate"),
     "polypath-py": ("polypath-lab", "polypath"),
     TESTKIT: ("polypath-proto",),
 }

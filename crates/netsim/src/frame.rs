@@ -58,6 +58,12 @@ pub trait Frame: Clone {
         Fields::Same
     }
 
+    /// The whole IP packet, header included, where the frame came with one; captures then show it as it is, and not with a
+    /// header of the simulator's own.
+    fn ip_packet(&self) -> Option<&[u8]> {
+        None
+    }
+
     /// Appends the `wire_len` bytes to `out`; only called for captures. The addresses are those of the IP header, for
     /// checksums over a pseudo-header.
     fn write_transport(&self, from: IpAddr, to: IpAddr, out: &mut Vec<u8>);

@@ -20,12 +20,14 @@ mod background;
 pub mod document;
 mod frame;
 mod host;
+mod live;
 mod map;
 mod meter;
 mod outlet;
 mod packet;
 mod place;
 mod probe;
+mod raw;
 mod result;
 pub mod scenario;
 mod simulation;
@@ -34,6 +36,7 @@ mod wiring;
 pub use app::Violations;
 pub use background::{TcpFrame, TcpResult, UdpFrame, UdpResult};
 pub use frame::{Form, SctpFrame};
+pub use live::{Delivery, Drops, ExternalHost, ExternalPort, LinkCounts, Live, Refusal};
 pub use map::{MapLink, MapNode, MapRoute, MapSide, NetworkMap};
 pub use meter::{HostSeries, PathSeries, Series};
 pub use packet::SimFrame;
@@ -44,6 +47,7 @@ pub use probe::{
     TimeoutSeries, TsnPoints, TsnResult, TsnSeries, ValueSeries, WindowBlocking, WindowSeries,
     blocking_time, window_blocking,
 };
+pub use raw::RawFrame;
 pub use result::{
     AbandonedResult, AssociationResult, BlockedResult, BottleneckResult, DelayResult, FlowResult,
     HostResult, PathResult, RunResult,

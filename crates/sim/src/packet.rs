@@ -7,6 +7,7 @@ use polypath_netsim::{Fields, Frame, TraceHasher};
 
 use crate::background::{TcpFrame, UdpFrame};
 use crate::frame::SctpFrame;
+use crate::raw::RawFrame;
 
 /// A packet of any transport.
 #[derive(Clone, Debug)]
@@ -17,6 +18,8 @@ pub enum SimFrame {
     Udp(UdpFrame),
     /// Of a TCP flow.
     Tcp(TcpFrame),
+    /// Of a real program.
+    Raw(RawFrame),
 }
 
 /// The same for whatever is inside.
@@ -26,6 +29,7 @@ macro_rules! inside {
             SimFrame::Sctp($frame) => $what,
             SimFrame::Udp($frame) => $what,
             SimFrame::Tcp($frame) => $what,
+            SimFrame::Raw($frame) => $what,
         }
     };
 }
@@ -64,6 +68,10 @@ impl Frame for SimFrame {
     #[inline]
     fn trace_fields(&self, hasher: &mut TraceHasher) {
         inside!(self, frame => frame.trace_fields(hasher));
+    }
+
+    fn ip_packet(&self) -> Option<&[u8]> {
+        inside!(self, frame => frame.ip_packet())
     }
 
     #[inline]

@@ -20,11 +20,11 @@ use crate::wiring::{self, Oracle, Wired};
 /// A scenario on the way.
 #[derive(Debug)]
 pub struct Simulation<'a> {
-    scenario: &'a Scenario,
+    pub(crate) scenario: &'a Scenario,
     seed: u64,
     form: Form,
-    network: Wired,
-    world: World<SimFrame, NoObserver>,
+    pub(crate) network: Wired,
+    pub(crate) world: World<SimFrame, NoObserver>,
     /// Hosts a and b of each pair.
     pairs: Vec<[Host; 2]>,
     owners: Owners,
@@ -123,25 +123,44 @@ impl<'a> Simulation<'a> {
     /// A capture could not be written.
     pub fn run(mut self) -> io::Result<RunResult> {
         let end = Instant::ZERO + self.scenario.run.duration;
+        self.start();
+        while self.world.now() < end {
+            if self.run_until(self.next_look().min(end)) {
+                break;
+            }
+            self.look_around();
+        }
+        self.gather()
+    }
+
+    /// Lets everyone begin.
+    pub(crate) fn start(&mut self) {
         self.tell_oracle();
         for host in self.pairs.iter_mut().flatten() {
             host.start(&mut self.world);
         }
         self.background.start(&mut self.world);
         self.look();
-        while self.world.now() < end {
-            let oracles = self.network.oracles.iter().map(Oracle::next_change);
-            let until = oracles.fold(self.meter.next_look().min(end), Instant::min);
-            if self.run_until(until) {
-                break;
-            }
-            let now = self.world.now();
-            let changed = |changed, oracle: &mut Oracle| oracle.has_changed(now) | changed;
-            if self.network.oracles.iter_mut().fold(false, changed) {
-                self.tell_oracle();
-            }
-            self.look();
+    }
+
+    /// When to look around next.
+    pub(crate) fn next_look(&self) -> Instant {
+        let oracles = self.network.oracles.iter().map(Oracle::next_change);
+        oracles.fold(self.meter.next_look(), Instant::min)
+    }
+
+    /// What is to be done at [`next_look`](Self::next_look): tells of losses that have changed, and lets the meter look.
+    pub(crate) fn look_around(&mut self) {
+        let now = self.world.now();
+        let changed = |changed, oracle: &mut Oracle| oracle.has_changed(now) | changed;
+        if self.network.oracles.iter_mut().fold(false, changed) {
+            self.tell_oracle();
         }
+        self.look();
+    }
+
+    /// The end: closes what measures and tells the outcome.
+    pub(crate) fn gather(mut self) -> io::Result<RunResult> {
         self.meter.close(self.world.now(), &self.pairs);
         self.world.finish_captures()?;
         let execution = Execution { seed: self.seed, form: self.form };
@@ -165,41 +184,45 @@ impl<'a> Simulation<'a> {
     /// Runs up to an instant; returns whether everything came to its end before.
     fn run_until(&mut self, until: Instant) -> bool {
         while let Some(event) = self.world.next_event(until) {
-            let owner = match &event {
-                Event::Arrival(arrival) => match arrival.frame {
-                    SimFrame::Sctp(_) => {
-                        self.owners.of_packet(arrival.node, || arrival.frame.ports()[1])
-                    }
-                    SimFrame::Udp(_) | SimFrame::Tcp(_) => None,
-                },
-                Event::Timer { node } => self.owners.of_alarm(*node),
-            };
-            let (world, ledger) = (&mut self.world, &mut self.ledger);
-            let Some([pair, host]) = owner else {
-                match event {
-                    Event::Arrival(arrival) => self.background.on_arrival(world, ledger, arrival),
-                    Event::Timer { node } => self.background.on_timer(world, ledger, node),
-                }
-                if self.is_over() {
-                    return true;
-                }
-                continue;
-            };
-            let host = &mut self.pairs[pair][host];
-            let mut around = Surroundings { world, ledger, spares: &mut self.spares };
-            match event {
-                Event::Arrival(Arrival { from, to, frame: SimFrame::Sctp(frame), .. }) => {
-                    host.on_arrival(&mut around, Incoming { from, to, frame: &frame });
-                    self.spares.keep_frame(frame);
-                }
-                Event::Arrival(_) => {}
-                Event::Timer { .. } => host.on_timer(&mut around),
-            }
-            if self.finish(pair) {
+            if self.on_event(event) {
                 return true;
             }
         }
         false
+    }
+
+    /// Hands an event to whom it concerns; returns whether everything came to its end with it.
+    // Packets are large: they stay where they are only if this is part of the loop.
+    #[inline(always)]
+    pub(crate) fn on_event(&mut self, event: Event<SimFrame>) -> bool {
+        let owner = match &event {
+            Event::Arrival(arrival) => match arrival.frame {
+                SimFrame::Sctp(_) => {
+                    self.owners.of_packet(arrival.node, || arrival.frame.ports()[1])
+                }
+                SimFrame::Udp(_) | SimFrame::Tcp(_) | SimFrame::Raw(_) => None,
+            },
+            Event::Timer { node } => self.owners.of_alarm(*node),
+        };
+        let (world, ledger) = (&mut self.world, &mut self.ledger);
+        let Some([pair, host]) = owner else {
+            match event {
+                Event::Arrival(arrival) => self.background.on_arrival(world, ledger, arrival),
+                Event::Timer { node } => self.background.on_timer(world, ledger, node),
+            }
+            return self.is_over();
+        };
+        let host = &mut self.pairs[pair][host];
+        let mut around = Surroundings { world, ledger, spares: &mut self.spares };
+        match event {
+            Event::Arrival(Arrival { from, to, frame: SimFrame::Sctp(frame), .. }) => {
+                host.on_arrival(&mut around, Incoming { from, to, frame: &frame });
+                self.spares.keep_frame(frame);
+            }
+            Event::Arrival(_) => {}
+            Event::Timer { .. } => host.on_timer(&mut around),
+        }
+        self.finish(pair)
     }
 
     /// Shuts the association of a pair down once everything of it was delivered; returns whether all are over.

@@ -5,6 +5,8 @@ mod check;
 mod completions;
 pub(crate) mod demo;
 mod doctor;
+#[cfg(target_os = "linux")]
+mod emulate;
 mod meter;
 mod policies;
 mod receive;
@@ -25,6 +27,9 @@ pub(crate) enum Command {
     Demo(demo::Args),
     /// Run a scenario in the simulator
     Sim(sim::Args),
+    /// Run real programs across the links of a scenario, in network namespaces
+    #[cfg(target_os = "linux")]
+    Emulate(emulate::Args),
     /// Run a study: many runs on all cores, with tables of results
     Study(study::Args),
     /// Rebuild the figures of papers, and say which of their statements hold
@@ -55,6 +60,8 @@ impl Command {
         match self {
             Self::Demo(args) => demo::run(&args),
             Self::Sim(args) => sim::run(&args),
+            #[cfg(target_os = "linux")]
+            Self::Emulate(args) => emulate::run(&args),
             Self::Study(args) => study::run(args),
             Self::Reproduce(args) => reproduce::run(args),
             Self::Check(args) => check::run(&args),

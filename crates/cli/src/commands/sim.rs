@@ -51,6 +51,12 @@ pub(crate) fn run(args: &Args) -> Outcome {
     if let Some(file) = &args.show_network {
         return show_network(scenario, seed, file.as_deref());
     }
+    if let Some(host) = scenario.external.first() {
+        return Err(Failure::usage(anyhow!(
+            "host `{}` is external: its programs are real ones, which `polypath emulate` runs",
+            host.name
+        )));
+    }
     let form = if args.wire { Form::Wire } else { Form::Structured };
     let mut simulation = Simulation::with(&scenario, seed, form).map_err(Failure::usage)?;
     if let Some(directory) = &args.pcap {

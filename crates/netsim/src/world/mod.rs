@@ -175,6 +175,12 @@ impl<F: Frame, O: LinkObserver> World<F, O> {
         }
     }
 
+    /// No event comes before this instant; nothing is under way and no timer is set where it is
+    /// [`Instant::FAR_FUTURE`]. For drivers that follow a clock of their own and sleep until then.
+    pub fn next_due(&self) -> Instant {
+        self.events.peek().map_or(Instant::FAR_FUTURE, |entry| entry.key.time)
+    }
+
     /// Sends a packet from a node.
     ///
     /// The way follows from the addresses: over the interface that owns `from` if `to` can be reached through it, else
@@ -318,6 +324,11 @@ impl<F: Frame, O: LinkObserver> World<F, O> {
     /// All links.
     pub fn links(&self) -> impl Iterator<Item = LinkId> + use<F, O> {
         (0..self.link_names.len() as u32).map(LinkId)
+    }
+
+    /// The node to which a channel leads.
+    pub fn far_end(&self, channel: ChannelId) -> Option<NodeId> {
+        self.wires.get(channel.index()).map(|wire| wire.to)
     }
 
     /// Addresses of a node, by interface.

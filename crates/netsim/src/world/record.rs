@@ -108,6 +108,10 @@ impl<F: Frame, O: LinkObserver> World<F, O> {
         if !self.captures.of(node) {
             return;
         }
+        if let Some(whole) = packet.frame.ip_packet() {
+            self.captures.record(node, iface, flow, self.now, whole);
+            return;
+        }
         let (from, to) = (self.routing.address(packet.from).ip, self.routing.address(packet.to).ip);
         let header = IpHeader {
             from,

@@ -140,7 +140,7 @@ impl Background {
         let flow = match &arrival.frame {
             SimFrame::Udp(frame) => frame.flow,
             SimFrame::Tcp(frame) => frame.flow,
-            SimFrame::Sctp(_) => return,
+            SimFrame::Sctp(_) | SimFrame::Raw(_) => return,
         } as usize;
         let place = self.by_flow.get(flow).copied().flatten();
         let Some(runner) = place.and_then(|place| self.flows.get_mut(place)) else { return };

@@ -5,6 +5,7 @@
 
 mod check;
 mod dumbbell;
+mod external;
 mod graph;
 mod hosts;
 mod link;
@@ -21,6 +22,7 @@ mod traffic;
 mod transport;
 
 pub use dumbbell::{CrossPlan, DumbbellNetwork, DumbbellPath};
+pub use external::External;
 pub use graph::{GraphLink, GraphNetwork};
 pub use hosts::{AssociationPlan, FlowEnds, HostRef, Pair};
 pub use link::{Access, Link, LinkDirection, Loss, Queue, QueueLimit};
@@ -58,6 +60,9 @@ pub struct Scenario {
     pub run: Run,
     /// The network between the hosts.
     pub network: Network,
+    /// Hosts whose programs are real ones.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub external: Vec<External>,
     /// Pairs of hosts, each with an association.
     #[serde(skip)]
     pub pairs: Vec<Pair>,
@@ -113,6 +118,8 @@ struct ScenarioFile {
     hosts: BTreeMap<String, HostFile>,
     #[serde(default)]
     association: AssociationPlan,
+    /// At least one, unless hosts are external.
+    #[serde(default)]
     traffic: Vec<Flow>,
     #[serde(default)]
     faults: Vec<Fault>,
@@ -127,6 +134,8 @@ struct ScenarioFile {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 struct HostFile {
+    /// Whether its programs are real ones, which `polypath emulate` connects to the network.
+    external: bool,
     #[cfg_attr(feature = "schema", schemars(with = "Option<SctpSettings>"))]
     sctp: Option<IgnoredAny>,
 }
@@ -162,10 +171,12 @@ impl Scenario {
             association.client.get_or_insert_with(|| "a".into());
         }
         let sctp = settings(&network, &pairs, &file.hosts, document)?;
+        let external = external::resolve(&network, &file.hosts, document)?;
         let scenario = Self {
             title: file.title,
             run: file.run,
             network,
+            external,
             pairs,
             sctp,
             association,

@@ -173,6 +173,9 @@ pub struct PairNetwork {
     pub name: String,
     /// The paths; their number is that of the addresses of each host.
     pub paths: Vec<PairPath>,
+    /// Whether the programs of both are real ones, as with `external` of a host.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub external: bool,
 }
 
 /// A path of a pair: access, route, access.

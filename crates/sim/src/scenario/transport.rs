@@ -69,8 +69,12 @@ impl Default for TcpSettings {
 }
 
 impl Scenario {
-    /// Whether the hosts of a pair have an association: unless all that goes between them goes without.
+    /// Whether the hosts of a pair have an association: unless all that goes between them goes without, or one is external.
     pub fn has_association(&self, pair: usize) -> bool {
+        let hosts = self.pairs.get(pair).map(|pair| pair.hosts).into_iter().flatten();
+        if hosts.into_iter().any(|host| self.is_external(host)) {
+            return false;
+        }
         let mut flows = self.traffic.iter().filter(|flow| flow.ends.pair == pair).peekable();
         flows.peek().is_none() || flows.any(|flow| flow.transport == Transport::Sctp)
     }

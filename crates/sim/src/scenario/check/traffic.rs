@@ -16,7 +16,11 @@ const SHORTEST_MESSAGE: ByteCount = ByteCount::from_bytes(RECOGNISABLE as u64);
 const MOST_FLOWS: usize = 1 << 16;
 
 pub(super) fn check(scenario: &Scenario, document: &Document) -> Result {
-    if scenario.traffic.is_empty() || scenario.traffic.len() > MOST_FLOWS {
+    let needs_flow = scenario.external.is_empty();
+    if needs_flow && !document.has(&[Key("traffic")]) {
+        return Err(document.complain(&[], "the key `traffic` is missing"));
+    }
+    if (needs_flow && scenario.traffic.is_empty()) || scenario.traffic.len() > MOST_FLOWS {
         return Err(document
             .complain(&[Key("traffic")], "there must be at least one flow and at most 65536"));
     }
@@ -48,9 +52,17 @@ fn name_of_flow_problem(scenario: &Scenario, index: usize) -> Problem {
     None
 }
 
+/// Real programs send what they want, to each other.
+fn external_problem(flow: &Flow, scenario: &Scenario) -> Problem {
+    let ends = ["from", "to"].into_iter().zip(flow.ends.hosts);
+    let (key, _) = ends.into_iter().find(|(_, host)| scenario.is_external(*host))?;
+    problem(key, "is an external host, whose programs are not the simulator's: it has no flows")
+}
+
 /// What is wrong with a flow, and at which key.
 fn flow_problem(flow: &Flow, scenario: &Scenario) -> Problem {
-    times_problem(flow, scenario)
+    external_problem(flow, scenario)
+        .or_else(|| times_problem(flow, scenario))
         .or_else(|| background::check(flow, scenario))
         .or_else(|| {
             let error = flow.spec(scenario.association.connect).check().err()?;

@@ -201,3 +201,11 @@ fn the_program_carries_the_papers_wherever_it_is() {
     let model = &papers[1];
     assert_eq!(model["not_run"][0]["figure"], "8, right");
 }
+
+#[test]
+fn a_folder_of_papers_that_is_missing_is_told_in_words() {
+    let place = directory("reproduce-missing");
+    let (code, _, err) = reproduce("all", &place.join("nowhere"), &place.join("out"), &[]);
+    assert_eq!(code, Some(2), "{err}");
+    assert!(err.contains("there is no such folder") && err.contains("expected.toml"), "{err}");
+}

@@ -140,6 +140,37 @@ fn tshark(capture: &Path, arguments: &[&str]) -> Option<Vec<String>> {
 }
 
 #[test]
+fn each_of_several_hosts_has_a_capture() {
+    let directory = directory("captures-of-hosts");
+    let place = directory.display().to_string();
+    let short = ["--set", "run.duration=300 ms", "--set", "run.measure_from=0 s"];
+    let scenario = scenario("tcp-and-cmt");
+    let output = polypath(&[&["sim", &scenario, "--pcap", &place][..], &short].concat());
+    assert_eq!(output.status.code(), Some(0), "{}", texts(&output).1);
+    let mut names: Vec<String> = fs::read_dir(&directory)
+        .expect("a folder")
+        .map(|file| file.expect("a file").file_name().to_string_lossy().into_owned())
+        .collect();
+    names.sort();
+    let expected = ["multipath a", "multipath b", "single a", "single b"]
+        .map(|n| format!("tcp-and-cmt-{n}.pcapng"));
+    assert_eq!(names, expected);
+    for name in names {
+        // Each has seen its own packets: more than a head.
+        let file = fs::metadata(directory.join(&name)).expect("a file");
+        assert!(file.len() > 5_000, "{name}: {}", file.len());
+    }
+}
+
+#[test]
+fn a_picture_in_a_folder_that_is_missing_says_what_to_do() {
+    let file = directory("no-folder").join("missing/network.svg");
+    let (status, _, err) = sim(&["--show-network", &file.display().to_string()]);
+    assert_eq!(status.code(), Some(2), "{err}");
+    assert!(err.contains("there is no folder") && err.contains("make it first"), "{err}");
+}
+
+#[test]
 fn captures_are_read_by_tshark() {
     let directory = directory("captures");
     let (status, out, err) = sim(&["--json", "--pcap", &directory.display().to_string()]);

@@ -38,7 +38,7 @@ pub use background::{TcpFrame, TcpResult, UdpFrame, UdpResult};
 pub use frame::{Form, SctpFrame};
 pub use live::{Delivery, Drops, ExternalHost, ExternalPort, LinkCounts, Live, Refusal};
 pub use map::{MapLink, MapNode, MapRoute, MapSide, NetworkMap};
-pub use meter::{HostSeries, PathSeries, Series};
+pub use meter::{BottleneckSeries, FlowSeries, HostSeries, PathSeries, Series};
 pub use packet::SimFrame;
 pub use probe::{
     BlockedSeries, BlockingResult, ChangeSeries, ConstantWindow, Distribution, FailureResult,
@@ -53,4 +53,4 @@ pub use result::{
     HostResult, PathResult, RunResult,
 };
 pub use scenario::Scenario;
-pub use simulation::{SetupError, Simulation};
+pub use simulation::{CapturedHost, SetupError, Simulation};

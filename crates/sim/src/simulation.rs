@@ -10,7 +10,7 @@ use crate::app::{Ledger, RECOGNISABLE};
 use crate::background::{self, Background};
 use crate::frame::{Form, Spares};
 use crate::host::{Host, Incoming, Outcome, Surroundings};
-use crate::meter::Meter;
+use crate::meter::{Meter, Seen};
 use crate::packet::SimFrame;
 use crate::place::{self, Owners, Place};
 use crate::result::{Measured, RunResult};
@@ -35,6 +35,10 @@ pub struct Simulation<'a> {
     spares: Spares,
     meter: Meter,
 }
+
+/// A host whose packets can be captured.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CapturedHost(usize);
 
 /// Why a scenario cannot be run.
 #[derive(Debug, thiserror::Error)]
@@ -108,13 +112,31 @@ impl<'a> Simulation<'a> {
         }
     }
 
-    /// Records what host a of the first pair sends and receives as pcapng, with an interface per path.
-    pub fn capture(&mut self, out: Box<dyn io::Write + Send>) {
-        let Some(pair) = self.network.pairs.first() else { return };
-        let host = self.scenario.pairs[0].hosts[0];
+    /// Whose packets can be captured, with a name for each: host a, without a name, where there are two hosts only; else
+    /// all hosts of pairs.
+    pub fn capturable(&self) -> Vec<(CapturedHost, String)> {
+        let all = self.scenario.network.hosts();
+        let mut found: Vec<(CapturedHost, String)> = Vec::new();
+        for index in self.scenario.pairs.iter().flat_map(|pair| pair.hosts) {
+            let host = CapturedHost(index);
+            if found.iter().all(|(known, _)| *known != host) {
+                let names = [all[index].pair, &all[index].name];
+                let names: Vec<&str> = names.into_iter().filter(|name| !name.is_empty()).collect();
+                found.push((host, names.join(" ")));
+            }
+        }
+        if found.len() == 2 {
+            found.truncate(1);
+            found[0].1.clear();
+        }
+        found
+    }
+
+    /// Records what a host sends and receives as pcapng, with an interface per path or link.
+    pub fn capture(&mut self, CapturedHost(host): CapturedHost, out: Box<dyn io::Write + Send>) {
         let addresses = self.network.addresses_of(host, None);
         let names: Vec<String> = addresses.map(|own| own.link.clone()).collect();
-        self.world.capture(pair.a, &names, out);
+        self.world.capture(self.network.hosts[host].node, &names, out);
     }
 
     /// Runs to the end.
@@ -161,7 +183,8 @@ impl<'a> Simulation<'a> {
 
     /// The end: closes what measures and tells the outcome.
     pub(crate) fn gather(mut self) -> io::Result<RunResult> {
-        self.meter.close(self.world.now(), &self.pairs);
+        let seen = Seen { pairs: &self.pairs, background: &self.background };
+        self.meter.close(self.world.now(), seen);
         self.world.finish_captures()?;
         let execution = Execution { seed: self.seed, form: self.form };
         Ok(RunResult::gather(
@@ -178,7 +201,8 @@ impl<'a> Simulation<'a> {
     fn look(&mut self) {
         let now = self.world.now();
         self.meter.look_at_queues(now, |channel| self.world.queue_level(channel));
-        self.meter.look(now, &self.pairs, &self.network.pairs);
+        let seen = Seen { pairs: &self.pairs, background: &self.background };
+        self.meter.look(now, seen, &self.network.pairs);
     }
 
     /// Runs up to an instant; returns whether everything came to its end before.
@@ -245,7 +269,8 @@ impl<'a> Simulation<'a> {
         let now = self.world.now();
         let is_running = self.progress.contains(&Progress::Running);
         if !is_running && self.meter.completed().is_none() && self.background.is_over(now) {
-            self.meter.complete(now, &self.pairs);
+            let seen = Seen { pairs: &self.pairs, background: &self.background };
+            self.meter.complete(now, seen);
         }
     }
 

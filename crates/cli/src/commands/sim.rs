@@ -33,7 +33,8 @@ pub(crate) struct Args {
     /// Print the result as JSON
     #[arg(long)]
     json: bool,
-    /// Write the packets of host a to a pcapng file in this directory, with an interface per path
+    /// Write the packets of host a, or of each of several hosts, to pcapng files in this directory, with an interface per
+    /// path
     #[arg(long, value_name = "DIR")]
     pcap: Option<PathBuf>,
     /// Encode packets to bytes and read them back at every hop; slower, with the same outcome
@@ -60,7 +61,10 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let form = if args.wire { Form::Wire } else { Form::Structured };
     let mut simulation = Simulation::with(&scenario, seed, form).map_err(Failure::usage)?;
     if let Some(directory) = &args.pcap {
-        simulation.capture(Box::new(BufWriter::new(capture_file(directory, &args.scenario)?)));
+        for (host, name) in simulation.capturable() {
+            let file = capture_file(directory, &args.scenario, &name)?;
+            simulation.capture(host, Box::new(BufWriter::new(file)));
+        }
     }
     let result = timed(simulation)?;
     let text = if args.json {
@@ -80,6 +84,13 @@ fn show_network(mut scenario: Scenario, seed: u64, file: Option<&Path>) -> Outco
     match file {
         None => output::print(picture.as_bytes()),
         Some(file) => {
+            let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
+            if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
+                let (folder, file) = (folder.display(), file.display());
+                let message =
+                    format!("cannot write {file}: there is no folder {folder}; make it first");
+                return Err(Failure::usage(anyhow!(message)));
+            }
             fs::write(file, picture).with_context(|| format!("cannot write {}", file.display()))?;
             output::print(format!("{}\n", file.display()).as_bytes())
         }
@@ -116,12 +127,16 @@ fn judge(result: &RunResult) -> Outcome {
     }))
 }
 
-/// The file for packets, named after the scenario.
-fn capture_file(directory: &Path, scenario: &Path) -> anyhow::Result<File> {
+/// The file for packets of a host, named after the scenario and, where it has a name, the host.
+fn capture_file(directory: &Path, scenario: &Path, host: &str) -> anyhow::Result<File> {
     fs::create_dir_all(directory)
         .with_context(|| format!("cannot make the directory {}", directory.display()))?;
     // Appended, not exchanged: a name may have dots of its own.
     let mut name = scenario.file_stem().unwrap_or_default().to_owned();
+    if !host.is_empty() {
+        // Hosts for cross traffic have the name of their path in theirs.
+        name.push(format!("-{}", host.replace(['/', '\\'], "-")));
+    }
     name.push(".pcapng");
     let path = directory.join(name);
     File::create(&path).with_context(|| format!("cannot write {}", path.display()))

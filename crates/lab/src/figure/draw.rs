@@ -40,6 +40,8 @@ impl Picture {
 
     fn scene(&self) -> Scene {
         let plots = match self.shape {
+            // Without a place there is no bar, and nothing to draw.
+            Shape::Bars if self.categories.is_empty() => Vec::new(),
             Shape::Bars => vec![self.bars()],
             shape => self
                 .curves

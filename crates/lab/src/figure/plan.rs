@@ -109,6 +109,12 @@ impl FigurePlan {
         if let Some(name) = self.selection.keys().find(|name| !axes.clone().any(|n| n == **name)) {
             return Err(("where", unknown("axis", name, axes)));
         }
+        let mut selected = self.selection.iter().filter_map(|(name, range)| {
+            range.problem(file.axes.iter().find(|axis| axis.name == *name)?)
+        });
+        if let Some(message) = selected.next() {
+            return Err(("where", message));
+        }
         if let Some(name) = self.variants.iter().find(|name| !variants.clone().any(|n| n == **name))
         {
             return Err(("variants", unknown("variant", name, variants)));

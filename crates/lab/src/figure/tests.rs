@@ -142,3 +142,25 @@ fn a_logarithmic_picture_leaves_out_what_has_no_place_in_it() {
         }
     }
 }
+
+#[test]
+fn bars_without_a_place_are_an_empty_picture() {
+    let mut plan = data().study().figures()[1].clone();
+    let nowhere = toml::from_str("rate = { from = \"20 Mbit/s\" }").expect("TOML");
+    plan.selection = nowhere;
+    let picture = of_measures(&plan, &data()).expect("a picture");
+    assert!(picture.categories.is_empty());
+    assert!(picture.svg().starts_with("<svg") && picture.png().is_ok());
+}
+
+#[test]
+fn a_place_that_is_no_quantity_is_an_error() {
+    for wrong in ["at = [\"1 Mbits\"]", "from = \"1 Mbits\""] {
+        let text = STUDY.replacen("at = [\"1 Mbit/s\"]", wrong, 1);
+        let document = Document::parse("study.toml", text).expect("TOML");
+        let study = Study::from_document(&document, Path::new(""), Reading::default());
+        let error = study.expect_err("no quantity").to_string();
+        assert!(error.contains("figures.1.where: `1 Mbits` is no quantity"), "{error}");
+        assert!(error.contains("such as `10 Mbit/s`"), "{error}");
+    }
+}

@@ -30,6 +30,22 @@ pub struct AxisRange {
 }
 
 impl AxisRange {
+    /// What is wrong with it: a value that is no quantity on an axis of quantities, which would select nothing in silence.
+    /// Others may be missing on the axis: the quick form of a study leaves some.
+    pub(crate) fn problem(&self, axis: &Axis) -> Option<String> {
+        let is_number = |value: &Value| axis.number(value).is_some();
+        if !axis.values.iter().all(is_number) {
+            return None;
+        }
+        let all = self.at.iter().chain(&self.from).chain(&self.to);
+        let wrong = super::text(all.into_iter().find(|value| !is_number(value))?);
+        let like = axis.values.first().map(super::text).unwrap_or_default();
+        Some(format!(
+            "`{wrong}` is no quantity as those of the axis `{}`, such as `{like}`",
+            axis.name
+        ))
+    }
+
     /// Whether the value of this number is one of them.
     fn has(&self, axis: &Axis, index: usize) -> bool {
         let Some(value) = axis.values.get(index) else { return false };

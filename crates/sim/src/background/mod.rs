@@ -167,15 +167,18 @@ impl Background {
         self.flows.iter().any(|runner| runner.generator().has_end())
     }
 
+    /// Bytes that the receiver of a flow got, by its number in the scenario; none for flows of associations.
+    pub fn delivered(&self, flow: usize) -> u64 {
+        let runner = self.by_flow.get(flow).copied().flatten().and_then(|at| self.flows.get(at));
+        runner.map_or(0, |runner| runner.meter().total().as_bytes())
+    }
+
     /// What is known of a flow, by its number in the scenario.
     pub fn view(&self, flow: usize, now: Instant) -> Option<View<'_>> {
         let runner = self.flows.get(self.by_flow.get(flow).copied().flatten()?)?;
         Some(View {
             generator: runner.generator(),
-            meter: match runner {
-                Runner::Udp(flow) => &flow.meter,
-                Runner::Tcp(flow) => &flow.meter,
-            },
+            meter: runner.meter(),
             is_complete: runner.generator().has_end() && runner.is_over(now),
             udp: match runner {
                 Runner::Udp(flow) => Some(flow.counts()),
@@ -247,6 +250,13 @@ impl Runner {
         match self {
             Self::Udp(flow) => &flow.generator,
             Self::Tcp(flow) => &flow.generator,
+        }
+    }
+
+    fn meter(&self) -> &GoodputMeter {
+        match self {
+            Self::Udp(flow) => &flow.meter,
+            Self::Tcp(flow) => &flow.meter,
         }
     }
 

@@ -121,6 +121,21 @@ impl Network {
         }
     }
 
+    /// Bytes of the IP headers of its packets.
+    pub(super) fn ip_header(&self) -> u64 {
+        let ip = match self {
+            Self::Disjoint(network) => network.ip,
+            Self::Shared(network) => network.ip,
+            Self::Star(network) => network.ip,
+            Self::Dumbbell(network) => network.ip,
+            Self::Graph(network) => network.ip,
+        };
+        match ip {
+            IpVersion::V4 => 20,
+            IpVersion::V6 => 40,
+        }
+    }
+
     /// Number of the hosts that are not for cross traffic; they are the first ones.
     pub(super) fn main_hosts(&self) -> usize {
         match self {

@@ -10,6 +10,9 @@ use serde::{Deserialize, Serialize};
 pub struct Record {
     /// Interval of the time series of goodput and windows; none is recorded where it is missing.
     pub series: Option<Duration>,
+    /// Whether the series tell what waits at each bottleneck, too.
+    #[serde(skip_serializing_if = "Switch::is_off")]
+    pub queues: Switch,
     /// Interval at which the fill of the buffers is looked at for its mean.
     pub occupancy: Duration,
     /// Every change of windows, round-trip times and states of paths, of the peer's window and of the buffers, with the
@@ -27,6 +30,7 @@ impl Default for Record {
     fn default() -> Self {
         Self {
             series: None,
+            queues: Switch::Off,
             occupancy: Duration::from_millis(10),
             changes: Switch::Off,
             tsns: Detail::Off,
@@ -43,6 +47,7 @@ impl Record {
         let summary = |detail| if detail == Detail::List { Detail::Summary } else { detail };
         Self {
             series: None,
+            queues: Switch::Off,
             occupancy: self.occupancy,
             changes: Switch::Off,
             tsns: summary(self.tsns),
@@ -68,6 +73,13 @@ pub enum Switch {
     Off,
     /// Yes.
     On,
+}
+
+impl Switch {
+    /// Whether it is off.
+    pub fn is_off(&self) -> bool {
+        *self == Self::Off
+    }
 }
 
 /// How much of something is recorded.

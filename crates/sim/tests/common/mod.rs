@@ -45,7 +45,7 @@ pub fn read(name: &str, set: &[&str]) -> Scenario {
 }
 
 /// Runs that together use every mechanism; all but the first and the drop-tail ones lose packets at random.
-pub const RUNS: [Run; 14] = [
+pub const RUNS: [Run; 16] = [
     Run {
         name: "two-100mbit",
         scenario: "two-100mbit",
@@ -114,6 +114,18 @@ pub const RUNS: [Run; 14] = [
         scenario: "lte-and-dsl",
         seed: 1,
         set: &["run.duration=5 s", "run.measure_from=0 s"],
+    },
+    Run {
+        name: "udp-cross-traffic",
+        scenario: "cross-traffic",
+        seed: 1,
+        set: &["traffic.file.source.file=128 KiB", "run.duration=1500 ms"],
+    },
+    Run {
+        name: "tcp-beside-cmt",
+        scenario: "tcp-and-cmt",
+        seed: 1,
+        set: &["run.duration=3 s", "run.measure_from=0 s"],
     },
     Run {
         name: "demo",

@@ -17,6 +17,14 @@ const HERE: &str = "papers";
 /// Reads the papers of a folder that the user names, of the folder `papers` here, or those that the program carries; these
 /// are written to a folder of their own below `out`, where everybody can read and change them.
 pub(super) fn read(named: Option<&Path>, out: &Path) -> Result<(Vec<Paper>, PathBuf), Failure> {
+    if let Some(named) = named.filter(|named| !named.is_dir()) {
+        let message = format!(
+            "--papers {}: there is no such folder; it has a folder for each paper, each with a file {STATEMENTS} \
+             (without --papers, those that the program carries are used)",
+            named.display()
+        );
+        return Err(Failure::usage(anyhow!(message)));
+    }
     let folder = match named {
         Some(folder) => folder.to_owned(),
         None if has_papers(Path::new(HERE)) => HERE.into(),
@@ -24,7 +32,10 @@ pub(super) fn read(named: Option<&Path>, out: &Path) -> Result<(Vec<Paper>, Path
     };
     let papers = Paper::read_all(&folder).map_err(Failure::usage)?;
     if papers.is_empty() {
-        let message = format!("no paper in {}: it has a file {STATEMENTS}", folder.display());
+        let message = format!(
+            "no paper in {}: the folder of a paper has a file {STATEMENTS}",
+            folder.display()
+        );
         return Err(Failure::usage(anyhow!(message)));
     }
     Ok((papers, folder))

@@ -9,8 +9,8 @@ use super::{Problem, problem};
 /// Most that a window of TCP can be (RFC 7323 section 2.3).
 const MOST_BUFFER: ByteCount = ByteCount::from_bytes(1 << 30);
 const LEAST_BUFFER: ByteCount = ByteCount::from_bytes(4_096);
-/// Headers of IPv4 and UDP.
-const UDP_HEADERS: u64 = 20 + 8;
+/// Header of UDP.
+const UDP_HEADER: u64 = 8;
 
 /// What does not fit the transport of a flow.
 pub(super) fn check(flow: &Flow, scenario: &Scenario) -> Problem {
@@ -101,7 +101,8 @@ fn udp_problem(flow: &Flow, scenario: &Scenario) -> Problem {
     }
     let mtu = u64::from(scenario.mtu_of(flow));
     let is_packet = matches!(flow.source, Source::CrossTraffic(_));
-    let most = if is_packet { mtu } else { mtu.saturating_sub(UDP_HEADERS) };
+    let most =
+        if is_packet { mtu } else { mtu.saturating_sub(scenario.network.ip_header() + UDP_HEADER) };
     let largest = flow.sizes().largest().filter(|size| size.as_bytes() > most)?;
     let message = format!("{largest} is more than the {most} B of a packet (sctp.mtu is {mtu} B)");
     problem(super::traffic::size_key(flow), message)

@@ -40,24 +40,25 @@ fn judge_tun(device: io::Result<()>, admin: Option<bool>) -> Finding {
 pub(super) fn examine_namespaces() -> Finding {
     let tool = std::env::var_os("PATH")
         .is_some_and(|path| std::env::split_paths(&path).any(|folder| folder.join("ip").is_file()));
-    judge_namespaces(Path::new(NAMESPACE).exists(), tool, Capability::SysAdmin.is_held())
+    judge_namespaces([Path::new(NAMESPACE).exists(), tool], Capability::SysAdmin.is_held())
 }
 
-fn judge_namespaces(kernel: bool, tool: bool, admin: Option<bool>) -> Finding {
+/// `there`: whether the kernel has namespaces, and the program that makes them.
+fn judge_namespaces(there: [bool; 2], admin: Option<bool>) -> Finding {
     let check = Check::Namespaces;
-    match (kernel, tool, admin) {
-        (false, ..) => Finding::warn(
+    match (there, admin) {
+        ([false, _], _) => Finding::warn(
             check,
             "the kernel has no network namespaces",
             "use a kernel with CONFIG_NET_NS",
         ),
-        (true, false, _) => Finding::warn(
+        ([true, false], _) => Finding::warn(
             check,
             "the program ip is missing, which makes network namespaces",
             "install iproute2",
         ),
-        (true, true, Some(true)) => Finding::ok(check, "network namespaces can be made"),
-        (true, true, _) => Finding::warn(
+        ([true, true], Some(true)) => Finding::ok(check, "network namespaces can be made"),
+        ([true, true], _) => Finding::warn(
             check,
             "network namespaces need the capability CAP_SYS_ADMIN",
             "run as root; in a container, start it with --privileged",
@@ -87,14 +88,14 @@ mod tests {
 
     #[test]
     fn namespaces_need_kernel_tool_and_capability() {
-        assert_eq!(judge_namespaces(true, true, Some(true)).verdict, Verdict::Ok);
-        for (kernel, tool, admin, says) in [
-            (false, true, Some(true), "kernel"),
-            (true, false, Some(true), "program ip"),
-            (true, true, Some(false), "CAP_SYS_ADMIN"),
-            (true, true, None, "CAP_SYS_ADMIN"),
+        assert_eq!(judge_namespaces([true, true], Some(true)).verdict, Verdict::Ok);
+        for (there, admin, says) in [
+            ([false, true], Some(true), "kernel"),
+            ([true, false], Some(true), "program ip"),
+            ([true, true], Some(false), "CAP_SYS_ADMIN"),
+            ([true, true], None, "CAP_SYS_ADMIN"),
         ] {
-            let finding = judge_namespaces(kernel, tool, admin);
+            let finding = judge_namespaces(there, admin);
             assert_eq!(finding.verdict, Verdict::Warn);
             assert!(finding.found.contains(says) && finding.remedy.is_some(), "{finding:?}");
         }

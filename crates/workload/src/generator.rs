@@ -326,6 +326,11 @@ impl Generator {
         };
         let mut left = arrival.bytes;
         while left > 0 {
+            // A frame may be as long as it likes: what finds no room is not even cut.
+            if self.waiting.len() >= self.spec.queue as usize {
+                self.dropped = self.dropped.saturating_add(left.div_ceil(longest));
+                return;
+            }
             let bytes = left.min(longest);
             left -= bytes;
             self.add(at, bytes, arrival.delivery, arrival.stream);

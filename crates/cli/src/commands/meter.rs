@@ -197,7 +197,7 @@ fn serve_all(args: &ServerArgs) -> Outcome {
 struct Ended {
     /// Whether a measurement started.
     started: bool,
-    error: Option<anyhow::Error>,
+    error: Option<Failure>,
 }
 
 async fn serve(
@@ -239,7 +239,7 @@ fn conclude(ended: Result<Ended, JoinError>) -> Option<Outcome> {
     match ended {
         Ok(Ended { started: false, .. }) => None,
         Ok(Ended { error: None, .. }) => Some(Ok(())),
-        Ok(Ended { error: Some(error), .. }) => Some(Err(Failure::Failed(error))),
+        Ok(Ended { error: Some(failure), .. }) => Some(Err(failure)),
         Err(error) => {
             tell(format_args!("error: a measurement failed: {error}"));
             Some(Err(error.into()))
@@ -275,8 +275,9 @@ async fn visit(
     if started {
         reporter.end_on_one_line(&document);
     }
-    if let Err(failure) = reporter.outcome() {
+    let told = reporter.outcome();
+    if let Err(failure) = &told {
         tell(format_args!("error: {failure}"));
     }
-    Ended { started, error: result.err() }
+    Ended { started, error: result.map_err(Failure::Failed).and(told).err() }
 }

@@ -19,6 +19,8 @@ use polypath_units::Instant;
 const UDP: u8 = 17;
 const SCTP: u8 = 132;
 const HOP_LIMIT: u8 = 64;
+/// Most paths with an interface of their own: anybody may send from as many addresses as they forge.
+const MOST_INTERFACES: usize = 256;
 
 /// A file that packets are written to.
 #[derive(Debug)]
@@ -32,6 +34,8 @@ struct State {
     writer: Option<PcapngWriter<BufWriter<File>>>,
     /// Numbers of interfaces by addresses of this side and of the peer.
     interfaces: BTreeMap<(IpAddr, IpAddr), u32>,
+    /// The interface of all other paths, if there are any.
+    others: Option<u32>,
     packet: Vec<u8>,
     /// The first error; nothing is written after it.
     error: Option<io::Error>,
@@ -46,6 +50,7 @@ impl Capture {
         let state = State {
             writer: Some(writer),
             interfaces: BTreeMap::new(),
+            others: None,
             packet: Vec::new(),
             error: None,
         };
@@ -80,14 +85,16 @@ impl State {
     fn write(&mut self, packet: &TappedPacket<'_>) -> io::Result<()> {
         let Some(writer) = &mut self.writer else { return Ok(()) };
         let path = (packet.local, packet.remote);
-        let interface = match self.interfaces.get(&path) {
-            Some(interface) => *interface,
-            None => {
+        let interface = match (self.interfaces.get(&path), self.others) {
+            (Some(interface), _) => *interface,
+            (None, _) if self.interfaces.len() < MOST_INTERFACES => {
                 let name = format!("{} - {}", packet.local, packet.remote);
                 let interface = writer.add_interface(&name)?;
                 self.interfaces.insert(path, interface);
                 interface
             }
+            (None, Some(interface)) => interface,
+            (None, None) => *self.others.insert(writer.add_interface("other paths")?),
         };
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let nanos = u64::try_from(since.as_nanos()).unwrap_or(u64::MAX);
@@ -193,6 +200,26 @@ mod tests {
         // The example of RFC 1071 section 3.
         assert_eq!(checksum(&[&[0x00, 0x01, 0xf2, 0x03, 0xf4, 0xf5, 0xf6, 0xf7]]), !0xddf2);
         assert_eq!(checksum(&[&[0xff, 0xff], &[0x80]]), !0x8000);
+    }
+
+    #[test]
+    fn forged_addresses_do_not_fill_the_memory() {
+        let directory = tempfile::tempdir().unwrap();
+        let capture = Capture::create(&directory.path().join("x.pcapng")).unwrap();
+        for host in 0..1000_u16 {
+            let [high, low] = host.to_be_bytes();
+            capture.packet(&TappedPacket {
+                direction: TapDirection::Received,
+                local: IpAddr::from([192, 0, 2, 1]),
+                remote: IpAddr::from([198, 18, high, low]),
+                udp_ports: Some((1, 2)),
+                contents: &[9; 5],
+            });
+        }
+        let state = capture.state.lock().unwrap();
+        assert_eq!((state.interfaces.len(), state.others), (256, Some(256)));
+        drop(state);
+        capture.finish().unwrap();
     }
 
     #[test]

@@ -3,13 +3,13 @@
 //! Each message is JSON behind two bytes: the version, and whether more of the same message follows. Messages are cut, so
 //! that they fit any buffer.
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use bytes::{BufMut, Bytes, BytesMut};
 use polypath::{Association, Message, ReceivedMessage};
 use serde::{Deserialize, Serialize};
 
 use super::document::SideReport;
-use super::plan::{Plan, Start};
+use super::plan::{Plan, Start, shown};
 
 /// Payload protocol identifier of control messages.
 pub(crate) const PPID: u32 = 0x504D_5401;
@@ -111,7 +111,11 @@ impl Assembler {
             LAST => {
                 let content = std::mem::take(&mut self.content);
                 let control = serde_json::from_slice(&content);
-                control.context("a control message that says nothing").map(Some)
+                // The error quotes what the peer wrote.
+                control
+                    .map_err(|error| anyhow!("{}", shown(&error.to_string())))
+                    .context("a control message that says nothing")
+                    .map(Some)
             }
             other => bail!("a control message with mark {other}"),
         }
@@ -148,6 +152,9 @@ mod tests {
         ] {
             assert!(Assembler::default().add(garbage).is_err(), "{garbage:?}");
         }
+        let steering = Assembler::default().add(b"\x01\x00{\"\\u001b[2J\":1}").unwrap_err();
+        let steering = format!("{steering:#}");
+        assert!(steering.contains("[2J") && !steering.contains('\x1b'), "{steering}");
         let mut assembler = Assembler::default();
         let endless =
             (0..).find_map(|_| assembler.add(&[&[1, 1][..], &[b' '; 100_000]].concat()).err());

@@ -290,19 +290,22 @@ impl Sum {
     /// All of these flows, which go one way. `retransmits` matter if this side sends them.
     pub fn of(streams: &[StreamReport], retransmits: u64) -> Self {
         let Some(first) = streams.first() else { return Self::default() };
-        let bytes = streams.iter().map(|stream| stream.bytes).sum();
+        // Some numbers are those that a peer tells.
+        let bytes = streams.iter().fold(0, |sum: u64, stream| sum.saturating_add(stream.bytes));
         Self {
             start: first.start,
             end: first.end,
             seconds: first.seconds,
             bytes,
             bits_per_second: super::snapshot::per_second(bytes, first.seconds),
-            messages: streams.iter().map(|stream| stream.messages).sum(),
+            messages: streams
+                .iter()
+                .fold(0, |sum: u64, stream| sum.saturating_add(stream.messages)),
             retransmits: first.sender.then_some(retransmits),
             lost_messages: streams
                 .iter()
                 .filter_map(|stream| stream.lost_messages)
-                .reduce(|a, b| a + b),
+                .reduce(u64::saturating_add),
             omitted: first.omitted,
             sender: first.sender,
         }

@@ -107,12 +107,16 @@ impl FlowSpec {
                 settled.push(time);
             }
             let is_over = settled.last().is_none_or(|last| *last >= end);
-            if self.repeat == Repeat::Once
-                || is_over
-                || settled.len() >= MOST_TURNS - self.turns.len()
-            {
+            if self.repeat == Repeat::Once || is_over {
                 return Ok(settled);
             }
+            // Beyond the last it would be silent.
+            ensure!(
+                settled.len() + self.turns.len() <= MOST_TURNS,
+                "{} times of onoff are not enough: they end after {}, and the measurement may take {end}",
+                settled.len(),
+                settled.last().copied().unwrap_or_default()
+            );
         }
     }
 
@@ -284,6 +288,7 @@ mod tests {
 
     #[test]
     fn mistakes_are_named() {
+        let many = format!("const1:const9:onoff={}", vec!["+1"; 1001].join(","));
         for (text, expected) in [
             ("const1", "write it as RATE:SIZE"),
             ("const1:const1:const1", "write it as RATE:SIZE"),
@@ -296,6 +301,8 @@ mod tests {
             ("const1:const9:cmt=off", "--preset"),
             ("const1:const9:onoff=5,5", "must rise"),
             ("const1:const9:onoff=+5,repeat", "even number"),
+            ("const1:const9:onoff=+0.0001,+0.0001,repeat", "are not enough"),
+            (many.as_str(), "more than 1000 times"),
             ("const1:const9:maxmsgsize=10", "at least 48"),
             ("const1:pareto0,1", "must not be zero"),
             ("const9999999:const9", "messages per second"),

@@ -11,7 +11,7 @@ use polypath_units::BitRate;
 use super::flow_spec::{self, FlowSpec};
 use super::numbers;
 use super::payload;
-use super::plan::{Extent, FlowPlan, MOST_FLOWS, Plan, ServerOutput, shown};
+use super::plan::{Extent, FlowPlan, LONGEST, MOST_FLOWS, Plan, ServerOutput, shown};
 use super::traffic::Traffic;
 use crate::sctp_args::preset_parser;
 use crate::settings::association_config;
@@ -280,7 +280,12 @@ impl ClientOptions {
             Some(bytes) => Extent::Bytes(bytes),
             None => Extent::Seconds(self.load.time.unwrap_or(DEFAULT_TIME).as_secs_f64()),
         };
-        let end = self.load.omit + self.load.time.unwrap_or(DEFAULT_TIME);
+        // A number of bytes may take as long as it likes.
+        let time = match extent {
+            Extent::Bytes(_) => LONGEST,
+            Extent::Seconds(_) => self.load.time.unwrap_or(DEFAULT_TIME),
+        };
+        let end = self.load.omit.saturating_add(time);
         let end =
             polypath_units::Duration::from_nanos(u64::try_from(end.as_nanos()).unwrap_or(u64::MAX));
         let flows: Vec<FlowPlan> = if self.load.flow.is_empty() {
@@ -420,6 +425,7 @@ mod tests {
             (&["-t", "0"], "out of range"),
             (&["-i", "0.001"], "50 ms"),
             (&["-b", "1T", "-l", "48"], "messages per second"),
+            (&["-n", "1M", "--flow", "const9:const9:onoff=+1,+1,repeat"], "are not enough"),
         ] {
             let error = format!("{:#}", options(arguments).check().unwrap_err());
             assert!(error.contains(told), "{arguments:?}: {error}");

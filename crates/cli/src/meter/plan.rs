@@ -7,14 +7,14 @@ use serde::{Deserialize, Serialize};
 
 use super::clock::ClockRelation;
 use super::payload::Role;
-use super::traffic::Traffic;
+use super::traffic::{MOST_PER_SECOND, Traffic};
 
 /// Most flows of a measurement; as in iperf3.
 pub(crate) const MOST_FLOWS: usize = 128;
 /// Longest title or description in bytes.
 const LONGEST_TEXT: usize = 200;
 /// Longest measurement.
-const LONGEST: Duration = Duration::from_secs(1_000_000);
+pub(crate) const LONGEST: Duration = Duration::from_secs(1_000_000);
 /// Shortest pause between reports.
 const SHORTEST_INTERVAL: Duration = Duration::from_millis(50);
 
@@ -88,6 +88,11 @@ impl Plan {
             for traffic in flow.to_server.iter().chain(&flow.to_client) {
                 traffic.check().with_context(|| format!("flow {id}"))?;
             }
+        }
+        for role in [Role::Client, Role::Server] {
+            let sides = self.flows.iter().filter_map(|flow| flow.sent_by(role));
+            let rate: f64 = sides.map(Traffic::messages_per_second).sum();
+            ensure!(rate <= MOST_PER_SECOND, "more than {MOST_PER_SECOND} messages per second");
         }
         let seconds = |seconds: f64| (0.0..=LONGEST.as_secs_f64()).contains(&seconds);
         ensure!(seconds(self.omit_s) && seconds(self.interval_s), "a time is out of range");
@@ -204,6 +209,13 @@ pub(crate) mod tests {
     #[test]
     fn what_a_peer_must_not_ask_for_is_refused() {
         plan(MOST_FLOWS as u32).check().unwrap();
+        let fast = |flows| {
+            let mut plan = plan(flows);
+            for flow in &mut plan.flows {
+                flow.to_client = Some(Traffic::paced(1000, 800_000_000, 1));
+            }
+            plan
+        };
         let wrong = [
             plan(0),
             plan(MOST_FLOWS as u32 + 1),
@@ -215,7 +227,9 @@ pub(crate) mod tests {
             Plan { interval_s: 0.001, ..plan(1) },
             Plan { title: Some("x".repeat(201)), ..plan(1) },
             Plan { flows: vec![FlowPlan { id: 2, ..plan(1).flows[0].clone() }], ..plan(1) },
+            fast(128),
         ];
+        fast(1).check().unwrap();
         for plan in wrong {
             assert!(plan.check().is_err(), "{plan:?}");
         }

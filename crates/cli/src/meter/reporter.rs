@@ -133,6 +133,11 @@ impl Reporter {
         self.kept.take()
     }
 
+    /// Whether the document at the end has to have the intervals.
+    pub fn tells_intervals_at_the_end(&self) -> bool {
+        self.format == Format::Json
+    }
+
     /// The measurement begins.
     pub fn start(&mut self, document: &Document) {
         self.table = Table::ToBegin;

@@ -1,6 +1,6 @@
 //! What came out, from what both sides measured.
 
-use super::document::{BothSides, End, PathReport, SideReport, StreamReport, Sum, Way};
+use super::document::{BothSides, End, SideReport, StreamReport, Sum, Way};
 use super::payload::Role;
 use super::plan::Plan;
 
@@ -64,7 +64,9 @@ impl Direction<'_> {
     }
 
     fn sum_sent(&self) -> Option<Sum> {
-        let retransmits = self.sender.paths.iter().map(|path: &PathReport| path.retransmits).sum();
+        let paths = &self.sender.paths;
+        let retransmits =
+            paths.iter().fold(0, |sum: u64, path| sum.saturating_add(path.retransmits));
         (!self.sender.sent.is_empty()).then(|| Sum::of(&self.sender.sent, retransmits))
     }
 

@@ -101,9 +101,12 @@ impl Visit {
         );
         let session = self.session.insert(session);
         let intervals = &mut self.document.intervals;
+        let mut room = if reporter.tells_intervals_at_the_end() { MOST_REPORTS } else { 0 };
         let observe = |interval: Interval| {
             reporter.interval(&interval);
-            if intervals.len() < MOST_INTERVALS {
+            let reports = interval.streams.len() + interval.paths.len();
+            room = room.saturating_sub(reports);
+            if room > 0 {
                 intervals.push(interval);
             }
         };
@@ -138,8 +141,10 @@ impl Visit {
     }
 }
 
-/// Most intervals that a server keeps of a measurement.
-const MOST_INTERVALS: usize = 10_000;
+/// Most reports of flows and paths, in intervals, that a server keeps of a measurement.
+const MOST_REPORTS: usize = 100_000;
+/// A measurement may last so much longer than the limit that its plan keeps: its last data are under way, and results.
+const GRACE: Duration = Duration::from_secs(10);
 
 async fn wait_for_start(association: &Association, ears: &mut Ears) -> Result<Start> {
     for _ in 0..QUESTIONS {
@@ -185,12 +190,13 @@ fn agree(plan: &Plan, association: &Association, limits: &Limits) -> Result<()> 
 /// Waits until a measurement is more than the server allows.
 async fn exceed(tally: &Tally, limits: &Limits) -> Error {
     let begin = Instant::now();
-    let mut bytes = 0;
+    let (mut bytes, mut looked) = (0, begin);
+    let mut excess = Excess::default();
     let mut ticks = interval(LIMIT_SPAN);
     ticks.tick().await;
     loop {
         let longest = limits.duration.unwrap_or(Duration::MAX);
-        let left = longest.saturating_sub(begin.elapsed());
+        let left = longest.saturating_add(GRACE).saturating_sub(begin.elapsed());
         if timeout(left, ticks.tick()).await.is_err() {
             return anyhow!(
                 "it takes longer than this server's limit, {} s",
@@ -202,11 +208,45 @@ async fn exceed(tally: &Tally, limits: &Limits) -> Error {
             counts.sent.iter().map(|count| count.bytes).sum::<u64>()
                 + counts.received.iter().map(|count| count.bytes).sum::<u64>()
         };
-        let rate = (now - bytes) as f64 * 8.0 / LIMIT_SPAN.as_secs_f64();
-        if let Some(limit) = limits.bitrate.filter(|limit| rate > limit.as_bits_per_second() as f64)
+        let span = looked.elapsed();
+        if let Some(limit) = limits.bitrate
+            && excess.add(now - bytes, span, limit)
         {
+            let rate = (now - bytes) as f64 * 8.0 / span.as_secs_f64();
             return anyhow!("{rate:.0} bit/s are more than this server's limit, {limit}");
         }
-        bytes = now;
+        (bytes, looked) = (now, looked + span);
+    }
+}
+
+/// Bits beyond what a limit allowed. A rate that equals the limit comes a little unevenly, and what an outage held up
+/// comes at once.
+#[derive(Debug, Default)]
+struct Excess(f64);
+
+impl Excess {
+    /// Adds what came in `span`; gives whether it is more now than the limit allows in [`LIMIT_SPAN`].
+    fn add(&mut self, bytes: u64, span: Duration, limit: BitRate) -> bool {
+        let limit = limit.as_bits_per_second() as f64;
+        self.0 = (self.0 + bytes as f64 * 8.0 - limit * span.as_secs_f64()).max(0.0);
+        self.0 > limit * LIMIT_SPAN.as_secs_f64()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_exceeds_a_rate_is_told_from_what_comes_unevenly() {
+        let limit = BitRate::from_bits_per_second(8_000_000);
+        let told = |megabytes: &[u64]| {
+            let mut excess = Excess::default();
+            megabytes.iter().position(|bytes| excess.add(bytes * 1_000_000, LIMIT_SPAN, limit))
+        };
+        assert_eq!(told(&[5; 100]), None);
+        assert_eq!(told(&[6, 4, 6, 4, 0, 10, 0, 10, 5]), None);
+        assert_eq!(told(&[11]), Some(0));
+        assert_eq!(told(&[0, 0, 0, 6, 6, 6, 6, 6, 6]), Some(8));
     }
 }

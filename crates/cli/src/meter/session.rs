@@ -82,6 +82,9 @@ impl Session {
             let tick = self.next_tick();
             let look = looked + watch.next_look();
             tokio::select! {
+                // Each report that is due has its turn, however late this task is.
+                biased;
+                () = sleep_until(tick.unwrap_or(looked).into()), if tick.is_some() => self.tick(&mut observe),
                 sent = &mut sends, if is_sending => {
                     sent?;
                     is_sending = false;
@@ -90,12 +93,14 @@ impl Session {
                     Control::Finished(sent) if self.peer_sent.is_none() => self.peer_sent = Some(sent),
                     _ => bail!("the peer broke the control protocol: it speaks out of turn"),
                 },
-                () = sleep_until(tick.unwrap_or(looked).into()), if tick.is_some() => self.tick(&mut observe),
                 () = sleep_until(look.into()) => {
                     watch.look(looked.elapsed(), traffic(&self.association), Wait::Goes)?;
                     looked = Instant::now();
                 }
             }
+        }
+        while self.next_tick().is_some_and(|tick| tick <= Instant::now()) {
+            self.tick(&mut observe);
         }
         self.last_tick(&mut observe);
         Ok(())

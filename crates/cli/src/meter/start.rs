@@ -7,7 +7,7 @@ use super::document::{
     Connected, ConnectingTo, Document, End, SCHEMA, Start, TestStart, Timestamp,
 };
 use super::payload::Role;
-use super::plan::{Extent, FlowPlan, Plan};
+use super::plan::{Extent, FlowPlan, Plan, shown};
 use super::snapshot::path_name;
 use super::{calendar, traffic::Traffic};
 use crate::program::program;
@@ -97,6 +97,23 @@ fn test_start(plan: &Plan) -> TestStart {
         interval: plan.interval_s,
         seed: plan.seed,
         preset: None,
-        flows: plan.flows.iter().map(|flow| flow.description.clone().unwrap_or_default()).collect(),
+        flows: plan
+            .flows
+            .iter()
+            .map(|flow| flow.description.as_deref().map(shown).unwrap_or_default())
+            .collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::meter::plan::tests::plan;
+
+    #[test]
+    fn descriptions_of_a_peer_steer_no_terminal() {
+        let mut plan = plan(2);
+        plan.flows[0].description = Some("a\u{1b}[2Jb".to_owned());
+        assert_eq!(test_start(&plan).flows, ["a?[2Jb", ""]);
     }
 }

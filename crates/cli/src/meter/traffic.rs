@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 
 use super::payload;
 
-/// Most frames, and messages, that a flow may have per second: what is dropped costs time, too.
-const MOST_PER_SECOND: f64 = 1e6;
+/// Most frames, and messages, that the flows of one side may have per second: what is dropped costs time, too.
+pub(crate) const MOST_PER_SECOND: f64 = 1e6;
 /// Largest mean of the length of frames in bytes.
 const LARGEST_FRAME: f64 = 16.0 * 1024.0 * 1024.0;
 /// Most times at which a flow goes on or off.
@@ -84,6 +84,12 @@ impl Traffic {
         (!self.is_saturated() && rate.is_finite()).then_some(rate)
     }
 
+    /// Mean number of messages per second; zero for a saturated sender.
+    pub fn messages_per_second(&self) -> f64 {
+        let messages = self.frame_size.mean_steps() / f64::from(self.longest_message.max(1));
+        self.frame_rate.mean_steps() / 1e6 * messages.ceil().max(1.0)
+    }
+
     /// Checks that it makes sense and can be made, also where a peer asks for it.
     pub fn check(&self) -> Result<()> {
         let longest = usize::from(self.longest_message);
@@ -95,8 +101,12 @@ impl Traffic {
         ensure!(self.on_off.len() <= MOST_TURNS, "more than {MOST_TURNS} times of on and off");
         let size = self.frame_size.mean_steps();
         ensure!(size <= LARGEST_FRAME, "frames are longer than {LARGEST_FRAME} bytes");
-        let messages = (size / longest as f64).ceil().max(1.0);
-        let rate = self.frame_rate.mean_steps() / 1e6 * messages;
+        // Frames without length are drawn again, perhaps for ever. Exponential ones seldom have none.
+        let can_be_nothing = self.frame_size.smallest().is_zero()
+            && self.frame_size.constant().is_none()
+            && self.frame_size.largest().is_some();
+        ensure!(!can_be_nothing, "a size of frames that varies must not be zero at times");
+        let rate = self.messages_per_second();
         ensure!(rate <= MOST_PER_SECOND, "more than {MOST_PER_SECOND} messages per second");
         self.generator(Duration::from_secs(1), 0).map(drop)
     }
@@ -134,6 +144,7 @@ impl Traffic {
 #[cfg(test)]
 mod tests {
     use polypath_units::Instant;
+    use polypath_workload::distribution::{Drawn, Exponential, Share, Uniform};
 
     use super::*;
 
@@ -172,5 +183,25 @@ mod tests {
         for traffic in refused {
             assert!(traffic.check().is_err(), "{traffic:?}");
         }
+    }
+
+    #[test]
+    fn frames_have_a_length() {
+        let check = |drawn| {
+            let frame_size = Distribution::Drawn(drawn);
+            Traffic { frame_size, ..Traffic::paced(1000, 1_000_000, 1) }.check()
+        };
+        let (zero, some) = (ByteCount::ZERO, ByteCount::from_bytes(500));
+        let share = |value, percent| Share { value, share: Fraction::from_percent(percent) };
+        for drawn in [
+            Drawn::Uniform(Uniform { from: zero, to: zero }),
+            Drawn::Uniform(Uniform { from: zero, to: some }),
+            Drawn::Mix(vec![share(zero, 99), share(some, 1)]),
+        ] {
+            let error = check(drawn).unwrap_err().to_string();
+            assert!(error.contains("must not be zero at times"), "{error}");
+        }
+        check(Drawn::Uniform(Uniform { from: some, to: some })).unwrap();
+        check(Drawn::Exponential(Exponential { mean: some })).unwrap();
     }
 }

@@ -35,8 +35,7 @@ fn wireshark_knows_the_messages() {
     let server = Server::start("127.0.7.27,127.0.7.28", &[]);
     let directory = tempfile::tempdir().unwrap();
     let capture = directory.path().join("run.pcapng");
-    let more =
-        ["-t", "0.4", "-b", "2M", "-l", "500", "--bidir", "--pcap", capture.to_str().unwrap()];
+    let more = ["-t", "1", "-b", "2M", "-l", "500", "--bidir", "--pcap", capture.to_str().unwrap()];
     let document = server.measure("127.0.7.29,127.0.7.30", &more);
     let fields = [
         "-Y",

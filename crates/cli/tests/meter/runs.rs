@@ -82,7 +82,7 @@ fn flows_of_netperfmeter_go_both_ways() {
         "--flow",
         "const50:uniform400,600:const20:const3000:description=mixed:maxmsgsize=1000",
         "--flow",
-        "exp50:const200:const0:const0:unordered=0.5:unreliable=1:rtx_timeout=500:onoff=0,0.1,0.2",
+        "exp50:const200:const0:const0:unordered=0.5:unreliable=1:rtx_timeout=60000:onoff=0,0.1,0.2",
     ];
     let document = server.measure("127.0.7.12", &with(&[&flows[..], &["--seed", "7"]].concat()));
     assert_eq!(document["start"]["test_start"]["flows"][0], "mixed");

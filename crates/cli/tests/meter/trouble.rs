@@ -113,6 +113,17 @@ async fn a_server_that_is_busy_refuses() {
     assert!(stderr(&output).contains("out of resource"), "{}", stderr(&output));
 }
 
+/// Only Linux has a file that is always full.
+#[cfg(target_os = "linux")]
+#[test]
+fn results_that_cannot_be_written_are_a_failure_of_the_server_too() {
+    let mut server = Server::start("127.0.8.17", &["--one-off", "--logfile", "/dev/full"]);
+    assert_eq!(server.measure("127.0.8.18", &["-n", "10K"])["complete"], true);
+    let (status, _, err) = server.wait();
+    assert_eq!(status.code(), Some(1), "{err}");
+    assert!(err.contains("cannot write the log file"), "{err}");
+}
+
 #[test]
 fn a_port_in_use_is_a_matter_of_the_environment() {
     let taken = UdpSocket::bind("127.0.8.8:0").unwrap();

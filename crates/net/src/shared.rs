@@ -116,6 +116,8 @@ pub(crate) struct Inner {
     /// The association's entry among the driver's timers.
     pub(crate) scheduled: Option<Instant>,
     events: Option<broadcast::Sender<Event>>,
+    /// Events that the protocol had when a restart was looked for; they are to be told before its others.
+    early: VecDeque<Event>,
 }
 
 /// How far an association is, as its user sees it. The protocol knows: there is no second copy that could lag behind.
@@ -147,6 +149,7 @@ impl AssociationShared {
             restart: None,
             scheduled: None,
             events: None,
+            early: VecDeque::new(),
         };
         Arc::new(Self {
             id,
@@ -211,10 +214,20 @@ impl Inner {
         }
     }
 
-    /// The peer restarted, and so many messages are left from before. Its next restarts change nothing about which
-    /// messages the user trusts.
-    pub(crate) fn restarted(&mut self, unread_messages: usize) {
-        self.restart.get_or_insert(unread_messages);
+    /// Notes whether the peer restarted. To be called under the lock under which that may have happened, so that nobody
+    /// sends to the new peer unawares. The next restarts change nothing about which messages the user trusts.
+    pub(crate) fn note_restart(&mut self) {
+        while let Some(event) = self.protocol.poll_event() {
+            if let Event::Restarted { unread_messages, .. } = &event {
+                self.restart.get_or_insert(*unread_messages);
+            }
+            self.early.push_back(event);
+        }
+    }
+
+    /// What happened next and was not told yet.
+    pub(crate) fn next_event(&mut self) -> Option<Event> {
+        self.early.pop_front().or_else(|| self.protocol.poll_event())
     }
 
     /// The user knows that the peer restarted.

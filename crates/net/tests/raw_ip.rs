@@ -11,10 +11,10 @@ use polypath::{
 use common::{addresses, pattern};
 
 /// Binds, or gives `None` where raw sockets are not to be had.
-fn bind(local: &[&str], port: u16, carriers: Carriers) -> Option<Endpoint> {
+fn bind(local: &[&str], carriers: Carriers) -> Option<Endpoint> {
     let config =
         EndpointConfig { association: AssociationConfig::default(), ..EndpointConfig::default() };
-    let builder = Endpoint::builder(addresses(local)).port(port).carriers(carriers);
+    let builder = Endpoint::builder(addresses(local)).carriers(carriers);
     match builder.encapsulation_port(0).listen(8).config(config).bind() {
         Ok(endpoint) => Some(endpoint),
         Err(error @ (BindError::RawSocket { .. } | BindError::KernelSctp)) => {
@@ -53,10 +53,10 @@ async fn both_families_and_two_paths() {
     for (there, here) in
         [(&["127.0.2.1", "127.0.2.2"][..], &["127.0.2.3", "127.0.2.4"][..]), (&["::1"], &["::1"])]
     {
-        let Some(server) = bind(there, 5001, Carriers::RawIp) else { return };
-        let Some(client) = bind(here, 5002, Carriers::RawIp) else { return };
+        let Some(server) = bind(there, Carriers::RawIp) else { return };
+        let Some(client) = bind(here, Carriers::RawIp) else { return };
         assert_eq!(server.encapsulation_port(), 0);
-        let peer = Peer::new(addresses(&there[..1]), 5001).raw_ip();
+        let peer = Peer::new(addresses(&there[..1]), server.port()).raw_ip();
         let near = exchange(&server, &client, &peer).await;
         assert_eq!(near.path_stats().len(), there.len());
         let stats = client.stats();
@@ -66,10 +66,10 @@ async fn both_families_and_two_paths() {
 
 #[tokio::test]
 async fn answers_go_the_way_the_packet_came() {
-    let Some(server) = bind(&["127.0.2.11"], 5001, Carriers::Both) else { return };
-    let Some(raw) = bind(&["127.0.2.12"], 5001, Carriers::RawIp) else { return };
-    let Some(udp) = bind(&["127.0.2.13"], 5001, Carriers::Udp) else { return };
-    let peer = Peer::new(addresses(&["127.0.2.11"]), 5001);
+    let Some(server) = bind(&["127.0.2.11"], Carriers::Both) else { return };
+    let Some(raw) = bind(&["127.0.2.12"], Carriers::RawIp) else { return };
+    let Some(udp) = bind(&["127.0.2.13"], Carriers::Udp) else { return };
+    let peer = Peer::new(addresses(&["127.0.2.11"]), server.port());
     let in_udp = peer.clone().encapsulation_port(server.encapsulation_port());
     exchange(&server, &raw, &peer.clone().raw_ip()).await;
     exchange(&server, &udp, &in_udp).await;
@@ -81,25 +81,27 @@ async fn answers_go_the_way_the_packet_came() {
 
 #[tokio::test]
 async fn ports_of_one_address_do_not_disturb_each_other() {
-    let Some(one) = bind(&["127.0.2.21"], 5001, Carriers::RawIp) else { return };
-    let Some(other) = bind(&["127.0.2.21"], 5002, Carriers::RawIp) else { return };
-    let Some(client) = bind(&["127.0.2.22"], 5003, Carriers::RawIp) else { return };
-    for (server, port) in [(&one, 5001), (&other, 5002)] {
+    let Some(one) = bind(&["127.0.2.21"], Carriers::RawIp) else { return };
+    let Some(other) = bind(&["127.0.2.21"], Carriers::RawIp) else { return };
+    let Some(client) = bind(&["127.0.2.22"], Carriers::RawIp) else { return };
+    for server in [&one, &other] {
+        let port = server.port();
         let before = [&one, &other].map(|endpoint| endpoint.stats().packets_received);
         let peer = Peer::new(addresses(&["127.0.2.21"]), port).raw_ip();
         exchange(server, &client, &peer).await;
         let after = [&one, &other].map(|endpoint| endpoint.stats().packets_received);
         let grown = [after[0] > before[0], after[1] > before[1]];
-        assert_eq!(grown, [port == 5001, port == 5002]);
+        assert_eq!(grown, [port == one.port(), port == other.port()]);
     }
 }
 
 #[tokio::test]
 async fn addresses_come_and_go() {
-    let Some(server) = bind(&["127.0.2.31"], 5001, Carriers::Both) else { return };
-    let Some(client) = bind(&["127.0.2.32"], 5001, Carriers::RawIp) else { return };
+    let Some(server) = bind(&["127.0.2.31"], Carriers::Both) else { return };
+    let Some(client) = bind(&["127.0.2.32"], Carriers::RawIp) else { return };
     server.bind_add("127.0.2.33".parse().expect("an address")).await.expect("it can be added");
-    exchange(&server, &client, &Peer::new(addresses(&["127.0.2.33"]), 5001).raw_ip()).await;
+    exchange(&server, &client, &Peer::new(addresses(&["127.0.2.33"]), server.port()).raw_ip())
+        .await;
     server.bind_remove("127.0.2.33".parse().expect("an address")).await.expect("it can go");
     let last = server.bind_remove("127.0.2.31".parse().expect("an address")).await;
     assert!(matches!(last, Err(BindError::LastAddress(_))), "{last:?}");

@@ -290,7 +290,7 @@ impl Driver {
     /// As [`report`](Self::report), when nothing speaks against telling it now.
     fn follow_up(&mut self, association: &Arc<AssociationShared>) {
         let mut inner = association.lock();
-        while let Some(event) = inner.protocol.poll_event() {
+        while let Some(event) = inner.next_event() {
             tell(association, &mut inner, self.shared.clock.now(), event);
         }
         let mut notices: smallvec::SmallVec<[Notice; 2]> = smallvec::SmallVec::new();
@@ -381,8 +381,7 @@ fn tell(association: &Arc<AssociationShared>, inner: &mut Inner, now: Instant, e
             inner.bound_mtus(now);
             association.changed.notify_waiters();
         }
-        Event::Restarted { unread_messages, .. } => {
-            inner.restarted(*unread_messages);
+        Event::Restarted { .. } => {
             inner.follow_routes(now);
             inner.bound_mtus(now);
             if inner.leaving {

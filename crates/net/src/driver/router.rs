@@ -50,7 +50,10 @@ impl Router<'_> {
                 match context
                     .lend_both(theirs, now, |cx| protocol.handle_collision(cx, received, other))
                 {
-                    Collision::Handled => touch(self.touched, association),
+                    Collision::Handled => {
+                        inner.note_restart();
+                        touch(self.touched, association);
+                    }
                     Collision::Reply(transmit) => return Some(transmit),
                     Collision::Drop(_) => self.stats.packets_dropped += 1,
                 }

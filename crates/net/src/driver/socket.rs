@@ -19,6 +19,9 @@ use crate::shared::lock;
 /// while the driver is busy elsewhere for some milliseconds.
 pub(crate) const SOCKET_BUFFER: usize = 8 << 20;
 
+/// Attempts to send a packet while errors of earlier ones come in the way.
+const ATTEMPTS: usize = 4;
+
 /// A bound socket with its ancillary data: ECN, destination addresses, segmentation offload where there is one.
 #[derive(Debug)]
 pub(crate) struct BoundSocket {
@@ -97,14 +100,8 @@ impl BoundSocket {
             src_ip: None,
         };
         let send = || self.state.try_send((&self.socket).into(), &transmit);
-        let sent = match send() {
-            // The error may be that of an ICMP message about an earlier packet: this one is not to suffer.
-            Err(error) if error.kind() != io::ErrorKind::WouldBlock && self.collect_reports() => {
-                send()
-            }
-            done => done,
-        };
-        match sent {
+        let send = || past_reports(send, || self.collect_reports());
+        match send() {
             // Once more through the runtime, which then watches for the socket to become writable.
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                 self.socket.try_io(Interest::WRITABLE, send)
@@ -142,6 +139,21 @@ impl BoundSocket {
     }
 }
 
+/// Sends, again where `collect` says that ICMP messages were in the way: their errors are of earlier packets, and this one
+/// is not to suffer. If there is no end of them, the error is one of the moment.
+fn past_reports(
+    mut send: impl FnMut() -> io::Result<()>,
+    mut collect: impl FnMut() -> bool,
+) -> io::Result<()> {
+    for _ in 0..ATTEMPTS {
+        match send() {
+            Err(error) if error.kind() != io::ErrorKind::WouldBlock && collect() => {}
+            done => return done,
+        }
+    }
+    Err(io::ErrorKind::Interrupted.into())
+}
+
 /// Asks for large buffers: systems cap or refuse them, unless the program may go beyond the cap.
 pub(crate) fn wish_for_buffers(socket: &Socket) {
     let _ = socket.set_recv_buffer_size(SOCKET_BUFFER);
@@ -165,5 +177,38 @@ pub(crate) fn ecn_of(meta: &RecvMeta) -> Ecn {
         Some(EcnCodepoint::Ect1) => Ecn::Ect1,
         Some(EcnCodepoint::Ect0) => Ecn::Ect0,
         Some(EcnCodepoint::Ce) => Ecn::Ce,
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+    use crate::driver::fault::Fault;
+
+    #[test]
+    fn errors_of_earlier_packets_say_nothing_of_this_one() {
+        // So many ICMP messages come before the packet, of which each attempt meets one.
+        let send = |messages: usize, last: Option<i32>| {
+            let (mut left, mut met) = (messages, false);
+            let left = std::cell::RefCell::new((&mut left, &mut met));
+            past_reports(
+                || {
+                    let (left, met) = &mut *left.borrow_mut();
+                    **met = **left > 0;
+                    **left = left.saturating_sub(1);
+                    match (**met, last) {
+                        (true, _) => Err(io::Error::from_raw_os_error(libc::EHOSTUNREACH)),
+                        (false, Some(error)) => Err(io::Error::from_raw_os_error(error)),
+                        (false, None) => Ok(()),
+                    }
+                },
+                || *left.borrow().1,
+            )
+        };
+        assert!(send(0, None).is_ok() && send(3, None).is_ok());
+        let fault = |messages, last| Fault::of(&send(messages, last).unwrap_err());
+        assert_eq!(fault(2, Some(libc::ENETDOWN)), Some(Fault::Refused));
+        assert_eq!(fault(100, None), None);
+        assert_eq!(send(1, Some(libc::EAGAIN)).unwrap_err().kind(), io::ErrorKind::WouldBlock);
     }
 }

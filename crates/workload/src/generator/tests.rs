@@ -277,3 +277,19 @@ fn frames_are_cut_into_messages_with_marks_drawn_for_each() {
     assert!((share(&|m| m.delivery == Delivery::Unordered) - 0.3).abs() < 0.062);
     assert!((share(&|m| m.effort == Effort::SentOnce) - 0.1).abs() < 0.04);
 }
+
+#[test]
+fn frames_without_end_take_no_time() {
+    let frames = NetPerfMeter {
+        frame_rate: Frequency::from_hertz(1).into(),
+        frame_size: ByteCount::from_bytes(u64::MAX).into(),
+        ..NetPerfMeter::default()
+    };
+    let spec = FlowSpec {
+        message_size: None,
+        ..FlowSpec::new(Source::Netperfmeter(frames), ByteCount::ZERO)
+    };
+    let mut generator = of(spec);
+    assert_eq!(generator.peek(at(0)).map(|message| message.bytes), Some(1_452));
+    assert_eq!(generator.dropped(), u64::MAX.div_ceil(1_452) - u64::from(DEFAULT_QUEUE));
+}

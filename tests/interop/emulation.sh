@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Real programs across the links of a scenario, with `polypath emulate`: round-trip times, rates of kernel TCP and of
-# `polypath send` over one path and both, losses, IPv6, simulated flows beside them; what is said when the machine cannot
-# keep up, and that nothing is left behind. Bounds are those that the links set, and far apart otherwise: a busy machine makes everything later.
+# `polypath send` over one path and both, losses, IPv6; what is said when the machine cannot keep up or the system drops packets,
+# and that nothing is left behind. Bounds are those that the links set, and far apart otherwise: a busy machine makes everything later.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 source tests/interop/lib.sh
@@ -13,16 +13,32 @@ EMULATOR=
 clean_up() {
     local status=$?
     trap - EXIT
-    [[ -z $EMULATOR ]] || kill -KILL "$EMULATOR" 2> /dev/null || true
+    if [[ -n $EMULATOR ]]; then
+        # It ends its programs and namespaces, if it can.
+        kill -CONT "$EMULATOR" 2> /dev/null || true
+        kill -TERM "$EMULATOR" 2> /dev/null || true
+        wait_for 10 gone || kill -KILL "$EMULATOR" 2> /dev/null || true
+        wait "$EMULATOR" 2> /dev/null || true
+    fi
     rm -rf "$WORK"
     exit "$status"
+}
+
+gone() { ! kill -0 "$EMULATOR" 2> /dev/null; }
+
+# Waits for the emulation in the background; its status is in $status.
+ended() {
+    wait_for 30 gone 2> /dev/null || failed "the emulation did not end"
+    status=0
+    wait "$EMULATOR" 2> /dev/null || status=$?
+    EMULATOR=
 }
 
 # emulate NAME [ARGUMENT...]: runs the scenario with these arguments; its result is in $WORK/result.
 emulate() {
     say "  $1"
     shift
-    timeout 120 "$POLYPATH" emulate "$SCENARIO" --allow-behind '100 %' --json "$@" > "$WORK/result" 2> "$WORK/said" || failed "the emulation failed"
+    timeout -k 10 120 "$POLYPATH" emulate "$SCENARIO" --allow-behind '100 %' --json "$@" > "$WORK/result" 2> "$WORK/said" || failed "the emulation failed"
 }
 
 failed() {
@@ -101,19 +117,31 @@ holds '0.01 < drops(l("lte", "B"), "uniform-loss") / l("lte", "B")["offered_pack
 
 say "  a program that fails"
 status=0
-"$POLYPATH" emulate "$SCENARIO" --allow-behind '100 %' --exec 'a=exit 3' > "$WORK/result" 2> "$WORK/said" || status=$?
+timeout -k 10 60 "$POLYPATH" emulate "$SCENARIO" --allow-behind '100 %' --exec 'a=exit 3' > "$WORK/result" 2> "$WORK/said" || status=$?
 [[ $status == 1 ]] && grep -q 'exit code 3' "$WORK/said" || failed "exit code $status"
+
+say "  the system drops packets"
+status=0
+timeout -k 10 60 "$POLYPATH" emulate "$SCENARIO" --allow-behind '100 %' \
+    --exec "a=ip link set path1 txqueuelen 1; $PROBE flood 10.1.1.1 10.1.1.2 20000" > "$WORK/result" 2> "$WORK/said" || status=$?
+[[ $status == 1 ]] && grep -q 'the system dropped [1-9]' "$WORK/said" || failed "exit code $status"
+
+# Both hold their output open. That of b has left the namespace: it is nobody's any more, and not waited for.
+say "  what programs leave behind"
+timeout -k 10 60 "$POLYPATH" emulate "$SCENARIO" --allow-behind '100 %' --exec 'a=setsid sleep 100 & echo $!' \
+    --exec "b=nsenter --net=/proc/$$/ns/net sleep 100 & echo \$!; sleep 1" > "$WORK/result" 2> "$WORK/said" || failed "exit code $?"
+grep -q '^a: [0-9]' "$WORK/result" && [[ ! -e /proc/$(sed -n 's/^a: //p' "$WORK/result")/exe ]] || failed "a program is still there"
+kill "$(sed -n 's/^b: //p' "$WORK/result")" || failed "what has left was not there"
 
 # Stopped for two seconds, the emulation cannot have kept up, however fast the machine is.
 say "  a machine that cannot keep up"
-"$POLYPATH" emulate "$SCENARIO" --allow-behind '10 %' --exec 'a=echo ready; sleep 4' > "$WORK/result" 2> "$WORK/said" &
+"$POLYPATH" emulate "$SCENARIO" --allow-behind '5 %' --exec 'a=echo ready; sleep 12' > "$WORK/result" 2> "$WORK/said" &
 EMULATOR=$!
 wait_for 20 grep -q ready "$WORK/result" || failed "the emulation did not start"
-kill -STOP "$EMULATOR"
+kill -STOP "$EMULATOR" 2> /dev/null || failed "the emulation ended before it could be stopped"
 sleep 2
 kill -CONT "$EMULATOR"
-status=0
-wait "$EMULATOR" || status=$?
+ended
 [[ $status == 1 ]] && grep -q 'invalid: this machine could not keep up: for [1-9]' "$WORK/said" || failed "exit code $status"
 
 say "  an interruption, and a sudden death"
@@ -121,13 +149,12 @@ for signal in TERM KILL; do
     rm -f "$WORK/said"
     "$POLYPATH" emulate "$SCENARIO" --allow-behind '100 %' > "$WORK/result" 2> "$WORK/said" &
     EMULATOR=$!
+    namespace=polypath-emulate-$EMULATOR-a
     wait_for 20 grep -qs '^Ctrl-C' "$WORK/said" || failed "the emulation did not start"
-    ip netns exec "polypath-emulate-$EMULATOR-a" true || failed "there is no namespace"
+    ip netns exec "$namespace" true || failed "there is no namespace"
     kill "-$signal" "$EMULATOR"
-    status=0
-    wait "$EMULATOR" 2> /dev/null || status=$?
+    ended
     [[ $signal == KILL || $status == 0 ]] || failed "exit code $status"
-    [[ $signal == TERM ]] || "$POLYPATH" emulate "$SCENARIO" --allow-behind '100 %' --exec 'a=true' > /dev/null
-    [[ ! -e /run/netns/polypath-emulate-$EMULATOR-a ]] || failed "the namespace was left behind"
+    [[ $signal == TERM ]] || timeout -k 10 60 "$POLYPATH" emulate "$SCENARIO" --allow-behind '100 %' --exec 'a=true' > /dev/null
+    [[ ! -e /run/netns/$namespace ]] || failed "the namespace was left behind"
 done
-EMULATOR=

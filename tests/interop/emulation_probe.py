@@ -5,6 +5,7 @@
     emulation_probe.py ping FROM TO COUNT           round-trip times over UDP, in seconds
     emulation_probe.py sink ADDRESS                 takes one TCP connection to its end
     emulation_probe.py pour FROM TO BYTES           sends so much over TCP, until the other end has it all
+    emulation_probe.py flood FROM TO COUNT          sends so many datagrams, as fast as it can
     emulation_probe.py hose FROM TO SECONDS         sends over TCP for so long
 
 With MPTCP=1 in the environment, TCP is Multipath TCP.
@@ -88,13 +89,20 @@ def sink(address: str) -> None:
 def pour(local: str, remote: str, count: str) -> None:
     with tcp(local) as client:
         client.bind((local, 0))
-        client.settimeout(30.0)
+        client.settimeout(90.0)  # for all of it
         until_bound(lambda: client.connect((remote, PORT)))
         start = time.monotonic()
         client.sendall(bytes(int(count)))
         client.shutdown(socket.SHUT_WR)
         client.recv(1)
         print(json.dumps({"bit_s": 8 * int(count) / (time.monotonic() - start)}))
+
+
+def flood(local: str, remote: str, count: str) -> None:
+    with socket.socket(family(local), socket.SOCK_DGRAM) as client:
+        client.bind((local, 0))
+        for _ in range(int(count)):
+            client.sendto(bytes(100), (remote, PORT))
 
 
 def hose(local: str, remote: str, seconds: str) -> None:
@@ -108,4 +116,5 @@ def hose(local: str, remote: str, seconds: str) -> None:
 
 
 if __name__ == "__main__":
-    {"echo": echo, "ping": ping, "sink": sink, "pour": pour, "hose": hose}[sys.argv[1]](*sys.argv[2:])
+    commands = {"echo": echo, "ping": ping, "sink": sink, "pour": pour, "flood": flood, "hose": hose}
+    commands[sys.argv[1]](*sys.argv[2:])

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{self, BufWriter};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
+use std::thread::{self, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
 use nix::unistd::geteuid;
@@ -23,6 +23,8 @@ use crate::program::{Program, Running, Stream, stop};
 
 /// How often the end is looked for.
 const STEP: Duration = Duration::from_millis(10);
+/// How long the last lines of programs are waited for when all have ended: one that left its namespace may never end.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// What to emulate.
 #[derive(Debug)]
@@ -71,15 +73,16 @@ pub fn run(
     let (namespaces, devices) = connect(live.hosts())?;
     let before = hosts(live.hosts(), &namespaces, &[]);
     let driver = Driver::new(live);
-    let is_over = AtomicBool::new(false);
+    let (is_over, is_silent) = (AtomicBool::new(false), AtomicBool::new(false));
     let mut programs: Vec<Running> = Vec::new();
     let driven = thread::scope(|scope| {
         let driving = scope.spawn(|| drive(driver, devices, &is_over));
         watcher.ready(&before);
+        let mut listeners = Vec::new();
         let mut begin = || {
             for (program, host) in options.programs.iter().zip(&placed) {
                 let mut running = Running::start(program, namespaces[*host].name())?;
-                running.listen(scope, watcher);
+                listeners.extend(running.listen(scope, watcher, &is_silent));
                 programs.push(running);
             }
             Ok(())
@@ -96,13 +99,20 @@ pub fn run(
         stop(&mut programs);
         is_over.store(true, Ordering::Relaxed);
         let driven = driving.join();
-        // What programs left behind may keep their output open, for which this waits.
+        // What programs left behind may keep their output open.
         namespaces.iter().for_each(Namespace::end_programs);
+        let end = Instant::now() + PATIENCE;
+        while Instant::now() < end && !listeners.iter().all(ScopedJoinHandle::is_finished) {
+            thread::sleep(STEP);
+        }
+        is_silent.store(true, Ordering::Relaxed);
         begun.and(driven.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
     });
-    let (driver, now) = driven?;
+    let (driver, devices, now) = driven?;
     let timing = driver.timing().outcome(now);
     let system_drops = namespaces.iter().map(Namespace::dropped).sum();
+    // The system counted what it dropped per device.
+    drop(devices);
     let mut outcome = Outcome {
         title: options.scenario.title.clone(),
         seed: options.seed,
@@ -171,19 +181,19 @@ fn device_error(error: io::Error) -> Error {
     }
 }
 
-/// The thread that keeps the network up with the clock.
+/// The thread that keeps the network up with the clock. Returns everything at the end, and when that was.
 fn drive<'a>(
     mut driver: Driver<'a>,
     mut devices: TunDevices,
     is_over: &AtomicBool,
-) -> Result<(Driver<'a>, polypath_units::Instant), Error> {
+) -> Result<(Driver<'a>, TunDevices, polypath_units::Instant), Error> {
     go_first();
     let clock = WallClock::start();
     let mut alarm = Alarm::new(clock).map_err(Error::Broken)?;
     loop {
         let until = driver.turn(&clock, &mut devices).map_err(Error::Broken)?;
         if is_over.load(Ordering::Relaxed) {
-            return Ok((driver, clock.now()));
+            return Ok((driver, devices, clock.now()));
         }
         if until > clock.now() {
             devices.wait(&mut alarm, until).map_err(Error::Broken)?;

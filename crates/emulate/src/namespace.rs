@@ -5,6 +5,8 @@ use std::fs;
 use std::io::{ErrorKind, Write as _};
 use std::net::IpAddr;
 use std::process::{Command, Output, Stdio};
+use std::thread;
+use std::time::Duration;
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -20,6 +22,9 @@ const NAMES: &str = "/run/netns";
 const FIRST_TABLE: usize = 1_000;
 /// Packets that wait for the emulation to take them. Queues of the scenario are the links': here nothing may be lost.
 const DEVICE_QUEUE: u32 = 20_000;
+/// How often programs are looked for that are to end, and what lies between.
+const ROUNDS: usize = 100;
+const ROUND: Duration = Duration::from_millis(10);
 /// Switches off what would drop packets that come by one interface and are answered by another, and what would make
 /// addresses wait.
 const SETTINGS: [(&str, &str); 5] = [
@@ -80,13 +85,20 @@ impl Namespace {
         ours.filter_map(|link| link["stats64"]["tx"]["dropped"].as_u64()).sum()
     }
 
-    /// Ends every program that is still in it.
+    /// Ends every program that is still in it, and what they start meanwhile.
     pub fn end_programs(&self) {
-        let Ok(output) = ip(&["netns", "pids", &self.name]) else { return };
-        for pid in String::from_utf8_lossy(&output.stdout).split_whitespace() {
-            if let Ok(pid) = pid.parse() {
+        for _ in 0..ROUNDS {
+            let Ok(output) = ip(&["netns", "pids", &self.name]) else { return };
+            let found = String::from_utf8_lossy(&output.stdout);
+            let mut is_empty = true;
+            for pid in found.split_whitespace().filter_map(|pid| pid.parse().ok()) {
+                is_empty = false;
                 let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);
             }
+            if is_empty {
+                return;
+            }
+            thread::sleep(ROUND);
         }
     }
 }
@@ -110,11 +122,11 @@ pub(crate) fn device_name(port: usize) -> String {
 fn name(process: u32, index: usize, host: &str) -> String {
     const LONGEST: usize = 40;
     let fit = |c: char| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' };
-    let host: String = host.chars().take(LONGEST).map(fit).collect();
+    let fitted: String = host.chars().take(LONGEST).map(fit).collect();
     // Two hosts may differ in what does not fit only.
-    match index {
-        _ if host.len() == 1 => format!("{PREFIX}{process}-{host}"),
-        _ => format!("{PREFIX}{process}-{}-{host}", index + 1),
+    match host.as_bytes() {
+        [letter] if letter.is_ascii_alphanumeric() => format!("{PREFIX}{process}-{host}"),
+        _ => format!("{PREFIX}{process}-{}-{fitted}", index + 1),
     }
 }
 
@@ -207,6 +219,7 @@ mod tests {
         assert_eq!(name(7, 0, "a"), "polypath-emulate-7-a");
         assert_eq!(name(7, 0, "client 1"), "polypath-emulate-7-1-client-1");
         assert_eq!(name(7, 1, "client/1"), "polypath-emulate-7-2-client-1");
+        assert_ne!(name(7, 0, "ä"), name(7, 1, "ö"));
         assert!(name(u32::MAX, 9, &"ä".repeat(300)).len() < 255);
     }
 }

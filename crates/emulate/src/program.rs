@@ -1,12 +1,17 @@
 //! Programs that run on external hosts.
 
-use std::io::{BufRead, BufReader, Read};
+use std::fs::File;
+use std::io::{ErrorKind, Read};
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::str::FromStr;
-use std::thread;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, Scope, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, poll};
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 use serde::Serialize;
@@ -17,6 +22,8 @@ use crate::error::Error;
 /// How long programs may take to end when they are asked to.
 const PATIENCE: Duration = Duration::from_secs(2);
 const STEP: Duration = Duration::from_millis(10);
+/// How often who listens to a program that says nothing looks whether it should still, in ms.
+const LOOK_UP: u16 = 50;
 
 /// A command for the shell of a host, from `HOST=COMMAND`. With `&` at its end it is in the background: it does not keep
 /// the emulation going.
@@ -108,27 +115,20 @@ impl Running {
         Ok(Self { program: program.clone(), child, status: None, was_stopped: false })
     }
 
-    /// Tells the watcher what it says, line by line, until nobody has its output open any more.
+    /// Tells the watcher what it says, line by line, until nobody has its output open any more, or `is_over`.
     pub fn listen<'scope>(
         &mut self,
-        scope: &'scope thread::Scope<'scope, '_>,
+        scope: &'scope Scope<'scope, '_>,
         watcher: &'scope dyn Watcher,
-    ) {
-        let (out, err) = (self.child.stdout.take(), self.child.stderr.take());
-        let listen = |from: Option<Box<dyn Read + Send>>, stream: Stream| {
-            let (Some(from), host) = (from, self.program.host.clone()) else { return };
-            scope.spawn(move || {
-                let mut lines = BufReader::new(from);
-                let mut line = Vec::new();
-                while lines.read_until(b'\n', &mut line).is_ok_and(|length| length > 0) {
-                    let text = String::from_utf8_lossy(&line);
-                    watcher.said(&host, stream, text.trim_end_matches(['\r', '\n']));
-                    line.clear();
-                }
-            });
-        };
-        listen(out.map(|out| Box::new(out) as _), Stream::Out);
-        listen(err.map(|err| Box::new(err) as _), Stream::Err);
+        is_over: &'scope AtomicBool,
+    ) -> impl Iterator<Item = ScopedJoinHandle<'scope, ()>> {
+        let out = self.child.stdout.take().map(|out| (OwnedFd::from(out), Stream::Out));
+        let err = self.child.stderr.take().map(|err| (OwnedFd::from(err), Stream::Err));
+        let host = self.program.host.clone();
+        out.into_iter().chain(err).map(move |(from, stream)| {
+            let host = host.clone();
+            scope.spawn(move || each_line(from, is_over, |line| watcher.said(&host, stream, line)))
+        })
     }
 
     /// Whether it keeps the emulation going.
@@ -164,7 +164,42 @@ impl Running {
     }
 }
 
-/// Ends those that still run: asks first, and ends what has not ended in time.
+/// Calls `tell` with each line that comes from a pipe, until that ends, or `is_over`.
+fn each_line(from: OwnedFd, is_over: &AtomicBool, mut tell: impl FnMut(&str)) {
+    let mut tell = |line: &[u8]| {
+        tell(String::from_utf8_lossy(line).trim_end_matches(['\r', '\n']));
+    };
+    let mut from = File::from(from);
+    let (mut buffer, mut line) = (vec![0; 1 << 16], Vec::new());
+    while !is_over.load(Ordering::Relaxed) {
+        let mut readable = [PollFd::new(from.as_fd(), PollFlags::POLLIN)];
+        match poll(&mut readable, LOOK_UP) {
+            Ok(0) | Err(Errno::EINTR) => continue,
+            Ok(_) => {}
+            Err(_) => break,
+        }
+        let read = match from.read(&mut buffer) {
+            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+            read => buffer.get(..read.unwrap_or(0)).unwrap_or_default(),
+        };
+        if read.is_empty() {
+            break;
+        }
+        for part in read.split_inclusive(|byte| *byte == b'\n') {
+            line.extend_from_slice(part);
+            if part.ends_with(b"\n") {
+                tell(&line);
+                line.clear();
+            }
+        }
+    }
+    if !line.is_empty() {
+        tell(&line);
+    }
+}
+
+/// Ends those that still run: asks first, and ends what has not ended in time. What they started and left is the
+/// namespace's to end: groups of programs that are gone may be others' by now.
 pub(crate) fn stop(programs: &mut [Running]) {
     let is_running = |program: &mut Running| !program.has_ended();
     for program in programs.iter_mut().filter_map(|p| is_running(p).then_some(p)) {
@@ -176,9 +211,8 @@ pub(crate) fn stop(programs: &mut [Running]) {
         thread::sleep(STEP);
     }
     for program in programs {
-        // Also what a program that has ended left behind.
-        program.signal(Signal::SIGKILL);
-        if program.status.is_none() {
+        if !program.has_ended() {
+            program.signal(Signal::SIGKILL);
             program.status = program.child.wait().ok();
         }
     }
@@ -202,6 +236,20 @@ mod tests {
         for wrong in ["", "a", "a=", "=ping", "a= &"] {
             assert_eq!(parse(wrong), Err(ProgramError::Form), "{wrong}");
         }
+    }
+
+    #[test]
+    fn lines_are_told_one_by_one_and_nobody_listens_for_ever() {
+        let (out, mut into) = std::io::pipe().unwrap();
+        let mut lines = Vec::new();
+        let is_over = AtomicBool::new(false);
+        std::io::Write::write_all(&mut into, b"one\r\n\ntwo").unwrap();
+        // The other end stays open.
+        each_line(out.into(), &is_over, |line| {
+            lines.push(line.to_owned());
+            is_over.store(lines.len() == 2, Ordering::Relaxed);
+        });
+        assert_eq!(lines, ["one", "", "two"]);
     }
 
     #[test]

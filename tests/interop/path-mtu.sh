@@ -31,8 +31,8 @@ transfer() {
     ip -n "$NS_B" -6 route flush cache
     rm -rf "$WORK/out"
     mkdir "$WORK/out"
-    touch "$WORK/receiver"
-    in_a "$POLYPATH" receive "$@" --listen "$to" --out "$WORK/out" --once 2> "$WORK/receiver" &
+    : > "$WORK/receiver"
+    in_a timeout 120 "$POLYPATH" receive "$@" --listen "$to" --out "$WORK/out" --once > /dev/null 2> "$WORK/receiver" &
     receiver=$!
     wait_for 10 grep -q '^listening' "$WORK/receiver" || report "$name: the receiver did not start"
     in_b timeout 90 "$POLYPATH" send "$@" "$WORK/file" --from "$from" --to "$to" > "$WORK/sender" 2>&1 ||

@@ -12,11 +12,11 @@ transfer() {
     local name=$1 from=$2 to=$3 wanted=$4 receiver paths
     rm -rf "$WORK/out"
     mkdir "$WORK/out"
-    touch "$WORK/receiver"
-    in_a "$POLYPATH" receive --raw --listen "$to" --out "$WORK/out" --once 2> "$WORK/receiver" &
+    : > "$WORK/receiver"
+    in_a timeout 90 "$POLYPATH" receive --raw --listen "$to" --out "$WORK/out" --once > /dev/null 2> "$WORK/receiver" &
     receiver=$!
     wait_for 10 grep -q '^listening' "$WORK/receiver" || report "$name: the receiver did not start"
-    in_b "$POLYPATH" send --raw "$WORK/file" --from "$from" --to "$to" --json > "$WORK/summary" 2> "$WORK/sender" ||
+    in_b timeout 90 "$POLYPATH" send --raw "$WORK/file" --from "$from" --to "$to" --json > "$WORK/summary" 2> "$WORK/sender" ||
         report "$name: the sender failed"
     wait "$receiver" || report "$name: the receiver failed"
     cmp "$WORK/file" "$WORK/out/file" || report "$name: the file arrived damaged"

@@ -12,6 +12,7 @@ source tests/interop/lib.sh
 
 MEGABYTES=${1:-20}
 DEMANDED=${2:-0}
+LIMIT=$((90 + MEGABYTES))
 POLICIES=(${POLYPATH_PRESET:+--preset "$POLYPATH_PRESET"})
 
 # transfer NAME FROM TO [COMMAND...]: sends the file from the addresses FROM (in B) to TO (in A). The command runs once
@@ -21,11 +22,14 @@ transfer() {
     shift 3
     rm -rf "$WORK/out"
     mkdir "$WORK/out"
-    in_a "$POLYPATH" receive "${POLICIES[@]}" --listen "$to" --out "$WORK/out" --once 2> "$WORK/receiver" &
+    : > "$WORK/receiver"
+    in_a timeout "$LIMIT" "$POLYPATH" receive "${POLICIES[@]}" --listen "$to" --out "$WORK/out" --once \
+        > /dev/null 2> "$WORK/receiver" &
     receiver=$!
     wait_for 10 grep -q '^listening' "$WORK/receiver" || report "$name: the receiver did not start"
     if (($# > 0)); then ("$@") & fi
-    in_b "$POLYPATH" send "${POLICIES[@]}" "$WORK/file" --from "$from" --to "$to" --json > "$WORK/summary" 2> "$WORK/sender" ||
+    in_b timeout "$LIMIT" "$POLYPATH" send "${POLICIES[@]}" "$WORK/file" --from "$from" --to "$to" --json \
+        > "$WORK/summary" 2> "$WORK/sender" ||
         report "$name: the sender failed"
     wait "$receiver" || report "$name: the receiver failed"
     cmp "$WORK/file" "$WORK/out/file" || report "$name: the file arrived damaged"

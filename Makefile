@@ -79,8 +79,10 @@ bench-net: setup-rust ## associations over UDP on the loopback interface: a tabl
 .PHONY: bench-emulated
 bench-emulated: setup-rust ## transfers over emulated links in real time, beside kernel TCP and MPTCP; needs root
 	cargo build --profile optimized --workspace --locked --bin polypath --example interop_peer
-	scripts/bench_emulated.py grid
-	scripts/bench_emulated.py fairness
+	@status=0; \
+	scripts/bench_emulated.py grid || status=1; \
+	scripts/bench_emulated.py fairness || status=1; \
+	exit $$status
 
 .PHONY: fuzz
 fuzz: setup-rust setup-fuzz ## every fuzz target for FUZZ_SECONDS (10)

@@ -7,7 +7,8 @@
 The grid demands that the preset `recommended` over both paths reaches 95 % of its better single path, and shows kernel
 MPTCP beside it where there is one. Fairness shows the shares of the bottleneck (section 2.2 of the simulation model of
 CMT-SCTP: resource pooling leaves the flow of a single path its half, independent windows leave it a third). What the
-emulation could not keep up with is marked as such. Results are in target/bench-emulated.json too.
+emulation could not keep up with is marked as such. Results are in target/bench-emulated-grid.json and
+target/bench-emulated-fairness.json too.
 """
 
 from __future__ import annotations
@@ -206,7 +207,7 @@ def main() -> int:
     except BenchError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
-    out = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "bench-emulated.json"
+    out = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / f"bench-emulated-{arguments.what}.json"
     out.write_text(json.dumps({arguments.what: rows}, indent=1) + "\n", encoding="utf-8")
     return 0 if is_good else 1
 

@@ -58,8 +58,9 @@ guest_up() {
     for ((path = 1; path <= NET_PATHS; path++)); do
         interfaces+=("eth$((path - 1))=tuntap,path$path,02:77:00:00:00:0$path")
     done
+    # The guest's memory is a file.
     memory=/dev/shm
-    [[ -w $memory ]] || memory=$WORK
+    [[ -w $memory ]] && (($(df -Pm "$memory" | awk 'NR == 2 { print $4 }') > 200)) || memory=$WORK
     TMPDIR=$memory setsid ip netns exec "$NS_B" "$GUEST_UML" mem=192M initrd="$GUEST_IMAGE" umid="polypath-$$" \
         uml_dir="$WORK/" con=null con0=null,fd:1 quiet panic=1 "${interfaces[@]}" \
         paths="$NET_PATHS" host="$GUEST_FOLDER" > "$WORK/kernel" 2>&1 < /dev/null &
@@ -84,7 +85,10 @@ guest_wait() {
 }
 
 guest_kill() {
-    [[ -s $GUEST_FOLDER/$1.pid && ! -s $GUEST_FOLDER/$1.rc ]] || return 0
+    [[ ! -s $GUEST_FOLDER/$1.rc ]] || return 0
+    # The guest may not have taken it up yet, or only just.
+    ! mv "$GUEST_FOLDER/$1.job" "$GUEST_FOLDER/$1.withdrawn" 2> /dev/null || return 0
+    [[ -e $GUEST_FOLDER/$1.run ]] && wait_for 10 test -s "$GUEST_FOLDER/$1.pid" || return 0
     guest_job "kill-$1" "kill -9 $(cat "$GUEST_FOLDER/$1.pid")"
     guest_wait "kill-$1" || true
     guest_wait "$1" || true

@@ -722,7 +722,8 @@ int main(int argc, char **argv)
 	struct options options = parse_options(argc, argv);
 	enum next next = ABORTED;
 
-	signal(SIGTERM, tell);
+	if (options.stay)
+		signal(SIGTERM, tell);
 	alarm(TIME_LIMIT_S); /* a transfer that hangs must not hang its caller */
 	stack_begin(&options);
 	associate(&options);

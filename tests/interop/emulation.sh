@@ -120,10 +120,18 @@ status=0
 timeout -k 10 60 "$POLYPATH" emulate "$SCENARIO" --allow-behind '100 %' --exec 'a=exit 3' > "$WORK/result" 2> "$WORK/said" || status=$?
 [[ $status == 1 ]] && grep -q 'exit code 3' "$WORK/said" || failed "exit code $status"
 
+# A device that holds one packet, and nobody who takes it meanwhile.
 say "  the system drops packets"
-status=0
-timeout -k 10 60 "$POLYPATH" emulate "$SCENARIO" --allow-behind '100 %' \
-    --exec "a=ip link set path1 txqueuelen 1; $PROBE flood 10.1.1.1 10.1.1.2 20000" > "$WORK/result" 2> "$WORK/said" || status=$?
+"$POLYPATH" emulate "$SCENARIO" --duration '60 s' --allow-behind '100 %' \
+    --exec "a=ip link set path1 txqueuelen 1; echo ready; until [ -e '$WORK/go' ]; do sleep 0.05; done; $PROBE flood 10.1.1.1 10.1.1.2 5000; touch '$WORK/flooded'" \
+    > "$WORK/result" 2> "$WORK/said" &
+EMULATOR=$!
+wait_for 20 grep -q ready "$WORK/result" || failed "the emulation did not start"
+kill -STOP "$EMULATOR"
+touch "$WORK/go"
+wait_for 30 test -e "$WORK/flooded" || failed "the program did not end"
+kill -CONT "$EMULATOR"
+ended
 [[ $status == 1 ]] && grep -q 'the system dropped [1-9]' "$WORK/said" || failed "exit code $status"
 
 # Both hold their output open. That of b has left the namespace: it is nobody's any more, and not waited for.

@@ -4,6 +4,7 @@
 mod commands;
 mod doctor;
 mod failure;
+mod local_addresses;
 mod meter;
 mod network_picture;
 mod output;

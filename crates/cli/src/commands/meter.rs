@@ -11,6 +11,7 @@ use polypath_units::BitRate;
 use tokio::task::{JoinError, JoinSet};
 
 use crate::failure::{Failure, Outcome};
+use crate::local_addresses;
 use crate::meter::capture::Capture;
 use crate::meter::client::{self, Target, measure};
 use crate::meter::document::Alone;
@@ -151,7 +152,7 @@ async fn prepare(
 ) -> Result<(Target, Vec<Alone>), Failure> {
     let to = hosts::resolve(&options.hosts, &options.family).await?;
     let bind = &options.transport.bind;
-    let from = if bind.is_empty() { hosts::sources(&to)? } else { bind.clone() };
+    let from = if bind.is_empty() { local_addresses::towards(&to)? } else { bind.clone() };
     let config = options.transport.config(options.flows()).map_err(Failure::Usage)?;
     let target = Target { from, to, config, capture };
     let alone = match options.requirements.require_gain {

@@ -5,10 +5,11 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use anyhow::{Error, anyhow};
-use polypath::{Association, AssociationConfig, ConnectError, Endpoint, source_address};
+use polypath::{Association, AssociationConfig, ConnectError, Endpoint};
 use tokio::time::timeout;
 
 use crate::failure::{Failure, Outcome};
+use crate::local_addresses;
 use crate::output;
 use crate::runtime::{self, Interruption};
 use crate::sctp_args::SctpArgs;
@@ -69,7 +70,8 @@ pub(crate) fn run(args: &Args) -> Outcome {
         send_buffer: config.send_buffer_bytes,
         progress: Progress::new(),
     };
-    let local = if args.from.is_empty() { sources_of_routes(&args.to)? } else { args.from.clone() };
+    let local =
+        if args.from.is_empty() { local_addresses::towards(&args.to)? } else { args.from.clone() };
     runtime::run(async |interruption| {
         let builder = Endpoint::builder(local).encapsulation_port(0);
         let endpoint = runtime::bind(builder.carriers(args.sctp.carriers()))?;
@@ -83,23 +85,6 @@ pub(crate) fn run(args: &Args) -> Outcome {
         runtime::drain(&endpoint, interruption).await;
         result
     })
-}
-
-/// The local address towards each of the receiver's, each once.
-fn sources_of_routes(to: &[IpAddr]) -> Result<Vec<IpAddr>, Failure> {
-    let mut local = Vec::new();
-    let mut unreachable = None;
-    for address in to {
-        match source_address(*address) {
-            Ok(source) if !local.contains(&source) => local.push(source),
-            Ok(_) => {}
-            Err(error) => unreachable = Some(anyhow!("no route to {address}: {error}")),
-        }
-    }
-    match unreachable {
-        Some(error) if local.is_empty() => Err(Failure::CannotConnect(error)),
-        _ => Ok(local),
-    }
 }
 
 async fn connect(

@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result};
 use polypath::source_address;
 use tokio::net::lookup_host;
 
@@ -31,23 +31,6 @@ async fn look_up(host: &str, family: &Family) -> Result<IpAddr> {
     };
     let mut addresses = found.map(|socket| socket.ip());
     addresses.find(fits).with_context(|| format!("{host:?} has no address of that family"))
-}
-
-/// The local address towards each of the peer's, each once.
-pub(crate) fn sources(to: &[IpAddr]) -> Result<Vec<IpAddr>, Failure> {
-    let mut local = Vec::new();
-    let mut unreachable = None;
-    for address in to {
-        match source_address(*address) {
-            Ok(source) if !local.contains(&source) => local.push(source),
-            Ok(_) => {}
-            Err(error) => unreachable = Some(anyhow!("no route to {address}: {error}")),
-        }
-    }
-    match unreachable {
-        Some(error) if local.is_empty() => Err(Failure::CannotConnect(error)),
-        _ => Ok(local),
-    }
 }
 
 /// Where the default routes of this host begin; the loopback address where there are none.

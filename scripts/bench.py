@@ -122,6 +122,32 @@ def sack_1e5_gaps(example: Path, rounds: int) -> Result:
     return result
 
 
+def idle_association_bytes(example: Path, rounds: int, paths: int) -> Result:
+    """Heap that an association with nothing to do costs an endpoint with 10,000 of them, tables included."""
+    result = Result("bytes of heap")
+    client: list[float] = []
+    command = [str(example), "--json", "--associations", "10000", "--paths", str(paths)]
+    for _ in range(rounds):
+        text = output_of(command)
+        result.runs.append(number_from(text, "server_bytes", "bench_idle"))
+        client.append(number_from(text, "client_bytes", "bench_idle"))
+    result.beside["client"] = statistics.median(client)
+    return result
+
+
+def setups_per_cpu_s(example: Path, rounds: int) -> Result:
+    """Handshakes with cookie and graceful shutdowns, both sides in one thread, beside the same while the endpoint has
+    10,000 other associations; the runs alternate."""
+    result = Result("associations begun and ended per CPU second")
+    crowded: list[float] = []
+    for _ in range(rounds):
+        for runs, living in ((result.runs, "0"), (crowded, "10000")):
+            text = output_of([str(example), "--json", "--setups", "100000", "--living", living])
+            runs.append(number_from(text, "setups_per_cpu_s", "bench_setups"))
+    result.beside["among 10,000"] = statistics.median(crowded)
+    return result
+
+
 def simulate(program: Path, *settings: str, scenario: str = SCENARIO) -> float:
     """Data packets per second of wall time in one run of a scenario."""
     command = [str(program), "sim", scenario, "--json"]
@@ -181,7 +207,9 @@ def build() -> tuple[Path, Path]:
     """Builds the programs that are measured; returns the folder of the examples and the command-line program."""
     target = Path(os.environ.get("CARGO_TARGET_DIR", "target"))
     target = target if target.is_absolute() else ROOT / target
-    examples = ["--package", "polypath-testkit", "--example", "bench_in_memory", "--example", "bench_sack"]
+    examples = ["--package", "polypath-testkit"]
+    for name in ("bench_in_memory", "bench_sack", "bench_idle", "bench_setups"):
+        examples += ["--example", name]
     for selection in (examples, ["--package", "polypath-cli"]):
         subprocess.run(["cargo", "build", "--release", "--locked", *selection], cwd=ROOT, check=True)
     return target / "release/examples", target / "release/polypath"
@@ -202,6 +230,11 @@ def main() -> int:
             "in_memory_1400_crc": lambda: in_memory(example, arguments.rounds, peer),
             "in_memory_all_on": lambda: in_memory_all_on(example, arguments.rounds),
             "sack_1e5_gaps": lambda: sack_1e5_gaps(examples / "bench_sack", arguments.rounds),
+            "idle_association_bytes": lambda: idle_association_bytes(examples / "bench_idle", arguments.rounds, 1),
+            "idle_association_bytes_2_paths": lambda: idle_association_bytes(
+                examples / "bench_idle", arguments.rounds, 2
+            ),
+            "setups_per_cpu_s": lambda: setups_per_cpu_s(examples / "bench_setups", arguments.rounds),
             "sim_1hop": lambda: sim_1hop(program, arguments.rounds),
             "sim_3hop_red": lambda: sim_3hop_red(program, arguments.rounds),
             "sim_window_cost": lambda: sim_window_cost(program, arguments.rounds),

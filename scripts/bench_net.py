@@ -1,10 +1,14 @@
 #!/usr/bin/env python3
-"""Measures one association between two processes over UDP on the loopback interface, prints a table and writes
+"""Measures associations between two processes over UDP on the loopback interface, prints a table and writes
 target/bench-net.json in the format of scripts/bench.py.
 
-Each benchmark gives goodput in bit/s of wall time, and `NAME_cpu` the same work in bit/s per CPU second of both processes
+`udp_loopback_*` is one association: each gives goodput in bit/s of wall time, and `NAME_cpu` the same work in bit/s per CPU second of both processes
 together: on a machine that others use, too, only that one means something, and ratios. Where usrsctp is installed, its
 runs (scripts/usrsctp_rate.c) alternate with ours. Checksums are on; both sides have buffers of 8 MB.
+
+`jain_1000` is how 1,000 associations share one endpoint that sends on all of them as much as goes: Jain's index of the
+bytes that arrived on each within the seconds of a run, after two to settle. `jain_1000_upload` is the other direction,
+where 1,000 endpoints send to one. `NAME_goodput` is what all got together. Default configuration, messages of 1,400 B.
 """
 
 from __future__ import annotations
@@ -12,6 +16,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import resource
 import shutil
 import statistics
 import subprocess
@@ -25,6 +30,9 @@ from bench import NOT_RUN, ROOT, BenchError, Result, number_from, table
 ADDRESS = "127.0.0.1"
 UDP_PORTS = (29_898, 29_899)
 SIZES = {"udp_loopback_1400": 1400, "udp_loopback_16k": 16 << 10}
+# Who sends: the endpoint that has all associations, or those at their other ends.
+SHARING = {"jain_1000": "hub", "jain_1000_upload": "spokes"}
+CROWD = 1000
 LONGEST_S = 60
 # Of a run; both programs are ended then.
 LIMIT_S = LONGEST_S + 60
@@ -55,9 +63,18 @@ def end(process: subprocess.Popen[str], what: str) -> tuple[str, float]:
     return text, usage.ru_utime + usage.ru_stime
 
 
-def transfer(serve: list[str], send: list[str]) -> Run:
-    """One transfer: starts the receiver, then the sender."""
-    processes = [start(serve)]
+@dataclass
+class Ended:
+    """What two programs printed, and the CPU seconds that they took together."""
+
+    first: str
+    second: str
+    cpu_s: float
+
+
+def run_both(first: list[str], second: list[str]) -> Ended:
+    """Runs two programs to their end: the second starts when the first one says that it is ready."""
+    processes = [start(first)]
     is_late = threading.Event()
 
     def give_up() -> None:
@@ -68,16 +85,16 @@ def transfer(serve: list[str], send: list[str]) -> Run:
     timer = threading.Timer(LIMIT_S, give_up)
     timer.start()
     try:
-        receiver = processes[0]
-        assert receiver.stdout
-        if receiver.stdout.readline().strip() != "ready":
-            raise BenchError(f"{' '.join(serve)} did not start")
-        processes.append(start(send))
-        _, sending = end(processes[1], " ".join(send))
-        text, receiving = end(receiver, " ".join(serve))
+        listener = processes[0]
+        assert listener.stdout
+        if listener.stdout.readline().strip() != "ready":
+            raise BenchError(f"{' '.join(first)} did not start")
+        processes.append(start(second))
+        printed, cpu_s = end(processes[1], " ".join(second))
+        printed_first, cpu_s_first = end(listener, " ".join(first))
     except BenchError as error:
         if is_late.is_set():
-            raise BenchError(f"not over after {LIMIT_S} s: {' '.join(send)}") from error
+            raise BenchError(f"not over after {LIMIT_S} s: {' '.join(second)}") from error
         raise
     finally:
         timer.cancel()
@@ -85,9 +102,15 @@ def transfer(serve: list[str], send: list[str]) -> Run:
             if process.returncode is None:
                 process.kill()
                 process.wait()
-    goodput = number_from(text, "goodput_bit_s", "the receiver")
-    bits = 8 * number_from(text, "bytes", "the receiver")
-    return Run(goodput, bits / (sending + receiving))
+    return Ended(printed_first, printed, cpu_s + cpu_s_first)
+
+
+def transfer(serve: list[str], send: list[str]) -> Run:
+    """One transfer: starts the receiver, then the sender."""
+    ended = run_both(serve, send)
+    goodput = number_from(ended.first, "goodput_bit_s", "the receiver")
+    bits = 8 * number_from(ended.first, "bytes", "the receiver")
+    return Run(goodput, bits / ended.cpu_s)
 
 
 def ours(program: Path, size: int, seconds: int) -> Run:
@@ -122,11 +145,37 @@ def measure(names: list[str], programs: tuple[Path, Path | None], rounds: int, s
     return results
 
 
+def sharing(program: Path, sender: str, seconds: int) -> tuple[float, float]:
+    """Jain's index of the associations of one endpoint, and their goodput together."""
+    common = ["--udp", str(UDP_PORTS[1]), "--associations", str(CROWD), "--sender", sender, "--seconds", str(seconds)]
+    hub = [str(program), "hub", "--local", ADDRESS, *common]
+    ended = run_both(hub, [str(program), "spokes", "--local", ADDRESS, "--to", ADDRESS, *common])
+    text = ended.second if sender == "hub" else ended.first
+    return number_from(text, "jain", "the receiver"), number_from(text, "goodput_bit_s", "the receiver")
+
+
+def measure_sharing(name: str, program: Path, rounds: int, seconds: int) -> dict[str, Result]:
+    """Many associations of one endpoint that all send, or all receive, as much as goes."""
+    print(f"bench: {name} ...", flush=True)
+    runs = [sharing(program, SHARING[name], seconds) for _ in range(rounds)]
+    return {
+        name: Result("Jain's index", [index for index, _ in runs]),
+        f"{name}_goodput": Result("bit/s", [goodput for _, goodput in runs]),
+    }
+
+
+def allow_sockets() -> None:
+    """Lets the programs have a socket for every association."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+
+
 def build(profile: str) -> tuple[Path, Path | None]:
-    """Builds both programs; None for usrsctp where it is not installed."""
+    """Builds the programs; returns the folder of ours, and usrsctp's, None where that is not installed."""
     target = Path(os.environ.get("CARGO_TARGET_DIR", "target"))
     target = target if target.is_absolute() else ROOT / target
-    command = ["cargo", "build", "--profile", profile, "--locked", "--package", "polypath", "--example", "rate"]
+    command = ["cargo", "build", "--profile", profile, "--locked", "--package", "polypath"]
+    command += ["--example", "rate", "--example", "fairness"]
     subprocess.run(command, cwd=ROOT, check=True)
     peer = None
     if shutil.which("cc") and HEADER.exists():
@@ -134,7 +183,7 @@ def build(profile: str) -> tuple[Path, Path | None]:
         peer.parent.mkdir(parents=True, exist_ok=True)
         source = str(ROOT / "scripts/usrsctp_rate.c")
         subprocess.run(["cc", "-std=gnu11", "-O2", "-o", str(peer), source, "-lusrsctp", "-lpthread"], check=True)
-    return target / profile / "examples/rate", peer
+    return target / profile / "examples", peer
 
 
 def main() -> int:
@@ -142,13 +191,19 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=5, help="runs of each benchmark (default 5)")
     parser.add_argument("--seconds", type=int, default=5, help="how long each run sends (default 5)")
     parser.add_argument("--profile", default="release", help="cargo profile (default release)")
-    parser.add_argument("--only", action="append", choices=sorted(SIZES), help="run this benchmark only; may be repeated")
+    parser.add_argument("--only", action="append", choices=[*SIZES, *SHARING], help="run this benchmark only; may be repeated")
     arguments = parser.parse_args()
     if arguments.rounds < 1 or not 1 <= arguments.seconds <= LONGEST_S:
         parser.error(f"--rounds must be at least 1, and --seconds from 1 to {LONGEST_S}")
     try:
-        programs = build(arguments.profile)
-        results = measure(arguments.only or list(SIZES), programs, arguments.rounds, arguments.seconds)
+        folder, peer = build(arguments.profile)
+        allow_sockets()
+        names = arguments.only or [*SIZES, *SHARING]
+        sizes = [name for name in names if name in SIZES]
+        results = measure(sizes, (folder / "rate", peer), arguments.rounds, arguments.seconds)
+        for name in names:
+            if name in SHARING:
+                results |= measure_sharing(name, folder / "fairness", arguments.rounds, arguments.seconds)
     except (BenchError, subprocess.CalledProcessError) as error:
         print(f"bench: {error}", file=sys.stderr)
         return 1

@@ -49,6 +49,25 @@ class Bench(unittest.TestCase):
         self.assertEqual(bench.sim_1hop(program, 2).runs, [100.0, 100.0])
         self.assertEqual(bench.sim_3hop_red(program, 2).runs, [100.0, 100.0])
 
+    def test_idle_association_beside_the_client(self) -> None:
+        ours = self.program(
+            "idle",
+            """test "$*" = "--json --associations 10000 --paths 2" && echo '{"server_bytes": 3.5e3, "client_bytes": 4e3}'""",
+        )
+        result = bench.idle_association_bytes(ours, 2, 2)
+        self.assertEqual(
+            result.as_json(),
+            {"value": 3.5e3, "unit": "bytes of heap", "runs": [3.5e3] * 2, "beside": {"client": 4e3}},
+        )
+
+    def test_setups_alone_and_among_others(self) -> None:
+        ours = self.program(
+            "setups",
+            """case "$*" in *"--living 0") echo '{"setups_per_cpu_s": 3e5}';; *) echo '{"setups_per_cpu_s": 2e5}';; esac""",
+        )
+        result = bench.setups_per_cpu_s(ours, 3)
+        self.assertEqual((result.runs, result.beside), ([3e5] * 3, {"among 10,000": 2e5}))
+
     def test_failures_are_named(self) -> None:
         for body in ("exit 3", "echo no json", """echo '{"goodput_bit_s": 0}'""", "echo '[]'"):
             with self.assertRaises(bench.BenchError):

@@ -10,7 +10,7 @@ use std::time::Instant as WallClock;
 
 use polypath_proto::Instant;
 use polypath_proto::config::{AssociationConfig, FailureDetection, Preset};
-use polypath_testkit::{Side, WirePair};
+use polypath_testkit::{CpuClock, Side, WirePair};
 
 /// What the command line asks for.
 struct Options {
@@ -23,19 +23,13 @@ struct Options {
     paths: u8,
 }
 
-fn cpu_seconds(start: WallClock) -> f64 {
-    let run_time = std::fs::read_to_string("/proc/self/schedstat").ok();
-    let nanos = run_time.and_then(|text| text.split_whitespace().next()?.parse::<u64>().ok());
-    nanos.map_or_else(|| start.elapsed().as_secs_f64(), |nanos| nanos as f64 / 1e9)
-}
-
 fn run(options: &Options) -> f64 {
     let mut config = AssociationConfig::with_preset(options.preset);
     config.policies.failover.detection = options.detection;
     let mut pair = WirePair::connect(&config, options.paths);
     let message = bytes::Bytes::from(vec![0x5a; options.size]);
     let wall = WallClock::now();
-    let begin = cpu_seconds(wall);
+    let clock = CpuClock::start();
     let mut rounds = 0u64;
     let mut now = Instant::ZERO;
     loop {
@@ -61,7 +55,7 @@ fn run(options: &Options) -> f64 {
         0,
         "nothing is lost in memory"
     );
-    pair.host(Side::Server).received_bytes() as f64 * 8.0 / (cpu_seconds(wall) - begin)
+    pair.host(Side::Server).received_bytes() as f64 * 8.0 / clock.seconds()
 }
 
 fn parse() -> Result<Options, String> {

@@ -3,14 +3,20 @@
 //! [`Pair`] runs two hosts with any number of paths between them; each path has a delay, a rate and faults. Whole-stack
 //! tests drive it by hand; property tests run a [`Script`] of random operations on it and check that every message
 //! arrives exactly once, in order and intact, or that the association ends with one defined error.
+//!
+//! For benchmarks there are [`WirePair`], one association as fast as it goes, and [`Crowd`], one endpoint with many.
 #![forbid(unsafe_code)]
 
+mod cpu;
+mod crowd;
 mod host;
 mod network;
 mod pair;
 mod script;
 mod wire_pair;
 
+pub use cpu::CpuClock;
+pub use crowd::{Crowd, Part};
 pub use host::{Host, Slot};
 pub use network::{Faults, Form, PathModel};
 pub use pair::{Pair, PairConfig, Side};

@@ -146,6 +146,12 @@ pub enum AssociationError {
     /// The peer broke the protocol.
     #[error("the peer broke the protocol{}", Described(.0))]
     ProtocolViolation(Vec<u8>),
+    /// The peer's host says by ICMP that nobody takes SCTP there (RFC 9260 section 10, ICMP8): the UDP port is closed, or
+    /// no SCTP runs over IP.
+    #[error(
+        "nobody takes SCTP at the peer's address: is the other program running, and on that UDP port?"
+    )]
+    ProtocolUnreachable,
     /// The endpoint or the runtime that drove it has gone.
     #[error("the endpoint is closed")]
     EndpointClosed,
@@ -162,6 +168,7 @@ impl AssociationError {
             AssociationEnd::HandshakeRefused(causes) => Self::HandshakeRefused(causes),
             AssociationEnd::Unreachable => Self::Unreachable,
             AssociationEnd::ProtocolViolation(causes) => Self::ProtocolViolation(causes),
+            AssociationEnd::ProtocolUnreachable => Self::ProtocolUnreachable,
         })
     }
 }

@@ -16,6 +16,9 @@ pub struct EndpointStats {
     pub packets_fragmented: u64,
     /// ICMP messages that told of a smaller path MTU and were believed.
     pub path_mtu_reports: u64,
+    /// ICMP messages that said that nobody takes SCTP at an address of a peer and were believed (RFC 9260 section 10,
+    /// ICMP8; in UDP "port unreachable", RFC 6951 section 5.5).
+    pub unreachable_reports: u64,
     /// Packets that cannot be sent at all: from an address that is not the endpoint's or no longer, to an address of
     /// another family, or larger than UDP carries.
     pub packets_unsendable: u64,

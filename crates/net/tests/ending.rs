@@ -109,6 +109,59 @@ async fn a_peer_that_does_not_answer_is_an_error() {
     client.idle().await;
 }
 
+/// A UDP port that nobody has.
+#[cfg(target_os = "linux")]
+fn closed_port(address: &str) -> u16 {
+    let socket = std::net::UdpSocket::bind((address, 0)).unwrap();
+    socket.local_addr().unwrap().port()
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_closed_port_is_known_at_once() {
+    let port = closed_port("127.0.0.5");
+    let client = client_on(&CLIENT);
+    let peer = Peer::new(addresses(&["127.0.0.5"]), 7).encapsulation_port(port);
+    // Timeouts would take minutes.
+    let error = client.connect(&peer, AssociationConfig::default()).await.unwrap_err();
+    assert_eq!(error, ConnectError::Ended(AssociationError::ProtocolUnreachable));
+    client.idle().await;
+    assert!(client.stats().unreachable_reports > 0);
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_closed_port_at_one_address_is_no_reason_to_give_up() {
+    let server = server_with(&["127.0.0.1"], AssociationConfig::default());
+    let client = client_on(&["127.0.0.3"]);
+    let peer = Peer::new(addresses(&["127.0.0.6", "127.0.0.1"]), server.port())
+        .encapsulation_port(server.encapsulation_port());
+    let near = client.connect(&peer, AssociationConfig::default()).await.unwrap();
+    near.shutdown().await.unwrap();
+    assert!(client.stats().unreachable_reports > 0);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn an_association_ends_when_nobody_has_the_peers_port_any_more() {
+    let life = |threads| {
+        let mut builder = tokio::runtime::Builder::new_multi_thread();
+        builder.worker_threads(threads).enable_all().build().unwrap()
+    };
+    let (here, there) = (life(1), life(1));
+    let server = there.block_on(async { server_with(&SERVER, AssociationConfig::default()) });
+    let client = here.block_on(async { client_on(&CLIENT) });
+    let near = here.block_on(client.connect(&peer_of(&server), AssociationConfig::default()));
+    let near = near.unwrap();
+    // The program is gone without a word.
+    drop(there);
+    drop(server);
+    here.block_on(async {
+        near.send(Message::new(0, "is anybody there?")).await.unwrap();
+        assert_eq!(near.closed().await, Err(AssociationError::ProtocolUnreachable));
+    });
+}
+
 #[tokio::test]
 async fn an_endpoint_that_does_not_listen_refuses() {
     let (deaf, client) = (client_on(&SERVER), client_on(&CLIENT));

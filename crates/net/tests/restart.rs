@@ -83,7 +83,12 @@ fn left_alone() -> Left {
     Left { here, server, far, ports }
 }
 
-/// Hears what is sent to the addresses of the client while no client is there.
+/// Chunk types.
+const DATA: u8 = 0;
+const SHUTDOWN: u8 = 7;
+
+/// Hears what is sent to the addresses of the client while no client is there, as a host does that is starting. Where nobody
+/// has the ports, ICMP says so and the association ends.
 struct Ears([UdpSocket; 2]);
 
 impl Ears {
@@ -95,19 +100,18 @@ impl Ears {
         }))
     }
 
-    /// Returns when a packet that begins with a SHUTDOWN has arrived, which takes no minute.
-    fn await_shutdown(&self) {
+    /// Returns when a packet that begins with such a chunk has arrived, which takes no minute.
+    fn await_chunk(&self, kind: u8) {
         const COMMON_HEADER_LEN: usize = 12;
-        const SHUTDOWN: u8 = 7;
         let mut packet = [0; 2048];
         for ear in self.0.iter().cycle().take(1200) {
             while let Ok(len) = ear.recv(&mut packet) {
-                if packet[..len].get(COMMON_HEADER_LEN) == Some(&SHUTDOWN) {
+                if packet[..len].get(COMMON_HEADER_LEN) == Some(&kind) {
                     return;
                 }
             }
         }
-        panic!("no SHUTDOWN came");
+        panic!("no such chunk came");
     }
 }
 
@@ -115,15 +119,10 @@ impl Ears {
 fn an_association_survives_the_restart_of_its_peer() {
     let Left { here, server, far, ports } = left_alone();
     let mut events = far.events();
-    here.block_on(async {
-        far.send(Message::new(0, "nobody hears this")).await.unwrap();
-        let data_packets =
-            || far.path_stats().iter().map(|path| path.data_packets_sent).sum::<u64>();
-        // The endpoint has sent an INIT ACK beside what the association has.
-        while data_packets() == 0 || server.stats().packets_sent <= far.stats().packets_sent {
-            tokio::task::yield_now().await;
-        }
-    });
+    let ears = Ears::open(ports.1);
+    here.block_on(far.send(Message::new(0, "nobody hears this"))).unwrap();
+    ears.await_chunk(DATA);
+    drop(ears);
     let (life, client) = client(ports);
     let near = connect(&life, &client, &server);
     here.block_on(async {
@@ -182,7 +181,7 @@ fn an_association_that_nobody_holds_ends_after_a_restart_too() {
     // A SHUTDOWN that met the new peer before its INIT would end the association at once.
     let ears = Ears::open(ports.1);
     drop(far);
-    ears.await_shutdown();
+    ears.await_chunk(SHUTDOWN);
     drop(ears);
     let (life, client) = client(ports);
     let near = connect(&life, &client, &server);

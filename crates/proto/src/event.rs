@@ -99,4 +99,6 @@ pub enum AssociationEnd {
     Unreachable,
     /// The peer broke the protocol: encoded error causes that were sent to it.
     ProtocolViolation(Vec<u8>),
+    /// The peer's host says that nobody takes SCTP there (RFC 9260 section 10, ICMP8).
+    ProtocolUnreachable,
 }

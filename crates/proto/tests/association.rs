@@ -2,8 +2,8 @@
 
 use polypath_proto::config::{AssociationConfig, PathOrder, Preset};
 use polypath_proto::{
-    AssociationEnd, Delivery, Duration, Event, OutgoingMessage, PathChange, PathError, PathStatus,
-    SendError,
+    AssociationEnd, Delivery, Duration, Encapsulation, Event, OutgoingMessage, PathChange,
+    PathError, PathId, PathStatus, SendError,
 };
 use polypath_testkit::{Faults, Form, Pair, PairConfig, PathModel, Side};
 use polypath_wire::{Payload, VirtualPayload};
@@ -485,4 +485,37 @@ fn icmp_is_believed_about_packets_that_were_sent_only() {
     ] {
         assert_eq!(client.has_sent(&quoted), believed, "{quoted:x?}");
     }
+}
+
+#[test]
+fn a_host_that_does_not_take_sctp_ends_its_last_path_only() {
+    let mut pair = Pair::connected(PairConfig::new(2, config(Preset::Cmt)));
+    assert!(pair.run_until(Duration::from_secs(5), Pair::all_confirmed));
+    let identity = pair.slot(Side::Client).association.identity().clone();
+    let tag = pair.slot(Side::Server).association.identity().local_tag;
+    let header = |tag: u32| {
+        let ports = [identity.local_port.to_be_bytes(), identity.remote_port.to_be_bytes()];
+        [&ports.concat()[..], &tag.to_be_bytes()].concat()
+    };
+    let in_udp = Encapsulation::Udp { local_port: 9899, remote_port: 9900 };
+    let carried = Encapsulation::None;
+    for (path, carried, quoted, statuses) in [
+        // Forged, and about a UDP port that the peer does not have.
+        (0, carried, header(tag ^ 1), [PathStatus::Active, PathStatus::Active]),
+        (0, in_udp, header(tag), [PathStatus::Active, PathStatus::Active]),
+        (0, carried, header(tag), [PathStatus::Inactive, PathStatus::Active]),
+        (0, carried, header(tag), [PathStatus::Inactive, PathStatus::Active]),
+    ] {
+        pair.hosts[0].command(pair.now, 0, |association, cx| {
+            association.handle_protocol_unreachable(cx, PathId(path), carried, &quoted);
+        });
+        let paths = pair.slot(Side::Client).association.path_stats();
+        assert_eq!(paths.iter().map(|path| path.status).collect::<Vec<_>>(), statuses);
+    }
+    pair.hosts[0].command(pair.now, 0, |association, cx| {
+        association.handle_protocol_unreachable(cx, PathId(1), carried, &header(tag));
+    });
+    pair.hosts[0].settle(pair.now, 0);
+    let last = pair.slot(Side::Client).events.last();
+    assert_eq!(last, Some(&Event::Ended(AssociationEnd::ProtocolUnreachable)));
 }

@@ -1,14 +1,23 @@
 //! What ICMP messages say of paths (RFC 9260 section 10).
 //!
-//! Only a smaller path MTU is followed (ICMP7). Other kinds of unreachability are left to timeouts, as the standard
-//! allows (ICMP9 is a MAY): they may pass, and anybody on the way can forge them.
+//! | rule | here |
+//! | --- | --- |
+//! | ICMP1, 2, 4: which kinds may be ignored | [`meaning_of`] names those that are not |
+//! | ICMP3: port unreachable is ignored | over IP; in UDP it says that nobody takes SCTP there (RFC 6951 section 5.5) |
+//! | ICMP5: the payload tells the association | by ports and address, the index of the endpoint |
+//! | ICMP6: the verification tag must match | `Association::has_sent` |
+//! | ICMP7: packets that are too big | the path MTU shrinks |
+//! | ICMP8: nobody takes SCTP there | `Association::handle_protocol_unreachable` |
+//! | ICMP9: other unreachability may count against the path | left to timeouts: it may pass |
 
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
-use polypath_proto::PathError;
+use polypath_proto::{Encapsulation, Instant, PathError};
 
 use super::Driver;
 use super::router::touch;
+use crate::shared::Inner;
 
 pub(super) use system::{drain, enable};
 
@@ -17,23 +26,36 @@ const QUOTE: usize = 20;
 /// Reports kept of one socket until the driver asks for them; messages beyond are as good as lost.
 const MAX_REPORTS: usize = 64;
 
-/// A packet of ours was too big for a link on its way.
+/// What became of a packet of ours.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Report {
-    /// Where the packet was to go.
-    pub(super) remote: std::net::IpAddr,
-    /// MTU of that link.
-    pub(super) mtu_bytes: u32,
+    /// Where the packet was to go; port 0 if it was not in UDP.
+    remote: SocketAddr,
+    meaning: Meaning,
     quote: [u8; QUOTE],
     quoted: usize,
 }
 
+/// What a message says.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Meaning {
+    /// The packet was too big for a link on its way.
+    TooBig {
+        /// MTU of that link.
+        mtu_bytes: u32,
+    },
+    /// The host does not know what the packet was carried in.
+    ProtocolUnreachable,
+    /// Nobody has the UDP port.
+    PortUnreachable,
+}
+
 impl Report {
-    fn new(remote: std::net::IpAddr, mtu_bytes: u32, packet: &[u8]) -> Self {
+    fn new(remote: SocketAddr, meaning: Meaning, packet: &[u8]) -> Self {
         let mut quote = [0; QUOTE];
         let quoted = packet.len().min(QUOTE);
         quote[..quoted].copy_from_slice(&packet[..quoted]);
-        Self { remote, mtu_bytes, quote, quoted }
+        Self { remote, meaning, quote, quoted }
     }
 
     /// The beginning of the packet.
@@ -55,27 +77,51 @@ enum Origin {
     Icmpv6,
 }
 
-/// The path MTU that a message tells: "fragmentation needed" of ICMP and "packet too big" of ICMPv6. Old routers tell
-/// none, which is 0.
-fn told_mtu(origin: Origin, kind: u8, code: u8, info: u32) -> Option<u32> {
-    let is_told = match origin {
-        Origin::Icmpv4 => (kind, code) == (3, 4),
-        Origin::Icmpv6 => kind == 2,
-    };
-    (is_told && info > 0).then_some(info)
+/// What a message says; `None` for what is ignored, among it the messages of old routers that name no MTU.
+fn meaning_of(origin: Origin, kind: u8, code: u8, info: u32) -> Option<Meaning> {
+    use Origin::{Icmpv4, Icmpv6};
+    match (origin, kind, code) {
+        // Fragmentation needed; packet too big.
+        (Icmpv4, 3, 4) | (Icmpv6, 2, _) => {
+            (info > 0).then_some(Meaning::TooBig { mtu_bytes: info })
+        }
+        // Protocol unreachable; unrecognized next header.
+        (Icmpv4, 3, 2) | (Icmpv6, 4, 1) => Some(Meaning::ProtocolUnreachable),
+        (Icmpv4, 3, 3) | (Icmpv6, 1, 4) => Some(Meaning::PortUnreachable),
+        _ => None,
+    }
+}
+
+/// What an association is told.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Told {
+    TooBig { mtu_bytes: u32 },
+    NobodyTakesSctp,
+}
+
+/// What a message means for SCTP that is carried so.
+fn told(meaning: Meaning, carried: Encapsulation) -> Option<Told> {
+    match (meaning, carried) {
+        (Meaning::TooBig { mtu_bytes }, _) => Some(Told::TooBig { mtu_bytes }),
+        (Meaning::ProtocolUnreachable, _) => Some(Told::NobodyTakesSctp),
+        (Meaning::PortUnreachable, Encapsulation::Udp { .. }) => Some(Told::NobodyTakesSctp),
+        (Meaning::PortUnreachable, Encapsulation::None) => None,
+    }
 }
 
 impl Driver {
-    /// Shrinks the paths that packets were too big for.
+    /// Tells associations what ICMP says of their packets.
     pub(super) fn follow_icmp(&mut self) {
         let Self { shared, sockets, touched, stats, .. } = self;
         let now = shared.clock.now();
         for (_, socket) in sockets.iter() {
             for report in socket.take_reports() {
                 let Some(port) = report.remote_port() else { continue };
+                let carried = socket.encapsulation(report.remote);
+                let Some(told) = told(report.meaning, carried) else { continue };
                 let association = {
                     let state = shared.state();
-                    let id = state.protocol.association_with(port, report.remote);
+                    let id = state.protocol.association_with(port, report.remote.ip());
                     id.and_then(|id| state.table.get(&id).map(Arc::clone))
                 };
                 let Some(association) = association else { continue };
@@ -83,15 +129,12 @@ impl Driver {
                 if !inner.protocol.has_sent(report.packet()) {
                     continue;
                 }
-                let paths = inner.protocol.path_stats();
-                let path = paths
-                    .iter()
-                    .find(|path| path.local == socket.address() && path.remote == report.remote);
-                if let Some(path) = path.filter(|path| report.mtu_bytes < path.mtu_bytes) {
-                    let error = PathError::PacketTooBig { mtu_bytes: report.mtu_bytes };
-                    inner
-                        .call(now, |protocol, cx| protocol.handle_path_error(cx, path.path, error));
-                    stats.path_mtu_reports += 1;
+                let pair = (socket.address(), report.remote.ip());
+                if inner.follow_report(now, pair, carried, told, report.packet()) {
+                    match told {
+                        Told::TooBig { .. } => stats.path_mtu_reports += 1,
+                        Told::NobodyTakesSctp => stats.unreachable_reports += 1,
+                    }
                     drop(inner);
                     touch(touched, &association);
                 }
@@ -100,10 +143,42 @@ impl Driver {
     }
 }
 
+impl Inner {
+    /// Tells the association what a message says of the path of this `pair` of addresses; gives whether that is news.
+    fn follow_report(
+        &mut self,
+        now: Instant,
+        pair: (IpAddr, IpAddr),
+        carried: Encapsulation,
+        told: Told,
+        packet: &[u8],
+    ) -> bool {
+        let paths = self.protocol.path_stats();
+        let Some(path) = paths.iter().find(|path| (path.local, path.remote) == pair) else {
+            return false;
+        };
+        let id = path.path;
+        match told {
+            Told::TooBig { mtu_bytes } if mtu_bytes < path.mtu_bytes => {
+                let error = PathError::PacketTooBig { mtu_bytes };
+                self.call(now, |protocol, cx| protocol.handle_path_error(cx, id, error));
+                true
+            }
+            Told::TooBig { .. } => false,
+            Told::NobodyTakesSctp => {
+                self.call(now, |protocol, cx| {
+                    protocol.handle_protocol_unreachable(cx, id, carried, packet);
+                });
+                true
+            }
+        }
+    }
+}
+
 #[cfg(any(target_os = "linux", target_os = "android"))]
 mod system {
     use std::io::{self, IoSliceMut};
-    use std::net::IpAddr;
+    use std::net::{IpAddr, SocketAddr};
     use std::os::fd::AsRawFd;
 
     use nix::errno::Errno;
@@ -111,7 +186,7 @@ mod system {
     use nix::sys::socket::{ControlMessageOwned, MsgFlags, SockaddrStorage, recvmsg, setsockopt};
     use tokio::net::UdpSocket;
 
-    use super::{MAX_REPORTS, Origin, QUOTE, Report, told_mtu};
+    use super::{MAX_REPORTS, Origin, QUOTE, Report, meaning_of};
 
     /// Room for the error beside what else the socket tells of packets.
     const CONTROL: usize = 512;
@@ -146,7 +221,7 @@ mod system {
         }
     }
 
-    /// The next error: `None` if it is one of this host, `Some(None)` if ICMP tells of no MTU.
+    /// The next error: `None` if it is one of this host, `Some(None)` if ICMP says what is ignored.
     fn receive(
         socket: &UdpSocket,
         packet: &mut [u8],
@@ -156,7 +231,7 @@ mod system {
         let flags = MsgFlags::MSG_ERRQUEUE | MsgFlags::MSG_DONTWAIT;
         let message =
             recvmsg::<SockaddrStorage>(socket.as_raw_fd(), &mut slices, Some(control), flags)?;
-        let (bytes, address) = (message.bytes, message.address.and_then(ip_of));
+        let (bytes, address) = (message.bytes, message.address.and_then(address_of));
         let Ok(mut controls) = message.cmsgs() else { return Ok(None) };
         let Some((error, origin)) = controls.find_map(|control| match control {
             ControlMessageOwned::Ipv4RecvErr(error, _) => {
@@ -169,20 +244,20 @@ mod system {
         }) else {
             return Ok(None);
         };
-        let mtu = told_mtu(origin, error.ee_type, error.ee_code, error.ee_info);
+        let meaning = meaning_of(origin, error.ee_type, error.ee_code, error.ee_info);
+        let quoted = bytes.min(QUOTE);
         Ok(Some(
-            mtu.zip(address)
-                .map(|(mtu, remote)| {
-                    let quoted = bytes.min(QUOTE);
-                    (mtu, remote, quoted)
-                })
-                .map(|(mtu, remote, quoted)| Report::new(remote, mtu, &slices[0][..quoted])),
+            meaning
+                .zip(address)
+                .map(|(meaning, remote)| Report::new(remote, meaning, &slices[0][..quoted])),
         ))
     }
 
-    fn ip_of(address: SockaddrStorage) -> Option<IpAddr> {
-        let v4 = address.as_sockaddr_in().map(|v4| IpAddr::V4(v4.ip()));
-        v4.or_else(|| address.as_sockaddr_in6().map(|v6| IpAddr::V6(v6.ip())))
+    fn address_of(address: SockaddrStorage) -> Option<SocketAddr> {
+        let v4 = address.as_sockaddr_in().map(|v4| SocketAddr::new(v4.ip().into(), v4.port()));
+        v4.or_else(|| {
+            address.as_sockaddr_in6().map(|v6| SocketAddr::new(v6.ip().into(), v6.port()))
+        })
     }
 }
 
@@ -210,29 +285,58 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_too_big_packets_tell_an_mtu() {
-        for (origin, kind, code, info, told) in [
-            (Origin::Icmpv4, 3, 4, 1400, Some(1400)),
+    fn kinds_have_their_meaning() {
+        use Meaning::{PortUnreachable, ProtocolUnreachable, TooBig};
+        for (origin, kind, code, info, meaning) in [
+            (Origin::Icmpv4, 3, 4, 1400, Some(TooBig { mtu_bytes: 1400 })),
             (Origin::Icmpv4, 3, 4, 0, None),
-            // Host, protocol and port unreachable, time exceeded.
+            (Origin::Icmpv4, 3, 2, 1400, Some(ProtocolUnreachable)),
+            (Origin::Icmpv4, 3, 3, 1400, Some(PortUnreachable)),
+            // Network and host unreachable, forbidden, source quench, redirect, time exceeded, parameter problem.
+            (Origin::Icmpv4, 3, 0, 1400, None),
             (Origin::Icmpv4, 3, 1, 1400, None),
-            (Origin::Icmpv4, 3, 2, 1400, None),
-            (Origin::Icmpv4, 3, 3, 1400, None),
+            (Origin::Icmpv4, 3, 13, 1400, None),
+            (Origin::Icmpv4, 4, 0, 1400, None),
+            (Origin::Icmpv4, 5, 2, 1400, None),
             (Origin::Icmpv4, 11, 0, 1400, None),
-            (Origin::Icmpv6, 2, 0, 1400, Some(1400)),
-            (Origin::Icmpv6, 1, 4, 1400, None),
-            (Origin::Icmpv6, 4, 1, 1400, None),
+            (Origin::Icmpv4, 12, 1, 1400, None),
+            (Origin::Icmpv6, 2, 0, 1400, Some(TooBig { mtu_bytes: 1400 })),
+            (Origin::Icmpv6, 4, 1, 1400, Some(ProtocolUnreachable)),
+            (Origin::Icmpv6, 1, 4, 1400, Some(PortUnreachable)),
+            // Other parameter problems, no route, time exceeded.
+            (Origin::Icmpv6, 4, 0, 1400, None),
+            (Origin::Icmpv6, 4, 2, 1400, None),
+            (Origin::Icmpv6, 1, 0, 1400, None),
+            (Origin::Icmpv6, 1, 3, 1400, None),
             (Origin::Icmpv6, 3, 4, 1400, None),
         ] {
-            assert_eq!(told_mtu(origin, kind, code, info), told, "{origin:?} {kind} {code}");
+            assert_eq!(meaning_of(origin, kind, code, info), meaning, "{origin:?} {kind} {code}");
+        }
+    }
+
+    #[test]
+    fn ports_matter_in_udp_only() {
+        let udp = Encapsulation::Udp { local_port: 9899, remote_port: 9899 };
+        let too_big = Some(Told::TooBig { mtu_bytes: 1400 });
+        for (meaning, over_ip, in_udp) in [
+            (Meaning::TooBig { mtu_bytes: 1400 }, too_big, too_big),
+            (
+                Meaning::ProtocolUnreachable,
+                Some(Told::NobodyTakesSctp),
+                Some(Told::NobodyTakesSctp),
+            ),
+            (Meaning::PortUnreachable, None, Some(Told::NobodyTakesSctp)),
+        ] {
+            assert_eq!(told(meaning, Encapsulation::None), over_ip, "{meaning:?}");
+            assert_eq!(told(meaning, udp), in_udp, "{meaning:?}");
         }
     }
 
     #[test]
     fn quotes_may_be_short_or_long() {
-        let remote = std::net::IpAddr::from([192, 0, 2, 1]);
+        let remote = SocketAddr::from(([192, 0, 2, 1], 9899));
         let packet: Vec<u8> = (0..40).collect();
-        let report = |len: usize| Report::new(remote, 1400, &packet[..len]);
+        let report = |len: usize| Report::new(remote, Meaning::PortUnreachable, &packet[..len]);
         assert_eq!(report(40).packet(), &packet[..QUOTE]);
         assert_eq!(report(8).packet(), &packet[..8]);
         assert_eq!(report(8).remote_port(), Some(0x0203));

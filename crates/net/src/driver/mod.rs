@@ -127,6 +127,9 @@ impl Driver {
                 Poll::Ready(Err(_)) => return Poll::Ready(Wake::SocketsGone),
                 Poll::Pending => {}
             }
+            if socket.poll_reports(cx).is_ready() {
+                return Poll::Ready(Wake::Work);
+            }
         }
         self.outbound.poll_writable(&self.sockets, cx).map(|()| Wake::Work)
     }

@@ -88,6 +88,11 @@ impl Port {
         self.socket().poll_writable(cx)
     }
 
+    /// As [`BoundSocket::poll_reports`].
+    pub(crate) fn poll_reports(&self, cx: &mut Context<'_>) -> Poll<()> {
+        self.socket().poll_reports(cx)
+    }
+
     /// As [`BoundSocket::take_reports`].
     pub(crate) fn take_reports(&self) -> Vec<Report> {
         self.socket().take_reports()

@@ -1,8 +1,10 @@
 //! One non-blocking datagram socket, bound to one local address: what UDP and raw IP have in common.
 
+use std::fmt;
 use std::io::{self, IoSliceMut};
 use std::net::{IpAddr, SocketAddr};
-use std::sync::Mutex;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 
 use polypath_proto::Ecn;
@@ -26,11 +28,32 @@ const ATTEMPTS: usize = 4;
 #[derive(Debug)]
 pub(crate) struct BoundSocket {
     /// tokio and `quinn-udp` ask nothing of it that raw sockets do not do, too.
-    socket: UdpSocket,
+    socket: Arc<UdpSocket>,
     state: UdpSocketState,
     address: IpAddr,
     /// What ICMP messages said that came in the way of sending.
     reports: Mutex<Vec<Report>>,
+    /// Waits for such messages.
+    reports_due: Mutex<Option<Wait>>,
+}
+
+/// A wait for something to happen to a socket.
+struct Wait(Pin<Box<dyn Future<Output = ()> + Send>>);
+
+impl Wait {
+    fn for_reports(socket: &Arc<UdpSocket>) -> Self {
+        let socket = Arc::clone(socket);
+        Self(Box::pin(async move {
+            // That the runtime is gone is told to who reads.
+            let _ = socket.ready(Interest::ERROR).await;
+        }))
+    }
+}
+
+impl fmt::Debug for Wait {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Wait")
+    }
 }
 
 impl BoundSocket {
@@ -40,11 +63,17 @@ impl BoundSocket {
         socket.set_nonblocking(true)?;
         socket.bind(&SocketAddr::new(address, port).into())?;
         wish_for_buffers(&socket);
-        let socket = UdpSocket::from_std(socket.into())?;
-        let state = UdpSocketState::new((&socket).into())?;
+        let socket = Arc::new(UdpSocket::from_std(socket.into())?);
+        let state = UdpSocketState::new((&*socket).into())?;
         options::without_timestamps(&socket)?;
         icmp::enable(&socket, address)?;
-        Ok(Self { socket, state, address, reports: Mutex::default() })
+        Ok(Self {
+            socket,
+            state,
+            address,
+            reports: Mutex::default(),
+            reports_due: Mutex::default(),
+        })
     }
 
     /// The local address.
@@ -80,7 +109,7 @@ impl BoundSocket {
         meta: &mut [RecvMeta],
     ) -> io::Result<usize> {
         self.socket
-            .try_io(Interest::READABLE, || self.state.recv((&self.socket).into(), buffers, meta))
+            .try_io(Interest::READABLE, || self.state.recv((&*self.socket).into(), buffers, meta))
     }
 
     /// Sends datagrams of `segment` bytes each, the last one perhaps shorter, without IP fragmentation. The source
@@ -99,7 +128,7 @@ impl BoundSocket {
             segment_size: (segment < contents.len()).then_some(segment),
             src_ip: None,
         };
-        let send = || self.state.try_send((&self.socket).into(), &transmit);
+        let send = || self.state.try_send((&*self.socket).into(), &transmit);
         let send = || past_reports(send, || self.collect_reports());
         match send() {
             // Once more through the runtime, which then watches for the socket to become writable.
@@ -108,6 +137,17 @@ impl BoundSocket {
             }
             done => done,
         }
+    }
+
+    /// Becomes ready when ICMP messages have come.
+    pub(crate) fn poll_reports(&self, cx: &mut Context<'_>) -> Poll<()> {
+        let mut due = lock(&self.reports_due);
+        let wait = due.get_or_insert_with(|| Wait::for_reports(&self.socket));
+        let poll = wait.0.as_mut().poll(cx);
+        if poll.is_ready() {
+            *due = None;
+        }
+        poll
     }
 
     /// What ICMP messages said since the last call. Costs nothing while none came.

@@ -99,6 +99,11 @@ impl Association {
         }
     }
 
+    /// Whether the handshake can go on with a pair of addresses other than `id` that was not refused.
+    pub(super) fn has_handshake_path_besides(&self, id: PathId) -> bool {
+        self.paths.ids().any(|path| path != id && self.suits_handshake(path))
+    }
+
     fn send_handshake_chunk(&mut self) {
         match self.state {
             State::CookieWait(_) => self.send_init(),
@@ -108,15 +113,19 @@ impl Association {
 
     /// The path whose turn it is after the present one; with a cookie, only confirmed ones.
     fn next_handshake_path(&self) -> Option<PathId> {
-        let suits = |path: &PathId| match &self.state {
-            State::CookieWait(timer) => timer.refused & (1 << path.0) == 0,
-            State::CookieEchoed { timer, .. } => {
-                timer.refused & (1 << path.0) == 0 && self.paths[*path].reach.is_active()
-            }
-            _ => false,
-        };
+        let suits = |path: &PathId| self.suits_handshake(*path);
         let after = self.paths.ids().filter(|path| path.0 > self.handshake_path.0).find(suits);
         after.or_else(|| self.paths.ids().find(suits))
+    }
+
+    fn suits_handshake(&self, path: PathId) -> bool {
+        match &self.state {
+            State::CookieWait(timer) => timer.refused & (1 << path.0) == 0,
+            State::CookieEchoed { timer, .. } => {
+                timer.refused & (1 << path.0) == 0 && self.paths[path].reach.is_active()
+            }
+            _ => false,
+        }
     }
 
     pub(super) fn handle_init_ack(&mut self, cx: &mut Cx<'_>, init: &Init<'_>, came_on: PathId) {

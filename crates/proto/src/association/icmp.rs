@@ -1,6 +1,8 @@
-//! Which ICMP messages are believed (RFC 9260 section 10).
+//! Which ICMP messages are believed, and what it means that nobody takes SCTP at an address (RFC 9260 section 10).
 
 use super::Association;
+use super::state::State;
+use crate::{AssociationEnd, Cx, Encapsulation, PathId};
 
 /// Common header and the first bytes of an INIT up to its initiate tag.
 const INIT_TYPE: usize = 12;
@@ -8,7 +10,114 @@ const INITIATE_TAG: usize = 16;
 /// Chunk type of INIT.
 const INIT: u8 = 1;
 
+/// What a message quotes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Quoted {
+    Init,
+    /// A packet with the peer's verification tag.
+    Tagged,
+}
+
+/// What the association knows of the path that a message is about.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Standing {
+    /// INIT is sent.
+    CookieWait,
+    /// COOKIE ECHO is sent.
+    CookieEchoed,
+    /// The address was proved to be the peer's.
+    Confirmed,
+    /// The peer named the address, and nothing proves that it is the peer's.
+    Unconfirmed,
+    /// The association has ended.
+    Closed,
+}
+
+/// What becomes of the association.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Verdict {
+    Ignore,
+    /// The handshake goes on with another pair of addresses, if there is one.
+    TryElsewhere,
+    /// The path is inactive.
+    LosePath,
+    /// It ends as if ABORT had come.
+    End,
+}
+
+/// ICMP8.
+///
+/// ```text
+/// If the ICMP code is "Unrecognized Next Header Type Encountered" or "Protocol Unreachable", an implementation MUST treat
+/// this message as an abort with the T bit set if it does not contain an INIT chunk.  If it does contain an INIT chunk and
+/// the association is in the COOKIE-WAIT state, handle the ICMP message like an ABORT chunk.
+/// ```
+///
+/// NOTE(deviation): while another path works, only the path is lost. Its address may no longer be the peer's, who lives on
+/// elsewhere; and behind an address that was never confirmed there may be somebody whom the peer named (RFC 5062 section 2).
+fn judge(quoted: Quoted, standing: Standing, others: Others) -> Verdict {
+    match (quoted, standing, others) {
+        (_, Standing::Closed, _) => Verdict::Ignore,
+        (Quoted::Init, Standing::CookieWait, _) => Verdict::TryElsewhere,
+        (Quoted::Tagged, Standing::CookieEchoed, _) => Verdict::TryElsewhere,
+        (Quoted::Init, _, _) | (_, Standing::CookieWait, _) => Verdict::Ignore,
+        (Quoted::Tagged, Standing::Unconfirmed, _) => Verdict::LosePath,
+        (Quoted::Tagged, Standing::Confirmed, Others::Work) => Verdict::LosePath,
+        (Quoted::Tagged, Standing::Confirmed, Others::None) => Verdict::End,
+    }
+}
+
+/// Whether data can take another path.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Others {
+    Work,
+    None,
+}
+
 impl Association {
+    pub(super) fn apply_protocol_unreachable(
+        &mut self,
+        cx: &mut Cx<'_>,
+        id: PathId,
+        carried: Encapsulation,
+        quoted: &[u8],
+    ) {
+        // Another UDP port is one that the peer had before: it has moved on.
+        let is_present = self.paths.get(id).is_some_and(|path| path.encapsulation == carried);
+        if !is_present || !self.has_sent(quoted) {
+            return;
+        }
+        let quoted = match word(quoted, 4) {
+            Some(0) => Quoted::Init,
+            _ => Quoted::Tagged,
+        };
+        let works = |other: &crate::path::Path| {
+            other.reach.is_active() || other.reach.is_potentially_failed()
+        };
+        let others = match self.paths.iter().any(|other| other.id != id && works(other)) {
+            true => Others::Work,
+            false => Others::None,
+        };
+        match judge(quoted, self.standing(id), others) {
+            Verdict::Ignore => {}
+            Verdict::TryElsewhere if self.has_handshake_path_besides(id) => {
+                self.handshake_refused(id);
+            }
+            Verdict::LosePath => self.path_refused(cx, id),
+            Verdict::TryElsewhere | Verdict::End => self.end(AssociationEnd::ProtocolUnreachable),
+        }
+    }
+
+    fn standing(&self, id: PathId) -> Standing {
+        match self.state {
+            State::Closed => Standing::Closed,
+            State::CookieWait(_) => Standing::CookieWait,
+            State::CookieEchoed { .. } => Standing::CookieEchoed,
+            _ if self.paths[id].reach.is_confirmed() => Standing::Confirmed,
+            _ => Standing::Unconfirmed,
+        }
+    }
+
     /// Whether this association has sent the packet that an ICMP message quotes the beginning of. Whoever cannot see its
     /// packets does not know their verification tag, so that only those on the way can tell of paths.
     ///
@@ -32,4 +141,35 @@ impl Association {
 /// Four bytes in network order.
 fn word(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_be_bytes(*bytes.get(at..)?.first_chunk()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_takes_sctp_there() {
+        use Quoted::{Init, Tagged};
+        use Standing::{Closed, Confirmed, CookieEchoed, CookieWait, Unconfirmed};
+        for (quoted, standing, alone, with_others) in [
+            (Init, CookieWait, Verdict::TryElsewhere, Verdict::TryElsewhere),
+            (Tagged, CookieEchoed, Verdict::TryElsewhere, Verdict::TryElsewhere),
+            (Tagged, Confirmed, Verdict::End, Verdict::LosePath),
+            (Tagged, Unconfirmed, Verdict::LosePath, Verdict::LosePath),
+            // The message is about a packet of long ago, or forged.
+            (Tagged, CookieWait, Verdict::Ignore, Verdict::Ignore),
+            (Init, CookieEchoed, Verdict::Ignore, Verdict::Ignore),
+            (Init, Confirmed, Verdict::Ignore, Verdict::Ignore),
+            (Init, Unconfirmed, Verdict::Ignore, Verdict::Ignore),
+            (Init, Closed, Verdict::Ignore, Verdict::Ignore),
+            (Tagged, Closed, Verdict::Ignore, Verdict::Ignore),
+        ] {
+            assert_eq!(judge(quoted, standing, Others::None), alone, "{quoted:?} {standing:?}");
+            assert_eq!(
+                judge(quoted, standing, Others::Work),
+                with_others,
+                "{quoted:?} {standing:?}"
+            );
+        }
+    }
 }

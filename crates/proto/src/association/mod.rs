@@ -54,9 +54,9 @@ use crate::path::stopwatch::Stopwatch;
 use crate::recv::Receiver;
 use crate::send::Sender;
 use crate::{
-    AssociationStats, BlockedCause, BlockedTime, Cx, Duration, Envelope, Event, Instant,
-    LocalAddressChange, OutgoingMessage, PathError, PathId, PathStats, PotentiallyFailedTime,
-    Received, ReceivedMessage, SendError, Transmit, Tsn,
+    AssociationStats, BlockedCause, BlockedTime, Cx, Duration, Encapsulation, Envelope, Event,
+    Instant, LocalAddressChange, OutgoingMessage, PathError, PathId, PathStats,
+    PotentiallyFailedTime, Received, ReceivedMessage, SendError, Transmit, Tsn,
 };
 
 /// One SCTP association with all its paths.
@@ -234,6 +234,24 @@ impl Association {
     pub fn handle_path_error(&mut self, cx: &mut Cx<'_>, path: PathId, error: PathError) {
         self.stir();
         self.apply_path_error(cx, path, error);
+    }
+
+    /// Takes note that a host tells by ICMP that nobody takes SCTP there: "protocol unreachable" and "unrecognized next
+    /// header", and for packets in UDP "port unreachable" (RFC 6951 section 5.5). `quoted` is the beginning of the packet
+    /// that it quotes, and `carried` how that was carried. What was not [sent](Self::has_sent) is ignored, and so is what
+    /// went to a UDP port that the peer no longer uses.
+    ///
+    /// It ends the association as ABORT would (RFC 9260 section 10, ICMP8), but while other paths work, only this path.
+    /// The handshake goes on with the next pair of addresses, each at most once between two expiries of the timer.
+    pub fn handle_protocol_unreachable(
+        &mut self,
+        cx: &mut Cx<'_>,
+        path: PathId,
+        carried: Encapsulation,
+        quoted: &[u8],
+    ) {
+        self.stir();
+        self.apply_protocol_unreachable(cx, path, carried, quoted);
     }
 
     /// Takes note that this host got or lost an address.

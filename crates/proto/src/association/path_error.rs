@@ -30,7 +30,7 @@ impl Association {
         self.max_fragment = self.paths.iter().map(Path::max_chunk_payload).min().unwrap_or(0);
     }
 
-    fn path_refused(&mut self, cx: &mut Cx<'_>, id: PathId) {
+    pub(super) fn path_refused(&mut self, cx: &mut Cx<'_>, id: PathId) {
         if self.lose_path(id, Signal::Refused) == Transition::None {
             return;
         }

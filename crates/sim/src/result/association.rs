@@ -52,6 +52,7 @@ fn outcome_name(host: &Host) -> (&'static str, bool) {
             AssociationEnd::HandshakeRefused(_) => ("handshake refused", true),
             AssociationEnd::Unreachable => ("peer unreachable", true),
             AssociationEnd::ProtocolViolation(_) => ("protocol violation", true),
+            AssociationEnd::ProtocolUnreachable => ("protocol unreachable", true),
         },
     }
 }

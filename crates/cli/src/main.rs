@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod commands;
+mod connecting;
 mod doctor;
 mod failure;
 mod local_addresses;

@@ -67,7 +67,8 @@ struct ClientArgs {
 /// Arguments of the server.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Without --bind it uses the addresses that the default routes begin at; name every address that clients shall use as a path.
+Without --bind it uses the addresses that the default routes begin at, and loopback for clients on this host; name every address
+that clients shall use as a path.
 
 Examples:
   polypath meter server -B 192.0.2.1,198.51.100.1

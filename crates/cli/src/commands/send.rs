@@ -4,10 +4,10 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use anyhow::{Error, anyhow};
-use polypath::{Association, AssociationConfig, ConnectError, Endpoint};
-use tokio::time::timeout;
+use anyhow::anyhow;
+use polypath::{Association, AssociationConfig, Endpoint};
 
+use crate::connecting;
 use crate::failure::{Failure, Outcome};
 use crate::local_addresses;
 use crate::output;
@@ -92,24 +92,11 @@ async fn connect(
     args: &Args,
     config: AssociationConfig,
 ) -> Result<Association, Failure> {
-    let peer = args.sctp.peer(&args.to);
     let addresses: Vec<_> = args.to.iter().map(ToString::to_string).collect();
-    let context = || {
-        let ports = args.sctp.ports(args.sctp.encapsulation_port);
-        format!("cannot connect to {}, {ports}", addresses.join(", "))
-    };
-    match timeout(Duration::from_secs(args.connect_timeout), endpoint.connect(&peer, config)).await
-    {
-        Ok(Ok(association)) => Ok(association),
-        Ok(Err(error @ (ConnectError::Invalid(_) | ConnectError::NotUnicast(_)))) => {
-            Err(Failure::usage(Error::from(error).context(context())))
-        }
-        Ok(Err(error)) => Err(Failure::CannotConnect(Error::from(error).context(context()))),
-        Err(_) => {
-            let error = anyhow!("no answer within {} s", args.connect_timeout);
-            Err(Failure::CannotConnect(error.context(context())))
-        }
-    }
+    let whom =
+        format!("{}, {}", addresses.join(", "), args.sctp.ports(args.sctp.encapsulation_port));
+    let patience = Duration::from_secs(args.connect_timeout);
+    connecting::connect(endpoint, &args.sctp.peer(&args.to), config, patience, &whom).await
 }
 
 async fn transfer(

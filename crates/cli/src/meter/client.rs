@@ -4,10 +4,8 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context, Error, Result, anyhow, bail};
-use polypath::{
-    Association, AssociationConfig, ConnectError, Endpoint, EndpointBuilder, PacketTap, Peer,
-};
+use anyhow::{Context, Result, anyhow, bail};
+use polypath::{Association, AssociationConfig, Endpoint, EndpointBuilder, PacketTap, Peer};
 use tokio::time::timeout;
 
 use super::capture::Capture;
@@ -22,6 +20,7 @@ use super::reporter::Reporter;
 use super::session::{Session, harmless};
 use super::tally::Tally;
 use super::{FAREWELL, results, start};
+use crate::connecting;
 use crate::failure::{Failure, Outcome};
 use crate::runtime::{self, Interruption};
 use crate::transfer::fragment_size;
@@ -139,19 +138,9 @@ pub(crate) async fn connect(
     let (port, udp) = (options.transport.port, options.transport.encap_port);
     let peer = Peer::new(target.to.iter().copied(), port).encapsulation_port(udp);
     let addresses: Vec<_> = target.to.iter().map(ToString::to_string).collect();
-    let context =
-        || format!("cannot connect to {}, SCTP port {port}, UDP port {udp}", addresses.join(", "));
-    match timeout(options.connect_timeout, endpoint.connect(&peer, target.config.clone())).await {
-        Ok(Ok(association)) => Ok(association),
-        Ok(Err(error @ (ConnectError::Invalid(_) | ConnectError::NotUnicast(_)))) => {
-            Err(Failure::usage(Error::from(error).context(context())))
-        }
-        Ok(Err(error)) => Err(Failure::CannotConnect(Error::from(error).context(context()))),
-        Err(_) => {
-            let error = anyhow!("no answer within {} s", options.connect_timeout.as_secs_f64());
-            Err(Failure::CannotConnect(error.context(context())))
-        }
-    }
+    let whom = format!("{}, SCTP port {port}, UDP port {udp}", addresses.join(", "));
+    let config = target.config.clone();
+    connecting::connect(endpoint, &peer, config, options.connect_timeout, &whom).await
 }
 
 async fn talk(

@@ -1,6 +1,6 @@
 //! Addresses of both ends.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket};
 
 use anyhow::{Context, Result};
 use polypath::source_address;
@@ -33,7 +33,7 @@ async fn look_up(host: &str, family: &Family) -> Result<IpAddr> {
     addresses.find(fits).with_context(|| format!("{host:?} has no address of that family"))
 }
 
-/// Where the default routes of this host begin; the loopback address where there are none.
+/// Where the default routes of this host begin, and its loopback addresses. Peers elsewhere are not told the latter.
 pub(crate) fn main_addresses() -> Vec<IpAddr> {
     // Addresses for documentation: nothing is sent to them.
     let somewhere = [
@@ -41,7 +41,17 @@ pub(crate) fn main_addresses() -> Vec<IpAddr> {
         IpAddr::from(Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1)),
     ];
     let usable = |address: &IpAddr| !address.is_loopback() && !address.is_unspecified();
-    let found: Vec<IpAddr> =
-        somewhere.into_iter().filter_map(|to| source_address(to).ok()).filter(usable).collect();
-    if found.is_empty() { vec![Ipv4Addr::LOCALHOST.into()] } else { found }
+    let routed = somewhere.into_iter().filter_map(|to| source_address(to).ok()).filter(usable);
+    let loopback = [IpAddr::from(Ipv4Addr::LOCALHOST), IpAddr::from(Ipv6Addr::LOCALHOST)];
+    routed.chain(loopback.into_iter().filter(|&own| UdpSocket::bind((own, 0)).is_ok())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clients_of_this_host_find_the_server_at_its_loopback_address() {
+        assert!(main_addresses().contains(&Ipv4Addr::LOCALHOST.into()));
+    }
 }

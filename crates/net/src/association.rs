@@ -63,6 +63,12 @@ impl Association {
     /// Sends a message, waiting until the send buffer has room for it. Messages of concurrent callers are accepted in
     /// the order of their calls.
     pub async fn send(&self, message: Message) -> Result<(), SendError> {
+        // The driver has its turn, too, where it shares a thread with the sender.
+        tokio::task::consume_budget().await;
+        let message = match self.send_if_room(message) {
+            Ok(done) => return done,
+            Err(message) => message,
+        };
         let _turn = self.shared.turn.lock().await;
         self.wait(&self.shared.writable, |association| {
             match association.try_send(message.clone()) {
@@ -73,25 +79,40 @@ impl Association {
         .await
     }
 
+    /// Sends a message, or gives it back where it has to wait: for room, or for others that wait.
+    fn send_if_room(&self, message: Message) -> Result<Result<(), SendError>, Message> {
+        let Ok(_turn) = self.shared.turn.try_lock() else { return Err(message) };
+        let now = self.shared.endpoint.clock.now();
+        let mut inner = self.shared.lock();
+        if !inner.protocol.has_room(message.payload.len()) {
+            return Err(message);
+        }
+        let done = inner.send(now, message);
+        drop(inner);
+        if done.is_ok() {
+            self.shared.command();
+        }
+        Ok(done)
+    }
+
     /// Sends a message if the send buffer has room for it now; otherwise gives
     /// [`WouldBlock`](polypath_proto::SendError::WouldBlock), and nothing was queued.
     pub fn try_send(&self, message: Message) -> Result<(), SendError> {
         let now = self.shared.endpoint.clock.now();
-        let mut inner = self.shared.lock();
-        if let Phase::Ended(Some(error)) = inner.phase() {
-            return Err(error.clone().into());
-        }
-        if inner.is_restarted() {
-            return Err(AssociationError::PeerRestarted.into());
-        }
-        inner.call(now, |protocol, cx| protocol.send(cx, message.into()))?;
-        drop(inner);
+        self.shared.lock().send(now, message)?;
         self.shared.command();
         Ok(())
     }
 
     /// The next message; `None` when the peer has shut the association down and everything was read.
     pub async fn receive(&self) -> Result<Option<ReceivedMessage>, AssociationError> {
+        // The driver has its turn, too, where it shares a thread with the receiver.
+        tokio::task::consume_budget().await;
+        match self.try_receive() {
+            Ok(message) => return Ok(message),
+            Err(TryReceiveError::Ended(error)) => return Err(error),
+            Err(TryReceiveError::Empty) => {}
+        }
         self.wait(&self.shared.readable, |association| match association.try_receive() {
             Ok(message) => Some(Ok(message)),
             Err(TryReceiveError::Empty) => None,
@@ -115,7 +136,7 @@ impl Association {
             };
         };
         // Reading may have made a window update due. The driver is woken for that, not for every message.
-        let update_due = inner.ready.is_none() && inner.has_transmit(now);
+        let update_due = inner.protocol.acknowledgement_is_due();
         drop(inner);
         if update_due {
             self.shared.command();
@@ -278,6 +299,17 @@ impl Drop for Association {
 }
 
 impl Inner {
+    /// Queues a message, if the association takes any.
+    fn send(&mut self, now: polypath_proto::Instant, message: Message) -> Result<(), SendError> {
+        if let Phase::Ended(Some(error)) = self.phase() {
+            return Err(error.clone().into());
+        }
+        if self.is_restarted() {
+            return Err(AssociationError::PeerRestarted.into());
+        }
+        Ok(self.call(now, |protocol, cx| protocol.send(cx, message.into()))?)
+    }
+
     /// Why a restarted association gives nothing: it may have ended since.
     fn end_or_restart(&self) -> AssociationError {
         match self.phase() {

@@ -4,7 +4,7 @@ use std::fmt;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use polypath_proto::{Body, Encapsulation, Received, Transmit};
+use polypath_proto::{Encapsulation, Received, Transmit};
 use polypath_wire::Checksum;
 
 /// Sees every SCTP packet that an endpoint sends and receives.
@@ -68,7 +68,7 @@ impl Tap {
 
     /// A packet came from the system.
     pub(crate) fn received(&self, received: &Received<'_>) {
-        let (Some(tap), Body::Datagram(contents)) = (&self.0, &received.body) else { return };
+        let (Some(tap), Some(contents)) = (&self.0, received.body.datagram()) else { return };
         tap.packet(&TappedPacket {
             direction: TapDirection::Received,
             local: received.local,

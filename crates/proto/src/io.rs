@@ -2,6 +2,7 @@
 
 use core::net::IpAddr;
 
+use bytes::Bytes;
 use polypath_wire::Packet;
 use rand_core::Rng;
 
@@ -54,6 +55,13 @@ pub enum Encapsulation {
 pub enum Body<'a> {
     /// Bytes from a network; checksum not yet verified.
     Datagram(&'a [u8]),
+    /// The same, in memory that is kept as long as data of the packet is: nothing is copied out of it.
+    Part {
+        /// The bytes.
+        datagram: &'a [u8],
+        /// The memory that they are part of.
+        of: &'a Bytes,
+    },
     /// A packet handed over without encoding (simulations).
     Structured(&'a Packet<'static>),
     /// The same, damaged on its way so that its checksum is wrong. The content is what was sent, as it is where damage
@@ -66,11 +74,21 @@ pub enum Body<'a> {
     },
 }
 
-impl Body<'_> {
+impl<'a> Body<'a> {
+    /// The encoded packet; `None` if it is a structure.
+    pub fn datagram(&self) -> Option<&'a [u8]> {
+        match *self {
+            Self::Datagram(bytes) | Self::Part { datagram: bytes, .. } => Some(bytes),
+            Self::Structured(_) | Self::Damaged { .. } => None,
+        }
+    }
+
     /// Verification tag in the common header; `None` if not even that is there.
     pub(crate) fn verification_tag(&self) -> Option<u32> {
         match self {
-            Self::Datagram(bytes) => Some(u32::from_be_bytes(*bytes.get(4..)?.first_chunk()?)),
+            Self::Datagram(bytes) | Self::Part { datagram: bytes, .. } => {
+                Some(u32::from_be_bytes(*bytes.get(4..)?.first_chunk()?))
+            }
             Self::Structured(packet) | Self::Damaged { packet, .. } => {
                 Some(packet.verification_tag)
             }

@@ -415,7 +415,7 @@ mod tests {
                 Body::Structured(delivered) | Body::Damaged { packet: delivered, .. } => {
                     assert_eq!(*delivered, packet(1));
                 }
-                Body::Datagram(bytes) => {
+                Body::Datagram(bytes) | Body::Part { datagram: bytes, .. } => {
                     let delivered = read(bytes, ChecksumPolicy::Verify).unwrap();
                     assert_eq!(delivered.chunks[0], packet(1).chunks[0]);
                 }

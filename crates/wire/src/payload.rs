@@ -55,6 +55,22 @@ impl Payload<'_> {
         }
     }
 
+    /// Keeps what is borrowed from `whole` by sharing its memory; other data stay as they are.
+    #[must_use]
+    pub fn shared_with(self, whole: &Bytes) -> Self {
+        match self {
+            Self::Borrowed(bytes) => {
+                let start = (bytes.as_ptr() as usize).checked_sub(whole.as_ptr() as usize);
+                let range = start.and_then(|start| Some(start..start.checked_add(bytes.len())?));
+                match range.filter(|range| range.end <= whole.len()) {
+                    Some(range) => Self::Shared(whole.slice(range)),
+                    None => Self::Borrowed(bytes),
+                }
+            }
+            other => other,
+        }
+    }
+
     /// Writes the data to the start of `out`, as far as it fits.
     pub fn copy_to(&self, out: &mut [u8]) {
         let len = self.len().min(out.len());
@@ -85,6 +101,13 @@ impl Payload<'static> {
     }
 }
 
+impl Default for Payload<'_> {
+    /// No data.
+    fn default() -> Self {
+        Self::Borrowed(&[])
+    }
+}
+
 impl PartialEq for Payload<'_> {
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {
@@ -104,5 +127,34 @@ impl Payload<'_> {
             Self::Shared(bytes) => Some(bytes),
             Self::Virtual(_) => None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec::Vec;
+
+    use super::*;
+
+    #[test]
+    fn parts_of_memory_are_shared_with_it() {
+        let memory = Bytes::from((0..100).collect::<Vec<u8>>());
+        let other: Vec<u8> = (0..100).collect();
+        for (start, end) in [(0, 0), (0, 100), (7, 9), (99, 100), (100, 100)] {
+            let part = Payload::Borrowed(&memory[start..end]).shared_with(&memory);
+            let Payload::Shared(bytes) = part else { panic!("{start}..{end} is part of it") };
+            assert_eq!(bytes, memory.slice(start..end));
+            assert!(end == start || bytes.as_ptr() == memory[start..].as_ptr());
+        }
+        let apart = Payload::Borrowed(&other[3..5]).shared_with(&memory);
+        assert!(matches!(apart, Payload::Borrowed([3, 4])));
+        // Longer than the memory, or across its end.
+        let part = memory.slice(10..20);
+        for (start, end) in [(0, 100), (9, 12), (15, 21), (20, 21)] {
+            let beyond = Payload::Borrowed(&memory[start..end]).shared_with(&part);
+            assert!(matches!(beyond, Payload::Borrowed(_)), "{start}..{end}");
+        }
+        let own = Payload::Shared(Bytes::from_static(b"own")).shared_with(&memory);
+        assert!(matches!(own, Payload::Shared(bytes) if bytes == "own"));
     }
 }

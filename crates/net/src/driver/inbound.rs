@@ -1,24 +1,55 @@
 //! Buffers that datagrams are received into.
+//!
+//! The system coalesces datagrams into runs of up to 64 KiB. The memory of a long run is lent to the messages in it, so that
+//! their bytes are not copied; it comes back when the last of them was read. A short run is copied out, since a message
+//! must not keep much more memory than its own, and so is every run while many are lent.
 
 use std::array;
 use std::io::{self, IoSliceMut};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
-use polypath_proto::Ecn;
+use bytes::Bytes;
+use polypath_proto::{Body, Ecn};
 use quinn_udp::RecvMeta;
 
 use super::port::Port;
 use super::socket::ecn_of;
+use crate::shared::lock;
 
 /// Buffers filled by one call of the system.
 pub(crate) const BUFFERS: usize = 16;
 /// Bytes of one buffer: the longest run of datagrams that the system coalesces.
 const BUFFER: usize = 1 << 16;
+/// Bytes of the shortest run that is lent.
+const LEAST_LENT: usize = BUFFER / 4;
+/// Most runs lent at a time: 16 MiB of an endpoint, whatever its peers send and its users read.
+const MAX_LENT: usize = 256;
+/// Most buffers kept for later.
+const MAX_SPARE: usize = 64;
 
 /// Receive buffers of an endpoint, used for one socket after the other.
 #[derive(Debug)]
 pub(crate) struct Inbound {
-    storage: Vec<u8>,
+    buffers: [Vec<u8>; BUFFERS],
+    /// The runs of the last call that are lent, in place of their buffers.
+    lent: [Option<Bytes>; BUFFERS],
     meta: [RecvMeta; BUFFERS],
+    pool: Arc<Pool>,
+}
+
+/// Buffers that came back, and how many are yet to come.
+#[derive(Debug, Default)]
+struct Pool {
+    spare: Mutex<Vec<Vec<u8>>>,
+    lent: AtomicUsize,
+}
+
+/// A buffer that is lent to the messages in it.
+struct Lent {
+    buffer: Vec<u8>,
+    len: usize,
+    pool: Arc<Pool>,
 }
 
 /// One SCTP packet in the buffers.
@@ -27,19 +58,49 @@ pub(crate) struct Datagram<'a> {
     pub(crate) remote: std::net::SocketAddr,
     pub(crate) ecn: Ecn,
     pub(crate) contents: &'a [u8],
+    /// Memory that it shares, if that is lent.
+    memory: Option<&'a Bytes>,
+}
+
+impl<'a> Datagram<'a> {
+    /// As the protocol wants it.
+    pub(crate) fn body(&self) -> Body<'a> {
+        match self.memory {
+            Some(of) => Body::Part { datagram: self.contents, of },
+            None => Body::Datagram(self.contents),
+        }
+    }
 }
 
 impl Inbound {
     pub(crate) fn new() -> Self {
-        Self { storage: vec![0; BUFFER * BUFFERS], meta: [RecvMeta::default(); BUFFERS] }
+        Self {
+            buffers: array::from_fn(|_| vec![0; BUFFER]),
+            lent: [const { None }; BUFFERS],
+            meta: [RecvMeta::default(); BUFFERS],
+            pool: Arc::default(),
+        }
     }
 
     /// Receives what waits at a socket; gives the number of buffers filled.
     pub(crate) fn fill(&mut self, socket: &Port) -> io::Result<usize> {
-        let mut chunks = self.storage.chunks_exact_mut(BUFFER);
-        let mut slices: [IoSliceMut<'_>; BUFFERS] =
-            array::from_fn(|_| IoSliceMut::new(chunks.next().unwrap_or_default()));
-        socket.try_receive(&mut slices, &mut self.meta)
+        self.lent.fill(None);
+        let mut buffers = self.buffers.iter_mut();
+        let mut slices: [IoSliceMut<'_>; BUFFERS] = array::from_fn(|_| {
+            IoSliceMut::new(buffers.next().map(Vec::as_mut_slice).unwrap_or_default())
+        });
+        let filled = socket.try_receive(&mut slices, &mut self.meta)?;
+        for place in 0..filled {
+            let len = self.meta[place].len.min(BUFFER);
+            if len >= LEAST_LENT
+                && let Some(fresh) = self.pool.lend()
+            {
+                let buffer = std::mem::replace(&mut self.buffers[place], fresh);
+                let pool = Arc::clone(&self.pool);
+                self.lent[place] = Some(Bytes::from_owner(Lent { buffer, len, pool }));
+            }
+        }
+        Ok(filled)
     }
 
     /// The packets in the first `filled` buffers that were sent to `socket`'s own address, in order of arrival.
@@ -48,17 +109,84 @@ impl Inbound {
         filled: usize,
         socket: &'a Port,
     ) -> impl Iterator<Item = Datagram<'a>> {
-        let buffers = self.storage.chunks_exact(BUFFER).zip(&self.meta).take(filled);
-        buffers
-            .filter(|(_, meta)| {
-                meta.dst_ip.is_none_or(|destination| destination == socket.address())
+        let runs = self.buffers.iter().zip(&self.lent).zip(&self.meta).take(filled);
+        runs.filter(|(_, meta)| {
+            meta.dst_ip.is_none_or(|destination| destination == socket.address())
+        })
+        .flat_map(move |((buffer, lent), meta)| {
+            let run = match lent {
+                Some(run) => run,
+                None => &buffer[..meta.len.min(BUFFER)],
+            };
+            let (remote, ecn, memory) = (meta.addr, ecn_of(meta), lent.as_ref());
+            run.chunks(meta.stride.max(1)).filter_map(move |received| {
+                Some(Datagram { remote, ecn, contents: socket.packet(received)?, memory })
             })
-            .flat_map(move |(buffer, meta)| {
-                let run = &buffer[..meta.len.min(BUFFER)];
-                let (remote, ecn) = (meta.addr, ecn_of(meta));
-                run.chunks(meta.stride.max(1)).filter_map(move |received| {
-                    Some(Datagram { remote, ecn, contents: socket.packet(received)? })
-                })
-            })
+        })
+    }
+}
+
+impl Pool {
+    /// A buffer in place of one that is lent from now on; `None` while too many are.
+    fn lend(&self) -> Option<Vec<u8>> {
+        if self.lent.fetch_add(1, Ordering::Relaxed) >= MAX_LENT {
+            self.lent.fetch_sub(1, Ordering::Relaxed);
+            return None;
+        }
+        Some(lock(&self.spare).pop().unwrap_or_else(|| vec![0; BUFFER]))
+    }
+
+    fn give_back(&self, buffer: Vec<u8>) {
+        self.lent.fetch_sub(1, Ordering::Relaxed);
+        let mut spare = lock(&self.spare);
+        if spare.len() < MAX_SPARE {
+            spare.push(buffer);
+        }
+    }
+}
+
+impl AsRef<[u8]> for Lent {
+    fn as_ref(&self) -> &[u8] {
+        &self.buffer[..self.len]
+    }
+}
+
+impl Drop for Lent {
+    fn drop(&mut self) {
+        self.pool.give_back(std::mem::take(&mut self.buffer));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn buffers_come_back_when_the_last_message_in_them_was_read() {
+        let pool = Arc::new(Pool::default());
+        let mut buffer = pool.lend().unwrap();
+        buffer[0] = 7;
+        let run = Bytes::from_owner(Lent { buffer, len: 20_000, pool: Arc::clone(&pool) });
+        assert_eq!(run.len(), 20_000);
+        let messages = [run.slice(0..1000), run.slice(1000..20_000)];
+        drop(run);
+        assert_eq!((pool.lent.load(Ordering::Relaxed), lock(&pool.spare).len()), (1, 0));
+        assert_eq!(messages[0][0], 7);
+        drop(messages);
+        assert_eq!((pool.lent.load(Ordering::Relaxed), lock(&pool.spare).len()), (0, 1));
+        assert_eq!(pool.lend().unwrap()[0], 7, "the same buffer again");
+        assert!(lock(&pool.spare).is_empty());
+    }
+
+    #[test]
+    fn no_more_is_lent_than_there_may_be() {
+        let pool = Pool::default();
+        let lent: Vec<_> = (0..MAX_LENT).map(|_| pool.lend().unwrap()).collect();
+        assert!(pool.lend().is_none() && pool.lend().is_none());
+        for buffer in lent {
+            pool.give_back(buffer);
+        }
+        assert_eq!(lock(&pool.spare).len(), MAX_SPARE);
+        assert!(pool.lend().is_some());
     }
 }

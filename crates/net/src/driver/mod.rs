@@ -24,7 +24,7 @@ use std::task::{Context, Poll};
 
 use polypath_proto::config::PathPairing;
 use polypath_proto::{
-    Association as Protocol, Body, Event, Instant, Notice, PathError, Received, Transmit,
+    Association as Protocol, Event, Instant, Notice, PathError, Received, Transmit,
 };
 use tokio::time::sleep_until;
 
@@ -220,7 +220,7 @@ impl Driver {
                 remote: datagram.remote.ip(),
                 encapsulation: socket.encapsulation(datagram.remote),
                 ecn: datagram.ecn,
-                body: Body::Datagram(datagram.contents),
+                body: datagram.body(),
             };
             router.stats.packets_received += 1;
             router.stats.bytes_received += datagram.contents.len() as u64;

@@ -75,14 +75,21 @@ impl Association {
     fn handle_chunks(&mut self, cx: &mut Cx<'_>, received: &Received<'_>, path: PathId) -> Packet {
         let mut arrival = Arrival { path, position: 0, tag: 0 };
         match &received.body {
-            Body::Datagram(bytes) => {
+            Body::Datagram(bytes) | Body::Part { datagram: bytes, .. } => {
+                let memory = match &received.body {
+                    Body::Part { of, .. } => Some(*of),
+                    _ => None,
+                };
                 // The endpoint verified the checksum before it looked at anything else.
                 let Ok(view) = PacketView::parse(bytes, ChecksumPolicy::Ignore) else {
                     return self.refuse(arrival);
                 };
                 arrival.tag = view.verification_tag();
                 for chunk in view.chunks() {
-                    let Ok(chunk) = chunk else { return self.refuse(arrival) };
+                    let Ok(mut chunk) = chunk else { return self.refuse(arrival) };
+                    if let (Chunk::Data(data), Some(memory)) = (&mut chunk, memory) {
+                        data.payload = core::mem::take(&mut data.payload).shared_with(memory);
+                    }
                     match self.handle_chunk(cx, &chunk, arrival) {
                         Flow::Continue => arrival.position += 1,
                         Flow::Stop => break,

@@ -340,6 +340,17 @@ impl Association {
         Ok(())
     }
 
+    /// Whether the send buffer has room for a message of so many bytes now. Where there is none, [`send`](Self::send) may
+    /// still make some by giving up less important messages.
+    pub fn has_room(&self, bytes: usize) -> bool {
+        self.sender.queue.has_room(bytes)
+    }
+
+    /// Whether an acknowledgement is to go out at once: after [`receive`](Self::receive), that the window has opened.
+    pub fn acknowledgement_is_due(&self) -> bool {
+        self.receiver.as_ref().is_some_and(Receiver::sack_is_due)
+    }
+
     /// The next complete message, freeing its part of the receive window.
     pub fn receive(&mut self, _cx: &mut Cx<'_>) -> Option<ReceivedMessage> {
         let message = self.receiver.as_mut().and_then(Receiver::receive);
@@ -350,7 +361,7 @@ impl Association {
             }
             None => self.readable_told = false,
         }
-        if self.receiver.as_ref().is_some_and(Receiver::sack_is_due) {
+        if self.acknowledgement_is_due() {
             self.stir();
         }
         message

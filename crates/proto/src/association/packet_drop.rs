@@ -203,7 +203,9 @@ impl Association {
 /// A packet as it came from the network.
 fn bytes_of<'a>(body: &Body<'a>) -> Option<Cow<'a, [u8]>> {
     let (packet, flips): (&Packet<'_>, u32) = match *body {
-        Body::Datagram(bytes) => return Some(Cow::Borrowed(bytes)),
+        Body::Datagram(bytes) | Body::Part { datagram: bytes, .. } => {
+            return Some(Cow::Borrowed(bytes));
+        }
         Body::Structured(packet) => (packet, 0),
         Body::Damaged { packet, checksum_flips } => (packet, checksum_flips),
     };

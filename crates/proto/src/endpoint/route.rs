@@ -113,7 +113,7 @@ impl DropReason {
 /// Source and destination port of a packet whose checksum is wrong.
 pub(super) fn ports_of_damaged(body: &Body<'_>) -> Option<(u16, u16)> {
     match body {
-        Body::Datagram(bytes) => {
+        Body::Datagram(bytes) | Body::Part { datagram: bytes, .. } => {
             let &[s0, s1, d0, d1] = bytes.first_chunk()?;
             Some((u16::from_be_bytes([s0, s1]), u16::from_be_bytes([d0, d1])))
         }
@@ -177,11 +177,13 @@ impl<'r, 'a: 'r> Incoming<'r, 'a> {
     /// This is the one place that finds a wrong checksum, whatever the form of the packet.
     pub(super) fn open(received: &'r Received<'a>) -> Result<Self, DropReason> {
         match &received.body {
-            Body::Datagram(bytes) => match PacketView::parse(bytes, ChecksumPolicy::Verify) {
-                Ok(view) => Ok(Self::Datagram(view)),
-                Err(ParseError::WrongChecksum { .. }) => Err(DropReason::WrongChecksum),
-                Err(_) => Err(DropReason::Malformed),
-            },
+            Body::Datagram(bytes) | Body::Part { datagram: bytes, .. } => {
+                match PacketView::parse(bytes, ChecksumPolicy::Verify) {
+                    Ok(view) => Ok(Self::Datagram(view)),
+                    Err(ParseError::WrongChecksum { .. }) => Err(DropReason::WrongChecksum),
+                    Err(_) => Err(DropReason::Malformed),
+                }
+            }
             Body::Structured(packet) => Ok(Self::Structured(packet)),
             Body::Damaged { .. } => Err(DropReason::WrongChecksum),
         }

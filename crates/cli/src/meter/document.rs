@@ -9,6 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::clock::ClockRelation;
+use super::processor::{CpuUtilization, ProcessorShare};
 
 /// Name and version of the form.
 pub(crate) const SCHEMA: &str = "polypath/meter-1";
@@ -412,6 +413,9 @@ pub(crate) struct End {
     /// How long the peer could not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub peer_blocked: Option<Blocked>,
+    /// How much of a processor each side took, in per cent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cpu_utilization_percent: Option<CpuUtilization>,
     /// Messages that were none of this measurement.
     pub malformed_messages: u64,
     /// The rate against that of each path alone.
@@ -493,6 +497,8 @@ pub(crate) struct SideReport {
     pub paths: Vec<PathReport>,
     /// How long it could not send.
     pub blocked: Blocked,
+    /// How much of a processor it took.
+    pub processor: Option<ProcessorShare>,
     /// Messages that were none of this measurement.
     pub malformed_messages: u64,
     /// What it showed, if that was asked for.

@@ -30,6 +30,7 @@ pub(crate) mod numbers;
 pub(crate) mod options;
 mod payload;
 pub(crate) mod plan;
+mod processor;
 pub(crate) mod reporter;
 mod results;
 mod sender;

@@ -3,6 +3,7 @@
 use super::document::{BothSides, End, SideReport, StreamReport, Sum, Way};
 use super::payload::Role;
 use super::plan::Plan;
+use super::processor::CpuUtilization;
 
 /// The results as `role` tells them. Of the other side nothing is known if it could not tell.
 pub(crate) fn end(plan: &Plan, role: Role, own: SideReport, peer: Option<SideReport>) -> End {
@@ -30,6 +31,9 @@ pub(crate) fn end(plan: &Plan, role: Role, own: SideReport, peer: Option<SideRep
         peer_paths: other.paths.clone(),
         peer_blocked: peer.as_ref().map(|peer| peer.blocked),
         blocked: own.blocked,
+        cpu_utilization_percent: own
+            .processor
+            .map(|host| CpuUtilization::new(host, other.processor)),
         malformed_messages: own.malformed_messages,
         paths: own.paths,
         gain: None,

@@ -15,6 +15,7 @@ use super::document::{Delay, Interval, SideReport};
 use super::ears::Ears;
 use super::payload::Role;
 use super::plan::{Plan, shown};
+use super::processor::ProcessorTime;
 use super::sender::Senders;
 use super::snapshot::{Snapshot, Span, delay};
 use super::tally::Tally;
@@ -51,7 +52,7 @@ impl Session {
     ) -> Self {
         tally.set_clock(clock);
         // What the peer sent when it started may have come already.
-        let zero = Snapshot::zero(&plan);
+        let zero = Snapshot { processor: ProcessorTime::now(), ..Snapshot::zero(&plan) };
         Self {
             association,
             plan,
@@ -139,6 +140,7 @@ impl Session {
             received,
             paths: span(&now).paths(),
             blocked: span(&now).blocked(),
+            processor: span(&now).processor(),
             malformed_messages: counts.malformed,
             output: None,
         }

@@ -8,6 +8,7 @@ use polypath_workload::DelayMeter;
 use super::document::{Blocked, Delay, Interval, PathReport, StreamReport, Sum};
 use super::payload::Role;
 use super::plan::Plan;
+use super::processor::{ProcessorShare, ProcessorTime};
 use super::tally::{SentCount, Tally};
 
 /// Counters at a time.
@@ -19,6 +20,7 @@ pub(crate) struct Snapshot {
     pub received: Vec<Received>,
     pub paths: Vec<PathStats>,
     pub blocked: BlockedTime,
+    pub processor: Option<ProcessorTime>,
 }
 
 /// What was received of a flow.
@@ -38,6 +40,7 @@ impl Snapshot {
             received: vec![Received::default(); plan.flows.len()],
             paths: Vec::new(),
             blocked: BlockedTime::default(),
+            processor: None,
         }
     }
 
@@ -55,6 +58,7 @@ impl Snapshot {
             received: received.collect(),
             paths: association.path_stats(),
             blocked: association.stats().blocked,
+            processor: ProcessorTime::now(),
         }
     }
 }
@@ -159,6 +163,12 @@ impl Span<'_> {
             buffer_share: seconds(|blocked| blocked.buffer_share),
             no_path: seconds(|blocked| blocked.no_path),
         }
+    }
+
+    /// How much of a processor this side took.
+    pub fn processor(&self) -> Option<ProcessorShare> {
+        let wall = self.after.at.saturating_sub(self.before.at);
+        self.after.processor?.share_since(self.before.processor?, wall)
     }
 
     /// All flows in one direction.

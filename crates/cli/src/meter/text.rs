@@ -8,6 +8,7 @@ use super::document::{
     Threshold, Way,
 };
 use super::numbers::{show_bytes, show_rate};
+use super::processor::CpuUtilization;
 
 const LINE: &str = "- - - - - - - - - - - - - - - - - - - - - - - - -";
 
@@ -80,6 +81,7 @@ pub(crate) fn end(document: &Document) -> Vec<String> {
     lines.extend(lost(end));
     lines.extend(blocked(&end.blocked, "here"));
     lines.extend(end.peer_blocked.as_ref().and_then(|times| blocked(times, "at the peer")));
+    lines.extend(end.cpu_utilization_percent.as_ref().map(processor));
     lines.extend(gain(end));
     lines.extend(end.thresholds.iter().map(threshold));
     lines.extend(
@@ -252,6 +254,19 @@ fn lost(end: &End) -> Vec<String> {
     };
     let sent = end.streams.iter().filter_map(|both| both.sender.as_ref());
     sent.filter_map(dropped).chain(received.filter_map(told)).collect()
+}
+
+fn processor(share: &CpuUtilization) -> String {
+    let side = |total: f64, user: f64, system: f64| {
+        format!("{total:.1} % (user {user:.1} %, system {system:.1} %)")
+    };
+    let here = side(share.host_total, share.host_user, share.host_system);
+    let remote = share.remote_total.zip(share.remote_user).zip(share.remote_system);
+    let there = remote.map(|((total, user), system)| side(total, user, system));
+    format!(
+        "CPU: {here} here{}",
+        there.map_or_else(String::new, |there| format!(", {there} at the peer"))
+    )
 }
 
 fn blocked(times: &Blocked, place: &str) -> Option<String> {

@@ -38,6 +38,10 @@ fn two_paths_carry_what_is_sent() {
         assert_eq!(document["start"]["clock"]["source"], "shared");
     }
     assert!(document["end"]["streams"][0]["receiver"]["delay"]["p99_us"].is_u64());
+    if cfg!(unix) {
+        let shares = &document["end"]["cpu_utilization_percent"];
+        assert!(number(&shares["host_total"]) > 0.0 && number(&shares["remote_total"]) > 0.0);
+    }
 }
 
 #[test]

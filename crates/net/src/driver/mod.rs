@@ -106,7 +106,8 @@ impl Driver {
                 biased;
                 wake = poll_fn(|cx| self.poll_sockets(cx)) => wake,
                 () = self.shared.work.notified() => Wake::Work,
-                () = &mut sleep => {
+                // A sleep that is over stays so: without a deadline to set it to anew nobody must look at it.
+                () = &mut sleep, if deadline.is_some() => {
                     armed = None;
                     Wake::Work
                 }

@@ -20,37 +20,31 @@ struct Trace(Vec<u8>);
 
 impl Trace {
     fn packet(&mut self, ns: u64, kind: [u8; 3], ends: (IpAddr, IpAddr), frame: &Datagram) {
-        let start = self.0.len();
         let [direction, kind, cause] = kind;
         let (version, header) = if ends.0.is_ipv4() { (4, 20) } else { (6, 40) };
         self.head(ns, [direction, kind, cause, version]);
+        let mut fields = Vec::new();
         for ip in [ends.0, ends.1] {
             match ip {
-                IpAddr::V4(ip) => self.0.extend(ip.octets().iter().rev()),
-                IpAddr::V6(ip) => self.0.extend(ip.octets()),
+                IpAddr::V4(ip) => fields.extend(ip.octets().iter().rev()),
+                IpAddr::V6(ip) => fields.extend(ip.octets()),
             }
         }
-        self.0.extend((u32::from(frame.bytes) + header).to_le_bytes());
-        self.0.extend(frame.number.to_le_bytes());
-        self.0.extend(frame.bytes.to_le_bytes());
-        self.tail(start);
+        fields.extend((u32::from(frame.bytes) + header).to_le_bytes());
+        fields.extend(frame.number.to_le_bytes());
+        fields.extend(frame.bytes.to_le_bytes());
+        self.0.extend(XxHash64::oneshot(0, &fields).to_le_bytes());
     }
 
     fn turn(&mut self, ns: u64, direction: u8, kind: u8) {
-        let start = self.0.len();
         self.head(ns, [direction, kind, 0, 0]);
-        self.tail(start);
+        self.0.extend([0; 8]);
     }
 
     fn head(&mut self, ns: u64, codes: [u8; 4]) {
         self.0.extend(ns.to_le_bytes());
         self.0.extend([0; 4]);
         self.0.extend(codes);
-    }
-
-    fn tail(&mut self, start: usize) {
-        let length = (self.0.len() - start) as u32;
-        self.0.extend(length.to_le_bytes());
     }
 
     fn hash(&self) -> TraceHash {

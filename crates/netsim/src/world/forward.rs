@@ -8,7 +8,7 @@ use crate::queue_discipline::scramble;
 use crate::routing::AddressId;
 use crate::{
     Arrival, ChannelId, Class, Departure, DropCause, Event, Fields, Frame, LinkEventKind,
-    LinkObserver, NodeId, PacketId, QueueAct, Ticket, Verdict,
+    LinkObserver, NodeId, PacketId, QueueAct, Ticket, TraceHash, Verdict,
 };
 
 impl<F: Frame, O: LinkObserver> World<F, O> {
@@ -28,8 +28,9 @@ impl<F: Frame, O: LinkObserver> World<F, O> {
         let sent = self.now;
         let place = self.packets.vacant_entry();
         let id = PacketId(place.key() as u32);
-        place.insert(Packet { frame, from, to, bytes, version, hops: 0, sent, number });
-        self.forget_record(id);
+        let hash = TraceHash(0);
+        place.insert(Packet { frame, from, to, bytes, version, hops: 0, sent, number, hash });
+        self.hash_packet(id);
         if self.captures.any() {
             self.capture_sent(id, first_hop);
         }
@@ -78,7 +79,7 @@ impl<F: Frame, O: LinkObserver> World<F, O> {
         if let Some(bit) = damage.bit(&bits) {
             packet.frame.damage(bit);
         }
-        self.forget_record(id);
+        self.hash_packet(id);
     }
 
     /// A packet at the far end of a channel arrives there once more.
@@ -87,7 +88,6 @@ impl<F: Frame, O: LinkObserver> World<F, O> {
         let Some(packet) = self.packets.get(original.packet.0 as usize) else { return };
         let copy = packet.clone();
         let packet = PacketId(self.packets.insert(copy) as u32);
-        self.forget_record(packet);
         let copy = Ticket { packet, order: self.events.next_order(), ..original };
         self.wires[index].channel.repeat(self.now, copy);
         self.arm(index);
@@ -179,7 +179,7 @@ impl<F: Frame, O: LinkObserver> World<F, O> {
         if let Some(packet) = self.packets.get_mut(id.0 as usize) {
             packet.frame.mark_ce();
         }
-        self.forget_record(id);
+        self.hash_packet(id);
     }
 
     /// A packet reached the far end of a channel.
@@ -189,7 +189,7 @@ impl<F: Frame, O: LinkObserver> World<F, O> {
         packet.hops += 1;
         let (from, to, hops) = (packet.from, packet.to, packet.hops);
         if packet.frame.crossed_link() == Fields::Rebuilt {
-            self.forget_record(ticket.packet);
+            self.hash_packet(ticket.packet);
         }
         let next = match self.next_step(node, from, to, hops) {
             Ok(next) => next,

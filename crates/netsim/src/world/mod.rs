@@ -15,7 +15,7 @@ use crate::impair::{OutageSchedule, StepSchedule, Turn};
 use crate::node::{Firing, Node};
 use crate::queue::{EventQueue, turn_key};
 use crate::routing::{AddressId, Routing};
-use crate::trace_hash::Excerpt;
+use crate::trace_hash::Trace;
 use crate::{
     Channel, ChannelId, Counters, Event, Frame, IfaceId, LinkEventKind, LinkId, LinkObserver,
     NoObserver, NodeId, QueueLevel, Stream, Streams, TraceHash, TraceHasher,
@@ -37,10 +37,9 @@ pub struct World<F, O = NoObserver> {
     link_names: Vec<String>,
     pub(crate) routing: Routing,
     packets: Slab<Packet<F>>,
-    /// By number of the place: what the records of the packet there have in common.
-    excerpts: Vec<Excerpt>,
     sent: u64,
-    trace: TraceHasher,
+    trace: Trace,
+    packet_hasher: TraceHasher,
     captures: Captures,
     streams: Streams,
     observer: O,
@@ -81,6 +80,8 @@ struct Packet<F> {
     sent: Instant,
     /// Counts all packets of the run from 0.
     number: u64,
+    /// Of what records say of it.
+    hash: TraceHash,
 }
 
 /// Where packets of a node go, as a world found it.
@@ -135,9 +136,9 @@ impl<F: Frame, O: LinkObserver> World<F, O> {
             link_names,
             routing,
             packets: Slab::new(),
-            excerpts: Vec::new(),
             sent: 0,
-            trace: TraceHasher::new(),
+            trace: Trace::new(),
+            packet_hasher: TraceHasher::new(),
             captures: Captures::default(),
             streams,
             observer,

@@ -5,10 +5,9 @@ use std::net::IpAddr;
 use super::{MAX_HOPS, Packet, World};
 use crate::capture::Flow;
 use crate::pcapng::{IpHeader, ipv6_octets};
-use crate::trace_hash::Excerpt;
 use crate::{
     ChannelId, Direction, DropCause, Frame, IfaceId, LinkEvent, LinkEventKind, LinkObserver,
-    NodeId, PacketId,
+    NodeId, PacketId, TraceHash,
 };
 
 impl<F: Frame, O: LinkObserver> World<F, O> {
@@ -16,50 +15,35 @@ impl<F: Frame, O: LinkObserver> World<F, O> {
     #[inline]
     pub(super) fn record_packet(&mut self, index: usize, kind: LinkEventKind, id: PacketId) {
         if let Some(packet) = self.packets.get(id.0 as usize) {
-            let begin = [self.now.as_nanos(), record_word(index, kind, packet.version)];
-            if !self.trace.repeat(begin, &self.excerpts[id.0 as usize]) {
-                self.record_anew(begin, id);
-            }
+            let what = record_word(index, kind, packet.version);
+            self.trace.record(self.now, what, packet.hash);
         }
         self.observe(index, kind);
     }
 
-    /// What the records of a packet have in common is not known any more.
-    #[inline]
-    pub(super) fn forget_record(&mut self, id: PacketId) {
-        let index = id.0 as usize;
-        match self.excerpts.get_mut(index) {
-            Some(excerpt) => excerpt.forget(),
-            None => self.excerpts.resize(index + 1, Excerpt::UNKNOWN),
-        }
-    }
-
-    /// Makes a record of a packet that is the first one, or too long to be kept.
-    fn record_anew(&mut self, begin: [u64; 2], id: PacketId) {
-        let Some(packet) = self.packets.get(id.0 as usize) else { return };
+    /// Finds the hash of a packet that is new, or whose fields have changed.
+    pub(super) fn hash_packet(&mut self, id: PacketId) {
+        let Some(packet) = self.packets.get_mut(id.0 as usize) else { return };
         let (from, to) = (self.routing.address(packet.from).ip, self.routing.address(packet.to).ip);
-        begin.into_iter().for_each(|word| self.trace.u64(word));
-        let start = self.trace.fed();
+        let hasher = &mut self.packet_hasher;
+        hasher.begin();
         match (from, to) {
             (IpAddr::V4(from), IpAddr::V4(to)) => {
-                self.trace.u64(u64::from(to.to_bits()) << 32 | u64::from(from.to_bits()));
+                hasher.u64(u64::from(to.to_bits()) << 32 | u64::from(from.to_bits()));
             }
             _ => {
-                self.trace.bytes(&ipv6_octets(from));
-                self.trace.bytes(&ipv6_octets(to));
+                hasher.bytes(&ipv6_octets(from));
+                hasher.bytes(&ipv6_octets(to));
             }
         }
-        self.trace.u32(packet.bytes);
-        packet.frame.trace_fields(&mut self.trace);
-        self.excerpts[id.0 as usize] = self.trace.excerpt(start);
-        self.trace.u32(16 + (self.trace.fed() - start) as u32);
+        hasher.u32(packet.bytes);
+        packet.frame.trace_fields(hasher);
+        packet.hash = hasher.hash();
     }
 
     /// Records the begin or end of an outage, or a step.
     pub(super) fn record_turn(&mut self, index: usize, kind: LinkEventKind) {
-        self.trace.u64(self.now.as_nanos());
-        self.trace.u64(record_word(index, kind, 0));
-        self.trace.u32(16);
+        self.trace.record(self.now, record_word(index, kind, 0), TraceHash(0));
         self.observe(index, kind);
     }
 

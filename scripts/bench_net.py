@@ -2,7 +2,8 @@
 """Measures associations between two processes over UDP on the loopback interface, prints a table and writes
 target/bench-net.json in the format of scripts/bench.py.
 
-`udp_loopback_*` is one association: each gives goodput in bit/s of wall time, and `NAME_cpu` the same work in bit/s per CPU second of both processes
+`udp_loopback_*` is one association, or with `_x8` eight at a time with one endpoint, and with `_shards_2` that on two
+threads per process, which takes four idle cores. Each gives goodput in bit/s of wall time, and `NAME_cpu` the same work in bit/s per CPU second of both processes
 together: on a machine that others use, too, only that one means something, and ratios. Where usrsctp is installed, its
 runs (scripts/usrsctp_rate.c) alternate with ours. Checksums are on; both sides have buffers of 8 MB.
 
@@ -29,7 +30,23 @@ from bench import NOT_RUN, ROOT, BenchError, Result, number_from, table
 
 ADDRESS = "127.0.0.1"
 UDP_PORTS = (29_898, 29_899)
-SIZES = {"udp_loopback_1400": 1400, "udp_loopback_16k": 16 << 10}
+
+
+@dataclass(frozen=True)
+class Load:
+    """What one benchmark transfers."""
+
+    size: int
+    associations: int = 1
+    shards: int = 1
+
+
+LOADS = {
+    "udp_loopback_1400": Load(1400),
+    "udp_loopback_16k": Load(16 << 10),
+    "udp_loopback_1400_x8": Load(1400, associations=8),
+    "udp_loopback_1400_x8_shards_2": Load(1400, associations=8, shards=2),
+}
 # Who sends: the endpoint that has all associations, or those at their other ends.
 SHARING = {"jain_1000": "hub", "jain_1000_upload": "spokes"}
 CROWD = 1000
@@ -113,10 +130,11 @@ def transfer(serve: list[str], send: list[str]) -> Run:
     return Run(goodput, bits / ended.cpu_s)
 
 
-def ours(program: Path, size: int, seconds: int) -> Run:
+def ours(program: Path, load: Load, seconds: int) -> Run:
     """One run of ours."""
     common = ["--local", ADDRESS, "--udp", str(UDP_PORTS[1])]
-    send = [str(program), "send", *common, "--to", ADDRESS, "--size", str(size), "--seconds", str(seconds)]
+    common += ["--associations", str(load.associations), "--shards", str(load.shards)]
+    send = [str(program), "send", *common, "--to", ADDRESS, "--size", str(load.size), "--seconds", str(seconds)]
     return transfer([str(program), "serve", *common], send)
 
 
@@ -134,9 +152,11 @@ def measure(names: list[str], programs: tuple[Path, Path | None], rounds: int, s
         print(f"bench: {name} ...", flush=True)
         runs, peer_runs = [], []
         for _ in range(rounds):
-            runs.append(ours(programs[0], SIZES[name], seconds))
-            if programs[1]:
-                peer_runs.append(theirs(programs[1], SIZES[name], seconds))
+            load = LOADS[name]
+            runs.append(ours(programs[0], load, seconds))
+            # Its program has one association.
+            if programs[1] and load.associations == 1:
+                peer_runs.append(theirs(programs[1], load.size, seconds))
         for suffix, unit, key in (("", "bit/s", "goodput"), ("_cpu", "bit/s per CPU second", "per_cpu_s")):
             result = Result(unit, [getattr(run, key) for run in runs])
             peer = [getattr(run, key) for run in peer_runs]
@@ -191,15 +211,15 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=5, help="runs of each benchmark (default 5)")
     parser.add_argument("--seconds", type=int, default=5, help="how long each run sends (default 5)")
     parser.add_argument("--profile", default="release", help="cargo profile (default release)")
-    parser.add_argument("--only", action="append", choices=[*SIZES, *SHARING], help="run this benchmark only; may be repeated")
+    parser.add_argument("--only", action="append", choices=[*LOADS, *SHARING], help="run this benchmark only; may be repeated")
     arguments = parser.parse_args()
     if arguments.rounds < 1 or not 1 <= arguments.seconds <= LONGEST_S:
         parser.error(f"--rounds must be at least 1, and --seconds from 1 to {LONGEST_S}")
     try:
         folder, peer = build(arguments.profile)
         allow_sockets()
-        names = arguments.only or [*SIZES, *SHARING]
-        sizes = [name for name in names if name in SIZES]
+        names = arguments.only or [*LOADS, *SHARING]
+        sizes = [name for name in names if name in LOADS]
         results = measure(sizes, (folder / "rate", peer), arguments.rounds, arguments.seconds)
         for name in names:
             if name in SHARING:

@@ -5,6 +5,9 @@
 //! rate send --local 127.0.0.1 --to 127.0.0.1 --udp 19899 --size 1400 --seconds 5
 //! ```
 //!
+//! With `--associations 8 --shards 2` at both sides, so many senders of one process, an endpoint each, transfer at the same
+//! time to one endpoint of the other, and each process has so many threads and shards.
+//!
 //! Both use buffers of 8 MB, as `scripts/usrsctp_rate.c` does, and say at the end what they saw in one line of JSON.
 
 use std::net::IpAddr;
@@ -17,6 +20,8 @@ use polypath::{
     Association, AssociationConfig, Carriers, Endpoint, EndpointConfig, EndpointStats, Message,
     Peer,
 };
+use tokio::runtime::Builder;
+use tokio::task::JoinSet;
 
 /// SCTP port of the receiver.
 const PORT: u16 = 5001;
@@ -67,6 +72,12 @@ struct Link {
     /// Path MTU to begin with, in bytes.
     #[arg(long, default_value_t = 1500)]
     mtu: u16,
+    /// Associations at the same time.
+    #[arg(long, default_value_t = 1)]
+    associations: usize,
+    /// Shards of the receiver's endpoint, and threads of each process.
+    #[arg(long, default_value_t = 1)]
+    shards: usize,
 }
 
 impl Link {
@@ -94,65 +105,103 @@ impl Link {
 
 async fn serve(link: &Link) -> anyhow::Result<()> {
     let config = EndpointConfig { association: link.config(), ..EndpointConfig::default() };
-    let builder = Endpoint::builder(link.local.iter().copied()).port(PORT);
+    let builder = Endpoint::builder(link.local.iter().copied()).port(PORT).shards(link.shards);
     let builder = builder.encapsulation_port(link.udp).carriers(link.carriers());
-    let endpoint = builder.config(config).listen(1).bind()?;
+    let endpoint = builder.config(config).listen(link.associations).bind()?;
     println!("ready");
-    let association = endpoint.accept().await?;
-    let (mut bytes, mut begin) = (0, None);
-    while let Some(message) = association.receive().await? {
-        begin.get_or_insert_with(Instant::now);
-        bytes += message.len();
+    let mut receivers = JoinSet::new();
+    for _ in 0..link.associations {
+        let association = endpoint.accept().await?;
+        receivers.spawn(async move {
+            let (mut bytes, mut begin) = (0, None);
+            while let Some(message) = association.receive().await? {
+                begin.get_or_insert_with(Instant::now);
+                bytes += message.len();
+            }
+            anyhow::Ok((begin, bytes, association))
+        });
+    }
+    let (mut bytes, mut begin, mut ended) = (0, None, Vec::new());
+    while let Some(received) = receivers.join_next().await {
+        let (from, count, association) = received??;
+        bytes += count;
+        begin = from.into_iter().chain(begin).min();
+        ended.push(association);
     }
     let elapsed = begin.map_or(0.0, |begin| begin.elapsed().as_secs_f64());
     ensure!(elapsed > 0.0, "nothing came");
     endpoint.idle().await;
-    report(bytes as f64 * 8.0 / elapsed, bytes, &association, endpoint.stats());
+    report(bytes as f64 * 8.0 / elapsed, bytes, &ended, &[endpoint]);
     Ok(())
 }
 
 async fn send(link: &Link, to: &[IpAddr], size: usize, seconds: f64) -> anyhow::Result<()> {
     ensure!(size > 0 && seconds > 0.0, "size and seconds must be positive");
-    let builder = Endpoint::builder(link.local.iter().copied()).encapsulation_port(0);
-    let endpoint = builder.carriers(link.carriers()).bind()?;
-    let association = endpoint.connect(&link.peer(to), link.config()).await?;
-    let payload = bytes::Bytes::from(vec![0x5A; size]);
     let (begin, duration) = (Instant::now(), Duration::from_secs_f64(seconds));
-    let mut bytes = 0;
-    while begin.elapsed() < duration {
-        association.send(Message::new(0, payload.clone())).await?;
-        bytes += size;
+    let (mut senders, mut endpoints, mut ended) = (JoinSet::new(), Vec::new(), Vec::new());
+    for _ in 0..link.associations {
+        let builder = Endpoint::builder(link.local.iter().copied()).encapsulation_port(0);
+        let endpoint = builder.carriers(link.carriers()).shards(1).bind()?;
+        let association = endpoint.connect(&link.peer(to), link.config()).await?;
+        endpoints.push(endpoint);
+        senders.spawn(async move {
+            let payload = bytes::Bytes::from(vec![0x5A; size]);
+            let mut bytes = 0;
+            while begin.elapsed() < duration {
+                association.send(Message::new(0, payload.clone())).await?;
+                bytes += size;
+            }
+            association.shutdown().await?;
+            anyhow::Ok((bytes, association))
+        });
     }
-    association.shutdown().await?;
+    let mut bytes = 0;
+    while let Some(sent) = senders.join_next().await {
+        let (count, association) = sent??;
+        bytes += count;
+        ended.push(association);
+    }
     let goodput = bytes as f64 * 8.0 / begin.elapsed().as_secs_f64();
-    endpoint.idle().await;
-    report(goodput, bytes, &association, endpoint.stats());
+    for endpoint in &endpoints {
+        endpoint.idle().await;
+    }
+    report(goodput, bytes, &ended, &endpoints);
     Ok(())
 }
 
 /// One line of JSON.
-fn report(goodput_bit_s: f64, bytes: usize, association: &Association, sockets: EndpointStats) {
-    let retransmissions: u64 = association
-        .path_stats()
+fn report(goodput_bit_s: f64, bytes: usize, associations: &[Association], endpoints: &[Endpoint]) {
+    let retransmissions: u64 = associations
         .iter()
+        .flat_map(Association::path_stats)
         .map(|path| path.fast_retransmissions + path.timeout_retransmissions)
         .sum();
+    let sacks: u64 = associations.iter().map(|association| association.stats().sacks_sent).sum();
+    let sum = |counter: fn(&EndpointStats) -> u64| -> u64 {
+        endpoints.iter().map(|endpoint| counter(&endpoint.stats())).sum()
+    };
     println!(
         "{{\"goodput_bit_s\": {goodput_bit_s}, \"bytes\": {bytes}, \"retransmissions\": {retransmissions}, \
          \"packets_sent\": {}, \"send_calls\": {}, \"packets_received\": {}, \"receive_calls\": {}, \
-         \"sacks_sent\": {}}}",
-        sockets.packets_sent,
-        sockets.send_calls,
-        sockets.packets_received,
-        sockets.receive_calls,
-        association.stats().sacks_sent,
+         \"sacks_sent\": {sacks}}}",
+        sum(|stats| stats.packets_sent),
+        sum(|stats| stats.send_calls),
+        sum(|stats| stats.packets_received),
+        sum(|stats| stats.receive_calls),
     );
 }
 
-#[tokio::main(flavor = "current_thread")]
-async fn main() -> anyhow::Result<()> {
-    match &Options::parse().role {
-        Role::Serve { link } => serve(link).await,
-        Role::Send { link, to, size, seconds } => send(link, to, *size, *seconds).await,
-    }
+fn main() -> anyhow::Result<()> {
+    let options = Options::parse();
+    let (Role::Serve { link } | Role::Send { link, .. }) = &options.role;
+    let runtime = match link.shards {
+        1 => Builder::new_current_thread().enable_all().build()?,
+        threads => Builder::new_multi_thread().worker_threads(threads).enable_all().build()?,
+    };
+    runtime.block_on(async {
+        match &options.role {
+            Role::Serve { link } => serve(link).await,
+            Role::Send { link, to, size, seconds } => send(link, to, *size, *seconds).await,
+        }
+    })
 }

@@ -10,13 +10,19 @@ use std::time::Duration;
 use polypath_proto::config::EndpointConfig;
 use rand_chacha::ChaCha12Rng;
 use rand_core::Rng;
+use tokio::runtime::RuntimeFlavor;
 use tokio::sync::Notify;
 
 use crate::clock::{Clock, Context, secure_rng};
-use crate::driver::{Binding, Driver};
-use crate::shared::{Accepting, Commands, EndpointShared, EndpointState};
+use crate::driver::{Binding, Driver, SharedSockets, Sockets};
+use crate::shared::{Accepting, EndpointShared, EndpointState, ShardShared};
 use crate::tap::Tap;
-use crate::{BindError, Carriers, ENCAPSULATION_PORT, Endpoint, EndpointStats, PacketTap};
+use crate::{BindError, Carriers, ENCAPSULATION_PORT, Endpoint, PacketTap};
+
+/// Most shards that can be asked for.
+const MAX_SHARDS: usize = 64;
+/// Most shards that there are by default.
+const DEFAULT_SHARDS: usize = 8;
 
 /// Settings of an endpoint that is to be bound; see [`Endpoint::builder`].
 #[derive(Clone, Debug)]
@@ -28,6 +34,7 @@ pub struct EndpointBuilder {
     backlog: Option<usize>,
     config: EndpointConfig,
     tap: Tap,
+    shards: Option<usize>,
 }
 
 impl EndpointBuilder {
@@ -40,6 +47,7 @@ impl EndpointBuilder {
             backlog: None,
             config: EndpointConfig::default(),
             tap: Tap::default(),
+            shards: None,
         }
     }
 
@@ -71,6 +79,18 @@ impl EndpointBuilder {
     #[must_use]
     pub fn listen(mut self, backlog: usize) -> Self {
         self.backlog = Some(backlog);
+        self
+    }
+
+    /// Drives the associations by so many tasks, which the threads of the runtime share: from 1 to 64. Each association
+    /// belongs to one of them, the one with the fewest when it begins; the first one also receives. By default there are as
+    /// many as the runtime has threads, at most 8.
+    ///
+    /// Several tasks make several associations faster on several cores, and one association none. Order within an
+    /// association, and the limits of the endpoint, do not depend on their number.
+    #[must_use]
+    pub fn shards(mut self, shards: usize) -> Self {
+        self.shards = Some(shards.clamp(1, MAX_SHARDS));
         self
     }
 
@@ -116,6 +136,7 @@ impl EndpointBuilder {
             },
             closed: false,
         };
+        let shards = self.shards.unwrap_or_else(|| default_shards(&runtime));
         let shared = Arc::new(EndpointShared {
             clock,
             port,
@@ -124,16 +145,27 @@ impl EndpointBuilder {
             backlog: self.backlog.unwrap_or(0),
             tap: self.tap,
             state: Mutex::new(state),
-            commands: Mutex::new(Some(Commands::default())),
-            stats: Mutex::new(EndpointStats::default()),
-            work: Notify::new(),
+            sockets: SharedSockets::new(Sockets::new(sockets)),
+            shards: (0..shards).map(|_| ShardShared::new()).collect(),
             incoming: Notify::new(),
             removed: Notify::new(),
             handles: AtomicUsize::new(0),
         });
         let endpoint = Endpoint::new(Arc::clone(&shared));
-        runtime.spawn(Driver::new(shared, binding, sockets).run());
+        let driver = Driver::new(shared, binding);
+        for worker in driver.workers() {
+            runtime.spawn(worker.run());
+        }
+        runtime.spawn(driver.run());
         Ok(endpoint)
+    }
+}
+
+/// As many shards as threads can run, unless that is one.
+fn default_shards(runtime: &tokio::runtime::Handle) -> usize {
+    match runtime.runtime_flavor() {
+        RuntimeFlavor::CurrentThread => 1,
+        _ => runtime.metrics().num_workers().clamp(1, DEFAULT_SHARDS),
     }
 }
 

@@ -224,17 +224,16 @@ impl Endpoint {
 
     async fn rebind(&self, change: LocalAddressChange) -> Result<(), BindError> {
         let (done, outcome) = oneshot::channel();
-        match &mut *lock(&self.shared.commands) {
-            Some(commands) => commands.rebinds.push(Rebind { change, done }),
-            None => return Err(BindError::EndpointClosed),
+        if !self.shared.front().leave(|commands| commands.rebinds.push(Rebind { change, done })) {
+            return Err(BindError::EndpointClosed);
         }
-        self.shared.work.notify_one();
         outcome.await.unwrap_or(Err(BindError::EndpointClosed))
     }
 
     /// Counters of the sockets.
     pub fn stats(&self) -> EndpointStats {
-        *lock(&self.shared.stats)
+        let shards = self.shared.shards.iter().map(|shard| *lock(&shard.stats));
+        shards.fold(EndpointStats::default(), EndpointStats::plus)
     }
 
     /// How packets to the peer are carried.
@@ -275,7 +274,7 @@ impl Drop for Endpoint {
             // Their handles go outside the lock: dropping one calls back into the association.
             drop(waiting);
             self.shared.incoming.notify_waiters();
-            self.shared.work.notify_one();
+            self.shared.front().work.notify_one();
         }
     }
 }

@@ -12,7 +12,7 @@ use polypath_proto::{Association as Protocol, AssociationId, Cx, Event, Instant,
 use tokio::sync::{Notify, broadcast};
 
 use crate::clock::{Clock, Context};
-use crate::driver::Rebind;
+use crate::driver::{Inbox, Rebind, SharedSockets};
 use crate::tap::Tap;
 use crate::{Association, AssociationError, Carriers, EndpointStats};
 
@@ -29,12 +29,9 @@ pub(crate) struct EndpointShared {
     pub(crate) backlog: usize,
     pub(crate) tap: Tap,
     pub(crate) state: Mutex<EndpointState>,
-    /// What handles did that the driver must follow up; `None` when no driver runs any more. Without one nothing may be
-    /// put in here or into the state: it would keep itself alive.
-    pub(crate) commands: Mutex<Option<Commands>>,
-    pub(crate) stats: Mutex<EndpointStats>,
-    /// Wakes the driver.
-    pub(crate) work: Notify,
+    pub(crate) sockets: SharedSockets,
+    /// The tasks that drive the associations; the first one has the sockets, too.
+    pub(crate) shards: Box<[ShardShared]>,
     /// An association waits to be accepted, or the endpoint is closed.
     pub(crate) incoming: Notify,
     /// An association was removed.
@@ -43,13 +40,49 @@ pub(crate) struct EndpointShared {
     pub(crate) handles: AtomicUsize,
 }
 
-/// What handles leave for the driver.
+/// A task that drives associations, as the others see it.
+#[derive(Debug)]
+pub(crate) struct ShardShared {
+    /// What others leave for the task; `None` when it runs no more. Without one nothing may be put in here or into the
+    /// state of the endpoint: it would keep itself alive.
+    pub(crate) commands: Mutex<Option<Commands>>,
+    /// Wakes the task.
+    pub(crate) work: Notify,
+    /// What it has counted.
+    pub(crate) stats: Mutex<EndpointStats>,
+    /// Associations that it drives.
+    pub(crate) associations: AtomicUsize,
+}
+
+/// What handles and other shards leave for a shard.
 #[derive(Debug, Default)]
 pub(crate) struct Commands {
     /// Associations that something was done to.
     pub(crate) associations: Vec<Arc<AssociationShared>>,
-    /// Local addresses to add and to remove.
+    /// Local addresses to add and to remove; for the first shard.
     pub(crate) rebinds: Vec<Rebind>,
+    /// Packets that the first shard received for associations of another.
+    pub(crate) parcels: Inbox,
+}
+
+impl ShardShared {
+    pub(crate) fn new() -> Self {
+        Self {
+            commands: Mutex::new(Some(Commands::default())),
+            work: Notify::new(),
+            stats: Mutex::new(EndpointStats::default()),
+            associations: AtomicUsize::new(0),
+        }
+    }
+
+    /// Leaves something for the task and wakes it; gives whether it runs.
+    pub(crate) fn leave(&self, what: impl FnOnce(&mut Commands)) -> bool {
+        let mut commands = lock(&self.commands);
+        let Some(commands) = &mut *commands else { return false };
+        what(commands);
+        self.work.notify_one();
+        true
+    }
 }
 
 #[derive(Debug)]
@@ -79,6 +112,22 @@ impl EndpointShared {
     pub(crate) fn state(&self) -> MutexGuard<'_, EndpointState> {
         lock(&self.state)
     }
+
+    /// The shard that has the sockets.
+    pub(crate) fn front(&self) -> &ShardShared {
+        &self.shards[0]
+    }
+
+    /// The shard that gets the next association: the one with the fewest, the first among equals, since packets for
+    /// others take one step more. Counts the association.
+    fn choose_shard(&self) -> usize {
+        let load = |shard: &ShardShared| shard.associations.load(Ordering::Relaxed);
+        let least =
+            self.shards.iter().enumerate().min_by_key(|(index, shard)| (load(shard), *index));
+        let index = least.map_or(0, |(index, _)| index);
+        self.shards[index].associations.fetch_add(1, Ordering::Relaxed);
+        index
+    }
 }
 
 /// An association as its handles and the driver see it.
@@ -86,8 +135,10 @@ impl EndpointShared {
 pub(crate) struct AssociationShared {
     pub(crate) id: AssociationId,
     pub(crate) endpoint: Arc<EndpointShared>,
+    /// Index of the shard that drives it.
+    pub(crate) shard: usize,
     pub(crate) inner: Mutex<Inner>,
-    /// Whether the driver has it on its list.
+    /// Whether its shard has it on its list.
     pub(crate) queued: AtomicBool,
     /// Public handles; the association is ended when the last one goes.
     pub(crate) handles: AtomicUsize,
@@ -151,9 +202,11 @@ impl AssociationShared {
             events: None,
             early: VecDeque::new(),
         };
+        let shard = endpoint.choose_shard();
         Arc::new(Self {
             id,
             endpoint,
+            shard,
             inner: Mutex::new(inner),
             queued: AtomicBool::new(false),
             handles: AtomicUsize::new(0),
@@ -175,13 +228,11 @@ impl AssociationShared {
         self.command();
     }
 
-    /// Puts the association on the driver's list.
+    /// Puts the association on the list of its shard.
     pub(crate) fn command(self: &Arc<Self>) {
-        if !self.queued.swap(true, Ordering::AcqRel)
-            && let Some(commands) = &mut *lock(&self.endpoint.commands)
-        {
-            commands.associations.push(Arc::clone(self));
-            self.endpoint.work.notify_one();
+        if !self.queued.swap(true, Ordering::AcqRel) {
+            let shard = &self.endpoint.shards[self.shard];
+            shard.leave(|commands| commands.associations.push(Arc::clone(self)));
         }
     }
 
@@ -318,6 +369,18 @@ mod tests {
             let weak = |endpoint: &Endpoint| Arc::downgrade(endpoint.shared());
             (vec![weak(&server), weak(&client), weak(&other)], server, vec![near, far, waiting])
         })
+    }
+
+    #[tokio::test]
+    async fn the_shard_with_the_fewest_associations_gets_the_next() {
+        let builder = Endpoint::builder(["127.0.0.48".parse().unwrap()]);
+        let endpoint = builder.encapsulation_port(0).shards(3).bind().unwrap();
+        let shared = endpoint.shared();
+        let choose = |times: usize| (0..times).map(|_| shared.choose_shard()).collect::<Vec<_>>();
+        assert_eq!(choose(7), [0, 1, 2, 0, 1, 2, 0]);
+        // Two of the second one have ended.
+        shared.shards[1].associations.fetch_sub(2, Ordering::Relaxed);
+        assert_eq!(choose(5), [1, 1, 1, 2, 0]);
     }
 
     #[test]

@@ -32,6 +32,32 @@ pub struct EndpointStats {
     pub receive_calls: u64,
     /// Received packets that belong to no association and were not answered.
     pub packets_dropped: u64,
+    /// Packets received but dropped because the shard of their association had too many waiting.
+    pub packets_overrun: u64,
     /// Associations of peers that were refused because too many waited to be accepted.
     pub associations_refused: u64,
+}
+
+impl EndpointStats {
+    /// What two shards have counted.
+    #[must_use]
+    pub(crate) fn plus(self, other: Self) -> Self {
+        Self {
+            packets_sent: self.packets_sent + other.packets_sent,
+            bytes_sent: self.bytes_sent + other.bytes_sent,
+            send_calls: self.send_calls + other.send_calls,
+            packets_refused: self.packets_refused + other.packets_refused,
+            packets_fragmented: self.packets_fragmented + other.packets_fragmented,
+            path_mtu_reports: self.path_mtu_reports + other.path_mtu_reports,
+            unreachable_reports: self.unreachable_reports + other.unreachable_reports,
+            packets_unsendable: self.packets_unsendable + other.packets_unsendable,
+            packets_overflowed: self.packets_overflowed + other.packets_overflowed,
+            packets_received: self.packets_received + other.packets_received,
+            bytes_received: self.bytes_received + other.bytes_received,
+            receive_calls: self.receive_calls + other.receive_calls,
+            packets_dropped: self.packets_dropped + other.packets_dropped,
+            packets_overrun: self.packets_overrun + other.packets_overrun,
+            associations_refused: self.associations_refused + other.associations_refused,
+        }
+    }
 }

@@ -17,6 +17,7 @@ use polypath_proto::{Encapsulation, Instant, PathError};
 
 use super::Driver;
 use super::router::touch;
+use super::shard::Shard;
 use crate::shared::Inner;
 
 pub(super) use system::{drain, enable};
@@ -112,7 +113,7 @@ fn told(meaning: Meaning, carried: Encapsulation) -> Option<Told> {
 impl Driver {
     /// Tells associations what ICMP says of their packets.
     pub(super) fn follow_icmp(&mut self) {
-        let Self { shared, sockets, touched, stats, .. } = self;
+        let Shard { shared, sockets, touched, stats, .. } = &mut self.shard;
         let now = shared.clock.now();
         for (_, socket) in sockets.iter() {
             for report in socket.take_reports() {
@@ -136,7 +137,7 @@ impl Driver {
                         Told::NobodyTakesSctp => stats.unreachable_reports += 1,
                     }
                     drop(inner);
-                    touch(touched, &association);
+                    touch(0, touched, &association);
                 }
             }
         }

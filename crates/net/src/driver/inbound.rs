@@ -58,6 +58,8 @@ pub(crate) struct Datagram<'a> {
     pub(crate) remote: std::net::SocketAddr,
     pub(crate) ecn: Ecn,
     pub(crate) contents: &'a [u8],
+    /// How far packets of its run lie apart.
+    pub(crate) stride: usize,
     /// Memory that it shares, if that is lent.
     memory: Option<&'a Bytes>,
 }
@@ -119,8 +121,9 @@ impl Inbound {
                 None => &buffer[..meta.len.min(BUFFER)],
             };
             let (remote, ecn, memory) = (meta.addr, ecn_of(meta), lent.as_ref());
-            run.chunks(meta.stride.max(1)).filter_map(move |received| {
-                Some(Datagram { remote, ecn, contents: socket.packet(received)?, memory })
+            let stride = meta.stride.max(1);
+            run.chunks(stride).filter_map(move |received| {
+                Some(Datagram { remote, ecn, contents: socket.packet(received)?, stride, memory })
             })
         })
     }

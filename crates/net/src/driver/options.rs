@@ -47,8 +47,8 @@ mod linux {
     /// Lets `send` send one datagram that IP may fragment.
     ///
     /// Sockets send with "don't fragment" set, so that a packet larger than the path allows is noticed. A packet that
-    /// SCTP can no longer cut smaller is sent with fragmentation allowed for that one call; the driver is the only
-    /// sender on its sockets, so no other packet slips through. This is rare, which makes two more system calls
+    /// SCTP can no longer cut smaller is sent with fragmentation allowed for that one call; callers see to
+    /// it that nobody else sends meanwhile, so no other packet slips through. This is rare, which makes two more system calls
     /// cheaper than a second socket per address.
     pub(crate) fn fragmentation_allowed(
         socket: &UdpSocket,

@@ -12,6 +12,7 @@ use smallvec::SmallVec;
 use super::fault::Fault;
 use super::port::Port;
 use super::sockets::Sockets;
+use super::wait::Wait;
 use crate::EndpointStats;
 
 /// Most bytes in one batch: what one UDP datagram may carry before it is segmented.
@@ -172,6 +173,7 @@ struct Waiting {
     batches: VecDeque<Batch>,
     /// Batches that waited and are gone.
     gone: u64,
+    wait: Wait,
 }
 
 impl Waiting {
@@ -276,6 +278,8 @@ impl Outbound {
 
     /// The socket at `place` is gone, and what waits for it is lost.
     pub(crate) fn close_place(&mut self, place: usize, stats: &mut EndpointStats) {
+        let Some(waiting) = self.waiting.get_mut(place) else { return };
+        waiting.wait = Wait::default();
         while let Some(batch) = self.waiting[place].batches.pop_front() {
             self.waiting[place].gone += 1;
             self.give_up(batch, stats);
@@ -283,11 +287,12 @@ impl Outbound {
     }
 
     /// Becomes ready when a socket that packets wait for is writable; pending for ever if none wait.
-    pub(crate) fn poll_writable(&self, sockets: &Sockets, cx: &mut Context<'_>) -> Poll<()> {
+    pub(crate) fn poll_writable(&mut self, sockets: &Sockets, cx: &mut Context<'_>) -> Poll<()> {
         let mut ready = Poll::Pending;
         for (place, socket) in sockets.iter() {
-            let waiting = &self.waiting[place];
-            if !waiting.batches.is_empty() && socket.poll_writable(cx).is_ready() {
+            let waiting = &mut self.waiting[place];
+            if !waiting.batches.is_empty() && socket.poll_writable(&mut waiting.wait, cx).is_ready()
+            {
                 ready = Poll::Ready(());
             }
         }

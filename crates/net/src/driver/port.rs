@@ -11,6 +11,7 @@ use super::icmp::Report;
 use super::raw::RawPort;
 use super::socket::BoundSocket;
 use super::udp::UdpPort;
+use super::wait::Wait;
 
 /// A socket that carries SCTP packets from and to one local address.
 #[derive(Debug)]
@@ -84,8 +85,13 @@ impl Port {
     }
 
     /// Becomes ready when something can be sent.
-    pub(crate) fn poll_writable(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.socket().poll_writable(cx)
+    pub(crate) fn poll_writable(&self, wait: &mut Wait, cx: &mut Context<'_>) -> Poll<()> {
+        self.socket().poll_writable(wait, cx)
+    }
+
+    /// As [`BoundSocket::has_reports`].
+    pub(crate) fn has_reports(&self) -> bool {
+        self.socket().has_reports()
     }
 
     /// As [`BoundSocket::poll_reports`].

@@ -1,12 +1,13 @@
 //! Local addresses that are added and removed while the endpoint works.
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use polypath_proto::LocalAddressChange;
+use smallvec::SmallVec;
 use tokio::sync::oneshot;
 
 use super::Driver;
-use super::router::touch;
+use super::port::Port;
 use crate::BindError;
 use crate::builder::check_address;
 
@@ -17,48 +18,82 @@ pub(crate) struct Rebind {
     pub(crate) done: oneshot::Sender<Result<(), BindError>>,
 }
 
+/// An address that is being removed: its sockets are to be closed before that is told.
+#[derive(Debug)]
+pub(super) struct Leaving {
+    sockets: SmallVec<[Weak<Port>; 2]>,
+    done: oneshot::Sender<Result<(), BindError>>,
+}
+
+impl Leaving {
+    fn is_over(&self) -> bool {
+        self.sockets.iter().all(|socket| socket.strong_count() == 0)
+    }
+}
+
 impl Driver {
     /// Does what handles wish, in their order.
     pub(super) fn rebind_all(&mut self, wishes: Vec<Rebind>) {
         for Rebind { change, done } in wishes {
-            let result = self.rebind(change);
-            // Whoever asked may have stopped waiting.
-            let _ = done.send(result);
+            match self.rebind(change) {
+                // Other shards may still have them.
+                Ok(sockets) => self.leaving.push(Leaving { sockets, done }),
+                // Whoever asked may have stopped waiting.
+                Err(error) => drop(done.send(Err(error))),
+            }
+        }
+        for Leaving { done, .. } in self.leaving.extract_if(.., |leaving| leaving.is_over()) {
+            let _ = done.send(Ok(()));
         }
     }
 
-    fn rebind(&mut self, change: LocalAddressChange) -> Result<(), BindError> {
+    /// Gives the sockets that are to be closed.
+    fn rebind(
+        &mut self,
+        change: LocalAddressChange,
+    ) -> Result<SmallVec<[Weak<Port>; 2]>, BindError> {
+        let mut leaving = SmallVec::new();
+        let mut sockets = self.shard.sockets.clone();
         match change {
             LocalAddressChange::Added(address) => {
                 check_address(address)?;
-                if !self.sockets.places_of(address).is_empty() {
+                if !sockets.places_of(address).is_empty() {
                     return Err(BindError::AlreadyBound(address));
                 }
                 for socket in self.binding.bind_one(address)? {
-                    let place = self.sockets.insert(socket);
-                    self.outbound.open_place(place);
+                    sockets.insert(socket);
                 }
             }
             LocalAddressChange::Removed(address) => {
-                let places = self.sockets.places_of(address);
+                let places = sockets.places_of(address);
                 if places.is_empty() {
                     return Err(BindError::NotBound(address));
                 }
-                if self.sockets.count() == places.len() {
+                if sockets.count() == places.len() {
                     return Err(BindError::LastAddress(address));
                 }
                 for place in places {
-                    self.sockets.remove(place);
-                    self.outbound.close_place(place, &mut self.stats);
+                    leaving.extend(sockets.remove(place).map(|socket| Arc::downgrade(&socket)));
                 }
             }
         }
+        self.shard.shared.sockets.set(&mut sockets);
+        drop(sockets);
+        self.shard.follow_sockets();
+        for shard in &self.shard.shared.shards {
+            shard.work.notify_one();
+        }
+        self.tell_associations(change);
+        Ok(leaving)
+    }
+
+    fn tell_associations(&mut self, change: LocalAddressChange) {
         let table: Vec<_> = {
-            let mut state = self.shared.state();
+            let mut state = self.shard.shared.state();
             state.protocol.handle_local_address(change);
             state.table.values().map(Arc::clone).collect()
         };
-        let now = self.shared.clock.now();
+        let now = self.shard.shared.clock.now();
         for association in table {
             let mut inner = association.lock();
             inner.call(now, |protocol, cx| protocol.handle_local_address(cx, change));
@@ -67,8 +102,7 @@ impl Driver {
                 inner.bound_mtus(now);
             }
             drop(inner);
-            touch(&mut self.touched, &association);
+            self.shard.follow(&association);
         }
-        Ok(())
     }
 }

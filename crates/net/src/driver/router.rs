@@ -23,6 +23,20 @@ pub(super) struct Router<'a> {
 }
 
 impl Router<'_> {
+    /// The association of another shard that the packet belongs to, as far as its header tells: that shard verifies the
+    /// checksum.
+    pub(super) fn owner_elsewhere(
+        &self,
+        received: &Received<'_>,
+    ) -> Option<Arc<AssociationShared>> {
+        if self.shared.shards.len() == 1 {
+            return None;
+        }
+        let id = self.state.protocol.owner_of(received)?;
+        let association = self.state.table.get(&id)?;
+        (association.shard != 0).then(|| Arc::clone(association))
+    }
+
     /// Gives the answer to a packet that belongs to no association, if it gets one.
     pub(super) fn route(&mut self, received: &Received<'_>) -> Option<Box<Transmit>> {
         let now = self.now;
@@ -31,7 +45,7 @@ impl Router<'_> {
             Route::Association(id) => {
                 if let Some(association) = table.get(&id) {
                     association.lock().call(now, |protocol, cx| protocol.handle(cx, received));
-                    touch(self.touched, association);
+                    touch(0, self.touched, association);
                 }
             }
             Route::Damaged(id) => {
@@ -40,7 +54,7 @@ impl Router<'_> {
                     association
                         .lock()
                         .call(now, |protocol, cx| protocol.handle_damaged(cx, received));
-                    touch(self.touched, association);
+                    touch(0, self.touched, association);
                 }
             }
             Route::Collision(id) => {
@@ -52,7 +66,7 @@ impl Router<'_> {
                 {
                     Collision::Handled => {
                         inner.note_restart();
-                        touch(self.touched, association);
+                        touch(0, self.touched, association);
                     }
                     Collision::Reply(transmit) => return Some(transmit),
                     Collision::Drop(_) => self.stats.packets_dropped += 1,
@@ -70,7 +84,7 @@ impl Router<'_> {
         let context = self.state.context.fork();
         let association = AssociationShared::new(id, Arc::clone(self.shared), protocol, context);
         self.state.table.insert(id, Arc::clone(&association));
-        touch(self.touched, &association);
+        touch(0, self.touched, &association);
         let reason = if self.state.closed || self.state.accepting == Accepting::Stopped {
             NOT_ACCEPTING
         } else if self.state.accept_queue.len() >= self.shared.backlog {
@@ -84,12 +98,15 @@ impl Router<'_> {
     }
 }
 
-/// Puts an association on the list of those that the step must follow up.
+/// Puts an association on the list of those that the step must follow up, or on that of its shard where it is not `own`.
 pub(super) fn touch(
+    own: usize,
     touched: &mut Vec<Arc<AssociationShared>>,
     association: &Arc<AssociationShared>,
 ) {
-    if !association.queued.swap(true, Ordering::AcqRel) {
+    if association.shard != own {
+        association.command();
+    } else if !association.queued.swap(true, Ordering::AcqRel) {
         touched.push(Arc::clone(association));
     }
 }

@@ -1,10 +1,8 @@
 //! One non-blocking datagram socket, bound to one local address: what UDP and raw IP have in common.
 
-use std::fmt;
 use std::io::{self, IoSliceMut};
 use std::net::{IpAddr, SocketAddr};
-use std::pin::Pin;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::task::{Context, Poll};
 
 use polypath_proto::Ecn;
@@ -15,6 +13,7 @@ use tokio::net::UdpSocket;
 
 use super::icmp::{self, Report};
 use super::options;
+use super::wait::Wait;
 use crate::shared::lock;
 
 /// Size asked for the socket's buffers. The system may grant less; a receive buffer of this size takes what arrives
@@ -34,26 +33,9 @@ pub(crate) struct BoundSocket {
     /// What ICMP messages said that came in the way of sending.
     reports: Mutex<Vec<Report>>,
     /// Waits for such messages.
-    reports_due: Mutex<Option<Wait>>,
-}
-
-/// A wait for something to happen to a socket.
-struct Wait(Pin<Box<dyn Future<Output = ()> + Send>>);
-
-impl Wait {
-    fn for_reports(socket: &Arc<UdpSocket>) -> Self {
-        let socket = Arc::clone(socket);
-        Self(Box::pin(async move {
-            // That the runtime is gone is told to who reads.
-            let _ = socket.ready(Interest::ERROR).await;
-        }))
-    }
-}
-
-impl fmt::Debug for Wait {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Wait")
-    }
+    reports_due: Mutex<Wait>,
+    /// Held for writing while packets may be fragmented, which the option of the socket says of all of them.
+    whole: RwLock<()>,
 }
 
 impl BoundSocket {
@@ -73,6 +55,7 @@ impl BoundSocket {
             address,
             reports: Mutex::default(),
             reports_due: Mutex::default(),
+            whole: RwLock::default(),
         })
     }
 
@@ -96,9 +79,9 @@ impl BoundSocket {
         self.socket.poll_recv_ready(cx)
     }
 
-    /// Becomes ready when something can be sent.
-    pub(crate) fn poll_writable(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.socket.poll_send_ready(cx)
+    /// Becomes ready when something can be sent; `wait` is that of the task that asks.
+    pub(crate) fn poll_writable(&self, wait: &mut Wait, cx: &mut Context<'_>) -> Poll<()> {
+        wait.poll(&self.socket, Interest::WRITABLE, cx)
     }
 
     /// Receives into as many buffers as there are datagrams or runs of datagrams waiting; `WouldBlock` if there is
@@ -115,6 +98,17 @@ impl BoundSocket {
     /// Sends datagrams of `segment` bytes each, the last one perhaps shorter, without IP fragmentation. The source
     /// address is the one that the socket is bound to.
     pub(crate) fn try_send(
+        &self,
+        destination: SocketAddr,
+        ecn: Ecn,
+        contents: &[u8],
+        segment: usize,
+    ) -> io::Result<()> {
+        let _whole = self.whole.read().unwrap_or_else(PoisonError::into_inner);
+        self.send(destination, ecn, contents, segment)
+    }
+
+    fn send(
         &self,
         destination: SocketAddr,
         ecn: Ecn,
@@ -141,13 +135,12 @@ impl BoundSocket {
 
     /// Becomes ready when ICMP messages have come.
     pub(crate) fn poll_reports(&self, cx: &mut Context<'_>) -> Poll<()> {
-        let mut due = lock(&self.reports_due);
-        let wait = due.get_or_insert_with(|| Wait::for_reports(&self.socket));
-        let poll = wait.0.as_mut().poll(cx);
-        if poll.is_ready() {
-            *due = None;
-        }
-        poll
+        lock(&self.reports_due).poll(&self.socket, Interest::ERROR, cx)
+    }
+
+    /// Whether ICMP messages came in the way of sending and nobody has asked for them.
+    pub(crate) fn has_reports(&self) -> bool {
+        !lock(&self.reports).is_empty()
     }
 
     /// What ICMP messages said since the last call. Costs nothing while none came.
@@ -173,8 +166,9 @@ impl BoundSocket {
         ecn: Ecn,
         datagram: &[u8],
     ) -> io::Result<()> {
+        let _alone = self.whole.write().unwrap_or_else(PoisonError::into_inner);
         options::fragmentation_allowed(&self.socket, destination, || {
-            self.try_send(destination, ecn, datagram, datagram.len())
+            self.send(destination, ecn, datagram, datagram.len())
         })
     }
 }

@@ -1,42 +1,94 @@
 //! The sockets of an endpoint, one per local address and way to carry packets.
 
 use std::net::IpAddr;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
 use smallvec::SmallVec;
 
 use super::port::Port;
+use crate::shared::lock;
 
 /// Sockets by place. A place keeps its number while other sockets come and go, and is used again when its socket is gone.
+///
+/// Each shard has a copy of the table.
+#[derive(Clone, Debug)]
+pub(crate) struct Sockets {
+    places: Vec<Option<Arc<Port>>>,
+    /// Number of changes before this state.
+    version: u64,
+}
+
+/// The sockets as they are now, for the shards to copy.
 #[derive(Debug)]
-pub(crate) struct Sockets(Vec<Option<Port>>);
+pub(crate) struct SharedSockets {
+    now: Mutex<Sockets>,
+    version: AtomicU64,
+}
+
+impl SharedSockets {
+    pub(crate) fn new(sockets: Sockets) -> Self {
+        Self { version: AtomicU64::new(sockets.version), now: Mutex::new(sockets) }
+    }
+
+    pub(crate) fn get(&self) -> Sockets {
+        lock(&self.now).clone()
+    }
+
+    /// Puts another table in place, before associations hear of the change.
+    pub(crate) fn set(&self, sockets: &mut Sockets) {
+        sockets.version += 1;
+        *lock(&self.now) = sockets.clone();
+        self.version.store(sockets.version, Ordering::Release);
+    }
+
+    /// Lets go of all sockets.
+    pub(crate) fn clear(&self) {
+        lock(&self.now).places.clear();
+    }
+}
 
 impl Sockets {
     pub(crate) fn new(sockets: Vec<Port>) -> Self {
-        Self(sockets.into_iter().map(Some).collect())
+        let places = sockets.into_iter().map(|socket| Some(Arc::new(socket))).collect();
+        Self { places, version: 0 }
+    }
+
+    /// Whether nothing has changed since.
+    pub(crate) fn are_current(&self, shared: &SharedSockets) -> bool {
+        self.version == shared.version.load(Ordering::Acquire)
+    }
+
+    /// Whether the same socket is at a place of both.
+    pub(crate) fn have_same(&self, other: &Self, place: usize) -> bool {
+        let at =
+            |sockets: &Self| sockets.places.get(place).and_then(Option::as_ref).map(Arc::as_ptr);
+        at(self) == at(other)
     }
 
     /// Adds a socket; gives its place.
     pub(crate) fn insert(&mut self, socket: Port) -> usize {
-        match self.0.iter().position(Option::is_none) {
+        let socket = Some(Arc::new(socket));
+        match self.places.iter().position(Option::is_none) {
             Some(place) => {
-                self.0[place] = Some(socket);
+                self.places[place] = socket;
                 place
             }
             None => {
-                self.0.push(Some(socket));
-                self.0.len() - 1
+                self.places.push(socket);
+                self.places.len() - 1
             }
         }
     }
 
     /// Takes the socket out of a place.
-    pub(crate) fn remove(&mut self, place: usize) -> Option<Port> {
-        self.0.get_mut(place)?.take()
+    pub(crate) fn remove(&mut self, place: usize) -> Option<Arc<Port>> {
+        self.places.get_mut(place)?.take()
     }
 
     /// The socket at a place.
     pub(crate) fn get(&self, place: usize) -> Option<&Port> {
-        self.0.get(place)?.as_ref()
+        self.places.get(place)?.as_deref()
     }
 
     /// The places of the sockets that are bound to `address`.
@@ -47,7 +99,8 @@ impl Sockets {
 
     /// Sockets and their places.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (usize, &Port)> {
-        self.0.iter().enumerate().filter_map(|(place, socket)| Some((place, socket.as_ref()?)))
+        let places = self.places.iter().enumerate();
+        places.filter_map(|(place, socket)| Some((place, socket.as_deref()?)))
     }
 
     /// Number of sockets.
@@ -57,7 +110,7 @@ impl Sockets {
 
     /// Number of places, empty ones among them.
     pub(crate) fn places(&self) -> usize {
-        self.0.len()
+        self.places.len()
     }
 }
 

@@ -2,6 +2,8 @@
 
 use super::Association;
 use super::state::State;
+use crate::path::Path;
+use crate::path::reach::Reach;
 use crate::{AssociationEnd, Cx, Encapsulation, PathId};
 
 /// Common header and the first bytes of an INIT up to its initiate tag.
@@ -53,7 +55,7 @@ enum Verdict {
 /// the association is in the COOKIE-WAIT state, handle the ICMP message like an ABORT chunk.
 /// ```
 ///
-/// NOTE(deviation): while another path works, only the path is lost. Its address may no longer be the peer's, who lives on
+/// NOTE(deviation): while another path may work, only this one is lost. Its address may no longer be the peer's, who lives on
 /// elsewhere; and behind an address that was never confirmed there may be somebody whom the peer named (RFC 5062 section 2).
 fn judge(quoted: Quoted, standing: Standing, others: Others) -> Verdict {
     match (quoted, standing, others) {
@@ -62,7 +64,7 @@ fn judge(quoted: Quoted, standing: Standing, others: Others) -> Verdict {
         (Quoted::Tagged, Standing::CookieEchoed, _) => Verdict::TryElsewhere,
         (Quoted::Init, _, _) | (_, Standing::CookieWait, _) => Verdict::Ignore,
         (Quoted::Tagged, Standing::Unconfirmed, _) => Verdict::LosePath,
-        (Quoted::Tagged, Standing::Confirmed, Others::Work) => Verdict::LosePath,
+        (Quoted::Tagged, Standing::Confirmed, Others::MayWork) => Verdict::LosePath,
         (Quoted::Tagged, Standing::Confirmed, Others::None) => Verdict::End,
     }
 }
@@ -70,7 +72,7 @@ fn judge(quoted: Quoted, standing: Standing, others: Others) -> Verdict {
 /// Whether data can take another path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Others {
-    Work,
+    MayWork,
     None,
 }
 
@@ -91,11 +93,10 @@ impl Association {
             Some(0) => Quoted::Init,
             _ => Quoted::Tagged,
         };
-        let works = |other: &crate::path::Path| {
-            other.reach.is_active() || other.reach.is_potentially_failed()
-        };
-        let others = match self.paths.iter().any(|other| other.id != id && works(other)) {
-            true => Others::Work,
+        // One that was not confirmed yet may well work: its own messages will tell.
+        let may_work = |other: &Path| !matches!(other.reach, Reach::Inactive(_));
+        let others = match self.paths.iter().any(|other| other.id != id && may_work(other)) {
+            true => Others::MayWork,
             false => Others::None,
         };
         match judge(quoted, self.standing(id), others) {
@@ -166,7 +167,7 @@ mod tests {
         ] {
             assert_eq!(judge(quoted, standing, Others::None), alone, "{quoted:?} {standing:?}");
             assert_eq!(
-                judge(quoted, standing, Others::Work),
+                judge(quoted, standing, Others::MayWork),
                 with_others,
                 "{quoted:?} {standing:?}"
             );

@@ -101,6 +101,13 @@ impl Endpoint {
         })
     }
 
+    /// The association that a datagram belongs to, where addresses, ports and verification tag tell. Nothing else of it
+    /// was looked at: before [`Association::handle`] the checksum is to be verified, and that the tag still is the
+    /// association's. `None` for whatever needs [`handle`](Self::handle), which comes to the same association.
+    pub fn owner_of(&self, received: &Received<'_>) -> Option<AssociationId> {
+        self.peek_owner(received)
+    }
+
     /// Handles a packet for which [`handle`](Self::handle) gave [`Route::Collision`] with this association.
     pub fn handle_collision(
         &mut self,

@@ -262,3 +262,44 @@ fn a_tag_is_neither_zero_nor_taken() {
         assert_eq!(world.endpoint.table.draw_tag(&mut Stuck(drawn)), expected);
     }
 }
+
+#[test]
+fn the_headers_alone_tell_the_same_association() {
+    let mut world = World::listening();
+    let id = world.associate(OURS, "198.51.100.1");
+    let encoded = |chunk: &Chunk<'static>, tag: u32, ports: (u16, u16)| {
+        let mut packet = packet(tag, [chunk.clone()]);
+        (packet.source_port, packet.destination_port) = ports;
+        let mut bytes = Vec::new();
+        packet.append_to(&mut bytes, Checksum::Crc32c).unwrap();
+        bytes
+    };
+    let own = arrival(packet(OURS, []));
+    let foreign = Arrival { remote: ip("198.51.100.9"), ..own.clone() };
+    for (chunk, fates) in matrix() {
+        let ports = (PEER_PORT, PORT);
+        for (tag, fate) in [OURS, 0, WRONG].into_iter().zip(fates) {
+            let bytes = encoded(&chunk, tag, ports);
+            let expected = (tag == OURS && fate == ToAssociation).then_some(id);
+            assert_eq!(
+                world.endpoint.owner_of(&own.datagram(&bytes)),
+                expected,
+                "{chunk:?} {tag:x}"
+            );
+            assert_eq!(world.endpoint.owner_of(&foreign.datagram(&bytes)), None);
+        }
+        for ports in [(PEER_PORT, PORT + 1), (PEER_PORT + 1, PORT)] {
+            let bytes = encoded(&chunk, OURS, ports);
+            assert_eq!(world.endpoint.owner_of(&own.datagram(&bytes)), None, "{ports:?}");
+        }
+        let bytes = encoded(&chunk, OURS, ports);
+        for len in 0..=12 {
+            assert_eq!(world.endpoint.owner_of(&own.datagram(&bytes[..len])), None, "{len} bytes");
+        }
+        // Whoever gets it verifies the checksum.
+        let damaged = &mut bytes.clone()[..];
+        damaged[8] ^= 1;
+        let is_told = world.endpoint.owner_of(&own.datagram(damaged)).is_some();
+        assert_eq!(is_told, fates[0] == ToAssociation);
+    }
+}

@@ -1,0 +1,316 @@
+//! What drives the associations of one shard: their timers, their packets on the way out, and word to their users.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::task::{Context, Poll};
+
+use polypath_proto::config::PathPairing;
+use polypath_proto::{Association as Protocol, Event, Instant, Notice, PathError, Transmit};
+
+use super::fault::Fault;
+use super::outbound::{Mark, Outbound};
+use super::router::touch;
+use super::sockets::Sockets;
+use super::timers::Timers;
+use crate::shared::{AssociationShared, Commands, EndpointShared, Inner, ShardShared, lock};
+use crate::{AssociationError, EndpointStats, route};
+
+/// Packets taken from an association while it is locked; encoding them happens after, so that its users wait less.
+const TRANSMIT_CHUNK: usize = 64;
+
+/// The associations of one shard, and all that is needed to send for them.
+#[derive(Debug)]
+pub(super) struct Shard {
+    pub(super) shared: Arc<EndpointShared>,
+    pub(super) index: usize,
+    pub(super) sockets: Sockets,
+    pub(super) outbound: Outbound,
+    pub(super) timers: Timers,
+    /// Associations that something happened to in this step.
+    pub(super) touched: Vec<Arc<AssociationShared>>,
+    transmits: Vec<Transmit>,
+    /// Associations that have ended, and where in what waits to be sent their last packets are.
+    ending: Vec<(Mark, Arc<AssociationShared>)>,
+    pub(super) stats: EndpointStats,
+}
+
+impl Shard {
+    pub(super) fn new(shared: Arc<EndpointShared>, index: usize, sockets: Sockets) -> Self {
+        Self {
+            shared,
+            index,
+            outbound: Outbound::new(sockets.places()),
+            sockets,
+            timers: Timers::default(),
+            touched: Vec::new(),
+            transmits: Vec::new(),
+            ending: Vec::new(),
+            stats: EndpointStats::default(),
+        }
+    }
+
+    fn own(&self) -> &ShardShared {
+        &self.shared.shards[self.index]
+    }
+
+    /// Takes what others left; `None` when the endpoint is gone.
+    pub(super) fn take_commands(&mut self) -> Option<Commands> {
+        let mut commands = std::mem::take(lock(&self.own().commands).as_mut()?);
+        self.touched.append(&mut commands.associations);
+        Some(commands)
+    }
+
+    /// Becomes ready when a socket that packets wait for is writable.
+    pub(super) fn poll_writable(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        self.outbound.poll_writable(&self.sockets, cx)
+    }
+
+    /// The second half of a round: everything that goes out, then word to the users.
+    pub(super) fn finish_round(&mut self) {
+        self.outbound.resume(&self.sockets, &mut self.stats);
+        let mut touched = std::mem::take(&mut self.touched);
+        for association in &touched {
+            association.queued.swap(false, Ordering::AcqRel);
+            self.transmit(association);
+        }
+        self.outbound.flush(&self.sockets, &mut self.stats);
+        *lock(&self.own().stats) = self.stats;
+        self.follow_faults();
+        // Users hear of it when the packets are out: whoever is told of the end may end the process.
+        for association in touched.drain(..) {
+            self.report(&association);
+        }
+        for index in (0..self.ending.len()).rev() {
+            if self.outbound.has_passed(&self.ending[index].0) {
+                let (_, association) = self.ending.swap_remove(index);
+                self.follow_up(&association);
+            }
+        }
+        self.touched = touched;
+    }
+
+    /// Sees to an association that something happened to, or leaves that to its shard.
+    pub(super) fn follow(&mut self, association: &Arc<AssociationShared>) {
+        touch(self.index, &mut self.touched, association);
+    }
+
+    /// Wakes the first shard where ICMP messages came in the way of sending.
+    pub(super) fn tell_reports(&self) {
+        if self.sockets.iter().any(|(_, socket)| socket.has_reports()) {
+            self.shared.front().work.notify_one();
+        }
+    }
+
+    /// Takes over the sockets that the first shard has now.
+    pub(super) fn follow_sockets(&mut self) {
+        if !self.sockets.are_current(&self.shared.sockets) {
+            let now = self.shared.sockets.get();
+            for place in 0..self.sockets.places().max(now.places()) {
+                if !self.sockets.have_same(&now, place) {
+                    self.outbound.close_place(place, &mut self.stats);
+                    self.outbound.open_place(place);
+                }
+            }
+            self.sockets = now;
+            // Whoever waits for a socket to be closed.
+            self.shared.front().work.notify_one();
+        }
+    }
+
+    /// Tells associations what the system said of their paths. What they send then goes out in the next step.
+    fn follow_faults(&mut self) {
+        for report in self.outbound.take_faults() {
+            let Some(association) =
+                self.shared.state().table.get(&report.association).map(Arc::clone)
+            else {
+                continue;
+            };
+            let mut inner = association.lock();
+            let now = self.shared.clock.now();
+            match report.fault {
+                Fault::Refused => inner.refuse_path(now, report.local, report.remote),
+                Fault::TooBig => inner.bound_mtus(now),
+            }
+            drop(inner);
+            association.command();
+        }
+    }
+
+    /// Lets every association whose deadline has come handle its timers.
+    pub(super) fn expire(&mut self) {
+        let now = self.shared.clock.now();
+        while let Some((at, id)) = self.timers.pop_due(now) {
+            let Some(association) = self.shared.state().table.get(&id).map(Arc::clone) else {
+                continue;
+            };
+            let mut inner = association.lock();
+            if inner.scheduled != Some(at) {
+                continue;
+            }
+            inner.scheduled = None;
+            if inner.protocol.poll_timeout().is_some_and(|deadline| deadline <= now) {
+                inner.call(now, Protocol::handle_timeout);
+            }
+            drop(inner);
+            self.follow(&association);
+        }
+    }
+
+    /// Takes every packet that an association has to send.
+    fn transmit(&mut self, association: &AssociationShared) {
+        loop {
+            let more = association.lock().take_transmits(
+                self.shared.clock.now(),
+                association.handles.load(Ordering::Acquire),
+                &mut self.transmits,
+            );
+            // A packet may leave from an address that has just come.
+            self.follow_sockets();
+            for transmit in self.transmits.drain(..) {
+                self.shared.tap.sent(&transmit);
+                self.outbound.push(&self.sockets, &transmit, Some(association.id), &mut self.stats);
+            }
+            if !more {
+                return;
+            }
+        }
+    }
+
+    /// Tells users and endpoint what happened to an association, and notes its next deadline.
+    fn report(&mut self, association: &Arc<AssociationShared>) {
+        let mut inner = association.lock();
+        // A handle may have ended it since its packets were taken. Its end is told when the last packet is out.
+        if !inner.protocol.is_established() && inner.has_transmit(self.shared.clock.now()) {
+            drop(inner);
+            return association.command();
+        }
+        if inner.protocol.is_closed()
+            && let Some(mark) = self.outbound.mark()
+        {
+            if self.ending.iter().all(|(_, other)| !Arc::ptr_eq(other, association)) {
+                self.ending.push((mark, Arc::clone(association)));
+            }
+            return;
+        }
+        drop(inner);
+        self.follow_up(association);
+    }
+
+    /// As [`report`](Self::report), when nothing speaks against telling it now.
+    fn follow_up(&mut self, association: &Arc<AssociationShared>) {
+        let mut inner = association.lock();
+        while let Some(event) = inner.next_event() {
+            tell(association, &mut inner, self.shared.clock.now(), event);
+        }
+        let mut notices: smallvec::SmallVec<[Notice; 2]> = smallvec::SmallVec::new();
+        while let Some(notice) = inner.protocol.poll_notice() {
+            notices.push(notice);
+        }
+        let deadline = inner.protocol.poll_timeout();
+        self.timers.schedule(association.id, deadline, &mut inner.scheduled);
+        let closed = inner.protocol.is_closed();
+        drop(inner);
+        if notices.is_empty() && !closed {
+            return;
+        }
+        let mut state = self.shared.state();
+        for notice in notices {
+            state.protocol.on_notice(association.id, notice);
+        }
+        if closed {
+            state.table.remove(&association.id);
+            drop(state);
+            self.own().associations.fetch_sub(1, Ordering::Relaxed);
+            self.shared.front().work.notify_one();
+            self.shared.removed.notify_waiters();
+        }
+    }
+}
+
+impl Inner {
+    /// Moves packets to `transmits`; gives whether there may be more. What arrives for an association without
+    /// `handles` is discarded, so that its shutdown is not held up.
+    fn take_transmits(
+        &mut self,
+        now: Instant,
+        handles: usize,
+        transmits: &mut Vec<Transmit>,
+    ) -> bool {
+        if handles == 0 {
+            while self.call(now, Protocol::receive).is_some() {}
+        }
+        transmits.extend(self.ready.take());
+        while transmits.len() < TRANSMIT_CHUNK {
+            match self.call(now, Protocol::poll_transmit) {
+                Some(transmit) => transmits.push(transmit),
+                None => return false,
+            }
+        }
+        true
+    }
+
+    /// The system refuses to send from `local` to `remote`.
+    fn refuse_path(&mut self, now: Instant, local: IpAddr, remote: IpAddr) {
+        let paths = self.protocol.path_stats();
+        if let Some(path) = paths.iter().find(|path| path.local == local && path.remote == remote) {
+            let id = path.path;
+            self.call(now, |protocol, cx| protocol.handle_path_error(cx, id, PathError::Refused));
+        }
+    }
+
+    /// Opens the paths that the system's routes ask for, where that is how addresses are paired.
+    pub(super) fn follow_routes(&mut self, now: Instant) {
+        if self.protocol.config().path_pairing == PathPairing::ByRoute {
+            let mut remotes: Vec<_> = self.protocol.path_stats().iter().map(|p| p.remote).collect();
+            remotes.sort_unstable();
+            remotes.dedup();
+            let routes = route::sources(&remotes);
+            self.call(now, |protocol, cx| protocol.handle_routes(cx, &routes));
+        }
+    }
+
+    /// Bounds the MTU of every path by that of its route.
+    pub(super) fn bound_mtus(&mut self, now: Instant) {
+        for path in self.protocol.path_stats() {
+            if let Some(mtu_bytes) = route::mtu(path.local, path.remote)
+                && mtu_bytes < path.mtu_bytes
+            {
+                let error = PathError::PacketTooBig { mtu_bytes };
+                self.call(now, |protocol, cx| protocol.handle_path_error(cx, path.path, error));
+            }
+        }
+    }
+}
+
+/// Wakes those whom an event concerns and passes it on to listeners.
+fn tell(association: &Arc<AssociationShared>, inner: &mut Inner, now: Instant, event: Event) {
+    match &event {
+        Event::Readable => return association.readable.notify_waiters(),
+        Event::Writable => return association.writable.notify_waiters(),
+        Event::Established { .. } => {
+            inner.follow_routes(now);
+            inner.bound_mtus(now);
+            association.changed.notify_waiters();
+        }
+        Event::Restarted { .. } => {
+            inner.follow_routes(now);
+            inner.bound_mtus(now);
+            if inner.leaving {
+                inner.leave(now);
+                association.command();
+            }
+            association.wake_all();
+        }
+        Event::SenderDry => association.changed.notify_waiters(),
+        Event::PeerShutdown => association.wake_all(),
+        Event::Ended(end) => {
+            let error = AssociationError::from_end(end.clone());
+            inner.publish(event);
+            inner.end(error);
+            return association.wake_all();
+        }
+        _ => {}
+    }
+    inner.publish(event);
+}

@@ -209,3 +209,49 @@ fn a_folder_of_papers_that_is_missing_is_told_in_words() {
     assert_eq!(code, Some(2), "{err}");
     assert!(err.contains("there is no such folder") && err.contains("expected.toml"), "{err}");
 }
+
+#[test]
+fn verdicts_are_written_down_beside_the_statements() {
+    let place = directory("reproduce-record");
+    let (papers, out) = (papers_in(&place), place.join("out"));
+    let file = papers.join("tiny/verdicts.csv");
+    let lines = || fs::read_to_string(&file).expect("verdicts").lines().count();
+    let (code, _, err) = reproduce("tiny/1", &papers, &out, &["--record"]);
+    assert_eq!((code, lines()), (Some(0), 3), "{err}");
+    let (code, _, err) = reproduce("all", &papers, &out, &["--full", "--record"]);
+    assert_eq!((code, lines()), (Some(0), 5), "{err}");
+    let full = fs::read_to_string(&file).expect("verdicts");
+    assert!(
+        full.contains("tiny-2,differs,4,") && full.contains("tiny-4,not run,0,,,,,full,"),
+        "{full}"
+    );
+    // The quick form has fewer runs: it changes nothing.
+    let (code, _, err) = reproduce("tiny", &papers, &out, &["--record"]);
+    assert_eq!(code, Some(0), "{err}");
+    assert_eq!(fs::read_to_string(&file).expect("verdicts"), full);
+    let (_, table, _) = reproduce("list", &papers, &out, &["--markdown"]);
+    assert!(table.contains("| `tiny` | 4 | 4 | 0 | 2 | 1 | 0 | 1 |"), "{table}");
+}
+
+/// The table in docs/papers.md is what the recorded verdicts say.
+#[test]
+fn the_table_of_the_documentation_is_up_to_date() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let place = directory("reproduce-docs");
+    let (code, table, err) = reproduce("list", &root.join("papers"), &place, &["--markdown"]);
+    assert_eq!(code, Some(0), "{err}");
+    let file = root.join("docs/papers.md");
+    let page = fs::read_to_string(&file).expect("docs/papers.md");
+    let (start, end) = ("--markdown` -->\n", "<!-- end -->");
+    let (before, rest) = page.split_once(start).expect("where the table begins");
+    let (_, after) = rest.split_once(end).expect("where it ends");
+    let expected = format!("{before}{start}{table}{end}{after}");
+    if std::env::var_os("POLYPATH_UPDATE_DOCS").is_some() {
+        fs::write(&file, &expected).expect("a page that can be written");
+    } else {
+        assert!(
+            page == expected,
+            "docs/papers.md is not what `polypath reproduce list --markdown` prints"
+        );
+    }
+}

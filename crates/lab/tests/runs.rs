@@ -54,6 +54,20 @@ fn rows_lie_in_the_order_of_points_variants_and_replications() {
 }
 
 #[test]
+fn a_study_without_randomness_has_to_be_one() {
+    let quiet = STUDY.replace(", loss = { forward = \"1 %\" }", "");
+    for (text, expected) in [(STUDY, Status::Refused), (&quiet, Status::Ok)] {
+        let directory = tempfile::tempdir().expect("a directory");
+        let text = text.replace("runs = 3\n", "deterministic = true\n");
+        let summary = run(&study(&text, Extent::Full), directory.path());
+        let statuses: Vec<Status> = summary.statuses.keys().copied().collect();
+        assert_eq!((summary.rows, statuses), (4, vec![expected]), "{:?}", summary.errors);
+        let says = summary.errors.iter().all(|error| error.contains("nothing is random"));
+        assert!(says && summary.errors.is_empty() == (expected == Status::Ok));
+    }
+}
+
+#[test]
 fn a_run_can_be_repeated_by_itself() {
     let directory = tempfile::tempdir().expect("a directory");
     let study = study(STUDY, Extent::Full);

@@ -3,10 +3,10 @@
 use std::net::IpAddr;
 
 use polypath_netsim::{LinkObserver, NodeId, Stream, World};
-use polypath_proto::config::{AssociationConfig, PartialReliability};
+use polypath_proto::config::PartialReliability;
 use polypath_proto::{
-    Association, AssociationEnd, AssociationId, Collision, ConnectError, Cx, DropReason,
-    Encapsulation, Endpoint, Event, NoProbe, PathStats, PeerAddress, Received, Route, Transmit,
+    Association, AssociationEnd, AssociationId, Collision, ConnectError, Cx, DropReason, Endpoint,
+    Event, NoProbe, PathStats, Received, Route, Transmit,
 };
 use polypath_units::{Fraction, Instant};
 use polypath_workload::{Carrier, FlowError};
@@ -15,6 +15,7 @@ use crate::app::{
     Answers, Gaps, Ledger, MessagePlan, RECOGNISABLE, Receiver, Sender, Violations, feed, read,
 };
 use crate::associations::Associations;
+use crate::connect::{self, Connect};
 use crate::frame::{Form, SctpFrame, Spares};
 use crate::outlet::{Courses, Outlet, Unsent};
 use crate::packet::SimFrame;
@@ -28,7 +29,6 @@ pub(crate) struct Host {
     node: NodeId,
     /// The node that wakes it.
     alarm: NodeId,
-    port: u16,
     form: Form,
     rng: Stream,
     endpoint: Endpoint,
@@ -36,6 +36,8 @@ pub(crate) struct Host {
     /// The association that began last; outcome and results are about it.
     latest: Option<AssociationId>,
     connect: Option<Connect>,
+    /// Local and remote address of the path that the scenario makes the primary one.
+    primary: Option<[IpAddr; 2]>,
     senders: Vec<Sender>,
     /// Streams that this host sends on, with what they are to the stream scheduler.
     stream_values: Vec<(u16, u16)>,
@@ -54,14 +56,6 @@ pub(crate) struct Host {
     watch: Watch,
     /// Local and remote address of each path, and the part of the packets on it that the network loses.
     oracle: Vec<([IpAddr; 2], f64)>,
-}
-
-/// An association to begin.
-#[derive(Clone, Debug)]
-struct Connect {
-    at: Instant,
-    config: AssociationConfig,
-    peer: Vec<PeerAddress>,
 }
 
 /// How far the association of a host has come.
@@ -151,29 +145,26 @@ impl Host {
             })
             .collect::<Result<_, FlowError>>()?;
         let partners = (0..scenario.traffic.len()).map(|flow| scenario.partner_of(flow)).collect();
-        let peer = place
-            .peer_addresses()
-            .into_iter()
-            .map(|address| PeerAddress { address, encapsulation: Encapsulation::None });
         let config = scenario.sctp_of(place.pair, place.name).endpoint_config();
         let begins = scenario.pairs[place.pair].client == place.name;
-        let connect = (begins && scenario.has_association(place.pair)).then(|| Connect {
-            at: Instant::ZERO + scenario.association.connect,
-            config: config.association.clone(),
-            peer: peer.collect(),
-        });
+        let plan = &scenario.association;
+        let connect = (begins && scenario.has_association(place.pair))
+            .then(|| Connect::of(plan, place, config.association.clone()));
+        let primary = place.path(&plan.primary_path).filter(|_| begins);
+        let only = place.path(&plan.local_address).filter(|_| begins);
+        let local = only.map_or_else(|| place.addresses(), |[local, _]| vec![local]);
         let mut cx = Cx { now: Instant::ZERO, rng: &mut rng, probe: &mut NoProbe };
-        let endpoint = Endpoint::new(config, place.port, &place.addresses(), &mut cx);
+        let endpoint = Endpoint::new(config, place.port, &local, &mut cx);
         Ok(Self {
             node: place.node,
             alarm: place.alarm,
-            port: place.port,
             form,
             rng,
             endpoint,
             associations: Associations::default(),
             latest: None,
             connect,
+            primary,
             senders,
             stream_values: scenario
                 .traffic
@@ -397,9 +388,9 @@ impl Host {
     }
 
     fn connect<O: LinkObserver>(&mut self, world: &mut World<SimFrame, O>) {
-        let Some(Connect { config, peer, .. }) = self.connect.take() else { return };
+        let Some(Connect { config, port, peer, .. }) = self.connect.take() else { return };
         let mut cx = Cx { now: world.now(), rng: &mut self.rng, probe: &mut NoProbe };
-        match self.endpoint.connect(&mut cx, config, self.port, &peer) {
+        match self.endpoint.connect(&mut cx, config, port, &peer) {
             Ok((id, association)) => self.begin(id, Box::new(association)),
             Err(error) => self.outcome = Outcome::NotConnected(error),
         }
@@ -444,6 +435,7 @@ impl Host {
                 Event::Established { .. } if is_latest => {
                     self.outcome = Outcome::Established;
                     self.established = Some(cx.now);
+                    connect::choose_primary(self.primary, association);
                     tell_oracle(&self.oracle, association);
                     feed(&mut self.senders, &mut self.turn, &mut cx, association, ledger);
                 }

@@ -17,6 +17,7 @@
 mod app;
 mod associations;
 mod background;
+mod connect;
 pub mod document;
 mod frame;
 mod host;

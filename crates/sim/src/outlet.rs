@@ -78,7 +78,7 @@ mod tests {
     use polypath_wire::{Chunk, Packet, Raw};
 
     use super::*;
-    use crate::place::PORT;
+    const PORT: u16 = 9000;
 
     /// A packet with a chunk of so many bytes. A chunk cannot tell a length of 65,536 bytes or more.
     fn packet(padding: usize) -> Box<Packet<'static>> {

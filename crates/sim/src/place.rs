@@ -5,11 +5,8 @@ use std::net::IpAddr;
 use polypath_netsim::topology::DisjointPath;
 use polypath_netsim::{NetworkBuilder, NodeId};
 
-use crate::scenario::HostName;
+use crate::scenario::{AssociationPlan, HostName};
 use crate::wiring::Wired;
-
-/// SCTP port of the first association of a host; further ones of the same host have ports of their own.
-pub(crate) const PORT: u16 = 9000;
 
 /// Where one end of an association sits.
 #[derive(Clone, Debug)]
@@ -21,13 +18,25 @@ pub(crate) struct Place {
     pub node: NodeId,
     /// The node that wakes it: its own, or one without links where another end has that already.
     pub alarm: NodeId,
-    /// Port of both ends.
+    /// Its port; further associations of the same host have ports of their own.
     pub port: u16,
+    /// Port of its peer.
+    pub peer_port: u16,
     /// Local and remote address of each path.
     pub paths: Vec<[IpAddr; 2]>,
+    /// Names of the paths.
+    pub names: Vec<String>,
 }
 
 impl Place {
+    /// Puts the path of this name first, if there is one.
+    pub fn begin_with(&mut self, name: &str) {
+        if let Some(index) = self.names.iter().position(|known| known == name) {
+            self.names[..=index].rotate_right(1);
+            self.paths[..=index].rotate_right(1);
+        }
+    }
+
     /// Its addresses, each once.
     pub fn addresses(&self) -> Vec<IpAddr> {
         distinct(self.paths.iter().map(|[local, _]| *local))
@@ -36,6 +45,12 @@ impl Place {
     /// Those of its peer.
     pub fn peer_addresses(&self) -> Vec<IpAddr> {
         distinct(self.paths.iter().map(|[_, remote]| *remote))
+    }
+
+    /// Addresses of the path of this name.
+    pub fn path(&self, name: &str) -> Option<[IpAddr; 2]> {
+        let index = self.names.iter().position(|known| known == name)?;
+        self.paths.get(index).copied()
     }
 }
 
@@ -56,13 +71,18 @@ fn sides(path: &DisjointPath, name: HostName) -> [IpAddr; 2] {
     }
 }
 
-/// Finds places for both ends of all pairs; adds nodes that wake those that share a host.
-pub(crate) fn places(network: &Wired, builder: &mut NetworkBuilder) -> Vec<[Place; 2]> {
+/// Finds places for both ends of all pairs; adds nodes that wake those that share a host. `clients` are the ends that
+/// begin.
+pub(crate) fn places(
+    network: &Wired,
+    plan: &AssociationPlan,
+    clients: &[HostName],
+    builder: &mut NetworkBuilder,
+) -> Vec<[Place; 2]> {
     let mut all: Vec<[Place; 2]> = Vec::new();
     for (pair, paths) in network.pairs.iter().enumerate() {
         let nodes = [paths.a, paths.b];
-        let shares = |place: &&Place| nodes.contains(&place.node);
-        let port = all.iter().flatten().filter(shares).map(|place| place.port + 1).max();
+        let ports = free_ports(&all, nodes, first_ports(plan, clients.get(pair).copied()));
         let place = |name: HostName| {
             let node = nodes[name.index()];
             let taken = all.iter().flatten().any(|place| place.node == node);
@@ -70,18 +90,43 @@ pub(crate) fn places(network: &Wired, builder: &mut NetworkBuilder) -> Vec<[Plac
                 true => builder.add_host(format!("alarm {pair}/{}", name.index())),
                 false => node,
             };
-            Place {
+            let mut place = Place {
                 name,
                 pair,
                 node,
                 alarm,
-                port: port.unwrap_or(PORT),
+                port: ports[name.index()],
+                peer_port: ports[name.peer().index()],
                 paths: paths.paths.iter().map(|path| sides(path, name)).collect(),
-            }
+                names: paths.paths.iter().map(|path| path.name.clone()).collect(),
+            };
+            // Addresses are paired in their order, so that both ends have the same.
+            place.begin_with(&plan.local_address);
+            place.begin_with(&plan.remote_address);
+            place
         };
         all.push(HostName::ALL.map(place));
     }
     all
+}
+
+/// Ports of both ends of the first association of two hosts.
+fn first_ports(plan: &AssociationPlan, client: Option<HostName>) -> [u16; 2] {
+    let ports = [plan.local_port, plan.remote_port];
+    match client {
+        Some(HostName::B) => [ports[1], ports[0]],
+        Some(HostName::A) | None => ports,
+    }
+}
+
+/// The next ports, equally far from the first ones, that are above those of all ends at these nodes.
+fn free_ports(all: &[[Place; 2]], nodes: [NodeId; 2], first: [u16; 2]) -> [u16; 2] {
+    let taken = |place: &&Place| nodes.contains(&place.node);
+    let highest = all.iter().flatten().filter(taken).map(|place| place.port).max();
+    let lowest = first[0].min(first[1]);
+    let offset = highest.map_or(0, |port| (port + 1).saturating_sub(lowest));
+    // Beyond the last port it begins anew; port 0 is none.
+    first.map(|port| port.wrapping_add(offset).max(1))
 }
 
 /// Which end of which pair packets and wake-up calls are for.
@@ -135,6 +180,29 @@ mod tests {
 
     use super::*;
 
+    const PORT: u16 = 9000;
+
+    #[test]
+    fn the_client_has_the_local_port() {
+        let plan = AssociationPlan { local_port: 7, remote_port: 9, ..AssociationPlan::default() };
+        for (client, expected) in [(HostName::A, [7, 9]), (HostName::B, [9, 7])] {
+            let mut builder = NetworkBuilder::new();
+            let nodes = ["x", "y", "z"].map(|name| builder.add_host(name));
+            let pairs = [[0, 1], [0, 2]];
+            let pair =
+                |[a, b]: [usize; 2]| Disjoint { a: nodes[a], b: nodes[b], paths: Vec::new() };
+            let network = Wired { pairs: pairs.map(pair).to_vec(), ..Wired::default() };
+            let places = places(&network, &plan, &[client, HostName::B], &mut builder);
+            let ports = |pair: usize| places[pair].each_ref().map(|place| place.port);
+            assert_eq!(ports(0), expected);
+            assert_eq!(
+                places[0].each_ref().map(|place| place.peer_port),
+                [expected[1], expected[0]]
+            );
+            assert!(ports(1)[0] != ports(0)[0], "two associations of a host: {:?}", ports(1));
+        }
+    }
+
     #[test]
     fn ends_that_share_a_host_have_ports_and_alarms_of_their_own() {
         let mut builder = NetworkBuilder::new();
@@ -142,7 +210,7 @@ mod tests {
         let pairs = [[0, 1], [1, 2], [2, 3], [0, 3]];
         let pairs = pairs.map(|[a, b]| Disjoint { a: nodes[a], b: nodes[b], paths: Vec::new() });
         let network = Wired { pairs: pairs.to_vec(), ..Wired::default() };
-        let places = places(&network, &mut builder);
+        let places = places(&network, &AssociationPlan::default(), &[], &mut builder);
         let ports: Vec<u16> = places.iter().map(|[a, _]| a.port - PORT).collect();
         assert_eq!(ports, [0, 1, 2, 3]);
         let own: Vec<[bool; 2]> =

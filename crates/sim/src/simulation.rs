@@ -68,7 +68,8 @@ impl<'a> Simulation<'a> {
     pub fn with(scenario: &'a Scenario, seed: u64, form: Form) -> Result<Self, SetupError> {
         let mut builder = NetworkBuilder::new();
         let network = wiring::wire(scenario, seed, &mut builder)?;
-        let places = place::places(&network, &mut builder);
+        let clients: Vec<HostName> = scenario.pairs.iter().map(|pair| pair.client).collect();
+        let places = place::places(&network, &scenario.association, &clients, &mut builder);
         let alarms = background::alarms(scenario, &mut builder);
         let form = if wiring::needs_bytes(scenario) { Form::Wire } else { form };
         let world = builder.build(seed, NoObserver)?;

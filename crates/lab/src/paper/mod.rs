@@ -56,6 +56,16 @@ pub enum PaperError {
     /// A file makes no sense.
     #[error(transparent)]
     Document(#[from] DocumentError),
+    /// A cause names a study that is not there.
+    #[error("{}: `{id}` names `{study}` among the experiments, which is no study beside it", .path.display())]
+    NoExperiment {
+        /// Which file.
+        path: PathBuf,
+        /// The statement.
+        id: String,
+        /// The study that it names.
+        study: String,
+    },
     /// A line of `reference.csv` makes no sense.
     #[error("{}:{line}: {message}", .path.display())]
     Reference {
@@ -90,9 +100,18 @@ impl Paper {
             }
         }
         studies.sort_by_key(|name| natural(name));
+        let path = folder.join(STATEMENTS);
+        let expectations = Expectations::read(&path)?;
+        for cause in expectations.causes() {
+            let is_there = |study: &&str| studies.iter().any(|known| known == study);
+            if let Some(study) = cause.studies().find(|study| !is_there(study)) {
+                let (id, study) = (cause.id.to_owned(), study.to_owned());
+                return Err(PaperError::NoExperiment { path, id, study });
+            }
+        }
         Ok(Self {
             folder: folder.to_owned(),
-            expectations: Expectations::read(&folder.join(STATEMENTS))?,
+            expectations,
             studies,
             reference: Reference::read(folder)?,
             words: fs::read_to_string(&words).map_err(PaperError::io(&words))?,
@@ -194,6 +213,14 @@ mod tests {
                 assert!(paper.studies.contains(&statement.study), "{}", statement.id);
             }
             assert!(!paper.reference.claims.is_empty(), "{}", paper.key());
+            for cause in paper.expectations.causes() {
+                assert!(cause.words.is_some(), "{} has experiments, but no cause", cause.id);
+                assert!(
+                    !cause.shown_by.is_empty(),
+                    "no experiment shows the cause of {}",
+                    cause.id
+                );
+            }
             for defaults in &paper.expectations.defaults {
                 let judged = defaults.judge(paper.key(), &paper.folder);
                 let is_known = judged.verdict == Verdict::Holds || defaults.cause.is_some();

@@ -19,6 +19,10 @@ fn row(id: &str, verdict: Answer) -> Row {
         interval: Some(Interval { low: 0.2, high: 0.3 }),
         expected: Some("at least 20 %".into()),
         cause: (verdict == Answer::Differs).then(|| "because of <b>".into()),
+        shown_by: match verdict {
+            Answer::Differs => vec!["p-2".into(), "fig<1>.toml".into()],
+            _ => Vec::new(),
+        },
         places: Vec::new(),
     }
 }
@@ -160,7 +164,7 @@ fn a_page_has_everything_about_a_paper() {
         "25.12 %",
         "20 % to 30 %",
         "at least 20 %",
-        "because of &lt;b&gt;",
+        "because of &lt;b&gt; Shown by <a href=\"#p-2\">p-2</a>, <code>fig&lt;1&gt;.toml</code>.",
         "10.2 ± 1",
         "▲ differs",
         "a timer",

@@ -59,8 +59,11 @@ fn words(row: &Row, format: fn(f64) -> String) -> String {
     let mut html = format!("{} <code>{}</code>", escape(&row.statement), escape(&row.id));
     if let Some(cause) = &row.cause {
         let label = if row.verdict == Answer::NotRun { "Why not" } else { "Why it differs" };
-        html +=
-            &format!("<span class=\"cause\"><strong>{label}:</strong> {}</span>", escape(cause));
+        html += &format!(
+            "<span class=\"cause\"><strong>{label}:</strong> {}{}</span>",
+            escape(cause),
+            experiments(&row.shown_by)
+        );
     }
     if row.places.len() > 1 {
         html += &format!("<details><summary>{} comparisons</summary><ul>", row.places.len());
@@ -75,6 +78,19 @@ fn words(row: &Row, format: fn(f64) -> String) -> String {
         html += "</ul></details>";
     }
     html
+}
+
+/// What shows a cause: statements with links to their rows, and studies.
+fn experiments(names: &[String]) -> String {
+    let name = |name: &String| {
+        let name = escape(name);
+        match name.ends_with(".toml") {
+            true => format!("<code>{name}</code>"),
+            false => format!("<a href=\"#{name}\">{name}</a>"),
+        }
+    };
+    let names: Vec<String> = names.iter().map(name).collect();
+    if names.is_empty() { String::new() } else { format!(" Shown by {}.", names.join(", ")) }
 }
 
 /// Whether the number is a part of another one.

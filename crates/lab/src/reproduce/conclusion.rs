@@ -38,6 +38,10 @@ pub(super) fn conclude(paper: &str, conclusion: &Conclusion, rows: &[Row]) -> Ro
         interval: None,
         expected: Some(format!("all {} statements that it rests on", conclusion.from.len())),
         cause: (!cause.is_empty()).then(|| cause.join(" ")),
+        shown_by: match verdict {
+            Answer::Differs => conclusion.shown_by.clone(),
+            Answer::Holds | Answer::Undecided | Answer::NotRun => Vec::new(),
+        },
         places: Vec::new(),
     }
 }
@@ -64,6 +68,7 @@ mod tests {
             statement: "therefore".into(),
             from: rows.iter().map(|row| row.id.clone()).collect(),
             cause: None,
+            shown_by: Vec::new(),
         };
         conclude("p", &conclusion, &rows).verdict
     }

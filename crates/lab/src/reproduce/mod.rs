@@ -7,12 +7,14 @@ mod compare;
 mod conclusion;
 mod cost;
 mod files;
+mod record;
 mod row;
 mod study;
 
 pub use compare::{Agreement, Beside};
 pub use cost::{PaperCost, costs};
 pub use files::{Written, page_of};
+pub use record::{Recorded, VERDICTS, read as recorded, table as recorded_table};
 pub use row::{Answer, Row};
 pub use study::StudyReport;
 

@@ -33,6 +33,9 @@ pub struct Row {
     /// Why it differs, or was not run, as far as that is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cause: Option<String>,
+    /// Names of statements and studies that show the cause.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub shown_by: Vec<String>,
     /// Every comparison and point by itself.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub places: Vec<PlaceJudgement>,
@@ -82,7 +85,7 @@ impl Row {
     /// Of a statement that was judged.
     pub(super) fn judged(study: &str, judgement: Judgement) -> Self {
         let Judgement { id, paper, figure, statement, rule, n, verdict, .. } = judgement;
-        let Judgement { measured, interval, expected, cause, places, .. } = judgement;
+        let Judgement { measured, interval, expected, cause, shown_by, places, .. } = judgement;
         Self {
             id,
             paper,
@@ -96,6 +99,7 @@ impl Row {
             interval,
             expected: Some(expected),
             cause,
+            shown_by,
             places,
         }
     }
@@ -137,6 +141,7 @@ impl Row {
             interval: None,
             expected: None,
             cause: Some(row.reason.clone()),
+            shown_by: Vec::new(),
             places: Vec::new(),
         }
     }

@@ -226,6 +226,29 @@ fn keys(study: &Study, targets: &[u32], shard: Shard) -> impl Iterator<Item = (u
         .map(|(_, key)| key)
 }
 
+/// What two runs of a study that says that nothing is random measured differently, in words.
+fn differing(
+    measures: &[Measure],
+    one: &Outcome,
+    other: &Outcome,
+) -> Result<Option<String>, NoResult> {
+    for measure in measures {
+        let of = |outcome: &Outcome| measure.of(&outcome.result.names, &outcome.result.values);
+        let (one, other) = (of(one)?, of(other)?);
+        if one != other {
+            let text = |value: Option<f64>| value.map_or("nothing".into(), |x| x.to_string());
+            return Ok(Some(format!(
+                "the study says that nothing is random (replications.deterministic), but `{}` is {} with one seed and {} \
+                 with another",
+                measure.name,
+                text(one),
+                text(other)
+            )));
+        }
+    }
+    Ok(None)
+}
+
 impl<'a> Laboratory<'a> {
     fn new(
         study: &'a Study,
@@ -328,7 +351,15 @@ impl<'a> Laboratory<'a> {
         scenario.record = record(self.study, *asked, is_recorded(self.study, replication));
         let started = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let start = Instant::now();
-        let outcome = run_once(scenario, self.study.seed(place, variant, replication));
+        let seed = self.study.seed(place, variant, replication);
+        let mut outcome = run_once(scenario, seed);
+        // That one run is the truth is not to be taken on trust.
+        if self.study.replications().deterministic && outcome.status.has_results() {
+            let other = run_once(scenario, seed.wrapping_add(1));
+            if let Some(error) = differing(self.study.measures(), &outcome, &other)? {
+                outcome = Outcome::without_result(Status::Refused, error);
+            }
+        }
         let execution = Execution {
             wall_s: start.elapsed().as_secs_f64(),
             started_unix_s: started.as_secs_f64(),

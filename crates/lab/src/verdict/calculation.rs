@@ -30,6 +30,9 @@ pub struct Calculated {
     /// Why it differs here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cause: Option<String>,
+    /// Experiments that show the cause: names of statements, or of studies beside this file.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shown_by: Vec<String>,
 }
 
 fn about() -> Fraction {
@@ -148,6 +151,11 @@ impl Calculated {
             interval: estimate.map(|estimate| estimate.interval),
             expected: format!("{} {} ± {percent} %", self.value, self.of.unit()),
             cause: self.cause.clone().filter(|_| verdict != rule::Verdict::Holds),
+            shown_by: if verdict == rule::Verdict::Holds {
+                Vec::new()
+            } else {
+                self.shown_by.clone()
+            },
             places: vec![PlaceJudgement { what: "calculated".into(), verdict, estimate }],
         }
     }

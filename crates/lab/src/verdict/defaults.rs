@@ -29,6 +29,9 @@ pub struct Defaults {
     /// Why they differ here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cause: Option<String>,
+    /// Experiments that show the cause: names of statements, or of studies beside this file.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shown_by: Vec<String>,
 }
 
 impl Defaults {
@@ -71,6 +74,7 @@ impl Defaults {
             interval: None,
             expected: format!("all {} values", places.len()),
             cause: (!cause.is_empty()).then(|| cause.join(" ")),
+            shown_by: if verdict == Verdict::Holds { Vec::new() } else { self.shown_by.clone() },
             places,
         }
     }
@@ -156,6 +160,7 @@ bottleneck = { rate = "1 Mbit/s", delay = "1 ms" }
             scenario: "no-such.toml".into(),
             values: [("run.seed".to_owned(), toml::Value::Integer(1))].into(),
             cause: Some("known".into()),
+            shown_by: Vec::new(),
         };
         let judgement = defaults.judge("p", Path::new("no/such/folder"));
         assert_eq!(judgement.verdict, Verdict::Differs);

@@ -41,6 +41,9 @@ pub struct Judgement {
     /// Why it differs, as far as that is known; also where it is undecided yet.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cause: Option<String>,
+    /// Names of statements and studies that show the cause.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub shown_by: Vec<String>,
     /// Every comparison and point by itself.
     pub places: Vec<PlaceJudgement>,
 }
@@ -103,6 +106,10 @@ pub fn judge(
         interval: estimate.map(|estimate| estimate.interval),
         expected,
         cause: statement.cause.clone().filter(|_| verdict != Verdict::Holds),
+        shown_by: match verdict {
+            Verdict::Holds => Vec::new(),
+            Verdict::Undecided | Verdict::Differs => statement.shown_by.clone(),
+        },
         places,
     })
 }

@@ -15,7 +15,9 @@ pub use defaults::Defaults;
 pub use evaluate::{Judgement, PlaceJudgement, StatementError, judge};
 pub use operand::Operand;
 pub use rule::Verdict;
-pub use statement::{Conclusion, Degree, Expectations, NotRun, Over, Rule, Statement, schema};
+pub use statement::{
+    Cause, Conclusion, Degree, Expectations, NotRun, Over, Rule, Statement, schema,
+};
 
 #[cfg(test)]
 mod tests;

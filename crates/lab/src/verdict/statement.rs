@@ -48,6 +48,9 @@ pub struct Conclusion {
     /// Why it differs here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cause: Option<String>,
+    /// Experiments that show the cause: names of statements, or of studies beside this file.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shown_by: Vec<String>,
 }
 
 /// A statement that is not judged.
@@ -84,9 +87,15 @@ pub struct Statement {
     /// Whether it is about each of them.
     #[serde(default)]
     pub over: Over,
-    /// Why it differs here, and which experiment shows that.
+    /// Whether it is no statement of the paper but ours: an experiment that shows a cause, or another way of looking.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub ours: bool,
+    /// Why it differs here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cause: Option<String>,
+    /// Experiments that show the cause: names of statements, or of studies beside this file.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shown_by: Vec<String>,
 }
 
 /// Which of the selected points a statement is about.
@@ -264,6 +273,49 @@ fn knee() -> f64 {
     super::rule::KNEE
 }
 
+/// Why a statement differs, and what shows that.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Cause<'a> {
+    /// The list that the statement is in.
+    pub list: &'static str,
+    /// Its place in the list.
+    pub index: usize,
+    /// Its name.
+    pub id: &'a str,
+    /// The cause in words.
+    pub words: Option<&'a str>,
+    /// Names of statements and studies.
+    pub shown_by: &'a [String],
+}
+
+impl<'a> Cause<'a> {
+    fn of(
+        list: &'static str,
+        rows: impl Iterator<Item = (&'a String, &'a Option<String>, &'a Vec<String>)>,
+    ) -> Vec<Self> {
+        rows.enumerate()
+            .filter(|(_, (_, words, shown_by))| words.is_some() || !shown_by.is_empty())
+            .map(|(index, (id, words, shown_by))| Self {
+                list,
+                index,
+                id,
+                words: words.as_deref(),
+                shown_by,
+            })
+            .collect()
+    }
+
+    /// Names of the studies among the experiments.
+    pub fn studies(self) -> impl Iterator<Item = &'a str> {
+        self.shown_by.iter().map(String::as_str).filter(|name| is_study(name))
+    }
+}
+
+/// Whether an experiment is a whole study, and not a statement about one.
+fn is_study(name: &str) -> bool {
+    name.ends_with(".toml")
+}
+
 impl Rule {
     /// The name in results.
     pub fn name(&self) -> &'static str {
@@ -304,7 +356,7 @@ impl Expectations {
 }
 
 impl Expectations {
-    /// Names are unique, and conclusions rest on what there is.
+    /// Names are unique, conclusions rest on what there is, and a cause names experiments.
     fn check(&self, document: &Document) -> Result<(), DocumentError> {
         let names = self.names();
         for (number, (list, index, id)) in names.iter().enumerate() {
@@ -313,15 +365,61 @@ impl Expectations {
                 return Err(document.complain(&path, format!("there is another `{id}`")));
             }
         }
+        let known = || names.iter().map(|(_, _, name)| *name);
+        let missing = |id: &&String| !known().any(|name| name == id.as_str());
         for (index, conclusion) in self.conclusions.iter().enumerate() {
-            let missing = |id: &&String| !names.iter().any(|(_, _, known)| known == id);
             if let Some(id) = conclusion.from.iter().find(missing) {
                 let path = [Step::Key("conclusions"), Step::Index(index), Step::Key("from")];
-                let known = names.iter().map(|(_, _, name)| *name);
-                return Err(document.complain(&path, unknown("statement", id, known)));
+                return Err(document.complain(&path, unknown("statement", id, known())));
+            }
+        }
+        for cause in self.causes() {
+            let path = [Step::Key(cause.list), Step::Index(cause.index), Step::Key("shown_by")];
+            let mut ids = cause.shown_by.iter().filter(|name| !is_study(name));
+            if let Some(id) = ids.find(missing) {
+                return Err(document.complain(&path, unknown("statement", id, known())));
+            }
+            if cause.shown_by.iter().any(|id| id == cause.id) {
+                let message = "a statement that differs is no experiment that shows why";
+                return Err(document.complain(&path, message));
             }
         }
         Ok(())
+    }
+
+    /// Names of all statements, in the order of the lists.
+    pub fn ids(&self) -> Vec<&str> {
+        self.names().into_iter().map(|(_, _, name)| name).collect()
+    }
+
+    /// Figures, tables and sections that statements are about, each once.
+    pub fn figures(&self) -> Vec<&str> {
+        let statements = self.statements.iter().map(|row| &row.figure);
+        let calculations = self.calculations.iter().map(|row| &row.figure);
+        let defaults = self.defaults.iter().map(|row| &row.figure);
+        let not_run = self.not_run.iter().map(|row| &row.figure);
+        let conclusions = self.conclusions.iter().map(|row| &row.figure);
+        let all = statements.chain(calculations).chain(defaults).chain(not_run).chain(conclusions);
+        let mut figures: Vec<&str> = Vec::new();
+        for figure in all {
+            if !figures.contains(&figure.as_str()) {
+                figures.push(figure);
+            }
+        }
+        figures
+    }
+
+    /// Every statement that has a cause or names experiments.
+    pub fn causes(&self) -> Vec<Cause<'_>> {
+        let rows = self.statements.iter().map(|row| (&row.id, &row.cause, &row.shown_by));
+        let mut causes = Cause::of("statements", rows);
+        let rows = self.calculations.iter().map(|row| (&row.id, &row.cause, &row.shown_by));
+        causes.extend(Cause::of("calculations", rows));
+        let rows = self.defaults.iter().map(|row| (&row.id, &row.cause, &row.shown_by));
+        causes.extend(Cause::of("defaults", rows));
+        let rows = self.conclusions.iter().map(|row| (&row.id, &row.cause, &row.shown_by));
+        causes.extend(Cause::of("conclusions", rows));
+        causes
     }
 
     /// List, place in it and name of everything.

@@ -153,7 +153,7 @@ impl Probe for Recorder {
                 }
             }
             ProbeEvent::Timeout { path, .. } => {
-                self.streaks.on_timeout(path);
+                self.streaks.on_timeout(path, now);
                 self.timeouts.push((now, path));
             }
             ProbeEvent::Reachability { path, status } => {

@@ -1,10 +1,13 @@
 //! Timeouts in a row (`iyengar` fig. 4d, `natarajan` table I).
 
 use polypath_proto::PathId;
+use polypath_units::{Duration, Instant};
 use serde::Serialize;
 
 /// Lengths of runs that are counted one by one; longer ones are counted together.
 const LENGTHS: usize = 6;
+/// Timeouts whose distance from the one before is measured: the second to the fourth of a run.
+const WAITS: usize = 3;
 
 /// Timeouts of paths, grouped into runs. A run is a number of T3 expiries of a path without any sign of life from it in
 /// between: an acknowledged chunk whose last transmission it carried, a round-trip time, or its return among the active
@@ -17,8 +20,15 @@ pub(super) struct Streaks {
 #[derive(Clone, Copy, Debug, Default)]
 struct Streak {
     current: u64,
+    /// The latest timeout of the current run.
+    latest: Option<Instant>,
+    waits: Waits,
     over: Tally,
 }
+
+/// How long the second and later timeouts of a run came after the one before: number and sum.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+struct Waits([(u64, Duration); WAITS]);
 
 /// Runs that are over.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -28,6 +38,7 @@ pub(super) struct Tally {
     longest: u64,
     by_length: [u64; LENGTHS],
     longer: u64,
+    waits: Waits,
 }
 
 /// Timeouts and their runs: timeouts in a row, without a sign of life from the path in between.
@@ -55,15 +66,21 @@ pub struct TimeoutResult {
     pub runs_of_6: u64,
     /// Longer runs.
     pub runs_of_7_or_more: u64,
+    /// Mean time from the first timeout of a run to the second, in seconds: the second timer (`iyengar` section V-A).
+    pub wait_before_2_s: Option<f64>,
+    /// From the second to the third.
+    pub wait_before_3_s: Option<f64>,
+    /// From the third to the fourth.
+    pub wait_before_4_s: Option<f64>,
 }
 
 impl Streaks {
     /// T3 of a path expired.
-    pub fn on_timeout(&mut self, path: PathId) {
+    pub fn on_timeout(&mut self, path: PathId, now: Instant) {
         if self.paths.len() <= path.index() {
             self.paths.resize_with(path.index() + 1, Streak::default);
         }
-        self.paths[path.index()].current += 1;
+        self.paths[path.index()].on_timeout(now);
     }
 
     /// A path works.
@@ -71,6 +88,7 @@ impl Streaks {
         if let Some(streak) = self.paths.get_mut(path.index()) {
             streak.over = streak.tally();
             streak.current = 0;
+            streak.latest = None;
         }
     }
 
@@ -86,11 +104,29 @@ impl Streaks {
 }
 
 impl Streak {
+    fn on_timeout(&mut self, now: Instant) {
+        self.current += 1;
+        let place = (self.current as usize).checked_sub(2);
+        let wait = place.and_then(|place| self.waits.0.get_mut(place));
+        if let Some(((count, sum), latest)) = wait.zip(self.latest) {
+            *count += 1;
+            *sum += now.since(latest);
+        }
+        self.latest = Some(now);
+    }
+
     fn tally(&self) -> Tally {
-        match self.current {
+        let tally = match self.current {
             0 => self.over,
             length => self.over.with(length),
-        }
+        };
+        Tally { waits: self.waits, ..tally }
+    }
+}
+
+impl Waits {
+    fn mean_s(&self) -> [Option<f64>; WAITS] {
+        self.0.map(|(count, sum)| (count > 0).then(|| sum.as_secs_f64() / count as f64))
     }
 }
 
@@ -112,6 +148,10 @@ impl Tally {
         self.longest = self.longest.max(other.longest);
         self.by_length.iter_mut().zip(other.by_length).for_each(|(runs, more)| *runs += more);
         self.longer += other.longer;
+        for ((count, sum), (more, longer)) in self.waits.0.iter_mut().zip(other.waits.0) {
+            *count += more;
+            *sum += longer;
+        }
         self
     }
 }
@@ -119,6 +159,7 @@ impl Tally {
 impl From<Tally> for TimeoutResult {
     fn from(tally: Tally) -> Self {
         let [runs_of_1, runs_of_2, runs_of_3, runs_of_4, runs_of_5, runs_of_6] = tally.by_length;
+        let [wait_before_2_s, wait_before_3_s, wait_before_4_s] = tally.waits.mean_s();
         Self {
             count: tally.timeouts,
             runs: tally.runs,
@@ -131,6 +172,9 @@ impl From<Tally> for TimeoutResult {
             runs_of_5,
             runs_of_6,
             runs_of_7_or_more: tally.longer,
+            wait_before_2_s,
+            wait_before_3_s,
+            wait_before_4_s,
         }
     }
 }
@@ -145,7 +189,7 @@ mod tests {
         for (path, events) in of_paths.iter().enumerate() {
             for event in events.chars() {
                 match event {
-                    'T' => streaks.on_timeout(PathId(path as u8)),
+                    'T' => streaks.on_timeout(PathId(path as u8), Instant::ZERO),
                     _ => streaks.on_sign_of_life(PathId(path as u8)),
                 }
             }
@@ -175,5 +219,21 @@ mod tests {
         let of_third = TimeoutResult::from(streaks(&["T+T", "", "TT"]).of(PathId(2)));
         assert_eq!((of_third.runs_of_2, of_third.longest_run), (1, 2));
         assert_eq!(streaks(&[]).of(PathId(5)), Tally::default());
+    }
+
+    #[test]
+    fn each_timeout_of_a_run_is_waited_for_from_the_one_before_on() {
+        let mut streaks = Streaks::default();
+        let at = |s: u64| Instant::ZERO + Duration::from_secs(s);
+        let [one, other] = [PathId(0), PathId(1)];
+        // Two runs of one path, the second of which goes on, and one of the other.
+        [1, 3, 7].into_iter().for_each(|s| streaks.on_timeout(one, at(s)));
+        streaks.on_sign_of_life(one);
+        [20, 23, 29, 41, 99].into_iter().for_each(|s| streaks.on_timeout(one, at(s)));
+        [20, 24].into_iter().for_each(|s| streaks.on_timeout(other, at(s)));
+        let waits = |tally: Tally| tally.waits.mean_s();
+        assert_eq!(waits(streaks.of(one)), [Some(2.5), Some(5.0), Some(12.0)]);
+        assert_eq!(waits(streaks.of(other)), [Some(4.0), None, None]);
+        assert_eq!(waits(streaks.all()), [Some(3.0), Some(5.0), Some(12.0)]);
     }
 }

@@ -2,9 +2,7 @@
 
 use std::borrow::Cow;
 
-use serde::{Deserialize, Serialize};
-
-use super::{Flow, HostName, Network};
+use super::{AssociationPlan, Flow, HostName, Network};
 use crate::document::{Document, DocumentError, Step, nearest};
 
 use Step::{Index, Key};
@@ -51,19 +49,6 @@ impl Default for FlowEnds {
     fn default() -> Self {
         Self { hosts: [0, 1], pair: 0, from: HostName::A }
     }
-}
-
-/// The associations between the hosts.
-#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(default, deny_unknown_fields)]
-pub struct AssociationPlan {
-    /// The host that begins an association, where it is part of it. Where it is missing, that is host a, and among hosts
-    /// with names of their own the one that the first flow comes from.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub client: Option<String>,
-    /// When.
-    pub connect: polypath_units::Duration,
 }
 
 /// Finds the ends of all flows, and the pairs of hosts that need an association.

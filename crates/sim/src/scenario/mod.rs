@@ -3,6 +3,7 @@
 //! A scenario is a TOML file. Quantities are text with a unit (`"100 Mbit/s"`, `"45 ms"`, `"64 KiB"`); choices are
 //! written by name, with parameters as a table of one key (`burst = { max-burst = 4 }`). Unknown keys are errors.
 
+mod association;
 mod check;
 mod dumbbell;
 mod external;
@@ -21,10 +22,11 @@ mod text_file;
 mod traffic;
 mod transport;
 
+pub use association::AssociationPlan;
 pub use dumbbell::{CrossPlan, DumbbellNetwork, DumbbellPath};
 pub use external::External;
 pub use graph::{GraphLink, GraphNetwork};
-pub use hosts::{AssociationPlan, FlowEnds, HostRef, Pair};
+pub use hosts::{FlowEnds, HostRef, Pair};
 pub use link::{Access, Link, LinkDirection, Loss, Queue, QueueLimit};
 pub use network::{
     DisjointNetwork, Fault, FlappingFault, Network, OutageFault, PairNetwork, PairPath,

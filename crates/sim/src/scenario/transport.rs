@@ -87,12 +87,17 @@ impl Scenario {
 
     /// Names of the paths between the hosts of a flow, where the network says them.
     pub(super) fn paths_of(&self, flow: &Flow) -> Option<Vec<&str>> {
+        self.paths_of_pair(flow.ends.pair)
+    }
+
+    /// Names of the paths between the hosts of a pair, where the network says them.
+    pub(super) fn paths_of_pair(&self, pair: usize) -> Option<Vec<&str>> {
         match &self.network {
             Network::Disjoint(plan) => {
                 Some(plan.paths.iter().map(|path| path.name.as_str()).collect())
             }
             Network::Shared(plan) => {
-                let pair = plan.pairs.get(flow.ends.pair)?;
+                let pair = plan.pairs.get(pair)?;
                 Some(pair.paths.iter().map(|path| path.name.as_str()).collect())
             }
             Network::Dumbbell(plan) => {

@@ -1,15 +1,18 @@
 //! `polypath reproduce list`.
 
 use polypath_lab::paper::{Paper, slug};
+use polypath_lab::reproduce::recorded_table;
 use serde_json::json;
 
 use crate::failure::Outcome;
 use crate::output;
 use crate::report::write_table;
 
-/// Says which papers there are, with their studies and statements.
-pub(super) fn run(papers: &[Paper], json: bool) -> Outcome {
-    let text = if json {
+/// Says which papers there are, with their studies and statements; or what was recorded of them.
+pub(super) fn run(papers: &[Paper], json: bool, markdown: bool) -> Outcome {
+    let text = if markdown {
+        recorded_table(papers)
+    } else if json {
         let papers: Vec<_> = papers.iter().map(as_json).collect();
         serde_json::to_string_pretty(&papers)? + "\n"
     } else {

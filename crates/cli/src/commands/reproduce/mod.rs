@@ -31,6 +31,7 @@ The studies are those of --papers, of a folder `papers` here, or those that the 
 
 Examples:
   polypath reproduce list
+  polypath reproduce list --markdown
   polypath reproduce iyengar/4a
   polypath reproduce dreibholz-asymmetric --json > verdicts.json
   polypath reproduce all --full --dry-run
@@ -51,6 +52,9 @@ pub(crate) struct Args {
     /// Print everything as JSON
     #[arg(long)]
     json: bool,
+    /// With `list`: print the recorded verdicts as a table in Markdown
+    #[arg(long, conflicts_with = "json")]
+    markdown: bool,
     /// Threads; as many as there are processors where it is missing
     #[arg(long, value_name = "N")]
     jobs: Option<NonZeroUsize>,
@@ -90,6 +94,9 @@ struct End {
     /// Fail if a statement differs without a known cause
     #[arg(long)]
     strict: bool,
+    /// Write the verdicts down beside the statements of the papers, in `verdicts.csv`; those from more runs stay
+    #[arg(long)]
+    record: bool,
 }
 
 /// Runs, judges and writes.
@@ -103,7 +110,7 @@ pub(crate) fn run(args: Args) -> Outcome {
     let place = if looks { aside.path() } else { &out };
     let (papers, folder) = papers::read(args.papers.as_deref(), place)?;
     if args.target == "list" {
-        return list::run(&papers, args.json);
+        return list::run(&papers, args.json, args.markdown);
     }
     let target: Target =
         args.target.parse().map_err(|error: String| Failure::usage(anyhow!(error)))?;
@@ -183,6 +190,9 @@ fn work(
             let whole = report.complete && report.shard.is_none();
             let written =
                 if whole { report.write(&target, &papers, &out)? } else { Written::default() };
+            if whole && args.end.record {
+                report.record(&papers)?;
+            }
             anyhow::Ok((report, written))
         });
         let result = tokio::select! {

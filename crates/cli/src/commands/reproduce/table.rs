@@ -24,6 +24,9 @@ pub(super) fn verdicts(report: &Report) -> Result<String, std::fmt::Error> {
             if let Some(cause) = &row.cause {
                 writeln!(out, "    {cause}")?;
             }
+            if !row.shown_by.is_empty() {
+                writeln!(out, "    shown by {}", row.shown_by.join(", "))?;
+            }
         }
         out.push('\n');
     }

@@ -1,5 +1,6 @@
 //! What the types of a scenario cannot say.
 
+mod association;
 mod background;
 mod changes;
 mod network;
@@ -25,7 +26,7 @@ type Result<T = ()> = std::result::Result<T, DocumentError>;
 
 pub(super) fn check(scenario: &Scenario, document: &Document) -> Result {
     check_run(scenario, document)?;
-    check_association(scenario, document)?;
+    association::check(scenario, document)?;
     for pair in &scenario.pairs {
         for (name, place) in pair.names.iter().zip(pair.sctp) {
             check_sctp(&scenario.sctp[place], name, document)?;
@@ -76,15 +77,6 @@ fn name_problem(name: &str) -> Option<String> {
     }
     let unfit = name.chars().find(|c| matches!(c, '/' | '\\') || c.is_control())?;
     Some(format!("{unfit:?} cannot be part of a name, because files are named after it"))
-}
-
-fn check_association(scenario: &Scenario, document: &Document) -> Result {
-    let (connect, duration) = (scenario.association.connect, scenario.run.duration);
-    if connect >= duration {
-        let message = format!("lies at the end of the run or after it ({duration})");
-        return Err(document.complain(&[Key("association"), Key("connect")], message));
-    }
-    Ok(())
 }
 
 fn check_sctp(sctp: &SctpSettings, host: &str, document: &Document) -> Result {

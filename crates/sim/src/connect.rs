@@ -1,0 +1,42 @@
+//! How a host begins its association: from where, to where, and over which path first.
+
+use std::net::IpAddr;
+
+use polypath_proto::config::AssociationConfig;
+use polypath_proto::{Association, Encapsulation, PeerAddress};
+use polypath_units::Instant;
+
+use crate::place::Place;
+use crate::scenario::AssociationPlan;
+
+/// An association to begin.
+#[derive(Clone, Debug)]
+pub(crate) struct Connect {
+    pub at: Instant,
+    pub config: AssociationConfig,
+    /// Port of the peer.
+    pub port: u16,
+    pub peer: Vec<PeerAddress>,
+}
+
+impl Connect {
+    pub fn of(plan: &AssociationPlan, place: &Place, config: AssociationConfig) -> Self {
+        let peer = |address| PeerAddress { address, encapsulation: Encapsulation::None };
+        Self {
+            at: Instant::ZERO + plan.connect,
+            config,
+            port: place.peer_port,
+            peer: place.peer_addresses().into_iter().map(peer).collect(),
+        }
+    }
+}
+
+/// Makes the path with these addresses the primary one, if the association has it.
+pub(crate) fn choose_primary(ends: Option<[IpAddr; 2]>, association: &mut Association) {
+    let Some(ends) = ends else { return };
+    let stats = association.path_stats();
+    if let Some(path) = stats.iter().find(|path| [path.local, path.remote] == ends) {
+        // It is one of the association's own.
+        let _ = association.set_primary(path.path);
+    }
+}

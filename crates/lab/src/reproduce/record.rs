@@ -124,13 +124,13 @@ impl Report {
     }
 }
 
-/// The recorded verdicts of papers as a table in Markdown: a row for each paper, and the sums.
+/// The recorded verdicts of papers as a table in Markdown: a row for each paper that has some, and the sums.
 pub fn table(papers: &[Paper]) -> String {
     let mut text = "| paper | figures, tables, sections | statements | of them ours | hold | differ, cause shown | \
                     undecided | not run |\n| --- | --- | --- | --- | --- | --- | --- | --- |\n"
         .to_owned();
     let mut sums = [0; 7];
-    for paper in papers {
+    for paper in papers.iter().filter(|paper| paper.folder.join(VERDICTS).exists()) {
         let counts = counts(paper);
         sums.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
         text += &line(&format!("`{}`", paper.key()), counts);

@@ -8,11 +8,14 @@ use crate::failure::Outcome;
 use crate::output;
 use crate::report::write_table;
 
-/// Says which papers there are, with their studies and statements; or what was recorded of them.
-pub(super) fn run(papers: &[Paper], json: bool, markdown: bool) -> Outcome {
-    let text = if markdown {
-        recorded_table(papers)
-    } else if json {
+/// Says what was recorded of the verdicts.
+pub(super) fn recorded(papers: &[Paper]) -> Outcome {
+    output::print(recorded_table(papers).as_bytes())
+}
+
+/// Says which papers there are, with their studies and statements.
+pub(super) fn run(papers: &[Paper], json: bool) -> Outcome {
+    let text = if json {
         let papers: Vec<_> = papers.iter().map(as_json).collect();
         serde_json::to_string_pretty(&papers)? + "\n"
     } else {

@@ -110,7 +110,7 @@ pub(crate) fn run(args: Args) -> Outcome {
     let place = if looks { aside.path() } else { &out };
     let (papers, folder) = papers::read(args.papers.as_deref(), place)?;
     if args.target == "list" {
-        return list::run(&papers, args.json, args.markdown);
+        return if args.markdown { list::recorded(&papers) } else { list::run(&papers, args.json) };
     }
     let target: Target =
         args.target.parse().map_err(|error: String| Failure::usage(anyhow!(error)))?;

@@ -161,7 +161,7 @@ pub(crate) struct Inner {
     /// Somebody asked for shutdown, or nobody holds it any more: so it remains, even if the peer restarts.
     pub(crate) leaving: bool,
     /// A packet that a handle's call gave rise to; it goes out before what the association has to send next.
-    pub(crate) ready: Option<Transmit>,
+    pub(crate) ready: Option<Box<Transmit>>,
     /// Messages that are still to be read from before the peer's restart, until the user accepts that.
     restart: Option<usize>,
     /// The association's entry among the driver's timers.
@@ -312,7 +312,7 @@ impl Inner {
     /// Whether there is a packet to send; if so, it is kept ready.
     pub(crate) fn has_transmit(&mut self, now: Instant) -> bool {
         if self.ready.is_none() {
-            self.ready = self.call(now, Protocol::poll_transmit);
+            self.ready = self.call(now, Protocol::poll_transmit).map(Box::new);
         }
         self.ready.is_some()
     }

@@ -1,5 +1,5 @@
 //! What an idle association costs in memory: one endpoint has many that are established, moved some data both ways and
-//! have nothing left to do.
+//! have had nothing to do for more than a minute.
 //!
 //! `cargo run --release -p polypath-testkit --example bench_idle -- [--json] [--associations N] [--paths N]`
 //!
@@ -9,17 +9,12 @@
 use std::alloc::System;
 use std::process::ExitCode;
 
-use bytes::Bytes;
 use polypath_proto::config::AssociationConfig;
-use polypath_proto::{Association, Duration, Instant, OutgoingMessage};
-use polypath_testkit::{Crowd, Part, Side};
+use polypath_testkit::{Crowd, Part};
 use stats_alloc::{INSTRUMENTED_SYSTEM, StatsAlloc};
 
 #[global_allocator]
 static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
-
-/// Messages of each side, as a request and its answer have them: small and larger than a packet.
-const MESSAGES: [usize; 4] = [100, 1_400, 10_000, 50_000];
 
 /// Bytes and blocks.
 #[derive(Clone, Copy)]
@@ -45,37 +40,9 @@ impl Heap {
     }
 }
 
-/// A server with this many idle associations.
-fn idle_crowd(count: usize, paths: u8) -> Crowd {
-    let mut crowd = Crowd::new(&AssociationConfig::default(), paths);
-    let content = Bytes::from(vec![0x5a; 50_000]);
-    for client in 0..count {
-        let mut now = Instant::ZERO + Duration::from_millis(1);
-        crowd.add_client();
-        crowd.connect(now, client);
-        for size in MESSAGES {
-            for from in [Side::Client, Side::Server] {
-                now += Duration::from_millis(1);
-                crowd.send(now, from, client, OutgoingMessage::new(0, content.slice(..size)));
-            }
-        }
-        // Delayed acknowledgements, and heartbeats that confirm the second path.
-        for _ in 0..10 {
-            now += Duration::from_millis(500);
-            crowd.handle_timeouts(now, client);
-        }
-    }
-    assert_eq!(crowd.received_messages(), (2 * MESSAGES.len() * count) as u64);
-    let is_idle = |association: &Association| {
-        association.is_established() && association.stats().send_buffer_bytes == 0
-    };
-    assert!(crowd.server_associations().all(is_idle), "everything was acknowledged");
-    crowd
-}
-
 /// What an association costs the server, and what it costs the client.
 fn measure(count: usize, paths: u8) -> (Heap, Heap) {
-    let mut crowd = idle_crowd(count, paths);
+    let mut crowd = Crowd::idle(&AssociationConfig::default(), count, paths);
     let before = Heap::now();
     crowd.forget(Part::ClientAssociations);
     let client = before.freed(count);

@@ -6,9 +6,10 @@
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
+use bytes::Bytes;
 use polypath_proto::config::{AssociationConfig, EndpointConfig};
 use polypath_proto::{
-    Association, AssociationId, Body, Cx, Ecn, Encapsulation, Endpoint, Instant, NoProbe,
+    Association, AssociationId, Body, Cx, Duration, Ecn, Encapsulation, Endpoint, Instant, NoProbe,
     OutgoingMessage, PeerAddress, Received, Route, Transmit,
 };
 use polypath_wire::{Checksum, Packet};
@@ -19,6 +20,8 @@ use crate::Side;
 
 /// SCTP port of the server, and of every client.
 const PORT: u16 = 5001;
+/// Sizes of messages, as requests and answers have them: small, and larger than a packet.
+const MESSAGES: [usize; 4] = [100, 1_400, 10_000, 50_000];
 /// More clients than this have no addresses.
 const MAX_CLIENTS: usize = 60_000;
 
@@ -27,6 +30,8 @@ const MAX_CLIENTS: usize = 60_000;
 struct End {
     endpoint: Endpoint,
     associations: BTreeMap<AssociationId, Box<Association>>,
+    /// The association that had a packet last, which may have something to send.
+    touched: Option<AssociationId>,
 }
 
 /// What all ends share, so that it is nobody's cost.
@@ -66,6 +71,38 @@ impl Crowd {
         Self { config: config.clone(), paths, server, clients: Vec::new(), wire }
     }
 
+    /// A server with associations that have moved some data both ways and then had nothing to do for more than a minute,
+    /// long enough for heartbeats on every path.
+    ///
+    /// # Panics
+    ///
+    /// If not everything arrives and is acknowledged.
+    pub fn idle(config: &AssociationConfig, count: usize, paths: u8) -> Self {
+        let mut crowd = Self::new(config, paths);
+        let content = Bytes::from(vec![0x5a; 50_000]);
+        for client in 0..count {
+            let mut now = Instant::ZERO + Duration::from_millis(1);
+            crowd.add_client();
+            crowd.connect(now, client);
+            for size in MESSAGES {
+                for from in [Side::Client, Side::Server] {
+                    now += Duration::from_millis(1);
+                    crowd.send(now, from, client, OutgoingMessage::new(0, content.slice(..size)));
+                }
+            }
+            for _ in 0..150 {
+                now += Duration::from_millis(500);
+                crowd.handle_timeouts(now, client);
+            }
+        }
+        assert_eq!(crowd.received_messages(), (2 * MESSAGES.len() * count) as u64);
+        let is_idle = |association: &Association| {
+            association.is_established() && association.stats().send_buffer_bytes == 0
+        };
+        assert!(crowd.server_associations().all(is_idle), "everything was acknowledged");
+        crowd
+    }
+
     /// Adds a client, not connected yet. Returns its number.
     ///
     /// # Panics
@@ -99,7 +136,7 @@ impl Crowd {
             .lend(now, |cx, _| end.endpoint.connect(cx, config, PORT, &peer))
             .expect("a client without an association");
         end.associations.insert(id, Box::new(association));
-        self.settle(now, client);
+        self.settle(now, client, None);
         assert!(self.association(client).is_established(), "nothing is lost in memory");
     }
 
@@ -116,7 +153,7 @@ impl Crowd {
         };
         let association = association.expect("an association");
         self.wire.lend(now, |cx, _| association.send(cx, message)).expect("room for a message");
-        self.settle(now, client);
+        self.settle(now, client, id);
     }
 
     /// Shuts the association of this client down, gracefully.
@@ -128,7 +165,7 @@ impl Crowd {
         let association = self.clients[client].associations.values_mut().next();
         let association = association.expect("an association");
         self.wire.lend(now, |cx, _| association.shutdown(cx));
-        self.settle(now, client);
+        self.settle(now, client, None);
         assert!(self.clients[client].associations.is_empty() && self.server_id(client).is_none());
     }
 
@@ -141,7 +178,7 @@ impl Crowd {
                 self.wire.lend(now, |cx, _| association.handle_timeout(cx));
             }
         }
-        self.settle(now, client);
+        self.settle(now, client, id);
     }
 
     /// The association of this client.
@@ -183,11 +220,20 @@ impl Crowd {
         self.server.endpoint.association_with(PORT, address)
     }
 
-    /// Hands packets back and forth between a client and the server until both are silent.
-    fn settle(&mut self, now: Instant, client: usize) {
+    /// Hands packets back and forth between a client and the server, whose association with it is `far`, if it has something
+    /// to say, until both are silent.
+    fn settle(&mut self, now: Instant, client: usize, mut far: Option<AssociationId>) {
         let Self { server, clients, wire, .. } = self;
         let client = &mut clients[client];
-        while client.deliver(now, server, wire) + server.deliver(now, client, wire) > 0 {}
+        let Some(&id) = client.associations.keys().next() else { return };
+        loop {
+            client.deliver(now, id, server, wire);
+            let Some(far) = server.touched.take().or(far.take()) else { return };
+            server.deliver(now, far, client, wire);
+            if client.touched.take().is_none() {
+                return;
+            }
+        }
     }
 }
 
@@ -205,29 +251,21 @@ pub enum Part {
 impl End {
     fn new(config: EndpointConfig, addresses: &[IpAddr], wire: &mut Wire) -> Self {
         let endpoint = wire.lend(Instant::ZERO, |cx, _| Endpoint::new(config, PORT, addresses, cx));
-        Self { endpoint, associations: BTreeMap::new() }
+        Self { endpoint, associations: BTreeMap::new(), touched: None }
     }
 
-    fn address(&self) -> IpAddr {
-        self.endpoint.local_addresses()[0]
-    }
-
-    /// Hands everything that waits here for `to` over. Returns how many packets there were.
-    fn deliver(&mut self, now: Instant, to: &mut Self, wire: &mut Wire) -> u64 {
-        let Some(id) = self.endpoint.association_with(PORT, to.address()) else { return 0 };
-        let mut packets = 0;
+    /// Hands everything that association `id` has for `to` over.
+    fn deliver(&mut self, now: Instant, id: AssociationId, to: &mut Self, wire: &mut Wire) {
         while let Some(association) = self.associations.get_mut(&id)
             && let Some(envelope) =
                 wire.lend(now, |cx, packet| association.poll_transmit_into(cx, packet))
         {
-            packets += 1;
             if let Some(answer) = to.receive(now, envelope.local, envelope.remote, wire) {
                 wire.packet = answer.packet;
                 self.receive(now, answer.local, answer.remote, wire);
             }
         }
         self.follow_up(id);
-        packets
     }
 
     /// Handles the packet in `wire`; gives the answer to one that belongs to no association.
@@ -251,12 +289,14 @@ impl End {
         match self.endpoint.handle(&mut cx, &received) {
             Route::Association(id) => {
                 let association = self.associations.get_mut(&id)?;
+                self.touched = Some(id);
                 association.handle(&mut cx, &received);
                 while association.receive(&mut cx).is_some() {
                     *received_messages += 1;
                 }
             }
             Route::New(id, association) => {
+                self.touched = Some(id);
                 self.associations.insert(id, association);
             }
             Route::Reply(transmit) => return Some(transmit),

@@ -240,7 +240,7 @@ impl Inner {
         if handles == 0 {
             while self.call(now, Protocol::receive).is_some() {}
         }
-        transmits.extend(self.ready.take());
+        transmits.extend(self.ready.take().map(|ready| *ready));
         while transmits.len() < TRANSMIT_CHUNK {
             match self.call(now, Protocol::poll_transmit) {
                 Some(transmit) => transmits.push(transmit),

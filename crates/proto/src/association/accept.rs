@@ -1,5 +1,6 @@
 //! How an association begins as the server, and what handshake chunks do to one that exists (RFC 9260 section 5.2).
 
+use alloc::boxed::Box;
 use core::net::IpAddr;
 
 use polypath_wire::{Cause, Causes, Chunk};
@@ -11,7 +12,7 @@ use super::init_parameters::Capabilities;
 use super::output::{Flush, To};
 use super::state::State;
 use super::{Association, Identity, PeerAddress, draw_tie_tags};
-use crate::config::AssociationConfig;
+use crate::config::SharedConfig;
 use crate::endpoint::cookie::Cookie;
 use crate::path::Paths;
 use crate::path::reach::Reach;
@@ -22,11 +23,11 @@ impl Association {
     /// packet follow through `handle`, which must pass over the COOKIE ECHO.
     pub(crate) fn accept(
         cx: &mut Cx<'_>,
-        config: AssociationConfig,
+        config: SharedConfig,
         identity: Identity,
         established: Established,
-    ) -> Self {
-        let mut association = Self::new(cx, config, identity);
+    ) -> Box<Self> {
+        let mut association = Box::new(Self::new(cx, config, identity));
         association.take_over(&established.cookie);
         association.become_established(cx);
         association.answer_cookie(cx, &established);

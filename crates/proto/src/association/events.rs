@@ -27,6 +27,10 @@ impl Events {
         }
     }
 
+    pub(super) fn release_memory(&mut self) {
+        self.0.shrink_to_fit();
+    }
+
     pub(super) fn pop(&mut self) -> Option<Event> {
         self.0.pop_front()
     }

@@ -241,8 +241,7 @@ impl Association {
         peer: &[PeerAddress],
         handshake_pair: Option<(IpAddr, PeerAddress)>,
     ) {
-        self.paths.clear();
-        let AssociationConfig { path_pairing, routes, .. } = &self.config;
+        let AssociationConfig { path_pairing, routes, .. } = &*self.config;
         let mut pairs = pairing::pairs(*path_pairing, routes, &self.identity.local_addresses, peer);
         let limit = usize::from(self.config.max_paths.clamp(1, 32));
         if let Some(pair) = handshake_pair {
@@ -254,6 +253,7 @@ impl Association {
             }
         }
         self.stats.addresses_ignored += pairs.len().saturating_sub(limit) as u64;
+        self.paths.clear(pairs.len().min(limit));
         for (local, remote) in pairs.into_iter().take(limit) {
             let id = PathId(self.paths.len() as u8);
             self.paths.push(Path::new(

@@ -68,6 +68,7 @@ impl Association {
                 self.schedule_heartbeat(cx, path);
                 continue;
             }
+            self.release_memory();
             self.send_heartbeat(cx, path);
         }
     }

@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 use super::address_scope::reaches;
 use super::state::State;
 use super::{Association, PeerAddress};
-use crate::config::{PathPairing, SourceRoute};
+use crate::config::{PathPairing, SharedConfig, SourceRoute};
 use crate::path::reach::{Reach, Reason, Signal};
 use crate::path::{Path, pairing};
 use crate::{Cx, Event, LocalAddressChange, PathChange, PathId};
@@ -52,7 +52,7 @@ impl Association {
     }
 
     pub(super) fn apply_routes(&mut self, cx: &mut Cx<'_>, routes: &[SourceRoute]) {
-        self.config.routes = routes.to_vec();
+        SharedConfig::make_mut(&mut self.config).routes = routes.to_vec();
         let settled = !matches!(self.state, State::CookieWait(_) | State::Closed);
         if settled && self.config.path_pairing == PathPairing::ByRoute {
             self.open_missing_paths(cx);

@@ -13,6 +13,7 @@ mod handshake;
 mod heartbeat;
 mod icmp;
 mod identity;
+mod idle;
 mod input;
 mod local_address;
 mod output;
@@ -47,7 +48,7 @@ use self::events::Events;
 use self::init_parameters::Capabilities;
 use self::output::{ControlQueue, Flush};
 use self::state::{Handshake, State};
-use crate::config::{AssociationConfig, SourceRoute};
+use crate::config::{AssociationConfig, SharedConfig, SourceRoute};
 use crate::extension::packet_drop::report::Allowance;
 use crate::path::Paths;
 use crate::path::stopwatch::Stopwatch;
@@ -78,7 +79,8 @@ use crate::{
 /// [`Event::Ended`] as its last event; drop it after the last packet was polled.
 #[derive(Debug)]
 pub struct Association {
-    config: AssociationConfig,
+    /// Shared by the associations of an endpoint that peers began.
+    config: SharedConfig,
     identity: Identity,
     state: State,
     /// Tag for packets to the peer; 0 while unknown.
@@ -149,7 +151,7 @@ impl Association {
     /// remains.
     pub(crate) fn connect(
         cx: &mut Cx<'_>,
-        config: AssociationConfig,
+        config: SharedConfig,
         identity: Identity,
         peer: &[PeerAddress],
     ) -> Self {
@@ -160,9 +162,7 @@ impl Association {
         association
     }
 
-    fn new(cx: &mut Cx<'_>, mut config: AssociationConfig, identity: Identity) -> Self {
-        let rto = &mut config.policies.rto;
-        rto.initial = rto.initial.max(Duration::from_millis(1));
+    fn new(cx: &mut Cx<'_>, config: SharedConfig, identity: Identity) -> Self {
         let timeout = config.policies.rto.initial;
         let timer = Handshake::first(cx.now, timeout);
         Self {

@@ -211,6 +211,10 @@ impl Association {
             let next = self.control.pop_front()?;
             packet.push(next.chunk);
         }
+        if self.control.is_empty() && matches!(self.state, State::Established) {
+            // Such chunks are rare once the handshake is over.
+            self.control = ControlQueue::new();
+        }
         Some(self.finish(packet, tag))
     }
 

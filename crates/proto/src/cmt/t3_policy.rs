@@ -60,6 +60,11 @@ pub(crate) fn on_ack(policy: T3Restart, view: &T3View) -> T3Action {
 pub(crate) struct RetransmissionLog(VecDeque<(Tsn, Instant)>);
 
 impl RetransmissionLog {
+    /// Gives memory back that nothing needs now.
+    pub(crate) fn release_memory(&mut self) {
+        self.0.shrink_to_fit();
+    }
+
     /// Notes a retransmission.
     pub(crate) fn push(&mut self, tsn: Tsn, at: Instant) {
         self.0.push_back((tsn, at));

@@ -84,7 +84,19 @@ pub struct AssociationConfig {
     pub policies: Policies,
 }
 
+/// A configuration as associations have it: those that peers begin at one endpoint share one, which none of them changes.
+/// It is a twelfth of what an idle association takes in memory, and no part of its state.
+#[allow(clippy::disallowed_types)]
+pub(crate) type SharedConfig = alloc::sync::Arc<AssociationConfig>;
+
 impl AssociationConfig {
+    /// In the form that associations are made with.
+    pub(crate) fn shared(mut self) -> SharedConfig {
+        let rto = &mut self.policies.rto;
+        rto.initial = rto.initial.max(Duration::from_millis(1));
+        SharedConfig::new(self)
+    }
+
     /// The defaults with the policies of `preset`.
     pub fn with_preset(preset: Preset) -> Self {
         Self { policies: preset.policies(), ..Self::default() }

@@ -7,6 +7,7 @@ mod policies;
 mod presets;
 mod reference;
 
+pub(crate) use association::SharedConfig;
 pub use association::{AssociationConfig, EndpointConfig, PathPairing, SourceRoute};
 pub(crate) use buffer_size::BufferBounds;
 pub use check::ConfigError;

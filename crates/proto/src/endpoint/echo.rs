@@ -12,6 +12,7 @@ use super::route::{DropReason, Incoming, Route};
 use super::{Endpoint, pairs};
 use crate::association::handshake_view::Established;
 use crate::association::init_parameters::AddressList;
+use crate::config::SharedConfig;
 use crate::{Association, AssociationId, Cx, Identity, PeerAddress, Received, Transmit};
 
 /// What a COOKIE ECHO without association calls for.
@@ -41,11 +42,11 @@ impl Endpoint {
                 let id =
                     self.table.insert(cookie.local_tag, cookie.remote_port, &cookie.peer_addresses);
                 let identity = self.identity_of(cookie);
-                let config = self.config.association.clone();
+                let config = SharedConfig::clone(&self.accepted);
                 let mut association = Association::accept(cx, config, identity, *established);
                 // It passes over the COOKIE ECHO; DATA may follow.
                 association.handle(cx, received);
-                Ok(Route::New(id, Box::new(association)))
+                Ok(Route::New(id, association))
             }
         }
     }

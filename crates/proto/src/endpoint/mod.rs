@@ -15,7 +15,7 @@ use smallvec::SmallVec;
 
 use crate::association::address_scope::{is_unicast, reaches};
 use crate::association::init_parameters::{AddressList, MAX_ADDRESSES};
-use crate::config::{AssociationConfig, EndpointConfig};
+use crate::config::{AssociationConfig, EndpointConfig, SharedConfig};
 use crate::{
     Association, AssociationId, ConnectError, Cx, Encapsulation, Identity, LocalAddressChange,
     Notice, PeerAddress, Received,
@@ -36,6 +36,8 @@ pub use route::{Collision, DropReason, Route};
 #[derive(Debug)]
 pub struct Endpoint {
     config: EndpointConfig,
+    /// Configuration of associations that peers begin, as they have it.
+    accepted: SharedConfig,
     local_port: u16,
     local_addresses: AddressList,
     table: AssociationTable,
@@ -60,6 +62,7 @@ impl Endpoint {
             CookieSecrets::new(config.cookie_secret_life, max_cookie_life, cx.now, cx.rng);
         Self {
             limits: Limits::new(&config, cx.now),
+            accepted: config.association.clone().shared(),
             config,
             local_port,
             local_addresses: local_addresses.iter().copied().filter(|a| is_unicast(*a)).collect(),
@@ -88,7 +91,7 @@ impl Endpoint {
         let (identity, peer) = self.prepare_connect(cx, &config, remote_port, peer)?;
         let addresses: AddressList = peer.iter().map(|peer| peer.address).collect();
         let id = self.table.insert(identity.local_tag, remote_port, &addresses);
-        Ok((id, Association::connect(cx, config, identity, &peer)))
+        Ok((id, Association::connect(cx, config.shared(), identity, &peer)))
     }
 
     /// Tells where a packet belongs.

@@ -306,6 +306,12 @@ impl Path {
         }
     }
 
+    /// Gives memory back that nothing needs now.
+    pub(crate) fn release_memory(&mut self) {
+        self.repaired.shrink_to_fit();
+        self.retransmissions.release_memory();
+    }
+
     /// Starts T3-rtx unless it runs.
     pub(crate) fn start_t3(&mut self, now: Instant) {
         if self.t3.is_none() {

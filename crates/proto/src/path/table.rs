@@ -25,13 +25,17 @@ impl Paths {
         self.0.len()
     }
 
+    /// Adds a path. Takes memory for no more than that: few associations ever get another.
     pub(crate) fn push(&mut self, path: Path) {
         debug_assert_eq!(path.id.index(), self.0.len());
+        self.0.reserve_exact(1);
         self.0.push(path);
     }
 
-    pub(crate) fn clear(&mut self) {
+    /// Empties the table, for `count` paths.
+    pub(crate) fn clear(&mut self, count: usize) {
         self.0.clear();
+        self.0.reserve_exact(count);
     }
 
     pub(crate) fn get(&self, id: PathId) -> Option<&Path> {

@@ -196,6 +196,13 @@ impl Receiver {
         messages
     }
 
+    /// Gives memory back that nothing needs now.
+    pub(crate) fn release_memory(&mut self) {
+        self.tsns.release_memory();
+        self.reassembly.release_memory();
+        self.duplicates.shrink_to_fit();
+    }
+
     /// Begins a packet.
     pub fn begin_packet(&mut self) {
         self.packet = PacketSummary { gaps: self.tsns.has_gaps(), ..PacketSummary::default() };

@@ -83,6 +83,14 @@ impl TsnMap {
         Self { cumulative, highest: cumulative, max_offset, words: Vec::new(), firm: Vec::new() }
     }
 
+    /// Gives the memory of a map without gaps back.
+    pub fn release_memory(&mut self) {
+        if !self.has_gaps() {
+            self.words = Vec::new();
+            self.firm = Vec::new();
+        }
+    }
+
     /// What is known of `tsn`.
     pub fn classify(&self, tsn: Tsn) -> Arrival {
         let offset = tsn.distance_from(self.cumulative.narrow());

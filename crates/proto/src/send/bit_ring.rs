@@ -5,7 +5,8 @@ use alloc::vec::Vec;
 
 use crate::Tsn;
 
-/// One bit per TSN of a window. The capacity is a power of two, so that serial numbers wrap with the ring.
+/// One bit per TSN of a window. The capacity is a power of two, so that serial numbers wrap with the ring; or 0, and then
+/// no bit may be asked for.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct BitRing {
     words: Vec<u64>,

@@ -57,6 +57,14 @@ impl Lanes {
         self.len
     }
 
+    /// Gives the memory of lanes without messages back.
+    pub(crate) fn release_memory(&mut self) {
+        if self.len == 0 {
+            self.entries = Vec::new();
+            self.free = 0;
+        }
+    }
+
     pub(crate) fn get(&self, slot: Slot) -> Option<&Waiting> {
         self.entries.get(slot.0 as usize)?.waiting.as_ref()
     }

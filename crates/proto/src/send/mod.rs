@@ -68,6 +68,12 @@ impl Sender {
         }
     }
 
+    /// Gives memory back that nothing needs now.
+    pub(crate) fn release_memory(&mut self) {
+        self.queue.release_memory();
+        self.window.release_memory();
+    }
+
     /// Begins anew because the peer restarted. What the user gave the streams stays.
     pub(crate) fn restart(
         &mut self,

@@ -125,6 +125,13 @@ impl SendQueue {
         self.current.is_none() && self.messages.len() == 0
     }
 
+    /// Gives the memory of an empty queue back.
+    pub(crate) fn release_memory(&mut self) {
+        if self.is_empty() {
+            self.messages.release_memory();
+        }
+    }
+
     /// Size of the buffer in bytes of user data.
     pub(crate) fn limit(&self) -> u64 {
         self.limit

@@ -23,6 +23,7 @@ pub(crate) use repaired::Repaired;
 /// More TSNs than this are never outstanding: gap ack blocks reach 65,535 above the cumulative ack.
 pub(crate) const MAX_SPAN: u32 = 60_000;
 
+/// Of a window that has had a chunk; before, and after [`Window::release_memory`], it has no memory at all.
 const INITIAL_CAPACITY: usize = 64;
 
 /// Unacknowledged chunks whose last transmission was on one path.
@@ -82,16 +83,14 @@ pub(crate) struct Newly {
 
 impl Window {
     pub(crate) fn new(initial_tsn: Tsn) -> Self {
-        let mut slots = Vec::new();
-        slots.resize_with(INITIAL_CAPACITY, Outstanding::vacant);
         Self {
             base: initial_tsn,
             next: initial_tsn,
-            slots,
-            acked: BitRing::with_capacity(INITIAL_CAPACITY),
-            released: BitRing::with_capacity(INITIAL_CAPACITY),
-            lost: BitRing::with_capacity(INITIAL_CAPACITY),
-            countable: BitRing::with_capacity(INITIAL_CAPACITY),
+            slots: Vec::new(),
+            acked: BitRing::default(),
+            released: BitRing::default(),
+            lost: BitRing::default(),
+            countable: BitRing::default(),
             paths: Vec::new(),
             acked_count: 0,
             released_count: 0,
@@ -208,9 +207,10 @@ impl Window {
         tsn
     }
 
+    #[cold]
     fn grow(&mut self) {
         let old = self.slots.len();
-        let capacity = old * 2;
+        let capacity = (old * 2).max(INITIAL_CAPACITY);
         let (from, end) = (self.base, self.next);
         let mut slots = Vec::new();
         slots.resize_with(capacity, Outstanding::vacant);
@@ -229,6 +229,19 @@ impl Window {
         for path in &mut self.paths {
             path.first = path.first.grown(capacity, from, end);
             path.again = path.again.grown(capacity, from, end);
+        }
+    }
+
+    /// Gives the memory of an empty window back.
+    pub(crate) fn release_memory(&mut self) {
+        if self.is_empty() {
+            // Nothing is booked on a path either while nothing is outstanding.
+            self.slots = Vec::new();
+            self.paths = Vec::new();
+            self.lost_unreliable = Vec::new();
+            for ring in [&mut self.acked, &mut self.released, &mut self.lost, &mut self.countable] {
+                *ring = BitRing::default();
+            }
         }
     }
 
@@ -411,5 +424,30 @@ impl Window {
         chunk.held = 0;
         self.paths[chunk.path.index()].booked -= released;
         released
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_empty_window_gives_its_memory_back_and_takes_it_again() {
+        let mut window = Window::new(Tsn(u32::MAX - 150));
+        assert_eq!(window.slots.capacity(), 0);
+        for round in 0..3 {
+            for _ in 0..100 {
+                window.push(Outstanding { path: PathId(1), ..Outstanding::vacant() });
+            }
+            window.release_memory();
+            assert_eq!(window.span(), 100, "round {round}: what is outstanding stays");
+            assert_eq!(window.lowest_on(PathId(1)), (Some(window.base()), None));
+            while !window.is_empty() {
+                window.pop();
+            }
+            window.release_memory();
+            assert_eq!((window.slots.capacity(), window.paths.capacity()), (0, 0));
+            assert_eq!(window.lowest_on(PathId(1)), (None, None));
+        }
     }
 }

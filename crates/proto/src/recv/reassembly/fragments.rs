@@ -89,6 +89,13 @@ impl Fragments {
         self.runs.is_empty()
     }
 
+    /// Gives the memory of an empty map back: it keeps a node.
+    pub fn release_memory(&mut self) {
+        if self.runs.is_empty() {
+            self.runs = BTreeMap::new();
+        }
+    }
+
     /// Takes in a fragment; gives the message if that makes it complete.
     pub fn insert(
         &mut self,

@@ -109,6 +109,16 @@ impl Reassembly {
         Self { incomplete, ..Self::default() }
     }
 
+    /// Gives memory back that nothing is in.
+    pub fn release_memory(&mut self) {
+        self.fragments.release_memory();
+        self.ordered.release_memory();
+        self.ready.messages.shrink_to_fit();
+        if let Some(joined) = &mut self.ready.joined {
+            joined.shrink_to_fit();
+        }
+    }
+
     /// Takes in a chunk with a new TSN; copies its user data out of the datagram.
     pub fn on_data(&mut self, tsn: WideTsn, data: &Data<'_>) -> Result<(), Violation> {
         if data.flags.contains(DataFlags::BEGIN | DataFlags::END) {

@@ -59,6 +59,13 @@ impl OrderedStreams {
         self.release(stream, ready);
     }
 
+    /// Gives the memory of an empty map back: it keeps a node.
+    pub fn release_memory(&mut self) {
+        if self.waiting.is_empty() {
+            self.waiting = BTreeMap::new();
+        }
+    }
+
     /// Whether the turn of `ssn` in its stream is over.
     pub fn is_past(&self, stream: u16, ssn: Ssn) -> bool {
         let next = self.next.get(usize::from(stream)).copied().unwrap_or(Ssn(0));

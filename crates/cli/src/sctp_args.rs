@@ -41,12 +41,15 @@ impl SctpArgs {
 
     /// The ports of the receiver, in words. `udp_port` is the one that it has.
     pub(crate) fn ports(&self, udp_port: u16) -> String {
-        let port = self.port;
-        if self.raw {
-            format!("SCTP port {port} over IP")
-        } else {
-            format!("SCTP port {port}, UDP port {udp_port}")
-        }
+        ports(self.port, (!self.raw).then_some(udp_port))
+    }
+}
+
+/// Ports in words; without one of UDP, SCTP travels over IP itself.
+pub(crate) fn ports(port: u16, udp_port: Option<u16>) -> String {
+    match udp_port {
+        None => format!("SCTP port {port} over IP"),
+        Some(udp_port) => format!("SCTP port {port}, UDP port {udp_port}"),
     }
 }
 

@@ -155,7 +155,7 @@ async fn prepare(
     let bind = &options.transport.bind;
     let from = if bind.is_empty() { local_addresses::towards(&to)? } else { bind.clone() };
     let config = options.transport.config(options.flows()).map_err(Failure::Usage)?;
-    let target = Target { from, to, config, capture };
+    let target = Target { from, to, config, carriers: options.transport.carriers(), capture };
     let alone = match options.requirements.require_gain {
         Some(_) => gain::alone(&target, options, &mut reporter.aside()?, interruption).await?,
         None => Vec::new(),
@@ -178,16 +178,16 @@ fn serve_all(args: &ServerArgs) -> Outcome {
         };
         let builder = Endpoint::builder(addresses.iter().copied())
             .port(args.transport.port)
+            .carriers(args.transport.carriers())
             .encapsulation_port(args.transport.encap_port)
             .config(config)
             .listen(BACKLOG);
         let endpoint = meter::bind(builder)?;
         let shown: Vec<_> = addresses.iter().map(ToString::to_string).collect();
         tell(format_args!(
-            "listening on {}, SCTP port {}, UDP port {}",
+            "listening on {}, {}",
             shown.join(", "),
-            endpoint.port(),
-            endpoint.encapsulation_port()
+            args.transport.ports(endpoint.encapsulation_port())
         ));
         let result = serve(&endpoint, args, &reporter, interruption).await;
         runtime::drain(&endpoint, interruption).await;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
-use polypath::{Association, AssociationConfig, Endpoint, EndpointBuilder, PacketTap, Peer};
+use polypath::{Association, AssociationConfig, Carriers, Endpoint, EndpointBuilder, PacketTap};
 use tokio::time::timeout;
 
 use super::capture::Capture;
@@ -36,6 +36,8 @@ pub(crate) struct Target {
     pub from: Vec<IpAddr>,
     pub to: Vec<IpAddr>,
     pub config: AssociationConfig,
+    /// What packets travel in.
+    pub carriers: Carriers,
     /// Where packets are written to.
     pub capture: Option<Arc<Capture>>,
 }
@@ -43,7 +45,9 @@ pub(crate) struct Target {
 impl Target {
     /// What an endpoint of this side is made with.
     pub fn builder(&self) -> EndpointBuilder {
-        let builder = Endpoint::builder(self.from.iter().copied()).encapsulation_port(0);
+        let builder = Endpoint::builder(self.from.iter().copied())
+            .carriers(self.carriers)
+            .encapsulation_port(0);
         match &self.capture {
             Some(capture) => builder.tap(Arc::clone(capture) as Arc<dyn PacketTap>),
             None => builder,
@@ -94,7 +98,7 @@ fn document(options: &ClientOptions) -> Document {
     document.start.connecting_to = Some(ConnectingTo {
         host: options.hosts.join(","),
         port: transport.port,
-        encapsulation_port: transport.encap_port,
+        encapsulation_port: (!transport.raw).then_some(transport.encap_port),
     });
     document.start.test_start.preset = Some(transport.preset.name().to_owned());
     document
@@ -135,10 +139,10 @@ pub(crate) async fn connect(
     target: &Target,
     options: &ClientOptions,
 ) -> Result<Association, Failure> {
-    let (port, udp) = (options.transport.port, options.transport.encap_port);
-    let peer = Peer::new(target.to.iter().copied(), port).encapsulation_port(udp);
+    let transport = &options.transport;
+    let peer = transport.peer(&target.to);
     let addresses: Vec<_> = target.to.iter().map(ToString::to_string).collect();
-    let whom = format!("{}, SCTP port {port}, UDP port {udp}", addresses.join(", "));
+    let whom = format!("{}, {}", addresses.join(", "), transport.ports(transport.encap_port));
     let config = target.config.clone();
     connecting::connect(endpoint, &peer, config, options.connect_timeout, &whom).await
 }

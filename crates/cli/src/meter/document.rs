@@ -142,8 +142,8 @@ pub(crate) struct ConnectingTo {
     pub host: String,
     /// SCTP port.
     pub port: u16,
-    /// UDP port.
-    pub encapsulation_port: u16,
+    /// UDP port; nothing over IP itself.
+    pub encapsulation_port: Option<u16>,
 }
 
 /// What is measured.

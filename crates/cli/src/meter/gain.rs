@@ -77,7 +77,7 @@ async fn paths(
 
 fn single(target: &Target, local: IpAddr, remote: IpAddr) -> Target {
     let config = AssociationConfig { max_paths: 1, ..target.config.clone() };
-    Target { from: vec![local], to: vec![remote], config, capture: target.capture.clone() }
+    Target { from: vec![local], to: vec![remote], config, ..target.clone() }
 }
 
 #[cfg(test)]

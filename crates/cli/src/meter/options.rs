@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Result, bail, ensure};
-use polypath::{AssociationConfig, ENCAPSULATION_PORT, Preset};
+use polypath::{AssociationConfig, Carriers, ENCAPSULATION_PORT, Peer, Preset};
 use polypath_units::BitRate;
 
 use super::flow_spec::{self, FlowSpec};
@@ -13,7 +13,7 @@ use super::numbers;
 use super::payload;
 use super::plan::{Extent, FlowPlan, LONGEST, MOST_FLOWS, Plan, ServerOutput, shown};
 use super::traffic::Traffic;
-use crate::sctp_args::preset_parser;
+use crate::sctp_args::{ports, preset_parser};
 use crate::settings::association_config;
 
 /// SCTP port of the meter: that of iperf3.
@@ -61,6 +61,9 @@ pub(crate) struct Transport {
     /// UDP port of the server, which SCTP is encapsulated in
     #[arg(long, alias = "encapsulation-port", value_name = "N", default_value_t = ENCAPSULATION_PORT)]
     pub encap_port: u16,
+    /// Travel over IP itself (protocol 132) and not in UDP, at both ends; needs the capability CAP_NET_RAW
+    #[arg(long, conflicts_with = "encap_port")]
+    pub raw: bool,
     /// Local addresses, separated by commas or in several options [default: those that the routes begin at]
     #[arg(short = 'B', long, value_name = "ADDR", value_delimiter = ',')]
     pub bind: Vec<IpAddr>,
@@ -216,6 +219,22 @@ fn delay(text: &str) -> Result<Duration, String> {
 }
 
 impl Transport {
+    /// What the packets are carried in.
+    pub fn carriers(&self) -> Carriers {
+        if self.raw { Carriers::RawIp } else { Carriers::Udp }
+    }
+
+    /// The server at these addresses.
+    pub fn peer(&self, addresses: &[IpAddr]) -> Peer {
+        let peer = Peer::new(addresses.iter().copied(), self.port);
+        if self.raw { peer.raw_ip() } else { peer.encapsulation_port(self.encap_port) }
+    }
+
+    /// The ports of the server, in words. `udp_port` is the one that it has.
+    pub fn ports(&self, udp_port: u16) -> String {
+        ports(self.port, (!self.raw).then_some(udp_port))
+    }
+
     /// The configuration of an association with `flows` flows.
     pub fn config(&self, flows: usize) -> Result<AssociationConfig> {
         let mut changes = Vec::new();

@@ -11,8 +11,9 @@ use polypath_proto::config::{
     SplitFastRetransmit, StaleSack, StreamScheduler, T3Restart, Window, WindowUnit,
 };
 use polypath_proto::config::{
-    BufferSize, BufferSplit, BufferSplitBy, BufferSplitShares, OldPathPays, Policies, Reschedule,
-    RescheduleConditions, RescheduleFor, RescheduleSide, SmartFastRtx,
+    BlockingEstimation, BufferSize, BufferSplit, BufferSplitBy, BufferSplitShares, OldPathPays,
+    Policies, Reschedule, RescheduleConditions, RescheduleFor, RescheduleSide, SmartFastRtx,
+    TailReinjection,
 };
 use polypath_proto::{AssociationEnd, Duration};
 use polypath_testkit::{
@@ -38,6 +39,8 @@ fn draw_buffers(p: &mut Policies, draw: &mut Draw) {
     p.buffer_split = draw.pick(BufferSplit::ALL);
     p.buffer_split_by = draw.pick(BufferSplitBy::ALL);
     p.buffer_split_shares = draw.pick(BufferSplitShares::ALL);
+    p.blocking_estimation = draw.pick(BlockingEstimation::ALL);
+    p.tail_reinjection = draw.pick(TailReinjection::ALL);
     p.reschedule = Reschedule {
         side: draw.pick(RescheduleSide::ALL),
         threshold: draw.pick(&[0.5, 0.05]),

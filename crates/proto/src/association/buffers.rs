@@ -24,6 +24,9 @@ impl Association {
         if !self.sender.peer_window_admits(user_bytes) {
             return false;
         }
+        if self.waits_for_quicker(path, usable, user_bytes) {
+            return false;
+        }
         if policies.buffer_split == BufferSplit::None {
             return true;
         }
@@ -45,8 +48,8 @@ impl Association {
         buffer_split::admits(policies.buffer_split, policies.buffer_split_by, &view)
     }
 
-    /// What the other paths that carry new data could use of the buffers: a window, and a packet by which it grows.
-    /// `None` if this is not the fastest one.
+    /// What the other paths that carry new data could use of the buffers: a window, and a packet by which it grows; what
+    /// they have, where new data stays away from them. `None` if this is not the fastest one.
     fn needs_beside(&self, path: PathId, usable: u32) -> Option<SmallVec<[u64; 4]>> {
         let speed = |path: &Path| Speed { cwnd: path.window.cwnd, srtt: path.rtt.srtt() };
         let own = speed(&self.paths[path]);
@@ -55,7 +58,10 @@ impl Association {
         others
             .map(|other| {
                 let is_slower = own.exceeds(&speed(other));
-                is_slower.then(|| other.window.cwnd.saturating_add(other.mtu.into()))
+                is_slower.then(|| match self.waits_for_quicker(other.id, usable, other.mtu) {
+                    true => self.sender.window.in_flight_on(other.id).user_bytes,
+                    false => other.window.cwnd.saturating_add(other.mtu.into()),
+                })
             })
             .collect()
     }
@@ -236,7 +242,7 @@ impl Association {
 
     /// Everything that was outstanding on `path` has moved away, so no timer would ever find out that the path is dead:
     /// a heartbeat asks, and has an RTO to come back.
-    fn watch_emptied_path(&mut self, cx: &mut Cx<'_>, path: PathId) {
+    pub(super) fn watch_emptied_path(&mut self, cx: &mut Cx<'_>, path: PathId) {
         if self.paths[path].heartbeat.outstanding.is_none() {
             self.send_heartbeat(cx, path);
         }

@@ -24,6 +24,7 @@ mod peer_window;
 mod reachability;
 mod retransmission_timer;
 mod shutdown;
+mod slow_paths;
 mod state;
 mod timeout;
 mod transmit_data;

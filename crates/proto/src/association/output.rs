@@ -240,7 +240,10 @@ impl Association {
             return None;
         }
         let round = self.begin_round(cx);
-        let path = self.next_data_path(cx, &round)?;
+        let Some(path) = self.next_data_path(cx, &round) else {
+            self.penalize_what_blocks(cx, round.usable());
+            return None;
+        };
         let mut packet = self.builder(path, packet);
         self.fill_with_data(cx, path, &round, &mut packet);
         debug_assert!(!packet.is_empty(), "a path was chosen that carries nothing");

@@ -29,6 +29,15 @@ pub(super) struct Round {
     /// Bit per path that can carry data.
     usable: u32,
     targets: Targets,
+    /// The chunk at the tail that arrives earlier on another path, and that path.
+    late: Option<(Tsn, PathId)>,
+}
+
+impl Round {
+    /// Bit per path that can carry data.
+    pub(super) fn usable(&self) -> u32 {
+        self.usable
+    }
 }
 
 impl Association {
@@ -41,7 +50,8 @@ impl Association {
             return Some(path);
         }
         let retransmission = self.lowest_lost(&round.targets, None).map(|(_, target)| target);
-        retransmission.or_else(|| self.new_data_path(cx, round.usable))
+        let path = retransmission.or_else(|| self.new_data_path(cx, round.usable));
+        path.or(round.late.map(|(_, path)| path))
     }
 
     /// Puts DATA chunks for `path` into the packet until it is full or nothing may be sent.
@@ -56,6 +66,9 @@ impl Association {
         self.fill_with_retransmissions(cx, path, &round.targets, packet);
         if self.paths[path].has_window() || packet.has_data() {
             self.fill_with_new(cx, path, round.usable, packet);
+        }
+        if round.late.is_some() {
+            self.fill_with_late(cx, path, round.usable, packet);
         }
         if packet.has_data() {
             self.sender.transmissions += 1;
@@ -282,13 +295,14 @@ impl Association {
     }
 
     /// Looks at the paths before a packet is chosen.
-    pub(super) fn begin_round(&self, cx: &mut Cx<'_>) -> Round {
+    pub(super) fn begin_round(&mut self, cx: &mut Cx<'_>) -> Round {
         let usable = self.usable_paths();
         let targets = match self.sender.window.lost_count() {
             0 => Targets::new(),
             _ => self.retransmission_targets(cx, usable),
         };
-        Round { usable, targets }
+        let late = self.late_chunk(cx.now, usable);
+        Round { usable, targets, late }
     }
 
     /// Which path takes what was lost on each path; `None` where it has to wait. Ties are broken at random, so one
@@ -349,6 +363,7 @@ impl Association {
             ssthresh: path.window.ssthresh,
             errors: path.errors,
             has_window: path.has_window(),
+            srtt: path.rtt.srtt(),
             loss_ppm: match policy.loss_rate {
                 LossRateSource::Measured => path.loss_rate.measured_ppm(),
                 LossRateSource::Oracle => path.loss_rate.oracle_ppm(),

@@ -1,5 +1,6 @@
 //! Concurrent Multipath Transfer: one file per mechanism, each a pure step from a plain struct to a plain decision.
 
+pub(crate) mod blocking_estimation;
 pub(crate) mod buffer_split;
 pub(crate) mod cuc;
 pub(crate) mod dac;
@@ -13,3 +14,4 @@ pub(crate) mod slow_path_rtt;
 pub(crate) mod smart_fast_rtx;
 pub(crate) mod stale_sack;
 pub(crate) mod t3_policy;
+pub(crate) mod tail_reinjection;

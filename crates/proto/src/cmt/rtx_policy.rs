@@ -13,6 +13,7 @@ use core::cmp::Reverse;
 use smallvec::SmallVec;
 
 use super::path_scheduler::Order;
+use crate::Duration;
 use crate::config::{RepeatedTimeout, RetransmissionPath};
 
 /// What the policy knows of a path that may carry data.
@@ -26,6 +27,8 @@ pub(crate) struct Candidate {
     pub(crate) ssthresh: u64,
     /// Consecutive timeouts and unanswered heartbeats.
     pub(crate) errors: u32,
+    /// Smoothed round-trip time, once measured.
+    pub(crate) srtt: Option<Duration>,
     /// Whether it has free window now.
     pub(crate) has_window: bool,
     /// Lost chunks in parts per million of those sent.
@@ -77,6 +80,7 @@ fn order_of(policy: RetransmissionPath, candidates: &[Candidate], lost_on: u8) -
         RetransmissionPath::Cwnd => sorted(candidates, |c| Reverse(c.cwnd)),
         RetransmissionPath::Ssthresh => sorted(candidates, |c| Reverse(c.ssthresh)),
         RetransmissionPath::LossRate => sorted(candidates, |c| c.loss_ppm),
+        RetransmissionPath::LowestSrtt => sorted(candidates, |c| (c.srtt.is_none(), c.srtt)),
     }
 }
 
@@ -115,6 +119,8 @@ mod tests {
             cwnd,
             ssthresh,
             errors: 0,
+            // The third path was never measured; of the others, the second one is quicker.
+            srtt: [Some(40), Some(20), None][usize::from(index).min(2)].map(Duration::from_millis),
             has_window,
             loss_ppm,
             lot,
@@ -125,12 +131,13 @@ mod tests {
         preference(policy, AsChosen, Attempt::First, candidates, lost_on)
     }
 
-    const ALL: [RetransmissionPath; 6] = [
+    const ALL: [RetransmissionPath; 7] = [
         RetransmissionPath::Same,
         RetransmissionPath::Asap,
         RetransmissionPath::Cwnd,
         RetransmissionPath::Ssthresh,
         RetransmissionPath::LossRate,
+        RetransmissionPath::LowestSrtt,
         RetransmissionPath::Alternate,
     ];
 
@@ -144,6 +151,7 @@ mod tests {
             (RetransmissionPath::Cwnd, 0, [1, 2, 0]),
             (RetransmissionPath::Ssthresh, 0, [1, 0, 2]),
             (RetransmissionPath::LossRate, 1, [2, 0, 1]),
+            (RetransmissionPath::LowestSrtt, 0, [1, 0, 2]),
         ] {
             let order = first(policy, &candidates(), lost_on);
             assert_eq!(order.as_slice(), expected, "{policy:?} {lost_on}");
@@ -153,8 +161,8 @@ mod tests {
     #[test]
     fn whoever_ranks_paths_has_ties() {
         let wanted = ALL.map(|policy| (policy, wants_lots(policy)));
-        use RetransmissionPath::{Alternate, Asap, Cwnd, LossRate, Same, Ssthresh};
-        let ranked = [Asap, Cwnd, Ssthresh, LossRate].map(|policy| (policy, true));
+        use RetransmissionPath::{Alternate, Asap, Cwnd, LossRate, LowestSrtt, Same, Ssthresh};
+        let ranked = [Asap, Cwnd, Ssthresh, LossRate, LowestSrtt].map(|policy| (policy, true));
         let expected = [&[(Same, false)][..], &ranked, &[(Alternate, false)]].concat();
         assert_eq!(wanted.as_slice(), expected);
     }

@@ -120,6 +120,7 @@ fn rfc9260() -> Policies {
         buffer_split: BufferSplit::None,
         buffer_split_by: BufferSplitBy::Buffered,
         buffer_split_shares: BufferSplitShares::Equal,
+        blocking_estimation: BlockingEstimation::Off,
         reschedule: Reschedule {
             side: RescheduleSide::None,
             threshold: 0.5,
@@ -127,6 +128,7 @@ fn rfc9260() -> Policies {
             old_path: OldPathPays::ChunkSize,
             conditions: RescheduleConditions::Paper,
         },
+        tail_reinjection: TailReinjection::Off,
         smart_fast_rtx: SmartFastRtx::Off,
         t3_restart: T3Restart::Rfc,
         nr_sack: NrSack::Off,
@@ -253,10 +255,14 @@ fn inet() -> Policies {
 fn recommended() -> Policies {
     Policies {
         retransmission: Retransmission {
+            fast: RetransmissionPath::LowestSrtt,
             repeated: RepeatedTimeout::AvoidDoubtful,
             ..dreibholz_asymmetric().retransmission
         },
+        path_order: PathOrder::LowestSrtt,
         buffer_split_shares: BufferSplitShares::ByNeed,
+        blocking_estimation: BlockingEstimation::On,
+        tail_reinjection: TailReinjection::On,
         failover: pf_2(),
         t3_restart: T3Restart::Smart,
         rtt_sample: RttSample::PathBound,

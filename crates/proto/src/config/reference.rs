@@ -229,6 +229,12 @@ pub const POLICY_KEYS: &[PolicyKey] = &[
         BufferSplitShares::VALUES,
     ),
     choice(
+        "blocking_estimation",
+        "Whether new data waits for a quicker path where it would block the buffers on a slow one.",
+        "Ferlin, Alay, Mehani, Boreli 2016 (BLEST); Raiciu et al. 2012, section 4.2 (penalty)",
+        BlockingEstimation::VALUES,
+    ),
+    choice(
         "reschedule.side",
         "Which buffer's blocking makes a chunk move to another path.",
         "dreibholz-asymmetric IV-C",
@@ -258,6 +264,12 @@ pub const POLICY_KEYS: &[PolicyKey] = &[
         "Which chunks may move.",
         "dreibholz-asymmetric IV-C",
         RescheduleConditions::VALUES,
+    ),
+    choice(
+        "tail_reinjection",
+        "Whether chunks on a slow path are sent again on a faster one when nothing new waits.",
+        "after Raiciu et al. 2012, section 4.2 (opportunistic retransmission)",
+        TailReinjection::VALUES,
     ),
     choice(
         "smart_fast_rtx",

@@ -75,6 +75,8 @@ pub(crate) struct Path {
     pub(crate) free_retransmission: bool,
     /// Until then it takes no new data, because chunks left it (chunk rescheduling).
     pub(crate) banned_until: Option<Instant>,
+    /// Until then it pays no more for having blocked the buffers (blocking estimation).
+    pub(crate) spared_until: Option<Instant>,
     /// Chunks sent again here because of drop reports, or moved here, in that order.
     pub(crate) repaired: VecDeque<Repaired>,
     /// The window before a SACK made it grow, and the number of packets received before that one.
@@ -163,6 +165,7 @@ impl Path {
             flush_limit: 0,
             free_retransmission: false,
             banned_until: None,
+            spared_until: None,
             repaired: VecDeque::new(),
             grown_from: (u64::MAX, 0),
             sack_rank: 0,

@@ -46,6 +46,8 @@ pub(crate) struct Sender {
     pub(crate) last_served: u8,
     /// The application met a full buffer and wants to know when there is room for this many bytes.
     writable_wanted: Option<u64>,
+    /// The first chunk at the tail of which it is not known that it arrives earliest where it is.
+    pub(crate) tail_seen: Tsn,
     /// Everything was acknowledged and the user was told.
     pub(crate) dry_told: bool,
 }
@@ -64,6 +66,7 @@ impl Sender {
             transmissions: 0,
             last_served: u8::MAX,
             writable_wanted: None,
+            tail_seen: initial_tsn,
             dry_told: true,
         }
     }

@@ -274,14 +274,25 @@ impl SendQueue {
 
     /// Length of the fragment that `asking` would get, at most `max_payload` bytes.
     pub(crate) fn peek(&self, asking: Asking, max_payload: u32) -> Option<u32> {
-        let left = match &self.current {
+        let (message, sent) = self.next(asking)?;
+        let left = message.payload.len() - sent;
+        Some((left as u64).min(u64::from(max_payload)) as u32)
+    }
+
+    /// How the message is delivered of which `asking` would get a fragment.
+    pub(crate) fn peek_delivery(&self, asking: Asking) -> Option<Delivery> {
+        self.next(asking).map(|(message, _)| message.delivery)
+    }
+
+    /// The message of which `asking` would get a fragment, and how much of it was sent.
+    fn next(&self, asking: Asking) -> Option<(&OutgoingMessage, usize)> {
+        match &self.current {
             Some(partial) => {
                 let message = &self.messages.get(partial.slot)?.message;
-                suits(message, asking).then(|| message.payload.len() - partial.sent)?
+                suits(message, asking).then_some((message, partial.sent))
             }
-            None => self.messages.get(self.choose(asking)?)?.message.payload.len(),
-        };
-        Some((left as u64).min(u64::from(max_payload)) as u32)
+            None => Some((&self.messages.get(self.choose(asking)?)?.message, 0)),
+        }
     }
 
     /// Takes the fragment that [`peek`](Self::peek) measured.

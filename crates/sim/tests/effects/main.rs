@@ -19,6 +19,7 @@ mod nr_sack;
 mod paths;
 mod queues;
 mod scenarios;
+mod slow_paths;
 mod smart;
 
 use scenarios::UNEQUAL;
@@ -56,6 +57,7 @@ const COVERAGE: &[&[Covered]] = &[
     messages::COVERAGE,
     nr_sack::COVERAGE,
     paths::COVERAGE,
+    slow_paths::COVERAGE,
     smart::COVERAGE,
 ];
 

@@ -39,6 +39,27 @@ policy_enum!(
 );
 
 policy_enum!(
+    /// Whether new data waits for a quicker path where it would block the buffers on a slow one (BLEST).
+    BlockingEstimation {
+        /// It does not: every path that has window carries data.
+        Off = "off",
+        /// It does, if the quicker paths would fill the buffer during a round trip of the slow one; a path that nevertheless
+        /// blocks the one that would carry most alone loses half its window, once per round trip.
+        On = "on",
+    }
+);
+
+policy_enum!(
+    /// Whether chunks on a slow path are sent again on a faster one when nothing new waits.
+    TailReinjection {
+        /// They stay where they are.
+        Off = "off",
+        /// They are, if they arrive earlier so; nothing new takes the slow path for a round trip then.
+        On = "on",
+    }
+);
+
+policy_enum!(
     /// Which buffer's blocking makes a chunk move (INET `cmtChunkReschedulingVariant`).
     RescheduleSide {
         /// None: chunks stay on their path until they are lost.

@@ -44,8 +44,12 @@ policy_group!(
         buffer_split_by: BufferSplitBy,
         /// How large the shares are.
         buffer_split_shares: BufferSplitShares,
+        /// Whether new data keeps off paths on which it would block the buffers.
+        blocking_estimation: BlockingEstimation,
         /// Chunk rescheduling.
         reschedule: Reschedule,
+        /// Whether the last chunks of a transfer leave slow paths.
+        tail_reinjection: TailReinjection,
         /// Whether chunks from other paths report chunks missing.
         smart_fast_rtx: SmartFastRtx,
         /// What restarts T3-rtx.

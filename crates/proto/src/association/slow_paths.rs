@@ -1,0 +1,211 @@
+//! What keeps slow paths from holding the others up: new data that stays away from them, and chunks that come back from
+//! them at the end.
+
+use polypath_wire::{Chunk, DataFlags};
+
+use super::Association;
+use super::init_parameters::Capabilities;
+use super::packet_builder::PacketBuilder;
+use crate::Delivery;
+use crate::cmt::blocking_estimation::{self, PathView, SlowPath};
+use crate::cmt::tail_reinjection::{self, Waiting};
+use crate::config::{BlockingEstimation, PathOrder, TailReinjection};
+use crate::path::Path;
+use crate::probe::TransmissionCause;
+use crate::send::queue::Asking;
+use crate::send::window::{Fate, History};
+use crate::{Cx, Duration, Instant, PathId, Tsn};
+
+impl Association {
+    /// Whether new data has to wait for a quicker path, because it would block the buffers on this one.
+    pub(super) fn waits_for_quicker(&self, path: PathId, usable: u32, user_bytes: u32) -> bool {
+        if !self.estimates_blocking(usable) || self.sender.queue.names(path) {
+            return false;
+        }
+        let own = &self.paths[path];
+        let others = || {
+            let carries = move |other: &&Path| other.id != path && usable >> other.id.0 & 1 == 1;
+            self.paths.iter().filter(carries).filter_map(blocking_view)
+        };
+        let Some(view) = blocking_view(own) else {
+            // One packet, or an answer to come, tells how long its round trip is.
+            let is_asked = own.flight > 0 || own.heartbeat.outstanding.is_some();
+            return is_asked && others().next().is_some();
+        };
+        let rtt = blocking_estimation::expected_rtt(&view, own.flight, user_bytes.into());
+        if !others().any(|other| other.is_quicker_than(rtt)) {
+            return false;
+        }
+        let Some(buffer) = self.buffer_that_blocks(path, usable) else { return false };
+        let in_flight = self.sender.window.in_flight_on(path).user_bytes;
+        let slow = SlowPath { rtt, in_flight, chunk: user_bytes.into(), buffer };
+        blocking_estimation::would_block(&slow, others())
+    }
+
+    fn estimates_blocking(&self, usable: u32) -> bool {
+        let policies = &self.config.policies;
+        policies.blocking_estimation == BlockingEstimation::On
+            && policies.path_order != PathOrder::Primary
+            && usable.count_ones() > 1
+    }
+
+    /// Nothing more can be sent. If buffers are what stops the path that would carry most alone, and a slower one has filled
+    /// them, that one pays, once per round trip.
+    pub(super) fn penalize_what_blocks(&mut self, cx: &mut Cx<'_>, usable: u32) {
+        if !self.estimates_blocking(usable) || self.sender.window.is_empty() {
+            return;
+        }
+        let buffer = self.sender.queue.limit().min(self.receive_room());
+        let usable_paths = self.paths.iter().filter(|path| usable >> path.id.0 & 1 == 1);
+        let views = usable_paths.filter_map(|path| Some((path, blocking_view(path)?)));
+        let Some((best, view)) = views.max_by_key(|(_, view)| view.alone(buffer)) else { return };
+        let best = best.id;
+        if view.is_full() || !self.paths[best].has_window() || !self.is_held_up(best, usable) {
+            return;
+        }
+        let lowest = self.sender.window.get(self.sender.window.base());
+        let slow = &mut self.paths[lowest.path];
+        let is_slow = slow.rtt.srtt().is_some_and(|rtt| view.is_quicker_than(rtt));
+        if slow.id == best || !is_slow || slow.spared_until.is_some_and(|until| cx.now < until) {
+            return;
+        }
+        let unit = slow.congestion_parameters(&self.config).unit;
+        slow.spared_until = slow.rtt.srtt().map(|round_trip| cx.now + round_trip);
+        slow.window.cwnd = blocking_estimation::penalized(slow.window.cwnd, unit);
+        cx.probe.on(cx.now, slow.window_event());
+    }
+
+    /// Whether a full buffer keeps the path from sending.
+    fn is_held_up(&self, path: PathId, usable: u32) -> bool {
+        if self.sender.queue.is_empty() {
+            return self.sender.room_is_wanted();
+        }
+        let asking = Asking { path, usable, bundled: None };
+        let next = self.sender.queue.peek(asking, self.max_fragment);
+        next.is_some_and(|user_bytes| !self.admits_new(path, usable, user_bytes))
+    }
+
+    /// Size of the peer's receive buffer, as far as its window tells.
+    fn receive_room(&self) -> u64 {
+        let window = &self.sender.window;
+        let held = |path| window.booked_on(path).user_bytes + window.kept_on(path);
+        self.sender.peer_window().saturating_add(self.paths.ids().map(held).sum())
+    }
+
+    /// Size of the buffer in which data waits for a chunk on this path; nothing if none does.
+    fn buffer_that_blocks(&self, path: PathId, usable: u32) -> Option<u64> {
+        // Non-renegable acknowledgements empty the send buffer, and unordered messages wait for nobody.
+        let sender = match self.extensions.contains(Capabilities::NR_SACK) {
+            true => None,
+            false => Some(self.sender.queue.limit()),
+        };
+        let asking = Asking { path, usable, bundled: None };
+        let receiver = match self.sender.queue.peek_delivery(asking) {
+            Some(Delivery::Unordered) => None,
+            _ => Some(self.receive_room()),
+        };
+        sender.into_iter().chain(receiver).min()
+    }
+
+    /// At the tail of what there is to send: the chunk that arrives earlier if another path sends it again, and that path.
+    /// What is passed here is never looked at again: it only comes closer to its answer.
+    pub(super) fn late_chunk(&mut self, now: Instant, usable: u32) -> Option<(Tsn, PathId)> {
+        if self.config.policies.tail_reinjection == TailReinjection::Off
+            || usable.count_ones() < 2
+            || !self.sender.queue.is_empty()
+            || self.sender.room_is_wanted()
+        {
+            return None;
+        }
+        let takes = |path: &&Path| {
+            usable >> path.id.0 & 1 == 1 && path.has_window() && path.rtt.srtt().is_some()
+        };
+        let fastest =
+            self.paths.iter().filter(takes).min_by_key(|path| (path.rtt.srtt(), path.id))?;
+        let (fastest, new_rtt) = (fastest.id, fastest.rtt.srtt()?);
+        let window = &self.sender.window;
+        let end = window.next_tsn();
+        let mut from = self.sender.tail_seen;
+        if !window.contains(from) && from != end {
+            from = window.base();
+        }
+        let mut found = None;
+        while let Some(tsn) = window.next_unacked(from, end) {
+            let chunk = window.get(tsn);
+            let waiting = Waiting {
+                age: now.since(chunk.sent_at),
+                its_rtt: self.shortest_round_trip_of(chunk.path),
+                new_rtt,
+            };
+            from = tsn;
+            if chunk.fate == Fate::InFlight
+                && chunk.path != fastest
+                && !chunk.history.contains(History::RESCHEDULED)
+                && chunk.may_be_sent_again(now)
+                && tail_reinjection::arrives_earlier(&waiting)
+            {
+                found = Some((tsn, fastest));
+                break;
+            }
+            from = tsn.next();
+        }
+        self.sender.tail_seen = if found.is_some() { from } else { end };
+        found
+    }
+
+    fn shortest_round_trip_of(&self, path: PathId) -> Duration {
+        let rtt = &self.paths[path].rtt;
+        rtt.smallest().unwrap_or_else(|| rtt.rto())
+    }
+
+    /// Puts chunks that arrive earlier on `path` into the packet.
+    pub(super) fn fill_with_late(
+        &mut self,
+        cx: &mut Cx<'_>,
+        path: PathId,
+        usable: u32,
+        packet: &mut PacketBuilder<'_>,
+    ) {
+        while let Some((tsn, to)) = self.late_chunk(cx.now, usable)
+            && to == path
+        {
+            let chunk = self.sender.window.get(tsn);
+            let (user_bytes, charge, old) = (chunk.user_bytes(), chunk.charge, chunk.path);
+            if !packet.fits_data(user_bytes) {
+                break;
+            }
+            let mut data = chunk.to_data(tsn);
+            data.flags |= DataFlags::IMMEDIATE;
+            self.withdraw_from(cx, old, tsn, charge);
+            self.sender.window.reschedule(tsn, path, cx.now);
+            packet.push_data(Chunk::Data(data), user_bytes);
+            self.note_chunk_sent(cx, path, tsn, user_bytes, TransmissionCause::Rescheduled);
+            self.remember_repair(tsn, path);
+            let path = &mut self.paths[path];
+            path.flight += u64::from(charge);
+            path.start_t3(cx.now);
+        }
+    }
+
+    /// Takes a chunk out of what is outstanding on `old`. The transmission is still on its way there, so nothing new
+    /// follows for a round trip; its window has done nothing wrong.
+    fn withdraw_from(&mut self, cx: &mut Cx<'_>, old: PathId, tsn: Tsn, charge: u32) {
+        let path = &mut self.paths[old];
+        path.flight = path.flight.saturating_sub(u64::from(charge));
+        path.timed = path.timed.filter(|timed| *timed != tsn);
+        path.banned_until = path.rtt.srtt().map(|round_trip| cx.now + round_trip);
+        if path.flight == 0 {
+            path.t3 = None;
+            self.watch_emptied_path(cx, old);
+        }
+    }
+}
+
+fn blocking_view(path: &Path) -> Option<PathView> {
+    Some(PathView {
+        cwnd: path.window.cwnd,
+        ssthresh: path.window.ssthresh,
+        srtt: path.rtt.srtt()?,
+        smallest_rtt: path.rtt.smallest()?,
+    })
+}

@@ -1,0 +1,49 @@
+//! Reinjection at the tail: when nothing new waits, chunks that are still on their way over a slow path are sent again on a
+//! fast one that has window, if they arrive earlier so.
+//!
+//! The end of a transfer is otherwise that of its slowest path, and two paths are slower than one. Multipath TCP does the
+//! same when a window is closed (Raiciu et al. 2012, "How hard can it be?", section 4.2, opportunistic retransmission);
+//! here it is the sender that has nothing else to do. Chunk rescheduling is the same for buffers that are full.
+
+use crate::Duration;
+
+/// A chunk in flight and the path that would take it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Waiting {
+    /// Time since its transmission.
+    pub(crate) age: Duration,
+    /// Smallest round-trip time of the path that it is on: what waits in a queue there, later chunks would report missing
+    /// if it was lost, which nothing does at the tail for a copy that is lost in a queue.
+    pub(crate) its_rtt: Duration,
+    /// Round-trip time of the path that would take it.
+    pub(crate) new_rtt: Duration,
+}
+
+/// Whether a copy is answered clearly before the original is: by a quarter of its round trip, or paths that are nearly
+/// alike would repeat each other's packets.
+pub(crate) fn arrives_earlier(waiting: &Waiting) -> bool {
+    let copy = waiting.new_rtt + waiting.new_rtt / 4;
+    waiting.its_rtt > waiting.age + copy
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_is_quicker_is_sent_again() {
+        for (what, age, its_rtt, new_rtt, expected) in [
+            ("just sent on a slow path", 0, 400, 20, true),
+            ("half way", 200, 400, 20, true),
+            ("a copy would be a little earlier", 375, 400, 20, false),
+            ("as good as there", 390, 400, 20, false),
+            ("overdue: for the timer", 800, 400, 20, false),
+            ("paths alike", 0, 44, 40, false),
+            ("on the faster one", 0, 20, 400, false),
+        ] {
+            let ms = Duration::from_millis;
+            let waiting = Waiting { age: ms(age), its_rtt: ms(its_rtt), new_rtt: ms(new_rtt) };
+            assert_eq!(arrives_earlier(&waiting), expected, "{what}");
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! What keeps a slow path from holding up a quick one.
+
+use polypath_sim::RunResult;
+
+use crate::{Covered, effect, run};
+
+/// Paths that differ in their round trips, and buffers that the quick one can fill alone.
+const QUICK_AND_SLOW: &str = r#"
+title = "50 and 200 ms with buffers of a round trip"
+
+[run]
+duration = "5 s"
+measure_from = "2 s"
+
+[[network.disjoint.paths]]
+name = "quick"
+bottleneck = { rate = "100 Mbit/s", delay = "25 ms" }
+
+[[network.disjoint.paths]]
+name = "slow"
+bottleneck = { rate = "100 Mbit/s", delay = "100 ms" }
+
+[[traffic]]
+name = "bulk"
+source = "saturated"
+message_size = "1452 B"
+
+[sctp]
+preset = "recommended"
+send_buffer = "1 MiB"
+receive_buffer = "1 MiB"
+"#;
+
+/// A transfer that is short beside the round trip of the slow path.
+const SHORT_FILE: &[&str] = &[
+    "traffic.bulk.source={ file = \"400 kB\" }",
+    "network.disjoint.paths.quick.bottleneck.rate=20 Mbit/s",
+    "network.disjoint.paths.quick.bottleneck.delay=10 ms",
+    "network.disjoint.paths.slow.bottleneck.rate=20 Mbit/s",
+    "network.disjoint.paths.slow.bottleneck.delay=200 ms",
+    "sctp.policies.blocking_estimation=off",
+    "run.measure_from=0 s",
+    "run.duration=60 s",
+];
+
+/// The slow path loses, and nothing else repairs what it lost.
+const SLOW_LOSES: &[&str] = &[
+    "sctp.preset=cmt",
+    "sctp.send_buffer=512 KiB",
+    "sctp.receive_buffer=512 KiB",
+    "network.disjoint.paths.quick.bottleneck.rate=20 Mbit/s",
+    "network.disjoint.paths.quick.bottleneck.delay=10 ms",
+    "network.disjoint.paths.slow.bottleneck.rate=20 Mbit/s",
+    "network.disjoint.paths.slow.bottleneck.delay=50 ms",
+    "network.disjoint.paths.slow.bottleneck.loss.forward=5 %",
+    "run.duration=8 s",
+];
+
+const fn estimation(value: &'static str, against: &'static str) -> Covered {
+    let effect = effect!(new_data_that_would_block_waits_for_the_quick_path);
+    let (key, set) = ("blocking_estimation", &[]);
+    Covered { key, value, against, scenario: QUICK_AND_SLOW, set, effect }
+}
+
+const fn reinjection(value: &'static str, against: &'static str) -> Covered {
+    let effect = effect!(the_last_chunks_leave_the_slow_path);
+    let (key, set) = ("tail_reinjection", SHORT_FILE);
+    Covered { key, value, against, scenario: QUICK_AND_SLOW, set, effect }
+}
+
+const fn quickest(key: &'static str) -> Covered {
+    let effect = effect!(retransmissions_on_the_quickest_path_arrive_first);
+    let (value, against) = ("lowest-srtt", "same");
+    Covered { key, value, against, scenario: QUICK_AND_SLOW, set: SLOW_LOSES, effect }
+}
+
+pub const COVERAGE: &[Covered] = &[
+    estimation("off", "on"),
+    estimation("on", "off"),
+    reinjection("off", "on"),
+    reinjection("on", "off"),
+    quickest("retransmission.fast"),
+    quickest("retransmission.timer"),
+];
+
+fn with(set: &[&str], key: &str, value: &str) -> RunResult {
+    let edit = format!("sctp.policies.{key}={value}");
+    run(QUICK_AND_SLOW, &[set, &[&edit]].concat())
+}
+
+#[test]
+fn new_data_that_would_block_waits_for_the_quick_path() {
+    let one_path = run(QUICK_AND_SLOW, &["sctp.max_paths=1"]).goodput_bit_s;
+    let of = |value| with(&[], "blocking_estimation", value).goodput_bit_s;
+    let (off, on) = (of("off"), of("on"));
+    assert!(on > 1.1 * off, "{on} against {off} bit/s where the slow path blocks");
+    assert!(on > one_path, "{on} against {one_path} bit/s alone");
+}
+
+#[test]
+fn the_last_chunks_leave_the_slow_path() {
+    let finish = |value| {
+        let result = with(SHORT_FILE, "tail_reinjection", value);
+        assert!(result.flows[0].complete);
+        result.flows[0].last_delivery_s.expect("delivered")
+    };
+    let (off, on) = (finish("off"), finish("on"));
+    assert!(on < 0.9 * off, "{on} s against {off} s");
+}
+
+#[test]
+fn retransmissions_on_the_quickest_path_arrive_first() {
+    let of = |value| with(SLOW_LOSES, "retransmission.fast", value).goodput_bit_s;
+    let (same, quickest) = (of("same"), of("lowest-srtt"));
+    assert!(quickest > 1.02 * same, "{quickest} against {same} bit/s");
+}

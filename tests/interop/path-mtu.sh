@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # A router in the middle, with a link of 1300 bytes behind it that neither end can see: packets that do not fit are
-# answered by ICMP, and the sender cuts smaller ones. Over UDP and over IP, IPv4 and IPv6. Who does not listen to ICMP
-# never gets a full packet through.
+# answered by ICMP, and the sender cuts smaller ones. Over UDP and over IP, IPv4 and IPv6. Who neither probes nor listens
+# to ICMP never gets a full packet through. Then the router says nothing, and only probes help.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 source tests/interop/lib.sh
@@ -58,6 +58,16 @@ ip -n "$NS_M" link set far mtu $MTU
 ip netns exec "$NS_M" sysctl -qw net.ipv4.ip_forward=1 net.ipv6.conf.all.forwarding=1
 head -c 3000000 /dev/urandom > "$WORK/file"
 say "a link of $MTU bytes behind a router:"
+for discovery in icmp probe; do
+    transfer "$discovery, UDP, IPv4" 10.78.1.2 10.78.2.2 --set pmtu_discovery=$discovery
+    transfer "$discovery, UDP, IPv6" fd78:1::2 fd78:2::2 --set pmtu_discovery=$discovery
+    transfer "$discovery, IP, IPv4" 10.78.1.2 10.78.2.2 --raw --set pmtu_discovery=$discovery
+    transfer "$discovery, IP, IPv6" fd78:1::2 fd78:2::2 --raw --set pmtu_discovery=$discovery
+done
+# What the router itself would send has no route.
+ip -n "$NS_M" rule add iif lo prohibit
+ip -n "$NS_M" -6 rule add iif lo prohibit
+say "the same link, and a router that says nothing:"
 transfer "UDP, IPv4" 10.78.1.2 10.78.2.2
 transfer "UDP, IPv6" fd78:1::2 fd78:2::2
 transfer "IP, IPv4" 10.78.1.2 10.78.2.2 --raw

@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use polypath_proto::config::EndpointConfig;
+use polypath_proto::config::{EndpointConfig, PmtuDiscovery};
 use rand_chacha::ChaCha12Rng;
 use rand_core::Rng;
 use tokio::runtime::RuntimeFlavor;
@@ -119,7 +119,8 @@ impl EndpointBuilder {
         let mut binding =
             Binding { carriers: self.carriers, port, udp_port: self.encapsulation_port };
         let sockets = binding.bind_all(&self.local_addresses)?;
-        let config = EndpointConfig { listening: self.backlog.is_some(), ..self.config };
+        let mut config = EndpointConfig { listening: self.backlog.is_some(), ..self.config };
+        config.association.pmtu_discovery.get_or_insert(PmtuDiscovery::Probe);
         let clock = Clock::start();
         let mut context = Context::new(rng);
         let protocol = context.lend(clock.now(), |cx| {

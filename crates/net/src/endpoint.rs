@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use bytes::Bytes;
-use polypath_proto::config::{AssociationConfig, PathPairing};
+use polypath_proto::config::{AssociationConfig, PathPairing, PmtuDiscovery};
 use polypath_proto::{Encapsulation, LocalAddressChange, PeerAddress};
 use tokio::sync::oneshot;
 
@@ -64,7 +64,8 @@ impl Endpoint {
     /// Establishes an association. Gives an error when the peer refuses, or does not answer within the limits for
     /// INIT (`max_init_retransmits` and the RTO policy). Dropping the future aborts the attempt.
     ///
-    /// The path MTU begins at the smaller of `config.mtu_bytes` and what the routes to the peer allow.
+    /// Path MTUs are probed up to `config.mtu_bytes`, unless `config.pmtu_discovery` says otherwise; then they begin at
+    /// the smaller of that and what the routes to the peer allow.
     pub async fn connect(
         &self,
         peer: &Peer,
@@ -83,7 +84,10 @@ impl Endpoint {
         if let Some(wrong) = peer.addresses.iter().find(|address| !is_unicast(**address)) {
             return Err(ConnectError::NotUnicast(*wrong));
         }
-        config.mtu_bytes = self.route_mtu(peer, config.mtu_bytes);
+        let discovery = config.pmtu_discovery.get_or_insert(PmtuDiscovery::Probe);
+        if *discovery != PmtuDiscovery::Probe {
+            config.mtu_bytes = self.route_mtu(peer, config.mtu_bytes);
+        }
         if config.path_pairing == PathPairing::ByRoute {
             config.routes = route::sources(&peer.addresses);
         }

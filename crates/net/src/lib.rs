@@ -166,10 +166,12 @@
 //!
 //! # Path MTU
 //!
-//! Packets are sent with "don't fragment" set. Paths begin with `mtu_bytes` of the configuration or the MTU of their
-//! route, whichever is smaller, and shrink when a router says so (ICMP "fragmentation needed" and "packet too big", about
-//! packets with the right verification tag) or when the system finds a packet too big for its interface; such a packet goes
-//! out in IP fragments and is counted in [`EndpointStats::packets_fragmented`].
+//! Packets are sent with "don't fragment" set. Probes find the MTU of each path, from 1200 bytes up to `mtu_bytes` of the
+//! configuration, and notice when it shrinks or grows (RFC 8899); no ICMP is needed, but what routers say about packets with
+//! the right verification tag shortens the search. With [`PmtuDiscovery::Icmp`] paths begin with `mtu_bytes` or the MTU of
+//! their route, whichever is smaller, and shrink when a router says so or when the system finds a packet too big for its
+//! interface. A packet that has become too big for its path goes out in IP fragments and is counted in
+//! [`EndpointStats::packets_fragmented`].
 //!
 //! # Paths that the system refuses
 //!
@@ -209,7 +211,7 @@ pub use error::{AssociationError, BindError, ConnectError, SendError, TryReceive
 pub use message::{Message, ReceivedMessage};
 pub use peer::{ENCAPSULATION_PORT, Peer};
 pub use polypath_proto::config::{
-    AssociationConfig, EndpointConfig, PathPairing, Policies, Preset,
+    AssociationConfig, EndpointConfig, PathPairing, PmtuDiscovery, Policies, Preset,
 };
 pub use polypath_proto::{
     AssociationEnd, AssociationStats, BlockedTime, Delivery, Duration, Event, PathChange, PathId,

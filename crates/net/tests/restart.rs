@@ -8,7 +8,7 @@ use std::net::UdpSocket;
 use common::{SERVER, addresses, peer_of, server_with};
 use polypath::{
     Association, AssociationConfig, AssociationError, Duration, Endpoint, Event, Events, Message,
-    PathStatus,
+    PathStatus, PmtuDiscovery,
 };
 use tokio::runtime::{Builder, Runtime};
 
@@ -37,13 +37,18 @@ struct Left {
 }
 
 fn connect(life: &Runtime, client: &Endpoint, server: &Endpoint) -> Association {
-    life.block_on(client.connect(&peer_of(server), AssociationConfig::default())).unwrap()
+    life.block_on(client.connect(&peer_of(server), quiet())).unwrap()
+}
+
+/// A configuration without probes of path MTUs, which may be under way when a peer vanishes.
+fn quiet() -> AssociationConfig {
+    AssociationConfig { pmtu_discovery: Some(PmtuDiscovery::Icmp), ..AssociationConfig::default() }
 }
 
 /// A configuration that repeats nothing while a test lasts: data that meets the new peer before its INIT would be
 /// answered with an ABORT, as RFC 9260 section 8.4 wants.
 fn patient() -> AssociationConfig {
-    let mut config = AssociationConfig::default();
+    let mut config = quiet();
     config.policies.rto.initial = Duration::from_secs(60);
     config.policies.rto.min = Duration::from_secs(60);
     config

@@ -78,6 +78,8 @@ pub enum PathChange {
     /// Timeouts make it doubtful (SCTP_ADDR_POTENTIALLY_FAILED; RFC 7829 section 7.1). It is probed, and
     /// [`Available`](Self::Available) or [`Unreachable`](Self::Unreachable) follows.
     PotentiallyFailed,
+    /// Its MTU is another one; [`PathStats::mtu_bytes`](crate::PathStats::mtu_bytes) tells which.
+    MtuChanged,
     /// It took over from a primary path with too many timeouts (SCTP_ADDR_MADE_PRIM; RFC 7829 section 5).
     MadePrimary,
 }

@@ -50,6 +50,19 @@ pub enum Encapsulation {
     },
 }
 
+/// What may happen to a packet that is larger than a link on its way carries.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Hash)]
+pub enum Fragmentation {
+    /// It is dropped, and whoever notices should tell. If this host does, it may send it in fragments nevertheless.
+    #[default]
+    Avoided,
+    /// IP may fragment it: it is larger than its path's MTU although its chunks were cut to the association's minimum
+    /// at the time.
+    Allowed,
+    /// It is dropped: the packet is sent to find out whether one of its size passes (RFC 8899).
+    Forbidden,
+}
+
 /// The content of a received packet.
 #[derive(Debug)]
 pub enum Body<'a> {
@@ -145,8 +158,8 @@ pub struct Envelope {
     pub encapsulation: Encapsulation,
     /// ECN codepoint to send with.
     pub ecn: Ecn,
-    /// Whether IP may fragment it; see [`Transmit::fragmentable`].
-    pub fragmentable: bool,
+    /// What happens if it is too large.
+    pub fragmentation: Fragmentation,
 }
 
 /// A packet to be sent.
@@ -162,9 +175,8 @@ pub struct Transmit {
     pub encapsulation: Encapsulation,
     /// ECN codepoint to send with.
     pub ecn: Ecn,
-    /// Whether IP may fragment it: it is larger than its path's MTU although its fragments were cut to the
-    /// association's minimum at the time.
-    pub fragmentable: bool,
+    /// What happens if it is too large.
+    pub fragmentation: Fragmentation,
     /// The packet.
     pub packet: Packet<'static>,
 }
@@ -172,7 +184,7 @@ pub struct Transmit {
 impl Transmit {
     /// A packet in its envelope.
     pub fn new(envelope: Envelope, packet: Packet<'static>) -> Self {
-        let Envelope { path, local, remote, encapsulation, ecn, fragmentable } = envelope;
-        Self { path: Some(path), local, remote, encapsulation, ecn, fragmentable, packet }
+        let Envelope { path, local, remote, encapsulation, ecn, fragmentation } = envelope;
+        Self { path: Some(path), local, remote, encapsulation, ecn, fragmentation, packet }
     }
 }

@@ -37,7 +37,8 @@ pub use error::{ConnectError, SendError};
 pub use event::{AssociationEnd, Event, PathChange};
 pub use ids::{AssociationId, Mid, PathId, Ssn, Tsn};
 pub use io::{
-    Body, Cx, Ecn, Encapsulation, Envelope, LocalAddressChange, PathError, Received, Transmit,
+    Body, Cx, Ecn, Encapsulation, Envelope, Fragmentation, LocalAddressChange, PathError, Received,
+    Transmit,
 };
 pub use message::{Delivery, OutgoingMessage, ReceivedMessage};
 pub use polypath_units::{Duration, Instant};

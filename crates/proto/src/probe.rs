@@ -100,6 +100,13 @@ pub enum ProbeEvent {
         /// Its state from now on.
         status: PathStatus,
     },
+    /// The MTU of a path changed.
+    PathMtu {
+        /// The path.
+        path: PathId,
+        /// Bytes, IP header included.
+        bytes: u32,
+    },
     /// Estimate of the peer's receive window after a SACK.
     PeerWindow {
         /// Bytes.

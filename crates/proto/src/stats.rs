@@ -43,6 +43,8 @@ pub struct PathStats {
     pub rto: Duration,
     /// Path MTU in bytes, IP header included.
     pub mtu_bytes: u32,
+    /// What [`mtu_bytes`](Self::mtu_bytes) may become in the search that goes on; the same if none does.
+    pub mtu_sought_bytes: u32,
     /// Packets sent, of any kind.
     pub packets_sent: u64,
     /// Packets received, of any kind.
@@ -73,6 +75,12 @@ pub struct PathStats {
     pub heartbeats_sent: u64,
     /// Heartbeat acks accepted.
     pub heartbeat_acks_received: u64,
+    /// Probes of the path MTU sent (RFC 8899); they are no heartbeats.
+    pub mtu_probes_sent: u64,
+    /// Those that were not answered in time, because they were too large or for other reasons.
+    pub mtu_probes_lost: u64,
+    /// Times that the path MTU fell because data and probes of its size did not pass any more.
+    pub black_holes: u64,
     /// When timeouts made it inactive the last time.
     pub failed_at: Option<Instant>,
     /// Times it became potentially failed.

@@ -142,6 +142,7 @@ fn exchange(
     let path = |delay, rate| PathModel {
         delay: millis(delay),
         bytes_per_second: Some(rate),
+        mtu: None,
         queue: millis(150),
         faults: Faults { loss: 20, ..Faults::default() },
         faults_back: None,

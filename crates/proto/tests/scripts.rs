@@ -7,8 +7,9 @@ use polypath_proto::config::{
     AllPf, AssociationConfig, Burst, BytesCounted, CongestionAlgorithm, CwndUpdate, DacCount,
     FailureDetection, FastRecoveryScope, FirstData, GapAck, GroupList, IdleRule, InitialCwnd,
     InitialSsthresh, LossRateSource, NoWindow, NrSack, PacketDropReport, PathFill, PathGroups,
-    PathOrder, PerTsn, Preset, Reneging, RepeatedTimeout, RetransmissionPath, RttSample, SackPath,
-    SplitFastRetransmit, StaleSack, StreamScheduler, T3Restart, Window, WindowUnit,
+    PathOrder, PerTsn, PmtuDiscovery, Preset, Reneging, RepeatedTimeout, RetransmissionPath,
+    RttSample, SackPath, SplitFastRetransmit, StaleSack, StreamScheduler, T3Restart, Window,
+    WindowUnit,
 };
 use polypath_proto::config::{
     BlockingEstimation, BufferSize, BufferSplit, BufferSplitBy, BufferSplitShares, OldPathPays,
@@ -17,7 +18,7 @@ use polypath_proto::config::{
 };
 use polypath_proto::{AssociationEnd, Duration};
 use polypath_testkit::{
-    Faults, Op, Outcome, Script, run_script, script_strategy, shutdown_strategy,
+    Faults, Op, Outcome, Script, mtu_strategy, run_script, script_strategy, shutdown_strategy,
 };
 use polypath_units::Fraction;
 use proptest::prelude::*;
@@ -187,6 +188,17 @@ proptest! {
         for (path, back) in script.paths.iter_mut().zip(back) {
             path.faults_back = back;
         }
+        judge(&script, &config)?;
+    }
+
+    #[test]
+    fn mtus_may_be_any_and_change_at_any_time(
+        script in mtu_strategy(),
+        mut config in policies(),
+        mtu_bytes in prop_oneof![Just(1500u16), 600u16..9001],
+    ) {
+        config.pmtu_discovery = Some(PmtuDiscovery::Probe);
+        config.mtu_bytes = mtu_bytes;
         judge(&script, &config)?;
     }
 

@@ -4,6 +4,7 @@
 mod common;
 
 use common::{Victim, config, ip};
+use polypath_proto::Fragmentation;
 use polypath_proto::config::Preset;
 use polypath_wire::{
     Asconf, AsconfAck, Auth, Cause, Chunk, DataFlags, ForwardTsn, IData, Parameter, Parameters,
@@ -79,7 +80,7 @@ fn a_report_fits_a_packet() {
     victim.receive(ip(2), vec![large]);
     let sent = victim.sent();
     assert_eq!(sent.len(), 1);
-    assert!(!sent[0].fragmentable);
+    assert_eq!(sent[0].fragmentation, Fragmentation::Avoided);
     assert_eq!(sent[0].packet.encoded_len(), 1480);
     // A flood of them gets no flood of answers.
     victim.receive(ip(2), vec![unknown(0xFD); 1000]);

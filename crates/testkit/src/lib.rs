@@ -21,6 +21,7 @@ pub use host::{Host, Slot};
 pub use network::{Faults, Form, PathModel};
 pub use pair::{Pair, PairConfig, Side};
 pub use script::{
-    Op, Outcome, Script, ScriptFailure, run_script, script_strategy, shutdown_strategy,
+    Op, Outcome, Script, ScriptFailure, mtu_strategy, run_script, script_strategy,
+    shutdown_strategy,
 };
 pub use wire_pair::{WireHost, WirePair};

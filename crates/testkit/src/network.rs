@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use polypath_proto::{Duration, Instant};
+use polypath_proto::{Duration, Fragmentation, Instant};
 use rand_core::Rng;
 
 /// Whether packets travel encoded.
@@ -22,6 +22,8 @@ pub struct PathModel {
     pub delay: Duration,
     /// Rate in bytes per second; `None`: no limit, no queue.
     pub bytes_per_second: Option<u64>,
+    /// Longest IP packet; longer ones disappear, or are fragmented where they may be. `None`: any.
+    pub mtu: Option<u32>,
     /// Longest time a packet may wait for its turn before it is dropped.
     pub queue: Duration,
     /// Faults, in both directions unless `faults_back` says otherwise.
@@ -34,6 +36,12 @@ impl PathModel {
     /// The same path with these faults in both directions.
     pub fn with_faults(self, faults: Faults) -> Self {
         Self { faults, faults_back: None, ..self }
+    }
+
+    /// Whether a packet passes, if IP may fragment it or not.
+    pub(crate) fn carries(&self, bytes: usize, fragmentation: Fragmentation) -> bool {
+        let fits = self.mtu.is_none_or(|mtu| bytes <= mtu as usize);
+        fits || fragmentation == Fragmentation::Allowed
     }
 
     /// Faults of what `side` (0 or 1) sends.
@@ -60,6 +68,7 @@ impl Default for PathModel {
         Self {
             delay: Duration::from_millis(10),
             bytes_per_second: None,
+            mtu: None,
             queue: Duration::from_millis(100),
             faults: Faults::default(),
             faults_back: None,

@@ -277,6 +277,9 @@ impl Pair {
         }
         self.packets[to] += 1;
         let len = transmit.packet.encoded_len() + 20;
+        if !self.paths[to].carries(len, transmit.fragmentation) {
+            return;
+        }
         let fate =
             self.directions[to][side].send(&self.paths[to], side, self.now, len, &mut self.rng);
         let body = match self.config.form {

@@ -33,6 +33,8 @@ pub enum Op {
     Cut(u8),
     /// Mends a path.
     Mend(u8),
+    /// The MTU of a path becomes so many bytes; what is larger disappears.
+    Mtu(u8, u32),
     /// The server stops or resumes reading.
     Reading(bool),
     /// The client or the server asks for a graceful shutdown.
@@ -83,6 +85,7 @@ pub fn script_strategy() -> impl Strategy<Value = Script> {
         |(ms, rate, faults)| PathModel {
             delay: Duration::from_millis(ms),
             bytes_per_second: rate,
+            mtu: None,
             queue: Duration::from_millis(150),
             faults,
             faults_back: None,
@@ -133,6 +136,23 @@ pub fn shutdown_strategy() -> impl Strategy<Value = Script> {
     })
 }
 
+/// The same over paths whose MTUs differ and change: never below what the discovery tries.
+pub fn mtu_strategy() -> impl Strategy<Value = Script> {
+    let mtu = || 576u32..1600;
+    let changes = prop::collection::vec((any::<prop::sample::Index>(), 0u8..3, mtu()), 1..6);
+    (script_strategy(), prop::collection::vec(mtu(), 3), changes).prop_map(
+        |(mut script, mtus, changes)| {
+            for (path, mtu) in script.paths.iter_mut().zip(mtus) {
+                path.mtu = Some(mtu);
+            }
+            for (place, path, mtu) in changes {
+                script.ops.insert(place.index(script.ops.len() + 1), Op::Mtu(path, mtu));
+            }
+            script
+        },
+    )
+}
+
 fn reliability() -> impl Strategy<Value = PartialReliability> {
     prop_oneof![
         3 => Just(PartialReliability::None),
@@ -177,7 +197,7 @@ pub fn run_script(script: &Script, config: &AssociationConfig) -> Result<Outcome
         apply(&mut pair, op, &script.paths, &mut sent);
     }
     for (path, model) in pair.paths.iter_mut().zip(&script.paths) {
-        *path = model.with_faults(Faults::default());
+        *path = PathModel { mtu: path.mtu, ..model.with_faults(Faults::default()) };
     }
     pair.hosts[1].reads = true;
     pair.read(Side::Server);
@@ -256,7 +276,13 @@ fn apply(pair: &mut Pair, op: &Op, models: &[PathModel], sent: &mut [Vec<Sent>; 
         }
         Op::Mend(path) => {
             if let Some(model) = models.get(usize::from(path)) {
-                pair.paths[usize::from(path)] = *model;
+                let mtu = pair.paths[usize::from(path)].mtu;
+                pair.paths[usize::from(path)] = PathModel { mtu, ..*model };
+            }
+        }
+        Op::Mtu(path, bytes) => {
+            if let Some(path) = pair.paths.get_mut(usize::from(path)) {
+                path.mtu = Some(bytes);
             }
         }
         Op::Reading(reads) => {

@@ -90,11 +90,11 @@ pub(crate) fn traffic(association: &Association) -> u64 {
     paths.iter().map(|path| path.data_bytes_acked + path.data_bytes_received).sum()
 }
 
-/// Bytes of user data in a full packet of a path.
+/// Bytes of user data in a full packet of a path, once its MTU is found: the search is over after a round trip mostly.
 pub(crate) fn fragment_size(path: &PathStats) -> Option<usize> {
     let ip = if path.local.is_ipv4() { 20 } else { 40 };
     // UDP header, SCTP common header, DATA chunk header.
-    let fragment = (path.mtu_bytes as usize).saturating_sub(ip + 8 + 12 + 16) & !3;
+    let fragment = (path.mtu_sought_bytes as usize).saturating_sub(ip + 8 + 12 + 16) & !3;
     (fragment > 0).then_some(fragment)
 }
 

@@ -160,7 +160,7 @@ impl Inner {
         };
         let id = path.path;
         match told {
-            Told::TooBig { mtu_bytes } if mtu_bytes < path.mtu_bytes => {
+            Told::TooBig { mtu_bytes } if self.may_be_too_big(path, mtu_bytes) => {
                 let error = PathError::PacketTooBig { mtu_bytes };
                 self.call(now, |protocol, cx| protocol.handle_path_error(cx, id, error));
                 true

@@ -5,7 +5,7 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::task::{Context, Poll};
 
-use polypath_proto::{AssociationId, Ecn, Transmit};
+use polypath_proto::{AssociationId, Ecn, Fragmentation, Transmit};
 use polypath_wire::Checksum;
 use smallvec::SmallVec;
 
@@ -34,6 +34,8 @@ enum Mode {
     Singly,
     /// The same, and IP may fragment.
     Fragmented,
+    /// One call for each datagram, and none is fragmented: one that is too big is not sent.
+    Unfragmented,
 }
 
 /// Where a packet goes, and how.
@@ -128,7 +130,9 @@ impl Batch {
             let (destination, ecn) = (self.key.destination, self.key.ecn);
             let result = match self.mode {
                 Mode::Fragmented => socket.try_send_fragmentable(destination, ecn, datagram),
-                Mode::Whole | Mode::Singly => socket.try_send(destination, ecn, datagram, len),
+                Mode::Whole | Mode::Singly | Mode::Unfragmented => {
+                    socket.try_send(destination, ecn, datagram, len)
+                }
             };
             match result {
                 Ok(()) => {
@@ -139,7 +143,8 @@ impl Batch {
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Outcome::Blocked,
                 Err(error)
-                    if quinn_udp::is_msg_size_err(&error) && self.mode != Mode::Fragmented =>
+                    if quinn_udp::is_msg_size_err(&error)
+                        && matches!(self.mode, Mode::Whole | Mode::Singly) =>
                 {
                     self.mode = Mode::Fragmented;
                     self.fault = Some(Fault::TooBig);
@@ -216,7 +221,7 @@ impl Outbound {
         let len = transmit.packet.encoded_len();
         let max_segments = match key.mode {
             Mode::Whole => socket.max_segments(),
-            Mode::Singly | Mode::Fragmented => 1,
+            Mode::Singly | Mode::Fragmented | Mode::Unfragmented => 1,
         };
         let mut batch = match self.open.iter().position(|batch| batch.key == key) {
             Some(position) => self.open.swap_remove(position),
@@ -390,7 +395,11 @@ fn key_of<'a>(sockets: &'a Sockets, transmit: &Transmit) -> Option<(Key, &'a Por
         socket: place,
         destination,
         ecn: transmit.ecn,
-        mode: if transmit.fragmentable { Mode::Fragmented } else { Mode::Whole },
+        mode: match transmit.fragmentation {
+            Fragmentation::Avoided => Mode::Whole,
+            Fragmentation::Allowed => Mode::Fragmented,
+            Fragmentation::Forbidden => Mode::Unfragmented,
+        },
     };
     Some((key, socket))
 }

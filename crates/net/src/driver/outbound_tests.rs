@@ -1,7 +1,7 @@
 use std::net::{IpAddr, Ipv4Addr};
 
 use bytes::Bytes;
-use polypath_proto::{Encapsulation, PathId};
+use polypath_proto::{Encapsulation, Fragmentation, PathId};
 use polypath_wire::{Chunk, Packet, Raw};
 
 use super::*;
@@ -41,7 +41,7 @@ impl Setup {
             remote: B,
             encapsulation: Encapsulation::Udp { local_port: 0, remote_port: self.udp_port },
             ecn: Ecn::Ect0,
-            fragmentable: false,
+            fragmentation: Fragmentation::Avoided,
             packet: Packet {
                 source_port: 1,
                 destination_port: 2,
@@ -168,15 +168,17 @@ async fn a_batch_that_the_system_refuses_is_sent_singly() {
 }
 
 #[tokio::test]
-async fn fragmentable_packets_go_alone() {
-    let mut setup = Setup::new();
-    for tag in 0..3 {
-        let transmit = Transmit { fragmentable: true, ..setup.transmit(tag, 1000) };
-        setup.push(&transmit);
+async fn fragmentable_packets_and_probes_go_alone() {
+    for fragmentation in [Fragmentation::Allowed, Fragmentation::Forbidden] {
+        let mut setup = Setup::new();
+        for tag in 0..3 {
+            let transmit = Transmit { fragmentation, ..setup.transmit(tag, 1000) };
+            setup.push(&transmit);
+        }
+        setup.flush();
+        assert_eq!(setup.received(3).await.len(), 3);
+        assert_eq!(setup.stats.send_calls, 3);
     }
-    setup.flush();
-    assert_eq!(setup.received(3).await.len(), 3);
-    assert_eq!(setup.stats.send_calls, 3);
 }
 
 #[tokio::test]

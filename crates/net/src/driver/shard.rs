@@ -5,8 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::task::{Context, Poll};
 
-use polypath_proto::config::PathPairing;
-use polypath_proto::{Association as Protocol, Event, Instant, Notice, PathError, Transmit};
+use polypath_proto::config::{PathPairing, PmtuDiscovery};
+use polypath_proto::{
+    Association as Protocol, Event, Instant, Notice, PathError, PathStats, Transmit,
+};
 
 use super::fault::Fault;
 use super::outbound::{Mark, Outbound};
@@ -270,11 +272,18 @@ impl Inner {
         }
     }
 
+    /// Whether the association can learn from a message that packets of `path` were larger than `mtu_bytes`. Where MTUs
+    /// are probed, the packet may have been a probe, and the association judges.
+    pub(super) fn may_be_too_big(&self, path: &PathStats, mtu_bytes: u32) -> bool {
+        let probes = self.protocol.config().pmtu_discovery == Some(PmtuDiscovery::Probe);
+        probes || mtu_bytes < path.mtu_bytes
+    }
+
     /// Bounds the MTU of every path by that of its route.
     pub(super) fn bound_mtus(&mut self, now: Instant) {
         for path in self.protocol.path_stats() {
             if let Some(mtu_bytes) = route::mtu(path.local, path.remote)
-                && mtu_bytes < path.mtu_bytes
+                && self.may_be_too_big(&path, mtu_bytes)
             {
                 let error = PathError::PacketTooBig { mtu_bytes };
                 self.call(now, |protocol, cx| protocol.handle_path_error(cx, path.path, error));

@@ -1,7 +1,6 @@
 //! How packets are carried to the addresses of the peer (RFC 6951 section 5.4).
 
 use super::Association;
-use crate::path::Path;
 use crate::{PathId, Received};
 
 impl Association {
@@ -22,6 +21,6 @@ impl Association {
             named.encapsulation = received.encapsulation;
         }
         // It takes its part of each packet.
-        self.max_fragment = self.paths.iter().map(Path::max_chunk_payload).min().unwrap_or(0);
+        self.fit_fragments();
     }
 }

@@ -264,7 +264,7 @@ impl Association {
                 &self.config,
             ));
         }
-        self.max_fragment = self.paths.iter().map(Path::max_chunk_payload).min().unwrap_or(0);
+        self.fit_fragments();
     }
 
     /// Marks the path on which the handshake went as confirmed.

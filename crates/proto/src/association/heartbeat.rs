@@ -6,7 +6,7 @@ use super::Association;
 use super::output::To;
 use crate::config::SackPath;
 use crate::path::Path;
-use crate::path::heartbeat::{self, Sent};
+use crate::path::heartbeat::{Info, Purpose, Sent};
 use crate::path::reach::{Reach, Reason, Signal};
 use crate::{Cx, Duration, Instant, PathId};
 
@@ -33,6 +33,7 @@ impl Association {
             }
         }
         self.handle_heartbeat_timers(cx);
+        self.start_mtu_discovery();
     }
 
     /// Handles the heartbeat timers that are due.
@@ -126,7 +127,7 @@ impl Association {
     /// Sends a heartbeat on `path` and schedules the next.
     pub(super) fn send_heartbeat(&mut self, cx: &mut Cx<'_>, path: PathId) {
         let nonce = cx.rng.next_u64();
-        let info = heartbeat::encode_info(path.0, nonce);
+        let info = Info { path: path.0, nonce, purpose: Purpose::Reachability }.encode();
         let parameters = Parameters::build([Parameter::HeartbeatInfo(&info)]);
         self.paths[path].heartbeat.outstanding = Some(Sent { nonce, at: cx.now });
         self.paths[path].counters.heartbeats_sent += 1;
@@ -171,11 +172,15 @@ impl Association {
 
     /// Accepts a HEARTBEAT ACK if it echoes the nonce of the last heartbeat on its path.
     pub(super) fn handle_heartbeat_ack(&mut self, cx: &mut Cx<'_>, parameters: &Parameters<'_>) {
-        let Some((index, nonce)) = parameters.heartbeat_info().and_then(heartbeat::decode_info)
+        let Some(Info { path, nonce, purpose }) =
+            parameters.heartbeat_info().and_then(Info::decode)
         else {
             return;
         };
-        let id = PathId(index);
+        let id = PathId(path);
+        if purpose != Purpose::Reachability {
+            return self.mtu_probe_answered(cx, id, nonce);
+        }
         let Some(path) = self.paths.get(id) else { return };
         let Some(sent) = path.heartbeat.outstanding.filter(|sent| sent.nonce == nonce) else {
             return;

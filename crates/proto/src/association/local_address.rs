@@ -160,7 +160,7 @@ impl Association {
                 self.paths[id].heartbeat.due = Some(cx.now);
             }
         }
-        self.max_fragment = self.paths.iter().map(Path::max_chunk_payload).min().unwrap_or(0);
+        self.fit_fragments();
         if self.state.is_synchronized() {
             self.handle_heartbeat_timers(cx);
         }

@@ -20,6 +20,7 @@ mod output;
 mod packet_builder;
 mod packet_drop;
 mod path_error;
+mod path_mtu;
 mod peer_window;
 mod reachability;
 mod retransmission_timer;
@@ -48,6 +49,7 @@ use self::blocked::Blocked;
 use self::events::Events;
 use self::init_parameters::Capabilities;
 use self::output::{ControlQueue, Flush};
+use self::path_mtu::MtuWork;
 use self::state::{Handshake, State};
 use crate::config::{AssociationConfig, SharedConfig, SourceRoute};
 use crate::extension::packet_drop::report::Allowance;
@@ -115,6 +117,8 @@ pub struct Association {
     all_suspected: Stopwatch,
     /// Largest user data of a new DATA chunk: what fits the path with the smallest MTU.
     max_fragment: u32,
+    /// When and where the discovery of path MTUs has something to do.
+    mtu_work: MtuWork,
     /// Deadline of T5-shutdown-guard.
     shutdown_guard: Option<Instant>,
     /// Longer life to ask for after a cookie that was stale.
@@ -197,6 +201,7 @@ impl Association {
             suspicions: 0,
             all_suspected: Stopwatch::default(),
             max_fragment: 0,
+            mtu_work: MtuWork::default(),
             shutdown_guard: None,
             life_extension: None,
             shutdown_wanted: false,

@@ -14,7 +14,7 @@ use crate::path::Paths;
 use crate::path::reach::{Reach, Reason};
 use crate::recv::Receiver;
 use crate::send::zero_window::{self, ZeroWindow, ZeroWindowView};
-use crate::{BlockedCause, Cx, Ecn, Envelope, Instant, PathId};
+use crate::{BlockedCause, Cx, Ecn, Envelope, Fragmentation, Instant, PathId};
 
 /// Where a control chunk goes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -98,10 +98,12 @@ impl Association {
             return None;
         }
         self.open_flush(cx);
+        self.settle_mtus(cx);
         self.watch_peer_window(cx);
         self.advance_shutdown(cx);
         let envelope = self
             .control_packet(packet)
+            .or_else(|| self.mtu_probe_packet(cx, packet))
             .or_else(|| self.forward_tsn_packet(cx, packet))
             .or_else(|| self.sack_packet(cx, packet))
             .or_else(|| self.data_packet(cx, packet));
@@ -335,7 +337,10 @@ impl Association {
             remote: path.remote,
             encapsulation: path.encapsulation,
             ecn: Ecn::NotEct,
-            fragmentable: oversized,
+            fragmentation: match oversized {
+                true => Fragmentation::Allowed,
+                false => Fragmentation::Avoided,
+            },
         }
     }
 

@@ -1,16 +1,9 @@
 //! What the system says of a path: packets too big for it, or pairs of addresses that it does not serve.
 
 use super::Association;
-use crate::path::Path;
 use crate::path::reach::{Signal, Transition};
 use crate::probe::TransmissionCause;
 use crate::{Cx, PathError, PathId};
-
-/// Least MTU that is believed: what every IPv4 host must be able to receive (RFC 9260 section 7.3), and every IPv6 link
-/// must carry. Less is a forgery, or not worth fragments of a few bytes.
-const fn least_mtu(path: &Path) -> u32 {
-    if path.remote.is_ipv4() { 576 } else { 1280 }
-}
 
 impl Association {
     pub(super) fn apply_path_error(&mut self, cx: &mut Cx<'_>, id: PathId, error: PathError) {
@@ -18,16 +11,10 @@ impl Association {
             return;
         }
         match error {
-            PathError::PacketTooBig { mtu_bytes } => self.shrink_mtu(id, mtu_bytes),
+            PathError::PacketTooBig { mtu_bytes } => self.packet_too_big(cx, id, mtu_bytes),
             PathError::Refused if self.state.is_handshake() => self.handshake_refused(id),
             PathError::Refused => self.path_refused(cx, id),
         }
-    }
-
-    fn shrink_mtu(&mut self, id: PathId, mtu_bytes: u32) {
-        let path = &mut self.paths[id];
-        path.mtu = mtu_bytes.clamp(least_mtu(path), path.mtu.max(least_mtu(path)));
-        self.max_fragment = self.paths.iter().map(Path::max_chunk_payload).min().unwrap_or(0);
     }
 
     pub(super) fn path_refused(&mut self, cx: &mut Cx<'_>, id: PathId) {

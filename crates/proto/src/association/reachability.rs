@@ -81,6 +81,7 @@ impl Association {
             Transition::Cleared | Transition::Restored => PathChange::Available,
         };
         self.events.push(Event::Path { path: id, change });
+        self.follow_reachability(id);
         if transition == Transition::Suspected {
             self.suspicions += 1;
             let suspicion = &mut self.paths[id].suspicion;
@@ -97,6 +98,7 @@ impl Association {
             path.reach.on(Signal::Chosen, thresholds);
             let change = PathChange::Available;
             self.events.push(Event::Path { path: chosen, change });
+            self.follow_reachability(chosen);
         }
     }
 

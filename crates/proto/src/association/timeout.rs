@@ -23,6 +23,7 @@ impl Association {
             consider(self.abandon_deadline());
             if may_send_data {
                 consider(self.sender.zero_window.deadline());
+                consider(self.mtu_work.due());
             }
             for path in self.paths.iter() {
                 consider(path.t3);
@@ -70,6 +71,7 @@ impl Association {
             }
         }
         self.handle_heartbeat_timers(cx);
+        self.expire_mtu_timers(cx.now);
     }
 
     /// T3-rtx expired (RFC 9260 section 6.3.3).
@@ -107,6 +109,9 @@ impl Association {
         self.sender.recovery.leave();
         self.sender.forward.on_timeout(id);
         cx.probe.on(cx.now, ProbeEvent::Timeout { path: id, errors });
+        if expiry == Expiry::Loss {
+            self.doubt_mtu(cx.now, id);
+        }
         if expiry != Expiry::AnsweredProbe {
             self.count_path_error(cx, id);
         }

@@ -30,6 +30,25 @@ pub enum PathPairing {
     Rfc9260,
 }
 
+/// How the MTU of a path is found.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(rename_all = "kebab-case")
+)]
+pub enum PmtuDiscovery {
+    /// Not at all: it is `mtu_bytes`, whatever routers say (RFC 6458 `SPP_PMTUD_DISABLE`).
+    Fixed,
+    /// It begins with `mtu_bytes` and shrinks when routers or this host say that packets are too big (RFC 1191, RFC
+    /// 8201). Where ICMP is filtered, packets that are too big disappear.
+    Icmp,
+    /// Probes find it, from 1200 bytes up to `mtu_bytes`, with or without ICMP, and notice when it shrinks or grows (RFC
+    /// 8899).
+    Probe,
+}
+
 /// What the system's routing says of a remote address.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SourceRoute {
@@ -57,8 +76,12 @@ pub struct AssociationConfig {
     pub send_buffer_bytes: u64,
     /// Bytes of the receive buffer, advertised as receive window.
     pub receive_buffer_bytes: u32,
-    /// Path MTU in bytes, IP header included, that paths begin with. Headers and 64 bytes are the least that is used.
+    /// Largest path MTU in bytes, IP header included. Paths begin with it unless theirs is probed. Headers and 64 bytes
+    /// are the least that is used.
     pub mtu_bytes: u16,
+    /// How path MTUs are found. `None` leaves it to who drives the association: real networks are probed, simulated ones
+    /// are not.
+    pub pmtu_discovery: Option<PmtuDiscovery>,
     /// Which address pairs become paths.
     pub path_pairing: PathPairing,
     /// Routes of the system, for [`PathPairing::ByRoute`]; drivers fill them in.
@@ -111,6 +134,7 @@ impl Default for AssociationConfig {
             send_buffer_bytes: 1 << 20,
             receive_buffer_bytes: 1 << 20,
             mtu_bytes: 1500,
+            pmtu_discovery: None,
             path_pairing: PathPairing::ByIndex,
             routes: Vec::new(),
             max_paths: 8,

@@ -8,7 +8,7 @@ mod presets;
 mod reference;
 
 pub(crate) use association::SharedConfig;
-pub use association::{AssociationConfig, EndpointConfig, PathPairing, SourceRoute};
+pub use association::{AssociationConfig, EndpointConfig, PathPairing, PmtuDiscovery, SourceRoute};
 pub(crate) use buffer_size::BufferBounds;
 pub use check::ConfigError;
 pub use policies::*;

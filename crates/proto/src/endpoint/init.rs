@@ -15,7 +15,7 @@ use crate::association::init_parameters::{
     AddressList, Capabilities, InitKind, InitLimits, InitProblem, MIN_INITIAL_WINDOW, PeerInit,
     init_ack_parameters,
 };
-use crate::{Cx, Ecn, Received, Transmit};
+use crate::{Cx, Ecn, Fragmentation, Received, Transmit};
 
 /// An answer longer than this may be fragmented by IP: with its headers it might not fit the least MTU of IPv6.
 const SAFE_PACKET_BYTES: usize = 1200;
@@ -187,7 +187,10 @@ impl Endpoint {
             remote: to.remote.address,
             encapsulation: to.remote.encapsulation,
             ecn: Ecn::NotEct,
-            fragmentable: packet.encoded_len() > SAFE_PACKET_BYTES,
+            fragmentation: match packet.encoded_len() > SAFE_PACKET_BYTES {
+                true => Fragmentation::Allowed,
+                false => Fragmentation::Avoided,
+            },
             packet,
         })
     }

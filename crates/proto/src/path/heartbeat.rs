@@ -1,9 +1,11 @@
 //! Heartbeat state of a path (RFC 9260 sections 5.4 and 8.3).
 
+use smallvec::SmallVec;
+
 use crate::Instant;
 
-/// Bytes of the Heartbeat Info that this side sends: path id, nonce.
-pub(crate) const INFO_LEN: usize = 9;
+/// Most bytes of the Heartbeat Info that this side sends: path id, nonce, size of a probe.
+const INFO_LEN: usize = 13;
 
 /// Heartbeats of one path.
 #[derive(Clone, Copy, Debug, Default)]
@@ -23,18 +25,59 @@ pub(crate) struct Sent {
     pub(crate) at: Instant,
 }
 
-/// The value of the Heartbeat Info parameter.
-pub(crate) fn encode_info(path: u8, nonce: u64) -> [u8; INFO_LEN] {
-    let mut info = [0; INFO_LEN];
-    info[0] = path;
-    info[1..].copy_from_slice(&nonce.to_be_bytes());
-    info
+/// What a heartbeat is for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Purpose {
+    /// Confirming or watching the path.
+    Reachability,
+    /// Finding out whether an IP packet of so many bytes passes.
+    Mtu(u32),
 }
 
-/// Path and nonce of an echoed Heartbeat Info, if it can be ours.
-pub(crate) fn decode_info(info: &[u8]) -> Option<(u8, u64)> {
-    let info: &[u8; INFO_LEN] = info.try_into().ok()?;
-    let mut nonce = [0; 8];
-    nonce.copy_from_slice(&info[1..]);
-    Some((info[0], u64::from_be_bytes(nonce)))
+/// What a Heartbeat Info says.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Info {
+    pub(crate) path: u8,
+    pub(crate) nonce: u64,
+    pub(crate) purpose: Purpose,
+}
+
+impl Info {
+    /// The value of the Heartbeat Info parameter.
+    pub(crate) fn encode(&self) -> SmallVec<[u8; INFO_LEN]> {
+        let mut info = SmallVec::new();
+        info.push(self.path);
+        info.extend_from_slice(&self.nonce.to_be_bytes());
+        if let Purpose::Mtu(size) = self.purpose {
+            info.extend_from_slice(&size.to_be_bytes());
+        }
+        info
+    }
+
+    /// What was echoed, if it can be ours.
+    pub(crate) fn decode(info: &[u8]) -> Option<Self> {
+        let (&path, info) = info.split_first()?;
+        let (nonce, size) = info.split_first_chunk()?;
+        let purpose = match size {
+            [] => Purpose::Reachability,
+            _ => Purpose::Mtu(u32::from_be_bytes(size.try_into().ok()?)),
+        };
+        Some(Self { path, nonce: u64::from_be_bytes(*nonce), purpose })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_echoed_says_what_was_sent() {
+        for purpose in [Purpose::Reachability, Purpose::Mtu(1500), Purpose::Mtu(0)] {
+            let info = Info { path: 3, nonce: 0x0102_0304_0506_0708, purpose };
+            assert_eq!(Info::decode(&info.encode()), Some(info));
+        }
+        for len in [0, 8, 10, 12, 14] {
+            assert_eq!(Info::decode(&[1; 14][..len]), None, "{len}");
+        }
+    }
 }

@@ -3,6 +3,7 @@
 pub(crate) mod failover;
 pub(crate) mod heartbeat;
 pub(crate) mod pairing;
+pub(crate) mod plpmtu;
 pub(crate) mod reach;
 pub(crate) mod rtt;
 pub(crate) mod stopwatch;
@@ -10,6 +11,7 @@ mod table;
 
 pub(crate) use table::Paths;
 
+use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use core::net::IpAddr;
 
@@ -17,7 +19,9 @@ use crate::cmt::loss_rate::LossRate;
 use crate::cmt::reschedule::Ban;
 use crate::cmt::slow_path_rtt::Awaited;
 use crate::cmt::t3_policy::RetransmissionLog;
-use crate::config::{AssociationConfig, BytesCounted, IdleRule, PathFill, WindowUnit};
+use crate::config::{
+    AssociationConfig, BytesCounted, IdleRule, PathFill, PmtuDiscovery, WindowUnit,
+};
 use crate::congestion::coupled::group::{Member, Standing};
 use crate::congestion::recovery::FastRecovery;
 use crate::congestion::{CongestionWindow, Family, Parameters, Pause, rfc9260};
@@ -26,6 +30,7 @@ use crate::send::burst::{self, BurstView};
 use crate::send::window::{Repaired, Window};
 use crate::{Cx, Encapsulation, Instant, PathId, PathStats, PathStatus, ProbeEvent, Tsn};
 use heartbeat::Heartbeat;
+use plpmtu::{Limits, Plpmtu};
 use reach::Reach;
 use rtt::RttEstimator;
 use stopwatch::Stopwatch;
@@ -87,6 +92,8 @@ pub(crate) struct Path {
     pub(crate) retransmissions: RetransmissionLog,
     /// What it delivers, where the send buffer follows that.
     pub(crate) delivery: DeliveryRate,
+    /// Discovery of the MTU by probes, where that is on.
+    pub(crate) plpmtu: Option<Box<Plpmtu>>,
     pub(crate) counters: Counters,
 }
 
@@ -171,8 +178,13 @@ impl Path {
             sack_rank: 0,
             retransmissions: RetransmissionLog::default(),
             delivery: DeliveryRate::default(),
+            plpmtu: None,
             counters: Counters::default(),
         };
+        if config.pmtu_discovery == Some(PmtuDiscovery::Probe) {
+            let limits = Limits::new(path.headers(), path.least_mtu(), mtu);
+            path.plpmtu = Some(Box::new(Plpmtu::new(limits)));
+        }
         path.reset_window(config, u64::from(u32::MAX), 1);
         path
     }
@@ -193,13 +205,35 @@ impl Path {
 
     /// Bytes of an SCTP packet that fit into one IP packet on this path.
     pub(crate) fn packet_capacity(&self) -> u32 {
+        self.capacity_of(self.mtu)
+    }
+
+    /// Bytes of an SCTP packet that fit into an IP packet of `mtu` bytes.
+    pub(crate) fn capacity_of(&self, mtu: u32) -> u32 {
+        // IP guarantees this much for any path (RFC 9260 section 3 fits an INIT and a DATA chunk of one byte).
+        mtu.saturating_sub(self.headers()).max(64) & !3
+    }
+
+    /// Bytes of IP and UDP before each SCTP packet.
+    fn headers(&self) -> u32 {
         let ip = if self.remote.is_ipv4() { 20 } else { 40 };
         let udp = match self.encapsulation {
             Encapsulation::None => 0,
             Encapsulation::Udp { .. } => 8,
         };
-        // IP guarantees this much for any path (RFC 9260 section 3 fits an INIT and a DATA chunk of one byte).
-        self.mtu.saturating_sub(ip + udp).max(64) & !3
+        ip + udp
+    }
+
+    /// Least MTU that is believed: what every IPv4 host must be able to receive (RFC 9260 section 7.3), and every IPv6
+    /// link must carry. Less is a forgery, or not worth fragments of a few bytes.
+    pub(crate) fn least_mtu(&self) -> u32 {
+        if self.remote.is_ipv4() { 576 } else { 1280 }
+    }
+
+    /// Whether messages are cut to fit this path: where MTUs are probed, not before it works and not when it has failed.
+    pub(crate) fn bounds_fragments(&self) -> bool {
+        let has_failed = matches!(self.reach, Reach::Inactive(_));
+        self.plpmtu.as_ref().is_none_or(|plpmtu| plpmtu.mtu().is_some() && !has_failed)
     }
 
     /// Bytes of user data of the largest DATA chunk on this path.
@@ -348,6 +382,7 @@ impl Path {
 
     pub(crate) fn stats(&self, primary: PathId) -> PathStats {
         let c = self.counters;
+        let probes = self.plpmtu.as_ref().map_or_else(Default::default, |plpmtu| plpmtu.counts);
         PathStats {
             path: self.id,
             local: self.local,
@@ -360,6 +395,7 @@ impl Path {
             srtt: self.rtt.srtt(),
             rto: self.rtt.rto(),
             mtu_bytes: self.mtu,
+            mtu_sought_bytes: self.plpmtu.as_ref().map_or(self.mtu, |plpmtu| plpmtu.sought()),
             packets_sent: c.packets_sent,
             packets_received: c.packets_received,
             data_packets_sent: c.data_packets_sent,
@@ -375,6 +411,9 @@ impl Path {
             fast_recoveries: c.fast_recoveries,
             heartbeats_sent: c.heartbeats_sent,
             heartbeat_acks_received: c.heartbeat_acks_received,
+            mtu_probes_sent: probes.sent,
+            mtu_probes_lost: probes.lost,
+            black_holes: probes.black_holes,
             failed_at: self.suspicion.failed_at,
             potentially_failed: self.suspicion.times,
             potentially_failed_time: self.suspicion.time.total(),

@@ -167,6 +167,7 @@ impl Probe for Recorder {
             ProbeEvent::ChunkSent { .. }
             | ProbeEvent::Window { .. }
             | ProbeEvent::FastRecoveryEntered { .. }
+            | ProbeEvent::PathMtu { .. }
             | ProbeEvent::PeerWindow { .. } => {}
         }
     }

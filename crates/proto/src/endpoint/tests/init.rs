@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use polypath_wire::{Abort, Cause, Data, DataFlags, Payload};
 
 use super::*;
+use crate::Fragmentation;
 
 #[test]
 fn init_is_answered_with_init_ack() {
@@ -12,7 +13,7 @@ fn init_is_answered_with_init_ack() {
     let transmit = world.answer(&init_arrival(99, "198.51.100.1 198.51.100.2"));
     assert_eq!((transmit.local, transmit.remote), (ip("192.0.2.1"), ip("198.51.100.1")));
     assert_eq!((transmit.path, transmit.ecn), (None, Ecn::NotEct));
-    assert!(!transmit.fragmentable);
+    assert_eq!(transmit.fragmentation, Fragmentation::Avoided);
     let packet = transmit.packet;
     assert_eq!((packet.source_port, packet.destination_port), (PORT, PEER_PORT));
     assert_eq!(packet.verification_tag, 99);
@@ -199,6 +200,6 @@ fn an_answer_too_long_for_some_path_may_be_fragmented() {
     let init = packet(0, [Chunk::Init(init(99, &addresses("2001:db8:2")))]);
     let from_there = from("2001:db8:2::1", init);
     let answer = world.answer(&Arrival { local: ip("2001:db8:1::1"), ..from_there });
-    assert!(answer.fragmentable);
+    assert_eq!(answer.fragmentation, Fragmentation::Allowed);
     assert!(answer.packet.encoded_len() < 1500, "{} bytes", answer.packet.encoded_len());
 }

@@ -1,0 +1,198 @@
+//! The MTU of each path: told by routers, or found by probes (RFC 8899 section 6.2).
+
+use alloc::vec;
+
+use polypath_wire::{Chunk, Packet, Parameter, Parameters, Raw};
+
+use super::Association;
+use super::output::Tag;
+use super::packet_builder::PacketBuilder;
+use crate::config::PmtuDiscovery;
+use crate::path::Path;
+use crate::path::heartbeat::{Info, Purpose};
+use crate::path::plpmtu::{Timing, Traffic};
+use crate::path::reach::{Reach, Reason, Signal};
+use crate::{Cx, Envelope, Event, Fragmentation, Instant, PathChange, PathId, ProbeEvent};
+
+/// Chunk header.
+const CHUNK_HEADER: u32 = 4;
+
+/// When and where the discovery has something to do.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct MtuWork {
+    /// The earliest deadline of any path.
+    due: Instant,
+    /// Bit per path whose discovery may have changed its mind or wants to send.
+    paths: u32,
+}
+
+impl Default for MtuWork {
+    fn default() -> Self {
+        Self { due: Instant::FAR_FUTURE, paths: 0 }
+    }
+}
+
+impl MtuWork {
+    /// The earliest deadline.
+    pub(super) fn due(&self) -> Option<Instant> {
+        (self.due != Instant::FAR_FUTURE).then_some(self.due)
+    }
+
+    fn note(&mut self, path: PathId) {
+        self.paths |= 1 << path.0;
+    }
+}
+
+impl Association {
+    /// Begins the discovery on the paths that work already.
+    pub(super) fn start_mtu_discovery(&mut self) {
+        self.mtu_work = MtuWork::default();
+        for path in self.paths.ids() {
+            self.follow_reachability(path);
+        }
+    }
+
+    /// What a path's reachability means for its MTU.
+    pub(super) fn follow_reachability(&mut self, id: PathId) {
+        let path = &mut self.paths[id];
+        let Some(plpmtu) = &mut path.plpmtu else { return };
+        match path.reach {
+            Reach::Active => plpmtu.connect(),
+            Reach::PotentiallyFailed => plpmtu.pause(),
+            Reach::Inactive(Reason::Timeouts) => plpmtu.fail(),
+            Reach::Unconfirmed | Reach::Inactive(_) => plpmtu.disconnect(),
+        }
+        self.mtu_work.note(id);
+    }
+
+    /// A router or this host says that a packet was larger than the `mtu_bytes` that go through.
+    pub(super) fn packet_too_big(&mut self, cx: &mut Cx<'_>, id: PathId, mtu_bytes: u32) {
+        let path = &mut self.paths[id];
+        if let Some(plpmtu) = &mut path.plpmtu {
+            plpmtu.on_too_big(cx.now, mtu_bytes);
+            self.mtu_work.note(id);
+        } else if self.config.pmtu_discovery != Some(PmtuDiscovery::Fixed) {
+            let least = path.least_mtu();
+            let mtu = mtu_bytes.clamp(least, path.mtu.max(least));
+            self.set_mtu(cx, id, mtu);
+        }
+    }
+
+    /// T3-rtx expired on the path.
+    pub(super) fn doubt_mtu(&mut self, now: Instant, id: PathId) {
+        if let Some(plpmtu) = &mut self.paths[id].plpmtu {
+            plpmtu.on_data_timeout(now);
+            self.mtu_work.note(id);
+        }
+    }
+
+    /// A probe came through. Other than an answered HEARTBEAT it measures nothing: its size is not that of data.
+    pub(super) fn mtu_probe_answered(&mut self, cx: &mut Cx<'_>, id: PathId, nonce: u64) {
+        let Some(plpmtu) = self.paths.get_mut(id).and_then(|path| path.plpmtu.as_mut()) else {
+            return;
+        };
+        if plpmtu.on_answer(cx.now, nonce) {
+            self.mtu_work.note(id);
+            self.path_works(cx, id, Signal::HeartbeatAck);
+        }
+    }
+
+    /// Handles what is due.
+    pub(super) fn expire_mtu_timers(&mut self, now: Instant) {
+        if self.mtu_work.due > now || !self.state.may_send_data() {
+            return;
+        }
+        for path in self.paths.iter_mut() {
+            let Some(plpmtu) = &mut path.plpmtu else { continue };
+            let Some(due) = plpmtu.deadline().filter(|due| *due <= now) else { continue };
+            let is_recent = |at: Instant| due.since(at) < crate::path::plpmtu::RAISE_INTERVAL;
+            let traffic = match path.last_data_sent.is_some_and(is_recent) {
+                true => Traffic::Some,
+                false => Traffic::None,
+            };
+            plpmtu.expire(now, traffic);
+            self.mtu_work.note(path.id);
+        }
+    }
+
+    /// Takes over what the discovery has found.
+    pub(super) fn settle_mtus(&mut self, cx: &mut Cx<'_>) {
+        if self.mtu_work.paths == 0 {
+            return;
+        }
+        for id in self.paths.ids() {
+            if self.mtu_work.paths >> id.0 & 1 == 1 {
+                let path = &self.paths[id];
+                let found = path.plpmtu.as_ref().and_then(|plpmtu| plpmtu.mtu());
+                self.set_mtu(cx, id, found.unwrap_or(path.mtu));
+            }
+        }
+        self.schedule_mtu_work();
+    }
+
+    fn schedule_mtu_work(&mut self) {
+        let deadlines = self.paths.iter().filter_map(|path| path.plpmtu.as_ref()?.deadline());
+        self.mtu_work.due = deadlines.min().unwrap_or(Instant::FAR_FUTURE);
+    }
+
+    fn set_mtu(&mut self, cx: &mut Cx<'_>, id: PathId, mtu: u32) {
+        if self.paths[id].mtu != mtu {
+            self.paths[id].mtu = mtu;
+            self.events.push(Event::Path { path: id, change: PathChange::MtuChanged });
+            cx.probe.on(cx.now, ProbeEvent::PathMtu { path: id, bytes: mtu });
+        }
+        self.fit_fragments();
+    }
+
+    /// Messages are cut to what every path carries that works (AMDCS, RFC 9260 section 7.3), so that retransmissions may
+    /// go to any.
+    pub(super) fn fit_fragments(&mut self) {
+        let bounding = self.paths.iter().filter(|path| path.bounds_fragments());
+        let least = bounding.map(Path::max_chunk_payload).min();
+        let any = || self.paths.iter().map(Path::max_chunk_payload).min();
+        self.max_fragment = least.or_else(any).unwrap_or(0);
+    }
+
+    /// A packet that probes the MTU of its path: a HEARTBEAT and a PAD chunk (RFC 4820), and nothing that would be missed.
+    /// Windows do not limit it (RFC 8899 section 6.2).
+    pub(super) fn mtu_probe_packet(
+        &mut self,
+        cx: &mut Cx<'_>,
+        packet: &mut Packet<'static>,
+    ) -> Option<Envelope> {
+        while self.mtu_work.paths != 0 {
+            let id = PathId(self.mtu_work.paths.trailing_zeros() as u8);
+            self.mtu_work.paths &= self.mtu_work.paths - 1;
+            let wanted = self.paths.get(id).and_then(|path| path.plpmtu.as_ref()?.take(cx.now));
+            if let Some(size) = wanted.filter(|_| self.state.may_send_data()) {
+                return Some(self.probe_mtu(cx, id, size, packet));
+            }
+        }
+        None
+    }
+
+    fn probe_mtu(
+        &mut self,
+        cx: &mut Cx<'_>,
+        id: PathId,
+        size: u32,
+        packet: &mut Packet<'static>,
+    ) -> Envelope {
+        let path = &mut self.paths[id];
+        let mut packet = PacketBuilder::new(id, path.capacity_of(size), packet);
+        let nonce = cx.rng.next_u64();
+        let info = Info { path: id.0, nonce, purpose: Purpose::Mtu(size) }.encode();
+        packet.push(Chunk::Heartbeat(Parameters::build([Parameter::HeartbeatInfo(&info)])));
+        if let Some(padding) = packet.left().checked_sub(CHUNK_HEADER) {
+            packet.push(Chunk::Pad(Raw::Shared(vec![0; padding as usize].into())));
+        }
+        let rto = path.rtt.rto();
+        let timing = Timing { rtt: path.rtt.srtt().unwrap_or(rto), rto };
+        if let Some(plpmtu) = &mut path.plpmtu {
+            plpmtu.on_sent(cx.now, nonce, size, timing);
+        }
+        self.schedule_mtu_work();
+        let envelope = self.finish(packet, Tag::Peer);
+        Envelope { fragmentation: Fragmentation::Forbidden, ..envelope }
+    }
+}

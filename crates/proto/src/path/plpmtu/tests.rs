@@ -160,7 +160,7 @@ fn the_search_begins_again_after_ten_minutes() {
     let mut path = Path::settled(1500, 1400);
     path.mtu = 1500;
     path.run_for(Duration::from_secs(500));
-    assert_eq!(path.sizes(), []);
+    assert_eq!(path.sizes(), [0_u32; 0]);
     path.run_for(Duration::from_secs(100));
     assert_eq!(path.sizes(), [1500]);
     assert_eq!(path.plpmtu.mtu(), Some(1500));
@@ -226,7 +226,7 @@ fn a_doubtful_path_is_left_alone() {
     path.plpmtu.on_data_timeout(path.now);
     path.plpmtu.pause();
     path.run_for(Duration::from_secs(100));
-    assert_eq!(path.sizes(), []);
+    assert_eq!(path.sizes(), [0_u32; 0]);
     assert_eq!(path.plpmtu.mtu(), Some(1500));
     path.plpmtu.connect();
     path.run_for(Duration::from_secs(1));

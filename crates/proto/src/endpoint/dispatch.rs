@@ -7,7 +7,7 @@ use super::init::ReturnPath;
 use super::route::{Contents, DropReason, Incoming, Route, ports_of_damaged};
 use super::table::Entry;
 use crate::association::address_scope::is_unicast;
-use crate::{AssociationId, Cx, PeerAddress, Received};
+use crate::{AssociationId, Cx, Encapsulation, PeerAddress, Received};
 
 impl Endpoint {
     pub(super) fn route(
@@ -20,7 +20,7 @@ impl Endpoint {
             opened => opened?,
         };
         if packet.destination_port() != self.local_port {
-            return Err(DropReason::OtherPort);
+            return self.route_other_port(cx, received, &packet);
         }
         let tag = packet.tag();
         // The way of nearly all packets: no chunk is read.
@@ -54,6 +54,28 @@ impl Endpoint {
         let first = datagram.get(COMMON_HEADER_LEN).copied();
         let is_handshake = matches!(first, Some(chunk_type::COOKIE_ECHO | chunk_type::INIT) | None);
         (is_owned && !is_handshake).then_some(entry.id)
+    }
+
+    /// Sent to an SCTP port that is not this endpoint's. Over UDP, the UDP port is this endpoint's alone, so nobody else can
+    /// say that nobody has that SCTP port (RFC 9260 sections 5.1 and 8.4). Over IP, somebody else may have it.
+    fn route_other_port(
+        &mut self,
+        cx: &Cx<'_>,
+        received: &Received<'_>,
+        packet: &Incoming<'_, '_>,
+    ) -> Result<Route, DropReason> {
+        if received.encapsulation == Encapsulation::None || packet.destination_port() == 0 {
+            return Err(DropReason::OtherPort);
+        }
+        self.check_source(received, packet.source_port())?;
+        let to = ReturnPath::of(received, packet);
+        if packet.tag() != 0 {
+            return self.answer_out_of_the_blue(cx, &to, packet, packet.contents()?);
+        }
+        match packet.lone_init()?.initiate_tag {
+            0 => Err(DropReason::InitiateTagZero),
+            tag => self.refuse(cx, &to, tag, Causes::empty()).map(Route::Reply),
+        }
     }
 
     /// A wrong checksum: the peer of an association may want to know.

@@ -24,6 +24,8 @@ const SAFE_PACKET_BYTES: usize = 1200;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ReturnPath {
     pub(super) local: IpAddr,
+    /// SCTP port that the packet was sent to.
+    pub(super) local_port: u16,
     pub(super) remote: PeerAddress,
     pub(super) remote_port: u16,
 }
@@ -45,7 +47,12 @@ impl ReturnPath {
     pub(super) fn of(received: &Received<'_>, packet: &Incoming<'_, '_>) -> Self {
         let remote =
             PeerAddress { address: received.remote, encapsulation: received.encapsulation };
-        Self { local: received.local, remote, remote_port: packet.source_port() }
+        Self {
+            local: received.local,
+            local_port: packet.destination_port(),
+            remote,
+            remote_port: packet.source_port(),
+        }
     }
 }
 
@@ -176,7 +183,7 @@ impl Endpoint {
 
     fn answer(&self, to: &ReturnPath, tag: u32, chunk: Chunk<'static>) -> Box<Transmit> {
         let packet = Packet {
-            source_port: self.local_port,
+            source_port: to.local_port,
             destination_port: to.remote_port,
             verification_tag: tag,
             chunks: smallvec![chunk],

@@ -32,7 +32,8 @@ pub use route::{Collision, DropReason, Route};
 /// here, and hands their [notices](Association::poll_notice) back with [`on_notice`](Self::on_notice). INIT is answered
 /// without keeping anything; an association begins with its COOKIE ECHO.
 ///
-/// Packets to other SCTP ports are dropped without an answer, since they may belong to others on the same host.
+/// Packets over IP to other SCTP ports are dropped without an answer, since they may belong to others on the same host.
+/// Over UDP they are answered as if nobody had those ports.
 #[derive(Debug)]
 pub struct Endpoint {
     config: EndpointConfig,

@@ -140,6 +140,50 @@ fn ports_that_cannot_be_are_not_answered() {
 }
 
 #[test]
+fn over_udp_nobody_else_has_another_port() {
+    let mut world = World::listening();
+    let other = |tag, chunk: Chunk<'static>| Arrival {
+        encapsulation: udp(40_001),
+        ..arrival(Packet { destination_port: PORT + 1, ..packet(tag, [chunk]) })
+    };
+    let refused = world.answer(&other(0, Chunk::Init(init(9, ""))));
+    assert_eq!(
+        (refused.packet.source_port, refused.packet.destination_port),
+        (PORT + 1, PEER_PORT),
+        "from the port that was asked for"
+    );
+    assert_eq!(
+        (refused.packet.verification_tag, &refused.packet.chunks[..]),
+        (9, &[abort(false)][..])
+    );
+    assert_eq!(refused.encapsulation, udp(40_001));
+    assert_eq!(world.answer_chunk(&other(TAG, data())), (TAG, abort(true)));
+    let complete = Chunk::ShutdownComplete { reflected_tag: true };
+    assert_eq!(world.answer_chunk(&other(TAG, Chunk::ShutdownAck)), (TAG, complete));
+    for (tag, chunk, reason) in [
+        (TAG, abort(true), DropReason::OutOfTheBlue),
+        (0, abort(true), DropReason::TagZero),
+        (0, Chunk::Init(init(0, "")), DropReason::InitiateTagZero),
+    ] {
+        assert_eq!(world.dropped(&other(tag, chunk)), reason);
+    }
+    let mut zero = other(TAG, data());
+    zero.packet.destination_port = 0;
+    assert_eq!(world.dropped(&zero), DropReason::OtherPort);
+}
+
+#[test]
+fn packets_for_another_port_are_answered_as_seldom_as_any() {
+    let config = EndpointConfig { max_out_of_the_blue_answers_per_s: 20, ..Default::default() };
+    let mut world = World::new(config);
+    let other = Packet { destination_port: PORT + 1, ..packet(0, [Chunk::Init(init(9, ""))]) };
+    let stray = Arrival { encapsulation: udp(40_001), ..arrival(other) };
+    let answers = (0..100).filter(|_| matches!(world.handle(&stray), Route::Reply(_))).count();
+    assert_eq!(answers, 20);
+    assert_eq!(world.endpoint.dropped(DropReason::AnswerLimit), 80);
+}
+
+#[test]
 fn answers_are_rationed() {
     let config = EndpointConfig { max_out_of_the_blue_answers_per_s: 20, ..Default::default() };
     let mut world = World::new(config);

@@ -43,15 +43,27 @@ pub(crate) struct Driver<'a> {
     timing: Timing,
     /// By host and interface.
     counts: Vec<Vec<PortCounts>>,
+    /// When each interface had no packet of programs last, by host and interface. Time in which the emulation slept does not
+    /// count: a packet that came then would have woken it.
+    empty: Vec<Vec<Instant>>,
     /// What the alarm was set for.
     alarm: Instant,
+    /// When the last turn ended.
+    rested: Instant,
 }
 
 impl<'a> Driver<'a> {
     /// Nothing has happened yet.
     pub fn new(live: Live<'a>) -> Self {
-        let counts = live.hosts().iter().map(|host| vec![PortCounts::default(); host.ports.len()]);
-        Self { counts: counts.collect(), live, timing: Timing::default(), alarm: Instant::ZERO }
+        let ports = || live.hosts().iter().map(|host| host.ports.len());
+        Self {
+            counts: ports().map(|count| vec![PortCounts::default(); count]).collect(),
+            empty: ports().map(|count| vec![Instant::ZERO; count]).collect(),
+            live,
+            timing: Timing::default(),
+            alarm: Instant::ZERO,
+            rested: Instant::ZERO,
+        }
     }
 
     /// One turn: all that is due happens, in order; then packets of programs enter the network, each at the time it is
@@ -60,13 +72,17 @@ impl<'a> Driver<'a> {
     /// # Errors
     /// A device could not be read.
     pub fn turn(&mut self, clock: &impl Clock, devices: &mut impl Devices) -> io::Result<Instant> {
-        self.timing.woken(self.alarm, clock.now());
+        self.wake(clock.now());
         self.catch_up(clock, devices);
         for host in 0..self.counts.len() {
             for port in 0..self.counts[host].len() {
                 for _ in 0..BATCH {
-                    let Some(packet) = devices.receive(host, port)? else { break };
-                    self.catch_up(clock, devices);
+                    let Some(packet) = devices.receive(host, port)? else {
+                        self.empty[host][port] = clock.now();
+                        break;
+                    };
+                    let now = self.catch_up(clock, devices);
+                    self.timing.taken(self.empty[host][port], now);
                     let sent = self.live.send(host, packet);
                     let counts = &mut self.counts[host][port];
                     match sent {
@@ -76,12 +92,23 @@ impl<'a> Driver<'a> {
                 }
             }
         }
-        self.alarm = self.live.next_due().min(clock.now() + LONGEST_SLEEP);
+        let now = clock.now();
+        self.timing.worked(now.since(self.rested));
+        self.rested = now;
+        self.alarm = self.live.next_due().min(now + LONGEST_SLEEP);
         Ok(self.alarm)
     }
 
-    /// Makes the present of the network that of the clock.
-    fn catch_up(&mut self, clock: &impl Clock, devices: &mut impl Devices) {
+    /// The emulation slept until `now`.
+    fn wake(&mut self, now: Instant) {
+        self.timing.woken(self.alarm, now);
+        let slept = now.since(self.rested);
+        self.empty.iter_mut().flatten().for_each(|empty| *empty += slept);
+        self.rested = now;
+    }
+
+    /// Makes the present of the network that of the clock, and tells it.
+    fn catch_up(&mut self, clock: &impl Clock, devices: &mut impl Devices) -> Instant {
         let now = clock.now();
         while let Some(Delivery { host, port, at, frame }) = self.live.next_delivery(now) {
             let is_taken = devices.deliver(host, port, frame.packet());
@@ -95,6 +122,7 @@ impl<'a> Driver<'a> {
                 counts.failed += 1;
             }
         }
+        now
     }
 
     /// The external hosts.

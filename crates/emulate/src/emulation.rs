@@ -17,6 +17,7 @@ use crate::clock::{Alarm, Clock, WallClock};
 use crate::device::{Tun, TunDevices};
 use crate::driver::{Driver, PortCounts};
 use crate::error::Error;
+use crate::guardian::Guardian;
 use crate::namespace::{self, Namespace, device_name};
 use crate::outcome::{HostOutcome, Outcome, PortOutcome, Verdict};
 use crate::program::{Program, Running, Stream, stop};
@@ -71,6 +72,7 @@ pub fn run(
     }
     namespace::remove_orphans();
     let (namespaces, devices) = connect(live.hosts())?;
+    let (_guardian, namespaces) = (Guardian::over(&namespaces)?, namespaces);
     let before = hosts(live.hosts(), &namespaces, &[]);
     let driver = Driver::new(live);
     let (is_over, is_silent) = (AtomicBool::new(false), AtomicBool::new(false));

@@ -6,6 +6,7 @@
 //!
 //! * `driver`: one turn of the loop, which knows neither devices nor clocks but two traits; `timing` says how late it was;
 //! * `clock`, `device`, `namespace`, `program`: what there is of the system;
+//! * `guardian`: ends what is left where the emulation is killed;
 //! * `emulation`: all of them together, and `outcome`: what they report.
 #![forbid(unsafe_code)]
 #![cfg(target_os = "linux")]
@@ -15,6 +16,7 @@ mod device;
 mod driver;
 mod emulation;
 mod error;
+mod guardian;
 mod namespace;
 mod outcome;
 mod program;

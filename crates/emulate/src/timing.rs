@@ -28,7 +28,14 @@ pub struct TimingOutcome {
     /// Wake-ups by the alarm: from the time it was set for to when the emulation ran. A packet of a program that comes
     /// meanwhile waits as long.
     pub wakeups: Lateness,
-    /// Real time in which something was due for more than 1 ms.
+    /// Packets of programs: how long they can have waited at most before they entered the network, beside a wake-up. It is
+    /// the time since nothing waited at their interface.
+    pub intake: Lateness,
+    /// Real time in which the emulation did not sleep.
+    pub busy_s: f64,
+    /// Part of the whole time that this is.
+    pub busy_share: f64,
+    /// Real time in which something was due, or packets of programs waited, for more than 1 ms.
     pub behind_s: f64,
     /// Part of the whole time that this is.
     pub behind_share: f64,
@@ -39,6 +46,8 @@ pub struct TimingOutcome {
 pub(crate) struct Timing {
     deliveries: DelayMeter,
     wakeups: DelayMeter,
+    intake: DelayMeter,
+    busy: Duration,
     behind: Duration,
     /// Time up to here was counted.
     counted: Instant,
@@ -59,6 +68,17 @@ impl Timing {
         }
     }
 
+    /// A packet of a program entered the network at `now`; at `empty` its interface had none.
+    pub fn taken(&mut self, empty: Instant, now: Instant) {
+        self.intake.record(now.since(empty));
+        self.note(empty, now);
+    }
+
+    /// The emulation did not sleep for this time.
+    pub fn worked(&mut self, time: Duration) {
+        self.busy += time;
+    }
+
     /// Counts each stretch of time once, however many things were due in it.
     fn note(&mut self, due: Instant, now: Instant) {
         if now.since(due) > BEHIND {
@@ -70,12 +90,16 @@ impl Timing {
     /// Everything, at the end.
     pub fn outcome(&self, now: Instant) -> TimingOutcome {
         let whole = now.as_secs_f64();
-        let behind = self.behind.as_secs_f64();
+        let (behind, busy) = (self.behind.as_secs_f64(), self.busy.as_secs_f64());
+        let share = |time: f64| if whole > 0.0 { (time / whole).min(1.0) } else { 0.0 };
         TimingOutcome {
             deliveries: Lateness::of(&self.deliveries),
             wakeups: Lateness::of(&self.wakeups),
             behind_s: behind,
-            behind_share: if whole > 0.0 { (behind / whole).min(1.0) } else { 0.0 },
+            behind_share: share(behind),
+            intake: Lateness::of(&self.intake),
+            busy_s: busy,
+            busy_share: share(busy),
         }
     }
 }
@@ -116,6 +140,22 @@ mod tests {
         assert!((outcome.behind_share - 0.2).abs() < 1e-9);
         assert_eq!((outcome.deliveries.count, outcome.wakeups.count), (4, 2));
         assert_eq!(outcome.deliveries.max_s, Some(0.0035));
+    }
+
+    #[test]
+    fn packets_that_wait_are_time_behind() {
+        let mut timing = Timing::default();
+        timing.taken(us(500), us(1_500));
+        assert_eq!(timing.outcome(us(10_000)).behind_s, 0.0, "a millisecond is none");
+        // An interface that is never empty; what is due meanwhile counts once.
+        timing.taken(us(2_000), us(3_500));
+        timing.delivered(us(2_500), us(4_000));
+        timing.taken(us(2_000), us(5_000));
+        timing.worked(Duration::from_millis(4));
+        let outcome = timing.outcome(us(10_000));
+        assert!((outcome.behind_s - 0.003).abs() < 1e-9, "{outcome:?}");
+        assert_eq!((outcome.intake.count, outcome.intake.max_s), (3, Some(0.003)));
+        assert_eq!((outcome.busy_s, outcome.busy_share), (0.004, 0.4));
     }
 
     #[test]

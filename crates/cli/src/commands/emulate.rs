@@ -213,6 +213,8 @@ fn table(outcome: &Emulated) -> String {
     let timing = &outcome.timing;
     let _ = writeln!(text, "  deliveries: {}", lateness(&timing.deliveries));
     let _ = writeln!(text, "  wake-ups:   {}", lateness(&timing.wakeups));
+    let _ = writeln!(text, "  intake:     {}", lateness(&timing.intake));
+    let _ = writeln!(text, "  busy for {:.1} % of the time", 100.0 * timing.busy_share);
     let _ = writeln!(
         text,
         "  behind by more than 1 ms for {:.4} s, {:.3} % of the time",

@@ -31,13 +31,13 @@ fn us(us: u64) -> Instant {
     Instant::ZERO + Duration::from_micros(us)
 }
 
-/// A clock that somebody else turns.
+/// A clock that somebody else turns, and that goes on by a step whenever it is read.
 #[derive(Default)]
-struct FakeClock(Cell<Instant>);
+struct FakeClock(Cell<Instant>, Cell<Duration>);
 
 impl Clock for FakeClock {
     fn now(&self) -> Instant {
-        self.0.get()
+        self.0.replace(self.0.get() + self.1.get())
     }
 }
 
@@ -130,6 +130,35 @@ fn after_a_late_wake_up_everything_happens_in_order_and_the_delay_is_known() {
     assert!((timing.behind_s - 0.114).abs() < 1e-9, "since the alarm at 11 ms: {timing:?}");
     assert_eq!(bench.turn(us(145_999)).0, []);
     assert_eq!(bench.turn(us(146_000)).0, [(0, 10)]);
+}
+
+#[test]
+fn an_emulation_that_is_never_done_with_an_interface_is_behind() {
+    let scenario = scenario();
+    let behind = |groups: &[usize]| {
+        let mut bench = Bench::new(&scenario);
+        // A packet takes 10 us.
+        bench.clock.1.set(Duration::from_micros(10));
+        let mut next = us(0);
+        for group in groups {
+            bench.devices.from_programs.extend((0..*group).map(|_| packet(0, 100, 1)));
+            let until = next + Duration::from_millis(5);
+            while next < until {
+                let (_, alarm) = bench.turn(next);
+                // It sleeps only where nothing waits.
+                let is_done = bench.devices.from_programs.is_empty();
+                let now = bench.clock.now();
+                next = if is_done { alarm.min(until).max(now) } else { now };
+            }
+        }
+        bench.driver.timing().outcome(next)
+    };
+    let (at_once, in_groups) = (behind(&[200]), behind(&[20; 10]));
+    assert_eq!((at_once.intake.count, in_groups.intake.count), (200, 200));
+    assert!(at_once.behind_s > 0.0015, "{at_once:?}");
+    assert_eq!(in_groups.behind_s, 0.0, "{in_groups:?}");
+    assert!(in_groups.intake.max_s.unwrap() < 0.001, "{in_groups:?}");
+    assert!(at_once.busy_share > 0.2 && in_groups.busy_share < 0.1, "{at_once:?} {in_groups:?}");
 }
 
 #[test]

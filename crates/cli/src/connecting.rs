@@ -3,10 +3,13 @@
 use std::time::Duration;
 
 use anyhow::{Error, anyhow};
-use polypath::{Association, AssociationConfig, ConnectError, Endpoint, EndpointStats, Peer};
+use polypath::{
+    Association, AssociationConfig, AssociationError, ConnectError, Endpoint, EndpointStats, Peer,
+};
 use tokio::time::timeout;
 
 use crate::failure::Failure;
+use crate::interfaces;
 
 /// Connects to `peer`, and gives up after `patience`. `whom` names the peer in errors.
 pub(crate) async fn connect(
@@ -22,15 +25,39 @@ pub(crate) async fn connect(
         Ok(Err(error @ (ConnectError::Invalid(_) | ConnectError::NotUnicast(_)))) => {
             Err(Failure::usage(Error::from(error).context(context())))
         }
-        Ok(Err(error)) => Err(Failure::CannotConnect(Error::from(error).context(context()))),
+        Ok(Err(error)) => {
+            let error = match meaning(&error) {
+                Some(meaning) => anyhow!("{error}; {meaning}"),
+                None => Error::from(error),
+            };
+            Err(Failure::CannotConnect(error.context(context())))
+        }
         Err(_) => {
+            let trouble = interfaces::trouble(&endpoint.local_addresses());
             let error = anyhow!(
                 "no answer within {} s; {}",
                 patience.as_secs_f64(),
-                advice(&endpoint.stats())
+                trouble.as_deref().unwrap_or_else(|| advice(&endpoint.stats()))
             );
             Err(Failure::CannotConnect(error.context(context())))
         }
+    }
+}
+
+/// What a refusal means (RFC 9260 sections 5.1 and 8.4).
+fn meaning(error: &ConnectError) -> Option<&'static str> {
+    /// Error cause "out of resource" (RFC 9260 section 3.3.10.4).
+    const OUT_OF_RESOURCE: [u8; 2] = [0, 4];
+    match error {
+        ConnectError::Ended(AssociationError::AbortedByPeer(causes)) if causes.is_empty() => {
+            Some("nobody accepts associations there at that SCTP port: is it the right one?")
+        }
+        ConnectError::Ended(AssociationError::AbortedByPeer(causes))
+            if causes.starts_with(&OUT_OF_RESOURCE) =>
+        {
+            Some("it is busy and takes no more associations now: try again later")
+        }
+        _ => None,
     }
 }
 
@@ -48,6 +75,17 @@ fn advice(seen: &EndpointStats) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn refusals_are_told_apart() {
+        let told = |causes: &[u8]| {
+            meaning(&ConnectError::Ended(AssociationError::AbortedByPeer(causes.to_vec())))
+        };
+        assert!(told(&[]).unwrap().contains("SCTP port"));
+        assert!(told(&[0, 4, 0, 4]).unwrap().contains("busy"));
+        assert_eq!(told(&[0, 12, 0, 4]), None);
+        assert_eq!(meaning(&ConnectError::EndpointClosed), None);
+    }
 
     #[test]
     fn advice_follows_what_was_seen() {

@@ -15,7 +15,12 @@ pub(crate) fn towards(peer: &[IpAddr]) -> Result<Vec<IpAddr>, Failure> {
         match source_address(*address) {
             Ok(source) if !local.contains(&source) => local.push(source),
             Ok(_) => {}
-            Err(error) => unreachable = Some(anyhow!("no route to {address}: {error}")),
+            Err(error) => {
+                unreachable = Some(anyhow!(
+                    "no route to {address}: is the interface up that leads there, and has it an address of that family? \
+                     ({error})"
+                ));
+            }
         }
     }
     match unreachable {

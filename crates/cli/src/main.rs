@@ -5,6 +5,7 @@ mod commands;
 mod connecting;
 mod doctor;
 mod failure;
+mod interfaces;
 mod local_addresses;
 mod meter;
 mod network_picture;
@@ -30,7 +31,7 @@ use crate::commands::Command;
 #[command(name = "polypath", version, propagate_version = true, arg_required_else_help = true)]
 #[command(after_help = "\
 Exit codes: 0 success, 1 failed, 2 wrong usage or a bad scenario, 3 cannot connect, 4 a requirement was missed, 5 the
-machine lacks something (doctor), 130 interrupted.
+machine lacks something or refuses it (an address, a port, a privilege; see doctor), 130 interrupted.
 See 'polypath COMMAND --help' for what a command does, with examples.")]
 struct Cli {
     #[command(subcommand)]

@@ -50,13 +50,17 @@ pub(crate) fn run<T>(
     })
 }
 
-/// Binds; addresses that no endpoint can have are wrong usage.
+/// Binds; addresses that no endpoint can have are wrong usage, and what the system refuses is a matter of the machine.
 pub(crate) fn bind(builder: EndpointBuilder) -> Result<Endpoint, Failure> {
     builder.bind().map_err(|error| match error {
         BindError::NoAddress
         | BindError::NotUnicast(_)
         | BindError::LinkLocal(_)
         | BindError::Duplicate(_) => Failure::usage(error),
+        BindError::Socket { .. }
+        | BindError::RawSocket { .. }
+        | BindError::KernelSctp
+        | BindError::NoCommonPort => Failure::Unfit(error.into()),
         other => Failure::Failed(other.into()),
     })
 }

@@ -75,7 +75,9 @@ pub enum BindError {
 /// What to do about a socket that the system refuses; what it said follows as the source of the error.
 fn remedy(error: &io::Error) -> &'static str {
     match error.kind() {
-        io::ErrorKind::AddrNotAvailable => ", since no interface of this host has the address",
+        io::ErrorKind::AddrNotAvailable => {
+            ", since no interface of this host has the address: name one that an interface has (`ip address` shows them)"
+        }
         io::ErrorKind::AddrInUse => {
             ", since another program has the port: end it or take another port"
         }
@@ -254,6 +256,26 @@ mod tests {
         assert_eq!(told(b"\0\x0c\0\x07bye\0"), "the peer aborted the association: \"bye\"");
         assert_eq!(told(&[0, 4, 0, 4]), "the peer aborted the association: out of resource");
         assert_eq!(told(&[9, 9, 0, 4]), "the peer aborted the association: error cause 2313");
+    }
+
+    #[test]
+    fn what_the_system_refuses_comes_with_what_to_do() {
+        let told = |kind: io::ErrorKind| {
+            let address = [192, 0, 2, 1].into();
+            let raw = BindError::RawSocket { address, source: kind.into() };
+            (
+                BindError::Socket { address, port: 9899, source: kind.into() }.to_string(),
+                raw.to_string(),
+            )
+        };
+        for (kind, remedy) in [
+            (io::ErrorKind::AddrNotAvailable, "name one that an interface has"),
+            (io::ErrorKind::AddrInUse, "take another port"),
+        ] {
+            let (udp, raw) = told(kind);
+            assert!(udp.contains(remedy) && raw.contains(remedy), "{udp}; {raw}");
+        }
+        assert!(told(io::ErrorKind::PermissionDenied).1.contains("CAP_NET_RAW"));
     }
 
     #[test]

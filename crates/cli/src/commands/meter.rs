@@ -18,7 +18,7 @@ use crate::meter::document::Alone;
 use crate::meter::options::{ClientOptions, FormatOptions, Transport};
 use crate::meter::reporter::Reporter;
 use crate::meter::server::{Limits, Visit};
-use crate::meter::{self, gain, hosts, numbers, plan, thresholds};
+use crate::meter::{gain, hosts, numbers, plan, thresholds};
 use crate::output::tell;
 use crate::runtime::{self, Interruption};
 
@@ -182,7 +182,7 @@ fn serve_all(args: &ServerArgs) -> Outcome {
             .encapsulation_port(args.transport.encap_port)
             .config(config)
             .listen(BACKLOG);
-        let endpoint = meter::bind(builder)?;
+        let endpoint = runtime::bind(builder)?;
         let shown: Vec<_> = addresses.iter().map(ToString::to_string).collect();
         tell(format_args!(
             "listening on {}, {}",

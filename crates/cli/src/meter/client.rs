@@ -111,7 +111,7 @@ async fn attempt(
     reporter: &mut Reporter,
     interruption: &Interruption,
 ) -> Outcome {
-    let endpoint = super::bind(target.builder())?;
+    let endpoint = runtime::bind(target.builder())?;
     let result = tokio::select! {
         connected = connect(&endpoint, target, options) => match connected {
             Ok(association) => {

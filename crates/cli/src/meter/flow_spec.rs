@@ -6,6 +6,7 @@ use polypath_workload::distribution::{Drawn, Exponential, Pareto, Quantity, Unif
 use polypath_workload::{Distribution, Stream};
 use rand_core::SeedableRng;
 
+use super::payload;
 use super::plan::{self, FlowPlan};
 use super::traffic::{MOST_TURNS, Patience, Traffic};
 
@@ -126,7 +127,9 @@ impl FlowSpec {
             "onoff" => self.set_turns(value)?,
             "cmt" | "cc" => bail!("one association carries all flows: use --preset or -C"),
             "maxmsgsize" => {
-                let bytes = value.parse()?;
+                let (least, most) = (payload::HEADER, payload::LONGEST);
+                let told = || format!("messages have {least} to {most} bytes");
+                let bytes: u16 = value.parse().with_context(told)?;
                 self.each(|traffic| traffic.longest_message = bytes);
             }
             "unordered" | "ordered" => {
@@ -304,6 +307,7 @@ mod tests {
             ("const1:const9:onoff=+0.0001,+0.0001,repeat", "are not enough"),
             (many.as_str(), "more than 1000 times"),
             ("const1:const9:maxmsgsize=10", "at least 48"),
+            ("const1:const9:maxmsgsize=65536", "48 to 65535 bytes"),
             ("const1:pareto0,1", "must not be zero"),
             ("const9999999:const9", "messages per second"),
         ] {

@@ -61,7 +61,7 @@ async fn paths(
     options: &ClientOptions,
     interruption: &Interruption,
 ) -> Result<Vec<PathStats>, Failure> {
-    let endpoint = super::bind(target.builder())?;
+    let endpoint = runtime::bind(target.builder())?;
     let connected = tokio::select! {
         connected = connect(&endpoint, target, options) => connected,
         () = interruption.happened() => Err(Failure::Interrupted),

@@ -26,11 +26,10 @@ pub(crate) async fn resolve(hosts: &[String], family: &Family) -> Result<Vec<IpA
 
 async fn look_up(host: &str, family: &Family) -> Result<IpAddr> {
     let found = lookup_host((host, 0)).await.with_context(|| format!("cannot resolve {host:?}"))?;
-    let fits = |address: &IpAddr| {
-        (!family.version4 || address.is_ipv4()) && (!family.version6 || address.is_ipv6())
-    };
     let mut addresses = found.map(|socket| socket.ip());
-    addresses.find(fits).with_context(|| format!("{host:?} has no address of that family"))
+    addresses
+        .find(|address| family.includes(address))
+        .with_context(|| format!("{host:?} has no address of that family"))
 }
 
 /// Where the default routes of this host begin, and its loopback addresses. Peers elsewhere are not told the latter.

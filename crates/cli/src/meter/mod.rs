@@ -9,11 +9,6 @@
 
 use std::time::Duration;
 
-use polypath::{BindError, Endpoint, EndpointBuilder};
-
-use crate::failure::Failure;
-use crate::runtime;
-
 mod calendar;
 pub(crate) mod capture;
 pub(crate) mod client;
@@ -45,15 +40,3 @@ mod traffic;
 
 /// How long the peer may take to agree to the end.
 const FAREWELL: Duration = Duration::from_secs(3);
-
-/// Binds. What the system refuses is a matter of the environment.
-pub(crate) fn bind(builder: EndpointBuilder) -> Result<Endpoint, Failure> {
-    runtime::bind(builder).map_err(|failure| match failure {
-        Failure::Failed(error) if is_refused(&error) => Failure::Unfit(error),
-        other => other,
-    })
-}
-
-fn is_refused(error: &anyhow::Error) -> bool {
-    matches!(error.downcast_ref(), Some(BindError::Socket { .. } | BindError::NoCommonPort))
-}

@@ -218,6 +218,13 @@ fn delay(text: &str) -> Result<Duration, String> {
     Ok(Duration::from_nanos(time.as_nanos()))
 }
 
+impl Family {
+    /// Whether it may be used.
+    pub fn includes(&self, address: &IpAddr) -> bool {
+        (!self.version4 || address.is_ipv4()) && (!self.version6 || address.is_ipv6())
+    }
+}
+
 impl Transport {
     /// What the packets are carried in.
     pub fn carriers(&self) -> Carriers {
@@ -281,12 +288,11 @@ impl ClientOptions {
         if let Some(gain) = self.requirements.require_gain {
             ensure!(gain.is_finite() && gain > 0.0, "--require-gain {gain} is no ratio");
         }
-        for (addresses, what) in [(&self.transport.bind, "--bind")] {
-            for address in addresses {
-                let fits = (!self.family.version4 || address.is_ipv4())
-                    && (!self.family.version6 || address.is_ipv6());
-                ensure!(fits, "{what} {address} is of the other family");
-            }
+        for address in &self.transport.bind {
+            ensure!(self.family.includes(address), "--bind {address} is of the other family");
+        }
+        for host in self.hosts.iter().filter_map(|host| host.parse().ok()) {
+            ensure!(self.family.includes(&host), "{host} is of the other family");
         }
         self.transport.config(self.flows())?;
         self.plan(1400, 0, 0)?.check()
@@ -440,6 +446,7 @@ mod tests {
             (&["-C", "fast"], "policies.congestion=fast"),
             (&["-l", "20"], "48 to 65535"),
             (&["-B", "::1", "-4"], "other family"),
+            (&["-6"], "192.0.2.1 is of the other family"),
             (&["--require-gain", "0"], "no ratio"),
             (&["-t", "0"], "out of range"),
             (&["-i", "0.001"], "50 ms"),

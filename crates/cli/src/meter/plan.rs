@@ -132,6 +132,16 @@ impl Plan {
         }
     }
 
+    /// How long flows may be silent by themselves, where somebody waits for `idle`: nothing if one of them always sends,
+    /// otherwise up to the end.
+    pub fn longest_pause(&self, idle: Duration) -> Duration {
+        let sides = self.flows.iter().flat_map(|flow| flow.to_server.iter().chain(&flow.to_client));
+        match sides.into_iter().any(|traffic| traffic.is_steady(idle)) {
+            true => Duration::ZERO,
+            false => self.end().unwrap_or_default(),
+        }
+    }
+
     /// Bytes that each side sends.
     pub fn bytes(&self) -> Option<u64> {
         match self.extent {
@@ -204,6 +214,25 @@ pub(crate) mod tests {
         let sent = plan(3);
         let text = serde_json::to_string(&sent).unwrap();
         assert_eq!(serde_json::from_str::<Plan>(&text).unwrap(), sent);
+    }
+
+    #[test]
+    fn flows_that_always_send_have_no_pause() {
+        let pause = |traffic: &[Traffic]| {
+            let mut plan = plan(traffic.len() as u32);
+            for (flow, traffic) in plan.flows.iter_mut().zip(traffic) {
+                (flow.to_server, flow.to_client) = (None, Some(traffic.clone()));
+            }
+            plan.longest_pause(Duration::from_secs(5))
+        };
+        let on_off = vec![polypath_units::Duration::ZERO, polypath_units::Duration::from_secs(1)];
+        let at_times = Traffic { on_off, ..Traffic::saturated(1000) };
+        // A message every 8 s, and one per second.
+        let (seldom, often) = (Traffic::paced(1000, 1000, 1), Traffic::paced(1000, 8000, 1));
+        let (always, whole) = (Traffic::saturated(1000), Duration::from_secs(1));
+        assert_eq!(pause(&[at_times.clone(), seldom.clone()]), whole);
+        assert_eq!(pause(&[at_times, seldom, always]), Duration::ZERO);
+        assert_eq!(pause(&[often]), Duration::ZERO);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::{Error, Result, anyhow, bail, ensure};
 use polypath::Association;
 use polypath_units::BitRate;
-use tokio::time::{Instant, interval, timeout};
+use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
 
 use super::control::{self, Accept, Control, Refusal};
 use super::document::{Document, Interval, SideReport};
@@ -23,8 +23,10 @@ use super::{FAREWELL, clock, results, start};
 const PATIENCE: Duration = Duration::from_secs(10);
 /// Most questions about the time.
 const QUESTIONS: usize = 100;
-/// Rates are limited over this time.
+/// Rates are limited over this time: nobody sends more at once than the limit allows in it.
 const LIMIT_SPAN: Duration = Duration::from_secs(5);
+/// How often rates are looked at. A sender without limit is stopped when it has used up its span, not after it.
+const LIMIT_LOOK: Duration = Duration::from_millis(100);
 /// Longest refusal or error that is told to a client.
 const LONGEST_REASON: usize = 200;
 
@@ -192,7 +194,8 @@ async fn exceed(tally: &Tally, limits: &Limits) -> Error {
     let begin = Instant::now();
     let (mut bytes, mut looked) = (0, begin);
     let mut excess = Excess::default();
-    let mut ticks = interval(LIMIT_SPAN);
+    let mut ticks = interval(LIMIT_LOOK);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     ticks.tick().await;
     loop {
         let longest = limits.duration.unwrap_or(Duration::MAX);
@@ -212,7 +215,7 @@ async fn exceed(tally: &Tally, limits: &Limits) -> Error {
         if let Some(limit) = limits.bitrate
             && excess.add(now - bytes, span, limit)
         {
-            let rate = (now - bytes) as f64 * 8.0 / span.as_secs_f64();
+            let rate = now as f64 * 8.0 / begin.elapsed().as_secs_f64();
             return anyhow!("{rate:.0} bit/s are more than this server's limit, {limit}");
         }
         (bytes, looked) = (now, looked + span);
@@ -236,6 +239,23 @@ impl Excess {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::meter::plan::tests::plan;
+
+    #[tokio::test(start_paused = true)]
+    async fn whoever_sends_all_it_can_is_stopped_when_its_share_is_used_up() {
+        let limit = BitRate::from_bits_per_second(8_000_000);
+        let limits = Limits { duration: None, bitrate: Some(limit), idle: Duration::MAX };
+        let tally = Tally::new(&plan(1), Role::Server);
+        // Five megabytes are what five seconds allow.
+        (0..500).for_each(|_| tally.sent(0, 10_000, 0));
+        let mut exceeded = std::pin::pin!(exceed(&tally, &limits));
+        assert!(timeout(Duration::from_secs(3), &mut exceeded).await.is_err());
+        (0..500).for_each(|_| tally.sent(0, 10_000, 0));
+        let begin = Instant::now();
+        let error = exceeded.await.to_string();
+        assert!(error.contains("more than this server's limit, 8 Mbit/s"), "{error}");
+        assert!(begin.elapsed() <= 2 * LIMIT_LOOK, "in the time of the test");
+    }
 
     #[test]
     fn what_exceeds_a_rate_is_told_from_what_comes_unevenly() {

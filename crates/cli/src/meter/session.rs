@@ -76,7 +76,7 @@ impl Session {
     ) -> Result<()> {
         let sends = self.send_all();
         let (mut sends, mut is_sending) = (pin!(sends), true);
-        let patience = Patience { idle: idle + self.plan.end().unwrap_or_default(), pace: None };
+        let patience = Patience { idle: idle + self.plan.longest_pause(idle), pace: None };
         let mut watch = Watch::new(patience, traffic(&self.association));
         let mut looked = Instant::now();
         while is_sending || self.peer_sent.is_none() {
@@ -119,7 +119,7 @@ impl Session {
             .last_arrival
             .map_or(Duration::ZERO, |last| last.saturating_duration_since(self.started));
         let sent = until(sent_until);
-        let received = until(arrived.max(planned.min(now.at)));
+        let last_data = until(arrived.max(planned.min(now.at)));
         let span = |after| Span {
             plan: &self.plan,
             role: self.role,
@@ -128,7 +128,7 @@ impl Session {
             origin: self.base.at,
             omitted: false,
         };
-        let mut received = span(&received).received(&delays);
+        let mut received = span(&last_data).received(&delays);
         for stream in &mut received {
             let place = stream.socket as usize - 1;
             let sent = self.peer_sent.as_ref().and_then(|sent| sent.get(place).copied());
@@ -138,7 +138,8 @@ impl Session {
         SideReport {
             sent: span(&sent).sent(),
             received,
-            paths: span(&now).paths(),
+            // What the last acknowledgements of a side took that only receives says nothing of its paths.
+            paths: span(if self.plan.sends(self.role) { &now } else { &last_data }).paths(),
             blocked: span(&now).blocked(),
             processor: span(&now).processor(),
             malformed_messages: counts.malformed,

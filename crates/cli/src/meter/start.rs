@@ -93,7 +93,7 @@ fn test_start(plan: &Plan) -> TestStart {
         bytes: plan.bytes().unwrap_or(0),
         reverse: u8::from(!forward),
         bidir: u8::from(forward && backward),
-        target_bitrate: rate as u64,
+        target_bitrate: rate.round() as u64,
         interval: plan.interval_s,
         seed: plan.seed,
         preset: None,
@@ -109,6 +109,15 @@ fn test_start(plan: &Plan) -> TestStart {
 mod tests {
     use super::*;
     use crate::meter::plan::tests::plan;
+
+    #[test]
+    fn the_rate_is_the_one_that_was_asked_for() {
+        let mut plan = plan(2);
+        for flow in &mut plan.flows {
+            (flow.to_server, flow.to_client) = (Some(Traffic::paced(1404, 20_000_000, 1)), None);
+        }
+        assert_eq!(test_start(&plan).target_bitrate, 40_000_000);
+    }
 
     #[test]
     fn descriptions_of_a_peer_steer_no_terminal() {

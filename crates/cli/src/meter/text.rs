@@ -303,12 +303,21 @@ fn gain(end: &End) -> Vec<String> {
 fn threshold(threshold: &Threshold) -> String {
     let value = |value: f64| match threshold.name.as_str() {
         "rate" => show_rate(value),
-        "p99" => format!("{:.3} s", value),
+        "p99" => delay(value),
         _ => format!("{value:.3}"),
     };
     let measured = threshold.measured.map_or("unknown".to_owned(), value);
     let verdict = if threshold.met { "met" } else { "MISSED" };
     format!("Required {} {}: {measured}, {verdict}", threshold.name, value(threshold.required))
+}
+
+/// A delay in seconds, with the unit that suits it.
+fn delay(seconds: f64) -> String {
+    match (seconds * 1e6).round() {
+        micros if micros < 1e3 => format!("{micros} us"),
+        micros if micros < 1e6 => format!("{} ms", micros / 1e3),
+        _ => format!("{seconds:.3} s"),
+    }
 }
 
 fn milliseconds(micros: u64) -> String {
@@ -323,4 +332,15 @@ fn milliseconds(micros: u64) -> String {
 fn signed_milliseconds(micros: i64) -> String {
     let sign = if micros < 0 { "-" } else { "" };
     format!("{sign}{}", milliseconds(micros.unsigned_abs()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_required_delay_is_shown_as_none() {
+        let shown = [1e-6, 250e-6, 0.0125, 0.2, 0.999_999_6, 12.0].map(delay);
+        assert_eq!(shown, ["1 us", "250 us", "12.5 ms", "200 ms", "1.000 s", "12.000 s"]);
+    }
 }

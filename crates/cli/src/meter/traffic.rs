@@ -78,6 +78,14 @@ impl Traffic {
         self.frame_rate.constant() == Some(Frequency::ZERO)
     }
 
+    /// Whether it sends something in every stretch of `time`, if the transport takes it.
+    pub fn is_steady(&self, time: std::time::Duration) -> bool {
+        // Frames at a constant rate are missed at once; those that come at random may be far between.
+        let least = if self.frame_rate.constant().is_some() { 2.0 } else { 20.0 };
+        let frames = self.frame_rate.mean_steps() / 1e6 * time.as_secs_f64();
+        self.on_off.is_empty() && (self.is_saturated() || frames >= least)
+    }
+
     /// Mean rate in bit/s; nothing for a saturated sender, or where there is no mean.
     pub fn mean_bit_s(&self) -> Option<f64> {
         let rate = self.frame_rate.mean_steps() / 1e6 * self.frame_size.mean_steps() * 8.0;

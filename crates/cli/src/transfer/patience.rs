@@ -5,6 +5,11 @@ use std::time::Duration;
 use anyhow::{Result, bail};
 use polypath_units::BitRate;
 
+/// Longest time between two looks at a peer; with a shorter patience it is looked at ten times within it.
+const LONGEST_LOOK: Duration = Duration::from_secs(1);
+/// See [`LONGEST_LOOK`].
+const LOOKS: u32 = 10;
+
 /// What is asked of a peer while it is waited for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Patience {
@@ -49,9 +54,11 @@ impl Watch {
         Self { patience, bytes, silent: Duration::ZERO, spent: Duration::ZERO, bytes_before: bytes }
     }
 
-    /// How long to wait before the next look.
+    /// How long to wait before the next look. Silence begins at a look that saw something move, so it is noticed later
+    /// than it is due by as much as this.
     pub(crate) fn next_look(&self) -> Duration {
-        let silence = self.patience.idle.saturating_sub(self.silent);
+        let idle = self.patience.idle;
+        let silence = idle.saturating_sub(self.silent).min(idle / LOOKS).min(LONGEST_LOOK);
         match self.patience.pace {
             Some(pace) => silence.min(pace.span.saturating_sub(self.spent)),
             None => silence,
@@ -146,8 +153,9 @@ mod tests {
         for _ in 0..4 {
             watch.look(SECOND * 2, 1000, Wait::Over).unwrap();
         }
-        assert_eq!(watch.next_look(), SECOND * 2, "what is left of the span");
-        assert!(watch.look(SECOND * 2, 1000, Wait::Over).is_err());
+        watch.look(SECOND * 2 - SECOND / 10, 1000, Wait::Over).unwrap();
+        assert_eq!(watch.next_look(), SECOND / 10, "what is left of the span");
+        assert!(watch.look(SECOND / 10, 1000, Wait::Over).is_err());
     }
 
     #[test]
@@ -156,7 +164,24 @@ mod tests {
         assert!(late.look(SECOND * 20, 1000 + 199, Wait::Goes).is_err());
         let mut late = watch(60, Some((80, 10)));
         late.look(SECOND * 20, 1000 + 200, Wait::Goes).unwrap();
-        assert_eq!(late.next_look(), SECOND * 10, "a new span");
-        assert_eq!(watch(5, Some((80, 10))).next_look(), SECOND * 5);
+        assert!(late.look(SECOND * 9, 1000 + 200, Wait::Goes).is_ok(), "a new span");
+    }
+
+    #[test]
+    fn silence_is_noticed_soon_after_it_is_due() {
+        assert_eq!(watch(60, None).next_look(), SECOND);
+        let mut watch = watch(5, None);
+        assert_eq!(watch.next_look(), SECOND / 2);
+        let (mut waited, mut bytes) = (Duration::ZERO, 1000);
+        let given_up = loop {
+            let look = watch.next_look();
+            waited += look;
+            // Something moves in the first second, then never again.
+            bytes += u64::from(waited <= SECOND);
+            if watch.look(look, bytes, Wait::Goes).is_err() {
+                break waited;
+            }
+        };
+        assert_eq!(given_up, SECOND * 6);
     }
 }

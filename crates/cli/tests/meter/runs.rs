@@ -159,6 +159,17 @@ fn text_has_columns_and_the_server_one_too() {
 }
 
 #[test]
+fn paths_of_who_receives_end_with_the_data() {
+    let server = Server::start("127.0.7.27,127.0.7.28", &[]);
+    let document = server.measure("127.0.7.29,127.0.7.30", &["-n", "100K", "-R"]);
+    let end = &document["end"];
+    let received = end["streams"][0]["receiver"]["seconds"].as_f64().unwrap();
+    for path in end["paths"].as_array().unwrap() {
+        assert_eq!(path["seconds"].as_f64(), Some(received), "{path}");
+    }
+}
+
+#[test]
 fn requirements_decide_the_exit_code() {
     let server = Server::start("127.0.7.23,127.0.7.24", &[]);
     let from = "127.0.7.25,127.0.7.26";

@@ -110,7 +110,15 @@ async fn a_server_that_is_busy_refuses() {
         tokio::task::spawn_blocking(move || server.client("127.0.8.16", &[]).output().unwrap());
     let output = refused.await.unwrap();
     assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
-    assert!(stderr(&output).contains("out of resource"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("out of resource; it is busy"), "{}", stderr(&output));
+}
+
+#[test]
+fn a_server_has_one_sctp_port_and_says_so() {
+    let server = Server::start("127.0.8.19", &[]);
+    let output = server.client("127.0.8.20", &["-p", "777"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
+    assert!(stderr(&output).contains("at that SCTP port"), "{}", stderr(&output));
 }
 
 /// Only Linux has a file that is always full.

@@ -154,7 +154,7 @@ fn nobody_is_there() {
 
 #[test]
 fn wrong_usage_is_told_before_anything_is_sent() {
-    let table: [(&[&str], i32, &str); 11] = [
+    let table: [(&[&str], i32, &str); 13] = [
         (&["send", "--to", "127.0.0.1"], 2, "<FILE>"),
         (&["send", "missing", "--to", "127.0.0.1"], 1, "missing"),
         (&["send", "src", "--to", "127.0.0.1"], 1, "not a regular file"),
@@ -180,6 +180,12 @@ fn wrong_usage_is_told_before_anything_is_sent() {
             2,
             "--encapsulation-port",
         ),
+        (
+            &["send", "Cargo.toml", "--to", "127.0.0.1", "--from", "192.0.2.1"],
+            5,
+            "name one that an interface has",
+        ),
+        (&["receive", "--listen", "192.0.2.1", "--out", "."], 5, "name one that an interface has"),
         (
             &["receive", "--listen", "127.0.0.1", "--out", "missing"],
             2,

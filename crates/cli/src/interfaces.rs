@@ -1,0 +1,123 @@
+//! What is wrong with the interfaces of local addresses.
+
+use std::net::IpAddr;
+
+/// An address of an interface, and how the interface stands.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Place {
+    interface: String,
+    address: IpAddr,
+    state: State,
+}
+
+/// How an interface stands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum State {
+    Works,
+    /// Somebody has to switch it on.
+    Down,
+    /// It is on, but nothing is at the other end of the cable, or no network is joined.
+    NoCarrier,
+}
+
+/// Those of `addresses` whose interface carries nothing, in words; nothing if all do.
+pub(crate) fn trouble(addresses: &[IpAddr]) -> Option<String> {
+    describe(addresses, &system::places())
+}
+
+fn describe(addresses: &[IpAddr], places: &[Place]) -> Option<String> {
+    let trouble = |address: &IpAddr| {
+        let mut has_it = places.iter().filter(|place| place.address == *address).peekable();
+        let Some(first) = has_it.peek().copied() else {
+            return Some(format!("no interface has {address} any more"));
+        };
+        let name = &first.interface;
+        // More than one interface may have the address.
+        match first.state {
+            _ if has_it.any(|place| place.state == State::Works) => None,
+            State::NoCarrier => {
+                Some(format!("the interface {name}, which has {address}, has no carrier"))
+            }
+            _ => Some(format!(
+                "the interface {name}, which has {address}, is down (ip link set {name} up)"
+            )),
+        }
+    };
+    let found: Vec<String> = addresses.iter().filter_map(trouble).collect();
+    // Without any place the system tells nothing.
+    (!found.is_empty() && !places.is_empty()).then(|| found.join("; "))
+}
+
+#[cfg(unix)]
+mod system {
+    use std::net::IpAddr;
+
+    use nix::ifaddrs::getifaddrs;
+    use nix::net::if_::InterfaceFlags;
+
+    use super::{Place, State};
+
+    pub(super) fn places() -> Vec<Place> {
+        let Ok(entries) = getifaddrs() else { return Vec::new() };
+        let place = |entry: nix::ifaddrs::InterfaceAddress| {
+            let address = entry.address?;
+            let v4 = address.as_sockaddr_in().map(|v4| IpAddr::V4(v4.ip()));
+            let v6 = || address.as_sockaddr_in6().map(|v6| IpAddr::V6(v6.ip()));
+            let state = if !entry.flags.contains(InterfaceFlags::IFF_UP) {
+                State::Down
+            } else if entry.flags.contains(InterfaceFlags::IFF_RUNNING) {
+                State::Works
+            } else {
+                State::NoCarrier
+            };
+            Some(Place { interface: entry.interface_name, address: v4.or_else(v6)?, state })
+        };
+        entries.filter_map(place).collect()
+    }
+}
+
+#[cfg(not(unix))]
+mod system {
+    use super::Place;
+
+    pub(super) fn places() -> Vec<Place> {
+        Vec::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn place(interface: &str, address: &str, state: State) -> Place {
+        Place { interface: interface.to_owned(), address: address.parse().unwrap(), state }
+    }
+
+    #[test]
+    fn the_interface_that_is_down_is_named() {
+        let places = [
+            place("eth0", "192.0.2.1", State::Works),
+            place("wwan0", "198.51.100.1", State::Down),
+            place("eth1", "203.0.113.1", State::NoCarrier),
+            place("old", "192.0.2.7", State::Down),
+            place("new", "192.0.2.7", State::Works),
+        ];
+        let told = |addresses: &[&str]| {
+            let addresses: Vec<_> = addresses.iter().map(|text| text.parse().unwrap()).collect();
+            describe(&addresses, &places)
+        };
+        assert_eq!(told(&["192.0.2.1", "192.0.2.7"]), None);
+        let both = told(&["192.0.2.1", "198.51.100.1", "203.0.113.1"]).unwrap();
+        assert!(both.contains("wwan0, which has 198.51.100.1, is down"), "{both}");
+        assert!(both.contains("eth1, which has 203.0.113.1, has no carrier"), "{both}");
+        assert!(!both.contains("eth0"), "{both}");
+        assert!(told(&["192.0.2.9"]).unwrap().contains("no interface has 192.0.2.9"));
+        assert_eq!(describe(&["192.0.2.9".parse().unwrap()], &[]), None, "nothing is known");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn nothing_is_wrong_with_loopback() {
+        assert_eq!(trouble(&[IpAddr::from([127, 0, 0, 1])]), None);
+    }
+}

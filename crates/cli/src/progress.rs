@@ -12,7 +12,7 @@ pub(crate) struct Bar(ProgressBar);
 impl Bar {
     /// Nothing is drawn where standard error is no terminal.
     pub fn new() -> Self {
-        let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr_with_hz(4));
+        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(4));
         let style = ProgressStyle::with_template(
             "{prefix}{bar:30} {human_pos} of {human_len} runs, {elapsed} gone, {eta} left{msg}",
         );
@@ -27,7 +27,7 @@ impl Bar {
 
     /// Begins anew, for a part of the work.
     pub fn begin(&self, name: &str) {
-        self.0.set_length(0);
+        self.0.unset_length();
         self.0.reset();
         self.0.set_prefix(format!("{name}: "));
     }
@@ -45,7 +45,9 @@ impl Bar {
 
 impl Progress for Bar {
     fn expect(&self, runs: usize) {
-        self.0.inc_length(runs as u64);
+        // Without a length there is no bar yet, instead of a full one.
+        let known = self.0.length().unwrap_or(0);
+        self.0.set_length(known + runs as u64);
     }
 
     fn done(&self, status: Status) {

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use polypath_lab::verdict::RELATIVE;
 use polypath_sim::{FlowResult, HostResult, PathResult, RunResult};
 
 /// The result of a run as text.
@@ -264,6 +265,15 @@ pub(crate) fn write_table(
         writeln!(out, "{}", line.trim_end())?;
     }
     Ok(())
+}
+
+/// A number that a verdict rests on, with its unit; parts as per cent.
+pub(crate) fn measured(number: f64, unit: &str) -> String {
+    match unit {
+        RELATIVE => format!("{:.2} %", number * 100.0),
+        "" => format!("{number:.4}"),
+        unit => format!("{number:.4} {unit}"),
+    }
 }
 
 /// A rate in Mbit/s.

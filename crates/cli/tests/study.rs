@@ -143,6 +143,27 @@ fn mistakes_are_wrong_usage_and_runs_without_result_a_failure() {
         ("[replications]", "[replication]", "did you mean `replications`?"),
         ("\"1 Mbit/s\", \"2 Mbit/s\"", "\"1 Mbit/s\", \"2 Mbits\"", "study.toml:9:23: "),
         ("\"rfc9260\"", "\"rfc926\"", "did you mean `rfc9260`?"),
+        (
+            "\"goodput_bit_s\"\nunit",
+            "\"goodputs\"\nunit",
+            "study.toml:17:10: measures.0.result: runs have no result `goodputs`; did you mean `goodput_bit_s`?",
+        ),
+        (
+            "unit = \"Mbit/s\"\nkeys",
+            "unit = \"ms\"\nkeys",
+            "study.toml:7:8: axes.0.unit: `1 Mbit/s` cannot",
+        ),
+        ("\"100 ms\"", "\"1 ns\"", "study.toml:21:12: series.interval: 1000000000 samples"),
+        (
+            "[inline]\n",
+            "only = [\"goodput_bit\"]\n[inline]\n",
+            "series.only.0: runs have no series `goodput_bit`; did you mean `goodput_bit_s`?",
+        ),
+        (
+            "[inline]\n",
+            "[[figures]]\nname = \"f\"\nkind = \"time-lines\"\nseries = [\"path.a.*.cwnd_bytes\"]\n[inline]\n",
+            "study.toml:25:11: figures.0.series.0: runs have no series `path.a.*.cwnd_bytes`",
+        ),
     ];
     for (right, wrong, expected) in cases {
         let study = study_in(&place, &STUDY.replacen(right, wrong, 1));
@@ -152,11 +173,49 @@ fn mistakes_are_wrong_usage_and_runs_without_result_a_failure() {
             assert!(err.contains(expected), "{err}");
         }
     }
-    let out = place.join("out");
-    let study = study_in(&place, &STUDY.replace("\"goodput_bit_s\"\nunit", "\"goodputs\"\nunit"));
-    let (code, _, err) = run(&["study", "run", text(&study), "--out", text(&out)]);
-    assert_eq!(code, Some(1));
-    assert!(err.contains("runs have no result `goodputs`; did you mean `goodput_bit_s`?"), "{err}");
+}
+
+#[test]
+fn a_check_finds_what_a_study_lacks() {
+    let place = directory("study-check");
+    let figure =
+        "[[figures]]\nname = \"f\"\nwhere = { rate = { at = [\"3 Mbit/s\"] } }\n[inline]\n";
+    let study = study_in(&place, &STUDY.replace("[inline]\n", figure));
+    let (code, _, err) = run(&["check", text(&study)]);
+    assert_eq!(code, Some(2));
+    assert!(err.contains("figures.0.where: the axis `rate` has no value `3 Mbit/s`"), "{err}");
+    let no_scenario =
+        "title = \"t\"\nscenario = \"zz.toml\"\n[[measures]]\nname = \"m\"\nresult = \"r\"\n";
+    let study = study_in(&place, no_scenario);
+    let (code, _, err) = run(&["check", text(&study)]);
+    assert_eq!(code, Some(2));
+    assert!(err.contains("study.toml:2:12: scenario: ") && err.contains("cannot read"), "{err}");
+}
+
+#[test]
+fn a_check_of_statements_looks_into_their_study() {
+    let place = directory("statements-check");
+    study_in(&place, STUDY);
+    let file = place.join("expected.toml");
+    let good = "paper = \"p\"\n[[statements]]\nid = \"p-1\"\nfigure = \"1\"\nstudy = \"study.toml\"\n\
+         statement = \"two paths carry more\"\nwhere = { rate = { at = [\"1 Mbit/s\"] } }\n\
+         rule = { better = { of = { variant = \"both\", measure = \"goodput\" }, than = [{}] } }\n";
+    let rises = ("rule = { better", "rule = { rises = { of = {}, along = \"rat\" } }\n# ");
+    for (right, wrong, expected) in [
+        ("", "", "1 statements"),
+        ("both", "nope", "expected.toml:8:8: statements.0.rule: there is no variant `nope`"),
+        ("\"goodput\"", "\"good\"", "there is no measure `good`"),
+        ("rate =", "rat =", "statements.0.where: there is no axis `rat`; did you mean `rate`?"),
+        ("1 Mbit/s", "7 Mbit/s", "statements.0.where: the axis `rate` has no value `7 Mbit/s`"),
+        ("[{}]", "[{ at = { rate = \"9 Mbit/s\" } }]", "the study has no point with rate"),
+        (rises.0, rises.1, "there is no axis `rat`"),
+        ("study.toml", "stud.toml", "expected.toml:5:9: statements.0.study: there is no file"),
+    ] {
+        fs::write(&file, good.replacen(right, wrong, 1)).expect("writable");
+        let (code, out, err) = run(&["check", text(&file)]);
+        assert_eq!(code, Some(if right.is_empty() { 0 } else { 2 }), "{err}");
+        assert!(format!("{out}{err}").contains(expected), "{out}{err}");
+    }
 }
 
 #[test]

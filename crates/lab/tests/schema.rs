@@ -5,8 +5,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use boon::{Compiler, SchemaIndex, Schemas};
-use polypath_lab::study::{AxisRange, Extent, Reading, Study, Where};
+use polypath_lab::figure::check_selections;
+use polypath_lab::run::check_names;
+use polypath_lab::study::{Extent, Reading, Study};
 use polypath_lab::verdict::Expectations;
+use polypath_sim::document::Document;
 use serde_json::Value;
 
 struct Validator {
@@ -88,6 +91,10 @@ fn every_study_fits_its_schema_and_makes_sense() {
                 let scenario = study.scenario(&study.points()[point], variant);
                 scenario.unwrap_or_else(|error| panic!("{error}"));
             }
+            if extent == Extent::Full {
+                check_selections(&study).unwrap_or_else(|error| panic!("{error}"));
+            }
+            check_names(&study).unwrap_or_else(|error| panic!("{error}"));
         }
         count += 1;
     }
@@ -131,51 +138,17 @@ fn every_file_of_statements_fits_its_schema_and_its_studies() {
     let mut ids = BTreeSet::new();
     for (path, text) in of_studies(Kind::Statements) {
         validator.check(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-        let read = Expectations::read(&path).unwrap_or_else(|error| panic!("{error}"));
+        let document = Document::read(&path).unwrap_or_else(|error| panic!("{error}"));
+        let read = Expectations::from_document(&document).unwrap_or_else(|error| panic!("{error}"));
+        let folder = path.parent().expect("a folder");
+        read.check_studies(&document, folder).unwrap_or_else(|error| panic!("{error}"));
         for statement in &read.statements {
             let id = &statement.id;
             assert!(ids.insert(id.clone()), "{id} is there twice");
             assert!(id.starts_with(&read.paper) || read.paper == "example", "{id}");
-            let study = path.with_file_name(&statement.study);
-            for extent in [Extent::Full, Extent::Quick] {
-                let study = Study::read(&study, Reading { extent, edits: &[] })
-                    .unwrap_or_else(|error| panic!("{id}: {error}"));
-                let points = study.select(&statement.selection);
-                let points = points.unwrap_or_else(|error| panic!("{id}: {error}"));
-                assert!(!points.is_empty(), "{id} is about no point, {extent:?}");
-                let rule = serde_json::to_value(&statement.rule).expect("JSON");
-                check_operands(&study, &rule).unwrap_or_else(|error| panic!("{id}: {error}"));
-            }
         }
     }
     assert!(!ids.is_empty());
-}
-
-/// Variants, measures and places that a rule names exist, however deep they stand.
-fn check_operands(study: &Study, rule: &Value) -> Result<(), String> {
-    let known = |key: &str, value: &Value| match (key, value) {
-        ("variant", Value::String(name)) => study.variant(name).is_some(),
-        ("measure", Value::String(name)) => study.measure(name).is_some(),
-        ("along", Value::String(name)) => study.axis(name).is_some(),
-        ("at", Value::Object(places)) => places.iter().all(|(axis, value)| {
-            let value = toml::Value::try_from(value).expect("a value of TOML");
-            let range = AxisRange { at: vec![value], ..AxisRange::default() };
-            let found = study.select(&Where::from([(axis.clone(), range)]));
-            found.is_ok_and(|points| !points.is_empty())
-        }),
-        _ => true,
-    };
-    match rule {
-        Value::Object(fields) => fields.iter().try_for_each(|(key, value)| {
-            if known(key, value) {
-                check_operands(study, value)
-            } else {
-                Err(format!("the study has no {key} {value}"))
-            }
-        }),
-        Value::Array(elements) => elements.iter().try_for_each(|e| check_operands(study, e)),
-        _ => Ok(()),
-    }
 }
 
 /// A study without statements is an experiment, and README.md tells what it shows.

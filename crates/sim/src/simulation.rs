@@ -187,6 +187,7 @@ impl<'a> Simulation<'a> {
         let seen = Seen { pairs: &self.pairs, background: &self.background };
         self.meter.close(self.world.now(), seen);
         self.world.finish_captures()?;
+        self.background.settle(self.world.under_way());
         let execution = Execution { seed: self.seed, form: self.form };
         Ok(RunResult::gather(
             self.scenario,

@@ -107,6 +107,27 @@ fn what_networks_do_to_datagrams_is_seen() {
 }
 
 #[test]
+fn what_is_under_way_at_the_end_is_not_lost() {
+    let counts = |edits: &[&str]| flow(&run(UDP, edits), "udp").udp.unwrap();
+    // Every 4 ms a datagram, which needs 20.8 ms: five or six are on the link at any time.
+    let cut = counts(&["run.duration=5 s", "run.measure_from=0 s"]);
+    assert_eq!(cut.lost, 0, "{cut:?}");
+    assert!((5..=6).contains(&cut.under_way), "{cut:?}");
+    assert_eq!(cut.sent, cut.received + cut.under_way);
+    // What a link that is too slow drops is all that is lost, whatever waits for it in the end.
+    let edits = [
+        "run.duration=5 s",
+        "run.measure_from=0 s",
+        "network.disjoint.paths.0.bottleneck.rate=1 Mbit/s",
+    ];
+    let result = run(UDP, &edits);
+    let full = flow(&result, "udp").udp.unwrap();
+    let dropped: u64 = result.bottlenecks.iter().map(|link| link.dropped_queue_full).sum();
+    assert!(full.under_way > 5 && full.lost > 100, "{full:?}");
+    assert_eq!(full.lost, dropped, "{full:?}");
+}
+
+#[test]
 fn cross_traffic_has_the_load_that_was_asked_for() {
     // A mild shape, so that the mean comes near within the time.
     let text = r#"

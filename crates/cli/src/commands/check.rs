@@ -2,7 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use polypath_lab::figure::check_selections;
 use polypath_lab::paper::Places;
+use polypath_lab::run::check_names;
 use polypath_lab::study::{Extent, Reading, Study};
 use polypath_lab::verdict::Expectations;
 use polypath_sim::Scenario;
@@ -33,8 +35,9 @@ pub(crate) fn run(args: &Args) -> Outcome {
 fn check(path: &Path) -> Result<String, DocumentError> {
     let document = Document::read(path)?;
     if document.has(&[Step::Key("statements")]) {
-        let statements = Expectations::from_document(&document)?.statements;
-        return Ok(format!("{} statements", statements.len()));
+        let expectations = Expectations::from_document(&document)?;
+        expectations.check_studies(&document, path.parent().unwrap_or(Path::new("")))?;
+        return Ok(format!("{} statements", expectations.statements.len()));
     }
     if document.has(&[Step::Key("comparisons")]) {
         let comparisons = Places::from_document(&document)?.comparisons;
@@ -48,6 +51,10 @@ fn check(path: &Path) -> Result<String, DocumentError> {
             for (point, variant) in &sample {
                 study.scenario(&study.points()[*point], *variant)?;
             }
+            if extent == Extent::Full {
+                check_selections(&study)?;
+            }
+            check_names(&study)?;
             let (points, variants) = (study.points().len(), study.variants().len());
             sentences.push(format!("{what} of {points} points and {variants} variants"));
         }

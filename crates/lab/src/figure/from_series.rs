@@ -1,12 +1,13 @@
 //! Pictures of series: over time.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::from_measures::variants;
 use super::plan::{FigureKind, FigurePlan};
 use super::{Curve, FigureError, Picture, Scale, Shape, Spot};
 use crate::results::{ResultsError, samples};
-use crate::run::matches;
+use crate::run::{matches, no};
 use crate::study::Study;
 
 /// The picture that a plan describes: a curve for each series of the first run of each variant at each selected point.
@@ -25,7 +26,11 @@ pub fn of_series(
         .map(|number| study.variants()[*number].name.as_str())
         .collect();
     let mut curves: Vec<((usize, usize, String), Vec<Spot>)> = Vec::new();
+    let mut found = BTreeSet::new();
     samples(directory, |sample| {
+        if !found.contains(sample.series) {
+            found.insert(sample.series.to_owned());
+        }
         let Some(variant) = drawn.iter().position(|name| *name == sample.variant) else { return };
         let wanted = plan.series.iter().any(|pattern| matches(pattern, sample.series));
         if sample.replication != 0 || !wanted || !points.contains(&sample.point) {
@@ -44,6 +49,10 @@ pub fn of_series(
         }
     })
     .map_err(ResultsError::from)?;
+    let is_there = |pattern: &&String| found.iter().any(|name| matches(pattern, name));
+    if let Some(missing) = plan.series.iter().find(|pattern| !is_there(pattern)) {
+        return Err(wrong(no("series", missing, found.iter().map(String::as_str))));
+    }
     let label = |(point, variant, series): &(usize, usize, String)| {
         let mut parts = Vec::new();
         if drawn.len() > 1 {
@@ -57,16 +66,16 @@ pub fn of_series(
             );
         }
         if plan.series.len() > 1 || plan.series.iter().any(|pattern| pattern.contains('*')) {
-            parts.push(series.clone());
+            parts.push(plan.series_name(series));
         }
-        if parts.is_empty() { series.clone() } else { parts.join(", ") }
+        if parts.is_empty() { plan.series_name(series) } else { parts.join(", ") }
     };
     let curves =
         curves.into_iter().map(|(key, spots)| Curve { label: label(&key), spots }).collect();
     Ok(Picture {
         title: plan.title.clone().unwrap_or_else(|| study.title().to_owned()),
         x_label: "time (s)".into(),
-        y_label: plan.y_label.clone().unwrap_or_else(|| plan.series.join(", ")),
+        y_label: plan.y_label.clone().unwrap_or_else(|| plan.series_names()),
         x_scale: Scale::Linear,
         y_scale: plan.y_scale,
         categories: Vec::new(),

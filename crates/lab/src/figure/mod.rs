@@ -19,7 +19,10 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use polypath_sim::document::{DocumentError, Step};
+
 use crate::results::{Dataset, ResultsError};
+use crate::study::Study;
 
 /// Folder of pictures in a directory with results.
 pub const FOLDER: &str = "figures";
@@ -54,6 +57,24 @@ pub enum FigureError {
         /// Why.
         error: io::Error,
     },
+}
+
+/// Whether the pictures of a whole study select values that its axes have. Its quick form may lack some of them.
+///
+/// # Errors
+/// A value is on no axis; the error tells where it stands.
+pub fn check_selections(study: &Study) -> Result<(), DocumentError> {
+    for (index, plan) in study.figures().iter().enumerate() {
+        let steps = |key| [Step::Key("figures"), Step::Index(index), Step::Key(key)];
+        if let Some(message) = study.selection_problem(&plan.selection) {
+            return Err(study.complain(&steps("where"), message));
+        }
+        let points = study.select(&plan.selection).unwrap_or_default();
+        if let Some(Err(message)) = plan.divided_by.as_ref().map(|by| by.check(study, &points)) {
+            return Err(study.complain(&steps("divided_by"), message));
+        }
+    }
+    Ok(())
 }
 
 /// Draws the pictures that the study of a directory with results names; returns the files.

@@ -1,8 +1,11 @@
 //! Pictures as a study describes them.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::run::matches;
 use crate::study::{StudyFile, Where, unknown};
 use crate::verdict::Operand;
 
@@ -31,6 +34,10 @@ pub struct FigurePlan {
     /// For time lines and sequences: names of series, `*` standing for any name of an element.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub series: Vec<String>,
+    /// What legends call series, by the names in `series`: `"paths.a.*.cwnd_bytes" = "cwnd of *"`, where each `*` becomes the
+    /// name of the element; the series themselves where it is missing.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub names: BTreeMap<String, String>,
     /// What the numbers of series are multiplied with; 1 where it is missing.
     #[serde(default = "one")]
     pub scale: f64,
@@ -95,6 +102,28 @@ pub struct Reference {
 }
 
 impl FigurePlan {
+    /// What legends call a series.
+    pub(super) fn series_name(&self, series: &str) -> String {
+        let named = self.names.iter().find(|(pattern, _)| matches(pattern, series));
+        let Some((pattern, name)) = named else { return series.to_owned() };
+        let parts = pattern.split('.').zip(series.split('.'));
+        let mut elements = parts.filter(|(wanted, _)| *wanted == "*").map(|(_, given)| given);
+        let mut text = String::new();
+        for letter in name.chars() {
+            match (letter, if letter == '*' { elements.next() } else { None }) {
+                ('*', Some(element)) => text += element,
+                _ => text.push(letter),
+            }
+        }
+        text
+    }
+
+    /// What stands beside the axis of numbers where the plan does not say it.
+    pub(super) fn series_names(&self) -> String {
+        let name = |pattern: &String| self.names.get(pattern).unwrap_or(pattern).clone();
+        self.series.iter().map(name).collect::<Vec<_>>().join(", ")
+    }
+
     /// What is wrong with it, and at which key.
     pub(crate) fn check(&self, file: &StudyFile) -> Result<(), (&'static str, String)> {
         let axes = file.axes.iter().map(|axis| axis.name.as_str());
@@ -127,6 +156,9 @@ impl FigurePlan {
             if let Some(name) = name.filter(|name| !known.contains(name)) {
                 return Err(("divided_by", unknown(what, name, known.into_iter())));
             }
+        }
+        if let Some(name) = self.names.keys().find(|name| !self.series.contains(name)) {
+            return Err(("names", unknown("series", name, self.series.iter().map(String::as_str))));
         }
         match self.kind {
             FigureKind::Lines | FigureKind::Bars if !self.series.is_empty() => {

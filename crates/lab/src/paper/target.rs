@@ -1,5 +1,6 @@
 //! What is to be reproduced: all, a paper, a figure of it.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
 
@@ -103,8 +104,9 @@ fn part(number: usize, paper: &Paper, figure: &str) -> Result<Part, String> {
     if studies.is_empty() && !others.clone().any(|other| is_in(&slug(other), figure)) {
         let known = statements.iter().map(|s| s.figure.as_str()).chain(&mut others);
         let names: Vec<String> = known.map(slug).collect();
-        let mut names: Vec<&str> = names.iter().map(String::as_str).collect();
-        names.dedup();
+        let mut seen = BTreeSet::new();
+        let names: Vec<&str> =
+            names.iter().map(String::as_str).filter(|n| seen.insert(*n)).collect();
         let what = format!("figure of {}", paper.key());
         return Err(unknown(&what, figure, names.into_iter()));
     }
@@ -120,6 +122,9 @@ impl Part {
 
 /// Whether a figure is the wanted one or a part of it: `4a` and `4, left` are in `4`, but `41` is not.
 fn is_in(figure: &str, wanted: &str) -> bool {
+    // A section is known by its number alone, too.
+    let number = figure.strip_prefix("section-").filter(|_| !wanted.starts_with("section"));
+    let figure = number.unwrap_or(figure);
     figure.strip_prefix(wanted).is_some_and(|rest| {
         rest.is_empty()
             || rest.starts_with('-')
@@ -180,6 +185,9 @@ mod tests {
             ("4", "4a", false),
             ("iv-c", "iv", true),
             ("iv", "i", false),
+            ("section-2-2", "2-2", true),
+            ("section-2-2", "section-2-2", true),
+            ("section-2-2", "2-1", false),
         ] {
             assert_eq!(is_in(figure, wanted), expected, "{figure} in {wanted}");
         }
@@ -205,5 +213,7 @@ mod tests {
         let error = studies("iyengar/77").expect_err("no such figure");
         assert!(error.starts_with("there is no figure of iyengar `77`"), "{error}");
         assert!(studies("iyengar/").is_err());
+        let error = studies("sarwar/x").expect_err("no such figure");
+        assert_eq!(error.matches("`iii`").count(), 1, "{error}");
     }
 }

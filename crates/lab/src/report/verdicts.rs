@@ -3,6 +3,7 @@
 use super::page::TableHtml;
 use super::text::{escape, interval, number, percent};
 use crate::reproduce::{Answer, Row};
+use crate::verdict::RELATIVE;
 
 /// How an answer looks: in colour, by its border, and as a sign.
 pub(super) fn badge(answer: Answer, text: &str) -> String {
@@ -37,13 +38,13 @@ pub(super) fn table(rows: &[Row]) -> String {
         ["Figure", "Statement", "Verdict", "Measured", "95 % interval", "Expected", "Rule", "n"];
     let mut table = TableHtml::new("Statements of the paper, and whether they hold here", &columns);
     for row in rows {
-        let format = if is_relative(row) { percent } else { number };
+        let format = if row.unit == RELATIVE { percent } else { number };
         let dash = || "–".to_owned();
         let cells = [
             escape(&row.figure),
             words(row, format),
             badge(row.verdict, row.verdict.name()),
-            row.measured.map_or_else(dash, format),
+            row.measured.map_or_else(dash, |value| with_unit(format(value), &row.unit)),
             row.interval.map_or_else(dash, |range| interval(range, format)),
             row.expected.as_deref().map_or_else(dash, escape),
             row.rule.map_or_else(dash, escape),
@@ -58,7 +59,11 @@ pub(super) fn table(rows: &[Row]) -> String {
 fn words(row: &Row, format: fn(f64) -> String) -> String {
     let mut html = format!("{} <code>{}</code>", escape(&row.statement), escape(&row.id));
     if let Some(cause) = &row.cause {
-        let label = if row.verdict == Answer::NotRun { "Why not" } else { "Why it differs" };
+        let label = match row.verdict {
+            Answer::NotRun => "Why not",
+            Answer::Undecided => "If it differs, why",
+            Answer::Holds | Answer::Differs => "Why it differs",
+        };
         html += &format!(
             "<span class=\"cause\"><strong>{label}:</strong> {}{}</span>",
             escape(cause),
@@ -93,8 +98,10 @@ fn experiments(names: &[String]) -> String {
     if names.is_empty() { String::new() } else { format!(" Shown by {}.", names.join(", ")) }
 }
 
-/// Whether the number is a part of another one.
-fn is_relative(row: &Row) -> bool {
-    let in_percent = row.expected.as_deref().is_some_and(|text| text.ends_with('%'));
-    in_percent && row.rule != Some("about")
+/// A number with its unit; parts are per cent already.
+fn with_unit(number: String, unit: &str) -> String {
+    match unit {
+        "" | RELATIVE => number,
+        unit => format!("{number} {}", escape(unit)),
+    }
 }

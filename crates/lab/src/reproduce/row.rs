@@ -28,6 +28,8 @@ pub struct Row {
     pub measured: Option<f64>,
     /// Its interval.
     pub interval: Option<Interval>,
+    /// Unit of both, as in [`Judgement::unit`].
+    pub unit: String,
     /// What would hold.
     pub expected: Option<String>,
     /// Why it differs, or was not run, as far as that is known.
@@ -85,7 +87,8 @@ impl Row {
     /// Of a statement that was judged.
     pub(super) fn judged(study: &str, judgement: Judgement) -> Self {
         let Judgement { id, paper, figure, statement, rule, n, verdict, .. } = judgement;
-        let Judgement { measured, interval, expected, cause, shown_by, places, .. } = judgement;
+        let Judgement { measured, interval, unit, expected, cause, shown_by, places, .. } =
+            judgement;
         Self {
             id,
             paper,
@@ -97,6 +100,7 @@ impl Row {
             verdict: verdict.into(),
             measured,
             interval,
+            unit,
             expected: Some(expected),
             cause,
             shown_by,
@@ -139,6 +143,7 @@ impl Row {
             verdict: Answer::NotRun,
             measured: None,
             interval: None,
+            unit: String::new(),
             expected: None,
             cause: Some(row.reason.clone()),
             shown_by: Vec::new(),

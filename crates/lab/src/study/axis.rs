@@ -42,6 +42,17 @@ impl Axis {
         number(value, self.unit.as_deref())
     }
 
+    /// A quantity of the axis that cannot be given in its unit, so that results would have no number for it. What is no
+    /// unit of a quantity, such as `1e-6`, is a word for pictures.
+    pub(super) fn unit_problem(&self) -> Option<String> {
+        let unit = self.unit.as_deref()?;
+        number(&Value::String(format!("1 {unit}")), None)?;
+        let is_lost =
+            |value: &&Value| number(value, None).is_some() && self.number(value).is_none();
+        let value = text(self.values.iter().find(is_lost)?);
+        Some(format!("`{value}` cannot be given in `{unit}`"))
+    }
+
     /// What pictures call it, with its unit.
     pub fn title(&self) -> String {
         let label = self.label.as_ref().unwrap_or(&self.name);
@@ -119,11 +130,32 @@ fn times(value: &Value, factor: f64) -> Result<Value, String> {
         let product = Fraction::from_f64(part.as_f64() * factor);
         product.map_err(|_| format!("`{text}` times {factor} is more than all"))?.to_string()
     } else {
-        return Err(format!(
-            "`{text}` cannot be multiplied: it is no rate, time, number of bytes or part"
-        ));
+        return Err(match misread(text) {
+            Some(problem) => problem,
+            None => {
+                format!(
+                    "`{text}` cannot be multiplied: it is no rate, time, number of bytes or part"
+                )
+            }
+        });
     };
     Ok(Value::String(product))
+}
+
+/// What is wrong with a text that begins as a quantity does: most often its unit. What the unit is near to is said first.
+fn misread(text: &str) -> Option<String> {
+    if !text.trim_start().starts_with(|first: char| first.is_ascii_digit()) {
+        return None;
+    }
+    let problems = [
+        text.parse::<BitRate>().map(|_| ()).err().map(|error| error.to_string()),
+        text.parse::<Duration>().map(|_| ()).err().map(|error| error.to_string()),
+        text.parse::<ByteCount>().map(|_| ()).err().map(|error| error.to_string()),
+    ];
+    let mut near = problems.iter().flatten().filter(|problem| problem.contains("did you mean"));
+    Some(near.next().cloned().unwrap_or_else(|| {
+        format!("`{text}` has no unit of a rate, time, number of bytes or part: write for example \"40 ms\"")
+    }))
 }
 
 #[cfg(test)]
@@ -181,6 +213,15 @@ mod tests {
         assert!(axis.changes(1).expect_err("120 %").contains("more than all"));
         axis.values = vec![string("cmt")];
         assert!(axis.changes(0).expect_err("a word").contains("`cmt` cannot be multiplied"));
+        for (wrong, expected) in [
+            ("40 q", "has no unit of a rate, time"),
+            ("40 m", "did you mean `min`?"),
+            ("40 mbit/s", "did you mean `Mbit/s`?"),
+        ] {
+            axis.values = vec![string(wrong)];
+            let error = axis.changes(0).expect_err("no such unit");
+            assert!(error.contains(expected), "{error}");
+        }
     }
 
     #[test]

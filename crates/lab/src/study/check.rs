@@ -125,6 +125,9 @@ fn axis_problem(axis: &Axis) -> Option<(&'static str, String)> {
         let message = format!("`{key}` has {} values, the axis {count}", values.len());
         return Some(("with", message));
     }
+    if let Some(message) = axis.unit_problem() {
+        return Some(("unit", message));
+    }
     (0..count).find_map(|index| axis.changes(index).err()).map(|message| ("scaled", message))
 }
 

@@ -26,6 +26,7 @@ use std::path::{Path, PathBuf};
 
 use polypath_sim::Scenario;
 use polypath_sim::document::{Document, DocumentError, Layer, Place, Step, nearest};
+use polypath_sim::scenario::Record;
 use toml::Value;
 
 use crate::stats::Confidence;
@@ -53,6 +54,8 @@ pub enum Extent {
 #[derive(Clone, Debug)]
 pub struct Study {
     file: StudyFile,
+    /// The study as it was read, for complaints.
+    source: Document,
     /// The scenario with the changes for all runs.
     base: Document,
     /// The folder of the study.
@@ -88,7 +91,7 @@ impl Study {
             file.variants.push(Variant { name: "all".into(), label: None, set: Settings::new() });
         }
         let mut base = match (&file.scenario, document.part(&[Step::Key("inline")])) {
-            (Some(name), None) => Document::read(&directory.join(name))?,
+            (Some(name), None) => read_scenario(name, directory, document)?,
             (None, Some(inline)) => inline,
             (_, Some(_)) => {
                 let path = [Step::Key("inline")];
@@ -116,8 +119,9 @@ impl Study {
             })
             .collect();
         let folder = Path::new(document.name()).parent().unwrap_or(Path::new("")).to_owned();
+        let source = document.clone();
         let mut study =
-            Self { file, base, folder, axis_places, variant_places, points: Vec::new() };
+            Self { file, source, base, folder, axis_places, variant_places, points: Vec::new() };
         check::check(&study.file, document)?;
         let quick = study.file.quick.take();
         if let (Extent::Quick, Some(quick)) = (reading.extent, quick) {
@@ -266,7 +270,19 @@ impl Study {
         for (key, value) in &self.variants()[variant].set {
             document.put(key, value.clone(), self.variant_places[variant].clone())?;
         }
-        Scenario::from_document(&document)
+        let scenario = Scenario::from_document(&document)?;
+        let interval = self.series().map(|series| series.interval);
+        match interval.and_then(|every| Record::series_problem(every, scenario.run.duration)) {
+            Some(message) => {
+                Err(self.complain(&[Step::Key("series"), Step::Key("interval")], message))
+            }
+            None => Ok(scenario),
+        }
+    }
+
+    /// A complaint about a place of the study.
+    pub(crate) fn complain(&self, path: &[Step<'_>], message: String) -> DocumentError {
+        self.source.complain(path, message)
     }
 
     /// Some configurations, as point and variant, that together have every value of every axis and every variant: if
@@ -286,6 +302,22 @@ impl Study {
         }
         sample
     }
+}
+
+/// The scenario that a study names.
+fn read_scenario(
+    name: &str,
+    directory: &Path,
+    document: &Document,
+) -> Result<Document, DocumentError> {
+    let path = directory.join(name);
+    Document::read(&path).map_err(|error| match path.is_file() {
+        true => error,
+        false => {
+            let message = format!("{}: {}", path.display(), error.message);
+            document.complain(&[Step::Key("scenario")], message)
+        }
+    })
 }
 
 /// The elements of these numbers.

@@ -46,12 +46,23 @@ impl AxisRange {
         ))
     }
 
+    /// One of `at` that is no value of the axis, and what is wrong with it. Only a whole study has all values: its quick
+    /// form leaves some.
+    pub(crate) fn missing(&self, axis: &Axis) -> Option<String> {
+        let is_there = |wanted: &&Value| axis.values.iter().any(|value| same(axis, value, wanted));
+        let missing = super::text(self.at.iter().find(|wanted| !is_there(wanted))?);
+        let values: Vec<String> = axis.values.iter().map(super::text).collect();
+        Some(format!(
+            "the axis `{}` has no value `{missing}`; it has {}",
+            axis.name,
+            values.join(", ")
+        ))
+    }
+
     /// Whether the value of this number is one of them.
     fn has(&self, axis: &Axis, index: usize) -> bool {
         let Some(value) = axis.values.get(index) else { return false };
-        let same = |other: &Value| {
-            other == value || axis.number(other).is_some_and(|n| Some(n) == axis.number(value))
-        };
+        let same = |other: &Value| same(axis, value, other);
         let beyond = |limit: &Option<Value>, ok: fn(f64, f64) -> bool| {
             let Some(limit) = limit else { return false };
             let numbers = axis.number(value).zip(axis.number(limit));
@@ -63,7 +74,24 @@ impl AxisRange {
     }
 }
 
+/// Whether a value of an axis is meant by another way to write it.
+fn same(axis: &Axis, value: &Value, other: &Value) -> bool {
+    other == value || axis.number(other).is_some_and(|n| Some(n) == axis.number(value))
+}
+
 impl Study {
+    /// What is wrong with a selection: an axis or a value that the study does not have.
+    pub(crate) fn selection_problem(&self, selection: &Where) -> Option<String> {
+        let axes = self.axes().iter().map(|axis| axis.name.as_str());
+        selection.iter().find_map(|(name, range)| match self.axis(name) {
+            None => Some(super::unknown("axis", name, axes.clone())),
+            Some(number) => {
+                let axis = &self.axes()[number];
+                range.problem(axis).or_else(|| range.missing(axis))
+            }
+        })
+    }
+
     /// The numbers of the points in a selection, in order.
     ///
     /// # Errors

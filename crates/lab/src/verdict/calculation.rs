@@ -149,6 +149,7 @@ impl Calculated {
             verdict,
             measured: estimate.map(|estimate| estimate.value),
             interval: estimate.map(|estimate| estimate.interval),
+            unit: self.of.unit().to_owned(),
             expected: format!("{} {} ± {percent} %", self.value, self.of.unit()),
             cause: self.cause.clone().filter(|_| verdict != rule::Verdict::Holds),
             shown_by: if verdict == rule::Verdict::Holds {

@@ -10,7 +10,7 @@ use super::statement::{
 };
 use crate::results::Dataset;
 use crate::stats::{Confidence, Estimate, Interval, mean, paired_difference, ratio, slope};
-use crate::study::{Better, text};
+use crate::study::{Better, Study, text};
 
 /// So many runs that are all equal show a difference in fewer than one of twenty, by an interval of 95 %: 0.95^59 < 0.05.
 const EQUAL_RUNS: usize = 59;
@@ -36,6 +36,9 @@ pub struct Judgement {
     pub measured: Option<f64>,
     /// Its interval.
     pub interval: Option<Interval>,
+    /// Unit of both: that of the measure; [`RELATIVE`] for a part of another number, of which 0.2 is 20 %; none for other
+    /// quotients and counts.
+    pub unit: String,
     /// What would hold.
     pub expected: String,
     /// Why it differs, as far as that is known; also where it is undecided yet.
@@ -68,6 +71,9 @@ pub struct StatementError {
     /// What is wrong.
     pub message: String,
 }
+
+/// The unit of parts.
+pub const RELATIVE: &str = "1";
 
 type Places = Result<Vec<PlaceJudgement>, String>;
 
@@ -104,6 +110,7 @@ pub fn judge(
         verdict,
         measured: estimate.map(|estimate| estimate.value),
         interval: estimate.map(|estimate| estimate.interval),
+        unit: unit(&statement.rule, data.study()),
         expected,
         cause: statement.cause.clone().filter(|_| verdict != Verdict::Holds),
         shown_by: match verdict {
@@ -451,6 +458,29 @@ impl Judge<'_> {
 enum Side {
     Better,
     Worse,
+}
+
+/// The unit of what a rule looks at.
+fn unit(rule: &Rule, study: &Study) -> String {
+    match rule {
+        Rule::About(About { of, .. }) | Rule::Between(Between { of, .. }) => of.unit(study),
+        Rule::Better(Comparison { of, by: Degree::Any, .. })
+        | Rule::Worse(Comparison { of, by: Degree::Any, .. }) => of.unit(study),
+        Rule::Ranking(Ranking { of }) => of.first().map(|of| of.unit(study)).unwrap_or_default(),
+        Rule::Rises(Along { of, along }) | Rule::Falls(Along { of, along }) => {
+            let axis = study.axis(along).and_then(|number| study.axes()[number].unit.as_deref());
+            match axis {
+                Some(axis) => format!("{} per {axis}", of.unit(study)),
+                None => format!("{} per unit of {along}", of.unit(study)),
+            }
+        }
+        Rule::Knee(_) => String::new(),
+        Rule::Alike(_)
+        | Rule::Better(_)
+        | Rule::Worse(_)
+        | Rule::AlmostNothing(_)
+        | Rule::Proportional(_) => RELATIVE.into(),
+    }
 }
 
 /// What would hold, in words.

@@ -4,6 +4,7 @@
 //! verdict from the runs with their intervals. The rules themselves are pure functions of numbers ([`rule`]).
 
 mod calculation;
+mod check;
 mod defaults;
 mod evaluate;
 mod operand;
@@ -12,7 +13,7 @@ mod statement;
 
 pub use calculation::{Calculated, Calculation, ConstantPath, Windows};
 pub use defaults::Defaults;
-pub use evaluate::{Judgement, PlaceJudgement, StatementError, judge};
+pub use evaluate::{Judgement, PlaceJudgement, RELATIVE, StatementError, judge};
 pub use operand::Operand;
 pub use rule::Verdict;
 pub use statement::{

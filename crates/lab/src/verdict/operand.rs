@@ -50,6 +50,32 @@ impl Operand {
         Ok(values)
     }
 
+    /// Whether a study has what it names, seen from each of these points.
+    ///
+    /// # Errors
+    /// As [`Operand::values`].
+    pub fn check(&self, study: &Study, points: &[usize]) -> Result<(), String> {
+        self.variant_in(study)?;
+        self.measure_in(study)?;
+        for point in points {
+            self.point_in(study, *point)?;
+        }
+        let others = self.minus.iter().chain(&self.divided_by);
+        others.into_iter().try_for_each(|other| other.check(study, points))
+    }
+
+    /// Unit of its numbers; none for the quotient of two of the same unit.
+    pub fn unit(&self, study: &Study) -> String {
+        let measure = self.measure_in(study).ok().and_then(|number| study.measures().get(number));
+        let unit = measure.map_or("", |measure| measure.unit.as_str());
+        match self.divided_by.as_ref().map(|other| other.unit(study)) {
+            None => unit.to_owned(),
+            Some(other) if other == unit => String::new(),
+            Some(other) if other.is_empty() => unit.to_owned(),
+            Some(other) => format!("{unit}/({other})"),
+        }
+    }
+
     /// Which way is better.
     ///
     /// # Errors

@@ -202,6 +202,7 @@ fn a_judgement_names_the_place_that_decided() {
     assert!((judgement.measured.expect("a difference") - 0.5).abs() < 0.01, "90 beside 60");
     assert_eq!(judgement.n, 4);
     assert_eq!(judgement.expected, "within ± 5 %");
+    assert_eq!(judgement.unit, super::RELATIVE, "0.5 is 50 %");
     assert_eq!(judgement.cause.as_deref(), Some("found out by experiment"));
     let second = &judgement.places[1];
     assert_eq!(second.what, "largest window against same; loss 1 %");

@@ -341,6 +341,11 @@ impl<F: Frame, O: LinkObserver> World<F, O> {
             .flat_map(|(iface, i)| iface.addresses.iter().map(move |ip| (IfaceId(i), *ip)))
     }
 
+    /// The packets that are under way: those that wait for a link or are on one.
+    pub fn under_way(&self) -> impl Iterator<Item = &F> {
+        self.packets.iter().map(|(_, packet)| &packet.frame)
+    }
+
     /// The observer.
     pub fn observer(&self) -> &O {
         &self.observer

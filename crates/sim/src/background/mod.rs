@@ -156,6 +156,18 @@ impl Background {
         }
     }
 
+    /// Tells flows over UDP what is under way at the end: it is not lost.
+    pub fn settle<'a>(&mut self, under_way: impl Iterator<Item = &'a SimFrame>) {
+        for frame in under_way {
+            let SimFrame::Udp(frame) = frame else { continue };
+            let place = self.by_flow.get(frame.flow as usize).copied().flatten();
+            let runner = place.and_then(|place| self.flows.get_mut(place));
+            if let Some(Runner::Udp(flow)) = runner {
+                flow.note_under_way(frame);
+            }
+        }
+    }
+
     /// Whether all flows that have an end have come to it.
     pub fn is_over(&self, now: Instant) -> bool {
         let mut with_end = self.flows.iter().filter(|runner| runner.generator().has_end());

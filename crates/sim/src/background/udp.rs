@@ -115,8 +115,10 @@ pub struct UdpResult {
     pub sent: u64,
     /// Datagrams received, each once.
     pub received: u64,
-    /// Datagrams sent and not received by the end of the run, those that are under way then included.
+    /// Datagrams that neither came nor are under way at the end of the run.
     pub lost: u64,
+    /// Datagrams that wait for a link or are on one at the end of the run.
+    pub under_way: u64,
     /// Datagrams that arrived with a wrong checksum.
     pub damaged: u64,
     /// Copies of datagrams that were there already.
@@ -199,7 +201,13 @@ impl UdpFlow {
         self.generator.is_finished(now) && is_settled
     }
 
+    /// A datagram that is under way at the end; each counts once, and copies of what has come do not.
+    pub fn note_under_way(&mut self, frame: &UdpFrame) {
+        self.counts.under_way += u64::from(self.seen.insert(frame.number));
+    }
+
     pub fn counts(&self) -> UdpResult {
-        UdpResult { lost: self.counts.sent - self.counts.received, ..self.counts }
+        let UdpResult { sent, received, under_way, .. } = self.counts;
+        UdpResult { lost: sent.saturating_sub(received + under_way), ..self.counts }
     }
 }

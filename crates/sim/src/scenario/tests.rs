@@ -256,11 +256,32 @@ fn settings_that_no_association_can_work_with_are_refused() {
         ("traffic.bulk.source.file=0 B", "traffic.0.source"),
         ("run.measure_until=1 s", "run.measure_until"),
         ("record.series=0 s", "record.series"),
+        ("record.series=1 ns", "record.series"),
+        ("record.occupancy=0 s", "record.occupancy"),
+        ("record.occupancy=1 ns", "record.occupancy"),
     ] {
         let mut document = document(TEXT);
         document.set(edit).unwrap();
         let error = Scenario::from_document(&document).map(|_| ()).unwrap_err();
         assert_eq!(error.key, key, "{error}");
+    }
+}
+
+#[test]
+fn more_paths_than_associations_use_are_refused_unless_that_is_meant() {
+    let mut text = String::from("title = \"many\"\n[run]\nduration = \"1 s\"\n");
+    for path in 0..9 {
+        text += &format!("[[network.disjoint.paths]]\nname = \"p{path}\"\n");
+        text += "bottleneck = { rate = \"1 Mbit/s\", delay = \"1 ms\" }\n";
+    }
+    text += "[[traffic]]\nname = \"bulk\"\nsource = \"saturated\"\nmessage_size = \"1452 B\"\n";
+    let error = Scenario::from_document(&document(&text)).unwrap_err();
+    assert_eq!(error.key, "sctp.max_paths");
+    assert!(error.message.starts_with("the network has 9 paths"), "{error}");
+    for edit in ["sctp.max_paths=9", "sctp.max_paths=4"] {
+        let mut document = document(&text);
+        document.set(edit).unwrap();
+        assert!(Scenario::from_document(&document).is_ok(), "{edit}");
     }
 }
 

@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 
 use polypath_lab::reproduce::{Answer, PaperCost, Report, Row};
 
-use crate::report::write_table;
+use crate::report::{measured, write_table};
 use crate::time::duration;
 
 /// A line for each statement, a reason for each that does not hold, and the sums.
@@ -50,7 +50,7 @@ pub(super) fn verdicts(report: &Report) -> Result<String, std::fmt::Error> {
 }
 
 fn line(row: &Row) -> Vec<String> {
-    let number = |number: f64| format!("{number:.4}");
+    let number = |number: f64| measured(number, &row.unit);
     let interval = row.interval.filter(|interval| interval.half_width().is_finite());
     vec![
         row.id.clone(),

@@ -4,10 +4,11 @@ use std::path::PathBuf;
 
 use polypath_lab::results::Dataset;
 use polypath_lab::verdict::{Expectations, Judgement, judge};
+use polypath_sim::document::{Document, Step};
 
 use crate::failure::{Failure, Outcome};
 use crate::output;
-use crate::report::write_table;
+use crate::report::{measured, write_table};
 
 /// Arguments.
 #[derive(Debug, clap::Args)]
@@ -32,14 +33,19 @@ pub(crate) struct Args {
 
 /// Judges them.
 pub(crate) fn run(args: &Args) -> Outcome {
-    let expectations = Expectations::read(&args.statements).map_err(Failure::usage)?;
+    let document = Document::read(&args.statements).map_err(Failure::usage)?;
+    let expectations = Expectations::from_document(&document).map_err(Failure::usage)?;
     let data = Dataset::read(&args.results)?;
     let meant = |study: &str| args.study.as_deref().is_none_or(|only| only == study);
     let (mut judgements, mut foreign) = (Vec::new(), Vec::new());
-    for statement in expectations.statements.iter().filter(|statement| meant(&statement.study)) {
+    let statements = expectations.statements.iter().enumerate();
+    for (index, statement) in statements.filter(|(_, statement)| meant(&statement.study)) {
         match judge(statement, &expectations.paper, &data) {
             Ok(judgement) => judgements.push(judgement),
-            Err(error) => foreign.push((&statement.study, error)),
+            Err(error) => {
+                let path = [Step::Key("statements"), Step::Index(index)];
+                foreign.push((&statement.study, document.complain(&path, error.to_string())));
+            }
         }
     }
     // Results do not know the name of their study. Without --study, statements that ask for what these do not have are about
@@ -60,8 +66,8 @@ pub(crate) fn run(args: &Args) -> Outcome {
 
 fn table(judgements: &[Judgement]) -> Result<String, std::fmt::Error> {
     let header = ["statement", "verdict", "measured", "interval", "expected", "n"];
-    let number = |number: f64| format!("{number:.4}");
     let row = |judgement: &Judgement| {
+        let number = |number: f64| measured(number, &judgement.unit);
         let interval = judgement.interval.filter(|interval| interval.half_width().is_finite());
         vec![
             judgement.id.clone(),

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use anyhow::{Context, anyhow};
 use polypath_lab::figure::draw_all;
 use polypath_lab::results::Dataset;
-use polypath_lab::run::{Cost, Finish, Request, Shard, Summary, cost, run_study};
+use polypath_lab::run::{Cost, Finish, Request, Shard, Summary, check_names, cost, run_study};
 use polypath_lab::study::{Extent, Reading, Study};
 
 use super::table;
@@ -62,6 +62,7 @@ pub(crate) fn run(args: Args) -> Outcome {
     for (point, variant) in study.sample() {
         study.scenario(&study.points()[point], variant).map_err(Failure::usage)?;
     }
+    check_names(&study).map_err(Failure::usage)?;
     let out = match &args.out {
         Some(out) => out.clone(),
         None => default_out(&args.study, args.quick)?,

@@ -12,7 +12,7 @@ pub(super) use network::check as check_network;
 use polypath_proto::config::{Burst, DacCount, InitialCwnd, Policies};
 use polypath_units::Duration;
 
-use super::{Scenario, SctpSettings};
+use super::{Record, Scenario, SctpSettings};
 use crate::document::{Document, DocumentError, Step};
 
 use Step::Key;
@@ -21,6 +21,8 @@ const MTU_RANGE: (u64, u64) = (512, u16::MAX as u64);
 const RECEIVE_BUFFER_RANGE: (u64, u64) = (1_500, u32::MAX as u64);
 /// Packets that the two bits in the flags of a SACK can count (DAC).
 const COUNTED_PACKETS: u8 = 3;
+/// How often the fill of buffers is looked at, at most: that costs time, and no memory.
+const MOST_LOOKS: u64 = 1_000_000_000;
 
 type Result<T = ()> = std::result::Result<T, DocumentError>;
 
@@ -32,6 +34,7 @@ pub(super) fn check(scenario: &Scenario, document: &Document) -> Result {
             check_sctp(&scenario.sctp[place], name, document)?;
         }
     }
+    check_paths(scenario, document)?;
     traffic::check(scenario, document)?;
     nodes::check_ways(scenario, document)?;
     changes::check(scenario, document)
@@ -57,11 +60,56 @@ fn check_run(scenario: &Scenario, document: &Document) -> Result {
             format!("must lie after {} and not after {}", run.measure_from, run.duration),
         );
     }
-    for (key, interval) in
-        [("series", scenario.record.series), ("occupancy", Some(scenario.record.occupancy))]
-    {
-        if interval == Some(Duration::ZERO) {
-            return Err(document.complain(&[Key("record"), Key(key)], "must not be zero"));
+    let Record { series, occupancy, .. } = scenario.record;
+    let problems = [
+        ("series", series.and_then(|interval| Record::series_problem(interval, run.duration))),
+        ("occupancy", too_often(occupancy, run.duration, MOST_LOOKS)),
+    ];
+    match problems.into_iter().find_map(|(key, problem)| Some((key, problem?))) {
+        Some((key, message)) => Err(document.complain(&[Key("record"), Key(key)], message)),
+        None => Ok(()),
+    }
+}
+
+impl Record {
+    /// Most samples of a series. A path has about ten series, so that more would fill the memory: an hour at intervals of
+    /// 1 ms has 3.6 million.
+    pub const MOST_SAMPLES: u64 = 4_000_000;
+
+    /// What is wrong with series at such an interval in a run of such a duration.
+    pub fn series_problem(interval: Duration, duration: Duration) -> Option<String> {
+        too_often(interval, duration, Self::MOST_SAMPLES)
+    }
+}
+
+/// What is wrong with looking at something that often.
+fn too_often(interval: Duration, duration: Duration, most: u64) -> Option<String> {
+    if interval.is_zero() {
+        return Some("must not be zero".into());
+    }
+    let samples = duration.as_nanos() / interval.as_nanos();
+    let least = Duration::from_nanos(duration.as_nanos().div_ceil(most));
+    (samples > most).then(|| {
+        format!(
+            "{samples} samples in {duration} are more than {most}: at least {least} between them"
+        )
+    })
+}
+
+/// Many paths are used only where the stack may use so many; without a word about it, some would have no traffic.
+fn check_paths(scenario: &Scenario, document: &Document) -> Result {
+    let paths = scenario.network.paths().len();
+    for (number, pair) in scenario.pairs.iter().enumerate() {
+        for (name, place) in pair.names.iter().zip(pair.sctp) {
+            let most = scenario.sctp[place].max_paths;
+            let own = [Key("hosts"), Key(name), Key("sctp"), Key("max_paths")];
+            let is_meant = document.has(&own) || document.has(&[Key("sctp"), Key("max_paths")]);
+            if usize::from(most) < paths && !is_meant && scenario.has_association(number) {
+                let message = format!(
+                    "the network has {paths} paths, and associations would use {most} of them: set max_paths (up to 32)"
+                );
+                return Err(document.complain(&[Key("sctp"), Key("max_paths")], message));
+            }
         }
     }
     Ok(())

@@ -1,7 +1,7 @@
 //! What a paper says by calculation: nothing has to be run for it.
 
 use polypath_proto::config::BufferSize;
-use polypath_sim::{ConstantWindow, PathModel, window_blocking};
+use polypath_sim::{ConstantWindow, HandmadeExample, PathModel, window_blocking};
 use polypath_units::{BitRate, ByteCount, Duration, Fraction};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -65,6 +65,14 @@ pub enum Calculation {
     WindowFull(Windows),
     /// When all of it was delivered then, in ms.
     WindowReleased(Windows),
+    /// How many chunks leave the send buffer when acknowledgements written by hand come to a sender of the stack
+    /// (`dreibholz-asymmetric` fig. 2).
+    FreedChunks(HandmadeExample),
+    /// How many chunks are sent again then (`sarwar` fig. 6).
+    ChunksSentAgain(HandmadeExample),
+    /// How far the sender is then from where it would be, had they come in the order in which they were sent: the
+    /// peer's window and the bytes in flight, in bytes.
+    WindowError(HandmadeExample),
 }
 
 /// Paths with constant windows.
@@ -104,6 +112,11 @@ impl Calculation {
             }
             Self::WindowFull(windows) => windows.blocking().map(|found| ms(found.full)),
             Self::WindowReleased(windows) => windows.blocking().map(|found| ms(found.released)),
+            Self::FreedChunks(example) => example.outcome().map(|state| state.freed as f64),
+            Self::ChunksSentAgain(example) => {
+                example.outcome().map(|state| state.sent_again as f64)
+            }
+            Self::WindowError(example) => window_error(example),
         }
     }
 
@@ -112,8 +125,16 @@ impl Calculation {
             Self::WindowCeiling { .. } => "Mbit/s",
             Self::LeastBuffer { .. } => "MiB",
             Self::WindowFull(_) | Self::WindowReleased(_) => "ms",
+            Self::FreedChunks(_) | Self::ChunksSentAgain(_) => "chunks",
+            Self::WindowError(_) => "B",
         }
     }
+}
+
+fn window_error(example: &HandmadeExample) -> Option<f64> {
+    let (state, in_order) = (example.outcome()?, example.outcome_in_order()?);
+    let window = state.peer_window_bytes.abs_diff(in_order.peer_window_bytes);
+    Some((window + state.flight_bytes.abs_diff(in_order.flight_bytes)) as f64)
 }
 
 impl Windows {
@@ -198,5 +219,17 @@ mod tests {
             assert_eq!(verdict(of, value * 1.2), Verdict::Differs, "{of}");
         }
         assert_eq!(verdict("{ window-full = { window = 44, paths = [] } }", 1.0), Verdict::Differs);
+    }
+
+    #[test]
+    fn examples_by_hand_can_hold_and_differ() {
+        let sack = "{ path = 1, cumulative = 1, gaps = [[3, 8]], window = 50000 }";
+        let example = format!("sent = 8, sacks = [{sack}]");
+        for (of, value) in [("freed-chunks", 1.0), ("chunks-sent-again", 0.0), ("window-error", 0.0)] {
+            let of = format!("{{ {of} = {{ {example} }} }}");
+            assert_eq!(verdict(&of, value), Verdict::Holds, "{of}");
+            assert_eq!(verdict(&of, value + 1.0), Verdict::Differs, "{of}");
+        }
+        assert_eq!(verdict("{ freed-chunks = { sent = 0, sacks = [] } }", 0.0), Verdict::Differs);
     }
 }

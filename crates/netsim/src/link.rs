@@ -416,6 +416,8 @@ impl Channel {
         self.counters.peak_queue_bytes = self.counters.peak_queue_bytes.max(level.bytes);
     }
 
+    // Called for every packet on every link, so that calls count: what is rare is apart.
+    #[inline(always)]
     fn start(&mut self, at: Instant, ticket: Ticket) {
         if self.last_time.0 != ticket.bytes {
             let bytes = ByteCount::from_bytes(u64::from(ticket.bytes)) + self.framing;
@@ -436,14 +438,18 @@ impl Channel {
         self.insert(InFlight { ticket, arrives });
     }
 
-    #[inline]
+    #[inline(always)]
     fn insert(&mut self, packet: InFlight) {
-        if self.in_flight.back().is_none_or(|last| last.key() <= packet.key()) {
-            self.in_flight.push_back(packet);
-        } else {
-            let place = self.in_flight.partition_point(|other| other.key() <= packet.key());
-            self.in_flight.insert(place, packet);
+        match self.in_flight.back() {
+            Some(last) if last.key() > packet.key() => self.insert_before_others(packet),
+            _ => self.in_flight.push_back(packet),
         }
+    }
+
+    #[cold]
+    fn insert_before_others(&mut self, packet: InFlight) {
+        let place = self.in_flight.partition_point(|other| other.key() <= packet.key());
+        self.in_flight.insert(place, packet);
     }
 }
 

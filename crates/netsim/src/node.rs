@@ -100,7 +100,7 @@ mod tests {
         let mut taken = 0;
         let mut sets = sets.iter().peekable();
         for now in 0..=end {
-            while let Some(entry) = events.peek().filter(|e| e.key.time.as_nanos() <= now) {
+            while let Some(entry) = events.first().filter(|e| e.key.time.as_nanos() <= now) {
                 taken += 1;
                 match timer.fire(entry.key) {
                     Firing::Due => {

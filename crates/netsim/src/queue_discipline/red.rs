@@ -222,8 +222,8 @@ impl Red {
         idle_since: Option<Instant>,
     ) -> Result<Admission, DropCause> {
         let level = self.level();
-        let idle = idle_since.map_or(Duration::ZERO, |since| now - since);
-        let idle_packets = idle.as_nanos() / self.mean_time.as_nanos().max(1);
+        let idle_packets = idle_since
+            .map_or(0, |since| (now - since).as_nanos() / self.mean_time.as_nanos().max(1));
         self.average.arrive(self.config.min.measure(level) as f64, idle_packets);
         let admission = self.decide(waiting)?;
         // What is sent at once does not wait, and counts towards no limit.

@@ -1,6 +1,6 @@
 //! Packets from link to link.
 
-use super::{MAX_HOPS, Packet, World};
+use super::{Label, MAX_HOPS, Packet, World};
 use crate::event::{Key, Target};
 use crate::impair::{Damage, Within};
 use crate::node::NodeKind;
@@ -26,15 +26,15 @@ impl<F: Frame, O: LinkObserver> World<F, O> {
         let number = self.sent;
         self.sent += 1;
         let sent = self.now;
-        let place = self.packets.vacant_entry();
-        let id = PacketId(place.key() as u32);
-        let hash = TraceHash(0);
-        place.insert(Packet { frame, from, to, bytes, version, hops: 0, sent, number, hash });
-        self.hash_packet(id);
+        let label = Label { version, hash: TraceHash(0) };
+        let mut packet = Packet { frame, from, to, bytes, hops: 0, sent, number, label };
+        packet.find_hash(&self.routing, &mut self.packet_hasher);
+        let label = packet.label;
+        let id = PacketId(self.packets.insert(packet) as u32);
         if self.captures.any() {
             self.capture_sent(id, first_hop);
         }
-        self.transmit(first_hop.index(), id, bytes);
+        self.transmit(first_hop.index(), id, bytes, label);
     }
 
     /// The pending event of a channel has come.
@@ -79,7 +79,7 @@ impl<F: Frame, O: LinkObserver> World<F, O> {
         if let Some(bit) = damage.bit(&bits) {
             packet.frame.damage(bit);
         }
-        self.hash_packet(id);
+        packet.find_hash(&self.routing, &mut self.packet_hasher);
     }
 
     /// A packet at the far end of a channel arrives there once more.
@@ -119,16 +119,16 @@ impl<F: Frame, O: LinkObserver> World<F, O> {
         }
     }
 
-    fn transmit(&mut self, index: usize, id: PacketId, bytes: u32) {
+    fn transmit(&mut self, index: usize, id: PacketId, bytes: u32, label: Label) {
         let ticket = Ticket { packet: id, bytes, order: self.events.next_order() };
         let channel = &mut self.wires[index].channel;
         if channel.classifies() {
-            return self.transmit_managed(index, ticket);
+            return self.transmit_managed(index, ticket, label);
         }
         match channel.offer_plain(self.now, ticket) {
             Verdict::Accepted | Verdict::Marked => {
                 self.arm(index);
-                self.record_packet(index, LinkEventKind::Accepted { bytes }, id);
+                self.record_packet(index, LinkEventKind::Accepted { bytes }, label);
             }
             Verdict::Dropped(cause) => self.discard(index, ticket, cause),
         }
@@ -136,21 +136,21 @@ impl<F: Frame, O: LinkObserver> World<F, O> {
 
     /// The same for a queue that looks at packets and may do something to them later.
     #[inline(never)]
-    fn transmit_managed(&mut self, index: usize, ticket: Ticket) {
+    fn transmit_managed(&mut self, index: usize, ticket: Ticket, label: Label) {
         let class = self.class_of(index, ticket.packet);
         let verdict = self.wires[index].channel.offer_of(self.now, ticket, class);
         let accepted = LinkEventKind::Accepted { bytes: ticket.bytes };
-        match verdict {
+        let label = match verdict {
             Verdict::Dropped(cause) => {
                 self.settle_acts(index);
                 self.discard(index, ticket, cause);
                 return;
             }
-            Verdict::Marked => self.mark(ticket.packet),
-            Verdict::Accepted => {}
-        }
+            Verdict::Marked => self.mark(ticket.packet).unwrap_or(label),
+            Verdict::Accepted => label,
+        };
         self.arm(index);
-        self.record_packet(index, accepted, ticket.packet);
+        self.record_packet(index, accepted, label);
         if self.wires[index].channel.has_acts() {
             self.settle_acts(index);
         }
@@ -169,17 +169,20 @@ impl<F: Frame, O: LinkObserver> World<F, O> {
         while let Some(act) = self.wires[index].channel.take_act() {
             match act {
                 QueueAct::Dropped(ticket, cause) => self.discard(index, ticket, cause),
-                QueueAct::Marked(ticket) => self.mark(ticket.packet),
+                QueueAct::Marked(ticket) => {
+                    self.mark(ticket.packet);
+                }
             }
         }
     }
 
+    /// Marks a packet with "congestion experienced" and tells its new label.
     #[cold]
-    fn mark(&mut self, id: PacketId) {
-        if let Some(packet) = self.packets.get_mut(id.0 as usize) {
-            packet.frame.mark_ce();
-        }
-        self.hash_packet(id);
+    fn mark(&mut self, id: PacketId) -> Option<Label> {
+        let packet = self.packets.get_mut(id.0 as usize)?;
+        packet.frame.mark_ce();
+        packet.find_hash(&self.routing, &mut self.packet_hasher);
+        Some(packet.label)
     }
 
     /// A packet reached the far end of a channel.
@@ -187,10 +190,10 @@ impl<F: Frame, O: LinkObserver> World<F, O> {
         let node = self.wires[index].to;
         let packet = self.packets.get_mut(ticket.packet.0 as usize)?;
         packet.hops += 1;
-        let (from, to, hops) = (packet.from, packet.to, packet.hops);
         if packet.frame.crossed_link() == Fields::Rebuilt {
-            self.hash_packet(ticket.packet);
+            packet.find_hash(&self.routing, &mut self.packet_hasher);
         }
+        let Packet { from, to, hops, label, .. } = *packet;
         let next = match self.next_step(node, from, to, hops) {
             Ok(next) => next,
             Err(cause) => {
@@ -199,10 +202,10 @@ impl<F: Frame, O: LinkObserver> World<F, O> {
                 return None;
             }
         };
-        self.record_packet(index, LinkEventKind::Delivered { bytes: ticket.bytes }, ticket.packet);
+        self.record_packet(index, LinkEventKind::Delivered { bytes: ticket.bytes }, label);
         match next {
             Some(channel) => {
-                self.transmit(channel.index(), ticket.packet, ticket.bytes);
+                self.transmit(channel.index(), ticket.packet, ticket.bytes, label);
                 None
             }
             None => self.hand_over(index, ticket.packet),
@@ -246,12 +249,9 @@ impl<F: Frame, O: LinkObserver> World<F, O> {
 
     /// The end of a packet that was dropped.
     fn discard(&mut self, index: usize, ticket: Ticket, cause: DropCause) {
-        self.record_packet(
-            index,
-            LinkEventKind::Dropped { bytes: ticket.bytes, cause },
-            ticket.packet,
-        );
         let Some(packet) = self.packets.try_remove(ticket.packet.0 as usize) else { return };
+        let dropped = LinkEventKind::Dropped { bytes: ticket.bytes, cause };
+        self.record_packet(index, dropped, packet.label);
         if self.captures.any() {
             self.capture_dropped(&packet, index, cause);
         }

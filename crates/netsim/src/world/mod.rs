@@ -73,14 +73,20 @@ struct Packet<F> {
     to: AddressId,
     /// Length of the IP packet.
     bytes: u32,
-    /// Version of IP.
-    version: u8,
     /// Links crossed.
     hops: u8,
     sent: Instant,
     /// Counts all packets of the run from 0.
     number: u64,
-    /// Of what records say of it.
+    label: Label,
+}
+
+/// What records say of a packet.
+#[derive(Clone, Copy, Debug)]
+struct Label {
+    /// Version of IP.
+    version: u8,
+    /// Hash of all else.
     hash: TraceHash,
 }
 
@@ -152,7 +158,7 @@ impl<F: Frame, O: LinkObserver> World<F, O> {
     pub fn next_event(&mut self, until: Instant) -> Option<Event<F>> {
         let last = until.min(LAST_INSTANT);
         loop {
-            let Some(entry) = self.events.peek().filter(|entry| entry.key.time <= last) else {
+            let Some(entry) = self.events.first().filter(|entry| entry.key.time <= last) else {
                 if until != Instant::FAR_FUTURE {
                     self.now = self.now.max(until);
                 }
@@ -179,7 +185,7 @@ impl<F: Frame, O: LinkObserver> World<F, O> {
     /// No event comes before this instant; nothing is under way and no timer is set where it is
     /// [`Instant::FAR_FUTURE`]. For drivers that follow a clock of their own and sleep until then.
     pub fn next_due(&self) -> Instant {
-        self.events.peek().map_or(Instant::FAR_FUTURE, |entry| entry.key.time)
+        self.events.next_time().unwrap_or(Instant::FAR_FUTURE)
     }
 
     /// Sends a packet from a node.

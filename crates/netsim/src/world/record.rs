@@ -2,43 +2,21 @@
 
 use std::net::IpAddr;
 
-use super::{MAX_HOPS, Packet, World};
+use super::{Label, MAX_HOPS, Packet, World};
 use crate::capture::Flow;
 use crate::pcapng::{IpHeader, ipv6_octets};
+use crate::routing::Routing;
 use crate::{
     ChannelId, Direction, DropCause, Frame, IfaceId, LinkEvent, LinkEventKind, LinkObserver,
-    NodeId, PacketId, TraceHash,
+    NodeId, PacketId, TraceHash, TraceHasher,
 };
 
 impl<F: Frame, O: LinkObserver> World<F, O> {
     /// Records something that happened to a packet on a channel.
     #[inline]
-    pub(super) fn record_packet(&mut self, index: usize, kind: LinkEventKind, id: PacketId) {
-        if let Some(packet) = self.packets.get(id.0 as usize) {
-            let what = record_word(index, kind, packet.version);
-            self.trace.record(self.now, what, packet.hash);
-        }
+    pub(super) fn record_packet(&mut self, index: usize, kind: LinkEventKind, label: Label) {
+        self.trace.record(self.now, record_word(index, kind, label.version), label.hash);
         self.observe(index, kind);
-    }
-
-    /// Finds the hash of a packet that is new, or whose fields have changed.
-    pub(super) fn hash_packet(&mut self, id: PacketId) {
-        let Some(packet) = self.packets.get_mut(id.0 as usize) else { return };
-        let (from, to) = (self.routing.address(packet.from).ip, self.routing.address(packet.to).ip);
-        let hasher = &mut self.packet_hasher;
-        hasher.begin();
-        match (from, to) {
-            (IpAddr::V4(from), IpAddr::V4(to)) => {
-                hasher.u64(u64::from(to.to_bits()) << 32 | u64::from(from.to_bits()));
-            }
-            _ => {
-                hasher.bytes(&ipv6_octets(from));
-                hasher.bytes(&ipv6_octets(to));
-            }
-        }
-        hasher.u32(packet.bytes);
-        packet.frame.trace_fields(hasher);
-        packet.hash = hasher.hash();
     }
 
     /// Records the begin or end of an outage, or a step.
@@ -109,6 +87,25 @@ impl<F: Frame, O: LinkObserver> World<F, O> {
         let mut data = Vec::with_capacity(packet.bytes as usize);
         header.write(&mut data, |out| packet.frame.write_transport(from, to, out));
         self.captures.record(node, iface, flow, self.now, &data);
+    }
+}
+
+impl<F: Frame> Packet<F> {
+    /// Finds the hash of a packet that is new, or whose fields have changed.
+    pub(super) fn find_hash(&mut self, routing: &Routing, hasher: &mut TraceHasher) {
+        hasher.begin();
+        match (routing.address(self.from).ip, routing.address(self.to).ip) {
+            (IpAddr::V4(from), IpAddr::V4(to)) => {
+                hasher.u64(u64::from(to.to_bits()) << 32 | u64::from(from.to_bits()));
+            }
+            (from, to) => {
+                hasher.bytes(&ipv6_octets(from));
+                hasher.bytes(&ipv6_octets(to));
+            }
+        }
+        hasher.u32(self.bytes);
+        self.frame.trace_fields(hasher);
+        self.label.hash = hasher.hash();
     }
 }
 

@@ -6,7 +6,11 @@ use polypath_wire::Causes;
 use crate::{Duration, Instant, PathId};
 
 /// State of an association.
+///
+/// Every step asks for it. With a tag of its own, instead of one hidden in a value that a state owns, a question about
+/// several states is one test.
 #[derive(Debug)]
+#[repr(u8)]
 pub(crate) enum State {
     /// INIT sent.
     CookieWait(Handshake),

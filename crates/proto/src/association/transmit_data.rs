@@ -145,19 +145,16 @@ impl Association {
         let order = self.path_order(cx, usable);
         if policies.path_fill == PathFill::FillWindow
             && let Some(serving) = self.flush.serving
-            && order.contains(&serving.0)
+            && order.contains(serving)
             && sendable(&serving)
         {
             return Some(serving);
         }
-        let mut in_order = order.iter().map(|&index| PathId(index));
-        let chosen = in_order.find(|path| self.next_chunk_fits(*path, usable));
+        let chosen = order.paths().find(|path| self.next_chunk_fits(*path, usable));
         // A message that names a path may use it even where the order does not.
         chosen.or_else(|| {
-            let rest = self
-                .paths
-                .ids()
-                .filter(|path| usable >> path.0 & 1 == 1 && !order.contains(&path.0));
+            let rest =
+                self.paths.ids().filter(|path| usable >> path.0 & 1 == 1 && !order.contains(*path));
             rest.filter(|path| self.sender.queue.names(*path)).find(sendable)
         })
     }
@@ -165,26 +162,29 @@ impl Association {
     /// The usable paths in order, without those that have no window: they need no place.
     fn path_order(&self, cx: &mut Cx<'_>, usable: u32) -> Order {
         let policy = self.config.policies.path_order;
-        let mut candidates: SmallVec<[path_scheduler::Candidate; 8]> = SmallVec::new();
+        let turn = Turn {
+            primary: self.primary_or_stand_in(usable).0,
+            last_served: self.sender.last_served,
+        };
+        let mut order = Order::default();
         for path in self.paths.iter().filter(|path| usable >> path.id.0 & 1 == 1) {
             let lot = if policy == PathOrder::Random { cx.rng.next_u32() } else { 0 };
             if !path.has_window() || path.ban_at(cx.now) == Ban::On {
                 continue;
             }
-            candidates.push(path_scheduler::Candidate {
+            let candidate = path_scheduler::Candidate {
                 index: path.id.0,
                 last_transmission: path.last_transmission(self.config.policies.path_fill),
                 free_window: path.window.cwnd.saturating_sub(path.flight),
                 ssthresh: path.window.ssthresh,
                 srtt: path.rtt.srtt(),
                 lot,
-            });
+            };
+            if let Some(rank) = path_scheduler::rank(policy, &candidate, turn) {
+                order.add(rank, path.id.0);
+            }
         }
-        let turn = Turn {
-            primary: self.primary_or_stand_in(usable).0,
-            last_served: self.sender.last_served,
-        };
-        path_scheduler::order(policy, &candidates, turn)
+        order
     }
 
     fn next_chunk_fits(&self, path: PathId, usable: u32) -> bool {

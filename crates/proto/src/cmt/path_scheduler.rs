@@ -5,8 +5,8 @@
 
 use smallvec::SmallVec;
 
-use crate::Duration;
 use crate::config::PathOrder;
+use crate::{Duration, PathId};
 
 /// What the scheduler knows of a path that may carry data.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -34,49 +34,66 @@ pub(crate) struct Turn {
     pub(crate) last_served: u8,
 }
 
-/// Indices of paths in the order in which they are asked.
-pub(crate) type Order = SmallVec<[u8; 8]>;
+/// Place of a path in the order, lowest first; of equal ones the one that comes first in the path table.
+pub(crate) type Rank = (u64, u64);
 
-/// Orders the candidates, which come in the order of the path table.
-pub(crate) fn order(policy: PathOrder, candidates: &[Candidate], turn: Turn) -> Order {
+/// The rank of a candidate; none if the policy leaves the path out.
+#[inline]
+pub(crate) fn rank(policy: PathOrder, c: &Candidate, turn: Turn) -> Option<Rank> {
     let largest = |value: u64| u64::MAX - value;
-    match policy {
-        PathOrder::Primary => {
-            candidates.iter().map(|c| c.index).filter(|&index| index == turn.primary).collect()
-        }
-        PathOrder::Fixed => candidates.iter().map(|c| c.index).collect(),
-        PathOrder::SmallestLastTransmission => sorted(candidates, |c| c.last_transmission),
-        PathOrder::Rotating => {
-            let after = candidates.iter().filter(|c| c.index > turn.last_served);
-            let before = candidates.iter().filter(|c| c.index <= turn.last_served);
-            after.chain(before).map(|c| c.index).collect()
-        }
-        PathOrder::Random => sorted(candidates, |c| c.lot),
-        PathOrder::LargestSpace => sorted(candidates, |c| largest(c.free_window)),
-        PathOrder::LargestSsthresh => sorted(candidates, |c| largest(c.ssthresh)),
-        PathOrder::LargestSpaceAndSsthresh => {
-            sorted(candidates, |c| (largest(c.ssthresh), largest(c.free_window)))
-        }
-        PathOrder::LowestSrtt => sorted(candidates, |c| (c.srtt.is_none(), c.srtt)),
-    }
+    let rank = match policy {
+        PathOrder::Primary if c.index != turn.primary => return None,
+        PathOrder::Primary | PathOrder::Fixed => (0, 0),
+        PathOrder::SmallestLastTransmission => (c.last_transmission, 0),
+        PathOrder::Rotating => (u64::from(c.index <= turn.last_served), 0),
+        PathOrder::Random => (c.lot.into(), 0),
+        PathOrder::LargestSpace => (largest(c.free_window), 0),
+        PathOrder::LargestSsthresh => (largest(c.ssthresh), 0),
+        PathOrder::LargestSpaceAndSsthresh => (largest(c.ssthresh), largest(c.free_window)),
+        PathOrder::LowestSrtt => (c.srtt.is_none().into(), c.srtt.map_or(0, Duration::as_nanos)),
+    };
+    Some(rank)
 }
 
-/// By rank, lowest first; equal ones in the order of the path table.
-fn sorted<K: Ord>(candidates: &[Candidate], rank: impl Fn(&Candidate) -> K) -> Order {
-    let mut places = Order::new();
-    for (place, candidate) in candidates.iter().enumerate() {
+/// Paths in the order in which they are asked.
+#[derive(Debug, Default)]
+pub(crate) struct Order(SmallVec<[(Rank, u8); 8]>);
+
+impl Order {
+    /// Adds a path; they come in the order of the path table.
+    #[inline]
+    pub(crate) fn add(&mut self, rank: Rank, index: u8) {
         // Insertion, from the back: there are few, and most come in order.
-        let after =
-            places.iter().rposition(|&p| rank(&candidates[usize::from(p)]) <= rank(candidate));
-        places.insert(after.map_or(0, |after| after + 1), place as u8);
+        let after = self.0.iter().rposition(|(other, _)| *other <= rank);
+        self.0.insert(after.map_or(0, |after| after + 1), (rank, index));
     }
-    places.iter_mut().for_each(|place| *place = candidates[usize::from(*place)].index);
-    places
+
+    /// The paths in their order.
+    pub(crate) fn paths(&self) -> impl Iterator<Item = PathId> {
+        self.0.iter().map(|(_, index)| PathId(*index))
+    }
+
+    /// Whether a path is in it.
+    pub(crate) fn contains(&self, path: PathId) -> bool {
+        self.paths().any(|other| other == path)
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::vec::Vec;
+
     use super::*;
+
+    fn order(policy: PathOrder, candidates: &[Candidate], turn: Turn) -> Vec<u8> {
+        let mut order = Order::default();
+        for candidate in candidates {
+            if let Some(rank) = rank(policy, candidate, turn) {
+                order.add(rank, candidate.index);
+            }
+        }
+        order.paths().map(|path| path.0).collect()
+    }
 
     #[test]
     fn orders() {

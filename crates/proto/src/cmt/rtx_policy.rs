@@ -12,9 +12,11 @@ use core::cmp::Reverse;
 
 use smallvec::SmallVec;
 
-use super::path_scheduler::Order;
 use crate::Duration;
 use crate::config::{RepeatedTimeout, RetransmissionPath};
+
+/// Indices of paths in the order in which they are asked.
+pub(crate) type Order = SmallVec<[u8; 8]>;
 
 /// What the policy knows of a path that may carry data.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

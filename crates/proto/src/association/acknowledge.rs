@@ -1,7 +1,7 @@
 //! The sender's side of a SACK, in the one order that everything else relies on.
 
 use polypath_wire::{Cause, GapAckBlocks, NrSack, Sack};
-use smallvec::{SmallVec, smallvec};
+use smallvec::SmallVec;
 
 use super::Association;
 use super::retransmission_timer::T3Ends;
@@ -16,10 +16,17 @@ use crate::congestion::{self, AckView, Advanced, coupled::group::GroupViews};
 use crate::extension::nr_sack::{self, Disordered, Release};
 use crate::path::reach::Signal;
 use crate::probe::TransmissionCause;
-use crate::sack::{self, AckDelta, Report, SackProblem, Verdict, Withdrawn};
+use crate::sack::{self, AckDelta, PathDelta, Report, SackProblem, Verdict, Withdrawn};
 use crate::send::burst;
 use crate::send::multiple_fast_rtx::{self, RepeatView};
 use crate::{Cx, Event, Instant, PathId, ProbeEvent, Tsn};
+
+/// A path as a SACK finds and leaves it, beside what it acknowledges there.
+#[derive(Clone, Copy)]
+struct Change {
+    before: Before,
+    order: Order,
+}
 
 /// Low end and flight of a path before the SACK.
 #[derive(Clone, Copy)]
@@ -105,24 +112,24 @@ impl Association {
             Err(problem) => return self.refuse_sack(cx, problem),
         }
         self.flush.acknowledged = true;
-        let before = self.low_ends();
+        let mut changes = self.low_ends(cumulative);
         let mut delta = AckDelta::default();
         self.apply_sack(cx, report, &mut delta);
         let withdrawn = self.take_back(report, source, &delta);
         self.sample_rtt(cx, &delta, arrival);
         self.measure_awaited(cx, cumulative, blocks, arrival);
-        let orders = self.order_changes(cumulative, &before, &delta);
+        self.order_changes(&mut changes, &delta);
         let lost_on = match source {
             Acknowledgement::Sack { flags, .. } if !blocks.is_empty() && !withdrawn.overtaken => {
                 self.count_missing(cumulative, flags, &delta)
             }
-            _ => smallvec![false; self.paths.len()],
+            _ => 0,
         };
-        self.leave_recovery(cumulative, &orders);
+        self.leave_recovery(cumulative, &changes);
         let groups = self.group_views();
-        self.grow_windows(cx, &before, &delta, &orders, &groups);
-        self.reduce_windows(cx, &lost_on, &groups);
-        let ends = before.iter().zip(&orders).map(|(before, order)| T3Ends {
+        self.grow_windows(cx, &changes, &delta, &groups);
+        self.reduce_windows(cx, lost_on, &groups);
+        let ends = changes.iter().map(|Change { before, order }| T3Ends {
             oldest_before: before.oldest,
             lowest_acked: order.earliest_acked,
         });
@@ -153,20 +160,29 @@ impl Association {
         }
     }
 
-    fn low_ends(&mut self) -> PerPath<Before> {
-        let ids = self.paths.ids();
-        ids.map(|id| {
+    /// The paths before the SACK; their order has not changed yet.
+    fn low_ends(&mut self, cumulative: Tsn) -> PerPath<Change> {
+        let order = Order {
+            advanced: Advanced::No,
+            earliest_acked: false,
+            recovery: RecoveryView { cumulative, pseudo_cumulative: PseudoCumulative::Unused },
+        };
+        let mut changes = PerPath::new();
+        for id in self.paths.ids() {
             let (first, again) = self.sender.window.lowest_on(id);
             let oldest = self.oldest_transmission(id);
-            Before { first, again, oldest, flight: self.paths[id].flight }
-        })
-        .collect()
+            let before = Before { first, again, oldest, flight: self.paths[id].flight };
+            changes.push(Change { before, order });
+        }
+        changes
     }
 
     fn apply_sack(&mut self, cx: &mut Cx<'_>, report: &Report<'_>, delta: &mut AckDelta) {
-        let timed: PerPath<Option<Tsn>> = self.paths.iter().map(|path| path.timed).collect();
+        for path in self.paths.iter() {
+            delta.paths.push(PathDelta { timed: path.timed, ..PathDelta::default() });
+        }
         let (now, probe) = (cx.now, &mut *cx.probe);
-        sack::apply_to(&mut self.sender.window, report, &timed, delta, |tsn, newly| {
+        sack::apply_to(&mut self.sender.window, report, delta, |tsn, newly| {
             probe.on(now, ProbeEvent::ChunkAcked { path: newly.path, tsn });
         });
         for (path, news) in self.paths.iter_mut().zip(&delta.paths) {
@@ -234,36 +250,27 @@ impl Association {
     }
 
     /// CUC, and what else follows from the low ends of the paths.
-    fn order_changes(
-        &mut self,
-        cumulative: Tsn,
-        before: &[Before],
-        delta: &AckDelta,
-    ) -> PerPath<Order> {
+    fn order_changes(&mut self, changes: &mut [Change], delta: &AckDelta) {
         let policy = self.config.policies.cwnd_update;
-        let mut orders = PerPath::new();
-        for (index, (before, news)) in before.iter().zip(&delta.paths).enumerate() {
-            let (first, again) = self.sender.window.lowest_on(PathId(index as u8));
+        for ((id, change), news) in self.paths.ids().zip(changes).zip(&delta.paths) {
+            let before = change.before;
+            let (first, again) = self.sender.window.lowest_on(id);
             let first = LowEnd { before: before.first, after: first };
             let again = LowEnd { before: before.again, after: again };
             let view = CucView { cumulative_ack_on_path: news.by_cumulative_ack, first, again };
-            let pseudo_cumulative = match policy {
+            change.order.recovery.pseudo_cumulative = match policy {
                 CwndUpdate::Normal => PseudoCumulative::Unused,
                 _ if first.advanced() => PseudoCumulative::Advanced(first.after),
                 _ => PseudoCumulative::Unchanged,
             };
-            orders.push(Order {
-                advanced: cuc::advanced(policy, &view),
-                earliest_acked: first.joined(&again).advanced(),
-                recovery: RecoveryView { cumulative, pseudo_cumulative },
-            });
+            change.order.advanced = cuc::advanced(policy, &view);
+            change.order.earliest_acked = first.joined(&again).advanced();
         }
-        orders
     }
 
-    /// Counts missing reports and marks what is lost. Says for each path whether it lost something.
-    fn count_missing(&mut self, cumulative: Tsn, flags: u8, delta: &AckDelta) -> PerPath<bool> {
-        let mut lost_on: PerPath<bool> = smallvec![false; self.paths.len()];
+    /// Counts missing reports and marks what is lost. Gives a bit for each path that lost something.
+    fn count_missing(&mut self, cumulative: Tsn, flags: u8, delta: &AckDelta) -> u32 {
+        let mut lost_on = 0;
         let Some(lowest_newly_acked) = delta.lowest_newly_acked else { return lost_on };
         let policies = &self.config.policies;
         let dac_view = DacView {
@@ -322,7 +329,7 @@ impl Association {
                     if path.timed == Some(tsn) {
                         path.timed = None;
                     }
-                    lost_on[path.id.index()] = true;
+                    lost_on |= 1 << path.id.0;
                 }
             }
             if split == SplitFastRetransmit::Off {
@@ -332,7 +339,7 @@ impl Association {
         lost_on
     }
 
-    fn leave_recovery(&mut self, cumulative: Tsn, orders: &[Order]) {
+    fn leave_recovery(&mut self, cumulative: Tsn, changes: &[Change]) {
         match self.config.policies.fast_recovery {
             FastRecoveryScope::AssociationWide => {
                 self.sender.recovery.on_ack(&RecoveryView {
@@ -341,8 +348,8 @@ impl Association {
                 });
             }
             FastRecoveryScope::PerPath => {
-                for (path, order) in self.paths.iter_mut().zip(orders) {
-                    path.recovery.on_ack(&order.recovery);
+                for (path, change) in self.paths.iter_mut().zip(changes) {
+                    path.recovery.on_ack(&change.order.recovery);
                 }
             }
         }
@@ -351,15 +358,14 @@ impl Association {
     fn grow_windows(
         &mut self,
         cx: &mut Cx<'_>,
-        before: &[Before],
+        changes: &[Change],
         delta: &AckDelta,
-        orders: &[Order],
         groups: &GroupViews,
     ) {
         let coupling = self.config.policies.congestion.coupling();
         let association_recovers = self.sender.recovery.is_active();
-        for (index, path) in self.paths.iter_mut().enumerate() {
-            let news = &delta.paths[index];
+        let paths = self.paths.iter_mut().zip(changes).zip(&delta.paths);
+        for ((path, Change { before, order }), news) in paths {
             path.window.intervals.on_acked(news.credited_bytes);
             if news.credited_bytes == 0 || association_recovers || path.recovery.is_active() {
                 continue;
@@ -367,9 +373,9 @@ impl Association {
             let parameters = path.congestion_parameters(&self.config);
             let ack = AckView {
                 acked_bytes: news.credited_bytes,
-                flight_before: before[index].flight,
+                flight_before: before.flight,
                 flight_after: path.flight,
-                advanced: orders[index].advanced,
+                advanced: order.advanced,
             };
             path.grown_from = (self.stats.packets_received, path.window.cwnd);
             let group = groups.view(path.id);
@@ -378,20 +384,16 @@ impl Association {
         }
     }
 
-    pub(super) fn reduce_windows(
-        &mut self,
-        cx: &mut Cx<'_>,
-        lost_on: &[bool],
-        groups: &GroupViews,
-    ) {
-        if !lost_on.contains(&true) {
+    /// Reduces the windows of paths that lost something; `lost_on` has a bit for each.
+    pub(super) fn reduce_windows(&mut self, cx: &mut Cx<'_>, lost_on: u32, groups: &GroupViews) {
+        if lost_on == 0 {
             return;
         }
         let coupling = self.config.policies.congestion.coupling();
         let scope = self.config.policies.fast_recovery;
         let already = self.sender.recovery.is_active();
         for path in self.paths.ids() {
-            if !lost_on[path.index()] {
+            if lost_on >> path.0 & 1 == 0 {
                 continue;
             }
             self.paths[path].free_retransmission = true;

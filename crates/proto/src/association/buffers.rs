@@ -1,7 +1,7 @@
 //! How paths share the buffers, chunks that move because they block them, and how large the send buffer is.
 
 use polypath_wire::{Chunk, DataFlags};
-use smallvec::{SmallVec, smallvec};
+use smallvec::SmallVec;
 
 use super::Association;
 use super::packet_builder::PacketBuilder;
@@ -222,10 +222,8 @@ impl Association {
             Payment::Half => {
                 // As after a fast retransmission, which however would have a packet to send on this path.
                 let free = path.free_retransmission;
-                let mut lost_on: SmallVec<[bool; 4]> = smallvec![false; self.paths.len()];
-                lost_on[old.index()] = true;
                 let groups = self.group_views();
-                self.reduce_windows(cx, &lost_on, &groups);
+                self.reduce_windows(cx, 1 << old.0, &groups);
                 self.paths[old].free_retransmission = free;
             }
             Payment::Block => {

@@ -1,29 +1,27 @@
 //! Applying a validated SACK to the window.
 
-use super::{AckDelta, PathDelta, Report};
+use super::{AckDelta, Report};
 use crate::Tsn;
 use crate::extension::nr_sack::{self, Release};
 use crate::send::window::{History, Newly, Window};
 
-/// Applies the cumulative ack and then the gap blocks and tells in an empty `delta` what that changed. `timed` holds for each path the chunk whose round trip is
-/// being measured. The blocks ascend. The work is proportional to the chunks that leave the window or become
+/// Applies the cumulative ack and then the gap blocks and tells in `delta` what that changed; for each path it has an entry
+/// without news. The blocks ascend. The work is proportional to the chunks that leave the window or become
 /// acknowledged and to the number of blocks, plus a word per 64 TSNs that they cover.
 pub(crate) fn apply_to(
     window: &mut Window,
     report: &Report<'_>,
-    timed: &[Option<Tsn>],
     delta: &mut AckDelta,
     mut on_newly: impl FnMut(Tsn, &Newly),
 ) {
     let Report { cumulative, blocks, release, arrival } = *report;
-    delta.paths.resize(timed.len(), PathDelta::default());
     while window.base().is_at_or_before(cumulative) {
         let tsn = window.base();
         let (released, newly) = window.pop();
         delta.released += released;
         delta.cumulative_ack_advanced = true;
         if let Some(newly) = newly {
-            note(delta, tsn, &newly, timed, Means::CumulativeAck);
+            note(delta, tsn, &newly, Means::CumulativeAck);
             on_newly(tsn, &newly);
         }
     }
@@ -44,7 +42,7 @@ pub(crate) fn apply_to(
                 if matches!(release, Release::Reported) {
                     delta.release_early(window.release(tsn));
                 }
-                note(delta, tsn, &newly, timed, Means::GapBlock);
+                note(delta, tsn, &newly, Means::GapBlock);
                 on_newly(tsn, &newly);
             }
             at = tsn.next();
@@ -71,10 +69,9 @@ enum Means {
     GapBlock,
 }
 
-fn note(delta: &mut AckDelta, tsn: Tsn, newly: &Newly, timed: &[Option<Tsn>], means: Means) {
+fn note(delta: &mut AckDelta, tsn: Tsn, newly: &Newly, means: Means) {
     extend(&mut delta.lowest_newly_acked, &mut delta.highest_newly_acked, tsn);
-    let index = newly.path.index();
-    let Some(path) = delta.paths.get_mut(index) else { return };
+    let Some(path) = delta.paths.get_mut(newly.path.index()) else { return };
     // A chunk acknowledged again after reneging was credited before and proves nothing new (CUC, SFR).
     if newly.was_in_flight {
         path.flight_bytes += u64::from(newly.charge);
@@ -96,7 +93,7 @@ fn note(delta: &mut AckDelta, tsn: Tsn, newly: &Newly, timed: &[Option<Tsn>], me
     path.by_cumulative_ack |= means == Means::CumulativeAck;
     path.unambiguous |= !newly.history.contains(History::MOVED);
     path.sent_once |= newly.transmissions == 1;
-    if newly.transmissions == 1 && timed[index] == Some(tsn) {
+    if newly.transmissions == 1 && path.timed == Some(tsn) {
         path.timed_chunk_sent_at = Some(newly.sent_at);
     }
 }

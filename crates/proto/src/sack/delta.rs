@@ -8,6 +8,8 @@ use crate::{Instant, Tsn};
 /// What one SACK acknowledged for the first time among the chunks last sent on one path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct PathDelta {
+    /// Chunk whose round trip is being measured; known before.
+    pub(crate) timed: Option<Tsn>,
     /// Charged bytes that grow the path's window; each chunk counts once in its life.
     pub(crate) credited_bytes: u64,
     /// Charged bytes that leave the path's flight.
@@ -28,7 +30,7 @@ pub(crate) struct PathDelta {
     pub(crate) unambiguous: bool,
     /// Whether one of them was never retransmitted, so that it tells which transmission arrived.
     pub(crate) sent_once: bool,
-    /// When the chunk whose round trip was being measured had been sent.
+    /// When that chunk had been sent, if it is one of them.
     pub(crate) timed_chunk_sent_at: Option<Instant>,
 }
 

@@ -2,7 +2,7 @@
 
 use polypath_wire::{DataFlags, GapAckBlock, GapAckBlocks, Payload, VirtualPayload};
 
-use super::{AckDelta, Report, apply_to};
+use super::{AckDelta, PathDelta, Report, apply_to};
 use crate::extension::nr_sack::Release;
 use crate::send::partial_reliability::Reliability;
 use crate::send::window::{Fate, History, Newly, Outstanding, Window};
@@ -26,7 +26,9 @@ pub(crate) fn apply(
     on_newly: impl FnMut(Tsn, &Newly),
 ) -> AckDelta {
     let mut delta = AckDelta::default();
-    apply_to(window, report, timed, &mut delta, on_newly);
+    let entry = |timed: &Option<Tsn>| PathDelta { timed: *timed, ..PathDelta::default() };
+    delta.paths.extend(timed.iter().map(entry));
+    apply_to(window, report, &mut delta, on_newly);
     delta
 }
 

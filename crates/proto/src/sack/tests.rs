@@ -114,6 +114,7 @@ fn what_a_sack_tells_of_each_path() {
     assert_eq!((delta.reported, delta.highest_gap_acked), (3, Some(tsn(5))));
     assert_eq!((delta.released.user_bytes, delta.paths_with_news()), (100, 2));
     let first = PathDelta {
+        timed: timed[0],
         credited_bytes: 348,
         flight_bytes: 348,
         user_bytes: 300,
@@ -127,6 +128,7 @@ fn what_a_sack_tells_of_each_path() {
         timed_chunk_sent_at: Some(at(7)),
     };
     let second = PathDelta {
+        timed: timed[1],
         credited_bytes: 116,
         flight_bytes: 116,
         user_bytes: 100,
@@ -154,11 +156,11 @@ fn what_a_sack_tells_of_each_path() {
         timed_chunk_sent_at: None,
         ..second
     };
-    assert_eq!(delta.paths.as_slice(), [PathDelta::default(), moved]);
+    let unchanged = timed.map(|timed| PathDelta { timed, ..PathDelta::default() });
+    assert_eq!(delta.paths.as_slice(), [unchanged[0], moved]);
     // Nothing but what is known.
     let (delta, newly) = sack(3, &[]);
-    let nothing =
-        AckDelta { paths: [PathDelta::default(); 2].into_iter().collect(), ..AckDelta::default() };
+    let nothing = AckDelta { paths: unchanged.into_iter().collect(), ..AckDelta::default() };
     assert_eq!((delta, newly), (nothing, Vec::new()));
     assert_eq!(AckDelta::default().paths_with_news(), 0);
 }

@@ -35,13 +35,17 @@ pub struct HandmadeExample {
     /// Chunks of 1,000 bytes that were sent, unordered; they are numbered from 1. At most 200.
     pub sent: u16,
     /// What the sender makes of SACKs that others have overtaken.
-    #[serde(default)]
+    #[serde(default = "same_path")]
     pub stale_sack: StaleSack,
     /// The acknowledgements, in the order in which they were sent.
     pub sacks: Vec<HandmadeSack>,
     /// Which of them arrive, in the order of arrival; numbered from 1. All, in their order, where it is missing.
     #[serde(default)]
     pub arrive: Option<Vec<usize>>,
+}
+
+fn same_path() -> StaleSack {
+    StaleSack::SamePath
 }
 
 /// An acknowledgement written by hand.

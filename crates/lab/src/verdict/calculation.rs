@@ -225,7 +225,9 @@ mod tests {
     fn examples_by_hand_can_hold_and_differ() {
         let sack = "{ path = 1, cumulative = 1, gaps = [[3, 8]], window = 50000 }";
         let example = format!("sent = 8, sacks = [{sack}]");
-        for (of, value) in [("freed-chunks", 1.0), ("chunks-sent-again", 0.0), ("window-error", 0.0)] {
+        for (of, value) in
+            [("freed-chunks", 1.0), ("chunks-sent-again", 0.0), ("window-error", 0.0)]
+        {
             let of = format!("{{ {of} = {{ {example} }} }}");
             assert_eq!(verdict(&of, value), Verdict::Holds, "{of}");
             assert_eq!(verdict(&of, value + 1.0), Verdict::Differs, "{of}");

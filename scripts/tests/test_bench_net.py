@@ -29,7 +29,7 @@ class BenchNet(unittest.TestCase):
         program = self.program(
             """case "$1" in serve) echo ready; echo '{"goodput_bit_s": 8e9, "bytes": 1e9}';; send) echo '{}';; esac"""
         )
-        self.assertEqual(bench_net.ours(program, 1400, 1).goodput, 8e9)
+        self.assertEqual(bench_net.ours(program, bench_net.Load(1400), 1).goodput, 8e9)
 
     def test_sharing_is_told_by_whoever_receives(self) -> None:
         program = self.program(

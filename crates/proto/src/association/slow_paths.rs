@@ -22,21 +22,22 @@ impl Association {
         if !self.estimates_blocking(usable) || self.sender.queue.names(path) {
             return false;
         }
+        let Some(buffer) = self.buffer_that_blocks(path, usable) else { return false };
         let own = &self.paths[path];
         let others = || {
             let carries = move |other: &&Path| other.id != path && usable >> other.id.0 & 1 == 1;
             self.paths.iter().filter(carries).filter_map(blocking_view)
         };
         let Some(view) = blocking_view(own) else {
-            // One packet, or an answer to come, tells how long its round trip is.
+            // One packet, or an answer to come, tells how long its round trip is. If what came back says nothing of it, the
+            // path has to be tried.
             let is_asked = own.flight > 0 || own.heartbeat.outstanding.is_some();
-            return is_asked && others().next().is_some();
+            return is_asked && own.counters.data_bytes_acked == 0 && others().next().is_some();
         };
         let rtt = blocking_estimation::expected_rtt(&view, own.flight, user_bytes.into());
         if !others().any(|other| other.is_quicker_than(rtt)) {
             return false;
         }
-        let Some(buffer) = self.buffer_that_blocks(path, usable) else { return false };
         let in_flight = self.sender.window.in_flight_on(path).user_bytes;
         let slow = SlowPath { rtt, in_flight, chunk: user_bytes.into(), buffer };
         blocking_estimation::would_block(&slow, others())

@@ -339,8 +339,9 @@ fn each_side_looks_after_its_own_buffer() {
 /// VI-C). The presets that have both keep the paths going.
 #[test]
 fn rescheduling_goes_on_where_nr_sack_frees_the_send_buffer() {
-    // Blocking estimation leaves nothing to reschedule here: it does not send what would block.
-    for preset in ["dreibholz-asymmetric", "recommended"] {
+    // Blocking estimation leaves nothing to reschedule here: it does not send what would block. What else `recommended` has
+    // for slow paths leaves less to win.
+    for (preset, factor) in [("dreibholz-asymmetric", 3.0), ("recommended", 1.2)] {
         let alone =
             [format!("sctp.preset={preset}"), "sctp.policies.blocking_estimation=off".into()];
         let alone = alone.iter().map(String::as_str).collect::<Vec<_>>();
@@ -353,7 +354,8 @@ fn rescheduling_goes_on_where_nr_sack_frees_the_send_buffer() {
         assert!(both.hosts[0].bytes_released_early > 1_000_000, "{preset}");
         assert!(both.paths.iter().any(|path| path.rescheduled_chunks > 0), "{preset}");
         let goodput = [&none, &both].map(|result| result.goodput_bit_s / 1e6);
-        assert!(goodput[1] > 3.0 * goodput[0], "{preset}: {goodput:?} Mbit/s");
+        assert!(goodput[1] > 90.0, "{preset}: {goodput:?} Mbit/s");
+        assert!(goodput[1] > factor * goodput[0], "{preset}: {goodput:?} Mbit/s");
         let alone = run(ASYMMETRIC, &[ORDERED, &alone].concat());
         assert_eq!(alone.trace_hash, both.trace_hash, "the preset {preset} is set so");
     }

@@ -16,6 +16,9 @@ use crate::send::queue::Asking;
 use crate::send::window::{Fate, History};
 use crate::{Cx, Duration, Instant, PathId, Tsn};
 
+/// Packets that may be acknowledged on a path without telling its round trip.
+const MOST_TRIES: u64 = 10;
+
 impl Association {
     /// Whether new data has to wait for a quicker path, because it would block the buffers on this one.
     pub(super) fn waits_for_quicker(&self, path: PathId, usable: u32, user_bytes: u32) -> bool {
@@ -29,10 +32,11 @@ impl Association {
             self.paths.iter().filter(carries).filter_map(blocking_view)
         };
         let Some(view) = blocking_view(own) else {
-            // One packet, or an answer to come, tells how long its round trip is. If what came back says nothing of it, the
-            // path has to be tried.
+            // One packet, or an answer to come, tells how long its round trip is. If so many did not, for their
+            // acknowledgements took another path, it has to be tried.
             let is_asked = own.flight > 0 || own.heartbeat.outstanding.is_some();
-            return is_asked && own.counters.data_bytes_acked == 0 && others().next().is_some();
+            let tries = own.counters.data_bytes_acked / u64::from(self.max_fragment.max(1));
+            return is_asked && tries < MOST_TRIES && others().next().is_some();
         };
         let rtt = blocking_estimation::expected_rtt(&view, own.flight, user_bytes.into());
         if !others().any(|other| other.is_quicker_than(rtt)) {

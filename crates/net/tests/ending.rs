@@ -157,7 +157,8 @@ fn an_association_ends_when_nobody_has_the_peers_port_any_more() {
     drop(there);
     drop(server);
     here.block_on(async {
-        near.send(Message::new(0, "is anybody there?")).await.unwrap();
+        // A heartbeat that was under way may have told it already.
+        let _ = near.send(Message::new(0, "is anybody there?")).await;
         assert_eq!(near.closed().await, Err(AssociationError::ProtocolUnreachable));
     });
 }

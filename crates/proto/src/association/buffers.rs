@@ -192,18 +192,30 @@ impl Association {
         if !packet.fits_data(user_bytes) {
             return;
         }
+        self.leave_path(cx, old, tsn, charge);
+        self.push_moved(cx, path, tsn, packet);
+        // It is the lowest TSN of all, and so of its path.
+        self.paths[path].restart_t3(cx.now);
+    }
+
+    /// Puts a chunk that has left its path into the packet, which goes over `path`.
+    pub(super) fn push_moved(
+        &mut self,
+        cx: &mut Cx<'_>,
+        path: PathId,
+        tsn: Tsn,
+        packet: &mut PacketBuilder<'_>,
+    ) {
+        let chunk = self.sender.window.get(tsn);
+        let (user_bytes, charge) = (chunk.user_bytes(), chunk.charge);
         let mut data = chunk.to_data(tsn);
         // The sooner its SACK comes, the sooner the buffers are free (RFC 7053).
         data.flags |= DataFlags::IMMEDIATE;
-        self.leave_path(cx, old, tsn, charge);
         self.sender.window.reschedule(tsn, path, cx.now);
         packet.push_data(Chunk::Data(data), user_bytes);
         self.note_chunk_sent(cx, path, tsn, user_bytes, TransmissionCause::Rescheduled);
         self.remember_repair(tsn, path);
-        let path = &mut self.paths[path];
-        path.flight += u64::from(charge);
-        // It is the lowest TSN of all, and so of its path.
-        path.restart_t3(cx.now);
+        self.paths[path].flight += u64::from(charge);
     }
 
     /// Takes a chunk out of what is outstanding on `old`, which pays for the transmission that may still be on its way.

@@ -1,8 +1,6 @@
 //! What keeps slow paths from holding the others up: new data that stays away from them, and chunks that come back from
 //! them at the end.
 
-use polypath_wire::{Chunk, DataFlags};
-
 use super::Association;
 use super::init_parameters::Capabilities;
 use super::packet_builder::PacketBuilder;
@@ -11,7 +9,6 @@ use crate::cmt::blocking_estimation::{self, PathView, SlowPath};
 use crate::cmt::tail_reinjection::{self, Waiting};
 use crate::config::{BlockingEstimation, PathOrder, TailReinjection};
 use crate::path::Path;
-use crate::probe::TransmissionCause;
 use crate::send::queue::Asking;
 use crate::send::window::{Fate, History};
 use crate::{Cx, Duration, Instant, PathId, Tsn};
@@ -179,16 +176,9 @@ impl Association {
             if !packet.fits_data(user_bytes) {
                 break;
             }
-            let mut data = chunk.to_data(tsn);
-            data.flags |= DataFlags::IMMEDIATE;
             self.withdraw_from(cx, old, tsn, charge);
-            self.sender.window.reschedule(tsn, path, cx.now);
-            packet.push_data(Chunk::Data(data), user_bytes);
-            self.note_chunk_sent(cx, path, tsn, user_bytes, TransmissionCause::Rescheduled);
-            self.remember_repair(tsn, path);
-            let path = &mut self.paths[path];
-            path.flight += u64::from(charge);
-            path.start_t3(cx.now);
+            self.push_moved(cx, path, tsn, packet);
+            self.paths[path].start_t3(cx.now);
         }
     }
 

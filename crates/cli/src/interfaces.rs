@@ -1,18 +1,20 @@
-//! What is wrong with the interfaces of local addresses.
+//! The interfaces of this host, and what is wrong with those of local addresses.
 
 use std::net::IpAddr;
 
+pub(crate) use system::places;
+
 /// An address of an interface, and how the interface stands.
 #[derive(Clone, PartialEq, Eq, Debug)]
-struct Place {
-    interface: String,
-    address: IpAddr,
-    state: State,
+pub(crate) struct Place {
+    pub(crate) interface: String,
+    pub(crate) address: IpAddr,
+    pub(crate) state: State,
 }
 
 /// How an interface stands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum State {
+pub(crate) enum State {
     Works,
     /// Somebody has to switch it on.
     Down,
@@ -22,7 +24,7 @@ enum State {
 
 /// Those of `addresses` whose interface carries nothing, in words; nothing if all do.
 pub(crate) fn trouble(addresses: &[IpAddr]) -> Option<String> {
-    describe(addresses, &system::places())
+    describe(addresses, &places().unwrap_or_default())
 }
 
 fn describe(addresses: &[IpAddr], places: &[Place]) -> Option<String> {
@@ -50,6 +52,7 @@ fn describe(addresses: &[IpAddr], places: &[Place]) -> Option<String> {
 
 #[cfg(unix)]
 mod system {
+    use std::io;
     use std::net::IpAddr;
 
     use nix::ifaddrs::getifaddrs;
@@ -57,8 +60,8 @@ mod system {
 
     use super::{Place, State};
 
-    pub(super) fn places() -> Vec<Place> {
-        let Ok(entries) = getifaddrs() else { return Vec::new() };
+    /// The addresses of all interfaces, in the order of the system.
+    pub(crate) fn places() -> io::Result<Vec<Place>> {
         let place = |entry: nix::ifaddrs::InterfaceAddress| {
             let address = entry.address?;
             let v4 = address.as_sockaddr_in().map(|v4| IpAddr::V4(v4.ip()));
@@ -72,16 +75,18 @@ mod system {
             };
             Some(Place { interface: entry.interface_name, address: v4.or_else(v6)?, state })
         };
-        entries.filter_map(place).collect()
+        Ok(getifaddrs()?.filter_map(place).collect())
     }
 }
 
 #[cfg(not(unix))]
 mod system {
+    use std::io;
+
     use super::Place;
 
-    pub(super) fn places() -> Vec<Place> {
-        Vec::new()
+    pub(crate) fn places() -> io::Result<Vec<Place>> {
+        Err(io::ErrorKind::Unsupported.into())
     }
 }
 

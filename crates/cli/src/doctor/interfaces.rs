@@ -4,6 +4,7 @@ use std::io;
 use std::net::{IpAddr, Ipv6Addr, UdpSocket};
 
 use super::{Check, Finding};
+use crate::interfaces::{self, State};
 
 /// An interface as far as associations ask.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -14,7 +15,7 @@ struct Interface {
 }
 
 pub(super) fn examine() -> Finding {
-    match system::interfaces() {
+    match present() {
         Ok(interfaces) => judge(&interfaces),
         Err(error) => Finding::warn(
             Check::Interfaces,
@@ -56,7 +57,7 @@ fn is_useful(address: &IpAddr) -> bool {
 }
 
 pub(super) fn examine_ipv6() -> Finding {
-    let interfaces = system::interfaces().unwrap_or_default();
+    let interfaces = present().unwrap_or_default();
     let addresses: Vec<_> =
         interfaces.into_iter().flat_map(|interface| interface.addresses).collect();
     judge_ipv6(UdpSocket::bind((Ipv6Addr::LOCALHOST, 0)).map(drop), &addresses)
@@ -81,55 +82,26 @@ fn judge_ipv6(bound: io::Result<()>, addresses: &[IpAddr]) -> Finding {
     }
 }
 
-#[cfg(unix)]
-mod system {
-    use std::io;
-    use std::net::IpAddr;
-
-    use nix::ifaddrs::getifaddrs;
-    use nix::net::if_::InterfaceFlags;
-
-    use super::Interface;
-
-    /// The interfaces that are up, in the order of the system.
-    pub(super) fn interfaces() -> io::Result<Vec<Interface>> {
-        let mut interfaces: Vec<Interface> = Vec::new();
-        for entry in getifaddrs()? {
-            if !entry.flags.contains(InterfaceFlags::IFF_UP) {
-                continue;
-            }
-            let address = entry.address.and_then(|address| {
-                let v4 = address.as_sockaddr_in().map(|v4| IpAddr::V4(v4.ip()));
-                v4.or_else(|| address.as_sockaddr_in6().map(|v6| IpAddr::V6(v6.ip())))
-            });
-            let Some(address) = address else { continue };
-            let name = entry.interface_name;
-            match interfaces.iter_mut().find(|interface| interface.name == name) {
-                Some(interface) => interface.addresses.push(address),
-                None => {
-                    let mtu_bytes = mtu_of(&name);
-                    interfaces.push(Interface { name, addresses: vec![address], mtu_bytes });
-                }
+/// The interfaces that are up, in the order of the system.
+fn present() -> io::Result<Vec<Interface>> {
+    let mut found: Vec<Interface> = Vec::new();
+    for place in interfaces::places()?.into_iter().filter(|place| place.state != State::Down) {
+        match found.iter_mut().find(|interface| interface.name == place.interface) {
+            Some(interface) => interface.addresses.push(place.address),
+            None => {
+                let mtu_bytes = mtu_of(&place.interface);
+                let (name, addresses) = (place.interface, vec![place.address]);
+                found.push(Interface { name, addresses, mtu_bytes });
             }
         }
-        Ok(interfaces)
     }
-
-    fn mtu_of(name: &str) -> Option<u32> {
-        let text = std::fs::read_to_string(format!("/sys/class/net/{name}/mtu")).ok()?;
-        text.trim().parse().ok()
-    }
+    Ok(found)
 }
 
-#[cfg(not(unix))]
-mod system {
-    use std::io;
-
-    use super::Interface;
-
-    pub(super) fn interfaces() -> io::Result<Vec<Interface>> {
-        Err(io::ErrorKind::Unsupported.into())
-    }
+/// As Linux tells it.
+fn mtu_of(name: &str) -> Option<u32> {
+    let text = std::fs::read_to_string(format!("/sys/class/net/{name}/mtu")).ok()?;
+    text.trim().parse().ok()
 }
 
 #[cfg(test)]
@@ -177,7 +149,7 @@ mod tests {
     #[cfg(unix)]
     #[test]
     fn the_system_tells_the_loopback_interface() {
-        let interfaces = system::interfaces().unwrap();
+        let interfaces = present().unwrap();
         let loopback = |interface: &Interface| interface.addresses.iter().any(IpAddr::is_loopback);
         assert!(interfaces.iter().any(loopback), "{interfaces:?}");
     }

@@ -20,9 +20,41 @@ pub enum BindError {
     NotUnicast(IpAddr),
     /// Link-local IPv6 addresses are ambiguous without an interface.
     #[error(
-        "{0} is a link-local address, which has no meaning without its interface: use another address of it"
+        "{0} is a link-local address, which has no meaning without its interface: name that, too ({0}%eth0, \
+         `bind_to_device`), or use another address"
     )]
     LinkLocal(IpAddr),
+    /// No interface has the name that an address was to be bound to.
+    #[error(
+        "cannot bind {address} to {device:?}: no interface has that name (`ip link` shows them)"
+    )]
+    NoDevice {
+        /// Local address.
+        address: IpAddr,
+        /// Name of the interface.
+        device: String,
+    },
+    /// The interface that an address was to be bound to does not have it.
+    #[error(
+        "cannot bind {address} to {device}: the interface does not have that address (`ip address show dev {device}` \
+         shows those that it has)"
+    )]
+    NotOnDevice {
+        /// Local address.
+        address: IpAddr,
+        /// Name of the interface.
+        device: String,
+    },
+    /// The system refused to bind a socket to an interface.
+    #[error("cannot bind {address} to the interface {device}{}", device_remedy(.source))]
+    Device {
+        /// Local address.
+        address: IpAddr,
+        /// Name of the interface.
+        device: String,
+        /// What the system said.
+        source: io::Error,
+    },
     /// The same address twice.
     #[error("the local address {0} was given twice")]
     Duplicate(IpAddr),
@@ -99,6 +131,20 @@ fn raw_remedy(error: &io::Error) -> &'static str {
     }
 }
 
+/// The same for binding to an interface.
+fn device_remedy(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::PermissionDenied => {
+            ", since that needs the capability CAP_NET_RAW before Linux 5.7: run as root, or give it to the program \
+             (setcap cap_net_raw+ep)"
+        }
+        io::ErrorKind::Unsupported => {
+            ", which is possible on Linux only: route by source address instead"
+        }
+        _ => "",
+    }
+}
+
 /// Why an association could not be established.
 #[derive(Debug, Error, PartialEq, Eq)]
 pub enum ConnectError {
@@ -136,12 +182,23 @@ pub enum AssociationError {
     /// The peer aborted it.
     #[error("the peer aborted the association{}", Described(.0))]
     AbortedByPeer(Vec<u8>),
+    /// An association over IP ended without a reason, and this host's kernel has loaded its own SCTP since the endpoint was
+    /// bound: it knows nothing of the association and answers the peer's packets with ABORT (RFC 9260 section 8.4), which
+    /// the peer believes. Endpoints that have UDP, too, do not tell.
+    #[error(
+        "this host's kernel has loaded its own SCTP meanwhile, which aborts associations over IP: unload it \
+         (modprobe -r sctp), or use UDP"
+    )]
+    KernelSctp,
     /// The peer did not answer the handshake.
     #[error("the peer does not answer")]
     CannotConnect,
     /// The peer's answer to the handshake cannot be accepted.
     #[error("the handshake with the peer failed{}", Described(.0))]
     HandshakeRefused(Vec<u8>),
+    /// The peer did not let the association end gracefully within the time for that (T5-shutdown-guard).
+    #[error("the shutdown took too long, and the association was aborted")]
+    ShutdownTimeout,
     /// Too many retransmissions on all paths.
     #[error("the peer became unreachable on every path")]
     Unreachable,
@@ -168,6 +225,7 @@ impl AssociationError {
             AssociationEnd::AbortedByPeer(causes) => Self::AbortedByPeer(causes),
             AssociationEnd::CannotConnect => Self::CannotConnect,
             AssociationEnd::HandshakeRefused(causes) => Self::HandshakeRefused(causes),
+            AssociationEnd::ShutdownTimeout => Self::ShutdownTimeout,
             AssociationEnd::Unreachable => Self::Unreachable,
             AssociationEnd::ProtocolViolation(causes) => Self::ProtocolViolation(causes),
             AssociationEnd::ProtocolUnreachable => Self::ProtocolUnreachable,

@@ -97,6 +97,8 @@ pub enum AssociationEnd {
     CannotConnect,
     /// The peer's answer to the handshake cannot be accepted: encoded error causes.
     HandshakeRefused(Vec<u8>),
+    /// The peer did not let it end gracefully within the time for that (T5-shutdown-guard), and it was aborted.
+    ShutdownTimeout,
     /// The peer became unreachable: too many retransmissions (SCTP_COMM_LOST).
     Unreachable,
     /// The peer broke the protocol: encoded error causes that were sent to it.

@@ -383,6 +383,32 @@ fn doubtful_paths_are_probed_without_heartbeats_too() {
     assert_eq!(paths_of(&pair)[1].heartbeats_sent, sent);
 }
 
+/// Timeouts of data that goes there for lack of any other path do not put its heartbeats off.
+#[test]
+fn a_failed_path_that_carries_data_is_probed_all_the_same() {
+    let mut config = with_detection(FailureDetection::Pf2);
+    config.heartbeat_interval = Some(secs(5));
+    config.path_max_retrans = 0;
+    config.association_max_retrans = 100;
+    let mut victim = Victim::established(config);
+    victim.send(1, 1000);
+    while victim.path().status == Active {
+        assert!(victim.wait_for_timer());
+    }
+    let (since, latest) = (victim.now, secs(5) + victim.path().rto * 2);
+    let timeouts = victim.path().timeouts;
+    victim.sent();
+    let is_heartbeat = |chunk: &Chunk<'_>| matches!(chunk, Chunk::Heartbeat(_));
+    loop {
+        assert!(victim.wait_for_timer());
+        assert!(victim.now.since(since) <= latest, "no heartbeat until {:?}", victim.now);
+        if victim.sent().iter().any(|packet| packet.packet.chunks.iter().any(is_heartbeat)) {
+            break;
+        }
+    }
+    assert!(victim.path().timeouts > timeouts, "data went there meanwhile");
+}
+
 #[test]
 fn a_refused_path_is_not_doubtful_but_failed() {
     let mut pair = warm(2, with_detection(FailureDetection::Pf2));

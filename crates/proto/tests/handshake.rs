@@ -359,6 +359,24 @@ fn an_init_ack_that_cannot_be_accepted_ends_the_attempt() {
     }
 }
 
+/// RFC 9260 section 3.3.3.
+#[test]
+fn an_init_ack_with_too_small_a_window_is_answered_and_changes_nothing() {
+    let mut lab = Lab::new();
+    let init_ack = lab.up_to_init_ack();
+    let small = Init { a_rwnd: 1499, ..init_ack.init() };
+    lab.client_gets(&init_ack.with_chunk(Chunk::InitAck(small)));
+    let refusal = only(lab.client_sends());
+    assert_eq!(refusal.packet.verification_tag, init_ack.init().initiate_tag);
+    let causes = Causes::build([Cause::InvalidParameter]);
+    assert_eq!(refusal.packet.chunks[..], [Chunk::Abort(Abort { reflected_tag: false, causes })]);
+    assert_eq!(refusal.local, init_ack.remote);
+    assert!(lab.client.slots[0].events.is_empty());
+    lab.client_gets(&init_ack);
+    lab.settle();
+    lab.assert_working();
+}
+
 #[test]
 fn what_an_init_ack_holds_beyond_our_knowledge_is_reported_with_the_cookie() {
     let mut lab = Lab::new();

@@ -40,6 +40,12 @@ impl Association {
         self.end_with(self.abort_chunk(causes), end);
     }
 
+    /// T5-shutdown-guard expired (RFC 9260 section 9.2). The peer is told why, since it may still be there.
+    pub(super) fn give_up_shutdown(&mut self) {
+        let causes = Causes::build([Cause::ProtocolViolation(b"shutdown took too long")]);
+        self.end_with(self.abort_chunk(causes), AssociationEnd::ShutdownTimeout);
+    }
+
     /// Gives up: the peer does not answer. It is told, in case it still listens.
     pub(super) fn fail(&mut self, _cx: &mut Cx<'_>, end: AssociationEnd) {
         self.end_with(self.abort_chunk(Causes::empty()), end);

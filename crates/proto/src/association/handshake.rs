@@ -2,10 +2,11 @@
 
 use core::net::IpAddr;
 
-use polypath_wire::{Chunk, Init, Raw};
+use polypath_wire::{Abort, Chunk, Init, Raw};
 use smallvec::SmallVec;
 
 use super::init_parameters::{self, Capabilities, InitKind, InitLimits, InitProblem, PeerInit};
+use super::input::MAX_WAITING_ANSWERS;
 use super::output::To;
 use super::state::{Handshake, State};
 use super::{Association, PeerAddress};
@@ -141,8 +142,14 @@ impl Association {
         };
         let peer = match PeerInit::parse(init, InitKind::InitAck, source.address, &limits) {
             Ok(peer) => peer,
-            // RFC 9260 section 3.3.3: such an INIT ACK is as if it had not come.
-            Err(InitProblem::SmallWindow) => return,
+            // RFC 9260 section 3.3.3: its sender is told, and nothing changes here.
+            Err(problem @ InitProblem::SmallWindow) => {
+                if self.control.len() < MAX_WAITING_ANSWERS {
+                    let abort = Abort { reflected_tag: false, causes: problem.causes() };
+                    self.queue_answer(Chunk::Abort(abort), To::Path(came_on), init.initiate_tag);
+                }
+                return;
+            }
             Err(problem) => return self.refuse_init_ack(init.initiate_tag, problem.causes()),
         };
         let Some(cookie) = peer.cookie.clone() else { return };

@@ -86,18 +86,19 @@ impl Association {
             || self.usable_paths() == 0
     }
 
-    /// After a timeout of data a doubtful path is probed at once, and one that failed slowly.
-    pub(super) fn probe_after_timeout(&mut self, cx: &mut Cx<'_>, path: PathId) {
+    /// After a timeout of data a doubtful path is probed at once, and one that has just failed slowly. Where it had failed
+    /// `before`, and carries data because no path works, its heartbeats go on: timeouts must not put them off.
+    pub(super) fn probe_after_timeout(&mut self, cx: &mut Cx<'_>, path: PathId, before: Reach) {
         if !self.suspects_paths() || !self.state.may_send_data() {
             return;
         }
         match self.paths[path].reach {
             Reach::PotentiallyFailed => self.send_heartbeat(cx, path),
-            Reach::Inactive(_) => {
+            now @ Reach::Inactive(_) if now != before => {
                 self.paths[path].heartbeat.outstanding = None;
                 self.schedule_heartbeat(cx, path);
             }
-            Reach::Unconfirmed | Reach::Active => {}
+            Reach::Inactive(_) | Reach::Unconfirmed | Reach::Active => {}
         }
     }
 

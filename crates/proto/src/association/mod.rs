@@ -6,6 +6,7 @@ mod accept;
 mod acknowledge;
 mod blocked;
 mod buffers;
+mod counters;
 mod encapsulation;
 mod events;
 mod forward_tsn;
@@ -46,6 +47,7 @@ use polypath_wire::{GapAckBlock, Packet};
 use smallvec::SmallVec;
 
 use self::blocked::Blocked;
+use self::counters::Counters;
 use self::events::Events;
 use self::init_parameters::Capabilities;
 use self::output::{ControlQueue, Flush};
@@ -130,7 +132,7 @@ pub struct Association {
     /// What limits reports of damaged packets.
     reports_allowed: Allowance,
     blocked: Blocked,
-    stats: AssociationStats,
+    stats: Counters,
 }
 
 /// Streams agreed with the peer.
@@ -208,7 +210,7 @@ impl Association {
             readable_told: false,
             reports_allowed: Allowance::default(),
             blocked: Blocked::default(),
-            stats: AssociationStats::default(),
+            stats: Counters::default(),
         }
     }
 
@@ -471,7 +473,7 @@ impl Association {
 
     /// Counters.
     pub fn stats(&self) -> AssociationStats {
-        let mut stats = self.stats.clone();
+        let mut stats = self.stats.stats();
         stats.send_buffer_bytes = self.sender.queue.used();
         stats.unsent_bytes = self.sender.queue.waiting();
         stats.send_buffer_size_bytes = self.sender.queue.limit();

@@ -41,6 +41,8 @@ pub(super) enum Tag {
     Peer,
     /// Zero (INIT).
     Zero,
+    /// What a packet announced that is answered without being accepted.
+    Announced(u32),
 }
 
 /// Control chunks in the order of sending.
@@ -69,6 +71,12 @@ impl Association {
     pub(super) fn queue_control(&mut self, chunk: Chunk<'static>, to: To) {
         let tag = if matches!(chunk, Chunk::Init(_)) { Tag::Zero } else { Tag::Peer };
         self.control.push_back(Control { chunk, to, tag });
+    }
+
+    /// Queues a chunk that travels alone, with the tag that the packet announced which it answers.
+    pub(super) fn queue_answer(&mut self, chunk: Chunk<'static>, to: To, announced: u32) {
+        debug_assert!(travels_alone(&chunk), "others would go with the same tag");
+        self.control.push_back(Control { chunk, to, tag: Tag::Announced(announced) });
     }
 
     /// The path for control chunks that name none: among those that can carry data the one with the fewest timeouts
@@ -213,6 +221,9 @@ impl Association {
             let next = self.control.pop_front()?;
             packet.push(next.chunk);
         }
+        if matches!(self.state, State::ShutdownSent(_)) {
+            self.bundle_due_sack(&mut packet);
+        }
         if self.control.is_empty() && matches!(self.state, State::Established) {
             // Such chunks are rare once the handshake is over.
             self.control = ControlQueue::new();
@@ -268,6 +279,19 @@ impl Association {
         if packet.left() as usize >= needed {
             self.push_sack(packet);
             packet.packet.chunks.rotate_right(1);
+        }
+    }
+
+    /// Adds a SACK that is due to a packet with control chunks: in SHUTDOWN-SENT, DATA is answered by both (RFC 9260 section
+    /// 9.2), and the SHUTDOWN alone tells neither gaps nor the window.
+    fn bundle_due_sack(&mut self, packet: &mut PacketBuilder<'_>) {
+        let due = self.receiver.as_ref().is_some_and(Receiver::sack_is_due);
+        let last = packet.packet.chunks.last();
+        if due
+            && matches!(last, Some(Chunk::Shutdown { .. }))
+            && self.sack_return_path() == packet.path
+        {
+            self.bundle_sack(packet);
         }
     }
 
@@ -328,6 +352,7 @@ impl Association {
         packet.verification_tag = match tag {
             Tag::Peer => self.peer_tag,
             Tag::Zero => 0,
+            Tag::Announced(tag) => tag,
         };
         let path = &mut self.paths[path];
         path.counters.packets_sent += 1;
@@ -360,7 +385,7 @@ impl Association {
 }
 
 /// Whether a control chunk may go on `path`: to addresses that are not proved to be the peer's only what proves them
-/// (RFC 9260 section 5.4), the handshake, and COOKIE ACK with its heartbeat.
+/// (RFC 9260 section 5.4), the handshake, COOKIE ACK with its heartbeat, and ABORT, which ends it all.
 fn may_carry(paths: &Paths, path: PathId, chunk: &Chunk<'_>) -> bool {
     let proves = matches!(
         chunk,
@@ -369,6 +394,7 @@ fn may_carry(paths: &Paths, path: PathId, chunk: &Chunk<'_>) -> bool {
             | Chunk::Init(_)
             | Chunk::CookieEcho(_)
             | Chunk::CookieAck
+            | Chunk::Abort(_)
     );
     let gone = Reach::Inactive(Reason::NoLocalAddress);
     paths.get(path).is_some_and(|path| path.reach != gone && (proves || path.reach.is_confirmed()))

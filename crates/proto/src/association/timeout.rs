@@ -1,7 +1,5 @@
 //! Timers that expire.
 
-use polypath_wire::Cause;
-
 use super::Association;
 use super::state::State;
 use crate::congestion::{self, coupled::group::GroupViews};
@@ -42,7 +40,7 @@ impl Association {
             return;
         }
         if self.shutdown_guard.is_some_and(|due| due <= cx.now) {
-            return self.abort_with(cx, Cause::ProtocolViolation(b"shutdown took too long"));
+            return self.give_up_shutdown();
         }
         if self.state.timer().is_some_and(|due| due <= cx.now) {
             match self.state {
@@ -76,6 +74,7 @@ impl Association {
 
     /// T3-rtx expired (RFC 9260 section 6.3.3).
     fn t3_expired(&mut self, cx: &mut Cx<'_>, id: PathId, groups: &GroupViews) {
+        let before = self.paths[id].reach;
         let oldest = self.sender.window.oldest_in_flight_on(id);
         let expiry = zero_window::expiry(self.sender.closed_window, oldest);
         let path = &mut self.paths[id];
@@ -115,6 +114,6 @@ impl Association {
         if expiry != Expiry::AnsweredProbe {
             self.count_path_error(cx, id);
         }
-        self.probe_after_timeout(cx, id);
+        self.probe_after_timeout(cx, id, before);
     }
 }

@@ -18,7 +18,7 @@
 //! | 1 + 4 or 16 | local address: 4 or 6, then the address |
 //! | 1 | number of addresses of the peer |
 //! | 1 + 4 or 16, each | the peer's addresses, first the one that the INIT ACK went to |
-//! | 32 | HMAC-SHA-256 of everything before it |
+//! | 32 | BLAKE3 of everything before it, keyed with a secret |
 //!
 //! The tags of an existing association are never in it, only random numbers that stand for them (RFC 5062 section 3).
 //!
@@ -31,9 +31,7 @@ use alloc::vec::Vec;
 use core::fmt;
 use core::net::IpAddr;
 
-use hmac::{Hmac, KeyInit, Mac};
 use rand_core::Rng;
-use sha2::Sha256;
 
 use crate::association::PeerAddress;
 use crate::association::address_scope::is_unicast;
@@ -113,8 +111,9 @@ pub(super) struct CookieSecrets {
 }
 
 struct Secret {
-    /// Keyed, but without content.
-    mac: Hmac<Sha256>,
+    /// Nobody but this endpoint ever computes a code with it, so nobody need know how. Keyed BLAKE3 is as strong as
+    /// HMAC-SHA-256 and costs a fifth of it where the processor has no instructions for SHA.
+    key: [u8; MAC_LEN],
     /// When it began to sign.
     since: Instant,
 }
@@ -224,8 +223,8 @@ impl CookieSecrets {
         self.rotate(now, rng);
         let mut out = Vec::with_capacity(MAX_LEN.min(160));
         cookie.append_to(&mut out);
-        let mac = self.current.mac.clone().chain_update(&out).finalize();
-        out.extend_from_slice(&mac.into_bytes());
+        let mac = self.current.code_of(&out);
+        out.extend_from_slice(mac.as_bytes());
         out
     }
 
@@ -237,9 +236,10 @@ impl CookieSecrets {
         let (content, mac) =
             bytes.split_last_chunk::<MAC_LEN>().ok_or(CookieError::NotAuthentic)?;
         let secret = self.secret_for(content, now).ok_or(CookieError::NotAuthentic)?;
-        let expected = secret.mac.clone().chain_update(content);
-        // Takes the same time wherever the first difference is.
-        expected.verify_slice(mac).map_err(|_| CookieError::NotAuthentic)?;
+        // The comparison takes the same time wherever the first difference is: it is that of `blake3::Hash`.
+        if secret.code_of(content) != *mac {
+            return Err(CookieError::NotAuthentic);
+        }
         Cookie::read(content).ok_or(CookieError::Malformed)
     }
 
@@ -275,15 +275,12 @@ impl Secret {
     fn draw(now: Instant, rng: &mut dyn Rng) -> Self {
         let mut key = [0; MAC_LEN];
         rng.fill_bytes(&mut key);
-        Self { mac: keyed(&key), since: now }
+        Self { key, since: now }
     }
-}
 
-/// HMAC with a key of the length of its hash, which needs no shortening or checking.
-fn keyed(key: &[u8; MAC_LEN]) -> Hmac<Sha256> {
-    let mut block = hmac::digest::Key::<Hmac<Sha256>>::default();
-    block[..MAC_LEN].copy_from_slice(key);
-    Hmac::new(&block)
+    fn code_of(&self, content: &[u8]) -> blake3::Hash {
+        blake3::keyed_hash(&self.key, content)
+    }
 }
 
 fn append_address(out: &mut Vec<u8>, address: IpAddr) {

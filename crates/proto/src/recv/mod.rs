@@ -297,7 +297,8 @@ impl Receiver {
         let dropped =
             self.reassembly.drop_incomplete(self.tsns.wide(point), self.tsns.cumulative());
         self.window.release(dropped.bytes, dropped.chunks);
-        if self.window.update_is_due() {
+        // The sender waits for the answer to tell of the next hole, so reordering between paths (DAC) is no reason to delay it.
+        if self.window.update_is_due() || self.tsns.has_gaps() {
             self.acks.request();
         }
         // For the next SACK it is like DATA.

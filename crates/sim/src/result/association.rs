@@ -50,6 +50,7 @@ fn outcome_name(host: &Host) -> (&'static str, bool) {
             AssociationEnd::AbortedByPeer(_) => ("aborted by the peer", true),
             AssociationEnd::CannotConnect => ("no answer", true),
             AssociationEnd::HandshakeRefused(_) => ("handshake refused", true),
+            AssociationEnd::ShutdownTimeout => ("shutdown timeout", true),
             AssociationEnd::Unreachable => ("peer unreachable", true),
             AssociationEnd::ProtocolViolation(_) => ("protocol violation", true),
             AssociationEnd::ProtocolUnreachable => ("protocol unreachable", true),

@@ -58,8 +58,7 @@ fn largest() -> Cookie {
 
 /// Signs any content with the secret in use.
 fn sign(secrets: &CookieSecrets, content: &[u8]) -> Vec<u8> {
-    let mac = secrets.current.mac.clone().chain_update(content).finalize();
-    [content, &mac.into_bytes()].concat()
+    [content, secrets.current.code_of(content).as_bytes()].concat()
 }
 
 fn content_of(cookie: &Cookie) -> Vec<u8> {
@@ -233,14 +232,15 @@ fn secrets_do_not_show_themselves() {
 }
 
 #[test]
-fn the_code_is_hmac_sha_256() {
-    // RFC 4231 section 4.2 (test case 1), its key filled up with zeros, which HMAC does as well.
-    let mut key = [0; MAC_LEN];
-    key[..20].fill(0x0b);
-    let mac = keyed(&key).chain_update(b"Hi There").finalize().into_bytes();
-    let expected = "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7";
-    let hex: std::string::String = mac.iter().map(|byte| format!("{byte:02x}")).collect();
-    assert_eq!(hex, expected);
+fn the_code_is_keyed_blake3() {
+    // From the test vectors that its authors publish.
+    let secret = Secret { key: *b"whats the Elvish word for friend", since: at(0) };
+    for (content, expected) in [
+        (&[][..], "92b2b75604ed3c761f9d6f62392c8a9227ad0ea3f09573e783f1498a4ed60d26"),
+        (&[0][..], "6d7878dfff2f485635d39013278ae14f1454b8c0a3a2d34bc1ab38228a80c95b"),
+    ] {
+        assert_eq!(secret.code_of(content).to_hex().as_str(), expected);
+    }
 }
 
 proptest! {

@@ -8,6 +8,7 @@
 #   cut 1 / mend 1                    takes path 1 down and up, at both ends
 #   capture FILE / capture_stop       records every path at A, packet by packet
 #   well_formed FILE                  fails if tshark finds a malformed packet or a wrong checksum in FILE
+#   probed FILE                       fails if no probe for a path MTU is in FILE, or one that is not as it should be
 #   carried 1 BYTES                   whether A received so much on path 1 since the first such question
 #   build_ours                        sets POLYPATH and INTEROP_PEER to programs of ours
 #   wait_for SECONDS COMMAND...       until the command succeeds
@@ -238,6 +239,16 @@ well_formed() {
     bad=$(objections "$1")
     [[ -z $bad ]] || die "tshark objects to these packets:"$'\n'"$(head -20 <<< "$bad")"
     say "    tshark: $total packets, all well formed"
+}
+
+# A probe is a HEARTBEAT with a PAD behind it (RFC 8899, RFC 4820), and nothing else has a PAD.
+probed() {
+    local pads probes
+    pads=$(tshark -n -r "$1" -Y 'sctp.chunk_type == 132' 2> /dev/null | wc -l)
+    probes=$(tshark -n -r "$1" -Y 'sctp.chunk_type == 132 && sctp.chunk_type == 4' 2> /dev/null | wc -l)
+    ((probes > 0)) || die "no probe for a path MTU is in the capture"
+    ((probes == pads)) || die "$pads packets with PAD, but only $probes of them are probes"
+    say "    tshark: $probes probes for path MTUs"
 }
 
 build_peers() {

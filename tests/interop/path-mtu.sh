@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # A router in the middle, with a link of 1300 bytes behind it that neither end can see: packets that do not fit are
 # answered by ICMP, and the sender cuts smaller ones. Over UDP and over IP, IPv4 and IPv6. Who neither probes nor listens
-# to ICMP never gets a full packet through. Then the router says nothing, and only probes help.
+# to ICMP never gets a full packet through. Then the router says nothing, and only probes help; also where the link shrinks
+# only when a transfer has begun.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 source tests/interop/lib.sh
@@ -72,3 +73,30 @@ transfer "UDP, IPv4" 10.78.1.2 10.78.2.2
 transfer "UDP, IPv6" fd78:1::2 fd78:2::2
 transfer "IP, IPv4" 10.78.1.2 10.78.2.2 --raw
 transfer "IP, IPv6" fd78:1::2 fd78:2::2 --raw
+
+# shrink NAME FROM TO: the link behind the router shrinks when a part of the file is there, and nobody says so.
+shrink() {
+    local name=$1 from=$2 to=$3 receiver sender
+    ip -n "$NS_M" link set far mtu 1500
+    ip -n "$NS_A" link set far mtu 1500
+    rm -rf "$WORK/out"
+    mkdir "$WORK/out"
+    : > "$WORK/receiver"
+    in_a timeout 120 "$POLYPATH" receive --listen "$to" --out "$WORK/out" --once > /dev/null 2> "$WORK/receiver" &
+    receiver=$!
+    wait_for 10 grep -q '^listening' "$WORK/receiver" || report "$name: the receiver did not start"
+    in_b timeout 90 "$POLYPATH" send "$WORK/file" --from "$from" --to "$to" > "$WORK/sender" 2>&1 &
+    sender=$!
+    wait_for 30 partly_there || report "$name: the transfer did not begin"
+    ip -n "$NS_M" link set far mtu $MTU
+    wait $sender || report "$name: the sender failed"
+    wait $receiver || report "$name: the receiver failed"
+    cmp "$WORK/file" "$WORK/out/file" || report "$name: the file arrived damaged"
+    say "  $name: intact"
+}
+partly_there() { [[ -n $(find "$WORK/out" -name '.polypath-*.part' -size +1000k -print -quit 2> /dev/null) ]]; }
+
+in_b tc qdisc replace dev near root tbf rate 20mbit burst 16kb limit 150kb
+head -c 10000000 /dev/urandom > "$WORK/file"
+say "the link shrinks in the middle of a transfer, and nobody says so:"
+shrink "UDP, IPv4" 10.78.1.2 10.78.2.2

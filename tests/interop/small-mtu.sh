@@ -38,24 +38,32 @@ for to in "$(address a 1)" "$(address6 a 1)"; do
     say "  $to: intact, no fragments"
 done
 
-set_mtu 1500
 shape b 1 50mbit
 head -c 10000000 /dev/urandom > "$WORK/file"
-mkdir "$WORK/out"
-touch "$WORK/receiver"
-in_a "$POLYPATH" receive --listen "$(address a 1)" --out "$WORK/out" --once \
-    --encapsulation-port $UDP_PORT 2> "$WORK/receiver" &
-RECEIVER=$!
-wait_for 10 grep -q '^listening' "$WORK/receiver" || die "the receiver did not start: $(cat "$WORK/receiver")"
-in_b "$POLYPATH" send "$WORK/file" --to "$(address a 1)" --from "$(address b 1)" \
-    --encapsulation-port $UDP_PORT > "$WORK/sender" 2>&1 &
-SENDER=$!
-wait_for 30 half_there || die "the transfer did not begin: $(cat "$WORK/sender")"
-set_mtu $MTU
-wait $SENDER || die "the sender failed: $(cat "$WORK/sender")"
-wait $RECEIVER || die "the receiver failed: $(cat "$WORK/receiver")"
-cmp "$WORK/file" "$WORK/out/file" || die "the file arrived damaged"
-created=$(fragments b IpFragCreates)
-((created > 0)) || die "nothing was too big, so nothing was tested"
-((created < MANY)) || die "$created fragments: the sender did not adapt to the new MTU"
-say "  shrunk to $MTU in the middle of a transfer: intact, $created fragments"
+
+# shrink FROM TO COUNTER: the link shrinks when the file is half there.
+shrink() {
+    local from=$1 to=$2 counter=$3 before created receiver sender
+    set_mtu 1500
+    before=$(fragments b "$counter")
+    rm -rf "$WORK/out"
+    mkdir "$WORK/out"
+    : > "$WORK/receiver"
+    in_a "$POLYPATH" receive --listen "$to" --out "$WORK/out" --once --encapsulation-port $UDP_PORT 2> "$WORK/receiver" &
+    receiver=$!
+    wait_for 10 grep -q '^listening' "$WORK/receiver" || die "the receiver did not start: $(cat "$WORK/receiver")"
+    in_b "$POLYPATH" send "$WORK/file" --to "$to" --from "$from" --encapsulation-port $UDP_PORT > "$WORK/sender" 2>&1 &
+    sender=$!
+    wait_for 30 half_there || die "the transfer did not begin: $(cat "$WORK/sender")"
+    set_mtu $MTU
+    wait $sender || die "the sender failed: $(cat "$WORK/sender")"
+    wait $receiver || die "the receiver failed: $(cat "$WORK/receiver")"
+    cmp "$WORK/file" "$WORK/out/file" || die "the file arrived damaged"
+    created=$(($(fragments b "$counter") - before))
+    ((created > 0)) || die "nothing was too big, so nothing was tested"
+    ((created < MANY)) || die "$created fragments: the sender did not adapt to the new MTU"
+    say "  shrunk to $MTU in the middle of a transfer to $to: intact, $created fragments"
+}
+
+shrink "$(address b 1)" "$(address a 1)" IpFragCreates
+shrink "$(address6 b 1)" "$(address6 a 1)" Ip6FragCreates

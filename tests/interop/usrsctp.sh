@@ -107,5 +107,6 @@ interrupted "two paths, one interrupted, usrsctp sends" "$OURS" "$THEIRS" connec
 if [[ -n $CAPTURE_PID ]]; then
     capture_stop
     well_formed "$WORK/capture.pcapng"
+    probed "$WORK/capture.pcapng"
 fi
 say "usrsctp: passed"

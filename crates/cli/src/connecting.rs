@@ -26,7 +26,7 @@ pub(crate) async fn connect(
             Err(Failure::usage(Error::from(error).context(context())))
         }
         Ok(Err(error)) => {
-            let error = match meaning(&error) {
+            let error = match meaning(&error, peer) {
                 Some(meaning) => anyhow!("{error}; {meaning}"),
                 None => Error::from(error),
             };
@@ -45,10 +45,19 @@ pub(crate) async fn connect(
 }
 
 /// What a refusal means (RFC 9260 sections 5.1 and 8.4).
-fn meaning(error: &ConnectError) -> Option<&'static str> {
+fn meaning(error: &ConnectError, peer: &Peer) -> Option<&'static str> {
     /// Error cause "out of resource" (RFC 9260 section 3.3.10.4).
     const OUT_OF_RESOURCE: [u8; 2] = [0, 4];
     match error {
+        // Which of both it is cannot be seen from here: the kernel is quicker than the program.
+        ConnectError::Ended(AssociationError::AbortedByPeer(causes))
+            if causes.is_empty() && peer.is_over_ip() =>
+        {
+            Some(
+                "nobody accepts associations there at that SCTP port, or that host's kernel has its own SCTP loaded \
+                 and knows nothing of the program (polypath doctor there tells)",
+            )
+        }
         ConnectError::Ended(AssociationError::AbortedByPeer(causes)) if causes.is_empty() => {
             Some("nobody accepts associations there at that SCTP port: is it the right one?")
         }
@@ -78,13 +87,16 @@ mod tests {
 
     #[test]
     fn refusals_are_told_apart() {
-        let told = |causes: &[u8]| {
-            meaning(&ConnectError::Ended(AssociationError::AbortedByPeer(causes.to_vec())))
+        let udp = Peer::new([std::net::IpAddr::from([192, 0, 2, 1])], 5001);
+        let told = |causes: &[u8], peer: &Peer| {
+            let error = AssociationError::AbortedByPeer(causes.to_vec());
+            meaning(&ConnectError::Ended(error), peer)
         };
-        assert!(told(&[]).unwrap().contains("SCTP port"));
-        assert!(told(&[0, 4, 0, 4]).unwrap().contains("busy"));
-        assert_eq!(told(&[0, 12, 0, 4]), None);
-        assert_eq!(meaning(&ConnectError::EndpointClosed), None);
+        assert!(told(&[], &udp).unwrap().ends_with("is it the right one?"));
+        assert!(told(&[], &udp.clone().raw_ip()).unwrap().contains("kernel"));
+        assert!(told(&[0, 4, 0, 4], &udp).unwrap().contains("busy"));
+        assert_eq!(told(&[0, 12, 0, 4], &udp), None);
+        assert_eq!(meaning(&ConnectError::EndpointClosed, &udp), None);
     }
 
     #[test]

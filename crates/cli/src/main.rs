@@ -19,6 +19,7 @@ mod sctp_args;
 mod settings;
 mod time;
 mod transfer;
+mod zoned;
 
 use std::process::ExitCode;
 

@@ -59,6 +59,9 @@ pub(crate) fn bind(builder: EndpointBuilder) -> Result<Endpoint, Failure> {
         | BindError::Duplicate(_) => Failure::usage(error),
         BindError::Socket { .. }
         | BindError::RawSocket { .. }
+        | BindError::NoDevice { .. }
+        | BindError::NotOnDevice { .. }
+        | BindError::Device { .. }
         | BindError::KernelSctp
         | BindError::NoCommonPort => Failure::Unfit(error.into()),
         other => Failure::Failed(other.into()),

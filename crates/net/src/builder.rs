@@ -14,6 +14,7 @@ use tokio::runtime::RuntimeFlavor;
 use tokio::sync::Notify;
 
 use crate::clock::{Clock, Context, secure_rng};
+use crate::device::Devices;
 use crate::driver::{Binding, Driver, SharedSockets, Sockets};
 use crate::shared::{Accepting, EndpointShared, EndpointState, ShardShared};
 use crate::tap::Tap;
@@ -28,6 +29,7 @@ const DEFAULT_SHARDS: usize = 8;
 #[derive(Clone, Debug)]
 pub struct EndpointBuilder {
     local_addresses: Vec<IpAddr>,
+    devices: Devices,
     port: u16,
     encapsulation_port: u16,
     carriers: Carriers,
@@ -41,6 +43,7 @@ impl EndpointBuilder {
     pub(crate) fn new(local_addresses: impl IntoIterator<Item = IpAddr>) -> Self {
         Self {
             local_addresses: local_addresses.into_iter().collect(),
+            devices: Devices::default(),
             port: 0,
             encapsulation_port: ENCAPSULATION_PORT,
             carriers: Carriers::default(),
@@ -49,6 +52,35 @@ impl EndpointBuilder {
             tap: Tap::default(),
             shards: None,
         }
+    }
+
+    /// Binds the sockets of `address`, which is one of the local addresses or may be added later, to an interface
+    /// (`SO_BINDTODEVICE`): its packets leave there and are received from there, whatever the routes say.
+    ///
+    /// So an endpoint uses two uplinks at once although the default route leads over one of them, without routes by source
+    /// address. The interface needs a route of its own to the peer, of whatever metric, and
+    /// `net.ipv4.conf.*.rp_filter` must not be 1 for it, which drops what comes by another than the best route. IPv6
+    /// link-local addresses can only be used so.
+    ///
+    /// Linux only. Before Linux 5.7 it needs the capability `CAP_NET_RAW`.
+    ///
+    /// ```
+    /// use polypath::Endpoint;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let address = "127.0.0.16".parse()?;
+    /// let builder = Endpoint::builder([address]).encapsulation_port(0);
+    /// # if cfg!(target_os = "linux") {
+    /// let endpoint = builder.bind_to_device(address, "lo").bind()?;
+    /// # }
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn bind_to_device(mut self, address: IpAddr, device: impl AsRef<str>) -> Self {
+        self.devices.set(address, device.as_ref());
+        self
     }
 
     /// Sets the SCTP port; 0, the default, takes a random one of the dynamic range.
@@ -111,13 +143,17 @@ impl EndpointBuilder {
 
     /// Binds a socket per local address, two if packets are carried in both ways, and starts the driver as a task of the current tokio runtime.
     pub fn bind(self) -> Result<Endpoint, BindError> {
-        check_addresses(&self.local_addresses)?;
+        check_addresses(&self.local_addresses, &self.devices)?;
         let runtime = tokio::runtime::Handle::try_current().map_err(|_| BindError::NoRuntime)?;
         require_drivers()?;
         let mut rng = secure_rng()?;
         let port = if self.port == 0 { dynamic_port(&mut rng) } else { self.port };
-        let mut binding =
-            Binding { carriers: self.carriers, port, udp_port: self.encapsulation_port };
+        let mut binding = Binding {
+            carriers: self.carriers,
+            devices: self.devices,
+            port,
+            udp_port: self.encapsulation_port,
+        };
         let sockets = binding.bind_all(&self.local_addresses)?;
         let mut config = EndpointConfig { listening: self.backlog.is_some(), ..self.config };
         config.association.pmtu_discovery.get_or_insert(PmtuDiscovery::Probe);
@@ -182,12 +218,12 @@ fn require_drivers() -> Result<(), BindError> {
     std::panic::catch_unwind(probe).map(|_: io::Result<()>| ()).map_err(|_| BindError::NoRuntime)
 }
 
-fn check_addresses(addresses: &[IpAddr]) -> Result<(), BindError> {
+fn check_addresses(addresses: &[IpAddr], devices: &Devices) -> Result<(), BindError> {
     if addresses.is_empty() {
         return Err(BindError::NoAddress);
     }
     for (index, &address) in addresses.iter().enumerate() {
-        check_address(address)?;
+        check_address(address, devices)?;
         if addresses[..index].contains(&address) {
             return Err(BindError::Duplicate(address));
         }
@@ -196,10 +232,12 @@ fn check_addresses(addresses: &[IpAddr]) -> Result<(), BindError> {
 }
 
 /// Whether an endpoint can have the address.
-pub(crate) fn check_address(address: IpAddr) -> Result<(), BindError> {
+pub(crate) fn check_address(address: IpAddr, devices: &Devices) -> Result<(), BindError> {
     match address {
         _ if !is_unicast(address) => Err(BindError::NotUnicast(address)),
-        IpAddr::V6(v6) if v6.is_unicast_link_local() => Err(BindError::LinkLocal(address)),
+        IpAddr::V6(v6) if v6.is_unicast_link_local() && devices.of(address).is_none() => {
+            Err(BindError::LinkLocal(address))
+        }
         _ => Ok(()),
     }
 }
@@ -221,7 +259,9 @@ mod tests {
     use super::*;
 
     fn checked(addresses: &[&str]) -> Result<(), BindError> {
-        check_addresses(&addresses.iter().map(|a| a.parse().unwrap()).collect::<Vec<_>>())
+        let mut devices = Devices::default();
+        devices.set("fe80::2".parse().unwrap(), "eth0");
+        check_addresses(&addresses.iter().map(|a| a.parse().unwrap()).collect::<Vec<_>>(), &devices)
     }
 
     #[test]
@@ -233,6 +273,7 @@ mod tests {
             assert!(matches!(checked(&[wrong]), Err(BindError::NotUnicast(_))), "{wrong}");
         }
         assert!(matches!(checked(&["fe80::1"]), Err(BindError::LinkLocal(_))));
+        assert!(checked(&["fe80::2"]).is_ok(), "bound to an interface");
         assert!(matches!(
             checked(&["192.0.2.1", "2001:db8::1", "192.0.2.1"]),
             Err(BindError::Duplicate(_))

@@ -212,7 +212,17 @@ impl Endpoint {
     /// # }
     /// ```
     pub async fn bind_add(&self, address: IpAddr) -> Result<(), BindError> {
-        self.rebind(LocalAddressChange::Added(address)).await
+        self.rebind(LocalAddressChange::Added(address), None).await
+    }
+
+    /// As [`bind_add`](Self::bind_add), and binds the address to an interface
+    /// ([`EndpointBuilder::bind_to_device`]).
+    pub async fn bind_add_to_device(
+        &self,
+        address: IpAddr,
+        device: impl Into<String>,
+    ) -> Result<(), BindError> {
+        self.rebind(LocalAddressChange::Added(address), Some(device.into())).await
     }
 
     /// Removes a local address and closes its socket (`sctp_bindx`, `SCTP_BINDX_REM_ADDR`). The last one stays.
@@ -223,12 +233,17 @@ impl Endpoint {
     ///
     /// Once polled, it happens even if the future is dropped.
     pub async fn bind_remove(&self, address: IpAddr) -> Result<(), BindError> {
-        self.rebind(LocalAddressChange::Removed(address)).await
+        self.rebind(LocalAddressChange::Removed(address), None).await
     }
 
-    async fn rebind(&self, change: LocalAddressChange) -> Result<(), BindError> {
+    async fn rebind(
+        &self,
+        change: LocalAddressChange,
+        device: Option<String>,
+    ) -> Result<(), BindError> {
         let (done, outcome) = oneshot::channel();
-        if !self.shared.front().leave(|commands| commands.rebinds.push(Rebind { change, done })) {
+        let wish = Rebind { change, device, done };
+        if !self.shared.front().leave(|commands| commands.rebinds.push(wish)) {
             return Err(BindError::EndpointClosed);
         }
         outcome.await.unwrap_or(Err(BindError::EndpointClosed))
@@ -256,7 +271,7 @@ impl Endpoint {
     fn route_mtu(&self, peer: &Peer, limit: u16) -> u16 {
         let local = self.local_addresses();
         let pairs = local.iter().flat_map(|from| peer.addresses.iter().map(move |to| (*from, *to)));
-        let known = pairs.filter_map(|(from, to)| route::mtu(from, to)).min();
+        let known = pairs.filter_map(|(from, to)| self.shared.route_mtu(from, to)).min();
         known.map_or(limit, |mtu| limit.min(u16::try_from(mtu).unwrap_or(u16::MAX)))
     }
 }

@@ -179,6 +179,11 @@
 //! inactive at once, and what was on it goes elsewhere. It is tried again after its retransmission timeout. During the
 //! handshake the next pair of addresses is tried at once.
 //!
+//! # Two uplinks
+//!
+//! Routes lead by destination, so packets from the address of a second uplink may leave by the first, which drops them.
+//! [`EndpointBuilder::bind_to_device`] binds an address to its interface.
+//!
 //! # Addresses that come and go
 //!
 //! [`Endpoint::bind_add`] and [`Endpoint::bind_remove`] change the local addresses of an endpoint while its associations
@@ -191,6 +196,7 @@ mod association;
 mod builder;
 mod carriers;
 mod clock;
+mod device;
 mod driver;
 mod endpoint;
 mod error;

@@ -53,6 +53,11 @@ impl Peer {
         &self.addresses
     }
 
+    /// Whether it is reached over IP itself.
+    pub fn is_over_ip(&self) -> bool {
+        self.encapsulation_port.is_none()
+    }
+
     /// Its SCTP port.
     pub fn port(&self) -> u16 {
         self.port

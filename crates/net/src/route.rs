@@ -4,6 +4,9 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 
 use polypath_proto::config::SourceRoute;
+use socket2::{Domain, Protocol, Socket, Type};
+
+use crate::device;
 
 /// Any port: connecting a UDP socket looks up a route and sends nothing.
 const ANY_PORT: u16 = 9;
@@ -21,7 +24,7 @@ pub fn source_address(to: IpAddr) -> io::Result<IpAddr> {
     } else {
         IpAddr::V6(Ipv6Addr::UNSPECIFIED)
     };
-    Ok(lookup(any, to)?.local_addr()?.ip())
+    Ok(lookup(any, None, to)?.local_addr()?.ip())
 }
 
 /// What the system's routes say of these addresses; nothing of those it has no route to.
@@ -30,17 +33,21 @@ pub(crate) fn sources(remotes: &[IpAddr]) -> Vec<SourceRoute> {
     remotes.iter().filter_map(route).collect()
 }
 
-/// MTU in bytes of the route from `from` to `to`, if there is a route and the system tells.
-pub(crate) fn mtu(from: IpAddr, to: IpAddr) -> Option<u32> {
+/// MTU in bytes of the route from `from`, which may be bound to a device, to `to`, if there is a route and the system tells.
+pub(crate) fn mtu(from: IpAddr, device: Option<&str>, to: IpAddr) -> Option<u32> {
     if from.is_ipv4() != to.is_ipv4() {
         return None;
     }
-    system::mtu(&lookup(from, to).ok()?, to)
+    system::mtu(&lookup(from, device, to).ok()?, to)
 }
 
 /// A socket that knows its route. It is connected, so it receives from nobody else, and lives for a moment only.
-fn lookup(from: IpAddr, to: IpAddr) -> io::Result<UdpSocket> {
-    let socket = UdpSocket::bind(SocketAddr::new(from, 0))?;
+fn lookup(from: IpAddr, device: Option<&str>, to: IpAddr) -> io::Result<UdpSocket> {
+    let socket =
+        Socket::new(Domain::for_address((from, 0).into()), Type::DGRAM, Some(Protocol::UDP))?;
+    device::attach(&socket, device)?;
+    socket.bind(&SocketAddr::new(from, 0).into())?;
+    let socket = UdpSocket::from(socket);
     socket.connect(SocketAddr::new(to, ANY_PORT))?;
     Ok(socket)
 }
@@ -84,14 +91,14 @@ mod tests {
 
     #[test]
     fn families_do_not_mix() {
-        assert_eq!(mtu(Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()), None);
+        assert_eq!(mtu(Ipv4Addr::LOCALHOST.into(), None, Ipv6Addr::LOCALHOST.into()), None);
     }
 
     #[cfg(target_os = "linux")]
     #[test]
     fn loopback_has_a_large_mtu() {
         assert!(
-            mtu(Ipv4Addr::LOCALHOST.into(), Ipv4Addr::LOCALHOST.into())
+            mtu(Ipv4Addr::LOCALHOST.into(), None, Ipv4Addr::LOCALHOST.into())
                 .is_some_and(|mtu| mtu > 1500)
         );
     }

@@ -4,6 +4,7 @@
 //! take an association's, not the other way round.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -14,7 +15,7 @@ use tokio::sync::{Notify, broadcast};
 use crate::clock::{Clock, Context};
 use crate::driver::{Inbox, Rebind, SharedSockets};
 use crate::tap::Tap;
-use crate::{Association, AssociationError, Carriers, EndpointStats};
+use crate::{Association, AssociationError, Carriers, EndpointStats, route};
 
 /// Events that a slow reader may lag behind before the oldest are dropped.
 const EVENTS_KEPT: usize = 256;
@@ -111,6 +112,11 @@ pub(crate) const NOT_ACCEPTING: Bytes =
 impl EndpointShared {
     pub(crate) fn state(&self) -> MutexGuard<'_, EndpointState> {
         lock(&self.state)
+    }
+
+    /// MTU in bytes of the route between two addresses, if there is one and the system tells.
+    pub(crate) fn route_mtu(&self, from: IpAddr, to: IpAddr) -> Option<u32> {
+        route::mtu(from, self.sockets.device_of(from).as_deref(), to)
     }
 
     /// The shard that has the sockets.

@@ -5,10 +5,10 @@ mod common;
 
 use std::net::IpAddr;
 
-use common::{CLIENT, addresses, client_on, impatient, pair, pair_with, server_with};
+use common::{CLIENT, addresses, client_on, impatient, pair, pair_with, peer_of, server_with};
 use polypath::{
-    Association, AssociationConfig, BindError, ConnectError, Duration, Event, Events, Message,
-    PathChange, PathStats, PathStatus, Peer,
+    Association, AssociationConfig, BindError, ConnectError, Duration, Endpoint, Event, Events,
+    Message, PathChange, PathStats, PathStatus, Peer,
 };
 
 fn ip(text: &str) -> IpAddr {
@@ -117,6 +117,35 @@ async fn wishes_that_cannot_be_are_refused() {
     endpoint.bind_add(other).await.unwrap();
     endpoint.bind_remove(here).await.unwrap();
     assert_eq!(endpoint.local_addresses(), [other]);
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn addresses_are_bound_to_their_interface() {
+    let (first, later) = (ip("127.0.0.56"), ip("127.0.0.57"));
+    let bind = |device: &str| {
+        let builder = Endpoint::builder([first]).encapsulation_port(0);
+        builder.bind_to_device(first, device).bind()
+    };
+    assert!(matches!(bind("none-such"), Err(BindError::NoDevice { .. })));
+    let server = server_with(&["127.0.0.58"], AssociationConfig::default());
+    let client = match bind("lo") {
+        // Only before Linux 5.7.
+        Err(BindError::Device { .. }) => return,
+        bound => bound.unwrap(),
+    };
+    assert!(matches!(
+        client.bind_add_to_device(ip("192.0.2.1"), "lo").await,
+        Err(BindError::NotOnDevice { .. })
+    ));
+    client.bind_add_to_device(later, "lo").await.unwrap();
+    let near = client.connect(&peer_of(&server), impatient()).await.unwrap();
+    let far = server.accept().await.unwrap();
+    exchange(&near, &far, 10).await;
+    exchange(&far, &near, 10).await;
+    client.bind_remove(first).await.unwrap();
+    client.bind_add(first).await.unwrap();
+    exchange(&near, &far, 10).await;
 }
 
 #[test]

@@ -1,6 +1,5 @@
 //! `polypath meter`.
 
-use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -21,6 +20,7 @@ use crate::meter::server::{Limits, Visit};
 use crate::meter::{gain, hosts, numbers, plan, thresholds};
 use crate::output::tell;
 use crate::runtime::{self, Interruption};
+use crate::zoned::{self, Zoned};
 
 /// Associations that wait to be served.
 const BACKLOG: usize = 16;
@@ -56,6 +56,7 @@ enum Side {
 Examples:
   polypath meter client 192.0.2.1
   polypath meter client 192.0.2.1,198.51.100.1 -B 10.0.0.2,10.1.0.2 -t 30 -R
+  polypath meter client 192.0.2.1 -B 10.0.0.2%eth0,10.1.0.2%wwan0
   polypath meter client 192.0.2.1 --bidir -P 4 -b 5M --json-stream
   polypath meter client 192.0.2.1 --flow const0:const1400 --flow exp25:exp1000:const0:const0:unreliable=1:rtx_timeout=100
   polypath meter client 192.0.2.1 --require-gain 1.0 --max-p99 '200 ms'")]
@@ -152,8 +153,10 @@ async fn prepare(
     interruption: &Interruption,
 ) -> Result<(Target, Vec<Alone>), Failure> {
     let to = hosts::resolve(&options.hosts, &options.family).await?;
+    local_addresses::check_peer(&to)?;
     let bind = &options.transport.bind;
     let from = if bind.is_empty() { local_addresses::towards(&to)? } else { bind.clone() };
+    let to = zoned::addresses(&to);
     let config = options.transport.config(options.flows()).map_err(Failure::Usage)?;
     let target = Target { from, to, config, carriers: options.transport.carriers(), capture };
     let alone = match options.requirements.require_gain {
@@ -166,8 +169,8 @@ async fn prepare(
 fn serve_all(args: &ServerArgs) -> Outcome {
     let association = args.transport.config(plan::MOST_FLOWS).map_err(Failure::Usage)?;
     let reporter = Reporter::new(&args.format, None)?;
-    let addresses: Vec<IpAddr> = match args.transport.bind.as_slice() {
-        [] => hosts::main_addresses(),
+    let addresses: Vec<Zoned> = match args.transport.bind.as_slice() {
+        [] => hosts::main_addresses().into_iter().map(Zoned::from).collect(),
         named => named.to_vec(),
     };
     runtime::run(async |interruption| {
@@ -176,17 +179,16 @@ fn serve_all(args: &ServerArgs) -> Outcome {
             max_associations: args.max_clients,
             ..EndpointConfig::default()
         };
-        let builder = Endpoint::builder(addresses.iter().copied())
+        let builder = zoned::builder(&addresses)
             .port(args.transport.port)
             .carriers(args.transport.carriers())
             .encapsulation_port(args.transport.encap_port)
             .config(config)
             .listen(BACKLOG);
         let endpoint = runtime::bind(builder)?;
-        let shown: Vec<_> = addresses.iter().map(ToString::to_string).collect();
         tell(format_args!(
             "listening on {}, {}",
-            shown.join(", "),
+            zoned::list(&addresses),
             args.transport.ports(endpoint.encapsulation_port())
         ));
         let result = serve(&endpoint, args, &reporter, interruption).await;

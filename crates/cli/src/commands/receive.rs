@@ -1,6 +1,5 @@
 //! `polypath receive`.
 
-use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -21,6 +20,7 @@ use crate::transfer::patience::{Pace, Patience};
 use crate::transfer::progress::{Progress, Side};
 use crate::transfer::receive::{Session, Settings};
 use crate::transfer::summary::Summary;
+use crate::zoned::{self, Zoned};
 
 /// Associations that wait to be served.
 const BACKLOG: usize = 16;
@@ -38,9 +38,9 @@ Examples:
   polypath receive --listen 192.0.2.1,198.51.100.1 --out downloads
   polypath receive --listen 2001:db8::1 --out . --once --json")]
 pub(crate) struct Args {
-    /// Local addresses, separated by commas; senders may use every one of them
-    #[arg(long, value_name = "ADDR", value_delimiter = ',', required = true)]
-    listen: Vec<IpAddr>,
+    /// Local addresses, separated by commas; senders may use every one of them. With %DEV, bound to that interface
+    #[arg(long, value_name = "ADDR[%DEV]", value_delimiter = ',', required = true)]
+    listen: Vec<Zoned>,
     /// Directory for the files
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
@@ -107,7 +107,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         progress: Progress::new(),
     };
     runtime::run(async |interruption| {
-        let builder = Endpoint::builder(args.listen.iter().copied())
+        let builder = zoned::builder(&args.listen)
             .port(args.sctp.port)
             .encapsulation_port(args.sctp.encapsulation_port)
             .carriers(args.sctp.carriers())
@@ -118,10 +118,9 @@ pub(crate) fn run(args: &Args) -> Outcome {
             })
             .listen(BACKLOG);
         let endpoint = runtime::bind(builder)?;
-        let addresses: Vec<_> = args.listen.iter().map(ToString::to_string).collect();
         settings.progress.tell(&format!(
             "listening on {}, {}",
-            addresses.join(", "),
+            zoned::list(&args.listen),
             args.sctp.ports(endpoint.encapsulation_port())
         ));
         let result = serve(&endpoint, Arc::new(settings), args, interruption).await;

@@ -1,6 +1,5 @@
 //! `polypath send`.
 
-use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -18,6 +17,7 @@ use crate::transfer::progress::{Progress, Side};
 use crate::transfer::send::{Settings, send_files};
 use crate::transfer::source::{Unfit, check_all};
 use crate::transfer::summary::Summary;
+use crate::zoned::{self, Zoned};
 
 /// Arguments.
 #[derive(Debug, clap::Args)]
@@ -27,6 +27,7 @@ The receiver verifies each file by its SHA-256 and says when it is on the disk; 
 Examples:
   polypath send film.mkv --to 192.0.2.1
   polypath send a.iso b.iso --from 10.0.0.2,10.1.0.2 --to 192.0.2.1,198.51.100.1
+  polypath send film.mkv --to 192.0.2.1 --from 10.0.0.2%eth0,10.1.0.2%wwan0
   polypath send film.mkv --to 192.0.2.1 --raw
   polypath send big.tar --to 192.0.2.1 --preset rfc9260 --set policies.rto.min='200 ms' --json")]
 pub(crate) struct Args {
@@ -35,10 +36,11 @@ pub(crate) struct Args {
     files: Vec<PathBuf>,
     /// Addresses of the receiver, separated by commas; it names those that are missing
     #[arg(long, value_name = "ADDR", value_delimiter = ',', required = true)]
-    to: Vec<IpAddr>,
-    /// Local addresses, separated by commas [default: those that the routes to the receiver begin at]
-    #[arg(long, value_name = "ADDR", value_delimiter = ',')]
-    from: Vec<IpAddr>,
+    to: Vec<Zoned>,
+    /// Local addresses, separated by commas; with %DEV, bound to that interface [default: those that the routes to the
+    /// receiver begin at]
+    #[arg(long, value_name = "ADDR[%DEV]", value_delimiter = ',')]
+    from: Vec<Zoned>,
     /// Give up connecting after this many seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..))]
     connect_timeout: u64,
@@ -70,10 +72,11 @@ pub(crate) fn run(args: &Args) -> Outcome {
         send_buffer: config.send_buffer_bytes,
         progress: Progress::new(),
     };
+    local_addresses::check_peer(&args.to)?;
     let local =
         if args.from.is_empty() { local_addresses::towards(&args.to)? } else { args.from.clone() };
     runtime::run(async |interruption| {
-        let builder = Endpoint::builder(local).encapsulation_port(0);
+        let builder = zoned::builder(&local).encapsulation_port(0);
         let endpoint = runtime::bind(builder.carriers(args.sctp.carriers()))?;
         let result = tokio::select! {
             connected = connect(&endpoint, args, config) => match connected {
@@ -92,11 +95,11 @@ async fn connect(
     args: &Args,
     config: AssociationConfig,
 ) -> Result<Association, Failure> {
-    let addresses: Vec<_> = args.to.iter().map(ToString::to_string).collect();
     let whom =
-        format!("{}, {}", addresses.join(", "), args.sctp.ports(args.sctp.encapsulation_port));
+        format!("{}, {}", zoned::list(&args.to), args.sctp.ports(args.sctp.encapsulation_port));
+    let peer = args.sctp.peer(&zoned::addresses(&args.to));
     let patience = Duration::from_secs(args.connect_timeout);
-    connecting::connect(endpoint, &args.sctp.peer(&args.to), config, patience, &whom).await
+    connecting::connect(endpoint, &peer, config, patience, &whom).await
 }
 
 async fn transfer(

@@ -24,6 +24,7 @@ use crate::connecting;
 use crate::failure::{Failure, Outcome};
 use crate::runtime::{self, Interruption};
 use crate::transfer::fragment_size;
+use crate::zoned::{self, Zoned};
 
 /// How often the server is asked for its time.
 const QUESTIONS: usize = 8;
@@ -33,7 +34,7 @@ const THINKING: Duration = Duration::from_secs(10);
 /// Whom to connect to, from where.
 #[derive(Clone, Debug)]
 pub(crate) struct Target {
-    pub from: Vec<IpAddr>,
+    pub from: Vec<Zoned>,
     pub to: Vec<IpAddr>,
     pub config: AssociationConfig,
     /// What packets travel in.
@@ -45,9 +46,7 @@ pub(crate) struct Target {
 impl Target {
     /// What an endpoint of this side is made with.
     pub fn builder(&self) -> EndpointBuilder {
-        let builder = Endpoint::builder(self.from.iter().copied())
-            .carriers(self.carriers)
-            .encapsulation_port(0);
+        let builder = zoned::builder(&self.from).carriers(self.carriers).encapsulation_port(0);
         match &self.capture {
             Some(capture) => builder.tap(Arc::clone(capture) as Arc<dyn PacketTap>),
             None => builder,

@@ -77,7 +77,8 @@ async fn paths(
 
 fn single(target: &Target, local: IpAddr, remote: IpAddr) -> Target {
     let config = AssociationConfig { max_paths: 1, ..target.config.clone() };
-    Target { from: vec![local], to: vec![remote], config, ..target.clone() }
+    let from = target.from.iter().filter(|from| from.address == local).cloned().collect();
+    Target { from, to: vec![remote], config, ..target.clone() }
 }
 
 #[cfg(test)]

@@ -2,20 +2,22 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use polypath::source_address;
 use tokio::net::lookup_host;
 
 use super::options::Family;
 use crate::failure::Failure;
+use crate::zoned::Zoned;
 
 /// The addresses that were written, and one for each name.
-pub(crate) async fn resolve(hosts: &[String], family: &Family) -> Result<Vec<IpAddr>, Failure> {
+pub(crate) async fn resolve(hosts: &[String], family: &Family) -> Result<Vec<Zoned>, Failure> {
     let mut addresses = Vec::new();
     for host in hosts {
-        let address = match host.parse() {
+        let address = match host.parse::<Zoned>() {
             Ok(address) => address,
-            Err(_) => look_up(host, family).await.map_err(Failure::CannotConnect)?,
+            Err(reason) if host.contains('%') => return Err(Failure::Usage(anyhow!(reason))),
+            Err(_) => look_up(host, family).await.map_err(Failure::CannotConnect)?.into(),
         };
         if !addresses.contains(&address) {
             addresses.push(address);

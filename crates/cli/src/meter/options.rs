@@ -15,6 +15,7 @@ use super::plan::{Extent, FlowPlan, LONGEST, MOST_FLOWS, Plan, ServerOutput, sho
 use super::traffic::Traffic;
 use crate::sctp_args::{ports, preset_parser};
 use crate::settings::association_config;
+use crate::zoned::Zoned;
 
 /// SCTP port of the meter: that of iperf3.
 pub(crate) const PORT: u16 = 5201;
@@ -64,9 +65,10 @@ pub(crate) struct Transport {
     /// Travel over IP itself (protocol 132) and not in UDP, at both ends; needs the capability CAP_NET_RAW
     #[arg(long, conflicts_with = "encap_port")]
     pub raw: bool,
-    /// Local addresses, separated by commas or in several options [default: those that the routes begin at]
-    #[arg(short = 'B', long, value_name = "ADDR", value_delimiter = ',')]
-    pub bind: Vec<IpAddr>,
+    /// Local addresses, separated by commas or in several options; with %DEV, bound to that interface [default: those that
+    /// the routes begin at]
+    #[arg(short = 'B', long, value_name = "ADDR[%DEV]", value_delimiter = ',')]
+    pub bind: Vec<Zoned>,
     /// Policies to begin with; `polypath policies` tells what they are
     #[arg(long, value_name = "NAME", default_value = Preset::Recommended.name(), value_parser = preset_parser())]
     pub preset: Preset,
@@ -288,11 +290,11 @@ impl ClientOptions {
         if let Some(gain) = self.requirements.require_gain {
             ensure!(gain.is_finite() && gain > 0.0, "--require-gain {gain} is no ratio");
         }
-        for address in &self.transport.bind {
-            ensure!(self.family.includes(address), "--bind {address} is of the other family");
+        for local in &self.transport.bind {
+            ensure!(self.family.includes(&local.address), "--bind {local} is of the other family");
         }
-        for host in self.hosts.iter().filter_map(|host| host.parse().ok()) {
-            ensure!(self.family.includes(&host), "{host} is of the other family");
+        for host in self.hosts.iter().filter_map(|host| host.parse::<Zoned>().ok()) {
+            ensure!(self.family.includes(&host.address), "{host} is of the other family");
         }
         self.transport.config(self.flows())?;
         self.plan(1400, 0, 0)?.check()

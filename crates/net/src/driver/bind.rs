@@ -6,15 +6,18 @@ use std::net::IpAddr;
 use super::port::Port;
 use super::raw::{self, RawPort};
 use super::udp::UdpPort;
+use crate::device::{self, Devices};
 use crate::{BindError, Carriers};
 
 /// Attempts to find a UDP port that is free on every local address.
 const PORT_ATTEMPTS: usize = 32;
 
 /// What the sockets of an endpoint have in common.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Binding {
     pub(crate) carriers: Carriers,
+    /// The interfaces that addresses are bound to.
+    pub(crate) devices: Devices,
     /// SCTP port.
     pub(crate) port: u16,
     /// UDP port; 0 if there is none yet, or none at all.
@@ -25,9 +28,10 @@ impl Binding {
     /// Binds the sockets of `addresses`, and notes their UDP port.
     pub(crate) fn bind_all(&mut self, addresses: &[IpAddr]) -> Result<Vec<Port>, BindError> {
         self.check_kernel()?;
+        addresses.iter().try_for_each(|&address| self.check_device(address))?;
         let mut ports = Vec::with_capacity(2 * addresses.len());
         if self.carriers.udp() {
-            let sockets = bind_udp(addresses, self.udp_port)?;
+            let sockets = self.bind_udp(addresses)?;
             self.udp_port = sockets.first().map_or(0, UdpPort::port);
             ports.extend(sockets.into_iter().map(Port::Udp));
         } else {
@@ -41,14 +45,10 @@ impl Binding {
 
     /// Binds the sockets of one more address.
     pub(crate) fn bind_one(&self, address: IpAddr) -> Result<Vec<Port>, BindError> {
+        self.check_device(address)?;
         let mut ports = Vec::with_capacity(2);
         if self.carriers.udp() {
-            let udp = UdpPort::bind(address, self.udp_port);
-            ports.push(Port::Udp(udp.map_err(|source| BindError::Socket {
-                address,
-                port: self.udp_port,
-                source,
-            })?));
+            ports.push(Port::Udp(self.bind_udp_port(address, self.udp_port)?));
         }
         if self.carriers.raw_ip() {
             ports.push(Port::Raw(self.bind_raw(address)?));
@@ -57,7 +57,45 @@ impl Binding {
     }
 
     fn bind_raw(&self, address: IpAddr) -> Result<RawPort, BindError> {
-        RawPort::bind(address, self.port).map_err(|source| BindError::RawSocket { address, source })
+        RawPort::bind(address, self.devices.of(address), self.port)
+            .map_err(|source| BindError::RawSocket { address, source })
+    }
+
+    fn bind_udp_port(&self, address: IpAddr, port: u16) -> Result<UdpPort, BindError> {
+        UdpPort::bind(address, self.devices.of(address), port).map_err(|source| BindError::Socket {
+            address,
+            port,
+            source,
+        })
+    }
+
+    /// Binds all sockets to one UDP port (RFC 6951 section 5.1). Where the system chooses it, the first address decides,
+    /// and another is tried if it is taken on a later address.
+    fn bind_udp(&self, addresses: &[IpAddr]) -> Result<Vec<UdpPort>, BindError> {
+        let attempts = if self.udp_port == 0 { PORT_ATTEMPTS } else { 1 };
+        for attempt in 1..=attempts {
+            match self.bind_udp_once(addresses) {
+                Err(BindError::Socket { source, .. })
+                    if self.udp_port == 0
+                        && source.kind() == io::ErrorKind::AddrInUse
+                        && attempt < attempts => {}
+                done => return done,
+            }
+        }
+        Err(BindError::NoCommonPort)
+    }
+
+    fn bind_udp_once(&self, addresses: &[IpAddr]) -> Result<Vec<UdpPort>, BindError> {
+        let mut sockets: Vec<UdpPort> = Vec::with_capacity(addresses.len());
+        for &address in addresses {
+            let port = sockets.first().map_or(self.udp_port, UdpPort::port);
+            sockets.push(self.bind_udp_port(address, port)?);
+        }
+        Ok(sockets)
+    }
+
+    fn check_device(&self, address: IpAddr) -> Result<(), BindError> {
+        self.devices.of(address).map_or(Ok(()), |device| device::check(address, device))
     }
 
     fn check_kernel(&self) -> Result<(), BindError> {
@@ -66,32 +104,4 @@ impl Binding {
         }
         Ok(())
     }
-}
-
-/// Binds all sockets to one UDP port (RFC 6951 section 5.1). Where the system chooses it, the first address decides,
-/// and another is tried if it is taken on a later address.
-fn bind_udp(addresses: &[IpAddr], port: u16) -> Result<Vec<UdpPort>, BindError> {
-    let attempts = if port == 0 { PORT_ATTEMPTS } else { 1 };
-    for attempt in 1..=attempts {
-        let mut sockets: Vec<UdpPort> = Vec::with_capacity(addresses.len());
-        let mut taken = None;
-        for &address in addresses {
-            let wanted = sockets.first().map_or(port, UdpPort::port);
-            match UdpPort::bind(address, wanted) {
-                Ok(socket) => sockets.push(socket),
-                Err(source) => {
-                    taken = Some(BindError::Socket { address, port: wanted, source });
-                    break;
-                }
-            }
-        }
-        match taken {
-            None => return Ok(sockets),
-            Some(BindError::Socket { source, .. })
-                if port == 0 && source.kind() == io::ErrorKind::AddrInUse && attempt < attempts => {
-            }
-            Some(error) => return Err(error),
-        }
-    }
-    Err(BindError::NoCommonPort)
 }

@@ -23,9 +23,9 @@ struct Setup {
 
 impl Setup {
     fn new() -> Self {
-        let receiver = UdpPort::bind(B, 0).unwrap();
+        let receiver = UdpPort::bind(B, None, 0).unwrap();
         Self {
-            sockets: Sockets::new(vec![Port::Udp(UdpPort::bind(A, 0).unwrap())]),
+            sockets: Sockets::new(vec![Port::Udp(UdpPort::bind(A, None, 0).unwrap())]),
             udp_port: receiver.port(),
             receiver: Port::Udp(receiver),
             outbound: Outbound::new(1),
@@ -219,7 +219,7 @@ async fn what_waits_for_a_socket_goes_with_it() {
     assert!(setup.outbound.is_idle());
     assert_eq!((setup.stats.packets_unsendable, setup.stats.packets_sent), (4, 0));
     // Another one takes its place, and packets of before do not come back.
-    let place = setup.sockets.insert(Port::Udp(UdpPort::bind(A, 0).unwrap()));
+    let place = setup.sockets.insert(Port::Udp(UdpPort::bind(A, None, 0).unwrap()));
     setup.outbound.open_place(place);
     setup.push(&setup.transmit(4, 100));
     setup.flush();

@@ -2,6 +2,7 @@
 
 use std::io::{self, IoSliceMut};
 use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use polypath_proto::{Ecn, Encapsulation};
@@ -33,6 +34,11 @@ impl Port {
     /// The local address.
     pub(crate) fn address(&self) -> IpAddr {
         self.socket().address()
+    }
+
+    /// The interface that it is bound to.
+    pub(crate) fn device(&self) -> Option<&Arc<str>> {
+        self.socket().device()
     }
 
     /// Most packets in one call at present.

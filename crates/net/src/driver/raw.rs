@@ -6,6 +6,7 @@
 use std::io;
 use std::net::IpAddr;
 use std::path::Path;
+use std::sync::Arc;
 
 use socket2::{Domain, Protocol, Socket, Type};
 
@@ -24,12 +25,16 @@ pub(crate) struct RawPort {
 }
 
 impl RawPort {
-    /// Binds to `address`; needs CAP_NET_RAW. Must be called inside a tokio runtime.
-    pub(crate) fn bind(address: IpAddr, sctp_port: u16) -> io::Result<Self> {
+    /// Binds to `address`, and to `device` if one is named; needs CAP_NET_RAW. Must be called inside a tokio runtime.
+    pub(crate) fn bind(
+        address: IpAddr,
+        device: Option<&Arc<str>>,
+        sctp_port: u16,
+    ) -> io::Result<Self> {
         let domain = Domain::for_address((address, 0).into());
         let socket = Socket::new(domain, Type::RAW, Some(Protocol::from(PROTOCOL)))?;
         filter::attach(&socket, address, sctp_port)?;
-        Ok(Self { socket: BoundSocket::bind(socket, address, 0)?, sctp_port })
+        Ok(Self { socket: BoundSocket::bind(socket, address, device, 0)?, sctp_port })
     }
 
     /// The SCTP packet in what the socket received, if it is for this port. IPv4 sockets give the IP header, too.

@@ -15,6 +15,8 @@ use crate::builder::check_address;
 #[derive(Debug)]
 pub(crate) struct Rebind {
     pub(crate) change: LocalAddressChange,
+    /// The interface that an added address is to be bound to; otherwise the one of before, if any.
+    pub(crate) device: Option<String>,
     pub(crate) done: oneshot::Sender<Result<(), BindError>>,
 }
 
@@ -34,8 +36,8 @@ impl Leaving {
 impl Driver {
     /// Does what handles wish, in their order.
     pub(super) fn rebind_all(&mut self, wishes: Vec<Rebind>) {
-        for Rebind { change, done } in wishes {
-            match self.rebind(change) {
+        for Rebind { change, device, done } in wishes {
+            match self.rebind(change, device.as_deref()) {
                 // Other shards may still have them.
                 Ok(sockets) => self.leaving.push(Leaving { sockets, done }),
                 // Whoever asked may have stopped waiting.
@@ -51,18 +53,24 @@ impl Driver {
     fn rebind(
         &mut self,
         change: LocalAddressChange,
+        device: Option<&str>,
     ) -> Result<SmallVec<[Weak<Port>; 2]>, BindError> {
         let mut leaving = SmallVec::new();
         let mut sockets = self.shard.sockets.clone();
         match change {
             LocalAddressChange::Added(address) => {
-                check_address(address)?;
+                let mut binding = self.binding.clone();
+                if let Some(device) = device {
+                    binding.devices.set(address, device);
+                }
+                check_address(address, &binding.devices)?;
                 if !sockets.places_of(address).is_empty() {
                     return Err(BindError::AlreadyBound(address));
                 }
-                for socket in self.binding.bind_one(address)? {
+                for socket in binding.bind_one(address)? {
                     sockets.insert(socket);
                 }
+                self.binding = binding;
             }
             LocalAddressChange::Removed(address) => {
                 let places = sockets.places_of(address);
@@ -99,7 +107,7 @@ impl Driver {
             inner.call(now, |protocol, cx| protocol.handle_local_address(cx, change));
             if inner.protocol.is_established() {
                 inner.follow_routes(now);
-                inner.bound_mtus(now);
+                inner.bound_mtus(&association.endpoint, now);
             }
             drop(inner);
             self.shard.follow(&association);

@@ -12,11 +12,12 @@ use polypath_proto::{
 
 use super::fault::Fault;
 use super::outbound::{Mark, Outbound};
+use super::raw::kernel_has_sctp;
 use super::router::touch;
 use super::sockets::Sockets;
 use super::timers::Timers;
 use crate::shared::{AssociationShared, Commands, EndpointShared, Inner, ShardShared, lock};
-use crate::{AssociationError, EndpointStats, route};
+use crate::{AssociationError, Carriers, EndpointStats, route};
 
 /// Packets taken from an association while it is locked; encoding them happens after, so that its users wait less.
 const TRANSMIT_CHUNK: usize = 64;
@@ -132,7 +133,7 @@ impl Shard {
             let now = self.shared.clock.now();
             match report.fault {
                 Fault::Refused => inner.refuse_path(now, report.local, report.remote),
-                Fault::TooBig => inner.bound_mtus(now),
+                Fault::TooBig => inner.bound_mtus(&self.shared, now),
             }
             drop(inner);
             association.command();
@@ -280,9 +281,9 @@ impl Inner {
     }
 
     /// Bounds the MTU of every path by that of its route.
-    pub(super) fn bound_mtus(&mut self, now: Instant) {
+    pub(super) fn bound_mtus(&mut self, endpoint: &EndpointShared, now: Instant) {
         for path in self.protocol.path_stats() {
-            if let Some(mtu_bytes) = route::mtu(path.local, path.remote)
+            if let Some(mtu_bytes) = endpoint.route_mtu(path.local, path.remote)
                 && self.may_be_too_big(&path, mtu_bytes)
             {
                 let error = PathError::PacketTooBig { mtu_bytes };
@@ -292,6 +293,19 @@ impl Inner {
     }
 }
 
+/// What is behind an error. The kernel's own SCTP is looked for when an endpoint is bound, but may be loaded later; then it
+/// aborts what is none of its own. This side learns of that by the peer's ABORT, or by ICMP or silence where the peer's
+/// program has ended.
+fn cause_of(error: AssociationError, endpoint: &EndpointShared) -> AssociationError {
+    let fits = match &error {
+        AssociationError::AbortedByPeer(causes) => causes.is_empty(),
+        AssociationError::ProtocolUnreachable | AssociationError::Unreachable => true,
+        _ => false,
+    };
+    let over_ip = endpoint.carriers == Carriers::RawIp;
+    if fits && over_ip && kernel_has_sctp() { AssociationError::KernelSctp } else { error }
+}
+
 /// Wakes those whom an event concerns and passes it on to listeners.
 fn tell(association: &Arc<AssociationShared>, inner: &mut Inner, now: Instant, event: Event) {
     match &event {
@@ -299,12 +313,12 @@ fn tell(association: &Arc<AssociationShared>, inner: &mut Inner, now: Instant, e
         Event::Writable => return association.writable.notify_waiters(),
         Event::Established { .. } => {
             inner.follow_routes(now);
-            inner.bound_mtus(now);
+            inner.bound_mtus(&association.endpoint, now);
             association.changed.notify_waiters();
         }
         Event::Restarted { .. } => {
             inner.follow_routes(now);
-            inner.bound_mtus(now);
+            inner.bound_mtus(&association.endpoint, now);
             if inner.leaving {
                 inner.leave(now);
                 association.command();
@@ -315,6 +329,7 @@ fn tell(association: &Arc<AssociationShared>, inner: &mut Inner, now: Instant, e
         Event::PeerShutdown => association.wake_all(),
         Event::Ended(end) => {
             let error = AssociationError::from_end(end.clone());
+            let error = error.map(|error| cause_of(error, &association.endpoint));
             inner.publish(event);
             inner.end(error);
             return association.wake_all();

@@ -14,6 +14,7 @@ use tokio::net::UdpSocket;
 use super::icmp::{self, Report};
 use super::options;
 use super::wait::Wait;
+use crate::device;
 use crate::shared::lock;
 
 /// Size asked for the socket's buffers. The system may grant less; a receive buffer of this size takes what arrives
@@ -30,6 +31,8 @@ pub(crate) struct BoundSocket {
     socket: Arc<UdpSocket>,
     state: UdpSocketState,
     address: IpAddr,
+    /// The interface that it is bound to, too.
+    device: Option<Arc<str>>,
     /// What ICMP messages said that came in the way of sending.
     reports: Mutex<Vec<Report>>,
     /// Waits for such messages.
@@ -39,10 +42,17 @@ pub(crate) struct BoundSocket {
 }
 
 impl BoundSocket {
-    /// Binds `socket` to `address`; port 0 leaves the port to the system, and is the one of raw sockets. Must be called
-    /// inside a tokio runtime.
-    pub(crate) fn bind(socket: Socket, address: IpAddr, port: u16) -> io::Result<Self> {
+    /// Binds `socket` to `address`, and to `device` if one is named; port 0 leaves the port to the system, and is the one
+    /// of raw sockets. Must be called inside a tokio runtime.
+    pub(crate) fn bind(
+        socket: Socket,
+        address: IpAddr,
+        device: Option<&Arc<str>>,
+        port: u16,
+    ) -> io::Result<Self> {
         socket.set_nonblocking(true)?;
+        // Before the address: link-local ones are bound to no socket that knows no interface.
+        device::attach(&socket, device.map(|device| &**device))?;
         socket.bind(&SocketAddr::new(address, port).into())?;
         wish_for_buffers(&socket);
         let socket = Arc::new(UdpSocket::from_std(socket.into())?);
@@ -53,6 +63,7 @@ impl BoundSocket {
             socket,
             state,
             address,
+            device: device.cloned(),
             reports: Mutex::default(),
             reports_due: Mutex::default(),
             whole: RwLock::default(),
@@ -62,6 +73,11 @@ impl BoundSocket {
     /// The local address.
     pub(crate) fn address(&self) -> IpAddr {
         self.address
+    }
+
+    /// The interface that it is bound to.
+    pub(crate) fn device(&self) -> Option<&Arc<str>> {
+        self.device.as_ref()
     }
 
     /// The local address and port, as the system tells them.

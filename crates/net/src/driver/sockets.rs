@@ -42,6 +42,13 @@ impl SharedSockets {
         self.version.store(sockets.version, Ordering::Release);
     }
 
+    /// The interface that the sockets of an address are bound to.
+    pub(crate) fn device_of(&self, address: IpAddr) -> Option<Arc<str>> {
+        let sockets = lock(&self.now);
+        let (_, socket) = sockets.iter().find(|(_, socket)| socket.address() == address)?;
+        socket.device().cloned()
+    }
+
     /// Lets go of all sockets.
     pub(crate) fn clear(&self) {
         lock(&self.now).places.clear();
@@ -121,7 +128,7 @@ mod tests {
 
     #[tokio::test]
     async fn places_stay_and_are_used_again() {
-        let bind = |n: u8| Port::Udp(UdpPort::bind(IpAddr::from([127, 0, 0, n]), 0).unwrap());
+        let bind = |n: u8| Port::Udp(UdpPort::bind(IpAddr::from([127, 0, 0, n]), None, 0).unwrap());
         let mut sockets = Sockets::new(vec![bind(61), bind(62), bind(63)]);
         assert!(sockets.remove(1).is_some());
         assert!(sockets.remove(1).is_none() && sockets.remove(9).is_none());

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::net::IpAddr;
+use std::sync::Arc;
 
 use socket2::{Domain, Protocol, Socket, Type};
 
@@ -15,14 +16,15 @@ pub(crate) struct UdpPort {
 }
 
 impl UdpPort {
-    /// Binds to `address`; port 0 leaves the port to the system. Must be called inside a tokio runtime.
-    pub(crate) fn bind(address: IpAddr, port: u16) -> io::Result<Self> {
+    /// Binds to `address`, and to `device` if one is named; port 0 leaves the port to the system. Must be called inside a
+    /// tokio runtime.
+    pub(crate) fn bind(address: IpAddr, device: Option<&Arc<str>>, port: u16) -> io::Result<Self> {
         let domain = Domain::for_address((address, 0).into());
         let socket = Socket::new(domain, Type::DGRAM, Some(Protocol::UDP))?;
         if address.is_ipv6() {
             socket.set_only_v6(true)?;
         }
-        let socket = BoundSocket::bind(socket, address, port)?;
+        let socket = BoundSocket::bind(socket, address, device, port)?;
         let port = socket.local()?.port();
         Ok(Self { socket, port })
     }

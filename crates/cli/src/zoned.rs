@@ -1,0 +1,110 @@
+//! Addresses with an interface, as they are written: `10.1.0.2%wwan0`, `fe80::1%eth0` (RFC 4007 section 11).
+
+use std::fmt;
+use std::net::IpAddr;
+use std::str::FromStr;
+
+use polypath::{Endpoint, EndpointBuilder};
+
+/// Longest name of an interface in bytes (`IFNAMSIZ` of Linux, without its end).
+const LONGEST_NAME: usize = 15;
+
+/// An address, and the interface that it is bound to or means something at.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Zoned {
+    pub(crate) address: IpAddr,
+    pub(crate) device: Option<String>,
+}
+
+impl Zoned {
+    /// Whether the interface says which of several hosts is meant.
+    pub(crate) fn is_link_local(&self) -> bool {
+        matches!(self.address, IpAddr::V6(v6) if v6.is_unicast_link_local())
+    }
+}
+
+impl From<IpAddr> for Zoned {
+    fn from(address: IpAddr) -> Self {
+        Self { address, device: None }
+    }
+}
+
+impl FromStr for Zoned {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (address, device) = match text.split_once('%') {
+            Some((address, device)) => (address, Some(device)),
+            None => (text, None),
+        };
+        let address = address.parse().map_err(|_| format!("{address:?} is not an IP address"))?;
+        match device {
+            Some("") => Err("an interface has to follow %, as in 10.1.0.2%wwan0".to_owned()),
+            Some(name)
+                if name.len() > LONGEST_NAME
+                    || name.contains(|c: char| c == '/' || c.is_whitespace() || c.is_control()) =>
+            {
+                Err(format!("{name:?} is no name of an interface (`ip link` shows them)"))
+            }
+            device => Ok(Self { address, device: device.map(str::to_owned) }),
+        }
+    }
+}
+
+impl fmt::Display for Zoned {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.device {
+            Some(device) => write!(f, "{}%{device}", self.address),
+            None => self.address.fmt(f),
+        }
+    }
+}
+
+/// An endpoint with these local addresses, those with an interface bound to it.
+pub(crate) fn builder(local: &[Zoned]) -> EndpointBuilder {
+    let addresses: Vec<_> = addresses(local);
+    local.iter().fold(Endpoint::builder(addresses), |builder, zoned| match &zoned.device {
+        Some(device) => builder.bind_to_device(zoned.address, device),
+        None => builder,
+    })
+}
+
+/// The addresses alone.
+pub(crate) fn addresses(zoned: &[Zoned]) -> Vec<IpAddr> {
+    zoned.iter().map(|zoned| zoned.address).collect()
+}
+
+/// All of them, separated by commas.
+pub(crate) fn list(zoned: &[Zoned]) -> String {
+    zoned.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read() {
+        for text in ["10.1.0.2", "10.1.0.2%wwan0", "fe80::1%eth0.7", "2001:db8::1"] {
+            let read: Zoned = text.parse().unwrap();
+            assert_eq!(read.to_string(), text);
+        }
+        let read: Zoned = "fe80::1%eth0".parse().unwrap();
+        assert!(read.is_link_local() && read.device.as_deref() == Some("eth0"));
+    }
+
+    #[test]
+    fn nonsense_is_refused_with_a_reason() {
+        for (text, reason) in [
+            ("10.1.0", "not an IP address"),
+            ("%eth0", "not an IP address"),
+            ("10.1.0.2%", "has to follow %"),
+            ("10.1.0.2%eth 0", "no name of an interface"),
+            ("10.1.0.2%a/b", "no name of an interface"),
+            ("10.1.0.2%sixteen-letters-", "no name of an interface"),
+        ] {
+            let error = text.parse::<Zoned>().unwrap_err();
+            assert!(error.contains(reason), "{text}: {error}");
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! Interfaces that local addresses are bound to, so that their packets take no other, whatever the routes say.
+
+use std::io;
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use socket2::{Domain, Protocol, Socket, Type};
+
+use crate::BindError;
+
+/// The interfaces that addresses are bound to, by address.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Devices(Vec<(IpAddr, Arc<str>)>);
+
+impl Devices {
+    /// Binds an address, in place of what it was bound to before.
+    pub(crate) fn set(&mut self, address: IpAddr, device: &str) {
+        self.0.retain(|(other, _)| *other != address);
+        self.0.push((address, device.into()));
+    }
+
+    /// What the address is bound to.
+    pub(crate) fn of(&self, address: IpAddr) -> Option<&Arc<str>> {
+        self.0.iter().find(|(other, _)| *other == address).map(|(_, device)| device)
+    }
+}
+
+/// Whether an interface has an address.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Presence {
+    Here,
+    /// There is such an interface, but it does not have the address.
+    Elsewhere,
+    /// No interface has that name.
+    NoDevice,
+}
+
+/// Whether a socket can be bound to both. The system takes an address that another interface has, and no answer would
+/// come.
+pub(crate) fn check(address: IpAddr, device: &str) -> Result<(), BindError> {
+    let name = || device.to_owned();
+    let tried = system::presence(address, device).and_then(|presence| {
+        if presence == Presence::Here {
+            let domain = Domain::for_address((address, 0).into());
+            system::attach(&Socket::new(domain, Type::DGRAM, Some(Protocol::UDP))?, device)?;
+        }
+        Ok(presence)
+    });
+    match tried {
+        Ok(Presence::Here) => Ok(()),
+        Ok(Presence::Elsewhere) => Err(BindError::NotOnDevice { address, device: name() }),
+        Ok(Presence::NoDevice) => Err(BindError::NoDevice { address, device: name() }),
+        Err(source) => Err(BindError::Device { address, device: name(), source }),
+    }
+}
+
+/// Binds a socket to an interface.
+pub(crate) fn attach(socket: &Socket, device: Option<&str>) -> io::Result<()> {
+    device.map_or(Ok(()), |device| system::attach(socket, device))
+}
+
+#[cfg(any(target_os = "linux", target_os = "android"))]
+mod system {
+    use std::io;
+    use std::net::IpAddr;
+
+    use nix::ifaddrs::{InterfaceAddress, getifaddrs};
+    use nix::net::if_::InterfaceFlags;
+    use socket2::Socket;
+
+    use super::Presence;
+
+    pub(super) fn attach(socket: &Socket, device: &str) -> io::Result<()> {
+        socket.bind_device(Some(device.as_bytes()))
+    }
+
+    pub(super) fn presence(address: IpAddr, device: &str) -> io::Result<Presence> {
+        let mut found = Presence::NoDevice;
+        // Every interface is listed, with or without an address.
+        for entry in getifaddrs()?.filter(|entry| entry.interface_name == device) {
+            if has(&entry, address) {
+                return Ok(Presence::Here);
+            }
+            found = Presence::Elsewhere;
+        }
+        Ok(found)
+    }
+
+    /// Loopback has all addresses of its network, and shows one.
+    fn has(entry: &InterfaceAddress, address: IpAddr) -> bool {
+        if entry.flags.contains(InterfaceFlags::IFF_LOOPBACK) && address.is_loopback() {
+            return true;
+        }
+        let Some(own) = entry.address else { return false };
+        let v4 = own.as_sockaddr_in().map(|v4| IpAddr::V4(v4.ip()));
+        v4.or_else(|| own.as_sockaddr_in6().map(|v6| IpAddr::V6(v6.ip()))) == Some(address)
+    }
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+mod system {
+    use std::io;
+    use std::net::IpAddr;
+
+    use socket2::Socket;
+
+    use super::Presence;
+
+    /// There is no portable way.
+    pub(super) fn attach(_socket: &Socket, _device: &str) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    pub(super) fn presence(_address: IpAddr, _device: &str) -> io::Result<Presence> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_word_counts() {
+        let (one, other) = (IpAddr::from([192, 0, 2, 1]), IpAddr::from([192, 0, 2, 2]));
+        let mut devices = Devices::default();
+        assert_eq!(devices.of(one), None);
+        devices.set(one, "eth0");
+        devices.set(other, "eth1");
+        devices.set(one, "wwan0");
+        assert_eq!(devices.of(one).map(|device| &**device), Some("wwan0"));
+        assert_eq!(devices.of(other).map(|device| &**device), Some("eth1"));
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn interfaces_have_their_addresses() {
+        assert!(check(IpAddr::from([127, 0, 0, 77]), "lo").is_ok());
+        for (address, device, expected) in [
+            ([192, 0, 2, 1], "lo", "ip address show dev lo"),
+            ([127, 0, 0, 1], "none-such", "ip link"),
+            ([127, 0, 0, 1], "", "ip link"),
+        ] {
+            let error = check(IpAddr::from(address), device).unwrap_err().to_string();
+            assert!(error.contains(expected), "{error}");
+        }
+    }
+}

@@ -1,213 +1,303 @@
 #!/usr/bin/env python3
-"""Transfers of the kernel and of Polypath over emulated links, in real time. Needs root, `ip` and an optimised build.
+"""Transfers in real time, beside those of others on the same paths. Needs root, iproute2 and an optimised build.
 
-    bench_emulated.py grid [--quick]      two paths of 10 to 100 Mbit/s and 0 to 200 ms: does a second path ever hurt?
-    bench_emulated.py fairness            a kernel TCP flow against an association with two paths at one bottleneck
+    bench_emulated.py grid [--quick]      two emulated paths of 10 to 100 Mbit/s and 0 to 200 ms: does a second path ever hurt?
+    bench_emulated.py shaped              links of 100 and 50 Mbit/s that the kernel shapes, with large and small buffers
+    bench_emulated.py fairness [--quick]  a kernel TCP flow against an association with two paths at one bottleneck
+    bench_emulated.py failover [--quick]  one of two emulated paths goes silent: the longest time without a delivery
 
-The grid demands that the preset `recommended` over both paths reaches 95 % of its better single path, and shows kernel
-MPTCP beside it where there is one. Fairness shows the shares of the bottleneck (section 2.2 of the simulation model of
-CMT-SCTP: resource pooling leaves the flow of a single path its half, independent windows leave it a third). What the
-emulation could not keep up with is marked as such. Results are in target/bench-emulated-grid.json and
-target/bench-emulated-fairness.json too.
+The grid demands that the preset `recommended` over both paths reaches 95 % of its better single path; kernel MPTCP and
+usrsctp's CMT, with its own buffers and with 8 MiB, stand beside it where they are there. Cells near the demand are
+measured three times. Fairness is section 2.2 of the simulation model of CMT-SCTP: independent windows leave the flow of a
+single path a third, resource pooling leaves it its half; the mean of several runs is shown with its 95 % interval. What
+the emulation could not keep up with is marked as such. Everything is in target/bench-emulated-WHAT.json too.
+
+POLYPATH names the program; `--only TEXT` takes the rows whose name has that text.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import os
-import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent
-PROBE = ROOT / "tests/interop/emulation_probe.py"
+from emulated import (
+    HEADER, PROBE, BenchError, Growth, Runs, addresses, disjoint, emulate, kernel, link, mptcp, program, target, transfer,
+    usrsctp, usrsctp_transfer, wait_until,
+)
+from shaped import shaped
+
+Paths = tuple[tuple[int, int], tuple[int, int]]
 # Mbit/s and ms one way, of both paths.
-GRID = [
+GRID: list[Paths] = [
     ((10, 0), (10, 0)), ((10, 10), (10, 10)), ((10, 0), (10, 100)), ((10, 10), (10, 200)),
     ((10, 10), (50, 10)), ((10, 100), (50, 10)), ((10, 10), (100, 10)), ((10, 200), (100, 10)),
     ((50, 10), (50, 10)), ((50, 0), (100, 50)), ((100, 10), (100, 10)), ((100, 200), (100, 0)),
 ]
 QUICK = [GRID[1], GRID[3], GRID[5], GRID[8]]
 DEMANDED = 0.95
+# Below this, a cell is measured three times.
+NEAR = 1.05
 SECONDS = 10
-HEADER = 'title = "Benchmark"\n[run]\nduration = "1 h"\n'
-
-
-class BenchError(Exception):
-    """A benchmark could not be run."""
-
-
-@dataclass
-class Transfer:
-    """What one transfer reached."""
-
-    bit_s: float
-    behind: float = 0.0
-    median_late_s: float | None = None
+LARGE = 8 << 20
+# What passes for keeping up with the clock.
+BEHIND = 0.01
 
 
 @dataclass
 class Cell:
     """A pair of paths."""
 
-    paths: tuple[tuple[int, int], tuple[int, int]]
-    singles: list[Transfer] = field(default_factory=list)
-    both: Transfer | None = None
-    mptcp: Transfer | None = None
+    paths: Paths
+    singles: list[Runs] = field(default_factory=lambda: [Runs(), Runs()])
+    both: Runs = field(default_factory=Runs)
+    beside: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        return " + ".join(f"{rate} Mbit/s {delay} ms" for rate, delay in self.paths)
 
     def ratio(self) -> float:
-        assert self.both is not None
-        return self.both.bit_s / max(single.bit_s for single in self.singles)
+        return self.both.median / max(single.median for single in self.singles)
+
+    def measure(self) -> None:
+        scenario = disjoint(self.paths)
+        for number, ((rate, _), single) in enumerate(zip(self.paths, self.singles), start=1):
+            single.add(*transfer(scenario, [number], rate * 1_000_000 // 8 * SECONDS))
+        self.both.add(*transfer(scenario, [1, 2], self.size()))
+
+    def size(self) -> int:
+        return sum(rate for rate, _ in self.paths) * 1_000_000 // 8 * SECONDS
+
+    def measure_others(self, peer: Path | None) -> None:
+        scenario = disjoint(self.paths)
+        poured = mptcp(scenario, self.size())
+        if poured and "a" in poured.said:
+            self.beside["MPTCP"] = poured.said["a"]["bit_s"]
+        for name, buffers in (("usrsctp", 0), ("usrsctp 8 MiB", LARGE)) if peer else ():
+            said = usrsctp_transfer(peer, scenario, [1, 2], SECONDS, buffers).said["b"]
+            self.beside[name] = said["goodput_bit_s"]
 
 
-def program() -> Path:
-    target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
-    given = os.environ.get("POLYPATH")
-    return Path(given) if given else target / "optimized/polypath"
+def grid(quick: bool, only: str) -> tuple[list[Any], bool]:
+    peer = usrsctp()
+    others = ["MPTCP", "usrsctp", "usrsctp 8 MiB"]
+    heads = " ".join(f"{name:>{max(7, len(name))}}" for name in ["first", "second", "both", *others])
+    print(f"{'paths':>33}  {heads}  both / best")
+    cells = [cell for cell in map(Cell, QUICK if quick else GRID) if only in cell.name]
+    for cell in cells:
+        cell.measure()
+        if cell.ratio() < NEAR:
+            cell.measure()
+            cell.measure()
+        try:
+            cell.measure_others(peer)
+        except BenchError as error:
+            print(f"  {cell.name}: {error}", file=sys.stderr)
+        rates = [f"{runs.median / 1e6:7.2f}" for runs in (*cell.singles, cell.both)]
+        for name in others:
+            rate = f"{cell.beside[name] / 1e6:.2f}" if name in cell.beside else "-"
+            rates.append(rate.rjust(max(7, len(name))))
+        verdict = "" if cell.ratio() >= DEMANDED else f"  below {DEMANDED}"
+        ratios = [both / max(one, two) for both, one, two in zip(cell.both.values, *(single.values for single in cell.singles))]
+        spread = f" ({min(ratios):.2f} to {max(ratios):.2f})" if len(ratios) > 1 else ""
+        remark = behind(max(runs.behind for runs in (*cell.singles, cell.both)))
+        print(f"{cell.name:>33}  {' '.join(rates)}  {cell.ratio():.2f}{spread}{verdict}{remark}", flush=True)
+    return [asdict(cell) for cell in cells], all(cell.ratio() >= DEMANDED for cell in cells)
 
 
-def queue(rate: int, delay: int) -> str:
-    """A bandwidth-delay product of the round trip, and at least 50 packets."""
-    packets = max(50, rate * 1_000_000 * 2 * delay // 1000 // 8 // 1500)
-    return f"{{ drop-tail = {{ packets = {packets} }} }}"
+def behind(share: float) -> str:
+    return f"  behind for {100 * share:.1f} %: not to be believed" if share > BEHIND else ""
 
 
-def link(rate: int, delay: int) -> str:
-    return f'{{ rate = "{rate} Mbit/s", delay = "{delay} ms", queue = {queue(rate, delay)} }}'
+@dataclass
+class Contest:
+    """An association with two paths against a TCP flow."""
+
+    preset: str
+    tcp: str
+    share: Runs = field(default_factory=Runs)
+    use: Runs = field(default_factory=Runs)
+
+    def expected(self) -> tuple[float, float] | None:
+        """The share of the association beside a TCP of RFC 5681: two thirds without coupling, half with it."""
+        if self.tcp != "reno":
+            return None
+        return (0.67, 0.07) if self.preset == "cmt" else (0.50, 0.10)
 
 
-def emulate(scenario: str, programs: list[str]) -> tuple[dict[str, Any], dict[str, Any] | None]:
-    """Result of the emulation, and the last JSON that a program printed."""
-    with tempfile.NamedTemporaryFile("w", suffix=".toml") as file:
-        file.write(scenario)
-        file.flush()
-        command = [program(), "emulate", file.name, "--json", "--allow-behind", "100 %", "--duration", "10 min"]
-        for one in programs:
-            command += ["--exec", one]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise BenchError(done.stderr[-2000:])
-    said = [line.split(": ", 1)[1] for line in done.stderr.splitlines() if ": {" in line]
-    return json.loads(done.stdout), json.loads(said[-1]) if said else None
+BOTTLENECK = (10, 20)
 
 
-def judged(result: dict[str, Any], bit_s: float) -> Transfer:
-    timing = result["timing"]
-    return Transfer(bit_s, timing["behind_share"], timing["deliveries"]["p50_s"])
-
-
-def transfer(scenario: str, numbers: list[int], size: int) -> Transfer:
-    """A file from a to b over these paths, with the preset `recommended`."""
-    ours = program()
-    local = ",".join(f"10.{number}.1.1" for number in numbers)
-    remote = ",".join(f"10.{number}.1.2" for number in numbers)
-    with tempfile.TemporaryDirectory() as work:
-        file, listening = Path(work, "file"), Path(work, "listening")
-        Path(work, "out").mkdir()
-        file.write_bytes(os.urandom(size))
-        receive = f"'{ours}' receive --listen {remote} --out '{work}/out' --once 2> '{listening}'"
-        send = f"'{ours}' send '{file}' --from {local} --to {remote} --json 2> /dev/null | tr -d '\\n'"
-        wait = f"for i in $(seq 600); do grep -qs ^listening '{listening}' && break; sleep 0.05; done"
-        result, summary = emulate(scenario, [f"b={receive}", f"a={wait}; {send}"])
-    if not summary or not summary["complete"]:
-        raise BenchError(f"the transfer failed: {summary}")
-    return judged(result, summary["goodput_bit_s"])
-
-
-def mptcp(scenario: str, size: int) -> Transfer | None:
-    """The same with the kernel's MPTCP, which gets the second address of the receiver announced."""
-    if not Path("/proc/sys/net/mptcp/enabled").exists():
-        return None
-    limits = "ip mptcp limits set subflows 2 add_addr_accepted 2"
-    sink = f"{limits}; ip mptcp endpoint add 10.2.1.2 dev path2 signal; MPTCP=1 {PROBE} sink 10.1.1.2 &"
-    result, said = emulate(scenario, [f"b={sink}", f"a={limits}; MPTCP=1 {PROBE} pour 10.1.1.1 10.1.1.2 {size}"])
-    return judged(result, said["bit_s"]) if said else None
-
-
-def cell(paths: tuple[tuple[int, int], tuple[int, int]]) -> Cell:
-    scenario = HEADER + "[hosts.a]\nexternal = true\n[hosts.b]\nexternal = true\n"
-    for number, (rate, delay) in enumerate(paths, start=1):
-        scenario += f'[[network.disjoint.paths]]\nname = "{number}"\nbottleneck = {link(rate, delay)}\n'
-    made = Cell(paths)
-    for number, (rate, _) in enumerate(paths, start=1):
-        made.singles.append(transfer(scenario, [number], rate * 1_000_000 // 8 * SECONDS))
-    size = sum(rate for rate, _ in paths) * 1_000_000 // 8 * SECONDS
-    made.both = transfer(scenario, [1, 2], size)
-    made.mptcp = mptcp(scenario, size)
-    return made
-
-
-def grid(quick: bool) -> tuple[list[Any], bool]:
-    print(f"{'paths':>32}  {'first':>7} {'second':>7} {'both':>7} {'MPTCP':>7}  both / best")
-    cells = []
-    for paths in QUICK if quick else GRID:
-        made = cell(paths)
-        cells.append(made)
-        assert made.both is not None
-        name = " + ".join(f"{rate} Mbit/s {delay} ms" for rate, delay in paths)
-        rates = [single.bit_s for single in made.singles] + [made.both.bit_s]
-        shown = " ".join(f"{rate / 1e6:7.2f}" for rate in rates)
-        beside = f"{made.mptcp.bit_s / 1e6:7.2f}" if made.mptcp else "      -"
-        behind = max(one.behind for one in [*made.singles, made.both])
-        remark = f"  behind for {100 * behind:.1f} %: not to be believed" if behind > 0.01 else ""
-        verdict = "" if made.ratio() >= DEMANDED else f"  below {DEMANDED}"
-        print(f"{name:>32}  {shown} {beside}  {made.ratio():.2f}{verdict}{remark}", flush=True)
-    return [asdict(made) for made in cells], all(made.ratio() >= DEMANDED for made in cells)
-
-
-def fairness() -> tuple[list[Any], bool]:
-    scenario = HEADER + f'[[network.shared.routes]]\nname = "core"\nbottleneck = {link(10, 20)}\n'
+def fairness(quick: bool, only: str, parallel: int) -> tuple[list[Any], bool]:
+    scenario = HEADER + f'[[network.shared.routes]]\nname = "core"\nbottleneck = {link(*BOTTLENECK)}\n'
     access = 'access = { rate = "1 Gbit/s", delay = "1 ms" }'
     for pair, count in (("sctp", 2), ("tcp", 1)):
         paths = ", ".join(f'{{ name = "{number}", route = "core", {access} }}' for number in range(1, count + 1))
         scenario += f'[[network.shared.pairs]]\nname = "{pair}"\nexternal = true\npaths = [{paths}]\n'
-    rows = []
-    for preset in ("cmt", "cmt-rp-v2", "recommended"):
-        rows.append(against_tcp(scenario, preset))
-        shares = {name: rate / 1e6 for name, rate in rows[-1]["bit_s"].items()}
-        print(f"{preset:>12}: SCTP {shares['sctp']:.2f} Mbit/s, TCP {shares['tcp']:.2f} Mbit/s, "
-              f"TCP's share {rows[-1]['share_tcp']:.2f}, behind for {100 * rows[-1]['behind']:.1f} % of the time", flush=True)
-    return rows, True
+    contests = [Contest(preset, "reno") for preset in ("cmt", "cmt-rp-v1", "cmt-rp-v2", "lia", "olia", "recommended")]
+    contests += [Contest(preset, tcp) for tcp in ("cubic", "bbr") for preset in ("cmt", "cmt-rp-v2")]
+    contests = [contest for contest in contests if only in f"{contest.preset} {contest.tcp}"]
+    runs, seconds = (2, 20) if quick else (8, 40)
+    work = [contest for _ in range(runs) for contest in contests]
+    with ThreadPoolExecutor(parallel) as pool:
+        results = pool.map(lambda contest: against_tcp(scenario, contest, seconds), work)
+        for contest, (share, use, late) in zip(work, results):
+            contest.share.add(share, late)
+            contest.use.add(use)
+    is_good = True
+    print(f"share of SCTP at {BOTTLENECK[0]} Mbit/s, {BOTTLENECK[1]} ms, {runs} runs of {seconds} s: mean with its 95 % interval")
+    for contest in contests:
+        mean, expected, verdict = contest.share.mean, contest.expected(), ""
+        if expected:
+            is_met = abs(mean - expected[0]) <= expected[1]
+            is_good = is_good and is_met
+            verdict = f"  {'within' if is_met else 'not within'} {expected[0]:.2f} +- {expected[1]:.2f}"
+        print(f"{contest.preset:>12} against {contest.tcp:<5} {mean:.3f} +- {contest.share.half_width():.3f}, "
+              f"{contest.use.mean:.0%} used{verdict}{behind(contest.share.behind)}")
+    return [asdict(contest) for contest in contests], is_good
 
 
-def against_tcp(scenario: str, preset: str) -> dict[str, Any]:
-    """Both from a to b, for three times as long as one transfer; what passed the last link of each counts."""
-    ours, seconds = program(), 3 * SECONDS
+def against_tcp(scenario: str, contest: Contest, seconds: int) -> tuple[float, float, float]:
+    """Both from a to b; what passed the last link of each counts. The share of SCTP, and what of the bottleneck both used."""
+    ours = program()
     with tempfile.TemporaryDirectory() as work:
         file, listening = Path(work, "file"), Path(work, "listening")
         Path(work, "out").mkdir()
         with open(file, "wb") as sparse:
-            sparse.truncate(10_000_000 // 8 * (seconds + 30))
-        receive = f"'{ours}' receive --preset {preset} --listen 10.0.1.2,10.0.2.2 --out '{work}/out' --once 2> '{listening}' &"
-        send = f"'{ours}' send --preset {preset} '{file}' --from 10.0.1.1,10.0.2.1 --to 10.0.1.2,10.0.2.2 > /dev/null 2>&1 &"
-        wait = f"for i in $(seq 600); do grep -qs ^listening '{listening}' && break; sleep 0.05; done"
-        result, _ = emulate(scenario, [
+            sparse.truncate(BOTTLENECK[0] * 1_000_000 // 8 * (seconds + 30))
+        preset = f"--preset {contest.preset}"
+        receive = f"'{ours}' receive {preset} --listen 10.0.1.2,10.0.2.2 --out '{work}/out' --once 2> '{listening}' &"
+        send = f"'{ours}' send {preset} '{file}' --from 10.0.1.1,10.0.2.1 --to 10.0.1.2,10.0.2.2 > /dev/null 2>&1 &"
+        wait = wait_until(listening)
+        done = emulate(scenario, [
             f"sctp/b={receive}", f"tcp/b={PROBE} sink 10.0.3.2 &", f"sctp/a={wait}; {send}",
-            f"tcp/a={wait}; {PROBE} hose 10.0.3.1 10.0.3.2 {seconds}",
+            f"tcp/a={wait}; CONGESTION={contest.tcp} {PROBE} hose 10.0.3.1 10.0.3.2 {seconds}",
         ])
-    rates = {}
+    passed = {}
     for pair in ("sctp", "tcp"):
-        last = [one for one in result["links"] if one["to"] == f"{pair}/b"]
-        rates[pair] = 8 * sum(one["delivered_bytes"] for one in last) / result["duration_s"]
-    share = rates["tcp"] / max(1.0, sum(rates.values()))
-    return {"preset": preset, "bit_s": rates, "share_tcp": share, "behind": result["timing"]["behind_share"]}
+        last = [one for one in done.result["links"] if one["to"] == f"{pair}/b"]
+        passed[pair] = 8 * sum(one["delivered_bytes"] for one in last)
+    total = max(1, sum(passed.values()))
+    return passed["sctp"] / total, total / done.result["duration_s"] / BOTTLENECK[0] / 1e6, done.behind
+
+
+@dataclass
+class Failover:
+    """Who goes on after a path went silent, and how soon: the longest time without a delivery, in seconds."""
+
+    name: str
+    stall: Callable[[float], tuple[float, float]]
+    found: Runs = field(default_factory=Runs)
+
+
+# Seconds after the emulation began at which path 1 goes silent: at other places of the window each time.
+CUTS = (10.4, 10.7, 11.1)
+FAILOVER: Paths = ((10, 20), (10, 20))
+
+
+def failover(quick: bool, only: str, parallel: int) -> tuple[list[Any], bool]:
+    rows = []
+    for least in ("1 s", "200 ms"):
+        for preset in ("recommended", "cmt-pf", "cmt", "rfc9260"):
+            policies = f"--preset {preset} --set 'policies.rto.min={least}'"
+            rows.append(Failover(f"{preset}, RTO.Min {least}", lambda cut, how=policies: stall_of_ours(cut, how)))
+    peer = usrsctp()
+    if peer:
+        rows.append(Failover("usrsctp CMT", lambda cut: stall_of_usrsctp(peer, cut)))
+    if Path("/proc/sys/net/mptcp/enabled").exists():
+        rows.append(Failover("kernel MPTCP", stall_of_mptcp))
+    rows = [row for row in rows if only in row.name]
+    work = [(row, cut) for cut in (CUTS[:1] if quick else CUTS) for row in rows]
+    with ThreadPoolExecutor(parallel) as pool:
+        for (row, cut), found in zip(work, pool.map(lambda one: tried(one[0].stall, one[1]), work)):
+            if isinstance(found, str):
+                print(f"  {row.name}, cut at {cut} s: {found}", file=sys.stderr)
+            else:
+                row.found.add(*found)
+    print("one of two paths of 10 Mbit/s and 20 ms goes silent: the longest time without a delivery")
+    for row in rows:
+        runs = row.found
+        if not runs.values:
+            print(f"{row.name:>28}  nothing")
+            continue
+        print(f"{row.name:>28}  {min(runs.values):.2f} to {max(runs.values):.2f} s{behind(runs.behind)}")
+    return [{"name": row.name, "stall_s": row.found.values} for row in rows], True
+
+
+def tried(stall: Callable[[float], tuple[float, float]], cut: float) -> tuple[float, float] | str:
+    """What came out, or why nothing did: the others are worth having."""
+    try:
+        return stall(cut)
+    except BenchError as error:
+        return str(error).strip().rpartition("\n")[2]
+
+
+def with_outage(cut: float) -> str:
+    return disjoint(FAILOVER) + f'[[faults]]\noutage = {{ path = "1", from = "{cut} s" }}\n'
+
+
+def stall_of_ours(cut: float, policies: str) -> tuple[float, float]:
+    """A file that is half as long again as what both carry until the cut."""
+    ours, size = program(), 36_000_000
+    with tempfile.TemporaryDirectory() as work:
+        file, listening, out = Path(work, "file"), Path(work, "listening"), Path(work, "out")
+        out.mkdir()
+        with open(file, "wb") as sparse:
+            sparse.truncate(size)
+        to = addresses([1, 2], 2)
+        receive = f"'{ours}' receive {policies} --listen {to} --out '{out}' --once 2> '{listening}'"
+        send = f"'{ours}' send {policies} '{file}' --from {addresses([1, 2], 1)} --to {to} > /dev/null 2>&1"
+        growth = Growth(out)
+        growth.start()
+        try:
+            done = emulate(with_outage(cut), [f"b={receive}", f"a={wait_until(listening)}; {send}"])
+        finally:
+            longest, _ = growth.stop()
+    return longest, done.behind
+
+
+def stall_of_usrsctp(peer: Path, cut: float) -> tuple[float, float]:
+    done = usrsctp_transfer(peer, with_outage(cut), [1, 2], 20, LARGE)
+    return done.said["b"]["longest_gap_s"], done.behind
+
+
+def stall_of_mptcp(cut: float) -> tuple[float, float]:
+    done = mptcp(with_outage(cut), 36_000_000, "watch")
+    if not done or "b" not in done.said:
+        raise BenchError("MPTCP told nothing")
+    return done.said["b"]["longest_gap_s"], done.behind
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", choices=["grid", "fairness"])
-    parser.add_argument("--quick", action="store_true", help="some cells of the grid only")
+    parser.add_argument("what", choices=["grid", "shaped", "fairness", "failover"])
+    parser.add_argument("--quick", action="store_true", help="some cells, few runs")
+    parser.add_argument("--only", default="", metavar="TEXT", help="rows whose name has this text")
+    parser.add_argument("--parallel", type=int, default=1, metavar="N", help="emulations at a time, of fairness and failover")
+    parser.add_argument("--rounds", type=int, default=5, metavar="N", help="runs of each row of shaped (default 5)")
     arguments = parser.parse_args()
+    quick, only, parallel = arguments.quick, arguments.only, arguments.parallel
+    kinds: dict[str, Callable[[], tuple[list[Any], bool]]] = {
+        "grid": lambda: grid(quick, only),
+        "shaped": lambda: shaped(usrsctp(), 1 if quick else arguments.rounds),
+        "fairness": lambda: fairness(quick, only, parallel),
+        "failover": lambda: failover(quick, only, parallel),
+    }
+    print(kernel(), flush=True)
     try:
-        rows, is_good = grid(arguments.quick) if arguments.what == "grid" else fairness()
+        rows, is_good = kinds[arguments.what]()
     except BenchError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
-    out = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / f"bench-emulated-{arguments.what}.json"
+    out = target() / f"bench-emulated-{arguments.what}.json"
+    out.parent.mkdir(parents=True, exist_ok=True)
     out.write_text(json.dumps({arguments.what: rows}, indent=1) + "\n", encoding="utf-8")
     return 0 if is_good else 1
 

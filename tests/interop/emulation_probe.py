@@ -4,11 +4,12 @@
     emulation_probe.py echo ADDRESS                 answers datagrams until it is stopped
     emulation_probe.py ping FROM TO COUNT           round-trip times over UDP, in seconds
     emulation_probe.py sink ADDRESS                 takes one TCP connection to its end
+    emulation_probe.py watch ADDRESS                the same, and tells the longest time without a byte
     emulation_probe.py pour FROM TO BYTES           sends so much over TCP, until the other end has it all
     emulation_probe.py flood FROM TO COUNT          sends so many datagrams, as fast as it can
     emulation_probe.py hose FROM TO SECONDS         sends over TCP for so long
 
-With MPTCP=1 in the environment, TCP is Multipath TCP.
+With MPTCP=1 in the environment, TCP is Multipath TCP; CONGESTION names its congestion control.
 """
 
 from __future__ import annotations
@@ -27,7 +28,11 @@ IPPROTO_MPTCP = 262
 
 
 def tcp(address: str) -> socket.socket:
-    return socket.socket(family(address), socket.SOCK_STREAM, IPPROTO_MPTCP if os.environ.get("MPTCP") else 0)
+    made = socket.socket(family(address), socket.SOCK_STREAM, IPPROTO_MPTCP if os.environ.get("MPTCP") else 0)
+    congestion = os.environ.get("CONGESTION")
+    if congestion:
+        made.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, congestion.encode())
+    return made
 
 
 def family(address: str) -> socket.AddressFamily:
@@ -76,6 +81,19 @@ def ping(local: str, remote: str, count: str) -> None:
 
 
 def sink(address: str) -> None:
+    taken(address)
+
+
+def watch(address: str) -> None:
+    times = taken(address)
+    gaps = [(later - earlier, earlier - times[0]) for earlier, later in zip(times, times[1:])]
+    longest, at = max(gaps, default=(0.0, 0.0))
+    print(json.dumps({"longest_gap_s": longest, "gap_at_s": at}), flush=True)
+
+
+def taken(address: str) -> list[float]:
+    """Takes one connection to its end; when bytes came."""
+    times: list[float] = []
     with tcp(address) as server:
         server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         server.bind((address, PORT))
@@ -83,7 +101,8 @@ def sink(address: str) -> None:
         connection, _ = server.accept()
         with connection:
             while connection.recv(1 << 16):
-                pass
+                times.append(time.monotonic())
+    return times
 
 
 def pour(local: str, remote: str, count: str) -> None:
@@ -116,5 +135,5 @@ def hose(local: str, remote: str, seconds: str) -> None:
 
 
 if __name__ == "__main__":
-    commands = {"echo": echo, "ping": ping, "sink": sink, "pour": pour, "flood": flood, "hose": hose}
+    commands = {"echo": echo, "ping": ping, "sink": sink, "watch": watch, "pour": pour, "flood": flood, "hose": hose}
     commands[sys.argv[1]](*sys.argv[2:])

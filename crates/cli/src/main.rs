@@ -17,6 +17,8 @@ mod report;
 mod runtime;
 mod sctp_args;
 mod settings;
+#[cfg(target_os = "linux")]
+mod test_bed;
 mod time;
 mod transfer;
 mod zoned;

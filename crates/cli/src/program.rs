@@ -1,6 +1,37 @@
 //! This program.
 
-use polypath_lab::run::Program;
+use polypath_lab::run::{Program, TestBed};
+
+/// Who runs scenarios with `test_bed` on this machine, which takes Linux.
+pub(crate) fn test_bed() -> &'static dyn TestBed {
+    #[cfg(target_os = "linux")]
+    return &crate::test_bed::Namespaces;
+    #[cfg(not(target_os = "linux"))]
+    return &NoTestBed;
+}
+
+/// A machine without network namespaces.
+#[cfg(not(target_os = "linux"))]
+struct NoTestBed;
+
+#[cfg(not(target_os = "linux"))]
+impl TestBed for NoTestBed {
+    fn objection(&self) -> Option<String> {
+        Some("network namespaces, which a test bed is made of, are a matter of Linux".into())
+    }
+
+    fn machine(&self) -> String {
+        std::env::consts::OS.into()
+    }
+
+    fn run(
+        &self,
+        _scenario: &polypath_sim::Scenario,
+        _seed: u64,
+    ) -> Result<polypath_lab::run::Outcome, String> {
+        Err(self.objection().unwrap_or_default())
+    }
+}
 
 /// Its version and revision, and the machine it runs on: what stands beside results.
 pub(crate) fn program() -> Program {

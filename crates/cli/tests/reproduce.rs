@@ -198,8 +198,33 @@ fn the_program_carries_the_papers_wherever_it_is() {
         0,
         "a list leaves nothing behind"
     );
-    let model = &papers[1];
-    assert_eq!(model["not_run"][0]["figure"], "8, right");
+}
+
+/// A study with a test bed is left out where nobody asks for it, which is no failure.
+#[test]
+fn what_takes_real_time_is_left_out_unless_somebody_asks_for_it() {
+    let place = directory("reproduce-real");
+    let (papers, out) = (papers_in(&place), place.join("out"));
+    let study = papers.join("tiny/fig2.toml");
+    let text = fs::read_to_string(&study).expect("a study");
+    fs::write(&study, format!("{text}\n[set]\n\"test_bed.carrier\" = \"udp\"\n"))
+        .expect("writable");
+    let (code, text, err) = reproduce("tiny", &papers, &out, &["--json"]);
+    assert_eq!(code, Some(0), "{err}");
+    let report = json(&text);
+    let paper = &report["papers"][0];
+    let row = &paper["statements"][2];
+    assert_eq!((&row["id"], &row["verdict"]), (&"tiny-3".into(), &"not run".into()));
+    assert!(row["cause"].as_str().is_some_and(|cause| cause.contains("--real")), "{row}");
+    assert_eq!(paper["left_out"][0]["study"], "fig2.toml");
+    assert_eq!(paper["failures"].as_array().map(Vec::len), Some(0));
+    // It has a delay, which a test bed does not have: said by whoever has root, and others hear of root.
+    let (code, _, err) = reproduce("tiny/2", &papers, &out, &[]);
+    assert!(matches!(code, Some(1 | 5)), "{err}");
+    let words = ["without delay", "root", "iproute2", "sch_tbf", "namespaces"];
+    assert!(words.iter().any(|word| err.contains(word)), "{err}");
+    let (_, text, err) = reproduce("tiny/2", &papers, &out, &["--dry-run", "--json"]);
+    assert!(json(&text)[0]["studies"].is_array(), "{err}");
 }
 
 #[test]

@@ -24,7 +24,7 @@ pub enum Error {
     },
     /// The system does not let this user.
     #[error(
-        "an emulation makes network namespaces and TUN devices, which the system lets only root do (or CAP_NET_ADMIN and CAP_SYS_ADMIN): {0}"
+        "network namespaces and devices have to be made, which the system lets only root do (or CAP_NET_ADMIN and CAP_SYS_ADMIN): {0}"
     )]
     NotPermitted(String),
     /// The program `ip` is missing.
@@ -38,6 +38,9 @@ pub enum Error {
         /// What it said.
         message: String,
     },
+    /// No token bucket could be set.
+    #[error("links cannot be shaped (`tc qdisc add ... tbf`): {0}")]
+    NoTokenBucket(String),
     /// No TUN device could be made.
     #[error("no TUN device could be made (is there /dev/net/tun, and the kernel module tun?): {0}")]
     Device(io::Error),

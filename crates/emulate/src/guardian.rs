@@ -26,8 +26,8 @@ pub(crate) struct Guardian(Child);
 
 impl Guardian {
     /// Guards these namespaces until it is dropped, which must be after them.
-    pub fn over(namespaces: &[Namespace]) -> Result<Self, Error> {
-        let names: Vec<&str> = namespaces.iter().map(Namespace::name).collect();
+    pub fn over<'a>(namespaces: impl IntoIterator<Item = &'a Namespace>) -> Result<Self, Error> {
+        let names: Vec<&str> = namespaces.into_iter().map(Namespace::name).collect();
         let child = command(&names).spawn();
         child.map(Self).map_err(|error| Error::Start { command: "sh".to_owned(), error })
     }

@@ -7,7 +7,8 @@
 //! * `driver`: one turn of the loop, which knows neither devices nor clocks but two traits; `timing` says how late it was;
 //! * `clock`, `device`, `namespace`, `program`: what there is of the system;
 //! * `guardian`: ends what is left where the emulation is killed;
-//! * `emulation`: all of them together, and `outcome`: what they report.
+//! * `emulation`: all of them together, and `outcome`: what they report;
+//! * `test_bed`: namespaces joined by links that the kernel shapes, without a simulator.
 #![forbid(unsafe_code)]
 #![cfg(target_os = "linux")]
 
@@ -20,10 +21,12 @@ mod guardian;
 mod namespace;
 mod outcome;
 mod program;
+mod test_bed;
 mod timing;
 
 pub use emulation::{Options, Watcher, run};
 pub use error::Error;
 pub use outcome::{HostOutcome, Outcome, PortOutcome, Verdict};
 pub use program::{Program, ProgramError, ProgramOutcome, Stream};
+pub use test_bed::{ETHERNET, MOST_LINKS, ShapedLink, Side, TestBed};
 pub use timing::{Lateness, TimingOutcome};

@@ -2,11 +2,12 @@
 
 use std::fmt::Write as _;
 use std::fs;
-use std::io::{ErrorKind, Write as _};
+use std::io::{self, ErrorKind, Write as _};
 use std::net::IpAddr;
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::mpsc;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -22,9 +23,12 @@ const NAMES: &str = "/run/netns";
 const FIRST_TABLE: usize = 1_000;
 /// Packets that wait for the emulation to take them. Queues of the scenario are the links': here nothing may be lost.
 const DEVICE_QUEUE: u32 = 20_000;
-/// How often programs are looked for that are to end, and what lies between.
-const ROUNDS: usize = 100;
+/// How often programs are looked for that are to end, at least and for how long, and what lies between.
+const ROUNDS: usize = 3;
+const PATIENCE: Duration = Duration::from_secs(2);
 const ROUND: Duration = Duration::from_millis(10);
+/// How long a call of `ip` may take: milliseconds where nothing is wrong, more where all processors do something else.
+const CALL: Duration = Duration::from_secs(30);
 /// Switches off what would drop packets that come by one interface and are answered by another, and what would make
 /// addresses wait.
 const SETTINGS: [(&str, &str); 5] = [
@@ -87,7 +91,9 @@ impl Namespace {
 
     /// Ends every program that is still in it, and what they start meanwhile.
     pub fn end_programs(&self) {
-        for _ in 0..ROUNDS {
+        let end = Instant::now() + PATIENCE;
+        let mut rounds = 0..;
+        while rounds.next().is_some_and(|round| round < ROUNDS) || Instant::now() < end {
             let Ok(output) = ip(&["netns", "pids", &self.name]) else { return };
             let found = String::from_utf8_lossy(&output.stdout);
             let mut is_empty = true;
@@ -176,9 +182,10 @@ fn setup(host: &ExternalHost, devices: &[String]) -> String {
 }
 
 /// Calls `ip`.
-fn ip(arguments: &[&str]) -> Result<Output, Error> {
-    let output = Command::new("ip").args(arguments).stdin(Stdio::null()).output();
-    judge(arguments, output)
+pub(crate) fn ip(arguments: &[&str]) -> Result<Output, Error> {
+    let mut command = Command::new("ip");
+    command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    judge(arguments, command.spawn().and_then(|child| output_within(child, CALL)))
 }
 
 /// Calls `ip` in a namespace, with many commands at once.
@@ -189,12 +196,24 @@ fn batch(namespace: &str, version: &str, commands: &str) -> Result<(), Error> {
     let output = child.spawn().and_then(|mut child| {
         // What it did not read it complains about itself.
         let _ = child.stdin.take().map(|mut input| input.write_all(commands.as_bytes()));
-        child.wait_with_output()
+        output_within(child, CALL)
     });
     judge(&arguments, output).map(|_| ())
 }
 
-fn judge(arguments: &[&str], output: std::io::Result<Output>) -> Result<Output, Error> {
+/// Waits for the end of a program, which is ended if that takes too long.
+fn output_within(child: Child, limit: Duration) -> io::Result<Output> {
+    let pid = i32::try_from(child.id()).ok();
+    let (end, ended) = mpsc::channel();
+    thread::spawn(move || end.send(child.wait_with_output()));
+    ended.recv_timeout(limit).unwrap_or_else(|_| {
+        let _ = pid.map(|pid| kill(Pid::from_raw(pid), Signal::SIGKILL));
+        let message = format!("it did not end within {} s", limit.as_secs());
+        Err(io::Error::new(ErrorKind::TimedOut, message))
+    })
+}
+
+fn judge(arguments: &[&str], output: io::Result<Output>) -> Result<Output, Error> {
     let command = || format!("ip {}", arguments.join(" "));
     let output = output.map_err(|error| match error.kind() {
         ErrorKind::NotFound => Error::NoIpCommand,
@@ -213,6 +232,19 @@ fn judge(arguments: &[&str], output: std::io::Result<Output>) -> Result<Output, 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn nobody_waits_for_ever() {
+        let child = |command: &str| {
+            let mut sh = Command::new("sh");
+            sh.args(["-c", command]).stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap()
+        };
+        let output = output_within(child("echo x"), CALL).unwrap();
+        assert_eq!(output.stdout, b"x\n");
+        let slow = child("exec sleep 1000");
+        let error = output_within(slow, Duration::ZERO).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::TimedOut);
+    }
 
     #[test]
     fn names_are_names_of_files_and_differ() {

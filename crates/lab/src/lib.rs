@@ -19,6 +19,7 @@
 //!     jobs: None,
 //!     shard: Shard::WHOLE,
 //!     program: Program::default(),
+//!     test_bed: None,
 //!     stop: &AtomicBool::new(false),
 //!     progress: &Silent,
 //! };

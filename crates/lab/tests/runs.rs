@@ -96,7 +96,8 @@ impl Progress for StopAfter<'_> {
 
 fn request<'a>(stop: &'a AtomicBool, progress: &'a dyn Progress) -> Request<'a> {
     let program = Program::default();
-    Request { jobs: std::num::NonZeroUsize::new(1), shard: Shard::WHOLE, program, stop, progress }
+    let jobs = std::num::NonZeroUsize::new(1);
+    Request { jobs, shard: Shard::WHOLE, program, test_bed: None, stop, progress }
 }
 
 #[test]

@@ -103,9 +103,10 @@ fn judge(outcome: &Emulated, was_interrupted: bool) -> Outcome {
 fn failure(error: Error) -> Failure {
     match error {
         Error::NoExternalHost | Error::NoSuchHost { .. } | Error::Setup(_) => Failure::usage(error),
-        Error::NotPermitted(_) | Error::NoIpCommand | Error::Device(_) => {
-            Failure::Unfit(error.into())
-        }
+        Error::NotPermitted(_)
+        | Error::NoIpCommand
+        | Error::NoTokenBucket(_)
+        | Error::Device(_) => Failure::Unfit(error.into()),
         other => Failure::Failed(other.into()),
     }
 }

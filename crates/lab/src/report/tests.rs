@@ -73,6 +73,7 @@ fn report() -> Report {
         references: vec![beside(10.2, Agreement::Agrees), beside(14.0, Agreement::Differs)],
         studies: vec![study],
         failures: vec![StudyFailure { study: "fig9.toml".into(), error: "no <disk>".into() }],
+        left_out: Vec::new(),
         core_s: 100.0,
         wall_s: 50.0,
     };

@@ -16,6 +16,7 @@ pub use cost::{PaperCost, costs};
 pub use files::{Written, page_of};
 pub use record::{Recorded, VERDICTS, read as recorded, table as recorded_table};
 pub use row::{Answer, Row};
+use study::Ran;
 pub use study::StudyReport;
 
 use std::collections::BTreeMap;
@@ -31,7 +32,7 @@ use serde::Serialize;
 use crate::figure::FigureError;
 use crate::paper::{Paper, Part, Target, slug};
 use crate::results::ResultsError;
-use crate::run::{JournalError, Program, Progress, RunError, Shard};
+use crate::run::{JournalError, Program, Progress, RunError, Shard, TestBed};
 use crate::study::Extent;
 use crate::verdict::StatementError;
 
@@ -55,6 +56,8 @@ pub struct Order<'a> {
     pub jobs: Option<NonZeroUsize>,
     /// Who runs it.
     pub program: Program,
+    /// Who runs what takes real time; that is not run where it is missing.
+    pub test_bed: Option<&'a dyn TestBed>,
     /// When set, no more runs are begun.
     pub stop: &'a AtomicBool,
     /// Is told how far it is.
@@ -109,6 +112,9 @@ pub struct PaperReport {
     pub studies: Vec<StudyReport>,
     /// Studies that could not be run, judged or drawn, with the reason.
     pub failures: Vec<StudyFailure>,
+    /// Studies in real time that were left out: nobody asked for them, or this machine cannot; with the reason.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<StudyFailure>,
     /// Time that runs took on one core, in seconds; also those of earlier commands.
     pub core_s: f64,
     /// Time that this command took, in seconds.
@@ -206,14 +212,20 @@ fn of_part(order: &Order<'_>, part: &Part) -> Result<PaperReport, ReproduceError
         references: Vec::new(),
         studies: Vec::new(),
         failures: Vec::new(),
+        left_out: Vec::new(),
         core_s: 0.0,
         wall_s: 0.0,
     };
     for study in &part.studies {
         order.progress.begin(paper.key(), study);
         let done = match study::run(order, paper, study) {
-            Ok(Some(done)) => done,
-            Ok(None) => break,
+            Ok(Ran::Done(done)) => *done,
+            Ok(Ran::Stopped) => break,
+            Ok(Ran::Not(reason)) => {
+                report.leave(paper, study, &reason);
+                report.left_out.push(StudyFailure { study: study.clone(), error: reason });
+                continue;
+            }
             // The others are worth having.
             Err(error) => {
                 report.fail(paper, study, &error);
@@ -272,12 +284,17 @@ impl Report {
 }
 
 impl PaperReport {
+    /// Says of the statements about a study why nothing was run for them.
+    fn leave(&mut self, paper: &Paper, study: &str, reason: &str) {
+        let statements = paper.expectations.statements.iter().filter(|s| s.study == study);
+        self.statements
+            .extend(statements.map(|statement| Row::unanswered(paper.key(), statement, reason)));
+    }
+
     /// Notes that a study has no results.
     fn fail(&mut self, paper: &Paper, study: &str, error: &ReproduceError) {
         let error = error.to_string();
-        let statements = paper.expectations.statements.iter().filter(|s| s.study == study);
-        self.statements
-            .extend(statements.map(|statement| Row::unanswered(paper.key(), statement, &error)));
+        self.leave(paper, study, &error);
         self.failures.push(StudyFailure { study: study.to_owned(), error });
     }
 }

@@ -55,6 +55,16 @@ impl StudyReport {
     }
 }
 
+/// What became of a study.
+pub(super) enum Ran {
+    /// It was run.
+    Done(Box<Done>),
+    /// It was interrupted.
+    Stopped,
+    /// It takes real time, and nobody asked for that, or this machine cannot; the reason.
+    Not(String),
+}
+
 /// What a study says.
 pub(super) struct Done {
     pub report: StudyReport,
@@ -78,29 +88,45 @@ pub(super) fn read(
     Ok((study, place))
 }
 
-/// Makes the runs that are missing, and everything from them; nothing if it was stopped.
-pub(super) fn run(
-    order: &Order<'_>,
-    paper: &Paper,
-    name: &str,
-) -> Result<Option<Done>, ReproduceError> {
+/// Why a study that takes real time is not run: many studies take a machine that does something else meanwhile.
+pub(super) fn objection(order: &Order<'_>, paper: &Paper, study: &Study) -> Option<String> {
+    if !study.is_in_real_time() {
+        return None;
+    }
+    match order.test_bed {
+        Some(bed) => bed.objection(),
+        None => Some(format!(
+            "it is measured in real time, on links that the kernel shapes: as root, with --real, or by name (polypath \
+             reproduce {}/FIGURE)",
+            paper.key()
+        )),
+    }
+}
+
+/// Makes the runs that are missing, and everything from them.
+pub(super) fn run(order: &Order<'_>, paper: &Paper, name: &str) -> Result<Ran, ReproduceError> {
     let (study, place) = read(order, paper, name)?;
+    if let Some(reason) = objection(order, paper, &study) {
+        return Ok(Ran::Not(reason));
+    }
     let directory = order.out.join(&place);
     take_over(order, &place)?;
     let request = Request {
         jobs: order.jobs,
         shard: order.shard,
         program: order.program.clone(),
+        test_bed: order.test_bed,
         stop: order.stop,
         progress: order.progress,
     };
     let summary = run_study(&study, &directory, &request)?;
     if summary.finish == Finish::Interrupted {
-        return Ok(None);
+        return Ok(Ran::Stopped);
     }
     let mut report = StudyReport::of(&study, name, summary)?;
     if !order.shard.is_whole() {
-        return Ok(Some(Done { report, statements: Vec::new(), references: Vec::new() }));
+        let done = Done { report, statements: Vec::new(), references: Vec::new() };
+        return Ok(Ran::Done(Box::new(done)));
     }
     results::export(&directory, &directory)?;
     let drawn = draw_all(&directory)?;
@@ -110,11 +136,11 @@ pub(super) fn run(
     });
     report.pictures = titles.zip(svgs).collect();
     let data = Dataset::read(&directory)?;
-    Ok(Some(Done {
+    Ok(Ran::Done(Box::new(Done {
         report,
         statements: judged(order, paper, name, &data)?,
         references: beside(&paper.reference, name, &data),
-    }))
+    })))
 }
 
 /// The verdicts of all statements about a study.

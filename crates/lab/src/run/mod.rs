@@ -12,6 +12,7 @@ mod pattern;
 mod plan;
 mod pool;
 mod study;
+mod test_bed;
 
 pub use flatten::{Cell, FlatResult};
 pub use identity::{Identity, RESULTS_VERSION, RunId};
@@ -25,3 +26,4 @@ pub use plan::{Cost, Shard};
 pub use pool::{Progress, Silent};
 pub(crate) use study::merge;
 pub use study::{Finish, Request, RunError, Summary, cost, run_study};
+pub use test_bed::TestBed;

@@ -17,6 +17,7 @@ use serde::Serialize;
 use super::journal::{Entry, Execution, Journal, JournalError, Program};
 use super::plan::{Cost, Plan, Shard, is_recorded, record};
 use super::pool::{Progress, work};
+use super::test_bed::TestBed;
 use super::{NoResult, Outcome, RunId, Status, run_once};
 use crate::results::{self, WriteError};
 use crate::stats::mean;
@@ -30,6 +31,8 @@ pub struct Request<'a> {
     pub shard: Shard,
     /// Who runs it.
     pub program: Program,
+    /// Who runs it in real time, if it is a study of that kind.
+    pub test_bed: Option<&'a dyn TestBed>,
     /// When set, no more runs are begun.
     pub stop: &'a AtomicBool,
     /// Is told how far it is.
@@ -90,6 +93,9 @@ pub enum RunError {
     /// The threads cannot be started.
     #[error("cannot start threads: {0}")]
     Threads(#[from] rayon::ThreadPoolBuildError),
+    /// There is no test bed for it, or the test bed could not run it.
+    #[error("in real time it cannot be run: {0}")]
+    TestBed(String),
     /// Runs are missing that nobody is asked to make.
     #[error(
         "{missing} runs are missing: run the shards to their end, or the study itself with this directory as --out"
@@ -116,6 +122,7 @@ pub(crate) struct Laboratory<'a> {
     pool: ThreadPool,
     plan: Plan,
     shard: Shard,
+    test_bed: Option<&'a dyn TestBed>,
 }
 
 /// Runs what is not done yet, and writes the tables.
@@ -131,9 +138,12 @@ pub fn run_study(
     let io = |error| RunError::Io { path: directory.to_owned(), error };
     fs::create_dir_all(directory).map_err(io)?;
     let journal = Journal::open(&directory.join(results::JOURNAL))?;
-    journal.sign(&request.program)?;
+    journal.sign(&signature(study, request))?;
     results::write_study(study, directory)?;
-    let laboratory = Laboratory::new(study, &journal, request.jobs, request.shard)?;
+    let laboratory = Laboratory {
+        test_bed: request.test_bed,
+        ..Laboratory::new(study, &journal, request.jobs, request.shard)?
+    };
     let known = journal.len();
     let targets = laboratory.complete(Some((request.stop, request.progress)))?;
     journal.sync()?;
@@ -151,6 +161,15 @@ pub fn run_study(
         });
     };
     laboratory.write(directory, &targets, new, start)
+}
+
+/// Who runs a study, and on what: in real time the machine matters.
+fn signature(study: &Study, request: &Request<'_>) -> Program {
+    let mut program = request.program.clone();
+    if let Some(bed) = request.test_bed.filter(|_| study.is_in_real_time()) {
+        program.host = format!("{} ({})", program.host, bed.machine());
+    }
+    program
 }
 
 /// Joins the journals of shards, and writes the tables.
@@ -226,6 +245,19 @@ fn keys(study: &Study, targets: &[u32], shard: Shard) -> impl Iterator<Item = (u
         .map(|(_, key)| key)
 }
 
+/// Runs a scenario in the time that it is for.
+fn run_anywhere(
+    scenario: &Scenario,
+    seed: u64,
+    test_bed: Option<&dyn TestBed>,
+) -> Result<Outcome, RunError> {
+    match (scenario.test_bed, test_bed) {
+        (None, _) => Ok(run_once(scenario, seed)),
+        (Some(_), Some(bed)) => bed.run(scenario, seed).map_err(RunError::TestBed),
+        (Some(_), None) => Err(RunError::TestBed("there is no test bed".into())),
+    }
+}
+
 /// What two runs of a study that says that nothing is random measured differently, in words.
 fn differing(
     measures: &[Measure],
@@ -256,10 +288,14 @@ impl<'a> Laboratory<'a> {
         jobs: Option<NonZeroUsize>,
         shard: Shard,
     ) -> Result<Self, RunError> {
-        let threads = jobs.map_or(0, NonZeroUsize::get);
+        let threads = match study.is_in_real_time() {
+            // They would measure each other.
+            true => 1,
+            false => jobs.map_or(0, NonZeroUsize::get),
+        };
         let pool = ThreadPoolBuilder::new().num_threads(threads).build()?;
         let plan = pool.install(|| Plan::of(study));
-        Ok(Self { study, journal, pool, plan, shard })
+        Ok(Self { study, journal, pool, plan, shard, test_bed: None })
     }
 
     /// Makes the runs that are missing, or finds out that none are; returns the number of runs of each point, or nothing
@@ -352,7 +388,7 @@ impl<'a> Laboratory<'a> {
         let started = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let start = Instant::now();
         let seed = self.study.seed(place, variant, replication);
-        let mut outcome = run_once(scenario, seed);
+        let mut outcome = run_anywhere(scenario, seed, self.test_bed)?;
         // That one run is the truth is not to be taken on trust.
         if self.study.replications().deterministic && outcome.status.has_results() {
             let other = run_once(scenario, seed.wrapping_add(1));

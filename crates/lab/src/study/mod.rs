@@ -238,6 +238,11 @@ impl Study {
         &self.file.figures
     }
 
+    /// Whether its runs take real time, on a test bed.
+    pub fn is_in_real_time(&self) -> bool {
+        self.base.has(&[Step::Key("test_bed")])
+    }
+
     /// With which probability intervals cover the truth.
     pub fn confidence(&self) -> Confidence {
         match self.file.replications.deterministic {

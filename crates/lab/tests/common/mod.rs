@@ -71,6 +71,7 @@ pub fn run_part(
         jobs: NonZeroUsize::new(jobs),
         shard: shard.parse::<Shard>().expect("a shard"),
         program: Program::default(),
+        test_bed: None,
         stop: &AtomicBool::new(false),
         progress: &Silent,
     };

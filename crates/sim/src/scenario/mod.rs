@@ -18,6 +18,7 @@ mod record;
 mod schema;
 mod sctp;
 mod star;
+mod test_bed;
 mod text_file;
 mod traffic;
 mod transport;
@@ -40,6 +41,7 @@ pub use record::{Detail, Record, Switch};
 pub use schema::schema;
 pub use sctp::{Heartbeat, SctpSettings};
 pub use star::{StarLink, StarNetwork, StarPlan};
+pub use test_bed::{Carrier, TestBed};
 pub use traffic::{Flow, HostName};
 pub use transport::{TcpCongestion, TcpSettings, Transport};
 
@@ -65,6 +67,9 @@ pub struct Scenario {
     /// Hosts whose programs are real ones.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub external: Vec<External>,
+    /// How it is run in real time, if studies of it are to be.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub test_bed: Option<TestBed>,
     /// Pairs of hosts, each with an association.
     #[serde(skip)]
     pub pairs: Vec<Pair>,
@@ -112,6 +117,8 @@ struct ScenarioFile {
     title: String,
     run: Run,
     network: Network,
+    #[serde(default)]
+    test_bed: Option<TestBed>,
     #[serde(default)]
     #[expect(dead_code, reason = "names the key; read in layers")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<SctpSettings>"))]
@@ -179,6 +186,7 @@ impl Scenario {
             run: file.run,
             network,
             external,
+            test_bed: file.test_bed,
             pairs,
             sctp,
             association,

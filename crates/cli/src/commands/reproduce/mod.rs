@@ -13,8 +13,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, anyhow};
 use polypath_lab::paper::{Paper, Target};
-use polypath_lab::reproduce::{Answer, Order, Report, Written, costs, reproduce};
-use polypath_lab::run::Shard;
+use polypath_lab::reproduce::{Answer, Order, PaperReport, Report, Written, costs, reproduce};
+use polypath_lab::run::{Shard, TestBed};
 use polypath_lab::study::Extent;
 
 use crate::failure::{Failure, Outcome};
@@ -33,6 +33,7 @@ Examples:
   polypath reproduce list
   polypath reproduce list --markdown
   polypath reproduce iyengar/4a
+  sudo polypath reproduce dreibholz-model/8-right
   polypath reproduce dreibholz-asymmetric --json > verdicts.json
   polypath reproduce all --full --dry-run
   polypath reproduce all --full --out part1 --shard 1/2
@@ -83,6 +84,10 @@ struct Form {
     /// As many runs as a careful answer needs; takes hours
     #[arg(long)]
     full: bool,
+    /// Also what is measured in real time, on links that the kernel shapes; needs root. A figure that is named needs no such
+    /// word
+    #[arg(long)]
+    real: bool,
 }
 
 /// What is done when all is judged.
@@ -152,9 +157,16 @@ fn order<'a>(
         shard: args.shard,
         jobs: args.jobs,
         program: program::program(),
+        test_bed: test_bed(args, target),
         stop,
         progress: watcher,
     }
+}
+
+/// Who runs what takes real time, if that is wanted.
+fn test_bed(args: &Args, target: &Target) -> Option<&'static dyn TestBed> {
+    let is_named = matches!(target, Target::Figure { .. });
+    (args.form.real || is_named).then(program::test_bed)
 }
 
 fn dry_run(args: &Args, papers: &[Paper], target: &Target, extent: Extent, out: &Path) -> Outcome {
@@ -222,8 +234,14 @@ fn tell(report: &Report, written: &Written, json: bool) -> Outcome {
     Ok(())
 }
 
-/// How the command ends: runs without a result are a failure, and with `--strict` surprises are one.
+/// How the command ends: runs without a result are a failure, with `--strict` surprises are one, and where all that was
+/// asked for takes what the machine lacks, that is said with the exit code, too.
 fn outcome(report: &Report, strict: bool) -> Outcome {
+    if let [PaperReport { left_out, studies, .. }] = &report.papers[..]
+        && let ([left], []) = (&left_out[..], &studies[..])
+    {
+        return Err(Failure::Unfit(anyhow!("{}: {}", left.study, left.error)));
+    }
     if !report.complete {
         output::tell(format_args!("what is done is kept; the same command goes on"));
         return Err(Failure::Interrupted);

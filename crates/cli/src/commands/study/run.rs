@@ -82,6 +82,7 @@ pub(crate) fn run(args: Args) -> Outcome {
                 jobs: args.jobs,
                 shard: args.shard,
                 program: program::program(),
+                test_bed: Some(program::test_bed()),
                 stop: &stopped,
                 progress: &bar,
             };

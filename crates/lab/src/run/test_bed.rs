@@ -1,0 +1,19 @@
+//! Runs in real time, by whoever has hosts and links for it.
+
+use polypath_sim::Scenario;
+
+use super::Outcome;
+
+/// Runs scenarios in real time: those with `test_bed`. It has its links to itself while it does, so that runs come one
+/// after the other.
+pub trait TestBed: Sync {
+    /// Why nothing can be run here, and what to do about it; nothing if all is well.
+    fn objection(&self) -> Option<String>;
+    /// What decides over results beside the scenario, in words: kernel and processors.
+    fn machine(&self) -> String;
+    /// Runs a scenario once; the seed is for what the programs draw.
+    ///
+    /// # Errors
+    /// It cannot be run, which says nothing about the scenario and will be tried again.
+    fn run(&self, scenario: &Scenario, seed: u64) -> Result<Outcome, String>;
+}

@@ -127,7 +127,7 @@ class Contest:
 
     def expected(self) -> tuple[float, float] | None:
         """The share of the association beside a TCP of RFC 5681: two thirds without coupling, half with it."""
-        if self.tcp != "reno":
+        if self.tcp != "reno" or self.preset == "recommended":
             return None
         return (0.67, 0.07) if self.preset == "cmt" else (0.50, 0.10)
 

@@ -24,7 +24,8 @@ pub const MOST_LINKS: usize = 200;
 pub struct ShapedLink {
     /// What it carries, framing included.
     pub rate: BitRate,
-    /// Bytes that a packet takes beside itself, at least those of an Ethernet header ([`ETHERNET`]).
+    /// Bytes that a packet takes beside itself, at least those of an Ethernet header ([`ETHERNET`]). What of them is more
+    /// counts once for packets that the system segments later, behind the bucket.
     pub framing: ByteCount,
     /// What it lets pass at once after it was idle.
     pub burst: ByteCount,
@@ -100,8 +101,7 @@ fn join(hosts: [&Namespace; 2], number: usize, link: &ShapedLink) -> Result<(), 
     let overhead = link.framing.as_bytes().saturating_sub(ETHERNET.as_bytes()).to_string();
     for (side, name) in [(Side::A, a), (Side::B, b)] {
         let address = format!("{}/24", TestBed::address(side, number));
-        // What is segmented late would be shaped as one packet, and framed as one.
-        ip(&["-n", name, "link", "set", &device, "mtu", &mtu, "gso_max_segs", "1"])?;
+        ip(&["-n", name, "link", "set", &device, "mtu", &mtu])?;
         ip(&["-n", name, "address", "add", &address, "dev", &device])?;
         let bucket =
             ["tbf", "rate", &rate, "burst", &burst, "limit", &queue, "overhead", &overhead];

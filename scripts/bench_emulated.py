@@ -286,7 +286,7 @@ def main() -> int:
     quick, only, parallel = arguments.quick, arguments.only, arguments.parallel
     kinds: dict[str, Callable[[], tuple[list[Any], bool]]] = {
         "grid": lambda: grid(quick, only),
-        "shaped": lambda: shaped(usrsctp(), 1 if quick else arguments.rounds),
+        "shaped": lambda: shaped(usrsctp(), 1 if quick else arguments.rounds, only),
         "fairness": lambda: fairness(quick, only, parallel),
         "failover": lambda: failover(quick, only, parallel),
     }

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import signal
 import sys
 import tempfile
 from collections.abc import Callable
@@ -290,6 +291,8 @@ def main() -> int:
         "fairness": lambda: fairness(quick, only, parallel),
         "failover": lambda: failover(quick, only, parallel),
     }
+    # So that namespaces go, too.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     print(kernel(), flush=True)
     try:
         rows, is_good = kinds[arguments.what]()

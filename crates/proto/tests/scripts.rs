@@ -121,6 +121,7 @@ const BURSTS: &[Burst] = &[
     Burst::MaxBurst(1),
     Burst::UseItOrLoseIt(1),
     Burst::CongestionWindowLimiting(2),
+    Burst::MaxBurstAfterLoss(2),
 ];
 
 fn groups() -> [PathGroups; 3] {

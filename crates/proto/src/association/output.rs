@@ -9,10 +9,11 @@ use super::Association;
 use super::packet_builder::PacketBuilder;
 use super::state::State;
 use crate::cmt::sack_path::{self, Duplicates, SackPathView, SinceLastSack};
-use crate::config::{PathOrder, SackPath};
-use crate::path::Paths;
+use crate::config::{Burst, PathOrder, SackPath};
 use crate::path::reach::{Reach, Reason};
+use crate::path::{Path, Paths};
 use crate::recv::Receiver;
+use crate::send::burst;
 use crate::send::zero_window::{self, ZeroWindow, ZeroWindowView};
 use crate::{BlockedCause, Cx, Ecn, Envelope, Fragmentation, Instant, PathId};
 
@@ -133,13 +134,24 @@ impl Association {
         self.watch_forward_tsn();
         self.probe_failed_paths(cx);
         let sacks = self.flush.sacks;
+        let burst = self.burst_in_force();
         for path in self.paths.iter_mut() {
             let before = (path.window.cwnd, path.window.ssthresh);
-            path.begin_flush(cx.now, &self.config, sacks);
+            path.begin_flush(cx.now, &self.config, burst, sacks);
             if (path.window.cwnd, path.window.ssthresh) != before {
                 cx.probe.on(cx.now, path.window_event());
             }
         }
+    }
+
+    fn burst_in_force(&self) -> Burst {
+        let repeated = |path: &Path| {
+            let counters = &path.counters;
+            counters.fast_retransmissions
+                + counters.timeout_retransmissions
+                + counters.reported_retransmissions
+        };
+        burst::in_force(self.config.policies.burst, self.paths.iter().map(repeated).sum())
     }
 
     /// Begins to wait for a probe of the peer's window when it is closed and everything sent is acknowledged.

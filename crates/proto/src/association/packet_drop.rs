@@ -187,6 +187,7 @@ impl Association {
             mtu: u64::from(path.mtu),
             burst: match self.config.policies.burst {
                 Burst::MaxBurst(n)
+                | Burst::MaxBurstAfterLoss(n)
                 | Burst::UseItOrLoseIt(n)
                 | Burst::CongestionWindowLimiting(n) => u64::from(n),
                 Burst::Off => u64::MAX / u64::from(u32::MAX),

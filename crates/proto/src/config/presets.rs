@@ -225,6 +225,7 @@ fn ns2_2005() -> Policies {
             data_before_confirmation: DataBeforeConfirmation::Off,
             ..cmt().rto
         },
+        burst: Burst::MaxBurstAfterLoss(4),
         ..cmt()
     }
 }

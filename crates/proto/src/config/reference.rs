@@ -342,6 +342,11 @@ pub const POLICY_KEYS: &[PolicyKey] = &[
                 "{ max-burst = 4 }",
             ),
             example(
+                "max-burst-after-loss",
+                "The same, but only from the first retransmission of the association on (ns-2).",
+                "{ max-burst-after-loss = 4 }",
+            ),
+            example(
                 "use-it-or-lose-it",
                 "A larger window is cut to flight + n units.",
                 "{ use-it-or-lose-it = 4 }",

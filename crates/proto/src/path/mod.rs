@@ -20,7 +20,7 @@ use crate::cmt::reschedule::Ban;
 use crate::cmt::slow_path_rtt::Awaited;
 use crate::cmt::t3_policy::RetransmissionLog;
 use crate::config::{
-    AssociationConfig, BytesCounted, IdleRule, PathFill, PmtuDiscovery, WindowUnit,
+    AssociationConfig, Burst, BytesCounted, IdleRule, PathFill, PmtuDiscovery, WindowUnit,
 };
 use crate::congestion::coupled::group::{Member, Standing};
 use crate::congestion::recovery::FastRecovery;
@@ -253,8 +253,15 @@ impl Path {
         Parameters { unit, largest_chunk, ssthresh_floor }
     }
 
-    /// Begins a flush at `now`: applies the idle rule and the burst limit after `sacks` packets with acknowledgements.
-    pub(crate) fn begin_flush(&mut self, now: Instant, config: &AssociationConfig, sacks: u64) {
+    /// Begins a flush at `now`: applies the idle rule and the limit of bursts that is in force after `sacks` packets with
+    /// acknowledgements.
+    pub(crate) fn begin_flush(
+        &mut self,
+        now: Instant,
+        config: &AssociationConfig,
+        burst: Burst,
+        sacks: u64,
+    ) {
         self.apply_idle_rule(now, config);
         let parameters = self.congestion_parameters(config);
         let view = BurstView {
@@ -265,7 +272,7 @@ impl Path {
             sacks,
             stretched: core::mem::take(&mut self.stretched_bursts),
         };
-        let limit = burst::limit(config.policies.burst, &view);
+        let limit = burst::limit(burst, &view);
         self.flush_limit = limit.flush;
         self.window.cwnd = limit.cwnd;
         self.window.ssthresh = limit.ssthresh;

@@ -40,6 +40,15 @@ pub(crate) struct Limit {
     pub(crate) ssthresh: u64,
 }
 
+/// The limit that holds in an association that has retransmitted this many chunks.
+pub(crate) fn in_force(policy: Burst, retransmissions: u64) -> Burst {
+    match policy {
+        Burst::MaxBurstAfterLoss(_) if retransmissions == 0 => Burst::Off,
+        Burst::MaxBurstAfterLoss(n) => Burst::MaxBurst(n),
+        policy => policy,
+    }
+}
+
 /// Limits a flush.
 pub(crate) fn limit(policy: Burst, view: &BurstView) -> Limit {
     let BurstView { cwnd, ssthresh, .. } = *view;
@@ -49,7 +58,9 @@ pub(crate) fn limit(policy: Burst, view: &BurstView) -> Limit {
         cwnd.min(view.flight.saturating_add(burst))
     };
     match policy {
-        Burst::MaxBurst(n) => Limit { flush: within(n), cwnd, ssthresh },
+        Burst::MaxBurst(n) | Burst::MaxBurstAfterLoss(n) => {
+            Limit { flush: within(n), cwnd, ssthresh }
+        }
         Burst::UseItOrLoseIt(n) => {
             let cut = within(n);
             Limit { flush: cut, cwnd: cut, ssthresh }
@@ -83,6 +94,19 @@ mod tests {
             assert_eq!(stretched(packets * 1500, 1500), expected, "{packets} full packets");
         }
         assert_eq!(stretched(1000, 0), 499, "no division by zero");
+    }
+
+    #[test]
+    fn a_limit_may_wait_for_the_first_loss() {
+        for (policy, retransmissions, expected) in [
+            (Burst::MaxBurstAfterLoss(4), 0, Burst::Off),
+            (Burst::MaxBurstAfterLoss(4), 1, Burst::MaxBurst(4)),
+            (Burst::MaxBurst(4), 0, Burst::MaxBurst(4)),
+            (Burst::UseItOrLoseIt(3), 0, Burst::UseItOrLoseIt(3)),
+            (Burst::Off, 9, Burst::Off),
+        ] {
+            assert_eq!(in_force(policy, retransmissions), expected, "{policy:?}");
+        }
     }
 
     #[test]

@@ -39,6 +39,12 @@ pub const COVERAGE: &[Covered] = &[
     paused("burst", "off", "{ max-burst = 4 }", effect!(max_burst_spares_queues)),
     paused(
         "burst",
+        "{ max-burst-after-loss = 4 }",
+        "{ max-burst = 4 }",
+        effect!(the_limit_may_begin_with_the_first_loss),
+    ),
+    paused(
+        "burst",
         "{ use-it-or-lose-it = 4 }",
         "{ max-burst = 4 }",
         effect!(use_it_or_lose_it_starts_small_after_a_pause),
@@ -378,6 +384,22 @@ fn max_burst_spares_queues() {
     };
     let (off, limited) = (drops("off"), drops("{ max-burst = 4 }"));
     assert!(off as f64 > 1.1 * limited as f64, "{off} against {limited}");
+}
+
+/// As long as nothing is lost there is no limit; where something is lost before the pause, there is one after it.
+#[test]
+fn the_limit_may_begin_with_the_first_loss() {
+    let traces = |also: &[&str]| {
+        ["off", "{ max-burst-after-loss = 4 }", "{ max-burst = 4 }"].map(|burst| {
+            let burst = format!("sctp.policies.burst={burst}");
+            run(PAUSE, &[AVOIDANCE, also, &[&burst]].concat()).trace_hash
+        })
+    };
+    let [off, waiting, limited] = traces(&[]);
+    assert!(waiting == off && waiting != limited);
+    let lost = "faults=[{ outage = { path = \"path\", from = \"500 ms\", until = \"510 ms\" } }]";
+    let [off, waiting, limited] = traces(&[lost]);
+    assert!(waiting == limited && waiting != off);
 }
 
 #[test]

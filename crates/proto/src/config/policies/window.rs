@@ -60,6 +60,8 @@ pub enum Burst {
     /// The window is treated as flight + n units while that is less (RFC 9260 section 6.1 D; INET
     /// `useItOrTempLoseIt`).
     MaxBurst(u32),
+    /// The same, but only from the first retransmission of the association on (ns-2).
+    MaxBurstAfterLoss(u32),
     /// A larger window is cut to flight + n units (INET `useItOrLoseIt`; Allman, Blanton 2005).
     UseItOrLoseIt(u32),
     /// The same, and the slow-start threshold takes what the window was (INET `congestionWindowLimiting`).

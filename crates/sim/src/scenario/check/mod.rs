@@ -181,8 +181,12 @@ fn policy_problem(sctp: &SctpSettings) -> Problem {
         );
         return problem("policies.delayed_ack.packets", message);
     }
-    if *burst == Burst::MaxBurst(0) {
-        return problem("policies.burst.max-burst", "must be at least 1");
+    match burst {
+        Burst::MaxBurst(0) => return problem("policies.burst.max-burst", "must be at least 1"),
+        Burst::MaxBurstAfterLoss(0) => {
+            return problem("policies.burst.max-burst-after-loss", "must be at least 1");
+        }
+        _ => {}
     }
     if rto.min > rto.max {
         let message = format!("{} is longer than the largest, {}", rto.min, rto.max);

@@ -5,11 +5,11 @@
 
 use polypath_proto::config::{
     AllPf, AssociationConfig, Burst, BytesCounted, CongestionAlgorithm, CwndUpdate, DacCount,
-    FailureDetection, FastRecoveryScope, FirstData, GapAck, GroupList, IdleRule, InitialCwnd,
-    InitialSsthresh, LossRateSource, NoWindow, NrSack, PacketDropReport, PathFill, PathGroups,
-    PathOrder, PerTsn, PmtuDiscovery, Preset, Reneging, RepeatedTimeout, RetransmissionPath,
-    RttSample, SackPath, SplitFastRetransmit, StaleSack, StreamScheduler, T3Restart, Window,
-    WindowUnit,
+    FailureDetection, FastRecoveryScope, FirstData, GapAck, GroupList, HandshakePaths, IdleRule,
+    InitialCwnd, InitialSsthresh, LossRateSource, NoWindow, NrSack, PacketDropReport, PathFill,
+    PathGroups, PathOrder, PerTsn, PmtuDiscovery, Preset, Reneging, RepeatedTimeout,
+    RetransmissionPath, RttSample, SackPath, SplitFastRetransmit, StaleSack, StreamScheduler,
+    T3Restart, Window, WindowUnit,
 };
 use polypath_proto::config::{
     BlockingEstimation, BufferSize, BufferSplit, BufferSplitBy, BufferSplitShares, OldPathPays,
@@ -109,6 +109,7 @@ fn policies() -> impl Strategy<Value = AssociationConfig> {
             Reneging::Never => draw.pick(NrSack::ALL),
             _ => draw.pick(&[NrSack::Off, NrSack::Deliverable]),
         };
+        p.handshake = draw.pick(HandshakePaths::ALL);
         config.receive_buffer_bytes = buffer;
         config.heartbeat_interval = heartbeat_interval;
         config

@@ -2,7 +2,7 @@
 
 use core::net::IpAddr;
 
-use polypath_wire::{Abort, Chunk, Init, Raw};
+use polypath_wire::{Abort, Cause, Causes, Chunk, Init, Raw};
 use smallvec::SmallVec;
 
 use super::init_parameters::{self, Capabilities, InitKind, InitLimits, InitProblem, PeerInit};
@@ -10,12 +10,13 @@ use super::input::MAX_WAITING_ANSWERS;
 use super::output::To;
 use super::state::{Handshake, State};
 use super::{Association, PeerAddress};
-use crate::config::{AssociationConfig, NrSack};
+use crate::config::{AssociationConfig, HandshakePaths, NrSack};
+use crate::path::first_contact::{self, InitTry, Pair};
 use crate::path::reach::Reach;
 use crate::path::{Path, pairing};
 use crate::recv::{Incomplete, Receiver, ReceiverConfig};
 use crate::send::partial_reliability::Support;
-use crate::{AssociationEnd, Cx, Duration, Event, Notice, PathChange, PathId, Tsn};
+use crate::{AssociationEnd, Cx, Duration, Event, Instant, Notice, PathChange, PathId, Tsn};
 
 /// What the peer asked for and offered in the handshake.
 #[derive(Clone, Debug)]
@@ -35,13 +36,28 @@ pub(super) struct Agreed<'a> {
 }
 
 impl Association {
-    pub(super) fn send_init(&mut self) {
-        let path = &self.paths[self.handshake_path];
-        let local = &self.identity.local_addresses;
+    /// Sends INIT over the paths of the policy that have not taken one since the timer was started.
+    pub(super) fn send_init(&mut self, now: Instant) {
+        let pair = |path: &Path| Pair { path: path.id, local: path.local, remote: path.remote };
+        let suitable = self.paths.iter().filter(|path| self.suits_handshake(path.id)).map(pair);
+        let turn = pair(&self.paths[self.handshake_path]);
+        let paths = first_contact::destinations(self.config.policies.handshake, turn, suitable);
+        for path in paths {
+            let State::CookieWait(timer) = &mut self.state else { return };
+            if timer.asked >> path.0 & 1 == 0 {
+                timer.asked |= 1 << path.0;
+                self.send_init_on(path);
+                self.paths[path].init.on_sent(now);
+            }
+        }
+    }
+
+    fn send_init_on(&mut self, path: PathId) {
+        let Path { local, remote, .. } = self.paths[path];
         let parameters = init_parameters::init_parameters(
+            &self.identity.local_addresses,
             local,
-            path.local,
-            path.remote,
+            remote,
             self.life_extension,
             Capabilities::offered(&self.config.policies),
         );
@@ -54,7 +70,7 @@ impl Association {
             initial_tsn: self.identity.initial_tsn,
             parameters,
         };
-        self.queue_control(Chunk::Init(init), To::Path(self.handshake_path));
+        self.queue_control(Chunk::Init(init), To::Path(path));
     }
 
     pub(super) fn send_cookie_echo(&mut self) {
@@ -67,7 +83,8 @@ impl Association {
         }
     }
 
-    /// Timer T1 expired: the next try goes to the peer's next address; with a cookie, to the next confirmed one.
+    /// Timer T1 expired: the next try goes to the peer's next address; with a cookie, to the next confirmed one. If an INIT
+    /// was refused there, its turn comes: the others had their time.
     pub(super) fn handshake_timeout(&mut self, cx: &mut Cx<'_>) {
         let rto = self.config.policies.rto;
         let (State::CookieWait(timer) | State::CookieEchoed { timer, .. }) = &mut self.state else {
@@ -78,15 +95,16 @@ impl Association {
         }
         timer.retransmissions += 1;
         timer.timeout = (timer.timeout * 2).min(rto.max);
-        timer.due = cx.now + timer.timeout;
-        timer.refused = 0;
-        self.handshake_path = self.next_handshake_path().unwrap_or(self.handshake_path);
-        self.send_handshake_chunk();
+        let aborted = timer.aborted;
+        timer.restart(cx.now);
+        let next = aborted.or_else(|| self.next_handshake_path());
+        self.handshake_path = next.unwrap_or(self.handshake_path);
+        self.send_handshake_chunk(cx.now);
     }
 
     /// The system refuses the path of the handshake: the next one is tried at once, if there is one that it has not
     /// refused since the timer was started. Otherwise the timer tries again.
-    pub(super) fn handshake_refused(&mut self, id: PathId) {
+    pub(super) fn handshake_refused(&mut self, now: Instant, id: PathId) {
         let (State::CookieWait(timer) | State::CookieEchoed { timer, .. }) = &mut self.state else {
             return;
         };
@@ -96,7 +114,28 @@ impl Association {
         }
         if let Some(next) = self.next_handshake_path() {
             self.handshake_path = next;
-            self.send_handshake_chunk();
+            self.send_handshake_chunk(now);
+        }
+    }
+
+    /// An ABORT came: whether it refuses just one of several INITs, and the association goes on. The address behind it may
+    /// be somebody else's by now, so that another one, and above all the first, has until T1-init expires to answer.
+    ///
+    /// Once COOKIE-WAIT is over, a refusal of an INIT (RFC 9260 section 5.2.2) is about one that came late: it took a slower
+    /// path than the INIT of this association, or an address translator that made it look like somebody else's.
+    pub(super) fn survives_abort(&mut self, now: Instant, causes: &Causes<'_>, id: PathId) -> bool {
+        let is_late = |cause| matches!(cause, Cause::RestartWithNewAddresses(_));
+        match &mut self.state {
+            State::CookieWait(timer) => {
+                let others_asked = self.config.policies.handshake == HandshakePaths::AllPaths
+                    && id != self.handshake_path;
+                if others_asked {
+                    timer.aborted = Some(id);
+                    self.handshake_refused(now, id);
+                }
+                others_asked
+            }
+            _ => causes.iter().any(is_late),
         }
     }
 
@@ -105,9 +144,9 @@ impl Association {
         self.paths.ids().any(|path| path != id && self.suits_handshake(path))
     }
 
-    fn send_handshake_chunk(&mut self) {
+    fn send_handshake_chunk(&mut self, now: Instant) {
         match self.state {
-            State::CookieWait(_) => self.send_init(),
+            State::CookieWait(_) => self.send_init(now),
             _ => self.send_cookie_echo(),
         }
     }
@@ -131,7 +170,8 @@ impl Association {
 
     pub(super) fn handle_init_ack(&mut self, cx: &mut Cx<'_>, init: &Init<'_>, came_on: PathId) {
         if !matches!(self.state, State::CookieWait(_)) {
-            return;
+            // RFC 9260 section 5.2.3: discarded. But the path is as quick as it came.
+            return self.measure_by_init(cx, came_on);
         }
         let path = &self.paths[came_on];
         let source = PeerAddress { address: path.remote, encapsulation: path.encapsulation };
@@ -177,11 +217,24 @@ impl Association {
         }
         self.primary = self.confirm_handshake_pair(came_to, source.address);
         self.handshake_path = self.primary;
+        self.measure_by_init(cx, self.primary);
         let timeout = self.config.policies.rto.initial;
         let timer = Handshake::first(cx.now, timeout);
         let report = (!peer.unrecognized.is_empty()).then(|| peer.unrecognized.to_causes());
         self.state = State::CookieEchoed { timer, cookie, report };
         self.send_cookie_echo();
+    }
+
+    /// An INIT ACK came over the path.
+    fn measure_by_init(&mut self, cx: &mut Cx<'_>, id: PathId) {
+        let path = &mut self.paths[id];
+        let sent = path.init.on_answer();
+        if self.config.policies.handshake == HandshakePaths::AllPaths
+            && path.rtt.srtt().is_none()
+            && let Some(at) = sent
+        {
+            path.sample_rtt(cx, at);
+        }
     }
 
     /// The peer's addresses: those that the user named first, in the user's order.
@@ -260,16 +313,19 @@ impl Association {
             }
         }
         self.stats.addresses_ignored += pairs.len().saturating_sub(limit) as u64;
+        let tries: SmallVec<[_; 2]> = self
+            .paths
+            .iter()
+            .filter(|path| path.init != InitTry::None)
+            .map(|path| ((path.local, path.remote), path.init))
+            .collect();
         self.paths.clear(pairs.len().min(limit));
         for (local, remote) in pairs.into_iter().take(limit) {
             let id = PathId(self.paths.len() as u8);
-            self.paths.push(Path::new(
-                id,
-                local,
-                remote.address,
-                remote.encapsulation,
-                &self.config,
-            ));
+            let mut path = Path::new(id, local, remote.address, remote.encapsulation, &self.config);
+            let tried = tries.iter().find(|(pair, _)| *pair == (local, remote.address));
+            path.init = tried.map(|(_, init)| *init).unwrap_or_default();
+            self.paths.push(path);
         }
         self.fit_fragments();
     }
@@ -315,11 +371,11 @@ impl Association {
             return self.end(AssociationEnd::CannotConnect);
         }
         self.control.clear();
-        timer.due = cx.now + timer.timeout;
+        timer.restart(cx.now);
         self.life_extension = Some(staleness + timer.timeout);
         self.state = State::CookieWait(timer);
         self.peer_tag = 0;
         self.receiver = None;
-        self.send_init();
+        self.send_init(cx.now);
     }
 }

@@ -4,8 +4,9 @@ use polypath_wire::{Chunk, Parameter, Parameters};
 
 use super::Association;
 use super::output::To;
-use crate::config::SackPath;
+use crate::config::{HandshakePaths, SackPath};
 use crate::path::Path;
+use crate::path::first_contact::InitTry;
 use crate::path::heartbeat::{Info, Purpose, Sent};
 use crate::path::reach::{Reach, Reason, Signal};
 use crate::{Cx, Duration, Instant, PathId};
@@ -26,8 +27,13 @@ impl Association {
                 unconfirmed += 1;
             } else {
                 self.schedule_heartbeat(cx, path);
-                if self.config.policies.sack_path == SackPath::SmallestSrtt {
-                    // A side that only receives has no other way to measure.
+                // A side that only receives has no other way to measure; and where an INIT was not answered yet, data would
+                // learn the hard way that the path is slow or dead.
+                let asked = self.paths[path].init != InitTry::None;
+                let is_unknown = asked && self.paths[path].rtt.srtt().is_none();
+                if self.config.policies.sack_path == SackPath::SmallestSrtt
+                    || self.config.policies.handshake == HandshakePaths::AllPaths && is_unknown
+                {
                     self.paths[path].heartbeat.due = Some(cx.now);
                 }
             }

@@ -102,7 +102,7 @@ impl Association {
         match judge(quoted, self.standing(id), others) {
             Verdict::Ignore => {}
             Verdict::TryElsewhere if self.has_handshake_path_besides(id) => {
-                self.handshake_refused(id);
+                self.handshake_refused(cx.now, id);
             }
             Verdict::LosePath => self.path_refused(cx, id),
             Verdict::TryElsewhere | Verdict::End => self.end(AssociationEnd::ProtocolUnreachable),

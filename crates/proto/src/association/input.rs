@@ -177,7 +177,7 @@ impl Association {
             Chunk::HeartbeatAck(info) if self.state.is_synchronized() => {
                 self.handle_heartbeat_ack(cx, info)
             }
-            Chunk::Abort(abort) => self.handle_abort(abort),
+            Chunk::Abort(abort) => self.handle_abort(cx, abort, arrival.path),
             Chunk::Error(causes) => self.handle_error(cx, causes),
             Chunk::Shutdown { cumulative_tsn_ack } => {
                 self.handle_shutdown(cx, Tsn(*cumulative_tsn_ack), arrival.path)
@@ -259,7 +259,10 @@ impl Association {
         Flow::Continue
     }
 
-    fn handle_abort(&mut self, abort: &Abort<'_>) {
+    fn handle_abort(&mut self, cx: &mut Cx<'_>, abort: &Abort<'_>, came_on: PathId) {
+        if self.survives_abort(cx.now, &abort.causes, came_on) {
+            return;
+        }
         // A peer that has completed the shutdown answers what still arrives from a slower path with an ABORT that
         // reflects the tag; it may overtake the SHUTDOWN COMPLETE. Nothing is outstanding then on either side.
         let completed = abort.reflected_tag && matches!(self.state, State::ShutdownAckSent(_));

@@ -13,7 +13,7 @@ use super::{Association, PeerAddress};
 use crate::config::{PathPairing, SharedConfig, SourceRoute};
 use crate::path::reach::{Reach, Reason, Signal};
 use crate::path::{Path, pairing};
-use crate::{Cx, Event, LocalAddressChange, PathChange, PathId};
+use crate::{Cx, Event, Instant, LocalAddressChange, PathChange, PathId};
 
 /// Most paths of an association in its life: masks of paths have so many bits.
 const MAX_PATH_IDS: usize = 32;
@@ -40,13 +40,13 @@ impl Association {
                     self.close_paths_from(address);
                     if self.state.is_handshake() && self.paths[self.handshake_path].local == address
                     {
-                        self.handshake_refused(self.handshake_path);
+                        self.handshake_refused(cx.now, self.handshake_path);
                     }
                 }
             }
         }
         match self.state {
-            State::CookieWait(_) => self.rebuild_handshake_paths(),
+            State::CookieWait(_) => self.rebuild_handshake_paths(cx.now),
             _ => self.open_missing_paths(cx),
         }
     }
@@ -70,25 +70,34 @@ impl Association {
         }
     }
 
-    /// Nothing is settled yet: the table is made anew. The handshake goes on where it was, or begins at once elsewhere.
-    fn rebuild_handshake_paths(&mut self) {
+    /// Nothing is settled yet: the table is made anew. The handshake goes on where it was, or begins at once elsewhere, and
+    /// where the policy asks all paths, on new ones too.
+    fn rebuild_handshake_paths(&mut self, now: Instant) {
         let tried = &self.paths[self.handshake_path];
         let (local, remote) = (tried.local, tried.remote);
+        let waiting = self.waiting_for_init_ack();
         let named = self.named.clone();
         self.build_paths(&named, None);
-        if let State::CookieWait(timer) = &mut self.state {
-            timer.refused = 0;
-        }
         let same = |path: &&Path| path.local == local && path.remote == remote;
         let kept = self.paths.iter().find(same).map(|path| path.id);
-        match kept {
-            Some(path) => self.handshake_path = path,
-            None => {
-                self.handshake_path = PathId(0);
-                self.control.clear();
-                self.send_init();
-            }
+        if kept.is_none() {
+            self.control.clear();
         }
+        self.handshake_path = kept.unwrap_or(PathId(0));
+        let asked = self.paths.iter().filter(|path| waiting.contains(&(path.local, path.remote)));
+        let asked = asked.fold(0, |mask, path| mask | 1 << path.id.0);
+        if let State::CookieWait(timer) = &mut self.state {
+            (timer.asked, timer.refused, timer.aborted) = (asked, 0, None);
+        }
+        self.send_init(now);
+    }
+
+    /// The pairs of addresses that took an INIT which may still be answered.
+    fn waiting_for_init_ack(&self) -> SmallVec<[(IpAddr, IpAddr); 4]> {
+        let State::CookieWait(timer) = &self.state else { return SmallVec::new() };
+        let waiting = timer.asked & !timer.refused;
+        let paths = self.paths.iter().filter(|path| waiting >> path.id.0 & 1 == 1);
+        paths.map(|path| (path.local, path.remote)).collect()
     }
 
     fn close_paths_from(&mut self, address: IpAddr) {

@@ -152,7 +152,7 @@ pub enum Notice {
 }
 
 impl Association {
-    /// Begins an association as the client: sends INIT to the peer's addresses in turn.
+    /// Begins an association as the client: sends INIT to the peer's addresses, in turn or at once as the policy says.
     ///
     /// Addresses for which no local address of the same family exists are left out; the endpoint has checked that one
     /// remains.
@@ -165,7 +165,7 @@ impl Association {
         let mut association = Self::new(cx, config, identity);
         association.named = peer.into();
         association.build_paths(peer, None);
-        association.send_init();
+        association.send_init(cx.now);
         association
     }
 

@@ -12,7 +12,7 @@ impl Association {
         }
         match error {
             PathError::PacketTooBig { mtu_bytes } => self.packet_too_big(cx, id, mtu_bytes),
-            PathError::Refused if self.state.is_handshake() => self.handshake_refused(id),
+            PathError::Refused if self.state.is_handshake() => self.handshake_refused(cx.now, id),
             PathError::Refused => self.path_refused(cx, id),
         }
     }

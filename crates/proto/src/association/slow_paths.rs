@@ -36,9 +36,6 @@ impl Association {
             return is_asked && tries < MOST_TRIES && others().next().is_some();
         };
         let rtt = blocking_estimation::expected_rtt(&view, own.flight, user_bytes.into());
-        if !others().any(|other| other.is_quicker_than(rtt)) {
-            return false;
-        }
         let in_flight = self.sender.window.in_flight_on(path).user_bytes;
         let slow = SlowPath { rtt, in_flight, chunk: user_bytes.into(), buffer };
         blocking_estimation::would_block(&slow, others())

@@ -46,14 +46,31 @@ pub(crate) struct Handshake {
     pub(crate) timeout: Duration,
     /// Retransmissions so far.
     pub(crate) retransmissions: u32,
-    /// Paths that the system has refused since the last expiry, by bit.
+    /// Paths that took an INIT since the last expiry, by bit.
+    pub(crate) asked: u32,
+    /// Paths that the system has refused since the last expiry, or from which an INIT was refused, by bit.
     pub(crate) refused: u32,
+    /// Path on which an ABORT refused an INIT while others could still be answered.
+    pub(crate) aborted: Option<PathId>,
 }
 
 impl Handshake {
     /// The timer of the first try.
     pub(crate) fn first(now: Instant, timeout: Duration) -> Self {
-        Self { due: now + timeout, timeout, retransmissions: 0, refused: 0 }
+        Self {
+            due: now + timeout,
+            timeout,
+            retransmissions: 0,
+            asked: 0,
+            refused: 0,
+            aborted: None,
+        }
+    }
+
+    /// Begins a new round of tries at `now`.
+    pub(crate) fn restart(&mut self, now: Instant) {
+        self.due = now + self.timeout;
+        (self.asked, self.refused, self.aborted) = (0, 0, None);
     }
 }
 

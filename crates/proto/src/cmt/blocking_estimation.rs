@@ -12,6 +12,17 @@
 
 use crate::Duration;
 
+/// How much quicker a path is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Lead {
+    /// Not at all, or by less than round trips vary: up to a thirty-second.
+    None,
+    /// By up to an eighth.
+    Small,
+    /// By more.
+    Clear,
+}
+
 /// What is known of a path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct PathView {
@@ -48,9 +59,20 @@ impl PathView {
         product / u128::from(self.srtt.as_nanos().max(1))
     }
 
-    /// Whether a round trip of `rtt` is clearly longer than one of this path, by an eighth.
+    /// Whether a round trip of `rtt` is clearly longer than one of this path.
     pub(crate) fn is_quicker_than(&self, rtt: Duration) -> bool {
-        rtt > self.srtt + self.srtt / 8
+        self.lead_over(rtt) == Lead::Clear
+    }
+
+    /// How much shorter a round trip of this path is than `rtt`.
+    fn lead_over(&self, rtt: Duration) -> Lead {
+        if rtt > self.srtt + self.srtt / 8 {
+            Lead::Clear
+        } else if rtt > self.srtt + self.srtt / 32 {
+            Lead::Small
+        } else {
+            Lead::None
+        }
     }
 
     /// What it would carry alone, in bytes per second.
@@ -87,10 +109,18 @@ pub(crate) fn expected_rtt(path: &PathView, flight: u64, chunk: u64) -> Duration
 }
 
 /// Whether the quicker of the other paths would fill the buffer while the chunk is on its way.
+///
+/// A path that is only a little quicker has to show that it would: a full buffer makes every transfer as slow as its longest
+/// round trip, but what a window could grow to counts only where the difference is clear.
 pub(crate) fn would_block(path: &SlowPath, others: impl Iterator<Item = PathView>) -> bool {
     let mut meanwhile = 0u128;
-    for other in others.filter(|other| other.is_quicker_than(path.rtt)) {
-        meanwhile = meanwhile.saturating_add(other.sends_in(path.rtt, path.buffer));
+    for other in others {
+        let room = match other.lead_over(path.rtt) {
+            Lead::Clear => path.buffer,
+            Lead::Small => 0,
+            Lead::None => continue,
+        };
+        meanwhile = meanwhile.saturating_add(other.sends_in(path.rtt, room));
     }
     let own = u128::from(path.in_flight) + u128::from(path.chunk);
     meanwhile > 0 && meanwhile.saturating_add(own) > u128::from(path.buffer)
@@ -115,7 +145,7 @@ mod tests {
 
     #[test]
     fn a_slow_path_gets_what_the_quick_ones_leave() {
-        let alike = PathView { srtt: ms(360), smallest_rtt: ms(200), ..FULL };
+        let alike = PathView { srtt: ms(390), smallest_rtt: ms(200), ..FULL };
         let endless = PathView { cwnd: u64::MAX, srtt: ms(0), ..FULL };
         for (what, others, in_flight, buffer, blocks) in [
             ("nobody is quicker", &[][..], 60_000, 64_000, false),
@@ -129,6 +159,23 @@ mod tests {
         ] {
             let path = SlowPath { rtt: ms(400), in_flight, chunk: 1400, buffer };
             assert_eq!(would_block(&path, others.iter().copied()), blocks, "{what}");
+        }
+    }
+
+    #[test]
+    fn who_is_a_little_quicker_has_to_have_the_window() {
+        // 100 Mbit/s with 20 ms and nothing in its queue, 60 kB of them sent.
+        let held_up = PathView { cwnd: 60_000, ssthresh: 1, srtt: ms(20), smallest_rtt: ms(20) };
+        let grown = PathView { cwnd: 100_000, ..held_up };
+        for (what, other, rtt_us, blocks) in [
+            ("alike", grown, 20_600, false),
+            ("a little quicker, and its window fills the buffer", grown, 21_000, true),
+            ("a little quicker, and its window may never", held_up, 21_000, false),
+            ("clearly quicker: it would have grown", held_up, 23_000, true),
+        ] {
+            let rtt = Duration::from_micros(rtt_us);
+            let path = SlowPath { rtt, in_flight: 28_000, chunk: 1400, buffer: 128_000 };
+            assert_eq!(would_block(&path, [other].into_iter()), blocks, "{what}");
         }
     }
 

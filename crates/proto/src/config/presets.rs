@@ -102,6 +102,7 @@ fn rfc9260() -> Policies {
             count: DacCount::Off,
         },
         fast_recovery: FastRecoveryScope::AssociationWide,
+        handshake: HandshakePaths::Primary,
         path_order: PathOrder::Primary,
         path_fill: PathFill::PacketByPacket,
         retransmission: Retransmission {
@@ -255,11 +256,16 @@ fn inet() -> Policies {
 
 fn recommended() -> Policies {
     Policies {
+        fast_retransmit: FastRetransmit {
+            per_tsn: PerTsn::Multiple,
+            ..dreibholz_asymmetric().fast_retransmit
+        },
         retransmission: Retransmission {
             fast: RetransmissionPath::LowestSrtt,
             repeated: RepeatedTimeout::AvoidDoubtful,
             ..dreibholz_asymmetric().retransmission
         },
+        handshake: HandshakePaths::AllPaths,
         path_order: PathOrder::LowestSrtt,
         buffer_split_shares: BufferSplitShares::ByNeed,
         blocking_estimation: BlockingEstimation::On,

@@ -142,6 +142,12 @@ pub const POLICY_KEYS: &[PolicyKey] = &[
         FastRecoveryScope::VALUES,
     ),
     choice(
+        "handshake",
+        "Over which paths INIT goes.",
+        "RFC 9260 sections 5.1, 5.2.2 and 5.2.3",
+        HandshakePaths::VALUES,
+    ),
+    choice(
         "path_order",
         "In which order paths are asked to carry new data.",
         "dreibholz-model 4.1, table 1; RFC 9260 section 6.4 (primary); the lowest round-trip time is what MPTCP schedulers use",

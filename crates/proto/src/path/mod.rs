@@ -1,6 +1,7 @@
 //! Everything that belongs to one path: a pair of a local and a remote transport address.
 
 pub(crate) mod failover;
+pub(crate) mod first_contact;
 pub(crate) mod heartbeat;
 pub(crate) mod pairing;
 pub(crate) mod plpmtu;
@@ -29,6 +30,7 @@ use crate::send::buffer_size::DeliveryRate;
 use crate::send::burst::{self, BurstView};
 use crate::send::window::{Repaired, Window};
 use crate::{Cx, Encapsulation, Instant, PathId, PathStats, PathStatus, ProbeEvent, Tsn};
+use first_contact::InitTry;
 use heartbeat::Heartbeat;
 use plpmtu::{Limits, Plpmtu};
 use reach::Reach;
@@ -53,6 +55,7 @@ pub(crate) struct Path {
     pub(crate) errors: u32,
     pub(crate) suspicion: Suspicion,
     pub(crate) rtt: RttEstimator,
+    pub(crate) init: InitTry,
     /// Chunk whose round trip is being measured.
     pub(crate) timed: Option<Tsn>,
     /// Chunk acknowledged over another path, whose round trip a SACK over this one can still measure.
@@ -156,6 +159,7 @@ impl Path {
             errors: 0,
             suspicion: Suspicion::default(),
             rtt: RttEstimator::new(config.policies.rto),
+            init: InitTry::None,
             timed: None,
             awaited: None,
             window: CongestionWindow::default(),

@@ -1,4 +1,4 @@
-//! What keeps a slow path from holding up a quick one.
+//! What keeps a slow path from holding up a quick one, from the first packet on.
 
 use polypath_sim::RunResult;
 
@@ -56,6 +56,20 @@ const SLOW_LOSES: &[&str] = &[
     "run.duration=8 s",
 ];
 
+/// A short transfer to a peer whose first address is on the slow path.
+const SLOW_FIRST: &[&str] = &[
+    "traffic.bulk.source={ file = \"200 kB\" }",
+    "network.disjoint.paths.quick.bottleneck.delay=200 ms",
+    "network.disjoint.paths.slow.bottleneck.delay=10 ms",
+    "run.measure_from=0 s",
+    "run.duration=60 s",
+];
+
+const fn handshake(value: &'static str, against: &'static str) -> Covered {
+    let effect = effect!(the_quickest_path_brings_the_association_about);
+    Covered { key: "handshake", value, against, scenario: QUICK_AND_SLOW, set: SLOW_FIRST, effect }
+}
+
 const fn estimation(value: &'static str, against: &'static str) -> Covered {
     let effect = effect!(new_data_that_would_block_waits_for_the_quick_path);
     let (key, set) = ("blocking_estimation", &[]);
@@ -75,6 +89,8 @@ const fn quickest(key: &'static str) -> Covered {
 }
 
 pub const COVERAGE: &[Covered] = &[
+    handshake("primary", "all-paths"),
+    handshake("all-paths", "primary"),
     estimation("off", "on"),
     estimation("on", "off"),
     reinjection("off", "on"),
@@ -89,9 +105,23 @@ fn with(set: &[&str], key: &str, value: &str) -> RunResult {
 }
 
 #[test]
+fn the_quickest_path_brings_the_association_about() {
+    let of = |value| {
+        let result = with(SLOW_FIRST, "handshake", value);
+        (result.association.established_s.expect("established"), result.flows[0].last_delivery_s)
+    };
+    let (in_turn, at_once) = (of("primary"), of("all-paths"));
+    // Two round trips of 400 ms against two of 20 ms.
+    assert!(in_turn.0 > 0.8 && at_once.0 < 0.05, "{in_turn:?} against {at_once:?}");
+    assert!(at_once.1.expect("delivered") < 0.5 * in_turn.1.expect("delivered"));
+}
+
+#[test]
 fn new_data_that_would_block_waits_for_the_quick_path() {
     let one_path = run(QUICK_AND_SLOW, &["sctp.max_paths=1"]).goodput_bit_s;
-    let of = |value| with(&[], "blocking_estimation", value).goodput_bit_s;
+    // By itself: a handshake that measures the slow path keeps its first packets off, too.
+    let in_turn = &["sctp.policies.handshake=primary"];
+    let of = |value| with(in_turn, "blocking_estimation", value).goodput_bit_s;
     let (off, on) = (of("off"), of("on"));
     assert!(on > 1.1 * off, "{on} against {off} bit/s where the slow path blocks");
     assert!(on > one_path, "{on} against {one_path} bit/s alone");

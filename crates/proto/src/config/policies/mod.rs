@@ -30,6 +30,8 @@ policy_group!(
         delayed_ack: DelayedAck,
         /// Scope of fast recovery.
         fast_recovery: FastRecoveryScope,
+        /// Over which paths INIT goes.
+        handshake: HandshakePaths,
         /// Order of paths for new data.
         path_order: PathOrder,
         /// How much each path takes at a time.

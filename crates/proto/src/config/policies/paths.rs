@@ -3,6 +3,18 @@
 use super::{policy_enum, policy_group};
 
 policy_enum!(
+    /// Over which paths INIT goes. The peer answers each INIT without keeping state (RFC 9260 section 5.1.3); the first
+    /// INIT ACK is taken, and later ones are discarded (section 5.2.3).
+    HandshakePaths {
+        /// One at a time, the next one when T1-init expires (RFC 9260 sections 5.1 and 6.4.1).
+        Primary = "primary",
+        /// As many at once as it takes to use every address of both sides; COOKIE ECHO goes where the first INIT ACK
+        /// came from, which becomes the primary path, and INIT ACKs measure round-trip times.
+        AllPaths = "all-paths",
+    }
+);
+
+policy_enum!(
     /// In which order paths are asked to carry new data (INET `cmtSendAllComparisonFunction`).
     PathOrder {
         /// The primary path only, or its alternate while it has failed (RFC 9260 section 6.4).

@@ -10,6 +10,7 @@ use polypath_lab::run::check_names;
 use polypath_lab::study::{Extent, Reading, Study};
 use polypath_lab::verdict::Expectations;
 use polypath_sim::document::Document;
+use polypath_units::{BitRate, ByteCount, Duration, Fraction, Frequency, Instant, ParseError};
 use serde_json::Value;
 
 struct Validator {
@@ -192,5 +193,75 @@ fn mistakes_do_not_fit() {
     ] {
         assert!(text.contains(right), "{right}");
         assert!(study.check(&text.replacen(right, wrong, 1)).is_err(), "{wrong}");
+    }
+}
+
+/// What could be written for quantities: every number with every unit, and none.
+fn texts() -> impl Iterator<Item = String> {
+    const NUMBERS: [&str; 21] = [
+        "", "5", "0", "05", "5.5", "5.", ".5", "5e3", "5E-3", "5e+2", "5e", "1_000", "-5", "+5",
+        "1,5", "\u{663}", "0x5", "5 5", "inf", "120", "100.0",
+    ];
+    const GAPS: [&str; 5] = ["", " ", "  ", "\t", "\u{a0}"];
+    const UNITS: [&str; 50] = [
+        "", "bit/s", "kbit/s", "Mbit/s", "Gbit/s", "Tbit/s", "mbit/s", "Mbit", "Mb", "Mbps", "B",
+        "kB", "KB", "KiB", "MB", "MiB", "GB", "GiB", "TB", "TiB", "b", "kb", "bytes", "k", "M",
+        "Hz", "kHz", "MHz", "hz", "1/s", "ns", "us", "\u{b5}s", "\u{3bc}s", "ms", "s", "min", "h",
+        "m", "sec", "S", "%", "percent", "%%", "e", "E5", "s.", "ss", "m s", "bit/s/s",
+    ];
+    let numbers = NUMBERS.iter().flat_map(|number| GAPS.iter().map(move |gap| (number, gap)));
+    let inner = numbers
+        .flat_map(|(number, gap)| UNITS.iter().map(move |unit| format!("{number}{gap}{unit}")));
+    inner.flat_map(|text| [format!(" {text} "), text])
+}
+
+/// The pattern takes what the program takes; what is too large or too fine for a quantity, it need not know.
+fn assert_pattern<T>()
+where
+    T: schemars::JsonSchema + serde::de::DeserializeOwned + std::str::FromStr<Err = ParseError>,
+{
+    let schema = schemars::schema_for!(T);
+    let validator = Validator::new(&schema);
+    let (mut taken, mut refused) = (0, 0);
+    for text in texts() {
+        let value = Value::String(text.clone());
+        let fits = validator.schemas.validate(&value, validator.index).is_ok();
+        let reads = serde_json::from_value::<T>(value).is_ok();
+        let beyond = matches!(
+            text.parse::<T>(),
+            Err(ParseError::TooLarge { .. } | ParseError::TooFine { .. })
+        );
+        assert!(fits == reads || beyond, "{}: `{text}`, {fits} {reads}", T::schema_name());
+        taken += usize::from(reads);
+        refused += usize::from(!reads && !beyond);
+    }
+    assert!(taken > 50 && refused > 5_000, "{}: {taken}, {refused}", T::schema_name());
+}
+
+#[test]
+fn patterns_of_quantities_take_what_the_program_takes() {
+    assert_pattern::<BitRate>();
+    assert_pattern::<ByteCount>();
+    assert_pattern::<Frequency>();
+    assert_pattern::<Duration>();
+    assert_pattern::<Instant>();
+    assert_pattern::<Fraction>();
+    // As editors meet them.
+    let scenario = Validator::new(&polypath_sim::scenario::schema());
+    let text = fs::read_to_string(root().join("scenarios/demo.toml")).expect("readable");
+    for (right, wrong) in [
+        ("duration = \"", "duration = \"20\" #"),
+        ("rate = \"", "rate = \"10 Mb\" #"),
+        ("rate = \"", "rate = \"10 mbit/s\" #"),
+        ("delay = \"", "delay = \"40 m\" #"),
+    ] {
+        assert!(text.contains(right), "{right}");
+        assert!(scenario.check(&text.replacen(right, wrong, 1)).is_err(), "{wrong}");
+    }
+    let fraction = Validator::new(&schemars::schema_for!(Fraction));
+    for (text, expected) in [("100 %", true), ("100.5 %", false), ("120 %", false), ("0.5", false)]
+    {
+        let fits = fraction.schemas.validate(&text.into(), fraction.index).is_ok();
+        assert_eq!(fits, expected, "{text}");
     }
 }

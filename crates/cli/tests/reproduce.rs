@@ -198,6 +198,20 @@ fn the_program_carries_the_papers_wherever_it_is() {
         0,
         "a list leaves nothing behind"
     );
+    for statement in papers.as_array().into_iter().flatten().flat_map(statements_of) {
+        for key in ["id", "figure", "statement", "rule", "study", "ours", "recorded"] {
+            assert!(statement.get(key).is_some(), "{key}: {statement}");
+        }
+    }
+}
+
+/// The statements of all figures of a paper that is listed.
+fn statements_of(paper: &Value) -> Vec<Value> {
+    let figures = paper["figures"].as_array().expect("figures");
+    let statements = figures.iter().filter_map(|figure| figure["statements"].as_array());
+    let all: Vec<Value> = statements.flatten().cloned().collect();
+    assert!(!all.is_empty(), "{}", paper["paper"]);
+    all
 }
 
 /// A study with a test bed is left out where nobody asks for it, which is no failure.

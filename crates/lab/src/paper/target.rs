@@ -100,7 +100,12 @@ fn part(number: usize, paper: &Paper, figure: &str) -> Result<Part, String> {
     let not_run = paper.expectations.not_run.iter().map(|row| row.figure.as_str());
     let calculated = paper.expectations.calculations.iter().map(|row| row.figure.as_str());
     let defaults = paper.expectations.defaults.iter().map(|row| row.figure.as_str());
-    let mut others = not_run.chain(calculated).chain(defaults);
+    let concluded = paper.expectations.conclusions.iter().map(|row| row.figure.as_str());
+    // What a paper concludes rests on all of it.
+    if studies.is_empty() && concluded.clone().any(|other| is_in(&slug(other), figure)) {
+        return Ok(Part { paper: number, studies: paper.studies.clone(), figure: None });
+    }
+    let mut others = not_run.chain(calculated).chain(defaults).chain(concluded);
     if studies.is_empty() && !others.clone().any(|other| is_in(&slug(other), figure)) {
         let known = statements.iter().map(|s| s.figure.as_str()).chain(&mut others);
         let names: Vec<String> = known.map(slug).collect();
@@ -210,6 +215,7 @@ mod tests {
         assert_eq!(studies("dreibholz-model/8-right"), Ok(vec!["fig8-real.toml".into()]));
         assert_eq!(studies("dreibholz-model/fig8-real"), studies("dreibholz-model/8-right"));
         assert_eq!(studies("dreibholz-model/table 1"), Ok(vec![]));
+        assert_eq!(studies("sarwar/conclusions"), studies("sarwar"));
         let error = studies("iyenga").expect_err("no such paper");
         assert_eq!(error, "there is no paper `iyenga`; did you mean `iyengar`?");
         let error = studies("iyengar/77").expect_err("no such figure");

@@ -3,6 +3,7 @@
 //! In the directory of results, each paper has a folder, and in it each study one with its tables and pictures. What was
 //! run already is not run again.
 
+mod catalogue;
 mod compare;
 mod conclusion;
 mod cost;
@@ -11,6 +12,7 @@ mod record;
 mod row;
 mod study;
 
+pub use catalogue::{FigureEntry, PaperEntry, RecordedVerdict, StatementEntry, StudyEntry};
 pub use compare::{Agreement, Beside};
 pub use cost::{PaperCost, costs};
 pub use files::{Written, page_of};

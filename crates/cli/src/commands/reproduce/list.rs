@@ -1,82 +1,135 @@
 //! `polypath reproduce list`.
 
-use polypath_lab::paper::{Paper, slug};
-use polypath_lab::reproduce::recorded_table;
-use serde_json::json;
+use std::fmt::Write;
+
+use polypath_lab::paper::Paper;
+use polypath_lab::reproduce::{Answer, FigureEntry, PaperEntry, StatementEntry, recorded_table};
 
 use crate::failure::Outcome;
 use crate::output;
-use crate::report::write_table;
+
+/// Columns of the text.
+const WIDTH: usize = 100;
 
 /// Says what was recorded of the verdicts.
 pub(super) fn recorded(papers: &[Paper]) -> Outcome {
     output::print(recorded_table(papers).as_bytes())
 }
 
-/// Says which papers there are, with their studies and statements.
+/// Says which papers there are, with their figures and statements.
 pub(super) fn run(papers: &[Paper], json: bool) -> Outcome {
-    let text = if json {
-        let papers: Vec<_> = papers.iter().map(as_json).collect();
-        serde_json::to_string_pretty(&papers)? + "\n"
-    } else {
-        table(papers)?
+    let papers: Vec<PaperEntry> = papers.iter().map(PaperEntry::of).collect();
+    let text = match json {
+        true => serde_json::to_string_pretty(&papers)? + "\n",
+        false => text(&papers)?,
     };
     output::print(text.as_bytes())
 }
 
-/// The figures that a study has statements about.
-fn figures<'a>(paper: &'a Paper, study: &str) -> Vec<&'a str> {
-    let mut figures = Vec::new();
-    for statement in paper.expectations.statements.iter().filter(|s| s.study == study) {
-        if !figures.contains(&statement.figure.as_str()) {
-            figures.push(&statement.figure);
-        }
-    }
-    figures
-}
-
-fn as_json(paper: &Paper) -> serde_json::Value {
-    let statements = &paper.expectations.statements;
-    let studies: Vec<_> = paper
-        .studies
-        .iter()
-        .map(|study| {
-            let count = statements.iter().filter(|s| s.study == *study).count();
-            json!({ "study": study, "figures": figures(paper, study), "statements": count })
-        })
-        .collect();
-    json!({
-        "paper": paper.key(),
-        "title": paper.title(),
-        "studies": studies,
-        "not_run": paper.expectations.not_run,
-    })
-}
-
-fn table(papers: &[Paper]) -> Result<String, std::fmt::Error> {
+/// For each paper its figures with the names of their statements, then the studies that no statement rests on.
+fn text(papers: &[PaperEntry]) -> Result<String, std::fmt::Error> {
     let mut out = String::new();
+    let targets = papers.iter().flat_map(|paper| {
+        let figures = paper.figures.iter().map(|figure| &figure.target);
+        figures.chain(paper.studies.iter().map(|study| &study.target))
+    });
+    let column = 2 + targets.map(|target| target.chars().count()).max().unwrap_or(0) + 2;
     for paper in papers {
-        out += &format!("{}\n\n", paper.title());
-        let statements = &paper.expectations.statements;
-        let mut rows: Vec<Vec<String>> = paper
-            .studies
-            .iter()
-            .map(|study| {
-                let name = slug(study.trim_end_matches(".toml"));
-                let count = statements.iter().filter(|s| s.study == *study).count();
-                let figures = figures(paper, study).join("; ");
-                vec![format!("{}/{name}", paper.key()), count.to_string(), figures]
-            })
-            .collect();
-        rows.extend(paper.expectations.not_run.iter().map(|row| {
-            vec![
-                format!("{}/{}", paper.key(), slug(&row.figure)),
-                "-".into(),
-                format!("not run: {}", row.reason),
-            ]
-        }));
-        write_table(&mut out, &["polypath reproduce", "statements", "figures"], rows)?;
+        let title = match paper.title.starts_with(&paper.paper) {
+            true => paper.title.clone(),
+            false => format!("{}: {}", paper.paper, paper.title),
+        };
+        writeln!(out, "{}\n", wrapped(&title, WIDTH).join("\n"))?;
+        for figure in &paper.figures {
+            write_row(&mut out, column, &figure.target, &statements(figure))?;
+        }
+        for study in paper.studies.iter().filter(|study| study.statements == 0) {
+            let words = format!("{}: an experiment without statements", study.study);
+            write_row(&mut out, column, &study.target, &words)?;
+        }
         out.push('\n');
     }
+    out += &wrapped(
+        "`polypath reproduce` takes a paper, or what stands to the left. Behind a statement stands what was recorded \
+         of it where that is not `holds`; --json has everything: words, rules, studies, verdicts.",
+        WIDTH,
+    )
+    .join("\n");
+    out.push('\n');
     Ok(out)
+}
+
+/// The names of the statements about a figure, and why some are not judged.
+fn statements(figure: &FigureEntry) -> String {
+    let names = figure.statements.iter().map(|row| match verdict(row) {
+        Some(verdict) => format!("{} ({verdict})", row.id),
+        None => row.id.clone(),
+    });
+    let mut text = names.collect::<Vec<_>>().join(", ");
+    for reason in figure.statements.iter().filter_map(|row| row.not_run.as_ref()) {
+        text += &format!("; {reason}");
+    }
+    text
+}
+
+/// What became of a statement, if it is worth a look.
+fn verdict(row: &StatementEntry) -> Option<&'static str> {
+    if row.not_run.is_some() {
+        return Some(Answer::NotRun.name());
+    }
+    let recorded = row.recorded.as_ref().map(|recorded| recorded.verdict);
+    recorded.filter(|verdict| *verdict != Answer::Holds).map(Answer::name)
+}
+
+/// A row of two columns, the second as many lines as it needs.
+fn write_row(out: &mut String, column: usize, left: &str, right: &str) -> std::fmt::Result {
+    let lines = wrapped(right, WIDTH.saturating_sub(column).max(20));
+    for (number, line) in lines.iter().enumerate() {
+        let left = if number == 0 { left } else { "" };
+        let row = format!("  {left:<width$}{line}", width = column - 2);
+        writeln!(out, "{}", row.trim_end())?;
+    }
+    Ok(())
+}
+
+/// Lines of at most so many letters; a longer word has a line of its own.
+fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        let last = lines.last().map_or(0, |line| line.chars().count());
+        match lines.last_mut() {
+            Some(line) if last == 0 => line.push_str(word),
+            Some(line) if last + 1 + word.chars().count() <= width => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_stay_whole_and_lines_short() {
+        assert_eq!(wrapped("one two three", 7), ["one two", "three"]);
+        assert_eq!(wrapped("a very-long-word b", 6), ["a", "very-long-word", "b"]);
+        assert_eq!(wrapped("", 6), [""]);
+    }
+
+    #[test]
+    fn the_papers_of_the_project_fit_into_a_terminal() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../papers");
+        let papers = Paper::read_all(std::path::Path::new(folder)).expect("papers");
+        let entries: Vec<PaperEntry> = papers.iter().map(PaperEntry::of).collect();
+        let text = text(&entries).expect("text");
+        let longest = text.lines().max_by_key(|line| line.chars().count()).unwrap_or_default();
+        assert!(longest.chars().count() <= WIDTH, "{longest}");
+        for id in papers.iter().flat_map(|paper| paper.expectations.ids()) {
+            assert!(text.contains(id), "{id}");
+        }
+    }
 }

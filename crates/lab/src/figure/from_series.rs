@@ -5,6 +5,7 @@ use std::path::Path;
 
 use super::from_measures::variants;
 use super::plan::{FigureKind, FigurePlan};
+use super::words::SeriesWords;
 use super::{Curve, FigureError, Picture, Scale, Shape, Spot};
 use crate::results::{ResultsError, samples};
 use crate::run::{matches, no};
@@ -53,6 +54,10 @@ pub fn of_series(
     if let Some(missing) = plan.series.iter().find(|pattern| !is_there(pattern)) {
         return Err(wrong(no("series", missing, found.iter().map(String::as_str))));
     }
+    let words: Vec<SeriesWords> = curves
+        .iter()
+        .filter_map(|((_, _, series), _)| SeriesWords::of(series, plan.scale))
+        .collect();
     let label = |(point, variant, series): &(usize, usize, String)| {
         let mut parts = Vec::new();
         if drawn.len() > 1 {
@@ -66,9 +71,9 @@ pub fn of_series(
             );
         }
         if plan.series.len() > 1 || plan.series.iter().any(|pattern| pattern.contains('*')) {
-            parts.push(plan.series_name(series));
+            parts.push(plan.series_name(series, &words));
         }
-        if parts.is_empty() { plan.series_name(series) } else { parts.join(", ") }
+        if parts.is_empty() { plan.series_name(series, &words) } else { parts.join(", ") }
     };
     let curves =
         curves.into_iter().map(|(key, spots)| Curve { label: label(&key), spots }).collect();

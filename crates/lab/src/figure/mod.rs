@@ -9,6 +9,7 @@ mod from_series;
 mod palette;
 mod picture;
 mod plan;
+mod words;
 
 pub use from_measures::of_measures;
 pub use from_series::of_series;

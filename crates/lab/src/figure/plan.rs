@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::words::SeriesWords;
 use crate::run::matches;
 use crate::study::{StudyFile, Where, unknown};
 use crate::verdict::Operand;
@@ -35,13 +36,13 @@ pub struct FigurePlan {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub series: Vec<String>,
     /// What legends call series, by the names in `series`: `"paths.a.*.cwnd_bytes" = "cwnd of *"`, where each `*` becomes the
-    /// name of the element; the series themselves where it is missing.
+    /// name of the element; what the series is, in words, where it is missing.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub names: BTreeMap<String, String>,
     /// What the numbers of series are multiplied with; 1 where it is missing.
     #[serde(default = "one")]
     pub scale: f64,
-    /// What stands beside the axis of numbers; the name of measure or series where it is missing.
+    /// What stands beside the axis of numbers; what the measure or series is, with its unit, where it is missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub y_label: Option<String>,
     /// Points that are drawn; all where it is missing.
@@ -93,7 +94,7 @@ pub enum Scale {
 
 /// A horizontal line for comparison.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a table, for example { value = 5, label = \"half\" }")]
 pub struct Reference {
     /// Where, in the unit of the picture.
     pub value: f64,
@@ -102,10 +103,13 @@ pub struct Reference {
 }
 
 impl FigurePlan {
-    /// What legends call a series.
-    pub(super) fn series_name(&self, series: &str) -> String {
+    /// What legends call a series beside others, in words of the plan, or of all series.
+    pub(super) fn series_name(&self, series: &str, beside: &[SeriesWords]) -> String {
         let named = self.names.iter().find(|(pattern, _)| matches(pattern, series));
-        let Some((pattern, name)) = named else { return series.to_owned() };
+        let Some((pattern, name)) = named else {
+            let words = SeriesWords::of(series, self.scale);
+            return words.map_or_else(|| series.to_owned(), |words| words.label(beside));
+        };
         let parts = pattern.split('.').zip(series.split('.'));
         let mut elements = parts.filter(|(wanted, _)| *wanted == "*").map(|(_, given)| given);
         let mut text = String::new();
@@ -120,8 +124,16 @@ impl FigurePlan {
 
     /// What stands beside the axis of numbers where the plan does not say it.
     pub(super) fn series_names(&self) -> String {
-        let name = |pattern: &String| self.names.get(pattern).unwrap_or(pattern).clone();
-        self.series.iter().map(name).collect::<Vec<_>>().join(", ")
+        let mut names: Vec<String> = Vec::new();
+        for pattern in &self.series {
+            let words = SeriesWords::of(pattern, self.scale).map(|words| words.title());
+            let name = self.names.get(pattern).cloned().or(words);
+            let name = name.unwrap_or_else(|| pattern.clone());
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        names.join(", ")
     }
 
     /// What is wrong with it, and at which key.

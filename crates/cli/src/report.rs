@@ -215,7 +215,13 @@ fn write_bottlenecks(out: &mut String, result: &RunResult) -> std::fmt::Result {
             format!("{:.1} %", 100.0 * bottleneck.utilisation),
         ]
     });
-    write_table(out, &header, rows.collect())
+    write_table(out, &header, rows.collect())?;
+    for bottleneck in result.bottlenecks.iter().filter(|b| b.dropped_too_large > 0) {
+        let dropped = count(bottleneck.dropped_too_large);
+        let (path, from) = (&bottleneck.path, &bottleneck.from);
+        writeln!(out, "  bottleneck {path} from {from}: {dropped} packets larger than its MTU")?;
+    }
+    Ok(())
 }
 
 fn write_execution(out: &mut String, result: &RunResult) -> std::fmt::Result {

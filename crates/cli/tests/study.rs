@@ -202,7 +202,7 @@ fn a_check_of_statements_looks_into_their_study() {
          rule = { better = { of = { variant = \"both\", measure = \"goodput\" }, than = [{}] } }\n";
     let rises = ("rule = { better", "rule = { rises = { of = {}, along = \"rat\" } }\n# ");
     for (right, wrong, expected) in [
-        ("", "", "1 statements"),
+        ("", "", "1 statement"),
         ("both", "nope", "expected.toml:8:8: statements.0.rule: there is no variant `nope`"),
         ("\"goodput\"", "\"good\"", "there is no measure `good`"),
         ("rate =", "rat =", "statements.0.where: there is no axis `rat`; did you mean `rate`?"),
@@ -222,7 +222,7 @@ fn a_check_of_statements_looks_into_their_study() {
 fn files_are_checked_by_what_they_are() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     for (file, expected) in [
-        ("scenarios/demo.toml", "scenario with 2 paths and 1 flows"),
+        ("scenarios/demo.toml", "scenario with 2 paths and 1 flow"),
         ("studies/asymmetry.toml", "study of 6 points and 3 variants; with --quick of 2 points"),
         ("studies/asymmetry-expected.toml", "4 statements"),
     ] {

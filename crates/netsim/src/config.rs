@@ -26,6 +26,10 @@ pub struct ChannelConfig {
     /// preamble, checksum and inter-frame gap.
     #[cfg_attr(feature = "serde", serde(default))]
     pub framing: ByteCount,
+    /// Largest IP packet that it carries, in bytes; larger ones are dropped in silence, as by a router behind which ICMP is
+    /// filtered, unless they may be fragmented. Any where it is missing.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub mtu: Option<ByteCount>,
     /// What waits for the transmitter.
     #[cfg_attr(feature = "serde", serde(default))]
     pub queue: QueueConfig,
@@ -50,7 +54,7 @@ pub struct ChannelConfig {
     /// When the channel is down, in order of time.
     #[cfg_attr(feature = "serde", serde(default))]
     pub outages: Vec<Outage>,
-    /// When rate, delay or loss change, in order of time.
+    /// When rate, delay, loss or MTU change, in order of time.
     #[cfg_attr(feature = "serde", serde(default))]
     pub steps: Vec<Step>,
     /// What the channel can carry over time; not part of the written form, since traces are files of their own.
@@ -65,6 +69,7 @@ impl ChannelConfig {
             rate,
             delay,
             framing: ByteCount::ZERO,
+            mtu: None,
             queue: QueueConfig::default(),
             uniform_loss: Fraction::ZERO,
             gilbert_elliott: None,

@@ -24,11 +24,13 @@ pub enum DropCause {
     BitError,
     /// Dropped by a queue that had room: RED, or a waiting time that was too long.
     EarlyDrop,
+    /// Larger than the MTU of the channel; nobody was told.
+    TooLarge,
 }
 
 impl DropCause {
     /// Every cause, in the order of the codes in a trace.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::QueueFull,
         Self::UniformLoss,
         Self::Outage,
@@ -37,6 +39,7 @@ impl DropCause {
         Self::BurstLoss,
         Self::BitError,
         Self::EarlyDrop,
+        Self::TooLarge,
     ];
 
     /// Name as used in results.
@@ -50,6 +53,7 @@ impl DropCause {
             Self::BurstLoss => "burst-loss",
             Self::BitError => "bit-error",
             Self::EarlyDrop => "early-drop",
+            Self::TooLarge => "too-large",
         }
     }
 

@@ -35,6 +35,12 @@ pub trait Frame: Clone {
         [0, 0]
     }
 
+    /// Whether routers may fragment the packet. One that may be fragmented passes links with a smaller MTU as it is: that it
+    /// crosses them in pieces, each with a header of its own, is not modelled.
+    fn may_fragment(&self) -> bool {
+        false
+    }
+
     /// Sets the ECN codepoint to "congestion experienced"; for queues that mark instead of dropping, which do it only to
     /// frames that are ECN-capable.
     fn mark_ce(&mut self);

@@ -62,6 +62,7 @@ pub struct Departure {
 /// * A packet that finds the transmitter idle is sent at once and never enters the queue. **The packet being sent is
 ///   not in the queue** and counts towards no limit. It leaves the queue at the instant at which its transmission
 ///   starts; a packet offered at that very instant finds its place free.
+/// * A packet that is larger than the MTU is dropped before the queue, and nobody is told.
 /// * Losses happen on the medium: a lost packet occupies queue and transmitter like any other and is reported lost at
 ///   the time at which it would have arrived.
 /// * When the channel [is cut](Self::cut), packets that wait and the packet being sent are dropped; those already
@@ -73,6 +74,8 @@ pub struct Channel {
     rate: BitRate,
     delay: Duration,
     framing: ByteCount,
+    /// In bytes of IP packets; the largest number where there is none.
+    mtu: u32,
     queue: QueueDiscipline,
     loss: Option<UniformLoss>,
     medium: Option<Box<Medium>>,
@@ -116,6 +119,7 @@ impl Channel {
             rate: config.rate,
             delay: config.delay,
             framing: config.framing,
+            mtu: mtu_of(config.mtu),
             calls_at_starts: medium.as_ref().is_some_and(|medium| medium.overtaking())
                 || matches!(&queue, QueueDiscipline::Managed(queue) if queue.decides_late()),
             queue,
@@ -133,13 +137,30 @@ impl Channel {
     /// Hands a packet to the channel. Where the queue [wants to know](Self::classifies) more of packets, it is one of a
     /// flow of its own and not ECN-capable.
     pub fn offer(&mut self, now: Instant, ticket: Ticket) -> Verdict {
+        if self.is_too_large(ticket.bytes) {
+            return self.drop_too_large(ticket);
+        }
         if self.classifies() {
             return self.offer_of(now, ticket, Class { flow: ticket.order, ect: false });
         }
         self.offer_plain(now, ticket)
     }
 
-    /// Hands a packet to a channel that does not classify.
+    /// Whether a packet of so many bytes is larger than the MTU.
+    #[inline]
+    pub(crate) fn is_too_large(&self, bytes: u32) -> bool {
+        bytes > self.mtu
+    }
+
+    /// Drops a packet that is larger than the MTU, and must not be fragmented.
+    #[cold]
+    pub(crate) fn drop_too_large(&mut self, ticket: Ticket) -> Verdict {
+        self.counters.offered.add(ticket.bytes);
+        self.counters.drop(DropCause::TooLarge, ticket.bytes);
+        Verdict::Dropped(DropCause::TooLarge)
+    }
+
+    /// Hands a packet to a channel that does not classify. Whoever calls has seen to the MTU.
     #[inline]
     pub(crate) fn offer_plain(&mut self, now: Instant, ticket: Ticket) -> Verdict {
         self.advance(now);
@@ -159,7 +180,7 @@ impl Channel {
         matches!(self.queue, QueueDiscipline::Managed(_))
     }
 
-    /// Hands a packet of that class to the channel.
+    /// Hands a packet of that class to the channel. Whoever calls has seen to the MTU.
     #[inline(never)]
     pub fn offer_of(&mut self, now: Instant, ticket: Ticket, class: Class) -> Verdict {
         if !self.classifies() {
@@ -256,6 +277,9 @@ impl Channel {
         }
         if let (Some(loss), Some(probability)) = (&mut self.loss, step.uniform_loss) {
             loss.set(probability);
+        }
+        if step.mtu.is_some() {
+            self.mtu = mtu_of(step.mtu);
         }
     }
 
@@ -451,6 +475,11 @@ impl Channel {
         let place = self.in_flight.partition_point(|other| other.key() <= packet.key());
         self.in_flight.insert(place, packet);
     }
+}
+
+/// An MTU in bytes; packets of any length pass where there is none.
+fn mtu_of(mtu: Option<ByteCount>) -> u32 {
+    mtu.map_or(u32::MAX, |mtu| u32::try_from(mtu.as_bytes()).unwrap_or(u32::MAX))
 }
 
 impl InFlight {

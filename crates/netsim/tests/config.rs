@@ -60,6 +60,7 @@ fn every_parameter_is_read() {
             rate: Some(BitRate::from_mbit(5)),
             delay: None,
             uniform_loss: None,
+            mtu: None,
         }],
         ..ChannelConfig::new(BitRate::from_mbit(100), Duration::from_millis(45))
     };

@@ -83,6 +83,7 @@ fn steps_change_a_running_link() {
         rate: Some(BitRate::from_mbit(mbit)),
         delay: None,
         uniform_loss: None,
+        mtu: None,
     };
     stepped.steps = vec![step(2, 4), step(6, 16)];
     let (mut world, net) = disjoint(vec![PathConfig::direct("p", stepped)], 1);
@@ -152,7 +153,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         let mut at = Instant::ZERO;
         let all = steps.into_iter().map(|(gap, mbit, delay, uniform_loss)| {
             at += Duration::from_micros(gap);
-            Step { at, rate: mbit.map(BitRate::from_mbit), delay, uniform_loss }
+            Step { at, rate: mbit.map(BitRate::from_mbit), delay, uniform_loss, mtu: None }
         });
         all.filter(|s| s.rate.is_some() || s.delay.is_some() || s.uniform_loss.is_some()).collect()
     })

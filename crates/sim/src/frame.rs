@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use bytes::Bytes;
 use polypath_netsim::{Fields, Frame, TraceHasher};
-use polypath_proto::{Body, Ecn, Encapsulation, Received};
+use polypath_proto::{Body, Ecn, Encapsulation, Fragmentation, Received};
 use polypath_wire::{
     Checksum, ChecksumPolicy, Chunk, Data, DataFlags, Packet, PacketView, Payload, Sack,
     VirtualPayload,
@@ -63,6 +63,8 @@ impl Spares {
 #[derive(Clone, Debug)]
 pub struct SctpFrame {
     ecn: Ecn,
+    /// Whether routers may fragment it.
+    may_fragment: bool,
     /// Bits of the checksum that were damaged on the way, while the packet is a structure.
     checksum_flips: u32,
     body: FrameBody,
@@ -82,9 +84,20 @@ impl SctpFrame {
         if form == Form::Wire
             && let Some(bytes) = encode(&packet)
         {
-            return Self { ecn, checksum_flips: 0, body: FrameBody::Wire(bytes) };
+            return Self {
+                ecn,
+                may_fragment: false,
+                checksum_flips: 0,
+                body: FrameBody::Wire(bytes),
+            };
         }
-        Self { ecn, checksum_flips: 0, body: FrameBody::Structured(packet) }
+        Self { ecn, may_fragment: false, checksum_flips: 0, body: FrameBody::Structured(packet) }
+    }
+
+    /// The same packet, with what may be done with it where it is too large.
+    #[inline]
+    pub fn with_fragmentation(self, fragmentation: Fragmentation) -> Self {
+        Self { may_fragment: fragmentation == Fragmentation::Allowed, ..self }
     }
 
     /// The form in which it travels.
@@ -179,6 +192,10 @@ impl Frame for SctpFrame {
                 None => [0, 0],
             },
         }
+    }
+
+    fn may_fragment(&self) -> bool {
+        self.may_fragment
     }
 
     fn mark_ce(&mut self) {

@@ -201,8 +201,9 @@ impl Host {
         match self.route(now, &frame.received(from, to)) {
             Routed::Association(id) => self.pump(around, id),
             Routed::Reply(reply) => {
-                let Transmit { local, remote, ecn, packet, .. } = *reply;
-                let frame = SctpFrame::new(ecn, Box::new(packet), self.form);
+                let Transmit { local, remote, ecn, fragmentation, packet, .. } = *reply;
+                let frame = SctpFrame::new(ecn, Box::new(packet), self.form)
+                    .with_fragmentation(fragmentation);
                 return self.outlet().send(around.world, None, [local, remote], frame);
             }
             Routed::Nowhere => return,
@@ -425,7 +426,8 @@ impl Host {
         loop {
             while let Some(envelope) = association.poll_transmit_into(&mut cx, &mut packet) {
                 let full = std::mem::replace(&mut packet, spares.take());
-                let frame = SctpFrame::new(envelope.ecn, full, self.form);
+                let frame = SctpFrame::new(envelope.ecn, full, self.form)
+                    .with_fragmentation(envelope.fragmentation);
                 let ends = [envelope.local, envelope.remote];
                 outlet.send(world, Some(envelope.path), ends, frame);
             }

@@ -52,6 +52,10 @@ impl Frame for SimFrame {
         inside!(self, frame => frame.ports())
     }
 
+    fn may_fragment(&self) -> bool {
+        inside!(self, frame => frame.may_fragment())
+    }
+
     fn mark_ce(&mut self) {
         inside!(self, frame => frame.mark_ce());
     }

@@ -165,6 +165,14 @@ impl Frame for RawFrame {
         hasher.bytes(&self.packet[..self.packet.len().min(TRACED)]);
     }
 
+    /// Not what its sender forbids to fragment, and never IPv6 (RFC 791 section 3.1, RFC 8200 section 5).
+    fn may_fragment(&self) -> bool {
+        const DONT_FRAGMENT: u8 = 0x40;
+        let forbids = |flags: &u8| flags & DONT_FRAGMENT != 0;
+        self.packet.first().is_some_and(|first| first >> 4 == 4)
+            && !self.packet.get(6).is_some_and(forbids)
+    }
+
     fn ip_packet(&self) -> Option<&[u8]> {
         Some(&self.packet)
     }

@@ -339,6 +339,7 @@ fn steps(path: &str, direction: Way, scenario: &Scenario) -> Vec<Step> {
             rate: step.rate,
             delay: step.delay,
             uniform_loss: step.loss,
+            mtu: step.mtu,
         })
         .collect();
     steps.sort_by_key(|step| step.at);

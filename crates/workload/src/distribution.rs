@@ -273,7 +273,7 @@ mod files {
 
         fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             f.write_str(
-                "a quantity as text, or a table with the name of a distribution as only key",
+                "a quantity as text, or a distribution, for example { exponential = { mean = … } }",
             )
         }
 

@@ -37,11 +37,11 @@ fn check(path: &Path) -> Result<String, DocumentError> {
     if document.has(&[Step::Key("statements")]) {
         let expectations = Expectations::from_document(&document)?;
         expectations.check_studies(&document, path.parent().unwrap_or(Path::new("")))?;
-        return Ok(format!("{} statements", expectations.statements.len()));
+        return Ok(number(expectations.statements.len(), "statement"));
     }
     if document.has(&[Step::Key("comparisons")]) {
         let comparisons = Places::from_document(&document)?.comparisons;
-        return Ok(format!("{} comparisons", comparisons.len()));
+        return Ok(number(comparisons.len(), "comparison"));
     }
     if is_study(&document) {
         let mut sentences = Vec::new();
@@ -55,21 +55,28 @@ fn check(path: &Path) -> Result<String, DocumentError> {
                 check_selections(&study)?;
             }
             check_names(&study)?;
-            let (points, variants) = (study.points().len(), study.variants().len());
-            sentences.push(format!("{what} of {points} points and {variants} variants"));
+            let points = number(study.points().len(), "point");
+            let variants = number(study.variants().len(), "variant");
+            sentences.push(format!("{what} of {points} and {variants}"));
         }
         return Ok(sentences.join("; "));
     }
     let scenario = Scenario::from_document(&document)?;
-    let flows = scenario.traffic.len();
+    let flows = number(scenario.traffic.len(), "flow");
     Ok(match scenario.network.paths().len() {
-        0 => format!(
-            "scenario with {} hosts, {} associations and {flows} flows",
-            scenario.network.hosts().len(),
-            (0..scenario.pairs.len()).filter(|pair| scenario.has_association(*pair)).count()
-        ),
-        paths => format!("scenario with {paths} paths and {flows} flows"),
+        0 => {
+            let pairs = 0..scenario.pairs.len();
+            let associations = pairs.filter(|pair| scenario.has_association(*pair)).count();
+            let hosts = number(scenario.network.hosts().len(), "host");
+            format!("scenario with {hosts}, {} and {flows}", number(associations, "association"))
+        }
+        paths => format!("scenario with {} and {flows}", number(paths, "path")),
     })
+}
+
+/// So many of them.
+fn number(count: usize, what: &str) -> String {
+    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }
 
 /// What only a study has.

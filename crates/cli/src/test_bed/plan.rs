@@ -112,6 +112,7 @@ fn plain(path: &WirePath) -> WirePath {
         queue: path.bottleneck.queue,
         delay: Simulated::ZERO,
         framing: path.bottleneck.framing.max(ETHERNET),
+        mtu: None,
         loss: Loss::default(),
         gilbert_elliott: None,
         bit_errors: None,

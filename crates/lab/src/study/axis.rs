@@ -106,9 +106,14 @@ fn fraction(text: &str) -> Option<f64> {
     text.parse().ok().map(Fraction::as_f64)
 }
 
+/// Whether quantities can be multiplied with it.
+pub(super) fn is_factor(factor: f64) -> bool {
+    factor.is_finite() && factor >= 0.0
+}
+
 /// A number or quantity times `factor`, rounded to the finest step of its kind.
 fn times(value: &Value, factor: f64) -> Result<Value, String> {
-    if !(factor.is_finite() && factor >= 0.0) {
+    if !is_factor(factor) {
         return Err(format!("{factor} is no factor"));
     }
     let scaled = |number: u64| (number as f64 * factor).round() as u64;

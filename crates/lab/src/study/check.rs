@@ -4,7 +4,7 @@ use polypath_sim::document::{Document, DocumentError, Place, Step};
 use toml::Value;
 
 use super::file::{Axis, Settings, StudyFile};
-use super::{points, unknown};
+use super::{axis, points, unknown};
 
 use Step::{Index, Key};
 
@@ -80,6 +80,12 @@ fn check_axes(file: &StudyFile, document: &Document) -> Result {
         if let Some((key, message)) = axis_problem(axis) {
             return Err(document.complain(&[Key("axes"), Index(index), Key(key)], message));
         }
+        for at in 0..axis.values.len() {
+            if let Err(message) = axis.changes(at) {
+                let path = [Key("axes"), Index(index), Key("values"), Index(at)];
+                return Err(document.complain(&path, message));
+            }
+        }
     }
     let mut count = 1_usize;
     for group in points::groups(&file.axes) {
@@ -125,10 +131,10 @@ fn axis_problem(axis: &Axis) -> Option<(&'static str, String)> {
         let message = format!("`{key}` has {} values, the axis {count}", values.len());
         return Some(("with", message));
     }
-    if let Some(message) = axis.unit_problem() {
-        return Some(("unit", message));
+    if let Some((_, factor)) = axis.scaled.iter().find(|(_, factor)| !axis::is_factor(**factor)) {
+        return Some(("scaled", format!("{factor} is no factor: a number from 0 is, such as 0.5")));
     }
-    (0..count).find_map(|index| axis.changes(index).err()).map(|message| ("scaled", message))
+    axis.unit_problem().map(|message| ("unit", message))
 }
 
 fn check_replications(file: &StudyFile, document: &Document) -> Result {

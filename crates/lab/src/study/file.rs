@@ -103,7 +103,7 @@ pub struct Variant {
 
 /// Independent runs of each configuration.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
+#[serde(default, deny_unknown_fields, expecting = "a table, for example { runs = 10 }")]
 pub struct Replications {
     /// How many; 1 where it is missing. `until` has numbers of its own.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -149,7 +149,10 @@ pub enum CommonRandomNumbers {
 /// Goes on until the interval of a measure is narrow enough at every variant of a point; all variants of a point get the
 /// same number of runs.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(
+    deny_unknown_fields,
+    expecting = "a table, for example { measure = \"goodput\", half_width = \"5 %\", min = 5, max = 100 }"
+)]
 pub struct Until {
     /// Name of the measure.
     pub measure: String,
@@ -222,7 +225,7 @@ pub enum Better {
 
 /// Time series to keep.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a table, for example { interval = \"100 ms\" }")]
 pub struct SeriesPlan {
     /// Time between samples.
     pub interval: Duration,
@@ -240,7 +243,7 @@ fn one_run() -> u32 {
 
 /// What `--quick` leaves of a study.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
+#[serde(default, deny_unknown_fields, expecting = "a table, for example { runs = 3 }")]
 pub struct Quick {
     /// Runs of each configuration, in place of `replications.runs` and `until`.
     #[serde(skip_serializing_if = "Option::is_none")]

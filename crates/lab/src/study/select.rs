@@ -13,7 +13,11 @@ pub type Where = BTreeMap<String, AxisRange>;
 
 /// Values of an axis. What is given has to hold together; all values where nothing is.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
+#[serde(
+    default,
+    deny_unknown_fields,
+    expecting = "a range, for example { from = 1, to = 4 } or { at = [\"10 ms\"] }"
+)]
 pub struct AxisRange {
     /// These values, as the axis writes them.
     #[serde(skip_serializing_if = "Vec::is_empty")]

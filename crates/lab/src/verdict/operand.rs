@@ -11,7 +11,7 @@ use crate::study::{AxisRange, Better, Study, Where, unknown};
 
 /// A curve: a measure of a variant at each of the points that a statement is about.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
+#[serde(default, deny_unknown_fields, expecting = "a curve, for example { variant = \"cmt\" }")]
 pub struct Operand {
     /// Name of the variant; the first one where it is missing.
     #[serde(skip_serializing_if = "Option::is_none")]

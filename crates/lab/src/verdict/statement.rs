@@ -113,7 +113,10 @@ pub enum Over {
 
 /// How a statement is judged. In comparisons, a measure says which way is better.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[serde(
+    rename_all = "kebab-case",
+    expecting = "a rule, for example { about = { of = { variant = \"cmt\" }, value = 10 } }"
+)]
 pub enum Rule {
     /// The mean is about a number.
     About(About),
@@ -192,7 +195,10 @@ pub struct Comparison {
 
 /// By how much one is better than another, as a part of the other.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[serde(
+    rename_all = "kebab-case",
+    expecting = "\"slightly\", \"clearly\" or a number, for example { at-least = 0.5 }"
+)]
 pub enum Degree {
     /// By anything but nothing.
     #[default]

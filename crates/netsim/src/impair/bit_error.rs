@@ -13,7 +13,7 @@ use crate::{Chance, Stream, Streams};
 #[cfg_attr(
     feature = "serde",
     derive(serde::Serialize, serde::Deserialize),
-    serde(deny_unknown_fields)
+    serde(deny_unknown_fields, expecting = "a table, for example { rate = \"1e-6\" }")
 )]
 pub struct BitErrorConfig {
     /// Probability per bit.

@@ -11,7 +11,10 @@ use crate::{Chance, DropCause, Stream, Streams};
 #[cfg_attr(
     feature = "serde",
     derive(serde::Serialize, serde::Deserialize),
-    serde(deny_unknown_fields)
+    serde(
+        deny_unknown_fields,
+        expecting = "a table, for example { to_bad = \"1 %\", to_good = \"25 %\" }"
+    )
 )]
 pub struct GilbertElliottConfig {
     /// Probability per packet of going from the good state to the bad one; often called p.

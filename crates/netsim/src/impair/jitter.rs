@@ -11,7 +11,10 @@ use crate::{Stream, Streams};
 #[cfg_attr(
     feature = "serde",
     derive(serde::Serialize, serde::Deserialize),
-    serde(deny_unknown_fields)
+    serde(
+        deny_unknown_fields,
+        expecting = "a table, for example { extra = { uniform = { to = \"5 ms\" } } }"
+    )
 )]
 pub struct JitterConfig {
     /// How it is distributed.
@@ -27,7 +30,10 @@ pub struct JitterConfig {
 #[cfg_attr(
     feature = "serde",
     derive(serde::Serialize, serde::Deserialize),
-    serde(rename_all = "kebab-case")
+    serde(
+        rename_all = "kebab-case",
+        expecting = "a distribution, for example { uniform = { to = \"5 ms\" } }"
+    )
 )]
 pub enum Distribution {
     /// Each time in a range is as likely as any other.

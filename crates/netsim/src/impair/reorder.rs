@@ -10,7 +10,10 @@ use crate::{Chance, Stream, Streams};
 #[cfg_attr(
     feature = "serde",
     derive(serde::Serialize, serde::Deserialize),
-    serde(deny_unknown_fields)
+    serde(
+        deny_unknown_fields,
+        expecting = "a table, for example { probability = \"1 %\", extra_delay = \"5 ms\" }"
+    )
 )]
 pub struct ReorderingConfig {
     /// Probability per packet.

@@ -1,6 +1,6 @@
 //! Parameters of a channel that change at set times.
 
-use polypath_units::{BitRate, Duration, Fraction, Instant};
+use polypath_units::{BitRate, ByteCount, Duration, Fraction, Instant};
 
 /// A change of a channel. What it does not name stays as it is.
 ///
@@ -9,6 +9,7 @@ use polypath_units::{BitRate, Duration, Fraction, Instant};
 /// * A new **delay** holds for packets whose transmission starts from then on, and so does not reach those that propagate
 ///   already: packets overtake where it gets shorter.
 /// * A new probability of **loss** holds for packets that would arrive from then on.
+/// * A new **MTU** holds for packets that are offered from then on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(
@@ -28,6 +29,9 @@ pub struct Step {
     /// The new probability of uniform loss.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     pub uniform_loss: Option<Fraction>,
+    /// The new MTU in bytes of IP packets.
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
+    pub mtu: Option<ByteCount>,
 }
 
 /// A list of steps that makes no sense.
@@ -67,11 +71,11 @@ pub(crate) struct StepSchedule {
 impl StepSchedule {
     pub fn new(steps: &[Step]) -> Result<Self, StepError> {
         for step in steps {
-            let Step { at, rate, delay, uniform_loss } = *step;
+            let Step { at, rate, delay, uniform_loss, mtu } = *step;
             if rate.is_some_and(BitRate::is_zero) {
                 return Err(StepError::ZeroRate { at });
             }
-            if rate.is_none() && delay.is_none() && uniform_loss.is_none() {
+            if rate.is_none() && delay.is_none() && uniform_loss.is_none() && mtu.is_none() {
                 return Err(StepError::Nothing { at });
             }
         }
@@ -100,7 +104,13 @@ mod tests {
 
     fn step(at: u64, mbit: u64) -> Step {
         let at = Instant::from_nanos(at);
-        Step { at, rate: Some(BitRate::from_mbit(mbit)), delay: None, uniform_loss: None }
+        Step {
+            at,
+            rate: Some(BitRate::from_mbit(mbit)),
+            delay: None,
+            uniform_loss: None,
+            mtu: None,
+        }
     }
 
     #[test]

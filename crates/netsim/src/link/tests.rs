@@ -159,7 +159,7 @@ fn drain_overtaking(channel: &mut Channel) -> Vec<(u64, u32)> {
 }
 
 fn step(at: Instant) -> Step {
-    Step { at, rate: None, delay: None, uniform_loss: None }
+    Step { at, rate: None, delay: None, uniform_loss: None, mtu: None }
 }
 
 #[test]

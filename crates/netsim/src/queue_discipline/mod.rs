@@ -58,7 +58,7 @@ impl QueueConfig {
 #[cfg_attr(
     feature = "serde",
     derive(serde::Serialize, serde::Deserialize),
-    serde(rename_all = "kebab-case")
+    serde(rename_all = "kebab-case", expecting = "a limit, for example { packets = 100 }")
 )]
 pub enum Limit {
     /// That many packets of any length.

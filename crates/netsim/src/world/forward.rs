@@ -122,6 +122,10 @@ impl<F: Frame, O: LinkObserver> World<F, O> {
     fn transmit(&mut self, index: usize, id: PacketId, bytes: u32, label: Label) {
         let ticket = Ticket { packet: id, bytes, order: self.events.next_order() };
         let channel = &mut self.wires[index].channel;
+        if channel.is_too_large(bytes) && !may_fragment(self.packets.get(id.0 as usize)) {
+            channel.drop_too_large(ticket);
+            return self.discard(index, ticket, DropCause::TooLarge);
+        }
         if channel.classifies() {
             return self.transmit_managed(index, ticket, label);
         }
@@ -256,6 +260,11 @@ impl<F: Frame, O: LinkObserver> World<F, O> {
             self.capture_dropped(&packet, index, cause);
         }
     }
+}
+
+#[cold]
+fn may_fragment<F: Frame>(packet: Option<&Packet<F>>) -> bool {
+    packet.is_some_and(|packet| packet.frame.may_fragment())
 }
 
 /// A number that packets of one flow have in common.

@@ -4,14 +4,14 @@ use std::slice;
 
 use serde::de::value::StrDeserializer;
 use serde::de::{
-    self, DeserializeSeed, Deserializer, EnumAccess, IntoDeserializer, MapAccess, SeqAccess,
-    Unexpected, VariantAccess, Visitor,
+    self, DeserializeSeed, Deserializer, EnumAccess, Expected, IntoDeserializer, MapAccess,
+    SeqAccess, Unexpected, VariantAccess, Visitor,
 };
 use serde::forward_to_deserialize_any;
 
-use super::Step;
-use super::error::Problem;
+use super::error::{Problem, nearest};
 use super::node::{Entry, Node, Origin, Value};
+use super::{Step, words};
 
 /// Values for one place, the first deciding; the tables among them are merged where a structure is read.
 #[derive(Clone, Debug)]
@@ -26,6 +26,26 @@ impl<'a> Layers<'a> {
     fn top(&self) -> &'a Node {
         static NOTHING: Node = Node { value: Value::Table(Vec::new()), origin: Origin::Default };
         self.0.first().copied().unwrap_or(&NOTHING)
+    }
+
+    /// The fields of a table; for everything else, a complaint that names what was `expected`.
+    fn fields<V: Visitor<'a>>(
+        self,
+        visitor: V,
+        expected: impl FnOnce(&V) -> String,
+    ) -> Result<V::Value, Problem> {
+        match &self.top().value {
+            Value::Table(_) => self.deserialize_any(visitor),
+            other => Err(unfit(&expected(&visitor), other).at(self.top().origin)),
+        }
+    }
+
+    /// The elements of a list of this length.
+    fn elements<V: Visitor<'a>>(self, len: usize, visitor: V) -> Result<V::Value, Problem> {
+        match &self.top().value {
+            Value::Array(nodes) if nodes.len() == len => self.deserialize_any(visitor),
+            other => Err(unfit(&words::list_of(len), other).at(self.top().origin)),
+        }
     }
 
     /// All keys of the tables on top with the values for each.
@@ -74,6 +94,51 @@ impl<'de> Deserializer<'de> for Layers<'de> {
         result.map_err(|problem| problem.at(*origin))
     }
 
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        _name: &'static str,
+        fields: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Problem> {
+        self.fields(visitor, |visitor| words::table(visitor, fields))
+    }
+
+    fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Problem> {
+        self.fields(visitor, |visitor| words::expected(visitor))
+    }
+
+    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Problem> {
+        let Node { value, origin } = self.top();
+        if matches!(value, Value::Array(_)) {
+            return self.deserialize_any(visitor);
+        }
+        let problem = unfit(&words::expected(&visitor), value).at(*origin);
+        Err(match value {
+            Value::String(text) => problem.with_help(format!("write [\"{text}\"]")),
+            Value::Integer(number) => problem.with_help(format!("write [{number}]")),
+            Value::Float(number) => problem.with_help(format!("write [{number:?}]")),
+            Value::Table(_) => problem.with_help("write [{ … }], or [[…]] above its keys"),
+            _ => problem,
+        })
+    }
+
+    fn deserialize_tuple<V: Visitor<'de>>(
+        self,
+        len: usize,
+        visitor: V,
+    ) -> Result<V::Value, Problem> {
+        self.elements(len, visitor)
+    }
+
+    fn deserialize_tuple_struct<V: Visitor<'de>>(
+        self,
+        _name: &'static str,
+        len: usize,
+        visitor: V,
+    ) -> Result<V::Value, Problem> {
+        self.elements(len, visitor)
+    }
+
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Problem> {
         visitor.visit_some(self)
     }
@@ -99,28 +164,54 @@ impl<'de> Deserializer<'de> for Layers<'de> {
                 [Entry { key, key_origin, node }] => {
                     Choice { name: key, name_origin: *key_origin, content: Some(node) }
                 }
-                _ => return Err(not_one(value, variants).at(*origin)),
+                _ => return Err(not_one(value, variants, &visitor).at(*origin)),
             },
-            _ => return Err(not_one(value, variants).at(*origin)),
+            _ => return Err(not_one(value, variants, &visitor).at(*origin)),
         };
+        if let Some(problem) = no_choice(choice.name, variants, &visitor) {
+            return Err(problem.at(choice.name_origin));
+        }
         visitor.visit_enum(choice).map_err(|problem| problem.at(*origin))
     }
 
     forward_to_deserialize_any! {
-        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit unit_struct seq tuple
-        tuple_struct map struct identifier ignored_any
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit unit_struct identifier
+        ignored_any
     }
 }
 
-fn not_one(value: &Value, variants: &[&str]) -> Problem {
+fn unfit(expected: &str, found: &Value) -> Problem {
+    Problem::new(format!("expected {expected}, found {}", words::found_value(found)))
+}
+
+/// Neither the name of a choice nor a table with it as the only key. A type may say what is expected; names alone do not
+/// tell which of them take a value.
+fn not_one(value: &Value, variants: &[&str], by: &dyn Expected) -> Problem {
     let names = variants.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
-    let found = match value {
-        Value::Table(entries) => format!("a table with {} keys", entries.len()),
-        other => other.describe().to_owned(),
-    };
-    Problem::new(format!(
-        "expected one of {names}, by itself or as the only key of a table; found {found}"
-    ))
+    let found = words::found_value(value);
+    match words::own(by) {
+        Some(text) => Problem::new(format!("expected {text}, found {found}"))
+            .with_help(format!("choices: {names}")),
+        None => Problem::new(format!(
+            "expected one of {names}, by itself or as the only key of a table, found {found}"
+        )),
+    }
+}
+
+/// A name that is no choice: the nearest one, or else what the type says of itself.
+fn no_choice(name: &str, variants: &'static [&'static str], by: &dyn Expected) -> Option<Problem> {
+    if variants.contains(&name) {
+        return None;
+    }
+    let problem: Problem = de::Error::unknown_variant(name, variants);
+    let near = nearest(name, variants.iter().copied());
+    match words::own(by).filter(|_| near.is_none()) {
+        Some(text) => {
+            let names: Vec<String> = variants.iter().map(|name| format!("`{name}`")).collect();
+            Some(problem.with_help(format!("expected {text}; choices: {}", names.join(", "))))
+        }
+        None => Some(problem),
+    }
 }
 
 /// Elements of an array; arrays are not merged.
@@ -237,17 +328,17 @@ impl<'de> VariantAccess<'de> for Choice<'de> {
         self.inside(seed.deserialize(Layers(vec![node])))
     }
 
-    fn tuple_variant<V: Visitor<'de>>(self, _len: usize, visitor: V) -> Result<V::Value, Problem> {
+    fn tuple_variant<V: Visitor<'de>>(self, len: usize, visitor: V) -> Result<V::Value, Problem> {
         let node = self.content()?;
-        self.inside(Layers(vec![node]).deserialize_any(visitor))
+        self.inside(Layers(vec![node]).elements(len, visitor))
     }
 
     fn struct_variant<V: Visitor<'de>>(
         self,
-        _fields: &'static [&'static str],
+        fields: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Problem> {
         let node = self.content()?;
-        self.inside(Layers(vec![node]).deserialize_any(visitor))
+        self.inside(Layers(vec![node]).fields(visitor, |visitor| words::table(visitor, fields)))
     }
 }

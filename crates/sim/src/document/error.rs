@@ -5,8 +5,8 @@ use std::fmt;
 
 use serde::de;
 
-use super::Step;
 use super::node::Origin;
+use super::{Step, words};
 
 /// What is wrong with a document, and where.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -61,7 +61,8 @@ impl fmt::Display for Place {
 impl fmt::Display for DocumentError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: ", self.place)?;
-        if !self.key.is_empty() {
+        let is_named = matches!(&self.place, Place::Set { key } if *key == self.key);
+        if !self.key.is_empty() && !is_named {
             write!(f, "{}: ", self.key)?;
         }
         f.write_str(&self.message)?;
@@ -159,11 +160,15 @@ impl de::Error for Problem {
     }
 
     fn invalid_type(found: de::Unexpected<'_>, expected: &dyn de::Expected) -> Self {
-        Self::new(format!("expected {expected}, found {found}"))
+        Self::new(format!("expected {}, found {}", words::expected(expected), words::found(found)))
     }
 
     fn invalid_value(found: de::Unexpected<'_>, expected: &dyn de::Expected) -> Self {
-        Self::new(format!("expected {expected}, found {found}"))
+        Self::new(format!("expected {}, found {}", words::expected(expected), words::found(found)))
+    }
+
+    fn invalid_length(len: usize, expected: &dyn de::Expected) -> Self {
+        Self::new(format!("expected {}, found a list of {len} values", words::expected(expected)))
     }
 
     fn unknown_variant(variant: &str, expected: &'static [&'static str]) -> Self {

@@ -5,6 +5,7 @@ mod de;
 mod error;
 mod node;
 mod set;
+mod words;
 
 pub use error::{DocumentError, Place, nearest};
 

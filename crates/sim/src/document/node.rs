@@ -136,7 +136,14 @@ pub(super) fn to_value(node: &Node) -> toml::Value {
 }
 
 fn not_toml(error: &toml::de::Error) -> Problem {
-    let problem = Problem::new(format!("not valid TOML: {}", error.message()));
+    let problem = match error.message() {
+        // Most often a quantity: `5 s`.
+        message if message.contains("must be quoted") => {
+            Problem::new("not valid TOML: text has to stand in quotes")
+                .with_help("quantities are text, too: \"5 s\"")
+        }
+        message => Problem::new(format!("not valid TOML: {message}")),
+    };
     match error.span() {
         Some(span) => problem.at(Origin::Text(span.start)),
         None => problem,
@@ -164,31 +171,35 @@ fn convert(
     origin: Origin,
     origin_of: &dyn Fn(usize) -> Origin,
 ) -> Result<Node, Problem> {
-    let value = match value {
-        DeValue::String(text) => Value::String(text.into_owned()),
-        DeValue::Integer(number) => {
-            match i64::from_str_radix(&number.as_str().replace('_', ""), number.radix()) {
-                Ok(number) => Value::Integer(number),
-                Err(_) => return Err(Problem::new("the number is too large").at(origin)),
+    let value =
+        match value {
+            DeValue::String(text) => Value::String(text.into_owned()),
+            DeValue::Integer(number) => {
+                match i64::from_str_radix(&number.as_str().replace('_', ""), number.radix()) {
+                    Ok(number) => Value::Integer(number),
+                    Err(_) => return Err(Problem::new(
+                        "the number is too large: whole numbers are at most 9223372036854775807",
+                    )
+                    .at(origin)),
+                }
             }
-        }
-        DeValue::Float(number) => match number.as_str().replace('_', "").parse() {
-            Ok(number) => Value::Float(number),
-            Err(_) => return Err(Problem::new("not a number").at(origin)),
-        },
-        DeValue::Boolean(truth) => Value::Boolean(truth),
-        DeValue::Datetime(date) => Value::Date(date.to_string()),
-        DeValue::Array(values) => {
-            let mut nodes = Vec::with_capacity(values.len());
-            for (index, value) in values.into_iter().enumerate() {
-                let origin = origin_of(value.span().start);
-                let node = convert(value.into_inner(), origin, origin_of)
-                    .map_err(|problem| problem.under(&Step::Index(index)))?;
-                nodes.push(node);
+            DeValue::Float(number) => match number.as_str().replace('_', "").parse() {
+                Ok(number) => Value::Float(number),
+                Err(_) => return Err(Problem::new("not a number").at(origin)),
+            },
+            DeValue::Boolean(truth) => Value::Boolean(truth),
+            DeValue::Datetime(date) => Value::Date(date.to_string()),
+            DeValue::Array(values) => {
+                let mut nodes = Vec::with_capacity(values.len());
+                for (index, value) in values.into_iter().enumerate() {
+                    let origin = origin_of(value.span().start);
+                    let node = convert(value.into_inner(), origin, origin_of)
+                        .map_err(|problem| problem.under(&Step::Index(index)))?;
+                    nodes.push(node);
+                }
+                Value::Array(nodes)
             }
-            Value::Array(nodes)
-        }
-        DeValue::Table(table) => convert_table(table, origin_of)?,
-    };
+            DeValue::Table(table) => convert_table(table, origin_of)?,
+        };
     Ok(Node { value, origin })
 }

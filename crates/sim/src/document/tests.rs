@@ -78,11 +78,11 @@ fn an_unknown_choice_is_named_with_the_nearest_one() {
 fn a_value_of_the_wrong_kind_or_size_is_refused_where_it_stands() {
     assert_eq!(
         error_of(&TEXT.replace("rate = 6", "rate = 'six'")),
-        "file.toml:8:8: list.0.rate: expected u32, found string \"six\""
+        "file.toml:8:8: list.0.rate: expected a whole number from 0 to 4294967295, for example 5, found the text \"six\""
     );
     assert_eq!(
         error_of(&TEXT.replace("max-burst = 4", "max-burst = 400")),
-        "file.toml:9:24: list.0.choice.max-burst: expected u8, found integer `400`"
+        "file.toml:9:24: list.0.choice.max-burst: expected a whole number from 0 to 255, for example 5, found the number 400"
     );
     assert_eq!(
         error_of(&TEXT.replace("{ max-burst = 4 }", "'max-burst'")),
@@ -95,7 +95,7 @@ fn a_value_of_the_wrong_kind_or_size_is_refused_where_it_stands() {
     assert_eq!(
         error_of(&TEXT.replace("'off'", "{ off = 1, max-burst = 2 }")),
         "file.toml:5:10: inner.choice: expected one of `off`, `max-burst`, `window`, by itself or as the only key of a \
-         table; found a table with 2 keys"
+         table, found a table with 2 keys"
     );
 }
 

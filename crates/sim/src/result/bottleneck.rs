@@ -34,6 +34,8 @@ pub struct BottleneckResult {
     pub packets_duplicated: u64,
     /// Dropped by an outage.
     pub dropped_outage: u64,
+    /// Dropped because they were larger than the MTU.
+    pub dropped_too_large: u64,
     /// Most packets that waited at once.
     pub queue_peak_packets: u64,
     /// Packets that waited in the mean over the measured time, from looks at equal intervals.
@@ -68,6 +70,7 @@ pub(super) fn bottleneck_results(
                 packets_damaged: counters.damaged.packets,
                 packets_duplicated: counters.duplicated.packets,
                 dropped_outage: counters.dropped(DropCause::Outage).packets,
+                dropped_too_large: counters.dropped(DropCause::TooLarge).packets,
                 queue_peak_packets: counters.peak_queue_packets,
                 queue_mean_packets,
                 queue_mean_bytes,

@@ -43,6 +43,14 @@ pub struct PathResult {
     pub fast_recoveries: u64,
     /// Heartbeats sent.
     pub heartbeats_sent: u64,
+    /// Path MTU at the end, IP header included.
+    pub mtu_bytes: u32,
+    /// Probes of the path MTU sent.
+    pub mtu_probes_sent: u64,
+    /// Probes that were not answered.
+    pub mtu_probes_lost: u64,
+    /// Times that the path MTU fell because packets of its size did not pass any more.
+    pub black_holes: u64,
     /// When timeouts made it inactive the last time.
     pub failed_s: Option<f64>,
     /// Times it became potentially failed.
@@ -96,6 +104,10 @@ pub(super) fn path_results(
                 timeouts: path.timeouts,
                 fast_recoveries: path.fast_recoveries,
                 heartbeats_sent: path.heartbeats_sent,
+                mtu_bytes: path.mtu_bytes,
+                mtu_probes_sent: path.mtu_probes_sent,
+                mtu_probes_lost: path.mtu_probes_lost,
+                black_holes: path.black_holes,
                 failed_s: path.failed_at.map(Instant::as_secs_f64),
                 potentially_failed: path.potentially_failed,
                 potentially_failed_s: doubted.map_or(0.0, Duration::as_secs_f64),

@@ -42,7 +42,10 @@ pub struct DumbbellPath {
 /// Pairs of single-homed hosts, one on each side. Those of pair k (from 1) are `PATH/cross-k/a` and `PATH/cross-k/b`.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
+#[serde(
+    deny_unknown_fields,
+    expecting = "a table, for example { pairs = 10, rate = \"100 Mbit/s\" }"
+)]
 pub struct CrossPlan {
     /// How many.
     pub pairs: u8,

@@ -13,7 +13,10 @@ use super::TraceFile;
 /// The links between the hosts and the routers, equal at both ends and in both directions.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
+#[serde(
+    deny_unknown_fields,
+    expecting = "a table, for example { rate = \"1 Gbit/s\", delay = \"1 ms\" }"
+)]
 pub struct Access {
     /// Rate in each direction.
     pub rate: BitRate,
@@ -49,6 +52,10 @@ macro_rules! link_keys {
             /// Bytes that the link layer adds to each packet.
             #[serde(default)]
             pub framing: ByteCount,
+            /// Largest packet that passes, IP header included; larger ones are dropped, and nobody is told. Any passes where
+            /// it is missing.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            pub mtu: Option<ByteCount>,
             /// What waits for the transmitter; drop-tail with 100 packets where it is missing.
             #[serde(default)]
             pub queue: Queue,
@@ -92,12 +99,15 @@ link_keys! {
 /// What is different in one direction of a link.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(default, deny_unknown_fields)]
+#[serde(default, deny_unknown_fields, expecting = "a table, for example { rate = \"5 Mbit/s\" }")]
 pub struct LinkDirection {
     /// Its rate.
     pub rate: Option<BitRate>,
     /// Its propagation delay.
     pub delay: Option<Duration>,
+    /// Its MTU.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mtu: Option<ByteCount>,
     /// Its queue.
     pub queue: Option<Queue>,
     /// Its probability of loss.
@@ -119,7 +129,7 @@ pub struct LinkDirection {
 /// Probability with which a packet is lost, the same for every packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(default, deny_unknown_fields)]
+#[serde(default, deny_unknown_fields, expecting = "a table, for example { forward = \"1 %\" }")]
 pub struct Loss {
     /// From host a to host b.
     pub forward: Fraction,
@@ -130,7 +140,10 @@ pub struct Loss {
 /// What waits for a transmitter.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
+#[serde(
+    rename_all = "kebab-case",
+    expecting = "a queue, for example { drop-tail = { packets = 100 } }"
+)]
 pub enum Queue {
     /// First in, first out, with a limit.
     DropTail(QueueLimit),
@@ -145,7 +158,7 @@ pub enum Queue {
 /// How much may wait, without what is being sent.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", expecting = "a limit, for example { packets = 100 }")]
 pub enum QueueLimit {
     /// That many packets of any length.
     Packets(u64),
@@ -200,6 +213,7 @@ impl Link {
         let (rate, delay) = (own.rate.unwrap_or(self.rate), own.delay.unwrap_or(self.delay));
         ChannelConfig {
             framing: self.framing,
+            mtu: own.mtu.or(self.mtu),
             queue: own.queue.unwrap_or(self.queue).resolve(rate, delay, round_trip),
             uniform_loss: own.loss.unwrap_or(loss),
             gilbert_elliott: own.gilbert_elliott.or(self.gilbert_elliott),

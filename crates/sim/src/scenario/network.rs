@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use polypath_netsim::impair::Outage;
 use polypath_netsim::topology::IpVersion;
-use polypath_units::{BitRate, Duration, Fraction, Instant};
+use polypath_units::{BitRate, ByteCount, Duration, Fraction, Instant};
 use serde::{Deserialize, Serialize};
 
 use super::dumbbell::DumbbellNetwork;
@@ -248,7 +248,10 @@ impl WirePath {
 /// Something that goes wrong.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
+#[serde(
+    rename_all = "kebab-case",
+    expecting = "a fault, for example { outage = { path = \"path 1\", from = \"5 s\" } }"
+)]
 pub enum Fault {
     /// The bottleneck of a path carries nothing for a time.
     Outage(OutageFault),
@@ -287,7 +290,10 @@ impl Fault {
 /// Periodic outages of the bottleneck of a path.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
+#[serde(
+    deny_unknown_fields,
+    expecting = "a table, for example { path = \"path 1\", from = \"5 s\", down = \"1 s\", up = \"4 s\" }"
+)]
 pub struct FlappingFault {
     /// Name of the path.
     pub path: String,
@@ -324,7 +330,10 @@ impl FlappingFault {
 /// A time in which the bottleneck of a path carries nothing.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
+#[serde(
+    deny_unknown_fields,
+    expecting = "a table, for example { path = \"path 1\", from = \"5 s\" }"
+)]
 pub struct OutageFault {
     /// Name of the path.
     pub path: String,
@@ -362,7 +371,10 @@ impl Way {
 /// A change of the bottleneck of a path at a set time. What it does not name stays as it is.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
+#[serde(
+    deny_unknown_fields,
+    expecting = "a table, for example { path = \"path 1\", at = \"5 s\", rate = \"2 Mbit/s\" }"
+)]
 pub struct StepPlan {
     /// Name of the path.
     pub path: String,
@@ -380,4 +392,7 @@ pub struct StepPlan {
     /// The new probability with which a packet is lost.
     #[serde(default)]
     pub loss: Option<Fraction>,
+    /// The new MTU, IP header included.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mtu: Option<ByteCount>,
 }

@@ -18,7 +18,7 @@ use Step::Key;
 /// A file with what a link can carry over time.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a table, for example { file = \"lte.csv\" }")]
 pub struct TraceFile {
     /// Its name; a relative one starts from the folder of the scenario.
     pub file: String,
@@ -44,7 +44,10 @@ pub struct TraceFile {
 /// Where in a trace a run begins.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
+#[serde(
+    rename_all = "kebab-case",
+    expecting = "a place in the trace, for example { at = \"10 s\" } or \"anywhere\""
+)]
 pub enum TraceBegin {
     /// So far into it.
     At(Duration),

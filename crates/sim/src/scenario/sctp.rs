@@ -1,6 +1,8 @@
 //! SCTP settings of a host.
 
-use polypath_proto::config::{AssociationConfig, EndpointConfig, PathPairing, Policies, Preset};
+use polypath_proto::config::{
+    AssociationConfig, EndpointConfig, PathPairing, PmtuDiscovery, Policies, Preset,
+};
 use polypath_units::{ByteCount, Duration};
 use serde::{Deserialize, Serialize};
 
@@ -17,8 +19,11 @@ pub struct SctpSettings {
     pub send_buffer: ByteCount,
     /// The receive buffer, advertised as receive window.
     pub receive_buffer: ByteCount,
-    /// Path MTU, IP header included.
+    /// Path MTU, IP header included; with probes, the largest that is tried.
     pub mtu: ByteCount,
+    /// How the MTU of a path is found; `fixed` where it is missing. No router of the simulator sends ICMP.
+    #[serde(default = "fixed", skip_serializing_if = "is_fixed")]
+    pub pmtu_discovery: PmtuDiscovery,
     /// Outbound streams to ask for.
     pub outbound_streams: u16,
     /// Most inbound streams to accept.
@@ -43,10 +48,21 @@ pub struct SctpSettings {
     pub policies: Policies,
 }
 
+fn fixed() -> PmtuDiscovery {
+    PmtuDiscovery::Fixed
+}
+
+fn is_fixed(discovery: &PmtuDiscovery) -> bool {
+    *discovery == fixed()
+}
+
 /// Heartbeats on idle paths.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
+#[serde(
+    rename_all = "kebab-case",
+    expecting = "\"off\" or a time, for example { interval = \"30 s\" }"
+)]
 pub enum Heartbeat {
     /// HB.interval: the pause between heartbeats, added to the RTO.
     Interval(Duration),
@@ -63,6 +79,7 @@ impl SctpSettings {
             send_buffer_bytes,
             receive_buffer_bytes,
             mtu_bytes,
+            pmtu_discovery,
             path_pairing,
             max_paths,
             association_max_retrans,
@@ -78,6 +95,7 @@ impl SctpSettings {
             send_buffer: ByteCount::from_bytes(send_buffer_bytes),
             receive_buffer: ByteCount::from_bytes(receive_buffer_bytes.into()),
             mtu: ByteCount::from_bytes(mtu_bytes.into()),
+            pmtu_discovery: pmtu_discovery.unwrap_or_else(fixed),
             outbound_streams,
             max_inbound_streams,
             path_pairing,
@@ -102,6 +120,7 @@ impl SctpSettings {
             send_buffer_bytes: self.send_buffer.as_bytes(),
             receive_buffer_bytes: cut(self.receive_buffer, u32::MAX.into()) as u32,
             mtu_bytes: cut(self.mtu, u16::MAX.into()) as u16,
+            pmtu_discovery: Some(self.pmtu_discovery),
             path_pairing: self.path_pairing,
             max_paths: self.max_paths,
             association_max_retrans: self.association_max_retrans,

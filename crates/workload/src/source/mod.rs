@@ -29,7 +29,10 @@ pub(crate) use trace::TraceArrivals;
 #[cfg_attr(
     feature = "serde",
     derive(serde::Serialize, serde::Deserialize),
-    serde(rename_all = "kebab-case")
+    serde(
+        rename_all = "kebab-case",
+        expecting = "a source, for example \"saturated\" or { file = \"64 MiB\" }"
+    )
 )]
 pub enum Source {
     /// As much as the transport takes, without end.

@@ -13,7 +13,7 @@ use crate::Delivery;
 #[cfg_attr(
     feature = "serde",
     derive(serde::Serialize, serde::Deserialize),
-    serde(deny_unknown_fields)
+    serde(deny_unknown_fields, expecting = "a table, for example { file = \"messages.csv\" }")
 )]
 pub struct TraceSource {
     /// Its name; a relative one starts from the folder of the scenario.

@@ -6,6 +6,7 @@ use polypath_units::{BitRate, Instant};
 use super::super::hosts::unknown;
 use super::super::{Fault, FlappingFault, Network, OutageFault, Scenario, StepPlan, Way};
 use super::Result;
+use super::network::mtu_problem;
 use crate::document::{Document, Step};
 
 use Step::{Index, Key};
@@ -104,7 +105,8 @@ fn step_problem(step: &StepPlan, earlier: &[StepPlan], scenario: &Scenario) -> F
     if let Some(message) = too_late(step.at, scenario) {
         return Some(("at", message));
     }
-    if has_trace(step, scenario) {
+    let of_trace = [step.rate.is_some(), step.delay.is_some(), step.loss.is_some()];
+    if of_trace.contains(&true) && has_trace(step, scenario) {
         let message =
             format!("path `{}` has a rate trace, which takes the place of steps", step.path);
         return Some(("path", message));
@@ -112,8 +114,11 @@ fn step_problem(step: &StepPlan, earlier: &[StepPlan], scenario: &Scenario) -> F
     if step.rate.is_some_and(BitRate::is_zero) {
         return Some(("rate", "must not be zero: to stop a path, give it an outage".into()));
     }
-    if step.rate.is_none() && step.delay.is_none() && step.loss.is_none() {
-        return Some(("at", "the step changes nothing: give it rate, delay or loss".into()));
+    if let Some(message) = step.mtu.and_then(mtu_problem) {
+        return Some(("mtu", message));
+    }
+    if !of_trace.contains(&true) && step.mtu.is_none() {
+        return Some(("at", "the step changes nothing: give it rate, delay, loss or mtu".into()));
     }
     let twice = earlier
         .iter()

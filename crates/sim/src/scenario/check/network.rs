@@ -3,7 +3,7 @@
 use polypath_netsim::impair::Distribution;
 use polypath_netsim::queue_discipline::Limit;
 use polypath_netsim::{ChannelConfig, Direction, QueueConfig};
-use polypath_units::{BitRate, Duration};
+use polypath_units::{BitRate, ByteCount, Duration};
 
 use super::super::{Access, Link, Network, Queue, QueueLimit, SharedNetwork, WirePath};
 use super::{Result, name_problem, nodes};
@@ -18,6 +18,9 @@ const MOST_PAIRS: usize = 1_000;
 const MOST_FURTHER_LINKS: usize = 64;
 /// A queue of less cannot hold a single packet of common length.
 const LEAST_BDP_BYTES: u64 = 1_500;
+
+/// Every link carries IP packets of this length (RFC 791 section 3.2).
+const LEAST_MTU: ByteCount = ByteCount::from_bytes(68);
 
 /// A key, with what leads to it, and what is wrong there.
 pub(super) type Found = (Vec<Step<'static>>, String);
@@ -160,6 +163,16 @@ fn path_problem(path: &WirePath) -> Option<Found> {
 }
 
 pub(super) fn link_problem(link: &Link, round_trip: Duration) -> Option<Found> {
+    let mtus = [
+        (None, link.mtu),
+        (Some("forward"), link.forward.mtu),
+        (Some("backward"), link.backward.mtu),
+    ];
+    for (side, mtu) in mtus {
+        if let Some(message) = mtu.and_then(mtu_problem) {
+            return Some((side.into_iter().chain(["mtu"]).map(Key).collect(), message));
+        }
+    }
     let sides = [
         (vec![], link.rate, &link.jitter),
         (vec![Key("forward")], link.forward.rate.unwrap_or(link.rate), &link.forward.jitter),
@@ -199,6 +212,12 @@ pub(super) fn link_problem(link: &Link, round_trip: Duration) -> Option<Found> {
         }
     }
     None
+}
+
+/// What is wrong with the MTU of a link.
+pub(super) fn mtu_problem(mtu: ByteCount) -> Option<String> {
+    (mtu < LEAST_MTU)
+        .then(|| format!("{mtu} is less than {LEAST_MTU}, which every link carries (RFC 791)"))
 }
 
 /// The same for the queue of a link of access.

@@ -551,10 +551,7 @@ fn the_guard_of_a_shutdown_asked_for_early_runs_from_the_start() {
             break;
         }
     }
-    assert!(matches!(
-        victim.events().last(),
-        Some(Event::Ended(AssociationEnd::ProtocolViolation(_)))
-    ));
+    assert!(matches!(victim.events().last(), Some(Event::Ended(AssociationEnd::ShutdownTimeout))));
     assert_eq!(victim.now.since(established), guard);
 }
 

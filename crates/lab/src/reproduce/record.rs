@@ -79,10 +79,13 @@ impl Recorded {
         fields.join(",") + "\n"
     }
 
-    /// Whether it takes the place of another one: one that knows more stays, but not one from other results.
+    /// Whether it takes the place of another one: one that knows more stays, but not one from other results; and nothing
+    /// is forgotten because it was not run this time.
     fn replaces(&self, other: &Self) -> bool {
-        let knows = |of: &Self| (of.verdict != Answer::NotRun, of.form == "full", of.n);
-        other.results != self.results || knows(self) >= knows(other)
+        let is_judged = |of: &Self| of.verdict != Answer::NotRun;
+        let knows = |of: &Self| (of.form == "full", of.n);
+        let is_newer = other.results != self.results || knows(self) >= knows(other);
+        is_judged(self) >= is_judged(other) && (is_newer || is_judged(self) > is_judged(other))
     }
 }
 
@@ -181,6 +184,7 @@ mod tests {
             (recorded(Differs, 1, "full", 1), true),
             (recorded(Differs, 1, "quick", 2), true),
             (recorded(NotRun, 0, "full", 1), false),
+            (recorded(NotRun, 0, "full", 2), false),
         ] {
             assert_eq!(new.replaces(&old), expected, "{new:?}");
         }

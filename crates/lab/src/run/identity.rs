@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 
 /// Changes whenever the same configuration and seed lead to other results, or the form of results changes: results of
 /// other versions are not taken for these.
-pub const RESULTS_VERSION: u32 = 2;
+pub const RESULTS_VERSION: u32 = 3;
 
 /// The name of a run: a hash of its resolved configuration, its seed and [`RESULTS_VERSION`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

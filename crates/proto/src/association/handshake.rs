@@ -313,18 +313,21 @@ impl Association {
             }
         }
         self.stats.addresses_ignored += pairs.len().saturating_sub(limit) as u64;
-        let tries: SmallVec<[_; 2]> = self
+        // What INITs told of a path, and what they count, stays.
+        let asked: SmallVec<[_; 2]> = self
             .paths
             .iter()
             .filter(|path| path.init != InitTry::None)
-            .map(|path| ((path.local, path.remote), path.init))
+            .map(|path| ((path.local, path.remote), path.init, path.counters))
             .collect();
         self.paths.clear(pairs.len().min(limit));
         for (local, remote) in pairs.into_iter().take(limit) {
             let id = PathId(self.paths.len() as u8);
             let mut path = Path::new(id, local, remote.address, remote.encapsulation, &self.config);
-            let tried = tries.iter().find(|(pair, _)| *pair == (local, remote.address));
-            path.init = tried.map(|(_, init)| *init).unwrap_or_default();
+            let known = asked.iter().find(|(pair, ..)| *pair == (local, remote.address));
+            if let Some((_, init, counters)) = known {
+                (path.init, path.counters) = (*init, *counters);
+            }
             self.paths.push(path);
         }
         self.fit_fragments();

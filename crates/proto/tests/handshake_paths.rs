@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use polypath_proto::config::{AssociationConfig, EndpointConfig, HandshakePaths, Preset};
 use polypath_proto::{
     AssociationEnd, Body, Duration, Ecn, Encapsulation, Event, Instant, OutgoingMessage, PathId,
-    PathStats, Received, Transmit,
+    PathStats, PathStatus, Received, Transmit,
 };
 use polypath_testkit::{Faults, Host, Pair, PairConfig, PathModel, Side};
 use polypath_wire::Chunk;
@@ -111,6 +111,21 @@ fn a_path_that_loses_the_answers_costs_nothing() {
     assert_eq!(time_to_connect(&mut pair), 120);
     // What one path lost comes back later; the handshake does not look back.
     pair.paths[0].faults_back = None;
+    assert_works(&mut pair);
+}
+
+/// New data may wait for the round trip of a path that has told nothing yet; but not for HB.interval.
+#[test]
+fn a_path_that_loses_the_first_questions_is_asked_again_soon() {
+    let mut pair = pair(HandshakePaths::AllPaths, &[10, 20], Default::default());
+    pair.paths[1].faults = LOST;
+    assert_eq!(time_to_connect(&mut pair), 40);
+    pair.run_for(Duration::from_millis(300));
+    pair.paths[1].faults = Faults::default();
+    assert_eq!(stats(&pair, Side::Client)[1].srtt, None);
+    pair.run_for(Duration::from_secs(2));
+    assert_eq!(stats(&pair, Side::Client)[1].srtt, Some(Duration::from_millis(40)));
+    assert_eq!(stats(&pair, Side::Client)[1].status, PathStatus::Active);
     assert_works(&mut pair);
 }
 

@@ -29,10 +29,8 @@ impl Association {
                 self.schedule_heartbeat(cx, path);
                 // A side that only receives has no other way to measure; and where an INIT was not answered yet, data would
                 // learn the hard way that the path is slow or dead.
-                let asked = self.paths[path].init != InitTry::None;
-                let is_unknown = asked && self.paths[path].rtt.srtt().is_none();
                 if self.config.policies.sack_path == SackPath::SmallestSrtt
-                    || self.config.policies.handshake == HandshakePaths::AllPaths && is_unknown
+                    || self.left_init_unanswered(path)
                 {
                     self.paths[path].heartbeat.due = Some(cx.now);
                 }
@@ -131,6 +129,14 @@ impl Association {
                 && path.last_data_sent.is_some_and(|last| now.since(last) < interval)
     }
 
+    /// Whether an INIT went to the path, and nothing has told its round trip yet.
+    fn left_init_unanswered(&self, path: PathId) -> bool {
+        let Path { init, rtt, .. } = &self.paths[path];
+        self.config.policies.handshake == HandshakePaths::AllPaths
+            && *init != InitTry::None
+            && rtt.srtt().is_none()
+    }
+
     /// Sends a heartbeat on `path` and schedules the next.
     pub(super) fn send_heartbeat(&mut self, cx: &mut Cx<'_>, path: PathId) {
         let nonce = cx.rng.next_u64();
@@ -142,19 +148,22 @@ impl Association {
         self.schedule_heartbeat(cx, path);
     }
 
-    /// Next heartbeat: on a path to be confirmed, a potentially failed one, or one that the system refused, after its
-    /// RTO, else after HB.interval plus the RTO, give or take half of it.
+    /// Next heartbeat: on a path to be confirmed, a potentially failed one, one that the system refused, or that left an
+    /// INIT unanswered, after its RTO, else after HB.interval plus the RTO, give or take half of it. New data may wait for
+    /// the answer, so that a lost one must not take an interval.
     ///
     /// Without heartbeats a path that failed is probed all the same, at its RTO, which backs off up to RTO.Max. The
     /// interval governs the watching of idle paths (RFC 9260 section 8.3); nothing else would find out that a failed
     /// path works again, since data goes elsewhere (section 8.2), and it would be lost for good.
     pub(super) fn schedule_heartbeat(&mut self, cx: &mut Cx<'_>, path: PathId) {
+        let waits = self.left_init_unanswered(path) && self.paths[path].reach.is_active();
         let path = &mut self.paths[path];
         let rto = path.rtt.rto();
-        let is_soon = matches!(
-            path.reach,
-            Reach::Unconfirmed | Reach::PotentiallyFailed | Reach::Inactive(Reason::Refused)
-        );
+        let is_soon = waits
+            || matches!(
+                path.reach,
+                Reach::Unconfirmed | Reach::PotentiallyFailed | Reach::Inactive(Reason::Refused)
+            );
         path.heartbeat.due = match self.config.heartbeat_interval {
             _ if is_soon => Some(cx.now + rto),
             // Jitter between -RTO/2 and +RTO/2 keeps associations from beating together.

@@ -82,10 +82,12 @@ impl Recorded {
     /// Whether it takes the place of another one: one that knows more stays, but not one from other results; and nothing
     /// is forgotten because it was not run this time.
     fn replaces(&self, other: &Self) -> bool {
-        let is_judged = |of: &Self| of.verdict != Answer::NotRun;
         let knows = |of: &Self| (of.form == "full", of.n);
-        let is_newer = other.results != self.results || knows(self) >= knows(other);
-        is_judged(self) >= is_judged(other) && (is_newer || is_judged(self) > is_judged(other))
+        match (self.verdict, other.verdict) {
+            (Answer::NotRun, now) if now != Answer::NotRun => false,
+            (now, Answer::NotRun) if now != Answer::NotRun => true,
+            _ => other.results != self.results || knows(self) >= knows(other),
+        }
     }
 }
 

@@ -77,15 +77,16 @@ transfer "IP, IPv6" fd78:1::2 fd78:2::2 --raw
 # shrink NAME FROM TO: the link behind the router shrinks when a part of the file is there, and nobody says so.
 shrink() {
     local name=$1 from=$2 to=$3 receiver sender
+    shift 3
     ip -n "$NS_M" link set far mtu 1500
     ip -n "$NS_A" link set far mtu 1500
     rm -rf "$WORK/out"
     mkdir "$WORK/out"
     : > "$WORK/receiver"
-    in_a timeout 120 "$POLYPATH" receive --listen "$to" --out "$WORK/out" --once > /dev/null 2> "$WORK/receiver" &
+    in_a timeout 120 "$POLYPATH" receive "$@" --listen "$to" --out "$WORK/out" --once > /dev/null 2> "$WORK/receiver" &
     receiver=$!
     wait_for 10 grep -q '^listening' "$WORK/receiver" || report "$name: the receiver did not start"
-    in_b timeout 90 "$POLYPATH" send "$WORK/file" --from "$from" --to "$to" > "$WORK/sender" 2>&1 &
+    in_b timeout 90 "$POLYPATH" send "$@" "$WORK/file" --from "$from" --to "$to" > "$WORK/sender" 2>&1 &
     sender=$!
     wait_for 30 partly_there || report "$name: the transfer did not begin"
     ip -n "$NS_M" link set far mtu $MTU
@@ -97,6 +98,8 @@ shrink() {
 partly_there() { [[ -n $(find "$WORK/out" -name '.polypath-*.part' -size +1000k -print -quit 2> /dev/null) ]]; }
 
 in_b tc qdisc replace dev near root tbf rate 20mbit burst 16kb limit 150kb
-head -c 10000000 /dev/urandom > "$WORK/file"
+head -c 5000000 /dev/urandom > "$WORK/file"
 say "the link shrinks in the middle of a transfer, and nobody says so:"
 shrink "UDP, IPv4" 10.78.1.2 10.78.2.2
+shrink "UDP, IPv6" fd78:1::2 fd78:2::2
+shrink "IP, IPv6" fd78:1::2 fd78:2::2 --raw

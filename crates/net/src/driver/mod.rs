@@ -7,6 +7,7 @@
 
 mod bind;
 mod fault;
+mod fragment;
 mod icmp;
 mod inbound;
 mod options;

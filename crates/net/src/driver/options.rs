@@ -38,6 +38,21 @@ mod linux {
         SetStruct<'_, libc::c_int>
     );
 
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    struct Ipv6FragmentSize;
+    nix::setsockopt_impl!(
+        Ipv6FragmentSize,
+        libc::IPPROTO_IPV6,
+        libc::IPV6_MTU,
+        libc::c_int,
+        SetStruct<'_, libc::c_int>
+    );
+
+    /// What every link carries (RFC 8200 section 5).
+    const IPV6_LEAST_MTU: libc::c_int = 1280;
+    /// No size but that of the route.
+    const OF_THE_ROUTE: libc::c_int = 0;
+
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     enum Fragmentation {
         Allowed,
@@ -72,8 +87,11 @@ mod linux {
             setsockopt(socket, IpMtuDiscover, &mode)?;
         } else {
             let mode = if forbidden { libc::IPV6_PMTUDISC_PROBE } else { libc::IPV6_PMTUDISC_DONT };
+            // No router fragments IPv6, and the system knows nothing of links beyond the first: fragments have to pass all.
+            let size = if forbidden { OF_THE_ROUTE } else { IPV6_LEAST_MTU };
             setsockopt(socket, Ipv6MtuDiscover, &mode)?;
             setsockopt(socket, Ipv6DontFrag, &forbidden)?;
+            setsockopt(socket, Ipv6FragmentSize, &size)?;
         }
         Ok(())
     }

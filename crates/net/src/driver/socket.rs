@@ -11,11 +11,12 @@ use socket2::Socket;
 use tokio::io::Interest;
 use tokio::net::UdpSocket;
 
+use super::fragment;
 use super::icmp::{self, Report};
 use super::options;
 use super::wait::Wait;
-use crate::device;
 use crate::shared::lock;
+use crate::{device, route};
 
 /// Size asked for the socket's buffers. The system may grant less; a receive buffer of this size takes what arrives
 /// while the driver is busy elsewhere for some milliseconds.
@@ -182,10 +183,21 @@ impl BoundSocket {
         ecn: Ecn,
         datagram: &[u8],
     ) -> io::Result<()> {
+        let padded = self.padded(destination, datagram);
+        let datagram = padded.as_deref().unwrap_or(datagram);
         let _alone = self.whole.write().unwrap_or_else(PoisonError::into_inner);
         options::fragmentation_allowed(&self.socket, destination, || {
             self.send(destination, ecn, datagram, datagram.len())
         })
+    }
+
+    /// The packet, longer than the MTU that the system knows, if it would not be fragmented otherwise where it has to be.
+    fn padded(&self, destination: SocketAddr, packet: &[u8]) -> Option<Vec<u8>> {
+        if destination.is_ipv4() {
+            return None;
+        }
+        let mtu = route::mtu(self.address, self.device.as_deref(), destination.ip())?;
+        fragment::beyond(packet, usize::try_from(mtu).ok()?)
     }
 }
 

@@ -1,14 +1,16 @@
 //! From the journal to tables.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::mem;
 use std::path::Path;
+use std::sync::Arc;
 
 use rayon::prelude::*;
 
 use super::table::{Column, Kind, TableWriter};
 use super::{EXECUTION, RUNS, SERIES, WriteError};
 use crate::run::{Cell, Entry, Journal, JournalError, Outcome, RunId, Status};
-use crate::study::{Point, Study};
+use crate::study::{Axis, Point, Study};
 
 /// Most errors that a summary repeats.
 const ERRORS: usize = 5;
@@ -55,15 +57,19 @@ pub(crate) fn write(
     let mut execution = TableWriter::create(&directory.join(EXECUTION), execution_columns())?;
     let mut executed = BTreeSet::new();
     let mut tally = Tally::default();
+    let names: Vec<&String> = kinds.keys().collect();
+    let axes = axis_cells(study);
     for keys in rows.chunks(TOGETHER) {
-        let prepare = |key: &RowKey| -> Result<Prepared, JournalError> {
+        let prepare = |places: &mut Places, key: &RowKey| -> Result<Prepared, JournalError> {
             let entry = journal.read(key.id)?;
             let executed = entry.as_ref().map(|entry| execution_row(key, entry));
-            let outcome = entry.map_or_else(|| nothing(key), |entry| entry.outcome);
-            let row = row(study, key, &outcome, kinds.keys());
+            let mut outcome = entry.map_or_else(|| nothing(key), |entry| entry.outcome);
+            places.find(&outcome.result.names, &names);
+            let row = row(study, key, &mut outcome, &axes, places);
             Ok(Prepared { row, executed, outcome })
         };
-        let prepared: Result<Vec<_>, _> = keys.par_iter().map(prepare).collect();
+        let prepared: Result<Vec<_>, _> =
+            keys.par_iter().map_init(Places::default, prepare).collect();
         for (key, prepared) in keys.iter().zip(prepared?) {
             if let Some(row) = prepared.executed.filter(|_| executed.insert(key.id)) {
                 execution.push(row)?;
@@ -81,11 +87,40 @@ pub(crate) fn write(
     Ok(tally)
 }
 
-/// A row, ready to be written.
+/// A row, ready to be written, and the rest of what came out: its values are in the row.
 struct Prepared {
     row: Vec<Cell>,
     executed: Option<[Cell; 6]>,
     outcome: Outcome,
+}
+
+/// Where the values of a shape stand among those of a run; most often the next run has the same shape.
+#[derive(Default)]
+struct Places {
+    shape: Arc<Vec<String>>,
+    /// By column.
+    places: Vec<Option<usize>>,
+}
+
+impl Places {
+    /// Makes them those of a shape, for columns of these names.
+    fn find(&mut self, shape: &Arc<Vec<String>>, names: &[&String]) {
+        if Arc::ptr_eq(&self.shape, shape) && self.places.len() == names.len() {
+            return;
+        }
+        let known: BTreeMap<&String, usize> = shape.iter().zip(0..).collect();
+        self.places = names.iter().map(|name| known.get(name).copied()).collect();
+        self.shape = Arc::clone(shape);
+    }
+}
+
+/// For each value of each axis, its words and its number.
+fn axis_cells(study: &Study) -> Vec<Vec<[Cell; 2]>> {
+    let of_axis = |axis: &Axis| {
+        let cells = |index| [Cell::Text(axis.label_of(index)), float(axis.position(index))];
+        (0..axis.values.len()).map(cells).collect()
+    };
+    study.axes().iter().map(of_axis).collect()
 }
 
 impl Tally {
@@ -143,29 +178,34 @@ fn key_cells(study: &Study, key: &RowKey) -> [Cell; 4] {
     ]
 }
 
-fn row<'a>(
+fn float(number: Option<f64>) -> Cell {
+    number.map_or(Cell::Null, Cell::Float)
+}
+
+/// The cells of a row; takes the values out of the result.
+fn row(
     study: &Study,
     key: &RowKey,
-    outcome: &Outcome,
-    names: impl Iterator<Item = &'a String>,
+    outcome: &mut Outcome,
+    axes: &[Vec<[Cell; 2]>],
+    places: &Places,
 ) -> Vec<Cell> {
     let text = |text: &Option<String>| text.clone().map_or(Cell::Null, Cell::Text);
-    let float = |number: Option<f64>| number.map_or(Cell::Null, Cell::Float);
     let point: &Point = &study.points()[key.point];
     let mut row: Vec<Cell> = key_cells(study, key).into();
     row.push(Cell::Int(study.seed(point, key.variant, key.replication) as i64));
-    for (axis, index) in study.axes().iter().zip(&point.values) {
-        row.push(Cell::Text(axis.label_of(*index)));
-        row.push(float(axis.position(*index)));
+    for (cells, index) in axes.iter().zip(&point.values) {
+        row.extend(cells.get(*index).cloned().unwrap_or_default());
     }
     row.push(Cell::Text(outcome.status.name().into()));
     row.extend([text(&outcome.error), text(&outcome.trace_hash)]);
-    let result = &outcome.result;
+    let result = &mut outcome.result;
     for measure in study.measures() {
         row.push(float(measure.of(&result.names, &result.values).ok().flatten()));
     }
-    let values: BTreeMap<&String, &Cell> = result.names.iter().zip(&result.values).collect();
-    row.extend(names.map(|name| values.get(name).map_or(Cell::Null, |cell| (*cell).clone())));
+    let mut values = mem::take(&mut result.values);
+    let mut take = |place: usize| values.get_mut(place).map(mem::take).unwrap_or_default();
+    row.extend(places.places.iter().map(|place| place.map_or(Cell::Null, &mut take)));
     row
 }
 
@@ -187,11 +227,7 @@ fn write_series(
 ) -> Result<(), WriteError> {
     for (name, times, values) in &outcome.result.series {
         for (time, value) in times.iter().zip(values) {
-            let sample = [
-                Cell::Text(name.clone()),
-                Cell::Float(*time),
-                value.map_or(Cell::Null, Cell::Float),
-            ];
+            let sample = [Cell::Text(name.clone()), Cell::Float(*time), float(*value)];
             table.push(key_cells(study, key).into_iter().chain(sample))?;
         }
     }

@@ -1,10 +1,14 @@
 //! Results of a run as a flat list of names and values.
 
+use std::fmt;
+use std::sync::Arc;
+
+use serde::de::{Deserializer, Error, Visitor};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 /// A value in a table.
-#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize)]
 #[serde(untagged)]
 pub enum Cell {
     /// Nothing.
@@ -45,11 +49,57 @@ impl Cell {
     }
 }
 
+/// By hand: what derives for untagged choices is to try one after the other, each with an error that is written and thrown
+/// away, and a row has hundreds of cells.
+impl<'de> Deserialize<'de> for Cell {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct OfCell;
+
+        impl Visitor<'_> for OfCell {
+            type Value = Cell;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("nothing, true or false, a number or text")
+            }
+
+            fn visit_unit<E: Error>(self) -> Result<Cell, E> {
+                Ok(Cell::Null)
+            }
+
+            fn visit_bool<E: Error>(self, truth: bool) -> Result<Cell, E> {
+                Ok(Cell::Bool(truth))
+            }
+
+            fn visit_i64<E: Error>(self, number: i64) -> Result<Cell, E> {
+                Ok(Cell::Int(number))
+            }
+
+            fn visit_u64<E: Error>(self, number: u64) -> Result<Cell, E> {
+                Ok(i64::try_from(number).map_or(Cell::Float(number as f64), Cell::Int))
+            }
+
+            fn visit_f64<E: Error>(self, number: f64) -> Result<Cell, E> {
+                Ok(Cell::Float(number))
+            }
+
+            fn visit_str<E: Error>(self, text: &str) -> Result<Cell, E> {
+                Ok(Cell::Text(text.to_owned()))
+            }
+
+            fn visit_string<E: Error>(self, text: String) -> Result<Cell, E> {
+                Ok(Cell::Text(text))
+            }
+        }
+
+        deserializer.deserialize_any(OfCell)
+    }
+}
+
 /// Names and values of a result, and its series.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct FlatResult {
-    /// Names of the values.
-    pub names: Vec<String>,
+    /// Names of the values; results of the same shape may share them.
+    pub names: Arc<Vec<String>>,
     /// The values.
     pub values: Vec<Cell>,
     /// Series by name: times in seconds, and values.
@@ -66,37 +116,51 @@ impl FlatResult {
     /// pair, sending host, path and name.
     pub fn of(result: &Value) -> Self {
         let mut flat = Self::default();
+        let mut place = String::new();
         if let Value::Object(fields) = result {
             for (key, value) in fields.iter().filter(|(key, _)| !ELSEWHERE.contains(&key.as_str()))
             {
                 match (key.as_str(), value) {
                     ("series", Value::Object(series)) => flat.add_series("", series, &[]),
-                    _ => flat.add(key, value),
+                    (key, value) => {
+                        place.replace_range(.., key);
+                        flat.add(&mut place, value);
+                    }
                 }
             }
         }
         flat
     }
 
-    fn add(&mut self, name: &str, value: &Value) {
+    /// Adds what stands at `place`, which is the same again afterwards.
+    fn add(&mut self, place: &mut String, value: &Value) {
+        let length = place.len();
+        let mut within = |place: &mut String, key: &str, value| {
+            let length = place.len();
+            place.push('.');
+            place.push_str(key);
+            self.add(place, value);
+            place.truncate(length);
+        };
         match value {
             Value::Object(fields) => {
                 for (key, value) in fields {
-                    self.add(&format!("{name}.{key}"), value);
+                    within(place, key, value);
                 }
             }
             Value::Array(elements) => {
                 for element in elements.iter().filter_map(Value::as_object) {
-                    let element_name = joined(name, element);
+                    join(place, element);
                     let fields = element.iter().filter(|(key, _)| !NAMING.contains(&key.as_str()));
                     for (key, value) in fields {
-                        self.add(&format!("{element_name}.{key}"), value);
+                        within(place, key, value);
                     }
+                    place.truncate(length);
                 }
             }
             scalar => {
                 if let Some(cell) = Cell::of(scalar) {
-                    self.names.push(name.to_owned());
+                    Arc::make_mut(&mut self.names).push(place.clone());
                     self.values.push(cell);
                 }
             }
@@ -116,7 +180,9 @@ impl FlatResult {
                 Value::Object(fields) => self.add_series(&within(key), fields, times),
                 Value::Array(elements) if elements.iter().any(Value::is_object) => {
                     for element in elements.iter().filter_map(Value::as_object) {
-                        self.add_series(&joined(&within(key), element), element, times);
+                        let mut place = within(key);
+                        join(&mut place, element);
+                        self.add_series(&place, element, times);
                     }
                 }
                 Value::Array(values) if values.len() == times.len() => {
@@ -129,14 +195,13 @@ impl FlatResult {
     }
 }
 
-/// The name of an element of a list.
-fn joined(list: &str, element: &Map<String, Value>) -> String {
+/// Adds the name of an element to that of its list.
+fn join(list: &mut String, element: &Map<String, Value>) {
     let names = NAMING.iter().filter_map(|key| element.get(*key).and_then(Value::as_str));
-    names.filter(|name| !name.is_empty()).fold(list.to_owned(), |mut joined, name| {
-        joined.push('.');
-        joined.push_str(name);
-        joined
-    })
+    for name in names.filter(|name| !name.is_empty()) {
+        list.push('.');
+        list.push_str(name);
+    }
 }
 
 #[cfg(test)]
@@ -169,6 +234,27 @@ mod tests {
             ("paths.left.a.path 2.timeouts", Cell::Int(4)),
         ];
         assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn a_cell_reads_back_from_json() {
+        for (text, cell) in [
+            ("null", Cell::Null),
+            ("true", Cell::Bool(true)),
+            ("-3", Cell::Int(-3)),
+            ("9223372036854775807", Cell::Int(i64::MAX)),
+            ("9223372036854775808", Cell::Float(9_223_372_036_854_775_808.0)),
+            ("3.0", Cell::Float(3.0)),
+            ("\"3\\n\"", Cell::Text("3\n".into())),
+        ] {
+            assert_eq!(serde_json::from_str::<Cell>(text).expect("a cell"), cell);
+            assert_eq!(
+                serde_json::from_value::<Cell>(serde_json::from_str(text).expect("JSON"))
+                    .expect("a cell"),
+                cell
+            );
+        }
+        assert!(serde_json::from_str::<Cell>("[1]").is_err());
     }
 
     #[test]

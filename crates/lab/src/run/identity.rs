@@ -1,12 +1,12 @@
 //! What a run is known by.
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
 use polypath_sim::Scenario;
-use serde_json::Value;
 use sha2::{Digest, Sha256};
+
+use super::canonical::canonical;
 
 /// Changes whenever the same configuration and seed lead to other results, or the form of results changes: results of
 /// other versions are not taken for these.
@@ -26,18 +26,9 @@ impl Identity {
     /// # Errors
     /// A value has no form as JSON.
     pub fn of(scenario: &Scenario) -> Result<Self, serde_json::Error> {
-        let mut value = serde_json::to_value(scenario)?;
-        if let Value::Object(scenario) = &mut value {
-            scenario.remove("title");
-            if let Some(Value::Object(run)) = scenario.get_mut("run") {
-                run.remove("seed");
-            }
-        }
         let mut hasher = Sha256::new();
         hasher.update(format!("polypath run {RESULTS_VERSION}\0"));
-        let mut text = String::new();
-        canonical(&value, &mut text);
-        hasher.update(text);
+        hasher.update(canonical(scenario)?);
         Ok(Self(hasher))
     }
 
@@ -55,32 +46,6 @@ impl Identity {
         let mut id = [0; 16];
         id.copy_from_slice(&hasher.finalize()[..16]);
         RunId(id)
-    }
-}
-
-/// JSON with sorted keys, whatever order the objects have in memory.
-fn canonical(value: &Value, out: &mut String) {
-    match value {
-        Value::Object(fields) => {
-            let sorted: BTreeMap<&String, &Value> = fields.iter().collect();
-            out.push('{');
-            for (key, value) in sorted {
-                out.push_str(&Value::from(key.as_str()).to_string());
-                out.push(':');
-                canonical(value, out);
-                out.push(',');
-            }
-            out.push('}');
-        }
-        Value::Array(elements) => {
-            out.push('[');
-            for element in elements {
-                canonical(element, out);
-                out.push(',');
-            }
-            out.push(']');
-        }
-        scalar => out.push_str(&scalar.to_string()),
     }
 }
 
@@ -115,7 +80,10 @@ impl FromStr for RunId {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use polypath_sim::document::Document;
+    use serde_json::Value;
 
     use super::*;
 
@@ -132,11 +100,55 @@ mod tests {
         message_size = "1452 B"
     "#;
 
-    fn run(edits: &[&str], seed: u64) -> RunId {
+    fn scenario(edits: &[&str]) -> Scenario {
         let mut document = Document::parse("a.toml", TEXT).expect("TOML");
         edits.iter().for_each(|edit| document.set(edit).expect("an edit"));
-        let scenario = Scenario::from_document(&document).expect("a scenario");
-        Identity::of(&scenario).expect("JSON").run(seed)
+        Scenario::from_document(&document).expect("a scenario")
+    }
+
+    fn run(edits: &[&str], seed: u64) -> RunId {
+        Identity::of(&scenario(edits)).expect("JSON").run(seed)
+    }
+
+    /// JSON with sorted keys, by way of a tree.
+    fn sorted(value: &Value, out: &mut String) {
+        match value {
+            Value::Object(fields) => {
+                let fields: BTreeMap<&String, &Value> = fields.iter().collect();
+                out.push('{');
+                for (key, value) in fields {
+                    out.push_str(&format!("{}:", Value::from(key.as_str())));
+                    sorted(value, out);
+                    out.push(',');
+                }
+                out.push('}');
+            }
+            Value::Array(elements) => {
+                out.push('[');
+                for element in elements {
+                    sorted(element, out);
+                    out.push(',');
+                }
+                out.push(']');
+            }
+            scalar => out.push_str(&scalar.to_string()),
+        }
+    }
+
+    #[test]
+    fn a_scenario_is_written_as_its_tree_would_be() {
+        for edits in
+            [&[][..], &["sctp.preset=recommended"], &["traffic.0.source={ file = \"1 MB\" }"]]
+        {
+            let scenario = scenario(edits);
+            let mut tree = serde_json::to_value(&scenario).expect("JSON");
+            let fields = tree.as_object_mut().expect("an object");
+            fields.remove("title");
+            fields["run"].as_object_mut().expect("an object").remove("seed");
+            let mut expected = String::new();
+            sorted(&tree, &mut expected);
+            assert_eq!(canonical(&scenario).expect("JSON"), expected);
+        }
     }
 
     #[test]

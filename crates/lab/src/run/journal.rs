@@ -143,11 +143,11 @@ impl<T: Ord> Numbered<T> {
     const EMPTY: Self = Self { numbers: BTreeMap::new(), things: Vec::new() };
 
     /// The number of a thing, a new one if it is new.
-    fn number(&mut self, thing: T) -> usize {
+    fn number(&mut self, thing: impl Into<Arc<T>>) -> usize {
+        let thing = thing.into();
         if let Some(number) = self.numbers.get(&thing) {
             return *number;
         }
-        let thing = Arc::new(thing);
         self.numbers.insert(Arc::clone(&thing), self.things.len());
         self.things.push(thing);
         self.things.len() - 1
@@ -292,7 +292,7 @@ impl Journal {
         let names = state.shapes.things.get(line.shape).cloned().unwrap_or_default();
         let program = state.programs.get(line.program).cloned().unwrap_or_default();
         drop(state);
-        let result = FlatResult { names: names.to_vec(), values: line.values, series: line.series };
+        let result = FlatResult { names, values: line.values, series: line.series };
         let RunLine { status, error, trace_hash, execution, .. } = line;
         Ok(Some(Entry {
             outcome: Outcome { status, error, trace_hash, result },
@@ -377,11 +377,11 @@ impl State {
     }
 
     /// The number of a shape, which is written down first if it is new.
-    fn shape(&mut self, names: Vec<String>) -> io::Result<usize> {
+    fn shape(&mut self, names: Arc<Vec<String>>) -> io::Result<usize> {
         if let Some(number) = self.shapes.numbers.get(&names) {
             return Ok(*number);
         }
-        self.write(&Line::Shape(names.clone()))?;
+        self.write(&Line::Shape(names.to_vec()))?;
         Ok(self.shapes.number(names))
     }
 
@@ -414,7 +414,7 @@ mod tests {
             error: None,
             trace_hash: Some("xxh64:0".into()),
             result: FlatResult {
-                names: vec!["a".into(), "b".into(), "c".into()],
+                names: vec!["a".into(), "b".into(), "c".into()].into(),
                 values: vec![Cell::Float(value), Cell::Null, Cell::Int(-3)],
                 series: vec![("s".into(), vec![0.1], vec![Some(value)])],
             },

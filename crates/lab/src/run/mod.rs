@@ -1,5 +1,6 @@
 //! Runs: from a configuration and a seed to a row of results, on all cores.
 
+mod canonical;
 mod clock;
 mod estimate;
 mod flatten;

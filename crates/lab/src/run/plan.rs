@@ -102,12 +102,16 @@ impl Configuration {
             .scenario(point, variant)
             .map_err(|error| error.to_string())
             .and_then(|mut scenario| {
-                let asked = scenario.record;
-                let mut of = |recorded| {
-                    scenario.record = record(study, asked, recorded);
+                let [plain, recorded] =
+                    [false, true].map(|recorded| record(study, scenario.record, recorded));
+                let mut of = |record| {
+                    scenario.record = record;
                     Identity::of(&scenario).map_err(|error| error.to_string())
                 };
-                Ok([of(false)?, of(true)?])
+                let identity = of(plain)?;
+                // Most studies record nothing.
+                let other = if recorded == plain { identity.clone() } else { of(recorded)? };
+                Ok([identity, other])
             });
         match identities {
             Ok(identities) => Self { identities, refused: None },

@@ -240,23 +240,38 @@ fn settings(
     }
     let ends = pairs.iter().flat_map(|pair| pair.sctp.into_iter().zip(&pair.names));
     let by_place: BTreeMap<usize, &String> = ends.collect();
-    by_place.into_values().map(|name| sctp_of(document, name)).collect()
+    let mut of_both: Option<SctpSettings> = None;
+    let settings = by_place.into_values().map(|name| {
+        if document.has(&own_settings(name)) {
+            return sctp_of(document, name);
+        }
+        match &of_both {
+            Some(settings) => Ok(settings.clone()),
+            None => Ok(of_both.insert(sctp_of(document, name)?).clone()),
+        }
+    });
+    settings.collect()
+}
+
+/// Where the settings of one host only stand.
+fn own_settings(host: &str) -> [Step<'_>; 3] {
+    [Step::Key("hosts"), Step::Key(host), Step::Key("sctp")]
 }
 
 /// The settings of one host. What decides, from first to last: its own keys, the keys of both hosts, its own preset,
 /// the preset of both. So no preset overrides a key that somebody wrote down.
 fn sctp_of(document: &Document, host: &str) -> Result<SctpSettings, DocumentError> {
     let both = [Step::Key("sctp")];
-    let own = [Step::Key("hosts"), Step::Key(host), Step::Key("sctp")];
+    let own = own_settings(host);
     let preset_of_both = preset_at(document, &both)?;
     let preset_of_own = preset_at(document, &own)?;
     let defaults = sctp::defaults(preset_of_own.or(preset_of_both).unwrap_or(Preset::Cmt))?;
     // Those of both on their own first, so that an error in them is reported under their key.
-    let settings = document.decode(&[Layer::At(&both), Layer::Defaults(&defaults)])?;
+    let settings = document.decode(&[Layer::At(&both), Layer::Defaults(defaults)])?;
     if !document.has(&own) {
         return Ok(settings);
     }
-    document.decode(&[Layer::At(&own), Layer::At(&both), Layer::Defaults(&defaults)])
+    document.decode(&[Layer::At(&own), Layer::At(&both), Layer::Defaults(defaults)])
 }
 
 /// Reads only the preset of SCTP settings.

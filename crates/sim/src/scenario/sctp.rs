@@ -1,5 +1,7 @@
 //! SCTP settings of a host.
 
+use std::sync::OnceLock;
+
 use polypath_proto::config::{
     AssociationConfig, EndpointConfig, PathPairing, PmtuDiscovery, Policies, Preset,
 };
@@ -147,7 +149,11 @@ impl SctpSettings {
     }
 }
 
-/// The keys of a preset as defaults of a document.
-pub(super) fn defaults(preset: Preset) -> Result<Defaults, DocumentError> {
-    Defaults::of(&SctpSettings::of_preset(preset))
+/// The keys of a preset as defaults of a document; made once for each preset.
+pub(super) fn defaults(preset: Preset) -> Result<&'static Defaults, DocumentError> {
+    static KNOWN: [OnceLock<Result<Defaults, DocumentError>>; Preset::ALL.len()] =
+        [const { OnceLock::new() }; Preset::ALL.len()];
+    let made =
+        KNOWN[preset as usize].get_or_init(|| Defaults::of(&SctpSettings::of_preset(preset)));
+    made.as_ref().map_err(Clone::clone)
 }

@@ -119,7 +119,7 @@ fn keys_go_before_presets_and_those_of_a_host_before_those_of_both() {
 fn every_setting_of_a_preset_survives_being_written_and_read() {
     for &preset in Preset::ALL {
         let settings = SctpSettings::of_preset(preset);
-        let layers = [Layer::Defaults(&sctp::defaults(preset).unwrap())];
+        let layers = [Layer::Defaults(sctp::defaults(preset).unwrap())];
         let read: SctpSettings = Document::empty("empty").decode(&layers).unwrap();
         assert_eq!(read, settings);
         let config = read.association_config();

@@ -102,12 +102,8 @@ impl Endpoint {
         let EndpointState { protocol, context, table, .. } = &mut *state;
         let (id, association) =
             context.lend(now, |cx| protocol.connect(cx, config, peer.port, &addresses))?;
-        let shared = AssociationShared::new(
-            id,
-            Arc::clone(&self.shared),
-            Box::new(association),
-            context.fork(),
-        );
+        let shared =
+            AssociationShared::new(id, Arc::clone(&self.shared), association, context.fork());
         table.insert(id, Arc::clone(&shared));
         drop(state);
         shared.command();

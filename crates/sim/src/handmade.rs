@@ -193,7 +193,7 @@ impl Sender {
         let sender = &mut sides[0];
         let mut cx = Cx { now, rng: &mut sender.rng, probe: &mut NoProbe };
         let (_, made) = sender.endpoint.connect(&mut cx, association.clone(), PORT, &peer).ok()?;
-        sender.association = Some(made);
+        sender.association = Some(*made);
         let mut tag = None;
         let mut under_way: [Vec<Transmit>; 2] = Default::default();
         let end = now + SETTLING;

@@ -392,7 +392,7 @@ impl Host {
         let Some(Connect { config, port, peer, .. }) = self.connect.take() else { return };
         let mut cx = Cx { now: world.now(), rng: &mut self.rng, probe: &mut NoProbe };
         match self.endpoint.connect(&mut cx, config, port, &peer) {
-            Ok((id, association)) => self.begin(id, Box::new(association)),
+            Ok((id, association)) => self.begin(id, association),
             Err(error) => self.outcome = Outcome::NotConnected(error),
         }
     }

@@ -135,7 +135,7 @@ impl Crowd {
             .wire
             .lend(now, |cx, _| end.endpoint.connect(cx, config, PORT, &peer))
             .expect("a client without an association");
-        end.associations.insert(id, Box::new(association));
+        end.associations.insert(id, association);
         self.settle(now, client, None);
         assert!(self.association(client).is_established(), "nothing is lost in memory");
     }

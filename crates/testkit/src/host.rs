@@ -18,7 +18,7 @@ pub struct Slot {
     /// Name of the association at its endpoint.
     pub id: AssociationId,
     /// The association.
-    pub association: Association,
+    pub association: Box<Association>,
     /// Every event so far.
     pub events: Vec<Event>,
     /// Messages received, unless the host does not read.
@@ -106,12 +106,7 @@ impl Host {
                 self.settle(now, index);
             }
             Route::New(id, association) => {
-                self.slots.push(Slot {
-                    id,
-                    association: *association,
-                    events: Vec::new(),
-                    messages: Vec::new(),
-                });
+                self.slots.push(Slot { id, association, events: Vec::new(), messages: Vec::new() });
                 self.settle(now, self.slots.len() - 1);
             }
             Route::Reply(transmit) => self.out.push(*transmit),

@@ -20,7 +20,7 @@ use crate::Side;
 #[derive(Debug)]
 pub struct WireHost {
     endpoint: Endpoint,
-    association: Option<(AssociationId, Association)>,
+    association: Option<(AssociationId, Box<Association>)>,
     rng: Xoshiro256PlusPlus,
     addresses: Vec<IpAddr>,
     received_bytes: u64,
@@ -81,7 +81,7 @@ impl WireHost {
                     }
                 }
             }
-            Route::New(id, association) => self.association = Some((id, *association)),
+            Route::New(id, association) => self.association = Some((id, association)),
             _ => {}
         }
     }

@@ -116,6 +116,7 @@ impl Association {
         if in_handshake {
             self.control.clear();
             self.take_over(&established.cookie);
+            self.notice_addresses(established.cookie.peer_addresses.iter().copied());
             self.become_established(cx);
         } else {
             self.peer_tag = established.cookie.peer_tag;

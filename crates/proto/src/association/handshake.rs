@@ -209,6 +209,7 @@ impl Association {
         // What waits was meant for paths as they were.
         self.control.clear();
         self.agree(&agreed);
+        self.notice_addresses(addresses.iter().map(|peer| peer.address));
         // Addresses that the user named are confirmed (RFC 9260 section 5.4, rule 1).
         for path in self.paths.iter_mut() {
             if known.iter().any(|address| address.address == path.remote) {
@@ -289,8 +290,14 @@ impl Association {
         }));
         self.build_paths(agreed.addresses, Some(agreed.handshake_pair));
         self.paths.reset_windows(&self.config, u64::from(agreed.a_rwnd));
-        for address in agreed.addresses {
-            self.notices.push_back(Notice::PeerAddress(address.address));
+    }
+
+    /// Tells the endpoint of addresses of the peer, but those that it had from the user.
+    pub(super) fn notice_addresses(&mut self, addresses: impl Iterator<Item = IpAddr>) {
+        for address in addresses {
+            if !self.named.iter().any(|named| named.address == address) {
+                self.notices.push_back(Notice::PeerAddress(address));
+            }
         }
     }
 
@@ -323,12 +330,13 @@ impl Association {
         self.paths.clear(pairs.len().min(limit));
         for (local, remote) in pairs.into_iter().take(limit) {
             let id = PathId(self.paths.len() as u8);
-            let mut path = Path::new(id, local, remote.address, remote.encapsulation, &self.config);
+            let path = Path::new(id, local, remote.address, remote.encapsulation, &self.config);
+            self.paths.push(path);
             let known = asked.iter().find(|(pair, ..)| *pair == (local, remote.address));
             if let Some((_, init, counters)) = known {
+                let path = &mut self.paths[id];
                 (path.init, path.counters) = (*init, *counters);
             }
-            self.paths.push(path);
         }
         self.fit_fragments();
     }

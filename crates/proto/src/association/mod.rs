@@ -37,6 +37,7 @@ pub(crate) mod init_parameters;
 
 pub use self::identity::{Identity, PeerAddress};
 
+use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use core::net::IpAddr;
@@ -161,8 +162,8 @@ impl Association {
         config: SharedConfig,
         identity: Identity,
         peer: &[PeerAddress],
-    ) -> Self {
-        let mut association = Self::new(cx, config, identity);
+    ) -> Box<Self> {
+        let mut association = Box::new(Self::new(cx, config, identity));
         association.named = peer.into();
         association.build_paths(peer, None);
         association.send_init(cx.now);

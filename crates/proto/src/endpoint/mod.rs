@@ -9,6 +9,7 @@ mod limits;
 mod route;
 mod table;
 
+use alloc::boxed::Box;
 use core::net::IpAddr;
 
 use smallvec::SmallVec;
@@ -88,7 +89,7 @@ impl Endpoint {
         config: AssociationConfig,
         remote_port: u16,
         peer: &[PeerAddress],
-    ) -> Result<(AssociationId, Association), ConnectError> {
+    ) -> Result<(AssociationId, Box<Association>), ConnectError> {
         let (identity, peer) = self.prepare_connect(cx, &config, remote_port, peer)?;
         let addresses: AddressList = peer.iter().map(|peer| peer.address).collect();
         let id = self.table.insert(identity.local_tag, remote_port, &addresses);

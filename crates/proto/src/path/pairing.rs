@@ -7,68 +7,82 @@ use smallvec::SmallVec;
 use crate::association::PeerAddress;
 use crate::config::{PathPairing, SourceRoute};
 
+/// The pairs that become paths, the most important first.
+type Pairs = SmallVec<[(IpAddr, PeerAddress); 4]>;
+
 /// Pairs of a local and a remote address of the same family, in order of preference, each pair once.
 pub(crate) fn pairs(
     pairing: PathPairing,
     routes: &[SourceRoute],
     local: &[IpAddr],
     remote: &[PeerAddress],
-) -> SmallVec<[(IpAddr, PeerAddress); 4]> {
-    let mut all = SmallVec::new();
+) -> Pairs {
+    let mut all = Pairs::new();
+    let all_v4 = |v4| {
+        local.iter().all(|a| a.is_ipv4() == v4) && remote.iter().all(|a| a.address.is_ipv4() == v4)
+    };
+    if all_v4(true) || all_v4(false) {
+        add_pairs(&mut all, pairing, routes, local, remote);
+        return all;
+    }
     for v4 in [true, false] {
         let local: SmallVec<[IpAddr; 4]> =
             local.iter().copied().filter(|a| a.is_ipv4() == v4).collect();
         let remote: SmallVec<[PeerAddress; 4]> =
             remote.iter().copied().filter(|a| a.address.is_ipv4() == v4).collect();
-        let (Some(&last_local), Some(&last_remote)) = (local.last(), remote.last()) else {
-            continue;
-        };
-        match pairing {
-            PathPairing::ByIndex => {
-                for i in 0..local.len().max(remote.len()) {
-                    let pair = (
-                        *local.get(i).unwrap_or(&last_local),
-                        *remote.get(i).unwrap_or(&last_remote),
-                    );
-                    push(&mut all, pair);
-                }
-            }
-            PathPairing::ByRoute => {
-                for (i, &r) in remote.iter().enumerate() {
-                    let route = routes.iter().find(|route| route.remote == r.address);
-                    let routed = route.map(|route| route.local).filter(|l| local.contains(l));
-                    let by_index = || *local.get(i).unwrap_or(&last_local);
-                    push(&mut all, (routed.unwrap_or_else(by_index), r));
-                }
-            }
-            // Diagonal by diagonal, so that a limit on paths cuts pairs and not addresses.
-            PathPairing::FullMesh => {
-                for shift in 0..local.len().max(remote.len()) {
-                    for i in 0..local.len().max(remote.len()) {
-                        if let (Some(&l), Some(&r)) =
-                            (local.get(i), remote.get((i + shift) % remote.len()))
-                        {
-                            push(&mut all, (l, r));
-                        }
-                        if let (Some(&l), Some(&r)) =
-                            (local.get((i + shift) % local.len()), remote.get(i))
-                        {
-                            push(&mut all, (l, r));
-                        }
-                    }
-                }
-            }
-            PathPairing::Rfc9260 => {
-                for (i, &r) in remote.iter().enumerate() {
-                    push(&mut all, (*local.get(i).unwrap_or(&local[0]), r));
-                }
-            }
-        }
+        add_pairs(&mut all, pairing, routes, &local, &remote);
     }
     all
 }
 
-fn push(all: &mut SmallVec<[(IpAddr, PeerAddress); 4]>, pair: (IpAddr, PeerAddress)) {
+/// Adds the pairs of addresses that are all of one family.
+fn add_pairs(
+    all: &mut Pairs,
+    pairing: PathPairing,
+    routes: &[SourceRoute],
+    local: &[IpAddr],
+    remote: &[PeerAddress],
+) {
+    let (Some(&last_local), Some(&last_remote)) = (local.last(), remote.last()) else { return };
+    let count = local.len().max(remote.len());
+    match pairing {
+        PathPairing::ByIndex => {
+            for i in 0..count {
+                let pair =
+                    (*local.get(i).unwrap_or(&last_local), *remote.get(i).unwrap_or(&last_remote));
+                push(all, pair);
+            }
+        }
+        PathPairing::ByRoute => {
+            for (i, &r) in remote.iter().enumerate() {
+                let route = routes.iter().find(|route| route.remote == r.address);
+                let routed = route.map(|route| route.local).filter(|l| local.contains(l));
+                let by_index = || *local.get(i).unwrap_or(&last_local);
+                push(all, (routed.unwrap_or_else(by_index), r));
+            }
+        }
+        // Diagonal by diagonal, so that a limit on paths cuts pairs and not addresses.
+        PathPairing::FullMesh => {
+            for (shift, i) in (0..count).flat_map(|shift| (0..count).map(move |i| (shift, i))) {
+                if let (Some(&l), Some(&r)) = (local.get(i), remote.get((i + shift) % remote.len()))
+                {
+                    push(all, (l, r));
+                }
+                if let (Some(&l), Some(&r)) = (local.get((i + shift) % local.len()), remote.get(i))
+                {
+                    push(all, (l, r));
+                }
+            }
+        }
+        PathPairing::Rfc9260 => {
+            for (i, &r) in remote.iter().enumerate() {
+                push(all, (*local.get(i).unwrap_or(&local[0]), r));
+            }
+        }
+    }
+}
+
+fn push(all: &mut Pairs, pair: (IpAddr, PeerAddress)) {
     if !all.iter().any(|(l, r)| *l == pair.0 && r.address == pair.1.address) {
         all.push(pair);
     }

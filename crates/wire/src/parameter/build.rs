@@ -9,9 +9,12 @@ use super::Parameter;
 use crate::Raw;
 use crate::tlv;
 
+/// What the parameters of INIT and INIT ACK take together in bytes, nearly always.
+const USUAL_LEN: usize = 256;
+
 /// The list of `parameters` as it stands on the wire.
 pub(super) fn list<'p>(parameters: impl IntoIterator<Item = Parameter<'p>>) -> Raw<'static> {
-    let mut out = Vec::new();
+    let mut out = Vec::with_capacity(USUAL_LEN);
     for parameter in parameters {
         tlv::append(&mut out, parameter.parameter_type(), |out| append_value(&parameter, out));
     }

@@ -203,6 +203,14 @@ def pretty(value: float) -> str:
     return f"{value:.4g}"
 
 
+def report(results: dict[str, Result], file: Path) -> None:
+    """Writes the results to a file and prints them."""
+    file.parent.mkdir(exist_ok=True)
+    file.write_text(json.dumps({name: result.as_json() for name, result in results.items()}, indent=2) + "\n")
+    print(table(results))
+    print(f"bench: written to {file.relative_to(ROOT)}")
+
+
 def build() -> tuple[Path, Path]:
     """Builds the programs that are measured; returns the folder of the examples and the command-line program."""
     target = Path(os.environ.get("CARGO_TARGET_DIR", "target"))
@@ -250,11 +258,7 @@ def main() -> int:
     except (BenchError, subprocess.CalledProcessError) as error:
         print(f"bench: {error}", file=sys.stderr)
         return 1
-    file = ROOT / "target/bench.json"
-    file.parent.mkdir(exist_ok=True)
-    file.write_text(json.dumps({name: result.as_json() for name, result in results.items()}, indent=2) + "\n")
-    print(table(results))
-    print(f"bench: written to {file.relative_to(ROOT)}")
+    report(results, ROOT / "target/bench.json")
     return 0
 
 

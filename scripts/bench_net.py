@@ -15,7 +15,6 @@ where 1,000 endpoints send to one. `NAME_goodput` is what all got together. Defa
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import resource
 import shutil
@@ -26,7 +25,7 @@ import threading
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench import NOT_RUN, ROOT, BenchError, Result, number_from, table
+from bench import NOT_RUN, ROOT, BenchError, Result, number_from, report
 
 ADDRESS = "127.0.0.1"
 UDP_PORTS = (29_898, 29_899)
@@ -227,11 +226,7 @@ def main() -> int:
     except (BenchError, subprocess.CalledProcessError) as error:
         print(f"bench: {error}", file=sys.stderr)
         return 1
-    file = ROOT / "target/bench-net.json"
-    file.parent.mkdir(exist_ok=True)
-    file.write_text(json.dumps({name: result.as_json() for name, result in results.items()}, indent=2) + "\n")
-    print(table(results))
-    print(f"bench: written to {file.relative_to(ROOT)}")
+    report(results, ROOT / "target/bench-net.json")
     return 0
 
 

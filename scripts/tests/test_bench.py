@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import sys
 import tempfile
 import unittest
 from pathlib import Path
+from unittest import mock
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
@@ -33,6 +36,16 @@ class Bench(unittest.TestCase):
             result.as_json(),
             {"value": 14e9, "unit": "bit/s per CPU second", "runs": [14e9] * 3, "beside": {"usrsctp": 3.27e9}},
         )
+
+    def test_results_are_written_and_printed(self) -> None:
+        file = self.folder / "target/bench.json"
+        printed = io.StringIO()
+        with mock.patch.object(bench, "ROOT", self.folder), contextlib.redirect_stdout(printed):
+            bench.report({"x": bench.Result("packets/s", [1.0, 3000.0, 2000.0])}, file)
+        written = {"x": {"value": 2000.0, "unit": "packets/s", "runs": [1.0, 3000.0, 2000.0], "beside": {}}}
+        self.assertEqual(json.loads(file.read_text()), written)
+        self.assertIn("2 k", printed.getvalue())
+        self.assertIn("bench: written to target/bench.json", printed.getvalue())
 
     def test_in_memory_alone(self) -> None:
         ours = self.program("ours", """echo '{"goodput_bit_s": 1}'""")

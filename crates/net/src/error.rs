@@ -184,7 +184,7 @@ pub enum AssociationError {
     AbortedByPeer(Vec<u8>),
     /// An association over IP ended without a reason, and this host's kernel has loaded its own SCTP since the endpoint was
     /// bound: it knows nothing of the association and answers the peer's packets with ABORT (RFC 9260 section 8.4), which
-    /// the peer believes. Endpoints that have UDP, too, do not tell.
+    /// the peer believes.
     #[error(
         "this host's kernel has loaded its own SCTP meanwhile, which aborts associations over IP: unload it \
          (modprobe -r sctp), or use UDP"

@@ -60,6 +60,19 @@ fn who_does_not_know_the_tag_moves_nothing() {
     assert!(sent.iter().all(|packet| packet.encapsulation == Encapsulation::None));
 }
 
+/// What concerns IP alone, as a stack of the system that answers in our place, concerns such an association.
+#[test]
+fn one_path_in_udp_is_not_over_ip_alone() {
+    let mut victim = Victim::connecting(config(Preset::Cmt), &[ip(2), ip(3)]);
+    victim.receive_carried(ip(2), Encapsulation::None, vec![init_ack(&[ip(2), ip(3)])]);
+    victim.receive_carried(ip(2), Encapsulation::None, vec![Chunk::CookieAck]);
+    assert!(victim.association().is_over_ip());
+    victim.receive_carried(ip(3), udp(2222), vec![data(1)]);
+    assert!(!victim.association().is_over_ip());
+    victim.receive_carried(ip(3), Encapsulation::None, vec![data(2)]);
+    assert!(victim.association().is_over_ip());
+}
+
 /// A header more in each packet leaves less for user data.
 #[test]
 fn a_packet_that_is_carried_has_less_room() {

@@ -17,7 +17,7 @@ use super::router::touch;
 use super::sockets::Sockets;
 use super::timers::Timers;
 use crate::shared::{AssociationShared, Commands, EndpointShared, Inner, ShardShared, lock};
-use crate::{AssociationError, Carriers, EndpointStats, route};
+use crate::{AssociationError, EndpointStats, route};
 
 /// Packets taken from an association while it is locked; encoding them happens after, so that its users wait less.
 const TRANSMIT_CHUNK: usize = 64;
@@ -296,14 +296,17 @@ impl Inner {
 /// What is behind an error. The kernel's own SCTP is looked for when an endpoint is bound, but may be loaded later; then it
 /// aborts what is none of its own. This side learns of that by the peer's ABORT, or by ICMP or silence where the peer's
 /// program has ended.
-fn cause_of(error: AssociationError, endpoint: &EndpointShared) -> AssociationError {
+fn cause_of(error: AssociationError, protocol: &Protocol) -> AssociationError {
     let fits = match &error {
         AssociationError::AbortedByPeer(causes) => causes.is_empty(),
         AssociationError::ProtocolUnreachable | AssociationError::Unreachable => true,
         _ => false,
     };
-    let over_ip = endpoint.carriers == Carriers::RawIp;
-    if fits && over_ip && kernel_has_sctp() { AssociationError::KernelSctp } else { error }
+    if fits && protocol.is_over_ip() && kernel_has_sctp() {
+        AssociationError::KernelSctp
+    } else {
+        error
+    }
 }
 
 /// Wakes those whom an event concerns and passes it on to listeners.
@@ -329,7 +332,7 @@ fn tell(association: &Arc<AssociationShared>, inner: &mut Inner, now: Instant, e
         Event::PeerShutdown => association.wake_all(),
         Event::Ended(end) => {
             let error = AssociationError::from_end(end.clone());
-            let error = error.map(|error| cause_of(error, &association.endpoint));
+            let error = error.map(|error| cause_of(error, &inner.protocol));
             inner.publish(event);
             inner.end(error);
             return association.wake_all();

@@ -1,9 +1,14 @@
 //! How packets are carried to the addresses of the peer (RFC 6951 section 5.4).
 
 use super::Association;
-use crate::{PathId, Received};
+use crate::{Encapsulation, PathId, Received};
 
 impl Association {
+    /// Whether its packets go over IP itself, on every path; also once it has ended.
+    pub fn is_over_ip(&self) -> bool {
+        self.paths.iter().all(|path| path.encapsulation == Encapsulation::None)
+    }
+
     /// Packets to an address are carried as those from it are: address translators give each path a UDP port of its own,
     /// and another one after a pause. Whoever knows the verification tag is believed, as in everything else.
     pub(super) fn follow_encapsulation(&mut self, received: &Received<'_>, came_on: PathId) {

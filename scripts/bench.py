@@ -12,12 +12,14 @@ sends in memory between two usrsctp endpoints and prints `Gbps=NUMBER` per CPU s
 from __future__ import annotations
 
 import argparse
+import csv
 import json
 import os
 import re
 import statistics
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -29,6 +31,41 @@ PEER_ARGUMENTS = ["-s", "1400", "-t", "3", "-b", "1048576", "-B", "1048576"]
 NOT_RUN = "not run"
 SCENARIO = "scenarios/two-100mbit.toml"
 SCENARIO_RED = "scenarios/red-cmt.toml"
+STUDY = "studies/lte-and-satellite.toml"
+# Many points and short runs: what a laboratory costs beside its simulator.
+SHORT_RUNS = """
+title = "many short runs"
+[[axes]]
+name = "delay"
+keys = ["network.disjoint.paths.p2.bottleneck.delay"]
+values = [{delays}]
+[[axes]]
+name = "rate"
+keys = ["network.disjoint.paths.p2.bottleneck.rate"]
+values = [{rates}]
+[[variants]]
+name = "cmt"
+[[variants]]
+name = "rp"
+set = {{ "sctp.preset" = "cmt-rp-v2" }}
+[[measures]]
+name = "completed"
+result = "completed_s"
+unit = "s"
+[inline]
+title = "short"
+run = {{ duration = "300 ms" }}
+[[inline.network.disjoint.paths]]
+name = "p1"
+bottleneck = {{ rate = "10 Mbit/s", delay = "10 ms" }}
+[[inline.network.disjoint.paths]]
+name = "p2"
+bottleneck = {{ rate = "10 Mbit/s", delay = "10 ms", loss = {{ forward = "1 %" }} }}
+[[inline.traffic]]
+name = "bulk"
+source = {{ file = "20 kB" }}
+message_size = "1452 B"
+"""
 
 
 class BenchError(Exception):
@@ -183,6 +220,44 @@ def window(size: str) -> list[str]:
     return [f'sctp.receive_buffer="{size}"', f'sctp.send_buffer="{size}"']
 
 
+def study_time(program: Path, study: str | Path, out: Path, jobs: int) -> float:
+    """Seconds that a study takes, tables included."""
+    command = [str(program), "study", "run", str(study), "--out", str(out), "--jobs", str(jobs), "--json"]
+    return number_from(output_of(command), "wall_s", "polypath study run")
+
+
+def study_two_jobs(program: Path, rounds: int) -> Result:
+    """A study on one thread, relative to two; the runs alternate, and each begins with nothing."""
+    result = Result("time on one thread / time on two")
+    for _ in range(rounds):
+        with tempfile.TemporaryDirectory() as folder:
+            one, two = (study_time(program, STUDY, Path(folder) / str(jobs), jobs) for jobs in (1, 2))
+        result.runs.append(one / two)
+    return result
+
+
+def study_overhead(program: Path, rounds: int, values: int = 50) -> Result:
+    """What a run costs in a study of many short ones beside simulating it: resolving, writing down, tables."""
+    result = Result("ms for each run beside the run")
+    mean_run = []
+    delays = ", ".join(f'"{10_000 + 20 * n} us"' for n in range(values))
+    rates = ", ".join(f'"{5_000 + 50 * n} kbit/s"' for n in range(values))
+    for _ in range(rounds):
+        with tempfile.TemporaryDirectory() as folder:
+            study, out, tables = (Path(folder) / name for name in ("short.toml", "out", "tables"))
+            study.write_text(SHORT_RUNS.format(delays=delays, rates=rates))
+            whole = study_time(program, study, out, 1)
+            output_of([str(program), "study", "export", str(out), "--csv", str(tables)])
+            with (tables / "execution.csv").open(newline="") as file:
+                runs = [float(row["wall_s"]) for row in csv.DictReader(file)]
+        if not runs:
+            raise BenchError("polypath study run made no runs")
+        result.runs.append((whole - sum(runs)) / len(runs) * 1e3)
+        mean_run.append(statistics.mean(runs) * 1e3)
+    result.beside["the run"] = statistics.median(mean_run)
+    return result
+
+
 def table(results: dict[str, Result]) -> str:
     """The results for people."""
     rows = [("benchmark", "median", "lowest", "highest", "unit", "beside")]
@@ -246,6 +321,8 @@ def main() -> int:
             "sim_1hop": lambda: sim_1hop(program, arguments.rounds),
             "sim_3hop_red": lambda: sim_3hop_red(program, arguments.rounds),
             "sim_window_cost": lambda: sim_window_cost(program, arguments.rounds),
+            "study_two_jobs": lambda: study_two_jobs(program, arguments.rounds),
+            "study_overhead": lambda: study_overhead(program, arguments.rounds),
         }
         unknown = set(arguments.only or []) - benchmarks.keys()
         if unknown:

@@ -62,6 +62,26 @@ class Bench(unittest.TestCase):
         self.assertEqual(bench.sim_1hop(program, 2).runs, [100.0, 100.0])
         self.assertEqual(bench.sim_3hop_red(program, 2).runs, [100.0, 100.0])
 
+    def test_studies_on_one_thread_and_on_two(self) -> None:
+        program = self.program(
+            "polypath",
+            """case "$*" in *'--jobs 1 --json') echo '{"wall_s": 21.0}';; *'--jobs 2 --json') echo '{"wall_s": 10.5}';; esac""",
+        )
+        self.assertEqual(bench.study_two_jobs(program, 2).runs, [2.0, 2.0])
+
+    def test_overhead_is_what_a_study_takes_beside_its_runs(self) -> None:
+        # 2 runs of 1 ms and 3 ms in 5 ms: each costs half a millisecond more.
+        program = self.program(
+            "polypath",
+            """case "$2" in
+            run) grep -q '"10000 us", "10020 us"\\]' "$3" && echo '{"wall_s": 0.005}';;
+            export) mkdir "$5" && printf 'run,wall_s\\r\\na,0.001\\r\\nb,0.003\\r\\n' > "$5/execution.csv";;
+            esac""",
+        )
+        result = bench.study_overhead(program, 1, values=2)
+        self.assertAlmostEqual(result.value, 0.5)
+        self.assertAlmostEqual(result.beside["the run"], 2.0)
+
     def test_idle_association_beside_the_client(self) -> None:
         ours = self.program(
             "idle",

@@ -90,7 +90,7 @@ pub(crate) fn write(
 /// A row, ready to be written, and the rest of what came out: its values are in the row.
 struct Prepared {
     row: Vec<Cell>,
-    executed: Option<[Cell; 6]>,
+    executed: Option<[Cell; 7]>,
     outcome: Outcome,
 }
 
@@ -238,6 +238,7 @@ fn execution_columns() -> Vec<Column> {
     vec![
         column("run", Kind::Text),
         column("wall_s", Kind::Float),
+        column("core_s", Kind::Float),
         column("started_unix_s", Kind::Float),
         column("host", Kind::Text),
         column("version", Kind::Text),
@@ -245,10 +246,11 @@ fn execution_columns() -> Vec<Column> {
     ]
 }
 
-fn execution_row(key: &RowKey, entry: &Entry) -> [Cell; 6] {
+fn execution_row(key: &RowKey, entry: &Entry) -> [Cell; 7] {
     [
         Cell::Text(key.id.to_string()),
         Cell::Float(entry.execution.wall_s),
+        float(entry.execution.core_s),
         Cell::Float(entry.execution.started_unix_s),
         Cell::Text(entry.program.host.clone()),
         Cell::Text(entry.program.version.clone()),

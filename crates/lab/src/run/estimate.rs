@@ -2,11 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use polypath_sim::scenario::{Flow, Transport};
 use polypath_sim::{Form, Scenario, Simulation};
 use polypath_units::{ByteCount, Duration};
 use polypath_workload::Source;
 
 use super::clock::Clock;
+use super::job::outcome_of;
 use super::plan::Cost;
 use crate::study::Study;
 
@@ -14,8 +16,12 @@ use crate::study::Study;
 const TRIED: usize = 8;
 /// Part of the time of a run that is tried, but at least a second of simulated time.
 const PART: u64 = 20;
+/// Events below which a part says little, so that a longer one is tried: failures come late, and quiet runs cost little.
+const EVENTS: u64 = 50_000;
+/// How many times longer it is then.
+const LONGER: u64 = 4;
 /// A run that ends with its files is tried to its end, but with so many bytes in each at most.
-const BYTES: u64 = 2 << 20;
+const BYTES: u64 = 4 << 20;
 /// What a run in real time takes beside its duration: making links, starting programs.
 const IN_REAL_TIME_S: f64 = 1.0;
 
@@ -25,6 +31,20 @@ struct Price {
     simulated_s: f64,
     core_s: f64,
     packets: f64,
+    events: u64,
+}
+
+impl Price {
+    /// What is tried after `before`, so many times: the network is made only once, and quiet time stays as it is.
+    fn times(self, factor: f64, before: Self) -> Self {
+        let scaled = |one: f64, before: f64| before + (one - before).max(0.0) * factor;
+        Self {
+            simulated_s: scaled(self.simulated_s, before.simulated_s),
+            core_s: scaled(self.core_s, before.core_s),
+            packets: scaled(self.packets, before.packets),
+            events: self.events,
+        }
+    }
 }
 
 /// Adds what the remaining runs cost, from the number of them for each point and variant.
@@ -77,30 +97,56 @@ fn price(mut scenario: Scenario, seed: usize) -> Option<Price> {
         let core_s = scenario.run.duration.as_secs_f64() + IN_REAL_TIME_S;
         return Some(Price { core_s, ..Price::default() });
     }
-    let whole = scenario.run.duration;
-    let (part, factor) = match shortened(&mut scenario) {
-        Some(factor) => (whole, factor),
-        None => {
-            // Before the traffic starts there is nothing to learn.
-            let starts = scenario.traffic.iter().map(|flow| flow.start);
-            let start = starts.max().unwrap_or_default().min(whole);
-            let rest = whole - start;
-            let part = Duration::from_nanos(rest.as_nanos() / PART);
-            let part = part.max(Duration::from_secs(1)).min(rest);
-            let factor = rest.as_secs_f64() / part.as_secs_f64().max(f64::MIN_POSITIVE);
-            (start + part, factor.max(1.0))
-        }
-    };
-    scenario.run.duration = part;
     scenario.run.measure_from = Duration::ZERO;
     scenario.run.measure_until = None;
     scenario.record = scenario.record.without_lists();
+    let seed = seed as u64;
+    let whole = scenario.run.duration;
+    let starts = || scenario.traffic.iter().map(|flow| flow.start);
+    let (first, last) = (starts().min().unwrap_or_default(), starts().max().unwrap_or_default());
+    // Before the traffic starts there is nothing to learn.
+    let before = |scenario: &mut Scenario, start: Duration| {
+        tried_for(scenario, start.max(Duration::from_millis(1)).min(whole), seed)
+    };
+    if let Some(factor) = shortened(&mut scenario) {
+        let before = before(&mut scenario, first)?;
+        let mut price = tried_for(&mut scenario, whole, seed)?.times(factor, before);
+        price.simulated_s = price.simulated_s.min(whole.as_secs_f64());
+        return Some(price);
+    }
+    let start = last.min(whole);
+    let before = before(&mut scenario, start)?;
+    let rest = whole - start;
+    let mut part =
+        Duration::from_nanos(rest.as_nanos() / PART).max(Duration::from_secs(1)).min(rest);
+    loop {
+        let tried = tried_for(&mut scenario, start + part, seed)?;
+        let has_ended = tried.simulated_s < (start + part).as_secs_f64();
+        if has_ended || part == rest {
+            return Some(tried);
+        }
+        if tried.events >= EVENTS {
+            let seconds = [whole, start + part].map(|end| end.as_secs_f64() - before.simulated_s);
+            let price = tried.times(seconds[0] / seconds[1].max(f64::MIN_POSITIVE), before);
+            return Some(Price { simulated_s: whole.as_secs_f64(), ..price });
+        }
+        part = Duration::from_nanos(part.as_nanos().saturating_mul(LONGER)).min(rest);
+    }
+}
+
+/// What a run of this duration costs.
+fn tried_for(scenario: &mut Scenario, duration: Duration, seed: u64) -> Option<Price> {
+    scenario.run.duration = duration;
     let clock = Clock::start();
-    let result = Simulation::with(&scenario, seed as u64, Form::default()).ok()?.run().ok()?;
+    let result = Simulation::with(scenario, seed, Form::default()).ok()?.run().ok()?;
+    let outcome = outcome_of(&result);
+    let core_s = clock.elapsed_s();
+    drop(outcome);
     Some(Price {
-        simulated_s: (result.duration_s * factor).min(whole.as_secs_f64()),
-        core_s: clock.elapsed_s() * factor,
-        packets: result.data_packets as f64 * factor,
+        simulated_s: result.duration_s,
+        core_s,
+        packets: result.data_packets as f64,
+        events: result.events,
     })
 }
 
@@ -110,19 +156,35 @@ fn shortened(scenario: &mut Scenario) -> Option<f64> {
         Source::File(bytes) => Some(bytes.as_bytes()),
         _ => None,
     };
-    let sizes: Option<Vec<u64>> = scenario.traffic.iter().map(|flow| bytes(&flow.source)).collect();
+    let awaited = || scenario.traffic.iter().filter(|flow| is_awaited(flow));
+    let sizes: Option<Vec<u64>> = awaited().map(|flow| bytes(&flow.source)).collect();
     let largest = sizes?.into_iter().max()?;
     let factor = (largest as f64 / BYTES as f64).max(1.0);
-    for flow in &mut scenario.traffic {
+    for flow in scenario.traffic.iter_mut().filter(|flow| is_awaited(flow)) {
         let shorter = bytes(&flow.source)? as f64 / factor;
         flow.source = Source::File(ByteCount::from_bytes(shorter.max(1.0) as u64));
     }
     Some(factor)
 }
 
+/// Whether a run does not end without this flow. It goes on only for flows of associations, and for others with an end.
+fn is_awaited(flow: &Flow) -> bool {
+    let is_endless = match &flow.source {
+        Source::Saturated
+        | Source::Constant(_)
+        | Source::Poisson(_)
+        | Source::ParetoOnOff(_)
+        | Source::CrossTraffic(_) => flow.stop.is_none(),
+        _ => false,
+    };
+    flow.transport == Transport::Sctp || !is_endless
+}
+
 #[cfg(test)]
 mod tests {
     use polypath_sim::document::Document;
+    use polypath_sim::scenario::{Fault, OutageFault, Way};
+    use polypath_units::Instant;
 
     use super::*;
 
@@ -132,8 +194,8 @@ mod tests {
              bottleneck = {{ rate = \"8 Mbit/s\", delay = \"1 ms\" }}\n[[traffic]]\nname = \"f\"\n\
              source = {source}\nmessage_size = \"1 kB\"\n"
         );
-        let document = Document::parse("x.toml", text).expect("TOML");
-        Scenario::from_document(&document).expect("a scenario")
+        Scenario::from_document(&Document::parse("x.toml", text).expect("TOML"))
+            .expect("a scenario")
     }
 
     #[test]
@@ -167,6 +229,32 @@ mod tests {
         let price = price(late, 1).expect("a price");
         assert_eq!(price.simulated_s, 600.0);
         assert!((80_000.0..100_000.0).contains(&price.packets), "{}", price.packets);
+    }
+
+    #[test]
+    fn a_run_ends_with_its_file_whatever_else_is_sent() {
+        let mut beside = scenario("{ file = \"8 MB\" }");
+        let mut other = scenario("{ constant = { rate = \"100 kbit/s\" } }").traffic.remove(0);
+        other.name = "other".into();
+        other.transport = Transport::Udp;
+        beside.traffic.push(other);
+        let price = price(beside, 1).expect("a price");
+        assert!((8.0..12.0).contains(&price.simulated_s), "{}", price.simulated_s);
+    }
+
+    #[test]
+    fn what_ends_early_is_not_taken_for_the_whole() {
+        let mut broken = scenario("\"saturated\"");
+        broken.run.duration = Duration::from_secs(100);
+        broken.faults.push(Fault::Outage(OutageFault {
+            path: "p".into(),
+            from: Instant::ZERO + Duration::from_secs(10),
+            until: None,
+            way: Way::default(),
+        }));
+        let price = price(broken, 1).expect("a price");
+        // 10 s of 100 s at 8 Mbit/s.
+        assert!((8_000.0..10_000.0).contains(&price.packets), "{}", price.packets);
     }
 
     #[test]

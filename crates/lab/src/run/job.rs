@@ -73,7 +73,8 @@ pub fn run_once(scenario: &Scenario, seed: u64) -> Outcome {
         .unwrap_or_else(|panic| Outcome::without_result(Status::Crashed, message_of(&*panic)))
 }
 
-fn outcome_of(result: &RunResult) -> Outcome {
+/// What came out of a run that was possible.
+pub(super) fn outcome_of(result: &RunResult) -> Outcome {
     let value = match serde_json::to_value(result) {
         Ok(value) => value,
         Err(error) => return Outcome::without_result(Status::Crashed, error.to_string()),

@@ -30,6 +30,9 @@ pub struct Program {
 pub struct Execution {
     /// Time that it took, in seconds.
     pub wall_s: f64,
+    /// Time of a processor that it used, in seconds; nothing where it was run elsewhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub core_s: Option<f64>,
     /// When it began, in seconds since 1970.
     pub started_unix_s: f64,
 }
@@ -421,7 +424,8 @@ mod tests {
         }
     }
 
-    const EXECUTION: Execution = Execution { wall_s: 0.25, started_unix_s: 1e9 };
+    const EXECUTION: Execution =
+        Execution { wall_s: 0.25, core_s: Some(0.125), started_unix_s: 1e9 };
 
     fn id(number: u64) -> RunId {
         Identity::refused("test").run(number)

@@ -153,6 +153,8 @@ pub struct Cost {
     pub packets: f64,
     /// Time on one core that they take, in seconds, likewise.
     pub core_s: f64,
+    /// The same, if the study has its most runs.
+    pub most_core_s: f64,
 }
 
 impl AddAssign for Cost {
@@ -163,6 +165,7 @@ impl AddAssign for Cost {
         self.simulated_s += other.simulated_s;
         self.packets += other.packets;
         self.core_s += other.core_s;
+        self.most_core_s += other.most_core_s;
     }
 }
 

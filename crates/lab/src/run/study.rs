@@ -14,6 +14,7 @@ use polypath_sim::scenario::Record;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use serde::Serialize;
 
+use super::clock::Clock;
 use super::journal::{Entry, Execution, Journal, JournalError, Program};
 use super::plan::{Cost, Plan, Shard, is_recorded, record};
 use super::pool::{Progress, work};
@@ -220,6 +221,8 @@ pub fn cost(study: &Study, directory: &Path, shard: Shard) -> Result<Cost, RunEr
     let most = study.replications().until.as_ref().map_or(first, |until| until.max);
     cost.most_runs = cost.runs / first as usize * most as usize;
     super::estimate::add(study, &remaining, &mut cost);
+    let left = |runs: usize| runs.saturating_sub(cost.done) as f64;
+    cost.most_core_s = cost.core_s * left(cost.most_runs) / left(cost.runs).max(1.0);
     Ok(cost)
 }
 
@@ -386,7 +389,7 @@ impl<'a> Laboratory<'a> {
         let Some(Cached { asked, scenario, .. }) = cache else { return Ok(Status::Refused) };
         scenario.record = record(self.study, *asked, is_recorded(self.study, replication));
         let started = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let start = Instant::now();
+        let (start, clock) = (Instant::now(), Clock::start());
         let seed = self.study.seed(place, variant, replication);
         let mut outcome = run_anywhere(scenario, seed, self.test_bed)?;
         // That one run is the truth is not to be taken on trust.
@@ -398,6 +401,7 @@ impl<'a> Laboratory<'a> {
         }
         let execution = Execution {
             wall_s: start.elapsed().as_secs_f64(),
+            core_s: scenario.test_bed.is_none().then(|| clock.elapsed_s()),
             started_unix_s: started.as_secs_f64(),
         };
         let status = outcome.status;

@@ -68,7 +68,16 @@ pub(super) fn costs(
     jobs: Option<NonZeroUsize>,
 ) -> Result<String, std::fmt::Error> {
     let jobs = jobs.map_or(1, NonZeroUsize::get) as f64;
-    let header = ["", "runs", "at most", "done", "simulated (h)", "data packets (million)", "time"];
+    let header = [
+        "",
+        "runs",
+        "at most",
+        "done",
+        "simulated (h)",
+        "data packets (million)",
+        "time",
+        "time at most",
+    ];
     let row = |name: String, cost: &polypath_lab::run::Cost| {
         vec![
             name,
@@ -78,6 +87,7 @@ pub(super) fn costs(
             format!("{:.2}", cost.simulated_s / 3600.0),
             format!("{:.1}", cost.packets / 1e6),
             duration(cost.core_s / jobs),
+            duration(cost.most_core_s / jobs),
         ]
     };
     let mut rows = Vec::new();

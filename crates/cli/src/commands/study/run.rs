@@ -153,19 +153,23 @@ fn cost_text(cost: &Cost, jobs: Option<NonZeroUsize>, json: bool) -> anyhow::Res
         return Ok(serde_json::to_string_pretty(cost)? + "\n");
     }
     let jobs = jobs.map_or(1, NonZeroUsize::get);
-    let most = match cost.most_runs > cost.runs {
-        true => format!(" at least, {} at most", cost.most_runs),
-        false => String::new(),
+    let time = |core_s: f64| duration(core_s / jobs as f64);
+    let (most, most_time) = match cost.most_runs > cost.runs {
+        true => (
+            format!(" at least, {} at most", cost.most_runs),
+            format!(", {} at most,", time(cost.most_core_s)),
+        ),
+        false => (String::new(), String::new()),
     };
     Ok(format!(
         "runs            {}{most}; {} are done\n\
          simulated time  {:.0} s\n\
          data packets    about {:.3} million\n\
-         time            about {} on {jobs} threads\n",
+         time            about {}{most_time} on {jobs} threads\n",
         cost.runs,
         cost.done,
         cost.simulated_s,
         cost.packets / 1e6,
-        duration(cost.core_s / jobs as f64),
+        time(cost.core_s),
     ))
 }

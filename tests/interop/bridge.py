@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Carries Ethernet frames between pairs of interfaces, and damages, loses and delays some of the SCTP packets over IPv4.
+"""Carries Ethernet frames between pairs of interfaces, and damages, loses and delays some of the SCTP packets.
 
 Usage: bridge.py [--damage EVERY] [--lose SHARE] [--delay SECONDS] [--dark all|busiest]
                  [--dark-after BYTES] LEFT:RIGHT...
 
 SCTP is carried in UDP or by IP itself. Of the packets whose first chunk is DATA, every EVERY-th gets a wrong bit at its
-end; UDP checksums are taken out, so that the damage reaches SCTP. SHARE of all packets is lost, always the same ones
+end; UDP checksums are taken out, or made anew in IPv6, which has to have them, so that the damage reaches SCTP. SHARE of all packets is lost, always the same ones
 for the same traffic, and the others leave SECONDS later. On SIGUSR1 a part of the pairs carries nothing any more, in either
 direction and without telling anybody: all of them, or with --dark busiest the one that has carried most. With --dark-after
 BYTES that happens when so much was carried. On SIGUSR2 all carry again.
@@ -19,11 +19,15 @@ import random
 import select
 import signal
 import socket
+import struct
 import time
 
 ALL_PROTOCOLS = 3
 OUTGOING = 4
 ETHERNET = 14
+IPV4 = b"\x08\x00"
+IPV6 = b"\x86\xdd"
+IPV6_HEADER = 40
 UDP_HEADER = 8
 SCTP_HEADER = 12
 SCTP = 132
@@ -40,28 +44,56 @@ class Impairment:
         self.random = random.Random(1)
 
     def survives(self, frame: bytearray) -> bool:
-        if frame[12:14] != b"\x08\x00" or len(frame) < ETHERNET + 20:
+        content = content_of(frame)
+        if content is None:
             return True
         if self.random.random() < self.lose:
             return False
-        self.spoil(frame)
+        protocol, packet, end = content
+        in_udp = protocol == socket.IPPROTO_UDP
+        if protocol == SCTP or in_udp:
+            self.spoil(frame, packet + (UDP_HEADER if in_udp else 0), end)
+        # Frames between interfaces of one host have no checksum yet, which nobody would complete.
+        if in_udp and end >= packet + UDP_HEADER:
+            frame[packet + 6 : packet + 8] = b"\0\0"
+            if frame[12:14] == IPV6:
+                frame[packet + 6 : packet + 8] = udp_checksum(frame, packet, end)
         return True
 
-    def spoil(self, frame: bytearray) -> None:
-        packet = ETHERNET + (frame[ETHERNET] & 0x0F) * 4
-        protocol = frame[ETHERNET + 9]
-        if protocol == socket.IPPROTO_UDP and len(frame) >= packet + UDP_HEADER:
-            frame[packet + 6 : packet + 8] = b"\0\0"
-            packet += UDP_HEADER
-        elif protocol != SCTP:
-            return
-        end = ETHERNET + int.from_bytes(frame[ETHERNET + 2 : ETHERNET + 4], "big")
+    def spoil(self, frame: bytearray, packet: int, end: int) -> None:
         chunk = packet + SCTP_HEADER
-        if not self.damage or not chunk < end <= len(frame) or frame[chunk] != DATA:
+        if not self.damage or not chunk < end or frame[chunk] != DATA:
             return
         self.seen += 1
         if self.seen % self.damage == 0:
             frame[end - 5] ^= 0x10
+
+
+def content_of(frame: bytearray) -> tuple[int, int, int] | None:
+    """What a frame carries by IP, but for what IPv6 has in place of ARP: the protocol, and where it begins and ends."""
+    if frame[12:14] == IPV4 and len(frame) >= ETHERNET + 20:
+        begin = ETHERNET + (frame[ETHERNET] & 0x0F) * 4
+        end = ETHERNET + int.from_bytes(frame[ETHERNET + 2 : ETHERNET + 4], "big")
+        protocol = frame[ETHERNET + 9]
+    elif frame[12:14] == IPV6 and len(frame) >= ETHERNET + IPV6_HEADER:
+        begin = ETHERNET + IPV6_HEADER
+        end = begin + int.from_bytes(frame[ETHERNET + 4 : ETHERNET + 6], "big")
+        protocol = frame[ETHERNET + 6]
+    else:
+        return None
+    if protocol == socket.IPPROTO_ICMPV6 or end > len(frame):
+        return None
+    return protocol, begin, end
+
+
+def udp_checksum(frame: bytearray, packet: int, end: int) -> bytes:
+    """The checksum of a UDP packet over IPv6 in which it is zero (RFC 8200 section 8.1)."""
+    addresses = frame[ETHERNET + 8 : ETHERNET + IPV6_HEADER]
+    content = bytes(addresses) + bytes(frame[packet:end]) + bytes((end - packet) % 2)
+    total = sum(struct.unpack(f"!{len(content) // 2}H", content)) + (end - packet) + socket.IPPROTO_UDP
+    while total >> 16:
+        total = (total & 0xFFFF) + (total >> 16)
+    return ((~total & 0xFFFF) or 0xFFFF).to_bytes(2, "big")
 
 
 class Bridge:

@@ -29,6 +29,8 @@ CAPTURES=0
 
 # What a cell sets before transfer: options of both programs, of one, of the sender's or of the receiver's.
 BOTH=() OURS_TOO=() THEIRS_TOO=() SENDER_TOO=() RECEIVER_TOO=() ROLES=(--source --sink)
+# The addresses: of IPv4, or of IPv6 ("6").
+FAMILY=
 # A command that runs once the sender says that its paths are confirmed or that it holds.
 MEANWHILE=
 
@@ -40,6 +42,7 @@ feature_ordered() { transfer; }
 feature_unordered() { BOTH=(--unordered) && transfer; }
 feature_streams() { BOTH=(--streams 1000 --messages 3000 --mean-size 200) && transfer; }
 feature_long() { BOTH=(--messages 8 --mean-size 700000 --streams 2) && transfer; }
+feature_ipv6() { FAMILY=6 BOTH=(--messages 60 --mean-size 50000) && transfer; }
 feature_echo() { ROLES=(--ask --echo) && BOTH=(--messages 600) && transfer; }
 feature_end-by-receiver() { BOTH=(--ending sink) && transfer; }
 feature_end-by-both() { BOTH=(--ending both) && transfer; }
@@ -67,6 +70,7 @@ losing() {
     [[ $STACK == linux ]] || THEIRS_TOO=(--stay)
 }
 feature_loss() { losing 0.03 --delay 0.01 && BOTH=(--messages 300) && transfer; }
+feature_ipv6-loss() { FAMILY=6 && feature_loss; }
 feature_damage() {
     bridge --damage 15 && transfer
     [[ $SENDER == ours ]] || expect_count damaged "> 0"
@@ -82,10 +86,11 @@ feature_lifetime() { losing 0.05 && BOTH=(--messages 300 --lifetime 100) && tran
 # The path that carries the data goes dark in the middle of a transfer, without a word.
 feature_failover() {
     bridge --dark busiest --dark-after 300000 --delay 0.005
-    SENDER_TOO=(--wait-paths "$(addresses "$(side_of "$RECEIVER")")")
+    SENDER_TOO=(--wait-paths "$("addresses$FAMILY" "$(side_of "$RECEIVER")")")
     BOTH=(--messages 2000 --path-max-retrans 1 --local-port 5098) && transfer
     bridge_says dark || exchange_failed "no path went dark"
 }
+feature_ipv6-failover() { FAMILY=6 && feature_failover; }
 
 # The sender vanishes after its transfer, comes back with the same addresses and ports, and does it all again.
 feature_restart() {
@@ -101,7 +106,7 @@ feature_restart() {
 
 side_of() { if [[ $1 == theirs ]]; then echo a; else echo b; fi; }
 listens() { [[ $1 != "$CONNECTOR" ]]; }
-cell_addresses() { if [[ $HOMING == dual ]]; then addresses "$1"; else address "$1" 1; fi; }
+cell_addresses() { if [[ $HOMING == dual ]]; then "addresses$FAMILY" "$1"; else "address$FAMILY" "$1" 1; fi; }
 
 # options_of WHO: the command line of a side.
 options_of() {
@@ -258,7 +263,7 @@ directions() {
 
 plain_cells() {
     local feature
-    for feature in ordered unordered streams long echo end-by-receiver end-by-both abort-by-sender abort-by-receiver \
+    for feature in ordered unordered streams long ipv6 echo end-by-receiver end-by-both abort-by-sender abort-by-receiver \
         extensions; do
         directions $feature single dual
     done
@@ -268,12 +273,13 @@ plain_cells() {
 
 bridged_cells() {
     local feature
-    for feature in loss limited-retransmissions lifetime restart; do
+    for feature in loss ipv6-loss limited-retransmissions lifetime restart; do
         directions $feature single dual
     done
-    # Over IP itself usrsctp chooses its source addresses without regard to the route, so that its packets and the
-    # answers to them cross the paths: when one goes dark, usrsctp thinks that both have failed.
+    # Over IPv4 itself usrsctp writes the IP header, with source addresses that it chooses without regard to the route, so
+    # that its packets and the answers to them cross the paths: when one goes dark, usrsctp thinks that both have failed.
     [[ $STACK == usrsctp && $CARRIED == raw ]] || directions failover dual
+    directions ipv6-failover dual
 }
 
 # Damaged packets are no matter of tshark.
@@ -287,6 +293,7 @@ quick_plain_cells() {
     cell ordered theirs theirs dual
     cell long ours theirs single
     cell long theirs ours single
+    cell ipv6 theirs ours dual
     cell echo theirs ours dual
     cell end-by-both ours theirs single
     cell abort-by-sender theirs theirs single
@@ -296,6 +303,7 @@ quick_plain_cells() {
 }
 quick_bridged_cells() {
     cell loss ours ours dual
+    cell ipv6-loss ours ours single
     cell limited-retransmissions ours theirs single
     cell restart theirs theirs single
     cell failover ours ours dual

@@ -292,6 +292,28 @@ fn data_never_travels_with_a_probe_and_does_not_wait_for_it() {
     assert_eq!(common::data_chunks(&sent[1..]), 3);
 }
 
+/// A timeout makes the present size doubtful. The probe follows what is sent again: where a queue has room for one packet
+/// only, every retransmission would be lost otherwise, and timeouts back off up to a minute.
+#[test]
+fn what_is_sent_again_goes_before_the_probe() {
+    let (mut victim, info) = probed();
+    victim.receive(ip(2), vec![heartbeat_ack(&info)]);
+    let (size, info) = probe(&victim.sent());
+    assert_eq!(size, 1500);
+    victim.receive(ip(2), vec![heartbeat_ack(&info)]);
+    victim.send(1, 1000);
+    assert_eq!(common::data_chunks(&victim.sent()), 1);
+    let sent = loop {
+        assert!(victim.wait_for_timer());
+        let sent = victim.sent();
+        if !sent.is_empty() {
+            break sent;
+        }
+    };
+    assert_eq!((sent.len(), common::data_chunks(&sent[..1])), (2, 1), "{sent:?}");
+    assert_eq!(probe(&sent[1..]).0, 1500);
+}
+
 #[test]
 fn lost_probes_are_no_errors_of_the_path() {
     let (mut victim, _) = probed();

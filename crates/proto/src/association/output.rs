@@ -110,12 +110,15 @@ impl Association {
         self.settle_mtus(cx);
         self.watch_peer_window(cx);
         self.advance_shutdown(cx);
+        // In a queue that is nearly full, what nobody would miss must not take the place of a retransmission.
+        let repeats = self.sender.window.lost_count() > 0;
         let envelope = self
             .control_packet(packet)
-            .or_else(|| self.mtu_probe_packet(cx, packet))
+            .or_else(|| if repeats { None } else { self.mtu_probe_packet(cx, packet) })
             .or_else(|| self.forward_tsn_packet(cx, packet))
             .or_else(|| self.sack_packet(cx, packet))
-            .or_else(|| self.data_packet(cx, packet));
+            .or_else(|| self.data_packet(cx, packet))
+            .or_else(|| self.mtu_probe_packet(cx, packet));
         if envelope.is_none() {
             self.flush = Flush { dry_at: Some(cx.now), ..Flush::default() };
             let cause = self.why_blocked();

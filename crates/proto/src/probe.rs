@@ -29,6 +29,8 @@ pub enum TransmissionCause {
     TimerRetransmission,
     /// Sent again on another path because it blocked the buffers (chunk rescheduling).
     Rescheduled,
+    /// Sent again because its path was silent when nothing new waited (tail probe).
+    TailProbe,
     /// Retransmitted because it met a closed receive window, which has opened since.
     WindowProbe,
 }

@@ -67,6 +67,8 @@ pub struct PathStats {
     pub reported_retransmissions: u64,
     /// Chunks sent again on this path because they blocked the buffers (chunk rescheduling).
     pub rescheduled_chunks: u64,
+    /// Chunks sent again on this path because it or another one was silent when nothing new waited (tail probes).
+    pub tail_probes: u64,
     /// T3 expiries.
     pub timeouts: u64,
     /// Times fast recovery was entered.
@@ -204,6 +206,8 @@ pub struct AssociationStats {
     pub timeout_retransmissions: u64,
     /// Chunks sent again on another path because they blocked the buffers (chunk rescheduling).
     pub rescheduled_chunks: u64,
+    /// Chunks sent again because a path was silent when nothing new waited (tail probes).
+    pub tail_probes: u64,
     /// T3 expiries.
     pub timeouts: u64,
     /// Reports of damaged or refused packets sent (PKTDROP).

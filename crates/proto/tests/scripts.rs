@@ -14,7 +14,7 @@ use polypath_proto::config::{
 use polypath_proto::config::{
     BlockingEstimation, BufferSize, BufferSplit, BufferSplitBy, BufferSplitShares, OldPathPays,
     Policies, Reschedule, RescheduleConditions, RescheduleFor, RescheduleSide, SmartFastRtx,
-    TailReinjection,
+    TailProbes, TailReinjection,
 };
 use polypath_proto::{AssociationEnd, Duration};
 use polypath_testkit::{
@@ -42,6 +42,7 @@ fn draw_buffers(p: &mut Policies, draw: &mut Draw) {
     p.buffer_split_shares = draw.pick(BufferSplitShares::ALL);
     p.blocking_estimation = draw.pick(BlockingEstimation::ALL);
     p.tail_reinjection = draw.pick(TailReinjection::ALL);
+    p.tail_probe = draw.pick(TailProbes::ALL);
     p.reschedule = Reschedule {
         side: draw.pick(RescheduleSide::ALL),
         threshold: draw.pick(&[0.5, 0.05]),

@@ -350,6 +350,8 @@ pub(crate) struct PathReport {
     pub reported_retransmits: u64,
     /// Chunks sent again because they blocked the buffers.
     pub rescheduled: u64,
+    /// Chunks sent again because a path was silent when nothing new waited.
+    pub tail_probes: u64,
     /// Expiries of the retransmission timer.
     pub timeouts: u64,
     /// Congestion window in bytes, at the end.

@@ -223,6 +223,7 @@ impl Span<'_> {
             timeout_retransmits: since(|path| path.timeout_retransmissions),
             reported_retransmits: since(|path| path.reported_retransmissions),
             rescheduled: since(|path| path.rescheduled_chunks),
+            tail_probes: since(|path| path.tail_probes),
             timeouts: since(|path| path.timeouts),
             snd_cwnd: after.cwnd_bytes,
             ssthresh: Some(after.ssthresh_bytes).filter(|bytes| *bytes < u64::MAX),
@@ -286,6 +287,7 @@ fn retransmissions(path: &PathStats) -> u64 {
         + path.timeout_retransmissions
         + path.reported_retransmissions
         + path.rescheduled_chunks
+        + path.tail_probes
 }
 
 fn status(status: PathStatus) -> &'static str {

@@ -185,6 +185,7 @@ fn repairs(path: &PathReport) -> Option<String> {
         (path.timeout_retransmits, "after timeouts"),
         (path.reported_retransmits, "reported"),
         (path.rescheduled, "rescheduled"),
+        (path.tail_probes, "tail probes"),
     ];
     let mut told: Vec<String> = causes
         .iter()

@@ -41,6 +41,7 @@ const QUANTITIES: [(&str, &str); 30] = [
     ("timer_retransmitted.tsn", "retransmitted after a timeout"),
     ("report_retransmitted.tsn", "retransmitted after a drop report"),
     ("rescheduled.tsn", "rescheduled"),
+    ("tail_probes.tsn", "tail probe"),
     ("window_probes.tsn", "window probe"),
     ("received.tsn", "received"),
     ("lives.retransmissions", "times sent again"),

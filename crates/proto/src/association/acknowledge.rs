@@ -5,8 +5,10 @@ use smallvec::SmallVec;
 
 use super::Association;
 use super::retransmission_timer::T3Ends;
+use super::tail_probe::Answered;
 use crate::cmt::cuc::{self, CucView, LowEnd};
 use crate::cmt::dac::{self, DacView};
+use crate::cmt::sack_path::Duplicates;
 use crate::cmt::sfr::{self, SfrView};
 use crate::cmt::slow_path_rtt::{self, Awaited, Awaiting, Measure, Return};
 use crate::cmt::smart_fast_rtx;
@@ -19,6 +21,7 @@ use crate::probe::TransmissionCause;
 use crate::sack::{self, AckDelta, PathDelta, Report, SackProblem, Verdict, Withdrawn};
 use crate::send::burst;
 use crate::send::multiple_fast_rtx::{self, RepeatView};
+use crate::send::window::{History, Newly};
 use crate::{Cx, Event, Instant, PathId, ProbeEvent, Tsn};
 
 /// A path as a SACK finds and leaves it, beside what it acknowledges there.
@@ -50,8 +53,27 @@ struct Order {
 /// and window.
 #[derive(Clone, Copy)]
 pub(super) enum Acknowledgement {
-    Sack { flags: u8, a_rwnd: u32 },
+    Sack { flags: u8, a_rwnd: u32, duplicates: Duplicates },
     Shutdown,
+}
+
+/// What a SACK acknowledges, for tail probes.
+#[derive(Clone, Copy, Default)]
+struct Heard {
+    /// Bit per path of which something arrived that was no probe.
+    of: u32,
+    answered: Option<Answered>,
+}
+
+impl Heard {
+    #[inline]
+    fn note(&mut self, newly: &Newly) {
+        if newly.history.contains(History::PROBED) {
+            self.answered = Some(Answered { path: newly.path, sent_at: newly.sent_at });
+        } else {
+            self.of |= 1 << newly.path.0;
+        }
+    }
 }
 
 type PerPath<T> = SmallVec<[T; 4]>;
@@ -66,7 +88,8 @@ impl Association {
             release: Release::Nothing,
             arrival,
         };
-        let source = Acknowledgement::Sack { flags: sack.flags, a_rwnd: sack.a_rwnd };
+        let duplicates = Duplicates::among(&sack.duplicate_tsns);
+        let source = Acknowledgement::Sack { flags: sack.flags, a_rwnd: sack.a_rwnd, duplicates };
         self.acknowledge(cx, &report, source);
     }
 
@@ -75,7 +98,8 @@ impl Association {
         self.stats.sacks_received += 1;
         self.stats.nr_sacks_received += 1;
         let (cumulative, release) = (Tsn(sack.cumulative_tsn_ack), Release::by(sack));
-        let source = Acknowledgement::Sack { flags: sack.flags, a_rwnd: sack.a_rwnd };
+        let duplicates = Duplicates::among(&sack.duplicate_tsns);
+        let source = Acknowledgement::Sack { flags: sack.flags, a_rwnd: sack.a_rwnd, duplicates };
         let (renegable, non_renegable) = (&sack.renegable_blocks, &sack.non_renegable_blocks);
         if renegable.is_empty() || non_renegable.is_empty() {
             let blocks = if renegable.is_empty() { non_renegable } else { renegable };
@@ -114,7 +138,7 @@ impl Association {
         self.flush.acknowledged = true;
         let mut changes = self.low_ends(cumulative);
         let mut delta = AckDelta::default();
-        self.apply_sack(cx, report, &mut delta);
+        let heard = self.apply_sack(cx, report, &mut delta);
         let withdrawn = self.take_back(report, source, &delta);
         self.sample_rtt(cx, &delta, arrival);
         self.measure_awaited(cx, cumulative, blocks, arrival);
@@ -125,6 +149,7 @@ impl Association {
             }
             _ => 0,
         };
+        let lost_on = lost_on | self.hear_of_probe(cx, source, heard);
         self.leave_recovery(cumulative, &changes);
         let groups = self.group_views();
         self.grow_windows(cx, &changes, &delta, &groups);
@@ -177,12 +202,14 @@ impl Association {
         changes
     }
 
-    fn apply_sack(&mut self, cx: &mut Cx<'_>, report: &Report<'_>, delta: &mut AckDelta) {
+    fn apply_sack(&mut self, cx: &mut Cx<'_>, report: &Report<'_>, delta: &mut AckDelta) -> Heard {
+        let mut heard = Heard::default();
         for path in self.paths.iter() {
             delta.paths.push(PathDelta { timed: path.timed, ..PathDelta::default() });
         }
         let (now, probe) = (cx.now, &mut *cx.probe);
         sack::apply_to(&mut self.sender.window, report, delta, |tsn, newly| {
+            heard.note(newly);
             probe.on(now, ProbeEvent::ChunkAcked { path: newly.path, tsn });
         });
         for (path, news) in self.paths.iter_mut().zip(&delta.paths) {
@@ -192,6 +219,22 @@ impl Association {
             path.stretched_bursts += burst::stretched(news.flight_bytes, unit);
             path.loss_rate.on_delivered(news.chunks);
         }
+        heard
+    }
+
+    /// Ends the silence of paths at the tail. Gives a bit for each on which a probe has shown a loss.
+    fn hear_of_probe(&mut self, cx: &Cx<'_>, source: Acknowledgement, heard: Heard) -> u32 {
+        let Some(answered) = heard.answered else {
+            self.end_silence(heard.of);
+            return 0;
+        };
+        let lost_on = match source {
+            // The original has arrived, too.
+            Acknowledgement::Sack { duplicates: Duplicates::Some, .. } => 0,
+            _ => self.lost_before_probe(cx.now, answered),
+        };
+        self.end_silence(u32::MAX);
+        lost_on
     }
 
     /// Puts back into flight what the receiver has discarded.

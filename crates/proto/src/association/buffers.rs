@@ -193,7 +193,7 @@ impl Association {
             return;
         }
         self.leave_path(cx, old, tsn, charge);
-        self.push_moved(cx, path, tsn, packet);
+        self.push_moved(cx, path, tsn, TransmissionCause::Rescheduled, packet);
         // It is the lowest TSN of all, and so of its path.
         self.paths[path].restart_t3(cx.now);
     }
@@ -204,6 +204,7 @@ impl Association {
         cx: &mut Cx<'_>,
         path: PathId,
         tsn: Tsn,
+        cause: TransmissionCause,
         packet: &mut PacketBuilder<'_>,
     ) {
         let chunk = self.sender.window.get(tsn);
@@ -213,7 +214,7 @@ impl Association {
         data.flags |= DataFlags::IMMEDIATE;
         self.sender.window.reschedule(tsn, path, cx.now);
         packet.push_data(Chunk::Data(data), user_bytes);
-        self.note_chunk_sent(cx, path, tsn, user_bytes, TransmissionCause::Rescheduled);
+        self.note_chunk_sent(cx, path, tsn, user_bytes, cause);
         self.remember_repair(tsn, path);
         self.paths[path].flight += u64::from(charge);
     }

@@ -28,6 +28,7 @@ mod retransmission_timer;
 mod shutdown;
 mod slow_paths;
 mod state;
+mod tail_probe;
 mod timeout;
 mod transmit_data;
 
@@ -480,6 +481,7 @@ impl Association {
         stats.send_buffer_size_bytes = self.sender.queue.limit();
         stats.send_buffer_peak_bytes = self.sender.queue.peak();
         stats.peer_window_bytes = self.sender.peer_window();
+        stats.tail_probes = self.paths.iter().map(|path| path.counters.tail_probes).sum();
         stats.blocked = self.blocked.total();
         stats.all_potentially_failed_time = self.all_suspected.total();
         if let Some(receiver) = &self.receiver {

@@ -118,8 +118,10 @@ impl Association {
             .or_else(|| self.forward_tsn_packet(cx, packet))
             .or_else(|| self.sack_packet(cx, packet))
             .or_else(|| self.data_packet(cx, packet))
-            .or_else(|| self.mtu_probe_packet(cx, packet));
+            .or_else(|| self.mtu_probe_packet(cx, packet))
+            .or_else(|| self.tail_probe_packet(cx, packet));
         if envelope.is_none() {
+            self.watch_tail(cx.now);
             self.flush = Flush { dry_at: Some(cx.now), ..Flush::default() };
             let cause = self.why_blocked();
             self.blocked.enter(cx.now, cause);

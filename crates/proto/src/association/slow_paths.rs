@@ -9,6 +9,7 @@ use crate::cmt::blocking_estimation::{self, PathView, SlowPath};
 use crate::cmt::tail_reinjection::{self, Waiting};
 use crate::config::{BlockingEstimation, PathOrder, TailReinjection};
 use crate::path::Path;
+use crate::probe::TransmissionCause;
 use crate::send::queue::Asking;
 use crate::send::window::{Fate, History};
 use crate::{Cx, Duration, Instant, PathId, Tsn};
@@ -65,11 +66,11 @@ impl Association {
         let lowest = self.sender.window.get(self.sender.window.base());
         let slow = &mut self.paths[lowest.path];
         let is_slow = slow.rtt.srtt().is_some_and(|rtt| view.is_quicker_than(rtt));
-        if slow.id == best || !is_slow || slow.spared_until.is_some_and(|until| cx.now < until) {
+        if slow.id == best || !is_slow || cx.now < slow.spared_until {
             return;
         }
         let unit = slow.congestion_parameters(&self.config).unit;
-        slow.spared_until = slow.rtt.srtt().map(|round_trip| cx.now + round_trip);
+        slow.spared_until = cx.now + slow.rtt.srtt().unwrap_or_default();
         slow.window.cwnd = blocking_estimation::penalized(slow.window.cwnd, unit);
         cx.probe.on(cx.now, slow.window_event());
     }
@@ -174,7 +175,7 @@ impl Association {
                 break;
             }
             self.withdraw_from(cx, old, tsn, charge);
-            self.push_moved(cx, path, tsn, packet);
+            self.push_moved(cx, path, tsn, TransmissionCause::Rescheduled, packet);
             self.paths[path].start_t3(cx.now);
         }
     }

@@ -28,6 +28,7 @@ impl Association {
                 if may_send_data {
                     consider(path.banned_until);
                     consider(path.heartbeat.due);
+                    consider(Some(path.tail_probe.due()));
                 }
             }
         }

@@ -71,15 +71,21 @@ impl Association {
             self.fill_with_late(cx, path, round.usable, packet);
         }
         if packet.has_data() {
-            self.sender.transmissions += 1;
-            self.sender.last_served = path.0;
-            self.flush.serving = Some(path);
-            let rank = self.sender.transmissions;
-            let path = &mut self.paths[path];
-            path.transmission_rank = rank;
-            path.last_data_sent = Some(cx.now);
-            path.counters.data_packets_sent += 1;
+            self.note_data_packet(cx, path);
         }
+    }
+
+    /// A packet with DATA goes over the path.
+    pub(super) fn note_data_packet(&mut self, cx: &Cx<'_>, path: PathId) {
+        self.sender.transmissions += 1;
+        self.sender.last_served = path.0;
+        self.flush.serving = Some(path);
+        let rank = self.sender.transmissions;
+        let path = &mut self.paths[path];
+        path.transmission_rank = rank;
+        path.last_data_sent = Some(cx.now);
+        path.tail_probe.rest();
+        path.counters.data_packets_sent += 1;
     }
 
     /// Bit per path that can carry data: the active ones; with none of them the best of the potentially failed; with none
@@ -267,7 +273,11 @@ impl Association {
             if !packet.fits_data(user_bytes) {
                 break;
             }
-            let data = chunk.to_data(tsn);
+            let mut data = chunk.to_data(tsn);
+            if self.hurries_at_tail() {
+                data.flags |= DataFlags::IMMEDIATE;
+                self.sender.window.get_mut(tsn).flags |= DataFlags::IMMEDIATE;
+            }
             if began == Began::No {
                 // One packet may ignore the window (RFC 9260 sections 6.3.3 E3 and 7.2.4).
                 self.paths[lost_on].free_retransmission = false;
@@ -415,6 +425,7 @@ impl Association {
                 counters.rescheduled_chunks += 1;
                 self.stats.rescheduled_chunks += 1;
             }
+            TransmissionCause::TailProbe => counters.tail_probes += 1,
             TransmissionCause::FastRetransmission => {
                 counters.fast_retransmissions += 1;
                 self.stats.fast_retransmissions += 1;

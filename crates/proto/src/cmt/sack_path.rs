@@ -8,6 +8,8 @@
 //! receives notices nothing, and the peer gives the association up although other paths work. A duplicate tells, and
 //! its SACK returns the way it came (RFC 9260 section 6.4).
 
+use polypath_wire::DuplicateTsns;
+
 use crate::Duration;
 use crate::config::SackPath;
 
@@ -40,6 +42,13 @@ pub(crate) enum Duplicates {
     Some,
     /// None did.
     None,
+}
+
+impl Duplicates {
+    /// Whether a SACK reports any.
+    pub(crate) fn among(tsns: &DuplicateTsns<'_>) -> Self {
+        if tsns.is_empty() { Self::None } else { Self::Some }
+    }
 }
 
 /// The choice.

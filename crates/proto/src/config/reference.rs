@@ -278,6 +278,12 @@ pub const POLICY_KEYS: &[PolicyKey] = &[
         TailReinjection::VALUES,
     ),
     choice(
+        "tail_probe",
+        "Whether a path that is silent at the tail is probed before its retransmission timer expires.",
+        "after RFC 8985 sections 6.2 and 7",
+        TailProbes::VALUES,
+    ),
+    choice(
         "smart_fast_rtx",
         "Whether chunks that came from another path report chunks of their new path missing.",
         "dreibholz-asymmetric III-C, IV-D",

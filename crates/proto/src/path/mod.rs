@@ -9,6 +9,7 @@ pub(crate) mod reach;
 pub(crate) mod rtt;
 pub(crate) mod stopwatch;
 mod table;
+pub(crate) mod tail_probe;
 
 pub(crate) use table::Paths;
 
@@ -36,6 +37,7 @@ use plpmtu::{Limits, Plpmtu};
 use reach::Reach;
 use rtt::RttEstimator;
 use stopwatch::Stopwatch;
+use tail_probe::TailProbe;
 
 const COMMON_HEADER: u32 = 12;
 pub(crate) const DATA_HEADER: u32 = 16;
@@ -73,7 +75,7 @@ pub(crate) struct Path {
     /// Time and rank of the last data packet.
     pub(crate) last_data_sent: Option<Instant>,
     /// When the idle rule was last applied.
-    pub(crate) decayed: Option<Instant>,
+    pub(crate) decayed: Instant,
     pub(crate) transmission_rank: u64,
     /// Bursts that acknowledgements since the last flush are worth beyond one each.
     pub(crate) stretched_bursts: u64,
@@ -84,7 +86,9 @@ pub(crate) struct Path {
     /// Until then it takes no new data, because chunks left it (chunk rescheduling).
     pub(crate) banned_until: Option<Instant>,
     /// Until then it pays no more for having blocked the buffers (blocking estimation).
-    pub(crate) spared_until: Option<Instant>,
+    pub(crate) spared_until: Instant,
+    /// Probing when it is silent at the tail.
+    pub(crate) tail_probe: TailProbe,
     /// Chunks sent again here because of drop reports, or moved here, in that order.
     pub(crate) repaired: VecDeque<Repaired>,
     /// The window before a SACK made it grow, and the number of packets received before that one.
@@ -134,6 +138,7 @@ pub(crate) struct Counters {
     pub(crate) timeout_retransmissions: u64,
     pub(crate) reported_retransmissions: u64,
     pub(crate) rescheduled_chunks: u64,
+    pub(crate) tail_probes: u64,
     pub(crate) timeouts: u64,
     pub(crate) fast_recoveries: u64,
     pub(crate) heartbeats_sent: u64,
@@ -170,13 +175,14 @@ impl Path {
             t3: None,
             heartbeat: Heartbeat::default(),
             last_data_sent: None,
-            decayed: None,
+            decayed: Instant::ZERO,
             transmission_rank: 0,
             stretched_bursts: 0,
             flush_limit: 0,
             free_retransmission: false,
             banned_until: None,
-            spared_until: None,
+            spared_until: Instant::ZERO,
+            tail_probe: TailProbe::default(),
             repaired: VecDeque::new(),
             grown_from: (u64::MAX, 0),
             sack_rank: 0,
@@ -292,7 +298,7 @@ impl Path {
         if rule == IdleRule::Keep {
             return;
         }
-        let applied = self.decayed.filter(|decayed| *decayed > last);
+        let applied = Some(self.decayed).filter(|decayed| *decayed > last);
         let periods =
             now.since(applied.unwrap_or(last)).as_nanos() / self.rtt.rto().as_nanos().max(1);
         if periods == 0 {
@@ -305,7 +311,7 @@ impl Path {
             let pause = if applied.is_some() { Pause::GoesOn } else { Pause::Begins };
             rfc9260::on_idle(&mut self.window, &parameters, periods, pause);
         }
-        self.decayed = Some(now);
+        self.decayed = now;
     }
 
     /// The path as its congestion group sees it. What is outstanding is a claim on the capacity even where nothing new
@@ -418,6 +424,7 @@ impl Path {
             timeout_retransmissions: c.timeout_retransmissions,
             reported_retransmissions: c.reported_retransmissions,
             rescheduled_chunks: c.rescheduled_chunks,
+            tail_probes: c.tail_probes,
             timeouts: c.timeouts,
             fast_recoveries: c.fast_recoveries,
             heartbeats_sent: c.heartbeats_sent,

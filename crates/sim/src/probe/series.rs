@@ -66,6 +66,8 @@ pub struct PathTsnSeries {
     pub report_retransmitted: TsnPoints,
     /// Sent again because they blocked the buffers.
     pub rescheduled: TsnPoints,
+    /// Sent again because a path was silent when nothing new waited.
+    pub tail_probes: TsnPoints,
     /// Sent again because they had met a closed window.
     pub window_probes: TsnPoints,
     /// Arrived for the first time.
@@ -179,6 +181,7 @@ impl PathTsnSeries {
             timer_retransmitted: again(TransmissionCause::TimerRetransmission),
             report_retransmitted: again(TransmissionCause::DropReport),
             rescheduled: again(TransmissionCause::Rescheduled),
+            tail_probes: again(TransmissionCause::TailProbe),
             window_probes: again(TransmissionCause::WindowProbe),
             received: TsnPoints::of(received),
         }

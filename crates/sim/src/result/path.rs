@@ -37,6 +37,8 @@ pub struct PathResult {
     pub reported_retransmissions: u64,
     /// Chunks sent again on this path because they blocked the buffers (chunk rescheduling).
     pub rescheduled_chunks: u64,
+    /// Chunks sent again on this path because it or another one was silent when nothing new waited (tail probes).
+    pub tail_probes: u64,
     /// T3 expiries.
     pub timeouts: u64,
     /// Times fast recovery was entered.
@@ -101,6 +103,7 @@ pub(super) fn path_results(
                 timeout_retransmissions: path.timeout_retransmissions,
                 reported_retransmissions: path.reported_retransmissions,
                 rescheduled_chunks: path.rescheduled_chunks,
+                tail_probes: path.tail_probes,
                 timeouts: path.timeouts,
                 fast_recoveries: path.fast_recoveries,
                 heartbeats_sent: path.heartbeats_sent,

@@ -65,6 +65,19 @@ const SLOW_FIRST: &[&str] = &[
     "run.duration=60 s",
 ];
 
+/// A transfer that ends when the slow start of the second path has filled its queue.
+const FULL_QUEUE: &[&str] = &[
+    "traffic.bulk.source={ file = \"1 MB\" }",
+    "network.disjoint.paths.quick.bottleneck.rate=10 Mbit/s",
+    "network.disjoint.paths.quick.bottleneck.delay=0.1 ms",
+    "network.disjoint.paths.slow.bottleneck.rate=100 Mbit/s",
+    "network.disjoint.paths.slow.bottleneck.delay=0.1 ms",
+    "sctp.send_buffer=32 MiB",
+    "sctp.receive_buffer=32 MiB",
+    "run.measure_from=0 s",
+    "run.duration=60 s",
+];
+
 const fn handshake(value: &'static str, against: &'static str) -> Covered {
     let effect = effect!(the_quickest_path_brings_the_association_about);
     Covered { key: "handshake", value, against, scenario: QUICK_AND_SLOW, set: SLOW_FIRST, effect }
@@ -82,6 +95,12 @@ const fn reinjection(value: &'static str, against: &'static str) -> Covered {
     Covered { key, value, against, scenario: QUICK_AND_SLOW, set, effect }
 }
 
+const fn probe(value: &'static str, against: &'static str) -> Covered {
+    let effect = effect!(what_is_lost_at_the_end_does_not_wait_for_the_timer);
+    let (key, set) = ("tail_probe", FULL_QUEUE);
+    Covered { key, value, against, scenario: QUICK_AND_SLOW, set, effect }
+}
+
 const fn quickest(key: &'static str) -> Covered {
     let effect = effect!(retransmissions_on_the_quickest_path_arrive_first);
     let (value, against) = ("lowest-srtt", "same");
@@ -95,6 +114,8 @@ pub const COVERAGE: &[Covered] = &[
     estimation("on", "off"),
     reinjection("off", "on"),
     reinjection("on", "off"),
+    probe("off", "two-rtts"),
+    probe("two-rtts", "off"),
     quickest("retransmission.fast"),
     quickest("retransmission.timer"),
 ];
@@ -136,6 +157,19 @@ fn the_last_chunks_leave_the_slow_path() {
     };
     let (off, on) = (finish("off"), finish("on"));
     assert!(on < 0.9 * off, "{on} s against {off} s");
+}
+
+#[test]
+fn what_is_lost_at_the_end_does_not_wait_for_the_timer() {
+    let of = |value| {
+        let result = with(FULL_QUEUE, "tail_probe", value);
+        assert!(result.flows[0].complete);
+        let probes: u64 = result.paths.iter().map(|path| path.tail_probes).sum();
+        (result.flows[0].last_delivery_s.expect("delivered"), probes)
+    };
+    let (off, on) = (of("off"), of("two-rtts"));
+    assert!(off.0 > 1.0 && off.1 == 0, "{off:?}: T3-rtx ends it");
+    assert!(on.0 < 0.12 && on.1 > 0, "{on:?}");
 }
 
 #[test]

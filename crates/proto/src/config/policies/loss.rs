@@ -57,6 +57,18 @@ policy_enum!(
 );
 
 policy_enum!(
+    /// Whether a path that is silent at the tail is probed before T3-rtx expires (after RFC 8985 section 7).
+    TailProbes {
+        /// It is not: T3-rtx finds what is lost at the tail.
+        Off = "off",
+        /// It is, after two round trips without an answer, and the delay of SACKs where only one packet is in flight there:
+        /// its last chunk is sent again, once, on the quickest path. When that is answered, what was overdue before is
+        /// lost as after missing reports.
+        TwoRtts = "two-rtts",
+    }
+);
+
+policy_enum!(
     /// When an acknowledgement restarts T3-rtx of a path that still has outstanding data.
     T3Restart {
         /// When the lowest outstanding TSN of the path is acknowledged (RFC 9260 section 6.3.2 R3, per path).

@@ -52,6 +52,8 @@ policy_group!(
         reschedule: Reschedule,
         /// Whether the last chunks of a transfer leave slow paths.
         tail_reinjection: TailReinjection,
+        /// Whether paths that are silent at the tail are probed.
+        tail_probe: TailProbes,
         /// Whether chunks from other paths report chunks missing.
         smart_fast_rtx: SmartFastRtx,
         /// What restarts T3-rtx.

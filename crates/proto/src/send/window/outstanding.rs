@@ -26,6 +26,8 @@ bitflags! {
         const MOVED = 32;
         /// It was sent again on another path because it blocked the buffers.
         const RESCHEDULED = 64;
+        /// It was sent again as a tail probe.
+        const PROBED = 128;
     }
 }
 

@@ -1,0 +1,213 @@
+//! Tail probes: sending them, and what their answers tell.
+
+use polypath_wire::{DataFlags, Packet};
+
+use super::Association;
+use super::output::Tag;
+use crate::config::TailProbes;
+use crate::path::Path;
+use crate::path::tail_probe::{self, Answer, Phase, Tail};
+use crate::probe::TransmissionCause;
+use crate::send::window::{Fate, History};
+use crate::{Cx, Duration, Envelope, Instant, PathId, Tsn};
+
+/// A chunk that had been sent as a probe was acknowledged.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Answered {
+    /// Path of its last transmission.
+    pub(super) path: PathId,
+    /// When that was.
+    pub(super) sent_at: Instant,
+}
+
+impl Association {
+    /// Nothing else can be sent: a packet with the lowest chunk of a path that is silent for too long.
+    pub(super) fn tail_probe_packet(
+        &mut self,
+        cx: &mut Cx<'_>,
+        packet: &mut Packet<'static>,
+    ) -> Option<Envelope> {
+        if !self.is_at_tail() {
+            return None;
+        }
+        for silent in self.paths.ids() {
+            if self.paths[silent].tail_probe.due() > cx.now {
+                continue;
+            }
+            if let Some(due) = self.tail_probe_due(silent).filter(|due| *due > cx.now) {
+                // When the wait began, another packet would have made the peer answer at once.
+                self.paths[silent].tail_probe.wait_until(due);
+            } else if let Some((tsn, to)) = self.tail_probe_for(silent, cx.now) {
+                return self.send_tail_probe(cx, silent, tsn, to, packet);
+            } else {
+                self.paths[silent].tail_probe.end(Phase::Spent);
+            }
+        }
+        None
+    }
+
+    /// Nothing more can be sent now: paths on which something is outstanding wait for an answer.
+    pub(super) fn watch_tail(&mut self, now: Instant) {
+        if self.config.policies.tail_probe == TailProbes::Off {
+            return;
+        }
+        let is_at_tail = self.is_at_tail();
+        for path in self.paths.ids() {
+            let tail = if is_at_tail { self.tail_of(path) } else { Tail::No };
+            self.paths[path].tail_probe.observe(now, tail);
+        }
+    }
+
+    /// Whether what is sent again asks for its SACK at once (RFC 7053), since a lost one is missed the sooner.
+    pub(super) fn hurries_at_tail(&self) -> bool {
+        self.config.policies.tail_probe == TailProbes::TwoRtts && self.sender.queue.is_empty()
+    }
+
+    fn is_at_tail(&self) -> bool {
+        let sender = &self.sender;
+        self.config.policies.tail_probe == TailProbes::TwoRtts
+            && self.state.may_send_data()
+            && sender.queue.is_empty()
+            && sender.window.lost_count() == 0
+            && !sender.window.is_empty()
+            && sender.closed_window.is_none()
+    }
+
+    fn tail_of(&self, path: PathId) -> Tail {
+        match self.lowest_outstanding(path) {
+            Some(tsn) => self.tail_timeout(path, tsn).map_or(Tail::Nothing, Tail::Answer),
+            None => Tail::Nothing,
+        }
+    }
+
+    fn lowest_outstanding(&self, path: PathId) -> Option<Tsn> {
+        let window = &self.sender.window;
+        (self.paths[path].flight > 0).then(|| window.next_unacked_on(path, window.base()))?
+    }
+
+    fn tail_timeout(&self, path: PathId, lowest: Tsn) -> Option<Duration> {
+        let window = &self.sender.window;
+        let chunk = window.get(lowest);
+        let asks = chunk.flags.contains(DataFlags::IMMEDIATE)
+            || chunk.history.contains(History::RESCHEDULED);
+        let in_flight = window.in_flight_on(path).user_bytes;
+        let one_packet = in_flight <= u64::from(self.max_fragment);
+        let answer = match one_packet && !asks {
+            true => Answer::Delayed(self.config.policies.delayed_ack.delay),
+            false => Answer::AtOnce,
+        };
+        let rtt = &self.paths[path].rtt;
+        tail_probe::timeout(rtt.srtt(), rtt.rto(), answer)
+    }
+
+    /// When the path is silent for too long, by what is in flight now.
+    fn tail_probe_due(&self, path: PathId) -> Option<Instant> {
+        let lowest = self.lowest_outstanding(path)?;
+        Some(self.sender.window.get(lowest).sent_at + self.tail_timeout(path, lowest)?)
+    }
+
+    /// The chunk that probes for a path, the highest in flight, so that its answer tells of all others; and the path that
+    /// it takes: the quickest that has room. On its own path it needs none. No chunk probes twice, and none that T3-rtx
+    /// found lost before.
+    fn tail_probe_for(&self, silent: PathId, now: Instant) -> Option<(Tsn, PathId)> {
+        let tsn = self.sender.window.highest_on(silent)?;
+        let chunk = self.sender.window.get(tsn);
+        let spent = History::PROBED | History::TIMER_RETRANSMITTED;
+        if chunk.fate != Fate::InFlight
+            || chunk.history.intersects(spent)
+            || !chunk.may_be_sent_again(now)
+        {
+            return None;
+        }
+        let usable = self.usable_paths();
+        let takes = |path: &&Path| {
+            usable >> path.id.0 & 1 == 1
+                && path.rtt.srtt().is_some()
+                && (path.has_window() || path.id == silent)
+        };
+        let quickest = self.paths.iter().filter(takes).min_by_key(|path| path.rtt.srtt())?;
+        Some((tsn, quickest.id))
+    }
+
+    fn send_tail_probe(
+        &mut self,
+        cx: &mut Cx<'_>,
+        silent: PathId,
+        tsn: Tsn,
+        to: PathId,
+        packet: &mut Packet<'static>,
+    ) -> Option<Envelope> {
+        let mut packet = self.builder(to, packet);
+        let chunk = self.sender.window.get(tsn);
+        let (user_bytes, charge) = (chunk.user_bytes(), chunk.charge);
+        if !packet.fits_data(user_bytes) {
+            self.paths[silent].tail_probe.end(Phase::Spent);
+            return None;
+        }
+        let old = &mut self.paths[silent];
+        old.flight = old.flight.saturating_sub(u64::from(charge));
+        old.timed = old.timed.filter(|timed| *timed != tsn);
+        self.push_moved(cx, to, tsn, TransmissionCause::TailProbe, &mut packet);
+        self.sender.window.get_mut(tsn).history |= History::PROBED;
+        let is_lowest = self.lowest_outstanding(to) == Some(tsn);
+        match is_lowest {
+            // RFC 9260 section 6.3.2, RFC 8985 section 7.3.
+            true => self.paths[to].restart_t3(cx.now),
+            false => self.paths[to].start_t3(cx.now),
+        }
+        if to != silent {
+            if self.paths[silent].flight == 0 && self.sender.forward.guarded_by() != Some(silent) {
+                self.paths[silent].t3 = None;
+                self.watch_emptied_path(cx, silent);
+            }
+        }
+        self.note_data_packet(cx, to);
+        self.paths[silent].tail_probe.end(Phase::Sent);
+        Some(self.finish(packet, Tag::Peer))
+    }
+
+    /// A probe was answered, and its path was silent until then: what was overdue before is lost, the original too. Gives a bit
+    /// for each path that lost something.
+    pub(super) fn lost_before_probe(&mut self, now: Instant, answered: Answered) -> u32 {
+        let Answered { path: probed, sent_at } = answered;
+        if !tail_probe::is_answer(now.since(sent_at), self.paths[probed].rtt.smallest()) {
+            return 0;
+        }
+        let mut lost_on = 0;
+        for id in self.paths.ids() {
+            if self.paths[id].tail_probe.phase() != Phase::Sent {
+                continue;
+            }
+            lost_on |= 1 << id.0;
+            let Some(overdue) = self.paths[id].rtt.srtt().map(|srtt| srtt * 2) else { continue };
+            let (window, path) = (&mut self.sender.window, &mut self.paths[id]);
+            let mut from = window.base();
+            while let Some(tsn) = window.next_unacked_on(id, from) {
+                from = tsn.next();
+                if window.get(tsn).sent_at + overdue > sent_at {
+                    continue;
+                }
+                if let Some((_, charge)) =
+                    window.mark_lost(tsn, TransmissionCause::FastRetransmission)
+                {
+                    path.flight = path.flight.saturating_sub(u64::from(charge));
+                    path.loss_rate.on_lost();
+                    path.timed = path.timed.filter(|timed| *timed != tsn);
+                }
+            }
+        }
+        lost_on
+    }
+
+    /// Paths whose chunks were acknowledged, with a bit each, are silent no more; after an answered probe none is.
+    pub(super) fn end_silence(&mut self, heard_of: u32) {
+        if self.config.policies.tail_probe == TailProbes::Off {
+            return;
+        }
+        for path in self.paths.iter_mut() {
+            if heard_of >> path.id.0 & 1 == 1 {
+                path.tail_probe.rest();
+            }
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! Tail probes: when nothing new waits and a path is silent for two of its round trips, its last chunk is sent again.
+//!
+//! What is lost at the tail no later chunk reports missing, and T3-rtx waits for RTO.Min at least. RFC 8985 section 7 (TLP)
+//! probes the path of a TCP connection then; here the probe takes whichever path answers first, with I bit (RFC 7053), and its
+//! answer decides about the rest as in RFC 8985 section 6.2 (RACK): chunks that were overdue already when the probe was
+//! sent are lost.
+
+use crate::{Duration, Instant};
+
+/// Least time to wait: timers and hosts are not more exact.
+const LEAST: Duration = Duration::from_millis(2);
+
+/// Longest time for which a peer is expected to delay a SACK (RFC 9260 section 6.2).
+const LONGEST_SACK_DELAY: Duration = Duration::from_millis(200);
+
+/// Where a path stands at the tail.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) enum Phase {
+    /// There is nothing to wait for, or something was just sent or acknowledged.
+    #[default]
+    Idle,
+    /// The path is silent.
+    Waiting,
+    /// It was silent for too long and a probe is out.
+    Sent,
+    /// Nothing of it may be probed; the rest is for T3-rtx.
+    Spent,
+}
+
+/// The timer of a path.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TailProbe {
+    phase: Phase,
+    /// When the probe is due; in the far future unless the path waits for it.
+    due: Instant,
+}
+
+/// What there is to wait for on a path, when nothing more can be sent.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Tail {
+    /// New data waits, or nothing is outstanding on any path.
+    No,
+    /// Nothing is outstanding on this path, or its round trip is not known, or T3-rtx expires first.
+    Nothing,
+    /// What is outstanding is overdue after so long.
+    Answer(Duration),
+}
+
+/// Whether the peer answers at once.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Answer {
+    /// Another packet makes it do so, or a chunk asks for it.
+    AtOnce,
+    /// It may delay its SACK so long.
+    Delayed(Duration),
+}
+
+impl Default for TailProbe {
+    fn default() -> Self {
+        Self { phase: Phase::Idle, due: Instant::FAR_FUTURE }
+    }
+}
+
+impl TailProbe {
+    pub(crate) fn phase(&self) -> Phase {
+        self.phase
+    }
+
+    /// When the probe is due, or the far future.
+    pub(crate) fn due(&self) -> Instant {
+        self.due
+    }
+
+    /// Data was sent on the path, or acknowledged, or a probe has told what there was to know: the wait begins anew.
+    pub(crate) fn rest(&mut self) {
+        *self = Self::default();
+    }
+
+    /// Nothing more can be sent at `now`.
+    pub(crate) fn observe(&mut self, now: Instant, tail: Tail) {
+        match (self.phase, tail) {
+            (_, Tail::No) | (Phase::Idle | Phase::Waiting, Tail::Nothing) => self.rest(),
+            (Phase::Idle, Tail::Answer(timeout)) => self.wait_until(now + timeout),
+            (Phase::Waiting, Tail::Answer(_)) | (Phase::Sent | Phase::Spent, _) => {}
+        }
+    }
+
+    /// The answer may take until `due`.
+    pub(crate) fn wait_until(&mut self, due: Instant) {
+        *self = Self { phase: Phase::Waiting, due };
+    }
+
+    /// The wait ended with a probe ([`Phase::Sent`]), or without ([`Phase::Spent`]).
+    pub(crate) fn end(&mut self, phase: Phase) {
+        *self = Self { phase, due: Instant::FAR_FUTURE };
+    }
+}
+
+/// How long after the last transmission or acknowledgement a path is silent for too long (RFC 8985 section 7.2); nothing if
+/// nobody knows or T3-rtx expires before.
+pub(crate) fn timeout(srtt: Option<Duration>, rto: Duration, answer: Answer) -> Option<Duration> {
+    let delay = match answer {
+        Answer::AtOnce => Duration::ZERO,
+        Answer::Delayed(delay) => delay.min(LONGEST_SACK_DELAY),
+    };
+    Some((srtt? * 2).max(LEAST) + delay).filter(|timeout| *timeout < rto)
+}
+
+/// Whether what came so long after a probe can be its answer, and is not only the late answer to the original.
+pub(crate) fn is_answer(after: Duration, smallest_rtt: Option<Duration>) -> bool {
+    smallest_rtt.is_some_and(|smallest| after >= smallest / 2)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ms(ms: u64) -> Duration {
+        Duration::from_millis(ms)
+    }
+
+    #[test]
+    fn the_wait_is_two_round_trips_and_less_than_an_rto() {
+        let late = Answer::Delayed(ms(200));
+        for (what, srtt, rto, answer, expected) in [
+            ("several packets in flight", Some(100), 1000, Answer::AtOnce, Some(200)),
+            ("one: its SACK may be delayed", Some(100), 1000, late, Some(400)),
+            ("a configured delay", Some(100), 1000, Answer::Delayed(ms(20)), Some(220)),
+            ("more than peers wait", Some(100), 1000, Answer::Delayed(ms(900)), Some(400)),
+            ("very near", Some(0), 1000, Answer::AtOnce, Some(2)),
+            ("very near, one packet", Some(0), 1000, late, Some(202)),
+            ("the timer is as quick", Some(500), 1000, Answer::AtOnce, None),
+            ("the timer is quicker", Some(450), 1000, late, None),
+            ("a round trip that nobody knows", None, 1000, Answer::AtOnce, None),
+        ] {
+            assert_eq!(timeout(srtt.map(ms), ms(rto), answer), expected.map(ms), "{what}");
+        }
+    }
+
+    #[test]
+    fn a_path_is_probed_once_until_it_is_heard_of() {
+        let at = |time| Instant::ZERO + ms(time);
+        let (never, answer) = (Instant::FAR_FUTURE, Tail::Answer(ms(40)));
+        let mut probe = TailProbe::default();
+        for (what, now, tail, phase, due) in [
+            ("new data waits", 0, Tail::No, Phase::Idle, never),
+            ("nothing outstanding", 1, Tail::Nothing, Phase::Idle, never),
+            ("the wait begins", 2, answer, Phase::Waiting, at(42)),
+            ("other paths send; this one is silent", 20, answer, Phase::Waiting, at(42)),
+            ("new data after all", 30, Tail::No, Phase::Idle, never),
+            ("it begins anew", 31, answer, Phase::Waiting, at(71)),
+            ("all is acknowledged", 35, Tail::Nothing, Phase::Idle, never),
+        ] {
+            probe.observe(at(now), tail);
+            assert_eq!((probe.phase(), probe.due()), (phase, due), "{what}");
+        }
+        for end in [Phase::Sent, Phase::Spent] {
+            probe.wait_until(at(60));
+            assert_eq!(probe.due(), at(60));
+            probe.end(end);
+            for tail in [answer, Tail::Nothing] {
+                probe.observe(at(70), tail);
+                assert_eq!((probe.phase(), probe.due()), (end, never), "once");
+            }
+            probe.rest();
+            probe.observe(at(80), answer);
+            assert_eq!((probe.phase(), probe.due()), (Phase::Waiting, at(120)), "heard of");
+            probe.end(end);
+            probe.observe(at(90), Tail::No);
+            assert_eq!(probe.phase(), Phase::Idle, "the tail is over");
+        }
+    }
+
+    #[test]
+    fn what_comes_too_soon_answers_the_original() {
+        for (after, smallest, expected) in
+            [(20, Some(20), true), (11, Some(20), true), (9, Some(20), false), (9, None, false)]
+        {
+            assert_eq!(is_answer(ms(after), smallest.map(ms)), expected, "{after} {smallest:?}");
+        }
+    }
+}

@@ -114,6 +114,24 @@ fn what_is_lost_at_the_end_is_sent_again_after_two_round_trips() {
     }
 }
 
+/// What is answered on the other path after the lost packet should have arrived shows that no SACK is delayed.
+#[test]
+fn news_of_other_paths_shortens_the_wait_for_one_packet() {
+    let mut pair = pair(config(TailProbes::TwoRtts), &[10, 10]);
+    pair.paths[1].faults = LOST;
+    send(&mut pair, BEFORE, 1);
+    pair.paths[1].faults = Faults::default();
+    pair.run_for(millis(35));
+    for number in BEFORE + 1..BEFORE + 3 {
+        send(&mut pair, number, 0);
+    }
+    // Their SACK comes after 20 ms, and that of the probe.
+    let time = time_to_finish(&mut pair);
+    assert!(time <= 41, "{time} ms");
+    let association = pair.slot(Side::Client).association.stats();
+    assert_eq!((association.tail_probes, association.timeouts), (1, 0));
+}
+
 #[test]
 fn without_probes_the_timer_finds_it() {
     for (delays, count) in [(&[10, 10][..], 1), (&[10, 10], 5), (&[10], 2)] {

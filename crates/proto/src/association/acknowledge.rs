@@ -169,6 +169,7 @@ impl Association {
         self.stats.bytes_released_early += delta.released_early;
         self.adapt_send_buffer(cx.now, &delta);
         self.advance_peer_ack_point(cx, withdrawn.chunks);
+        self.miss_at_tail(cx.now, arrival);
         self.after_acknowledgement();
     }
 

@@ -34,10 +34,7 @@ impl Association {
             if self.paths[silent].tail_probe.due() > cx.now {
                 continue;
             }
-            if let Some(due) = self.tail_probe_due(silent).filter(|due| *due > cx.now) {
-                // When the wait began, another packet would have made the peer answer at once.
-                self.paths[silent].tail_probe.wait_until(due);
-            } else if let Some((tsn, to)) = self.tail_probe_for(silent, cx.now) {
+            if let Some((tsn, to)) = self.tail_probe_for(silent, cx.now) {
                 return self.send_tail_probe(cx, silent, tsn, to, packet);
             } else {
                 self.paths[silent].tail_probe.end(Phase::Spent);
@@ -60,7 +57,9 @@ impl Association {
 
     /// Whether what is sent again asks for its SACK at once (RFC 7053), since a lost one is missed the sooner.
     pub(super) fn hurries_at_tail(&self) -> bool {
-        self.config.policies.tail_probe == TailProbes::TwoRtts && self.sender.queue.is_empty()
+        self.config.policies.tail_probe == TailProbes::TwoRtts
+            && self.sender.queue.is_empty()
+            && !self.sender.room_is_wanted()
     }
 
     fn is_at_tail(&self) -> bool {
@@ -88,11 +87,11 @@ impl Association {
     fn tail_timeout(&self, path: PathId, lowest: Tsn) -> Option<Duration> {
         let window = &self.sender.window;
         let chunk = window.get(lowest);
-        let asks = chunk.flags.contains(DataFlags::IMMEDIATE)
-            || chunk.history.contains(History::RESCHEDULED);
+        // Where a path loses, a probe for nothing is cheaper than the wait.
+        let is_quick = chunk.flags.contains(DataFlags::IMMEDIATE) || chunk.transmissions > 1;
         let in_flight = window.in_flight_on(path).user_bytes;
         let one_packet = in_flight <= u64::from(self.max_fragment);
-        let answer = match one_packet && !asks {
+        let answer = match one_packet && !is_quick {
             true => Answer::Delayed(self.config.policies.delayed_ack.delay),
             false => Answer::AtOnce,
         };
@@ -100,10 +99,28 @@ impl Association {
         tail_probe::timeout(rtt.srtt(), rtt.rto(), answer)
     }
 
-    /// When the path is silent for too long, by what is in flight now.
-    fn tail_probe_due(&self, path: PathId) -> Option<Instant> {
-        let lowest = self.lowest_outstanding(path)?;
-        Some(self.sender.window.get(lowest).sent_at + self.tail_timeout(path, lowest)?)
+    /// A SACK came over `arrival`. The peer sent it when what silent paths have in flight should have arrived: if it
+    /// does not cover that, no delay of SACKs is the cause.
+    pub(super) fn miss_at_tail(&mut self, now: Instant, arrival: PathId) {
+        if !self.is_at_tail() {
+            return;
+        }
+        let rtt = |path: &Path| path.rtt.srtt().unwrap_or_else(|| path.rtt.rto());
+        let back = self.paths.get(arrival).map_or(Duration::MAX, rtt);
+        for id in self.paths.ids() {
+            if self.paths[id].tail_probe.phase() != Phase::Waiting {
+                continue;
+            }
+            let Some(lowest) = self.lowest_outstanding(id) else { continue };
+            let sent_at = self.sender.window.get(lowest).sent_at;
+            let path = &mut self.paths[id];
+            let timeout = tail_probe::timeout(path.rtt.srtt(), path.rtt.rto(), Answer::AtOnce);
+            if let Some(timeout) = timeout
+                && now >= sent_at + rtt(path) + back
+            {
+                path.tail_probe.hurry((sent_at + timeout).max(now));
+            }
+        }
     }
 
     /// The chunk that probes for a path, the highest in flight, so that its answer tells of all others; and the path that

@@ -276,7 +276,6 @@ impl Association {
             let mut data = chunk.to_data(tsn);
             if self.hurries_at_tail() {
                 data.flags |= DataFlags::IMMEDIATE;
-                self.sender.window.get_mut(tsn).flags |= DataFlags::IMMEDIATE;
             }
             if began == Began::No {
                 // One packet may ignore the window (RFC 9260 sections 6.3.3 E3 and 7.2.4).

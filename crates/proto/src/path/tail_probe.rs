@@ -80,14 +80,18 @@ impl TailProbe {
     pub(crate) fn observe(&mut self, now: Instant, tail: Tail) {
         match (self.phase, tail) {
             (_, Tail::No) | (Phase::Idle | Phase::Waiting, Tail::Nothing) => self.rest(),
-            (Phase::Idle, Tail::Answer(timeout)) => self.wait_until(now + timeout),
+            (Phase::Idle, Tail::Answer(timeout)) => {
+                *self = Self { phase: Phase::Waiting, due: now + timeout };
+            }
             (Phase::Waiting, Tail::Answer(_)) | (Phase::Sent | Phase::Spent, _) => {}
         }
     }
 
-    /// The answer may take until `due`.
-    pub(crate) fn wait_until(&mut self, due: Instant) {
-        *self = Self { phase: Phase::Waiting, due };
+    /// The answer to what the path waits for is due earlier than it seemed.
+    pub(crate) fn hurry(&mut self, due: Instant) {
+        if self.phase == Phase::Waiting {
+            self.due = self.due.min(due);
+        }
     }
 
     /// The wait ended with a probe ([`Phase::Sent`]), or without ([`Phase::Spent`]).
@@ -155,10 +159,14 @@ mod tests {
             assert_eq!((probe.phase(), probe.due()), (phase, due), "{what}");
         }
         for end in [Phase::Sent, Phase::Spent] {
-            probe.wait_until(at(60));
+            probe.observe(at(20), answer);
+            probe.hurry(at(70));
             assert_eq!(probe.due(), at(60));
+            probe.hurry(at(50));
+            assert_eq!(probe.due(), at(50));
             probe.end(end);
             for tail in [answer, Tail::Nothing] {
+                probe.hurry(at(50));
                 probe.observe(at(70), tail);
                 assert_eq!((probe.phase(), probe.due()), (end, never), "once");
             }

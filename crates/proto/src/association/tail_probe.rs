@@ -172,11 +172,12 @@ impl Association {
             true => self.paths[to].restart_t3(cx.now),
             false => self.paths[to].start_t3(cx.now),
         }
-        if to != silent {
-            if self.paths[silent].flight == 0 && self.sender.forward.guarded_by() != Some(silent) {
-                self.paths[silent].t3 = None;
-                self.watch_emptied_path(cx, silent);
-            }
+        if to != silent
+            && self.paths[silent].flight == 0
+            && self.sender.forward.guarded_by() != Some(silent)
+        {
+            self.paths[silent].t3 = None;
+            self.watch_emptied_path(cx, silent);
         }
         self.note_data_packet(cx, to);
         self.paths[silent].tail_probe.end(Phase::Sent);

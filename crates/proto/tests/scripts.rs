@@ -8,8 +8,8 @@ use polypath_proto::config::{
     FailureDetection, FastRecoveryScope, FirstData, GapAck, GroupList, HandshakePaths, IdleRule,
     InitialCwnd, InitialSsthresh, LossRateSource, NoWindow, NrSack, PacketDropReport, PathFill,
     PathGroups, PathOrder, PerTsn, PmtuDiscovery, Preset, Reneging, RepeatedTimeout,
-    RetransmissionPath, RttSample, SackPath, SplitFastRetransmit, StaleSack, StreamScheduler,
-    T3Restart, Window, WindowUnit,
+    RetransmissionPath, RttSample, SackPath, SlowStart, SplitFastRetransmit, StaleSack,
+    StreamScheduler, T3Restart, Window, WindowUnit,
 };
 use polypath_proto::config::{
     BlockingEstimation, BufferSize, BufferSplit, BufferSplitBy, BufferSplitShares, OldPathPays,
@@ -143,6 +143,7 @@ fn window(draw: &mut Draw) -> Window {
         unit: draw.pick(WindowUnit::ALL),
         ssthresh_floor_mtu: draw.pick(&[4, 1, 2]),
         bytes_counted: draw.pick(BytesCounted::ALL),
+        slow_start: draw.pick(SlowStart::ALL),
         idle: draw.pick(IdleRule::ALL),
     }
 }

@@ -114,6 +114,22 @@ fn what_is_lost_at_the_end_is_sent_again_after_two_round_trips() {
     }
 }
 
+/// A path that has nothing else to do takes what is overdue on another, without waiting for a second round trip.
+#[test]
+fn what_is_overdue_leaves_for_a_quicker_path() {
+    let mut config = config(TailProbes::TwoRtts);
+    config.policies.tail_reinjection = TailReinjection::On;
+    // Too little between them for copies of what is on time.
+    let mut pair = pair(config, &[10, 12]);
+    let before = pair.slot(Side::Client).association.stats().rescheduled_chunks;
+    // As many as may leave in one go.
+    lose_the_last(&mut pair, 1, 4);
+    let time = time_to_finish(&mut pair);
+    assert!(time <= 24 + 6 + 20 + 1, "{time} ms");
+    let stats = pair.slot(Side::Client).association.stats();
+    assert_eq!((stats.tail_probes, stats.timeouts, stats.rescheduled_chunks - before), (0, 0, 4));
+}
+
 /// What is answered on the other path after the lost packet should have arrived shows that no SACK is delayed.
 #[test]
 fn news_of_other_paths_shortens_the_wait_for_one_packet() {

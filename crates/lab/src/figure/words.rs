@@ -18,7 +18,7 @@ pub(super) struct SeriesWords {
 }
 
 /// Quantities by the last steps of names. Others are called by their own words.
-const QUANTITIES: [(&str, &str); 30] = [
+const QUANTITIES: [(&str, &str); 31] = [
     ("goodput_bit_s", "goodput"),
     ("sent_bit_s", "data sent"),
     ("cwnd_bytes", "congestion window"),

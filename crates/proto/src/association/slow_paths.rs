@@ -11,7 +11,7 @@ use crate::config::{BlockingEstimation, PathOrder, TailReinjection};
 use crate::path::Path;
 use crate::probe::TransmissionCause;
 use crate::send::queue::Asking;
-use crate::send::window::{Fate, History};
+use crate::send::window::{Fate, History, Outstanding};
 use crate::{Cx, Duration, Instant, PathId, Tsn};
 
 /// Packets that may be acknowledged on a path without telling its round trip.
@@ -108,21 +108,21 @@ impl Association {
     }
 
     /// At the tail of what there is to send: the chunk that arrives earlier if another path sends it again, and that path.
-    /// What is passed here is never looked at again: it only comes closer to its answer.
+    /// What is passed here is looked at again only when something is overdue: until then it comes closer to its answer.
     pub(super) fn late_chunk(&mut self, now: Instant, usable: u32) -> Option<(Tsn, PathId)> {
-        if self.config.policies.tail_reinjection == TailReinjection::Off
-            || usable.count_ones() < 2
-            || !self.sender.queue.is_empty()
-            || self.sender.room_is_wanted()
-        {
+        if !self.moves_at_tail(usable) {
             return None;
         }
-        let takes = |path: &&Path| {
-            usable >> path.id.0 & 1 == 1 && path.has_window() && path.rtt.srtt().is_some()
-        };
-        let fastest =
-            self.paths.iter().filter(takes).min_by_key(|path| (path.rtt.srtt(), path.id))?;
-        let (fastest, new_rtt) = (fastest.id, fastest.rtt.srtt()?);
+        let fastest = self.fastest_path(usable)?;
+        let (fastest, new_rtt, has_window) =
+            (fastest.id, fastest.rtt.srtt()?, fastest.has_window());
+        if self.is_something_overdue(fastest, now) {
+            self.sender.tail_seen = self.sender.window.base();
+        }
+        if !has_window {
+            // It will have, long before another one could help.
+            return None;
+        }
         let window = &self.sender.window;
         let end = window.next_tsn();
         let mut from = self.sender.tail_seen;
@@ -132,17 +132,10 @@ impl Association {
         let mut found = None;
         while let Some(tsn) = window.next_unacked(from, end) {
             let chunk = window.get(tsn);
-            let waiting = Waiting {
-                age: now.since(chunk.sent_at),
-                its_rtt: self.shortest_round_trip_of(chunk.path),
-                new_rtt,
-            };
             from = tsn;
-            if chunk.fate == Fate::InFlight
-                && chunk.path != fastest
-                && !chunk.history.contains(History::RESCHEDULED)
-                && chunk.may_be_sent_again(now)
-                && tail_reinjection::arrives_earlier(&waiting)
+            if chunk.path != fastest
+                && is_movable(chunk, now)
+                && (self.is_overdue(chunk, now) || self.arrives_earlier(chunk, now, new_rtt))
             {
                 found = Some((tsn, fastest));
                 break;
@@ -151,6 +144,53 @@ impl Association {
         }
         self.sender.tail_seen = if found.is_some() { from } else { end };
         found
+    }
+
+    /// Whether the lowest chunk of a path other than this one is overdue.
+    fn is_something_overdue(&self, fastest: PathId, now: Instant) -> bool {
+        self.paths.ids().filter(|id| *id != fastest).any(|id| {
+            self.lowest_outstanding(id).is_some_and(|tsn| {
+                let chunk = self.sender.window.get(tsn);
+                is_movable(chunk, now) && self.is_overdue(chunk, now)
+            })
+        })
+    }
+
+    fn is_overdue(&self, chunk: &Outstanding, now: Instant) -> bool {
+        let srtt = self.paths[chunk.path].rtt.srtt();
+        srtt.is_some_and(|srtt| tail_reinjection::overdue_at(chunk.sent_at, srtt) <= now)
+    }
+
+    fn arrives_earlier(&self, chunk: &Outstanding, now: Instant, new_rtt: Duration) -> bool {
+        let (age, its_rtt) = (now.since(chunk.sent_at), self.shortest_round_trip_of(chunk.path));
+        tail_reinjection::arrives_earlier(&Waiting { age, its_rtt, new_rtt })
+    }
+
+    /// When the lowest chunk of the path is overdue and another path could take it, if that is later than `now`.
+    pub(super) fn overdue_aside(&self, id: PathId, now: Instant) -> Option<Instant> {
+        let usable = self.usable_paths();
+        if !self.moves_at_tail(usable) {
+            return None;
+        }
+        let fastest =
+            self.fastest_path(usable).filter(|path| path.id != id && path.has_window())?;
+        let srtt = self.paths[id].rtt.srtt().filter(|srtt| fastest.rtt.srtt() < Some(*srtt))?;
+        let window = &self.sender.window;
+        let lowest = window.get(self.lowest_outstanding(id)?);
+        let at = tail_reinjection::overdue_at(lowest.sent_at, srtt);
+        (is_movable(lowest, now) && at > now).then_some(at)
+    }
+
+    fn moves_at_tail(&self, usable: u32) -> bool {
+        self.config.policies.tail_reinjection == TailReinjection::On
+            && usable.count_ones() > 1
+            && self.sender.queue.is_empty()
+            && !self.sender.room_is_wanted()
+    }
+
+    fn fastest_path(&self, usable: u32) -> Option<&Path> {
+        let measured = |path: &&Path| usable >> path.id.0 & 1 == 1 && path.rtt.srtt().is_some();
+        self.paths.iter().filter(measured).min_by_key(|path| (path.rtt.srtt(), path.id))
     }
 
     fn shortest_round_trip_of(&self, path: PathId) -> Duration {
@@ -184,6 +224,7 @@ impl Association {
     /// follows for a round trip; its window has done nothing wrong.
     fn withdraw_from(&mut self, cx: &mut Cx<'_>, old: PathId, tsn: Tsn, charge: u32) {
         let path = &mut self.paths[old];
+        path.tail_probe.rest();
         path.flight = path.flight.saturating_sub(u64::from(charge));
         path.timed = path.timed.filter(|timed| *timed != tsn);
         path.banned_until = path.rtt.srtt().map(|round_trip| cx.now + round_trip);
@@ -192,6 +233,12 @@ impl Association {
             self.watch_emptied_path(cx, old);
         }
     }
+}
+
+fn is_movable(chunk: &Outstanding, now: Instant) -> bool {
+    chunk.fate == Fate::InFlight
+        && !chunk.history.contains(History::RESCHEDULED)
+        && chunk.may_be_sent_again(now)
 }
 
 fn blocking_view(path: &Path) -> Option<PathView> {

@@ -51,7 +51,11 @@ impl Association {
         let is_at_tail = self.is_at_tail();
         for path in self.paths.ids() {
             let tail = if is_at_tail { self.tail_of(path) } else { Tail::No };
-            self.paths[path].tail_probe.observe(now, tail);
+            let waits = matches!(tail, Tail::Answer(_));
+            let overdue_at = if waits { self.overdue_aside(path, now) } else { None };
+            let probe = &mut self.paths[path].tail_probe;
+            probe.observe(now, tail);
+            probe.leave_at(overdue_at);
         }
     }
 
@@ -79,7 +83,7 @@ impl Association {
         }
     }
 
-    fn lowest_outstanding(&self, path: PathId) -> Option<Tsn> {
+    pub(super) fn lowest_outstanding(&self, path: PathId) -> Option<Tsn> {
         let window = &self.sender.window;
         (self.paths[path].flight > 0).then(|| window.next_unacked_on(path, window.base()))?
     }
@@ -91,9 +95,12 @@ impl Association {
         let is_quick = chunk.flags.contains(DataFlags::IMMEDIATE) || chunk.transmissions > 1;
         let in_flight = window.in_flight_on(path).user_bytes;
         let one_packet = in_flight <= u64::from(self.max_fragment);
-        let answer = match one_packet && !is_quick {
-            true => Answer::Delayed(self.config.policies.delayed_ack.delay),
-            false => Answer::AtOnce,
+        let answer = if chunk.missing_reports > 0 {
+            Answer::Passed
+        } else if one_packet && !is_quick {
+            Answer::Delayed(self.config.policies.delayed_ack.delay)
+        } else {
+            Answer::AtOnce
         };
         let rtt = &self.paths[path].rtt;
         tail_probe::timeout(rtt.srtt(), rtt.rto(), answer)

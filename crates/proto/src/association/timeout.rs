@@ -29,6 +29,7 @@ impl Association {
                     consider(path.banned_until);
                     consider(path.heartbeat.due);
                     consider(Some(path.tail_probe.due()));
+                    consider(Some(path.tail_probe.overdue_at()));
                 }
             }
         }

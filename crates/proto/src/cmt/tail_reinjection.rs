@@ -5,7 +5,7 @@
 //! same when a window is closed (Raiciu et al. 2012, "How hard can it be?", section 4.2, opportunistic retransmission);
 //! here it is the sender that has nothing else to do. Chunk rescheduling is the same for buffers that are full.
 
-use crate::Duration;
+use crate::{Duration, Instant};
 
 /// A chunk in flight and the path that would take it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -17,6 +17,12 @@ pub(crate) struct Waiting {
     pub(crate) its_rtt: Duration,
     /// Round-trip time of the path that would take it.
     pub(crate) new_rtt: Duration,
+}
+
+/// When what was sent on a path with this smoothed round-trip time at `sent_at` should have been answered, a quarter late (the
+/// allowance of RFC 8985 section 6.2): it may be lost, and a copy costs a path that has nothing else to do nothing.
+pub(crate) fn overdue_at(sent_at: Instant, srtt: Duration) -> Instant {
+    sent_at + srtt + srtt / 4
 }
 
 /// Whether a copy is answered clearly before the original is: by a quarter of its round trip, or paths that are nearly
@@ -37,7 +43,7 @@ mod tests {
             ("half way", 200, 400, 20, true),
             ("a copy would be a little earlier", 375, 400, 20, false),
             ("as good as there", 390, 400, 20, false),
-            ("overdue: for the timer", 800, 400, 20, false),
+            ("after its answer was due", 450, 400, 20, false),
             ("paths alike", 0, 44, 40, false),
             ("on the faster one", 0, 20, 400, false),
         ] {
@@ -45,5 +51,11 @@ mod tests {
             let waiting = Waiting { age: ms(age), its_rtt: ms(its_rtt), new_rtt: ms(new_rtt) };
             assert_eq!(arrives_earlier(&waiting), expected, "{what}");
         }
+    }
+
+    #[test]
+    fn an_answer_may_be_a_quarter_late() {
+        let ms = Duration::from_millis;
+        assert_eq!(overdue_at(Instant::ZERO + ms(30), ms(200)), Instant::ZERO + ms(280));
     }
 }

@@ -148,6 +148,7 @@ fn rfc9260() -> Policies {
             unit: WindowUnit::Pmdcs,
             ssthresh_floor_mtu: 4,
             bytes_counted: BytesCounted::WithHeader,
+            slow_start: SlowStart::PerSack,
             idle: IdleRule::Rfc9260,
         },
         rto: Rto {
@@ -274,8 +275,9 @@ fn recommended() -> Policies {
         tail_probe: TailProbes::TwoRtts,
         failover: pf_2(),
         t3_restart: T3Restart::Smart,
-        rtt_sample: RttSample::PathBound,
+        sack_path: SackPath::RoundRobin,
         stale_sack: StaleSack::SamePath,
+        window: Window { slow_start: SlowStart::PerSecondPacket, ..dreibholz_asymmetric().window },
         send_buffer: BufferSize::AutoFast,
         receive_buffer: BufferSize::AutoFast,
         ..dreibholz_asymmetric()

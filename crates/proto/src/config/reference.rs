@@ -440,6 +440,12 @@ pub const POLICY_KEYS: &[PolicyKey] = &[
         BytesCounted::VALUES,
     ),
     choice(
+        "window.slow_start",
+        "How much a SACK lets a window grow in slow start.",
+        "RFC 9260 section 7.2.1",
+        SlowStart::VALUES,
+    ),
+    choice(
         "window.idle",
         "What happens to the window of a path that sends nothing.",
         "RFC 9260 section 7.2.1",

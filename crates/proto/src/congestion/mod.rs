@@ -8,7 +8,8 @@ pub(crate) mod coupled;
 pub(crate) mod recovery;
 pub(crate) mod rfc9260;
 
-use crate::config::{Coupling, InitialCwnd, InitialSsthresh, Window as WindowPolicy};
+use crate::config::{Coupling, InitialCwnd, InitialSsthresh, SlowStart, Window as WindowPolicy};
+use crate::send::burst;
 use coupled::group::{GroupView, Rates};
 use coupled::olia::LossIntervals;
 use coupled::{balia, lia, olia, rp_v1, rp_v2};
@@ -46,12 +47,30 @@ pub(crate) struct Parameters {
     pub(crate) largest_chunk: u64,
     /// Smallest slow-start threshold in bytes.
     pub(crate) ssthresh_floor: u64,
+    /// How much a SACK lets the window grow in slow start.
+    pub(crate) slow_start: SlowStart,
 }
 
 impl Parameters {
+    #[cfg(test)]
+    pub(crate) const fn plain(unit: u64, ssthresh_floor: u64) -> Self {
+        Self { unit, largest_chunk: unit, ssthresh_floor, slow_start: SlowStart::PerSack }
+    }
+
     /// Whether a window of `cwnd` admits no more than one packet, whatever it holds (RFC 9260 section 7.2.3).
     pub(crate) fn one_packet(&self, cwnd: u64) -> bool {
         cwnd <= self.largest_chunk
+    }
+
+    /// Most that a SACK for so many bytes lets the window grow in slow start.
+    fn slow_start_step(&self, acked_bytes: u64) -> u64 {
+        match self.slow_start {
+            SlowStart::PerSack => self.unit,
+            SlowStart::PerSecondPacket => {
+                let sacks = 1 + burst::stretched(acked_bytes, self.unit);
+                self.unit.saturating_mul(sacks)
+            }
+        }
     }
 
     /// Whether `flight` uses up a window of `cwnd`.

@@ -12,7 +12,7 @@ pub(crate) fn due(window: &mut CongestionWindow, p: &Parameters, ack: &AckView) 
     if window.cwnd <= window.ssthresh {
         // Slow start, section 7.2.1.
         if ack.advanced == Advanced::Yes && window_was_full {
-            due = Growth::SlowStart(ack.acked_bytes.min(p.unit));
+            due = Growth::SlowStart(ack.acked_bytes.min(p.slow_start_step(ack.acked_bytes)));
         }
         window.partial_bytes_acked = 0;
     } else {
@@ -77,11 +77,11 @@ pub(crate) fn reset_idle(window: &mut CongestionWindow, initial_cwnd: u64, perio
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::Coupling;
+    use crate::config::{Coupling, SlowStart};
     use crate::congestion::coupled::group::GroupView;
     use crate::congestion::{on_ack, on_fast_retransmit, on_timeout};
 
-    const P: Parameters = Parameters { unit: 1500, largest_chunk: 1500, ssthresh_floor: 6000 };
+    const P: Parameters = Parameters::plain(1500, 6000);
 
     fn window(cwnd: u64, ssthresh: u64, partial_bytes_acked: u64) -> CongestionWindow {
         CongestionWindow { cwnd, ssthresh, partial_bytes_acked, intervals: Default::default() }
@@ -89,6 +89,20 @@ mod tests {
 
     fn ack(acked_bytes: u64, flight_before: u64, advanced: Advanced) -> AckView {
         AckView { acked_bytes, flight_before, flight_after: flight_before - acked_bytes, advanced }
+    }
+
+    #[test]
+    fn a_sack_may_stand_for_several() {
+        let per_second = Parameters { slow_start: SlowStart::PerSecondPacket, ..P };
+        for (packets, each, second) in
+            [(1, 1468, 1468), (2, 1500, 1500), (3, 1500, 1500), (4, 1500, 3000), (20, 1500, 15_000)]
+        {
+            let ack = ack(packets * 1468, 60_000, Advanced::Yes);
+            for (p, expected) in [(&P, each), (&per_second, second)] {
+                let due = due(&mut window(60_000, 99_999, 0), p, &ack);
+                assert_eq!(super::growth(due, p), expected, "{packets} packets");
+            }
+        }
     }
 
     #[test]

@@ -1,12 +1,12 @@
 use super::coupled::group::{GroupViews, Member, Standing};
 use super::*;
-use crate::config::{BytesCounted, IdleRule, PathGroups, Preset, WindowUnit};
+use crate::config::{BytesCounted, IdleRule, PathGroups, Preset, SlowStart, WindowUnit};
 use crate::{Duration, PathId};
 
 use Coupling::{Balia, Lia, None as Uncoupled, Olia, RpV1, RpV2};
 
 const COUPLED: [Coupling; 5] = [RpV1, RpV2, Lia, Olia, Balia];
-const P: Parameters = Parameters { unit: 1500, largest_chunk: 1500, ssthresh_floor: 1500 };
+const P: Parameters = Parameters::plain(1500, 1500);
 
 fn window(cwnd: u64, ssthresh: u64) -> CongestionWindow {
     CongestionWindow { cwnd, ssthresh, ..CongestionWindow::default() }
@@ -216,6 +216,7 @@ fn initial_windows() {
         unit: WindowUnit::Pmdcs,
         ssthresh_floor_mtu: 4,
         bytes_counted: BytesCounted::WithHeader,
+        slow_start: SlowStart::PerSack,
         idle: IdleRule::Rfc9260,
     };
     use InitialCwnd::{Bytes, Mtu};

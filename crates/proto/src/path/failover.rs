@@ -73,7 +73,7 @@ mod tests {
 
     /// Packets sent within n round trips after a timeout: a window each, every packet acknowledged by itself.
     fn packets(mut window: CongestionWindow, first_round: u32, rounds: u32) -> u64 {
-        let parameters = Parameters { unit: MTU, largest_chunk: MTU, ssthresh_floor: 4 * MTU };
+        let parameters = Parameters::plain(MTU, 4 * MTU);
         let mut total = 0;
         for _ in first_round..=rounds {
             let packets = window.cwnd / MTU;
@@ -96,7 +96,7 @@ mod tests {
     #[test]
     fn natarajan_section_iii_b_1() {
         let mut cut = CongestionWindow::new(2000 * MTU, 1, 9);
-        let parameters = Parameters { unit: MTU, largest_chunk: MTU, ssthresh_floor: 4 * MTU };
+        let parameters = Parameters::plain(MTU, 4 * MTU);
         on_timeout(Coupling::None, &mut cut, &parameters, &GroupView::ALONE);
         let restarted = |detection| {
             let mut window = CongestionWindow { partial_bytes_acked: 9, ..cut };

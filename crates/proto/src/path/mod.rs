@@ -260,7 +260,7 @@ impl Path {
             WindowUnit::PathMtu => u64::from(self.mtu),
         };
         let ssthresh_floor = u64::from(policy.ssthresh_floor_mtu) * unit;
-        Parameters { unit, largest_chunk, ssthresh_floor }
+        Parameters { unit, largest_chunk, ssthresh_floor, slow_start: policy.slow_start }
     }
 
     /// Begins a flush at `now`: applies the idle rule and the limit of bursts that is in force after `sacks` packets with

@@ -33,6 +33,8 @@ pub(crate) struct TailProbe {
     phase: Phase,
     /// When the probe is due; in the far future unless the path waits for it.
     due: Instant,
+    /// When its lowest chunk is overdue and another path may take it; in the far future where none can.
+    overdue_at: Instant,
 }
 
 /// What there is to wait for on a path, when nothing more can be sent.
@@ -53,17 +55,29 @@ pub(crate) enum Answer {
     AtOnce,
     /// It may delay its SACK so long.
     Delayed(Duration),
+    /// It has: what was sent later on the path has arrived, so that this is lost or only reordered (RFC 8985 section 6.2).
+    Passed,
 }
 
 impl Default for TailProbe {
     fn default() -> Self {
-        Self { phase: Phase::Idle, due: Instant::FAR_FUTURE }
+        Self { phase: Phase::Idle, due: Instant::FAR_FUTURE, overdue_at: Instant::FAR_FUTURE }
     }
 }
 
 impl TailProbe {
     pub(crate) fn phase(&self) -> Phase {
         self.phase
+    }
+
+    /// When its lowest chunk is overdue and may leave for another path, or the far future.
+    pub(crate) fn overdue_at(&self) -> Instant {
+        self.overdue_at
+    }
+
+    /// Sets that time.
+    pub(crate) fn leave_at(&mut self, overdue_at: Option<Instant>) {
+        self.overdue_at = overdue_at.unwrap_or(Instant::FAR_FUTURE);
     }
 
     /// When the probe is due, or the far future.
@@ -81,7 +95,7 @@ impl TailProbe {
         match (self.phase, tail) {
             (_, Tail::No) | (Phase::Idle | Phase::Waiting, Tail::Nothing) => self.rest(),
             (Phase::Idle, Tail::Answer(timeout)) => {
-                *self = Self { phase: Phase::Waiting, due: now + timeout };
+                *self = Self { phase: Phase::Waiting, due: now + timeout, ..Self::default() };
             }
             (Phase::Waiting, Tail::Answer(_)) | (Phase::Sent | Phase::Spent, _) => {}
         }
@@ -96,18 +110,20 @@ impl TailProbe {
 
     /// The wait ended with a probe ([`Phase::Sent`]), or without ([`Phase::Spent`]).
     pub(crate) fn end(&mut self, phase: Phase) {
-        *self = Self { phase, due: Instant::FAR_FUTURE };
+        *self = Self { phase, ..Self::default() };
     }
 }
 
 /// How long after the last transmission or acknowledgement a path is silent for too long (RFC 8985 section 7.2); nothing if
 /// nobody knows or T3-rtx expires before.
 pub(crate) fn timeout(srtt: Option<Duration>, rto: Duration, answer: Answer) -> Option<Duration> {
-    let delay = match answer {
-        Answer::AtOnce => Duration::ZERO,
-        Answer::Delayed(delay) => delay.min(LONGEST_SACK_DELAY),
+    let srtt = srtt?;
+    let timeout = match answer {
+        Answer::Passed => (srtt / 4).max(LEAST),
+        Answer::AtOnce => (srtt * 2).max(LEAST),
+        Answer::Delayed(delay) => (srtt * 2).max(LEAST) + delay.min(LONGEST_SACK_DELAY),
     };
-    Some((srtt? * 2).max(LEAST) + delay).filter(|timeout| *timeout < rto)
+    Some(timeout).filter(|timeout| *timeout < rto)
 }
 
 /// Whether what came so long after a probe can be its answer, and is not only the late answer to the original.
@@ -131,6 +147,7 @@ mod tests {
             ("one: its SACK may be delayed", Some(100), 1000, late, Some(400)),
             ("a configured delay", Some(100), 1000, Answer::Delayed(ms(20)), Some(220)),
             ("more than peers wait", Some(100), 1000, Answer::Delayed(ms(900)), Some(400)),
+            ("what was sent later has arrived", Some(100), 1000, Answer::Passed, Some(25)),
             ("very near", Some(0), 1000, Answer::AtOnce, Some(2)),
             ("very near, one packet", Some(0), 1000, late, Some(202)),
             ("the timer is as quick", Some(500), 1000, Answer::AtOnce, None),

@@ -72,6 +72,49 @@ const FULL_QUEUE: &[&str] = &[
     "network.disjoint.paths.quick.bottleneck.delay=0.1 ms",
     "network.disjoint.paths.slow.bottleneck.rate=100 Mbit/s",
     "network.disjoint.paths.slow.bottleneck.delay=0.1 ms",
+    "sctp.policies.tail_reinjection=off",
+    "sctp.policies.sack_path=last-data",
+    "sctp.policies.rtt_sample=path-bound",
+    "sctp.policies.window.slow_start=per-sack",
+    "sctp.send_buffer=32 MiB",
+    "sctp.receive_buffer=32 MiB",
+    "run.measure_from=0 s",
+    "run.duration=60 s",
+];
+
+/// A file that the slow path, which has most of the capacity, should carry: its SACKs are overtaken on the quick one.
+const OVERTAKEN: &[&str] = &[
+    "traffic.bulk.source={ file = \"5 MB\" }",
+    "network.disjoint.paths.quick.bottleneck.rate=10 Mbit/s",
+    "network.disjoint.paths.quick.bottleneck.delay=25 ms",
+    "network.disjoint.paths.slow.bottleneck.rate=50 Mbit/s",
+    "network.disjoint.paths.slow.bottleneck.delay=50 ms",
+    "sctp.send_buffer=32 MiB",
+    "sctp.receive_buffer=32 MiB",
+    "run.measure_from=0 s",
+    "run.duration=60 s",
+];
+
+/// A file over paths that bring as many packets, on the slow one much later.
+const ALIKE: &[&str] = &[
+    "traffic.bulk.source={ file = \"10 MB\" }",
+    "network.disjoint.paths.quick.bottleneck.rate=50 Mbit/s",
+    "network.disjoint.paths.quick.bottleneck.delay=0.1 ms",
+    "network.disjoint.paths.slow.bottleneck.rate=50 Mbit/s",
+    "network.disjoint.paths.slow.bottleneck.delay=100 ms",
+    "sctp.send_buffer=32 MiB",
+    "sctp.receive_buffer=32 MiB",
+    "run.measure_from=0 s",
+    "run.duration=60 s",
+];
+
+/// A file that the quick path carries as well alone, beside one of half a second.
+const QUICK_ALONE: &[&str] = &[
+    "traffic.bulk.source={ file = \"10 MB\" }",
+    "network.disjoint.paths.quick.bottleneck.rate=100 Mbit/s",
+    "network.disjoint.paths.quick.bottleneck.delay=0.1 ms",
+    "network.disjoint.paths.slow.bottleneck.rate=10 Mbit/s",
+    "network.disjoint.paths.slow.bottleneck.delay=200 ms",
     "sctp.send_buffer=32 MiB",
     "sctp.receive_buffer=32 MiB",
     "run.measure_from=0 s",
@@ -101,6 +144,12 @@ const fn probe(value: &'static str, against: &'static str) -> Covered {
     Covered { key, value, against, scenario: QUICK_AND_SLOW, set, effect }
 }
 
+const fn slow_start(value: &'static str, against: &'static str) -> Covered {
+    let effect = effect!(sacks_that_were_overtaken_count_in_slow_start);
+    let key = "window.slow_start";
+    Covered { key, value, against, scenario: QUICK_AND_SLOW, set: OVERTAKEN, effect }
+}
+
 const fn quickest(key: &'static str) -> Covered {
     let effect = effect!(retransmissions_on_the_quickest_path_arrive_first);
     let (value, against) = ("lowest-srtt", "same");
@@ -116,6 +165,8 @@ pub const COVERAGE: &[Covered] = &[
     reinjection("on", "off"),
     probe("off", "two-rtts"),
     probe("two-rtts", "off"),
+    slow_start("per-sack", "per-second-packet"),
+    slow_start("per-second-packet", "per-sack"),
     quickest("retransmission.fast"),
     quickest("retransmission.timer"),
 ];
@@ -170,6 +221,43 @@ fn what_is_lost_at_the_end_does_not_wait_for_the_timer() {
     let (off, on) = (of("off"), of("two-rtts"));
     assert!(off.0 > 1.0 && off.1 == 0, "{off:?}: T3-rtx ends it");
     assert!(on.0 < 0.12 && on.1 > 0, "{on:?}");
+}
+
+#[test]
+fn sacks_that_were_overtaken_count_in_slow_start() {
+    let of = |value| {
+        let result = with(OVERTAKEN, "window.slow_start", value);
+        assert!(result.flows[0].complete);
+        result.flows[0].last_delivery_s.expect("delivered")
+    };
+    let (each, second) = (of("per-sack"), of("per-second-packet"));
+    assert!(second < 0.95 * each, "{second} s against {each} s");
+}
+
+/// SACKs for both paths that return in turn tell the quick one soon enough; those that follow the last DATA return on the
+/// slow one while both bring as many packets.
+#[test]
+fn sacks_of_the_quick_path_do_not_all_take_the_slow_one() {
+    let of = |value| {
+        let result = with(ALIKE, "sack_path", value);
+        result.flows[0].last_delivery_s.expect("delivered")
+    };
+    let (last, turns) = (of("last-data"), of("round-robin"));
+    assert!(turns < 0.95 * last, "{turns} s against {last} s");
+}
+
+#[test]
+fn a_chunk_on_the_slow_path_waits_for_room_on_the_quick_one() {
+    let file_over = |set: &[&str]| {
+        let result = run(QUICK_AND_SLOW, set);
+        assert!(result.flows[0].complete);
+        result.flows[0].last_delivery_s.expect("delivered")
+    };
+    let both = file_over(QUICK_ALONE);
+    let mut alone = QUICK_ALONE.to_vec();
+    alone.push("sctp.policies.path_order=primary");
+    let quick = file_over(&alone);
+    assert!(both < 1.02 * quick, "{both} s against {quick} s");
 }
 
 #[test]

@@ -92,6 +92,17 @@ policy_enum!(
 );
 
 policy_enum!(
+    /// How much a SACK lets a window grow in slow start.
+    SlowStart {
+        /// By one unit at most (RFC 9260 section 7.2.1, L = 1).
+        PerSack = "per-sack",
+        /// By one unit for every second packet that it acknowledges, as many as the SACKs that it stands for would allow: a
+        /// SACK that was lost, or overtaken on a quicker path, does not slow the start.
+        PerSecondPacket = "per-second-packet",
+    }
+);
+
+policy_enum!(
     /// What happens to the window of a path that sends nothing (RFC 9260 section 7.2.1).
     IdleRule {
         /// Halved per RTO, not below 4 PMDCS; the slow-start threshold remembers it.
@@ -169,6 +180,8 @@ pub struct Window {
     pub ssthresh_floor_mtu: u8,
     /// Which bytes count.
     pub bytes_counted: BytesCounted,
+    /// What a SACK in slow start allows.
+    pub slow_start: SlowStart,
     /// What idling does.
     pub idle: IdleRule,
 }

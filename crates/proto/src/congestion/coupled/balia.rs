@@ -35,7 +35,7 @@ fn lag(rates: &Rates) -> f64 {
 mod tests {
     use super::*;
 
-    const P: Parameters = Parameters { unit: 1500, largest_chunk: 1500, ssthresh_floor: 1500 };
+    const P: Parameters = Parameters::plain(1500, 1500);
 
     /// Two paths with these rates.
     fn rates(own: f64, other: f64) -> Rates {

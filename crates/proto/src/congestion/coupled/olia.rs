@@ -57,7 +57,7 @@ pub(crate) fn threshold(cwnd: u64, p: &Parameters) -> u64 {
 mod tests {
     use super::*;
 
-    const P: Parameters = Parameters { unit: 1500, largest_chunk: 1500, ssthresh_floor: 1500 };
+    const P: Parameters = Parameters::plain(1500, 1500);
 
     fn rates(own: f64, total: f64, bonus: f64) -> Rates {
         Rates { own_rtt: 1.0, own, total, fastest: own, steepest: own, bonus }

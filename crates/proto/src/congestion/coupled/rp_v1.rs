@@ -38,7 +38,7 @@ fn share(bytes: u64, group: &GroupView) -> u64 {
 mod tests {
     use super::*;
 
-    const P: Parameters = Parameters { unit: 1500, largest_chunk: 1500, ssthresh_floor: 1500 };
+    const P: Parameters = Parameters::plain(1500, 1500);
 
     fn group(cwnd: u64, own_ssthresh: u64, ssthresh: u128) -> GroupView {
         GroupView { members: 2, cwnd, ssthresh, own_ssthresh, rates: None }

@@ -31,7 +31,7 @@ mod tests {
     use crate::congestion::coupled::group::{GroupViews, Member, Standing};
     use crate::{Duration, PathId};
 
-    const P: Parameters = Parameters { unit: 1500, largest_chunk: 1500, ssthresh_floor: 1500 };
+    const P: Parameters = Parameters::plain(1500, 1500);
 
     /// The rates of the first of two paths, given as (cwnd, milliseconds).
     fn rates(own: (u64, u64), other: (u64, u64)) -> Rates {

@@ -89,12 +89,17 @@ fn a_study_is_run_drawn_exported_and_judged() {
         run(&["study", "export", text(&out), "--csv", text(&place.join("csv"))]);
     assert_eq!((code, files.lines().count()), (Some(0), 3), "{err}");
     let statements = place.join("expected.toml");
-    let statement = "paper = \"p\"\n[[statements]]\nid = \"p-1\"\nfigure = \"1\"\nstudy = \"study.toml\"\n\
+    let statement = "[[statements]]\nid = \"p-1\"\nfigure = \"1\"\nstudy = \"study.toml\"\n\
          statement = \"two paths carry more\"\n\
          rule = { better = { of = { variant = \"both\" }, than = [{}], by = \"clearly\" } }\n";
-    fs::write(&statements, statement).expect("writable");
+    let about_another = statement.replace("p-1", "p-2").replace("study.toml", "other.toml");
+    fs::write(&statements, format!("paper = \"p\"\n{statement}{about_another}")).expect("writable");
+    let other = STUDY.replacen("title = \"", "title = \"not ", 1);
+    fs::write(place.join("other.toml"), other).expect("writable");
     let (code, verdicts, err) = run(&["study", "judge", text(&statements), text(&out), "--json"]);
     assert_eq!(code, Some(0), "{err}");
+    assert!(err.contains("not judged, for other.toml"), "{err}");
+    assert!(!verdicts.contains("p-2"), "{verdicts}");
     let verdicts: serde_json::Value = serde_json::from_str(&verdicts).expect("JSON");
     assert_eq!(verdicts[0]["verdict"], "holds");
     assert_eq!(verdicts[0]["n"], 2);

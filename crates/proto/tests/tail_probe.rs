@@ -62,6 +62,11 @@ fn is_acknowledged(pair: &Pair) -> bool {
 /// Five messages arrive over `path` and then so many are lost there.
 fn lose_the_last(pair: &mut Pair, path: u8, count: u64) {
     let from = arrived(pair);
+    lose_after(pair, from, path, count);
+}
+
+/// The same, with messages of these numbers on.
+fn lose_after(pair: &mut Pair, from: u64, path: u8, count: u64) {
     for number in from..from + 5 {
         send(pair, number, path);
     }
@@ -114,6 +119,20 @@ fn what_is_lost_at_the_end_is_sent_again_after_two_round_trips() {
     }
 }
 
+/// The probe for the slow path takes the quick one, whose own probe is out.
+#[test]
+fn paths_that_are_silent_together_are_probed_each() {
+    let mut pair = pair(config(TailProbes::TwoRtts), &[10, 11]);
+    let from = arrived(&pair);
+    lose_after(&mut pair, from, 0, 3);
+    lose_after(&mut pair, from + 8, 1, 3);
+    let time = time_to_finish(&mut pair);
+    assert!(time < 200, "{time} ms");
+    let association = pair.slot(Side::Client).association.stats();
+    assert_eq!((association.tail_probes, association.timeouts), (2, 0));
+    assert!(stats(&pair).iter().all(|path| path.fast_recoveries == 1));
+}
+
 /// A path that has nothing else to do takes what is overdue on another, without waiting for a second round trip.
 #[test]
 fn what_is_overdue_leaves_for_a_quicker_path() {
@@ -122,12 +141,12 @@ fn what_is_overdue_leaves_for_a_quicker_path() {
     // Too little between them for copies of what is on time.
     let mut pair = pair(config, &[10, 12]);
     let before = pair.slot(Side::Client).association.stats().rescheduled_chunks;
-    // As many as may leave in one go.
+    // As many as may leave in one go, and one that arrived, but whose SACK the peer delays.
     lose_the_last(&mut pair, 1, 4);
     let time = time_to_finish(&mut pair);
     assert!(time <= 24 + 6 + 20 + 1, "{time} ms");
     let stats = pair.slot(Side::Client).association.stats();
-    assert_eq!((stats.tail_probes, stats.timeouts, stats.rescheduled_chunks - before), (0, 0, 4));
+    assert_eq!((stats.tail_probes, stats.timeouts, stats.rescheduled_chunks - before), (0, 0, 5));
 }
 
 /// What is answered on the other path after the lost packet should have arrived shows that no SACK is delayed.

@@ -219,7 +219,7 @@ pub fn cost(study: &Study, directory: &Path, shard: Shard) -> Result<Cost, RunEr
         }
     }
     let most = study.replications().until.as_ref().map_or(first, |until| until.max);
-    cost.most_runs = cost.runs / first as usize * most as usize;
+    cost.most_runs = cost.runs * most as usize / (first as usize).max(1);
     super::estimate::add(study, &remaining, &mut cost);
     let left = |runs: usize| runs.saturating_sub(cost.done) as f64;
     cost.most_core_s = cost.core_s * left(cost.most_runs) / left(cost.runs).max(1.0);

@@ -4,6 +4,7 @@
 use super::Association;
 use super::init_parameters::Capabilities;
 use super::packet_builder::PacketBuilder;
+use super::tail_probe::is_answered_at_once;
 use crate::Delivery;
 use crate::cmt::blocking_estimation::{self, PathView, SlowPath};
 use crate::cmt::tail_reinjection::{self, Waiting};
@@ -116,8 +117,10 @@ impl Association {
         let fastest = self.fastest_path(usable)?;
         let (fastest, new_rtt, has_window) =
             (fastest.id, fastest.rtt.srtt()?, fastest.has_window());
-        if self.is_something_overdue(fastest, now) {
-            self.sender.tail_seen = self.sender.window.base();
+        if let Some(overdue) = self.lowest_overdue(fastest, now)
+            && overdue.is_before(self.sender.tail_seen)
+        {
+            self.sender.tail_seen = overdue;
         }
         if !has_window {
             // It will have, long before another one could help.
@@ -146,19 +149,29 @@ impl Association {
         found
     }
 
-    /// Whether the lowest chunk of a path other than this one is overdue.
-    fn is_something_overdue(&self, fastest: PathId, now: Instant) -> bool {
-        self.paths.ids().filter(|id| *id != fastest).any(|id| {
-            self.lowest_outstanding(id).is_some_and(|tsn| {
-                let chunk = self.sender.window.get(tsn);
-                is_movable(chunk, now) && self.is_overdue(chunk, now)
-            })
-        })
+    /// The lowest of the chunks that are the lowest of their paths, other than this one, and overdue.
+    fn lowest_overdue(&self, fastest: PathId, now: Instant) -> Option<Tsn> {
+        let others = self.paths.ids().filter(|id| *id != fastest);
+        let lowest = others.filter_map(|id| self.lowest_outstanding(id)).filter(|tsn| {
+            let chunk = self.sender.window.get(*tsn);
+            is_movable(chunk, now) && self.is_overdue(chunk, now)
+        });
+        lowest.reduce(|low, tsn| if tsn.is_before(low) { tsn } else { low })
     }
 
     fn is_overdue(&self, chunk: &Outstanding, now: Instant) -> bool {
-        let srtt = self.paths[chunk.path].rtt.srtt();
-        srtt.is_some_and(|srtt| tail_reinjection::overdue_at(chunk.sent_at, srtt) <= now)
+        self.overdue_at(chunk).is_some_and(|at| at <= now)
+    }
+
+    fn overdue_at(&self, chunk: &Outstanding) -> Option<Instant> {
+        let srtt = self.paths[chunk.path].rtt.srtt()?;
+        let in_flight: u64 = self.paths.iter().map(|path| path.flight).sum();
+        let is_alone = in_flight <= u64::from(chunk.charge);
+        let delay = match is_alone && !is_answered_at_once(chunk) {
+            true => self.config.policies.delayed_ack.delay,
+            false => Duration::ZERO,
+        };
+        Some(tail_reinjection::overdue_at(chunk.sent_at, srtt, delay))
     }
 
     fn arrives_earlier(&self, chunk: &Outstanding, now: Instant, new_rtt: Duration) -> bool {
@@ -172,12 +185,12 @@ impl Association {
         if !self.moves_at_tail(usable) {
             return None;
         }
-        let fastest =
-            self.fastest_path(usable).filter(|path| path.id != id && path.has_window())?;
-        let srtt = self.paths[id].rtt.srtt().filter(|srtt| fastest.rtt.srtt() < Some(*srtt))?;
-        let window = &self.sender.window;
-        let lowest = window.get(self.lowest_outstanding(id)?);
-        let at = tail_reinjection::overdue_at(lowest.sent_at, srtt);
+        let fastest = self.fastest_path(usable)?;
+        if fastest.id == id || !fastest.has_window() {
+            return None;
+        }
+        let lowest = self.sender.window.get(self.lowest_outstanding(id)?);
+        let at = self.overdue_at(lowest)?;
         (is_movable(lowest, now) && at > now).then_some(at)
     }
 
@@ -224,10 +237,10 @@ impl Association {
     /// follows for a round trip; its window has done nothing wrong.
     fn withdraw_from(&mut self, cx: &mut Cx<'_>, old: PathId, tsn: Tsn, charge: u32) {
         let path = &mut self.paths[old];
-        path.tail_probe.rest();
+        path.tail_probe.begin_anew();
         path.flight = path.flight.saturating_sub(u64::from(charge));
         path.timed = path.timed.filter(|timed| *timed != tsn);
-        path.banned_until = path.rtt.srtt().map(|round_trip| cx.now + round_trip);
+        path.banned_until = path.rtt.srtt().map_or(Instant::ZERO, |round_trip| cx.now + round_trip);
         if path.flight == 0 {
             path.t3 = None;
             self.watch_emptied_path(cx, old);

@@ -1,14 +1,15 @@
 //! Tail probes: sending them, and what their answers tell.
 
 use polypath_wire::{DataFlags, Packet};
+use smallvec::SmallVec;
 
 use super::Association;
 use super::output::Tag;
-use crate::config::TailProbes;
+use crate::config::{TailProbes, TailReinjection};
 use crate::path::Path;
 use crate::path::tail_probe::{self, Answer, Phase, Tail};
 use crate::probe::TransmissionCause;
-use crate::send::window::{Fate, History};
+use crate::send::window::{Fate, History, Outstanding};
 use crate::{Cx, Duration, Envelope, Instant, PathId, Tsn};
 
 /// A chunk that had been sent as a probe was acknowledged.
@@ -45,14 +46,15 @@ impl Association {
 
     /// Nothing more can be sent now: paths on which something is outstanding wait for an answer.
     pub(super) fn watch_tail(&mut self, now: Instant) {
-        if self.config.policies.tail_probe == TailProbes::Off {
+        let policies = &self.config.policies;
+        let moves = policies.tail_reinjection == TailReinjection::On;
+        if policies.tail_probe == TailProbes::Off && !moves {
             return;
         }
         let is_at_tail = self.is_at_tail();
         for path in self.paths.ids() {
             let tail = if is_at_tail { self.tail_of(path) } else { Tail::No };
-            let waits = matches!(tail, Tail::Answer(_));
-            let overdue_at = if waits { self.overdue_aside(path, now) } else { None };
+            let overdue_at = if moves { self.overdue_aside(path, now) } else { None };
             let probe = &mut self.paths[path].tail_probe;
             probe.observe(now, tail);
             probe.leave_at(overdue_at);
@@ -91,8 +93,7 @@ impl Association {
     fn tail_timeout(&self, path: PathId, lowest: Tsn) -> Option<Duration> {
         let window = &self.sender.window;
         let chunk = window.get(lowest);
-        // Where a path loses, a probe for nothing is cheaper than the wait.
-        let is_quick = chunk.flags.contains(DataFlags::IMMEDIATE) || chunk.transmissions > 1;
+        let is_quick = is_answered_at_once(chunk);
         let in_flight = window.in_flight_on(path).user_bytes;
         let one_packet = in_flight <= u64::from(self.max_fragment);
         let answer = if chunk.missing_reports > 0 {
@@ -186,7 +187,12 @@ impl Association {
             self.paths[silent].t3 = None;
             self.watch_emptied_path(cx, silent);
         }
+        // A path whose own probe is out goes on waiting for its answer.
+        let own = self.paths[to].tail_probe;
         self.note_data_packet(cx, to);
+        if own.phase() == Phase::Sent {
+            self.paths[to].tail_probe = own;
+        }
         self.paths[silent].tail_probe.end(Phase::Sent);
         Some(self.finish(packet, Tag::Peer))
     }
@@ -198,30 +204,38 @@ impl Association {
         if !tail_probe::is_answer(now.since(sent_at), self.paths[probed].rtt.smallest()) {
             return 0;
         }
+        let is_probed = |id: &PathId| self.paths[*id].tail_probe.phase() == Phase::Sent;
+        let probed: SmallVec<[PathId; 4]> = self.paths.ids().filter(is_probed).collect();
         let mut lost_on = 0;
-        for id in self.paths.ids() {
-            if self.paths[id].tail_probe.phase() != Phase::Sent {
-                continue;
-            }
-            lost_on |= 1 << id.0;
-            let Some(overdue) = self.paths[id].rtt.srtt().map(|srtt| srtt * 2) else { continue };
-            let (window, path) = (&mut self.sender.window, &mut self.paths[id]);
-            let mut from = window.base();
-            while let Some(tsn) = window.next_unacked_on(id, from) {
-                from = tsn.next();
-                if window.get(tsn).sent_at + overdue > sent_at {
-                    continue;
-                }
-                if let Some((_, charge)) =
-                    window.mark_lost(tsn, TransmissionCause::FastRetransmission)
-                {
-                    path.flight = path.flight.saturating_sub(u64::from(charge));
-                    path.loss_rate.on_lost();
-                    path.timed = path.timed.filter(|timed| *timed != tsn);
-                }
+        for &id in &probed {
+            let is_overdue = self.mark_overdue_lost(id, sent_at);
+            // The probe's own original is lost; where several paths are probed, nobody knows whose it was.
+            if is_overdue || probed.len() == 1 {
+                lost_on |= 1 << id.0;
             }
         }
         lost_on
+    }
+
+    /// Marks what was overdue on the path at `by`. Whether anything was.
+    fn mark_overdue_lost(&mut self, id: PathId, by: Instant) -> bool {
+        let Some(overdue) = self.paths[id].rtt.srtt().map(|srtt| srtt * 2) else { return false };
+        let (window, path) = (&mut self.sender.window, &mut self.paths[id]);
+        let (mut from, mut some) = (window.base(), false);
+        while let Some(tsn) = window.next_unacked_on(id, from) {
+            from = tsn.next();
+            if window.get(tsn).sent_at + overdue > by {
+                continue;
+            }
+            if let Some((_, charge)) = window.mark_lost(tsn, TransmissionCause::FastRetransmission)
+            {
+                some = true;
+                path.flight = path.flight.saturating_sub(u64::from(charge));
+                path.loss_rate.on_lost();
+                path.timed = path.timed.filter(|timed| *timed != tsn);
+            }
+        }
+        some
     }
 
     /// Paths whose chunks were acknowledged, with a bit each, are silent no more; after an answered probe none is.
@@ -235,4 +249,9 @@ impl Association {
             }
         }
     }
+}
+
+/// Whether the peer should not delay its SACK; where a path loses, a probe for nothing is cheaper than the wait, too.
+pub(super) fn is_answered_at_once(chunk: &Outstanding) -> bool {
+    chunk.flags.contains(DataFlags::IMMEDIATE) || chunk.transmissions > 1
 }

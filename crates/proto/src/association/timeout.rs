@@ -26,7 +26,7 @@ impl Association {
             for path in self.paths.iter() {
                 consider(path.t3);
                 if may_send_data {
-                    consider(path.banned_until);
+                    consider(Some(path.banned_until).filter(|until| *until > Instant::ZERO));
                     consider(path.heartbeat.due);
                     consider(Some(path.tail_probe.due()));
                     consider(Some(path.tail_probe.overdue_at()));
@@ -58,7 +58,9 @@ impl Association {
         }
         self.sender.zero_window.expire(cx.now);
         for path in self.paths.iter_mut() {
-            path.banned_until = path.banned_until.filter(|until| *until > cx.now);
+            if path.banned_until <= cx.now {
+                path.banned_until = Instant::ZERO;
+            }
         }
         // Of timers that expire together each sees the windows of before.
         let groups = self.group_views();

@@ -7,6 +7,9 @@
 
 use crate::{Duration, Instant};
 
+/// Timers and hosts are not more exact.
+const LEAST_LATE: Duration = Duration::from_millis(2);
+
 /// A chunk in flight and the path that would take it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Waiting {
@@ -19,10 +22,11 @@ pub(crate) struct Waiting {
     pub(crate) new_rtt: Duration,
 }
 
-/// When what was sent on a path with this smoothed round-trip time at `sent_at` should have been answered, a quarter late (the
-/// allowance of RFC 8985 section 6.2): it may be lost, and a copy costs a path that has nothing else to do nothing.
-pub(crate) fn overdue_at(sent_at: Instant, srtt: Duration) -> Instant {
-    sent_at + srtt + srtt / 4
+/// When what was sent on a path with this smoothed round-trip time at `sent_at`, and whose SACK may be delayed, should have been
+/// answered, a quarter late (the allowance of RFC 8985 section 6.2): it may be lost, and a copy costs a path that has
+/// nothing else to do nothing.
+pub(crate) fn overdue_at(sent_at: Instant, srtt: Duration, sack_delay: Duration) -> Instant {
+    sent_at + srtt + (srtt / 4).max(LEAST_LATE) + sack_delay
 }
 
 /// Whether a copy is answered clearly before the original is: by a quarter of its round trip, or paths that are nearly
@@ -56,6 +60,9 @@ mod tests {
     #[test]
     fn an_answer_may_be_a_quarter_late() {
         let ms = Duration::from_millis;
-        assert_eq!(overdue_at(Instant::ZERO + ms(30), ms(200)), Instant::ZERO + ms(280));
+        for (srtt, delay, expected) in [(200, 0, 280), (200, 200, 480), (0, 0, 32)] {
+            let at = overdue_at(Instant::ZERO + ms(30), ms(srtt), ms(delay));
+            assert_eq!(at, Instant::ZERO + ms(expected), "{srtt} {delay}");
+        }
     }
 }

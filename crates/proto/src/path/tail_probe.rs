@@ -90,6 +90,13 @@ impl TailProbe {
         *self = Self::default();
     }
 
+    /// A chunk left the path: unless a probe is out, the wait begins anew.
+    pub(crate) fn begin_anew(&mut self) {
+        if self.phase != Phase::Sent {
+            self.rest();
+        }
+    }
+
     /// Nothing more can be sent at `now`.
     pub(crate) fn observe(&mut self, now: Instant, tail: Tail) {
         match (self.phase, tail) {

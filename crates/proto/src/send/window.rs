@@ -261,6 +261,8 @@ impl Window {
         chunk
             .history
             .set(History::MOVED, chunk.history.contains(History::MOVED) || chunk.path != path);
+        // What is acknowledged from now on answers this transmission.
+        chunk.history.remove(History::PROBED);
         chunk.fate = Fate::InFlight;
         chunk.path = path;
         chunk.transmissions = chunk.transmissions.saturating_add(1);

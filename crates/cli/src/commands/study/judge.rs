@@ -1,6 +1,6 @@
 //! `polypath study judge`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use polypath_lab::results::Dataset;
 use polypath_lab::verdict::{Expectations, Judgement, judge};
@@ -40,16 +40,25 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let (mut judgements, mut foreign) = (Vec::new(), Vec::new());
     let statements = expectations.statements.iter().enumerate();
     for (index, statement) in statements.filter(|(_, statement)| meant(&statement.study)) {
-        match judge(statement, &expectations.paper, &data) {
+        let title = title_beside(&args.statements, &statement.study);
+        let other = title.filter(|title| args.study.is_none() && title != data.study().title());
+        let judged = match other {
+            None => judge(statement, &expectations.paper, &data).map_err(|error| error.to_string()),
+            Some(title) => Err(format!(
+                "that study is `{title}`, and these are results of `{}`; --study judges them all the same",
+                data.study().title()
+            )),
+        };
+        match judged {
             Ok(judgement) => judgements.push(judgement),
             Err(error) => {
                 let path = [Step::Key("statements"), Step::Index(index)];
-                foreign.push((&statement.study, document.complain(&path, error.to_string())));
+                foreign.push((&statement.study, document.complain(&path, error)));
             }
         }
     }
-    // Results do not know the name of their study. Without --study, statements that ask for what these do not have are about
-    // another one; but if all of them do, something is wrong.
+    // Results know only the title of their study. Without --study, statements about one with another title, or that ask for what
+    // these do not have, are about another one; but if all of them are, something is wrong.
     if let Some((_, error)) = foreign.pop_if(|_| args.study.is_some() || judgements.is_empty()) {
         return Err(Failure::usage(error));
     }
@@ -62,6 +71,12 @@ pub(crate) fn run(args: &Args) -> Outcome {
         table(&judgements)?
     };
     output::print(text.as_bytes())
+}
+
+/// Title of a study that lies beside the statements; nothing where it cannot be read.
+fn title_beside(statements: &Path, study: &str) -> Option<String> {
+    let document = Document::read(&statements.with_file_name(study)).ok()?;
+    Some(document.to_value().get("title")?.as_str()?.to_owned())
 }
 
 fn table(judgements: &[Judgement]) -> Result<String, std::fmt::Error> {

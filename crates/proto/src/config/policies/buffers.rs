@@ -54,7 +54,8 @@ policy_enum!(
     TailReinjection {
         /// They stay where they are.
         Off = "off",
-        /// They are, if they arrive earlier so; nothing new takes the slow path for a round trip then.
+        /// They are, if they arrive earlier so or their answer is late by a quarter of a round trip; nothing new takes the slow path
+        /// for a round trip then.
         On = "on",
     }
 );

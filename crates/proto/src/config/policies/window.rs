@@ -96,8 +96,8 @@ policy_enum!(
     SlowStart {
         /// By one unit at most (RFC 9260 section 7.2.1, L = 1).
         PerSack = "per-sack",
-        /// By one unit for every second packet that it acknowledges, as many as the SACKs that it stands for would allow: a
-        /// SACK that was lost, or overtaken on a quicker path, does not slow the start.
+        /// By one unit for every second packet that it acknowledges, as if no SACK had been lost, or overtaken by one on a quicker
+        /// path.
         PerSecondPacket = "per-second-packet",
     }
 );

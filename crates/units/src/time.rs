@@ -2,6 +2,7 @@
 
 use core::fmt;
 use core::iter::Sum;
+use core::num::NonZeroU64;
 use core::ops::{Add, AddAssign, Div, Mul, Sub, SubAssign};
 use core::str::FromStr;
 
@@ -12,8 +13,13 @@ use crate::text::{ParseError, Quantity, Unit, write_decimal};
 /// In the simulator the origin is the start of the run; on real networks it is the start of the process.
 /// Only differences between instants of one clock mean anything. Its text form is the time since the origin, written
 /// as a [`Duration`].
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
-pub struct Instant(u64);
+///
+/// An `Option<Instant>` takes no more room than an `Instant`: connections are full of deadlines that may not be set.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Instant(
+    /// Nanoseconds since the origin, plus one.
+    NonZeroU64,
+);
 
 /// A span of time in nanoseconds; arithmetic saturates at zero and at [`Duration::MAX`].
 ///
@@ -23,28 +29,41 @@ pub struct Duration(u64);
 
 impl Instant {
     /// The origin of the clock.
-    pub const ZERO: Self = Self(0);
+    pub const ZERO: Self = Self(NonZeroU64::MIN);
     /// Later than any instant that a run reaches; stands for "never".
-    pub const FAR_FUTURE: Self = Self(u64::MAX);
+    pub const FAR_FUTURE: Self = Self(NonZeroU64::MAX);
 
-    /// The instant `nanos` nanoseconds after the origin.
+    /// The instant `nanos` nanoseconds after the origin, at most [`Instant::FAR_FUTURE`].
     pub const fn from_nanos(nanos: u64) -> Self {
-        Self(nanos)
+        Self(NonZeroU64::MIN.saturating_add(nanos))
     }
 
     /// Nanoseconds since the origin.
     pub const fn as_nanos(self) -> u64 {
-        self.0
+        self.0.get() - 1
     }
 
     /// Seconds since the origin, for display and statistics.
     pub const fn as_secs_f64(self) -> f64 {
-        self.0 as f64 / 1e9
+        self.as_nanos() as f64 / 1e9
     }
 
     /// Time from `earlier` to `self`; zero when `earlier` is later.
     pub const fn since(self, earlier: Self) -> Duration {
-        Duration(self.0.saturating_sub(earlier.0))
+        Duration(self.0.get().saturating_sub(earlier.0.get()))
+    }
+}
+
+/// The origin of the clock.
+impl Default for Instant {
+    fn default() -> Self {
+        Self::ZERO
+    }
+}
+
+impl fmt::Debug for Instant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Instant").field(&self.as_nanos()).finish()
     }
 }
 
@@ -148,7 +167,7 @@ impl FromStr for Duration {
 impl FromStr for Instant {
     type Err = ParseError;
     fn from_str(text: &str) -> Result<Self, ParseError> {
-        QUANTITY.parse(text).map(Self)
+        QUANTITY.parse(text).map(Self::from_nanos)
     }
 }
 
@@ -168,7 +187,7 @@ impl fmt::Display for Duration {
 
 impl fmt::Display for Instant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        Duration(self.0).fmt(f)
+        Duration(self.as_nanos()).fmt(f)
     }
 }
 
@@ -188,7 +207,7 @@ impl AddAssign<Duration> for Instant {
 impl Sub<Duration> for Instant {
     type Output = Self;
     fn sub(self, d: Duration) -> Self {
-        Self(self.0.saturating_sub(d.0))
+        Self::from_nanos(self.as_nanos().saturating_sub(d.0))
     }
 }
 

@@ -149,8 +149,7 @@ impl Association {
                 released += gone.room;
                 self.stats.chunks_abandoned += 1;
                 let path = &mut self.paths[gone.path];
-                path.flight = path.flight.saturating_sub(u64::from(gone.flight));
-                path.timed = path.timed.filter(|timed| *timed != next);
+                path.take_out(next, gone.flight);
                 self.settle_path(gone.path);
                 cx.probe.on(cx.now, ProbeEvent::ChunkAbandoned { path: gone.path, tsn: next });
             }

@@ -368,11 +368,8 @@ impl Association {
                     window.mark_lost(tsn, TransmissionCause::FastRetransmission)
                 {
                     let path = &mut self.paths[path];
-                    path.flight = path.flight.saturating_sub(u64::from(charge));
+                    path.take_out(tsn, charge);
                     path.loss_rate.on_lost();
-                    if path.timed == Some(tsn) {
-                        path.timed = None;
-                    }
                     lost_on |= 1 << path.id.0;
                 }
             }

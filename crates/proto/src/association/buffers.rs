@@ -223,8 +223,7 @@ impl Association {
     fn leave_path(&mut self, cx: &mut Cx<'_>, old: PathId, tsn: Tsn, charge: u32) {
         let recovery = self.recovery_of(&self.paths[old]);
         let path = &mut self.paths[old];
-        path.flight = path.flight.saturating_sub(u64::from(charge));
-        path.timed = path.timed.filter(|timed| *timed != tsn);
+        path.take_out(tsn, charge);
         let ban = path.ban_at(cx.now);
         match reschedule::payment(&self.config.policies.reschedule, recovery, ban) {
             Payment::Size => {

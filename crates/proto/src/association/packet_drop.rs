@@ -127,8 +127,7 @@ impl Association {
         if repair == Repair::Retransmit
             && let Some((_, charge)) = window.mark_lost(tsn, TransmissionCause::DropReport)
         {
-            path.flight = path.flight.saturating_sub(u64::from(charge));
-            path.timed = path.timed.filter(|timed| *timed != tsn);
+            path.take_out(tsn, charge);
         }
         repair
     }

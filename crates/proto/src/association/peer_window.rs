@@ -62,9 +62,8 @@ impl Association {
                 }
                 chunk.history |= History::REPEATED;
                 if let Some((_, charge)) = window.mark_lost(tsn, TransmissionCause::WindowProbe) {
-                    path.flight = path.flight.saturating_sub(u64::from(charge));
+                    path.take_out(tsn, charge);
                 }
-                path.timed = path.timed.filter(|timed| *timed != tsn);
             }
             if path.flight == 0 {
                 path.t3 = None;

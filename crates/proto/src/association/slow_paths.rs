@@ -197,8 +197,7 @@ impl Association {
     fn moves_at_tail(&self, usable: u32) -> bool {
         self.config.policies.tail_reinjection == TailReinjection::On
             && usable.count_ones() > 1
-            && self.sender.queue.is_empty()
-            && !self.sender.room_is_wanted()
+            && self.sender.is_all_sent()
     }
 
     fn fastest_path(&self, usable: u32) -> Option<&Path> {
@@ -238,8 +237,7 @@ impl Association {
     fn withdraw_from(&mut self, cx: &mut Cx<'_>, old: PathId, tsn: Tsn, charge: u32) {
         let path = &mut self.paths[old];
         path.tail_probe.begin_anew();
-        path.flight = path.flight.saturating_sub(u64::from(charge));
-        path.timed = path.timed.filter(|timed| *timed != tsn);
+        path.take_out(tsn, charge);
         path.banned_until = path.rtt.srtt().map_or(Instant::ZERO, |round_trip| cx.now + round_trip);
         if path.flight == 0 {
             path.t3 = None;

@@ -63,9 +63,7 @@ impl Association {
 
     /// Whether what is sent again asks for its SACK at once (RFC 7053), since a lost one is missed the sooner.
     pub(super) fn hurries_at_tail(&self) -> bool {
-        self.config.policies.tail_probe == TailProbes::TwoRtts
-            && self.sender.queue.is_empty()
-            && !self.sender.room_is_wanted()
+        self.config.policies.tail_probe == TailProbes::TwoRtts && self.sender.is_all_sent()
     }
 
     fn is_at_tail(&self) -> bool {
@@ -169,9 +167,7 @@ impl Association {
             self.paths[silent].tail_probe.end(Phase::Spent);
             return None;
         }
-        let old = &mut self.paths[silent];
-        old.flight = old.flight.saturating_sub(u64::from(charge));
-        old.timed = old.timed.filter(|timed| *timed != tsn);
+        self.paths[silent].take_out(tsn, charge);
         self.push_moved(cx, to, tsn, TransmissionCause::TailProbe, &mut packet);
         self.sender.window.get_mut(tsn).history |= History::PROBED;
         let is_lowest = self.lowest_outstanding(to) == Some(tsn);
@@ -230,9 +226,8 @@ impl Association {
             if let Some((_, charge)) = window.mark_lost(tsn, TransmissionCause::FastRetransmission)
             {
                 some = true;
-                path.flight = path.flight.saturating_sub(u64::from(charge));
+                path.take_out(tsn, charge);
                 path.loss_rate.on_lost();
-                path.timed = path.timed.filter(|timed| *timed != tsn);
             }
         }
         some

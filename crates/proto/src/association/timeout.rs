@@ -100,7 +100,7 @@ impl Association {
         while let Some(tsn) = window.next_unacked_on(id, from) {
             if let Some((_, charge)) = window.mark_lost(tsn, TransmissionCause::TimerRetransmission)
             {
-                path.flight = path.flight.saturating_sub(u64::from(charge));
+                path.take_out(tsn, charge);
                 if expiry != Expiry::AnsweredProbe {
                     path.loss_rate.on_lost();
                 }

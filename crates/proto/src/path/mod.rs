@@ -373,6 +373,13 @@ impl Path {
         }
     }
 
+    /// A chunk is outstanding here no more, though nothing acknowledged it: it was lost, given up, or leaves for another
+    /// path.
+    pub(crate) fn take_out(&mut self, tsn: Tsn, charge: u32) {
+        self.flight = self.flight.saturating_sub(u64::from(charge));
+        self.timed = self.timed.filter(|timed| *timed != tsn);
+    }
+
     /// Starts T3-rtx anew.
     pub(crate) fn restart_t3(&mut self, now: Instant) {
         self.t3 = Some(now + self.rtt.rto());

@@ -136,6 +136,11 @@ impl Sender {
         room
     }
 
+    /// All that the application has handed in was sent, and it does not wait to hand in more.
+    pub(crate) fn is_all_sent(&self) -> bool {
+        self.queue.is_empty() && !self.room_is_wanted()
+    }
+
     /// Whether the user waits for room.
     pub(crate) fn room_is_wanted(&self) -> bool {
         self.writable_wanted.is_some()

@@ -4,12 +4,12 @@
 #![allow(clippy::disallowed_types)] // proptest's macros use Arc
 
 use polypath_proto::config::{
-    AllPf, AssociationConfig, Burst, BytesCounted, CongestionAlgorithm, CwndUpdate, DacCount,
-    FailureDetection, FastRecoveryScope, FirstData, GapAck, GroupList, HandshakePaths, IdleRule,
-    InitialCwnd, InitialSsthresh, LossRateSource, NoWindow, NrSack, PacketDropReport, PathFill,
-    PathGroups, PathOrder, PerTsn, PmtuDiscovery, Preset, Reneging, RepeatedTimeout,
-    RetransmissionPath, RttSample, SackPath, SlowStart, SplitFastRetransmit, StaleSack,
-    StreamScheduler, T3Restart, Window, WindowUnit,
+    AllPf, AssociationConfig, BeyondWindow, Burst, BytesCounted, CongestionAlgorithm, CwndUpdate,
+    DacCount, FailureDetection, FastRecoveryScope, FirstData, GapAck, GroupList, HandshakePaths,
+    IdleRule, InitialCwnd, InitialSsthresh, LossRateSource, NoWindow, NrSack, PacketDropReport,
+    PathFill, PathGroups, PathOrder, PerTsn, PmtuDiscovery, Preset, Reduction, Reneging,
+    RepeatedTimeout, RetransmissionPath, RttSample, SackPath, SlowStart, SplitFastRetransmit,
+    StaleSack, StreamScheduler, T3Restart, Window, WindowUnit,
 };
 use polypath_proto::config::{
     BlockingEstimation, BufferSize, BufferSplit, BufferSplitBy, BufferSplitShares, OldPathPays,
@@ -70,6 +70,7 @@ fn policies() -> impl Strategy<Value = AssociationConfig> {
         let p = &mut config.policies;
         p.fast_retransmit.split = draw.pick(SplitFastRetransmit::ALL);
         p.fast_retransmit.per_tsn = draw.pick(PerTsn::ALL);
+        p.fast_retransmit.beyond_window = draw.pick(BeyondWindow::ALL);
         p.fast_retransmit.threshold = draw.pick(&[3, 1, 2, 5]);
         p.cwnd_update = draw.pick(CwndUpdate::ALL);
         p.delayed_ack.on_gap = draw.pick(GapAck::ALL);
@@ -144,6 +145,7 @@ fn window(draw: &mut Draw) -> Window {
         ssthresh_floor_mtu: draw.pick(&[4, 1, 2]),
         bytes_counted: draw.pick(BytesCounted::ALL),
         slow_start: draw.pick(SlowStart::ALL),
+        reduction: draw.pick(Reduction::ALL),
         idle: draw.pick(IdleRule::ALL),
     }
 }

@@ -12,7 +12,8 @@ use crate::cmt::sack_path::Duplicates;
 use crate::cmt::sfr::{self, SfrView};
 use crate::cmt::slow_path_rtt::{self, Awaited, Awaiting, Measure, Return};
 use crate::cmt::smart_fast_rtx;
-use crate::config::{CwndUpdate, FastRecoveryScope, SplitFastRetransmit};
+use crate::config::{BeyondWindow, CwndUpdate, FastRecoveryScope, Reduction, SplitFastRetransmit};
+use crate::congestion::rate_reduction::LastSack;
 use crate::congestion::recovery::{PseudoCumulative, RecoveryView};
 use crate::congestion::{self, AckView, Advanced, coupled::group::GroupViews};
 use crate::extension::nr_sack::{self, Disordered, Release};
@@ -151,6 +152,7 @@ impl Association {
         };
         let lost_on = lost_on | self.hear_of_probe(cx, source, heard);
         self.leave_recovery(cumulative, &changes);
+        self.reduce_rates(&changes, &delta, lost_on);
         let groups = self.group_views();
         self.grow_windows(cx, &changes, &delta, &groups);
         self.reduce_windows(cx, lost_on, &groups);
@@ -396,6 +398,23 @@ impl Association {
         }
     }
 
+    /// Tells the paths that recover what was delivered (RFC 9937); where recovery is over, that it is.
+    fn reduce_rates(&mut self, changes: &[Change], delta: &AckDelta, lost_on: u32) {
+        let association_recovers = self.sender.recovery.is_active();
+        let paths = self.paths.iter_mut().zip(changes).zip(&delta.paths);
+        for ((path, Change { order, .. }), news) in paths {
+            if !association_recovers && !path.recovery.is_active() {
+                path.reduction.end();
+                continue;
+            }
+            let last_sack = match order.advanced {
+                Advanced::Yes if lost_on >> path.id.0 & 1 == 0 => LastSack::Safe,
+                _ => LastSack::Doubtful,
+            };
+            path.reduction.on_sack(news.flight_bytes, last_sack);
+        }
+    }
+
     fn grow_windows(
         &mut self,
         cx: &mut Cx<'_>,
@@ -437,11 +456,14 @@ impl Association {
             if lost_on >> path.0 & 1 == 0 {
                 continue;
             }
-            self.paths[path].free_retransmission = true;
             let recovers = match scope {
                 FastRecoveryScope::AssociationWide => already,
                 FastRecoveryScope::PerPath => self.paths[path].recovery.is_active(),
             };
+            let beyond = self.config.policies.fast_retransmit.beyond_window;
+            if !recovers || beyond == BeyondWindow::EveryLoss {
+                self.paths[path].free_retransmission = true;
+            }
             if recovers {
                 continue;
             }
@@ -458,6 +480,9 @@ impl Association {
             let parameters = path.congestion_parameters(&self.config);
             let group = groups.view(path.id);
             congestion::on_fast_retransmit(coupling, &mut path.window, &parameters, &group);
+            if self.config.policies.window.reduction == Reduction::Proportional {
+                path.reduction.begin(path.flight);
+            }
             cx.probe.on(cx.now, ProbeEvent::FastRecoveryEntered { path: path.id });
             cx.probe.on(cx.now, path.window_event());
         }

@@ -216,7 +216,7 @@ impl Association {
         packet.push_data(Chunk::Data(data), user_bytes);
         self.note_chunk_sent(cx, path, tsn, user_bytes, cause);
         self.remember_repair(tsn, path);
-        self.paths[path].flight += u64::from(charge);
+        self.paths[path].put_out(charge);
     }
 
     /// Takes a chunk out of what is outstanding on `old`, which pays for the transmission that may still be on its way.

@@ -94,6 +94,7 @@ impl Association {
         }
         path.rtt.back_off();
         path.recovery.leave();
+        path.reduction.end();
         path.free_retransmission = true;
         let window = &mut self.sender.window;
         let mut from = window.base();

@@ -250,7 +250,7 @@ impl Association {
             packet.push_data(Chunk::Data(data), user_bytes);
             self.note_chunk_sent(cx, path, tsn, user_bytes, TransmissionCause::New);
             let path = &mut self.paths[path];
-            path.flight += u64::from(charge);
+            path.put_out(charge);
             path.start_t3(cx.now);
             if path.timed.is_none() {
                 path.timed = Some(tsn);
@@ -294,7 +294,7 @@ impl Association {
             packet.push_data(Chunk::Data(data), user_bytes);
             self.note_chunk_sent(cx, path, tsn, user_bytes, cause);
             let path = &mut self.paths[path];
-            path.flight += u64::from(charge);
+            path.put_out(charge);
             if is_earliest {
                 path.restart_t3(cx.now);
             } else {

@@ -92,6 +92,7 @@ fn rfc9260() -> Policies {
             split: SplitFastRetransmit::Off,
             threshold: 3,
             per_tsn: PerTsn::Once,
+            beyond_window: BeyondWindow::OncePerRecovery,
         },
         cwnd_update: CwndUpdate::Normal,
         delayed_ack: DelayedAck {
@@ -149,6 +150,7 @@ fn rfc9260() -> Policies {
             ssthresh_floor_mtu: 4,
             bytes_counted: BytesCounted::WithHeader,
             slow_start: SlowStart::PerSack,
+            reduction: Reduction::AtOnce,
             idle: IdleRule::Rfc9260,
         },
         rto: Rto {
@@ -170,6 +172,8 @@ fn cmt() -> Policies {
     Policies {
         fast_retransmit: FastRetransmit {
             split: SplitFastRetransmit::Sfr,
+            // The rule of the time, RFC 4960's.
+            beyond_window: BeyondWindow::EveryLoss,
             ..rfc9260().fast_retransmit
         },
         cwnd_update: CwndUpdate::PseudoCumAckV2,
@@ -260,6 +264,7 @@ fn recommended() -> Policies {
     Policies {
         fast_retransmit: FastRetransmit {
             per_tsn: PerTsn::Multiple,
+            beyond_window: BeyondWindow::OncePerRecovery,
             ..dreibholz_asymmetric().fast_retransmit
         },
         retransmission: Retransmission {
@@ -277,7 +282,11 @@ fn recommended() -> Policies {
         t3_restart: T3Restart::Smart,
         sack_path: SackPath::RoundRobin,
         stale_sack: StaleSack::SamePath,
-        window: Window { slow_start: SlowStart::PerSecondPacket, ..dreibholz_asymmetric().window },
+        window: Window {
+            slow_start: SlowStart::PerSecondPacket,
+            reduction: Reduction::Proportional,
+            ..dreibholz_asymmetric().window
+        },
         send_buffer: BufferSize::AutoFast,
         receive_buffer: BufferSize::AutoFast,
         ..dreibholz_asymmetric()

@@ -98,6 +98,12 @@ pub const POLICY_KEYS: &[PolicyKey] = &[
         PerTsn::VALUES,
     ),
     choice(
+        "fast_retransmit.beyond_window",
+        "When a fast retransmission may leave though the window is full.",
+        "RFC 9260 section 7.2.4, rule 3; RFC 8540 section 3.15",
+        BeyondWindow::VALUES,
+    ),
+    choice(
         "cwnd_update",
         "When a path's congestion window may grow.",
         "Iyengar, Amer, Stewart 2006; dreibholz-model 3.2",
@@ -444,6 +450,12 @@ pub const POLICY_KEYS: &[PolicyKey] = &[
         "How much a SACK lets a window grow in slow start.",
         "RFC 9260 section 7.2.1",
         SlowStart::VALUES,
+    ),
+    choice(
+        "window.reduction",
+        "What a path sends while fast recovery halves its window.",
+        "RFC 9260 section 7.2.4; RFC 9937",
+        Reduction::VALUES,
     ),
     choice(
         "window.idle",

@@ -5,6 +5,7 @@
 //! are controlled by section 7.2 alone.
 
 pub(crate) mod coupled;
+pub(crate) mod rate_reduction;
 pub(crate) mod recovery;
 pub(crate) mod rfc9260;
 

@@ -1,6 +1,6 @@
 use super::coupled::group::{GroupViews, Member, Standing};
 use super::*;
-use crate::config::{BytesCounted, IdleRule, PathGroups, Preset, SlowStart, WindowUnit};
+use crate::config::{BytesCounted, IdleRule, PathGroups, Preset, Reduction, SlowStart, WindowUnit};
 use crate::{Duration, PathId};
 
 use Coupling::{Balia, Lia, None as Uncoupled, Olia, RpV1, RpV2};
@@ -217,6 +217,7 @@ fn initial_windows() {
         ssthresh_floor_mtu: 4,
         bytes_counted: BytesCounted::WithHeader,
         slow_start: SlowStart::PerSack,
+        reduction: Reduction::AtOnce,
         idle: IdleRule::Rfc9260,
     };
     use InitialCwnd::{Bytes, Mtu};

@@ -25,6 +25,7 @@ use crate::config::{
     AssociationConfig, Burst, BytesCounted, IdleRule, PathFill, PmtuDiscovery, WindowUnit,
 };
 use crate::congestion::coupled::group::{Member, Standing};
+use crate::congestion::rate_reduction::RateReduction;
 use crate::congestion::recovery::FastRecovery;
 use crate::congestion::{CongestionWindow, Family, Parameters, Pause, rfc9260};
 use crate::send::buffer_size::DeliveryRate;
@@ -66,6 +67,8 @@ pub(crate) struct Path {
     /// cwnd at the start.
     pub(crate) initial_cwnd: u64,
     pub(crate) recovery: FastRecovery,
+    /// How fast it sends meanwhile, where the policy paces that.
+    pub(crate) reduction: RateReduction,
     pub(crate) loss_rate: LossRate,
     /// Charged bytes outstanding.
     pub(crate) flight: u64,
@@ -170,6 +173,7 @@ impl Path {
             window: CongestionWindow::default(),
             initial_cwnd: 0,
             recovery: FastRecovery::default(),
+            reduction: RateReduction::default(),
             loss_rate: LossRate::default(),
             flight: 0,
             t3: None,
@@ -274,18 +278,22 @@ impl Path {
     ) {
         self.apply_idle_rule(now, config);
         let parameters = self.congestion_parameters(config);
+        let (ssthresh, unit) = (self.window.ssthresh, parameters.unit);
+        let reduced = self.reduction.limit(self.flight, ssthresh, unit);
         let view = BurstView {
-            cwnd: self.window.cwnd,
-            ssthresh: self.window.ssthresh,
+            cwnd: reduced.unwrap_or(self.window.cwnd),
+            ssthresh,
             flight: self.flight,
-            unit: parameters.unit,
+            unit,
             sacks,
             stretched: core::mem::take(&mut self.stretched_bursts),
         };
         let limit = burst::limit(burst, &view);
         self.flush_limit = limit.flush;
-        self.window.cwnd = limit.cwnd;
-        self.window.ssthresh = limit.ssthresh;
+        if reduced.is_none() {
+            self.window.cwnd = limit.cwnd;
+            self.window.ssthresh = limit.ssthresh;
+        }
         if parameters.one_packet(self.window.cwnd) {
             self.flush_limit = self.flush_limit.min(1);
         }
@@ -371,6 +379,12 @@ impl Path {
         if self.t3.is_none() {
             self.restart_t3(now);
         }
+    }
+
+    /// A chunk was sent here.
+    pub(crate) fn put_out(&mut self, charge: u32) {
+        self.flight += u64::from(charge);
+        self.reduction.on_sent(u64::from(charge));
     }
 
     /// A chunk is outstanding here no more, though nothing acknowledged it: it was lost, given up, or leaves for another

@@ -18,6 +18,7 @@ mod messages;
 mod nr_sack;
 mod paths;
 mod queues;
+mod recovery;
 mod scenarios;
 mod slow_paths;
 mod smart;
@@ -57,6 +58,7 @@ const COVERAGE: &[&[Covered]] = &[
     messages::COVERAGE,
     nr_sack::COVERAGE,
     paths::COVERAGE,
+    recovery::COVERAGE,
     slow_paths::COVERAGE,
     smart::COVERAGE,
 ];

@@ -23,6 +23,16 @@ policy_enum!(
     }
 );
 
+policy_enum!(
+    /// When a fast retransmission may leave though the window is full: one packet, at once.
+    BeyondWindow {
+        /// With the loss that begins a fast recovery (RFC 9260 section 7.2.4, rule 3).
+        OncePerRecovery = "once-per-recovery",
+        /// With every SACK that tells of a loss (RFC 4960 section 7.2.4, rule 3; ns-2, INET).
+        EveryLoss = "every-loss",
+    }
+);
+
 policy_group!(
     /// Fast retransmit (RFC 9260 section 7.2.4).
     FastRetransmit {
@@ -32,6 +42,8 @@ policy_group!(
         threshold: u8,
         /// How often one TSN is retransmitted because of them.
         per_tsn: PerTsn,
+        /// When one packet may leave beyond the window.
+        beyond_window: BeyondWindow,
     }
 );
 

@@ -103,6 +103,17 @@ policy_enum!(
 );
 
 policy_enum!(
+    /// What a path sends while fast recovery halves its window.
+    Reduction {
+        /// Nothing until half the window has left the network, and then whatever half a window has room for (RFC 9260 section
+        /// 7.2.4).
+        AtOnce = "at-once",
+        /// Half of what arrives, over the whole round trip, and never more than arrives (RFC 9937).
+        Proportional = "proportional",
+    }
+);
+
+policy_enum!(
     /// What happens to the window of a path that sends nothing (RFC 9260 section 7.2.1).
     IdleRule {
         /// Halved per RTO, not below 4 PMDCS; the slow-start threshold remembers it.
@@ -182,6 +193,8 @@ pub struct Window {
     pub bytes_counted: BytesCounted,
     /// What a SACK in slow start allows.
     pub slow_start: SlowStart,
+    /// What is sent during fast recovery.
+    pub reduction: Reduction,
     /// What idling does.
     pub idle: IdleRule,
 }

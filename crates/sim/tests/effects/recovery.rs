@@ -1,0 +1,63 @@
+//! What is sent while a path recovers from a queue that slow start has overfilled.
+
+use polypath_sim::RunResult;
+
+use crate::{Covered, effect, run};
+
+/// Two long paths whose queues hold a fraction of what is on its way.
+const OVERFILLED: &str = r#"
+title = "Two paths of 200 ms with short queues"
+
+[run]
+duration = "15 s"
+measure_from = "5 s"
+
+[[network.disjoint.paths]]
+name = "one"
+bottleneck = { rate = "10 Mbit/s", delay = "200 ms" }
+
+[[network.disjoint.paths]]
+name = "other"
+bottleneck = { rate = "10 Mbit/s", delay = "200 ms" }
+
+[[traffic]]
+name = "bulk"
+source = "saturated"
+message_size = "1452 B"
+
+[sctp]
+preset = "recommended"
+send_buffer = "32 MiB"
+receive_buffer = "32 MiB"
+"#;
+
+const fn recovery(key: &'static str, value: &'static str, against: &'static str) -> Covered {
+    let effect = effect!(one_overfilled_queue_halves_a_window_once);
+    Covered { key, value, against, scenario: OVERFILLED, set: &[], effect }
+}
+
+pub const COVERAGE: &[Covered] = &[
+    recovery("window.reduction", "at-once", "proportional"),
+    recovery("window.reduction", "proportional", "at-once"),
+    recovery("fast_retransmit.beyond_window", "once-per-recovery", "every-loss"),
+    recovery("fast_retransmit.beyond_window", "every-loss", "once-per-recovery"),
+];
+
+/// A recovery that sends two packets for each that arrives overfills the queue a second time.
+#[test]
+fn one_overfilled_queue_halves_a_window_once() {
+    let with = |reduction: &str, beyond: &str| {
+        let reduction = format!("sctp.policies.window.reduction={reduction}");
+        let beyond = format!("sctp.policies.fast_retransmit.beyond_window={beyond}");
+        run(OVERFILLED, &[&reduction, &beyond])
+    };
+    let most = |result: &RunResult| result.paths.iter().map(|path| path.fast_recoveries).max();
+    let gentle = with("proportional", "once-per-recovery");
+    assert_eq!(most(&gentle), Some(1));
+    for (reduction, beyond) in [("at-once", "once-per-recovery"), ("proportional", "every-loss")] {
+        let rough = with(reduction, beyond);
+        let what = format!("{reduction}, {beyond}");
+        assert!(most(&rough) > Some(1), "{what}");
+        assert!(gentle.goodput_bit_s > 1.1 * rough.goodput_bit_s, "{what}");
+    }
+}

@@ -12,10 +12,9 @@ use crate::cmt::sack_path::Duplicates;
 use crate::cmt::sfr::{self, SfrView};
 use crate::cmt::slow_path_rtt::{self, Awaited, Awaiting, Measure, Return};
 use crate::cmt::smart_fast_rtx;
-use crate::config::{BeyondWindow, CwndUpdate, FastRecoveryScope, Reduction, SplitFastRetransmit};
-use crate::congestion::rate_reduction::LastSack;
+use crate::config::{CwndUpdate, FastRecoveryScope, SplitFastRetransmit};
+use crate::congestion::Advanced;
 use crate::congestion::recovery::{PseudoCumulative, RecoveryView};
-use crate::congestion::{self, AckView, Advanced, coupled::group::GroupViews};
 use crate::extension::nr_sack::{self, Disordered, Release};
 use crate::path::reach::Signal;
 use crate::probe::TransmissionCause;
@@ -27,27 +26,27 @@ use crate::{Cx, Event, Instant, PathId, ProbeEvent, Tsn};
 
 /// A path as a SACK finds and leaves it, beside what it acknowledges there.
 #[derive(Clone, Copy)]
-struct Change {
-    before: Before,
-    order: Order,
+pub(super) struct Change {
+    pub(super) before: Before,
+    pub(super) order: Order,
 }
 
 /// Low end and flight of a path before the SACK.
 #[derive(Clone, Copy)]
-struct Before {
+pub(super) struct Before {
     first: Option<Tsn>,
     again: Option<Tsn>,
     /// When the oldest transmission was made, where T3-rtx depends on it.
     oldest: Option<Instant>,
-    flight: u64,
+    pub(super) flight: u64,
 }
 
 /// What the SACK did to a path's order.
 #[derive(Clone, Copy)]
-struct Order {
-    advanced: Advanced,
+pub(super) struct Order {
+    pub(super) advanced: Advanced,
     earliest_acked: bool,
-    recovery: RecoveryView,
+    pub(super) recovery: RecoveryView,
 }
 
 /// What brings an acknowledgement: a SACK or NR-SACK, or the cumulative ack of a SHUTDOWN, which says nothing about gaps
@@ -380,112 +379,6 @@ impl Association {
             }
         }
         lost_on
-    }
-
-    fn leave_recovery(&mut self, cumulative: Tsn, changes: &[Change]) {
-        match self.config.policies.fast_recovery {
-            FastRecoveryScope::AssociationWide => {
-                self.sender.recovery.on_ack(&RecoveryView {
-                    cumulative,
-                    pseudo_cumulative: PseudoCumulative::Unused,
-                });
-            }
-            FastRecoveryScope::PerPath => {
-                for (path, change) in self.paths.iter_mut().zip(changes) {
-                    path.recovery.on_ack(&change.order.recovery);
-                }
-            }
-        }
-    }
-
-    /// Tells the paths that recover what was delivered (RFC 9937); where recovery is over, that it is.
-    fn reduce_rates(&mut self, changes: &[Change], delta: &AckDelta, lost_on: u32) {
-        let association_recovers = self.sender.recovery.is_active();
-        let paths = self.paths.iter_mut().zip(changes).zip(&delta.paths);
-        for ((path, Change { order, .. }), news) in paths {
-            if !association_recovers && !path.recovery.is_active() {
-                path.reduction.end();
-                continue;
-            }
-            let last_sack = match order.advanced {
-                Advanced::Yes if lost_on >> path.id.0 & 1 == 0 => LastSack::Safe,
-                _ => LastSack::Doubtful,
-            };
-            path.reduction.on_sack(news.flight_bytes, last_sack);
-        }
-    }
-
-    fn grow_windows(
-        &mut self,
-        cx: &mut Cx<'_>,
-        changes: &[Change],
-        delta: &AckDelta,
-        groups: &GroupViews,
-    ) {
-        let coupling = self.config.policies.congestion.coupling();
-        let association_recovers = self.sender.recovery.is_active();
-        let paths = self.paths.iter_mut().zip(changes).zip(&delta.paths);
-        for ((path, Change { before, order }), news) in paths {
-            path.window.intervals.on_acked(news.credited_bytes);
-            if news.credited_bytes == 0 || association_recovers || path.recovery.is_active() {
-                continue;
-            }
-            let parameters = path.congestion_parameters(&self.config);
-            let ack = AckView {
-                acked_bytes: news.credited_bytes,
-                flight_before: before.flight,
-                flight_after: path.flight,
-                advanced: order.advanced,
-            };
-            path.grown_from = (self.stats.packets_received, path.window.cwnd);
-            let group = groups.view(path.id);
-            congestion::on_ack(coupling, &mut path.window, &parameters, &ack, &group);
-            cx.probe.on(cx.now, path.window_event());
-        }
-    }
-
-    /// Reduces the windows of paths that lost something; `lost_on` has a bit for each.
-    pub(super) fn reduce_windows(&mut self, cx: &mut Cx<'_>, lost_on: u32, groups: &GroupViews) {
-        if lost_on == 0 {
-            return;
-        }
-        let coupling = self.config.policies.congestion.coupling();
-        let scope = self.config.policies.fast_recovery;
-        let already = self.sender.recovery.is_active();
-        for path in self.paths.ids() {
-            if lost_on >> path.0 & 1 == 0 {
-                continue;
-            }
-            let recovers = match scope {
-                FastRecoveryScope::AssociationWide => already,
-                FastRecoveryScope::PerPath => self.paths[path].recovery.is_active(),
-            };
-            let beyond = self.config.policies.fast_retransmit.beyond_window;
-            if !recovers || beyond == BeyondWindow::EveryLoss {
-                self.paths[path].free_retransmission = true;
-            }
-            if recovers {
-                continue;
-            }
-            let last_sent = self.sender.window.next_tsn().previous();
-            match scope {
-                FastRecoveryScope::AssociationWide => self.sender.recovery.enter(last_sent),
-                FastRecoveryScope::PerPath => {
-                    let exit = self.sender.window.highest_on(path).unwrap_or(last_sent);
-                    self.paths[path].recovery.enter(exit);
-                }
-            }
-            let path = &mut self.paths[path];
-            path.counters.fast_recoveries += 1;
-            let parameters = path.congestion_parameters(&self.config);
-            let group = groups.view(path.id);
-            congestion::on_fast_retransmit(coupling, &mut path.window, &parameters, &group);
-            if self.config.policies.window.reduction == Reduction::Proportional {
-                path.reduction.begin(path.flight);
-            }
-            cx.probe.on(cx.now, ProbeEvent::FastRecoveryEntered { path: path.id });
-            cx.probe.on(cx.now, path.window_event());
-        }
     }
 
     /// An acknowledged chunk that took no other path proves its path alive (RFC 9260 section 8.2). Doubt is stronger: a

@@ -31,6 +31,7 @@ mod state;
 mod tail_probe;
 mod timeout;
 mod transmit_data;
+mod windows;
 
 pub(crate) mod address_scope;
 pub(crate) mod handshake_view;

@@ -82,13 +82,14 @@ fn order_of(policy: RetransmissionPath, candidates: &[Candidate], lost_on: u8) -
         RetransmissionPath::Cwnd => sorted(candidates, |c| Reverse(c.cwnd)),
         RetransmissionPath::Ssthresh => sorted(candidates, |c| Reverse(c.ssthresh)),
         RetransmissionPath::LossRate => sorted(candidates, |c| c.loss_ppm),
-        RetransmissionPath::LowestSrtt => sorted(candidates, |c| (c.srtt.is_none(), c.srtt)),
+        RetransmissionPath::LowestSrtt => quickest(candidates, lost_on),
     }
 }
 
 /// Whether the policy has ties to break.
 pub(crate) fn wants_lots(policy: RetransmissionPath) -> bool {
-    !matches!(policy, RetransmissionPath::Same | RetransmissionPath::Alternate)
+    use RetransmissionPath::{Alternate, LowestSrtt, Same};
+    !matches!(policy, Same | Alternate | LowestSrtt)
 }
 
 /// The path itself, then those after it in the table, then those before it.
@@ -96,6 +97,16 @@ fn same_first(candidates: &[Candidate], lost_on: u8) -> Order {
     let from_it_on = candidates.iter().filter(|c| c.index >= lost_on);
     let before = candidates.iter().filter(|c| c.index < lost_on);
     from_it_on.chain(before).map(|c| c.index).collect()
+}
+
+/// By round-trip time, unmeasured ones last; of equal ones the path itself first.
+fn quickest(candidates: &[Candidate], lost_on: u8) -> Order {
+    let mut order = same_first(candidates, lost_on);
+    order.sort_by_key(|index| {
+        let srtt = candidates.iter().find(|c| c.index == *index).and_then(|c| c.srtt);
+        (srtt.is_none(), srtt)
+    });
+    order
 }
 
 /// By rank, lowest first; ties at random.
@@ -161,11 +172,22 @@ mod tests {
     }
 
     #[test]
+    fn of_equally_quick_paths_the_one_that_lost_comes_first() {
+        let mut candidates = candidates();
+        candidates.iter_mut().for_each(|c| c.srtt = Some(Duration::from_millis(20)));
+        for (lost_on, expected) in [(0, [0, 1, 2]), (1, [1, 2, 0]), (2, [2, 0, 1])] {
+            let order = first(RetransmissionPath::LowestSrtt, &candidates, lost_on);
+            assert_eq!(order.as_slice(), expected, "{lost_on}");
+        }
+    }
+
+    #[test]
     fn whoever_ranks_paths_has_ties() {
         let wanted = ALL.map(|policy| (policy, wants_lots(policy)));
         use RetransmissionPath::{Alternate, Asap, Cwnd, LossRate, LowestSrtt, Same, Ssthresh};
-        let ranked = [Asap, Cwnd, Ssthresh, LossRate, LowestSrtt].map(|policy| (policy, true));
-        let expected = [&[(Same, false)][..], &ranked, &[(Alternate, false)]].concat();
+        let ranked = [Asap, Cwnd, Ssthresh, LossRate].map(|policy| (policy, true));
+        let certain = [(LowestSrtt, false), (Alternate, false)];
+        let expected = [&[(Same, false)][..], &ranked, &certain].concat();
         assert_eq!(wanted.as_slice(), expected);
     }
 

@@ -61,7 +61,7 @@ policy_enum!(
         Ssthresh = "ssthresh",
         /// The path with the lowest loss rate, ties at random (RTX-LOSSRATE).
         LossRate = "lossrate",
-        /// The path with the smallest smoothed round-trip time, unmeasured ones last, ties at random.
+        /// The path with the smallest smoothed round-trip time, unmeasured ones last, of equal ones its own.
         LowestSrtt = "lowest-srtt",
         /// Another active path if there is one (RFC 9260 section 6.4.1).
         Alternate = "alternate",

@@ -74,9 +74,10 @@ impl RateReduction {
             };
             news.saturating_add(more).min(ssthresh - flight)
         };
-        // What was lost is sent again at once, whatever the account says.
-        let first = if self.sent == 0 { unit } else { 0 };
-        Some(flight.saturating_add(may_send.max(first)))
+        // What was lost is sent again at once, whatever the account says; and where nothing is outstanding, for it left for
+        // other paths, no SACK would ever allow anything.
+        let least = if self.sent == 0 || flight == 0 { unit } else { 0 };
+        Some(flight.saturating_add(may_send.max(least)))
     }
 }
 
@@ -156,6 +157,15 @@ mod tests {
         // Up to half a window, and then as much as leaves.
         reduction.on_sack(3 * UNIT, LastSack::Safe);
         assert_eq!(reduction.limit(49 * UNIT, 50 * UNIT, UNIT), Some(50 * UNIT));
+    }
+
+    #[test]
+    fn a_path_that_everything_has_left_may_send() {
+        let mut reduction = RateReduction::default();
+        reduction.begin(10 * UNIT);
+        reduction.on_sent(9 * UNIT);
+        assert_eq!(reduction.limit(UNIT, 5 * UNIT, UNIT), Some(UNIT));
+        assert_eq!(reduction.limit(0, 5 * UNIT, UNIT), Some(UNIT));
     }
 
     #[test]

@@ -70,10 +70,10 @@ fn meaning(error: &ConnectError, peer: &Peer) -> Option<String> {
             "it is busy and takes no more associations now: try again later"
         }
         ConnectError::Ended(AssociationError::ProtocolUnreachable) if peer.is_over_ip() => {
-            "does it run, and with --raw?"
+            "start it there, with --raw"
         }
         ConnectError::Ended(AssociationError::ProtocolUnreachable) => {
-            "does it run, and with that UDP port?"
+            "start it there, or name the UDP port that it has"
         }
         _ => return None,
     };

@@ -8,7 +8,7 @@ use crate::output;
 
 /// Opens a page in the user's browser, and says how to where that is not possible.
 pub(super) fn open(page: &Path) {
-    if !opener().is_some_and(|opener| start(opener, page).is_ok()) {
+    if opener().is_none_or(|opener| start(opener, page).is_err()) {
         output::tell(format_args!("no browser can be opened here: open {} in one", page.display()));
     }
 }

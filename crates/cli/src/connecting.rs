@@ -1,10 +1,12 @@
 //! Connecting with patience, and what to do where nobody answers.
 
+use std::net::IpAddr;
 use std::time::Duration;
 
 use anyhow::{Error, anyhow};
 use polypath::{
     Association, AssociationConfig, AssociationError, ConnectError, Endpoint, EndpointStats, Peer,
+    source_address,
 };
 use tokio::time::timeout;
 
@@ -22,7 +24,7 @@ pub(crate) async fn connect(
     let context = || format!("cannot connect to {whom}");
     match timeout(patience, endpoint.connect(peer, config)).await {
         Ok(Ok(association)) => Ok(association),
-        Ok(Err(error @ (ConnectError::Invalid(_) | ConnectError::NotUnicast(_)))) => {
+        Ok(Err(error @ ConnectError::NotUnicast(_))) => {
             Err(Failure::usage(Error::from(error).context(context())))
         }
         Ok(Err(error)) => {
@@ -44,30 +46,51 @@ pub(crate) async fn connect(
     }
 }
 
-/// What a refusal means (RFC 9260 sections 5.1 and 8.4).
-fn meaning(error: &ConnectError, peer: &Peer) -> Option<&'static str> {
+/// What a refusal means (RFC 9260 sections 5.1 and 8.4), and what to do.
+fn meaning(error: &ConnectError, peer: &Peer) -> Option<String> {
     /// Error cause "out of resource" (RFC 9260 section 3.3.10.4).
     const OUT_OF_RESOURCE: [u8; 2] = [0, 4];
-    match error {
+    let meaning = match error {
+        ConnectError::Invalid(polypath::ConnectRefusal::NoUsablePath) => {
+            return Some(usable(peer.addresses()));
+        }
         // Which of both it is cannot be seen from here: the kernel is quicker than the program.
         ConnectError::Ended(AssociationError::AbortedByPeer(causes))
             if causes.is_empty() && peer.is_over_ip() =>
         {
-            Some(
-                "nobody accepts associations there at that SCTP port, or that host's kernel has its own SCTP loaded \
-                 and knows nothing of the program (polypath doctor there tells)",
-            )
+            "nobody accepts associations there at that SCTP port, or that host's kernel has its own SCTP loaded \
+             and knows nothing of the program (polypath doctor there tells)"
         }
         ConnectError::Ended(AssociationError::AbortedByPeer(causes)) if causes.is_empty() => {
-            Some("nobody accepts associations there at that SCTP port: is it the right one?")
+            "nobody accepts associations there at that SCTP port: is it the right one?"
         }
         ConnectError::Ended(AssociationError::AbortedByPeer(causes))
             if causes.starts_with(&OUT_OF_RESOURCE) =>
         {
-            Some("it is busy and takes no more associations now: try again later")
+            "it is busy and takes no more associations now: try again later"
         }
-        _ => None,
+        ConnectError::Ended(AssociationError::ProtocolUnreachable) if peer.is_over_ip() => {
+            "start it there, with --raw"
+        }
+        ConnectError::Ended(AssociationError::ProtocolUnreachable) => {
+            "start it there, or name the UDP port that it has"
+        }
+        _ => return None,
+    };
+    Some(meaning.to_owned())
+}
+
+/// Which local addresses reach a peer, where those that were named do not.
+fn usable(peer: &[IpAddr]) -> String {
+    let rule = "both have to be of one family, and both or none of this host's loopback";
+    let mut ways = Vec::new();
+    for remote in peer {
+        match source_address(*remote) {
+            Ok(local) => ways.push(format!("{remote} is reached from {local}")),
+            Err(_) => ways.push(format!("no route leads to {remote}")),
+        }
     }
+    format!("{rule}: {}", ways.join(", "))
 }
 
 /// What the silence may mean, from what the sockets saw.
@@ -97,6 +120,16 @@ mod tests {
         assert!(told(&[0, 4, 0, 4], &udp).unwrap().contains("busy"));
         assert_eq!(told(&[0, 12, 0, 4], &udp), None);
         assert_eq!(meaning(&ConnectError::EndpointClosed, &udp), None);
+        let nobody = ConnectError::Ended(AssociationError::ProtocolUnreachable);
+        assert!(meaning(&nobody, &udp).unwrap().contains("UDP port"));
+        let raw = meaning(&nobody, &udp.clone().raw_ip()).unwrap();
+        assert!(raw.contains("--raw") && !raw.contains("UDP"), "{raw}");
+    }
+
+    #[test]
+    fn addresses_that_reach_a_peer_are_named() {
+        let told = usable(&[IpAddr::from([127, 0, 0, 1])]);
+        assert!(told.contains("127.0.0.1 is reached from 127.0.0.1"), "{told}");
     }
 
     #[test]

@@ -5,7 +5,7 @@ use polypath::source_address;
 
 use crate::failure::Failure;
 use crate::interfaces;
-use crate::zoned::Zoned;
+use crate::zoned::{self, Zoned};
 
 /// The local address towards each of the peer's, each once. Fails if no address of the peer can be reached.
 pub(crate) fn towards(peer: &[Zoned]) -> Result<Vec<Zoned>, Failure> {
@@ -26,11 +26,14 @@ pub(crate) fn towards(peer: &[Zoned]) -> Result<Vec<Zoned>, Failure> {
 
 /// What is wrong with the addresses of a peer before anything is tried.
 pub(crate) fn check_peer(peer: &[Zoned]) -> Result<(), Failure> {
-    match peer.iter().find(|remote| remote.device.is_some() && !remote.is_link_local()) {
+    match peer.iter().find(|remote| remote.device.is_some() != remote.is_link_local()) {
         Some(Zoned { address, device: Some(device) }) => Err(Failure::usage(anyhow!(
             "{address}%{device}: an interface is named with local addresses, and with link-local ones of the peer"
         ))),
-        _ => Ok(()),
+        Some(Zoned { address, device: None }) => {
+            Err(Failure::Usage(zoned::without_interface(*address)))
+        }
+        None => Ok(()),
     }
 }
 
@@ -44,9 +47,7 @@ fn source(remote: &Zoned) -> Result<Zoned, Error> {
             )
         });
     }
-    let device = remote.device.as_ref().ok_or_else(|| {
-        anyhow!("{address} is a link-local address: name the interface that leads there, as in {address}%eth0")
-    })?;
+    let device = remote.device.as_ref().ok_or_else(|| zoned::without_interface(address))?;
     let places = interfaces::places().unwrap_or_default();
     places
         .into_iter()
@@ -70,6 +71,9 @@ mod tests {
     fn interfaces_of_peers_matter_at_the_link_only() {
         assert!(check_peer(&[zoned("192.0.2.1"), zoned("fe80::1%eth0")]).is_ok());
         assert!(check_peer(&[zoned("192.0.2.1%eth0")]).is_err());
+        let without = check_peer(&[zoned("192.0.2.1"), zoned("fe80::1")]).unwrap_err();
+        assert!(matches!(&without, Failure::Usage(_)), "{without:?}");
+        assert!(without.to_string().contains("as in fe80::1%eth0"), "{without}");
     }
 
     #[test]

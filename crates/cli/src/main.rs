@@ -17,6 +17,7 @@ mod report;
 mod runtime;
 mod sctp_args;
 mod settings;
+mod suggestion;
 #[cfg(target_os = "linux")]
 mod test_bed;
 mod time;

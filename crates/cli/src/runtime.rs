@@ -8,6 +8,7 @@ use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 
 use crate::failure::Failure;
+use crate::zoned;
 
 /// How long associations may take to end by themselves when a command is done.
 const DRAIN: Duration = Duration::from_secs(10);
@@ -53,10 +54,10 @@ pub(crate) fn run<T>(
 /// Binds; addresses that no endpoint can have are wrong usage, and what the system refuses is a matter of the machine.
 pub(crate) fn bind(builder: EndpointBuilder) -> Result<Endpoint, Failure> {
     builder.bind().map_err(|error| match error {
-        BindError::NoAddress
-        | BindError::NotUnicast(_)
-        | BindError::LinkLocal(_)
-        | BindError::Duplicate(_) => Failure::usage(error),
+        BindError::LinkLocal(address) => Failure::Usage(zoned::without_interface(address)),
+        BindError::NoAddress | BindError::NotUnicast(_) | BindError::Duplicate(_) => {
+            Failure::usage(error)
+        }
         BindError::Socket { .. }
         | BindError::RawSocket { .. }
         | BindError::NoDevice { .. }

@@ -4,11 +4,13 @@ use anyhow::{Result, anyhow, bail};
 use polypath::{AssociationConfig, Duration, Preset};
 use serde_json::Value;
 
+use crate::suggestion::nearest;
+
 /// Buffers of a transfer. With less than what the paths carry during the smallest retransmission timeout (1 s), one
 /// chunk that is lost twice on one path stops all of them; this is enough for 268 Mbit/s.
 const BUFFER_BYTES: u32 = 32 << 20;
 /// Least size of a buffer: the longest frames that are not content must fit.
-const MIN_BUFFER_BYTES: u64 = 4 << 10;
+pub(crate) const MIN_BUFFER_BYTES: u64 = 4 << 10;
 /// Longest time that a peer can put off the end of an association (T5-shutdown-guard).
 const SHUTDOWN_GUARD: Duration = Duration::from_secs(10);
 
@@ -66,19 +68,13 @@ fn find<'a>(document: &'a mut Value, key: &str) -> Result<&'a mut Value> {
 
 fn unknown(key: &str, known: &[String]) -> anyhow::Error {
     // Steps at the beginning may be missing.
-    let likeness = |other: &str| {
-        let tails = other.match_indices('.').map(|(dot, _)| &other[dot + 1..]);
-        tails
-            .chain([other])
-            .map(|tail| strsim::normalized_damerau_levenshtein(key, tail))
-            .fold(0.0, f64::max)
-    };
-    let nearest = known.iter().max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
-    match nearest {
-        Some(nearest) if likeness(nearest) >= 0.7 => {
-            anyhow!("no such key; did you mean '{nearest}'?")
-        }
-        _ => anyhow!("no such key; the keys are {}", known.join(", ")),
+    let words = known.iter().flat_map(|key| {
+        let tails = key.match_indices('.').map(|(dot, _)| &key[dot + 1..]);
+        tails.chain([key.as_str()]).map(move |word| (word, key.as_str()))
+    });
+    match nearest(key, words) {
+        Some(nearest) => anyhow!("no such key; did you mean '{nearest}'?"),
+        None => anyhow!("no such key; the keys are {}", known.join(", ")),
     }
 }
 

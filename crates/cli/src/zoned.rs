@@ -4,6 +4,7 @@ use std::fmt;
 use std::net::IpAddr;
 use std::str::FromStr;
 
+use anyhow::{Error, anyhow};
 use polypath::{Endpoint, EndpointBuilder};
 
 /// Longest name of an interface in bytes (`IFNAMSIZ` of Linux, without its end).
@@ -67,6 +68,14 @@ pub(crate) fn builder(local: &[Zoned]) -> EndpointBuilder {
         Some(device) => builder.bind_to_device(zoned.address, device),
         None => builder,
     })
+}
+
+/// What is wrong with a link-local address alone.
+pub(crate) fn without_interface(address: IpAddr) -> Error {
+    anyhow!(
+        "{address} is a link-local address, which means something only at an interface: name that, too, as in \
+         {address}%eth0 (`ip link` shows interfaces)"
+    )
 }
 
 /// The addresses alone.

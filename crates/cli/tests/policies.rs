@@ -42,6 +42,11 @@ fn keys_are_found_by_their_parts() {
     let (status, _, err) = policies(&["path_ordr"]);
     assert_eq!(status, Some(2));
     assert!(err.contains("did you mean 'path_order'"), "{err}");
+    let (_, _, err) = policies(&["retransmision"]);
+    assert!(err.contains("did you mean 'retransmission'"), "{err}");
+    let (status, _, err) = policies(&["foo"]);
+    assert_eq!(status, Some(2));
+    assert!(!err.contains("did you mean") && err.contains("lists them all"), "{err}");
 }
 
 #[test]

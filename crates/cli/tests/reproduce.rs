@@ -78,6 +78,25 @@ fn all_is_run_judged_and_reported_and_never_twice() {
     assert_eq!((code, new(0), new(1)), (Some(0), 0.into(), 0.into()));
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn without_a_display_it_is_said_which_page_to_open() {
+    let place = directory("reproduce-open");
+    let (papers, out) = (papers_in(&place), place.join("out"));
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_polypath"))
+        .args(["reproduce", "tiny/1", "--open", "--papers"])
+        .arg(papers)
+        .arg("--out")
+        .arg(&out)
+        .env_remove("DISPLAY")
+        .env_remove("WAYLAND_DISPLAY")
+        .output()
+        .expect("the program starts");
+    let (_, err) = texts(&output);
+    let page = out.join("tiny/report-1.html");
+    assert!(err.contains(&format!("open {} in one", page.display())), "{err}");
+}
+
 #[test]
 fn a_figure_has_its_own_report() {
     let place = directory("reproduce-figure");

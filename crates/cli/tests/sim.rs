@@ -168,6 +168,10 @@ fn a_picture_in_a_folder_that_is_missing_says_what_to_do() {
     let (status, _, err) = sim(&["--show-network", &file.display().to_string()]);
     assert_eq!(status.code(), Some(2), "{err}");
     assert!(err.contains("there is no folder") && err.contains("make it first"), "{err}");
+    let folder = directory("no-file").display().to_string();
+    let (status, _, err) = sim(&["--show-network", &folder]);
+    assert_eq!(status.code(), Some(2), "{err}");
+    assert!(err.contains(&format!("cannot write {folder}: it is a folder; name a file")), "{err}");
 }
 
 #[test]

@@ -115,11 +115,12 @@ pub fn run(
     let system_drops = namespaces.iter().map(Namespace::dropped).sum();
     // The system counted what it dropped per device.
     drop(devices);
+    let duration_s = now.as_secs_f64();
     let mut outcome = Outcome {
         title: options.scenario.title.clone(),
         seed: options.seed,
-        duration_s: now.as_secs_f64(),
-        verdict: Verdict::of(&timing, system_drops, options.allowed_behind),
+        duration_s,
+        verdict: Verdict::of(&timing, duration_s, system_drops, options.allowed_behind),
         timing,
         system_drops,
         hosts: hosts(driver.hosts(), &namespaces, driver.counts()),

@@ -8,6 +8,10 @@ use serde::Serialize;
 use crate::program::ProgramOutcome;
 use crate::timing::TimingOutcome;
 
+/// Lost time is a part of so much time at least: starting a program may take a few milliseconds, which are much of a run
+/// that is over at once.
+const LEAST_JUDGED_S: f64 = 1.0;
+
 /// What came out of an emulation.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Outcome {
@@ -55,7 +59,7 @@ pub enum Verdict {
         behind_s: f64,
         /// Part of the whole time that this is.
         share: f64,
-        /// What would be allowed.
+        /// What would be allowed, of a second at least.
         allowed: f64,
     },
     /// The system dropped packets that no link dropped.
@@ -63,8 +67,14 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    pub(crate) fn of(timing: &TimingOutcome, system_drops: u64, allowed: f64) -> Self {
-        if timing.behind_share > allowed {
+    /// The verdict on an emulation that took `duration_s`.
+    pub(crate) fn of(
+        timing: &TimingOutcome,
+        duration_s: f64,
+        system_drops: u64,
+        allowed: f64,
+    ) -> Self {
+        if timing.behind_s > allowed * duration_s.max(LEAST_JUDGED_S) {
             let (behind_s, share) = (timing.behind_s, timing.behind_share);
             return Self::Behind { behind_s, share, allowed };
         }
@@ -79,7 +89,7 @@ impl Verdict {
         match self {
             Self::Valid => None,
             Self::Behind { behind_s, share, allowed } => Some(format!(
-                "this machine could not keep up: for {behind_s:.3} s, {:.2} % of the time, the emulation was more than 1 ms behind (allowed: {} %); its links were not what the scenario says",
+                "this machine could not keep up: for {behind_s:.3} s, {:.2} % of the time, the emulation was more than 1 ms behind (allowed: {} %, of a second at least); its links were not what the scenario says",
                 100.0 * share,
                 100.0 * allowed,
             )),
@@ -130,10 +140,25 @@ mod tests {
     fn what_cannot_be_believed_is_said_with_its_number() {
         let timing =
             |behind_s, behind_share| TimingOutcome { behind_s, behind_share, ..Default::default() };
-        let objection =
-            |behind, drops| Verdict::of(&timing(behind, behind / 10.0), drops, 0.01).objection();
+        let objection = |behind, drops| {
+            Verdict::of(&timing(behind, behind / 10.0), 10.0, drops, 0.01).objection()
+        };
         assert_eq!(objection(0.1, 0), None, "as much as is allowed");
         assert!(objection(0.25, 0).unwrap().contains("for 0.250 s, 2.50 % of the time"));
         assert!(objection(0.0, 3).unwrap().contains("dropped 3 packets"));
+    }
+
+    #[test]
+    fn short_emulations_may_lose_as_much_as_one_of_a_second() {
+        let verdict = |behind_s: f64, duration_s: f64| {
+            let behind_share = behind_s / duration_s;
+            let timing = TimingOutcome { behind_s, behind_share, ..Default::default() };
+            Verdict::of(&timing, duration_s, 0, 0.01)
+        };
+        assert_eq!(verdict(0.005, 0.026), Verdict::Valid);
+        assert_eq!(verdict(0.009, 0.9), Verdict::Valid);
+        assert!(matches!(verdict(0.011, 0.026), Verdict::Behind { .. }));
+        assert!(matches!(verdict(0.011, 1.0), Verdict::Behind { .. }));
+        assert_eq!(verdict(0.011, 2.0), Verdict::Valid);
     }
 }

@@ -66,17 +66,31 @@ impl Association {
         // The driver has its turn, too, where it shares a thread with the sender.
         tokio::task::consume_budget().await;
         let message = match self.send_if_room(message) {
-            Ok(done) => return done,
+            Ok(done) => return self.with_cause(done).await,
             Err(message) => message,
         };
         let _turn = self.shared.turn.lock().await;
-        self.wait(&self.shared.writable, |association| {
-            match association.try_send(message.clone()) {
-                Err(error) if error.is_would_block() => None,
-                done => Some(done),
-            }
-        })
-        .await
+        let done = self
+            .wait(&self.shared.writable, |association| {
+                match association.try_send(message.clone()) {
+                    Err(error) if error.is_would_block() => None,
+                    done => Some(done),
+                }
+            })
+            .await;
+        self.with_cause(done).await
+    }
+
+    /// Why the association takes no message any more: where the protocol has ended and the driver has not told of it yet, that
+    /// is waited for.
+    async fn with_cause(&self, done: Result<(), SendError>) -> Result<(), SendError> {
+        let closed = SendError::Refused(polypath_proto::SendError::Closed);
+        let is_over = || matches!(self.shared.lock().phase(), Phase::Pending | Phase::Ended(_));
+        if done.as_ref() != Err(&closed) || !is_over() {
+            return done;
+        }
+        self.closed().await?;
+        Err(closed)
     }
 
     /// Sends a message, or gives it back where it has to wait: for room, or for others that wait.

@@ -208,7 +208,7 @@ pub enum AssociationError {
     /// The peer's host says by ICMP that nobody takes SCTP there (RFC 9260 section 10, ICMP8): the UDP port is closed, or
     /// no SCTP runs over IP.
     #[error(
-        "nobody takes SCTP at the peer's address: is the other program running, and on that UDP port?"
+        "nobody takes SCTP at the peer's address: the other program does not run there, or uses something else"
     )]
     ProtocolUnreachable,
     /// The endpoint or the runtime that drove it has gone.

@@ -220,8 +220,8 @@ pub use polypath_proto::config::{
     AssociationConfig, EndpointConfig, PathPairing, PmtuDiscovery, Policies, Preset,
 };
 pub use polypath_proto::{
-    AssociationEnd, AssociationStats, BlockedTime, Delivery, Duration, Event, PathChange, PathId,
-    PathStats, PathStatus, SendError as SendRefusal, config,
+    AssociationEnd, AssociationStats, BlockedTime, ConnectError as ConnectRefusal, Delivery,
+    Duration, Event, PathChange, PathId, PathStats, PathStatus, SendError as SendRefusal, config,
 };
 pub use route::source_address;
 pub use stats::EndpointStats;

@@ -62,6 +62,15 @@ async fn abort_tells_the_peer_why() {
 }
 
 #[tokio::test]
+async fn who_sends_while_the_end_is_being_told_learns_its_cause() {
+    let pair = pair().await;
+    pair.near.abort("enough");
+    // The driver had no turn since.
+    let error = pair.near.send(Message::new(0, "late")).await.unwrap_err();
+    assert_eq!(error, SendError::Ended(AssociationError::Aborted));
+}
+
+#[tokio::test]
 async fn a_dropped_association_shuts_down_in_the_background() {
     let pair = pair().await;
     let clone = pair.near.clone();

@@ -13,7 +13,8 @@ use crate::failure::{Failure, Outcome};
 use crate::local_addresses;
 use crate::meter::capture::Capture;
 use crate::meter::client::{self, Target, measure};
-use crate::meter::document::Alone;
+use crate::meter::document::{Alone, End};
+use crate::meter::gain::Broken;
 use crate::meter::options::{ClientOptions, FormatOptions, Transport};
 use crate::meter::reporter::Reporter;
 use crate::meter::server::{Limits, Visit};
@@ -117,17 +118,24 @@ async fn measure_all(
     interruption: &Interruption,
 ) -> Outcome {
     let capture = options.pcap.as_deref().map(Capture::create).transpose()?.map(Arc::new);
-    let (mut document, outcome) = match prepare(options, capture.clone(), reporter, interruption)
-        .await
-    {
+    let prepared = prepare(options, capture.clone(), reporter, interruption).await;
+    let (document, outcome) = match prepared {
         Ok((target, alone)) => {
             let (mut document, outcome) = measure(&target, options, reporter, interruption).await;
             document.end.gain = gain::gain(&document, alone);
+            document.end.thresholds = thresholds::judge(&options.requirements, &document.end);
             (document, outcome)
         }
-        Err(failure) => (client::describe(options, &failure), Err(failure)),
+        Err(Broken { failure, document }) => {
+            let mut document = match document {
+                Some(document) => *document,
+                None => client::describe(options, &failure),
+            };
+            // What one path carried says nothing of all of them.
+            document.end.thresholds = thresholds::judge(&options.requirements, &End::default());
+            (document, Err(failure))
+        }
     };
-    document.end.thresholds = thresholds::judge(&options.requirements, &document.end);
     if document.end.streams.is_empty() {
         reporter.failed(&document);
     } else {
@@ -151,7 +159,7 @@ async fn prepare(
     capture: Option<Arc<Capture>>,
     reporter: &Reporter,
     interruption: &Interruption,
-) -> Result<(Target, Vec<Alone>), Failure> {
+) -> Result<(Target, Vec<Alone>), Broken> {
     let to = hosts::resolve(&options.hosts, &options.family).await?;
     local_addresses::check_peer(&to)?;
     let bind = &options.transport.bind;

@@ -15,6 +15,7 @@ use crate::runtime::{self, Interruption};
 use crate::sctp_args::SctpArgs;
 use crate::settings::association_config;
 use crate::transfer::destination::Existing;
+use crate::transfer::inbox;
 use crate::transfer::name::Hidden;
 use crate::transfer::patience::{Pace, Patience};
 use crate::transfer::progress::{Progress, Side};
@@ -32,7 +33,7 @@ const MAX_SENDERS: u32 = 32;
 #[command(after_help = "\
 Files are written under a hidden name and get their own when they are complete, verified and on the disk. Only plain
 names are accepted; a file that exists is kept unless --overwrite is given, and a name that begins with a dot is refused
-unless --hidden is.
+unless --hidden is. A receiver that is killed leaves its incomplete files (.polypath-....part); the next one names them.
 
 Examples:
   polypath receive --listen 192.0.2.1,198.51.100.1 --out downloads
@@ -41,7 +42,7 @@ pub(crate) struct Args {
     /// Local addresses, separated by commas; senders may use every one of them. With %DEV, bound to that interface
     #[arg(long, value_name = "ADDR[%DEV]", value_delimiter = ',', required = true)]
     listen: Vec<Zoned>,
-    /// Directory for the files
+    /// Directory for the files; its last part is made if it is missing
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
     /// End after the first sender
@@ -95,9 +96,6 @@ impl Limits {
 pub(crate) fn run(args: &Args) -> Outcome {
     let association =
         association_config(args.sctp.preset, &args.sctp.set).map_err(Failure::usage)?;
-    if !args.out.is_dir() {
-        return Err(Failure::usage(anyhow!("{} is not a directory", args.out.display())));
-    }
     let existing = if args.taste.overwrite { Existing::Replace } else { Existing::Keep };
     let settings = Settings {
         directory: args.out.clone(),
@@ -118,11 +116,16 @@ pub(crate) fn run(args: &Args) -> Outcome {
             })
             .listen(BACKLOG);
         let endpoint = runtime::bind(builder)?;
+        inbox::prepare(&args.out).map_err(Failure::Usage)?;
+        let leftovers = inbox::leftovers(&args.out);
         settings.progress.tell(&format!(
             "listening on {}, {}",
             zoned::list(&args.listen),
             args.sctp.ports(endpoint.encapsulation_port())
         ));
+        if let Some(leftovers) = leftovers {
+            settings.progress.tell(&leftovers);
+        }
         let result = serve(&endpoint, Arc::new(settings), args, interruption).await;
         runtime::drain(&endpoint, interruption).await;
         result

@@ -15,8 +15,9 @@ use crate::sctp_args::SctpArgs;
 use crate::settings::association_config;
 use crate::transfer::progress::{Progress, Side};
 use crate::transfer::send::{Settings, send_files};
-use crate::transfer::source::{Unfit, check_all};
+use crate::transfer::source::check_all;
 use crate::transfer::summary::Summary;
+use crate::transfer::unused::{Named, unused};
 use crate::zoned::{self, Zoned};
 
 /// Arguments.
@@ -63,10 +64,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
             "--encapsulation-port 0: the receiver's UDP port must be known"
         )));
     }
-    check_all(&args.files).map_err(|unfit| match unfit {
-        Unfit::File(error) => Failure::Failed(error),
-        Unfit::SameName(error) => Failure::Usage(error),
-    })?;
+    check_all(&args.files).map_err(Failure::Usage)?;
     let settings = Settings {
         idle: Duration::from_secs(args.idle_timeout),
         send_buffer: config.send_buffer_bytes,
@@ -121,7 +119,10 @@ async fn transfer(
     if let Some(error) = &error {
         association.abort(error.to_string());
     }
-    let summary = Summary::new(Side::Sender, &association, files, begin.elapsed(), error.as_ref());
+    let (to, from) = (zoned::addresses(&args.to), zoned::addresses(&args.from));
+    let unused = unused(Named { to: &to, from: &from }, &association);
+    let summary = Summary::new(Side::Sender, &association, files, begin.elapsed(), error.as_ref())
+        .with_unused(unused);
     let text = if args.json { summary.to_json()? } else { summary.to_string() };
     output::print(text.as_bytes())?;
     result?;

@@ -91,6 +91,11 @@ fn show_network(mut scenario: Scenario, seed: u64, file: Option<&Path>) -> Outco
                     format!("cannot write {file}: there is no folder {folder}; make it first");
                 return Err(Failure::usage(anyhow!(message)));
             }
+            if file.is_dir() {
+                let file = file.display();
+                let message = format!("cannot write {file}: it is a folder; name a file");
+                return Err(Failure::usage(anyhow!(message)));
+            }
             fs::write(file, picture).with_context(|| format!("cannot write {}", file.display()))?;
             output::print(format!("{}\n", file.display()).as_bytes())
         }

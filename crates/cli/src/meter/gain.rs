@@ -9,17 +9,39 @@ use super::document::{Alone, Document, Gain};
 use super::options::ClientOptions;
 use super::reporter::Reporter;
 use super::snapshot::path_name;
+use super::text;
 use super::thresholds::received;
 use crate::failure::Failure;
 use crate::runtime::{self, Interruption};
 
-/// Measures each path alone, with the same options as all together later.
+/// Why there is nothing to compare with.
+#[derive(Debug)]
+pub(crate) struct Broken {
+    pub failure: Failure,
+    /// What was measured of a path alone, as far as it came.
+    pub document: Option<Box<Document>>,
+}
+
+impl From<Failure> for Broken {
+    fn from(failure: Failure) -> Self {
+        Self { failure, document: None }
+    }
+}
+
+impl From<anyhow::Error> for Broken {
+    fn from(error: anyhow::Error) -> Self {
+        Failure::Failed(error).into()
+    }
+}
+
+/// Measures each path alone, with the same options as all together later. Where that breaks off, what there is of the last
+/// one comes with the failure.
 pub(crate) async fn alone(
     target: &Target,
     options: &ClientOptions,
     reporter: &mut Reporter,
     interruption: &Interruption,
-) -> Result<Vec<Alone>, Failure> {
+) -> Result<Vec<Alone>, Broken> {
     let mut measured = Vec::new();
     for path in paths(target, options, interruption).await? {
         let name = path_name(&path);
@@ -29,7 +51,10 @@ pub(crate) async fn alone(
                 .await;
         match outcome {
             Ok(()) | Err(Failure::CannotConnect(_)) => {}
-            Err(failure) => return Err(failure),
+            Err(failure) => {
+                measured.iter().for_each(|alone| reporter.remark(&text::alone(alone)));
+                return Err(Broken { failure, document: Some(Box::new(document)) });
+            }
         }
         if let Some(error) = &document.error {
             reporter.remark(&format!("{name} does not work alone: {error}"));

@@ -1,12 +1,12 @@
 //! Numbers as in iperf3: `64K` bytes are 65,536 and `10M` bit/s are 10,000,000.
 
-use polypath_units::{BitRate, ByteCount};
+use polypath_units::{BitRate, ByteCount, ParseError};
 
 /// A number of bytes with a suffix K, M, G or T, each 1024 times the one before; or a quantity with its unit.
 pub(crate) fn bytes(text: &str) -> Result<u64, String> {
     match scaled(text, 1024.0) {
         Some(bytes) => Ok(bytes),
-        None => text.parse::<ByteCount>().map(ByteCount::as_bytes).map_err(|e| e.to_string()),
+        None => text.parse::<ByteCount>().map(ByteCount::as_bytes).map_err(|e| beside(&e, 1024)),
     }
 }
 
@@ -14,8 +14,13 @@ pub(crate) fn bytes(text: &str) -> Result<u64, String> {
 pub(crate) fn rate(text: &str) -> Result<BitRate, String> {
     match scaled(text, 1000.0) {
         Some(bits) => Ok(BitRate::from_bits_per_second(bits)),
-        None => text.parse().map_err(|e: polypath_units::ParseError| e.to_string()),
+        None => text.parse().map_err(|error: ParseError| beside(&error, 1000)),
     }
+}
+
+/// What is wrong with a quantity, where a number with a suffix would do, too.
+fn beside(error: &ParseError, step: u32) -> String {
+    format!("{error}; or a number with K, M, G or T behind it (powers of {step}), or nothing")
 }
 
 /// A time in seconds, or a quantity with its unit.
@@ -95,6 +100,8 @@ mod tests {
         for wrong in ["", "K", "x", "-1", "1e5", "inf", "NaN", "99999999999T"] {
             assert!(bytes(wrong).is_err() && rate(wrong).is_err(), "{wrong}");
         }
+        assert!(rate("10X").unwrap_err().contains("K, M, G or T behind it (powers of 1000)"));
+        assert!(bytes("10X").unwrap_err().contains("K, M, G or T behind it (powers of 1024)"));
     }
 
     #[test]

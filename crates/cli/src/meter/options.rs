@@ -4,17 +4,19 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use polypath::{AssociationConfig, Carriers, ENCAPSULATION_PORT, Peer, Preset};
 use polypath_units::BitRate;
 
 use super::flow_spec::{self, FlowSpec};
 use super::numbers;
 use super::payload;
-use super::plan::{Extent, FlowPlan, LONGEST, MOST_FLOWS, Plan, ServerOutput, shown};
+use super::plan::{
+    Extent, FlowPlan, LONGEST, MOST_FLOWS, Plan, SHORTEST_INTERVAL, ServerOutput, shown,
+};
 use super::traffic::Traffic;
 use crate::sctp_args::{ports, preset_parser};
-use crate::settings::association_config;
+use crate::settings::{MIN_BUFFER_BYTES, association_config};
 use crate::zoned::Zoned;
 
 /// SCTP port of the meter: that of iperf3.
@@ -225,6 +227,31 @@ impl Family {
     pub fn includes(&self, address: &IpAddr) -> bool {
         (!self.version4 || address.is_ipv4()) && (!self.version6 || address.is_ipv6())
     }
+
+    /// What is wrong with an address that was written.
+    fn check(&self, address: IpAddr) -> Result<()> {
+        let (is, wanted) = if address.is_ipv4() { ("IPv4", "-6") } else { ("IPv6", "-4") };
+        ensure!(self.includes(&address), "that is an {is} address, and {wanted} allows none");
+        Ok(())
+    }
+}
+
+impl Load {
+    /// What is wrong with the numbers that were written.
+    fn check(&self) -> Result<()> {
+        ensure!(
+            !self.time.is_some_and(|time| time.is_zero()),
+            "--time 0: a measurement takes more than 0 s"
+        );
+        ensure!(self.bytes != Some(0), "--bytes 0: a side sends one byte at least");
+        ensure!(
+            self.interval.is_zero() || self.interval >= SHORTEST_INTERVAL,
+            "--interval {}: reports come every {} ms at most; 0 for none",
+            self.interval.as_secs_f64(),
+            SHORTEST_INTERVAL.as_millis()
+        );
+        Ok(())
+    }
 }
 
 impl Transport {
@@ -249,8 +276,8 @@ impl Transport {
         let mut changes = Vec::new();
         if let Some(window) = self.window {
             ensure!(
-                window <= u32::MAX.into(),
-                "--window {window}: a window has at most {} bytes",
+                (MIN_BUFFER_BYTES..=u32::MAX.into()).contains(&window),
+                "--window {window}: a window has {MIN_BUFFER_BYTES} to {} bytes",
                 u32::MAX
             );
             changes.push(format!("send_buffer_bytes={window}"));
@@ -291,11 +318,12 @@ impl ClientOptions {
             ensure!(gain.is_finite() && gain > 0.0, "--require-gain {gain} is no ratio");
         }
         for local in &self.transport.bind {
-            ensure!(self.family.includes(&local.address), "--bind {local} is of the other family");
+            self.family.check(local.address).with_context(|| format!("--bind {local}"))?;
         }
         for host in self.hosts.iter().filter_map(|host| host.parse::<Zoned>().ok()) {
-            ensure!(self.family.includes(&host.address), "{host} is of the other family");
+            self.family.check(host.address).with_context(|| host.to_string())?;
         }
+        self.load.check()?;
         self.transport.config(self.flows())?;
         self.plan(1400, 0, 0)?.check()
     }
@@ -444,14 +472,16 @@ mod tests {
         assert_eq!((config.send_buffer_bytes, config.receive_buffer_bytes), (1 << 20, 1 << 20));
         assert_eq!(config.outbound_streams, 201);
         for (arguments, told) in [
-            (&["-w", "1K"][..], "1024 is not from 1500"),
+            (&["-w", "1K"][..], "--window 1024: a window has 4096 to"),
+            (&["-w", "0"], "--window 0: a window has 4096 to"),
             (&["-C", "fast"], "policies.congestion=fast"),
             (&["-l", "20"], "48 to 65535"),
-            (&["-B", "::1", "-4"], "other family"),
-            (&["-6"], "192.0.2.1 is of the other family"),
+            (&["-B", "::1", "-4"], "--bind ::1: that is an IPv6 address, and -4 allows none"),
+            (&["-6"], "192.0.2.1: that is an IPv4 address, and -6 allows none"),
             (&["--require-gain", "0"], "no ratio"),
-            (&["-t", "0"], "out of range"),
-            (&["-i", "0.001"], "50 ms"),
+            (&["-t", "0"], "--time 0: a measurement takes more than 0 s"),
+            (&["-n", "0"], "--bytes 0: "),
+            (&["-i", "0.001"], "--interval 0.001: reports come every 50 ms"),
             (&["-b", "1T", "-l", "48"], "messages per second"),
             (&["-n", "1M", "--flow", "const9:const9:onoff=+1,+1,repeat"], "are not enough"),
         ] {

@@ -16,7 +16,7 @@ const LONGEST_TEXT: usize = 200;
 /// Longest measurement.
 pub(crate) const LONGEST: Duration = Duration::from_secs(1_000_000);
 /// Shortest pause between reports.
-const SHORTEST_INTERVAL: Duration = Duration::from_millis(50);
+pub(crate) const SHORTEST_INTERVAL: Duration = Duration::from_millis(50);
 
 /// A measurement.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]

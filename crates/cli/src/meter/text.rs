@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use super::clock::{ClockRelation, ClockSource};
 use super::document::{
-    Blocked, BothSides, Delay, Document, End, Interval, PathReport, Start, StreamReport, Sum,
-    Threshold, Way,
+    Alone, Blocked, BothSides, Delay, Document, End, Interval, PathReport, Start, StreamReport,
+    Sum, Threshold, Way,
 };
 use super::numbers::{show_bytes, show_rate};
 use super::processor::CpuUtilization;
@@ -287,12 +287,15 @@ fn blocked(times: &Blocked, place: &str) -> Option<String> {
     (!told.is_empty()).then(|| format!("Sending waited {place}: {}", told.join(", ")))
 }
 
+/// A path that was measured alone.
+pub(crate) fn alone(alone: &Alone) -> String {
+    let rate = alone.bits_per_second.map_or("does not work".to_owned(), show_rate);
+    format!("[{:>5}] alone {} -> {}: {rate}", alone.path, alone.local_host, alone.remote_host)
+}
+
 fn gain(end: &End) -> Vec<String> {
     let Some(gain) = &end.gain else { return Vec::new() };
-    let alone = gain.alone.iter().map(|alone| {
-        let rate = alone.bits_per_second.map_or("does not work".to_owned(), show_rate);
-        format!("[{:>5}] alone {} -> {}: {rate}", alone.path, alone.local_host, alone.remote_host)
-    });
+    let alone = gain.alone.iter().map(alone);
     let all = format!(
         "Gain: {} over all paths, {:.2} times the best one",
         show_rate(gain.bits_per_second),

@@ -57,12 +57,7 @@ impl PartialFile {
         if let Some(free) = free_bytes(directory).filter(|free| *free < size) {
             bail!("{size} bytes do not fit: {free} bytes are free");
         }
-        let path = directory.join(format!(".polypath-{:016x}.part", getrandom::u64()?));
-        let file = OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .open(&path)
-            .context("cannot create a file")?;
+        let (file, path) = make_partial(directory)?;
         Ok(Self { file, path, target, existing, kept: Kept::No })
     }
 
@@ -100,6 +95,29 @@ impl Drop for PartialFile {
             let _ = fs::remove_file(&self.path);
         }
     }
+}
+
+/// What hidden names begin and end with; 16 hexadecimal digits are between.
+const HIDDEN: (&str, &str) = (".polypath-", ".part");
+
+/// Makes a file under a hidden name.
+pub(super) fn make_partial(directory: &Path) -> Result<(File, PathBuf)> {
+    let (begin, end) = HIDDEN;
+    let path = directory.join(format!("{begin}{:016x}{end}", getrandom::u64()?));
+    let file = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .open(&path)
+        .context("cannot create a file")?;
+    Ok((file, path))
+}
+
+/// Whether a receiver has made a file of this name.
+pub(super) fn is_partial(name: &str) -> bool {
+    let digits = name.strip_prefix(HIDDEN.0).and_then(|rest| rest.strip_suffix(HIDDEN.1));
+    digits.is_some_and(|digits| {
+        digits.len() == 16 && digits.bytes().all(|byte| byte.is_ascii_hexdigit())
+    })
 }
 
 /// Gives a file the name `to` unless that exists. The old name may remain.

@@ -35,6 +35,7 @@ use patience::{Patience, Wait, Watch};
 
 pub(crate) mod destination;
 pub(crate) mod frame;
+pub(crate) mod inbox;
 pub(crate) mod name;
 pub(crate) mod patience;
 pub(crate) mod progress;
@@ -42,6 +43,7 @@ pub(crate) mod receive;
 pub(crate) mod send;
 pub(crate) mod source;
 pub(crate) mod summary;
+pub(crate) mod unused;
 mod writer;
 
 /// How long the peer may take to agree to the end.

@@ -4,7 +4,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Error, Result, anyhow, ensure};
+use anyhow::{Context, Result, bail, ensure};
 
 use super::name::{self, Hidden};
 
@@ -55,32 +55,20 @@ impl Read for Source {
 
 /// Looks whether these files can be sent together, before anything is sent. They are not kept open, since there may be
 /// more than a process may have.
-pub(crate) fn check_all(paths: &[PathBuf]) -> Result<(), Unfit> {
+pub(crate) fn check_all(paths: &[PathBuf]) -> Result<()> {
     let mut names: Vec<(String, &Path)> = Vec::with_capacity(paths.len());
     for path in paths {
-        names.push((Source::open(path).map_err(Unfit::File)?.name, path));
+        names.push((Source::open(path)?.name, path));
     }
     names.sort();
     for pair in names.windows(2) {
         if let [(name, first), (other, second)] = pair
             && name == other
         {
-            let (first, second) = (first.display(), second.display());
-            return Err(Unfit::SameName(anyhow!(
-                "{first} and {second} would both be named {name:?}"
-            )));
+            bail!("{} and {} would both be named {name:?}", first.display(), second.display());
         }
     }
     Ok(())
-}
-
-/// Why files cannot be sent together.
-#[derive(Debug)]
-pub(crate) enum Unfit {
-    /// One of them cannot be sent at all.
-    File(Error),
-    /// The receiver would get two of the same name.
-    SameName(Error),
 }
 
 /// Opening a named pipe for reading waits for a writer unless told otherwise; for regular files it makes no difference.
@@ -134,10 +122,11 @@ mod tests {
                 std::fs::write(paths.last().unwrap(), place).unwrap();
             }
         }
-        let Err(Unfit::SameName(error)) = check_all(&paths) else { panic!("{paths:?}") };
+        let error = check_all(&paths).unwrap_err();
         assert!(error.to_string().contains("both be named \"same\""), "{error}");
         check_all(&paths[1..]).unwrap();
         paths.push(directory.path().join("missing"));
-        assert!(matches!(check_all(&paths), Err(Unfit::File(_))));
+        let error = check_all(&paths[1..]).unwrap_err();
+        assert!(error.to_string().contains("cannot send"), "{error}");
     }
 }

@@ -10,6 +10,7 @@ use serde::Serialize;
 
 use super::frame::Digest;
 use super::progress::{Side, rate, size};
+use super::unused::Unused;
 
 /// Name and version of the JSON form.
 const SCHEMA: &str = "polypath/transfer-1";
@@ -30,6 +31,9 @@ pub(crate) struct Summary {
     blocked_s: BlockedSummary,
     files: Vec<FileSummary>,
     paths: Vec<PathSummary>,
+    /// Addresses that were named and did nothing.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    unused: Vec<Unused>,
 }
 
 /// Seconds in which nothing could be sent.
@@ -95,7 +99,13 @@ impl Summary {
             blocked_s: blocked(association),
             files,
             paths: paths(side, association, elapsed),
+            unused: Vec::new(),
         }
+    }
+
+    /// With addresses that were named and did nothing.
+    pub(crate) fn with_unused(self, unused: Vec<Unused>) -> Self {
+        Self { unused, ..self }
     }
 
     /// Whether every file was stored.
@@ -166,6 +176,9 @@ impl fmt::Display for Summary {
                 path.timeout_retransmissions,
                 path.status
             )?;
+        }
+        for unused in &self.unused {
+            writeln!(f, "  {unused}")?;
         }
         Ok(())
     }

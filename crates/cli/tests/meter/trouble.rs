@@ -1,7 +1,8 @@
 //! Peers that say nonsense, servers that are not there, users who interrupt.
 
+use std::io::{BufRead, BufReader};
 use std::net::{IpAddr, UdpSocket};
-use std::process::{Output, Stdio};
+use std::process::{Child, ChildStdout, Command, Output, Stdio};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -167,8 +168,6 @@ fn wrong_usage_is_told_at_once() {
 /// Starts a client that measures for ever, and interrupts it when it has told of an interval in which something was sent;
 /// what it tells afterwards.
 fn interrupted(server: &Server) -> (std::process::Child, String) {
-    use std::io::{BufRead, BufReader};
-
     let arguments = ["-t", "1000", "-i", "0.1", "-b", "1M", "--json-stream"];
     let mut client = server.client("127.0.8.10", &arguments);
     let mut child = client.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -201,19 +200,36 @@ fn who_interrupts_gets_what_there_is() {
     assert_eq!(server.measure("127.0.8.11", &["-n", "10K"])["complete"], true);
 }
 
+/// Starts a client, and waits until it tells of an interval: then both measure.
+fn measuring(mut client: Command) -> (Child, BufReader<ChildStdout>) {
+    let mut child = client.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut stdout = BufReader::new(child.stdout.take().unwrap());
+    let mut line = String::new();
+    while !line.contains("bits/sec") {
+        line.clear();
+        assert!(stdout.read_line(&mut line).unwrap() > 0, "it ended");
+    }
+    (child, stdout)
+}
+
+#[test]
+fn who_interrupts_the_measurement_of_a_single_path_gets_what_there_is() {
+    let server = Server::start("127.0.8.21", &[]);
+    let arguments = ["-t", "1000", "-b", "1M", "-i", "0.1", "--require-gain", "1"];
+    let client = server.client("127.0.8.22,127.0.8.23", &arguments);
+    let (mut child, stdout) = measuring(client);
+    kill(Pid::from_raw(child.id().try_into().unwrap()), Signal::SIGINT).unwrap();
+    let rest = std::io::read_to_string(stdout).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert!(rest.contains("sender") && rest.contains("[path0]"), "{rest}");
+    assert!(rest.contains("MISSED"), "the gain is not known: {rest}");
+}
+
 #[test]
 fn an_interrupted_server_says_so() {
     let mut server = Server::start("127.0.8.12", &["--json"]);
-    let mut client = server.client("127.0.8.13", &["-t", "1000", "-b", "1M", "-i", "0.1"]);
-    let child = client.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    // The client tells of an interval when both measure.
-    let mut child = child;
-    let mut stdout = std::io::BufReader::new(child.stdout.take().unwrap());
-    let mut line = String::new();
-    while !line.contains("sec") {
-        line.clear();
-        assert!(std::io::BufRead::read_line(&mut stdout, &mut line).unwrap() > 0, "it ended");
-    }
+    let client = server.client("127.0.8.13", &["-t", "1000", "-b", "1M", "-i", "0.1"]);
+    let (child, stdout) = measuring(client);
     kill(Pid::from_raw(server.child.id().try_into().unwrap()), Signal::SIGTERM).unwrap();
     drop(stdout);
     let output = child.wait_with_output().unwrap();

@@ -37,10 +37,21 @@ impl Receiver {
     /// With standard output of its own.
     pub(crate) fn start_with(listen: &str, more: &[&str], stdout: Stdio) -> Self {
         let directory = tempfile::tempdir().expect("a directory");
+        let out = directory.path().to_owned();
+        Self::start_in((directory, &out), listen, more, stdout)
+    }
+
+    /// With files that go to a path in `directory`, or to itself.
+    pub(crate) fn start_in(
+        (directory, out): (TempDir, &Path),
+        listen: &str,
+        more: &[&str],
+        stdout: Stdio,
+    ) -> Self {
         let mut command = polypath();
         command
             .args(["receive", "--listen", listen, "--encapsulation-port", "0", "--out"])
-            .arg(directory.path());
+            .arg(out);
         command.args(more).stdout(stdout).stderr(Stdio::piped());
         let mut child = command.spawn().expect("the program starts");
         let mut stderr = BufReader::new(child.stderr.take().expect("piped"));
@@ -49,6 +60,13 @@ impl Receiver {
         let port = line.trim().rsplit(' ').next().expect("a port").to_owned();
         assert!(line.starts_with("listening on "), "{line}");
         Self { child, directory, port, stderr }
+    }
+
+    /// The next line of standard error has both of these in it.
+    pub(crate) fn hear(&mut self, first: &str, second: &str) {
+        let mut line = String::new();
+        self.stderr.read_line(&mut line).expect("it speaks");
+        assert!(line.contains(first) && line.contains(second), "{line}");
     }
 
     /// Waits for its end: exit status, standard output and the rest of standard error.

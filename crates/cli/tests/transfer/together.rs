@@ -58,6 +58,27 @@ fn files_of_any_size_arrive_over_two_paths() {
 }
 
 #[test]
+fn the_directory_is_made_and_what_a_killed_receiver_left_is_named() {
+    let place = tempfile::tempdir().unwrap();
+    let inbox = place.path().join("inbox");
+    let mut receiver =
+        Receiver::start_in((place, &inbox), "127.0.0.1", &["--once"], std::process::Stdio::null());
+    assert!(inbox.is_dir());
+    receiver.child.kill().unwrap();
+    receiver.wait();
+    let place = tempfile::tempdir().unwrap();
+    let left = ".polypath-0123456789abcdef.part";
+    fs::write(place.path().join(left), "half").unwrap();
+    let out = place.path().to_owned();
+    let mut receiver =
+        Receiver::start_in((place, &out), "127.0.0.1", &["--once"], std::process::Stdio::null());
+    receiver.hear("incomplete files", left);
+    assert_eq!(receiver.files(), [left]);
+    receiver.child.kill().unwrap();
+    receiver.wait();
+}
+
+#[test]
 fn a_file_that_exists_is_kept_and_the_others_are_stored() {
     let mut receiver = Receiver::start("127.0.0.1", &["--once"]);
     fs::write(receiver.directory.path().join("old"), "old").unwrap();
@@ -95,6 +116,21 @@ fn overwriting_and_several_senders() {
         assert_eq!(receiver.content("file"), version.as_bytes());
     }
     receiver.child.kill().unwrap();
+    receiver.wait();
+}
+
+#[test]
+fn an_address_that_is_not_the_receivers_is_told() {
+    let mut receiver = Receiver::start("127.0.0.11", &["--once"]);
+    let sources = tempfile::tempdir().unwrap();
+    fs::write(sources.path().join("file"), content(100_000)).unwrap();
+    let mut send = polypath();
+    send.args(["send", "--to", "127.0.0.11,127.0.0.12", "--encapsulation-port", &receiver.port]);
+    let sent = run(send.arg(sources.path().join("file")));
+    assert!(sent.status.success(), "{}", stderr(&sent));
+    let told = String::from_utf8(sent.stdout).unwrap();
+    assert!(told.contains("--to 127.0.0.12 was not used: no path leads there"), "{told}");
+    assert!(!told.contains("--to 127.0.0.11 "), "{told}");
     receiver.wait();
 }
 
@@ -154,10 +190,17 @@ fn nobody_is_there() {
 
 #[test]
 fn wrong_usage_is_told_before_anything_is_sent() {
-    let table: [(&[&str], i32, &str); 13] = [
+    let table: &[(&[&str], i32, &str)] = &[
         (&["send", "--to", "127.0.0.1"], 2, "<FILE>"),
-        (&["send", "missing", "--to", "127.0.0.1"], 1, "missing"),
-        (&["send", "src", "--to", "127.0.0.1"], 1, "not a regular file"),
+        (&["send", "missing", "--to", "127.0.0.1"], 2, "missing"),
+        (&["send", "src", "--to", "127.0.0.1"], 2, "not a regular file"),
+        (&["send", "Cargo.toml", "--to", "fe80::1"], 2, "as in fe80::1%eth0"),
+        (&["receive", "--listen", "fe80::1", "--out", "."], 2, "as in fe80::1%eth0"),
+        (
+            &["send", "Cargo.toml", "--to", "127.0.0.1", "--from", "::1"],
+            3,
+            "127.0.0.1 is reached from 127.0.0.1",
+        ),
         (
             &["send", "Cargo.toml", "src/../Cargo.toml", "--to", "127.0.0.1"],
             2,
@@ -187,9 +230,20 @@ fn wrong_usage_is_told_before_anything_is_sent() {
         ),
         (&["receive", "--listen", "192.0.2.1", "--out", "."], 5, "name one that an interface has"),
         (
-            &["receive", "--listen", "127.0.0.1", "--out", "missing"],
+            &["receive", "--listen", "127.0.0.1", "--encapsulation-port", "0", "--out", "no/in"],
             2,
-            "missing is not a directory",
+            "there is no directory no; make it first",
+        ),
+        (
+            &["receive", "--listen", "127.0.0.1", "--encapsulation-port", "0", "--out", "build.rs"],
+            2,
+            "build.rs: that is a file and not a directory",
+        ),
+        #[cfg(target_os = "linux")]
+        (
+            &["receive", "--listen", "127.0.0.1", "--encapsulation-port", "0", "--out", "/proc"],
+            2,
+            "no file can be made there",
         ),
         (
             &["receive", "--listen", "0.0.0.0", "--out", "."],
@@ -198,8 +252,8 @@ fn wrong_usage_is_told_before_anything_is_sent() {
         ),
     ];
     for (arguments, code, text) in table {
-        let output = run(polypath().args(arguments).current_dir(env!("CARGO_MANIFEST_DIR")));
-        assert_eq!(output.status.code(), Some(code), "{arguments:?}: {}", stderr(&output));
+        let output = run(polypath().args(*arguments).current_dir(env!("CARGO_MANIFEST_DIR")));
+        assert_eq!(output.status.code(), Some(*code), "{arguments:?}: {}", stderr(&output));
         assert!(stderr(&output).contains(text), "{arguments:?}: {}", stderr(&output));
     }
 }

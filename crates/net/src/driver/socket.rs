@@ -22,7 +22,7 @@ use crate::{device, route};
 /// while the driver is busy elsewhere for some milliseconds.
 pub(crate) const SOCKET_BUFFER: usize = 8 << 20;
 
-/// Attempts to send a packet while errors of earlier ones come in the way.
+/// Attempts to send or receive while errors of earlier ones come in the way.
 const ATTEMPTS: usize = 4;
 
 /// A bound socket with its ancillary data: ECN, destination addresses, segmentation offload where there is one.
@@ -34,7 +34,7 @@ pub(crate) struct BoundSocket {
     address: IpAddr,
     /// The interface that it is bound to, too.
     device: Option<Arc<str>>,
-    /// What ICMP messages said that came in the way of sending.
+    /// What ICMP messages said that came in the way of sending or receiving.
     reports: Mutex<Vec<Report>>,
     /// Waits for such messages.
     reports_due: Mutex<Wait>,
@@ -108,8 +108,11 @@ impl BoundSocket {
         buffers: &mut [IoSliceMut<'_>],
         meta: &mut [RecvMeta],
     ) -> io::Result<usize> {
-        self.socket
-            .try_io(Interest::READABLE, || self.state.recv((&*self.socket).into(), buffers, meta))
+        // What has come counts before what ICMP says: it was sent before the peer's port closed.
+        self.socket.try_io(Interest::READABLE, || {
+            let receive = || self.state.recv((&*self.socket).into(), buffers, meta);
+            past_reports(receive, || self.collect_reports())
+        })
     }
 
     /// Sends datagrams of `segment` bytes each, the last one perhaps shorter, without IP fragmentation. The source
@@ -201,14 +204,14 @@ impl BoundSocket {
     }
 }
 
-/// Sends, again where `collect` says that ICMP messages were in the way: their errors are of earlier packets, and this one
-/// is not to suffer. If there is no end of them, the error is one of the moment.
-fn past_reports(
-    mut send: impl FnMut() -> io::Result<()>,
+/// Sends or receives, again where `collect` says that ICMP messages were in the way: their errors are of earlier packets, and
+/// this one is not to suffer. If there is no end of them, the error is one of the moment.
+fn past_reports<T>(
+    mut attempt: impl FnMut() -> io::Result<T>,
     mut collect: impl FnMut() -> bool,
-) -> io::Result<()> {
+) -> io::Result<T> {
     for _ in 0..ATTEMPTS {
-        match send() {
+        match attempt() {
             Err(error) if error.kind() != io::ErrorKind::WouldBlock && collect() => {}
             done => return done,
         }
@@ -246,6 +249,27 @@ pub(crate) fn ecn_of(meta: &RecvMeta) -> Ecn {
 mod tests {
     use super::*;
     use crate::driver::fault::Fault;
+
+    #[cfg(target_os = "linux")]
+    #[tokio::test]
+    async fn what_has_come_is_received_before_the_port_is_known_to_be_closed() {
+        use socket2::{Domain, Protocol, Type};
+
+        let socket = Socket::new(Domain::IPV4, Type::DGRAM, Some(Protocol::UDP)).unwrap();
+        let own = IpAddr::from([127, 0, 0, 1]);
+        let socket = BoundSocket::bind(socket, own, None, 0).unwrap();
+        let peer = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+        let address = peer.local_addr().unwrap();
+        peer.send_to(b"farewell", socket.local().unwrap()).unwrap();
+        drop(peer);
+        // The answer of ICMP is there before the call returns.
+        socket.try_send(address, Ecn::NotEct, b"more", 4).unwrap();
+        std::future::poll_fn(|cx| socket.poll_readable(cx)).await.unwrap();
+        let (mut buffer, mut meta) = ([0; 100], [RecvMeta::default()]);
+        let received = socket.try_receive(&mut [IoSliceMut::new(&mut buffer)], &mut meta);
+        assert_eq!((received.unwrap(), &buffer[..8]), (1, b"farewell".as_slice()));
+        assert_eq!(socket.take_reports().len(), 1);
+    }
 
     #[test]
     fn errors_of_earlier_packets_say_nothing_of_this_one() {

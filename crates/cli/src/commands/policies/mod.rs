@@ -8,6 +8,7 @@ use anyhow::anyhow;
 use self::catalog::Catalog;
 use crate::failure::{Failure, Outcome};
 use crate::output;
+use crate::suggestion::nearest;
 use polypath::config::POLICY_KEYS;
 
 /// Arguments.
@@ -55,10 +56,17 @@ fn asked_for(key: &str, wanted: &[String]) -> bool {
 }
 
 fn nothing_found(wanted: &[String]) -> anyhow::Error {
-    let wanted = wanted.join(" ");
-    let nearest = POLICY_KEYS
-        .iter()
-        .max_by(|a, b| strsim::jaro(a.key, &wanted).total_cmp(&strsim::jaro(b.key, &wanted)));
-    let hint = nearest.map(|key| format!("; did you mean '{}'?", key.key)).unwrap_or_default();
-    anyhow!("there is no policy '{wanted}'{hint}")
+    // What is asked for may be a key, the beginning of one, or a part.
+    let words = || {
+        POLICY_KEYS.iter().flat_map(|policy| {
+            let beginnings = policy.key.match_indices('.').map(|(dot, _)| &policy.key[..dot]);
+            let words = policy.key.split('.').chain(beginnings).chain([policy.key]);
+            words.map(|word| (word, word))
+        })
+    };
+    let hint = match wanted.iter().find_map(|wanted| nearest(wanted, words())) {
+        Some(nearest) => format!("did you mean '{nearest}'?"),
+        None => "`polypath policies` lists them all".to_owned(),
+    };
+    anyhow!("there is no policy '{}'; {hint}", wanted.join(" "))
 }

@@ -1,17 +1,23 @@
 //! Opens a report.
 
+use std::io;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// Opens a page in the user's browser, if there is a display where it could be seen. Nothing depends on it: the command has
-/// said where the page is.
+use crate::output;
+
+/// Opens a page in the user's browser, and says how to where that is not possible.
 pub(super) fn open(page: &Path) {
-    if let Some(opener) = opener() {
-        let quiet = || Stdio::null();
-        let mut command = Command::new(opener);
-        // It opens and is done; a browser that it starts lives on by itself.
-        let _ = command.arg(page).stdin(quiet()).stdout(quiet()).stderr(quiet()).spawn();
+    if opener().is_none_or(|opener| start(opener, page).is_err()) {
+        output::tell(format_args!("no browser can be opened here: open {} in one", page.display()));
     }
+}
+
+fn start(opener: &str, page: &Path) -> io::Result<()> {
+    let quiet = || Stdio::null();
+    let mut command = Command::new(opener);
+    // It opens and is done; a browser that it starts lives on by itself.
+    command.arg(page).stdin(quiet()).stdout(quiet()).stderr(quiet()).spawn().map(drop)
 }
 
 /// The program that opens a page with whatever the user likes.

@@ -1,0 +1,101 @@
+//! Addresses that the user named and that did nothing.
+
+use std::fmt;
+use std::net::IpAddr;
+
+use polypath::{Association, PathStats, PathStatus};
+use serde::Serialize;
+
+/// The addresses that a sender was told to use.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Named<'a> {
+    /// Of the receiver.
+    pub(crate) to: &'a [IpAddr],
+    /// Of this host; none if the user left the choice.
+    pub(crate) from: &'a [IpAddr],
+}
+
+/// An address that did nothing.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub(crate) struct Unused {
+    address: IpAddr,
+    /// The option that named it.
+    option: &'static str,
+    reason: &'static str,
+}
+
+impl fmt::Display for Unused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {} was not used: {}", self.option, self.address, self.reason)
+    }
+}
+
+/// Those that did nothing in the life of an association.
+pub(crate) fn unused(named: Named<'_>, association: &Association) -> Vec<Unused> {
+    let path = |path: PathStats| (path.local, path.remote, path.status);
+    judge(named, &association.path_stats().into_iter().map(path).collect::<Vec<_>>())
+}
+
+fn judge(named: Named<'_>, paths: &[(IpAddr, IpAddr, PathStatus)]) -> Vec<Unused> {
+    let to = named.to.iter().filter_map(|&address| {
+        let own = paths.iter().filter(|(_, remote, _)| *remote == address);
+        let reason = match last_word(own.map(|path| path.2))? {
+            Silence::NoPath => "no path leads there; is it one of the receiver's addresses?",
+            Silence::NoAnswer => "nothing had come back from there when the transfer ended",
+        };
+        Some(Unused { address, option: "--to", reason })
+    });
+    let from = named.from.iter().filter_map(|&address| {
+        let own = paths.iter().filter(|(local, _, _)| *local == address);
+        let reason = match last_word(own.map(|path| path.2))? {
+            Silence::NoPath => {
+                "no path begins there; does it reach any of the receiver's addresses?"
+            }
+            Silence::NoAnswer => "nothing had come back to it when the transfer ended",
+        };
+        Some(Unused { address, option: "--from", reason })
+    });
+    to.chain(from).collect()
+}
+
+/// Why an address did nothing.
+enum Silence {
+    NoPath,
+    NoAnswer,
+}
+
+/// What the paths of an address come to; nothing if one of them was answered.
+fn last_word(paths: impl Iterator<Item = PathStatus>) -> Option<Silence> {
+    let mut silence = Silence::NoPath;
+    for status in paths {
+        if status != PathStatus::Unconfirmed {
+            return None;
+        }
+        silence = Silence::NoAnswer;
+    }
+    Some(silence)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_without_a_path_that_works_are_named() {
+        let [a, b, c, d] = [1, 2, 3, 4].map(|last| IpAddr::from([192, 0, 2, last]));
+        let paths = [
+            (a, c, PathStatus::Active),
+            (b, d, PathStatus::Unconfirmed),
+            (b, c, PathStatus::Inactive),
+        ];
+        let told = |to: &[IpAddr], from: &[IpAddr]| {
+            let unused = judge(Named { to, from }, &paths);
+            unused.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+        };
+        assert_eq!(told(&[c], &[]), "");
+        assert_eq!(told(&[c], &[a, b]), "", "one of its paths worked once");
+        assert!(told(&[d], &[]).starts_with("--to 192.0.2.4 was not used: nothing had come back"));
+        assert!(told(&[c, a], &[]).starts_with("--to 192.0.2.1 was not used: no path leads there"));
+        assert!(told(&[c], &[d]).starts_with("--from 192.0.2.4 was not used: no path begins"));
+    }
+}

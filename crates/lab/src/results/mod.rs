@@ -108,7 +108,7 @@ pub fn merge(shards: &[PathBuf], directory: &Path) -> Result<Summary, ResultsErr
     let study = Study::read(&first.join(STUDY), Reading::default())?;
     for other in others {
         let theirs = Study::read(&other.join(STUDY), Reading::default())?;
-        if theirs.resolved() != study.resolved() {
+        if !theirs.is_same(&study) {
             return Err(ResultsError::Different { one: first.clone(), other: other.clone() });
         }
     }

@@ -100,13 +100,13 @@ impl Configuration {
     fn of(study: &Study, point: &Point, variant: usize) -> Self {
         let identities = study
             .scenario(point, variant)
-            .map_err(|error| error.to_string())
+            .map_err(|error| (format!("{} {}", error.key, error.message), error.to_string()))
             .and_then(|mut scenario| {
                 let [plain, recorded] =
                     [false, true].map(|recorded| record(study, scenario.record, recorded));
                 let mut of = |record| {
                     scenario.record = record;
-                    Identity::of(&scenario).map_err(|error| error.to_string())
+                    Identity::of(&scenario).map_err(|error| (error.to_string(), error.to_string()))
                 };
                 let identity = of(plain)?;
                 // Most studies record nothing.
@@ -115,8 +115,9 @@ impl Configuration {
             });
         match identities {
             Ok(identities) => Self { identities, refused: None },
-            Err(error) => {
-                let what = format!("{:?} {variant} {error}", point.values);
+            Err((reason, error)) => {
+                // Not where it is written: the same study can stand in another file.
+                let what = format!("{:?} {variant} {reason}", point.values);
                 let identity = Identity::refused(&what);
                 Self { identities: [identity.clone(), identity], refused: Some(error) }
             }

@@ -183,17 +183,41 @@ pub(crate) fn merge(
     shards: &[PathBuf],
 ) -> Result<Summary, RunError> {
     let start = Instant::now();
+    let (made, path) = (!directory.exists(), directory.join(results::JOURNAL));
+    let begun = !path.exists();
     let io = |error| RunError::Io { path: directory.to_owned(), error };
     fs::create_dir_all(directory).map_err(io)?;
-    let journal = Journal::open(&directory.join(results::JOURNAL))?;
+    let journal = Journal::open(&path)?;
+    let joined = joined(study, directory, &journal, shards, start);
+    drop(journal);
+    if joined.is_err() {
+        // What was there before stays; why it failed is worth more than what a file system says now.
+        if begun {
+            let _ = fs::remove_file(&path);
+        }
+        if made {
+            let _ = fs::remove_dir(directory);
+        }
+    }
+    joined
+}
+
+/// Joins the journals of shards in one of a directory, and writes the tables if nothing is missing.
+fn joined(
+    study: &Study,
+    directory: &Path,
+    journal: &Journal,
+    shards: &[PathBuf],
+    start: Instant,
+) -> Result<Summary, RunError> {
     let mut taken = 0;
     for shard in shards {
         taken += journal.absorb(&Journal::open(&shard.join(results::JOURNAL))?)?;
     }
     journal.sync()?;
-    results::write_study(study, directory)?;
-    let laboratory = Laboratory::new(study, &journal, None, Shard::WHOLE)?;
+    let laboratory = Laboratory::new(study, journal, None, Shard::WHOLE)?;
     let targets = laboratory.complete(None)?.unwrap_or_default();
+    results::write_study(study, directory)?;
     laboratory.write(directory, &targets, taken, start)
 }
 

@@ -247,6 +247,9 @@ pub fn cost(study: &Study, directory: &Path, shard: Shard) -> Result<Cost, RunEr
     super::estimate::add(study, &remaining, &mut cost);
     let left = |runs: usize| runs.saturating_sub(cost.done) as f64;
     cost.most_core_s = cost.core_s * left(cost.most_runs) / left(cost.runs).max(1.0);
+    if study.is_in_real_time() {
+        (cost.real_s, cost.most_real_s) = (cost.core_s, cost.most_core_s);
+    }
     Ok(cost)
 }
 

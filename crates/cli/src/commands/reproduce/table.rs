@@ -6,7 +6,7 @@ use std::num::NonZeroUsize;
 use polypath_lab::reproduce::{Answer, PaperCost, Report, Row};
 
 use crate::report::{measured, write_table};
-use crate::time::duration;
+use crate::time::{duration, threads};
 
 /// A line for each statement, a reason for each that does not hold, and the sums.
 pub(super) fn verdicts(report: &Report) -> Result<String, std::fmt::Error> {
@@ -67,7 +67,7 @@ pub(super) fn costs(
     costs: &[PaperCost],
     jobs: Option<NonZeroUsize>,
 ) -> Result<String, std::fmt::Error> {
-    let jobs = jobs.map_or(1, NonZeroUsize::get) as f64;
+    let jobs = jobs.map_or(1, NonZeroUsize::get);
     let header = [
         "",
         "runs",
@@ -86,8 +86,8 @@ pub(super) fn costs(
             cost.done.to_string(),
             format!("{:.2}", cost.simulated_s / 3600.0),
             format!("{:.1}", cost.packets / 1e6),
-            duration(cost.core_s / jobs),
-            duration(cost.most_core_s / jobs),
+            duration(cost.time_s(jobs)),
+            duration(cost.most_time_s(jobs)),
         ]
     };
     let mut rows = Vec::new();
@@ -102,6 +102,6 @@ pub(super) fn costs(
     rows.push(row("all of it".into(), &sum));
     let mut out = String::new();
     write_table(&mut out, &header, rows)?;
-    writeln!(out, "\n  time: estimated by trying some runs, on {jobs} threads")?;
+    writeln!(out, "\n  time: estimated by trying some runs, on {}", threads(&sum, jobs))?;
     Ok(out)
 }

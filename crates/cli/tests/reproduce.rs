@@ -294,3 +294,15 @@ fn the_table_of_the_documentation_is_up_to_date() {
         );
     }
 }
+
+#[test]
+fn a_directory_to_merge_that_is_not_there_is_wrong_usage() {
+    let place = directory("reproduce-merge-nowhere");
+    let (papers, out) = (papers_in(&place), place.join("out"));
+    for more in [&["--merge", "nodir"][..], &["--merge", "nodir", "--dry-run"]] {
+        let (code, text, err) = reproduce("all", &papers, &out, more);
+        assert_eq!((code, text.as_str()), (Some(2), ""), "{err}");
+        assert!(err.contains("--merge nodir: there is no such directory"), "{err}");
+    }
+    assert!(!out.exists(), "nothing was run");
+}

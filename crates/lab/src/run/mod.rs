@@ -25,6 +25,6 @@ pub(crate) use names::no;
 pub use pattern::matches;
 pub use plan::{Cost, Shard};
 pub use pool::{Progress, Silent};
-pub(crate) use study::merge;
 pub use study::{Finish, Request, RunError, Summary, cost, run_study};
+pub(crate) use study::{count, merge};
 pub use test_bed::TestBed;

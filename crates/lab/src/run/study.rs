@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet, btree_map};
 use std::fs;
-use std::io;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,7 +19,7 @@ use super::plan::{Cost, Plan, Shard, is_recorded, record};
 use super::pool::{Progress, work};
 use super::test_bed::TestBed;
 use super::{NoResult, Outcome, RunId, Status, run_once};
-use crate::results::{self, WriteError};
+use crate::results::{self, DirectoryError, WriteError};
 use crate::stats::mean;
 use crate::study::{Measure, Study, Until};
 
@@ -83,14 +82,9 @@ pub enum RunError {
     /// Tables cannot be written.
     #[error(transparent)]
     Write(#[from] WriteError),
-    /// A directory or file cannot be made.
-    #[error("{}: {error}", .path.display())]
-    Io {
-        /// Which.
-        path: PathBuf,
-        /// Why.
-        error: io::Error,
-    },
+    /// The directory cannot be made.
+    #[error(transparent)]
+    Directory(#[from] DirectoryError),
     /// The threads cannot be started.
     #[error("cannot start threads: {0}")]
     Threads(#[from] rayon::ThreadPoolBuildError),
@@ -136,8 +130,7 @@ pub fn run_study(
     request: &Request<'_>,
 ) -> Result<Summary, RunError> {
     let start = Instant::now();
-    let io = |error| RunError::Io { path: directory.to_owned(), error };
-    fs::create_dir_all(directory).map_err(io)?;
+    results::make_directory(directory)?;
     let journal = Journal::open(&directory.join(results::JOURNAL))?;
     journal.sign(&signature(study, request))?;
     results::write_study(study, directory)?;
@@ -185,8 +178,7 @@ pub(crate) fn merge(
     let start = Instant::now();
     let (made, path) = (!directory.exists(), directory.join(results::JOURNAL));
     let begun = !path.exists();
-    let io = |error| RunError::Io { path: directory.to_owned(), error };
-    fs::create_dir_all(directory).map_err(io)?;
+    results::make_directory(directory)?;
     let journal = Journal::open(&path)?;
     let joined = joined(study, directory, &journal, shards, start);
     drop(journal);
@@ -226,22 +218,8 @@ fn joined(
 /// # Errors
 /// The journal cannot be read.
 pub fn cost(study: &Study, directory: &Path, shard: Shard) -> Result<Cost, RunError> {
-    let path = directory.join(results::JOURNAL);
-    let journal = path.exists().then(|| Journal::open(&path)).transpose()?;
-    let pool = ThreadPoolBuilder::new().build()?;
-    let plan = pool.install(|| Plan::of(study));
     let first = first_target(study);
-    let mut cost = Cost::default();
-    let mut remaining: BTreeMap<(usize, usize), usize> = BTreeMap::new();
-    let targets = vec![first; study.points().len()];
-    for (point, variant, replication) in keys(study, &targets, shard) {
-        cost.runs += 1;
-        if journal.as_ref().is_some_and(|j| j.has(plan.id(study, point, variant, replication))) {
-            cost.done += 1;
-        } else {
-            *remaining.entry((point, variant)).or_default() += 1;
-        }
-    }
+    let (mut cost, remaining) = look(study, directory, shard)?;
     let most = study.replications().until.as_ref().map_or(first, |until| until.max);
     cost.most_runs = cost.runs * most as usize / (first as usize).max(1);
     super::estimate::add(study, &remaining, &mut cost);
@@ -251,6 +229,39 @@ pub fn cost(study: &Study, directory: &Path, shard: Shard) -> Result<Cost, RunEr
         (cost.real_s, cost.most_real_s) = (cost.core_s, cost.most_core_s);
     }
     Ok(cost)
+}
+
+/// How many runs a study has, with `until` at least, and how many of them are done in a directory.
+///
+/// # Errors
+/// The journal cannot be read.
+pub(crate) fn count(study: &Study, directory: &Path) -> Result<(usize, usize), RunError> {
+    let (cost, _) = look(study, directory, Shard::WHOLE)?;
+    Ok((cost.runs, cost.done))
+}
+
+/// How many runs there are and are done, and those of each point and variant that remain.
+fn look(
+    study: &Study,
+    directory: &Path,
+    shard: Shard,
+) -> Result<(Cost, BTreeMap<(usize, usize), usize>), RunError> {
+    let path = directory.join(results::JOURNAL);
+    let journal = path.exists().then(|| Journal::open(&path)).transpose()?;
+    let pool = ThreadPoolBuilder::new().build()?;
+    let plan = pool.install(|| Plan::of(study));
+    let mut cost = Cost::default();
+    let mut remaining: BTreeMap<(usize, usize), usize> = BTreeMap::new();
+    let targets = vec![first_target(study); study.points().len()];
+    for (point, variant, replication) in keys(study, &targets, shard) {
+        cost.runs += 1;
+        if journal.as_ref().is_some_and(|j| j.has(plan.id(study, point, variant, replication))) {
+            cost.done += 1;
+        } else {
+            *remaining.entry((point, variant)).or_default() += 1;
+        }
+    }
+    Ok((cost, remaining))
 }
 
 /// Runs of each configuration that a study begins with.

@@ -4,8 +4,9 @@ use std::fmt::Write;
 use std::num::NonZeroUsize;
 
 use polypath_lab::reproduce::{Answer, PaperCost, Report, Row};
+use polypath_lab::verdict::PlaceJudgement;
 
-use crate::report::{measured, write_table};
+use crate::report::{decided_at, measured, write_table};
 use crate::time::{duration, threads};
 
 /// A line for each statement, a reason for each that does not hold, and the sums.
@@ -20,7 +21,13 @@ pub(super) fn verdicts(report: &Report) -> Result<String, std::fmt::Error> {
             rows,
         )?;
         for row in paper.statements.iter().filter(|row| row.verdict != Answer::Holds) {
-            writeln!(out, "\n  {}, {}: {}", row.id, row.verdict.name(), row.statement)?;
+            write!(out, "\n  {}, {}: {}", row.id, row.verdict.name(), row.statement)?;
+            if let Some(place) = &row.place {
+                let alike = |place: &&PlaceJudgement| Answer::from(place.verdict) == row.verdict;
+                let count = row.places.iter().filter(alike).count();
+                out += &decided_at(row.verdict.name(), place, (count, row.places.len()));
+            }
+            writeln!(out)?;
             if let Some(cause) = &row.cause {
                 writeln!(out, "    {cause}")?;
             }

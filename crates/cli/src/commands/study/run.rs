@@ -13,6 +13,7 @@ use polypath_lab::study::{Extent, Reading, Study};
 
 use super::table;
 use crate::failure::{Failure, Outcome};
+use crate::kind::Kind;
 use crate::progress::Bar;
 use crate::time::{duration, threads};
 use crate::{output, program, runtime};
@@ -58,6 +59,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: Args) -> Outcome {
     let extent = if args.quick { Extent::Quick } else { Extent::Full };
     let reading = Reading { extent, edits: &args.set };
+    Kind::Study.expect(&args.study)?;
     let study = Study::read(&args.study, reading).map_err(Failure::usage)?;
     for (point, variant) in study.sample() {
         study.scenario(&study.points()[point], variant).map_err(Failure::usage)?;

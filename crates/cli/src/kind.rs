@@ -24,7 +24,7 @@ impl Kind {
     /// What a document is, by the keys that only such files have; a scenario where it has none of them.
     pub fn of(document: &Document) -> Self {
         let has = |keys: &[&str]| keys.iter().any(|key| document.has(&[Step::Key(key)]));
-        if has(&["statements"]) {
+        if has(&["statements", "calculations", "defaults", "conclusions", "not_run"]) {
             Self::Statements
         } else if has(&["comparisons"]) {
             Self::Comparisons

@@ -337,6 +337,31 @@ fn files_are_checked_by_what_they_are() {
     }
 }
 
+/// What the page about studies shows as files are files that work, beside those of the repository.
+#[test]
+fn the_documented_study_and_statements_work() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let place = directory("study-documented");
+    for name in ["asymmetry.toml", "asymmetry-scenario.toml"] {
+        fs::copy(root.join("studies").join(name), place.join(name)).expect("a copy");
+    }
+    let page = fs::read_to_string(root.join("docs/studies.md")).expect("the page");
+    let blocks = page.split("```toml\n").skip(1).filter_map(|rest| rest.split("```").next());
+    let expected = [
+        "study of 3 points and 2 variants; with --quick of 2 points",
+        "2 statements",
+        "4 statements",
+    ];
+    assert_eq!(blocks.clone().count(), expected.len());
+    for (number, (block, expected)) in blocks.zip(expected).enumerate() {
+        let file = place.join(format!("{number}.toml"));
+        fs::write(&file, block).expect("writable");
+        let (code, out, err) = run(&["check", text(&file)]);
+        assert_eq!(code, Some(0), "{err}");
+        assert!(out.contains(expected), "{out}");
+    }
+}
+
 #[test]
 fn schemas_are_json() {
     for kind in ["scenario", "study", "statements"] {

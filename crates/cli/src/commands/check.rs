@@ -49,7 +49,7 @@ fn check(path: &Path) -> Result<String, DocumentError> {
 fn statements(path: &Path, document: &Document) -> Result<String, DocumentError> {
     let expectations = Expectations::from_document(document)?;
     expectations.check_studies(document, path.parent().unwrap_or(Path::new("")))?;
-    Ok(number(expectations.statements.len(), "statement"))
+    Ok(number(expectations.ids().len(), "statement"))
 }
 
 fn study(path: &Path) -> Result<String, DocumentError> {

@@ -282,6 +282,11 @@ pub(crate) fn measured(number: f64, unit: &str) -> String {
     }
 }
 
+/// Where a statement did not hold: in so many places of all, and at which one what was measured is.
+pub(crate) fn decided_at(verdict: &str, place: &str, (count, all): (usize, usize)) -> String {
+    format!("\n    {verdict} in {count} of {all} places; measured: {place}")
+}
+
 /// A rate in Mbit/s.
 pub(crate) fn rate(bit_s: f64) -> String {
     format!("{:.2} Mbit/s", bit_s / 1e6)

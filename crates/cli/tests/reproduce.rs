@@ -258,6 +258,12 @@ fn what_takes_real_time_is_left_out_unless_somebody_asks_for_it() {
     assert!(words.iter().any(|word| err.contains(word)), "{err}");
     let (_, text, err) = reproduce("tiny/2", &papers, &out, &["--dry-run", "--json"]);
     assert!(json(&text)[0]["studies"].is_array(), "{err}");
+    // A dry run of the study itself knows that threads make nothing shorter.
+    let study = study.to_str().expect("a path in UTF-8");
+    let (text, err) = texts(&polypath(&["study", "run", study, "--dry-run", "--json"]));
+    let cost = json(&text);
+    assert!(cost["core_s"].as_f64().is_some_and(|time| time > 1.0), "{err}");
+    assert_eq!((&cost["real_s"], &cost["most_real_s"]), (&cost["core_s"], &cost["most_core_s"]));
 }
 
 #[test]
@@ -312,4 +318,16 @@ fn the_table_of_the_documentation_is_up_to_date() {
             "docs/papers.md is not what `polypath reproduce list --markdown` prints"
         );
     }
+}
+
+#[test]
+fn a_directory_to_merge_that_is_not_there_is_wrong_usage() {
+    let place = directory("reproduce-merge-nowhere");
+    let (papers, out) = (papers_in(&place), place.join("out"));
+    for more in [&["--merge", "nodir"][..], &["--merge", "nodir", "--dry-run"]] {
+        let (code, text, err) = reproduce("all", &papers, &out, more);
+        assert_eq!((code, text.as_str()), (Some(2), ""), "{err}");
+        assert!(err.contains("--merge nodir: there is no such directory"), "{err}");
+    }
+    assert!(!out.exists(), "nothing was run");
 }

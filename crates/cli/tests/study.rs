@@ -126,6 +126,106 @@ fn shards_are_joined() {
     assert!(table.contains("8 runs"), "{table}");
 }
 
+/// Series are of the first run only, which the second shard does not have.
+#[test]
+fn a_shard_leaves_pictures_to_the_merge() {
+    let place = directory("study-shard-figures");
+    let figures = STUDY.replace("[inline]\n", FIGURES);
+    let study = study_in(&place, &figures.replace("\"1 Mbit/s\", \"2 Mbit/s\"", "\"1 Mbit/s\""));
+    let [one, two, all] = ["one", "two", "all"].map(|name| place.join(name));
+    for (shard, out) in [("1/2", &one), ("2/2", &two)] {
+        let (code, _, err) =
+            run(&["study", "run", text(&study), "--out", text(out), "--shard", shard]);
+        assert_eq!((code, err.lines().count()), (Some(0), 1), "{err}");
+        assert!(err.contains("`polypath study merge`"), "{err}");
+        assert!(!out.join("figures").exists());
+    }
+    let (code, _, err) = run(&["study", "merge", text(&one), text(&two), "--out", text(&all)]);
+    assert_eq!(code, Some(0), "{err}");
+    assert!(all.join("figures/over time.svg").exists(), "{err}");
+}
+
+#[test]
+fn a_study_that_no_statement_is_about_is_wrong_usage() {
+    let place = directory("study-judge-misspelt");
+    let study = study_in(&place, STUDY);
+    let (out, statements) = (place.join("out"), place.join("expected.toml"));
+    let (code, _, err) = run(&["study", "run", text(&study), "--out", text(&out)]);
+    assert_eq!(code, Some(0), "{err}");
+    let statement = "paper = \"p\"\n[[statements]]\nid = \"p-1\"\nfigure = \"1\"\nstudy = \"study.toml\"\n\
+         statement = \"one path carries much more\"\n\
+         rule = { between = { of = { variant = \"one\", divided_by = { variant = \"both\" } }, from = 2 } }\n";
+    fs::write(&statements, statement).expect("writable");
+    let judge = |study| run(&["study", "judge", text(&statements), text(&out), "--study", study]);
+    let (code, table, err) = judge("studi.toml");
+    assert_eq!((code, table.as_str()), (Some(2), ""), "{err}");
+    assert!(err.contains("did you mean `study.toml`?"), "{err}");
+    // With the right name, the place that decided is told: at 2 Mbit/s both paths carry more than twice as much.
+    let (code, table, err) = judge("study.toml");
+    assert_eq!(code, Some(0), "{err}");
+    let at = "differs in 2 of 2 places; measured: one / both; rate 2 Mbit/s";
+    assert!(table.contains(at), "{table}");
+}
+
+#[test]
+fn places_for_results_that_do_not_work_are_named() {
+    let place = directory("study-places");
+    let study = study_in(&place, STUDY);
+    let (file, out) = (place.join("file"), place.join("out"));
+    fs::write(&file, "").expect("writable");
+    for wrong in [file.clone(), file.join("below")] {
+        let (code, _, err) = run(&["study", "run", text(&study), "--out", text(&wrong)]);
+        let expected =
+            format!("cannot make the directory {}: {} is a file", text(&wrong), text(&file));
+        assert!(code == Some(1) && err.contains(&expected), "{err}");
+    }
+    let nowhere = format!("there are no results in {}", text(&out));
+    let csv = place.join("csv");
+    let export = || run(&["study", "export", text(&out), "--csv", text(&csv)]);
+    let (code, _, err) = export();
+    assert!(
+        code == Some(1) && err.contains(&nowhere) && err.contains("polypath study run"),
+        "{err}"
+    );
+    // A study that was interrupted has its journal and no tables yet.
+    let (code, _, err) = run(&["study", "run", text(&study), "--out", text(&out)]);
+    assert_eq!(code, Some(0), "{err}");
+    let journal = fs::read_to_string(out.join("journal.jsonl")).expect("a journal");
+    let is_run = |line: &&str| line.starts_with("{\"run\":");
+    let last: Vec<&str> = journal.lines().filter(is_run).skip(5).collect();
+    let rest: Vec<&str> = journal.lines().filter(|line| !last.contains(line)).collect();
+    fs::write(out.join("journal.jsonl"), rest.join("\n") + "\n").expect("writable");
+    fs::remove_file(out.join("runs.parquet")).expect("a table");
+    let (code, _, err) = export();
+    let unfinished = "3 of 8 runs are missing; the same `polypath study run` goes on";
+    assert!(code == Some(1) && err.contains(unfinished), "{err}");
+    assert!(!csv.exists(), "nothing is left behind");
+    let (code, _, err) = run(&["study", "run", text(&study), "--out", text(&out)]);
+    assert_eq!(code, Some(0), "{err}");
+    let (code, _, err) = run(&["study", "export", text(&out), "--csv", text(&file)]);
+    assert!(code == Some(1) && err.contains("is a file; name another directory"), "{err}");
+    assert_eq!(export().0, Some(0));
+}
+
+#[test]
+fn a_file_of_another_kind_is_named_with_the_command_that_reads_it() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let file = |name: &str| root.join(name).to_str().expect("a path in UTF-8").to_owned();
+    let scenario = file("scenarios/demo.toml");
+    let study = file("studies/asymmetry.toml");
+    let statements = file("studies/asymmetry-expected.toml");
+    for (arguments, expected) in [
+        (vec!["sim", &study], "is a study: `polypath study run "),
+        (vec!["sim", &statements], "has statements: `polypath study judge "),
+        (vec!["study", "run", &scenario], "is a scenario: `polypath sim "),
+        (vec!["study", "run", &statements], "has statements: `polypath study judge "),
+        (vec!["study", "judge", &study, "out"], "is a study: `polypath study run "),
+    ] {
+        let (code, _, err) = run(&arguments);
+        assert!(code == Some(2) && err.contains(expected), "{arguments:?}: {err}");
+    }
+}
+
 #[test]
 fn a_dry_run_tells_and_does_nothing() {
     let place = directory("study-dry");
@@ -232,6 +332,31 @@ fn files_are_checked_by_what_they_are() {
         ("studies/asymmetry-expected.toml", "4 statements"),
     ] {
         let (code, out, err) = run(&["check", text(&root.join(file))]);
+        assert_eq!(code, Some(0), "{err}");
+        assert!(out.contains(expected), "{out}");
+    }
+}
+
+/// What the page about studies shows as files are files that work, beside those of the repository.
+#[test]
+fn the_documented_study_and_statements_work() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let place = directory("study-documented");
+    for name in ["asymmetry.toml", "asymmetry-scenario.toml"] {
+        fs::copy(root.join("studies").join(name), place.join(name)).expect("a copy");
+    }
+    let page = fs::read_to_string(root.join("docs/studies.md")).expect("the page");
+    let blocks = page.split("```toml\n").skip(1).filter_map(|rest| rest.split("```").next());
+    let expected = [
+        "study of 3 points and 2 variants; with --quick of 2 points",
+        "2 statements",
+        "4 statements",
+    ];
+    assert_eq!(blocks.clone().count(), expected.len());
+    for (number, (block, expected)) in blocks.zip(expected).enumerate() {
+        let file = place.join(format!("{number}.toml"));
+        fs::write(&file, block).expect("writable");
+        let (code, out, err) = run(&["check", text(&file)]);
         assert_eq!(code, Some(0), "{err}");
         assert!(out.contains(expected), "{out}");
     }

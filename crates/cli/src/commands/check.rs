@@ -8,9 +8,10 @@ use polypath_lab::run::check_names;
 use polypath_lab::study::{Extent, Reading, Study};
 use polypath_lab::verdict::Expectations;
 use polypath_sim::Scenario;
-use polypath_sim::document::{Document, DocumentError, Step};
+use polypath_sim::document::{Document, DocumentError};
 
 use crate::failure::{Failure, Outcome};
+use crate::kind::Kind;
 use crate::output;
 
 /// Arguments.
@@ -34,34 +35,43 @@ pub(crate) fn run(args: &Args) -> Outcome {
 
 fn check(path: &Path) -> Result<String, DocumentError> {
     let document = Document::read(path)?;
-    if document.has(&[Step::Key("statements")]) {
-        let expectations = Expectations::from_document(&document)?;
-        expectations.check_studies(&document, path.parent().unwrap_or(Path::new("")))?;
-        return Ok(number(expectations.statements.len(), "statement"));
-    }
-    if document.has(&[Step::Key("comparisons")]) {
-        let comparisons = Places::from_document(&document)?.comparisons;
-        return Ok(number(comparisons.len(), "comparison"));
-    }
-    if is_study(&document) {
-        let mut sentences = Vec::new();
-        for (extent, what) in [(Extent::Full, "study"), (Extent::Quick, "with --quick")] {
-            let study = Study::read(path, Reading { extent, edits: &[] })?;
-            let sample = study.sample();
-            for (point, variant) in &sample {
-                study.scenario(&study.points()[*point], *variant)?;
-            }
-            if extent == Extent::Full {
-                check_selections(&study)?;
-            }
-            check_names(&study)?;
-            let points = number(study.points().len(), "point");
-            let variants = number(study.variants().len(), "variant");
-            sentences.push(format!("{what} of {points} and {variants}"));
+    match Kind::of(&document) {
+        Kind::Statements => statements(path, &document),
+        Kind::Comparisons => {
+            let comparisons = Places::from_document(&document)?.comparisons;
+            Ok(number(comparisons.len(), "comparison"))
         }
-        return Ok(sentences.join("; "));
+        Kind::Study => study(path),
+        Kind::Scenario => scenario(&document),
     }
-    let scenario = Scenario::from_document(&document)?;
+}
+
+fn statements(path: &Path, document: &Document) -> Result<String, DocumentError> {
+    let expectations = Expectations::from_document(document)?;
+    expectations.check_studies(document, path.parent().unwrap_or(Path::new("")))?;
+    Ok(number(expectations.ids().len(), "statement"))
+}
+
+fn study(path: &Path) -> Result<String, DocumentError> {
+    let mut sentences = Vec::new();
+    for (extent, what) in [(Extent::Full, "study"), (Extent::Quick, "with --quick")] {
+        let study = Study::read(path, Reading { extent, edits: &[] })?;
+        for (point, variant) in study.sample() {
+            study.scenario(&study.points()[point], variant)?;
+        }
+        if extent == Extent::Full {
+            check_selections(&study)?;
+        }
+        check_names(&study)?;
+        let points = number(study.points().len(), "point");
+        let variants = number(study.variants().len(), "variant");
+        sentences.push(format!("{what} of {points} and {variants}"));
+    }
+    Ok(sentences.join("; "))
+}
+
+fn scenario(document: &Document) -> Result<String, DocumentError> {
+    let scenario = Scenario::from_document(document)?;
     let flows = number(scenario.traffic.len(), "flow");
     Ok(match scenario.network.paths().len() {
         0 => {
@@ -77,11 +87,4 @@ fn check(path: &Path) -> Result<String, DocumentError> {
 /// So many of them.
 fn number(count: usize, what: &str) -> String {
     if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
-}
-
-/// What only a study has.
-fn is_study(document: &Document) -> bool {
-    ["measures", "axes", "variants", "replications", "scenario", "inline"]
-        .iter()
-        .any(|key| document.has(&[Step::Key(key)]))
 }

@@ -15,6 +15,7 @@ use polypath_units::{Duration, Fraction};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::failure::{Failure, Outcome};
+use crate::kind::Kind;
 use crate::output;
 
 /// Arguments.
@@ -58,6 +59,7 @@ pub(crate) struct Args {
 
 /// Emulates the scenario.
 pub(crate) fn run(args: &Args) -> Outcome {
+    Kind::Scenario.expect(&args.scenario)?;
     let scenario = Scenario::read(&args.scenario, &args.set).map_err(Failure::usage)?;
     let captures = match &args.pcap {
         Some(directory) => capture_files(directory, &args.scenario, &scenario)?,

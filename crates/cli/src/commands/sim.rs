@@ -9,6 +9,7 @@ use anyhow::{Context, anyhow};
 use polypath_sim::{Form, NetworkMap, RunResult, Scenario, Simulation};
 
 use crate::failure::{Failure, Outcome};
+use crate::kind::Kind;
 use crate::{network_picture, output, report};
 
 /// Arguments.
@@ -47,6 +48,7 @@ pub(crate) struct Args {
 
 /// Runs the scenario.
 pub(crate) fn run(args: &Args) -> Outcome {
+    Kind::Scenario.expect(&args.scenario)?;
     let scenario = Scenario::read(&args.scenario, &args.set).map_err(Failure::usage)?;
     let seed = args.seed.unwrap_or(scenario.run.seed);
     if let Some(file) = &args.show_network {

@@ -17,6 +17,7 @@ fn row(id: &str, verdict: Answer) -> Row {
         verdict,
         measured: Some(0.251_234),
         interval: Some(Interval { low: 0.2, high: 0.3 }),
+        place: None,
         unit: "1".into(),
         expected: Some("at least 20 %".into()),
         cause: (verdict == Answer::Differs).then(|| "because of <b>".into()),

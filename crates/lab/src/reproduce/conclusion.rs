@@ -36,6 +36,7 @@ pub(super) fn conclude(paper: &str, conclusion: &Conclusion, rows: &[Row]) -> Ro
         verdict,
         measured: Some(holds as f64),
         interval: None,
+        place: None,
         unit: String::new(),
         expected: Some(format!("all {} statements that it rests on", conclusion.from.len())),
         cause: (!cause.is_empty()).then(|| cause.join(" ")),

@@ -33,7 +33,7 @@ use serde::Serialize;
 
 use crate::figure::FigureError;
 use crate::paper::{Paper, Part, Target, slug};
-use crate::results::ResultsError;
+use crate::results::{DirectoryError, ResultsError};
 use crate::run::{JournalError, Program, Progress, RunError, Shard, TestBed};
 use crate::study::Extent;
 use crate::verdict::StatementError;
@@ -153,6 +153,9 @@ pub enum ReproduceError {
     /// A picture cannot be made.
     #[error(transparent)]
     Figure(#[from] FigureError),
+    /// A directory cannot be made.
+    #[error(transparent)]
+    Directory(#[from] DirectoryError),
     /// A statement makes no sense.
     #[error(transparent)]
     Statement(#[from] StatementError),

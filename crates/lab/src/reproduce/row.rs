@@ -28,6 +28,9 @@ pub struct Row {
     pub measured: Option<f64>,
     /// Its interval.
     pub interval: Option<Interval>,
+    /// Where that is, as in [`Judgement::place`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub place: Option<String>,
     /// Unit of both, as in [`Judgement::unit`].
     pub unit: String,
     /// What would hold.
@@ -87,8 +90,8 @@ impl Row {
     /// Of a statement that was judged.
     pub(super) fn judged(study: &str, judgement: Judgement) -> Self {
         let Judgement { id, paper, figure, statement, rule, n, verdict, .. } = judgement;
-        let Judgement { measured, interval, unit, expected, cause, shown_by, places, .. } =
-            judgement;
+        let Judgement { measured, interval, place, unit, .. } = judgement;
+        let Judgement { expected, cause, shown_by, places, .. } = judgement;
         Self {
             id,
             paper,
@@ -100,6 +103,7 @@ impl Row {
             verdict: verdict.into(),
             measured,
             interval,
+            place,
             unit,
             expected: Some(expected),
             cause,
@@ -143,6 +147,7 @@ impl Row {
             verdict: Answer::NotRun,
             measured: None,
             interval: None,
+            place: None,
             unit: String::new(),
             expected: None,
             cause: Some(row.reason.clone()),

@@ -171,8 +171,7 @@ fn take_over(order: &Order<'_>, place: &PathBuf) -> Result<(), ReproduceError> {
             continue;
         }
         let directory = order.out.join(place);
-        let io = |error| ReproduceError::Io { path: directory.clone(), error };
-        std::fs::create_dir_all(&directory).map_err(io)?;
+        results::make_directory(&directory)?;
         let ours = Journal::open(&directory.join(JOURNAL))?;
         ours.absorb(&Journal::open(&theirs)?)?;
         ours.sync()?;

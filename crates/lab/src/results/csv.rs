@@ -6,15 +6,16 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use super::table::text_of;
-use super::{EXECUTION, RUNS, ResultsError, SERIES, Table, TableError};
+use super::{EXECUTION, RUNS, ResultsError, SERIES, Table, TableError, finished, make_directory};
 
 /// Writes the tables of a directory with results as CSV into another one; returns the files.
 ///
 /// # Errors
-/// A table cannot be read, or a file not written.
+/// There are no results or not all, a table cannot be read, or a file not written.
 pub fn export(directory: &Path, out: &Path) -> Result<Vec<PathBuf>, ResultsError> {
     let failed = |path: &Path, error| ResultsError::Io { path: path.to_owned(), error };
-    std::fs::create_dir_all(out).map_err(|error| failed(out, error))?;
+    finished(directory)?;
+    make_directory(out)?;
     let mut files = Vec::new();
     for name in [RUNS, SERIES, EXECUTION] {
         let source = directory.join(name);

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use super::{RUNS, ResultsError, STUDY, Table};
+use super::{RUNS, ResultsError, Table, finished};
 use crate::run::Cell;
 use crate::stats::{Estimate, mean};
-use crate::study::{Reading, Study};
+use crate::study::Study;
 
 /// The measures of all runs of a study.
 #[derive(Clone, Debug)]
@@ -49,9 +49,9 @@ impl Dataset {
     /// Reads the results in a directory.
     ///
     /// # Errors
-    /// There are none, or files are damaged.
+    /// There are none, runs are missing, or files are damaged.
     pub fn read(directory: &Path) -> Result<Self, ResultsError> {
-        let study = Study::read(&directory.join(STUDY), Reading::default())?;
+        let study = finished(directory)?;
         let table = Table::open(&directory.join(RUNS))?;
         let mut columns = Vec::new();
         for name in ["point", "variant", "replication"] {

@@ -6,6 +6,7 @@
 
 mod csv;
 mod dataset;
+mod directory;
 mod samples;
 mod table;
 mod write;
@@ -13,6 +14,9 @@ mod write;
 pub use csv::export;
 pub(crate) use csv::read_csv;
 pub use dataset::{Dataset, Observation};
+pub use directory::DirectoryError;
+pub(crate) use directory::{advice, make_directory};
+use directory::{finished, study_in};
 pub use samples::{Sample, samples};
 pub use table::{Column, Kind, Table, TableError, TableWriter};
 pub(crate) use write::{RowKey, write};
@@ -24,7 +28,7 @@ use std::path::{Path, PathBuf};
 use polypath_sim::document::DocumentError;
 
 use crate::run::{self, JournalError, RunError, Summary};
-use crate::study::{Reading, Study};
+use crate::study::Study;
 
 /// File with the finished runs, from which a study goes on.
 pub const JOURNAL: &str = "journal.jsonl";
@@ -84,6 +88,31 @@ pub enum ResultsError {
         /// Another one.
         other: PathBuf,
     },
+    /// A directory cannot be made.
+    #[error(transparent)]
+    Directory(#[from] DirectoryError),
+    /// There are no results.
+    #[error(
+        "there are no results in {}, which has no {STUDY}: `polypath study run` writes them, to the directory that --out names",
+        .directory.display()
+    )]
+    Nowhere {
+        /// Where.
+        directory: PathBuf,
+    },
+    /// There are results, but not all.
+    #[error(
+        "{}: {missing} of {runs} runs are missing; the same `polypath study run` goes on with them, and writes the tables",
+        .directory.display()
+    )]
+    Unfinished {
+        /// Where.
+        directory: PathBuf,
+        /// How many.
+        missing: usize,
+        /// Of how many.
+        runs: usize,
+    },
     /// There is nothing to join.
     #[error("no directories with results")]
     Nothing,
@@ -105,10 +134,10 @@ pub(crate) fn write_study(study: &Study, directory: &Path) -> Result<(), WriteEr
 /// They belong to different studies, or runs are missing.
 pub fn merge(shards: &[PathBuf], directory: &Path) -> Result<Summary, ResultsError> {
     let [first, others @ ..] = shards else { return Err(ResultsError::Nothing) };
-    let study = Study::read(&first.join(STUDY), Reading::default())?;
+    let study = study_in(first)?;
     for other in others {
-        let theirs = Study::read(&other.join(STUDY), Reading::default())?;
-        if theirs.resolved() != study.resolved() {
+        let theirs = study_in(other)?;
+        if !theirs.is_same(&study) {
             return Err(ResultsError::Different { one: first.clone(), other: other.clone() });
         }
     }

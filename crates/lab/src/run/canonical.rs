@@ -1,4 +1,5 @@
-//! JSON with sorted keys, whatever order a structure has in memory: what the name of a run is a hash of.
+//! JSON with sorted keys, whatever order a structure has in memory: what the name of a run is a hash of. Of a file that a
+//! scenario names its content counts, and not where it lies.
 
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -29,7 +30,13 @@ impl Level {
     }
 }
 
-/// A scenario as JSON with sorted keys and a comma after each element, without its title and its seed.
+/// The name of a file, beside [`DIGEST`] in its table.
+const FILE: &str = "file";
+/// The hash of its content, which is there in every scenario that was read.
+const DIGEST: &str = "digest";
+
+/// A scenario as JSON with sorted keys and a comma after each element, without its title and its seed, and without the
+/// names of files.
 pub(super) fn canonical(scenario: &impl Serialize) -> Result<String, Error> {
     let mut out = String::new();
     scenario.serialize(Canonical { out: &mut out, level: Level::Scenario })?;
@@ -111,7 +118,12 @@ impl<'a> Object<'a> {
     }
 
     fn close(mut self) {
-        if !self.fields.is_sorted_by(|one, other| one.0 <= other.0) {
+        let has_digest = self.fields.iter().any(|(key, _)| key == DIGEST);
+        let named = self.fields.iter().position(|(key, _)| has_digest && key == FILE);
+        if let Some(file) = named {
+            self.fields.remove(file);
+        }
+        if named.is_some() || !self.fields.is_sorted_by(|one, other| one.0 <= other.0) {
             let written = self.out.split_off(self.begin);
             self.fields.sort_by(|one, other| one.0.cmp(&other.0));
             let shift = self.begin;
@@ -383,6 +395,13 @@ mod tests {
     }
 
     #[derive(Serialize)]
+    struct Named {
+        file: &'static str,
+        digest: &'static str,
+        format: u8,
+    }
+
+    #[derive(Serialize)]
     enum Choice {
         Unit,
         Newtype(&'static str),
@@ -404,6 +423,16 @@ mod tests {
                 Choice::Struct { z: 1, a: () },
             ],
         }
+    }
+
+    #[test]
+    fn a_file_counts_by_its_content_and_not_by_its_name() {
+        let named = |file, digest| canonical(&Named { file, digest, format: 1 }).expect("JSON");
+        assert_eq!(named("a.csv", "x"), r#"{"digest":"x","format":1,}"#);
+        assert_eq!(named("a.csv", "x"), named("/elsewhere/b.csv", "x"));
+        assert_ne!(named("a.csv", "x"), named("a.csv", "y"));
+        // Without a hash, the name is all there is.
+        assert_eq!(canonical(&json!({ "file": "a" })).expect("JSON"), r#"{"file":"a",}"#);
     }
 
     #[test]

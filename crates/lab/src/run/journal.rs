@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use serde::{Deserialize, Serialize};
 
 use super::{Cell, FlatResult, Outcome, RunId, Status};
-use crate::results::Kind;
+use crate::results::{Kind, advice};
 
 /// Who made runs, and where.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
@@ -52,7 +52,7 @@ pub struct Entry {
 #[derive(Debug, thiserror::Error)]
 pub enum JournalError {
     /// Reading or writing failed.
-    #[error("{}: {error}", .path.display())]
+    #[error("cannot read or write {}: {error}{}", .path.display(), advice(.error))]
     Io {
         /// The file.
         path: PathBuf,

@@ -12,6 +12,7 @@ mod names;
 mod pattern;
 mod plan;
 mod pool;
+mod remaining;
 mod study;
 mod test_bed;
 
@@ -25,6 +26,8 @@ pub(crate) use names::no;
 pub use pattern::matches;
 pub use plan::{Cost, Shard};
 pub use pool::{Progress, Silent};
+pub use remaining::cost;
+pub(crate) use remaining::count;
 pub(crate) use study::merge;
-pub use study::{Finish, Request, RunError, Summary, cost, run_study};
+pub use study::{Finish, Request, RunError, Summary, run_study};
 pub use test_bed::TestBed;

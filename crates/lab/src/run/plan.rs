@@ -100,13 +100,13 @@ impl Configuration {
     fn of(study: &Study, point: &Point, variant: usize) -> Self {
         let identities = study
             .scenario(point, variant)
-            .map_err(|error| error.to_string())
+            .map_err(|error| (format!("{} {}", error.key, error.message), error.to_string()))
             .and_then(|mut scenario| {
                 let [plain, recorded] =
                     [false, true].map(|recorded| record(study, scenario.record, recorded));
                 let mut of = |record| {
                     scenario.record = record;
-                    Identity::of(&scenario).map_err(|error| error.to_string())
+                    Identity::of(&scenario).map_err(|error| (error.to_string(), error.to_string()))
                 };
                 let identity = of(plain)?;
                 // Most studies record nothing.
@@ -115,8 +115,9 @@ impl Configuration {
             });
         match identities {
             Ok(identities) => Self { identities, refused: None },
-            Err(error) => {
-                let what = format!("{:?} {variant} {error}", point.values);
+            Err((reason, error)) => {
+                // Not where it is written: the same study can stand in another file.
+                let what = format!("{:?} {variant} {reason}", point.values);
                 let identity = Identity::refused(&what);
                 Self { identities: [identity.clone(), identity], refused: Some(error) }
             }
@@ -155,6 +156,22 @@ pub struct Cost {
     pub core_s: f64,
     /// The same, if the study has its most runs.
     pub most_core_s: f64,
+    /// The part of `core_s` that is of runs in real time: they come one after the other, on however many threads.
+    pub real_s: f64,
+    /// The part of `most_core_s`, likewise.
+    pub most_real_s: f64,
+}
+
+impl Cost {
+    /// How long the runs take on so many threads, in seconds.
+    pub fn time_s(&self, threads: usize) -> f64 {
+        self.real_s + (self.core_s - self.real_s) / threads as f64
+    }
+
+    /// The same, if the study has its most runs.
+    pub fn most_time_s(&self, threads: usize) -> f64 {
+        self.most_real_s + (self.most_core_s - self.most_real_s) / threads as f64
+    }
 }
 
 impl AddAssign for Cost {
@@ -166,12 +183,25 @@ impl AddAssign for Cost {
         self.packets += other.packets;
         self.core_s += other.core_s;
         self.most_core_s += other.most_core_s;
+        self.real_s += other.real_s;
+        self.most_real_s += other.most_real_s;
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn threads_make_nothing_shorter_that_takes_real_time() {
+        let simulated = Cost { core_s: 8.0, most_core_s: 16.0, ..Cost::default() };
+        let real = Cost { real_s: 8.0, most_real_s: 16.0, ..simulated };
+        assert_eq!((simulated.time_s(2), simulated.most_time_s(2)), (4.0, 8.0));
+        assert_eq!((real.time_s(2), real.most_time_s(2)), (8.0, 16.0));
+        let mut both = simulated;
+        both += real;
+        assert_eq!((both.time_s(4), both.most_time_s(4)), (10.0, 20.0));
+    }
 
     #[test]
     fn shards_have_everything_once() {

@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet, btree_map};
 use std::fs;
-use std::io;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,11 +15,11 @@ use serde::Serialize;
 
 use super::clock::Clock;
 use super::journal::{Entry, Execution, Journal, JournalError, Program};
-use super::plan::{Cost, Plan, Shard, is_recorded, record};
+use super::plan::{Plan, Shard, is_recorded, record};
 use super::pool::{Progress, work};
 use super::test_bed::TestBed;
 use super::{NoResult, Outcome, RunId, Status, run_once};
-use crate::results::{self, WriteError};
+use crate::results::{self, DirectoryError, WriteError};
 use crate::stats::mean;
 use crate::study::{Measure, Study, Until};
 
@@ -83,14 +82,9 @@ pub enum RunError {
     /// Tables cannot be written.
     #[error(transparent)]
     Write(#[from] WriteError),
-    /// A directory or file cannot be made.
-    #[error("{}: {error}", .path.display())]
-    Io {
-        /// Which.
-        path: PathBuf,
-        /// Why.
-        error: io::Error,
-    },
+    /// The directory cannot be made.
+    #[error(transparent)]
+    Directory(#[from] DirectoryError),
     /// The threads cannot be started.
     #[error("cannot start threads: {0}")]
     Threads(#[from] rayon::ThreadPoolBuildError),
@@ -136,8 +130,7 @@ pub fn run_study(
     request: &Request<'_>,
 ) -> Result<Summary, RunError> {
     let start = Instant::now();
-    let io = |error| RunError::Io { path: directory.to_owned(), error };
-    fs::create_dir_all(directory).map_err(io)?;
+    results::make_directory(directory)?;
     let journal = Journal::open(&directory.join(results::JOURNAL))?;
     journal.sign(&signature(study, request))?;
     results::write_study(study, directory)?;
@@ -183,51 +176,45 @@ pub(crate) fn merge(
     shards: &[PathBuf],
 ) -> Result<Summary, RunError> {
     let start = Instant::now();
-    let io = |error| RunError::Io { path: directory.to_owned(), error };
-    fs::create_dir_all(directory).map_err(io)?;
-    let journal = Journal::open(&directory.join(results::JOURNAL))?;
+    let (made, path) = (!directory.exists(), directory.join(results::JOURNAL));
+    let begun = !path.exists();
+    results::make_directory(directory)?;
+    let journal = Journal::open(&path)?;
+    let joined = joined(study, directory, &journal, shards, start);
+    drop(journal);
+    if joined.is_err() {
+        // What was there before stays; why it failed is worth more than what a file system says now.
+        if begun {
+            let _ = fs::remove_file(&path);
+        }
+        if made {
+            let _ = fs::remove_dir(directory);
+        }
+    }
+    joined
+}
+
+/// Joins the journals of shards in one of a directory, and writes the tables if nothing is missing.
+fn joined(
+    study: &Study,
+    directory: &Path,
+    journal: &Journal,
+    shards: &[PathBuf],
+    start: Instant,
+) -> Result<Summary, RunError> {
     let mut taken = 0;
     for shard in shards {
         taken += journal.absorb(&Journal::open(&shard.join(results::JOURNAL))?)?;
     }
     journal.sync()?;
-    results::write_study(study, directory)?;
-    let laboratory = Laboratory::new(study, &journal, None, Shard::WHOLE)?;
+    let laboratory = Laboratory::new(study, journal, None, Shard::WHOLE)?;
     let targets = laboratory.complete(None)?.unwrap_or_default();
+    results::write_study(study, directory)?;
     laboratory.write(directory, &targets, taken, start)
 }
 
-/// What running a study costs, with what is done in a directory.
-///
-/// # Errors
-/// The journal cannot be read.
-pub fn cost(study: &Study, directory: &Path, shard: Shard) -> Result<Cost, RunError> {
-    let path = directory.join(results::JOURNAL);
-    let journal = path.exists().then(|| Journal::open(&path)).transpose()?;
-    let pool = ThreadPoolBuilder::new().build()?;
-    let plan = pool.install(|| Plan::of(study));
-    let first = first_target(study);
-    let mut cost = Cost::default();
-    let mut remaining: BTreeMap<(usize, usize), usize> = BTreeMap::new();
-    let targets = vec![first; study.points().len()];
-    for (point, variant, replication) in keys(study, &targets, shard) {
-        cost.runs += 1;
-        if journal.as_ref().is_some_and(|j| j.has(plan.id(study, point, variant, replication))) {
-            cost.done += 1;
-        } else {
-            *remaining.entry((point, variant)).or_default() += 1;
-        }
-    }
-    let most = study.replications().until.as_ref().map_or(first, |until| until.max);
-    cost.most_runs = cost.runs * most as usize / (first as usize).max(1);
-    super::estimate::add(study, &remaining, &mut cost);
-    let left = |runs: usize| runs.saturating_sub(cost.done) as f64;
-    cost.most_core_s = cost.core_s * left(cost.most_runs) / left(cost.runs).max(1.0);
-    Ok(cost)
-}
-
 /// Runs of each configuration that a study begins with.
-fn first_target(study: &Study) -> u32 {
+pub(super) fn first_target(study: &Study) -> u32 {
     let replications = study.replications();
     match &replications.until {
         Some(until) => until.min,
@@ -236,7 +223,11 @@ fn first_target(study: &Study) -> u32 {
 }
 
 /// All runs in the order of results: point, variant, replication.
-fn keys(study: &Study, targets: &[u32], shard: Shard) -> impl Iterator<Item = (usize, usize, u32)> {
+pub(super) fn keys(
+    study: &Study,
+    targets: &[u32],
+    shard: Shard,
+) -> impl Iterator<Item = (usize, usize, u32)> {
     let variants = study.variants().len();
     // With `until`, the number of runs depends on all runs of a point, so that a shard has whole points.
     let by_point = study.replications().until.is_some();

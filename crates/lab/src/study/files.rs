@@ -1,85 +1,122 @@
-//! Files that a scenario names, such as traces of links: a resolved study finds them from anywhere.
+//! Files that a scenario names, such as traces of links: a resolved study finds them from anywhere, and studies are the same
+//! wherever these files lie.
 
 use std::path::{Path, PathBuf, absolute};
 
 use polypath_sim::document::{Document, Place, Step};
 use toml::Value;
 
-use super::file::StudyFile;
+use super::axis::text;
+use super::file::{Axis, StudyFile};
 
-/// The table that names a file with its key `file`.
-const TABLE: &str = "rate_trace";
+/// The tables that name a file with their key `file`: what a link can carry, and lists of messages.
+const TABLES: [&str; 2] = ["rate_trace", "trace"];
 const FILE: &str = "file";
 
-/// Says from which folder the name of a file starts that stands at a place of the scenario.
-type FolderOf<'a> = &'a dyn Fn(&[Step<'_>]) -> PathBuf;
+/// Gives the name of a file that stands at a place of the scenario another form.
+type Rename<'a> = &'a dyn Fn(&[Step<'_>], &str) -> Option<String>;
 
 /// Makes the names of all files absolute. Relative ones start from the folder of the file in which they are written: that
-/// of the scenario, or `folder`, that of the study.
+/// of the scenario, or `folder`, that of the study. Tables and pictures call values of axes what they were called before.
 pub(super) fn make_absolute(file: &mut StudyFile, base: &Document, folder: &Path) {
-    let folder_of = |path: &[Step<'_>]| {
-        let name = match base.place(path) {
+    let of_scenario = |path: &[Step<'_>], name: &str| {
+        let written_in = match base.place(path) {
             Place::File { name, .. } | Place::WholeFile { name } => name,
             Place::Set { .. } | Place::Default => base.name().to_owned(),
         };
-        Path::new(&name).parent().map(Path::to_owned).unwrap_or_default()
+        absolute_in(Path::new(&written_in).parent().unwrap_or(Path::new("")), name)
     };
-    if let Some(inline) = &mut file.inline {
-        walk(inline, &[], &folder_of);
+    let of_study = |_: &[Step<'_>], name: &str| absolute_in(folder, name);
+    let words = |axis: &Axis| -> Vec<String> { axis.values.iter().map(text).collect() };
+    let written: Vec<Vec<String>> = file.axes.iter().map(words).collect();
+    rename_all(file, &of_scenario, &of_study);
+    for (axis, written) in file.axes.iter_mut().zip(written) {
+        if axis.labels.is_empty() && words(axis) != written {
+            axis.labels = written;
+        }
     }
-    let of_study = |_: &[Step<'_>]| folder.to_owned();
+}
+
+/// Leaves of the names of files what does not depend on the folder: studies that are equal then are the same one, perhaps in
+/// copies of the repository. What the files contain, the names of runs tell.
+pub(super) fn leave_folders(mut file: StudyFile) -> StudyFile {
+    rename_all(&mut file, &last_part, &last_part);
+    file
+}
+
+/// The values of an axis in words, with names of files as [`leave_folders`] leaves them.
+pub(super) fn named_only(axis: &Axis) -> Vec<String> {
+    let mut values = axis.values.clone();
+    for key in &axis.keys {
+        values.iter_mut().for_each(|value| at_key(key, value, &last_part));
+    }
+    values.iter().map(text).collect()
+}
+
+fn absolute_in(folder: &Path, name: &str) -> Option<String> {
+    let path: PathBuf = absolute(folder.join(name)).ok()?;
+    path.to_str().map(str::to_owned)
+}
+
+fn last_part(_: &[Step<'_>], name: &str) -> Option<String> {
+    Path::new(name).file_name()?.to_str().map(str::to_owned)
+}
+
+fn rename_all(file: &mut StudyFile, of_scenario: Rename<'_>, of_study: Rename<'_>) {
+    if let Some(inline) = &mut file.inline {
+        walk(inline, &[], of_scenario);
+    }
     for (key, value) in file.variants.iter_mut().flat_map(|variant| &mut variant.set) {
-        at_key(key, value, &of_study);
+        at_key(key, value, of_study);
     }
     for axis in &mut file.axes {
         for key in &axis.keys {
-            axis.values.iter_mut().for_each(|value| at_key(key, value, &of_study));
+            axis.values.iter_mut().for_each(|value| at_key(key, value, of_study));
         }
         for (key, values) in &mut axis.with {
-            values.iter_mut().for_each(|value| at_key(key, value, &of_study));
+            values.iter_mut().for_each(|value| at_key(key, value, of_study));
         }
     }
 }
 
 /// A value that is put at `key.to.value`.
-fn at_key(key: &str, value: &mut Value, folder_of: FolderOf<'_>) {
+fn at_key(key: &str, value: &mut Value, rename: Rename<'_>) {
     let mut steps = key.rsplit('.');
     match (steps.next(), steps.next()) {
-        (Some(FILE), Some(TABLE)) => rename(value, &folder_of(&[])),
-        (Some(TABLE), _) => in_table(value, &[], folder_of),
-        _ => walk(value, &[], folder_of),
+        (Some(FILE), Some(table)) if TABLES.contains(&table) => put(value, &[], rename),
+        (Some(table), _) if TABLES.contains(&table) => in_table(value, &[], rename),
+        _ => walk(value, &[], rename),
     }
 }
 
-fn walk(value: &mut Value, path: &[Step<'_>], folder_of: FolderOf<'_>) {
+fn walk(value: &mut Value, path: &[Step<'_>], rename: Rename<'_>) {
     match value {
         Value::Table(table) => {
             for (key, value) in table.iter_mut() {
                 let path = [path, &[Step::Key(key)]].concat();
-                let then = if key == TABLE { in_table } else { walk };
-                then(value, &path, folder_of);
+                let then = if TABLES.contains(&key.as_str()) { in_table } else { walk };
+                then(value, &path, rename);
             }
         }
         Value::Array(values) => {
             for (index, value) in values.iter_mut().enumerate() {
-                walk(value, &[path, &[Step::Index(index)]].concat(), folder_of);
+                walk(value, &[path, &[Step::Index(index)]].concat(), rename);
             }
         }
         _ => {}
     }
 }
 
-fn in_table(value: &mut Value, path: &[Step<'_>], folder_of: FolderOf<'_>) {
+fn in_table(value: &mut Value, path: &[Step<'_>], rename: Rename<'_>) {
     if let Some(name) = value.get_mut(FILE) {
-        rename(name, &folder_of(&[path, &[Step::Key(FILE)]].concat()));
+        put(name, &[path, &[Step::Key(FILE)]].concat(), rename);
     }
 }
 
-fn rename(name: &mut Value, folder: &Path) {
+fn put(name: &mut Value, path: &[Step<'_>], rename: Rename<'_>) {
     if let Value::String(name) = name
-        && let Ok(path) = absolute(folder.join(&*name))
-        && let Some(path) = path.to_str()
+        && let Some(renamed) = rename(path, name)
     {
-        *name = path.to_owned();
+        *name = renamed;
     }
 }

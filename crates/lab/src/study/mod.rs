@@ -65,6 +65,8 @@ pub struct Study {
     /// Where the changes of each variant are written.
     variant_places: Vec<Place>,
     points: Vec<Point>,
+    /// The values of each axis in words that do not depend on folders, for seeds.
+    axis_words: Vec<Vec<String>>,
 }
 
 impl Study {
@@ -120,8 +122,16 @@ impl Study {
             .collect();
         let folder = Path::new(document.name()).parent().unwrap_or(Path::new("")).to_owned();
         let source = document.clone();
-        let mut study =
-            Self { file, source, base, folder, axis_places, variant_places, points: Vec::new() };
+        let mut study = Self {
+            file,
+            source,
+            base,
+            folder,
+            axis_places,
+            variant_places,
+            points: Vec::new(),
+            axis_words: Vec::new(),
+        };
         check::check(&study.file, document)?;
         let quick = study.file.quick.take();
         if let (Extent::Quick, Some(quick)) = (reading.extent, quick) {
@@ -132,6 +142,7 @@ impl Study {
             study.base.set(edit)?;
         }
         study.points = points::points(&study.file.axes);
+        study.axis_words = study.file.axes.iter().map(files::named_only).collect();
         Ok(study)
     }
 
@@ -181,6 +192,11 @@ impl Study {
         };
         files::make_absolute(&mut file, &self.base, &self.folder);
         file
+    }
+
+    /// Whether this is the same study, wherever the files lie that its scenario names.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        files::leave_folders(self.resolved()) == files::leave_folders(other.resolved())
     }
 
     /// One line saying what it asks.

@@ -2,7 +2,7 @@
 
 use sha2::{Digest, Sha256};
 
-use super::{CommonRandomNumbers, Point, Study, text};
+use super::{CommonRandomNumbers, Point, Study};
 
 /// Seeds stay below 2^53, so that they survive every tool that takes numbers for floating-point ones.
 const BITS: u32 = 53;
@@ -19,9 +19,10 @@ impl Study {
         hasher.update(replication.to_be_bytes());
         let scope = replications.common_random_numbers;
         if scope != CommonRandomNumbers::All {
-            for (axis, index) in self.axes().iter().zip(&point.values) {
+            let axes = self.axes().iter().zip(&self.axis_words);
+            for ((axis, words), index) in axes.zip(&point.values) {
                 add(&mut hasher, &axis.name);
-                add(&mut hasher, &axis.values.get(*index).map(text).unwrap_or_default());
+                add(&mut hasher, words.get(*index).map_or("", String::as_str));
             }
         }
         if scope == CommonRandomNumbers::None {

@@ -170,6 +170,7 @@ impl Calculated {
             verdict,
             measured: estimate.map(|estimate| estimate.value),
             interval: estimate.map(|estimate| estimate.interval),
+            place: None,
             unit: self.of.unit().to_owned(),
             expected: format!("{} {} ± {percent} %", self.value, self.of.unit()),
             cause: self.cause.clone().filter(|_| verdict != rule::Verdict::Holds),

@@ -72,6 +72,7 @@ impl Defaults {
             verdict,
             measured: Some((places.len() - others.len()) as f64),
             interval: None,
+            place: None,
             unit: String::new(),
             expected: format!("all {} values", places.len()),
             cause: (!cause.is_empty()).then(|| cause.join(" ")),

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::deciding::deciding;
 use super::operand::Operand;
 use super::rule::{self, Verdict};
 use super::statement::{
@@ -32,10 +33,14 @@ pub struct Judgement {
     pub n: usize,
     /// Whether it holds.
     pub verdict: Verdict,
-    /// What the rule looks at, where it decided: the first place that differs, or else is undecided, or else the first.
+    /// What the rule looks at, where it decided: of the places that differ, or else are undecided, the one that is furthest
+    /// from what would hold (the nearest one, if any place is enough); where the statement holds, the first.
     pub measured: Option<f64>,
     /// Its interval.
     pub interval: Option<Interval>,
+    /// That place in words, if there are several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub place: Option<String>,
     /// Unit of both: that of the measure; [`RELATIVE`] for a part of another number, of which 0.2 is 20 %; none for other
     /// quotients and counts.
     pub unit: String,
@@ -98,7 +103,7 @@ pub fn judge(
         Over::Any => judge.any_point(&places),
         Over::Each | Over::Mean => Verdict::all(verdicts),
     };
-    let deciding = places.iter().find(|place| place.verdict == verdict).or(places.first());
+    let deciding = deciding(&statement.rule, statement.over, verdict, &places);
     let estimate = deciding.and_then(|place| place.estimate);
     Ok(Judgement {
         id: statement.id.clone(),
@@ -110,6 +115,7 @@ pub fn judge(
         verdict,
         measured: estimate.map(|estimate| estimate.value),
         interval: estimate.map(|estimate| estimate.interval),
+        place: deciding.filter(|_| places.len() > 1).map(|place| place.what.clone()),
         unit: unit(&statement.rule, data.study()),
         expected,
         cause: statement.cause.clone().filter(|_| verdict != Verdict::Holds),

@@ -5,6 +5,7 @@
 
 mod calculation;
 mod check;
+mod deciding;
 mod defaults;
 mod evaluate;
 mod operand;

@@ -18,6 +18,7 @@ pub struct Expectations {
     /// Key of the paper.
     pub paper: String,
     /// What it says.
+    #[serde(default)]
     pub statements: Vec<Statement>,
     /// What it says beside, and why that is not judged.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

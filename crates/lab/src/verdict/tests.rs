@@ -199,12 +199,14 @@ fn a_judgement_names_the_place_that_decided() {
     let rule = "{ alike = { of = [{ variant = \"cwnd\" }, { variant = \"same\" }] } }";
     let judgement = judged(rule, "cause = \"found out by experiment\"");
     assert_eq!((judgement.verdict, judgement.places.len()), (Verdict::Differs, 4));
-    assert!((judgement.measured.expect("a difference") - 0.5).abs() < 0.01, "90 beside 60");
+    assert!((judgement.measured.expect("a difference") - 29.0).abs() < 0.1, "60 beside 2");
+    assert_eq!(judgement.place.as_deref(), Some("largest window against same; loss 4 %"));
     assert_eq!(judgement.n, 4);
     assert_eq!(judgement.expected, "within ± 5 %");
     assert_eq!(judgement.unit, super::RELATIVE, "0.5 is 50 %");
     assert_eq!(judgement.cause.as_deref(), Some("found out by experiment"));
     let second = &judgement.places[1];
+    assert!((second.estimate.expect("a number").value - 0.5).abs() < 0.01, "90 beside 60");
     assert_eq!(second.what, "largest window against same; loss 1 %");
     let json = serde_json::to_value(&judgement).expect("JSON");
     for key in [
@@ -221,6 +223,27 @@ fn a_judgement_names_the_place_that_decided() {
     ] {
         assert!(json.get(key).is_some(), "{key}");
     }
+}
+
+/// Means of `same` are 100, 60, 30 and 2.
+#[test]
+fn the_place_furthest_from_a_rule_decides_or_the_nearest_if_one_is_enough() {
+    let cases = [
+        ("{ about = { of = {}, value = 75 } }", 2.0, "4 %"),
+        ("{ between = { of = {}, from = 40, to = 70 } }", 2.0, "4 %"),
+        ("{ between = { of = {}, to = 1 } }", 100.0, "0 %"),
+        ("{ between = { of = {}, from = 500 } }", 2.0, "4 %"),
+    ];
+    for (rule, worst, at) in cases {
+        let judgement = judged(rule, "");
+        assert_eq!(judgement.verdict, Verdict::Differs, "{rule}");
+        assert!((judgement.measured.expect("a mean") - worst).abs() < 0.1, "{rule}");
+        assert_eq!(judgement.place, Some(format!("same; loss {at}")), "{rule}");
+    }
+    let nearest = judged("{ about = { of = {}, value = 75 } }", "over = \"any\"");
+    assert_eq!(nearest.place.as_deref(), Some("same; loss 1 %"));
+    let single = judged("{ about = { of = {}, value = 75 } }", "over = \"mean\"");
+    assert_eq!((single.verdict, single.place), (Verdict::Differs, None));
 }
 
 #[test]

@@ -148,6 +148,8 @@ fn load_trace(
         content =
             begun(content, begin).map_err(|message| document.complain(&at("begin"), message))?;
     }
+    // What the name of the file said is said without it, too.
+    trace.format = Some(trace.format());
     trace.digest = Some(digest);
     trace.content = Some(Arc::new(content));
     Ok(())

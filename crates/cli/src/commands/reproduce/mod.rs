@@ -106,6 +106,12 @@ struct End {
 
 /// Runs, judges and writes.
 pub(crate) fn run(args: Args) -> Outcome {
+    if let Some(other) = args.merge.iter().find(|other| !other.is_dir()) {
+        return Err(Failure::usage(anyhow!(
+            "--merge {}: there is no such directory with results",
+            other.display()
+        )));
+    }
     let extent = if args.form.full { Extent::Full } else { Extent::Quick };
     let name = if args.form.full { "reproduction-full" } else { "reproduction-quick" };
     let out = args.out.clone().unwrap_or_else(|| PathBuf::from(name));

@@ -4,9 +4,10 @@ use std::fmt::Write;
 use std::num::NonZeroUsize;
 
 use polypath_lab::reproduce::{Answer, PaperCost, Report, Row};
+use polypath_lab::verdict::PlaceJudgement;
 
-use crate::report::{measured, write_table};
-use crate::time::duration;
+use crate::report::{decided_at, measured, write_table};
+use crate::time::{duration, threads};
 
 /// A line for each statement, a reason for each that does not hold, and the sums.
 pub(super) fn verdicts(report: &Report) -> Result<String, std::fmt::Error> {
@@ -20,7 +21,13 @@ pub(super) fn verdicts(report: &Report) -> Result<String, std::fmt::Error> {
             rows,
         )?;
         for row in paper.statements.iter().filter(|row| row.verdict != Answer::Holds) {
-            writeln!(out, "\n  {}, {}: {}", row.id, row.verdict.name(), row.statement)?;
+            write!(out, "\n  {}, {}: {}", row.id, row.verdict.name(), row.statement)?;
+            if let Some(place) = &row.place {
+                let alike = |place: &&PlaceJudgement| Answer::from(place.verdict) == row.verdict;
+                let count = row.places.iter().filter(alike).count();
+                out += &decided_at(row.verdict.name(), place, (count, row.places.len()));
+            }
+            writeln!(out)?;
             if let Some(cause) = &row.cause {
                 writeln!(out, "    {cause}")?;
             }
@@ -67,7 +74,7 @@ pub(super) fn costs(
     costs: &[PaperCost],
     jobs: Option<NonZeroUsize>,
 ) -> Result<String, std::fmt::Error> {
-    let jobs = jobs.map_or(1, NonZeroUsize::get) as f64;
+    let jobs = jobs.map_or(1, NonZeroUsize::get);
     let header = [
         "",
         "runs",
@@ -86,8 +93,8 @@ pub(super) fn costs(
             cost.done.to_string(),
             format!("{:.2}", cost.simulated_s / 3600.0),
             format!("{:.1}", cost.packets / 1e6),
-            duration(cost.core_s / jobs),
-            duration(cost.most_core_s / jobs),
+            duration(cost.time_s(jobs)),
+            duration(cost.most_time_s(jobs)),
         ]
     };
     let mut rows = Vec::new();
@@ -102,6 +109,6 @@ pub(super) fn costs(
     rows.push(row("all of it".into(), &sum));
     let mut out = String::new();
     write_table(&mut out, &header, rows)?;
-    writeln!(out, "\n  time: estimated by trying some runs, on {jobs} threads")?;
+    writeln!(out, "\n  time: estimated by trying some runs, on {}", threads(&sum, jobs))?;
     Ok(out)
 }

@@ -1,14 +1,18 @@
 //! `polypath study judge`.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use anyhow::anyhow;
+
 use polypath_lab::results::Dataset;
-use polypath_lab::verdict::{Expectations, Judgement, judge};
-use polypath_sim::document::{Document, Step};
+use polypath_lab::verdict::{Expectations, Judgement, Verdict, judge};
+use polypath_sim::document::{Document, Step, nearest};
 
 use crate::failure::{Failure, Outcome};
+use crate::kind::Kind;
 use crate::output;
-use crate::report::{measured, write_table};
+use crate::report::{decided_at, measured, write_table};
 
 /// Arguments.
 #[derive(Debug, clap::Args)]
@@ -33,8 +37,12 @@ pub(crate) struct Args {
 
 /// Judges them.
 pub(crate) fn run(args: &Args) -> Outcome {
+    Kind::Statements.expect(&args.statements)?;
     let document = Document::read(&args.statements).map_err(Failure::usage)?;
     let expectations = Expectations::from_document(&document).map_err(Failure::usage)?;
+    if let Some(study) = &args.study {
+        known(study, &expectations)?;
+    }
     let data = Dataset::read(&args.results)?;
     let meant = |study: &str| args.study.as_deref().is_none_or(|only| only == study);
     let (mut judgements, mut foreign) = (Vec::new(), Vec::new());
@@ -73,6 +81,22 @@ pub(crate) fn run(args: &Args) -> Outcome {
     output::print(text.as_bytes())
 }
 
+/// Complains about the name of a study that no statement is about.
+fn known(study: &str, expectations: &Expectations) -> Outcome {
+    let names: BTreeSet<&str> =
+        expectations.statements.iter().map(|statement| statement.study.as_str()).collect();
+    if names.contains(study) {
+        return Ok(());
+    }
+    let meant = nearest(study, names.iter().copied());
+    let meant = meant.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+    let all: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+    Err(Failure::usage(anyhow!(
+        "--study {study}: no statement is about it{meant} (statements are about {})",
+        all.join(", ")
+    )))
+}
+
 /// Title of a study that lies beside the statements; nothing where it cannot be read.
 fn title_beside(statements: &Path, study: &str) -> Option<String> {
     let document = Document::read(&statements.with_file_name(study)).ok()?;
@@ -97,6 +121,14 @@ fn table(judgements: &[Judgement]) -> Result<String, std::fmt::Error> {
     write_table(&mut out, &header, judgements.iter().map(row).collect())?;
     for judgement in judgements {
         out += &format!("\n  {}: {}", judgement.id, judgement.statement);
+        if let Some(place) = &judgement.place
+            && judgement.verdict != Verdict::Holds
+        {
+            let verdict = judgement.verdict;
+            let count = judgement.places.iter().filter(|place| place.verdict == verdict).count();
+            let all = judgement.places.len();
+            out += &decided_at(verdict.name(), place, (count, all));
+        }
         if let Some(cause) = &judgement.cause {
             out += &format!("\n    {cause}");
         }

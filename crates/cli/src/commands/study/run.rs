@@ -13,8 +13,9 @@ use polypath_lab::study::{Extent, Reading, Study};
 
 use super::table;
 use crate::failure::{Failure, Outcome};
+use crate::kind::Kind;
 use crate::progress::Bar;
-use crate::time::duration;
+use crate::time::{duration, threads};
 use crate::{output, program, runtime};
 
 /// Arguments.
@@ -58,6 +59,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: Args) -> Outcome {
     let extent = if args.quick { Extent::Quick } else { Extent::Full };
     let reading = Reading { extent, edits: &args.set };
+    Kind::Study.expect(&args.study)?;
     let study = Study::read(&args.study, reading).map_err(Failure::usage)?;
     for (point, variant) in study.sample() {
         study.scenario(&study.points()[point], variant).map_err(Failure::usage)?;
@@ -72,7 +74,7 @@ pub(crate) fn run(args: Args) -> Outcome {
         let jobs = args.jobs.or_else(|| std::thread::available_parallelism().ok());
         return output::print(cost_text(&cost, jobs, args.json)?.as_bytes());
     }
-    let json = args.json;
+    let (json, shard) = (args.json, args.shard);
     runtime::run(async |interruption| {
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = Arc::clone(&stop);
@@ -100,7 +102,8 @@ pub(crate) fn run(args: Args) -> Outcome {
         };
         let summary = summary.context("the work came to an unforeseen end")??;
         match summary.finish {
-            Finish::Complete => report(&summary, json),
+            Finish::Complete if shard.is_whole() => report(&summary, json),
+            Finish::Complete => report_part(&summary, json),
             Finish::Interrupted => {
                 let kept = summary.known + summary.new;
                 output::tell(format_args!(
@@ -113,18 +116,35 @@ pub(crate) fn run(args: Args) -> Outcome {
     })
 }
 
-/// Prints what came out, and fails if something is without a result.
+/// Prints what came out, draws it, and fails if something is without a result.
 pub(super) fn report(summary: &Summary, json: bool) -> Outcome {
-    let text = if json {
-        serde_json::to_string_pretty(summary)? + "\n"
-    } else {
-        let data = Dataset::read(&summary.directory)?;
-        table::summary(&data, summary)?
-    };
-    output::print(text.as_bytes())?;
+    print(summary, &Dataset::read(&summary.directory)?, json)?;
     for file in draw_all(&summary.directory)? {
         output::tell(format_args!("picture: {}", file.display()));
     }
+    judge(summary)
+}
+
+/// The same for a part of a study: it may lack what a picture needs, so that pictures wait for the other parts.
+fn report_part(summary: &Summary, json: bool) -> Outcome {
+    let data = Dataset::read(&summary.directory)?;
+    print(summary, &data, json)?;
+    if !data.study().figures().is_empty() {
+        output::tell(format_args!("pictures are drawn by `polypath study merge`, from all parts"));
+    }
+    judge(summary)
+}
+
+fn print(summary: &Summary, data: &Dataset, json: bool) -> Outcome {
+    let text = match json {
+        true => serde_json::to_string_pretty(summary)? + "\n",
+        false => table::summary(data, summary)?,
+    };
+    output::print(text.as_bytes())
+}
+
+/// Fails if something is without a result.
+fn judge(summary: &Summary) -> Outcome {
     let without: usize = summary
         .statuses
         .iter()
@@ -153,11 +173,10 @@ fn cost_text(cost: &Cost, jobs: Option<NonZeroUsize>, json: bool) -> anyhow::Res
         return Ok(serde_json::to_string_pretty(cost)? + "\n");
     }
     let jobs = jobs.map_or(1, NonZeroUsize::get);
-    let time = |core_s: f64| duration(core_s / jobs as f64);
     let (most, most_time) = match cost.most_runs > cost.runs {
         true => (
             format!(" at least, {} at most", cost.most_runs),
-            format!(", {} at most,", time(cost.most_core_s)),
+            format!(", {} at most,", duration(cost.most_time_s(jobs))),
         ),
         false => (String::new(), String::new()),
     };
@@ -165,11 +184,12 @@ fn cost_text(cost: &Cost, jobs: Option<NonZeroUsize>, json: bool) -> anyhow::Res
         "runs            {}{most}; {} are done\n\
          simulated time  {:.0} s\n\
          data packets    about {:.3} million\n\
-         time            about {}{most_time} on {jobs} threads\n",
+         time            about {}{most_time} on {}\n",
         cost.runs,
         cost.done,
         cost.simulated_s,
         cost.packets / 1e6,
-        time(cost.core_s),
+        duration(cost.time_s(jobs)),
+        threads(cost, jobs),
     ))
 }

@@ -1,0 +1,69 @@
+//! Directories with results: made, or found unfinished.
+
+use std::fs;
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+
+use super::{RUNS, ResultsError, STUDY};
+use crate::run;
+use crate::study::{Reading, Study};
+
+/// A directory for results that cannot be made.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot make the directory {}: {}{}", .path.display(), reason(.path, .error), advice(.error))]
+pub struct DirectoryError {
+    /// Which.
+    pub path: PathBuf,
+    /// Why.
+    pub error: io::Error,
+}
+
+/// Makes a directory for results, if it is not there.
+pub(crate) fn make_directory(path: &Path) -> Result<(), DirectoryError> {
+    fs::create_dir_all(path).map_err(|error| DirectoryError { path: path.to_owned(), error })
+}
+
+fn reason(path: &Path, error: &io::Error) -> String {
+    let file = path.ancestors().find(|path| path.is_file());
+    match file {
+        Some(file) => format!("{} is a file; name another directory", file.display()),
+        None => error.to_string(),
+    }
+}
+
+/// What to do where a place for results does not work.
+pub(crate) fn advice(error: &io::Error) -> &'static str {
+    match error.kind() {
+        ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
+            "; name a directory where you may write"
+        }
+        ErrorKind::StorageFull => "; make room there, and give the same command again",
+        _ => "",
+    }
+}
+
+/// The study of a directory with results, finished or not.
+///
+/// # Errors
+/// There are no results, or the study is damaged.
+pub(super) fn study_in(directory: &Path) -> Result<Study, ResultsError> {
+    let path = directory.join(STUDY);
+    if !path.is_file() {
+        return Err(ResultsError::Nowhere { directory: directory.to_owned() });
+    }
+    Ok(Study::read(&path, Reading::default())?)
+}
+
+/// The study of a directory with results that are finished: its tables are there.
+///
+/// # Errors
+/// There are no results, or runs are missing.
+pub(super) fn finished(directory: &Path) -> Result<Study, ResultsError> {
+    let study = study_in(directory)?;
+    if directory.join(RUNS).is_file() {
+        return Ok(study);
+    }
+    let (runs, done) = run::count(&study, directory)?;
+    let (directory, missing) = (directory.to_owned(), runs.saturating_sub(done));
+    Err(ResultsError::Unfinished { directory, missing, runs })
+}

@@ -1,0 +1,45 @@
+//! Which of several places decided.
+
+use super::evaluate::PlaceJudgement;
+use super::rule::{self, Verdict};
+use super::statement::{About, Between, Comparison, Degree, Over, Rule};
+
+/// The place that decided: where the rule has to hold at each place, the one that is furthest from it; where one is enough,
+/// the one that is nearest. Where it holds, the first one that shows it.
+pub(super) fn deciding<'a>(
+    rule: &Rule,
+    over: Over,
+    verdict: Verdict,
+    places: &'a [PlaceJudgement],
+) -> Option<&'a PlaceJudgement> {
+    let alike = || places.iter().filter(|place| place.verdict == verdict);
+    let first = alike().next().or(places.first());
+    if verdict == Verdict::Holds {
+        return first;
+    }
+    let sign = if over == Over::Any { -1.0 } else { 1.0 };
+    let measured = alike().filter_map(|place| Some((place, place.estimate?.value)));
+    // Of equals, the first.
+    let order = |value: &f64| -sign * distance(rule, *value);
+    measured.min_by(|a, b| order(&a.1).total_cmp(&order(&b.1))).map(|(place, _)| place).or(first)
+}
+
+/// How far a number is from what a rule wants: the more, the further.
+fn distance(rule: &Rule, value: f64) -> f64 {
+    match rule {
+        Rule::About(About { value: wanted, .. }) => (value - wanted).abs(),
+        Rule::Between(Between { from, to, .. }) => {
+            let below = from.map_or(f64::NEG_INFINITY, |from| from - value);
+            below.max(to.map_or(f64::NEG_INFINITY, |to| value - to))
+        }
+        Rule::Alike(_) | Rule::Proportional(_) => value.abs(),
+        Rule::Better(Comparison { by: Degree::Slightly, .. })
+        | Rule::Worse(Comparison { by: Degree::Slightly, .. }) => {
+            (-value).max(value - rule::CLEARLY)
+        }
+        Rule::Better(_) | Rule::Worse(_) | Rule::Ranking(_) | Rule::Rises(_) | Rule::Knee(_) => {
+            -value
+        }
+        Rule::AlmostNothing(_) | Rule::Falls(_) => value,
+    }
+}

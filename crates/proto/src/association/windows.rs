@@ -28,6 +28,9 @@ impl Association {
 
     /// Tells the paths that recover what was delivered (RFC 9937); where recovery is over, that it is.
     pub(super) fn reduce_rates(&mut self, changes: &[Change], delta: &AckDelta, lost_on: u32) {
+        if self.config.policies.window.reduction == Reduction::AtOnce {
+            return;
+        }
         let association_recovers = self.sender.recovery.is_active();
         let paths = self.paths.iter_mut().zip(changes).zip(&delta.paths);
         for ((path, Change { order, .. }), news) in paths {

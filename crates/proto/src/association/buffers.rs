@@ -240,7 +240,7 @@ impl Association {
             }
             Payment::Block => {
                 let round_trip = path.rtt.srtt().unwrap_or_else(|| path.rtt.rto());
-                path.banned_until = cx.now + round_trip;
+                path.banned_until = Some(cx.now + round_trip);
             }
             Payment::Nothing => {}
         }

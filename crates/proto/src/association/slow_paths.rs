@@ -238,7 +238,7 @@ impl Association {
         let path = &mut self.paths[old];
         path.tail_probe.begin_anew();
         path.take_out(tsn, charge);
-        path.banned_until = path.rtt.srtt().map_or(Instant::ZERO, |round_trip| cx.now + round_trip);
+        path.banned_until = path.rtt.srtt().map(|round_trip| cx.now + round_trip);
         if path.flight == 0 {
             path.t3 = None;
             self.watch_emptied_path(cx, old);

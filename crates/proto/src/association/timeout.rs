@@ -26,7 +26,7 @@ impl Association {
             for path in self.paths.iter() {
                 consider(path.t3);
                 if may_send_data {
-                    consider(Some(path.banned_until).filter(|until| *until > Instant::ZERO));
+                    consider(path.banned_until);
                     consider(path.heartbeat.due);
                     consider(Some(path.tail_probe.due()));
                     consider(Some(path.tail_probe.overdue_at()));
@@ -58,8 +58,8 @@ impl Association {
         }
         self.sender.zero_window.expire(cx.now);
         for path in self.paths.iter_mut() {
-            if path.banned_until <= cx.now {
-                path.banned_until = Instant::ZERO;
+            if path.banned_until.is_some_and(|until| until <= cx.now) {
+                path.banned_until = None;
             }
         }
         // Of timers that expire together each sees the windows of before.

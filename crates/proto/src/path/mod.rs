@@ -87,7 +87,7 @@ pub(crate) struct Path {
     /// One packet of retransmissions may ignore the window (RFC 9260 sections 6.3.3 E3, 7.2.4).
     pub(crate) free_retransmission: bool,
     /// Until then it takes no new data, because chunks left it (chunk rescheduling).
-    pub(crate) banned_until: Instant,
+    pub(crate) banned_until: Option<Instant>,
     /// Until then it pays no more for having blocked the buffers (blocking estimation).
     pub(crate) spared_until: Instant,
     /// Probing when it is silent at the tail.
@@ -184,7 +184,7 @@ impl Path {
             stretched_bursts: 0,
             flush_limit: 0,
             free_retransmission: false,
-            banned_until: Instant::ZERO,
+            banned_until: None,
             spared_until: Instant::ZERO,
             tail_probe: TailProbe::default(),
             repaired: VecDeque::new(),
@@ -340,7 +340,7 @@ impl Path {
 
     /// Whether new data has to keep away.
     pub(crate) fn ban_at(&self, now: Instant) -> Ban {
-        match self.banned_until > now {
+        match self.banned_until > Some(now) {
             true => Ban::On,
             false => Ban::Off,
         }

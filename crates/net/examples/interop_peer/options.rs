@@ -74,7 +74,7 @@ pub struct Options {
     /// Report damaged packets to a peer that understands it.
     #[arg(long)]
     pub drop_reports: bool,
-    /// Use NR-SACK with a peer that has it: `deliverable` or `all`.
+    /// Use NR-SACK with a peer that has it: `deliverable`, `all` or `all-in-turn`.
     #[arg(long, value_parser = parse_nr_sack, default_value = "off")]
     pub nr_sack: NrSack,
 }
@@ -84,7 +84,8 @@ fn parse_nr_sack(name: &str) -> Result<NrSack, &'static str> {
         "off" => Ok(NrSack::Off),
         "deliverable" => Ok(NrSack::Deliverable),
         "all" => Ok(NrSack::All),
-        _ => Err("neither off, deliverable nor all"),
+        "all-in-turn" => Ok(NrSack::AllInTurn),
+        _ => Err("neither off, deliverable, all nor all-in-turn"),
     }
 }
 

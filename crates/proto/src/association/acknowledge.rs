@@ -18,7 +18,7 @@ use crate::congestion::recovery::{PseudoCumulative, RecoveryView};
 use crate::extension::nr_sack::{self, Disordered, Release};
 use crate::path::reach::Signal;
 use crate::probe::TransmissionCause;
-use crate::sack::{self, AckDelta, PathDelta, Report, SackProblem, Verdict, Withdrawn};
+use crate::sack::{self, AckDelta, PathDelta, Report, SackProblem, Silence, Verdict, Withdrawn};
 use crate::send::burst;
 use crate::send::multiple_fast_rtx::{self, RepeatView};
 use crate::send::window::{History, Newly};
@@ -145,7 +145,7 @@ impl Association {
         self.order_changes(&mut changes, &delta);
         let lost_on = match source {
             Acknowledgement::Sack { flags, .. } if !blocks.is_empty() && !withdrawn.overtaken => {
-                self.count_missing(cumulative, flags, &delta)
+                self.count_missing(report, flags, &delta)
             }
             _ => 0,
         };
@@ -314,7 +314,7 @@ impl Association {
     }
 
     /// Counts missing reports and marks what is lost. Gives a bit for each path that lost something.
-    fn count_missing(&mut self, cumulative: Tsn, flags: u8, delta: &AckDelta) -> u32 {
+    fn count_missing(&mut self, report: &Report<'_>, flags: u8, delta: &AckDelta) -> u32 {
         let mut lost_on = 0;
         let Some(lowest_newly_acked) = delta.lowest_newly_acked else { return lost_on };
         let policies = &self.config.policies;
@@ -328,6 +328,7 @@ impl Association {
             FastRecoveryScope::AssociationWide => self.sender.recovery.is_active(),
             FastRecoveryScope::PerPath => false,
         };
+        let silence = Silence::of(report, &self.sender.window);
         let mut view = SfrView {
             highest_newly_acked_on_path: None,
             highest_newly_acked: delta.highest_newly_acked,
@@ -341,12 +342,16 @@ impl Association {
                 self.paths[path].count_repaired_again(&mut self.sender.window, highest);
             }
             let Some(end) = sfr::missing_before(split, &view) else { continue };
-            let mut from = cumulative.next();
+            let mut from = report.cumulative.next();
             let window = &mut self.sender.window;
             while let Some(tsn) = match split {
                 SplitFastRetransmit::Sfr => window.next_countable_on(path, from, end),
                 SplitFastRetransmit::Off => window.next_countable(from, end),
             } {
+                from = silence.end_after(tsn);
+                if from != tsn {
+                    continue;
+                }
                 from = tsn.next();
                 let weight = dac::missing_report_weight(policies.delayed_ack.count, &dac_view, tsn);
                 let chunk = window.get_mut(tsn);

@@ -198,8 +198,11 @@ impl Association {
             PathOrder::Primary => 1 << self.primary_or_stand_in(usable).0,
             _ => usable,
         };
-        let has_window =
-            self.paths.iter().any(|path| asked >> path.id.0 & 1 == 1 && path.has_window());
+        let has_window = self
+            .paths
+            .iter()
+            .filter(|path| asked >> path.id.0 & 1 == 1)
+            .any(|path| path.has_window() && !self.gathers_a_run(path, usable));
         match has_window {
             true if self.sender.peer_window_admits(self.max_fragment) => BlockedCause::BufferShare,
             true => BlockedCause::PeerWindow,
@@ -314,7 +317,10 @@ impl Association {
 
     fn push_sack(&mut self, packet: &mut PacketBuilder<'_>) {
         let Some(receiver) = &mut self.receiver else { return };
-        let acknowledgement = receiver.take_acknowledgement(packet.left() as usize);
+        // Per path, or one that takes every second SACK would bring the same part each time.
+        let turn = &mut self.paths[packet.path].sack_turn;
+        *turn = turn.wrapping_add(1);
+        let acknowledgement = receiver.take_acknowledgement(packet.left() as usize, *turn);
         self.stats.sacks_sent += 1;
         self.stats.nr_sacks_sent += u64::from(matches!(acknowledgement, Chunk::NrSack(_)));
         self.paths[packet.path].sack_rank = self.stats.sacks_sent;

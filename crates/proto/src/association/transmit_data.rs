@@ -6,6 +6,7 @@ use smallvec::SmallVec;
 use super::Association;
 use super::packet_builder::PacketBuilder;
 use super::state::State;
+use crate::cmt::path_fill;
 use crate::cmt::path_scheduler::{self, Order, Turn};
 use crate::cmt::reschedule::Ban;
 use crate::cmt::rtx_policy::{self, Attempt};
@@ -149,7 +150,7 @@ impl Association {
             path.has_window() && path.ban_at(now) == Ban::Off && self.next_chunk_fits(*id, usable)
         };
         let order = self.path_order(cx, usable);
-        if policies.path_fill == PathFill::FillWindow
+        if policies.path_fill != PathFill::PacketByPacket
             && let Some(serving) = self.flush.serving
             && order.contains(serving)
             && sendable(&serving)
@@ -175,7 +176,10 @@ impl Association {
         let mut order = Order::default();
         for path in self.paths.iter().filter(|path| usable >> path.id.0 & 1 == 1) {
             let lot = if policy == PathOrder::Random { cx.rng.next_u32() } else { 0 };
-            if !path.has_window() || path.ban_at(cx.now) == Ban::On {
+            if !path.has_window()
+                || path.ban_at(cx.now) == Ban::On
+                || self.gathers_a_run(path, usable)
+            {
                 continue;
             }
             let candidate = path_scheduler::Candidate {
@@ -191,6 +195,23 @@ impl Association {
             }
         }
         order
+    }
+
+    /// Whether the path waits until its window has room for a run. Where the window is being reduced, or the run has
+    /// begun, it does not.
+    pub(super) fn gathers_a_run(&self, path: &Path, usable: u32) -> bool {
+        let unit = path.congestion_parameters(&self.config).unit;
+        let gathered = path_fill::gathered(self.config.policies.path_fill, path.flight, unit);
+        if gathered == 0
+            || path.flight.saturating_add(gathered) < path.window.cwnd
+            || self.flush.serving == Some(path.id)
+            || path.reduction.is_under_way()
+        {
+            return false;
+        }
+        let Some(srtt) = path.rtt.srtt() else { return false };
+        let mut others = self.paths.iter().filter(|other| usable >> other.id.0 & 1 == 1);
+        others.any(|other| other.rtt.srtt().is_some_and(|it| path_fill::leaves_holes(srtt, it)))
     }
 
     fn next_chunk_fits(&self, path: PathId, usable: u32) -> bool {

@@ -5,6 +5,7 @@ pub(crate) mod buffer_split;
 pub(crate) mod cuc;
 pub(crate) mod dac;
 pub(crate) mod loss_rate;
+pub(crate) mod path_fill;
 pub(crate) mod path_scheduler;
 pub(crate) mod reschedule;
 pub(crate) mod rtx_policy;

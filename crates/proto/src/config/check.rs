@@ -71,7 +71,9 @@ impl AssociationConfig {
         self.check_failover()?;
         self.check_buffers()?;
         self.check_reliability()?;
-        if policies.nr_sack == NrSack::All && policies.reneging != Reneging::Never {
+        if matches!(policies.nr_sack, NrSack::All | NrSack::AllInTurn)
+            && policies.reneging != Reneging::Never
+        {
             return Err(ConfigError {
                 key: "policies.nr_sack",
                 problem:

@@ -162,7 +162,7 @@ pub const POLICY_KEYS: &[PolicyKey] = &[
     choice(
         "path_fill",
         "How much a path takes before the next one is asked.",
-        "dreibholz-model 4.1; ns-2 and INET fill a window",
+        "dreibholz-model 4.1; ns-2 and INET fill a window; runs are our own",
         PathFill::VALUES,
     ),
     choice(

@@ -9,7 +9,10 @@ pub(crate) mod rate_reduction;
 pub(crate) mod recovery;
 pub(crate) mod rfc9260;
 
-use crate::config::{Coupling, InitialCwnd, InitialSsthresh, SlowStart, Window as WindowPolicy};
+use crate::cmt::path_fill;
+use crate::config::{
+    Coupling, InitialCwnd, InitialSsthresh, PathFill, SlowStart, Window as WindowPolicy,
+};
 use crate::send::burst;
 use coupled::group::{GroupView, Rates};
 use coupled::olia::LossIntervals;
@@ -50,12 +53,20 @@ pub(crate) struct Parameters {
     pub(crate) ssthresh_floor: u64,
     /// How much a SACK lets the window grow in slow start.
     pub(crate) slow_start: SlowStart,
+    /// How much the path takes at a time.
+    pub(crate) fill: PathFill,
 }
 
 impl Parameters {
     #[cfg(test)]
     pub(crate) const fn plain(unit: u64, ssthresh_floor: u64) -> Self {
-        Self { unit, largest_chunk: unit, ssthresh_floor, slow_start: SlowStart::PerSack }
+        Self {
+            unit,
+            largest_chunk: unit,
+            ssthresh_floor,
+            slow_start: SlowStart::PerSack,
+            fill: PathFill::PacketByPacket,
+        }
     }
 
     /// Whether a window of `cwnd` admits no more than one packet, whatever it holds (RFC 9260 section 7.2.3).
@@ -74,9 +85,10 @@ impl Parameters {
         }
     }
 
-    /// Whether `flight` uses up a window of `cwnd`.
+    /// Whether `flight` uses up a window of `cwnd`, or would but for a run that waits to be long enough.
     fn is_full(&self, cwnd: u64, flight: u64) -> bool {
-        flight >= cwnd || (flight > 0 && self.one_packet(cwnd))
+        let gathered = path_fill::gathered(self.fill, flight, self.unit);
+        flight.saturating_add(gathered) >= cwnd || (flight > 0 && self.one_packet(cwnd))
     }
 }
 

@@ -57,6 +57,11 @@ impl RateReduction {
         self.sent = self.sent.saturating_add(bytes);
     }
 
+    /// Whether fast recovery goes on.
+    pub(crate) fn is_under_way(&self) -> bool {
+        self.outstanding > 0
+    }
+
     /// Bytes that may be outstanding in the flush that begins; nothing while no recovery goes on.
     pub(crate) fn limit(&mut self, flight: u64, ssthresh: u64, unit: u64) -> Option<u64> {
         if self.outstanding == 0 {

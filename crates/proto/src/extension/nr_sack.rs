@@ -20,18 +20,32 @@ pub(crate) const MIN_NR_SACK_BYTES: usize = 20;
 /// Bytes of a block, and of a duplicate TSN.
 const ENTRY_BYTES: usize = 4;
 
+/// An acknowledgement with fewer blocks than this had room for all of them: the smallest MTU that IP allows carries more.
+pub(crate) const CERTAINLY_WHOLE: usize = 100;
+
 /// Which of the received TSNs the receiver will not discard (section 4.3 of the draft).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Promise {
     /// Those whose message was delivered or waits for the user.
     Delivered,
     /// All.
-    Everything,
+    Everything(Cut),
 }
 
-/// Builds an NR-SACK of at most `max_bytes` (at least [`MIN_NR_SACK_BYTES`]): the lowest blocks first, then duplicates.
+/// Which blocks an NR-SACK names that has no room for all of them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Cut {
+    /// The lowest, as in a SACK.
+    Lowest,
+    /// Some of them, and the next one others. Above what a cut one names, nothing would leave the peer's flight before
+    /// the lowest hole is filled, and beside a path with a long round trip that takes its round trip.
+    InTurn,
+}
+
+/// Builds an NR-SACK of at most `max_bytes` (at least [`MIN_NR_SACK_BYTES`]): the lowest blocks or those whose `turn` it
+/// is, then duplicates.
 ///
-/// Both lists are cut at the same TSN, so that what is left out is above everything reported and nothing below the
+/// Two lists are cut at the same TSN, so that what is left out is above everything reported and nothing below the
 /// highest block seems to be discarded.
 pub(crate) fn build(
     tsns: &TsnMap,
@@ -40,10 +54,12 @@ pub(crate) fn build(
     a_rwnd: u32,
     flags: u8,
     max_bytes: usize,
+    turn: u8,
 ) -> NrSackChunk<'static> {
     let room = max_bytes.saturating_sub(MIN_NR_SACK_BYTES) / ENTRY_BYTES;
     let (renegable, non_renegable) = match promise {
-        Promise::Everything => (SmallVec::new(), tsns.gap_blocks(room)),
+        Promise::Everything(Cut::Lowest) => (SmallVec::new(), tsns.gap_blocks(room)),
+        Promise::Everything(Cut::InTurn) => (SmallVec::new(), tsns.gap_blocks_in_turn(room, turn)),
         Promise::Delivered => tsns.split_gap_blocks(room),
     };
     let left = room - renegable.len() - non_renegable.len();

@@ -98,6 +98,8 @@ pub(crate) struct Path {
     pub(crate) grown_from: (u64, u64),
     /// Rank of the last SACK among all.
     pub(crate) sack_rank: u64,
+    /// SACKs sent here, counted for those whose blocks take turns.
+    pub(crate) sack_turn: u8,
     /// Kept where the policy of T3-rtx looks at times.
     pub(crate) retransmissions: RetransmissionLog,
     /// What it delivers, where the send buffer follows that.
@@ -190,6 +192,7 @@ impl Path {
             repaired: VecDeque::new(),
             grown_from: (u64::MAX, 0),
             sack_rank: 0,
+            sack_turn: 0,
             retransmissions: RetransmissionLog::default(),
             delivery: DeliveryRate::default(),
             plpmtu: None,
@@ -264,7 +267,13 @@ impl Path {
             WindowUnit::PathMtu => u64::from(self.mtu),
         };
         let ssthresh_floor = u64::from(policy.ssthresh_floor_mtu) * unit;
-        Parameters { unit, largest_chunk, ssthresh_floor, slow_start: policy.slow_start }
+        Parameters {
+            unit,
+            largest_chunk,
+            ssthresh_floor,
+            slow_start: policy.slow_start,
+            fill: config.policies.path_fill,
+        }
     }
 
     /// Begins a flush at `now`: applies the idle rule and the limit of bursts that is in force after `sacks` packets with
@@ -404,7 +413,9 @@ impl Path {
     pub(crate) fn last_transmission(&self, fill: PathFill) -> u64 {
         match fill {
             PathFill::PacketByPacket => self.transmission_rank,
-            PathFill::FillWindow => self.last_data_sent.map_or(0, Instant::as_nanos),
+            PathFill::FillWindow | PathFill::Runs => {
+                self.last_data_sent.map_or(0, Instant::as_nanos)
+            }
         }
     }
 

@@ -23,7 +23,7 @@ use self::rwnd::ReceiveWindow;
 use self::sack_build::build_sack;
 use self::tsn_map::{Arrival, TsnMap, WideTsn};
 use crate::config::{BufferBounds, BufferSize, DelayedAck, NrSack, Reneging};
-use crate::extension::nr_sack::{self, MIN_NR_SACK_BYTES, Promise};
+use crate::extension::nr_sack::{self, Cut, MIN_NR_SACK_BYTES, Promise};
 use crate::{Duration, Instant, PathId, ReceivedMessage, Ssn, Tsn};
 
 pub use self::reassembly::Violation;
@@ -156,7 +156,8 @@ impl Receiver {
         let promise = match config.nr_sack {
             NrSack::Off => None,
             NrSack::Deliverable => Some(Promise::Delivered),
-            NrSack::All => Some(Promise::Everything),
+            NrSack::All => Some(Promise::Everything(Cut::Lowest)),
+            NrSack::AllInTurn => Some(Promise::Everything(Cut::InTurn)),
         };
         let mut reassembly = Reassembly::new(config.incomplete);
         if promise == Some(Promise::Delivered) {
@@ -327,12 +328,13 @@ impl Receiver {
     }
 
     /// Builds what goes out as the acknowledgement: the SACK, or the NR-SACK if that was agreed.
-    pub fn take_acknowledgement(&mut self, max_bytes: usize) -> Chunk<'static> {
+    pub fn take_acknowledgement(&mut self, max_bytes: usize, turn: u8) -> Chunk<'static> {
         let Some(promise) = self.promise else { return Chunk::Sack(self.take_sack(max_bytes)) };
         let flags = self.acks.on_sack();
         let a_rwnd = self.window.advertise();
         let duplicates = &self.duplicates;
-        let nr_sack = nr_sack::build(&self.tsns, promise, duplicates, a_rwnd, flags, max_bytes);
+        let nr_sack =
+            nr_sack::build(&self.tsns, promise, duplicates, a_rwnd, flags, max_bytes, turn);
         self.duplicates.clear();
         self.sources = 0;
         Chunk::NrSack(nr_sack)
@@ -342,7 +344,7 @@ impl Receiver {
     pub fn sack_bytes(&self) -> usize {
         let (least, blocks) = match self.promise {
             None => (Self::MIN_SACK_BYTES, self.tsns.gap_block_count()),
-            Some(Promise::Everything) => (MIN_NR_SACK_BYTES, self.tsns.gap_block_count()),
+            Some(Promise::Everything(_)) => (MIN_NR_SACK_BYTES, self.tsns.gap_block_count()),
             Some(Promise::Delivered) => (MIN_NR_SACK_BYTES, self.tsns.split_block_count()),
         };
         least + 4 * (blocks + self.duplicates.len())

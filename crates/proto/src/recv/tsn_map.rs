@@ -1,12 +1,10 @@
 //! Which TSNs have arrived: the cumulative TSN ack and a bitmap of what lies above it.
 
 mod firm;
+mod gap_blocks;
 
 use alloc::vec;
 use alloc::vec::Vec;
-
-use polypath_wire::GapAckBlock;
-use smallvec::SmallVec;
 
 use crate::Tsn;
 
@@ -178,59 +176,6 @@ impl TsnMap {
     /// Distance of the highest TSN received from the cumulative TSN ack; 0 without gaps.
     pub fn gap_span(&self) -> u32 {
         (self.highest.0 - self.cumulative.0) as u32
-    }
-
-    /// Number of runs of TSNs received above the cumulative TSN ack.
-    pub fn gap_block_count(&self) -> usize {
-        if !self.has_gaps() {
-            return 0;
-        }
-        let mut carry = 0;
-        let begun = (self.cumulative.next().locate().0..=self.highest.locate().0).map(|number| {
-            let word = self.word(number);
-            let rising = word & !(word << 1 | carry);
-            carry = word >> 63;
-            rising.count_ones() as usize
-        });
-        begun.sum()
-    }
-
-    /// The lowest `room` runs of TSNs received above the cumulative TSN ack, ascending.
-    ///
-    /// Goes over the edges of the runs word by word, because SACKs over unequal paths have hundreds of blocks. Memory is
-    /// taken once, and none for up to four.
-    pub fn gap_blocks(&self, room: usize) -> SmallVec<[GapAckBlock; 4]> {
-        let mut blocks = SmallVec::new();
-        let count = self.gap_block_count().min(room);
-        if count == 0 {
-            return blocks;
-        }
-        let words = self.cumulative.next().locate().0..=self.highest.locate().0;
-        blocks.resize(count, GapAckBlock { start: 0, end: 0 });
-        let mut places = blocks.iter_mut();
-        let (mut start, mut carry) = (0, 0);
-        for number in words {
-            let word = self.word(number);
-            let mut edges = word ^ (word << 1 | carry);
-            carry = word >> 63;
-            let origin = (number << 6).wrapping_sub(self.cumulative.0);
-            while edges != 0 {
-                let bit = edges.trailing_zeros();
-                edges &= edges - 1;
-                let offset = origin.wrapping_add(bit.into()) as u16;
-                if word >> bit & 1 == 1 {
-                    start = offset;
-                } else if let Some(place) = places.next() {
-                    *place = GapAckBlock { start, end: offset.wrapping_sub(1) };
-                } else {
-                    return blocks;
-                }
-            }
-        }
-        if let Some(place) = places.next() {
-            *place = GapAckBlock { start, end: self.gap_span() as u16 };
-        }
-        blocks
     }
 
     /// Moves the cumulative TSN ack over what was received right after it and clears those bits.

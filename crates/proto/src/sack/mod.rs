@@ -3,17 +3,19 @@
 mod apply;
 mod delta;
 mod renege;
+mod silence;
 
 mod validate;
 
 pub(crate) use apply::apply_to;
 pub(crate) use delta::{AckDelta, PathDelta};
 pub(crate) use renege::{Withdrawn, withdraw, withdraw_next};
+pub(crate) use silence::Silence;
 pub(crate) use validate::{SackProblem, Verdict, validate};
 
 use polypath_wire::GapAckBlocks;
 
-use crate::extension::nr_sack::Release;
+use crate::extension::nr_sack::{CERTAINLY_WHOLE, Release};
 use crate::{PathId, Tsn};
 
 /// What an acknowledgement reports.
@@ -27,6 +29,14 @@ pub(crate) struct Report<'a> {
     pub(crate) release: Release<'a>,
     /// Path on which it came.
     pub(crate) arrival: PathId,
+}
+
+impl Report<'_> {
+    /// Whether it may name some of what was received and leave out the rest: a long NR-SACK of a receiver that never
+    /// reneges. The highest block is among those named.
+    pub(crate) fn may_be_partial(&self) -> bool {
+        matches!(self.release, Release::Reported) && self.blocks.len() >= CERTAINLY_WHOLE
+    }
 }
 
 #[cfg(test)]

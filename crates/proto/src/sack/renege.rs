@@ -3,11 +3,9 @@
 use super::{AckDelta, Report};
 use crate::cmt::stale_sack::{self, Omission, OmissionView};
 use crate::config::StaleSack;
+use crate::extension::nr_sack::CERTAINLY_WHOLE;
 use crate::send::window::Window;
 use crate::{PathId, Tsn};
-
-/// A SACK with fewer blocks than this had room for all of them: the smallest MTU that IP allows carries more.
-const CERTAINLY_WHOLE: usize = 100;
 
 /// What a SACK withdrew.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -21,8 +19,9 @@ pub(crate) struct Withdrawn {
 /// Puts back into flight every chunk that an earlier SACK acknowledged and this one, which may be stale, withdraws; that
 /// counts as one missing report. Tells path and charge of each.
 ///
-/// Blocks may have been cut for want of room: above the highest one a long SACK says nothing. Costs nothing while the
-/// reported and the remembered numbers of TSNs agree, and ends at the first TSN that proves the SACK stale.
+/// Blocks may have been cut for want of room: above the highest one a long SACK says nothing. One that may be partial was
+/// overtaken if something above its highest block is known. Costs nothing while the reported and the remembered numbers
+/// of TSNs agree, and ends at the first TSN that proves the SACK stale.
 pub(crate) fn withdraw(
     window: &mut Window,
     report: &Report<'_>,
@@ -32,6 +31,13 @@ pub(crate) fn withdraw(
 ) -> Withdrawn {
     let mut withdrawn = Withdrawn::default();
     if u64::from(window.acked_count()) <= delta.reported {
+        return withdrawn;
+    }
+    if report.may_be_partial() {
+        let old = policy == StaleSack::SamePath && !delta.cumulative_ack_advanced;
+        let above = delta.highest_gap_acked.map(Tsn::next);
+        withdrawn.overtaken =
+            old && above.is_some_and(|tsn| window.next_acked(tsn, window.next_tsn()).is_some());
         return withdrawn;
     }
     let mut hole = report.cumulative.next();

@@ -8,6 +8,7 @@ use proptest::prelude::*;
 use super::testing::{blocks, chunk, report};
 use super::*;
 use crate::config::StaleSack;
+use crate::extension::nr_sack::Release;
 use crate::probe::TransmissionCause;
 use crate::send::window::{Outstanding, Window};
 use crate::{PathId, Tsn};
@@ -315,6 +316,29 @@ fn an_old_sack_is_read_no_further() {
 
 /// What an NR-SACK promised to keep is released, and never withdrawn: a SACK without it is old if it brings no other news,
 /// whichever path it came over.
+/// Every second chunk of four hundred: the acknowledgement that names the lower half of them, or the upper one, and 399.
+#[test]
+fn what_a_partial_nr_sack_leaves_out_was_not_withdrawn() {
+    let halves: [Vec<_>; 2] = [(0..100), (99..199)]
+        .map(|places| places.map(|i| (2 * i + 2, 2 * i + 2)).chain([(400, 400)]).collect());
+    for policy in [StaleSack::Classic, StaleSack::SamePath] {
+        let mut w = window(1, &[0; 400]);
+        let mut acknowledge = |named: &[(u16, u16)]| {
+            let gaps = blocks(named);
+            let report = Report { release: Release::Reported, ..report(Tsn(0), &gaps) };
+            let delta = apply(&mut w, &report, &[None], |_, _| {});
+            (delta.paths[0].chunks, withdraw(&mut w, &report, &delta, policy, |_, _| {}))
+        };
+        let whole = Withdrawn::default();
+        assert_eq!(acknowledge(&halves[0]), (101, whole));
+        assert_eq!(acknowledge(&halves[1]), (99, whole));
+        assert_eq!(acknowledge(&halves[0]), (0, whole));
+        // It was sent when 398 was the highest.
+        let old = Withdrawn { overtaken: policy == StaleSack::SamePath, chunks: 0 };
+        assert_eq!(acknowledge(&halves[1][..100]), (0, old), "{policy:?}");
+    }
+}
+
 #[test]
 fn a_promise_is_never_withdrawn() {
     for policy in [StaleSack::Classic, StaleSack::SamePath] {

@@ -14,6 +14,7 @@ mod buffers;
 mod congestion;
 mod failover;
 mod feedback;
+mod gap_blocks;
 mod messages;
 mod nr_sack;
 mod paths;
@@ -55,6 +56,7 @@ const COVERAGE: &[&[Covered]] = &[
     congestion::COVERAGE,
     failover::COVERAGE,
     feedback::COVERAGE,
+    gap_blocks::COVERAGE,
     messages::COVERAGE,
     nr_sack::COVERAGE,
     paths::COVERAGE,

@@ -75,6 +75,8 @@ policy_enum!(
         Deliverable = "deliverable",
         /// All chunks are, for a receiver that never reneges (INET `disableReneging`).
         All = "all",
+        /// All chunks are, and where a SACK has no room for all gap ack blocks, they take turns.
+        AllInTurn = "all-in-turn",
     }
 );
 

@@ -78,12 +78,25 @@ class Cell:
 
     def measure_others(self, peer: Path | None) -> None:
         scenario = disjoint(self.paths)
-        poured = mptcp(scenario, self.size())
-        if poured and "a" in poured.said:
-            self.beside["MPTCP"] = poured.said["a"]["bit_s"]
-        for name, buffers in (("usrsctp", 0), ("usrsctp 8 MiB", LARGE)) if peer else ():
-            said = usrsctp_transfer(peer, scenario, [1, 2], SECONDS, buffers).said["b"]
-            self.beside[name] = said["goodput_bit_s"]
+
+        def kernel_mptcp() -> float | None:
+            poured = mptcp(scenario, self.size())
+            return poured.said["a"]["bit_s"] if poured and "a" in poured.said else None
+
+        def usrsctp_with(buffers: int) -> float | None:
+            if not peer:
+                return None
+            return usrsctp_transfer(peer, scenario, [1, 2], SECONDS, buffers).said["b"]["goodput_bit_s"]
+
+        others = {"MPTCP": kernel_mptcp, "usrsctp": lambda: usrsctp_with(0), "usrsctp 8 MiB": lambda: usrsctp_with(LARGE)}
+        for name, measure in others.items():
+            try:
+                goodput = measure()
+            except BenchError as error:
+                print(f"  {self.name}, {name}: {error}", file=sys.stderr)
+                continue
+            if goodput is not None:
+                self.beside[name] = goodput
 
 
 def grid(quick: bool, only: str) -> tuple[list[Any], bool]:
@@ -97,10 +110,7 @@ def grid(quick: bool, only: str) -> tuple[list[Any], bool]:
         if cell.ratio() < NEAR:
             cell.measure()
             cell.measure()
-        try:
-            cell.measure_others(peer)
-        except BenchError as error:
-            print(f"  {cell.name}: {error}", file=sys.stderr)
+        cell.measure_others(peer)
         rates = [f"{runs.median / 1e6:7.2f}" for runs in (*cell.singles, cell.both)]
         for name in others:
             rate = f"{cell.beside[name] / 1e6:.2f}" if name in cell.beside else "-"

@@ -6,10 +6,10 @@
 use polypath_proto::config::{
     AllPf, AssociationConfig, BeyondWindow, Burst, BytesCounted, CongestionAlgorithm, CwndUpdate,
     DacCount, FailureDetection, FastRecoveryScope, FirstData, GapAck, GroupList, HandshakePaths,
-    IdleRule, InitialCwnd, InitialSsthresh, LossRateSource, NoWindow, NrSack, PacketDropReport,
-    PathFill, PathGroups, PathOrder, PerTsn, PmtuDiscovery, Preset, Reduction, Reneging,
-    RepeatedTimeout, RetransmissionPath, RttSample, SackPath, SlowStart, SplitFastRetransmit,
-    StaleSack, StreamScheduler, T3Restart, Window, WindowUnit,
+    IdleRule, InitialCwnd, InitialSsthresh, LossRateSource, MissingReports, NoWindow, NrSack,
+    PacketDropReport, PathFill, PathGroups, PathOrder, PerTsn, PmtuDiscovery, Preset, Reduction,
+    Reneging, RepeatedTimeout, RetransmissionPath, RttSample, SackPath, SlowStart,
+    SplitFastRetransmit, StaleSack, StreamScheduler, T3Restart, Window, WindowUnit,
 };
 use polypath_proto::config::{
     BlockingEstimation, BufferSize, BufferSplit, BufferSplitBy, BufferSplitShares, OldPathPays,
@@ -69,6 +69,7 @@ fn policies() -> impl Strategy<Value = AssociationConfig> {
         let mut draw = Draw(choices.into_iter());
         let p = &mut config.policies;
         p.fast_retransmit.split = draw.pick(SplitFastRetransmit::ALL);
+        p.fast_retransmit.reports = draw.pick(MissingReports::ALL);
         p.fast_retransmit.per_tsn = draw.pick(PerTsn::ALL);
         p.fast_retransmit.beyond_window = draw.pick(BeyondWindow::ALL);
         p.fast_retransmit.threshold = draw.pick(&[3, 1, 2, 5]);

@@ -12,13 +12,15 @@ use crate::cmt::sack_path::Duplicates;
 use crate::cmt::sfr::{self, SfrView};
 use crate::cmt::slow_path_rtt::{self, Awaited, Awaiting, Measure, Return};
 use crate::cmt::smart_fast_rtx;
-use crate::config::{CwndUpdate, FastRecoveryScope, SplitFastRetransmit};
+use crate::config::{CwndUpdate, FastRecoveryScope, MissingReports, SplitFastRetransmit};
 use crate::congestion::Advanced;
 use crate::congestion::recovery::{PseudoCumulative, RecoveryView};
 use crate::extension::nr_sack::{self, Disordered, Release};
 use crate::path::reach::Signal;
 use crate::probe::TransmissionCause;
-use crate::sack::{self, AckDelta, PathDelta, Report, SackProblem, Silence, Verdict, Withdrawn};
+use crate::sack::{
+    self, AckDelta, PathDelta, Report, SackProblem, Silence, Unnamed, Verdict, Withdrawn,
+};
 use crate::send::burst;
 use crate::send::multiple_fast_rtx::{self, RepeatView};
 use crate::send::window::{History, Newly};
@@ -139,13 +141,14 @@ impl Association {
         let mut changes = self.low_ends(cumulative);
         let mut delta = AckDelta::default();
         let heard = self.apply_sack(cx, report, &mut delta);
-        let withdrawn = self.take_back(report, source, &delta);
+        let silence = Silence::of(report, &self.sender.window);
+        let withdrawn = self.take_back(report, source, &delta, &silence);
         self.sample_rtt(cx, &delta, arrival);
         self.measure_awaited(cx, cumulative, blocks, arrival);
         self.order_changes(&mut changes, &delta);
         let lost_on = match source {
             Acknowledgement::Sack { flags, .. } if !blocks.is_empty() && !withdrawn.overtaken => {
-                self.count_missing(report, flags, &delta)
+                self.count_missing(cumulative, flags, &delta, &silence)
             }
             _ => 0,
         };
@@ -207,7 +210,12 @@ impl Association {
     fn apply_sack(&mut self, cx: &mut Cx<'_>, report: &Report<'_>, delta: &mut AckDelta) -> Heard {
         let mut heard = Heard::default();
         for path in self.paths.iter() {
-            delta.paths.push(PathDelta { timed: path.timed, ..PathDelta::default() });
+            let largest_chunk = path.congestion_parameters(&self.config).largest_chunk;
+            delta.paths.push(PathDelta {
+                timed: path.timed,
+                largest_chunk,
+                ..PathDelta::default()
+            });
         }
         let (now, probe) = (cx.now, &mut *cx.probe);
         sack::apply_to(&mut self.sender.window, report, delta, |tsn, newly| {
@@ -245,13 +253,14 @@ impl Association {
         report: &Report<'_>,
         source: Acknowledgement,
         delta: &AckDelta,
+        silence: &Silence,
     ) -> Withdrawn {
         let (paths, policy) = (&mut self.paths, self.config.policies.stale_sack);
         let window = &mut self.sender.window;
         let on_reneged = |path: PathId, charge| paths[path].flight += u64::from(charge);
         let withdrawn = match source {
             Acknowledgement::Sack { .. } => {
-                sack::withdraw(window, report, delta, policy, on_reneged)
+                sack::withdraw(window, report, delta, silence, policy, on_reneged)
             }
             Acknowledgement::Shutdown => sack::withdraw_next(window, report.cumulative, on_reneged),
         };
@@ -314,7 +323,13 @@ impl Association {
     }
 
     /// Counts missing reports and marks what is lost. Gives a bit for each path that lost something.
-    fn count_missing(&mut self, report: &Report<'_>, flags: u8, delta: &AckDelta) -> u32 {
+    fn count_missing(
+        &mut self,
+        cumulative: Tsn,
+        flags: u8,
+        delta: &AckDelta,
+        silence: &Silence,
+    ) -> u32 {
         let mut lost_on = 0;
         let Some(lowest_newly_acked) = delta.lowest_newly_acked else { return lost_on };
         let policies = &self.config.policies;
@@ -328,7 +343,6 @@ impl Association {
             FastRecoveryScope::AssociationWide => self.sender.recovery.is_active(),
             FastRecoveryScope::PerPath => false,
         };
-        let silence = Silence::of(report, &self.sender.window);
         let mut view = SfrView {
             highest_newly_acked_on_path: None,
             highest_newly_acked: delta.highest_newly_acked,
@@ -342,18 +356,18 @@ impl Association {
                 self.paths[path].count_repaired_again(&mut self.sender.window, highest);
             }
             let Some(end) = sfr::missing_before(split, &view) else { continue };
-            let mut from = report.cumulative.next();
+            let mut from = cumulative.next();
             let window = &mut self.sender.window;
             while let Some(tsn) = match split {
                 SplitFastRetransmit::Sfr => window.next_countable_on(path, from, end),
                 SplitFastRetransmit::Off => window.next_countable(from, end),
             } {
-                from = silence.end_after(tsn);
-                if from != tsn {
+                let unnamed = silence.around(tsn);
+                if let Unnamed::Silent(end) = unnamed {
+                    from = end;
                     continue;
                 }
                 from = tsn.next();
-                let weight = dac::missing_report_weight(policies.delayed_ack.count, &dac_view, tsn);
                 let chunk = window.get_mut(tsn);
                 let repeat = RepeatView {
                     transmissions: chunk.transmissions,
@@ -366,6 +380,19 @@ impl Association {
                 if !multiple_fast_rtx::reports_missing(policies.fast_retransmit.per_tsn, &repeat) {
                     continue;
                 }
+                let weight = match unnamed {
+                    Unnamed::Doubtful => 1,
+                    _ => {
+                        let by_sack =
+                            dac::missing_report_weight(policies.delayed_ack.count, &dac_view, tsn);
+                        let later =
+                            delta.paths[chunk.path.index()].latest.from(repeat.sent_after(tsn));
+                        match policies.fast_retransmit.reports {
+                            MissingReports::PerSack => by_sack,
+                            MissingReports::PerPacket => by_sack.max(later),
+                        }
+                    }
+                };
                 chunk.missing_reports = chunk.missing_reports.saturating_add(weight);
                 if chunk.missing_reports < policies.fast_retransmit.threshold {
                     continue;

@@ -59,6 +59,8 @@ pub(super) struct Flush {
     pub(super) acknowledged: bool,
     /// Path that carried the last data packet of this flush.
     pub(super) serving: Option<PathId>,
+    /// Path that carried the last new data of this flush and makes a run.
+    pub(super) run: Option<PathId>,
     /// When the last one ended, as long as nothing has happened since that could give a packet.
     pub(super) dry_at: Option<Instant>,
 }

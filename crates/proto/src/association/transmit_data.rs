@@ -150,8 +150,12 @@ impl Association {
             path.has_window() && path.ban_at(now) == Ban::Off && self.next_chunk_fits(*id, usable)
         };
         let order = self.path_order(cx, usable);
-        if policies.path_fill != PathFill::PacketByPacket
-            && let Some(serving) = self.flush.serving
+        let serving = match policies.path_fill {
+            PathFill::PacketByPacket => None,
+            PathFill::FillWindow => self.flush.serving,
+            PathFill::Runs => self.flush.run,
+        };
+        if let Some(serving) = serving
             && order.contains(serving)
             && sendable(&serving)
         {
@@ -197,14 +201,23 @@ impl Association {
         order
     }
 
+    /// Bytes beside those of one packet that make a run on the path; 0 where it makes none.
+    fn gathered(&self, path: &Path) -> u64 {
+        let policies = &self.config.policies;
+        if policies.path_fill != PathFill::Runs || policies.path_order == PathOrder::Primary {
+            return 0;
+        }
+        let unit = path.congestion_parameters(&self.config).unit;
+        path_fill::gathered(policies.path_fill, path.flight, unit)
+    }
+
     /// Whether the path waits until its window has room for a run. Where the window is being reduced, or the run has
     /// begun, it does not.
     pub(super) fn gathers_a_run(&self, path: &Path, usable: u32) -> bool {
-        let unit = path.congestion_parameters(&self.config).unit;
-        let gathered = path_fill::gathered(self.config.policies.path_fill, path.flight, unit);
+        let gathered = self.gathered(path);
         if gathered == 0
             || path.flight.saturating_add(gathered) < path.window.cwnd
-            || self.flush.serving == Some(path.id)
+            || self.flush.run == Some(path.id)
             || path.reduction.is_under_way()
         {
             return false;
@@ -276,6 +289,7 @@ impl Association {
             if path.timed.is_none() {
                 path.timed = Some(tsn);
             }
+            self.flush.run = Some(path.id).filter(|path| self.gathered(&self.paths[*path]) > 0);
         }
     }
 

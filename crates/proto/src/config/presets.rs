@@ -92,6 +92,7 @@ fn rfc9260() -> Policies {
             split: SplitFastRetransmit::Off,
             threshold: 3,
             per_tsn: PerTsn::Once,
+            reports: MissingReports::PerSack,
             beyond_window: BeyondWindow::OncePerRecovery,
         },
         cwnd_update: CwndUpdate::Normal,
@@ -263,6 +264,7 @@ fn inet() -> Policies {
 fn recommended() -> Policies {
     Policies {
         fast_retransmit: FastRetransmit {
+            reports: MissingReports::PerPacket,
             per_tsn: PerTsn::Multiple,
             beyond_window: BeyondWindow::OncePerRecovery,
             ..dreibholz_asymmetric().fast_retransmit

@@ -92,6 +92,12 @@ pub const POLICY_KEYS: &[PolicyKey] = &[
         "3",
     ),
     choice(
+        "fast_retransmit.reports",
+        "How many missing reports a SACK is.",
+        "RFC 9260 section 7.2.4; dreibholz-model 3.3; RFC 6675 section 4",
+        MissingReports::VALUES,
+    ),
+    choice(
         "fast_retransmit.per_tsn",
         "How often missing reports may retransmit one TSN.",
         "RFC 9260 section 7.2.4; Caro, Amer, Stewart 2004",

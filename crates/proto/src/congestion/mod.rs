@@ -85,7 +85,7 @@ impl Parameters {
         }
     }
 
-    /// Whether `flight` uses up a window of `cwnd`, or would but for a run that waits to be long enough.
+    /// Whether `flight` uses up a window of `cwnd`, or lacks no more than a path may wait for that makes runs.
     fn is_full(&self, cwnd: u64, flight: u64) -> bool {
         let gathered = path_fill::gathered(self.fill, flight, self.unit);
         flight.saturating_add(gathered) >= cwnd || (flight > 0 && self.one_packet(cwnd))

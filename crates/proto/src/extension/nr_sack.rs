@@ -23,6 +23,9 @@ const ENTRY_BYTES: usize = 4;
 /// An acknowledgement with fewer blocks than this had room for all of them: the smallest MTU that IP allows carries more.
 pub(crate) const CERTAINLY_WHOLE: usize = 100;
 
+/// Duplicates for which blocks that take turns leave room.
+const DUPLICATES_BESIDE: usize = 8;
+
 /// Which of the received TSNs the receiver will not discard (section 4.3 of the draft).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Promise {
@@ -59,7 +62,11 @@ pub(crate) fn build(
     let room = max_bytes.saturating_sub(MIN_NR_SACK_BYTES) / ENTRY_BYTES;
     let (renegable, non_renegable) = match promise {
         Promise::Everything(Cut::Lowest) => (SmallVec::new(), tsns.gap_blocks(room)),
-        Promise::Everything(Cut::InTurn) => (SmallVec::new(), tsns.gap_blocks_in_turn(room, turn)),
+        Promise::Everything(Cut::InTurn) => {
+            // Or no duplicate would ever be reported while blocks are left out.
+            let others = duplicates.len().min(DUPLICATES_BESIDE);
+            (SmallVec::new(), tsns.gap_blocks_in_turn(room, others, turn))
+        }
         Promise::Delivered => tsns.split_gap_blocks(room),
     };
     let left = room - renegable.len() - non_renegable.len();

@@ -412,10 +412,8 @@ impl Path {
     /// of one instant have an order, or one path would get them all; where each fills its window, they are equal.
     pub(crate) fn last_transmission(&self, fill: PathFill) -> u64 {
         match fill {
-            PathFill::PacketByPacket => self.transmission_rank,
-            PathFill::FillWindow | PathFill::Runs => {
-                self.last_data_sent.map_or(0, Instant::as_nanos)
-            }
+            PathFill::PacketByPacket | PathFill::Runs => self.transmission_rank,
+            PathFill::FillWindow => self.last_data_sent.map_or(0, Instant::as_nanos),
         }
     }
 

@@ -2,6 +2,7 @@
 
 mod apply;
 mod delta;
+mod latest;
 mod renege;
 mod silence;
 
@@ -10,7 +11,7 @@ mod validate;
 pub(crate) use apply::apply_to;
 pub(crate) use delta::{AckDelta, PathDelta};
 pub(crate) use renege::{Withdrawn, withdraw, withdraw_next};
-pub(crate) use silence::Silence;
+pub(crate) use silence::{Silence, Unnamed};
 pub(crate) use validate::{SackProblem, Verdict, validate};
 
 use polypath_wire::GapAckBlocks;
@@ -32,8 +33,7 @@ pub(crate) struct Report<'a> {
 }
 
 impl Report<'_> {
-    /// Whether it may name some of what was received and leave out the rest: a long NR-SACK of a receiver that never
-    /// reneges. The highest block is among those named.
+    /// Whether it may name some of what was received and leave out the rest: it is long and final in all that it names.
     pub(crate) fn may_be_partial(&self) -> bool {
         matches!(self.release, Release::Reported) && self.blocks.len() >= CERTAINLY_WHOLE
     }

@@ -1,6 +1,6 @@
 //! Reneging: the receiver discarded what a gap block had acknowledged (RFC 9260 section 6.2.1, D iii).
 
-use super::{AckDelta, Report};
+use super::{AckDelta, Report, Silence};
 use crate::cmt::stale_sack::{self, Omission, OmissionView};
 use crate::config::StaleSack;
 use crate::extension::nr_sack::CERTAINLY_WHOLE;
@@ -19,13 +19,14 @@ pub(crate) struct Withdrawn {
 /// Puts back into flight every chunk that an earlier SACK acknowledged and this one, which may be stale, withdraws; that
 /// counts as one missing report. Tells path and charge of each.
 ///
-/// Blocks may have been cut for want of room: above the highest one a long SACK says nothing. One that may be partial was
-/// overtaken if something above its highest block is known. Costs nothing while the reported and the remembered numbers
-/// of TSNs agree, and ends at the first TSN that proves the SACK stale.
+/// Blocks may have been cut for want of room: above the highest one a long SACK says nothing. One that leaves others out
+/// withdraws nothing, and was overtaken if more is known where it names everything. Costs nothing while the reported and
+/// the remembered numbers of TSNs agree, and ends at the first TSN that proves the SACK stale.
 pub(crate) fn withdraw(
     window: &mut Window,
     report: &Report<'_>,
     delta: &AckDelta,
+    silence: &Silence,
     policy: StaleSack,
     mut on_reneged: impl FnMut(PathId, u32),
 ) -> Withdrawn {
@@ -33,11 +34,9 @@ pub(crate) fn withdraw(
     if u64::from(window.acked_count()) <= delta.reported {
         return withdrawn;
     }
-    if report.may_be_partial() {
-        let old = policy == StaleSack::SamePath && !delta.cumulative_ack_advanced;
-        let above = delta.highest_gap_acked.map(Tsn::next);
-        withdrawn.overtaken =
-            old && above.is_some_and(|tsn| window.next_acked(tsn, window.next_tsn()).is_some());
+    if silence.is_certain() {
+        let may_be_old = policy == StaleSack::SamePath && !delta.cumulative_ack_advanced;
+        withdrawn.overtaken = may_be_old && more_is_known(window, report, delta, silence);
         return withdrawn;
     }
     let mut hole = report.cumulative.next();
@@ -70,6 +69,24 @@ pub(crate) fn withdraw(
         hole = after;
     }
     withdrawn
+}
+
+/// Whether more has arrived than a report knows that leaves blocks out: above its highest block, or between those that it
+/// names in a row.
+fn more_is_known(
+    window: &Window,
+    report: &Report<'_>,
+    delta: &AckDelta,
+    silence: &Silence,
+) -> bool {
+    let above = delta.highest_gap_acked.map(Tsn::next);
+    if above.is_some_and(|tsn| window.next_acked(tsn, window.next_tsn()).is_some()) {
+        return true;
+    }
+    let last = report.blocks.iter().next_back();
+    let last = last.map_or(0, |block| u64::from(block.end - block.start) + 1);
+    let named = delta.reported.saturating_sub(last);
+    silence.named().is_some_and(|(from, end)| u64::from(window.acked_in(from, end)) > named)
 }
 
 /// Puts the chunk right behind a cumulative ack back into flight that comes without gap blocks (SHUTDOWN) and withdraws

@@ -7,14 +7,34 @@ use super::Report;
 use crate::Tsn;
 use crate::send::window::Window;
 
-/// The holes of which an acknowledgement says nothing: there are two at most, below its first block and below its last.
+/// A hole of which an acknowledgement may say nothing.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Hole {
+    from: Tsn,
+    end: Tsn,
+    is_silent: bool,
+}
+
+/// What is to be thought of the chunks that an acknowledgement does not name.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Unnamed {
+    /// They have not arrived.
+    Missing,
+    /// Probably not, but they may have been left out.
+    Doubtful,
+    /// Nothing, up to this TSN.
+    Silent(Tsn),
+}
+
+/// The holes of which an acknowledgement may say nothing: those below its first block and below its last.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Silence([Option<(Tsn, Tsn)>; 2]);
+pub(crate) struct Silence([Option<Hole>; 2]);
 
 impl Silence {
     /// Looks at a report that was applied to the window.
     pub(crate) fn of(report: &Report<'_>, window: &Window) -> Self {
-        if !report.may_be_partial() {
+        // A receiver with something left that it could discard names all blocks, or the lowest.
+        if !report.may_be_partial() || window.has_renegable() {
             return Self::default();
         }
         let last = report.blocks.len() - 1;
@@ -25,14 +45,29 @@ impl Silence {
             };
             let from = report.cumulative.plus(u32::from(below) + 1);
             let end = report.cumulative.plus(report.blocks.get(place)?.start.into());
-            window.next_acked(from, end).map(|_| (from, end))
+            Some(Hole { from, end, is_silent: window.next_acked(from, end).is_some() })
         }))
     }
 
-    /// The first TSN from `tsn` on of which the acknowledgement does say something.
-    pub(crate) fn end_after(&self, tsn: Tsn) -> Tsn {
-        let around = |(from, end): &(Tsn, Tsn)| from.is_at_or_before(tsn) && tsn.is_before(*end);
-        self.0.into_iter().flatten().find(around).map_or(tsn, |(_, end)| end)
+    /// What a chunk means that the acknowledgement does not name.
+    pub(crate) fn around(&self, tsn: Tsn) -> Unnamed {
+        let around = |hole: &Hole| hole.from.is_at_or_before(tsn) && tsn.is_before(hole.end);
+        match self.0.into_iter().flatten().find(around) {
+            None => Unnamed::Missing,
+            Some(hole) if hole.is_silent => Unnamed::Silent(hole.end),
+            Some(_) => Unnamed::Doubtful,
+        }
+    }
+
+    /// Whether the acknowledgement certainly leaves something out, or is old.
+    pub(crate) fn is_certain(&self) -> bool {
+        self.0.iter().flatten().any(|hole| hole.is_silent)
+    }
+
+    /// From the first block to the last but one, where it names everything.
+    pub(crate) fn named(&self) -> Option<(Tsn, Tsn)> {
+        let [Some(first), Some(last)] = self.0 else { return None };
+        Some((first.end, last.from))
     }
 }
 
@@ -44,24 +79,22 @@ mod tests {
     use crate::extension::nr_sack::Release;
     use crate::sack::testing::{apply, blocks, chunk, report};
 
-    /// Offsets from the cumulative TSN ack, 9, of which an acknowledgement of these runs says nothing, after one of those.
-    fn silent(before: &[(u16, u16)], named: &[(u16, u16)], release: Release<'_>) -> Vec<u16> {
+    /// What an acknowledgement of these runs says after one of those; offsets are from the cumulative TSN ack, 9.
+    fn silence(before: &[(u16, u16)], named: &[(u16, u16)], release: Release<'_>) -> Silence {
         let mut window = Window::new(Tsn(10));
         (0..1000).for_each(|_| {
             window.push(chunk(0, 100));
         });
         let (before, named) = (blocks(before), blocks(named));
-        apply(
-            &mut window,
-            &Report { release: Release::Reported, ..report(Tsn(9), &before) },
-            &[None],
-            |_, _| {},
-        );
+        let before = Report { release: Release::Reported, ..report(Tsn(9), &before) };
+        apply(&mut window, &before, &[None], |_, _| {});
         let named = Report { release, ..report(Tsn(9), &named) };
         apply(&mut window, &named, &[None], |_, _| {});
-        let silence = Silence::of(&named, &window);
-        let tsn = |offset: &u16| Tsn(9 + u32::from(*offset));
-        (1..=1000).filter(|offset| silence.end_after(tsn(offset)) != tsn(offset)).collect()
+        Silence::of(&named, &window)
+    }
+
+    fn offsets(silence: &Silence, wanted: impl Fn(Unnamed) -> bool) -> Vec<u16> {
+        (1..=1000).filter(|offset| wanted(silence.around(Tsn(9 + u32::from(*offset))))).collect()
     }
 
     #[test]
@@ -71,18 +104,42 @@ mod tests {
         named.push((900, 999));
         let (below, above) = ((1..=200).collect::<Vec<_>>(), (440..=899).collect::<Vec<_>>());
         let both = [below.clone(), above.clone()].concat();
-        for (what, before, expected) in [
-            ("nothing is known there: it may be missing", &[][..], &[][..]),
-            ("something arrived below", &[(50, 60)], &below),
-            ("and above", &[(500, 500)], &above),
-            ("in both", &[(50, 60), (500, 500)], &both),
-            ("in a hole between its blocks: it is old", &[(204, 204)], &[]),
+        for (what, before, silent, doubtful) in [
+            ("nothing is known there: it may be missing", &[][..], &[][..], &both[..]),
+            ("something arrived below", &[(50, 60)], &below, &above),
+            ("and above", &[(500, 500)], &above, &below),
+            ("in both", &[(50, 60), (500, 500)], &both, &[]),
+            ("in a hole between its blocks: it is old", &[(204, 204)], &[], &both),
         ] {
-            assert_eq!(silent(before, &named, Release::Reported), expected, "{what}");
+            let silence = silence(before, &named, Release::Reported);
+            assert_eq!(offsets(&silence, |it| matches!(it, Unnamed::Silent(_))), silent, "{what}");
+            assert_eq!(offsets(&silence, |it| it == Unnamed::Doubtful), doubtful, "{what}");
+            assert_eq!(silence.is_certain(), !silent.is_empty(), "{what}");
+            assert_eq!(silence.named(), Some((Tsn(9 + 201), Tsn(9 + 440))), "{what}");
         }
         let before = [(50, 60), (500, 500)];
-        assert_eq!(silent(&before, &named, Release::Nothing), [], "a SACK names all or the lowest");
-        assert_eq!(silent(&before, &named[..99], Release::Reported), [], "so few are all");
-        assert_eq!(silent(&before, &[], Release::Reported), []);
+        for (what, named, release) in [
+            ("a SACK names all or the lowest", &named[..], Release::Nothing),
+            ("so few are all", &named[..99], Release::Reported),
+            ("none", &[], Release::Reported),
+        ] {
+            assert_eq!(silence(&before, named, release), Silence::default(), "{what}");
+        }
+    }
+
+    /// What was acknowledged and not promised shows that the receiver may discard.
+    #[test]
+    fn a_receiver_that_may_renege_leaves_nothing_out() {
+        let mut window = Window::new(Tsn(10));
+        (0..400).for_each(|_| {
+            window.push(chunk(0, 100));
+        });
+        let kept = blocks(&[(350, 360)]);
+        apply(&mut window, &report(Tsn(9), &kept), &[None], |_, _| {});
+        let every_second: Vec<(u16, u16)> = (0..120).map(|i| (2 + 2 * i, 2 + 2 * i)).collect();
+        let promised = blocks(&every_second);
+        let promised = Report { release: Release::Reported, ..report(Tsn(9), &promised) };
+        apply(&mut window, &promised, &[None], |_, _| {});
+        assert_eq!(Silence::of(&promised, &window), Silence::default());
     }
 }

@@ -2,7 +2,8 @@
 
 use polypath_wire::{DataFlags, GapAckBlock, GapAckBlocks, Payload, VirtualPayload};
 
-use super::{AckDelta, PathDelta, Report, apply_to};
+use super::{AckDelta, PathDelta, Report, Silence, Withdrawn, apply_to, withdraw};
+use crate::config::StaleSack;
 use crate::extension::nr_sack::Release;
 use crate::send::partial_reliability::Reliability;
 use crate::send::window::{Fate, History, Newly, Outstanding, Window};
@@ -30,6 +31,18 @@ pub(crate) fn apply(
     delta.paths.extend(timed.iter().map(entry));
     apply_to(window, report, &mut delta, on_newly);
     delta
+}
+
+/// Puts back into flight what a report withdraws that was applied.
+pub(crate) fn take_back(
+    window: &mut Window,
+    report: &Report<'_>,
+    delta: &AckDelta,
+    policy: StaleSack,
+    on_reneged: impl FnMut(PathId, u32),
+) -> Withdrawn {
+    let silence = Silence::of(report, window);
+    withdraw(window, report, delta, &silence, policy, on_reneged)
 }
 
 /// A chunk of `user_bytes` about to be sent on `path` at time zero; it is charged 16 bytes more.

@@ -5,7 +5,7 @@ use std::vec::Vec;
 
 use proptest::prelude::*;
 
-use super::testing::{blocks, chunk, report};
+use super::testing::{blocks, chunk, report, take_back};
 use super::*;
 use crate::config::StaleSack;
 use crate::extension::nr_sack::Release;
@@ -114,7 +114,14 @@ fn what_a_sack_tells_of_each_path() {
     assert_eq!(newly, [0, 2, 3, 5].map(tsn));
     assert_eq!((delta.reported, delta.highest_gap_acked), (3, Some(tsn(5))));
     assert_eq!((delta.released.user_bytes, delta.paths_with_news()), (100, 2));
+    let latest = |noted: &[u32]| {
+        let mut latest = latest::Latest::default();
+        noted.iter().for_each(|n| latest.note(tsn(*n)));
+        latest
+    };
     let first = PathDelta {
+        latest: latest(&[0, 3, 5]),
+        largest_chunk: 0,
         timed: timed[0],
         credited_bytes: 348,
         flight_bytes: 348,
@@ -129,6 +136,7 @@ fn what_a_sack_tells_of_each_path() {
         timed_chunk_sent_at: Some(at(7)),
     };
     let second = PathDelta {
+        latest: latest(&[2]),
         timed: timed[1],
         credited_bytes: 116,
         flight_bytes: 116,
@@ -148,6 +156,7 @@ fn what_a_sack_tells_of_each_path() {
     assert_eq!((delta.reported, delta.highest_gap_acked), (1, Some(tsn(5))));
     assert_eq!((delta.released.user_bytes, delta.paths_with_news()), (300, 1));
     let moved = PathDelta {
+        latest: latest(&[]),
         lowest: Some(tsn(1)),
         highest: Some(tsn(1)),
         highest_of_its_own: None,
@@ -174,7 +183,7 @@ fn reneging() {
         let delta = apply(w, &report(Tsn(0), &blocks), &[None], |_, _| {});
         let mut charged = 0;
         let withdrawn =
-            withdraw(w, &report(Tsn(0), &blocks), &delta, StaleSack::Classic, |_, charge| {
+            take_back(w, &report(Tsn(0), &blocks), &delta, StaleSack::Classic, |_, charge| {
                 charged += charge;
             });
         assert_eq!(charged, withdrawn.chunks * 116);
@@ -232,7 +241,7 @@ fn what_was_withdrawn_above_everything_reported_comes_back() {
             let blocks = blocks(gaps);
             let report = Report { arrival: PathId(arrival), ..report(Tsn(cumulative), &blocks) };
             let delta = apply(w, &report, &[None; 2], |_, _| {});
-            withdraw(w, &report, &delta, policy, |_, _| {})
+            take_back(w, &report, &delta, policy, |_, _| {})
         };
         sack(&mut w, u32::MAX - 2, &[(3, 4)], 0);
         assert_eq!(w.in_flight_user_bytes(), 200);
@@ -265,11 +274,11 @@ fn an_overtaken_sack_withdraws_nothing() {
             let older = blocks(&[]);
             let older = Report { arrival: PathId(1), ..report(tsn(12), &older) };
             let delta = apply(&mut w, &older, &[None; 2], |_, _| {});
-            let withdrawn = withdraw(&mut w, &older, &delta, policy, |_, _| {});
+            let withdrawn = take_back(&mut w, &older, &delta, policy, |_, _| {});
             assert_eq!((withdrawn.chunks, withdrawn.overtaken), (0, stale), "{policy:?}");
             // The same over the path that acknowledged them cannot have been overtaken.
             let same = Report { arrival: PathId(0), ..older };
-            let withdrawn = withdraw(&mut w, &same, &delta, policy, |_, _| {});
+            let withdrawn = take_back(&mut w, &same, &delta, policy, |_, _| {});
             let expected = if policy == StaleSack::SamePath { 2 } else { 0 };
             assert_eq!((withdrawn.chunks, withdrawn.overtaken), (expected, false), "{policy:?}");
         }
@@ -285,7 +294,7 @@ fn a_long_sack_may_have_been_cut() {
             let blocks = blocks(gaps);
             let report = report(Tsn(0), &blocks);
             let delta = apply(&mut w, &report, &[None], |_, _| {});
-            withdraw(&mut w, &report, &delta, StaleSack::Classic, |_, _| {}).chunks
+            take_back(&mut w, &report, &delta, StaleSack::Classic, |_, _| {}).chunks
         };
         let mut every_other: Vec<(u16, u16)> =
             (1..=blocks_left + 1).map(|n| (2 * n, 2 * n)).collect();
@@ -307,7 +316,7 @@ fn an_old_sack_is_read_no_further() {
         let cumulative = Tsn(u32::MAX - 1);
         let report = Report { arrival: PathId(arrival), ..report(cumulative, &blocks) };
         let delta = apply(&mut w, &report, &[None], |_, _| {});
-        withdraw(&mut w, &report, &delta, StaleSack::SamePath, |_, _| {})
+        take_back(&mut w, &report, &delta, StaleSack::SamePath, |_, _| {})
     };
     sack(&[(2, 2)], 0);
     sack(&[(2, 2), (4, 4)], 1);
@@ -327,15 +336,21 @@ fn what_a_partial_nr_sack_leaves_out_was_not_withdrawn() {
             let gaps = blocks(named);
             let report = Report { release: Release::Reported, ..report(Tsn(0), &gaps) };
             let delta = apply(&mut w, &report, &[None], |_, _| {});
-            (delta.paths[0].chunks, withdraw(&mut w, &report, &delta, policy, |_, _| {}))
+            (delta.paths[0].chunks, take_back(&mut w, &report, &delta, policy, |_, _| {}))
         };
         let whole = Withdrawn::default();
         assert_eq!(acknowledge(&halves[0]), (101, whole));
         assert_eq!(acknowledge(&halves[1]), (99, whole));
         assert_eq!(acknowledge(&halves[0]), (0, whole));
-        // It was sent when 398 was the highest.
         let old = Withdrawn { overtaken: policy == StaleSack::SamePath, chunks: 0 };
-        assert_eq!(acknowledge(&halves[1][..100]), (0, old), "{policy:?}");
+        let before_399 = &halves[1][..100];
+        assert_eq!(acknowledge(before_399), (0, old), "{policy:?}");
+        let before_42 = [&halves[0][..20], &halves[0][21..], &[(202, 202)]].concat();
+        let in_order = |mut pairs: Vec<(u16, u16)>| {
+            pairs.sort_unstable();
+            pairs
+        };
+        assert_eq!(acknowledge(&in_order(before_42)), (0, old), "{policy:?}");
     }
 }
 
@@ -352,7 +367,7 @@ fn a_promise_is_never_withdrawn() {
             let mut sack = |cumulative| {
                 let report = Report { arrival: PathId(arrival), ..report(cumulative, &none) };
                 let delta = apply(&mut w, &report, &[None], |_, _| {});
-                withdraw(&mut w, &report, &delta, policy, |_, _| {})
+                take_back(&mut w, &report, &delta, policy, |_, _| {})
             };
             let old = Withdrawn { chunks: 0, overtaken: policy == StaleSack::SamePath };
             assert_eq!(sack(Tsn(u32::MAX - 1)), old, "{policy:?} {arrival}");

@@ -33,6 +33,17 @@ policy_enum!(
     }
 );
 
+policy_enum!(
+    /// How many missing reports a SACK is.
+    MissingReports {
+        /// One (RFC 9260 section 7.2.4), or as many as delayed acknowledgement for CMT counts.
+        PerSack = "per-sack",
+        /// As many, or one for each full packet that was sent later on the path and that the SACK is the first to acknowledge,
+        /// up to three: a SACK that overtook others stands for them (IsLost of RFC 6675, for TCP).
+        PerPacket = "per-packet",
+    }
+);
+
 policy_group!(
     /// Fast retransmit (RFC 9260 section 7.2.4).
     FastRetransmit {
@@ -40,6 +51,8 @@ policy_group!(
         split: SplitFastRetransmit,
         /// Missing reports that make a TSN lost.
         threshold: u8,
+        /// How many of them a SACK is.
+        reports: MissingReports,
         /// How often one TSN is retransmitted because of them.
         per_tsn: PerTsn,
         /// When one packet may leave beyond the window.

@@ -45,8 +45,8 @@ policy_enum!(
         PacketByPacket = "packet-by-packet",
         /// As much as its window allows.
         FillWindow = "fill-window",
-        /// The same, and beside a quicker path one with more than 127 packets in flight waits until its window has room for up
-        /// to four, so that SACKs have fewer gaps to report.
+        /// One packet, but beside a quicker path one with 128 full packets in flight and more waits until its window has room
+        /// for up to four, and sends them in a row, so that SACKs have fewer gaps to report.
         Runs = "runs",
     }
 );

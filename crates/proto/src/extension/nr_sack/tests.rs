@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use super::*;
 
 use crate::recv::tsn_map::Arrival;
-use crate::sack::testing::{blocks, chunk, report};
+use crate::sack::testing::{blocks, chunk, report, take_back};
 use crate::sack::{self, Report};
 
 type Pairs = Vec<(u16, u16)>;
@@ -106,8 +106,7 @@ fn released_once_and_never_withdrawn() {
         let all = blocks(all);
         let report = Report { release, ..report(Tsn(cumulative), &all) };
         let delta = sack::apply(w, &report, &[None], |_, _| {});
-        let withdrawn =
-            sack::withdraw(w, &report, &delta, crate::config::StaleSack::Classic, |_, _| {});
+        let withdrawn = take_back(w, &report, &delta, crate::config::StaleSack::Classic, |_, _| {});
         (delta.released.user_bytes, delta.released_early, delta.paths[0].chunks, withdrawn.chunks)
     };
     assert_eq!(acknowledge(&mut w, 0, &[(2, 4)], Release::Nothing), (0, 0, 3, 0));
@@ -166,7 +165,7 @@ proptest! {
                     prop_assert!(w.is_released(tsn) && w.get(tsn).user_bytes() == 0);
                 }
             }
-            sack::withdraw(&mut w, &report, &delta, crate::config::StaleSack::Classic, |_, _| {});
+            take_back(&mut w, &report, &delta, crate::config::StaleSack::Classic, |_, _| {});
         }
         let nothing = blocks(&[]);
         released += sack::apply(&mut w, &report(Tsn(count), &nothing), &[None], |_, _| {}).released.user_bytes;

@@ -20,7 +20,7 @@ struct Wanted {
 
 impl Wanted {
     /// The next one from `place` on.
-    fn from(&self, place: usize) -> usize {
+    fn at_or_after(&self, place: usize) -> usize {
         match place < self.after {
             true => place.max(self.first),
             false => self.last,
@@ -55,13 +55,19 @@ impl TsnMap {
         self.runs(count, Wanted { first: 0, after: last, last })
     }
 
-    /// The same, but where there is no room for all of them, those whose turn it is, and always the highest one. So few
-    /// that they could be taken for all of them are the lowest.
-    pub fn gap_blocks_in_turn(&self, room: usize, turn: u8) -> SmallVec<[GapAckBlock; 4]> {
+    /// The same, but where there is no room for all of them, those whose turn it is, and always the highest one. These
+    /// leave room for `others`. So few that they could be taken for all of them are the lowest.
+    pub fn gap_blocks_in_turn(
+        &self,
+        room: usize,
+        others: usize,
+        turn: u8,
+    ) -> SmallVec<[GapAckBlock; 4]> {
         let count = self.gap_block_count();
-        if count <= room || room < CERTAINLY_WHOLE {
+        if count <= room || room < CERTAINLY_WHOLE + others {
             return self.gap_blocks(room);
         }
+        let room = room - others;
         let (in_a_row, last) = (room - 1, count - 1);
         let turns = last.div_ceil(in_a_row);
         let first = (usize::from(turn) % turns * in_a_row).min(last - in_a_row);
@@ -87,7 +93,7 @@ impl TsnMap {
             }
             carry = word >> 63;
             let rising = (word & !shifted).count_ones() as usize;
-            if !is_open && wanted.from(begun) >= begun + rising {
+            if !is_open && wanted.at_or_after(begun) >= begun + rising {
                 begun += rising;
                 continue;
             }
@@ -139,7 +145,7 @@ mod tests {
     fn named(map: &TsnMap, room: usize, turn: u8) -> Vec<usize> {
         let all = map.gap_blocks(usize::MAX);
         let place = |block: &GapAckBlock| all.iter().position(|other| other == block);
-        let named = map.gap_blocks_in_turn(room, turn);
+        let named = map.gap_blocks_in_turn(room, 0, turn);
         named.iter().map(|block| place(block).expect("a run of the map")).collect()
     }
 
@@ -151,7 +157,15 @@ mod tests {
             assert_eq!(named(&map, 99, turn), (0..99).collect::<Vec<_>>(), "the lowest");
             assert_eq!(named(&map, 0, turn), []);
         }
-        assert!(TsnMap::new(Tsn(10), u32::MAX).gap_blocks_in_turn(0, 7).is_empty());
+        assert!(TsnMap::new(Tsn(10), u32::MAX).gap_blocks_in_turn(0, 0, 7).is_empty());
+    }
+
+    #[test]
+    fn what_is_cut_leaves_room_for_others() {
+        let map = map((0..150).map(|_| 1));
+        assert_eq!(map.gap_blocks_in_turn(120, 8, 0).len(), 112);
+        assert_eq!(map.gap_blocks_in_turn(150, 8, 0).len(), 150, "not cut");
+        assert_eq!(map.gap_blocks_in_turn(107, 8, 0).len(), 107, "they could be taken for all");
     }
 
     #[test]

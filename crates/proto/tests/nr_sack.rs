@@ -6,7 +6,9 @@ use common::{
     PEER_WINDOW, Victim, config, data, data_chunks, init_ack_offering, ip, message, millis, sack,
     secs,
 };
-use polypath_proto::config::{AssociationConfig, NrSack, Preset, Reneging, StaleSack};
+use polypath_proto::config::{
+    AssociationConfig, Burst, InitialCwnd, NrSack, Preset, Reneging, StaleSack,
+};
 use polypath_proto::{AssociationStats, Delivery, Event, OutgoingMessage, SendError};
 use polypath_testkit::{Faults, Form, Pair, PairConfig, PathModel, Side};
 use polypath_wire::{
@@ -100,6 +102,40 @@ fn what_is_promised_leaves_the_send_buffer_at_once_and_only_once() {
     assert_eq!(used(&victim), 0);
     assert_eq!(victim.association().stats().bytes_released_early, 3000);
     assert_eq!(victim.path().flight_bytes, 0);
+}
+
+/// Four hundred small chunks, of which every second one has arrived; a receiver that never reneges names a part of them.
+#[test]
+fn what_a_partial_one_leaves_out_is_neither_missing_nor_withdrawn() {
+    let mut config = with(NrSack::AllInTurn, Reneging::Never);
+    config.send_buffer_bytes = 1 << 20;
+    config.policies.window.initial_cwnd = InitialCwnd::Mtu(60);
+    config.policies.burst = Burst::Off;
+    let mut victim = Victim::established_by(config, init_ack_offering(&[NR_SACK]));
+    victim.send(400, 100);
+    assert_eq!(data_chunks(&victim.sent()), 400);
+    let before = victim.first_tsn().wrapping_sub(1);
+    let named = |places: std::ops::Range<u16>| {
+        let pairs: Vec<_> = places.chain([198]).map(|i| (2 * i + 2, 2 * i + 2)).collect();
+        vec![nr_sack(before, &[], &pairs)]
+    };
+    let lost = |victim: &mut Victim| data_chunks(&victim.sent());
+    victim.receive(ip(2), named(0..110));
+    assert_eq!(victim.path().flight_bytes, (400 - 111) * 116);
+    assert_eq!(lost(&mut victim), 0, "one report");
+    victim.receive(ip(2), named(90..198));
+    assert_eq!(
+        victim.path().flight_bytes,
+        (400 - 199) * 116,
+        "what is not named now stays acknowledged"
+    );
+    for _ in 0..8 {
+        victim.receive(ip(2), named(0..110));
+        victim.receive(ip(2), named(90..198));
+    }
+    assert_eq!(lost(&mut victim), 0, "they tell nothing new");
+    assert_eq!(victim.association().stats().chunks_withdrawn, 0);
+    assert_eq!(victim.association().stats().stale_sacks, 0);
 }
 
 #[test]

@@ -8,7 +8,8 @@ use common::{
     message, millis, sack, secs,
 };
 use polypath_proto::config::{
-    AssociationConfig, Burst, GapAck, InitialCwnd, InitialSsthresh, Preset, RetransmissionPath,
+    AssociationConfig, Burst, GapAck, InitialCwnd, InitialSsthresh, MissingReports, Preset,
+    RetransmissionPath,
 };
 use polypath_proto::{
     AssociationEnd, Duration, Event, OutgoingMessage, PathError, PathId, PathStats, PathStatus,
@@ -59,6 +60,33 @@ fn lost_data_comes_again_after_one_rto_whichever_of_equal_paths_is_drawn() {
         let arrived = pair.run_until(limit, |pair| !pair.slot(Side::Server).messages.is_empty());
         assert!(arrived, "seed {seed}");
         assert_eq!(pair.slot(Side::Client).association.stats().timeout_retransmissions, 1);
+    }
+}
+
+/// The second of eight packets is lost, and the SACKs between are overtaken by the last one.
+#[test]
+fn one_sack_tells_as_much_as_the_ones_that_it_overtook() {
+    use MissingReports::{PerPacket, PerSack};
+    for (reports, size, arrived, lost) in [
+        (PerSack, 1400, 6, 0),
+        (PerPacket, 1400, 6, 1),
+        (PerPacket, 1400, 3, 1),
+        (PerPacket, 1400, 2, 0),
+        // What shares a packet is no evidence beside each other.
+        (PerPacket, 600, 6, 0),
+    ] {
+        let mut config = config(Preset::Cmt);
+        config.policies.fast_retransmit.reports = reports;
+        config.policies.window.initial_cwnd = InitialCwnd::Mtu(20);
+        config.policies.burst = Burst::Off;
+        let mut victim = Victim::established(config);
+        victim.send(8, size);
+        assert_eq!(data_chunks(&victim.sent()), 8);
+        let first = victim.first_tsn();
+        victim.receive(ip(2), vec![sack(first, PEER_WINDOW, &[(2, 1 + arrived)])]);
+        let what = format!("{reports:?}, {arrived} of {size} bytes");
+        assert_eq!(data_chunks(&victim.sent()), lost, "{what}");
+        assert_eq!(victim.path().fast_retransmissions, lost as u64, "{what}");
     }
 }
 

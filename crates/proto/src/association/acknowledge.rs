@@ -7,22 +7,15 @@ use super::Association;
 use super::retransmission_timer::T3Ends;
 use super::tail_probe::Answered;
 use crate::cmt::cuc::{self, CucView, LowEnd};
-use crate::cmt::dac::{self, DacView};
 use crate::cmt::sack_path::Duplicates;
-use crate::cmt::sfr::{self, SfrView};
 use crate::cmt::slow_path_rtt::{self, Awaited, Awaiting, Measure, Return};
-use crate::cmt::smart_fast_rtx;
-use crate::config::{CwndUpdate, FastRecoveryScope, MissingReports, SplitFastRetransmit};
+use crate::config::CwndUpdate;
 use crate::congestion::Advanced;
 use crate::congestion::recovery::{PseudoCumulative, RecoveryView};
 use crate::extension::nr_sack::{self, Disordered, Release};
 use crate::path::reach::Signal;
-use crate::probe::TransmissionCause;
-use crate::sack::{
-    self, AckDelta, PathDelta, Report, SackProblem, Silence, Unnamed, Verdict, Withdrawn,
-};
+use crate::sack::{self, AckDelta, PathDelta, Report, SackProblem, Silence, Verdict, Withdrawn};
 use crate::send::burst;
-use crate::send::multiple_fast_rtx::{self, RepeatView};
 use crate::send::window::{History, Newly};
 use crate::{Cx, Event, Instant, PathId, ProbeEvent, Tsn};
 
@@ -320,97 +313,6 @@ impl Association {
             change.order.advanced = cuc::advanced(policy, &view);
             change.order.earliest_acked = first.joined(&again).advanced();
         }
-    }
-
-    /// Counts missing reports and marks what is lost. Gives a bit for each path that lost something.
-    fn count_missing(
-        &mut self,
-        cumulative: Tsn,
-        flags: u8,
-        delta: &AckDelta,
-        silence: &Silence,
-    ) -> u32 {
-        let mut lost_on = 0;
-        let Some(lowest_newly_acked) = delta.lowest_newly_acked else { return lost_on };
-        let policies = &self.config.policies;
-        let dac_view = DacView {
-            paths_with_news: delta.paths_with_news(),
-            lowest_newly_acked,
-            packets: dac::count_in_flags(flags),
-        };
-        let split = policies.fast_retransmit.split;
-        let in_recovery = match policies.fast_recovery {
-            FastRecoveryScope::AssociationWide => self.sender.recovery.is_active(),
-            FastRecoveryScope::PerPath => false,
-        };
-        let mut view = SfrView {
-            highest_newly_acked_on_path: None,
-            highest_newly_acked: delta.highest_newly_acked,
-            highest_gap_acked: delta.highest_gap_acked,
-            every_hole: in_recovery && delta.cumulative_ack_advanced,
-        };
-        for path in self.paths.ids() {
-            view.highest_newly_acked_on_path =
-                smart_fast_rtx::highest(policies.smart_fast_rtx, &delta.paths[path.index()]);
-            if let Some(highest) = view.highest_newly_acked_on_path {
-                self.paths[path].count_repaired_again(&mut self.sender.window, highest);
-            }
-            let Some(end) = sfr::missing_before(split, &view) else { continue };
-            let mut from = cumulative.next();
-            let window = &mut self.sender.window;
-            while let Some(tsn) = match split {
-                SplitFastRetransmit::Sfr => window.next_countable_on(path, from, end),
-                SplitFastRetransmit::Off => window.next_countable(from, end),
-            } {
-                let unnamed = silence.around(tsn);
-                if let Unnamed::Silent(end) = unnamed {
-                    from = end;
-                    continue;
-                }
-                from = tsn.next();
-                let chunk = window.get_mut(tsn);
-                let repeat = RepeatView {
-                    transmissions: chunk.transmissions,
-                    sent_before: chunk.sent_before,
-                    highest_newly_acked_on_path: smart_fast_rtx::highest(
-                        policies.smart_fast_rtx,
-                        &delta.paths[chunk.path.index()],
-                    ),
-                };
-                if !multiple_fast_rtx::reports_missing(policies.fast_retransmit.per_tsn, &repeat) {
-                    continue;
-                }
-                let weight = match unnamed {
-                    Unnamed::Doubtful => 1,
-                    _ => {
-                        let by_sack =
-                            dac::missing_report_weight(policies.delayed_ack.count, &dac_view, tsn);
-                        let later =
-                            delta.paths[chunk.path.index()].latest.from(repeat.sent_after(tsn));
-                        match policies.fast_retransmit.reports {
-                            MissingReports::PerSack => by_sack,
-                            MissingReports::PerPacket => by_sack.max(later),
-                        }
-                    }
-                };
-                chunk.missing_reports = chunk.missing_reports.saturating_add(weight);
-                if chunk.missing_reports < policies.fast_retransmit.threshold {
-                    continue;
-                }
-                if let Some((path, charge)) =
-                    window.mark_lost(tsn, TransmissionCause::FastRetransmission)
-                {
-                    let path = &mut self.paths[path];
-                    path.take_out(tsn, charge);
-                    path.loss_rate.on_lost();
-                    lost_on |= 1 << path.id.0;
-                }
-            }
-            if split == SplitFastRetransmit::Off {
-                break;
-            }
-        }
-        lost_on
     }
 
     /// An acknowledged chunk that took no other path proves its path alive (RFC 9260 section 8.2). Doubt is stronger: a

@@ -17,6 +17,7 @@ mod identity;
 mod idle;
 mod input;
 mod local_address;
+mod missing_reports;
 mod output;
 mod packet_builder;
 mod packet_drop;

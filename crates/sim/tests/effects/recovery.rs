@@ -31,12 +31,46 @@ send_buffer = "32 MiB"
 receive_buffer = "32 MiB"
 "#;
 
+/// Windows go out at a time and are acknowledged by one SACK, which overtakes those of the longer path.
+const BURSTS: &str = r#"
+title = "A long path beside one of half its round trip"
+
+[run]
+duration = "20 s"
+measure_from = "10 s"
+
+[[network.disjoint.paths]]
+name = "long"
+bottleneck = { rate = "25 Mbit/s", delay = "200 ms" }
+
+[[network.disjoint.paths]]
+name = "other"
+bottleneck = { rate = "100 Mbit/s", delay = "100 ms" }
+
+[[traffic]]
+name = "bulk"
+source = "saturated"
+message_size = "1452 B"
+
+[sctp]
+preset = "recommended"
+send_buffer = "32 MiB"
+receive_buffer = "32 MiB"
+"#;
+
+const fn reports(value: &'static str, against: &'static str) -> Covered {
+    let effect = effect!(a_sack_that_overtook_others_stands_for_them);
+    Covered { key: "fast_retransmit.reports", value, against, scenario: BURSTS, set: &[], effect }
+}
+
 const fn recovery(key: &'static str, value: &'static str, against: &'static str) -> Covered {
     let effect = effect!(one_overfilled_queue_halves_a_window_once);
     Covered { key, value, against, scenario: OVERFILLED, set: &[], effect }
 }
 
 pub const COVERAGE: &[Covered] = &[
+    reports("per-packet", "per-sack"),
+    reports("per-sack", "per-packet"),
     recovery("window.reduction", "at-once", "proportional"),
     recovery("window.reduction", "proportional", "at-once"),
     recovery("fast_retransmit.beyond_window", "once-per-recovery", "every-loss"),
@@ -60,4 +94,21 @@ fn one_overfilled_queue_halves_a_window_once() {
         assert!(most(&rough) > Some(1), "{what}");
         assert!(gentle.goodput_bit_s > 1.1 * rough.goodput_bit_s, "{what}");
     }
+}
+
+/// With one report per round trip the timer expires before there are three.
+#[test]
+fn a_sack_that_overtook_others_stands_for_them() {
+    let with = |reports: &str, seed: u32| {
+        let seed = format!("run.seed={seed}");
+        let reports = format!("sctp.policies.fast_retransmit.reports={reports}");
+        run(BURSTS, &["network.disjoint.paths.long.bottleneck.loss.forward=1 %", &seed, &reports])
+    };
+    let sum = |reports: &str, of: fn(&RunResult) -> u64| -> u64 {
+        (1..=5).map(|seed| of(&with(reports, seed))).sum()
+    };
+    let timeouts =
+        |result: &RunResult| -> u64 { result.paths.iter().map(|path| path.timeouts).sum() };
+    let (by_packets, by_sacks) = (sum("per-packet", timeouts), sum("per-sack", timeouts));
+    assert!(2 * by_packets < by_sacks, "{by_packets} and {by_sacks} timeouts");
 }

@@ -1,0 +1,118 @@
+//! Missing reports: what a SACK proves to be lost (RFC 9260 section 7.2.4).
+
+use super::Association;
+use crate::Tsn;
+use crate::cmt::dac::{self, DacView};
+use crate::cmt::sfr::{self, SfrView};
+use crate::cmt::smart_fast_rtx;
+use crate::config::{FastRecoveryScope, MissingReports, Policies, SplitFastRetransmit};
+use crate::probe::TransmissionCause;
+use crate::sack::{AckDelta, Silence, Unnamed};
+use crate::send::multiple_fast_rtx::{self, RepeatView};
+use crate::send::window::Outstanding;
+
+/// What a SACK that acknowledges something says about chunks that it does not name.
+struct Evidence<'a> {
+    policies: &'a Policies,
+    delta: &'a AckDelta,
+    dac: DacView,
+}
+
+impl Evidence<'_> {
+    /// How many missing reports it is for a chunk, if it is any.
+    fn against(&self, tsn: Tsn, chunk: &Outstanding, unnamed: Unnamed) -> Option<u8> {
+        let policies = self.policies;
+        let news = &self.delta.paths[chunk.path.index()];
+        let repeat = RepeatView {
+            transmissions: chunk.transmissions,
+            sent_before: chunk.sent_before,
+            highest_newly_acked_on_path: smart_fast_rtx::highest(policies.smart_fast_rtx, news),
+        };
+        if !multiple_fast_rtx::reports_missing(policies.fast_retransmit.per_tsn, &repeat) {
+            return None;
+        }
+        if unnamed == Unnamed::Doubtful {
+            return Some(1);
+        }
+        let by_sack = dac::missing_report_weight(policies.delayed_ack.count, &self.dac, tsn);
+        Some(match policies.fast_retransmit.reports {
+            MissingReports::PerSack => by_sack,
+            MissingReports::PerPacket => by_sack.max(news.latest.from(repeat.sent_after(tsn))),
+        })
+    }
+}
+
+impl Association {
+    /// Counts missing reports and marks what is lost. Gives a bit for each path that lost something.
+    pub(super) fn count_missing(
+        &mut self,
+        cumulative: Tsn,
+        flags: u8,
+        delta: &AckDelta,
+        silence: &Silence,
+    ) -> u32 {
+        let mut lost_on = 0;
+        let Some(lowest_newly_acked) = delta.lowest_newly_acked else { return lost_on };
+        let policies = &self.config.policies;
+        let dac = DacView {
+            paths_with_news: delta.paths_with_news(),
+            lowest_newly_acked,
+            packets: dac::count_in_flags(flags),
+        };
+        let evidence = Evidence { policies, delta, dac };
+        let split = policies.fast_retransmit.split;
+        let mut view = self.holes_that_count(delta);
+        for path in self.paths.ids() {
+            view.highest_newly_acked_on_path =
+                smart_fast_rtx::highest(policies.smart_fast_rtx, &delta.paths[path.index()]);
+            if let Some(highest) = view.highest_newly_acked_on_path {
+                self.paths[path].count_repaired_again(&mut self.sender.window, highest);
+            }
+            let Some(end) = sfr::missing_before(split, &view) else { continue };
+            let mut from = cumulative.next();
+            let window = &mut self.sender.window;
+            while let Some(tsn) = match split {
+                SplitFastRetransmit::Sfr => window.next_countable_on(path, from, end),
+                SplitFastRetransmit::Off => window.next_countable(from, end),
+            } {
+                let unnamed = silence.around(tsn);
+                if let Unnamed::Silent(end) = unnamed {
+                    from = end;
+                    continue;
+                }
+                from = tsn.next();
+                let chunk = window.get_mut(tsn);
+                let Some(reports) = evidence.against(tsn, chunk, unnamed) else { continue };
+                chunk.missing_reports = chunk.missing_reports.saturating_add(reports);
+                if chunk.missing_reports < policies.fast_retransmit.threshold {
+                    continue;
+                }
+                if let Some((path, charge)) =
+                    window.mark_lost(tsn, TransmissionCause::FastRetransmission)
+                {
+                    let path = &mut self.paths[path];
+                    path.take_out(tsn, charge);
+                    path.loss_rate.on_lost();
+                    lost_on |= 1 << path.id.0;
+                }
+            }
+            if split == SplitFastRetransmit::Off {
+                break;
+            }
+        }
+        lost_on
+    }
+
+    fn holes_that_count(&self, delta: &AckDelta) -> SfrView {
+        let in_recovery = match self.config.policies.fast_recovery {
+            FastRecoveryScope::AssociationWide => self.sender.recovery.is_active(),
+            FastRecoveryScope::PerPath => false,
+        };
+        SfrView {
+            highest_newly_acked_on_path: None,
+            highest_newly_acked: delta.highest_newly_acked,
+            highest_gap_acked: delta.highest_gap_acked,
+            every_hole: in_recovery && delta.cumulative_ack_advanced,
+        }
+    }
+}

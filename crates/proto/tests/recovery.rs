@@ -63,31 +63,41 @@ fn lost_data_comes_again_after_one_rto_whichever_of_equal_paths_is_drawn() {
     }
 }
 
-/// The second of eight packets is lost, and the SACKs between are overtaken by the last one.
+/// The first of eight packets is lost, and one SACK tells, after a round trip of 100 ms and this many more.
 #[test]
-fn one_sack_tells_as_much_as_the_ones_that_it_overtook() {
-    use MissingReports::{PerPacket, PerSack};
-    for (reports, size, arrived, lost) in [
-        (PerSack, 1400, 6, 0),
-        (PerPacket, 1400, 6, 1),
-        (PerPacket, 1400, 3, 1),
-        (PerPacket, 1400, 2, 0),
-        // What shares a packet is no evidence beside each other.
-        (PerPacket, 600, 6, 0),
+fn what_is_overdue_is_lost_when_something_later_has_arrived() {
+    use MissingReports::{Overdue, PerSack};
+    for (reports, more_ms, gaps, lost) in [
+        (PerSack, 30, &[(2, 8)][..], 0),
+        (Overdue, 24, &[(2, 8)], 0),
+        (Overdue, 30, &[(2, 8)], 1),
+        (Overdue, 30, &[(2, 2)], 1),
+        (Overdue, 30, &[(2, 2), (5, 5)], 3),
+        (Overdue, 30, &[], 0),
     ] {
         let mut config = config(Preset::Cmt);
         config.policies.fast_retransmit.reports = reports;
         config.policies.window.initial_cwnd = InitialCwnd::Mtu(20);
         config.policies.burst = Burst::Off;
         let mut victim = Victim::established(config);
-        victim.send(8, size);
-        assert_eq!(data_chunks(&victim.sent()), 8);
-        let first = victim.first_tsn();
-        victim.receive(ip(2), vec![sack(first, PEER_WINDOW, &[(2, 1 + arrived)])]);
-        let what = format!("{reports:?}, {arrived} of {size} bytes");
-        assert_eq!(data_chunks(&victim.sent()), lost, "{what}");
-        assert_eq!(victim.path().fast_retransmissions, lost as u64, "{what}");
+        let before = victim.first_tsn();
+        victim.send(1, 1000);
+        victim.now += millis(100);
+        victim.receive(ip(2), vec![sack(before, PEER_WINDOW, &[])]);
+        victim.send(8, 1000);
+        victim.sent();
+        victim.now += millis(100 + more_ms);
+        victim.receive(ip(2), vec![sack(before, PEER_WINDOW, gaps)]);
+        let what = format!("{reports:?}, {more_ms} ms, {gaps:?}");
+        let again = if lost > 0 { 1 } else { 0 };
+        assert_eq!(victim.path().fast_retransmissions.min(1), again, "{what}");
+        let flight = (8 - lost - arrived(gaps) + data_chunks(&victim.sent())) * 1016;
+        assert_eq!(victim.path().flight_bytes, flight as u64, "{what}");
     }
+}
+
+fn arrived(gaps: &[(u16, u16)]) -> usize {
+    gaps.iter().map(|(start, end)| usize::from(end - start + 1)).sum()
 }
 
 #[test]

@@ -141,7 +141,7 @@ impl Association {
         self.order_changes(&mut changes, &delta);
         let lost_on = match source {
             Acknowledgement::Sack { flags, .. } if !blocks.is_empty() && !withdrawn.overtaken => {
-                self.count_missing(cumulative, flags, &delta, &silence)
+                self.count_missing(cx.now, cumulative, flags, &delta, &silence)
             }
             _ => 0,
         };
@@ -203,12 +203,7 @@ impl Association {
     fn apply_sack(&mut self, cx: &mut Cx<'_>, report: &Report<'_>, delta: &mut AckDelta) -> Heard {
         let mut heard = Heard::default();
         for path in self.paths.iter() {
-            let largest_chunk = path.congestion_parameters(&self.config).largest_chunk;
-            delta.paths.push(PathDelta {
-                timed: path.timed,
-                largest_chunk,
-                ..PathDelta::default()
-            });
+            delta.paths.push(PathDelta { timed: path.timed, ..PathDelta::default() });
         }
         let (now, probe) = (cx.now, &mut *cx.probe);
         sack::apply_to(&mut self.sender.window, report, delta, |tsn, newly| {

@@ -1,21 +1,27 @@
 //! Missing reports: what a SACK proves to be lost (RFC 9260 section 7.2.4).
 
 use super::Association;
-use crate::Tsn;
 use crate::cmt::dac::{self, DacView};
 use crate::cmt::sfr::{self, SfrView};
 use crate::cmt::smart_fast_rtx;
+use crate::cmt::tail_reinjection;
 use crate::config::{FastRecoveryScope, MissingReports, Policies, SplitFastRetransmit};
+use crate::path::Path;
 use crate::probe::TransmissionCause;
 use crate::sack::{AckDelta, Silence, Unnamed};
 use crate::send::multiple_fast_rtx::{self, RepeatView};
 use crate::send::window::Outstanding;
+use crate::{Duration, Instant, Tsn};
+use smallvec::SmallVec;
 
 /// What a SACK that acknowledges something says about chunks that it does not name.
 struct Evidence<'a> {
     policies: &'a Policies,
     delta: &'a AckDelta,
     dac: DacView,
+    now: Instant,
+    /// The round-trip time of each path where what is overdue is lost.
+    srtt: SmallVec<[Option<Duration>; 4]>,
 }
 
 impl Evidence<'_> {
@@ -34,11 +40,11 @@ impl Evidence<'_> {
         if unnamed == Unnamed::Doubtful {
             return Some(1);
         }
-        let by_sack = dac::missing_report_weight(policies.delayed_ack.count, &self.dac, tsn);
-        Some(match policies.fast_retransmit.reports {
-            MissingReports::PerSack => by_sack,
-            MissingReports::PerPacket => by_sack.max(news.latest.from(repeat.sent_after(tsn))),
-        })
+        let overdue_at = |srtt| tail_reinjection::overdue_at(chunk.sent_at, srtt, Duration::ZERO);
+        if self.srtt[chunk.path.index()].is_some_and(|srtt| overdue_at(srtt) <= self.now) {
+            return Some(u8::MAX);
+        }
+        Some(dac::missing_report_weight(policies.delayed_ack.count, &self.dac, tsn))
     }
 }
 
@@ -46,6 +52,7 @@ impl Association {
     /// Counts missing reports and marks what is lost. Gives a bit for each path that lost something.
     pub(super) fn count_missing(
         &mut self,
+        now: Instant,
         cumulative: Tsn,
         flags: u8,
         delta: &AckDelta,
@@ -59,7 +66,7 @@ impl Association {
             lowest_newly_acked,
             packets: dac::count_in_flags(flags),
         };
-        let evidence = Evidence { policies, delta, dac };
+        let evidence = Evidence { policies, delta, dac, now, srtt: self.round_trips_that_count() };
         let split = policies.fast_retransmit.split;
         let mut view = self.holes_that_count(delta);
         for path in self.paths.ids() {
@@ -101,6 +108,14 @@ impl Association {
             }
         }
         lost_on
+    }
+
+    fn round_trips_that_count(&self) -> SmallVec<[Option<Duration>; 4]> {
+        let srtt = |path: &Path| match self.config.policies.fast_retransmit.reports {
+            MissingReports::PerSack => None,
+            MissingReports::Overdue => path.rtt.srtt(),
+        };
+        self.paths.iter().map(srtt).collect()
     }
 
     fn holes_that_count(&self, delta: &AckDelta) -> SfrView {

@@ -264,7 +264,7 @@ fn inet() -> Policies {
 fn recommended() -> Policies {
     Policies {
         fast_retransmit: FastRetransmit {
-            reports: MissingReports::PerPacket,
+            reports: MissingReports::Overdue,
             per_tsn: PerTsn::Multiple,
             beyond_window: BeyondWindow::OncePerRecovery,
             ..dreibholz_asymmetric().fast_retransmit

@@ -94,7 +94,7 @@ pub const POLICY_KEYS: &[PolicyKey] = &[
     choice(
         "fast_retransmit.reports",
         "How many missing reports a SACK is.",
-        "RFC 9260 section 7.2.4; dreibholz-model 3.3; RFC 6675 section 4",
+        "RFC 9260 section 7.2.4; dreibholz-model 3.3; RFC 8985 section 6.2",
         MissingReports::VALUES,
     ),
     choice(

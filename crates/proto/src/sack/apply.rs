@@ -1,6 +1,5 @@
 //! Applying a validated SACK to the window.
 
-use super::latest::fills_a_packet;
 use super::{AckDelta, Report};
 use crate::Tsn;
 use crate::extension::nr_sack::{self, Release};
@@ -89,9 +88,6 @@ fn note(delta: &mut AckDelta, tsn: Tsn, newly: &Newly, means: Means) {
     // Nobody knows which of its transmissions arrived.
     if newly.history.contains(History::RESCHEDULED) {
         return;
-    }
-    if !newly.history.contains(History::MOVED) && fills_a_packet(newly.charge, path.largest_chunk) {
-        path.latest.note(tsn);
     }
     path.credited_bytes += u64::from(newly.charge);
     path.by_cumulative_ack |= means == Means::CumulativeAck;

@@ -2,7 +2,6 @@
 
 use smallvec::SmallVec;
 
-use super::latest::Latest;
 use crate::send::queue::Room;
 use crate::{Instant, Tsn};
 
@@ -25,10 +24,6 @@ pub(crate) struct PathDelta {
     pub(crate) highest: Option<Tsn>,
     /// Highest TSN among those that never took another path.
     pub(crate) highest_of_its_own: Option<Tsn>,
-    /// The latest of these that fill a packet.
-    pub(crate) latest: Latest,
-    /// Largest charge of a chunk; known before.
-    pub(crate) largest_chunk: u64,
     /// Whether the cumulative ack covers one of them.
     pub(crate) by_cumulative_ack: bool,
     /// Whether one of them never took another path, so that it proves this one alive.

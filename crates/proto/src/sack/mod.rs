@@ -2,7 +2,6 @@
 
 mod apply;
 mod delta;
-mod latest;
 mod renege;
 mod silence;
 

@@ -114,14 +114,7 @@ fn what_a_sack_tells_of_each_path() {
     assert_eq!(newly, [0, 2, 3, 5].map(tsn));
     assert_eq!((delta.reported, delta.highest_gap_acked), (3, Some(tsn(5))));
     assert_eq!((delta.released.user_bytes, delta.paths_with_news()), (100, 2));
-    let latest = |noted: &[u32]| {
-        let mut latest = latest::Latest::default();
-        noted.iter().for_each(|n| latest.note(tsn(*n)));
-        latest
-    };
     let first = PathDelta {
-        latest: latest(&[0, 3, 5]),
-        largest_chunk: 0,
         timed: timed[0],
         credited_bytes: 348,
         flight_bytes: 348,
@@ -136,7 +129,6 @@ fn what_a_sack_tells_of_each_path() {
         timed_chunk_sent_at: Some(at(7)),
     };
     let second = PathDelta {
-        latest: latest(&[2]),
         timed: timed[1],
         credited_bytes: 116,
         flight_bytes: 116,
@@ -156,7 +148,6 @@ fn what_a_sack_tells_of_each_path() {
     assert_eq!((delta.reported, delta.highest_gap_acked), (1, Some(tsn(5))));
     assert_eq!((delta.released.user_bytes, delta.paths_with_news()), (300, 1));
     let moved = PathDelta {
-        latest: latest(&[]),
         lowest: Some(tsn(1)),
         highest: Some(tsn(1)),
         highest_of_its_own: None,

@@ -19,13 +19,6 @@ pub(crate) struct RepeatView {
     pub(crate) highest_newly_acked_on_path: Option<Tsn>,
 }
 
-impl RepeatView {
-    /// The first TSN that was sent after the last transmission of `tsn`, which is this chunk.
-    pub(crate) fn sent_after(&self, tsn: Tsn) -> Tsn {
-        if self.transmissions == 1 { tsn.next() } else { self.sent_before }
-    }
-}
-
 /// Whether the SACK reports the chunk's last transmission missing. With [`PerTsn::Once`] nobody asks for chunks that
 /// may not be retransmitted again.
 pub(crate) fn reports_missing(policy: PerTsn, view: &RepeatView) -> bool {

@@ -73,6 +73,7 @@ const FULL_QUEUE: &[&str] = &[
     "network.disjoint.paths.slow.bottleneck.rate=100 Mbit/s",
     "network.disjoint.paths.slow.bottleneck.delay=0.1 ms",
     "sctp.policies.tail_reinjection=off",
+    "sctp.policies.fast_retransmit.reports=per-sack",
     "sctp.policies.sack_path=last-data",
     "sctp.policies.rtt_sample=path-bound",
     "sctp.policies.window.slow_start=per-sack",

@@ -38,9 +38,9 @@ policy_enum!(
     MissingReports {
         /// One (RFC 9260 section 7.2.4), or as many as delayed acknowledgement for CMT counts.
         PerSack = "per-sack",
-        /// As many, or one for each full packet that was sent later on the path and that the SACK is the first to acknowledge,
-        /// up to three: a SACK that overtook others stands for them (IsLost of RFC 6675, for TCP).
-        PerPacket = "per-packet",
+        /// As many; but what was sent a quarter of a round trip more than one ago is lost at once when something arrives that
+        /// was sent later on its path: a SACK that overtook others stands for them (RACK, RFC 8985 section 6.2, for TCP).
+        Overdue = "overdue",
     }
 );
 

@@ -63,8 +63,9 @@ const fn reports(value: &'static str, against: &'static str) -> Covered {
     Covered { key: "fast_retransmit.reports", value, against, scenario: BURSTS, set: &[], effect }
 }
 
-/// What is lost, three SACKs tell.
-const THREE_REPORTS: &[&str] = &["sctp.policies.fast_retransmit.reports=per-sack"];
+/// What is lost, three SACKs tell, and of many gaps they name the lowest.
+const THREE_REPORTS: &[&str] =
+    &["sctp.policies.fast_retransmit.reports=per-sack", "sctp.policies.nr_sack=off"];
 
 const fn recovery(key: &'static str, value: &'static str, against: &'static str) -> Covered {
     let effect = effect!(one_overfilled_queue_halves_a_window_once);

@@ -271,6 +271,7 @@ fn recommended() -> Policies {
         },
         retransmission: Retransmission {
             fast: RetransmissionPath::LowestSrtt,
+            no_window: NoWindow::Wait,
             repeated: RepeatedTimeout::AvoidDoubtful,
             ..dreibholz_asymmetric().retransmission
         },

@@ -11,7 +11,7 @@ use crate::cmt::path_scheduler::{self, Order, Turn};
 use crate::cmt::reschedule::Ban;
 use crate::cmt::rtx_policy::{self, Attempt};
 use crate::config::{
-    Coupling, DataBeforeConfirmation, LossRateSource, NoWindow, PathFill, PathOrder, PerTsn,
+    Coupling, DataBeforeConfirmation, LossRateSource, PathFill, PathOrder, PerTsn,
     RetransmissionPath, T3Restart,
 };
 use crate::congestion::coupled::group::GroupViews;
@@ -354,6 +354,8 @@ impl Association {
     fn retransmission_targets(&self, cx: &mut Cx<'_>, usable: u32) -> Targets {
         let policy = &self.config.policies.retransmission;
         let candidates = self.retransmission_candidates(cx, usable);
+        let lost = u64::from(self.sender.window.lost_count());
+        let lost_bytes = lost * u64::from(self.max_fragment);
         self.paths
             .ids()
             .map(|lost_on| {
@@ -378,10 +380,9 @@ impl Association {
                     lost_on.0,
                 );
                 let damaged = chunk.fate == Fate::Lost(TransmissionCause::DropReport);
-                let tried = match policy.no_window {
-                    NoWindow::Wait => 1,
-                    NoWindow::Next if damaged => 1,
-                    NoWindow::Next => order.len(),
+                let tried = match damaged {
+                    true => 1,
+                    false => rtx_policy::asked(policy.no_window, &order, &candidates, lost_bytes),
                 };
                 if self.paths[lost_on].free_retransmission {
                     return order.first().map(|&index| PathId(index));

@@ -13,7 +13,7 @@ use core::cmp::Reverse;
 use smallvec::SmallVec;
 
 use crate::Duration;
-use crate::config::{RepeatedTimeout, RetransmissionPath};
+use crate::config::{NoWindow, RepeatedTimeout, RetransmissionPath};
 
 /// Indices of paths in the order in which they are asked.
 pub(crate) type Order = SmallVec<[u8; 8]>;
@@ -68,6 +68,37 @@ pub(crate) fn preference(
     order
 }
 
+/// How many of the paths in `order` are asked for window, where `lost_bytes` wait for it.
+pub(crate) fn asked(
+    no_window: NoWindow,
+    order: &[u8],
+    candidates: &[Candidate],
+    lost_bytes: u64,
+) -> usize {
+    let of = |index: &u8| candidates.iter().find(|c| c.index == *index);
+    match no_window {
+        NoWindow::Wait => 1,
+        NoWindow::Next => order.len(),
+        NoWindow::Sooner => {
+            let mut paths = order.iter().filter_map(of);
+            let (chosen, next) = (paths.next(), paths.find(|c| c.has_window));
+            match (chosen, next) {
+                (Some(chosen), Some(next)) if brings_earlier(chosen, next, lost_bytes) => 1,
+                _ => order.len(),
+            }
+        }
+    }
+}
+
+/// Whether a path that first has to send so many bytes, a window per round trip, brings the last of them before another
+/// one would that has window now.
+fn brings_earlier(chosen: &Candidate, next: &Candidate, lost_bytes: u64) -> bool {
+    let (Some(chosen_rtt), Some(next_rtt)) = (chosen.srtt, next.srtt) else { return false };
+    let [chosen_rtt, next_rtt] = [chosen_rtt, next_rtt].map(|rtt| u128::from(rtt.as_nanos()));
+    let waits = chosen_rtt * u128::from(lost_bytes) / u128::from(chosen.cwnd.max(1));
+    chosen_rtt + waits < next_rtt
+}
+
 fn order_of(policy: RetransmissionPath, candidates: &[Candidate], lost_on: u8) -> Order {
     match policy {
         RetransmissionPath::Same => same_first(candidates, lost_on),
@@ -120,6 +151,26 @@ fn sorted<K: Ord>(candidates: &[Candidate], rank: impl Fn(&Candidate) -> K) -> O
 mod tests {
     use super::*;
     use RepeatedTimeout::{AsChosen, AvoidDoubtful};
+
+    #[test]
+    fn the_chosen_path_is_waited_for_where_it_is_sooner() {
+        // Windows of 3,000 and 6,000 bytes; 40 and 20 ms, and one that was never measured.
+        let candidates = candidates();
+        for (what, no_window, order, lost, expected) in [
+            ("waits whatever it takes", NoWindow::Wait, &[1, 0][..], 1 << 30, 1),
+            ("never waits", NoWindow::Next, &[1, 0], 0, 2),
+            ("half a window: 20 + 10 ms", NoWindow::Sooner, &[1, 2], 3000, 2),
+            ("nobody else has window", NoWindow::Sooner, &[1, 0], 3000, 2),
+            ("the next one is quicker", NoWindow::Sooner, &[0, 1], 0, 2),
+        ] {
+            assert_eq!(asked(no_window, order, &candidates, lost), expected, "{what}");
+        }
+        let mut both = candidates;
+        both[0].has_window = true;
+        for (lost, expected) in [(0, 1), (5999, 1), (6000, 2), (u64::MAX, 2)] {
+            assert_eq!(asked(NoWindow::Sooner, &[1, 0], &both, lost), expected, "{lost} bytes");
+        }
+    }
 
     fn candidates() -> [Candidate; 3] {
         [

@@ -271,7 +271,7 @@ fn recommended() -> Policies {
         },
         retransmission: Retransmission {
             fast: RetransmissionPath::LowestSrtt,
-            no_window: NoWindow::Wait,
+            no_window: NoWindow::Sooner,
             repeated: RepeatedTimeout::AvoidDoubtful,
             ..dreibholz_asymmetric().retransmission
         },

@@ -72,7 +72,22 @@ const fn recovery(key: &'static str, value: &'static str, against: &'static str)
     Covered { key, value, against, scenario: OVERFILLED, set: THREE_REPORTS, effect }
 }
 
+/// A retransmission that takes the long path fills the buffer meanwhile.
+const SMALLER_BUFFERS: &[&str] = &[
+    "sctp.send_buffer=1 MiB",
+    "sctp.receive_buffer=1 MiB",
+    "network.disjoint.paths.long.bottleneck.rate=50 Mbit/s",
+];
+
 pub const COVERAGE: &[Covered] = &[
+    Covered {
+        key: "retransmission.no_window",
+        value: "sooner",
+        against: "next",
+        scenario: BURSTS,
+        set: SMALLER_BUFFERS,
+        effect: effect!(a_retransmission_waits_for_the_path_that_brings_it_sooner),
+    },
     reports("overdue", "per-sack"),
     reports("per-sack", "overdue"),
     recovery("window.reduction", "at-once", "proportional"),
@@ -115,4 +130,14 @@ fn one_sack_per_round_trip_tells_what_is_lost() {
         |result: &RunResult| -> u64 { result.paths.iter().map(|path| path.timeouts).sum() };
     let (by_age, by_sacks) = (sum("overdue", timeouts), sum("per-sack", timeouts));
     assert!(2 * by_age < by_sacks, "{by_age} and {by_sacks} timeouts");
+}
+
+#[test]
+fn a_retransmission_waits_for_the_path_that_brings_it_sooner() {
+    let goodput = |value: &str| {
+        let edit = format!("sctp.policies.retransmission.no_window={value}");
+        run(BURSTS, &[SMALLER_BUFFERS, &[&edit]].concat()).goodput_bit_s
+    };
+    let (sooner, next) = (goodput("sooner"), goodput("next"));
+    assert!(sooner > 1.2 * next, "{sooner} against {next} bit/s");
 }

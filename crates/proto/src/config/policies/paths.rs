@@ -78,6 +78,8 @@ policy_enum!(
         Wait = "wait",
         /// The next best path with window takes it.
         Next = "next",
+        /// So does it, unless the chosen path would bring it earlier, with all else that is lost going before it.
+        Sooner = "sooner",
     }
 );
 

@@ -4,7 +4,7 @@ use polypath_sim::RunResult;
 
 use crate::{Covered, effect, run};
 
-/// What is in flight on the slow path leaves a thousand holes.
+/// What is in flight on the slow path leaves a thousand holes. What is lost is found and repaired in the plain way.
 const LONG_PIPE: &str = r#"
 title = "Two paths with round trips of 20 and 400 ms"
 
@@ -29,6 +29,7 @@ message_size = "1452 B"
 preset = "recommended"
 send_buffer = "32 MiB"
 receive_buffer = "32 MiB"
+policies = { retransmission = { no_window = "next" }, fast_retransmit = { reports = "per-sack" } }
 "#;
 
 /// A receiver that gives no promise.

@@ -1,5 +1,7 @@
 //! Missing reports: what a SACK proves to be lost (RFC 9260 section 7.2.4).
 
+use smallvec::SmallVec;
+
 use super::Association;
 use crate::cmt::dac::{self, DacView};
 use crate::cmt::sfr::{self, SfrView};
@@ -12,7 +14,6 @@ use crate::sack::{AckDelta, Silence, Unnamed};
 use crate::send::multiple_fast_rtx::{self, RepeatView};
 use crate::send::window::Outstanding;
 use crate::{Duration, Instant, Tsn};
-use smallvec::SmallVec;
 
 /// What a SACK that acknowledges something says about chunks that it does not name.
 struct Evidence<'a> {
@@ -110,6 +111,7 @@ impl Association {
         lost_on
     }
 
+    /// The round-trip time of each path, where what is overdue is lost.
     fn round_trips_that_count(&self) -> SmallVec<[Option<Duration>; 4]> {
         let srtt = |path: &Path| match self.config.policies.fast_retransmit.reports {
             MissingReports::PerSack => None,

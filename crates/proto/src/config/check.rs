@@ -77,7 +77,7 @@ impl AssociationConfig {
             return Err(ConfigError {
                 key: "policies.nr_sack",
                 problem:
-                    "\"all\" promises never to renege, but policies.reneging is not \"never\"; \
+                    "\"all\" and \"all-in-turn\" promise never to renege, but policies.reneging is not \"never\"; \
                           use \"deliverable\" or \"off\""
                         .into(),
             });

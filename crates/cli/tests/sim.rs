@@ -163,6 +163,15 @@ fn each_of_several_hosts_has_a_capture() {
 }
 
 #[test]
+fn packets_are_not_written_where_a_file_is() {
+    let file = directory("no-captures").join("file");
+    fs::write(&file, "").expect("written");
+    let (status, _, err) = sim(&["--pcap", &file.display().to_string()]);
+    assert_eq!(status.code(), Some(2), "{err}");
+    assert!(err.contains(&format!("cannot make the directory {}", file.display())), "{err}");
+}
+
+#[test]
 fn a_picture_in_a_folder_that_is_missing_says_what_to_do() {
     let file = directory("no-folder").join("missing/network.svg");
     let (status, _, err) = sim(&["--show-network", &file.display().to_string()]);

@@ -62,7 +62,9 @@ pub(crate) fn run(args: &Args) -> Outcome {
     Kind::Scenario.expect(&args.scenario)?;
     let scenario = Scenario::read(&args.scenario, &args.set).map_err(Failure::usage)?;
     let captures = match &args.pcap {
-        Some(directory) => capture_files(directory, &args.scenario, &scenario)?,
+        Some(directory) => {
+            capture_files(directory, &args.scenario, &scenario).map_err(Failure::usage)?
+        }
         None => Vec::new(),
     };
     let options = Options {

@@ -117,7 +117,8 @@ async fn measure_all(
     reporter: &mut Reporter,
     interruption: &Interruption,
 ) -> Outcome {
-    let capture = options.pcap.as_deref().map(Capture::create).transpose()?.map(Arc::new);
+    let capture = options.pcap.as_deref().map(Capture::create).transpose();
+    let capture = capture.map_err(Failure::usage)?.map(Arc::new);
     let prepared = prepare(options, capture.clone(), reporter, interruption).await;
     let (document, outcome) = match prepared {
         Ok((target, alone)) => {

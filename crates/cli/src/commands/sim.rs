@@ -64,7 +64,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let mut simulation = Simulation::with(&scenario, seed, form).map_err(Failure::usage)?;
     if let Some(directory) = &args.pcap {
         for (host, name) in simulation.capturable() {
-            let file = capture_file(directory, &args.scenario, &name)?;
+            let file = capture_file(directory, &args.scenario, &name).map_err(Failure::usage)?;
             simulation.capture(host, Box::new(BufWriter::new(file)));
         }
     }

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
+use clap::builder::PossibleValuesParser;
+use polypath::config::CongestionAlgorithm;
 use polypath::{AssociationConfig, Carriers, ENCAPSULATION_PORT, Peer, Preset};
 use polypath_units::BitRate;
 
@@ -78,7 +80,7 @@ pub(crate) struct Transport {
     #[arg(long, value_name = "KEY=VALUE")]
     pub set: Vec<String>,
     /// Congestion control of this side: a value of `policies.congestion`
-    #[arg(short = 'C', long, value_name = "NAME")]
+    #[arg(short = 'C', long, value_name = "NAME", value_parser = congestion_parser())]
     pub congestion: Option<String>,
     /// Bytes of the send and the receive buffer (K, M, G: powers of 1024)
     #[arg(short, long, value_name = "BYTES", value_parser = numbers::bytes)]
@@ -200,6 +202,10 @@ pub(crate) struct Paced {
     pub rate: BitRate,
     /// Messages at a time.
     pub burst: u32,
+}
+
+fn congestion_parser() -> PossibleValuesParser {
+    PossibleValuesParser::new(CongestionAlgorithm::VALUES.iter().map(|value| value.name))
 }
 
 fn paced(text: &str) -> Result<Paced, String> {
@@ -464,6 +470,16 @@ mod tests {
     }
 
     #[test]
+    fn congestion_control_is_one_that_there_is() {
+        let error = Command::try_parse_from(["c", "192.0.2.1", "-C", "oliia"]).unwrap_err();
+        let told = error.to_string();
+        assert!(
+            told.contains("--congestion") && told.contains("a similar value exists: 'olia'"),
+            "{told}"
+        );
+    }
+
+    #[test]
     fn settings_meet_in_one_configuration() {
         let config = options(&["-w", "1M", "-C", "olia", "--set", "path_pairing=full-mesh"])
             .transport
@@ -474,7 +490,6 @@ mod tests {
         for (arguments, told) in [
             (&["-w", "1K"][..], "--window 1024: a window has 4096 to"),
             (&["-w", "0"], "--window 0: a window has 4096 to"),
-            (&["-C", "fast"], "policies.congestion=fast"),
             (&["-l", "20"], "48 to 65535"),
             (&["-B", "::1", "-4"], "--bind ::1: that is an IPv6 address, and -4 allows none"),
             (&["-6"], "192.0.2.1: that is an IPv4 address, and -6 allows none"),

@@ -65,8 +65,10 @@ feature_extensions() {
     done
 }
 
+# The last packet of an association may get lost: who sent it has to be there when the other one asks again.
 losing() {
     bridge --lose "$@"
+    OURS_TOO=(--stay)
     [[ $STACK == linux ]] || THEIRS_TOO=(--stay)
 }
 feature_loss() { losing 0.03 --delay 0.01 && BOTH=(--messages 300) && transfer; }
@@ -148,15 +150,23 @@ transfer() {
     wait_until $listener ready
     start "$CONNECTOR"
     [[ -z $MEANWHILE ]] || "$MEANWHILE"
-    finish ours
-    # Where packets get lost, a stack that lives in its program stays up until we need no answers any more.
-    if [[ " ${THEIRS_TOO[*]} " == *" --stay "* ]]; then
+    if stays ours; then wait_until ours end=; else finish ours; fi
+    if stays theirs; then
         wait_until theirs end=
         kill -TERM "$THEIRS_PID"
     fi
     finish theirs
+    if stays ours; then
+        kill -TERM "$OURS_PID"
+        finish ours
+    fi
     grep -q '^messages=' "$WORK/ours.out" || return 0
     [[ $(grep -h '^messages=' "$WORK"/{ours,theirs}.out | sort -u | wc -l) == 1 ]] || exchange_failed "the sums differ"
+}
+
+# Whether a program stays when its association has ended, until it is told.
+stays() {
+    if [[ $1 == ours ]]; then [[ ${OURS_TOO[*]} == --stay ]]; else [[ ${THEIRS_TOO[*]} == --stay ]]; fi
 }
 
 # The Linux kernel cannot give a reason on one-to-one sockets.

@@ -487,6 +487,39 @@ fn icmp_is_believed_about_packets_that_were_sent_only() {
     }
 }
 
+/// A Linux host says of packets that it has no room for what it says of those that nobody wants.
+#[test]
+fn a_host_that_takes_data_takes_sctp() {
+    let mut pair = Pair::connected(PairConfig::new(1, config(Preset::Cmt)));
+    let association = |pair: &Pair, side| pair.slot(side).association.identity().clone();
+    let own = association(&pair, Side::Client);
+    let tag = association(&pair, Side::Server).local_tag;
+    let ports = [own.local_port.to_be_bytes(), own.remote_port.to_be_bytes()];
+    let quoted = [&ports.concat()[..], &tag.to_be_bytes()].concat();
+    let tell = |pair: &mut Pair| {
+        pair.hosts[0].command(pair.now, 0, |association, cx| {
+            association.handle_protocol_unreachable(cx, PathId(0), Encapsulation::None, &quoted);
+        });
+        pair.hosts[0].settle(pair.now, 0);
+    };
+    for number in 0..40 {
+        pair.send(Side::Client, message(number, 1400)).unwrap();
+    }
+    assert!(pair.run_until(Duration::from_secs(5), |p| p.slot(Side::Server).messages.len() == 40));
+    tell(&mut pair);
+    pair.send(Side::Client, message(40, 1400)).unwrap();
+    assert!(pair.run_until(Duration::from_secs(5), |p| p.slot(Side::Server).messages.len() == 41));
+    // Then nobody is there: the first retransmission is told so.
+    pair.paths[0].faults.loss = 1000;
+    pair.send(Side::Client, message(41, 1400)).unwrap();
+    assert!(pair.run_until(Duration::from_secs(5), |p| {
+        p.slot(Side::Client).association.stats().timeouts == 1
+    }));
+    tell(&mut pair);
+    let last = pair.slot(Side::Client).events.last();
+    assert_eq!(last, Some(&Event::Ended(AssociationEnd::ProtocolUnreachable)));
+}
+
 #[test]
 fn a_host_that_does_not_take_sctp_ends_its_last_path_only() {
     let mut pair = Pair::connected(PairConfig::new(2, config(Preset::Cmt)));

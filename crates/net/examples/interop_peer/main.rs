@@ -253,7 +253,30 @@ fn print_counters(association: &Association) {
     );
 }
 
+/// SIGTERM from now on; elsewhere Ctrl-C.
+struct TerminationRequest {
+    #[cfg(unix)]
+    signal: tokio::signal::unix::Signal,
+}
+
+impl TerminationRequest {
+    fn new() -> std::io::Result<Self> {
+        Ok(Self {
+            #[cfg(unix)]
+            signal: tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())?,
+        })
+    }
+
+    async fn came(&mut self) {
+        #[cfg(unix)]
+        self.signal.recv().await;
+        #[cfg(not(unix))]
+        let _ = tokio::signal::ctrl_c().await;
+    }
+}
+
 async fn run(options: &Options) -> anyhow::Result<()> {
+    let mut told = options.stay.then(TerminationRequest::new).transpose()?;
     let (endpoint, association) = associate(options).await?;
     let mut transfer = Transfer::new(options, association);
     let end = transfer.run().await?;
@@ -280,6 +303,9 @@ async fn run(options: &Options) -> anyhow::Result<()> {
         );
     }
     endpoint.idle().await;
+    if let Some(told) = &mut told {
+        told.came().await;
+    }
     Ok(())
 }
 

@@ -68,6 +68,9 @@ pub struct Options {
     /// The peer restarts, and then everything begins anew.
     #[arg(long)]
     pub expect_restart: bool,
+    /// Stay up until SIGTERM: if the last packet gets lost, the peer asks again.
+    #[arg(long)]
+    pub stay: bool,
     /// Use all paths at once.
     #[arg(long)]
     pub cmt: bool,

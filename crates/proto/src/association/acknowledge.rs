@@ -321,6 +321,9 @@ impl Association {
         for (index, news) in delta.paths.iter().enumerate() {
             let path = PathId(index as u8);
             let doubted = self.paths[path].reach.is_potentially_failed();
+            if news.unambiguous {
+                self.paths[path].proved_at = Some(cx.now);
+            }
             if news.sent_once || news.unambiguous && !doubted {
                 self.path_works(cx, path, Signal::DataAck);
             }

@@ -4,7 +4,7 @@ use super::Association;
 use super::state::State;
 use crate::path::Path;
 use crate::path::reach::Reach;
-use crate::{AssociationEnd, Cx, Encapsulation, PathId};
+use crate::{AssociationEnd, Cx, Encapsulation, Instant, PathId};
 
 /// Common header and the first bytes of an INIT up to its initiate tag.
 const INIT_TYPE: usize = 12;
@@ -29,6 +29,8 @@ enum Standing {
     CookieEchoed,
     /// The address was proved to be the peer's.
     Confirmed,
+    /// The same, and it took data a moment ago.
+    Busy,
     /// The peer named the address, and nothing proves that it is the peer's.
     Unconfirmed,
     /// The association has ended.
@@ -57,12 +59,15 @@ enum Verdict {
 ///
 /// NOTE(deviation): while another path may work, only this one is lost. Its address may no longer be the peer's, who lives on
 /// elsewhere; and behind an address that was never confirmed there may be somebody whom the peer named (RFC 5062 section 2).
+///
+/// NOTE(deviation): Linux says the same of each packet that finds the buffers of the peer's raw sockets full. So it is not
+/// believed of a path that took data within the last RTO. If nobody is there any more, the next retransmission hears it again.
 fn judge(quoted: Quoted, standing: Standing, others: Others) -> Verdict {
     match (quoted, standing, others) {
         (_, Standing::Closed, _) => Verdict::Ignore,
         (Quoted::Init, Standing::CookieWait, _) => Verdict::TryElsewhere,
         (Quoted::Tagged, Standing::CookieEchoed, _) => Verdict::TryElsewhere,
-        (Quoted::Init, _, _) | (_, Standing::CookieWait, _) => Verdict::Ignore,
+        (Quoted::Init, _, _) | (_, Standing::CookieWait | Standing::Busy, _) => Verdict::Ignore,
         (Quoted::Tagged, Standing::Unconfirmed, _) => Verdict::LosePath,
         (Quoted::Tagged, Standing::Confirmed, Others::MayWork) => Verdict::LosePath,
         (Quoted::Tagged, Standing::Confirmed, Others::None) => Verdict::End,
@@ -99,7 +104,7 @@ impl Association {
             true => Others::MayWork,
             false => Others::None,
         };
-        match judge(quoted, self.standing(id), others) {
+        match judge(quoted, self.standing(cx.now, id, carried), others) {
             Verdict::Ignore => {}
             Verdict::TryElsewhere if self.has_handshake_path_besides(id) => {
                 self.handshake_refused(cx.now, id);
@@ -109,12 +114,18 @@ impl Association {
         }
     }
 
-    fn standing(&self, id: PathId) -> Standing {
+    fn standing(&self, now: Instant, id: PathId, carried: Encapsulation) -> Standing {
+        let path = &self.paths[id];
+        // A UDP port that somebody has is never said to be unreachable.
+        let is_busy = carried == Encapsulation::None
+            && path.errors == 0
+            && path.proved_at.is_some_and(|at| now < at + path.rtt.rto());
         match self.state {
             State::Closed => Standing::Closed,
             State::CookieWait(_) => Standing::CookieWait,
             State::CookieEchoed { .. } => Standing::CookieEchoed,
-            _ if self.paths[id].reach.is_confirmed() => Standing::Confirmed,
+            _ if is_busy => Standing::Busy,
+            _ if path.reach.is_confirmed() => Standing::Confirmed,
             _ => Standing::Unconfirmed,
         }
     }
@@ -151,12 +162,14 @@ mod tests {
     #[test]
     fn nobody_takes_sctp_there() {
         use Quoted::{Init, Tagged};
-        use Standing::{Closed, Confirmed, CookieEchoed, CookieWait, Unconfirmed};
+        use Standing::{Busy, Closed, Confirmed, CookieEchoed, CookieWait, Unconfirmed};
         for (quoted, standing, alone, with_others) in [
             (Init, CookieWait, Verdict::TryElsewhere, Verdict::TryElsewhere),
             (Tagged, CookieEchoed, Verdict::TryElsewhere, Verdict::TryElsewhere),
             (Tagged, Confirmed, Verdict::End, Verdict::LosePath),
             (Tagged, Unconfirmed, Verdict::LosePath, Verdict::LosePath),
+            (Tagged, Busy, Verdict::Ignore, Verdict::Ignore),
+            (Init, Busy, Verdict::Ignore, Verdict::Ignore),
             // The message is about a packet of long ago, or forged.
             (Tagged, CookieWait, Verdict::Ignore, Verdict::Ignore),
             (Init, CookieEchoed, Verdict::Ignore, Verdict::Ignore),

@@ -29,14 +29,26 @@ impl Interruption {
     }
 }
 
+/// Threads of a command besides the main one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Threads {
+    /// One, for a single association: what hands in its messages and what sends them take turns at it anyway, and on two
+    /// threads they wait for each other.
+    One,
+    /// One for each processor.
+    All,
+}
+
 /// Runs a command. The first interruption lets it clean up, the second ends the process.
 pub(crate) fn run<T>(
+    threads: Threads,
     command: impl AsyncFnOnce(&Interruption) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()
-        .context("cannot start the asynchronous runtime")?;
+    let mut builder = tokio::runtime::Builder::new_multi_thread();
+    if threads == Threads::One {
+        builder.worker_threads(1);
+    }
+    let runtime = builder.enable_all().build().context("cannot start the asynchronous runtime")?;
     // Dropping the runtime waits for threads that are at work on files, so that they remove what is incomplete.
     runtime.block_on(async {
         let (interrupt, receiver) = watch::channel(false);

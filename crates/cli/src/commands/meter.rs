@@ -20,7 +20,7 @@ use crate::meter::reporter::Reporter;
 use crate::meter::server::{Limits, Visit};
 use crate::meter::{gain, hosts, numbers, plan, thresholds};
 use crate::output::tell;
-use crate::runtime::{self, Interruption};
+use crate::runtime::{self, Interruption, Threads};
 use crate::zoned::{self, Zoned};
 
 /// Associations that wait to be served.
@@ -109,7 +109,9 @@ pub(crate) fn run(args: &Args) -> Outcome {
 fn measure_once(options: &ClientOptions) -> Outcome {
     options.check().map_err(Failure::Usage)?;
     let mut reporter = Reporter::new(&options.report.format, options.report.csv.as_deref())?;
-    runtime::run(async |interruption| measure_all(options, &mut reporter, interruption).await)
+    runtime::run(Threads::One, async |interruption| {
+        measure_all(options, &mut reporter, interruption).await
+    })
 }
 
 async fn measure_all(
@@ -182,7 +184,7 @@ fn serve_all(args: &ServerArgs) -> Outcome {
         [] => hosts::main_addresses().into_iter().map(Zoned::from).collect(),
         named => named.to_vec(),
     };
-    runtime::run(async |interruption| {
+    runtime::run(Threads::All, async |interruption| {
         let config = EndpointConfig {
             association,
             max_associations: args.max_clients,

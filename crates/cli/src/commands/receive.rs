@@ -11,7 +11,7 @@ use tokio::task::{JoinError, JoinSet};
 
 use crate::failure::{Failure, Outcome};
 use crate::output;
-use crate::runtime::{self, Interruption};
+use crate::runtime::{self, Interruption, Threads};
 use crate::sctp_args::SctpArgs;
 use crate::settings::association_config;
 use crate::transfer::destination::Existing;
@@ -104,7 +104,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         patience: args.limits.patience(),
         progress: Progress::new(),
     };
-    runtime::run(async |interruption| {
+    runtime::run(Threads::All, async |interruption| {
         let builder = zoned::builder(&args.listen)
             .port(args.sctp.port)
             .encapsulation_port(args.sctp.encapsulation_port)

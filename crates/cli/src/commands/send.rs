@@ -10,7 +10,7 @@ use crate::connecting;
 use crate::failure::{Failure, Outcome};
 use crate::local_addresses;
 use crate::output;
-use crate::runtime::{self, Interruption};
+use crate::runtime::{self, Interruption, Threads};
 use crate::sctp_args::SctpArgs;
 use crate::settings::association_config;
 use crate::transfer::progress::{Progress, Side};
@@ -73,7 +73,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     local_addresses::check_peer(&args.to)?;
     let local =
         if args.from.is_empty() { local_addresses::towards(&args.to)? } else { args.from.clone() };
-    runtime::run(async |interruption| {
+    runtime::run(Threads::One, async |interruption| {
         let builder = zoned::builder(&local).encapsulation_port(0);
         let endpoint = runtime::bind(builder.carriers(args.sctp.carriers()))?;
         let result = tokio::select! {

@@ -19,6 +19,7 @@ use polypath_lab::study::Extent;
 
 use crate::failure::{Failure, Outcome};
 use crate::progress::Bar;
+use crate::runtime::Threads;
 use crate::{output, program, runtime};
 use watch::Watcher;
 
@@ -195,7 +196,7 @@ fn work(
     extent: Extent,
     out: PathBuf,
 ) -> Result<(Report, Written), Failure> {
-    runtime::run(async move |interruption| {
+    runtime::run(Threads::All, async move |interruption| {
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = Arc::clone(&stop);
         let mut work = tokio::task::spawn_blocking(move || {

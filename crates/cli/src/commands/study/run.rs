@@ -15,6 +15,7 @@ use super::table;
 use crate::failure::{Failure, Outcome};
 use crate::kind::Kind;
 use crate::progress::Bar;
+use crate::runtime::Threads;
 use crate::time::{duration, threads};
 use crate::{output, program, runtime};
 
@@ -75,7 +76,7 @@ pub(crate) fn run(args: Args) -> Outcome {
         return output::print(cost_text(&cost, jobs, args.json)?.as_bytes());
     }
     let (json, shard) = (args.json, args.shard);
-    runtime::run(async |interruption| {
+    runtime::run(Threads::All, async |interruption| {
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = Arc::clone(&stop);
         let mut work = tokio::task::spawn_blocking(move || {

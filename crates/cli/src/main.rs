@@ -23,6 +23,7 @@ mod suggestion;
 mod test_bed;
 mod time;
 mod transfer;
+mod unused;
 mod zoned;
 
 use std::process::ExitCode;

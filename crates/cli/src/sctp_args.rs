@@ -14,7 +14,7 @@ pub(crate) struct SctpArgs {
     #[arg(long, value_name = "N", default_value_t = TRANSFER_PORT, value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) port: u16,
     /// UDP port of the receiver, which SCTP is encapsulated in; a receiver takes any that is free for 0
-    #[arg(long, value_name = "N", default_value_t = ENCAPSULATION_PORT)]
+    #[arg(long, alias = "encap-port", value_name = "N", default_value_t = ENCAPSULATION_PORT)]
     pub(crate) encapsulation_port: u16,
     /// Travel over IP itself (protocol 132) and not in UDP, at both ends; needs the capability CAP_NET_RAW
     #[arg(long, conflicts_with = "encapsulation_port")]

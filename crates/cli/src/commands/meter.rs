@@ -108,7 +108,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
 
 fn measure_once(options: &ClientOptions) -> Outcome {
     options.check().map_err(Failure::Usage)?;
-    let mut reporter = Reporter::new(&options.report.format, options.report.csv.as_deref())?;
+    let mut reporter = Reporter::of_client(&options.report).map_err(Failure::Usage)?;
     runtime::run(Threads::One, async |interruption| {
         measure_all(options, &mut reporter, interruption).await
     })
@@ -179,7 +179,7 @@ async fn prepare(
 
 fn serve_all(args: &ServerArgs) -> Outcome {
     let association = args.transport.config(plan::MOST_FLOWS).map_err(Failure::Usage)?;
-    let reporter = Reporter::new(&args.format, None)?;
+    let reporter = Reporter::new(&args.format, None).map_err(Failure::Usage)?;
     let addresses: Vec<Zoned> = match args.transport.bind.as_slice() {
         [] => hosts::main_addresses().into_iter().map(Zoned::from).collect(),
         named => named.to_vec(),

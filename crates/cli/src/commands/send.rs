@@ -17,7 +17,7 @@ use crate::transfer::progress::{Progress, Side};
 use crate::transfer::send::{Settings, send_files};
 use crate::transfer::source::check_all;
 use crate::transfer::summary::Summary;
-use crate::transfer::unused::{Named, unused};
+use crate::unused::{Named, unused};
 use crate::zoned::{self, Zoned};
 
 /// Arguments.
@@ -120,7 +120,7 @@ async fn transfer(
         association.abort(error.to_string());
     }
     let (to, from) = (zoned::addresses(&args.to), zoned::addresses(&args.from));
-    let unused = unused(Named { to: &to, from: &from }, &association);
+    let unused = unused(Named { to: &to, from: &from, options: ["--to", "--from"] }, &association);
     let summary = Summary::new(Side::Sender, &association, files, begin.elapsed(), error.as_ref())
         .with_unused(unused);
     let text = if args.json { summary.to_json()? } else { summary.to_string() };

@@ -20,11 +20,12 @@ use super::reporter::Reporter;
 use super::session::{Session, harmless};
 use super::tally::Tally;
 use super::{FAREWELL, results, start};
-use crate::connecting;
 use crate::failure::{Failure, Outcome};
 use crate::runtime::{self, Interruption};
 use crate::transfer::fragment_size;
+use crate::unused::{Named, unused};
 use crate::zoned::{self, Zoned};
+use crate::{connecting, output};
 
 /// How often the server is asked for its time.
 const QUESTIONS: usize = 8;
@@ -118,6 +119,7 @@ async fn attempt(
                     talked = talk(&association, options, record, reporter) => talked,
                     () = interruption.happened() => Err(Failure::Interrupted),
                 };
+                tell_unused(target, options, &association);
                 match &talked {
                     Ok(()) => part(&association).await,
                     Err(failure) => association.abort(format!("the client gives up: {failure}")),
@@ -130,6 +132,19 @@ async fn attempt(
     };
     runtime::drain(&endpoint, interruption).await;
     result
+}
+
+/// Tells of addresses that the user wrote down and that did nothing. Of those that a name stands for, some often do not.
+fn tell_unused(target: &Target, options: &ClientOptions, association: &Association) {
+    let written = options.hosts.iter().filter_map(|host| host.parse::<Zoned>().ok());
+    let to: Vec<IpAddr> =
+        written.map(|host| host.address).filter(|address| target.to.contains(address)).collect();
+    let bound = options.transport.bind.iter().filter(|local| target.from.contains(local));
+    let from: Vec<IpAddr> = bound.map(|local| local.address).collect();
+    let named = Named { to: &to, from: &from, options: ["host", "--bind"] };
+    for unused in unused(named, association) {
+        output::tell(format_args!("{unused}"));
+    }
 }
 
 /// Connects, and says with whom if that fails.

@@ -7,7 +7,8 @@ use std::path::Path;
 use anyhow::{Context, Result};
 
 use super::document::{Document, Interval, StreamEnd, StreamLine, StreamStart};
-use super::options::FormatOptions;
+use super::options::{FormatOptions, ReportOptions};
+use super::plan::shown;
 use super::{calendar, csv, text};
 use crate::failure::{Failure, Outcome};
 use crate::output;
@@ -66,6 +67,16 @@ enum Table {
 }
 
 impl Reporter {
+    /// A reporter for a client, whose lines begin with the title, as in iperf3.
+    pub fn of_client(options: &ReportOptions) -> Result<Self> {
+        let reporter = Self::new(&options.format, options.csv.as_deref())?;
+        let title = options.title.as_deref().map(shown);
+        Ok(Self {
+            prefix: title.map_or_else(String::new, |title| format!("{title}:  ")),
+            ..reporter
+        })
+    }
+
     /// A reporter after these options.
     pub fn new(options: &FormatOptions, csv: Option<&Path>) -> Result<Self> {
         let format = match (options.json, options.json_stream) {
@@ -120,7 +131,7 @@ impl Reporter {
     /// Another one for what is measured beside: only text tells of that.
     pub fn aside(&self) -> Result<Self> {
         let format = if self.format == Format::Text { Format::Text } else { Format::Nothing };
-        Ok(Self { format, ..self.sibling(String::new())? })
+        Ok(Self { format, ..self.sibling(self.prefix.clone())? })
     }
 
     /// Keeps what is told as text from now on, whatever is shown.

@@ -40,13 +40,16 @@ pub(crate) fn header(bidir: bool) -> String {
 /// Lines of an interval.
 pub(crate) fn interval(interval: &Interval) -> Vec<String> {
     let bidir = interval.sum_bidir_reverse.is_some();
-    let mut lines: Vec<String> =
-        interval.streams.iter().map(|report| stream(report, bidir, "")).collect();
+    let mut lines: Vec<String> = interval
+        .streams
+        .iter()
+        .map(|it| stream(it, role(bidir.then_some(it.sender)), ""))
+        .collect();
     let of_sender =
         |sender| interval.streams.iter().filter(|stream| stream.sender == sender).count();
     for report in std::iter::once(&interval.sum).chain(&interval.sum_bidir_reverse) {
         if of_sender(report.sender) > 1 {
-            lines.push(sum(report, bidir, ""));
+            lines.push(sum(report, role(bidir.then_some(report.sender)), ""));
         }
     }
     if interval.paths.len() > 1 {
@@ -60,19 +63,23 @@ pub(crate) fn end(document: &Document) -> Vec<String> {
     let end = &document.end;
     let bidir = end.sum_sent_bidir_reverse.is_some() || end.sum_received_bidir_reverse.is_some();
     let mut lines = vec![LINE.to_owned(), header(bidir)];
+    let is_client = document.start.connecting_to.is_some();
+    let role_in = |way| role(bidir.then_some((way == Way::ToServer) == is_client));
     for both in &end.streams {
-        lines.extend(both.sender.iter().map(|report| stream(report, bidir, "  sender")));
-        lines.extend(both.receiver.iter().map(|report| stream(report, bidir, "  receiver")));
+        let role = role_in(both.direction);
+        lines.extend(both.sender.iter().map(|report| stream(report, role, "  sender")));
+        lines.extend(both.receiver.iter().map(|report| stream(report, role, "  receiver")));
     }
     if document.start.test_start.num_streams > 1 {
+        // Where both ways are measured, the way to the server comes first.
         let sums = [
-            &end.sum_sent,
-            &end.sum_received,
-            &end.sum_sent_bidir_reverse,
-            &end.sum_received_bidir_reverse,
+            (&end.sum_sent, Way::ToServer, "  sender"),
+            (&end.sum_received, Way::ToServer, "  receiver"),
+            (&end.sum_sent_bidir_reverse, Way::ToClient, "  sender"),
+            (&end.sum_received_bidir_reverse, Way::ToClient, "  receiver"),
         ];
-        for report in sums.into_iter().flatten() {
-            lines.push(sum(report, bidir, if report.sender { "  sender" } else { "  receiver" }));
+        for (report, way, tail) in sums {
+            lines.extend(report.iter().map(|report| sum(report, role_in(way), tail)));
         }
     }
     lines.extend(end.paths.iter().map(|report| path(report, bidir)));
@@ -98,10 +105,10 @@ pub(crate) fn end(document: &Document) -> Vec<String> {
     lines
 }
 
-fn stream(report: &StreamReport, bidir: bool, tail: &str) -> String {
+fn stream(report: &StreamReport, role: &str, tail: &str) -> String {
     let mut line = columns(
         &report.socket.to_string(),
-        role(bidir.then_some(report.sender)),
+        role,
         [report.start, report.end],
         report.bytes,
         report.bits_per_second,
@@ -113,14 +120,9 @@ fn stream(report: &StreamReport, bidir: bool, tail: &str) -> String {
     finish(line, report.omitted, tail)
 }
 
-fn sum(report: &Sum, bidir: bool, tail: &str) -> String {
-    let mut line = columns(
-        "SUM",
-        role(bidir.then_some(report.sender)),
-        [report.start, report.end],
-        report.bytes,
-        report.bits_per_second,
-    );
+fn sum(report: &Sum, role: &str, tail: &str) -> String {
+    let mut line =
+        columns("SUM", role, [report.start, report.end], report.bytes, report.bits_per_second);
     line.push_str(&more_columns([
         report.retransmits.map(|count| count.to_string()),
         None,
@@ -169,9 +171,9 @@ fn finish(mut line: String, omitted: bool, tail: &str) -> String {
     line
 }
 
-/// Who sends, if both do: this side or its peer.
-fn role(sender: Option<bool>) -> &'static str {
-    match sender {
+/// Whether this side sends in a direction, if both are measured.
+fn role(sends: Option<bool>) -> &'static str {
+    match sends {
         None => "",
         Some(true) => "[ TX ]",
         Some(false) => "[ RX ]",

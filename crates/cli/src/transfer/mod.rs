@@ -43,7 +43,6 @@ pub(crate) mod receive;
 pub(crate) mod send;
 pub(crate) mod source;
 pub(crate) mod summary;
-pub(crate) mod unused;
 mod writer;
 
 /// How long the peer may take to agree to the end.

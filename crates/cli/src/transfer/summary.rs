@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::frame::Digest;
 use super::progress::{Side, rate, size};
-use super::unused::Unused;
+use crate::unused::Unused;
 
 /// Name and version of the JSON form.
 const SCHEMA: &str = "polypath/transfer-1";

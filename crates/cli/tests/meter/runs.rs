@@ -135,7 +135,7 @@ fn lines_of_json_follow_their_schema_and_csv_has_rows() {
 #[test]
 fn text_has_columns_and_the_server_one_too() {
     let mut server = Server::start("127.0.7.19,127.0.7.20", &["--one-off"]);
-    let more = with(&["-b", "2M", "--get-server-output", "--timestamps"]);
+    let more = with(&["-b", "2M", "--get-server-output", "--timestamps", "-T", "Title"]);
     let output = server.client("127.0.7.21,127.0.7.22", &more).output().unwrap();
     assert!(output.status.success(), "{}", stderr(&output));
     let text = String::from_utf8(output.stdout).unwrap();
@@ -151,11 +151,29 @@ fn text_has_columns_and_the_server_one_too() {
     ] {
         assert!(text.contains(expected), "{expected} is missing:\n{text}");
     }
-    assert!(text.lines().all(|line| line.starts_with("20") && line[..20].ends_with('Z')), "{text}");
+    let begins = |line: &str| line.starts_with("20") && line[19..].starts_with("Z Title:");
+    assert!(text.lines().all(begins), "{text}");
     assert!(!text.contains('\x1b'));
     let (status, out, err) = server.wait();
     assert!(status.success(), "{err}");
     assert!(out.contains("[path1]") && out.contains("receiver"), "{out}");
+}
+
+/// Both lines of a direction say what this side does in it.
+#[test]
+fn directions_are_told_apart() {
+    let server = Server::start("127.0.7.31", &[]);
+    let mut client = server.client("127.0.7.32,127.0.7.33", &with(&["-b", "2M", "--bidir"]));
+    let output = client.arg("127.0.7.34").output().unwrap();
+    let (text, told) = (String::from_utf8_lossy(&output.stdout), stderr(&output));
+    assert!(output.status.success(), "{told}");
+    let ends = |tail: &str| -> Vec<String> {
+        let lines = text.lines().filter(|line| line.ends_with(tail));
+        lines.map(|line| line[7..13].to_owned()).collect()
+    };
+    assert_eq!(ends("sender"), ["[ TX ]", "[ RX ]"], "{text}");
+    assert_eq!(ends("receiver"), ["[ TX ]", "[ RX ]"], "{text}");
+    assert!(told.contains("host 127.0.7.34 was not used: no path leads there"), "{told}");
 }
 
 #[test]

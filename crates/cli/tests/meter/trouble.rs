@@ -156,7 +156,7 @@ fn wrong_usage_is_told_at_once() {
         (&["client", "192.0.2.1", "--flow", "const1"], "RATE:SIZE"),
         (&["client", "192.0.2.1", "--set", "mtu_byte=1"], "did you mean 'mtu_bytes'?"),
         (&["client", "192.0.2.1", "--encap-port", "0"], "--encap-port"),
-        (&["client", "192.0.2.1", "-C", "fastest"], "policies.congestion=fastest"),
+        (&["client", "192.0.2.1", "-C", "fastest"], "for '--congestion <NAME>'"),
         (&["server", "-B", "0.0.0.0"], "0.0.0.0 is not the address of an interface"),
     ] {
         let output = polypath().arg("meter").args(arguments).output().unwrap();

@@ -6,13 +6,15 @@ use std::net::IpAddr;
 use polypath::{Association, PathStats, PathStatus};
 use serde::Serialize;
 
-/// The addresses that a sender was told to use.
+/// The addresses that a command was told to use.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Named<'a> {
-    /// Of the receiver.
+    /// Of the peer.
     pub(crate) to: &'a [IpAddr],
     /// Of this host; none if the user left the choice.
     pub(crate) from: &'a [IpAddr],
+    /// What named the former and the latter.
+    pub(crate) options: [&'static str; 2],
 }
 
 /// An address that did nothing.
@@ -40,20 +42,18 @@ fn judge(named: Named<'_>, paths: &[(IpAddr, IpAddr, PathStatus)]) -> Vec<Unused
     let to = named.to.iter().filter_map(|&address| {
         let own = paths.iter().filter(|(_, remote, _)| *remote == address);
         let reason = match last_word(own.map(|path| path.2))? {
-            Silence::NoPath => "no path leads there; is it one of the receiver's addresses?",
-            Silence::NoAnswer => "nothing had come back from there when the transfer ended",
+            Silence::NoPath => "no path leads there; is it one of the peer's addresses?",
+            Silence::NoAnswer => "nothing had come back from there when the association ended",
         };
-        Some(Unused { address, option: "--to", reason })
+        Some(Unused { address, option: named.options[0], reason })
     });
     let from = named.from.iter().filter_map(|&address| {
         let own = paths.iter().filter(|(local, _, _)| *local == address);
         let reason = match last_word(own.map(|path| path.2))? {
-            Silence::NoPath => {
-                "no path begins there; does it reach any of the receiver's addresses?"
-            }
-            Silence::NoAnswer => "nothing had come back to it when the transfer ended",
+            Silence::NoPath => "no path begins there; does it reach any of the peer's addresses?",
+            Silence::NoAnswer => "nothing had come back to it when the association ended",
         };
-        Some(Unused { address, option: "--from", reason })
+        Some(Unused { address, option: named.options[1], reason })
     });
     to.chain(from).collect()
 }
@@ -89,7 +89,7 @@ mod tests {
             (b, c, PathStatus::Inactive),
         ];
         let told = |to: &[IpAddr], from: &[IpAddr]| {
-            let unused = judge(Named { to, from }, &paths);
+            let unused = judge(Named { to, from, options: ["--to", "--from"] }, &paths);
             unused.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
         };
         assert_eq!(told(&[c], &[]), "");

@@ -1,7 +1,7 @@
 //! Addresses with an interface, as they are written: `10.1.0.2%wwan0`, `fe80::1%eth0` (RFC 4007 section 11).
 
 use std::fmt;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::str::FromStr;
 
 use anyhow::{Error, anyhow};
@@ -38,7 +38,7 @@ impl FromStr for Zoned {
             Some((address, device)) => (address, Some(device)),
             None => (text, None),
         };
-        let address = address.parse().map_err(|_| format!("{address:?} is not an IP address"))?;
+        let address = address.parse().map_err(|_| no_address(address))?;
         match device {
             Some("") => Err("an interface has to follow %, as in 10.1.0.2%wwan0".to_owned()),
             Some(name)
@@ -49,6 +49,15 @@ impl FromStr for Zoned {
             }
             device => Ok(Self { address, device: device.map(str::to_owned) }),
         }
+    }
+}
+
+/// What a text is that is no address.
+fn no_address(text: &str) -> String {
+    match text.parse::<SocketAddr>() {
+        Ok(_) => format!("{text:?} is an address with a port: ports have options of their own"),
+        Err(_) if text.is_empty() => "an address is missing, before or behind a comma".to_owned(),
+        Err(_) => format!("{text:?} is not an IP address"),
     }
 }
 
@@ -106,7 +115,10 @@ mod tests {
     fn nonsense_is_refused_with_a_reason() {
         for (text, reason) in [
             ("10.1.0", "not an IP address"),
-            ("%eth0", "not an IP address"),
+            ("10.1.0.2:9899", "address with a port"),
+            ("[2001:db8::1]:9899", "address with a port"),
+            ("", "an address is missing"),
+            ("%eth0", "an address is missing"),
             ("10.1.0.2%", "has to follow %"),
             ("10.1.0.2%eth 0", "no name of an interface"),
             ("10.1.0.2%a/b", "no name of an interface"),

@@ -160,11 +160,13 @@ fn a_study_that_no_statement_is_about_is_wrong_usage() {
     let (code, table, err) = judge("studi.toml");
     assert_eq!((code, table.as_str()), (Some(2), ""), "{err}");
     assert!(err.contains("did you mean `study.toml`?"), "{err}");
-    // With the right name, the place that decided is told: at 2 Mbit/s both paths carry more than twice as much.
-    let (code, table, err) = judge("study.toml");
-    assert_eq!(code, Some(0), "{err}");
-    let at = "differs in 2 of 2 places; measured: one / both; rate 2 Mbit/s";
-    assert!(table.contains(at), "{table}");
+    // Named by its path, or by its name, the place that decided is told: at 2 Mbit/s both paths carry more than twice as much.
+    for name in ["study.toml", text(&study)] {
+        let (code, table, err) = judge(name);
+        assert_eq!(code, Some(0), "{err}");
+        let at = "differs in 2 of 2 places; measured: one / both; rate 2 Mbit/s";
+        assert!(table.contains(at), "{table}");
+    }
 }
 
 #[test]

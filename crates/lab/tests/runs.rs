@@ -140,6 +140,23 @@ fn what_is_known_is_not_run_again() {
 }
 
 #[test]
+fn nothing_that_another_study_left_is_taken_for_this_ones() {
+    let directory = tempfile::tempdir().expect("a directory");
+    run(&study(STUDY, Extent::Quick), directory.path());
+    let series = directory.path().join(results::SERIES);
+    assert!(series.exists());
+    let stop = AtomicBool::new(true);
+    let without = STUDY.replace("[series]\ninterval = \"250 ms\"\n", "");
+    let full = study(&without, Extent::Full);
+    let summary = run_study(&full, directory.path(), &request(&stop, &Silent)).expect("no trouble");
+    assert_eq!(summary.finish, Finish::Interrupted);
+    assert!(Dataset::read(directory.path()).is_err(), "it is not finished");
+    let summary = run(&full, directory.path());
+    assert_eq!(summary.known, 4, "runs are kept");
+    assert!(!series.exists());
+}
+
+#[test]
 fn a_refused_configuration_is_a_row_with_its_error() {
     let directory = tempfile::tempdir().expect("a directory");
     let text = STUDY.replace("\"sctp.preset\" = \"rfc9260\"", "\"sctp.mtu\" = \"40 B\"");

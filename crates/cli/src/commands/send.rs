@@ -76,12 +76,20 @@ pub(crate) fn run(args: &Args) -> Outcome {
     runtime::run(Threads::One, async |interruption| {
         let builder = zoned::builder(&local).encapsulation_port(0);
         let endpoint = runtime::bind(builder.carriers(args.sctp.carriers()))?;
-        let result = tokio::select! {
-            connected = connect(&endpoint, args, config) => match connected {
-                Ok(association) => transfer(association, &settings, args, interruption).await,
-                Err(failure) => Err(failure),
-            },
+        let begin = Instant::now();
+        let connected = tokio::select! {
+            connected = connect(&endpoint, args, config) => connected,
             () = interruption.happened() => Err(Failure::Interrupted),
+        };
+        let result = match connected {
+            Ok(association) => transfer(association, &settings, args, interruption).await,
+            Err(failure) => {
+                if args.json {
+                    let summary = Summary::unconnected(&failure, begin.elapsed());
+                    output::print(summary.to_json()?.as_bytes())?;
+                }
+                Err(failure)
+            }
         };
         runtime::drain(&endpoint, interruption).await;
         result

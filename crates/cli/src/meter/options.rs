@@ -326,12 +326,25 @@ impl ClientOptions {
         for local in &self.transport.bind {
             self.family.check(local.address).with_context(|| format!("--bind {local}"))?;
         }
-        for host in self.hosts.iter().filter_map(|host| host.parse::<Zoned>().ok()) {
-            self.family.check(host.address).with_context(|| host.to_string())?;
-        }
+        self.hosts.iter().try_for_each(|host| self.check_host(host))?;
         self.load.check()?;
         self.transport.config(self.flows())?;
         self.plan(1400, 0, 0)?.check()
+    }
+
+    fn check_host(&self, host: &str) -> Result<()> {
+        ensure!(!host.is_empty(), "HOST: an address is missing, before or behind a comma");
+        let with_port = host.rsplit_once(':').is_some_and(|(name, port)| {
+            (!name.contains(':') || name.ends_with(']')) && port.parse::<u16>().is_ok()
+        });
+        ensure!(
+            !with_port,
+            "{host}: the SCTP port is named by --port, and the UDP port by --encap-port"
+        );
+        match host.parse::<Zoned>() {
+            Ok(host) => self.family.check(host.address).with_context(|| host.to_string()),
+            Err(_) => Ok(()),
+        }
     }
 
     /// The plan, for messages that fit whole packets of `packet` bytes of user data.

@@ -10,6 +10,7 @@ use serde::Serialize;
 
 use super::frame::Digest;
 use super::progress::{Side, rate, size};
+use crate::failure::Failure;
 use crate::unused::Unused;
 
 /// Name and version of the JSON form.
@@ -37,7 +38,7 @@ pub(crate) struct Summary {
 }
 
 /// Seconds in which nothing could be sent.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 struct BlockedSummary {
     /// There was nothing to send.
     application: f64,
@@ -99,6 +100,23 @@ impl Summary {
             blocked_s: blocked(association),
             files,
             paths: paths(side, association, elapsed),
+            unused: Vec::new(),
+        }
+    }
+
+    /// Of a sender that never had an association.
+    pub(crate) fn unconnected(error: &Failure, elapsed: Duration) -> Self {
+        Self {
+            schema: SCHEMA,
+            role: Side::Sender.role(),
+            complete: false,
+            error: Some(error.to_string()),
+            bytes: 0,
+            duration_s: elapsed.as_secs_f64(),
+            goodput_bit_s: 0.0,
+            blocked_s: BlockedSummary::default(),
+            files: Vec::new(),
+            paths: Vec::new(),
             unused: Vec::new(),
         }
     }

@@ -156,6 +156,11 @@ fn wrong_usage_is_told_at_once() {
         (&["client", "192.0.2.1", "--flow", "const1"], "RATE:SIZE"),
         (&["client", "192.0.2.1", "--set", "mtu_byte=1"], "did you mean 'mtu_bytes'?"),
         (&["client", "192.0.2.1", "--encap-port", "0"], "--encap-port"),
+        (&["client", "192.0.2.1:5201"], "named by --port"),
+        (&["client", "[2001:db8::1]:5201"], "named by --port"),
+        (&["client", "192.0.2.1,"], "an address is missing"),
+        (&["client", "192.0.2.1", "--csv", "/none-such/x.csv"], "/none-such/x.csv"),
+        (&["client", "192.0.2.1", "--logfile", "/none-such/log"], "/none-such/log"),
         (&["client", "192.0.2.1", "-C", "fastest"], "for '--congestion <NAME>'"),
         (&["server", "-B", "0.0.0.0"], "0.0.0.0 is not the address of an interface"),
     ] {

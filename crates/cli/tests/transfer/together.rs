@@ -179,13 +179,17 @@ fn nobody_is_there() {
         "127.0.0.9",
         "--connect-timeout",
         "1",
-        "--encapsulation-port",
+        "--encap-port",
         &port,
+        "--json",
     ]);
     send.current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
     let sent = run(&mut send);
     assert_eq!(sent.status.code(), Some(3), "{}", stderr(&sent));
     assert!(stderr(&sent).contains("cannot connect to 127.0.0.9"), "{}", stderr(&sent));
+    let summary: Value = serde_json::from_slice(&sent.stdout).unwrap();
+    assert_eq!(summary["complete"], false);
+    assert!(summary["error"].as_str().unwrap().starts_with("cannot connect to"), "{summary}");
 }
 
 #[test]

@@ -106,11 +106,20 @@ pub fn write(picture: &Picture, directory: &Path, name: &str) -> Result<[PathBuf
     fs::create_dir_all(directory).map_err(|error| io(directory, error))?;
     let png =
         picture.png().map_err(|message| FigureError::Draw { name: name.to_owned(), message })?;
-    let files = ["svg", "png"].map(|ending| directory.join(format!("{name}.{ending}")));
+    let files = files_in(directory, name);
     for (path, bytes) in files.iter().zip([picture.svg().into_bytes(), png]) {
         fs::write(path, bytes).map_err(|error| io(path, error))?;
     }
     Ok(files)
+}
+
+/// Where the picture of a figure lies among the results of its study.
+pub(crate) fn files(results: &Path, name: &str) -> [PathBuf; 2] {
+    files_in(&results.join(FOLDER), name)
+}
+
+fn files_in(directory: &Path, name: &str) -> [PathBuf; 2] {
+    ["svg", "png"].map(|ending| directory.join(format!("{name}.{ending}")))
 }
 
 #[cfg(test)]

@@ -4,7 +4,8 @@ use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
-use super::{RUNS, ResultsError, STUDY};
+use super::{EXECUTION, RUNS, ResultsError, SERIES, STUDY};
+use crate::figure;
 use crate::run;
 use crate::study::{Reading, Study};
 
@@ -40,6 +41,17 @@ pub(crate) fn advice(error: &io::Error) -> &'static str {
         ErrorKind::StorageFull => "; make room there, and give the same command again",
         _ => "",
     }
+}
+
+/// Files with what came out of the study of a directory: tables and pictures.
+pub(super) fn outputs(directory: &Path) -> Vec<PathBuf> {
+    let mut files: Vec<PathBuf> =
+        [RUNS, SERIES, EXECUTION].iter().map(|name| directory.join(name)).collect();
+    if let Ok(study) = study_in(directory) {
+        let drawn = study.figures().iter();
+        files.extend(drawn.flat_map(|plan| figure::files(directory, &plan.name)));
+    }
+    files
 }
 
 /// The study of a directory with results, finished or not.

@@ -22,7 +22,7 @@ pub use table::{Column, Kind, Table, TableError, TableWriter};
 pub(crate) use write::{RowKey, write};
 
 use std::fs;
-use std::io;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use polypath_sim::document::DocumentError;
@@ -121,10 +121,20 @@ pub enum ResultsError {
     Run(#[from] RunError),
 }
 
-/// Writes the resolved study.
+/// Writes the resolved study. What another one left that was here before, but for its runs, would be taken for this one's.
 pub(crate) fn write_study(study: &Study, directory: &Path) -> Result<(), WriteError> {
     let path = directory.join(STUDY);
     let text = toml::to_string(&study.resolved())?;
+    if fs::read_to_string(&path).is_ok_and(|before| before != text) {
+        for file in directory::outputs(directory) {
+            match fs::remove_file(&file) {
+                Err(error) if error.kind() != ErrorKind::NotFound => {
+                    return Err(WriteError::Io { path: file, error });
+                }
+                _ => {}
+            }
+        }
+    }
     fs::write(&path, text).map_err(|error| WriteError::Io { path, error })
 }
 

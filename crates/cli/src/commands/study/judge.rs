@@ -40,11 +40,12 @@ pub(crate) fn run(args: &Args) -> Outcome {
     Kind::Statements.expect(&args.statements)?;
     let document = Document::read(&args.statements).map_err(Failure::usage)?;
     let expectations = Expectations::from_document(&document).map_err(Failure::usage)?;
-    if let Some(study) = &args.study {
-        known(study, &expectations)?;
-    }
+    let only = match &args.study {
+        Some(study) => Some(known(study, &args.statements, &expectations)?),
+        None => None,
+    };
     let data = Dataset::read(&args.results)?;
-    let meant = |study: &str| args.study.as_deref().is_none_or(|only| only == study);
+    let meant = |study: &str| only.is_none_or(|only| only == study);
     let (mut judgements, mut foreign) = (Vec::new(), Vec::new());
     let statements = expectations.statements.iter().enumerate();
     for (index, statement) in statements.filter(|(_, statement)| meant(&statement.study)) {
@@ -81,12 +82,18 @@ pub(crate) fn run(args: &Args) -> Outcome {
     output::print(text.as_bytes())
 }
 
-/// Complains about the name of a study that no statement is about.
-fn known(study: &str, expectations: &Expectations) -> Outcome {
+/// The study that is meant: statements name studies by their paths from where they lie themselves, users from where they are.
+fn known<'a>(
+    study: &str,
+    statements: &Path,
+    expectations: &'a Expectations,
+) -> Result<&'a str, Failure> {
     let names: BTreeSet<&str> =
         expectations.statements.iter().map(|statement| statement.study.as_str()).collect();
-    if names.contains(study) {
-        return Ok(());
+    let is_meant =
+        |name: &str| name == study || statements.with_file_name(name) == Path::new(study);
+    if let Some(name) = names.iter().find(|name| is_meant(name)) {
+        return Ok(name);
     }
     let meant = nearest(study, names.iter().copied());
     let meant = meant.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();

@@ -168,7 +168,8 @@ fn packets_are_not_written_where_a_file_is() {
     fs::write(&file, "").expect("written");
     let (status, _, err) = sim(&["--pcap", &file.display().to_string()]);
     assert_eq!(status.code(), Some(2), "{err}");
-    assert!(err.contains(&format!("cannot make the directory {}", file.display())), "{err}");
+    let file = file.display();
+    assert!(err.contains(&format!("cannot make the directory {file}: {file} is a file")), "{err}");
 }
 
 #[test]

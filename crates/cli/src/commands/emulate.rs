@@ -1,7 +1,7 @@
 //! `polypath emulate`.
 
 use std::fmt::Write as _;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,6 +10,7 @@ use anyhow::{Context, anyhow};
 use polypath_emulate::{
     Error, HostOutcome, Lateness, Options, Outcome as Emulated, Program, Stream, Watcher,
 };
+use polypath_lab::results::make_directory;
 use polypath_sim::{LinkCounts, Scenario};
 use polypath_units::{Duration, Fraction};
 use tokio::signal::unix::{SignalKind, signal};
@@ -182,8 +183,7 @@ impl Watcher for Screen {
 
 /// The files for packets, named after the scenario and its external hosts.
 fn capture_files(directory: &Path, file: &Path, scenario: &Scenario) -> anyhow::Result<Vec<File>> {
-    fs::create_dir_all(directory)
-        .with_context(|| format!("cannot make the directory {}", directory.display()))?;
+    make_directory(directory)?;
     let stem = file.file_stem().unwrap_or_default().to_string_lossy();
     let hosts = scenario.external.iter().map(|host| {
         let path = directory.join(format!("{stem}-{}.pcapng", host.name.replace('/', "-")));

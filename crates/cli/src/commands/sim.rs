@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::{Context, anyhow};
+use polypath_lab::results::make_directory;
 use polypath_sim::{Form, NetworkMap, RunResult, Scenario, Simulation};
 
 use crate::failure::{Failure, Outcome};
@@ -136,8 +137,7 @@ fn judge(result: &RunResult) -> Outcome {
 
 /// The file for packets of a host, named after the scenario and, where it has a name, the host.
 fn capture_file(directory: &Path, scenario: &Path, host: &str) -> anyhow::Result<File> {
-    fs::create_dir_all(directory)
-        .with_context(|| format!("cannot make the directory {}", directory.display()))?;
+    make_directory(directory)?;
     // Appended, not exchanged: a name may have dots of its own.
     let mut name = scenario.file_stem().unwrap_or_default().to_owned();
     if !host.is_empty() {

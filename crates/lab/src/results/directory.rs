@@ -20,7 +20,10 @@ pub struct DirectoryError {
 }
 
 /// Makes a directory for results, if it is not there.
-pub(crate) fn make_directory(path: &Path) -> Result<(), DirectoryError> {
+///
+/// # Errors
+/// It cannot be made; a file may be there.
+pub fn make_directory(path: &Path) -> Result<(), DirectoryError> {
     fs::create_dir_all(path).map_err(|error| DirectoryError { path: path.to_owned(), error })
 }
 

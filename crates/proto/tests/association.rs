@@ -2,8 +2,8 @@
 
 use polypath_proto::config::{AssociationConfig, PathOrder, Preset};
 use polypath_proto::{
-    AssociationEnd, Delivery, Duration, Encapsulation, Event, OutgoingMessage, PathChange,
-    PathError, PathId, PathStatus, SendError,
+    AssociationEnd, Delivery, Duration, Event, OutgoingMessage, PathChange, PathError, PathStatus,
+    SendError,
 };
 use polypath_testkit::{Faults, Form, Pair, PairConfig, PathModel, Side};
 use polypath_wire::{Payload, VirtualPayload};
@@ -452,103 +452,4 @@ fn a_path_that_the_system_refuses_is_no_error() {
     // Well before HB.interval: it is tried again after an RTO.
     pair.run_for(Duration::from_secs(8));
     assert_eq!(pair.path_changes(Side::Client, PathChange::Available), [1]);
-}
-
-#[test]
-fn icmp_is_believed_about_packets_that_were_sent_only() {
-    let mut pair = Pair::connected(PairConfig::new(2, config(Preset::Cmt)));
-    assert!(pair.run_until(Duration::from_secs(5), Pair::all_confirmed));
-    let client = &pair.slot(Side::Client).association;
-    let server = &pair.slot(Side::Server).association;
-    let tag = server.identity().local_tag;
-    let header = |source: u16, destination: u16, tag: u32| {
-        [&source.to_be_bytes()[..], &destination.to_be_bytes(), &tag.to_be_bytes()].concat()
-    };
-    let (near, far) = (client.identity().local_port, client.identity().remote_port);
-    let init = |initiate_tag: u32, kind: u8| {
-        let chunk = [&[0; 4][..], &[kind, 0, 0, 20], &initiate_tag.to_be_bytes()].concat();
-        [header(near, far, 0), chunk].concat()
-    };
-    let own = client.identity().local_tag;
-    for (quoted, believed) in [
-        (header(near, far, tag), true),
-        (header(near, far, tag ^ 1), false),
-        (header(near, far, own), false),
-        (header(far.wrapping_add(1), far, tag), false),
-        (header(near, far.wrapping_add(1), tag), false),
-        // ICMP that quotes too little, and INIT, which has no verification tag.
-        (header(near, far, tag)[..7].to_vec(), false),
-        (header(near, far, 0), false),
-        (init(own, 1), true),
-        (init(own ^ 1, 1), false),
-        (init(own, 2), false),
-    ] {
-        assert_eq!(client.has_sent(&quoted), believed, "{quoted:x?}");
-    }
-}
-
-/// A Linux host says of packets that it has no room for what it says of those that nobody wants.
-#[test]
-fn a_host_that_takes_data_takes_sctp() {
-    let mut pair = Pair::connected(PairConfig::new(1, config(Preset::Cmt)));
-    let association = |pair: &Pair, side| pair.slot(side).association.identity().clone();
-    let own = association(&pair, Side::Client);
-    let tag = association(&pair, Side::Server).local_tag;
-    let ports = [own.local_port.to_be_bytes(), own.remote_port.to_be_bytes()];
-    let quoted = [&ports.concat()[..], &tag.to_be_bytes()].concat();
-    let tell = |pair: &mut Pair| {
-        pair.hosts[0].command(pair.now, 0, |association, cx| {
-            association.handle_protocol_unreachable(cx, PathId(0), Encapsulation::None, &quoted);
-        });
-        pair.hosts[0].settle(pair.now, 0);
-    };
-    for number in 0..40 {
-        pair.send(Side::Client, message(number, 1400)).unwrap();
-    }
-    assert!(pair.run_until(Duration::from_secs(5), |p| p.slot(Side::Server).messages.len() == 40));
-    tell(&mut pair);
-    pair.send(Side::Client, message(40, 1400)).unwrap();
-    assert!(pair.run_until(Duration::from_secs(5), |p| p.slot(Side::Server).messages.len() == 41));
-    // Then nobody is there: the first retransmission is told so.
-    pair.paths[0].faults.loss = 1000;
-    pair.send(Side::Client, message(41, 1400)).unwrap();
-    assert!(pair.run_until(Duration::from_secs(5), |p| {
-        p.slot(Side::Client).association.stats().timeouts == 1
-    }));
-    tell(&mut pair);
-    let last = pair.slot(Side::Client).events.last();
-    assert_eq!(last, Some(&Event::Ended(AssociationEnd::ProtocolUnreachable)));
-}
-
-#[test]
-fn a_host_that_does_not_take_sctp_ends_its_last_path_only() {
-    let mut pair = Pair::connected(PairConfig::new(2, config(Preset::Cmt)));
-    assert!(pair.run_until(Duration::from_secs(5), Pair::all_confirmed));
-    let identity = pair.slot(Side::Client).association.identity().clone();
-    let tag = pair.slot(Side::Server).association.identity().local_tag;
-    let header = |tag: u32| {
-        let ports = [identity.local_port.to_be_bytes(), identity.remote_port.to_be_bytes()];
-        [&ports.concat()[..], &tag.to_be_bytes()].concat()
-    };
-    let in_udp = Encapsulation::Udp { local_port: 9899, remote_port: 9900 };
-    let carried = Encapsulation::None;
-    for (path, carried, quoted, statuses) in [
-        // Forged, and about a UDP port that the peer does not have.
-        (0, carried, header(tag ^ 1), [PathStatus::Active, PathStatus::Active]),
-        (0, in_udp, header(tag), [PathStatus::Active, PathStatus::Active]),
-        (0, carried, header(tag), [PathStatus::Inactive, PathStatus::Active]),
-        (0, carried, header(tag), [PathStatus::Inactive, PathStatus::Active]),
-    ] {
-        pair.hosts[0].command(pair.now, 0, |association, cx| {
-            association.handle_protocol_unreachable(cx, PathId(path), carried, &quoted);
-        });
-        let paths = pair.slot(Side::Client).association.path_stats();
-        assert_eq!(paths.iter().map(|path| path.status).collect::<Vec<_>>(), statuses);
-    }
-    pair.hosts[0].command(pair.now, 0, |association, cx| {
-        association.handle_protocol_unreachable(cx, PathId(1), carried, &header(tag));
-    });
-    pair.hosts[0].settle(pair.now, 0);
-    let last = pair.slot(Side::Client).events.last();
-    assert_eq!(last, Some(&Event::Ended(AssociationEnd::ProtocolUnreachable)));
 }

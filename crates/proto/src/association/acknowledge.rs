@@ -322,7 +322,7 @@ impl Association {
             let path = PathId(index as u8);
             let doubted = self.paths[path].reach.is_potentially_failed();
             if news.unambiguous {
-                self.paths[path].proved_at = Some(cx.now);
+                self.paths[path].denied_since = None;
             }
             if news.sent_once || news.unambiguous && !doubted {
                 self.path_works(cx, path, Signal::DataAck);

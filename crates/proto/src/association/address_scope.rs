@@ -4,7 +4,7 @@ use core::net::IpAddr;
 
 /// How far an address is known.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-enum Scope {
+pub(crate) enum Scope {
     /// Loopback: this host.
     Host,
     /// Link-local: one link.
@@ -46,7 +46,8 @@ pub(crate) fn is_this_host(source: IpAddr, local: &[IpAddr]) -> bool {
     scope(source) == Scope::Host || local.contains(&source)
 }
 
-fn scope(address: IpAddr) -> Scope {
+/// How far it is known.
+pub(crate) fn scope(address: IpAddr) -> Scope {
     let (loopback, link_local) = match address {
         IpAddr::V4(address) => (address.is_loopback(), address.is_link_local()),
         IpAddr::V6(address) => (address.is_loopback(), address.is_unicast_link_local()),

@@ -40,8 +40,16 @@ impl Association {
     pub(super) fn send_init(&mut self, now: Instant) {
         let pair = |path: &Path| Pair { path: path.id, local: path.local, remote: path.remote };
         let suitable = self.paths.iter().filter(|path| self.suits_handshake(path.id)).map(pair);
-        let turn = pair(&self.paths[self.handshake_path]);
-        let paths = first_contact::destinations(self.config.policies.handshake, turn, suitable);
+        let mut suitable: SmallVec<[Pair; 4]> = suitable.collect();
+        let mut turn = pair(&self.paths[self.handshake_path]);
+        let policy = self.config.policies.handshake;
+        let is_first =
+            matches!(&self.state, State::CookieWait(timer) if timer.retransmissions == 0);
+        if policy == HandshakePaths::AllPaths && is_first {
+            (turn, suitable) = first_contact::narrowest(turn, &suitable);
+            self.handshake_path = turn.path;
+        }
+        let paths = first_contact::destinations(policy, turn, suitable.into_iter());
         for path in paths {
             let State::CookieWait(timer) = &mut self.state else { return };
             if timer.asked >> path.0 & 1 == 0 {

@@ -4,8 +4,11 @@ use super::Association;
 use super::state::State;
 use crate::path::Path;
 use crate::path::reach::Reach;
-use crate::{AssociationEnd, Cx, Encapsulation, Instant, PathId};
+use crate::{AssociationEnd, Cx, Duration, Encapsulation, Instant, PathId};
 
+/// How long a host may say that it does not take SCTP, and nothing may be heard from it, until it is believed over IP itself.
+/// Programs stand still for seconds (a debugger, a machine that swaps); the next path is taken after the first timeout anyway.
+const PATIENCE: Duration = Duration::from_secs(5);
 /// Common header and the first bytes of an INIT up to its initiate tag.
 const INIT_TYPE: usize = 12;
 const INITIATE_TAG: usize = 16;
@@ -29,7 +32,7 @@ enum Standing {
     CookieEchoed,
     /// The address was proved to be the peer's.
     Confirmed,
-    /// The same, and it took data a moment ago.
+    /// The same, and it may have no room at the moment.
     Busy,
     /// The peer named the address, and nothing proves that it is the peer's.
     Unconfirmed,
@@ -60,8 +63,8 @@ enum Verdict {
 /// NOTE(deviation): while another path may work, only this one is lost. Its address may no longer be the peer's, who lives on
 /// elsewhere; and behind an address that was never confirmed there may be somebody whom the peer named (RFC 5062 section 2).
 ///
-/// NOTE(deviation): Linux says the same of each packet that finds the buffers of the peer's raw sockets full. So it is not
-/// believed of a path that took data within the last RTO. If nobody is there any more, the next retransmission hears it again.
+/// NOTE(deviation): Linux says the same of each packet that finds the buffers of the peer's raw sockets full. So it is believed
+/// only after [`PATIENCE`]: if nobody is there any more, later retransmissions hear it again.
 fn judge(quoted: Quoted, standing: Standing, others: Others) -> Verdict {
     match (quoted, standing, others) {
         (_, Standing::Closed, _) => Verdict::Ignore,
@@ -104,7 +107,8 @@ impl Association {
             true => Others::MayWork,
             false => Others::None,
         };
-        match judge(quoted, self.standing(cx.now, id, carried), others) {
+        let standing = self.standing(cx.now, id, carried);
+        match judge(quoted, standing, others) {
             Verdict::Ignore => {}
             Verdict::TryElsewhere if self.has_handshake_path_besides(id) => {
                 self.handshake_refused(cx.now, id);
@@ -114,19 +118,19 @@ impl Association {
         }
     }
 
-    fn standing(&self, now: Instant, id: PathId, carried: Encapsulation) -> Standing {
-        let path = &self.paths[id];
-        // A UDP port that somebody has is never said to be unreachable.
-        let is_busy = carried == Encapsulation::None
-            && path.errors == 0
-            && path.proved_at.is_some_and(|at| now < at + path.rtt.rto());
+    fn standing(&mut self, now: Instant, id: PathId, carried: Encapsulation) -> Standing {
+        let path = &mut self.paths[id];
         match self.state {
             State::Closed => Standing::Closed,
             State::CookieWait(_) => Standing::CookieWait,
             State::CookieEchoed { .. } => Standing::CookieEchoed,
-            _ if is_busy => Standing::Busy,
-            _ if path.reach.is_confirmed() => Standing::Confirmed,
-            _ => Standing::Unconfirmed,
+            _ if !path.reach.is_confirmed() => Standing::Unconfirmed,
+            // All that the peer has left to do is to go.
+            State::ShutdownAckSent(_) => Standing::Confirmed,
+            // A UDP port that somebody has is never said to be unreachable.
+            _ if carried != Encapsulation::None => Standing::Confirmed,
+            _ if now < *path.denied_since.get_or_insert(now) + PATIENCE => Standing::Busy,
+            _ => Standing::Confirmed,
         }
     }
 

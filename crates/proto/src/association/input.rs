@@ -64,6 +64,7 @@ impl Association {
         self.stats.packets_received += 1;
         if let Some(path) = self.paths.get_mut(path) {
             path.counters.packets_received += 1;
+            path.denied_since = None;
         }
         self.reports_allowed.refill();
         if self.receiver.as_ref().is_some_and(Receiver::refuses_packet) {

@@ -11,6 +11,7 @@ use core::net::IpAddr;
 
 use smallvec::SmallVec;
 
+use crate::association::address_scope::scope;
 use crate::config::HandshakePaths;
 use crate::{Instant, PathId};
 
@@ -20,6 +21,16 @@ pub(crate) struct Pair {
     pub(crate) path: PathId,
     pub(crate) local: IpAddr,
     pub(crate) remote: IpAddr,
+}
+
+/// Those of the narrowest scope, and the one of them whose turn it is: over them both sides name all addresses that they have,
+/// and over the others only some (a link-local address means nothing elsewhere).
+pub(crate) fn narrowest(turn: Pair, paths: &[Pair]) -> (Pair, SmallVec<[Pair; 4]>) {
+    let least = paths.iter().map(|pair| scope(pair.remote)).min();
+    let narrow = |pair: &&Pair| Some(scope(pair.remote)) == least;
+    let chosen: SmallVec<[Pair; 4]> = paths.iter().filter(narrow).copied().collect();
+    let turn = if chosen.contains(&turn) { turn } else { *chosen.first().unwrap_or(&turn) };
+    (turn, chosen)
 }
 
 /// The paths that an INIT takes: the one whose turn it is, and with all paths each other one that has an address which none
@@ -108,6 +119,20 @@ mod tests {
         ] {
             assert_eq!(run(policy, turn, pairs), expected, "{what}");
         }
+    }
+
+    #[test]
+    fn addresses_that_may_name_all_others_are_asked_first() {
+        let pair = |id, remote: &str| {
+            let remote: IpAddr = remote.parse().unwrap();
+            Pair { path: PathId(id), local: remote, remote }
+        };
+        let (far, link, other) = (pair(0, "10.0.0.1"), pair(1, "fe80::1"), pair(2, "169.254.0.1"));
+        let (turn, chosen) = narrowest(far, &[far, link, other]);
+        assert_eq!((turn, &chosen[..]), (link, &[link, other][..]));
+        assert_eq!(narrowest(other, &[far, link, other]).0, other);
+        let (turn, chosen) = narrowest(far, &[far]);
+        assert_eq!((turn, &chosen[..]), (far, &[far][..]));
     }
 
     #[test]

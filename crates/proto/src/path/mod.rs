@@ -77,8 +77,8 @@ pub(crate) struct Path {
     pub(crate) heartbeat: Heartbeat,
     /// Time and rank of the last data packet.
     pub(crate) last_data_sent: Option<Instant>,
-    /// When a chunk that took no other path was last acknowledged.
-    pub(crate) proved_at: Option<Instant>,
+    /// When its host first said that it does not take SCTP, of the times since something was heard from it.
+    pub(crate) denied_since: Option<Instant>,
     /// When the idle rule was last applied.
     pub(crate) decayed: Instant,
     pub(crate) transmission_rank: u64,
@@ -183,7 +183,7 @@ impl Path {
             t3: None,
             heartbeat: Heartbeat::default(),
             last_data_sent: None,
-            proved_at: None,
+            denied_since: None,
             decayed: Instant::ZERO,
             transmission_rank: 0,
             stretched_bursts: 0,

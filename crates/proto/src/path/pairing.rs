@@ -5,12 +5,13 @@ use core::net::IpAddr;
 use smallvec::SmallVec;
 
 use crate::association::PeerAddress;
+use crate::association::address_scope::{Scope, scope};
 use crate::config::{PathPairing, SourceRoute};
 
 /// The pairs that become paths, the most important first.
 type Pairs = SmallVec<[(IpAddr, PeerAddress); 4]>;
 
-/// Pairs of a local and a remote address of the same family, in order of preference, each pair once.
+/// Pairs of a local and a remote address of the same family and scope, in order of preference, each pair once.
 pub(crate) fn pairs(
     pairing: PathPairing,
     routes: &[SourceRoute],
@@ -18,24 +19,46 @@ pub(crate) fn pairs(
     remote: &[PeerAddress],
 ) -> Pairs {
     let mut all = Pairs::new();
-    let all_v4 = |v4| {
-        local.iter().all(|a| a.is_ipv4() == v4) && remote.iter().all(|a| a.address.is_ipv4() == v4)
-    };
-    if all_v4(true) || all_v4(false) {
+    let kinds = || local.iter().copied().chain(remote.iter().map(|r| r.address)).map(Kind::of);
+    if kinds().all(|kind| Some(kind) == kinds().next()) {
         add_pairs(&mut all, pairing, routes, local, remote);
         return all;
     }
-    for v4 in [true, false] {
+    for kind in KINDS.into_iter().filter(|kind| kinds().any(|other| other == *kind)) {
         let local: SmallVec<[IpAddr; 4]> =
-            local.iter().copied().filter(|a| a.is_ipv4() == v4).collect();
+            local.iter().copied().filter(|a| Kind::of(*a) == kind).collect();
         let remote: SmallVec<[PeerAddress; 4]> =
-            remote.iter().copied().filter(|a| a.address.is_ipv4() == v4).collect();
+            remote.iter().copied().filter(|r| Kind::of(r.address) == kind).collect();
         add_pairs(&mut all, pairing, routes, &local, &remote);
     }
     all
 }
 
-/// Adds the pairs of addresses that are all of one family.
+/// What two addresses have in common that packets go between: a link-local address and one of the world do not reach each
+/// other, nor do two families.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Kind {
+    is_ipv4: bool,
+    scope: Scope,
+}
+
+/// All of them, those that reach furthest first.
+const KINDS: [Kind; 6] = [
+    Kind { is_ipv4: true, scope: Scope::Network },
+    Kind { is_ipv4: false, scope: Scope::Network },
+    Kind { is_ipv4: true, scope: Scope::Link },
+    Kind { is_ipv4: false, scope: Scope::Link },
+    Kind { is_ipv4: true, scope: Scope::Host },
+    Kind { is_ipv4: false, scope: Scope::Host },
+];
+
+impl Kind {
+    fn of(address: IpAddr) -> Self {
+        Self { is_ipv4: address.is_ipv4(), scope: scope(address) }
+    }
+}
+
+/// Adds the pairs of addresses that are all of one kind.
 fn add_pairs(
     all: &mut Pairs,
     pairing: PathPairing,
@@ -169,5 +192,21 @@ mod tests {
         let all = pairs(PathPairing::ByIndex, &[], &local, &remote);
         assert_eq!(all.len(), 1);
         assert_eq!(all[0].0, local[1]);
+    }
+
+    #[test]
+    fn link_local_addresses_reach_those_of_the_link() {
+        let ip = |text: &str| text.parse::<IpAddr>().unwrap();
+        let peer =
+            |address| PeerAddress { address: ip(address), encapsulation: Encapsulation::None };
+        let local = ["fe80::1", "fd00::1", "10.0.0.1", "169.254.0.1"].map(ip);
+        let remote = ["fd00::2", "169.254.0.2", "fe80::2"].map(peer);
+        for pairing in [PathPairing::ByIndex, PathPairing::ByRoute, PathPairing::FullMesh] {
+            let all = pairs(pairing, &[], &local, &remote);
+            let all: Vec<_> = all.iter().map(|(l, r)| (*l, r.address)).collect();
+            let expected =
+                [("fd00::1", "fd00::2"), ("169.254.0.1", "169.254.0.2"), ("fe80::1", "fe80::2")];
+            assert_eq!(all, expected.map(|(l, r)| (ip(l), ip(r))), "{pairing:?}");
+        }
     }
 }

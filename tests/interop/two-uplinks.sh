@@ -2,7 +2,7 @@
 # A host with two uplinks, as a laptop has with Ethernet and mobile radio: B reaches the address of A over both, by routes
 # of different metrics, and each uplink lets only packets pass that have its own address. Routes alone take the first
 # uplink for everything. Addresses that are bound to their interfaces use both, over UDP and over IP; and link-local
-# addresses can be used at all. What cannot be bound is told.
+# addresses can be used at all. What cannot be bound is told. An interface that is removed and comes back is used again.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 source tests/interop/lib.sh
@@ -90,3 +90,31 @@ in_b "$POLYPATH" meter client $SERVER -B "$bound" -n 8M > "$WORK/meter" 2>&1 || 
 wait $SERVER_PID || die "the meter's server failed: $(cat "$WORK/server")"
 (($(came 2) - before >= MUCH)) || die "the meter did not use the second uplink: $(cat "$WORK/meter")"
 say "  the meter: both uplinks"
+
+# A modem that is plugged in again: an interface with the old name and address, and none of the old sockets hears of it.
+plugged_in_again() {
+    ip -n "$NS_B" link delete path1
+    sleep 1
+    NET_PATHS=0
+    add_path
+    NET_PATHS=2
+    ip -n "$NS_B" route add "$SERVER" via "$(address a 1)" metric 100
+}
+
+first_carries_much() { (($(came 1) - BEFORE >= MUCH)); }
+: > "$WORK/server"
+in_a "$POLYPATH" meter server -B "$SERVER" -1 > /dev/null 2> "$WORK/server" &
+SERVER_PID=$!
+wait_for 10 grep -q '^listening' "$WORK/server" || die "the meter's server did not start: $(cat "$WORK/server")"
+BEFORE=$(came 1)
+in_b "$POLYPATH" meter client $SERVER -B "$bound" -t 60 > "$WORK/meter" 2>&1 &
+CLIENT_PID=$!
+wait_for 10 first_carries_much || die "the first uplink carried next to nothing: $(cat "$WORK/meter")"
+plugged_in_again
+BEFORE=0
+wait_for 20 first_carries_much || die "the first uplink stayed silent when it was plugged in again: $(cat "$WORK/meter")"
+# shellcheck disable=SC2046 # one process per word
+kill -INT $(ip netns pids "$NS_B")
+wait $CLIENT_PID || true
+wait $SERVER_PID || true
+say "  plugged in again: the first uplink carries data"

@@ -54,6 +54,12 @@ pub(crate) fn check(address: IpAddr, device: &str) -> Result<(), BindError> {
     }
 }
 
+/// The number of the interface that has this name now. A socket is bound to the number: of another interface with the name (a
+/// modem that was plugged in again) it hears nothing.
+pub(crate) fn index(device: &str) -> Option<u32> {
+    system::index(device)
+}
+
 /// Binds a socket to an interface.
 pub(crate) fn attach(socket: &Socket, device: Option<&str>) -> io::Result<()> {
     device.map_or(Ok(()), |device| system::attach(socket, device))
@@ -65,13 +71,17 @@ mod system {
     use std::net::IpAddr;
 
     use nix::ifaddrs::{InterfaceAddress, getifaddrs};
-    use nix::net::if_::InterfaceFlags;
+    use nix::net::if_::{InterfaceFlags, if_nametoindex};
     use socket2::Socket;
 
     use super::Presence;
 
     pub(super) fn attach(socket: &Socket, device: &str) -> io::Result<()> {
         socket.bind_device(Some(device.as_bytes()))
+    }
+
+    pub(super) fn index(device: &str) -> Option<u32> {
+        if_nametoindex(device).ok()
     }
 
     pub(super) fn presence(address: IpAddr, device: &str) -> io::Result<Presence> {
@@ -111,6 +121,10 @@ mod system {
         Err(io::ErrorKind::Unsupported.into())
     }
 
+    pub(super) fn index(_device: &str) -> Option<u32> {
+        None
+    }
+
     pub(super) fn presence(_address: IpAddr, _device: &str) -> io::Result<Presence> {
         Err(io::ErrorKind::Unsupported.into())
     }
@@ -136,6 +150,7 @@ mod tests {
     #[test]
     fn interfaces_have_their_addresses() {
         assert!(check(IpAddr::from([127, 0, 0, 77]), "lo").is_ok());
+        assert!(index("lo").is_some() && index("none-such").is_none());
         for (address, device, expected) in [
             ([192, 0, 2, 1], "lo", "ip address show dev lo"),
             ([127, 0, 0, 1], "none-such", "ip link"),

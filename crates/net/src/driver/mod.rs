@@ -30,9 +30,10 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use polypath_proto::{Instant, Received};
-use tokio::time::sleep_until;
+use tokio::time::{MissedTickBehavior, interval, sleep_until};
 
 pub(crate) use bind::Binding;
 pub(crate) use parcel::Inbox;
@@ -52,9 +53,14 @@ use crate::shared::{EndpointShared, lock};
 /// Calls to receive from one socket before the others and the associations have their turn.
 const RECEIVE_ROUNDS: usize = 4;
 
+/// How often endpoints whose addresses are bound to interfaces see whether these are still the same.
+const DEVICE_WATCH: Duration = Duration::from_secs(1);
+
 /// Why the driver was woken.
 enum Wake {
     Work,
+    /// It is time to see whether interfaces are still the same.
+    Watch,
     /// The runtime shuts down.
     SocketsGone,
 }
@@ -92,6 +98,8 @@ impl Driver {
         let clock = shared.clock;
         let mut sleep = pin!(sleep_until(clock.to_system(Instant::FAR_FUTURE).into()));
         let mut armed = None;
+        let mut watch = interval(DEVICE_WATCH);
+        watch.set_missed_tick_behavior(MissedTickBehavior::Delay);
         while !self.is_finished() {
             let deadline = self.shard.timers.next();
             if armed != deadline {
@@ -109,9 +117,11 @@ impl Driver {
                     armed = None;
                     Wake::Work
                 }
+                _ = watch.tick(), if self.has_devices() => Wake::Watch,
             };
             match wake {
                 Wake::Work => self.step(),
+                Wake::Watch => self.follow_devices(),
                 Wake::SocketsGone => return,
             }
             // Users of a runtime with a single thread have their turn too.

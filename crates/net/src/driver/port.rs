@@ -41,6 +41,11 @@ impl Port {
         self.socket().device()
     }
 
+    /// Whether another interface has the name of the one that it is bound to.
+    pub(crate) fn has_lost_device(&self) -> bool {
+        self.socket().has_lost_device()
+    }
+
     /// Most packets in one call at present.
     pub(crate) fn max_segments(&self) -> usize {
         match self {

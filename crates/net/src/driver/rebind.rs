@@ -1,13 +1,14 @@
 //! Local addresses that are added and removed while the endpoint works.
 
+use std::net::IpAddr;
 use std::sync::{Arc, Weak};
 
 use polypath_proto::LocalAddressChange;
 use smallvec::SmallVec;
 use tokio::sync::oneshot;
 
-use super::Driver;
 use super::port::Port;
+use super::{Driver, Sockets};
 use crate::BindError;
 use crate::builder::check_address;
 
@@ -85,14 +86,44 @@ impl Driver {
                 }
             }
         }
+        self.use_sockets(sockets);
+        self.tell_associations(change);
+        Ok(leaving)
+    }
+
+    /// Whether some addresses are bound to interfaces.
+    pub(super) fn has_devices(&self) -> bool {
+        self.shard.sockets.iter().any(|(_, socket)| socket.device().is_some())
+    }
+
+    /// Opens sockets anew that are bound to interfaces which have been removed, once others have their names and addresses.
+    pub(super) fn follow_devices(&mut self) {
+        let lost = self.shard.sockets.iter().filter(|(_, socket)| socket.has_lost_device());
+        let mut addresses: SmallVec<[IpAddr; 2]> =
+            lost.map(|(_, socket)| socket.address()).collect();
+        addresses.dedup();
+        for address in addresses {
+            // The address may still be missing there.
+            let Ok(fresh) = self.binding.bind_one(address) else { continue };
+            let mut sockets = self.shard.sockets.clone();
+            for place in sockets.places_of(address) {
+                sockets.remove(place);
+            }
+            for socket in fresh {
+                sockets.insert(socket);
+            }
+            self.use_sockets(sockets);
+        }
+    }
+
+    /// These are the sockets from now on, for every shard.
+    fn use_sockets(&mut self, mut sockets: Sockets) {
         self.shard.shared.sockets.set(&mut sockets);
         drop(sockets);
         self.shard.follow_sockets();
         for shard in &self.shard.shared.shards {
             shard.work.notify_one();
         }
-        self.tell_associations(change);
-        Ok(leaving)
     }
 
     fn tell_associations(&mut self, change: LocalAddressChange) {

@@ -34,6 +34,8 @@ pub(crate) struct BoundSocket {
     address: IpAddr,
     /// The interface that it is bound to, too.
     device: Option<Arc<str>>,
+    /// Number of that interface.
+    device_index: Option<u32>,
     /// What ICMP messages said that came in the way of sending or receiving.
     reports: Mutex<Vec<Report>>,
     /// Waits for such messages.
@@ -52,6 +54,7 @@ impl BoundSocket {
         port: u16,
     ) -> io::Result<Self> {
         socket.set_nonblocking(true)?;
+        let device_index = device.and_then(|device| device::index(device));
         // Before the address: link-local ones are bound to no socket that knows no interface.
         device::attach(&socket, device.map(|device| &**device))?;
         socket.bind(&SocketAddr::new(address, port).into())?;
@@ -65,6 +68,7 @@ impl BoundSocket {
             state,
             address,
             device: device.cloned(),
+            device_index,
             reports: Mutex::default(),
             reports_due: Mutex::default(),
             whole: RwLock::default(),
@@ -79,6 +83,12 @@ impl BoundSocket {
     /// The interface that it is bound to.
     pub(crate) fn device(&self) -> Option<&Arc<str>> {
         self.device.as_ref()
+    }
+
+    /// Whether another interface has the name of the one that it is bound to.
+    pub(crate) fn has_lost_device(&self) -> bool {
+        let now = self.device.as_ref().and_then(|device| device::index(device));
+        now.is_some() && now != self.device_index
     }
 
     /// The local address and port, as the system tells them.

@@ -1,6 +1,6 @@
 //! What has to come out, and whether it did.
 
-use super::document::{End, Threshold};
+use super::document::{BothSides, End, Threshold};
 use super::options::Requirements;
 
 /// Every requirement, compared with the results.
@@ -36,17 +36,18 @@ pub(crate) fn received(end: &End) -> Option<f64> {
     }
 }
 
-/// The largest 99th percentile of the delays of a flow, in seconds.
+/// The largest 99th percentile of the delays of a flow, in seconds; nothing where a flow has none in a direction that was
+/// planned, be it that nothing of it came.
 fn slowest(end: &End) -> Option<f64> {
-    let received = end.streams.iter().filter_map(|both| both.receiver.as_ref());
-    let longest = received.filter_map(|report| report.delay).map(|delay| delay.p99_us).max()?;
-    Some(longest as f64 / 1e6)
+    let p99 = |both: &BothSides| Some(both.receiver.as_ref()?.delay?.p99_us);
+    let all: Option<Vec<u64>> = end.streams.iter().map(p99).collect();
+    Some(all?.into_iter().max()? as f64 / 1e6)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::meter::document::{Gain, Sum};
+    use crate::meter::document::{Delay, Gain, StreamReport, Sum, Way};
 
     fn required(rate: Option<&str>, gain: Option<f64>) -> Requirements {
         Requirements {
@@ -77,6 +78,24 @@ mod tests {
         end.sum_received_bidir_reverse = sum(2e6);
         let met = |rate| judge(&required(Some(rate), None), &end)[0].met;
         assert!(met("2 Mbit/s") && !met("2.5 Mbit/s"));
+    }
+
+    #[test]
+    fn every_flow_has_to_have_delays() {
+        let delay = |p99_us| Some(Delay { p99_us, ..Delay::default() });
+        let received = |delay| Some(StreamReport { delay, ..StreamReport::default() });
+        for (receivers, measured) in [
+            (vec![received(delay(300)), received(delay(700))], Some(0.0007)),
+            (vec![received(delay(300)), received(None)], None),
+            (vec![None, received(delay(300))], None),
+            (vec![], None),
+        ] {
+            let flow = |receiver| BothSides { direction: Way::ToServer, sender: None, receiver };
+            let streams = receivers.into_iter().map(flow).collect();
+            let end = End { streams, ..End::default() };
+            let verdict = &judge(&required(None, None), &end)[0];
+            assert_eq!((verdict.measured, verdict.met), (measured, measured.is_some()));
+        }
     }
 
     #[test]

@@ -80,10 +80,30 @@ impl Traffic {
 
     /// Whether it sends something in every stretch of `time`, if the transport takes it.
     pub fn is_steady(&self, time: std::time::Duration) -> bool {
+        self.on_off.is_empty() && self.is_frequent(time)
+    }
+
+    /// How long it may be silent by itself before its last frame, where somebody waits for `time`: the longest pause of
+    /// `on_off`, and the one between frames unless these are frequent. Rates that come near zero set no bound.
+    pub fn longest_pause(&self, time: std::time::Duration) -> std::time::Duration {
+        // It is on from the first time to the second, and so forth.
+        let ons = self.on_off.iter().step_by(2).copied();
+        let offs =
+            [Duration::ZERO].into_iter().chain(self.on_off.iter().skip(1).step_by(2).copied());
+        let off = ons.zip(offs).map(|(on, off)| on.as_nanos() - off.as_nanos()).max().unwrap_or(0);
+        let between = match self.is_frequent(time) {
+            true => 0,
+            false => self.frame_rate.smallest().period().as_nanos(),
+        };
+        std::time::Duration::from_nanos(off.saturating_add(between))
+    }
+
+    /// Whether frames follow each other that closely while it is on.
+    fn is_frequent(&self, time: std::time::Duration) -> bool {
         // Frames at a constant rate are missed at once; those that come at random may be far between.
         let least = if self.frame_rate.constant().is_some() { 2.0 } else { 20.0 };
         let frames = self.frame_rate.mean_steps() / 1e6 * time.as_secs_f64();
-        self.on_off.is_empty() && (self.is_saturated() || frames >= least)
+        self.is_saturated() || frames >= least
     }
 
     /// Mean rate in bit/s; nothing for a saturated sender, or where there is no mean.

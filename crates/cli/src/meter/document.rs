@@ -470,7 +470,7 @@ pub(crate) struct Alone {
     pub local_host: IpAddr,
     /// Address of the server.
     pub remote_host: IpAddr,
-    /// What was received; nothing if it did not work alone.
+    /// What was received; nothing if it did not work alone, or nothing of it counts.
     pub bits_per_second: Option<f64>,
 }
 

@@ -118,6 +118,13 @@ impl Traffic {
         self.frame_rate.mean_steps() / 1e6 * messages.ceil().max(1.0)
     }
 
+    /// The longest message that it sends in bytes.
+    pub fn longest_sent(&self) -> u16 {
+        let frame = self.frame_size.largest().map_or(u64::MAX, ByteCount::as_bytes);
+        let frame = u16::try_from(frame).unwrap_or(u16::MAX).max(payload::HEADER as u16);
+        self.longest_message.min(frame)
+    }
+
     /// Checks that it makes sense and can be made, also where a peer asks for it.
     pub fn check(&self) -> Result<()> {
         let longest = usize::from(self.longest_message);

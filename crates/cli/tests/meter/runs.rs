@@ -97,6 +97,21 @@ fn a_number_of_bytes_is_sent_and_no_more() {
 }
 
 #[test]
+fn messages_fit_the_smallest_buffers_of_either_end() {
+    let (small, large) =
+        (Server::start("127.0.7.37", &["-w", "4K"]), Server::start("127.0.7.38", &[]));
+    for (server, more) in [
+        (&small, &["--bidir"][..]),
+        (&small, &["--bidir", "-w", "4K"]),
+        (&large, &["-w", "4K"]),
+        (&large, &["-w", "4K", "-R"]),
+    ] {
+        let document = server.measure("127.0.7.39", &[&["-n", "20K"], more].concat());
+        assert!(bytes(&document, "sum_received") >= 20_480.0, "{more:?}: {document:#}");
+    }
+}
+
+#[test]
 fn flows_of_netperfmeter_go_both_ways() {
     let server = Server::start("127.0.7.11", &[]);
     let flows = [

@@ -24,6 +24,8 @@ const PATIENCE: Duration = Duration::from_secs(2);
 const STEP: Duration = Duration::from_millis(10);
 /// How often who listens to a program that says nothing looks whether it should still, in ms.
 const LOOK_UP: u16 = 50;
+/// Most bytes of a line that are kept: a longer one is told in pieces.
+const LONGEST_LINE: usize = 64 << 10;
 
 /// A command for the shell of a host, from `HOST=COMMAND`. With `&` at its end it is in the background: it does not keep
 /// the emulation going.
@@ -115,7 +117,7 @@ impl Running {
         Ok(Self { program: program.clone(), child, status: None, was_stopped: false })
     }
 
-    /// Tells the watcher what it says, line by line, until nobody has its output open any more, or `is_over`.
+    /// Tells the watcher what it says, line by line and endless lines in pieces, until nobody has its output open any more, or `is_over`.
     pub fn listen<'scope>(
         &mut self,
         scope: &'scope Scope<'scope, '_>,
@@ -164,7 +166,7 @@ impl Running {
     }
 }
 
-/// Calls `tell` with each line that comes from a pipe, until that ends, or `is_over`.
+/// Calls `tell` with each line that comes from a pipe, or each piece of a long one, until that ends, or `is_over`.
 fn each_line(from: OwnedFd, is_over: &AtomicBool, mut tell: impl FnMut(&str)) {
     let mut tell = |line: &[u8]| {
         tell(String::from_utf8_lossy(line).trim_end_matches(['\r', '\n']));
@@ -187,6 +189,12 @@ fn each_line(from: OwnedFd, is_over: &AtomicBool, mut tell: impl FnMut(&str)) {
         }
         for part in read.split_inclusive(|byte| *byte == b'\n') {
             line.extend_from_slice(part);
+            // What exceeds it by no more may be the end of the line alone.
+            while line.len() > LONGEST_LINE + b"\r\n".len() {
+                let rest = line.split_off(end_of_piece(&line));
+                tell(&line);
+                line = rest;
+            }
             if part.ends_with(b"\n") {
                 tell(&line);
                 line.clear();
@@ -196,6 +204,12 @@ fn each_line(from: OwnedFd, is_over: &AtomicBool, mut tell: impl FnMut(&str)) {
     if !line.is_empty() {
         tell(&line);
     }
+}
+
+/// Where to cut a line that is too long: no character of UTF-8 is cut, if it is text.
+fn end_of_piece(line: &[u8]) -> usize {
+    let begins = |place: &usize| line[*place] & 0b1100_0000 != 0b1000_0000;
+    (LONGEST_LINE - 3..=LONGEST_LINE).rev().find(begins).unwrap_or(LONGEST_LINE)
 }
 
 /// Ends those that still run: asks first, and ends what has not ended in time. What they started and left is the
@@ -250,6 +264,29 @@ mod tests {
             is_over.store(lines.len() == 2, Ordering::Relaxed);
         });
         assert_eq!(lines, ["one", "", "two"]);
+    }
+
+    #[test]
+    fn lines_without_end_are_told_in_pieces() {
+        let told = |text: String| {
+            let (out, mut into) = std::io::pipe().unwrap();
+            let writer = thread::spawn(move || {
+                std::io::Write::write_all(&mut into, text.as_bytes()).unwrap();
+            });
+            let mut lines = Vec::new();
+            each_line(out.into(), &AtomicBool::new(false), |line| lines.push(line.to_owned()));
+            writer.join().unwrap();
+            lines
+        };
+        let longest = "x".repeat(LONGEST_LINE);
+        assert_eq!(told(format!("{longest}\r\n1")), [longest.as_str(), "1"]);
+        // Two bytes each, behind one: the first piece ends before a character that it had half of.
+        let line = format!("x{}", "\u{e9}".repeat(2 * LONGEST_LINE));
+        let pieces = told(format!("{line}\nend"));
+        let lengths: Vec<usize> = pieces.iter().map(String::len).collect();
+        let full = LONGEST_LINE;
+        assert_eq!(lengths, [full - 1, full, full, full, 2, 3]);
+        assert_eq!(pieces.concat(), format!("{line}end"));
     }
 
     #[test]

@@ -8,6 +8,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use polypath::{Association, AssociationConfig, Carriers, Endpoint, EndpointBuilder, PacketTap};
 use tokio::time::timeout;
 
+use super::buffers::Buffers;
 use super::capture::Capture;
 use super::clock::{self, ClockRelation, ClockSource, Sample};
 use super::control::{self, Accept, Control};
@@ -168,7 +169,12 @@ async fn talk(
     reporter: &mut Reporter,
 ) -> Outcome {
     let packet = association.path_stats().iter().filter_map(fragment_size).min().unwrap_or(1400);
-    let plan = Arc::new(options.plan(packet, getrandom::u64()?, getrandom::u64()?)?);
+    // Of the server's buffers only the one that receives is known; the other one mostly has the same size. Otherwise the
+    // server refuses what it cannot send.
+    let peer = association.stats().peer_window_bytes;
+    let buffer = Buffers::present(association).least().min(peer);
+    let plan = options.plan(packet, buffer, getrandom::u64()?, getrandom::u64()?)?;
+    let plan = Arc::new(plan);
     let mut ears = Ears::open(association);
     let accept = propose(association, &plan, &mut ears).await.map_err(Failure::CannotConnect)?;
     let clock = if options.requirements.synchronized_clocks {

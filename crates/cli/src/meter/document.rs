@@ -195,7 +195,7 @@ pub(crate) struct Interval {
 }
 
 /// A flow in one direction over a time.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct StreamReport {
     /// Number of the flow, and of its stream.
     pub socket: u32,
@@ -242,7 +242,7 @@ pub(crate) struct StreamReport {
 }
 
 /// One-way delays, from when the source had a message to when the application got it, in microseconds.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct Delay {
     /// Mean.
     pub mean_us: u64,
@@ -470,7 +470,7 @@ pub(crate) struct Alone {
     pub local_host: IpAddr,
     /// Address of the server.
     pub remote_host: IpAddr,
-    /// What was received; nothing if it did not work alone.
+    /// What was received; nothing if it did not work alone, or nothing of it counts.
     pub bits_per_second: Option<f64>,
 }
 

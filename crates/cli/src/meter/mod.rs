@@ -9,6 +9,7 @@
 
 use std::time::Duration;
 
+mod buffers;
 mod calendar;
 pub(crate) mod capture;
 pub(crate) mod client;

@@ -10,9 +10,10 @@ use polypath::config::CongestionAlgorithm;
 use polypath::{AssociationConfig, Carriers, ENCAPSULATION_PORT, Peer, Preset};
 use polypath_units::BitRate;
 
+use super::buffers::Buffers;
 use super::flow_spec::{self, FlowSpec};
 use super::numbers;
-use super::payload;
+use super::payload::{self, Role};
 use super::plan::{
     Extent, FlowPlan, LONGEST, MOST_FLOWS, Plan, SHORTEST_INTERVAL, ServerOutput, shown,
 };
@@ -108,7 +109,7 @@ pub(crate) struct Load {
     /// Rate of each flow in bit/s (K, M, G: powers of 1000), 0 for all there is; with /N, N messages at a time
     #[arg(short, long, value_name = "RATE[/BURST]", default_value = "0", value_parser = paced)]
     pub bitrate: Paced,
-    /// Bytes of each message, 48 to 65535 [default: as many packets as fit 16K]
+    /// Bytes of each message, 48 to 65535 [default: as many packets as fit 16K and half of the buffers]
     #[arg(short, long, value_name = "BYTES", value_parser = numbers::bytes)]
     pub length: Option<u64>,
     /// A flow of NetPerfMeter's model, RATE:SIZE[:RATE BACK:SIZE BACK][:OPTION...], instead of -P, -b, -l, -R and
@@ -328,8 +329,10 @@ impl ClientOptions {
         }
         self.hosts.iter().try_for_each(|host| self.check_host(host))?;
         self.load.check()?;
-        self.transport.config(self.flows())?;
-        self.plan(1400, 0, 0)?.check()
+        let buffers = Buffers::planned(&self.transport.config(self.flows())?);
+        let plan = self.plan(1400, buffers.least(), 0, 0)?;
+        plan.check()?;
+        buffers.check(&plan, Role::Client)
     }
 
     fn check_host(&self, host: &str) -> Result<()> {
@@ -347,8 +350,9 @@ impl ClientOptions {
         }
     }
 
-    /// The plan, for messages that fit whole packets of `packet` bytes of user data.
-    pub fn plan(&self, packet: usize, measurement: u64, seed: u64) -> Result<Plan> {
+    /// The plan, for messages that fit whole packets of `packet` bytes of user data, and buffers of `buffer` bytes at both
+    /// ends.
+    pub fn plan(&self, packet: usize, buffer: u64, measurement: u64, seed: u64) -> Result<Plan> {
         let seed = self.load.seed.unwrap_or(seed);
         let extent = match self.load.bytes {
             Some(bytes) => Extent::Bytes(bytes),
@@ -363,7 +367,7 @@ impl ClientOptions {
         let end =
             polypath_units::Duration::from_nanos(u64::try_from(end.as_nanos()).unwrap_or(u64::MAX));
         let flows: Vec<FlowPlan> = if self.load.flow.is_empty() {
-            let traffic = self.traffic(packet)?;
+            let traffic = self.traffic(packet, buffer)?;
             (1..=self.load.parallel).map(|id| self.flow(id, &traffic)).collect()
         } else {
             let specs = self.load.flow.iter().zip(1..);
@@ -389,20 +393,19 @@ impl ClientOptions {
         })
     }
 
-    fn traffic(&self, packet: usize) -> Result<Traffic> {
-        let packet = packet.clamp(1, DEFAULT_LENGTH);
-        let default = (DEFAULT_LENGTH / packet * packet).max(payload::HEADER) as u64;
+    fn traffic(&self, packet: usize, buffer: u64) -> Result<Traffic> {
+        // Buffers have room for two such messages: one may go while the other is acknowledged.
+        let longest = usize::try_from(buffer / 2).unwrap_or(usize::MAX);
+        let longest = longest.clamp(payload::HEADER, DEFAULT_LENGTH);
+        let packet = packet.clamp(payload::HEADER, longest);
+        let default = (longest / packet * packet) as u64;
         let size = u16::try_from(self.load.length.unwrap_or(default))?;
         let Paced { rate, burst } = self.load.bitrate;
         Ok(match rate.as_bits_per_second() {
             0 => Traffic::saturated(size),
             rate => {
                 // A flow that is slow sends a packet at a time unless told otherwise.
-                let size = if self.load.length.is_none() {
-                    packet.max(payload::HEADER) as u16
-                } else {
-                    size
-                };
+                let size = if self.load.length.is_none() { packet as u16 } else { size };
                 Traffic::paced(size, rate, burst)
             }
         })
@@ -437,7 +440,7 @@ mod tests {
     }
 
     fn plan(arguments: &[&str]) -> Plan {
-        options(arguments).plan(1408, 1, 2).unwrap()
+        options(arguments).plan(1408, 1 << 20, 1, 2).unwrap()
     }
 
     #[test]
@@ -470,6 +473,16 @@ mod tests {
         assert_eq!(size(&[]), 11 * 1408);
         assert_eq!(size(&["-b", "1M"]), 1408);
         assert_eq!(size(&["-b", "1M", "-l", "500"]), 500);
+        // Whole packets, if one fits half of the buffers.
+        for (buffer, saturated, paced) in
+            [(8000, 2 * 1408, 1408), (4096, 1408, 1408), (2000, 1000, 1000), (0, 48, 48)]
+        {
+            let size = |arguments: &[&str]| {
+                let plan = options(arguments).plan(1408, buffer, 1, 2).unwrap();
+                plan.flows[0].to_server.as_ref().unwrap().longest_message
+            };
+            assert_eq!((size(&[]), size(&["-b", "1M"])), (saturated, paced), "{buffer}");
+        }
     }
 
     #[test]
@@ -504,6 +517,9 @@ mod tests {
             (&["-w", "1K"][..], "--window 1024: a window has 4096 to"),
             (&["-w", "0"], "--window 0: a window has 4096 to"),
             (&["-l", "20"], "48 to 65535"),
+            (&["-l", "5000", "-w", "4K"], "larger than the client's send buffer of 4096 bytes"),
+            (&["-l", "5000", "-w", "4K", "-R"], "the client's receive buffer of 4096 bytes"),
+            (&["-w", "4K", "--flow", "const1:exp1000"], "messages of 16000 bytes are larger"),
             (&["-B", "::1", "-4"], "--bind ::1: that is an IPv6 address, and -4 allows none"),
             (&["-6"], "192.0.2.1: that is an IPv4 address, and -6 allows none"),
             (&["--require-gain", "0"], "no ratio"),

@@ -132,13 +132,19 @@ impl Plan {
         }
     }
 
-    /// How long flows may be silent by themselves, where somebody waits for `idle`: nothing if one of them always sends,
-    /// otherwise up to the end.
+    /// How long flows may be silent by themselves, where somebody waits for `idle`. Up to a planned end: nothing if one of
+    /// them always sends, otherwise all of it. With a number of bytes, which one side may have sent before the other: the
+    /// longest pause of any of them.
     pub fn longest_pause(&self, idle: Duration) -> Duration {
-        let sides = self.flows.iter().flat_map(|flow| flow.to_server.iter().chain(&flow.to_client));
-        match sides.into_iter().any(|traffic| traffic.is_steady(idle)) {
-            true => Duration::ZERO,
-            false => self.end().unwrap_or_default(),
+        let sides =
+            || self.flows.iter().flat_map(|flow| flow.to_server.iter().chain(&flow.to_client));
+        match self.end() {
+            Some(_) if sides().any(|traffic| traffic.is_steady(idle)) => Duration::ZERO,
+            Some(end) => end,
+            None => {
+                let longest = sides().map(|traffic| traffic.longest_pause(idle)).max();
+                longest.unwrap_or_default().min(LONGEST)
+            }
         }
     }
 
@@ -187,6 +193,10 @@ pub(crate) fn shown(text: &str) -> String {
 
 #[cfg(test)]
 pub(crate) mod tests {
+    use polypath_units::Frequency;
+    use polypath_workload::Distribution;
+    use polypath_workload::distribution::{Drawn, Exponential};
+
     use super::*;
 
     /// So many flows that do what they can both ways for a second.
@@ -233,6 +243,41 @@ pub(crate) mod tests {
         assert_eq!(pause(&[at_times.clone(), seldom.clone()]), whole);
         assert_eq!(pause(&[at_times, seldom, always]), Duration::ZERO);
         assert_eq!(pause(&[often]), Duration::ZERO);
+    }
+
+    #[test]
+    fn a_number_of_bytes_grants_the_pauses_of_its_flows() {
+        let pause = |to_server: &Traffic, to_client: &Traffic| {
+            let mut plan = Plan { extent: Extent::Bytes(1000), ..plan(1) };
+            plan.flows[0].to_server = Some(to_server.clone());
+            plan.flows[0].to_client = Some(to_client.clone());
+            plan.longest_pause(Duration::from_secs(5)).as_secs_f64()
+        };
+        let turns = |seconds: &[u64], traffic: Traffic| Traffic {
+            on_off: seconds.iter().copied().map(polypath_units::Duration::from_secs).collect(),
+            ..traffic
+        };
+        let drawn = |mean| {
+            let mean = Frequency::from_microhertz(mean);
+            let frame_rate = Distribution::Drawn(Drawn::Exponential(Exponential { mean }));
+            Traffic { frame_rate, ..Traffic::saturated(1000) }
+        };
+        // A message every 8 s, and one per second.
+        let (seldom, often) = (Traffic::paced(1000, 1000, 1), Traffic::paced(1000, 8000, 1));
+        let always = Traffic::saturated(1000);
+        for (traffic, expected) in [
+            (always.clone(), 0.0),
+            (often.clone(), 0.0),
+            (seldom.clone(), 8.0),
+            (turns(&[3, 10, 40, 50], always.clone()), 30.0),
+            (turns(&[20, 30], often), 20.0),
+            (turns(&[3, 10, 40], seldom), 38.0),
+            (drawn(10_000_000), 0.0),
+            (drawn(100_000), LONGEST.as_secs_f64()),
+        ] {
+            assert_eq!(pause(&traffic, &always), expected, "{traffic:?}");
+            assert_eq!(pause(&always, &traffic), expected, "{traffic:?}");
+        }
     }
 
     #[test]

@@ -122,6 +122,10 @@ impl Flow {
         loop {
             let now = self.now();
             let Some(message) = self.generator.peek(now) else {
+                // Other flows may have sent all that was to be sent.
+                if common.left.load(Ordering::Relaxed) == 0 {
+                    return Ok(());
+                }
                 match self.generator.next_turn(now) {
                     Some(turn) => self.sleep_until(turn).await,
                     None => return Ok(()),

@@ -8,6 +8,7 @@ use polypath::Association;
 use polypath_units::BitRate;
 use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
 
+use super::buffers::Buffers;
 use super::control::{self, Accept, Control, Refusal};
 use super::document::{Document, Interval, SideReport};
 use super::ears::Ears;
@@ -164,6 +165,7 @@ async fn wait_for_start(association: &Association, ears: &mut Ears) -> Result<St
 /// Whether this can be done here.
 fn agree(plan: &Plan, association: &Association, limits: &Limits) -> Result<()> {
     plan.check()?;
+    Buffers::present(association).check(plan, Role::Server)?;
     let streams = association.streams().map_or(0, |streams| streams.outbound.min(streams.inbound));
     ensure!(
         plan.flows.len() < usize::from(streams),

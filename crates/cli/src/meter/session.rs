@@ -126,7 +126,8 @@ impl Session {
             before: &self.base,
             after,
             origin: self.base.at,
-            omitted: false,
+            // Where it ended before anything counted, there is nothing else to tell.
+            omitted: self.is_omitted(),
         };
         let mut received = span(&last_data).received(&delays);
         for stream in &mut received {
@@ -206,8 +207,13 @@ impl Session {
         }
     }
 
+    /// Whether nothing has counted up to the last report.
+    fn is_omitted(&self) -> bool {
+        self.last.at < self.plan.omit()
+    }
+
     fn observe(&mut self, now: Snapshot, observe: &mut impl FnMut(Interval)) {
-        let omitted = self.last.at < self.plan.omit();
+        let omitted = self.is_omitted();
         let origin = if omitted { Duration::ZERO } else { self.plan.omit() };
         let delays = self.recent_delays();
         if self.plan.interval().is_some() {

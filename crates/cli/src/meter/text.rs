@@ -291,7 +291,7 @@ fn blocked(times: &Blocked, place: &str) -> Option<String> {
 
 /// A path that was measured alone.
 pub(crate) fn alone(alone: &Alone) -> String {
-    let rate = alone.bits_per_second.map_or("does not work".to_owned(), show_rate);
+    let rate = alone.bits_per_second.map_or("no result".to_owned(), show_rate);
     format!("[{:>5}] alone {} -> {}: {rate}", alone.path, alone.local_host, alone.remote_host)
 }
 

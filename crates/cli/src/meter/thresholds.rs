@@ -1,6 +1,6 @@
 //! What has to come out, and whether it did.
 
-use super::document::{End, Threshold};
+use super::document::{BothSides, End, Sum, Threshold};
 use super::options::Requirements;
 
 /// Every requirement, compared with the results.
@@ -26,27 +26,32 @@ pub(crate) fn judge(required: &Requirements, end: &End) -> Vec<Threshold> {
     thresholds
 }
 
-/// The rate of what was received, in bit/s; of both directions the slower.
+/// The rate of what was received, in bit/s; of both directions the slower. Nothing where it does not count.
 pub(crate) fn received(end: &End) -> Option<f64> {
     let reverse = end.sum_sent_bidir_reverse.as_ref().or(end.sum_received_bidir_reverse.as_ref());
-    let first = end.sum_received?.bits_per_second;
+    let rate = |sum: Option<Sum>| sum.filter(|sum| !sum.omitted).map(|sum| sum.bits_per_second);
+    let first = rate(end.sum_received)?;
     match reverse {
         None => Some(first),
-        Some(_) => Some(first.min(end.sum_received_bidir_reverse?.bits_per_second)),
+        Some(_) => Some(first.min(rate(end.sum_received_bidir_reverse)?)),
     }
 }
 
-/// The largest 99th percentile of the delays of a flow, in seconds.
+/// The largest 99th percentile of the delays of a flow, in seconds; nothing where a flow has none in a direction that was
+/// planned, be it that nothing of it came or counts.
 fn slowest(end: &End) -> Option<f64> {
-    let received = end.streams.iter().filter_map(|both| both.receiver.as_ref());
-    let longest = received.filter_map(|report| report.delay).map(|delay| delay.p99_us).max()?;
-    Some(longest as f64 / 1e6)
+    let p99 = |both: &BothSides| {
+        let counts = both.receiver.as_ref().filter(|report| !report.omitted)?;
+        Some(counts.delay?.p99_us)
+    };
+    let all: Option<Vec<u64>> = end.streams.iter().map(p99).collect();
+    Some(all?.into_iter().max()? as f64 / 1e6)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::meter::document::{Gain, Sum};
+    use crate::meter::document::{Delay, Gain, StreamReport, Way};
 
     fn required(rate: Option<&str>, gain: Option<f64>) -> Requirements {
         Requirements {
@@ -77,6 +82,28 @@ mod tests {
         end.sum_received_bidir_reverse = sum(2e6);
         let met = |rate| judge(&required(Some(rate), None), &end)[0].met;
         assert!(met("2 Mbit/s") && !met("2.5 Mbit/s"));
+        end.sum_received_bidir_reverse = sum(2e6).map(|sum| Sum { omitted: true, ..sum });
+        assert_eq!(received(&end), None, "it does not count");
+    }
+
+    #[test]
+    fn every_flow_has_to_have_delays() {
+        let delay = |p99_us| Some(Delay { p99_us, ..Delay::default() });
+        let received = |delay| Some(StreamReport { delay, ..StreamReport::default() });
+        let omitted = StreamReport { delay: delay(300), omitted: true, ..StreamReport::default() };
+        for (receivers, measured) in [
+            (vec![received(delay(300)), received(delay(700))], Some(0.0007)),
+            (vec![received(delay(300)), received(None)], None),
+            (vec![None, received(delay(300))], None),
+            (vec![Some(omitted)], None),
+            (vec![], None),
+        ] {
+            let flow = |receiver| BothSides { direction: Way::ToServer, sender: None, receiver };
+            let streams = receivers.into_iter().map(flow).collect();
+            let end = End { streams, ..End::default() };
+            let verdict = &judge(&required(None, None), &end)[0];
+            assert_eq!((verdict.measured, verdict.met), (measured, measured.is_some()));
+        }
     }
 
     #[test]

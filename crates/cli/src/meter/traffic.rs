@@ -80,10 +80,30 @@ impl Traffic {
 
     /// Whether it sends something in every stretch of `time`, if the transport takes it.
     pub fn is_steady(&self, time: std::time::Duration) -> bool {
+        self.on_off.is_empty() && self.is_frequent(time)
+    }
+
+    /// How long it may be silent by itself before its last frame, where somebody waits for `time`: the longest pause of
+    /// `on_off`, and the one between frames unless these are frequent. Rates that come near zero set no bound.
+    pub fn longest_pause(&self, time: std::time::Duration) -> std::time::Duration {
+        // It is on from the first time to the second, and so forth.
+        let ons = self.on_off.iter().step_by(2).copied();
+        let offs =
+            [Duration::ZERO].into_iter().chain(self.on_off.iter().skip(1).step_by(2).copied());
+        let off = ons.zip(offs).map(|(on, off)| on.as_nanos() - off.as_nanos()).max().unwrap_or(0);
+        let between = match self.is_frequent(time) {
+            true => 0,
+            false => self.frame_rate.smallest().period().as_nanos(),
+        };
+        std::time::Duration::from_nanos(off.saturating_add(between))
+    }
+
+    /// Whether frames follow each other that closely while it is on.
+    fn is_frequent(&self, time: std::time::Duration) -> bool {
         // Frames at a constant rate are missed at once; those that come at random may be far between.
         let least = if self.frame_rate.constant().is_some() { 2.0 } else { 20.0 };
         let frames = self.frame_rate.mean_steps() / 1e6 * time.as_secs_f64();
-        self.on_off.is_empty() && (self.is_saturated() || frames >= least)
+        self.is_saturated() || frames >= least
     }
 
     /// Mean rate in bit/s; nothing for a saturated sender, or where there is no mean.
@@ -96,6 +116,13 @@ impl Traffic {
     pub fn messages_per_second(&self) -> f64 {
         let messages = self.frame_size.mean_steps() / f64::from(self.longest_message.max(1));
         self.frame_rate.mean_steps() / 1e6 * messages.ceil().max(1.0)
+    }
+
+    /// The longest message that it sends in bytes.
+    pub fn longest_sent(&self) -> u16 {
+        let frame = self.frame_size.largest().map_or(u64::MAX, ByteCount::as_bytes);
+        let frame = u16::try_from(frame).unwrap_or(u16::MAX).max(payload::HEADER as u16);
+        self.longest_message.min(frame)
     }
 
     /// Checks that it makes sense and can be made, also where a peer asks for it.

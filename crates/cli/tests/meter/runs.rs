@@ -71,12 +71,44 @@ fn four_streams_share_an_association_that_is_full() {
 }
 
 #[test]
+fn what_ends_within_the_omitted_time_does_not_count() {
+    let server = Server::start("127.0.7.35", &[]);
+    let more = ["-n", "10K", "-O", "1000", "--require-rate", "1", "--max-p99", "600 s", "--json"];
+    let output = server.client("127.0.7.36", &more).output().unwrap();
+    assert_eq!(output.status.code(), Some(4), "{}", stderr(&output));
+    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    schema("measurement").check(&document);
+    let end = &document["end"];
+    for report in [&document["intervals"][0]["sum"], &end["sum_sent"], &end["sum_received"]] {
+        assert_eq!(report["omitted"], true, "{report}");
+    }
+    for threshold in end["thresholds"].as_array().unwrap() {
+        assert!(threshold["met"] == false && threshold["measured"].is_null(), "{threshold}");
+    }
+}
+
+#[test]
 fn a_number_of_bytes_is_sent_and_no_more() {
     let server = Server::start("127.0.7.9", &[]);
     let document = server.measure("127.0.7.10", &["-n", "300K", "-P", "2", "-l", "1000"]);
     let sent = bytes(&document, "sum_sent");
     assert!((307_200.0..307_200.0 + 48.0).contains(&sent), "{sent}");
     assert_eq!(sent, bytes(&document, "sum_received"));
+}
+
+#[test]
+fn messages_fit_the_smallest_buffers_of_either_end() {
+    let (small, large) =
+        (Server::start("127.0.7.37", &["-w", "4K"]), Server::start("127.0.7.38", &[]));
+    for (server, more) in [
+        (&small, &["--bidir"][..]),
+        (&small, &["--bidir", "-w", "4K"]),
+        (&large, &["-w", "4K"]),
+        (&large, &["-w", "4K", "-R"]),
+    ] {
+        let document = server.measure("127.0.7.39", &[&["-n", "20K"], more].concat());
+        assert!(bytes(&document, "sum_received") >= 20_480.0, "{more:?}: {document:#}");
+    }
 }
 
 #[test]

@@ -61,11 +61,13 @@ async fn garbage_ends_no_server() {
 
 #[test]
 fn limits_are_told_to_who_exceeds_them() {
-    let limits = ["--server-max-duration", "5", "--server-bitrate-limit", "10M"];
+    let limits = ["--server-max-duration", "5", "--server-bitrate-limit", "10M", "-w", "4K"];
     let server = Server::start("127.0.8.5", &limits);
     for (more, told) in [
         (&["-t", "6"][..], "6 s are more than this server's limit, 5 s"),
         (&["-b", "6M", "-P", "2", "-t", "1"], "more than this server's limit, 10 Mbit/s"),
+        (&["-t", "1", "-l", "5000"], "larger than the server's receive buffer of 4096 bytes"),
+        (&["-t", "1", "-l", "5000", "-R"], "larger than the server's send buffer of 4096 bytes"),
     ] {
         let output = server.client("127.0.8.6", more).arg("--json").output().unwrap();
         assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
@@ -152,6 +154,10 @@ fn wrong_usage_is_told_at_once() {
         (&["client", "192.0.2.1", "-t", "1", "-n", "1"], "cannot be used with"),
         (&["client", "192.0.2.1", "-R", "--bidir"], "cannot be used with"),
         (&["client", "192.0.2.1", "-l", "1"], "48 to 65535"),
+        (
+            &["client", "192.0.2.1", "-l", "5K", "-w", "4K"],
+            "the client's send buffer of 4096 bytes",
+        ),
         (&["client", "192.0.2.1", "-b", "x"], "invalid value"),
         (&["client", "192.0.2.1", "--flow", "const1"], "RATE:SIZE"),
         (&["client", "192.0.2.1", "--set", "mtu_byte=1"], "did you mean 'mtu_bytes'?"),

@@ -90,7 +90,11 @@ impl Traffic {
         let ons = self.on_off.iter().step_by(2).copied();
         let offs =
             [Duration::ZERO].into_iter().chain(self.on_off.iter().skip(1).step_by(2).copied());
-        let off = ons.zip(offs).map(|(on, off)| on.as_nanos() - off.as_nanos()).max().unwrap_or(0);
+        let off = ons
+            .zip(offs)
+            .map(|(on, off)| on.as_nanos().saturating_sub(off.as_nanos()))
+            .max()
+            .unwrap_or(0);
         let between = match self.is_frequent(time) {
             true => 0,
             false => self.frame_rate.smallest().period().as_nanos(),

@@ -146,6 +146,13 @@
 //! # }
 //! ```
 //!
+//! # How it behaves
+//!
+//! `AssociationConfig::default()` has the preset `recommended`, which keeps transfers over several paths from being slower than over the
+//! best of them; [`AssociationConfig::with_preset`] takes another ([`Preset`]), and every policy can be set by itself. Buffers
+//! grow as the paths and the reader take data, up to 1 MiB each unless more is named: `send_buffer_bytes` and
+//! `receive_buffer_bytes` should hold what all paths carry in a round trip of the longest one, and more.
+//!
 //! # What a program must expect
 //!
 //! * **Restart.** A peer that lost its state may come back from the same addresses, and the association goes on with

@@ -8,13 +8,13 @@ use std::pin::pin;
 use std::task::{Context, Waker};
 
 use common::{CLIENT, SERVER, client_on, pair, pair_with, peer_of, server_with};
-use polypath::{AssociationConfig, Endpoint, Event, Message, TryReceiveError};
+use polypath::{AssociationConfig, Endpoint, Event, Message, Preset, TryReceiveError};
 
 fn small_buffers() -> AssociationConfig {
     AssociationConfig {
         send_buffer_bytes: 64 << 10,
         receive_buffer_bytes: 64 << 10,
-        ..AssociationConfig::default()
+        ..AssociationConfig::with_preset(Preset::Cmt)
     }
 }
 

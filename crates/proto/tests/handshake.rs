@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use polypath_proto::config::EndpointConfig;
+use polypath_proto::config::{AssociationConfig, EndpointConfig, Preset};
 use polypath_proto::{
     AssociationEnd, Body, DropReason, Duration, Ecn, Encapsulation, Event, Instant,
     OutgoingMessage, Received, Transmit,
@@ -15,6 +15,11 @@ use polypath_wire::{
 
 const CLIENT_PORT: u16 = 4000;
 const SERVER_PORT: u16 = 5001;
+
+/// One INIT at a time, which these tests follow.
+fn config() -> AssociationConfig {
+    AssociationConfig::with_preset(Preset::Cmt)
+}
 
 fn client_address(n: u8) -> IpAddr {
     IpAddr::from([10, 0, n, 1])
@@ -69,7 +74,8 @@ struct Lab {
 impl Lab {
     fn new() -> Self {
         let now = Instant::from_nanos(1_000_000);
-        let listening = EndpointConfig { listening: true, ..Default::default() };
+        let listening =
+            EndpointConfig { listening: true, association: config(), ..Default::default() };
         let addresses = [server_address(0), server_address(1)];
         let server = Host::new(2, listening, SERVER_PORT, &addresses, now);
         Self { now, client: Self::new_client(1, now), server }
@@ -93,7 +99,7 @@ impl Lab {
     /// The client's INIT.
     fn connect(&mut self) {
         let peer = [server_address(0), server_address(1)];
-        self.client.connect(self.now, Default::default(), SERVER_PORT, &peer).unwrap();
+        self.client.connect(self.now, config(), SERVER_PORT, &peer).unwrap();
     }
 
     /// What the client sends.
@@ -493,7 +499,7 @@ fn blind_inits_change_nothing() {
     for n in 0..200 {
         fresh = Lab::new_client(77 + n, lab.now);
         let peer = [server_address(0)];
-        fresh.connect(lab.now, Default::default(), SERVER_PORT, &peer).unwrap();
+        fresh.connect(lab.now, config(), SERVER_PORT, &peer).unwrap();
         let init = Flying::from(fresh.take_output().remove(0));
         lab.server_gets(&init);
         // One packet in, one out, and it goes to where the attacker does not see it.
@@ -620,7 +626,7 @@ fn a_restart_with_new_addresses_is_refused_and_harmless() {
         &[other, client_address(0), client_address(1)],
         now,
     );
-    intruder.connect(now, Default::default(), SERVER_PORT, &[server_address(0)]).unwrap();
+    intruder.connect(now, config(), SERVER_PORT, &[server_address(0)]).unwrap();
     let init = Flying::from(intruder.take_output().remove(0));
     assert_eq!(init.remote, other);
     lab.server_gets(&init);
@@ -691,7 +697,7 @@ fn two_clients_behind_one_address_do_not_disturb_each_other() {
     lab.server_sends();
 
     let mut second = Lab::new_client(55, lab.now);
-    second.connect(lab.now, Default::default(), SERVER_PORT, &[server_address(0)]).unwrap();
+    second.connect(lab.now, config(), SERVER_PORT, &[server_address(0)]).unwrap();
     let init = translated(Flying::from(second.take_output().remove(0)), 2000);
     lab.server_gets(&init);
     let refusal = only(lab.server_sends());

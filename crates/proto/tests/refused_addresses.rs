@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use polypath_proto::config::EndpointConfig;
+use polypath_proto::config::{AssociationConfig, EndpointConfig, Preset};
 use polypath_proto::{
     Body, Duration, Ecn, Encapsulation, Instant, LocalAddressChange, PathError, PathId, Received,
     Transmit,
@@ -11,6 +11,11 @@ use polypath_testkit::Host;
 use polypath_wire::Chunk;
 
 const PORT: u16 = 5001;
+
+/// One INIT at a time, which these tests follow.
+fn config() -> AssociationConfig {
+    AssociationConfig::with_preset(Preset::Cmt)
+}
 
 fn local(n: u8) -> IpAddr {
     IpAddr::from([10, 0, n, 1])
@@ -32,7 +37,7 @@ impl Client {
         let addresses: Vec<_> = (0..3).map(local).collect();
         let mut host = Host::new(1, EndpointConfig::default(), 4000, &addresses, now);
         let peer: Vec<_> = (0..3).map(remote).collect();
-        host.connect(now, Default::default(), PORT, &peer).unwrap();
+        host.connect(now, config(), PORT, &peer).unwrap();
         let mut client = Self { host, now };
         assert_eq!(client.inits(), [0]);
         client
@@ -129,7 +134,7 @@ fn a_refusal_of_an_address_that_is_not_being_tried_changes_nothing_yet() {
 #[test]
 fn the_cookie_too_goes_on_at_once_but_only_to_confirmed_addresses() {
     let mut client = Client::new();
-    let listening = EndpointConfig { listening: true, ..Default::default() };
+    let listening = EndpointConfig { listening: true, association: config(), ..Default::default() };
     let addresses: Vec<_> = (0..3).map(remote).collect();
     let mut server = Host::new(2, listening, PORT, &addresses, client.now);
     client.refuse(0);
@@ -169,7 +174,7 @@ fn a_handshake_keeps_the_last_address_that_reaches_the_peer() {
     let now = Instant::from_nanos(1_000_000);
     let v6: IpAddr = "2001:db8::1".parse().unwrap();
     let mut host = Host::new(1, EndpointConfig::default(), 4000, &[local(0), v6], now);
-    host.connect(now, Default::default(), PORT, &[remote(0)]).unwrap();
+    host.connect(now, config(), PORT, &[remote(0)]).unwrap();
     let mut client = Client { host, now };
     client.change(LocalAddressChange::Removed(local(0)));
     let later = now + Duration::from_secs(2);

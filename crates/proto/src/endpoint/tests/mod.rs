@@ -15,6 +15,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
 
 use super::*;
+use crate::config::Preset;
 use crate::{Body, Duration, Ecn, Instant, NoProbe, Transmit};
 
 /// SCTP port of the endpoint under test.
@@ -51,7 +52,8 @@ impl World {
     }
 
     fn listening() -> Self {
-        Self::new(EndpointConfig { listening: true, ..Default::default() })
+        let association = AssociationConfig::with_preset(Preset::Cmt);
+        Self::new(EndpointConfig { listening: true, association, ..Default::default() })
     }
 
     fn seeded(config: EndpointConfig, seed: u64) -> Self {

@@ -150,8 +150,9 @@
 //!
 //! `AssociationConfig::default()` has the preset `recommended`, which keeps transfers over several paths from being slower than over the
 //! best of them; [`AssociationConfig::with_preset`] takes another ([`Preset`]), and every policy can be set by itself. Buffers
-//! grow as the paths and the reader take data, up to 1 MiB each unless more is named: `send_buffer_bytes` and
-//! `receive_buffer_bytes` should hold what all paths carry in a round trip of the longest one, and more.
+//! have 1 MiB each unless more is named: `send_buffer_bytes` and `receive_buffer_bytes` should hold what all paths carry in two round
+//! trips of the longest one. With the policies `send_buffer` and `receive_buffer` as `recommended` has them otherwise (`auto-fast`),
+//! they begin with 64 KiB and grow to that as data is acknowledged and read.
 //!
 //! # What a program must expect
 //!

@@ -5,7 +5,7 @@ use core::net::IpAddr;
 
 use crate::Duration;
 
-use super::{Policies, Preset};
+use super::{BufferSize, Policies, Preset};
 
 /// Which pairs of a local and a remote address become paths.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Hash)]
@@ -126,8 +126,8 @@ impl AssociationConfig {
     }
 }
 
-/// The preset `recommended`: with several paths no transfer is slower than over the best of them. Its buffers begin with 64 KiB
-/// and grow to `send_buffer_bytes` and `receive_buffer_bytes` as the paths and the reader take the data.
+/// The preset `recommended`, with which a transfer over several paths is not slower than over the best of them, but for buffers:
+/// they have the bytes that are named from the beginning, so that programs know what they hold.
 impl Default for AssociationConfig {
     fn default() -> Self {
         Self {
@@ -146,7 +146,11 @@ impl Default for AssociationConfig {
             heartbeat_interval: Some(Duration::from_secs(30)),
             heartbeat_max_burst: 1,
             shutdown_guard: None,
-            policies: Preset::Recommended.policies(),
+            policies: Policies {
+                send_buffer: BufferSize::Bytes,
+                receive_buffer: BufferSize::Bytes,
+                ..Preset::Recommended.policies()
+            },
         }
     }
 }

@@ -52,7 +52,7 @@ impl World {
     }
 
     fn listening() -> Self {
-        let association = AssociationConfig::with_preset(Preset::Cmt);
+        let association = AssociationConfig::with_preset(Preset::Rfc9260);
         Self::new(EndpointConfig { listening: true, association, ..Default::default() })
     }
 

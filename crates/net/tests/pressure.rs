@@ -8,13 +8,13 @@ use std::pin::pin;
 use std::task::{Context, Waker};
 
 use common::{CLIENT, SERVER, client_on, pair, pair_with, peer_of, server_with};
-use polypath::{AssociationConfig, Endpoint, Event, Message, Preset, TryReceiveError};
+use polypath::{AssociationConfig, Endpoint, Event, Message, TryReceiveError};
 
 fn small_buffers() -> AssociationConfig {
     AssociationConfig {
         send_buffer_bytes: 64 << 10,
         receive_buffer_bytes: 64 << 10,
-        ..AssociationConfig::with_preset(Preset::Cmt)
+        ..AssociationConfig::default()
     }
 }
 

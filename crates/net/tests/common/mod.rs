@@ -3,7 +3,7 @@
 
 use std::net::IpAddr;
 
-use polypath::{Association, AssociationConfig, Duration, Endpoint, EndpointConfig, Peer, Preset};
+use polypath::{Association, AssociationConfig, Duration, Endpoint, EndpointConfig, Peer};
 
 pub const SERVER: [&str; 2] = ["127.0.0.1", "127.0.0.2"];
 pub const CLIENT: [&str; 2] = ["127.0.0.3", "127.0.0.4"];
@@ -46,9 +46,9 @@ pub async fn pair_with(server: Endpoint, client: Endpoint, config: AssociationCo
     Pair { server, client, near, far }
 }
 
-/// An association over two paths, with buffers that hold what they say from the beginning.
+/// An association over two paths.
 pub async fn pair() -> Pair {
-    let config = AssociationConfig::with_preset(Preset::Cmt);
+    let config = AssociationConfig::default();
     pair_with(server_with(&SERVER, config.clone()), client_on(&CLIENT), config).await
 }
 

@@ -254,8 +254,8 @@ impl Association {
     /// went to a UDP port that the peer no longer uses.
     ///
     /// It ends the association as ABORT would (RFC 9260 section 10, ICMP8), but while other paths work, only this path; and
-    /// over IP itself it is not believed of a path on which data was acknowledged within the last RTO: Linux says it of packets
-    /// for which a raw socket has no room, too.
+    /// over IP itself it is believed only when it has been said for five seconds and nothing was heard on the path meanwhile: Linux
+    /// says it of packets for which a raw socket has no room, too.
     /// The handshake goes on with the next pair of addresses, each at most once between two expiries of the timer.
     pub fn handle_protocol_unreachable(
         &mut self,

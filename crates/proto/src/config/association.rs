@@ -126,8 +126,8 @@ impl AssociationConfig {
     }
 }
 
-/// The preset `recommended`, with which a transfer over several paths is not slower than over the best of them, but for buffers:
-/// they have the bytes that are named from the beginning, so that programs know what they hold.
+/// The preset `recommended`, with which a transfer over several paths is not slower than over the best of them. Only its buffers
+/// differ: they have the bytes that are named from the beginning, so that programs know what they hold.
 impl Default for AssociationConfig {
     fn default() -> Self {
         Self {

@@ -24,7 +24,7 @@ pub(crate) fn pairs(
         add_pairs(&mut all, pairing, routes, local, remote);
         return all;
     }
-    for kind in KINDS.into_iter().filter(|kind| kinds().any(|other| other == *kind)) {
+    for kind in KINDS {
         let local: SmallVec<[IpAddr; 4]> =
             local.iter().copied().filter(|a| Kind::of(*a) == kind).collect();
         let remote: SmallVec<[PeerAddress; 4]> =

@@ -113,6 +113,54 @@ fn a_host_where_nobody_takes_sctp_any_more_is_believed_in_time() {
     assert!(has_ended(&pair));
 }
 
+/// Heartbeats that a side has sent on a path.
+fn heartbeats(pair: &Pair, side: Side, path: usize) -> u64 {
+    pair.slot(side).association.path_stats()[path].heartbeats_sent
+}
+
+/// Who has no data to send hears of a peer that is gone by the packets that say so only, and sends few.
+#[test]
+fn who_only_receives_asks_whether_anybody_is_there() {
+    for paths in [1_usize, 2] {
+        let mut pair = Pair::connected(PairConfig::new(paths, config(Preset::Recommended)));
+        assert!(pair.run_until(Duration::from_secs(5), Pair::all_confirmed));
+        pair.send(Side::Client, message(0)).unwrap();
+        assert!(arrived(&mut pair, 1));
+        pair.run_for(Duration::from_secs(1));
+        pair.paths.iter_mut().for_each(|path| path.faults.loss = 1000);
+        let began = pair.now;
+        // Of an acknowledgement.
+        deny(&mut pair, Side::Server, 0, Encapsulation::None, 0);
+        let ended = Event::Ended(AssociationEnd::ProtocolUnreachable);
+        while pair.slot(Side::Server).events.last() != Some(&ended) {
+            let before: Vec<u64> =
+                (0..paths).map(|path| heartbeats(&pair, Side::Server, path)).collect();
+            pair.run_for(Duration::from_millis(10));
+            for (path, before) in before.iter().enumerate() {
+                if heartbeats(&pair, Side::Server, path) > *before {
+                    deny(&mut pair, Side::Server, path as u8, Encapsulation::None, 0);
+                }
+            }
+            let patience = Duration::from_secs(10) * paths as u64;
+            assert!(pair.now.since(began) < patience, "{paths} paths");
+        }
+    }
+}
+
+#[test]
+fn a_host_that_answers_is_asked_no_more() {
+    let mut pair = Pair::connected(PairConfig::new(1, config(Preset::Recommended)));
+    pair.send(Side::Client, message(0)).unwrap();
+    assert!(arrived(&mut pair, 1));
+    pair.run_for(Duration::from_secs(1));
+    let before = heartbeats(&pair, Side::Server, 0);
+    for _ in 0..100 {
+        deny(&mut pair, Side::Server, 0, Encapsulation::None, 0);
+    }
+    pair.run_for(Duration::from_secs(20));
+    assert_eq!(heartbeats(&pair, Side::Server, 0), before + 1);
+}
+
 #[test]
 fn a_host_that_does_not_take_sctp_ends_its_last_path_only() {
     let mut pair = Pair::connected(PairConfig::new(2, config(Preset::Cmt)));

@@ -126,6 +126,7 @@ impl Association {
         let interval = self.config.heartbeat_interval.unwrap_or(Duration::ZERO) + path.rtt.rto();
         path.reach.is_active() && path.flight > 0
             || path.reach.is_active()
+                && path.denied_since.is_none()
                 && path.last_data_sent.is_some_and(|last| now.since(last) < interval)
     }
 
@@ -148,8 +149,17 @@ impl Association {
         self.schedule_heartbeat(cx, path);
     }
 
-    /// Next heartbeat: on a path to be confirmed, a potentially failed one, one that the system refused, or that left an
-    /// INIT unanswered, after its RTO, else after HB.interval plus the RTO, give or take half of it. New data may wait for
+    /// Within an RTO a heartbeat asks whether anybody is there, unless data does.
+    pub(super) fn ask_soon(&mut self, now: Instant, path: PathId) {
+        let path = &mut self.paths[path];
+        if path.reach.is_active() {
+            let soon = now + path.rtt.rto();
+            path.heartbeat.due = Some(path.heartbeat.due.map_or(soon, |due| due.min(soon)));
+        }
+    }
+
+    /// Next heartbeat: on a path to be confirmed, a potentially failed one, one that the system or its host refused, or that
+    /// left an INIT unanswered, after its RTO, else after HB.interval plus the RTO, give or take half of it. New data may wait for
     /// the answer, so that a lost one must not take an interval.
     ///
     /// Without heartbeats a path that failed is probed all the same, at its RTO, which backs off up to RTO.Max. The
@@ -160,6 +170,7 @@ impl Association {
         let path = &mut self.paths[path];
         let rto = path.rtt.rto();
         let is_soon = waits
+            || path.denied_since.is_some()
             || matches!(
                 path.reach,
                 Reach::Unconfirmed | Reach::PotentiallyFailed | Reach::Inactive(Reason::Refused)
@@ -203,6 +214,7 @@ impl Association {
         };
         let path = &mut self.paths[id];
         path.heartbeat.outstanding = None;
+        path.denied_since = None;
         path.counters.heartbeat_acks_received += 1;
         path.sample_rtt(cx, sent.at);
         self.path_works(cx, id, Signal::HeartbeatAck);

@@ -44,6 +44,8 @@ enum Standing {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Verdict {
     Ignore,
+    /// Whether anybody is there is asked soon.
+    Ask,
     /// The handshake goes on with another pair of addresses, if there is one.
     TryElsewhere,
     /// The path is inactive.
@@ -64,13 +66,14 @@ enum Verdict {
 /// elsewhere; and behind an address that was never confirmed there may be somebody whom the peer named (RFC 5062 section 2).
 ///
 /// NOTE(deviation): Linux says the same of each packet that finds the buffers of the peer's raw sockets full. So it is believed
-/// only after [`PATIENCE`]: if nobody is there any more, later retransmissions hear it again.
+/// only after [`PATIENCE`]: if nobody is there any more, retransmissions hear it again, and heartbeats of who has none.
 fn judge(quoted: Quoted, standing: Standing, others: Others) -> Verdict {
     match (quoted, standing, others) {
         (_, Standing::Closed, _) => Verdict::Ignore,
         (Quoted::Init, Standing::CookieWait, _) => Verdict::TryElsewhere,
         (Quoted::Tagged, Standing::CookieEchoed, _) => Verdict::TryElsewhere,
-        (Quoted::Init, _, _) | (_, Standing::CookieWait | Standing::Busy, _) => Verdict::Ignore,
+        (Quoted::Init, _, _) | (_, Standing::CookieWait, _) => Verdict::Ignore,
+        (Quoted::Tagged, Standing::Busy, _) => Verdict::Ask,
         (Quoted::Tagged, Standing::Unconfirmed, _) => Verdict::LosePath,
         (Quoted::Tagged, Standing::Confirmed, Others::MayWork) => Verdict::LosePath,
         (Quoted::Tagged, Standing::Confirmed, Others::None) => Verdict::End,
@@ -110,10 +113,15 @@ impl Association {
         let standing = self.standing(cx.now, id, carried);
         match judge(quoted, standing, others) {
             Verdict::Ignore => {}
+            Verdict::Ask => self.ask_soon(cx.now, id),
             Verdict::TryElsewhere if self.has_handshake_path_besides(id) => {
                 self.handshake_refused(cx.now, id);
             }
-            Verdict::LosePath => self.path_refused(cx, id),
+            Verdict::LosePath => {
+                self.path_refused(cx, id);
+                // The peer may be gone altogether.
+                self.paths.ids().for_each(|other| self.ask_soon(cx.now, other));
+            }
             Verdict::TryElsewhere | Verdict::End => self.end(AssociationEnd::ProtocolUnreachable),
         }
     }
@@ -172,7 +180,7 @@ mod tests {
             (Tagged, CookieEchoed, Verdict::TryElsewhere, Verdict::TryElsewhere),
             (Tagged, Confirmed, Verdict::End, Verdict::LosePath),
             (Tagged, Unconfirmed, Verdict::LosePath, Verdict::LosePath),
-            (Tagged, Busy, Verdict::Ignore, Verdict::Ignore),
+            (Tagged, Busy, Verdict::Ask, Verdict::Ask),
             (Init, Busy, Verdict::Ignore, Verdict::Ignore),
             // The message is about a packet of long ago, or forged.
             (Tagged, CookieWait, Verdict::Ignore, Verdict::Ignore),

@@ -32,9 +32,15 @@ class Statistics(unittest.TestCase):
         self.assertEqual(cell.ratio(), 0.75)
         self.assertEqual(cell.name, "10 Mbit/s 0 ms + 20 Mbit/s 5 ms")
 
-    def test_only_a_tcp_of_the_model_has_an_expected_share(self) -> None:
-        expected = {pair: bench_emulated.Contest(*pair).expected() for pair in (("cmt", "reno"), ("lia", "reno"), ("cmt", "bbr"))}
-        self.assertEqual([values and values[0] for values in expected.values()], [0.67, 0.50, None])
+    def test_shares_are_those_of_one_flow_and_of_two(self) -> None:
+        def expected(preset: str, tcp: str, one: float) -> float | None:
+            found = bench_emulated.Contest(preset, tcp).expected(one)
+            return found and found[0]
+
+        self.assertAlmostEqual(expected("cmt", "reno", 0.5) or 0, 2 / 3)
+        self.assertAlmostEqual(expected("cmt", "cubic", 0.25) or 0, 0.4)
+        self.assertEqual(expected("lia", "reno", 0.5), 0.5)
+        self.assertEqual([expected("rfc9260", "reno", 0.5), expected("cmt", "bbr", 0.5)], [None, None])
 
 
 class Files(unittest.TestCase):

@@ -147,6 +147,24 @@ fn who_only_receives_asks_whether_anybody_is_there() {
     }
 }
 
+/// A path that stays lost is no reason to ask over the other again and again.
+#[test]
+fn the_other_path_is_asked_once() {
+    let mut pair = Pair::connected(PairConfig::new(2, config(Preset::Recommended)));
+    assert!(pair.run_until(Duration::from_secs(5), Pair::all_confirmed));
+    pair.paths[0].faults.loss = 1000;
+    deny(&mut pair, Side::Client, 0, Encapsulation::None, 0);
+    pair.run_for(Duration::from_secs(5));
+    let before = heartbeats(&pair, Side::Client, 1);
+    for _ in 0..18 {
+        deny(&mut pair, Side::Client, 0, Encapsulation::None, 0);
+        pair.run_for(Duration::from_secs(1));
+    }
+    let path = &pair.slot(Side::Client).association.path_stats()[0];
+    assert_eq!(path.status, PathStatus::Inactive);
+    assert_eq!(heartbeats(&pair, Side::Client, 1), before + 1);
+}
+
 #[test]
 fn a_host_that_answers_is_asked_no_more() {
     let mut pair = Pair::connected(PairConfig::new(1, config(Preset::Recommended)));

@@ -257,7 +257,6 @@ impl Association {
             self.send_heartbeat(cx, path);
         }
         let path = &mut self.paths[path];
-        let answer_due = cx.now + path.rtt.rto();
-        path.heartbeat.due = path.heartbeat.due.map(|due| due.min(answer_due));
+        path.heartbeat.not_after(cx.now + path.rtt.rto());
     }
 }

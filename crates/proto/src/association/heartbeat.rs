@@ -153,8 +153,7 @@ impl Association {
     pub(super) fn ask_soon(&mut self, now: Instant, path: PathId) {
         let path = &mut self.paths[path];
         if path.reach.is_active() {
-            let soon = now + path.rtt.rto();
-            path.heartbeat.due = Some(path.heartbeat.due.map_or(soon, |due| due.min(soon)));
+            path.heartbeat.not_after(now + path.rtt.rto());
         }
     }
 

@@ -3,7 +3,7 @@
 use super::Association;
 use super::state::State;
 use crate::path::Path;
-use crate::path::reach::Reach;
+use crate::path::reach::{Reach, Transition};
 use crate::{AssociationEnd, Cx, Duration, Encapsulation, Instant, PathId};
 
 /// How long a host may say that it does not take SCTP, and nothing may be heard from it, until it is believed over IP itself.
@@ -118,9 +118,10 @@ impl Association {
                 self.handshake_refused(cx.now, id);
             }
             Verdict::LosePath => {
-                self.path_refused(cx, id);
-                // The peer may be gone altogether.
-                self.paths.ids().for_each(|other| self.ask_soon(cx.now, other));
+                if self.path_refused(cx, id) != Transition::None {
+                    // The peer may be gone altogether.
+                    self.paths.ids().for_each(|other| self.ask_soon(cx.now, other));
+                }
             }
             Verdict::TryElsewhere | Verdict::End => self.end(AssociationEnd::ProtocolUnreachable),
         }

@@ -13,18 +13,22 @@ impl Association {
         match error {
             PathError::PacketTooBig { mtu_bytes } => self.packet_too_big(cx, id, mtu_bytes),
             PathError::Refused if self.state.is_handshake() => self.handshake_refused(cx.now, id),
-            PathError::Refused => self.path_refused(cx, id),
+            PathError::Refused => {
+                self.path_refused(cx, id);
+            }
         }
     }
 
-    pub(super) fn path_refused(&mut self, cx: &mut Cx<'_>, id: PathId) {
-        if self.lose_path(id, Signal::Refused) == Transition::None {
-            return;
+    /// Nothing can be sent on the path. Returns what that changed.
+    pub(super) fn path_refused(&mut self, cx: &mut Cx<'_>, id: PathId) -> Transition {
+        let transition = self.lose_path(id, Signal::Refused);
+        if transition != Transition::None {
+            self.abandon_flight(id);
+            if self.state.is_synchronized() {
+                self.schedule_heartbeat(cx, id);
+            }
         }
-        self.abandon_flight(id);
-        if self.state.is_synchronized() {
-            self.schedule_heartbeat(cx, id);
-        }
+        transition
     }
 
     /// Nothing more comes back on the path: what is in flight there goes elsewhere.

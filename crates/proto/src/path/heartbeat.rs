@@ -16,6 +16,13 @@ pub(crate) struct Heartbeat {
     pub(crate) outstanding: Option<Sent>,
 }
 
+impl Heartbeat {
+    /// It becomes due at `at`, if not before.
+    pub(crate) fn not_after(&mut self, at: Instant) {
+        self.due = Some(self.due.map_or(at, |due| due.min(at)));
+    }
+}
+
 /// A heartbeat on its way.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Sent {

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """The rules of the house that no compiler lint knows.
 
-* names: in `polypath-proto`, identifiers with `cmt` live in `cmt/` and `config/`; elsewhere only the module's own name
-  is allowed, as a path at a call site (`cmt::sfr::...`, `mod cmt;`, `use crate::cmt;`).
+* names: in `polypath-proto`, identifiers with `cmt` live in `mechanism/` and `config/`: multipath is the data model, and
+  CMT a preset.
 * attributes: wire, units and proto say `#![no_std]`; wire, units, proto, workload, netsim and sim forbid unsafe code.
 * testkit: `polypath_testkit` is named in `tests/`, `benches/` and `examples/` only.
 * rooms: what docs/architecture.md names exists (`room/file` of `polypath-proto`, folders of the project, crates), and
@@ -33,7 +33,6 @@ COMMENT_OR_STRING = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 CMT_IDENTIFIER = re.compile(r"\b\w*cmt\w*\b", re.IGNORECASE)
-CMT_MODULE_USE = re.compile(r"::\s*cmt\b|\bcmt\s*::|\bmod\s+cmt\s*;")
 
 
 def blank_text(source: str) -> str:
@@ -42,23 +41,20 @@ def blank_text(source: str) -> str:
 
 
 def foreign_names(source: str) -> Iterator[tuple[int, str]]:
-    """Line and identifier of every `cmt` name that is not the module's own, used as a path."""
+    """Line and identifier of every `cmt` name."""
     for number, line in enumerate(blank_text(source).splitlines(), start=1):
-        allowed = [match.span() for match in CMT_MODULE_USE.finditer(line)]
         for match in CMT_IDENTIFIER.finditer(line):
-            inside = any(start <= match.start() and match.end() <= end for start, end in allowed)
-            if match.group() != "cmt" or not inside:
-                yield number, match.group()
+            yield number, match.group()
 
 
 def check_names(root: Path) -> Iterator[str]:
     source = root / "crates/proto/src"
     for path in sorted(source.rglob("*.rs")):
         place = path.relative_to(source).parts
-        if place[0] in ("cmt", "config") or place == ("cmt.rs",):
+        if place[0] in ("mechanism", "config"):
             continue
         for number, name in foreign_names(path.read_text(encoding="utf-8")):
-            yield f"{path.relative_to(root)}:{number}: `{name}` belongs into cmt/ or config/"
+            yield f"{path.relative_to(root)}:{number}: `{name}` belongs into mechanism/ or config/"
 
 
 def check_attributes(root: Path) -> Iterator[str]:

@@ -120,7 +120,7 @@ class House(unittest.TestCase):
             "let cmt = 1;",
             "use crate::config::CmtPolicies;",
             "policies.cmt.sfr",
-            "crate::cmt::cmt_window()",
+            "crate::mechanism::cmt_window()",
         ):
             self.write("crates/proto/src/send/queue.rs", source)
             self.assertEqual(len(list(check_house.check_names(self.root))), 1, source)
@@ -130,13 +130,12 @@ class House(unittest.TestCase):
             "crates/proto/src/send/queue.rs",
             """
             //! CMT comes in here: `cmt_on`.
-            mod cmt;
-            use crate::cmt;
-            use crate::cmt::sfr;
-            fn f<'a>(x: &'a str) { cmt::sfr::step('"', "cmt_on", r#"a "cmt_on" b"#); /* cmt_on */ }
+            mod mechanism;
+            use crate::mechanism::sfr;
+            fn f<'a>(x: &'a str) { sfr::step('"', "cmt_on", r#"a "cmt_on" b"#); /* cmt_on */ }
             """,
         )
-        self.write("crates/proto/src/cmt/sfr.rs", "struct CmtState;")
+        self.write("crates/proto/src/mechanism/sfr.rs", "struct CmtState;")
         self.write("crates/proto/src/config/presets.rs", "fn cmt() {}")
         self.assertEqual(list(check_house.check_names(self.root)), [])
 

@@ -14,7 +14,6 @@ extern crate alloc;
 extern crate std;
 
 mod association;
-mod cmt;
 pub mod config;
 mod congestion;
 mod endpoint;
@@ -23,15 +22,16 @@ mod event;
 mod extension;
 mod ids;
 mod io;
+mod mechanism;
 mod message;
-mod path;
+mod paths;
 mod probe;
-mod recv;
-mod sack;
-mod send;
+mod receive;
 mod stats;
+mod transmit;
+mod types;
 
-pub use association::{Association, Identity, Notice, PeerAddress};
+pub use association::{Association, Identity, Notice};
 pub use endpoint::{Collision, DropReason, Endpoint, Route};
 pub use error::{ConnectError, SendError};
 pub use event::{AssociationEnd, Event, PathChange};
@@ -47,3 +47,4 @@ pub use stats::{
     AbandonedCount, AbandonedMessages, AssociationStats, BlockedCause, BlockedTime, PathStats,
     PathStatus, PotentiallyFailedTime,
 };
+pub use types::PeerAddress;

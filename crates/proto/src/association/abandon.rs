@@ -1,10 +1,9 @@
 //! Giving up messages that are not fully reliable (RFC 3758, RFC 7496), and what the rest of the association sees of it.
 
 use super::Association;
-use crate::send::partial_reliability::index::Place;
-use crate::send::partial_reliability::{Reliability, Support};
-use crate::send::queue::Room;
-use crate::send::window::Fate;
+use crate::transmit::partial_reliability::index::Place;
+use crate::transmit::partial_reliability::{Reliability, Support};
+use crate::types::{BufferBytes, Fate};
 use crate::{Cx, Event, Instant, OutgoingMessage, ProbeEvent, Tsn};
 
 impl Association {
@@ -142,7 +141,7 @@ impl Association {
         let extent = self.sender.window.message_around(tsn);
         let chunk = self.sender.window.get(tsn);
         let (stream, context, reliability) = (chunk.stream, chunk.context, chunk.reliability);
-        let mut released = Room::default();
+        let mut released = BufferBytes::default();
         let mut next = extent.first;
         while !next.is_after(extent.last) {
             if let Some(gone) = self.sender.window.abandon(next) {

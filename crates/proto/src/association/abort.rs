@@ -5,7 +5,7 @@ use polypath_wire::{Abort, Cause, Causes, Chunk};
 use super::Association;
 use super::output::To;
 use super::state::State;
-use crate::send::window::Fate;
+use crate::types::Fate;
 use crate::{AssociationEnd, Cx, Event, Notice};
 
 impl Association {

@@ -8,14 +8,14 @@ use smallvec::SmallVec;
 
 use super::handshake::Agreed;
 use super::handshake_view::{Established, HandshakePhase, HandshakeView, ShutdownAckTrigger};
-use super::init_parameters::Capabilities;
 use super::output::{Flush, To};
 use super::state::State;
-use super::{Association, Identity, PeerAddress, draw_tie_tags};
+use super::{Association, Identity, draw_tie_tags};
+use crate::association::cookie::Cookie;
 use crate::config::SharedConfig;
-use crate::endpoint::cookie::Cookie;
-use crate::path::Paths;
-use crate::path::reach::Reach;
+use crate::paths::Paths;
+use crate::paths::reach::Reach;
+use crate::types::{Capabilities, PeerAddress};
 use crate::{Cx, Event, Tsn};
 
 impl Association {

@@ -6,17 +6,18 @@ use smallvec::SmallVec;
 use super::Association;
 use super::retransmission_timer::T3Ends;
 use super::tail_probe::Answered;
-use crate::cmt::cuc::{self, CucView, LowEnd};
-use crate::cmt::sack_path::Duplicates;
-use crate::cmt::slow_path_rtt::{self, Awaited, Awaiting, Measure, Return};
 use crate::config::CwndUpdate;
 use crate::congestion::Advanced;
+use crate::congestion::burst;
 use crate::congestion::recovery::{PseudoCumulative, RecoveryView};
 use crate::extension::nr_sack::{self, Disordered, Release};
-use crate::path::reach::Signal;
-use crate::sack::{self, AckDelta, PathDelta, Report, SackProblem, Silence, Verdict, Withdrawn};
-use crate::send::burst;
-use crate::send::window::{History, Newly};
+use crate::mechanism::cuc::{self, CucView, LowEnd};
+use crate::mechanism::sack_path::Duplicates;
+use crate::mechanism::slow_path_rtt::{self, Awaited, Awaiting, Measure, Return};
+use crate::paths::reach::Signal;
+use crate::transmit::outstanding::{History, Newly};
+use crate::transmit::sack::{self, AckDelta, Report, SackProblem, Silence, Verdict, Withdrawn};
+use crate::types::{PathDelta, PathSet};
 use crate::{Cx, Event, Instant, PathId, ProbeEvent, Tsn};
 
 /// A path as a SACK finds and leaves it, beside what it acknowledges there.
@@ -55,8 +56,8 @@ pub(super) enum Acknowledgement {
 /// What a SACK acknowledges, for tail probes.
 #[derive(Clone, Copy, Default)]
 struct Heard {
-    /// Bit per path of which something arrived that was no probe.
-    of: u32,
+    /// Paths of which something arrived that was no probe.
+    of: PathSet,
     answered: Option<Answered>,
 }
 
@@ -66,7 +67,7 @@ impl Heard {
         if newly.history.contains(History::PROBED) {
             self.answered = Some(Answered { path: newly.path, sent_at: newly.sent_at });
         } else {
-            self.of |= 1 << newly.path.0;
+            self.of.insert(newly.path);
         }
     }
 }
@@ -143,9 +144,9 @@ impl Association {
             Acknowledgement::Sack { flags, .. } if !blocks.is_empty() && !withdrawn.overtaken => {
                 self.count_missing(cx.now, cumulative, flags, &delta, &silence)
             }
-            _ => 0,
+            _ => PathSet::EMPTY,
         };
-        let lost_on = lost_on | self.hear_of_probe(cx, source, heard);
+        let lost_on = lost_on.union(self.hear_of_probe(cx, source, heard));
         self.leave_recovery(cumulative, &changes);
         self.reduce_rates(&changes, &delta, lost_on);
         let groups = self.group_views();
@@ -220,18 +221,18 @@ impl Association {
         heard
     }
 
-    /// Ends the silence of paths at the tail. Gives a bit for each on which a probe has shown a loss.
-    fn hear_of_probe(&mut self, cx: &Cx<'_>, source: Acknowledgement, heard: Heard) -> u32 {
+    /// Ends the silence of paths at the tail. Returns those on which a probe has shown a loss.
+    fn hear_of_probe(&mut self, cx: &Cx<'_>, source: Acknowledgement, heard: Heard) -> PathSet {
         let Some(answered) = heard.answered else {
             self.end_silence(heard.of);
-            return 0;
+            return PathSet::EMPTY;
         };
         let lost_on = match source {
             // The original has arrived, too.
-            Acknowledgement::Sack { duplicates: Duplicates::Some, .. } => 0,
+            Acknowledgement::Sack { duplicates: Duplicates::Some, .. } => PathSet::EMPTY,
             _ => self.lost_before_probe(cx.now, answered),
         };
-        self.end_silence(u32::MAX);
+        self.end_silence(PathSet::ALL);
         lost_on
     }
 

@@ -5,21 +5,22 @@ use smallvec::SmallVec;
 
 use super::Association;
 use super::packet_builder::PacketBuilder;
-use crate::cmt::buffer_split::{self, Speed, SplitView};
-use crate::cmt::reschedule::{
+use crate::config::{BufferSize, BufferSplit, BufferSplitShares, PathOrder, RescheduleSide};
+use crate::mechanism::buffer_split::{self, Speed, SplitView};
+use crate::mechanism::reschedule::{
     self, BlockingView, ChunkView, Kind, LastSent, Moves, Payment, Recovery,
 };
-use crate::config::{BufferSize, BufferSplit, BufferSplitShares, PathOrder, RescheduleSide};
-use crate::path::Path;
+use crate::paths::Path;
 use crate::probe::TransmissionCause;
-use crate::sack::AckDelta;
-use crate::send::buffer_size::{self, Phase, SizedPath};
-use crate::send::window::{Fate, History, Outstanding};
+use crate::transmit::buffer_size::{self, Phase, SizedPath};
+use crate::transmit::outstanding::{History, OutstandingChunk};
+use crate::transmit::sack::AckDelta;
+use crate::types::{Fate, PathSet};
 use crate::{Cx, Duration, Instant, PathId, Tsn};
 
 impl Association {
     /// Whether the peer's window and the path's share of the buffers admit a new chunk of `user_bytes` on `path`.
-    pub(super) fn admits_new(&self, path: PathId, usable: u32, user_bytes: u32) -> bool {
+    pub(super) fn admits_new(&self, path: PathId, usable: PathSet, user_bytes: u32) -> bool {
         let policies = &self.config.policies;
         if !self.sender.peer_window_admits(user_bytes) {
             return false;
@@ -50,10 +51,10 @@ impl Association {
 
     /// What the other paths that carry new data could use of the buffers: a window, and a packet by which it grows; what
     /// they have, where new data stays away from them. `None` if this is not the fastest one.
-    fn needs_beside(&self, path: PathId, usable: u32) -> Option<SmallVec<[u64; 4]>> {
+    fn needs_beside(&self, path: PathId, usable: PathSet) -> Option<SmallVec<[u64; 4]>> {
         let speed = |path: &Path| Speed { cwnd: path.window.cwnd, srtt: path.rtt.srtt() };
         let own = speed(&self.paths[path]);
-        let carries = |id: PathId| usable >> id.0 & 1 == 1;
+        let carries = |id: PathId| usable.contains(id);
         let others = self.paths.iter().filter(|other| other.id != path && carries(other.id));
         others
             .map(|other| {
@@ -67,17 +68,17 @@ impl Association {
     }
 
     /// Paths that carry new data, among which the buffers are split.
-    fn sharing_paths(&self, usable: u32) -> u32 {
+    fn sharing_paths(&self, usable: PathSet) -> u32 {
         match self.config.policies.path_order {
             PathOrder::Primary => 1,
-            _ => usable.count_ones(),
+            _ => usable.len(),
         }
     }
 
     /// The chunk that blocks the buffers and the path that has to take it now, if there are any: of several paths the one
     /// with the shortest round-trip time.
     #[inline]
-    pub(super) fn chunk_to_move(&self, now: Instant, usable: u32) -> Option<(Tsn, PathId)> {
+    pub(super) fn chunk_to_move(&self, now: Instant, usable: PathSet) -> Option<(Tsn, PathId)> {
         // What blocks is always the lowest chunk of all; what is delivered lies above it.
         if self.config.policies.reschedule.side == RescheduleSide::None
             || self.sender.window.acked_count() == 0
@@ -87,7 +88,7 @@ impl Association {
         self.blocking_chunk(now, usable)
     }
 
-    fn blocking_chunk(&self, now: Instant, usable: u32) -> Option<(Tsn, PathId)> {
+    fn blocking_chunk(&self, now: Instant, usable: PathSet) -> Option<(Tsn, PathId)> {
         let policies = &self.config.policies;
         let window = &self.sender.window;
         let tsn = window.base();
@@ -96,7 +97,7 @@ impl Association {
             return None;
         }
         let takes = |path: &&Path| {
-            usable >> path.id.0 & 1 == 1
+            usable.contains(path.id)
                 && path.has_window()
                 && reschedule::blocks(
                     &policies.reschedule,
@@ -110,7 +111,7 @@ impl Association {
         Some((tsn, path.id))
     }
 
-    fn blocking_view(&self, path: PathId, usable: u32) -> BlockingView {
+    fn blocking_view(&self, path: PathId, usable: PathSet) -> BlockingView {
         let window = &self.sender.window;
         BlockingView {
             send_buffer: self.sender.queue.limit(),
@@ -124,7 +125,7 @@ impl Association {
         }
     }
 
-    fn chunk_view(&self, now: Instant, chunk: &Outstanding, path: &Path) -> ChunkView {
+    fn chunk_view(&self, now: Instant, chunk: &OutstandingChunk, path: &Path) -> ChunkView {
         let rtt = |path: &Path| path.rtt.srtt().unwrap_or_else(|| path.rtt.rto());
         ChunkView {
             kind: match chunk.flags.contains(DataFlags::UNORDERED) {
@@ -182,7 +183,7 @@ impl Association {
         &mut self,
         cx: &mut Cx<'_>,
         path: PathId,
-        usable: u32,
+        usable: PathSet,
         packet: &mut PacketBuilder<'_>,
     ) {
         let moved = self.chunk_to_move(cx.now, usable).filter(|(_, to)| *to == path);
@@ -235,7 +236,7 @@ impl Association {
                 // As after a fast retransmission, which however would have a packet to send on this path.
                 let free = path.free_retransmission;
                 let groups = self.group_views();
-                self.reduce_windows(cx, 1 << old.0, &groups);
+                self.reduce_windows(cx, PathSet::of(old), &groups);
                 self.paths[old].free_retransmission = free;
             }
             Payment::Block => {

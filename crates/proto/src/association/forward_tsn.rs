@@ -5,9 +5,9 @@ use polypath_wire::{Chunk, ForwardTsn, Packet};
 use super::Association;
 use super::output::Tag;
 use super::packet_builder::PacketBuilder;
-use crate::path::reach::Signal;
-use crate::send::partial_reliability::Support;
-use crate::send::partial_reliability::forward::Proof;
+use crate::paths::reach::Signal;
+use crate::transmit::partial_reliability::Support;
+use crate::transmit::partial_reliability::forward::Proof;
 use crate::{Cx, Envelope, Tsn};
 
 /// Bytes of a FORWARD-TSN without streams, and of a stream.

@@ -5,17 +5,18 @@ use core::net::IpAddr;
 use polypath_wire::{Abort, Cause, Causes, Chunk, Init, Raw};
 use smallvec::SmallVec;
 
-use super::init_parameters::{self, Capabilities, InitKind, InitLimits, InitProblem, PeerInit};
+use super::Association;
+use super::init_parameters::{self, InitKind, InitLimits, InitProblem, PeerInit};
 use super::input::MAX_WAITING_ANSWERS;
 use super::output::To;
 use super::state::{Handshake, State};
-use super::{Association, PeerAddress};
 use crate::config::{AssociationConfig, HandshakePaths, NrSack};
-use crate::path::first_contact::{self, InitTry, Pair};
-use crate::path::reach::Reach;
-use crate::path::{Path, pairing};
-use crate::recv::{Incomplete, Receiver, ReceiverConfig};
-use crate::send::partial_reliability::Support;
+use crate::paths::first_contact::{self, InitTry, Pair};
+use crate::paths::reach::Reach;
+use crate::paths::{Path, pairing};
+use crate::receive::{Incomplete, Receiver, ReceiverConfig};
+use crate::transmit::partial_reliability::Support;
+use crate::types::{Capabilities, PeerAddress};
 use crate::{AssociationEnd, Cx, Duration, Event, Instant, Notice, PathChange, PathId, Tsn};
 
 /// What the peer asked for and offered in the handshake.
@@ -52,8 +53,8 @@ impl Association {
         let paths = first_contact::destinations(policy, turn, suitable.into_iter());
         for path in paths {
             let State::CookieWait(timer) = &mut self.state else { return };
-            if timer.asked >> path.0 & 1 == 0 {
-                timer.asked |= 1 << path.0;
+            if !timer.asked.contains(path) {
+                timer.asked.insert(path);
                 self.send_init_on(path);
                 self.paths[path].init.on_sent(now);
             }
@@ -116,7 +117,7 @@ impl Association {
         let (State::CookieWait(timer) | State::CookieEchoed { timer, .. }) = &mut self.state else {
             return;
         };
-        timer.refused |= 1 << id.0;
+        timer.refused.insert(id);
         if id != self.handshake_path {
             return;
         }
@@ -168,9 +169,9 @@ impl Association {
 
     fn suits_handshake(&self, path: PathId) -> bool {
         match &self.state {
-            State::CookieWait(timer) => timer.refused & (1 << path.0) == 0,
+            State::CookieWait(timer) => !timer.refused.contains(path),
             State::CookieEchoed { timer, .. } => {
-                timer.refused & (1 << path.0) == 0 && self.paths[path].reach.is_active()
+                !timer.refused.contains(path) && self.paths[path].reach.is_active()
             }
             _ => false,
         }

@@ -4,9 +4,8 @@ use core::net::IpAddr;
 
 use smallvec::SmallVec;
 
-use super::PeerAddress;
-use super::init_parameters::Capabilities;
-use crate::endpoint::cookie::Cookie;
+use crate::association::cookie::Cookie;
+use crate::types::{Capabilities, PeerAddress};
 
 /// Where an association stands as far as INIT and COOKIE ECHO are concerned (RFC 9260 section 5.2).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -5,10 +5,10 @@ use polypath_wire::{Chunk, Parameter, Parameters};
 use super::Association;
 use super::output::To;
 use crate::config::{HandshakePaths, SackPath};
-use crate::path::Path;
-use crate::path::first_contact::InitTry;
-use crate::path::heartbeat::{Info, Purpose, Sent};
-use crate::path::reach::{Reach, Reason, Signal};
+use crate::paths::Path;
+use crate::paths::first_contact::InitTry;
+use crate::paths::heartbeat::{Info, Purpose, Sent};
+use crate::paths::reach::{Reach, Reason, Signal};
 use crate::{Cx, Duration, Instant, PathId};
 
 impl Association {
@@ -87,7 +87,7 @@ impl Association {
             self.paths.iter().any(|other| other.id != path && other.reach.is_active());
         let reach = self.paths[path].reach;
         reach.is_confirmed() && !reach.is_potentially_failed() && !others_work
-            || self.usable_paths() == 0
+            || self.usable_paths().is_empty()
     }
 
     /// After a timeout of data a doubtful path is probed at once, and one that has just failed slowly. Where it had failed

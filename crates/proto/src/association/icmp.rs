@@ -2,8 +2,8 @@
 
 use super::Association;
 use super::state::State;
-use crate::path::Path;
-use crate::path::reach::{Reach, Transition};
+use crate::paths::Path;
+use crate::paths::reach::{Reach, Transition};
 use crate::{AssociationEnd, Cx, Duration, Encapsulation, Instant, PathId};
 
 /// How long a host may say that it does not take SCTP, and nothing may be heard from it, until it is believed over IP itself.

@@ -4,17 +4,6 @@ use core::net::IpAddr;
 
 use smallvec::SmallVec;
 
-use crate::Encapsulation;
-
-/// An address of a peer and how packets are carried to it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct PeerAddress {
-    /// IP address.
-    pub address: IpAddr,
-    /// Encapsulation, with the peer's UDP port.
-    pub encapsulation: Encapsulation,
-}
-
 /// Who an association is between, fixed when it begins.
 #[derive(Clone, Debug)]
 pub struct Identity {

@@ -11,44 +11,16 @@ use polypath_wire::{
 };
 use smallvec::SmallVec;
 
-use super::address_scope::{is_meaningful, is_this_host};
 use crate::Duration;
 use crate::config::{NrSack, PacketDropReport, Policies};
-
-/// Most addresses of one side, told or believed; as many as an association can have paths.
-pub(crate) const MAX_ADDRESSES: usize = 32;
+use crate::types::address_scope::{is_meaningful, is_this_host};
+use crate::types::{AddressList, Capabilities, MAX_ADDRESSES};
 
 /// Least receive window that INIT and INIT ACK may announce, in bytes (RFC 9260 section 3.3.2).
 pub(crate) const MIN_INITIAL_WINDOW: u32 = 1500;
 
 /// Most bytes of unrecognized parameters that are reported, so that a report cannot outgrow a packet.
 const MAX_REPORT_BYTES: usize = 512;
-
-/// A list of addresses, the most important first.
-pub(crate) type AddressList = SmallVec<[IpAddr; 2]>;
-
-bitflags! {
-    /// Extensions of SCTP that one side can do.
-    #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Hash)]
-    pub(crate) struct Capabilities: u32 {
-        /// AUTH (RFC 4895).
-        const AUTH = 1;
-        /// ASCONF and ASCONF-ACK (RFC 5061).
-        const ASCONF = 1 << 1;
-        /// RE-CONFIG (RFC 6525).
-        const RE_CONFIG = 1 << 2;
-        /// FORWARD-TSN (RFC 3758).
-        const FORWARD_TSN = 1 << 3;
-        /// I-DATA (RFC 8260).
-        const I_DATA = 1 << 4;
-        /// I-FORWARD-TSN (RFC 8260).
-        const I_FORWARD_TSN = 1 << 5;
-        /// NR-SACK (draft-tuexen-tsvwg-sctp-multipath section 4).
-        const NR_SACK = 1 << 6;
-        /// PKTDROP (draft-stewart-sctp-pktdrprep).
-        const PACKET_DROP = 1 << 7;
-    }
-}
 
 bitflags! {
     /// Address families.

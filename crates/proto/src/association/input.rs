@@ -7,14 +7,14 @@ use polypath_wire::{ChecksumPolicy, Chunk, PacketView, UnknownAction};
 
 use super::Association;
 use super::acknowledge::Acknowledgement;
-use super::init_parameters::Capabilities;
 use super::output::To;
 use super::state::State;
 use crate::extension::nr_sack::Release;
 use crate::extension::packet_drop::flags;
 use crate::extension::packet_drop::report::Why;
-use crate::recv::{DataError, DataOutcome, Receiver};
-use crate::sack::Report;
+use crate::receive::{DataError, DataOutcome, Receiver};
+use crate::transmit::sack::Report;
+use crate::types::Capabilities;
 use crate::{AssociationEnd, Body, Cx, Duration, Event, PathId, ProbeEvent, Received, Tsn};
 
 /// Answers to HEARTBEAT, and others, that may wait at a time; a flood of requests gets no more.

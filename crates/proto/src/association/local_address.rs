@@ -7,16 +7,14 @@ use core::net::IpAddr;
 
 use smallvec::SmallVec;
 
-use super::address_scope::reaches;
+use super::Association;
 use super::state::State;
-use super::{Association, PeerAddress};
 use crate::config::{PathPairing, SharedConfig, SourceRoute};
-use crate::path::reach::{Reach, Reason, Signal};
-use crate::path::{Path, pairing};
+use crate::paths::reach::{Reach, Reason, Signal};
+use crate::paths::{Path, pairing};
+use crate::types::address_scope::reaches;
+use crate::types::{PathSet, PeerAddress};
 use crate::{Cx, Event, Instant, LocalAddressChange, PathChange, PathId};
-
-/// Most paths of an association in its life: masks of paths have so many bits.
-const MAX_PATH_IDS: usize = 32;
 
 impl Association {
     pub(super) fn apply_local_address(&mut self, cx: &mut Cx<'_>, change: LocalAddressChange) {
@@ -85,9 +83,9 @@ impl Association {
         }
         self.handshake_path = kept.unwrap_or(PathId(0));
         let asked = self.paths.iter().filter(|path| waiting.contains(&(path.local, path.remote)));
-        let asked = asked.fold(0, |mask, path| mask | 1 << path.id.0);
+        let asked = asked.map(|path| path.id).collect();
         if let State::CookieWait(timer) = &mut self.state {
-            (timer.asked, timer.refused, timer.aborted) = (asked, 0, None);
+            (timer.asked, timer.refused, timer.aborted) = (asked, PathSet::EMPTY, None);
         }
         self.send_init(now);
     }
@@ -95,8 +93,8 @@ impl Association {
     /// The pairs of addresses that took an INIT which may still be answered.
     fn waiting_for_init_ack(&self) -> SmallVec<[(IpAddr, IpAddr); 4]> {
         let State::CookieWait(timer) = &self.state else { return SmallVec::new() };
-        let waiting = timer.asked & !timer.refused;
-        let paths = self.paths.iter().filter(|path| waiting >> path.id.0 & 1 == 1);
+        let waiting = timer.asked.without(timer.refused);
+        let paths = self.paths.iter().filter(|path| waiting.contains(path.id));
         paths.map(|path| (path.local, path.remote)).collect()
     }
 
@@ -121,7 +119,7 @@ impl Association {
             }
         }
         let gone = Reach::Inactive(Reason::NoLocalAddress);
-        let limit = usize::from(self.config.max_paths).clamp(1, MAX_PATH_IDS);
+        let limit = usize::from(self.config.max_paths).clamp(1, PathSet::CAPACITY);
         let local = &self.identity.local_addresses;
         let back =
             self.paths.iter().filter(|path| path.reach == gone && local.contains(&path.local));
@@ -146,7 +144,7 @@ impl Association {
             if known.is_none() && served && !serves_pairs {
                 continue;
             }
-            if open().count() >= limit || known.is_none() && self.paths.len() >= MAX_PATH_IDS {
+            if open().count() >= limit || known.is_none() && self.paths.len() >= PathSet::CAPACITY {
                 self.stats.addresses_ignored += 1;
                 continue;
             }

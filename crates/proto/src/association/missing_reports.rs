@@ -3,16 +3,17 @@
 use smallvec::SmallVec;
 
 use super::Association;
-use crate::cmt::dac::{self, DacView};
-use crate::cmt::sfr::{self, SfrView};
-use crate::cmt::smart_fast_rtx;
-use crate::cmt::tail_reinjection;
 use crate::config::{FastRecoveryScope, MissingReports, Policies, SplitFastRetransmit};
-use crate::path::Path;
+use crate::mechanism::dac::{self, DacView};
+use crate::mechanism::sfr::{self, SfrView};
+use crate::mechanism::smart_fast_rtx;
+use crate::mechanism::tail_reinjection;
+use crate::paths::Path;
 use crate::probe::TransmissionCause;
-use crate::sack::{AckDelta, Silence, Unnamed};
-use crate::send::multiple_fast_rtx::{self, RepeatView};
-use crate::send::window::Outstanding;
+use crate::transmit::multiple_fast_rtx::{self, RepeatView};
+use crate::transmit::outstanding::OutstandingChunk;
+use crate::transmit::sack::{AckDelta, Silence, Unnamed};
+use crate::types::PathSet;
 use crate::{Duration, Instant, Tsn};
 
 /// What a SACK that acknowledges something says about chunks that it does not name.
@@ -27,7 +28,7 @@ struct Evidence<'a> {
 
 impl Evidence<'_> {
     /// How many missing reports it is for a chunk, if it is any.
-    fn against(&self, tsn: Tsn, chunk: &Outstanding, unnamed: Unnamed) -> Option<u8> {
+    fn against(&self, tsn: Tsn, chunk: &OutstandingChunk, unnamed: Unnamed) -> Option<u8> {
         let policies = self.policies;
         let news = &self.delta.paths[chunk.path.index()];
         let repeat = RepeatView {
@@ -50,7 +51,7 @@ impl Evidence<'_> {
 }
 
 impl Association {
-    /// Counts missing reports and marks what is lost. Gives a bit for each path that lost something.
+    /// Counts missing reports and marks what is lost. Returns the paths that lost something.
     pub(super) fn count_missing(
         &mut self,
         now: Instant,
@@ -58,8 +59,8 @@ impl Association {
         flags: u8,
         delta: &AckDelta,
         silence: &Silence,
-    ) -> u32 {
-        let mut lost_on = 0;
+    ) -> PathSet {
+        let mut lost_on = PathSet::EMPTY;
         let Some(lowest_newly_acked) = delta.lowest_newly_acked else { return lost_on };
         let policies = &self.config.policies;
         let dac = DacView {
@@ -101,7 +102,7 @@ impl Association {
                     let path = &mut self.paths[path];
                     path.take_out(tsn, charge);
                     path.loss_rate.on_lost();
-                    lost_on |= 1 << path.id.0;
+                    lost_on.insert(path.id);
                 }
             }
             if split == SplitFastRetransmit::Off {

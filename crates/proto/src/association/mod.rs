@@ -34,11 +34,11 @@ mod timeout;
 mod transmit_data;
 mod windows;
 
-pub(crate) mod address_scope;
+pub(crate) mod cookie;
 pub(crate) mod handshake_view;
 pub(crate) mod init_parameters;
 
-pub use self::identity::{Identity, PeerAddress};
+pub use self::identity::Identity;
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
@@ -53,16 +53,16 @@ use smallvec::SmallVec;
 use self::blocked::Blocked;
 use self::counters::Counters;
 use self::events::Events;
-use self::init_parameters::Capabilities;
 use self::output::{ControlQueue, Flush};
 use self::path_mtu::MtuWork;
 use self::state::{Handshake, State};
 use crate::config::{AssociationConfig, SharedConfig, SourceRoute};
 use crate::extension::packet_drop::report::Allowance;
-use crate::path::Paths;
-use crate::path::stopwatch::Stopwatch;
-use crate::recv::Receiver;
-use crate::send::Sender;
+use crate::paths::Paths;
+use crate::paths::stopwatch::Stopwatch;
+use crate::receive::Receiver;
+use crate::transmit::Sender;
+use crate::types::{Capabilities, PeerAddress};
 use crate::{
     AssociationStats, BlockedCause, BlockedTime, Cx, Duration, Encapsulation, Envelope, Event,
     Instant, LocalAddressChange, OutgoingMessage, PathError, PathId, PathStats,

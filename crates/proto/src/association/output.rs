@@ -8,13 +8,14 @@ use smallvec::SmallVec;
 use super::Association;
 use super::packet_builder::PacketBuilder;
 use super::state::State;
-use crate::cmt::sack_path::{self, Duplicates, SackPathView, SinceLastSack};
 use crate::config::{Burst, PathOrder, SackPath};
-use crate::path::reach::{Reach, Reason};
-use crate::path::{Path, Paths};
-use crate::recv::Receiver;
-use crate::send::burst;
-use crate::send::zero_window::{self, ZeroWindow, ZeroWindowView};
+use crate::congestion::burst;
+use crate::mechanism::sack_path::{self, Duplicates, SackPathView, SinceLastSack};
+use crate::paths::reach::{Reach, Reason};
+use crate::paths::{Path, Paths};
+use crate::receive::Receiver;
+use crate::transmit::zero_window::{self, ZeroWindow, ZeroWindowView};
+use crate::types::PathSet;
 use crate::{BlockedCause, Cx, Ecn, Envelope, Fragmentation, Instant, PathId};
 
 /// Where a control chunk goes.
@@ -89,7 +90,7 @@ impl Association {
     /// a path that was just cut must not hold up the end of the association.
     pub(super) fn best_path(&self) -> PathId {
         let usable = self.usable_paths();
-        let usable = self.paths.iter().filter(|path| usable >> path.id.0 & 1 == 1);
+        let usable = self.paths.iter().filter(|path| usable.contains(path.id));
         let best = usable.min_by_key(|path| (path.errors, path.id != self.primary, path.id));
         best.map_or(self.primary, |path| path.id)
     }
@@ -193,17 +194,17 @@ impl Association {
             };
         }
         let usable = self.usable_paths();
-        if usable == 0 {
+        if usable.is_empty() {
             return BlockedCause::NoPath;
         }
         let asked = match self.config.policies.path_order {
-            PathOrder::Primary => 1 << self.primary_or_stand_in(usable).0,
+            PathOrder::Primary => PathSet::of(self.primary_or_stand_in(usable)),
             _ => usable,
         };
         let has_window = self
             .paths
             .iter()
-            .filter(|path| asked >> path.id.0 & 1 == 1)
+            .filter(|path| asked.contains(path.id))
             .any(|path| path.has_window() && !self.gathers_a_run(path, usable));
         match has_window {
             true if self.sender.peer_window_admits(self.max_fragment) => BlockedCause::BufferShare,
@@ -344,14 +345,14 @@ impl Association {
     }
 
     fn chosen_sack_path(&self, policy: SackPath, last: Option<PathId>) -> Option<PathId> {
-        let sources = self.receiver.as_ref().map_or(0, Receiver::sources);
+        let sources = self.receiver.as_ref().map_or(PathSet::EMPTY, Receiver::sources);
         let active = self.paths.iter().filter(|path| path.reach.is_active());
         let candidates: SmallVec<[sack_path::Candidate; 8]> = active
             .map(|path| sack_path::Candidate {
                 index: path.id.0,
-                since_last_sack: match sources >> path.id.0 & 1 {
-                    1 => SinceLastSack::BroughtData,
-                    _ => SinceLastSack::Silent,
+                since_last_sack: match sources.contains(path.id) {
+                    true => SinceLastSack::BroughtData,
+                    false => SinceLastSack::Silent,
                 },
                 last_sack: path.sack_rank,
                 srtt: path.rtt.srtt().unwrap_or(self.config.policies.rto.initial),

@@ -3,7 +3,7 @@
 use polypath_wire::{Chunk, Packet};
 
 use crate::PathId;
-use crate::path::DATA_HEADER;
+use crate::paths::DATA_HEADER;
 
 /// Chunks for one packet on one path.
 #[derive(Debug)]

@@ -6,7 +6,6 @@ use alloc::vec::Vec;
 use polypath_wire::{COMMON_HEADER_LEN, Checksum, Chunk, Packet, PacketDrop};
 
 use super::Association;
-use super::init_parameters::Capabilities;
 use super::input::MAX_WAITING_ANSWERS;
 use super::output::To;
 use super::state::State;
@@ -15,9 +14,10 @@ use crate::extension::packet_drop::bottleneck::{self, BottleneckView};
 use crate::extension::packet_drop::repair::{self, COMPARED_BYTES, Repair, RepairView, Request};
 use crate::extension::packet_drop::report::{self, ReportView, Why};
 use crate::extension::packet_drop::{carried, flags};
-use crate::path::Path;
+use crate::paths::Path;
 use crate::probe::TransmissionCause;
-use crate::send::window::MAX_SPAN;
+use crate::transmit::outstanding::MAX_SPAN;
+use crate::types::Capabilities;
 use crate::{Body, Cx, PathId, Received, Tsn};
 
 /// A HEARTBEAT is repeated only while its path may miss this many more (as in usrsctp): the answers that are missing

@@ -1,7 +1,7 @@
 //! What the system says of a path: packets too big for it, or pairs of addresses that it does not serve.
 
 use super::Association;
-use crate::path::reach::{Signal, Transition};
+use crate::paths::reach::{Signal, Transition};
 use crate::probe::TransmissionCause;
 use crate::{Cx, PathError, PathId};
 

@@ -8,10 +8,11 @@ use super::Association;
 use super::output::Tag;
 use super::packet_builder::PacketBuilder;
 use crate::config::PmtuDiscovery;
-use crate::path::Path;
-use crate::path::heartbeat::{Info, Purpose};
-use crate::path::plpmtu::{Timing, Traffic};
-use crate::path::reach::{Reach, Reason, Signal};
+use crate::paths::Path;
+use crate::paths::heartbeat::{Info, Purpose};
+use crate::paths::plpmtu::{Timing, Traffic};
+use crate::paths::reach::{Reach, Reason, Signal};
+use crate::types::PathSet;
 use crate::{Cx, Envelope, Event, Fragmentation, Instant, PathChange, PathId, ProbeEvent};
 
 /// Chunk header.
@@ -22,13 +23,13 @@ const CHUNK_HEADER: u32 = 4;
 pub(super) struct MtuWork {
     /// The earliest deadline of any path.
     due: Instant,
-    /// Bit per path whose discovery may have changed its mind or wants to send.
-    paths: u32,
+    /// Paths whose discovery may have changed its mind or wants to send.
+    paths: PathSet,
 }
 
 impl Default for MtuWork {
     fn default() -> Self {
-        Self { due: Instant::FAR_FUTURE, paths: 0 }
+        Self { due: Instant::FAR_FUTURE, paths: PathSet::EMPTY }
     }
 }
 
@@ -39,7 +40,7 @@ impl MtuWork {
     }
 
     fn note(&mut self, path: PathId) {
-        self.paths |= 1 << path.0;
+        self.paths.insert(path);
     }
 }
 
@@ -105,7 +106,7 @@ impl Association {
         for path in self.paths.iter_mut() {
             let Some(plpmtu) = &mut path.plpmtu else { continue };
             let Some(due) = plpmtu.deadline().filter(|due| *due <= now) else { continue };
-            let is_recent = |at: Instant| due.since(at) < crate::path::plpmtu::RAISE_INTERVAL;
+            let is_recent = |at: Instant| due.since(at) < crate::paths::plpmtu::RAISE_INTERVAL;
             let traffic = match path.last_data_sent.is_some_and(is_recent) {
                 true => Traffic::Some,
                 false => Traffic::None,
@@ -117,11 +118,11 @@ impl Association {
 
     /// Takes over what the discovery has found.
     pub(super) fn settle_mtus(&mut self, cx: &mut Cx<'_>) {
-        if self.mtu_work.paths == 0 {
+        if self.mtu_work.paths.is_empty() {
             return;
         }
         for id in self.paths.ids() {
-            if self.mtu_work.paths >> id.0 & 1 == 1 {
+            if self.mtu_work.paths.contains(id) {
                 let path = &self.paths[id];
                 let found = path.plpmtu.as_ref().and_then(|plpmtu| plpmtu.mtu());
                 self.set_mtu(cx, id, found.unwrap_or(path.mtu));
@@ -160,9 +161,7 @@ impl Association {
         cx: &mut Cx<'_>,
         packet: &mut Packet<'static>,
     ) -> Option<Envelope> {
-        while self.mtu_work.paths != 0 {
-            let id = PathId(self.mtu_work.paths.trailing_zeros() as u8);
-            self.mtu_work.paths &= self.mtu_work.paths - 1;
+        while let Some(id) = self.mtu_work.paths.pop() {
             let wanted = self.paths.get(id).and_then(|path| path.plpmtu.as_ref()?.take(cx.now));
             if let Some(size) = wanted.filter(|_| self.state.may_send_data()) {
                 return Some(self.probe_mtu(cx, id, size, packet));

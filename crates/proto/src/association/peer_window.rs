@@ -2,9 +2,9 @@
 
 use super::Association;
 use crate::probe::TransmissionCause;
-use crate::sack::AckDelta;
-use crate::send::window::History;
-use crate::send::zero_window::ClosedWindow;
+use crate::transmit::outstanding::History;
+use crate::transmit::sack::AckDelta;
+use crate::transmit::zero_window::ClosedWindow;
 use crate::{Cx, Instant, ProbeEvent};
 
 impl Association {

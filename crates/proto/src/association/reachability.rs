@@ -2,8 +2,8 @@
 
 use super::Association;
 use crate::config::{AllPf, FailureDetection};
-use crate::path::failover::{self, Suspect};
-use crate::path::reach::{Signal, Thresholds, Transition};
+use crate::paths::failover::{self, Suspect};
+use crate::paths::reach::{Signal, Thresholds, Transition};
 use crate::{AssociationEnd, Cx, Event, Instant, PathChange, PathId, ProbeEvent};
 use crate::{PathStatus, PotentiallyFailedTime};
 

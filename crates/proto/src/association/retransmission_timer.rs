@@ -1,9 +1,9 @@
 //! T3-rtx after an acknowledgement.
 
 use super::Association;
-use crate::cmt::t3_policy::{self, T3Action, T3View};
 use crate::config::T3Restart;
-use crate::sack::AckDelta;
+use crate::mechanism::t3_policy::{self, T3Action, T3View};
+use crate::transmit::sack::AckDelta;
 use crate::{Cx, Instant, PathId};
 
 /// What the timer's policy must know of a path from before and after the SACK.

@@ -2,17 +2,17 @@
 //! them at the end.
 
 use super::Association;
-use super::init_parameters::Capabilities;
 use super::packet_builder::PacketBuilder;
 use super::tail_probe::is_answered_at_once;
 use crate::Delivery;
-use crate::cmt::blocking_estimation::{self, PathView, SlowPath};
-use crate::cmt::tail_reinjection::{self, Waiting};
 use crate::config::{BlockingEstimation, PathOrder, TailReinjection};
-use crate::path::Path;
+use crate::mechanism::blocking_estimation::{self, PathView, SlowPath};
+use crate::mechanism::tail_reinjection::{self, Waiting};
+use crate::paths::Path;
 use crate::probe::TransmissionCause;
-use crate::send::queue::Asking;
-use crate::send::window::{Fate, History, Outstanding};
+use crate::transmit::outstanding::{History, OutstandingChunk};
+use crate::transmit::queue::Asking;
+use crate::types::{Capabilities, Fate, PathSet};
 use crate::{Cx, Duration, Instant, PathId, Tsn};
 
 /// Packets that may be acknowledged on a path without telling its round trip.
@@ -20,14 +20,14 @@ const MOST_TRIES: u64 = 10;
 
 impl Association {
     /// Whether new data has to wait for a quicker path, because it would block the buffers on this one.
-    pub(super) fn waits_for_quicker(&self, path: PathId, usable: u32, user_bytes: u32) -> bool {
+    pub(super) fn waits_for_quicker(&self, path: PathId, usable: PathSet, user_bytes: u32) -> bool {
         if !self.estimates_blocking(usable) || self.sender.queue.names(path) {
             return false;
         }
         let Some(buffer) = self.buffer_that_blocks(path, usable) else { return false };
         let own = &self.paths[path];
         let others = || {
-            let carries = move |other: &&Path| other.id != path && usable >> other.id.0 & 1 == 1;
+            let carries = move |other: &&Path| other.id != path && usable.contains(other.id);
             self.paths.iter().filter(carries).filter_map(blocking_view)
         };
         let Some(view) = blocking_view(own) else {
@@ -43,21 +43,21 @@ impl Association {
         blocking_estimation::would_block(&slow, others())
     }
 
-    fn estimates_blocking(&self, usable: u32) -> bool {
+    fn estimates_blocking(&self, usable: PathSet) -> bool {
         let policies = &self.config.policies;
         policies.blocking_estimation == BlockingEstimation::On
             && policies.path_order != PathOrder::Primary
-            && usable.count_ones() > 1
+            && usable.len() > 1
     }
 
     /// Nothing more can be sent. If buffers are what stops the path that would carry most alone, and a slower one has filled
     /// them, that one pays, once per round trip.
-    pub(super) fn penalize_what_blocks(&mut self, cx: &mut Cx<'_>, usable: u32) {
+    pub(super) fn penalize_what_blocks(&mut self, cx: &mut Cx<'_>, usable: PathSet) {
         if !self.estimates_blocking(usable) || self.sender.window.is_empty() {
             return;
         }
         let buffer = self.sender.queue.limit().min(self.receive_room());
-        let usable_paths = self.paths.iter().filter(|path| usable >> path.id.0 & 1 == 1);
+        let usable_paths = self.paths.iter().filter(|path| usable.contains(path.id));
         let views = usable_paths.filter_map(|path| Some((path, blocking_view(path)?)));
         let Some((best, view)) = views.max_by_key(|(_, view)| view.alone(buffer)) else { return };
         let best = best.id;
@@ -77,7 +77,7 @@ impl Association {
     }
 
     /// Whether a full buffer keeps the path from sending.
-    fn is_held_up(&self, path: PathId, usable: u32) -> bool {
+    fn is_held_up(&self, path: PathId, usable: PathSet) -> bool {
         if self.sender.queue.is_empty() {
             return self.sender.room_is_wanted();
         }
@@ -94,7 +94,7 @@ impl Association {
     }
 
     /// Size of the buffer in which data waits for a chunk on this path; nothing if none does.
-    fn buffer_that_blocks(&self, path: PathId, usable: u32) -> Option<u64> {
+    fn buffer_that_blocks(&self, path: PathId, usable: PathSet) -> Option<u64> {
         // Non-renegable acknowledgements empty the send buffer, and unordered messages wait for nobody.
         let sender = match self.extensions.contains(Capabilities::NR_SACK) {
             true => None,
@@ -110,7 +110,7 @@ impl Association {
 
     /// At the tail of what there is to send: the chunk that arrives earlier if another path sends it again, and that path.
     /// What is passed here is looked at again only when something is overdue: until then it comes closer to its answer.
-    pub(super) fn late_chunk(&mut self, now: Instant, usable: u32) -> Option<(Tsn, PathId)> {
+    pub(super) fn late_chunk(&mut self, now: Instant, usable: PathSet) -> Option<(Tsn, PathId)> {
         if !self.moves_at_tail(usable) {
             return None;
         }
@@ -159,11 +159,11 @@ impl Association {
         lowest.reduce(|low, tsn| if tsn.is_before(low) { tsn } else { low })
     }
 
-    fn is_overdue(&self, chunk: &Outstanding, now: Instant) -> bool {
+    fn is_overdue(&self, chunk: &OutstandingChunk, now: Instant) -> bool {
         self.overdue_at(chunk).is_some_and(|at| at <= now)
     }
 
-    fn overdue_at(&self, chunk: &Outstanding) -> Option<Instant> {
+    fn overdue_at(&self, chunk: &OutstandingChunk) -> Option<Instant> {
         let srtt = self.paths[chunk.path].rtt.srtt()?;
         let in_flight: u64 = self.paths.iter().map(|path| path.flight).sum();
         let is_alone = in_flight <= u64::from(chunk.charge);
@@ -174,7 +174,7 @@ impl Association {
         Some(tail_reinjection::overdue_at(chunk.sent_at, srtt, delay))
     }
 
-    fn arrives_earlier(&self, chunk: &Outstanding, now: Instant, new_rtt: Duration) -> bool {
+    fn arrives_earlier(&self, chunk: &OutstandingChunk, now: Instant, new_rtt: Duration) -> bool {
         let (age, its_rtt) = (now.since(chunk.sent_at), self.shortest_round_trip_of(chunk.path));
         tail_reinjection::arrives_earlier(&Waiting { age, its_rtt, new_rtt })
     }
@@ -194,14 +194,14 @@ impl Association {
         (is_movable(lowest, now) && at > now).then_some(at)
     }
 
-    fn moves_at_tail(&self, usable: u32) -> bool {
+    fn moves_at_tail(&self, usable: PathSet) -> bool {
         self.config.policies.tail_reinjection == TailReinjection::On
-            && usable.count_ones() > 1
+            && usable.len() > 1
             && self.sender.is_all_sent()
     }
 
-    fn fastest_path(&self, usable: u32) -> Option<&Path> {
-        let measured = |path: &&Path| usable >> path.id.0 & 1 == 1 && path.rtt.srtt().is_some();
+    fn fastest_path(&self, usable: PathSet) -> Option<&Path> {
+        let measured = |path: &&Path| usable.contains(path.id) && path.rtt.srtt().is_some();
         self.paths.iter().filter(measured).min_by_key(|path| (path.rtt.srtt(), path.id))
     }
 
@@ -215,7 +215,7 @@ impl Association {
         &mut self,
         cx: &mut Cx<'_>,
         path: PathId,
-        usable: u32,
+        usable: PathSet,
         packet: &mut PacketBuilder<'_>,
     ) {
         while let Some((tsn, to)) = self.late_chunk(cx.now, usable)
@@ -246,7 +246,7 @@ impl Association {
     }
 }
 
-fn is_movable(chunk: &Outstanding, now: Instant) -> bool {
+fn is_movable(chunk: &OutstandingChunk, now: Instant) -> bool {
     chunk.fate == Fate::InFlight
         && !chunk.history.contains(History::RESCHEDULED)
         && chunk.may_be_sent_again(now)

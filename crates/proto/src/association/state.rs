@@ -3,6 +3,7 @@
 use bytes::Bytes;
 use polypath_wire::Causes;
 
+use crate::types::PathSet;
 use crate::{Duration, Instant, PathId};
 
 /// State of an association.
@@ -46,10 +47,10 @@ pub(crate) struct Handshake {
     pub(crate) timeout: Duration,
     /// Retransmissions so far.
     pub(crate) retransmissions: u32,
-    /// Paths that took an INIT since the last expiry, by bit.
-    pub(crate) asked: u32,
-    /// Paths that the system has refused since the last expiry, or from which an INIT was refused, by bit.
-    pub(crate) refused: u32,
+    /// Paths that took an INIT since the last expiry.
+    pub(crate) asked: PathSet,
+    /// Paths that the system has refused since the last expiry, or from which an INIT was refused.
+    pub(crate) refused: PathSet,
     /// Path on which an ABORT refused an INIT while others could still be answered.
     pub(crate) aborted: Option<PathId>,
 }
@@ -61,8 +62,8 @@ impl Handshake {
             due: now + timeout,
             timeout,
             retransmissions: 0,
-            asked: 0,
-            refused: 0,
+            asked: PathSet::EMPTY,
+            refused: PathSet::EMPTY,
             aborted: None,
         }
     }
@@ -70,7 +71,7 @@ impl Handshake {
     /// Begins a new round of tries at `now`.
     pub(crate) fn restart(&mut self, now: Instant) {
         self.due = now + self.timeout;
-        (self.asked, self.refused, self.aborted) = (0, 0, None);
+        (self.asked, self.refused, self.aborted) = (PathSet::EMPTY, PathSet::EMPTY, None);
     }
 }
 

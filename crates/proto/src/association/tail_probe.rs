@@ -6,10 +6,11 @@ use smallvec::SmallVec;
 use super::Association;
 use super::output::Tag;
 use crate::config::{TailProbes, TailReinjection};
-use crate::path::Path;
-use crate::path::tail_probe::{self, Answer, Phase, Tail};
+use crate::paths::Path;
+use crate::paths::tail_probe::{self, Answer, Phase, Tail};
 use crate::probe::TransmissionCause;
-use crate::send::window::{Fate, History, Outstanding};
+use crate::transmit::outstanding::{History, OutstandingChunk};
+use crate::types::{Fate, PathSet};
 use crate::{Cx, Duration, Envelope, Instant, PathId, Tsn};
 
 /// A chunk that had been sent as a probe was acknowledged.
@@ -144,7 +145,7 @@ impl Association {
         }
         let usable = self.usable_paths();
         let takes = |path: &&Path| {
-            usable >> path.id.0 & 1 == 1
+            usable.contains(path.id)
                 && path.rtt.srtt().is_some()
                 && (path.has_window() || path.id == silent)
         };
@@ -193,21 +194,21 @@ impl Association {
         Some(self.finish(packet, Tag::Peer))
     }
 
-    /// A probe was answered, and its path was silent until then: what was overdue before is lost, the original too. Gives a bit
-    /// for each path that lost something.
-    pub(super) fn lost_before_probe(&mut self, now: Instant, answered: Answered) -> u32 {
+    /// A probe was answered, and its path was silent until then: what was overdue before is lost, the original too. Returns
+    /// the paths that lost something.
+    pub(super) fn lost_before_probe(&mut self, now: Instant, answered: Answered) -> PathSet {
         let Answered { path: probed, sent_at } = answered;
         if !tail_probe::is_answer(now.since(sent_at), self.paths[probed].rtt.smallest()) {
-            return 0;
+            return PathSet::EMPTY;
         }
         let is_probed = |id: &PathId| self.paths[*id].tail_probe.phase() == Phase::Sent;
         let probed: SmallVec<[PathId; 4]> = self.paths.ids().filter(is_probed).collect();
-        let mut lost_on = 0;
+        let mut lost_on = PathSet::EMPTY;
         for &id in &probed {
             let is_overdue = self.mark_overdue_lost(id, sent_at);
             // The probe's own original is lost; where several paths are probed, nobody knows whose it was.
             if is_overdue || probed.len() == 1 {
-                lost_on |= 1 << id.0;
+                lost_on.insert(id);
             }
         }
         lost_on
@@ -233,13 +234,13 @@ impl Association {
         some
     }
 
-    /// Paths whose chunks were acknowledged, with a bit each, are silent no more; after an answered probe none is.
-    pub(super) fn end_silence(&mut self, heard_of: u32) {
+    /// Paths whose chunks were acknowledged are silent no more; after an answered probe none is.
+    pub(super) fn end_silence(&mut self, heard_of: PathSet) {
         if self.config.policies.tail_probe == TailProbes::Off {
             return;
         }
         for path in self.paths.iter_mut() {
-            if heard_of >> path.id.0 & 1 == 1 {
+            if heard_of.contains(path.id) {
                 path.tail_probe.rest();
             }
         }
@@ -247,6 +248,6 @@ impl Association {
 }
 
 /// Whether the peer should not delay its SACK; where a path loses, a probe for nothing is cheaper than the wait, too.
-pub(super) fn is_answered_at_once(chunk: &Outstanding) -> bool {
+pub(super) fn is_answered_at_once(chunk: &OutstandingChunk) -> bool {
     chunk.flags.contains(DataFlags::IMMEDIATE) || chunk.transmissions > 1
 }

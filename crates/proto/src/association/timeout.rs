@@ -4,7 +4,7 @@ use super::Association;
 use super::state::State;
 use crate::congestion::{self, coupled::group::GroupViews};
 use crate::probe::TransmissionCause;
-use crate::send::zero_window::{self, Expiry};
+use crate::transmit::zero_window::{self, Expiry};
 use crate::{Cx, Instant, PathId, ProbeEvent};
 
 impl Association {

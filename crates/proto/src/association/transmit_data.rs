@@ -6,19 +6,20 @@ use smallvec::SmallVec;
 use super::Association;
 use super::packet_builder::PacketBuilder;
 use super::state::State;
-use crate::cmt::path_fill;
-use crate::cmt::path_scheduler::{self, Order, Turn};
-use crate::cmt::reschedule::Ban;
-use crate::cmt::rtx_policy::{self, Attempt};
 use crate::config::{
     Coupling, DataBeforeConfirmation, LossRateSource, PathFill, PathOrder, PerTsn,
     RetransmissionPath, T3Restart,
 };
 use crate::congestion::coupled::group::GroupViews;
-use crate::path::{Path, charge};
+use crate::congestion::path_fill;
+use crate::mechanism::path_scheduler::{self, Order, Turn};
+use crate::mechanism::reschedule::Ban;
+use crate::mechanism::rtx_policy::{self, Attempt};
+use crate::paths::{Path, charge};
 use crate::probe::TransmissionCause;
-use crate::send::queue::Asking;
-use crate::send::window::{Fate, History, MAX_SPAN, Outstanding};
+use crate::transmit::outstanding::{History, MAX_SPAN, OutstandingChunk};
+use crate::transmit::queue::Asking;
+use crate::types::{Fate, PathSet};
 use crate::{Cx, PathId, PathStatus, ProbeEvent, Tsn};
 
 /// Where lost chunks go: for each path, the path that takes what was lost on it.
@@ -27,16 +28,16 @@ type Targets = SmallVec<[Option<PathId>; 4]>;
 /// What holds while one packet is chosen and filled.
 #[derive(Debug)]
 pub(super) struct Round {
-    /// Bit per path that can carry data.
-    usable: u32,
+    /// Paths that can carry data.
+    usable: PathSet,
     targets: Targets,
     /// The chunk at the tail that arrives earlier on another path, and that path.
     late: Option<(Tsn, PathId)>,
 }
 
 impl Round {
-    /// Bit per path that can carry data.
-    pub(super) fn usable(&self) -> u32 {
+    /// Paths that can carry data.
+    pub(super) fn usable(&self) -> PathSet {
         self.usable
     }
 }
@@ -89,27 +90,28 @@ impl Association {
         path.counters.data_packets_sent += 1;
     }
 
-    /// Bit per path that can carry data: the active ones; with none of them the best of the potentially failed; with none
+    /// Paths that can carry data: the active ones; with none of them the best of the potentially failed; with none
     /// of these the confirmed path with the fewest errors, so that a dormant association still probes (RFC 9260 section
     /// 8.2; RFC 7829 section 4.1).
-    pub(super) fn usable_paths(&self) -> u32 {
+    pub(super) fn usable_paths(&self) -> PathSet {
         let active = self
             .paths
             .iter()
             .filter(|path| path.reach.is_active())
-            .fold(0, |mask, p| mask | 1u32 << p.id.0);
-        if active != 0 {
+            .map(|path| path.id)
+            .collect::<PathSet>();
+        if !active.is_empty() {
             return active;
         }
         if let Some(suspect) = self.least_suspect() {
-            return 1 << suspect.0;
+            return PathSet::of(suspect);
         }
         let stand_in = self
             .paths
             .iter()
             .filter(|path| path.reach.is_confirmed())
             .min_by_key(|path| path.errors);
-        stand_in.map_or(0, |path| 1 << path.id.0)
+        stand_in.map_or(PathSet::EMPTY, |path| PathSet::of(path.id))
     }
 
     /// What a coupled congestion control knows of each path's group; empty where nothing is coupled.
@@ -122,8 +124,8 @@ impl Association {
     }
 
     /// The primary path, or while it cannot carry data the next one that can.
-    pub(super) fn primary_or_stand_in(&self, usable: u32) -> PathId {
-        let is_usable = |path: &PathId| usable >> path.0 & 1 == 1;
+    pub(super) fn primary_or_stand_in(&self, usable: PathSet) -> PathId {
+        let is_usable = |path: &PathId| usable.contains(*path);
         if is_usable(&self.primary) {
             return self.primary;
         }
@@ -131,7 +133,7 @@ impl Association {
         after.or_else(|| self.paths.ids().find(is_usable)).unwrap_or(self.primary)
     }
 
-    fn new_data_path(&self, cx: &mut Cx<'_>, usable: u32) -> Option<PathId> {
+    fn new_data_path(&self, cx: &mut Cx<'_>, usable: PathSet) -> Option<PathId> {
         if self.sender.queue.is_empty() || self.sender.window.span() >= MAX_SPAN {
             return None;
         }
@@ -141,7 +143,7 @@ impl Association {
         {
             return None;
         }
-        if !self.paths.iter().any(|path| usable >> path.id.0 & 1 == 1 && path.has_window()) {
+        if !self.paths.iter().any(|path| usable.contains(path.id) && path.has_window()) {
             return None;
         }
         let now = cx.now;
@@ -165,20 +167,20 @@ impl Association {
         // A message that names a path may use it even where the order does not.
         chosen.or_else(|| {
             let rest =
-                self.paths.ids().filter(|path| usable >> path.0 & 1 == 1 && !order.contains(*path));
+                self.paths.ids().filter(|path| usable.contains(*path) && !order.contains(*path));
             rest.filter(|path| self.sender.queue.names(*path)).find(sendable)
         })
     }
 
     /// The usable paths in order, without those that have no window: they need no place.
-    fn path_order(&self, cx: &mut Cx<'_>, usable: u32) -> Order {
+    fn path_order(&self, cx: &mut Cx<'_>, usable: PathSet) -> Order {
         let policy = self.config.policies.path_order;
         let turn = Turn {
             primary: self.primary_or_stand_in(usable).0,
             last_served: self.sender.last_served,
         };
         let mut order = Order::default();
-        for path in self.paths.iter().filter(|path| usable >> path.id.0 & 1 == 1) {
+        for path in self.paths.iter().filter(|path| usable.contains(path.id)) {
             let lot = if policy == PathOrder::Random { cx.rng.next_u32() } else { 0 };
             if !path.has_window()
                 || path.ban_at(cx.now) == Ban::On
@@ -213,7 +215,7 @@ impl Association {
 
     /// Whether the path waits until its window has room for a run. Where the window is being reduced, or the run has
     /// begun, it does not.
-    pub(super) fn gathers_a_run(&self, path: &Path, usable: u32) -> bool {
+    pub(super) fn gathers_a_run(&self, path: &Path, usable: PathSet) -> bool {
         let gathered = self.gathered(path);
         if gathered == 0
             || path.flight.saturating_add(gathered) < path.window.cwnd
@@ -223,11 +225,11 @@ impl Association {
             return false;
         }
         let Some(srtt) = path.rtt.srtt() else { return false };
-        let mut others = self.paths.iter().filter(|other| usable >> other.id.0 & 1 == 1);
+        let mut others = self.paths.iter().filter(|other| usable.contains(other.id));
         others.any(|other| other.rtt.srtt().is_some_and(|it| path_fill::leaves_holes(srtt, it)))
     }
 
-    fn next_chunk_fits(&self, path: PathId, usable: u32) -> bool {
+    fn next_chunk_fits(&self, path: PathId, usable: PathSet) -> bool {
         let asking = Asking { path, usable, bundled: None };
         let next = self.sender.queue.peek(asking, self.max_fragment);
         next.is_some_and(|user_bytes| self.admits_new(path, usable, user_bytes))
@@ -237,10 +239,10 @@ impl Association {
         &mut self,
         cx: &mut Cx<'_>,
         path: PathId,
-        usable: u32,
+        usable: PathSet,
         packet: &mut PacketBuilder<'_>,
     ) {
-        if usable >> path.0 & 1 == 0 || self.paths[path].ban_at(cx.now) == Ban::On {
+        if !usable.contains(path) || self.paths[path].ban_at(cx.now) == Ban::On {
             return;
         }
         let mut asking = Asking { path, usable, bundled: None };
@@ -257,7 +259,7 @@ impl Association {
                 flags |= DataFlags::IMMEDIATE;
             }
             let charge = charge(self.config.policies.window.bytes_counted, user_bytes);
-            let chunk = Outstanding {
+            let chunk = OutstandingChunk {
                 payload: next.payload,
                 flags,
                 stream: next.stream,
@@ -351,7 +353,7 @@ impl Association {
 
     /// Which path takes what was lost on each path; `None` where it has to wait. Ties are broken at random, so one
     /// packet is chosen and filled with one answer.
-    fn retransmission_targets(&self, cx: &mut Cx<'_>, usable: u32) -> Targets {
+    fn retransmission_targets(&self, cx: &mut Cx<'_>, usable: PathSet) -> Targets {
         let policy = &self.config.policies.retransmission;
         let candidates = self.retransmission_candidates(cx, usable);
         let lost = u64::from(self.sender.window.lost_count());
@@ -399,7 +401,7 @@ impl Association {
     fn retransmission_candidates(
         &self,
         cx: &mut Cx<'_>,
-        usable: u32,
+        usable: PathSet,
     ) -> SmallVec<[rtx_policy::Candidate; 4]> {
         let policy = &self.config.policies.retransmission;
         let candidate = |path: &Path| rtx_policy::Candidate {
@@ -415,7 +417,7 @@ impl Association {
             },
             lot: 0,
         };
-        let usable = self.paths.iter().filter(|path| usable >> path.id.0 & 1 == 1);
+        let usable = self.paths.iter().filter(|path| usable.contains(path.id));
         let mut candidates: SmallVec<[_; 4]> = usable.map(candidate).collect();
         let wants_lots =
             rtx_policy::wants_lots(policy.fast) || rtx_policy::wants_lots(policy.timer);

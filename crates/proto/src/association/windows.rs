@@ -6,7 +6,8 @@ use crate::config::{BeyondWindow, FastRecoveryScope, Reduction};
 use crate::congestion::rate_reduction::LastSack;
 use crate::congestion::recovery::{PseudoCumulative, RecoveryView};
 use crate::congestion::{self, AckView, Advanced, coupled::group::GroupViews};
-use crate::sack::AckDelta;
+use crate::transmit::sack::AckDelta;
+use crate::types::PathSet;
 use crate::{Cx, ProbeEvent, Tsn};
 
 impl Association {
@@ -27,7 +28,7 @@ impl Association {
     }
 
     /// Tells the paths that recover what was delivered (RFC 9937); where recovery is over, that it is.
-    pub(super) fn reduce_rates(&mut self, changes: &[Change], delta: &AckDelta, lost_on: u32) {
+    pub(super) fn reduce_rates(&mut self, changes: &[Change], delta: &AckDelta, lost_on: PathSet) {
         if self.config.policies.window.reduction == Reduction::AtOnce {
             return;
         }
@@ -39,7 +40,7 @@ impl Association {
                 continue;
             }
             let last_sack = match order.advanced {
-                Advanced::Yes if lost_on >> path.id.0 & 1 == 0 => LastSack::Safe,
+                Advanced::Yes if !lost_on.contains(path.id) => LastSack::Safe,
                 _ => LastSack::Doubtful,
             };
             path.reduction.on_sack(news.flight_bytes, last_sack);
@@ -75,16 +76,21 @@ impl Association {
         }
     }
 
-    /// Reduces the windows of paths that lost something; `lost_on` has a bit for each.
-    pub(super) fn reduce_windows(&mut self, cx: &mut Cx<'_>, lost_on: u32, groups: &GroupViews) {
-        if lost_on == 0 {
+    /// Reduces the windows of paths that lost something.
+    pub(super) fn reduce_windows(
+        &mut self,
+        cx: &mut Cx<'_>,
+        lost_on: PathSet,
+        groups: &GroupViews,
+    ) {
+        if lost_on.is_empty() {
             return;
         }
         let coupling = self.config.policies.congestion.coupling();
         let scope = self.config.policies.fast_recovery;
         let already = self.sender.recovery.is_active();
         for path in self.paths.ids() {
-            if lost_on >> path.0 & 1 == 0 {
+            if !lost_on.contains(path) {
                 continue;
             }
             let recovers = match scope {

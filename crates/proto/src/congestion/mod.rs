@@ -4,16 +4,17 @@
 //! loss leaves. Paths that are coupled with no other, or whose group lacks a round-trip time that the coupling needs,
 //! are controlled by section 7.2 alone.
 
+pub(crate) mod burst;
 pub(crate) mod coupled;
+pub(crate) mod path_fill;
 pub(crate) mod rate_reduction;
 pub(crate) mod recovery;
 pub(crate) mod rfc9260;
 
-use crate::cmt::path_fill;
 use crate::config::{
     Coupling, InitialCwnd, InitialSsthresh, PathFill, SlowStart, Window as WindowPolicy,
 };
-use crate::send::burst;
+
 use coupled::group::{GroupView, Rates};
 use coupled::olia::LossIntervals;
 use coupled::{balia, lia, olia, rp_v1, rp_v2};

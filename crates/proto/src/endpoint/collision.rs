@@ -6,12 +6,12 @@ use alloc::vec::Vec;
 use polypath_wire::{Cause, Causes, Chunk, Parameter, Parameters, chunk_type};
 
 use super::Endpoint;
-use super::cookie::{Cookie, TieTags};
 use super::init::{OwnInit, ReturnPath};
 use super::route::{Collision, Contents, DropReason, Incoming};
-use crate::association::PeerAddress;
+use crate::association::cookie::{Cookie, TieTags};
 use crate::association::handshake_view::{HandshakePhase, HandshakeView, ShutdownAckTrigger};
 use crate::association::init_parameters::PeerInit;
+use crate::types::PeerAddress;
 use crate::{Association, Cx, Duration, Encapsulation, Instant, Received, Transmit};
 
 /// What an INIT calls for.

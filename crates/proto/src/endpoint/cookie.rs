@@ -33,9 +33,9 @@ use core::net::IpAddr;
 
 use rand_core::Rng;
 
-use crate::association::PeerAddress;
-use crate::association::address_scope::is_unicast;
-use crate::association::init_parameters::{AddressList, Capabilities, MAX_ADDRESSES};
+use crate::association::cookie::{Cookie, TieTags};
+use crate::types::address_scope::is_unicast;
+use crate::types::{AddressList, Capabilities, MAX_ADDRESSES};
 use crate::{Duration, Encapsulation, Instant};
 
 /// Version of the layout; a cookie lives no longer than the process that made it, so there is only one at a time.
@@ -44,52 +44,6 @@ const VERSION: u8 = 1;
 const MAC_LEN: usize = 32;
 /// Length of the longest cookie in bytes.
 const MAX_LEN: usize = 57 + 5 + 17 + 1 + 17 * MAX_ADDRESSES + MAC_LEN;
-
-/// What an association is made of when its COOKIE ECHO arrives.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Cookie {
-    /// When the INIT arrived.
-    pub(crate) created: Instant,
-    /// How long the cookie is good.
-    pub(crate) life: Duration,
-    /// Verification tag in packets to us, not 0.
-    pub(crate) local_tag: u32,
-    /// Verification tag in packets to the peer, not 0.
-    pub(crate) peer_tag: u32,
-    /// Tie-tags of the association that the INIT met.
-    pub(crate) tie_tags: TieTags,
-    /// Our first TSN.
-    pub(crate) local_initial_tsn: u32,
-    /// The peer's first TSN.
-    pub(crate) peer_initial_tsn: u32,
-    /// The peer's receive window in bytes.
-    pub(crate) a_rwnd: u32,
-    /// Streams on which we may send, not 0.
-    pub(crate) outbound_streams: u16,
-    /// Streams on which the peer may send, not 0.
-    pub(crate) inbound_streams: u16,
-    /// Our SCTP port.
-    pub(crate) local_port: u16,
-    /// The peer's SCTP port.
-    pub(crate) remote_port: u16,
-    /// What the peer can do.
-    pub(crate) capabilities: Capabilities,
-    /// How packets were carried when the INIT arrived.
-    pub(crate) encapsulation: Encapsulation,
-    /// Our address that the INIT ACK came from.
-    pub(crate) local_address: IpAddr,
-    /// The peer's addresses, the one that the INIT ACK went to first; never empty.
-    pub(crate) peer_addresses: AddressList,
-}
-
-/// Random numbers that stand for the two tags of an association; 0 for none.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) struct TieTags {
-    /// For the tag in packets to us.
-    pub(crate) local: u32,
-    /// For the tag in packets to the peer.
-    pub(crate) peer: u32,
-}
 
 /// Why a cookie was not read: not one of ours, or no longer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -125,12 +79,6 @@ struct Previous {
 }
 
 impl Cookie {
-    /// The address that has shown that it receives our packets, with its encapsulation.
-    pub(crate) fn source(&self) -> Option<PeerAddress> {
-        let address = *self.peer_addresses.first()?;
-        Some(PeerAddress { address, encapsulation: self.encapsulation })
-    }
-
     /// How long ago the cookie expired; `None` while it is good.
     pub(super) fn staleness(&self, now: Instant) -> Option<Duration> {
         let age = now.since(self.created);

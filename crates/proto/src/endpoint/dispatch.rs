@@ -6,8 +6,9 @@ use super::Endpoint;
 use super::init::ReturnPath;
 use super::route::{Contents, DropReason, Incoming, Route, ports_of_damaged};
 use super::table::Entry;
-use crate::association::address_scope::is_unicast;
-use crate::{AssociationId, Cx, Encapsulation, PeerAddress, Received};
+use crate::types::PeerAddress;
+use crate::types::address_scope::is_unicast;
+use crate::{AssociationId, Cx, Encapsulation, Received};
 
 impl Endpoint {
     pub(super) fn route(

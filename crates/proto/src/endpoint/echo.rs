@@ -6,14 +6,14 @@ use core::net::IpAddr;
 use polypath_wire::Chunk;
 
 use super::collision::{same_port, stale_cookie};
-use super::cookie::Cookie;
 use super::init::ReturnPath;
 use super::route::{DropReason, Incoming, Route};
 use super::{Endpoint, pairs};
+use crate::association::cookie::Cookie;
 use crate::association::handshake_view::Established;
-use crate::association::init_parameters::AddressList;
 use crate::config::SharedConfig;
-use crate::{Association, AssociationId, Cx, Identity, PeerAddress, Received, Transmit};
+use crate::types::{AddressList, PeerAddress};
+use crate::{Association, AssociationId, Cx, Identity, Received, Transmit};
 
 /// What a COOKIE ECHO without association calls for.
 #[derive(Debug)]

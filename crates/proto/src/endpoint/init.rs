@@ -7,14 +7,13 @@ use polypath_wire::{Abort, Causes, Chunk, Init, Packet};
 use smallvec::smallvec;
 
 use super::Endpoint;
-use super::cookie::{Cookie, TieTags};
 use super::route::{DropReason, Incoming};
-use crate::association::PeerAddress;
+use crate::association::cookie::{Cookie, TieTags};
 use crate::association::handshake_view::HandshakeView;
 use crate::association::init_parameters::{
-    AddressList, Capabilities, InitKind, InitLimits, InitProblem, MIN_INITIAL_WINDOW, PeerInit,
-    init_ack_parameters,
+    InitKind, InitLimits, InitProblem, MIN_INITIAL_WINDOW, PeerInit, init_ack_parameters,
 };
+use crate::types::{AddressList, Capabilities, PeerAddress};
 use crate::{Cx, Ecn, Fragmentation, Received, Transmit};
 
 /// An answer longer than this may be fragmented by IP: with its headers it might not fit the least MTU of IPv6.

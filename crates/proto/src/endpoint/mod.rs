@@ -14,12 +14,12 @@ use core::net::IpAddr;
 
 use smallvec::SmallVec;
 
-use crate::association::address_scope::{is_unicast, reaches};
-use crate::association::init_parameters::{AddressList, MAX_ADDRESSES};
 use crate::config::{AssociationConfig, EndpointConfig, SharedConfig};
+use crate::types::address_scope::{is_unicast, reaches};
+use crate::types::{AddressList, MAX_ADDRESSES, PeerAddress};
 use crate::{
     Association, AssociationId, ConnectError, Cx, Encapsulation, Identity, LocalAddressChange,
-    Notice, PeerAddress, Received,
+    Notice, Received,
 };
 use cookie::CookieSecrets;
 use limits::Limits;

@@ -6,7 +6,7 @@ use core::net::IpAddr;
 use rand_core::Rng;
 
 use crate::AssociationId;
-use crate::association::init_parameters::AddressList;
+use crate::types::AddressList;
 
 /// Index of the associations of an endpoint: by verification tag and by the peer's transport addresses.
 ///

@@ -3,8 +3,9 @@ use std::vec;
 use proptest::prelude::*;
 
 use super::*;
-use crate::association::address_scope::is_unicast;
 use crate::config::Preset;
+use crate::types::address_scope::is_unicast;
+use crate::types::{AddressList, Capabilities, MAX_ADDRESSES};
 
 const NONE: Capabilities = Capabilities::empty();
 

@@ -3,9 +3,10 @@
 use polypath_wire::{Abort, Cause, Causes, Raw};
 
 use super::*;
+use crate::association::cookie::{Cookie, TieTags};
 use crate::association::handshake_view::{HandshakePhase as Phase, HandshakeView};
 use crate::endpoint::collision::{CookieAction, InitAction, judge_cookie};
-use crate::endpoint::cookie::{Cookie, TieTags};
+use crate::types::{AddressList, PeerAddress};
 
 /// Tags of the association in these tests, and of the restarted peer.
 const OURS: u32 = 0x1111_1111;

@@ -1,6 +1,7 @@
 //! What is checked before an association begins as the client.
 
 use super::*;
+use crate::types::{AddressList, MAX_ADDRESSES, PeerAddress};
 
 fn peers(addresses: &str) -> Vec<PeerAddress> {
     let encapsulation = Encapsulation::None;

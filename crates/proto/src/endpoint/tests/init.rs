@@ -6,6 +6,7 @@ use polypath_wire::{Abort, Cause, Data, DataFlags, Payload};
 
 use super::*;
 use crate::Fragmentation;
+use crate::types::AddressList;
 
 #[test]
 fn init_is_answered_with_init_ack() {

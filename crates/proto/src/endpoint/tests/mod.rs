@@ -16,6 +16,7 @@ use rand_xoshiro::rand_core::SeedableRng;
 
 use super::*;
 use crate::config::Preset;
+use crate::types::AddressList;
 use crate::{Body, Duration, Ecn, Instant, NoProbe, Transmit};
 
 /// SCTP port of the endpoint under test.

@@ -6,10 +6,12 @@ use std::vec::Vec;
 use proptest::prelude::*;
 
 use super::*;
-
-use crate::recv::tsn_map::Arrival;
-use crate::sack::testing::{blocks, chunk, report, take_back};
-use crate::sack::{self, Report};
+use crate::Tsn;
+use crate::receive::nr_sack_build::{Cut, Promise, build};
+use crate::receive::tsn_map::{Arrival, TsnMap};
+use crate::transmit::outstanding::OutstandingData;
+use crate::transmit::sack::testing::{blocks, chunk, report, take_back};
+use crate::transmit::sack::{self, Report};
 
 type Pairs = Vec<(u16, u16)>;
 
@@ -91,8 +93,8 @@ fn the_union_is_what_a_sack_would_say() {
     assert_eq!(join(&[(0, 4)], &[(9, 9)]), Err(Disordered));
 }
 
-fn window(count: u32) -> Window {
-    let mut window = Window::new(Tsn(1));
+fn window(count: u32) -> OutstandingData {
+    let mut window = OutstandingData::new(Tsn(1));
     (0..count).for_each(|_| {
         window.push(chunk(0, 100));
     });
@@ -102,7 +104,10 @@ fn window(count: u32) -> Window {
 #[test]
 fn released_once_and_never_withdrawn() {
     let mut w = window(9);
-    let acknowledge = |w: &mut Window, cumulative, all: &[(u16, u16)], release: Release<'_>| {
+    let acknowledge = |w: &mut OutstandingData,
+                       cumulative,
+                       all: &[(u16, u16)],
+                       release: Release<'_>| {
         let all = blocks(all);
         let report = Report { release, ..report(Tsn(cumulative), &all) };
         let delta = sack::apply(w, &report, &[None], |_, _| {});

@@ -4,7 +4,7 @@ use polypath_wire::{Payload, chunk_type};
 
 use super::carried::CarriedChunk;
 use super::flags;
-use crate::send::window::Fate;
+use crate::types::Fate;
 use crate::{Duration, Tsn};
 
 /// Bytes of user data that must agree before a report is believed (as in usrsctp; the draft says "a portion"). TSN and

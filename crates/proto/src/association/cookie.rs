@@ -1,0 +1,60 @@
+//! What a state cookie says (RFC 9260 section 5.1.3): all that is known of a handshake. The endpoint seals and opens it.
+
+use core::net::IpAddr;
+
+use crate::types::{AddressList, Capabilities, PeerAddress};
+use crate::{Duration, Encapsulation, Instant};
+
+/// What an association is made of when its COOKIE ECHO arrives.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Cookie {
+    /// When the INIT arrived.
+    pub(crate) created: Instant,
+    /// How long the cookie is good.
+    pub(crate) life: Duration,
+    /// Verification tag in packets to us, not 0.
+    pub(crate) local_tag: u32,
+    /// Verification tag in packets to the peer, not 0.
+    pub(crate) peer_tag: u32,
+    /// Tie-tags of the association that the INIT met.
+    pub(crate) tie_tags: TieTags,
+    /// Our first TSN.
+    pub(crate) local_initial_tsn: u32,
+    /// The peer's first TSN.
+    pub(crate) peer_initial_tsn: u32,
+    /// The peer's receive window in bytes.
+    pub(crate) a_rwnd: u32,
+    /// Streams on which we may send, not 0.
+    pub(crate) outbound_streams: u16,
+    /// Streams on which the peer may send, not 0.
+    pub(crate) inbound_streams: u16,
+    /// Our SCTP port.
+    pub(crate) local_port: u16,
+    /// The peer's SCTP port.
+    pub(crate) remote_port: u16,
+    /// What the peer can do.
+    pub(crate) capabilities: Capabilities,
+    /// How packets were carried when the INIT arrived.
+    pub(crate) encapsulation: Encapsulation,
+    /// Our address that the INIT ACK came from.
+    pub(crate) local_address: IpAddr,
+    /// The peer's addresses, the one that the INIT ACK went to first; never empty.
+    pub(crate) peer_addresses: AddressList,
+}
+
+/// Random numbers that stand for the two tags of an association; 0 for none.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct TieTags {
+    /// For the tag in packets to us.
+    pub(crate) local: u32,
+    /// For the tag in packets to the peer.
+    pub(crate) peer: u32,
+}
+
+impl Cookie {
+    /// The address that has shown that it receives our packets, with its encapsulation.
+    pub(crate) fn source(&self) -> Option<PeerAddress> {
+        let address = *self.peer_addresses.first()?;
+        Some(PeerAddress { address, encapsulation: self.encapsulation })
+    }
+}

@@ -1,0 +1,18 @@
+//! Concurrent Multipath Transfer: one file per mechanism, each a pure step from a plain struct to a plain decision.
+
+pub(crate) mod blocking_estimation;
+pub(crate) mod buffer_split;
+pub(crate) mod cuc;
+pub(crate) mod dac;
+pub(crate) mod loss_rate;
+
+pub(crate) mod path_scheduler;
+pub(crate) mod reschedule;
+pub(crate) mod rtx_policy;
+pub(crate) mod sack_path;
+pub(crate) mod sfr;
+pub(crate) mod slow_path_rtt;
+pub(crate) mod smart_fast_rtx;
+pub(crate) mod stale_sack;
+pub(crate) mod t3_policy;
+pub(crate) mod tail_reinjection;

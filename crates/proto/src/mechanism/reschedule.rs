@@ -1,0 +1,175 @@
+//! Chunk rescheduling: what blocks the buffers is sent again on a path that waits for it.
+//!
+//! `dreibholz-asymmetric` section IV-C and fig. 2; INET: `cmtChunkReschedulingVariant`,
+//! `cmtChunkReschedulingThreshold`. Chunks that a path has delivered stay in the send buffer, and ordered ones in the
+//! receive buffer, until every TSN below them has arrived. When they fill more than part of the path's share, the
+//! lowest of those missing goes out again on this very path.
+//!
+//! NR-SACK frees the send buffer of ordered chunks too, if the receiver promises to keep them all, but not the receive
+//! buffer (section VI-C): only the receiver's test then sees what blocks.
+//!
+//! The test is made whenever a path could send, and the chunk goes at once; there is nothing to remember in between.
+
+use crate::Duration;
+use crate::config::{
+    BufferSplit, OldPathPays, Reschedule, RescheduleConditions, RescheduleFor, RescheduleSide,
+};
+use crate::types::BufferBytes;
+
+/// What a path that could send has in the buffers, in bytes of user data; where the send buffer is concerned, as it counts
+/// them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct BlockingView {
+    /// Size of the send buffer.
+    pub(crate) send_buffer: u64,
+    /// What is left of the peer's receive window, outstanding data deducted.
+    pub(crate) peer_window: u64,
+    /// Sent on any path and not yet released.
+    pub(crate) booked_on_all: u64,
+    /// Paths among which buffers are split, if they are.
+    pub(crate) paths: u32,
+    /// Sent on the path and not yet released.
+    pub(crate) booked: BufferBytes,
+    /// In flight on the path.
+    pub(crate) in_flight: BufferBytes,
+    /// Released early (NR-SACK) of what was sent on the path, but held back by the receiver.
+    pub(crate) kept: u64,
+    /// The same of all paths.
+    pub(crate) kept_on_all: u64,
+}
+
+/// Whether the path blocks so much of a buffer, although it was delivered, that a chunk should move to it.
+pub(crate) fn blocks(policy: &Reschedule, split: BufferSplit, view: &BlockingView) -> bool {
+    let (booked, in_flight) = (view.booked, view.in_flight);
+    let beyond = |delivered: u64, buffer: u64, share: u32| {
+        delivered as f64 > policy.threshold * buffer as f64 / f64::from(share.max(1))
+    };
+    let share = |is_split: bool| if is_split { view.paths } else { 1 };
+    let sender = || {
+        let is_split = matches!(split, BufferSplit::Sender | BufferSplit::Both);
+        let delivered = booked.held.saturating_sub(in_flight.held);
+        beyond(delivered, view.send_buffer, share(is_split))
+    };
+    let receiver = || {
+        let is_split = matches!(split, BufferSplit::Receiver | BufferSplit::Both);
+        let delivered = booked.user_bytes.saturating_sub(in_flight.user_bytes) + view.kept;
+        let buffer = view.peer_window.saturating_add(view.booked_on_all + view.kept_on_all);
+        beyond(delivered, buffer, share(is_split))
+    };
+    match policy.side {
+        RescheduleSide::None => false,
+        RescheduleSide::Sender => sender(),
+        RescheduleSide::Receiver => receiver(),
+        RescheduleSide::Both => sender() || receiver(),
+    }
+}
+
+/// Where a chunk was sent last, as seen from the path that would take it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum LastSent {
+    /// On that path.
+    Here,
+    /// On another one.
+    Elsewhere,
+}
+
+/// Whether a chunk was rescheduled before.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Moves {
+    None,
+    Some,
+}
+
+/// Whether a path, the one that would take a chunk or the one that it leaves, is in fast recovery.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Recovery {
+    Off,
+    On,
+}
+
+/// Whether a path takes no new data because a chunk left it during its fast recovery ([`Payment::Block`]).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Ban {
+    Off,
+    On,
+}
+
+/// Whether messages of the chunk's kind have an order.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Kind {
+    Ordered,
+    Unordered,
+}
+
+/// The lowest chunk that is missing, and the path that would take it. The chunk is in flight.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct ChunkView {
+    pub(crate) kind: Kind,
+    pub(crate) last_sent: LastSent,
+    pub(crate) moves: Moves,
+    /// Time since its last transmission.
+    pub(crate) age: Duration,
+    /// Round-trip time of the path of that transmission.
+    pub(crate) its_rtt: Duration,
+    /// Round-trip time of the path that would take it.
+    pub(crate) new_rtt: Duration,
+    /// State of that path.
+    pub(crate) recovery: Recovery,
+    /// Whether that path may carry new data.
+    pub(crate) ban: Ban,
+}
+
+/// Whether the chunk may move to the path.
+///
+/// The paper knows no further condition. But a chunk that has just moved gets the time to arrive before it moves again,
+/// or paths that wait for the same chunk would throw it to and fro.
+pub(crate) fn may_move(policy: &Reschedule, chunk: &ChunkView) -> bool {
+    if policy.traffic == RescheduleFor::Ordered && chunk.kind == Kind::Unordered {
+        return false;
+    }
+    match policy.conditions {
+        RescheduleConditions::Paper => {
+            chunk.last_sent == LastSent::Elsewhere
+                && (chunk.moves == Moves::None || chunk.age >= chunk.its_rtt)
+        }
+        RescheduleConditions::Inet => {
+            chunk.moves == Moves::None
+                && chunk.recovery == Recovery::Off
+                && chunk.ban == Ban::Off
+                && (chunk.last_sent == LastSent::Elsewhere || chunk.age > chunk.new_rtt * 2)
+        }
+    }
+}
+
+/// What the path pays that a chunk leaves.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Payment {
+    /// The chunk's size.
+    Size,
+    /// Half its window, and it enters fast recovery.
+    Half,
+    /// It takes no new data for a round-trip time.
+    Block,
+    /// Nothing: it has paid.
+    Nothing,
+}
+
+/// What a path pays that is in this state when a chunk leaves it. A path in fast recovery has halved its window for this
+/// round trip already; INET then keeps new data from it for a round-trip time, once.
+pub(crate) fn payment(policy: &Reschedule, recovery: Recovery, ban: Ban) -> Payment {
+    match (policy.old_path, recovery, policy.conditions, ban) {
+        (OldPathPays::ChunkSize, ..) => Payment::Size,
+        (OldPathPays::Half, Recovery::Off, ..) => Payment::Half,
+        (OldPathPays::Half, Recovery::On, RescheduleConditions::Inet, Ban::Off) => Payment::Block,
+        (OldPathPays::Half, Recovery::On, ..) => Payment::Nothing,
+    }
+}
+
+/// Congestion window of the path that a chunk of `charge` bytes leaves: the transmission may still be on its way there,
+/// which the path's count of outstanding bytes no longer knows.
+pub(crate) fn window_without(cwnd: u64, charge: u32, unit: u64) -> u64 {
+    cwnd.saturating_sub(charge.into()).max(unit.min(cwnd))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,488 @@
+//! The receive side of an association, without input or output: DATA chunks come in, SACKs and messages go out.
+//!
+//! The order of steps: [`tsn_map`] says whether a TSN is new, [`rwnd`] whether there is room, [`reassembly`] makes
+//! messages, [`ack_policy`] decides when to acknowledge and [`sack_build`] builds the SACK. What was acknowledged is
+//! kept, unless a policy makes the receiver discard it ([`reneging`]).
+
+mod ack_policy;
+mod buffer_size;
+pub(crate) mod nr_sack_build;
+mod reassembly;
+mod reneging;
+mod rwnd;
+mod sack_build;
+pub(crate) mod tsn_map;
+
+use polypath_wire::{Chunk, Data, DataFlags, Sack, SkippedStream};
+use smallvec::SmallVec;
+use thiserror::Error;
+
+use self::ack_policy::{AckPolicy, PacketSummary};
+use self::buffer_size::{RightSizing, SizingView};
+use self::nr_sack_build::{Cut, MIN_NR_SACK_BYTES, Promise};
+use self::reassembly::Reassembly;
+use self::rwnd::ReceiveWindow;
+use self::sack_build::build_sack;
+use self::tsn_map::{Arrival, TsnMap, WideTsn};
+use crate::config::{BufferBounds, BufferSize, DelayedAck, NrSack, Reneging};
+use crate::types::PathSet;
+use crate::{Duration, Instant, PathId, ReceivedMessage, Ssn, Tsn};
+
+pub use self::reassembly::Violation;
+
+/// Most duplicates that are remembered for the next SACK; what is beyond goes unreported.
+const MAX_DUPLICATES: usize = 64;
+
+/// What a [`Receiver`] begins with.
+#[derive(Clone, Copy, Debug)]
+pub struct ReceiverConfig {
+    /// First TSN that the peer sends.
+    pub initial_peer_tsn: Tsn,
+    /// Receive buffer in bytes of user data; its first size was advertised in the handshake.
+    pub(crate) buffer: BufferBounds,
+    /// Whether and how it grows.
+    pub(crate) sizing: BufferSize,
+    /// What a message without all its fragments means.
+    pub incomplete: Incomplete,
+    /// Streams on which the peer may send.
+    pub inbound_streams: u16,
+    /// Path MTU in bytes; scales silly window avoidance.
+    pub mtu: u16,
+    /// When to acknowledge.
+    pub policy: DelayedAck,
+    /// Whether, and with what promise, NR-SACKs take the place of SACKs.
+    pub nr_sack: NrSack,
+    /// Whether what was acknowledged may be discarded.
+    pub reneging: Reneging,
+}
+
+/// What it means that a message lacks fragments although later TSNs have arrived.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Incomplete {
+    /// The peer broke the protocol.
+    #[default]
+    Violation,
+    /// The peer gave the message up before it sent all of it; FORWARD-TSN was agreed on (RFC 3758).
+    MayBeAbandoned,
+}
+
+/// What became of a DATA chunk.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum DataOutcome {
+    /// It was new and is kept.
+    New,
+    /// It had been received before.
+    Duplicate,
+    /// It was dropped, as if it had not arrived: the buffer is full or the TSN too far ahead.
+    Refused,
+}
+
+/// A DATA chunk that needs an answer other than a SACK.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
+pub enum DataError {
+    /// Answer with ABORT, cause "No User Data" (RFC 9260 section 6.2).
+    #[error("the DATA chunk with TSN {tsn} has no user data")]
+    NoUserData {
+        /// The chunk's TSN.
+        tsn: u32,
+    },
+    /// Answer with ERROR, cause "Invalid Stream Identifier". The chunk counts as received and its data was discarded
+    /// (RFC 9260 section 6.5); go on with the rest of the packet.
+    #[error("stream {stream} does not exist")]
+    InvalidStream {
+        /// The stream named.
+        stream: u16,
+    },
+    /// Answer with ABORT, cause "Protocol Violation".
+    #[error(transparent)]
+    Violation(#[from] Violation),
+    /// Answer with ABORT, cause "Out of Resource": the buffer is full, the user has read everything that is complete,
+    /// and the missing part has no room, so nothing could ever move again.
+    #[error("a message on stream {stream} does not fit the receive buffer; enlarge it")]
+    MessageTooLarge {
+        /// Stream of the chunk that could not be kept.
+        stream: u16,
+    },
+}
+
+/// Counters of the receive side.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct ReceiveCounters {
+    /// DATA chunks received for the first time.
+    pub new_chunks: u64,
+    /// DATA chunks received again.
+    pub duplicate_chunks: u64,
+    /// DATA chunks dropped for want of room.
+    pub refused_chunks: u64,
+    /// DATA chunks discarded after they had been acknowledged.
+    pub reneged_chunks: u64,
+    /// Messages handed to the user.
+    pub messages: u64,
+    /// Bytes of user data handed to the user.
+    pub message_bytes: u64,
+}
+
+/// The receive side of an association.
+///
+/// For each packet with DATA chunks call [`begin_packet`](Self::begin_packet), [`on_data`](Self::on_data) per chunk and
+/// [`end_packet`](Self::end_packet). Any number of packets may pass before [`take_sack`](Self::take_sack): a SACK that
+/// is due stays due and then answers all of them.
+#[derive(Debug)]
+pub struct Receiver {
+    tsns: TsnMap,
+    window: ReceiveWindow,
+    /// What makes the buffer grow, if it does.
+    sizing: Option<RightSizing>,
+    /// User data that arrived for the first time.
+    received_bytes: u64,
+    reassembly: Reassembly,
+    acks: AckPolicy,
+    /// What NR-SACKs promise; `None` while SACKs are sent.
+    promise: Option<Promise>,
+    reneging: Reneging,
+    inbound_streams: u16,
+    packet: PacketSummary,
+    sack_path: Option<PathId>,
+    /// Bit per path that brought DATA since the last SACK.
+    sources: PathSet,
+    duplicates: SmallVec<[u32; 2]>,
+    counters: ReceiveCounters,
+}
+
+impl Receiver {
+    /// Bytes of the smallest SACK.
+    pub const MIN_SACK_BYTES: usize = sack_build::MIN_SACK_BYTES;
+
+    /// A receiver that expects the peer's first DATA chunk.
+    pub fn new(config: ReceiverConfig) -> Self {
+        let promise = match config.nr_sack {
+            NrSack::Off => None,
+            NrSack::Deliverable => Some(Promise::Delivered),
+            NrSack::All => Some(Promise::Everything(Cut::Lowest)),
+            NrSack::AllInTurn => Some(Promise::Everything(Cut::InTurn)),
+        };
+        let mut reassembly = Reassembly::new(config.incomplete);
+        if promise == Some(Promise::Delivered) {
+            reassembly.follow_joined();
+        }
+        let [first, most] = [config.buffer.first, config.buffer.most]
+            .map(|bytes| u32::try_from(bytes).unwrap_or(u32::MAX));
+        let sizing = (first < most).then(|| RightSizing::new(config.sizing, most));
+        Self {
+            sizing,
+            received_bytes: 0,
+            // Not what the window has bytes: unordered messages above a gap are delivered and open it again.
+            tsns: TsnMap::new(config.initial_peer_tsn, u32::MAX),
+            window: ReceiveWindow::new(first, config.mtu),
+            reassembly,
+            acks: AckPolicy::new(config.policy),
+            promise,
+            reneging: config.reneging,
+            inbound_streams: config.inbound_streams,
+            packet: PacketSummary::default(),
+            sack_path: None,
+            sources: PathSet::EMPTY,
+            duplicates: SmallVec::new(),
+            counters: ReceiveCounters::default(),
+        }
+    }
+
+    /// Takes over what the user has not read of the receiver `before`, and says how many messages that is. They go on to
+    /// take their room.
+    pub fn inherit(&mut self, mut before: Self) -> usize {
+        let mut messages = 0;
+        while let Some(message) = before.reassembly.receive() {
+            messages += 1;
+            message.fragments.iter().for_each(|fragment| self.window.hold(fragment.len()));
+            self.reassembly.keep(message);
+        }
+        messages
+    }
+
+    /// Gives memory back that nothing needs now.
+    pub(crate) fn release_memory(&mut self) {
+        self.tsns.release_memory();
+        self.reassembly.release_memory();
+        self.duplicates.shrink_to_fit();
+    }
+
+    /// Begins a packet.
+    pub fn begin_packet(&mut self) {
+        self.packet = PacketSummary { gaps: self.tsns.has_gaps(), ..PacketSummary::default() };
+    }
+
+    /// Takes in a DATA chunk. After an error other than [`DataError::InvalidStream`] the receiver is of no further use.
+    pub fn on_data(&mut self, data: &Data<'_>) -> Result<DataOutcome, DataError> {
+        if data.payload.is_empty() {
+            return Err(DataError::NoUserData { tsn: data.tsn });
+        }
+        self.packet.immediate |= data.flags.contains(DataFlags::IMMEDIATE);
+        let tsn = match self.tsns.classify(Tsn(data.tsn)) {
+            Arrival::New(tsn) => tsn,
+            Arrival::Duplicate => return Ok(self.note_duplicate(data.tsn)),
+            Arrival::TooFar => return Ok(self.note_refused()),
+        };
+        if data.stream >= self.inbound_streams {
+            self.record(tsn)?;
+            if self.promise == Some(Promise::Delivered) {
+                self.tsns.make_firm(tsn, 1);
+            }
+            return Err(DataError::InvalidStream { stream: data.stream });
+        }
+        if !self.has_place_for(tsn) && !self.grow_for_more() && !self.make_place_for(tsn) {
+            return self.refuse(tsn, data.stream);
+        }
+        self.reassembly.on_data(tsn, data)?;
+        self.window.hold(data.payload.len());
+        self.received_bytes += data.payload.len() as u64;
+        self.record(tsn)?;
+        for (first, count) in self.reassembly.joined() {
+            self.tsns.make_firm(first, count);
+        }
+        Ok(DataOutcome::New)
+    }
+
+    /// Ends a packet that arrived on `path`.
+    pub fn end_packet(&mut self, now: Instant, path: PathId) {
+        let mut packet = self.packet;
+        packet.gaps |= self.tsns.has_gaps();
+        if packet.has_data() {
+            self.sack_path = Some(path);
+            self.sources.insert(path);
+            self.acks.on_packet(now, packet);
+        }
+        self.packet = PacketSummary::default();
+    }
+
+    /// Whether the buffer may grow by itself: [`adapt_buffer`](Self::adapt_buffer) makes it do so.
+    pub fn adapts_buffer(&self) -> bool {
+        self.sizing.is_some()
+    }
+
+    /// Lets the buffer grow after a packet. `rtt` and `rto` are those of this side's slowest path, as far as known.
+    pub fn adapt_buffer(&mut self, now: Instant, rtt: Option<Duration>, rto: Duration) {
+        let Some(sizing) = &mut self.sizing else { return };
+        let stuck = if self.reassembly.has_messages() { 0 } else { self.window.held() };
+        let view = SizingView {
+            now,
+            received: self.received_bytes,
+            read: self.counters.message_bytes,
+            stuck,
+            window: self.window.window(),
+            buffer: self.window.buffer(),
+            rtt,
+            rto,
+        };
+        self.window.enlarge(sizing.size(&view));
+        if self.window.update_is_due() {
+            self.acks.request();
+        }
+    }
+
+    /// Present size of the buffer in bytes.
+    pub fn buffer_size(&self) -> u32 {
+        self.window.buffer()
+    }
+
+    /// A FORWARD-TSN arrived (RFC 3758 section 3.6): everything up to `point` counts as received, messages that lack any of it
+    /// are dropped, and in the streams listed the order goes on behind the numbers given. One that brings nothing new is
+    /// answered at once, because the SACK for it may have been lost.
+    pub fn on_forward_tsn(&mut self, point: Tsn, skipped: impl Iterator<Item = SkippedStream>) {
+        if !point.is_after(self.tsns.cumulative_tsn()) {
+            return self.acks.request();
+        }
+        self.tsns.advance_to(point);
+        for SkippedStream { stream, ssn } in skipped {
+            if stream < self.inbound_streams {
+                self.reassembly.skip(stream, Ssn(ssn));
+            }
+        }
+        let dropped =
+            self.reassembly.drop_incomplete(self.tsns.wide(point), self.tsns.cumulative());
+        self.window.release(dropped.bytes, dropped.chunks);
+        // The sender waits for the answer to tell of the next hole, so reordering between paths (DAC) is no reason to delay it.
+        if self.window.update_is_due() || self.tsns.has_gaps() {
+            self.acks.request();
+        }
+        // For the next SACK it is like DATA.
+        self.packet.new_chunks += 1;
+    }
+
+    /// Makes a SACK due.
+    pub fn request_sack(&mut self) {
+        self.acks.request();
+    }
+
+    /// Handles the end of the SACK delay.
+    pub fn handle_timeout(&mut self, now: Instant) {
+        self.acks.on_timeout(now);
+    }
+
+    /// Builds the SACK, of at most `max_bytes` and at least [`Self::MIN_SACK_BYTES`], and begins to wait for reasons for the
+    /// next one.
+    pub fn take_sack(&mut self, max_bytes: usize) -> Sack<'static> {
+        let flags = self.acks.on_sack();
+        let a_rwnd = self.window.advertise();
+        let sack = build_sack(&self.tsns, &self.duplicates, a_rwnd, flags, max_bytes);
+        self.duplicates.clear();
+        self.sources = PathSet::EMPTY;
+        sack
+    }
+
+    /// Builds what goes out as the acknowledgement: the SACK, or the NR-SACK if that was agreed.
+    pub fn take_acknowledgement(&mut self, max_bytes: usize, turn: u8) -> Chunk<'static> {
+        let Some(promise) = self.promise else { return Chunk::Sack(self.take_sack(max_bytes)) };
+        let flags = self.acks.on_sack();
+        let a_rwnd = self.window.advertise();
+        let duplicates = &self.duplicates;
+        let nr_sack =
+            nr_sack_build::build(&self.tsns, promise, duplicates, a_rwnd, flags, max_bytes, turn);
+        self.duplicates.clear();
+        self.sources = PathSet::EMPTY;
+        Chunk::NrSack(nr_sack)
+    }
+
+    /// Bytes of an acknowledgement that leaves nothing out.
+    pub fn sack_bytes(&self) -> usize {
+        let (least, blocks) = match self.promise {
+            None => (Self::MIN_SACK_BYTES, self.tsns.gap_block_count()),
+            Some(Promise::Everything(_)) => (MIN_NR_SACK_BYTES, self.tsns.gap_block_count()),
+            Some(Promise::Delivered) => (MIN_NR_SACK_BYTES, self.tsns.split_block_count()),
+        };
+        least + 4 * (blocks + self.duplicates.len())
+    }
+
+    /// The next message for the user. Its part of the window becomes free, which may make a SACK due.
+    pub fn receive(&mut self) -> Option<ReceivedMessage> {
+        let message = self.reassembly.receive()?;
+        let len = message.len();
+        self.window.release(len, message.fragments.len());
+        self.counters.messages += 1;
+        self.counters.message_bytes += len as u64;
+        if self.window.update_is_due() {
+            self.acks.request();
+        }
+        Some(message)
+    }
+
+    /// Whether there is a message for the user.
+    pub fn has_messages(&self) -> bool {
+        self.reassembly.has_messages()
+    }
+
+    /// Whether a SACK must go out now.
+    pub fn sack_is_due(&self) -> bool {
+        self.acks.is_due()
+    }
+
+    /// Whether a SACK is due or is being delayed; bundle it with DATA that goes out (RFC 9260 section 6.1).
+    pub fn sack_is_pending(&self) -> bool {
+        self.acks.is_pending()
+    }
+
+    /// When to call [`handle_timeout`](Self::handle_timeout); `None` when no SACK is being delayed.
+    pub fn poll_timeout(&self) -> Option<Instant> {
+        self.acks.deadline()
+    }
+
+    /// The path that the last packet with DATA came on, to which the SACK belongs (RFC 9260 section 6.7).
+    pub fn sack_path(&self) -> Option<PathId> {
+        self.sack_path
+    }
+
+    /// Whether a TSN arrived again since the last SACK.
+    pub fn has_duplicates(&self) -> bool {
+        !self.duplicates.is_empty()
+    }
+
+    /// Bit per path that brought DATA since the last SACK.
+    pub fn sources(&self) -> PathSet {
+        self.sources
+    }
+
+    /// Last TSN received in sequence.
+    pub fn cumulative_tsn(&self) -> Tsn {
+        self.tsns.cumulative_tsn()
+    }
+
+    /// Whether a chunk of the present packet was dropped for want of room.
+    pub fn refuses_packet(&self) -> bool {
+        self.packet.refused_chunks > 0
+    }
+
+    /// Size of the receive buffer in bytes.
+    pub fn buffer_limit(&self) -> u32 {
+        self.window.buffer()
+    }
+
+    /// The receive window in bytes that a SACK would advertise now.
+    pub fn window(&self) -> u32 {
+        self.window.window()
+    }
+
+    /// Bytes of user data held: fragments, messages waiting for their turn and messages the user has not read.
+    pub fn buffered_bytes(&self) -> u64 {
+        self.window.held()
+    }
+
+    /// Most bytes of user data that were ever held.
+    pub fn peak_buffered_bytes(&self) -> u64 {
+        self.window.peak()
+    }
+
+    /// Counters.
+    pub fn counters(&self) -> ReceiveCounters {
+        self.counters
+    }
+
+    /// Whether there is room for a new chunk, or it is what everything received out of order waits for. Without gaps a
+    /// chunk beyond the window is a window probe and must be dropped (RFC 9260 section 6.2).
+    fn has_place_for(&self, tsn: WideTsn) -> bool {
+        let fills_first_gap = || self.tsns.has_gaps() && tsn == self.tsns.cumulative().next();
+        self.window.has_room() || fills_first_gap() && self.window.has_reserve()
+    }
+
+    /// Enlarges a full buffer if nothing in it is the user's to read: only more data can complete a message.
+    fn grow_for_more(&mut self) -> bool {
+        let Some(sizing) = &self.sizing else { return false };
+        if self.reassembly.has_messages() {
+            return false;
+        }
+        self.window.enlarge(self.window.buffer().saturating_mul(2).min(sizing.most()));
+        self.window.has_room()
+    }
+
+    fn record(&mut self, tsn: WideTsn) -> Result<(), Violation> {
+        self.tsns.record(tsn);
+        self.packet.new_chunks += 1;
+        self.counters.new_chunks += 1;
+        let dropped = self.reassembly.check_up_to(self.tsns.cumulative())?;
+        self.window.release(dropped.bytes, dropped.chunks);
+        Ok(())
+    }
+
+    fn refuse(&mut self, tsn: WideTsn, stream: u16) -> Result<DataOutcome, DataError> {
+        if tsn == self.tsns.cumulative().next() && !self.reassembly.has_messages() {
+            return Err(DataError::MessageTooLarge { stream });
+        }
+        Ok(self.note_refused())
+    }
+
+    fn note_refused(&mut self) -> DataOutcome {
+        self.packet.refused_chunks += 1;
+        self.counters.refused_chunks += 1;
+        DataOutcome::Refused
+    }
+
+    fn note_duplicate(&mut self, tsn: u32) -> DataOutcome {
+        self.packet.duplicate_chunks += 1;
+        self.counters.duplicate_chunks += 1;
+        if self.duplicates.len() < MAX_DUPLICATES {
+            self.duplicates.push(tsn);
+        }
+        DataOutcome::Duplicate
+    }
+}
+
+#[cfg(test)]
+mod tests;

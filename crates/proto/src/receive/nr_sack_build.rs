@@ -1,0 +1,71 @@
+//! Building an NR-SACK (draft-tuexen-tsvwg-sctp-multipath section 4).
+
+use polypath_wire::{DuplicateTsns, GapAckBlocks, NrSack as NrSackChunk};
+use smallvec::SmallVec;
+
+use super::tsn_map::TsnMap;
+
+/// Bytes of an NR-SACK without blocks and duplicates.
+pub(crate) const MIN_NR_SACK_BYTES: usize = 20;
+
+/// Bytes of a block, and of a duplicate TSN.
+const ENTRY_BYTES: usize = 4;
+
+/// Duplicates for which blocks that take turns leave room.
+const DUPLICATES_BESIDE: usize = 8;
+
+/// Which of the received TSNs the receiver will not discard (section 4.3 of the draft).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Promise {
+    /// Those whose message was delivered or waits for the user.
+    Delivered,
+    /// All.
+    Everything(Cut),
+}
+
+/// Which blocks an NR-SACK names that has no room for all of them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Cut {
+    /// The lowest, as in a SACK.
+    Lowest,
+    /// Some of them, and the next one others. Above what a cut one names, nothing would leave the peer's flight before
+    /// the lowest hole is filled, and beside a path with a long round trip that takes its round trip.
+    InTurn,
+}
+
+/// Builds an NR-SACK of at most `max_bytes` (at least [`MIN_NR_SACK_BYTES`]): the lowest blocks or those whose `turn` it
+/// is, then duplicates.
+///
+/// Two lists are cut at the same TSN, so that what is left out is above everything reported and nothing below the
+/// highest block seems to be discarded.
+pub(crate) fn build(
+    tsns: &TsnMap,
+    promise: Promise,
+    duplicates: &[u32],
+    a_rwnd: u32,
+    flags: u8,
+    max_bytes: usize,
+    turn: u8,
+) -> NrSackChunk<'static> {
+    let room = max_bytes.saturating_sub(MIN_NR_SACK_BYTES) / ENTRY_BYTES;
+    let (renegable, non_renegable) = match promise {
+        Promise::Everything(Cut::Lowest) => (SmallVec::new(), tsns.gap_blocks(room)),
+        Promise::Everything(Cut::InTurn) => {
+            // Or no duplicate would ever be reported while blocks are left out.
+            let others = duplicates.len().min(DUPLICATES_BESIDE);
+            (SmallVec::new(), tsns.gap_blocks_in_turn(room, others, turn))
+        }
+        Promise::Delivered => tsns.split_gap_blocks(room),
+    };
+    let left = room - renegable.len() - non_renegable.len();
+    let duplicates = &duplicates[..duplicates.len().min(left)];
+    NrSackChunk {
+        flags,
+        cumulative_tsn_ack: tsns.cumulative_tsn().0,
+        a_rwnd,
+        renegable_blocks: GapAckBlocks::Owned(renegable),
+        non_renegable_blocks: GapAckBlocks::Owned(non_renegable),
+        duplicate_tsns: DuplicateTsns::Owned(SmallVec::from_slice(duplicates)),
+        reserved: 0,
+    }
+}

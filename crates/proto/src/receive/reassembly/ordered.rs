@@ -1,0 +1,111 @@
+//! Order within streams (RFC 9260 section 6.6).
+
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+
+use super::{Complete, Discarded, Ready, Violation};
+use crate::Ssn;
+use crate::receive::tsn_map::WideTsn;
+
+/// Most streams that 16 bits can name.
+const MAX_STREAMS: usize = 1 << 16;
+
+/// Holds complete ordered messages back until it is their turn.
+#[derive(Debug, Default)]
+pub struct OrderedStreams {
+    /// The SSN to deliver next, by stream; streams beyond its end have delivered nothing.
+    next: Vec<Ssn>,
+    /// Messages that wait for earlier ones, by stream and SSN. Only looked up, so the wrap of SSNs does not matter.
+    waiting: BTreeMap<(u16, u16), Complete>,
+}
+
+impl OrderedStreams {
+    /// Puts a message, and those that waited for it, at the end of `ready`; or lets it wait.
+    pub fn accept(&mut self, complete: Complete, ready: &mut Ready) -> Result<(), Violation> {
+        let (stream, ssn) = (complete.message.stream, complete.message.ssn);
+        let next = self.next_mut(stream);
+        if ssn != next.0 {
+            return self.wait(complete);
+        }
+        *next = next.next();
+        ready.push(complete);
+        if !self.waiting.is_empty() {
+            self.release(stream, ready);
+        }
+        Ok(())
+    }
+
+    /// Delivers what waits in a stream up to `ssn`, and what follows on it (RFC 3758 section 3.6).
+    pub fn skip(&mut self, stream: u16, ssn: Ssn, ready: &mut Ready) {
+        if self.is_past(stream, ssn) {
+            return;
+        }
+        let next = self.next_mut(stream).0;
+        let behind = ssn.next().0;
+        // In the order of serial numbers, also where they wrap.
+        let (first, second) = match next <= ssn.0 {
+            true => (next..=ssn.0, None),
+            false => (next..=u16::MAX, Some(0..=ssn.0)),
+        };
+        for range in [Some(first), second].into_iter().flatten() {
+            let (low, high) = ((stream, *range.start()), (stream, *range.end()));
+            while let Some((&key, _)) = self.waiting.range(low..=high).next()
+                && let Some(complete) = self.waiting.remove(&key)
+            {
+                ready.push(complete);
+            }
+        }
+        *self.next_mut(stream) = Ssn(behind);
+        self.release(stream, ready);
+    }
+
+    /// Gives the memory of an empty map back: it keeps a node.
+    pub fn release_memory(&mut self) {
+        if self.waiting.is_empty() {
+            self.waiting = BTreeMap::new();
+        }
+    }
+
+    /// Whether the turn of `ssn` in its stream is over.
+    pub fn is_past(&self, stream: u16, ssn: Ssn) -> bool {
+        let next = self.next.get(usize::from(stream)).copied().unwrap_or(Ssn(0));
+        ssn.is_before(next)
+    }
+
+    /// The highest first TSN of a message that waits, and its place. Goes over all of them: only for reneging.
+    pub fn highest(&self) -> Option<(WideTsn, (u16, u16))> {
+        self.waiting.iter().map(|(place, complete)| (complete.first, *place)).max()
+    }
+
+    /// Discards the message of a place.
+    pub fn discard(&mut self, place: (u16, u16)) -> Option<Discarded> {
+        let Complete { first, message } = self.waiting.remove(&place)?;
+        Some(Discarded { first, chunks: message.fragments.len() as u32, bytes: message.len() })
+    }
+
+    fn wait(&mut self, complete: Complete) -> Result<(), Violation> {
+        let (stream, ssn) = (complete.message.stream, complete.message.ssn);
+        match self.waiting.insert((stream, ssn), complete) {
+            None => Ok(()),
+            Some(_) => Err(Violation::RepeatedSsn { stream, ssn }),
+        }
+    }
+
+    fn release(&mut self, stream: u16, ready: &mut Ready) {
+        let mut next = self.next.get(usize::from(stream)).copied().unwrap_or(Ssn(0));
+        while let Some(complete) = self.waiting.remove(&(stream, next.0)) {
+            ready.push(complete);
+            next = next.next();
+        }
+        *self.next_mut(stream) = next;
+    }
+
+    fn next_mut(&mut self, stream: u16) -> &mut Ssn {
+        let index = usize::from(stream);
+        if index >= self.next.len() {
+            let len = (index + 1).next_power_of_two().min(MAX_STREAMS);
+            self.next.resize(len, Ssn(0));
+        }
+        &mut self.next[index]
+    }
+}

@@ -1,0 +1,255 @@
+//! The receive window: what is held, what is accepted, what is advertised (RFC 9260 section 6.2).
+
+/// What a chunk is taken to cost beyond its user data: bookkeeping, allocator, its share of a tree node.
+const CHUNK_OVERHEAD: u64 = 256;
+
+/// Memory that may be held per byte of buffer; only chunks below about 85 bytes reach it before they fill the buffer.
+const MEMORY_FACTOR: u64 = 4;
+
+/// Accounts for the receive buffer.
+///
+/// Two quantities are counted: user data, which the advertised window speaks of, and memory, which includes an
+/// overhead per chunk, so that chunks of one byte cannot hold many times the buffer. When memory is the scarcer one, it
+/// bounds the advertised window too.
+#[derive(Debug)]
+pub struct ReceiveWindow {
+    buffer: u32,
+    mtu: u32,
+    held: u64,
+    memory: u64,
+    peak: u64,
+    /// User data that the peer may still send after all that has arrived, as last advertised.
+    credit: u32,
+}
+
+impl ReceiveWindow {
+    /// An empty buffer of `buffer` bytes that the handshake has advertised.
+    pub fn new(buffer: u32, mtu: u16) -> Self {
+        Self { buffer, mtu: u32::from(mtu), held: 0, memory: 0, peak: 0, credit: buffer }
+    }
+
+    /// Makes the buffer at least this large.
+    pub fn enlarge(&mut self, bytes: u32) {
+        self.buffer = self.buffer.max(bytes);
+    }
+
+    /// Whether any new DATA chunk is kept. The last one may exceed the room that is left.
+    pub fn has_room(&self) -> bool {
+        self.held < u64::from(self.buffer) && self.memory < self.memory_limit()
+    }
+
+    /// Whether the lowest missing TSN is kept although there is no room. Since nothing that was acknowledged is ever
+    /// dropped, refusing what everything else waits for could stall the association for good.
+    pub fn has_reserve(&self) -> bool {
+        let reserve = u64::from(self.buffer / 2).max(4 * u64::from(self.mtu));
+        self.memory < self.memory_limit() + reserve
+    }
+
+    /// Takes in a chunk with `len` bytes of user data.
+    pub fn hold(&mut self, len: usize) {
+        self.held += len as u64;
+        self.memory += len as u64 + CHUNK_OVERHEAD;
+        self.peak = self.peak.max(self.held);
+        self.credit = self.credit.saturating_sub(u32::try_from(len).unwrap_or(u32::MAX));
+    }
+
+    /// Gives back what a message held that had `len` bytes of user data in `chunks` chunks.
+    pub fn release(&mut self, len: usize, chunks: usize) {
+        self.held = self.held.saturating_sub(len as u64);
+        self.memory = self.memory.saturating_sub(len as u64 + CHUNK_OVERHEAD * chunks as u64);
+    }
+
+    /// The window to advertise now. Small increases are held back until they are worth it (silly window avoidance as in
+    /// RFC 1122 section 4.2.3.3), except when nothing is held any more.
+    pub fn window(&self) -> u32 {
+        let free = self.free();
+        let step = self.mtu.min(self.buffer / 2);
+        if self.held > 0 && free > self.credit && free - self.credit < step {
+            self.credit
+        } else {
+            free
+        }
+    }
+
+    /// Takes note that [`window`](Self::window) was advertised, which it gives.
+    pub fn advertise(&mut self) -> u32 {
+        self.credit = self.window();
+        self.credit
+    }
+
+    /// Whether the window has opened so much since it was last advertised that the peer should hear of it although
+    /// nothing new arrived: by a quarter of the buffer, or by two packets when it may have stopped the peer
+    /// (RFC 9260 section 6.2).
+    pub fn update_is_due(&self) -> bool {
+        let opened = self.free().saturating_sub(self.credit);
+        let step = (2 * self.mtu).min(self.buffer / 2).max(1);
+        let stopped = self.credit < step;
+        let all_free = self.held == 0 && self.credit < self.mtu && opened > 0;
+        all_free || opened >= step && (stopped || opened >= self.buffer / 4)
+    }
+
+    /// Size of the buffer in bytes.
+    pub fn buffer(&self) -> u32 {
+        self.buffer
+    }
+
+    /// Bytes of user data held.
+    pub fn held(&self) -> u64 {
+        self.held
+    }
+
+    /// Most bytes of user data that were ever held.
+    pub fn peak(&self) -> u64 {
+        self.peak
+    }
+
+    fn free(&self) -> u32 {
+        let data = u64::from(self.buffer).saturating_sub(self.held);
+        let memory = self.memory_limit().saturating_sub(self.memory);
+        data.min(memory) as u32
+    }
+
+    fn memory_limit(&self) -> u64 {
+        u64::from(self.buffer) * MEMORY_FACTOR
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A window with `buffer` bytes, MTU 1500, of which a SACK has advertised everything.
+    fn window(buffer: u32) -> ReceiveWindow {
+        ReceiveWindow::new(buffer, 1500)
+    }
+
+    fn filled(buffer: u32, chunks: u32, len: usize) -> ReceiveWindow {
+        let mut window = window(buffer);
+        for _ in 0..chunks {
+            window.hold(len);
+        }
+        window
+    }
+
+    #[test]
+    fn the_window_is_the_buffer_without_what_is_held() {
+        let mut window = filled(10_000, 3, 1000);
+        assert_eq!(window.advertise(), 7000);
+        window.hold(2500);
+        assert_eq!(window.advertise(), 4500);
+        assert_eq!((window.held(), window.peak()), (5500, 5500));
+        window.release(3000, 3);
+        assert_eq!(window.advertise(), 7500);
+        window.release(2500, 1);
+        assert_eq!(window.advertise(), 10_000);
+        assert_eq!((window.held(), window.peak(), window.memory), (0, 5500, 0));
+    }
+
+    #[test]
+    fn small_openings_are_not_advertised() {
+        // (buffer, bytes read of a full buffer, advertised)
+        for (buffer, read, expected) in [
+            (20_000, 1499, 0),
+            (20_000, 1500, 1500),
+            (20_000, 9000, 9000),
+            // Half of a small buffer is enough.
+            (2000, 999, 0),
+            (2000, 1000, 1000),
+            // An empty buffer is worth telling, however small.
+            (1000, 400, 0),
+            (1000, 1000, 1000),
+        ] {
+            let mut window = filled(buffer, 1, buffer as usize);
+            assert_eq!(window.advertise(), 0);
+            window.release(read, 1);
+            assert_eq!(window.advertise(), expected, "{read} read of {buffer}");
+        }
+    }
+
+    #[test]
+    fn updates_are_sent_when_they_help() {
+        // (buffer, credit of the peer when it had read nothing, bytes read, update)
+        for (buffer, credit, read, expected) in [
+            // The peer may be stopped: two packets are enough.
+            (100_000, 0, 2999, false),
+            (100_000, 0, 3000, true),
+            (100_000, 2999, 3000, true),
+            // It has room to go on: a quarter of the buffer.
+            (100_000, 3000, 24_999, false),
+            (100_000, 3000, 25_000, true),
+            (100_000, 70_000, 20_000, false),
+            // A small buffer: half of it, and whatever is left to tell when it is empty.
+            (4000, 100, 1999, false),
+            (4000, 100, 2000, true),
+            (1500, 800, 699, false),
+            (1500, 800, 700, true),
+            (1500, 1500, 0, false),
+        ] {
+            let mut window = window(buffer);
+            window.hold((buffer - credit) as usize);
+            window.advertise();
+            window.release(read, 0);
+            let case = (buffer, credit, read);
+            assert_eq!(window.update_is_due(), expected, "{case:?}");
+            if expected {
+                window.advertise();
+                assert!(!window.update_is_due(), "{case:?}: told once");
+            }
+        }
+    }
+
+    #[test]
+    fn what_arrives_uses_up_what_was_advertised() {
+        let mut window = window(100_000);
+        for (held, expected) in [(40_000, 60_000), (40_000, 20_000), (19_000, 1000)] {
+            window.hold(held);
+            assert_eq!(window.window(), expected);
+        }
+        window.release(3500, 1);
+        assert!(window.update_is_due(), "the peer has 1000 bytes left");
+        window.release(55_500, 2);
+        window.advertise();
+        window.hold(10_000);
+        window.release(1000, 1);
+        assert_eq!(window.window(), 50_000, "1000 bytes are not worth it");
+    }
+
+    #[test]
+    fn a_last_chunk_may_exceed_the_buffer_but_not_the_next() {
+        let mut window = filled(2000, 1, 1999);
+        assert!(window.has_room());
+        window.hold(1400);
+        assert!(!window.has_room());
+        assert_eq!(window.advertise(), 0);
+        window.release(1399, 1);
+        assert!(!window.has_room(), "2000 bytes are still held");
+        window.release(1, 0);
+        assert!(window.has_room());
+    }
+
+    #[test]
+    fn tiny_chunks_run_into_the_memory_limit() {
+        let mut window = window(100_000);
+        let mut chunks = 0;
+        while window.has_room() {
+            window.hold(1);
+            chunks += 1;
+        }
+        assert_eq!(chunks, 400_000_u64.div_ceil(257));
+        assert_eq!(window.advertise(), 0, "the peer must learn of it");
+        while window.has_reserve() {
+            window.hold(1);
+        }
+        assert!((450_000..450_000 + 257).contains(&window.memory));
+        let chunks = window.held() as usize;
+        window.release(chunks, chunks);
+        assert_eq!(window.advertise(), 100_000);
+    }
+
+    #[test]
+    fn the_overhead_covers_what_a_chunk_really_needs() {
+        // A message, its place in a tree node that may be half empty, the allocation of a byte with its header.
+        let message = size_of::<crate::receive::reassembly::Complete>() + size_of::<(u16, u16)>();
+        assert!(2 * message + 2 * 32 <= CHUNK_OVERHEAD as usize);
+    }
+}

@@ -1,0 +1,122 @@
+//! Chunks that were given up: they stay in the window until the peer has moved its cumulative TSN ack over them, but count
+//! for nothing (RFC 3758 section 3.5, A2).
+
+use core::mem::take;
+
+use alloc::vec::Vec;
+use polypath_wire::{DataFlags, Payload, VirtualPayload};
+
+use super::{OutstandingChunk, OutstandingData};
+use crate::transmit::partial_reliability::Verdict;
+use crate::types::{BufferBytes, Fate};
+use crate::{Instant, PathId, Tsn};
+
+/// What giving up a chunk changes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Abandoned {
+    /// Path of its last transmission.
+    pub(crate) path: PathId,
+    /// Charged bytes that leave the path's flight.
+    pub(crate) flight: u32,
+    /// What it took in the send buffer.
+    pub(crate) room: BufferBytes,
+}
+
+/// The chunks of a message that are in the window.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Extent {
+    /// The lowest one; those before it may have been acknowledged.
+    pub(crate) first: Tsn,
+    /// The highest one.
+    pub(crate) last: Tsn,
+    /// Whether that ends the message.
+    pub(crate) ends: bool,
+}
+
+impl OutstandingChunk {
+    /// Whether the rule of its message allows another transmission.
+    pub(crate) fn may_be_sent_again(&self, now: Instant) -> bool {
+        let retransmissions = self.transmissions.saturating_sub(1);
+        self.reliability.on_loss(now, retransmissions) == Verdict::Keep
+    }
+}
+
+impl OutstandingData {
+    /// Abandoned chunks that the peer has not passed yet.
+    pub(crate) fn abandoned_count(&self) -> u32 {
+        self.abandoned_count
+    }
+
+    /// Whether `tsn`, which is in the window, was given up.
+    pub(crate) fn is_abandoned(&self, tsn: Tsn) -> bool {
+        self.get(tsn).fate == Fate::Abandoned
+    }
+
+    /// Whether the peer may be told to pass `tsn`: it was given up, or the peer has it and promised to keep it.
+    pub(crate) fn may_be_passed(&self, tsn: Tsn) -> bool {
+        self.is_abandoned(tsn) || self.is_released(tsn)
+    }
+
+    /// Chunks of messages that may be given up, which were lost since the last call.
+    pub(crate) fn take_lost_unreliable(&mut self) -> Vec<Tsn> {
+        take(&mut self.lost_unreliable)
+    }
+
+    /// The chunks of the message that `tsn` belongs to. They have consecutive TSNs.
+    pub(crate) fn message_around(&self, tsn: Tsn) -> Extent {
+        let (mut first, mut last) = (tsn, tsn);
+        while first != self.base && !self.get(first).flags.contains(DataFlags::BEGIN) {
+            first = first.previous();
+        }
+        let ends = |tsn: Tsn| self.get(tsn).flags.contains(DataFlags::END);
+        while !ends(last) && last.next() != self.next {
+            last = last.next();
+        }
+        Extent { first, last, ends: ends(last) }
+    }
+
+    /// Gives up a chunk, unless it was already.
+    pub(crate) fn abandon(&mut self, tsn: Tsn) -> Option<Abandoned> {
+        let acked = self.acked.get(tsn);
+        if self.released.get(tsn) {
+            self.stop_keeping(tsn);
+        }
+        let index = self.slot_index(tsn);
+        let chunk = &mut self.slots[index];
+        let (path, mut flight) = (chunk.path, 0);
+        let room = chunk.room();
+        let bits = &mut self.paths[path.index()];
+        match chunk.fate {
+            Fate::Abandoned => return None,
+            Fate::Acked => {}
+            Fate::InFlight => {
+                flight = chunk.charge;
+                self.in_flight_user_bytes -= room.user_bytes;
+                bits.in_flight -= room;
+            }
+            Fate::Lost(_) => {
+                self.lost.clear(tsn);
+                self.lost_count -= 1;
+            }
+        }
+        chunk.fate = Fate::Abandoned;
+        chunk.payload = Payload::Virtual(VirtualPayload { message: 0, offset: 0, len: 0 });
+        chunk.held = 0;
+        bits.booked -= room;
+        if !acked {
+            self.countable.clear(tsn);
+            bits.first.clear(tsn);
+            bits.again.clear(tsn);
+        }
+        self.abandoned_count += 1;
+        Some(Abandoned { path, flight, room })
+    }
+
+    /// Gives up the rest of a message whose other chunks were given up: its place is a TSN that is never sent. Without it the
+    /// message after it would follow without gap, and a receiver would find that one beginning inside the other.
+    pub(crate) fn abandon_rest(&mut self, last: OutstandingChunk) {
+        let flags = (last.flags - DataFlags::BEGIN) | DataFlags::END;
+        let tsn = self.push(OutstandingChunk { flags, fate: Fate::InFlight, held: 0, ..last });
+        self.abandon(tsn);
+    }
+}

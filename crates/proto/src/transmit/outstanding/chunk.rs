@@ -1,0 +1,113 @@
+//! One chunk of the window.
+
+use bitflags::bitflags;
+use polypath_wire::{Data, DataFlags, Payload, VirtualPayload};
+
+use crate::transmit::partial_reliability::Reliability;
+use crate::types::{BufferBytes, Fate};
+use crate::{Instant, PathId, Tsn};
+
+bitflags! {
+    /// What happened to a chunk so far.
+    #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+    pub(crate) struct History: u8 {
+        /// It was retransmitted after missing reports.
+        const FAST_RETRANSMITTED = 1;
+        /// It was retransmitted after a timeout.
+        const TIMER_RETRANSMITTED = 2;
+        /// It was acknowledged in a gap block and later withdrawn by the receiver.
+        const RENEGED = 4;
+        /// Its bytes were credited to a congestion window.
+        const CREDITED = 8;
+        /// It was sent again because the peer's window had been closed.
+        const REPEATED = 16;
+        /// Its transmissions took different paths.
+        const MOVED = 32;
+        /// It was sent again on another path because it blocked the buffers.
+        const RESCHEDULED = 64;
+        /// It was sent again as a tail probe.
+        const PROBED = 128;
+    }
+}
+
+/// A chunk in the window.
+#[derive(Clone, Debug)]
+pub(crate) struct OutstandingChunk {
+    pub(crate) payload: Payload<'static>,
+    pub(crate) flags: DataFlags,
+    pub(crate) stream: u16,
+    pub(crate) ssn: u16,
+    pub(crate) ppid: u32,
+    /// Path of the last transmission.
+    pub(crate) path: PathId,
+    pub(crate) fate: Fate,
+    pub(crate) history: History,
+    pub(crate) transmissions: u16,
+    pub(crate) missing_reports: u8,
+    /// Path over which the SACK came that acknowledged it in a gap block.
+    pub(crate) acked_over: PathId,
+    /// First TSN that was sent after its last retransmission.
+    pub(crate) sent_before: Tsn,
+    /// Bytes that it counts in flight and windows.
+    pub(crate) charge: u32,
+    pub(crate) context: u32,
+    /// What it counts against the limit of the send buffer.
+    pub(crate) held: u32,
+    /// User bytes that the receiver holds back for their order, although they have left the send buffer.
+    pub(crate) kept: u32,
+    pub(crate) sent_at: Instant,
+    pub(crate) reliability: Reliability,
+}
+
+impl OutstandingChunk {
+    /// Bytes of user data.
+    pub(crate) fn user_bytes(&self) -> u32 {
+        self.payload.len() as u32
+    }
+
+    /// What it takes in the send buffer.
+    pub(crate) fn room(&self) -> BufferBytes {
+        BufferBytes { user_bytes: self.user_bytes().into(), held: self.held.into() }
+    }
+
+    /// Whether a gap block acknowledged it.
+    pub(crate) fn is_acked(&self) -> bool {
+        self.fate == Fate::Acked
+    }
+
+    /// The DATA chunk to transmit.
+    pub(crate) fn to_data(&self, tsn: Tsn) -> Data<'static> {
+        Data {
+            flags: self.flags,
+            tsn: tsn.0,
+            stream: self.stream,
+            ssn: self.ssn,
+            ppid: self.ppid,
+            payload: self.payload.clone(),
+        }
+    }
+
+    /// A chunk without anything.
+    pub(crate) fn vacant() -> Self {
+        Self {
+            payload: Payload::Virtual(VirtualPayload { message: 0, offset: 0, len: 0 }),
+            flags: DataFlags::empty(),
+            stream: 0,
+            ssn: 0,
+            ppid: 0,
+            path: PathId(0),
+            fate: Fate::InFlight,
+            history: History::empty(),
+            transmissions: 0,
+            missing_reports: 0,
+            acked_over: PathId(0),
+            sent_before: Tsn(0),
+            charge: 0,
+            context: 0,
+            held: 0,
+            kept: 0,
+            sent_at: Instant::ZERO,
+            reliability: Reliability::Full,
+        }
+    }
+}

@@ -1,0 +1,455 @@
+//! The chunks that were sent and not yet cumulatively acknowledged: a ring indexed by TSN with bitmaps beside it.
+
+mod abandoned;
+mod chunk;
+mod moved;
+mod released;
+mod repaired;
+mod search;
+
+use alloc::vec::Vec;
+
+use polypath_wire::{Payload, VirtualPayload};
+
+use super::bit_ring::BitRing;
+use super::partial_reliability::Reliability;
+use crate::probe::TransmissionCause;
+use crate::types::{BufferBytes, Fate};
+use crate::{Instant, PathId, Tsn};
+
+pub(crate) use chunk::{History, OutstandingChunk};
+pub(crate) use repaired::Repaired;
+
+/// More TSNs than this are never outstanding: gap ack blocks reach 65,535 above the cumulative ack.
+pub(crate) const MAX_SPAN: u32 = 60_000;
+
+/// Of a window that has had a chunk; before, and after [`OutstandingData::release_memory`], it has no memory at all.
+const INITIAL_CAPACITY: usize = 64;
+
+/// Unacknowledged chunks whose last transmission was on one path.
+#[derive(Debug)]
+struct PathBits {
+    /// Transmitted once.
+    first: BitRing,
+    /// Retransmitted.
+    again: BitRing,
+    /// No bit of `first` is set before this TSN.
+    first_low: Tsn,
+    /// No bit of `again` is set before this TSN.
+    again_low: Tsn,
+    /// Bytes that the chunks take whose last transmission was on the path, acknowledged in gap blocks or not.
+    booked: BufferBytes,
+    /// What of it those in flight take.
+    in_flight: BufferBytes,
+    /// User bytes of released chunks that the receiver holds back for their order.
+    kept: u64,
+}
+
+/// Chunks sent and not yet cumulatively acknowledged.
+#[derive(Debug)]
+pub(crate) struct OutstandingData {
+    base: Tsn,
+    next: Tsn,
+    slots: Vec<OutstandingChunk>,
+    acked: BitRing,
+    /// What of it will not be withdrawn; its user data is gone.
+    released: BitRing,
+    lost: BitRing,
+    /// Chunks for which missing reports count.
+    countable: BitRing,
+    paths: Vec<PathBits>,
+    acked_count: u32,
+    released_count: u32,
+    lost_count: u32,
+    lost_low: Tsn,
+    abandoned_count: u32,
+    /// Chunks of messages that may be given up, as they were lost.
+    lost_unreliable: Vec<Tsn>,
+    /// Bytes of user data in flight.
+    in_flight_user_bytes: u64,
+}
+
+/// A chunk leaving the state of being unacknowledged.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Newly {
+    pub(crate) path: PathId,
+    pub(crate) charge: u32,
+    pub(crate) user_bytes: u32,
+    pub(crate) transmissions: u16,
+    pub(crate) history: History,
+    pub(crate) sent_at: Instant,
+    pub(crate) was_in_flight: bool,
+}
+
+impl OutstandingData {
+    pub(crate) fn new(initial_tsn: Tsn) -> Self {
+        Self {
+            base: initial_tsn,
+            next: initial_tsn,
+            slots: Vec::new(),
+            acked: BitRing::default(),
+            released: BitRing::default(),
+            lost: BitRing::default(),
+            countable: BitRing::default(),
+            paths: Vec::new(),
+            acked_count: 0,
+            released_count: 0,
+            lost_count: 0,
+            lost_low: initial_tsn,
+            abandoned_count: 0,
+            lost_unreliable: Vec::new(),
+            in_flight_user_bytes: 0,
+        }
+    }
+
+    /// Lowest TSN not cumulatively acknowledged.
+    pub(crate) fn base(&self) -> Tsn {
+        self.base
+    }
+
+    /// TSN that the next new chunk gets.
+    pub(crate) fn next_tsn(&self) -> Tsn {
+        self.next
+    }
+
+    /// TSNs between the cumulative ack and the highest TSN sent.
+    pub(crate) fn span(&self) -> u32 {
+        self.next.distance_from(self.base)
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.base == self.next
+    }
+
+    pub(crate) fn in_flight_user_bytes(&self) -> u64 {
+        self.in_flight_user_bytes
+    }
+
+    /// Bytes that is booked on a path, by what was sent on it last and not yet released.
+    pub(crate) fn booked_on(&self, path: PathId) -> BufferBytes {
+        self.paths.get(path.index()).map_or_else(BufferBytes::default, |bits| bits.booked)
+    }
+
+    /// Bytes of what is in flight on a path.
+    pub(crate) fn in_flight_on(&self, path: PathId) -> BufferBytes {
+        self.paths.get(path.index()).map_or_else(BufferBytes::default, |bits| bits.in_flight)
+    }
+
+    pub(crate) fn lost_count(&self) -> u32 {
+        self.lost_count
+    }
+
+    /// TSNs acknowledged in gap blocks.
+    pub(crate) fn acked_count(&self) -> u32 {
+        self.acked_count
+    }
+
+    fn slot_index(&self, tsn: Tsn) -> usize {
+        tsn.0 as usize & (self.slots.len() - 1)
+    }
+
+    /// Whether `tsn` is in the window.
+    pub(crate) fn contains(&self, tsn: Tsn) -> bool {
+        tsn.distance_from(self.base) < self.span()
+    }
+
+    pub(crate) fn get(&self, tsn: Tsn) -> &OutstandingChunk {
+        debug_assert!(self.contains(tsn));
+        &self.slots[self.slot_index(tsn)]
+    }
+
+    pub(crate) fn get_mut(&mut self, tsn: Tsn) -> &mut OutstandingChunk {
+        debug_assert!(self.contains(tsn));
+        let index = self.slot_index(tsn);
+        &mut self.slots[index]
+    }
+
+    #[inline]
+    fn ensure_path(&mut self, path: PathId) {
+        if self.paths.len() <= path.index() {
+            self.add_paths(path);
+        }
+    }
+
+    #[cold]
+    fn add_paths(&mut self, path: PathId) {
+        while self.paths.len() <= path.index() {
+            let capacity = self.slots.len();
+            self.paths.push(PathBits {
+                first: BitRing::with_capacity(capacity),
+                again: BitRing::with_capacity(capacity),
+                first_low: self.next,
+                again_low: self.next,
+                booked: BufferBytes::default(),
+                in_flight: BufferBytes::default(),
+                kept: 0,
+            });
+        }
+    }
+
+    /// Adds a chunk that is transmitted for the first time and returns its TSN.
+    pub(crate) fn push(&mut self, chunk: OutstandingChunk) -> Tsn {
+        if self.span() as usize == self.slots.len() {
+            self.grow();
+        }
+        self.ensure_path(chunk.path);
+        let tsn = self.next;
+        self.next = tsn.next();
+        let room = chunk.room();
+        let bits = &mut self.paths[chunk.path.index()];
+        bits.first.set(tsn);
+        bits.booked += room;
+        bits.in_flight += room;
+        self.countable.set(tsn);
+        self.in_flight_user_bytes += room.user_bytes;
+        let index = self.slot_index(tsn);
+        self.slots[index] = chunk;
+        tsn
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        let old = self.slots.len();
+        let capacity = (old * 2).max(INITIAL_CAPACITY);
+        let (from, end) = (self.base, self.next);
+        let mut slots = Vec::new();
+        slots.resize_with(capacity, OutstandingChunk::vacant);
+        let mut tsn = from;
+        while tsn != end {
+            core::mem::swap(
+                &mut slots[tsn.0 as usize & (capacity - 1)],
+                &mut self.slots[tsn.0 as usize & (old - 1)],
+            );
+            tsn = tsn.next();
+        }
+        self.slots = slots;
+        for ring in [&mut self.acked, &mut self.released, &mut self.lost, &mut self.countable] {
+            *ring = ring.grown(capacity, from, end);
+        }
+        for path in &mut self.paths {
+            path.first = path.first.grown(capacity, from, end);
+            path.again = path.again.grown(capacity, from, end);
+        }
+    }
+
+    /// Gives the memory of an empty window back.
+    pub(crate) fn release_memory(&mut self) {
+        if self.is_empty() {
+            // Nothing is booked on a path either while nothing is outstanding.
+            self.slots = Vec::new();
+            self.paths = Vec::new();
+            self.lost_unreliable = Vec::new();
+            for ring in [&mut self.acked, &mut self.released, &mut self.lost, &mut self.countable] {
+                *ring = BitRing::default();
+            }
+        }
+    }
+
+    /// Records a retransmission on `path`. The chunk must have been lost. Missing reports count for it no more.
+    pub(crate) fn retransmit(&mut self, tsn: Tsn, path: PathId, now: Instant) {
+        self.ensure_path(path);
+        let index = self.slot_index(tsn);
+        let chunk = &mut self.slots[index];
+        let old = chunk.path.index();
+        if let Fate::Lost(cause) = chunk.fate {
+            chunk.history |= match cause {
+                TransmissionCause::TimerRetransmission => History::TIMER_RETRANSMITTED,
+                TransmissionCause::DropReport => History::empty(),
+                _ => History::FAST_RETRANSMITTED,
+            };
+        }
+        chunk
+            .history
+            .set(History::MOVED, chunk.history.contains(History::MOVED) || chunk.path != path);
+        // What is acknowledged from now on answers this transmission.
+        chunk.history.remove(History::PROBED);
+        chunk.fate = Fate::InFlight;
+        chunk.path = path;
+        chunk.transmissions = chunk.transmissions.saturating_add(1);
+        chunk.missing_reports = 0;
+        chunk.sent_before = self.next;
+        chunk.sent_at = now;
+        let room = chunk.room();
+        self.in_flight_user_bytes += room.user_bytes;
+        self.lost.clear(tsn);
+        self.lost_count -= 1;
+        self.paths[old].first.clear(tsn);
+        self.paths[old].again.clear(tsn);
+        self.paths[old].booked -= room;
+        let bits = &mut self.paths[path.index()];
+        bits.booked += room;
+        bits.in_flight += room;
+        bits.again.set(tsn);
+        if tsn.is_before(bits.again_low) {
+            bits.again_low = tsn;
+        }
+    }
+
+    /// Lets missing reports count for a chunk that was just retransmitted.
+    pub(crate) fn count_from_now(&mut self, tsn: Tsn) {
+        debug_assert!(self.get(tsn).fate == Fate::InFlight);
+        self.countable.set(tsn);
+    }
+
+    /// Marks an unacknowledged chunk for retransmission. Returns its path and charge if it was in flight.
+    pub(crate) fn mark_lost(
+        &mut self,
+        tsn: Tsn,
+        cause: TransmissionCause,
+    ) -> Option<(PathId, u32)> {
+        let index = self.slot_index(tsn);
+        let chunk = &mut self.slots[index];
+        let was_in_flight = chunk.fate == Fate::InFlight;
+        match chunk.fate {
+            Fate::Acked | Fate::Abandoned => return None,
+            Fate::Lost(_) => {
+                chunk.fate = Fate::Lost(cause);
+                return None;
+            }
+            Fate::InFlight => chunk.fate = Fate::Lost(cause),
+        }
+        let (path, charge) = (chunk.path, chunk.charge);
+        let room = chunk.room();
+        self.in_flight_user_bytes -= room.user_bytes;
+        self.paths[path.index()].in_flight -= room;
+        if chunk.reliability != Reliability::Full {
+            self.lost_unreliable.push(tsn);
+        }
+        self.countable.clear(tsn);
+        self.lost.set(tsn);
+        self.lost_count += 1;
+        if tsn.is_before(self.lost_low) || self.lost_count == 1 {
+            self.lost_low = tsn;
+        }
+        was_in_flight.then_some((path, charge))
+    }
+
+    /// Takes back a gap ack (reneging): the chunk is in flight again, with one missing report. Returns its path and
+    /// charge.
+    pub(crate) fn renege(&mut self, tsn: Tsn) -> (PathId, u32) {
+        debug_assert!(self.acked.get(tsn));
+        self.acked.clear(tsn);
+        self.acked_count -= 1;
+        let index = self.slot_index(tsn);
+        let chunk = &mut self.slots[index];
+        if chunk.fate == Fate::Abandoned {
+            return (chunk.path, 0);
+        }
+        chunk.history |= History::RENEGED;
+        chunk.fate = Fate::InFlight;
+        chunk.missing_reports = 1;
+        let room = chunk.room();
+        self.in_flight_user_bytes += room.user_bytes;
+        let (path, charge) = (chunk.path, chunk.charge);
+        let bits = &mut self.paths[path.index()];
+        bits.in_flight += room;
+        bits.again.set(tsn);
+        if tsn.is_before(bits.again_low) {
+            bits.again_low = tsn;
+        }
+        self.countable.set(tsn);
+        (path, charge)
+    }
+
+    fn leave_unacknowledged(&mut self, tsn: Tsn) -> Newly {
+        let index = self.slot_index(tsn);
+        let chunk = &mut self.slots[index];
+        let newly = Newly {
+            path: chunk.path,
+            charge: chunk.charge,
+            user_bytes: chunk.user_bytes(),
+            transmissions: chunk.transmissions,
+            history: chunk.history,
+            sent_at: chunk.sent_at,
+            was_in_flight: chunk.fate == Fate::InFlight,
+        };
+        chunk.history |= History::CREDITED;
+        let room = chunk.room();
+        let bits = &mut self.paths[newly.path.index()];
+        if newly.was_in_flight {
+            self.in_flight_user_bytes -= room.user_bytes;
+            bits.in_flight -= room;
+        } else {
+            self.lost.clear(tsn);
+            self.lost_count -= 1;
+        }
+        self.countable.clear(tsn);
+        bits.first.clear(tsn);
+        bits.again.clear(tsn);
+        newly
+    }
+
+    /// Acknowledges `tsn` in a gap block of a SACK that came over `arrival`; it must not be acknowledged yet. Nothing is new
+    /// about a chunk that was given up.
+    pub(crate) fn gap_ack(&mut self, tsn: Tsn, arrival: PathId) -> Option<Newly> {
+        let newly = (!self.is_abandoned(tsn)).then(|| self.leave_unacknowledged(tsn));
+        let index = self.slot_index(tsn);
+        let chunk = &mut self.slots[index];
+        if newly.is_some() {
+            chunk.fate = Fate::Acked;
+        }
+        chunk.acked_over = arrival;
+        self.acked.set(tsn);
+        self.acked_count += 1;
+        newly
+    }
+
+    /// Removes the lowest chunk of a non-empty window. Returns what it took in the send buffer, and what is new about it
+    /// unless a gap block acknowledged it before or it was given up.
+    pub(crate) fn pop(&mut self) -> (BufferBytes, Option<Newly>) {
+        let tsn = self.base;
+        let abandoned = self.is_abandoned(tsn);
+        self.abandoned_count -= u32::from(abandoned);
+        let newly = if self.acked.get(tsn) {
+            self.acked.clear(tsn);
+            self.acked_count -= 1;
+            if self.released.get(tsn) {
+                self.forget_released(tsn);
+            }
+            None
+        } else if abandoned {
+            None
+        } else {
+            Some(self.leave_unacknowledged(tsn))
+        };
+        let released = self.empty(tsn);
+        self.base = tsn.next();
+        (released, newly)
+    }
+
+    /// Takes the user data out of a chunk's slot. Returns what it took in the send buffer, nothing the second time.
+    fn empty(&mut self, tsn: Tsn) -> BufferBytes {
+        let index = self.slot_index(tsn);
+        let chunk = &mut self.slots[index];
+        let released = chunk.room();
+        chunk.payload = Payload::Virtual(VirtualPayload { message: 0, offset: 0, len: 0 });
+        chunk.held = 0;
+        self.paths[chunk.path.index()].booked -= released;
+        released
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_empty_window_gives_its_memory_back_and_takes_it_again() {
+        let mut window = OutstandingData::new(Tsn(u32::MAX - 150));
+        assert_eq!(window.slots.capacity(), 0);
+        for round in 0..3 {
+            for _ in 0..100 {
+                window.push(OutstandingChunk { path: PathId(1), ..OutstandingChunk::vacant() });
+            }
+            window.release_memory();
+            assert_eq!(window.span(), 100, "round {round}: what is outstanding stays");
+            assert_eq!(window.lowest_on(PathId(1)), (Some(window.base()), None));
+            while !window.is_empty() {
+                window.pop();
+            }
+            window.release_memory();
+            assert_eq!((window.slots.capacity(), window.paths.capacity()), (0, 0));
+            assert_eq!(window.lowest_on(PathId(1)), (None, None));
+        }
+    }
+}

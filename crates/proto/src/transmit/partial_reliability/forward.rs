@@ -1,0 +1,144 @@
+//! The sender's side of FORWARD-TSN (RFC 3758 section 3.5): how far the peer may move its cumulative TSN ack over what was
+//! abandoned, and when it must be told.
+//!
+//! Rule C2 moves the point over abandoned chunks only, and that is what we do: chunks in gap blocks stop it. Where many
+//! holes alternate with what has arrived, each costs a round trip (what lies behind a hole joins the cumulative ack when the
+//! receiver has passed it, and only then the next hole is told). Passing what was acknowledged would save that, but a
+//! receiver may renege until it hears of the point, and then messages would be lost of which nobody is told, even those
+//! that would not be sent again. A receiver that promised to keep a chunk (NR-SACK) cannot: such chunks are passed, as
+//! usrsctp does.
+
+use polypath_wire::{DataFlags, SkippedStream};
+use smallvec::SmallVec;
+
+use crate::transmit::outstanding::OutstandingData;
+use crate::{Duration, Instant, PathId, Tsn};
+
+/// Skipped streams of a FORWARD-TSN; those of more are told later.
+pub(crate) type Skipped = SmallVec<[SkippedStream; 8]>;
+
+/// A FORWARD-TSN that the peer has not answered.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Told {
+    point: Tsn,
+    path: PathId,
+    /// It, or one before it that was not answered either, took another path too.
+    moved: bool,
+    at: Instant,
+}
+
+/// What an answer to a FORWARD-TSN proves alive.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Proof {
+    /// The peer.
+    OfThePeer,
+    /// Also the path.
+    OfThePath,
+}
+
+/// Progress of the Advanced.Peer.Ack.Point.
+#[derive(Debug)]
+pub(crate) struct Forward {
+    /// Advanced.Peer.Ack.Point.
+    point: Tsn,
+    /// Up to here nothing but chunks that the point may pass.
+    looked: Tsn,
+    told: Option<Told>,
+    /// The peer must be told, for the first time or again.
+    due: bool,
+}
+
+impl Forward {
+    pub(crate) fn new(initial_tsn: Tsn) -> Self {
+        let point = initial_tsn.previous();
+        Self { point, looked: point, told: None, due: false }
+    }
+
+    /// Whether a FORWARD-TSN must go out.
+    pub(crate) fn is_due(&self) -> bool {
+        self.due
+    }
+
+    /// The path whose T3-rtx guards a FORWARD-TSN (rule C5).
+    pub(crate) fn guarded_by(&self) -> Option<PathId> {
+        self.told.map(|told| told.path)
+    }
+
+    /// Moves the point on (rules C1 to C3) after an acknowledgement, a timeout, or when something was abandoned.
+    pub(crate) fn advance(&mut self, window: &OutstandingData) {
+        let acknowledged = window.base().previous();
+        if self.point.is_before(acknowledged) {
+            self.point = acknowledged;
+        }
+        if self.looked.is_before(self.point) || !window.contains(self.looked) {
+            self.looked = self.point;
+        }
+        if window.abandoned_count() > 0 {
+            let mut next = self.looked.next();
+            while window.contains(next) && window.may_be_passed(next) {
+                self.looked = next;
+                if window.is_abandoned(next) {
+                    self.point = next;
+                }
+                next = next.next();
+            }
+        }
+        if self.point == acknowledged {
+            self.told = None;
+            self.due = false;
+        } else if self.told.is_none_or(|told| told.point != self.point) {
+            self.due = true;
+        }
+    }
+
+    /// The last FORWARD-TSN: its end, its path, and whether that is the only one that it can have taken.
+    pub(crate) fn told(&self) -> Option<(Tsn, PathId, Proof)> {
+        let proof = |told: Told| if told.moved { Proof::OfThePeer } else { Proof::OfThePath };
+        self.told.map(|told| (told.point, told.path, proof(told)))
+    }
+
+    /// The receiver took back what it had acknowledged: the point may pass that no more.
+    pub(crate) fn on_reneged(&mut self) {
+        self.looked = self.point;
+    }
+
+    /// A SACK came that does not answer the last FORWARD-TSN, which is repeated once a round trip (rule F2).
+    pub(crate) fn on_sack(&mut self, now: Instant, round_trip: Duration) {
+        self.due |= self.told.is_some_and(|told| told.at + round_trip <= now);
+    }
+
+    /// T3-rtx of a path expired, or it can no longer guard (rule A5).
+    pub(crate) fn on_timeout(&mut self, path: PathId) {
+        self.due |= self.guarded_by() == Some(path);
+    }
+
+    /// What to tell in a chunk with room for `most` streams: the new cumulative TSN, and the highest SSN skipped in each
+    /// stream (rule C4). Streams for which there is no room end it early.
+    pub(crate) fn content(&self, window: &OutstandingData, most: usize) -> (Tsn, Skipped) {
+        let mut skipped = Skipped::new();
+        let mut tsn = window.base();
+        while !tsn.is_after(self.point) {
+            let chunk = window.get(tsn);
+            if window.is_abandoned(tsn) && !chunk.flags.contains(DataFlags::UNORDERED) {
+                match skipped.iter().position(|skipped| skipped.stream == chunk.stream) {
+                    Some(known) => skipped[known].ssn = chunk.ssn,
+                    None if skipped.len() == most => break,
+                    None => skipped.push(SkippedStream { stream: chunk.stream, ssn: chunk.ssn }),
+                }
+            }
+            tsn = tsn.next();
+        }
+        (tsn.previous(), skipped)
+    }
+
+    /// A FORWARD-TSN up to `point` was sent.
+    pub(crate) fn on_sent(&mut self, now: Instant, path: PathId, point: Tsn) {
+        // What had no room follows when the peer has answered.
+        let moved = self.told.is_some_and(|told| told.moved || told.path != path);
+        self.told = Some(Told { point, path, moved, at: now });
+        self.due = false;
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,444 @@
+//! Messages that wait for their first transmission, in the order of the stream scheduler, each cut into fragments as it
+//! goes.
+
+use alloc::vec::Vec;
+use core::cmp::Reverse;
+
+use polypath_wire::{DataFlags, Payload};
+use smallvec::SmallVec;
+
+use super::lanes::{self, Lanes, Left, Slot, Waiting};
+use super::outstanding::OutstandingChunk;
+use super::partial_reliability::index::{Index, Place};
+use super::partial_reliability::{Reliability, Support};
+use super::stream_scheduler::{Scheduler, Visit};
+use crate::config::StreamScheduler;
+use crate::types::{BufferBytes, PathSet};
+use crate::{Delivery, OutgoingMessage, PathId};
+
+/// How far a path looks past messages that are meant for other paths.
+const LOOK_AHEAD: usize = 64;
+
+/// Bytes of the send buffer that a message takes at least: about what its record and its allocation take in memory, so
+/// that a buffer full of tiny messages does not hold many times its size. Larger messages count their user bytes, which
+/// is what the papers' buffer sizes mean.
+pub(crate) const LEAST_COST: u64 = 128;
+
+/// The send buffer: waiting messages, and the room that waiting and unacknowledged bytes take.
+#[derive(Debug)]
+pub(crate) struct SendQueue {
+    messages: Lanes,
+    scheduler: Scheduler,
+    /// Message of which some fragments were sent.
+    current: Option<Partial>,
+    /// Waiting messages that name a path.
+    named: usize,
+    /// Messages that may be given up.
+    pub(crate) index: Index,
+    support: Support,
+    /// Next SSN of each stream that was used so far.
+    next_ssn: Vec<u16>,
+    limit: u64,
+    /// User bytes waiting or unacknowledged.
+    used: u64,
+    /// What they count against the limit.
+    held: u64,
+    /// User bytes waiting.
+    waiting: u64,
+    peak: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Partial {
+    slot: Slot,
+    ssn: u16,
+    sent: usize,
+}
+
+/// A chunk about to be sent for the first time.
+#[derive(Debug)]
+pub(crate) struct NextChunk {
+    pub(crate) flags: DataFlags,
+    pub(crate) stream: u16,
+    pub(crate) ssn: u16,
+    pub(crate) ppid: u32,
+    pub(crate) context: u32,
+    /// What it counts against the limit of the send buffer.
+    pub(crate) held: u32,
+    pub(crate) payload: Payload<'static>,
+    pub(crate) reliability: Reliability,
+}
+
+/// Which paths can serve messages that name a path.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Asking {
+    /// The path that has room.
+    pub(crate) path: PathId,
+    /// Paths that can carry data: messages for other paths go anywhere.
+    pub(crate) usable: PathSet,
+    /// Stream of the new messages that the packet has already.
+    pub(crate) bundled: Option<u16>,
+}
+
+impl SendQueue {
+    pub(crate) fn new(limit: u64, policy: StreamScheduler) -> Self {
+        Self {
+            messages: Lanes::default(),
+            scheduler: Scheduler::new(policy),
+            current: None,
+            named: 0,
+            index: Index::default(),
+            support: Support::Unknown,
+            next_ssn: Vec::new(),
+            limit,
+            used: 0,
+            held: 0,
+            waiting: 0,
+            peak: 0,
+        }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.current.is_none() && self.messages.len() == 0
+    }
+
+    /// Gives the memory of an empty queue back.
+    pub(crate) fn release_memory(&mut self) {
+        if self.is_empty() {
+            self.messages.release_memory();
+        }
+    }
+
+    /// Size of the buffer in bytes of user data.
+    pub(crate) fn limit(&self) -> u64 {
+        self.limit
+    }
+
+    /// Makes the buffer at least this large.
+    pub(crate) fn enlarge(&mut self, bytes: u64) {
+        self.limit = self.limit.max(bytes);
+    }
+
+    /// User bytes waiting or unacknowledged.
+    pub(crate) fn used(&self) -> u64 {
+        self.used
+    }
+
+    /// User bytes of which nothing was sent.
+    pub(crate) fn waiting(&self) -> u64 {
+        self.waiting
+    }
+
+    /// Most user bytes there ever were.
+    pub(crate) fn peak(&self) -> u64 {
+        self.peak
+    }
+
+    /// Free bytes.
+    pub(crate) fn free(&self) -> u64 {
+        self.limit.saturating_sub(self.held)
+    }
+
+    /// What a message of `len` bytes counts against the limit; never more than an empty buffer has.
+    pub(crate) fn cost(&self, len: usize) -> u64 {
+        (len as u64).max(LEAST_COST.min(self.limit))
+    }
+
+    /// Takes a message; the caller has checked that there is room.
+    pub(crate) fn push(&mut self, message: OutgoingMessage, reliability: Reliability) {
+        let len = message.payload.len() as u64;
+        self.used += len;
+        self.held += self.cost(message.payload.len());
+        self.waiting += len;
+        self.peak = self.peak.max(self.used);
+        self.named += usize::from(message.path.is_some());
+        let lane = self.scheduler.lane(message.stream);
+        let (slot, is_first) = self.messages.push(lane, Waiting { message, reliability });
+        if is_first {
+            self.scheduler.on_waiting(lane);
+        }
+        let serial = Reverse(self.messages.serial(slot).unwrap_or(0));
+        match reliability {
+            Reliability::Until(end) => {
+                self.index.add_deadline(end, Place::Waiting { serial, slot })
+            }
+            Reliability::Priority(priority) => {
+                self.index.add_priority(priority, Place::Waiting { serial, slot });
+            }
+            Reliability::Full | Reliability::Retransmissions(_) => {}
+        }
+    }
+
+    /// Whether the peer understands FORWARD-TSN.
+    pub(crate) fn support(&self) -> Support {
+        self.support
+    }
+
+    /// Learns whether the peer understands FORWARD-TSN. If not, what waits becomes reliable; returns how many messages
+    /// that makes.
+    pub(crate) fn settle_support(&mut self, support: Support) -> u64 {
+        self.support = support;
+        if support != Support::No {
+            return 0;
+        }
+        self.index = Index::default();
+        let rules = self.messages.rules_mut().filter(|rule| **rule != Reliability::Full);
+        rules.map(|rule| *rule = Reliability::Full).count() as u64
+    }
+
+    /// Whether there is room for a message of `size` bytes.
+    pub(crate) fn has_room(&self, size: usize) -> bool {
+        self.cost(size) <= self.free()
+    }
+
+    /// Messages that wait.
+    pub(crate) fn len(&self) -> usize {
+        self.messages.len() + usize::from(self.current.is_some())
+    }
+
+    /// Whether the message that had this serial number is still there.
+    pub(crate) fn is_alive(&self, slot: Slot, serial: u32) -> bool {
+        self.messages.serial(slot) == Some(serial)
+    }
+
+    /// Whether a part of the message was sent.
+    pub(crate) fn is_current(&self, slot: Slot) -> bool {
+        self.current.is_some_and(|partial| partial.slot == slot)
+    }
+
+    /// Takes out a message of which nothing was sent.
+    pub(crate) fn abandon(&mut self, slot: Slot) -> Option<Waiting> {
+        let stream = self.messages.get(slot)?.message.stream;
+        self.remove(self.scheduler.lane(stream), slot)
+    }
+
+    /// Takes out the rest of the message of which a part was sent, as a chunk of `path` without content.
+    pub(crate) fn abandon_current(&mut self, path: PathId) -> Option<OutstandingChunk> {
+        let partial = self.current.take()?;
+        let Waiting { message, reliability } = self.messages.remove(partial.slot)?;
+        let rest = (message.payload.len() - partial.sent) as u64;
+        self.used -= rest;
+        self.held -= rest;
+        self.waiting -= rest;
+        let mut flags = DataFlags::empty();
+        flags.set(DataFlags::UNORDERED, message.delivery == Delivery::Unordered);
+        Some(OutstandingChunk {
+            flags,
+            stream: message.stream,
+            ssn: partial.ssn,
+            context: message.context,
+            path,
+            reliability,
+            ..OutstandingChunk::vacant()
+        })
+    }
+
+    /// Gives a stream the value that its scheduler asks for.
+    pub(crate) fn set_stream_value(&mut self, stream: u16, value: u16) {
+        self.scheduler.set_value(stream, value);
+    }
+
+    /// Forgets the values of the streams, which are returned.
+    pub(crate) fn take_stream_values(&mut self) -> Vec<u16> {
+        self.scheduler.take_values()
+    }
+
+    /// Frees the room of acknowledged chunks.
+    pub(crate) fn release(&mut self, released: BufferBytes) {
+        self.used = self.used.saturating_sub(released.user_bytes);
+        self.held = self.held.saturating_sub(released.held);
+    }
+
+    /// Length of the fragment that `asking` would get, at most `max_payload` bytes.
+    pub(crate) fn peek(&self, asking: Asking, max_payload: u32) -> Option<u32> {
+        let (message, sent) = self.next(asking)?;
+        let left = message.payload.len() - sent;
+        Some((left as u64).min(u64::from(max_payload)) as u32)
+    }
+
+    /// How the message is delivered of which `asking` would get a fragment.
+    pub(crate) fn peek_delivery(&self, asking: Asking) -> Option<Delivery> {
+        self.next(asking).map(|(message, _)| message.delivery)
+    }
+
+    /// The message of which `asking` would get a fragment, and how much of it was sent.
+    fn next(&self, asking: Asking) -> Option<(&OutgoingMessage, usize)> {
+        match &self.current {
+            Some(partial) => {
+                let message = &self.messages.get(partial.slot)?.message;
+                suits(message, asking).then_some((message, partial.sent))
+            }
+            None => Some((&self.messages.get(self.choose(asking)?)?.message, 0)),
+        }
+    }
+
+    /// Takes the fragment that [`peek`](Self::peek) measured.
+    pub(crate) fn take(&mut self, asking: Asking, max_payload: u32) -> Option<NextChunk> {
+        let mut partial = match self.current {
+            Some(partial) => partial,
+            None => self.start(asking)?,
+        };
+        let Waiting { message, reliability } = self.messages.get(partial.slot)?;
+        let reliability = *reliability;
+        let len = (message.payload.len() - partial.sent).min(max_payload as usize);
+        let mut flags = DataFlags::empty();
+        flags.set(DataFlags::UNORDERED, message.delivery == Delivery::Unordered);
+        flags.set(DataFlags::BEGIN, partial.sent == 0);
+        let ends = partial.sent + len == message.payload.len();
+        flags.set(DataFlags::END, ends);
+        // The first fragment has what a tiny message counts beyond its bytes.
+        let total = message.payload.len();
+        let beyond = if partial.sent == 0 { self.cost(total) - total as u64 } else { 0 };
+        let (stream, ppid, context) = (message.stream, message.ppid, message.context);
+        let payload = match flags.contains(DataFlags::BEGIN | DataFlags::END) {
+            true => self.messages.remove(partial.slot)?.message.payload,
+            false => {
+                let payload = message.payload.slice(partial.sent, len);
+                if ends {
+                    self.messages.remove(partial.slot);
+                }
+                payload
+            }
+        };
+        self.waiting -= len as u64;
+        partial.sent += len;
+        self.current = (!ends).then_some(partial);
+        let held = (len as u64 + beyond) as u32;
+        let ssn = partial.ssn;
+        Some(NextChunk { flags, stream, ssn, ppid, context, held, payload, reliability })
+    }
+
+    /// Takes the next message off its lane.
+    fn start(&mut self, asking: Asking) -> Option<Partial> {
+        let slot = self.choose(asking)?;
+        let message = &self.messages.get(slot)?.message;
+        let (stream, bytes) = (message.stream, message.payload.len() as u64);
+        self.named -= usize::from(message.path.is_some());
+        let ssn = match message.delivery {
+            Delivery::Unordered => 0,
+            Delivery::Ordered => {
+                let index = usize::from(stream);
+                if self.next_ssn.len() <= index {
+                    self.next_ssn.resize(index + 1, 0);
+                }
+                let ssn = self.next_ssn[index];
+                self.next_ssn[index] = ssn.wrapping_add(1);
+                ssn
+            }
+        };
+        let lane = self.scheduler.lane(stream);
+        let left = self.messages.unlink(lane, slot);
+        self.scheduler.on_taken(lane, bytes, asking.bundled);
+        if left == Left::Nothing {
+            self.scheduler.on_empty(lane);
+        }
+        Some(Partial { slot, ssn, sent: 0 })
+    }
+
+    /// The message that is next for the asking path.
+    fn choose(&self, asking: Asking) -> Option<Slot> {
+        if self.named == 0 {
+            return self.messages.first(self.scheduler.next(asking.bundled)?);
+        }
+        let mut looks = LOOK_AHEAD;
+        self.scheduler.find(asking.bundled, |lane| match self.find(lane, asking, &mut looks) {
+            Some(slot) => Visit::Found(slot),
+            None if looks == 0 => Visit::Stop,
+            None => Visit::GoOn,
+        })
+    }
+
+    /// The first message of a lane that may go on the asking path without overtaking one of its own stream.
+    fn find(&self, lane: u16, asking: Asking, looks: &mut usize) -> Option<Slot> {
+        let mut passed: SmallVec<[u16; 8]> = SmallVec::new();
+        for (slot, message) in self.messages.iter(lane).take(*looks) {
+            *looks -= 1;
+            let ordered = message.delivery == Delivery::Ordered;
+            if suits(message, asking) && !(ordered && passed.contains(&message.stream)) {
+                return Some(slot);
+            }
+            if ordered {
+                passed.push(message.stream);
+            }
+        }
+        None
+    }
+
+    /// Whether one of the messages that are next asks for `path`.
+    pub(crate) fn names(&self, path: PathId) -> bool {
+        let named = |message: &OutgoingMessage| message.path == Some(path);
+        if let Some(partial) = &self.current {
+            return self.messages.get(partial.slot).is_some_and(|waiting| named(&waiting.message));
+        }
+        if self.named == 0 {
+            return false;
+        }
+        let mut looks = LOOK_AHEAD;
+        let found = self.scheduler.find(None, |lane| {
+            let mut next = self.messages.iter(lane).take(looks).inspect(|_| looks -= 1);
+            match next.any(|(_, message)| named(message)) {
+                true => Visit::Found(()),
+                false if looks == 0 => Visit::Stop,
+                false => Visit::GoOn,
+            }
+        });
+        found.is_some()
+    }
+
+    /// Removes the messages for streams from `count` on, which the peer did not grant: stream and context of each.
+    pub(crate) fn remove_streams_from(&mut self, count: u16) -> Vec<(u16, u32)> {
+        let mut removed = Vec::new();
+        for lane in self.messages.used() {
+            let refused = self.messages.iter(lane).filter(|(_, message)| message.stream >= count);
+            for slot in refused.map(|(slot, _)| slot).collect::<Vec<_>>() {
+                if let Some(Waiting { message, .. }) = self.remove(lane, slot) {
+                    removed.push((message.stream, message.context));
+                }
+            }
+        }
+        removed
+    }
+
+    /// Takes a message that waits wholly out of the queue, and frees its room.
+    fn remove(&mut self, lane: u16, slot: Slot) -> Option<Waiting> {
+        if self.messages.unlink(lane, slot) == Left::Nothing {
+            self.scheduler.on_empty(lane);
+        }
+        let waiting = self.messages.remove(slot)?;
+        let len = waiting.message.payload.len();
+        self.named -= usize::from(waiting.message.path.is_some());
+        self.used -= len as u64;
+        self.held -= self.cost(len);
+        self.waiting -= len as u64;
+        Some(waiting)
+    }
+
+    /// Takes out the messages of which nothing or not everything was sent, for reporting when the association ends:
+    /// stream, context and whether anything was sent.
+    pub(crate) fn drain_unsent(&mut self) -> Vec<(u16, u32, bool)> {
+        let mut unsent = Vec::new();
+        if let Some(Waiting { message, .. }) =
+            self.current.take().and_then(|p| self.messages.remove(p.slot))
+        {
+            unsent.push((message.stream, message.context, true));
+        }
+        for lane in self.messages.used() {
+            while let Some(slot) = self.messages.first(lane) {
+                if let Some(Waiting { message, .. }) = self.remove(lane, slot) {
+                    unsent.push((message.stream, message.context, false));
+                }
+            }
+        }
+        unsent
+    }
+}
+
+fn suits(message: &OutgoingMessage, asking: Asking) -> bool {
+    match message.path {
+        None => true,
+        Some(path) => path == asking.path || !asking.usable.contains(path),
+    }
+}
+
+const _: () = assert!(lanes::ENTRY_BYTES as u64 <= LEAST_COST);
+const _: () = assert!(size_of::<super::outstanding::OutstandingChunk>() as u64 <= LEAST_COST);

@@ -1,0 +1,132 @@
+//! Applying a validated SACK to the window.
+
+use polypath_wire::GapAckBlocks;
+
+use super::{AckDelta, Report};
+use crate::Tsn;
+use crate::extension::nr_sack::Release;
+use crate::transmit::outstanding::{History, Newly, OutstandingData};
+use crate::types::BufferBytes;
+
+/// Applies the cumulative ack and then the gap blocks and tells in `delta` what that changed; for each path it has an entry
+/// without news. The blocks ascend. The work is proportional to the chunks that leave the window or become
+/// acknowledged and to the number of blocks, plus a word per 64 TSNs that they cover.
+pub(crate) fn apply_to(
+    window: &mut OutstandingData,
+    report: &Report<'_>,
+    delta: &mut AckDelta,
+    mut on_newly: impl FnMut(Tsn, &Newly),
+) {
+    let Report { cumulative, blocks, release, arrival } = *report;
+    while window.base().is_at_or_before(cumulative) {
+        let tsn = window.base();
+        let (released, newly) = window.pop();
+        delta.released += released;
+        delta.cumulative_ack_advanced = true;
+        if let Some(newly) = newly {
+            note(delta, tsn, &newly, Means::CumulativeAck);
+            on_newly(tsn, &newly);
+        }
+    }
+    let mut highest = 0;
+    // `for_each`, because iterating from inside is faster, and SACKs over unequal paths have hundreds of blocks.
+    blocks.iter().for_each(|block| {
+        let (start, end) = (u32::from(block.start), u32::from(block.end));
+        highest = end;
+        delta.reported += u64::from(end - start + 1);
+        let mut at = cumulative.plus(start);
+        // Mostly one TSN that an earlier SACK reported already.
+        if start == end && window.is_acked(at) {
+            return;
+        }
+        let stop = cumulative.plus(end + 1);
+        while let Some(tsn) = window.next_unacked(at, stop) {
+            if let Some(newly) = window.gap_ack(tsn, arrival) {
+                if matches!(release, Release::Reported) {
+                    delta.release_early(window.release(tsn));
+                }
+                note(delta, tsn, &newly, Means::GapBlock);
+                on_newly(tsn, &newly);
+            }
+            at = tsn.next();
+        }
+    });
+    if highest > 0 {
+        delta.highest_gap_acked = Some(cumulative.plus(highest));
+    }
+    // Anything acknowledged by an earlier SACK that was not final.
+    match release {
+        Release::Reported if window.has_renegable() => {
+            delta.release_early(release_blocks(window, cumulative, blocks));
+        }
+        Release::Blocks(final_ones) if window.has_renegable() => {
+            delta.release_early(release_blocks(window, cumulative, final_ones));
+        }
+        Release::Nothing | Release::Reported | Release::Blocks(_) => {}
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Means {
+    CumulativeAck,
+    GapBlock,
+}
+
+fn note(delta: &mut AckDelta, tsn: Tsn, newly: &Newly, means: Means) {
+    extend(&mut delta.lowest_newly_acked, &mut delta.highest_newly_acked, tsn);
+    let Some(path) = delta.paths.get_mut(newly.path.index()) else { return };
+    // A chunk acknowledged again after reneging was credited before and proves nothing new (CUC, SFR).
+    if newly.was_in_flight {
+        path.flight_bytes += u64::from(newly.charge);
+    }
+    path.user_bytes += u64::from(newly.user_bytes);
+    if newly.history.contains(History::CREDITED) {
+        return;
+    }
+    path.chunks += 1;
+    extend(&mut path.lowest, &mut path.highest, tsn);
+    if !newly.history.contains(History::MOVED) {
+        path.highest_of_its_own = later(path.highest_of_its_own, tsn);
+    }
+    // Nobody knows which of its transmissions arrived.
+    if newly.history.contains(History::RESCHEDULED) {
+        return;
+    }
+    path.credited_bytes += u64::from(newly.charge);
+    path.by_cumulative_ack |= means == Means::CumulativeAck;
+    path.unambiguous |= !newly.history.contains(History::MOVED);
+    path.sent_once |= newly.transmissions == 1;
+    if newly.transmissions == 1 && path.timed == Some(tsn) {
+        path.timed_chunk_sent_at = Some(newly.sent_at);
+    }
+}
+
+fn later(highest: Option<Tsn>, tsn: Tsn) -> Option<Tsn> {
+    Some(highest.filter(|high| tsn.is_before(*high)).unwrap_or(tsn))
+}
+
+fn extend(lowest: &mut Option<Tsn>, highest: &mut Option<Tsn>, tsn: Tsn) {
+    if lowest.is_none_or(|low| tsn.is_before(low)) {
+        *lowest = Some(tsn);
+    }
+    *highest = later(*highest, tsn);
+}
+
+/// Releases what lies in `blocks` and was acknowledged but still kept. Returns the room that became free. The work is
+/// that of the blocks and of what is released.
+fn release_blocks(
+    window: &mut OutstandingData,
+    cumulative: Tsn,
+    blocks: &GapAckBlocks<'_>,
+) -> BufferBytes {
+    let mut room = BufferBytes::default();
+    for block in blocks.iter() {
+        let stop = cumulative.plus(u32::from(block.end) + 1);
+        let mut at = cumulative.plus(block.start.into());
+        while let Some(tsn) = window.next_renegable(at, stop) {
+            room += window.release(tsn);
+            at = tsn.next();
+        }
+    }
+    room
+}

@@ -1,0 +1,46 @@
+//! Selective acknowledgements: SACK x window -> [`AckDelta`], without side effects outside the window.
+
+mod apply;
+mod delta;
+mod renege;
+mod silence;
+
+mod validate;
+
+pub(crate) use apply::apply_to;
+pub(crate) use delta::AckDelta;
+pub(crate) use renege::{Withdrawn, withdraw, withdraw_next};
+pub(crate) use silence::{Silence, Unnamed};
+pub(crate) use validate::{SackProblem, Verdict, validate};
+
+use polypath_wire::GapAckBlocks;
+
+use crate::extension::nr_sack::{CERTAINLY_WHOLE, Release};
+use crate::{PathId, Tsn};
+
+/// What an acknowledgement reports.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Report<'a> {
+    /// Cumulative TSN ack.
+    pub(crate) cumulative: Tsn,
+    /// Gap ack blocks, ascending; those of both lists of an NR-SACK.
+    pub(crate) blocks: &'a GapAckBlocks<'a>,
+    /// What of it will not be withdrawn.
+    pub(crate) release: Release<'a>,
+    /// Path on which it came.
+    pub(crate) arrival: PathId,
+}
+
+impl Report<'_> {
+    /// Whether it may name some of what was received and leave out the rest: it is long and final in all that it names.
+    pub(crate) fn may_be_partial(&self) -> bool {
+        matches!(self.release, Release::Reported) && self.blocks.len() >= CERTAINLY_WHOLE
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod testing;
+#[cfg(test)]
+pub(crate) use testing::apply;
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,22 @@
+//! Addresses of a peer.
+
+use core::net::IpAddr;
+
+use smallvec::SmallVec;
+
+use crate::Encapsulation;
+
+/// Most addresses of one side, told or believed; as many as an association can have paths.
+pub(crate) const MAX_ADDRESSES: usize = 32;
+
+/// A list of addresses, the most important first.
+pub(crate) type AddressList = SmallVec<[IpAddr; 2]>;
+
+/// An address of a peer and how packets are carried to it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PeerAddress {
+    /// IP address.
+    pub address: IpAddr,
+    /// Encapsulation, with the peer's UDP port.
+    pub encapsulation: Encapsulation,
+}

@@ -1,0 +1,17 @@
+//! Small types that every room shares. This is the ground floor: it uses only what the crate publishes.
+
+pub(crate) mod address_scope;
+mod addresses;
+mod buffer_bytes;
+mod capabilities;
+mod fate;
+mod path_delta;
+mod path_set;
+
+pub use addresses::PeerAddress;
+pub(crate) use addresses::{AddressList, MAX_ADDRESSES};
+pub(crate) use buffer_bytes::BufferBytes;
+pub(crate) use capabilities::Capabilities;
+pub(crate) use fate::Fate;
+pub(crate) use path_delta::PathDelta;
+pub(crate) use path_set::PathSet;

@@ -1,0 +1,32 @@
+//! What a SACK changed on one path.
+
+use crate::{Instant, Tsn};
+
+/// What one SACK acknowledged for the first time among the chunks last sent on one path.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct PathDelta {
+    /// Chunk whose round trip is being measured; known before.
+    pub(crate) timed: Option<Tsn>,
+    /// Charged bytes that grow the path's window; each chunk counts once in its life.
+    pub(crate) credited_bytes: u64,
+    /// Charged bytes that leave the path's flight.
+    pub(crate) flight_bytes: u64,
+    /// Bytes of user data.
+    pub(crate) user_bytes: u64,
+    /// Chunks.
+    pub(crate) chunks: u32,
+    /// Lowest TSN.
+    pub(crate) lowest: Option<Tsn>,
+    /// Highest TSN.
+    pub(crate) highest: Option<Tsn>,
+    /// Highest TSN among those that never took another path.
+    pub(crate) highest_of_its_own: Option<Tsn>,
+    /// Whether the cumulative ack covers one of them.
+    pub(crate) by_cumulative_ack: bool,
+    /// Whether one of them never took another path, so that it proves this one alive.
+    pub(crate) unambiguous: bool,
+    /// Whether one of them was never retransmitted, so that it tells which transmission arrived.
+    pub(crate) sent_once: bool,
+    /// When that chunk had been sent, if it is one of them.
+    pub(crate) timed_chunk_sent_at: Option<Instant>,
+}

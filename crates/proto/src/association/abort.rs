@@ -5,7 +5,6 @@ use polypath_wire::{Abort, Cause, Causes, Chunk};
 use super::Association;
 use super::output::To;
 use super::state::State;
-use crate::types::Fate;
 use crate::{AssociationEnd, Cx, Event, Notice};
 
 impl Association {
@@ -23,6 +22,7 @@ impl Association {
         }
         // The cause must fit one packet together with the headers.
         let room = self
+            .transmitter
             .paths
             .iter()
             .map(|path| path.packet_capacity() as usize - 12 - 8)
@@ -78,34 +78,16 @@ impl Association {
         }
         self.shutdown_guard = None;
         self.report_undelivered();
-        for path in self.paths.iter_mut() {
-            path.t3 = None;
-            path.heartbeat.due = None;
-        }
+        self.transmitter.paths.iter_mut().for_each(|path| path.t3 = None);
+        self.paths.iter_mut().for_each(|path| path.heartbeat.due = None);
         self.announce_messages();
         self.events.push(Event::Ended(end));
         self.notices.push_back(Notice::Closed);
     }
 
     pub(super) fn report_undelivered(&mut self) {
-        let Self { sender, events, .. } = self;
-        let window = &sender.window;
-        let mut tsn = window.base();
-        let mut unacked = false;
-        while tsn != window.next_tsn() {
-            let chunk = window.get(tsn);
-            unacked |= !chunk.is_acked() && chunk.fate != Fate::Abandoned;
-            if chunk.flags.contains(polypath_wire::DataFlags::END) {
-                if unacked {
-                    let (stream, context) = (chunk.stream, chunk.context);
-                    events.push(Event::SendFailed { stream, context, transmitted: true });
-                }
-                unacked = false;
-            }
-            tsn = tsn.next();
-        }
-        for (stream, context, transmitted) in sender.queue.drain_unsent() {
-            events.push(Event::SendFailed { stream, context, transmitted });
+        for event in self.transmitter.take_undelivered() {
+            self.events.push(event);
         }
     }
 }

@@ -13,8 +13,9 @@ use super::state::State;
 use super::{Association, Identity, draw_tie_tags};
 use crate::association::cookie::Cookie;
 use crate::config::SharedConfig;
-use crate::paths::Paths;
+use crate::paths::PathBook;
 use crate::paths::reach::Reach;
+use crate::transmit::SendPaths;
 use crate::types::{Capabilities, PeerAddress};
 use crate::{Cx, Event, Tsn};
 
@@ -79,7 +80,7 @@ impl Association {
         self.identity.initial_tsn = cookie.local_initial_tsn;
         // They stood for the tags of before: other cookies that were made then mean nothing any more.
         self.tie_tags = draw_tie_tags(cx);
-        self.sender.restart(
+        self.transmitter.restart(
             Tsn(cookie.local_initial_tsn),
             self.config.send_buffer(),
             self.config.policies.stream_scheduler,
@@ -145,7 +146,8 @@ impl Association {
             .iter()
             .map(|&address| PeerAddress { address, encapsulation: cookie.encapsulation })
             .collect();
-        self.paths = Paths::default();
+        self.paths = PathBook::default();
+        self.transmitter.paths = SendPaths::default();
         self.identity.local_addresses = first(&self.identity.local_addresses, cookie.local_address);
         self.agree(&Agreed {
             tag: cookie.peer_tag,
@@ -157,8 +159,8 @@ impl Association {
             capabilities: cookie.capabilities,
             handshake_pair: (cookie.local_address, peer[0]),
         });
-        self.primary = self.confirm_handshake_pair(cookie.local_address, peer[0].address);
-        self.handshake_path = self.primary;
+        self.paths.primary = self.confirm_handshake_pair(cookie.local_address, peer[0].address);
+        self.handshake_path = self.paths.primary;
     }
 
     /// COOKIE ACK goes to where the COOKIE ECHO came from.

@@ -21,6 +21,8 @@ impl Association {
         }
         for path in self.paths.iter_mut().filter(|path| path.remote == received.remote) {
             path.encapsulation = received.encapsulation;
+            let sending = &mut self.transmitter.paths[path.id];
+            sending.resize(sending.mtu(), path.headers(), &self.config);
         }
         for named in self.named.iter_mut().filter(|named| named.address == received.remote) {
             named.encapsulation = received.encapsulation;

@@ -11,11 +11,13 @@ use super::input::MAX_WAITING_ANSWERS;
 use super::output::To;
 use super::state::{Handshake, State};
 use crate::config::{AssociationConfig, HandshakePaths, NrSack};
+use crate::congestion::Family;
 use crate::paths::first_contact::{self, InitTry, Pair};
 use crate::paths::reach::Reach;
-use crate::paths::{Path, pairing};
+use crate::paths::{self, Path, pairing};
 use crate::receive::{Incomplete, Receiver, ReceiverConfig};
 use crate::transmit::partial_reliability::Support;
+use crate::transmit::{Effects, SendPath};
 use crate::types::{Capabilities, PeerAddress};
 use crate::{AssociationEnd, Cx, Duration, Event, Instant, Notice, PathChange, PathId, Tsn};
 
@@ -225,9 +227,9 @@ impl Association {
                 path.reach = Reach::Active;
             }
         }
-        self.primary = self.confirm_handshake_pair(came_to, source.address);
-        self.handshake_path = self.primary;
-        self.measure_by_init(cx, self.primary);
+        self.paths.primary = self.confirm_handshake_pair(came_to, source.address);
+        self.handshake_path = self.paths.primary;
+        self.measure_by_init(cx, self.paths.primary);
         let timeout = self.config.policies.rto.initial;
         let timer = Handshake::first(cx.now, timeout);
         let report = (!peer.unrecognized.is_empty()).then(|| peer.unrecognized.to_causes());
@@ -240,10 +242,10 @@ impl Association {
         let path = &mut self.paths[id];
         let sent = path.init.on_answer();
         if self.config.policies.handshake == HandshakePaths::AllPaths
-            && path.rtt.srtt().is_none()
+            && self.transmitter.paths[id].rtt.srtt().is_none()
             && let Some(at) = sent
         {
-            path.sample_rtt(cx, at);
+            self.transmitter.paths[id].sample_rtt(cx.now, cx.probe, at);
         }
     }
 
@@ -276,10 +278,11 @@ impl Association {
         self.extensions = agreed.capabilities & Capabilities::offered(&self.config.policies);
         let forward_tsn = self.extensions.contains(Capabilities::FORWARD_TSN);
         let support = if forward_tsn { Support::Yes } else { Support::No };
-        self.settle_partial_reliability(support);
+        self.transmitter.settle_partial_reliability(support);
+        self.transmitter.acks_are_final = self.extensions.contains(Capabilities::NR_SACK);
         self.streams.outbound = self.config.outbound_streams.max(1).min(agreed.inbound_streams);
         self.streams.inbound = self.config.max_inbound_streams.max(1).min(agreed.outbound_streams);
-        self.sender.advertised_window = u64::from(agreed.a_rwnd);
+        self.transmitter.advertised_window = u64::from(agreed.a_rwnd);
         self.receiver = Some(Receiver::new(ReceiverConfig {
             initial_peer_tsn: Tsn(agreed.initial_tsn),
             buffer: self.config.receive_buffer(),
@@ -298,7 +301,7 @@ impl Association {
             reneging: self.config.policies.reneging,
         }));
         self.build_paths(agreed.addresses, Some(agreed.handshake_pair));
-        self.paths.reset_windows(&self.config, u64::from(agreed.a_rwnd));
+        self.transmitter.paths.reset_windows(&self.config, &self.paths, u64::from(agreed.a_rwnd));
     }
 
     /// Tells the endpoint of addresses of the peer, but those that it had from the user.
@@ -308,6 +311,21 @@ impl Association {
                 self.notices.push_back(Notice::PeerAddress(address));
             }
         }
+    }
+
+    /// Both halves of a path that nothing is known of yet.
+    pub(super) fn new_path(
+        &self,
+        id: PathId,
+        local: IpAddr,
+        remote: PeerAddress,
+    ) -> (Path, SendPath) {
+        let family = if remote.address.is_ipv4() { Family::V4 } else { Family::V6 };
+        let headers = paths::headers(remote.address, remote.encapsulation);
+        let sending = SendPath::new(id, family, headers, &self.config);
+        let PeerAddress { address, encapsulation } = remote;
+        let path = Path::new(id, local, address, encapsulation, sending.mtu(), &self.config);
+        (path, sending)
     }
 
     /// Makes the path table from this side's and the peer's addresses; all paths begin unconfirmed. The pair on which
@@ -336,11 +354,14 @@ impl Association {
             .filter(|path| path.init != InitTry::None)
             .map(|path| ((path.local, path.remote), path.init, path.counters))
             .collect();
-        self.paths.clear(pairs.len().min(limit));
+        let count = pairs.len().min(limit);
+        self.paths.clear(count);
+        self.transmitter.paths.clear(count);
         for (local, remote) in pairs.into_iter().take(limit) {
             let id = PathId(self.paths.len() as u8);
-            let path = Path::new(id, local, remote.address, remote.encapsulation, &self.config);
+            let (path, sending) = self.new_path(id, local, remote);
             self.paths.push(path);
+            self.transmitter.paths.push(sending);
             let known = asked.iter().find(|(pair, ..)| *pair == (local, remote.address));
             if let Some((_, init, counters)) = known {
                 let path = &mut self.paths[id];
@@ -372,13 +393,15 @@ impl Association {
         for path in self.paths.iter().skip(1) {
             self.events.push(Event::Path { path: path.id, change: PathChange::Added });
         }
-        for (stream, context) in self.sender.queue.remove_streams_from(self.streams.outbound) {
+        for (stream, context) in self.transmitter.queue.remove_streams_from(self.streams.outbound) {
             self.events.push(Event::SendFailed { stream, context, transmitted: false });
         }
         if self.shutdown_wanted {
             self.begin_shutdown(cx);
         }
-        self.after_acknowledgement();
+        let mut effects = Effects::new();
+        self.transmitter.after_acknowledgement(&mut effects);
+        self.apply(cx, effects);
         self.start_heartbeats(cx);
     }
 

@@ -51,11 +51,11 @@ impl Association {
                 continue;
             }
             let unanswered = self.paths[path].heartbeat.outstanding.take().is_some();
-            if unanswered && self.suspects_paths() && self.paths[path].flight > 0 {
+            if unanswered && self.suspects_paths() && self.transmitter.paths[path].flight > 0 {
                 // T3 judges what becomes of both (RFC 7829 section 3.2 rule 6).
             } else if unanswered {
                 let before = self.paths[path].reach;
-                self.paths[path].rtt.back_off();
+                self.transmitter.paths[path].rtt.back_off();
                 if self.counts_for_association(path) {
                     self.errors += 1;
                 }
@@ -87,7 +87,7 @@ impl Association {
             self.paths.iter().any(|other| other.id != path && other.reach.is_active());
         let reach = self.paths[path].reach;
         reach.is_confirmed() && !reach.is_potentially_failed() && !others_work
-            || self.usable_paths().is_empty()
+            || self.paths.usable().is_empty()
     }
 
     /// After a timeout of data a doubtful path is probed at once, and one that has just failed slowly. Where it had failed
@@ -121,21 +121,21 @@ impl Association {
     }
 
     /// Whether data went out on the path since the last heartbeat timer.
-    fn is_in_use(&self, now: Instant, path: PathId) -> bool {
-        let path = &self.paths[path];
-        let interval = self.config.heartbeat_interval.unwrap_or(Duration::ZERO) + path.rtt.rto();
-        path.reach.is_active() && path.flight > 0
+    fn is_in_use(&self, now: Instant, id: PathId) -> bool {
+        let (path, sending) = (&self.paths[id], &self.transmitter.paths[id]);
+        let rto = sending.rtt.rto();
+        let interval = self.config.heartbeat_interval.unwrap_or(Duration::ZERO) + rto;
+        path.reach.is_active() && sending.flight > 0
             || path.reach.is_active()
                 && path.denied_since.is_none()
-                && path.last_data_sent.is_some_and(|last| now.since(last) < interval)
+                && sending.last_data_sent.is_some_and(|last| now.since(last) < interval)
     }
 
     /// Whether an INIT went to the path, and nothing has told its round trip yet.
     fn left_init_unanswered(&self, path: PathId) -> bool {
-        let Path { init, rtt, .. } = &self.paths[path];
         self.config.policies.handshake == HandshakePaths::AllPaths
-            && *init != InitTry::None
-            && rtt.srtt().is_none()
+            && self.paths[path].init != InitTry::None
+            && self.transmitter.paths[path].rtt.srtt().is_none()
     }
 
     /// Sends a heartbeat on `path` and schedules the next.
@@ -150,10 +150,10 @@ impl Association {
     }
 
     /// Within an RTO a heartbeat asks whether anybody is there, unless data does.
-    pub(super) fn ask_soon(&mut self, now: Instant, path: PathId) {
-        let path = &mut self.paths[path];
+    pub(super) fn ask_soon(&mut self, now: Instant, id: PathId) {
+        let path = &mut self.paths[id];
         if path.reach.is_active() {
-            path.heartbeat.not_after(now + path.rtt.rto());
+            path.heartbeat.not_after(now + self.transmitter.paths[id].rtt.rto());
         }
     }
 
@@ -166,8 +166,8 @@ impl Association {
     /// path works again, since data goes elsewhere (section 8.2), and it would be lost for good.
     pub(super) fn schedule_heartbeat(&mut self, cx: &mut Cx<'_>, path: PathId) {
         let waits = self.left_init_unanswered(path) && self.paths[path].reach.is_active();
+        let rto = self.transmitter.paths[path].rtt.rto();
         let path = &mut self.paths[path];
-        let rto = path.rtt.rto();
         let is_soon = waits
             || path.denied_since.is_some()
             || matches!(
@@ -215,7 +215,7 @@ impl Association {
         path.heartbeat.outstanding = None;
         path.denied_since = None;
         path.counters.heartbeat_acks_received += 1;
-        path.sample_rtt(cx, sent.at);
+        self.transmitter.paths[id].sample_rtt(cx.now, cx.probe, sent.at);
         self.path_works(cx, id, Signal::HeartbeatAck);
         self.schedule_heartbeat(cx, id);
     }

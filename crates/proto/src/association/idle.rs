@@ -8,12 +8,10 @@ impl Association {
     /// It happens by itself when a heartbeat is due on an idle path, so that long idle associations are small and busy ones
     /// keep what they will need again. Drivers call it where heartbeats are off.
     pub fn release_memory(&mut self) {
-        self.sender.release_memory();
+        self.transmitter.release_memory();
         if let Some(receiver) = &mut self.receiver {
             receiver.release_memory();
         }
-        self.paths.iter_mut().for_each(|path| path.release_memory());
-        self.joined_blocks.shrink_to_fit();
         self.control.shrink_to_fit();
         self.notices.shrink_to_fit();
         self.events.release_memory();

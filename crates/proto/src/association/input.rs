@@ -2,18 +2,18 @@
 
 use alloc::string::ToString;
 
-use polypath_wire::{Abort, Cause, Causes, GapAckBlocks};
+use polypath_wire::{Abort, Cause, Causes, ForwardTsn};
 use polypath_wire::{ChecksumPolicy, Chunk, PacketView, UnknownAction};
 
 use super::Association;
-use super::acknowledge::Acknowledgement;
 use super::output::To;
 use super::state::State;
-use crate::extension::nr_sack::Release;
 use crate::extension::packet_drop::flags;
 use crate::extension::packet_drop::report::Why;
 use crate::receive::{DataError, DataOutcome, Receiver};
-use crate::transmit::sack::Report;
+use crate::transmit::Acked;
+use crate::transmit::partial_reliability::Support;
+use crate::transmit::sack::SackProblem;
 use crate::types::Capabilities;
 use crate::{AssociationEnd, Body, Cx, Duration, Event, PathId, ProbeEvent, Received, Tsn};
 
@@ -54,13 +54,11 @@ impl Association {
         if let Some(receiver) = &mut self.receiver {
             receiver.begin_packet();
         }
+        self.transmitter.begin_packet();
         if self.handle_chunks(cx, received, path) == Packet::Refused {
             return;
         }
-        if self.flush.acknowledged {
-            self.flush.acknowledged = false;
-            self.flush.sacks += 1;
-        }
+        self.transmitter.end_packet();
         self.stats.packets_received += 1;
         if let Some(path) = self.paths.get_mut(path) {
             path.counters.packets_received += 1;
@@ -125,7 +123,7 @@ impl Association {
     fn path_of(&self, received: &Received<'_>) -> Option<PathId> {
         self.paths
             .find(received.local, received.remote)
-            .or_else(|| (self.paths.len() > 0).then_some(self.primary))
+            .or_else(|| (self.paths.len() > 0).then_some(self.paths.primary))
     }
 
     fn end_packet(&mut self, cx: &mut Cx<'_>, path: PathId) {
@@ -137,7 +135,7 @@ impl Association {
         receiver.simulate_reneging(cx.rng);
         receiver.end_packet(cx.now, path);
         if receiver.adapts_buffer() {
-            let (rtt, rto) = self.paths.slowest();
+            let (rtt, rto) = self.transmitter.paths.slowest(&self.paths);
             receiver.adapt_buffer(cx.now, rtt, rto);
         }
         if matches!(self.state, State::ShutdownSent(_)) && receiver.sack_is_pending() {
@@ -156,11 +154,15 @@ impl Association {
         match chunk {
             Chunk::Data(data) => return self.handle_data(cx, data, arrival.path),
             Chunk::Sack(sack) if self.state.may_send_data() => {
-                self.handle_sack(cx, sack, arrival.path);
+                let (transmitter, mut send_cx) = self.sending(cx);
+                let acked = transmitter.on_sack(&mut send_cx, sack, arrival.path);
+                self.acknowledged(cx, acked);
             }
             // Whoever sends one without having agreed to it says what it means all the same.
             Chunk::NrSack(nr_sack) if self.state.may_send_data() => {
-                self.handle_nr_sack(cx, nr_sack, arrival.path);
+                let (transmitter, mut send_cx) = self.sending(cx);
+                let acked = transmitter.on_nr_sack(&mut send_cx, nr_sack, arrival.path);
+                self.acknowledged(cx, acked);
             }
             Chunk::InitAck(init) => {
                 // It travels alone (RFC 9260 section 6.10), and the paths are others afterwards.
@@ -260,6 +262,30 @@ impl Association {
         Flow::Continue
     }
 
+    /// What became of an acknowledgement.
+    fn acknowledged(&mut self, cx: &mut Cx<'_>, acked: Acked) {
+        match acked {
+            Acked::Applied(effects) => self.apply(cx, effects),
+            Acked::Stale => {}
+            Acked::Refused(SackProblem::AcknowledgesUnsent(_)) => {
+                let reason = b"SACK acknowledges a TSN that was not sent";
+                self.abort_with(cx, Cause::ProtocolViolation(reason));
+            }
+            // It says nothing that can be relied on.
+            Acked::Refused(SackProblem::MalformedBlock) => self.stats.packets_discarded += 1,
+        }
+    }
+
+    /// A FORWARD-TSN arrived. It means something only if both sides agreed on it.
+    fn handle_forward_tsn(&mut self, chunk: &ForwardTsn<'_>) {
+        if !self.state.accepts_data() || self.transmitter.queue.support() != Support::Yes {
+            return;
+        }
+        self.stats.forward_tsns_received += 1;
+        let Some(receiver) = &mut self.receiver else { return };
+        receiver.on_forward_tsn(Tsn(chunk.new_cumulative_tsn), chunk.streams());
+    }
+
     fn handle_abort(&mut self, cx: &mut Cx<'_>, abort: &Abort<'_>, came_on: PathId) {
         if self.survives_abort(cx.now, &abort.causes, came_on) {
             return;
@@ -289,13 +315,9 @@ impl Association {
             return;
         }
         if self.state.may_send_data() {
-            let report = Report {
-                cumulative,
-                blocks: &GapAckBlocks::Borrowed(&[]),
-                release: Release::Nothing,
-                arrival: came_on,
-            };
-            self.acknowledge(cx, &report, Acknowledgement::Shutdown);
+            let (transmitter, mut send_cx) = self.sending(cx);
+            let acked = transmitter.on_shutdown(&mut send_cx, cumulative, came_on);
+            self.acknowledged(cx, acked);
         }
         self.peer_wants_shutdown(cx, came_on);
     }
@@ -318,7 +340,7 @@ impl Association {
         if chunk.encode_into(&mut bytes).is_err() {
             return;
         }
-        let room = self.paths[path].packet_capacity() as usize - 12 - 8;
+        let room = self.transmitter.paths[path].packet_capacity() as usize - 12 - 8;
         bytes.truncate(chunk.encoded_len().min(room & !3));
         let causes = Causes::build([Cause::UnrecognizedChunk(&bytes)]);
         self.queue_control(Chunk::Error(causes), To::Path(path));

@@ -104,7 +104,7 @@ impl Association {
             if path.local == address && path.reach != Reach::Inactive(Reason::NoLocalAddress) {
                 self.lose_path(id, Signal::LocalAddressGone);
                 self.paths[id].heartbeat = Default::default();
-                self.abandon_flight(id);
+                self.transmitter.on_path_lost(id);
             }
         }
     }
@@ -149,18 +149,22 @@ impl Association {
                 continue;
             }
             let id = known.map_or(PathId(self.paths.len() as u8), |(id, _)| id);
-            let mut path = Path::new(id, local, remote.address, remote.encapsulation, &self.config);
+            let (mut path, mut sending) = self.new_path(id, local, remote);
             let sharers = self.paths.sharers(&self.config.policies, id);
-            path.reset_window(&self.config, self.sender.advertised_window, sharers);
+            sending.reset_window(&self.config, self.transmitter.advertised_window, sharers);
             match known {
                 Some(_) => {
                     // Counters and rank go on; what was learned of the old attachment does not.
-                    path.counters = self.paths[id].counters;
-                    path.suspicion = self.paths[id].suspicion;
-                    path.transmission_rank = self.paths[id].transmission_rank;
-                    self.paths[id] = path;
+                    let (old, old_sending) = (&self.paths[id], &self.transmitter.paths[id]);
+                    (path.counters, path.suspicion) = (old.counters, old.suspicion);
+                    sending.counters = old_sending.counters;
+                    sending.transmission_rank = old_sending.transmission_rank;
+                    (self.paths[id], self.transmitter.paths[id]) = (path, sending);
                 }
-                None => self.paths.push(path),
+                None => {
+                    self.paths.push(path);
+                    self.transmitter.paths.push(sending);
+                }
             }
             if self.state.is_synchronized() {
                 self.events.push(Event::Path { path: id, change: PathChange::Added });

@@ -1,15 +1,12 @@
 //! One association: its data and its public contract.
 
-mod abandon;
 mod abort;
 mod accept;
-mod acknowledge;
 mod blocked;
-mod buffers;
 mod counters;
+mod effects;
 mod encapsulation;
 mod events;
-mod forward_tsn;
 mod handshake;
 mod heartbeat;
 mod icmp;
@@ -17,22 +14,15 @@ mod identity;
 mod idle;
 mod input;
 mod local_address;
-mod missing_reports;
 mod output;
-mod packet_builder;
 mod packet_drop;
 mod path_error;
 mod path_mtu;
-mod peer_window;
+mod path_stats;
 mod reachability;
-mod retransmission_timer;
 mod shutdown;
-mod slow_paths;
 mod state;
-mod tail_probe;
 mod timeout;
-mod transmit_data;
-mod windows;
 
 pub(crate) mod cookie;
 pub(crate) mod handshake_view;
@@ -47,7 +37,7 @@ use core::net::IpAddr;
 
 use bytes::Bytes;
 use polypath_units::Fraction;
-use polypath_wire::{GapAckBlock, Packet};
+use polypath_wire::Packet;
 use smallvec::SmallVec;
 
 use self::blocked::Blocked;
@@ -58,10 +48,11 @@ use self::path_mtu::MtuWork;
 use self::state::{Handshake, State};
 use crate::config::{AssociationConfig, SharedConfig, SourceRoute};
 use crate::extension::packet_drop::report::Allowance;
-use crate::paths::Paths;
+use crate::paths::PathBook;
 use crate::paths::stopwatch::Stopwatch;
 use crate::receive::Receiver;
-use crate::transmit::Sender;
+use crate::transmit::partial_reliability::Reliability;
+use crate::transmit::{Effects, SendCx, Transmitter};
 use crate::types::{Capabilities, PeerAddress};
 use crate::{
     AssociationStats, BlockedCause, BlockedTime, Cx, Duration, Encapsulation, Envelope, Event,
@@ -97,19 +88,17 @@ pub struct Association {
     /// Random numbers that stand for this association in cookies made while it exists (RFC 9260 section 5.2.2).
     tie_tags: (u32, u32),
     streams: Streams,
-    paths: Paths,
-    primary: PathId,
+    /// Addresses of the paths, and whether these work.
+    paths: PathBook,
     /// Extensions that both sides offered.
     extensions: Capabilities,
-    /// Memory for the blocks of an NR-SACK; empty in between.
-    joined_blocks: SmallVec<[GapAckBlock; 4]>,
     /// Path of the handshake chunk that was sent last.
     handshake_path: PathId,
     /// Addresses of the peer that the user named.
     named: SmallVec<[PeerAddress; 2]>,
     /// Cookies that the peer found stale.
     stale_cookies: u32,
-    sender: Sender,
+    transmitter: Transmitter,
     receiver: Option<Receiver>,
     control: ControlQueue,
     flush: Flush,
@@ -121,8 +110,6 @@ pub struct Association {
     suspicions: u64,
     /// Time in which no path was active and one or more were potentially failed.
     all_suspected: Stopwatch,
-    /// Largest user data of a new DATA chunk: what fits the path with the smallest MTU.
-    max_fragment: u32,
     /// When and where the discovery of path MTUs has something to do.
     mtu_work: MtuWork,
     /// Deadline of T5-shutdown-guard.
@@ -177,7 +164,7 @@ impl Association {
         let timeout = config.policies.rto.initial;
         let timer = Handshake::first(cx.now, timeout);
         Self {
-            sender: Sender::new(
+            transmitter: Transmitter::new(
                 Tsn(identity.initial_tsn),
                 config.send_buffer(),
                 config.policies.stream_scheduler,
@@ -191,10 +178,8 @@ impl Association {
             state: State::CookieWait(timer),
             peer_tag: 0,
             tie_tags: draw_tie_tags(cx),
-            paths: Paths::default(),
-            primary: PathId(0),
+            paths: PathBook::default(),
             extensions: Capabilities::empty(),
-            joined_blocks: SmallVec::new(),
             handshake_path: PathId(0),
             named: SmallVec::new(),
             stale_cookies: 0,
@@ -206,7 +191,6 @@ impl Association {
             errors: 0,
             suspicions: 0,
             all_suspected: Stopwatch::default(),
-            max_fragment: 0,
             mtu_work: MtuWork::default(),
             shutdown_guard: None,
             life_extension: None,
@@ -343,21 +327,19 @@ impl Association {
         if message.path.is_some_and(|path| self.paths.get(path).is_none()) {
             return Err(SendError::NoSuchPath);
         }
-        let wanted = self.reliability_of(cx, &message);
-        self.make_room(cx, size, wanted);
-        self.sender.reserve(size)?;
-        let reliability = self.agreed_reliability(wanted);
-        self.sender.queue.push(message, reliability);
-        self.sender.tidy_index();
-        self.sender.dry_told = false;
-        self.stats.messages_sent += 1;
-        Ok(())
+        let policy = message.reliability.unwrap_or(self.config.policies.partial_reliability);
+        let wanted = Reliability::of(policy, cx.now);
+        let (transmitter, mut send_cx) = self.sending(cx);
+        let mut effects = Effects::new();
+        let queued = transmitter.enqueue(&mut send_cx, message, wanted, &mut effects);
+        self.apply(cx, effects);
+        queued
     }
 
     /// Whether the send buffer has room for a message of so many bytes now. Where there is none, [`send`](Self::send) may
     /// still make some by giving up less important messages.
     pub fn has_room(&self, bytes: usize) -> bool {
-        self.sender.queue.has_room(bytes)
+        self.transmitter.queue.has_room(bytes)
     }
 
     /// Whether an acknowledgement is to go out at once: after [`receive`](Self::receive), that the window has opened.
@@ -403,7 +385,7 @@ impl Association {
         if self.paths.get(path).is_none() {
             return Err(SendError::NoSuchPath);
         }
-        self.primary = path;
+        self.paths.primary = path;
         Ok(())
     }
 
@@ -414,7 +396,7 @@ impl Association {
     /// [`SendError::NoSuchPath`] if there is no such path.
     pub fn set_oracle_loss_rate(&mut self, path: PathId, rate: Fraction) -> Result<(), SendError> {
         self.stir();
-        let path = self.paths.get_mut(path).ok_or(SendError::NoSuchPath)?;
+        let path = self.transmitter.paths.get_mut(path).ok_or(SendError::NoSuchPath)?;
         path.loss_rate.oracle = Some(rate);
         Ok(())
     }
@@ -433,7 +415,7 @@ impl Association {
         if stream >= count {
             return Err(SendError::InvalidStream { stream, count });
         }
-        self.sender.queue.set_stream_value(stream, value);
+        self.transmitter.queue.set_stream_value(stream, value);
         Ok(())
     }
 
@@ -449,7 +431,7 @@ impl Association {
 
     /// Bytes of the send buffer that are free. A message takes its length, but at least 128 bytes.
     pub fn send_capacity(&self) -> usize {
-        usize::try_from(self.sender.queue.free()).unwrap_or(usize::MAX)
+        usize::try_from(self.transmitter.queue.free()).unwrap_or(usize::MAX)
     }
 
     /// Outbound streams agreed with the peer, before that those asked for.
@@ -480,12 +462,14 @@ impl Association {
     /// Counters.
     pub fn stats(&self) -> AssociationStats {
         let mut stats = self.stats.stats();
-        stats.send_buffer_bytes = self.sender.queue.used();
-        stats.unsent_bytes = self.sender.queue.waiting();
-        stats.send_buffer_size_bytes = self.sender.queue.limit();
-        stats.send_buffer_peak_bytes = self.sender.queue.peak();
-        stats.peer_window_bytes = self.sender.peer_window();
-        stats.tail_probes = self.paths.iter().map(|path| path.counters.tail_probes).sum();
+        self.transmitter.stats.enter(&mut stats);
+        stats.send_buffer_bytes = self.transmitter.queue.used();
+        stats.unsent_bytes = self.transmitter.queue.waiting();
+        stats.send_buffer_size_bytes = self.transmitter.queue.limit();
+        stats.send_buffer_peak_bytes = self.transmitter.queue.peak();
+        stats.peer_window_bytes = self.transmitter.peer_window();
+        stats.tail_probes =
+            self.transmitter.paths.iter().map(|path| path.counters.tail_probes).sum();
         stats.blocked = self.blocked.total();
         stats.all_potentially_failed_time = self.all_suspected.total();
         if let Some(receiver) = &self.receiver {
@@ -520,7 +504,16 @@ impl Association {
 
     /// State and counters of each path, by path id.
     pub fn path_stats(&self) -> Vec<PathStats> {
-        self.paths.iter().map(|path| path.stats(self.primary)).collect()
+        let sending = self.transmitter.paths.iter();
+        self.paths.iter().zip(sending).map(|(path, sending)| self.stats_of(path, sending)).collect()
+    }
+
+    /// The transmitter, and what it is lent.
+    fn sending<'a>(&'a mut self, cx: &'a mut Cx<'_>) -> (&'a mut Transmitter, SendCx<'a>) {
+        let Self { transmitter, config, paths, state, .. } = self;
+        let (rng, probe) = (&mut *cx.rng, &mut *cx.probe);
+        let phase = state.send_phase();
+        (transmitter, SendCx { now: cx.now, rng, probe, config, book: paths, phase })
     }
 
     /// Tells the user once that messages wait.

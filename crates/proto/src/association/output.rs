@@ -6,15 +6,14 @@ use polypath_wire::{Chunk, Packet};
 use smallvec::SmallVec;
 
 use super::Association;
-use super::packet_builder::PacketBuilder;
 use super::state::State;
-use crate::config::{Burst, PathOrder, SackPath};
-use crate::congestion::burst;
+use crate::config::SackPath;
 use crate::mechanism::sack_path::{self, Duplicates, SackPathView, SinceLastSack};
+use crate::paths::PathBook;
 use crate::paths::reach::{Reach, Reason};
-use crate::paths::{Path, Paths};
 use crate::receive::Receiver;
-use crate::transmit::zero_window::{self, ZeroWindow, ZeroWindowView};
+use crate::transmit::PacketBuilder;
+use crate::transmit::decide::Decision;
 use crate::types::PathSet;
 use crate::{BlockedCause, Cx, Ecn, Envelope, Fragmentation, Instant, PathId};
 
@@ -53,21 +52,13 @@ pub(super) type ControlQueue = VecDeque<Control>;
 /// One flush: the packets between an input and the next `None` of `poll_transmit`.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Flush {
-    pub(super) open: bool,
-    /// Packets with acknowledgements since the last flush; each allows a burst.
-    pub(super) sacks: u64,
-    /// The packet being handled has one.
-    pub(super) acknowledged: bool,
-    /// Path that carried the last data packet of this flush.
-    pub(super) serving: Option<PathId>,
-    /// Path that carried the last new data of this flush and makes a run.
-    pub(super) run: Option<PathId>,
+    is_open: bool,
     /// When the last one ended, as long as nothing has happened since that could give a packet.
-    pub(super) dry_at: Option<Instant>,
+    dry_at: Option<Instant>,
 }
 
 impl Association {
-    /// Something happened that a packet may come of.
+    /// Marks the association as possibly having output.
     pub(super) fn stir(&mut self) {
         self.flush.dry_at = None;
     }
@@ -83,21 +74,9 @@ impl Association {
         self.control.push_back(Control { chunk, to, tag: Tag::Announced(announced) });
     }
 
-    /// The path for control chunks that name none: among those that can carry data the one with the fewest timeouts
-    /// that nothing has answered since, the primary before others.
-    ///
-    /// RFC 9260 section 9.2 leaves the choice open and section 8.2 gives up a path only after many timeouts; until then
-    /// a path that was just cut must not hold up the end of the association.
-    pub(super) fn best_path(&self) -> PathId {
-        let usable = self.usable_paths();
-        let usable = self.paths.iter().filter(|path| usable.contains(path.id));
-        let best = usable.min_by_key(|path| (path.errors, path.id != self.primary, path.id));
-        best.map_or(self.primary, |path| path.id)
-    }
-
     /// The path for the answer to a chunk that came on `came_on`: back to where it came from (RFC 9260 section 6.4).
     pub(super) fn answer_path(&self, came_on: PathId) -> PathId {
-        if self.paths[came_on].reach.is_active() { came_on } else { self.best_path() }
+        if self.paths[came_on].reach.is_active() { came_on } else { self.paths.best() }
     }
 
     /// Builds the next packet in place.
@@ -111,10 +90,11 @@ impl Association {
         }
         self.open_flush(cx);
         self.settle_mtus(cx);
-        self.watch_peer_window(cx);
+        let (transmitter, send_cx) = self.sending(cx);
+        transmitter.watch_peer_window(&send_cx);
         self.advance_shutdown(cx);
         // In a queue that is nearly full, what nobody would miss must not take the place of a retransmission.
-        let repeats = self.sender.window.lost_count() > 0;
+        let repeats = self.transmitter.outstanding.lost_count() > 0;
         let envelope = self
             .control_packet(packet)
             .or_else(|| if repeats { None } else { self.mtu_probe_packet(cx, packet) })
@@ -124,9 +104,16 @@ impl Association {
             .or_else(|| self.mtu_probe_packet(cx, packet))
             .or_else(|| self.tail_probe_packet(cx, packet));
         if envelope.is_none() {
-            self.watch_tail(cx.now);
-            self.flush = Flush { dry_at: Some(cx.now), ..Flush::default() };
-            let cause = self.why_blocked();
+            let is_synchronized = self.state.is_synchronized();
+            let (transmitter, send_cx) = self.sending(cx);
+            transmitter.watch_tail(&send_cx);
+            let cause = match is_synchronized {
+                true => transmitter.why_blocked(&send_cx),
+                false if transmitter.room_is_wanted() => BlockedCause::SendBuffer,
+                false => BlockedCause::Application,
+            };
+            transmitter.end_flush();
+            self.flush = Flush { dry_at: Some(cx.now), is_open: false };
             self.blocked.enter(cx.now, cause);
             self.account_suspicion(cx.now);
         }
@@ -134,83 +121,14 @@ impl Association {
     }
 
     fn open_flush(&mut self, cx: &mut Cx<'_>) {
-        if self.flush.open {
+        if self.flush.is_open {
             return;
         }
-        self.flush.open = true;
-        self.abandon_due(cx);
-        self.watch_forward_tsn();
+        self.flush.is_open = true;
+        let (transmitter, mut send_cx) = self.sending(cx);
+        let effects = transmitter.begin_flush(&mut send_cx);
+        self.apply(cx, effects);
         self.probe_failed_paths(cx);
-        let sacks = self.flush.sacks;
-        let burst = self.burst_in_force();
-        for path in self.paths.iter_mut() {
-            let before = (path.window.cwnd, path.window.ssthresh);
-            path.begin_flush(cx.now, &self.config, burst, sacks);
-            if (path.window.cwnd, path.window.ssthresh) != before {
-                cx.probe.on(cx.now, path.window_event());
-            }
-        }
-    }
-
-    fn burst_in_force(&self) -> Burst {
-        let repeated = |path: &Path| {
-            let counters = &path.counters;
-            counters.fast_retransmissions
-                + counters.timeout_retransmissions
-                + counters.reported_retransmissions
-        };
-        burst::in_force(self.config.policies.burst, self.paths.iter().map(repeated).sum())
-    }
-
-    /// Begins to wait for a probe of the peer's window when it is closed and everything sent is acknowledged.
-    fn watch_peer_window(&mut self, cx: &Cx<'_>) {
-        if !self.state.may_send_data() {
-            return;
-        }
-        if self.sender.advertised_window > 0 {
-            self.sender.zero_window = ZeroWindow::Idle;
-            return;
-        }
-        let outstanding = match self.sender.window.is_empty() {
-            true => zero_window::Outstanding::None,
-            false => zero_window::Outstanding::Some,
-        };
-        let view = ZeroWindowView {
-            advertised: self.sender.advertised_window,
-            outstanding,
-            rto: self.paths[self.best_path()].rtt.rto(),
-            longest: self.config.policies.rto.max,
-        };
-        self.sender.zero_window.observe(cx.now, &view);
-    }
-
-    fn why_blocked(&self) -> BlockedCause {
-        if !self.state.is_synchronized()
-            || (self.sender.queue.is_empty() && self.sender.window.lost_count() == 0)
-        {
-            return match self.sender.room_is_wanted() {
-                true => BlockedCause::SendBuffer,
-                false => BlockedCause::Application,
-            };
-        }
-        let usable = self.usable_paths();
-        if usable.is_empty() {
-            return BlockedCause::NoPath;
-        }
-        let asked = match self.config.policies.path_order {
-            PathOrder::Primary => PathSet::of(self.primary_or_stand_in(usable)),
-            _ => usable,
-        };
-        let has_window = self
-            .paths
-            .iter()
-            .filter(|path| asked.contains(path.id))
-            .any(|path| path.has_window() && !self.gathers_a_run(path, usable));
-        match has_window {
-            true if self.sender.peer_window_admits(self.max_fragment) => BlockedCause::BufferShare,
-            true => BlockedCause::PeerWindow,
-            false => BlockedCause::CongestionWindow,
-        }
     }
 
     pub(super) fn builder<'a>(
@@ -218,13 +136,13 @@ impl Association {
         path: PathId,
         packet: &'a mut Packet<'static>,
     ) -> PacketBuilder<'a> {
-        PacketBuilder::new(path, self.paths[path].packet_capacity(), packet)
+        PacketBuilder::new(path, self.transmitter.paths[path].packet_capacity(), packet)
     }
 
     /// A packet with the control chunks that wait for the same path.
     fn control_packet(&mut self, packet: &mut Packet<'static>) -> Option<Envelope> {
         let Control { chunk, to, tag } = self.control.pop_front()?;
-        let best = self.best_path();
+        let best = self.paths.best();
         let paths = &self.paths;
         let resolve = |to: To, chunk: &Chunk<'_>| match to {
             To::Path(path) if may_carry(paths, path, chunk) => path,
@@ -254,6 +172,40 @@ impl Association {
         Some(self.finish(packet, tag))
     }
 
+    /// What goes into the next packet with DATA.
+    fn next_data(&mut self, cx: &mut Cx<'_>) -> Option<Decision> {
+        let (transmitter, mut send_cx) = self.sending(cx);
+        transmitter.next(&mut send_cx)
+    }
+
+    /// Puts the DATA that was decided on into a packet.
+    fn fill(&mut self, cx: &mut Cx<'_>, decision: &Decision, packet: &mut PacketBuilder<'_>) {
+        let (transmitter, mut send_cx) = self.sending(cx);
+        let effects = transmitter.fill(&mut send_cx, decision, packet);
+        self.apply(cx, effects);
+    }
+
+    /// A packet that begins with the FORWARD-TSN that is due. DATA goes along if there is any (RFC 3758 section 3.5, F2);
+    /// the FORWARD-TSN does not wait for it, because the receiver may hold messages back.
+    fn forward_tsn_packet(
+        &mut self,
+        cx: &mut Cx<'_>,
+        packet: &mut Packet<'static>,
+    ) -> Option<Envelope> {
+        if !self.transmitter.forward.is_due() || !self.state.may_send_data() {
+            return None;
+        }
+        let decision = self.next_data(cx);
+        let path = decision.as_ref().map_or_else(|| self.paths.best(), |decision| decision.path);
+        let mut packet = self.builder(path, packet);
+        let (transmitter, send_cx) = self.sending(cx);
+        transmitter.push_forward_tsn(&send_cx, &mut packet);
+        if let Some(decision) = decision {
+            self.fill(cx, &decision, &mut packet);
+        }
+        Some(self.finish(packet, Tag::Peer))
+    }
+
     /// A packet with the SACK that is due, and DATA if there is room.
     fn sack_packet(&mut self, cx: &mut Cx<'_>, packet: &mut Packet<'static>) -> Option<Envelope> {
         if !self.receiver.as_ref()?.sack_is_due() || !self.state.is_synchronized() {
@@ -262,26 +214,26 @@ impl Association {
         let path = self.sack_return_path();
         let mut packet = self.builder(path, packet);
         self.push_sack(&mut packet);
-        if !self.sender.is_dry() {
-            let round = self.begin_round(cx);
-            if self.next_data_path(cx, &round) == Some(path) {
-                self.fill_with_data(cx, path, &round, &mut packet);
-            }
+        if !self.transmitter.is_dry()
+            && let Some(decision) = self.next_data(cx).filter(|decision| decision.path == path)
+        {
+            self.fill(cx, &decision, &mut packet);
         }
         Some(self.finish(packet, Tag::Peer))
     }
 
     fn data_packet(&mut self, cx: &mut Cx<'_>, packet: &mut Packet<'static>) -> Option<Envelope> {
-        if self.sender.is_dry() {
+        if self.transmitter.is_dry() {
             return None;
         }
-        let round = self.begin_round(cx);
-        let Some(path) = self.next_data_path(cx, &round) else {
-            self.penalize_what_blocks(cx, round.usable());
+        let Some(decision) = self.next_data(cx) else {
+            let (transmitter, mut send_cx) = self.sending(cx);
+            transmitter.penalize_blocking_path(&mut send_cx);
             return None;
         };
+        let path = decision.path;
         let mut packet = self.builder(path, packet);
-        self.fill_with_data(cx, path, &round, &mut packet);
+        self.fill(cx, &decision, &mut packet);
         debug_assert!(!packet.is_empty(), "a path was chosen that carries nothing");
         if packet.is_empty() {
             return None;
@@ -292,6 +244,21 @@ impl Association {
         if bundles_sack {
             self.bundle_sack(&mut packet);
         }
+        Some(self.finish(packet, Tag::Peer))
+    }
+
+    /// Nothing else can be sent: a packet that probes a path which is silent for too long.
+    fn tail_probe_packet(
+        &mut self,
+        cx: &mut Cx<'_>,
+        packet: &mut Packet<'static>,
+    ) -> Option<Envelope> {
+        let (transmitter, send_cx) = self.sending(cx);
+        let probe = transmitter.next_probe(&send_cx)?;
+        let mut packet = self.builder(probe.path, packet);
+        let (transmitter, mut send_cx) = self.sending(cx);
+        let effects = transmitter.fill_probe(&mut send_cx, probe, &mut packet);
+        self.apply(cx, effects);
         Some(self.finish(packet, Tag::Peer))
     }
 
@@ -341,7 +308,7 @@ impl Association {
             SackPath::LastData => last,
             policy => self.chosen_sack_path(policy, last),
         };
-        chosen.unwrap_or_else(|| self.best_path())
+        chosen.unwrap_or_else(|| self.paths.best())
     }
 
     fn chosen_sack_path(&self, policy: SackPath, last: Option<PathId>) -> Option<PathId> {
@@ -355,12 +322,15 @@ impl Association {
                     false => SinceLastSack::Silent,
                 },
                 last_sack: path.sack_rank,
-                srtt: path.rtt.srtt().unwrap_or(self.config.policies.rto.initial),
+                srtt: self.transmitter.paths[path.id]
+                    .rtt
+                    .srtt()
+                    .unwrap_or(self.config.policies.rto.initial),
             })
             .collect();
         let view = SackPathView {
             last_data: last.map(|path| path.0),
-            primary: self.primary.0,
+            primary: self.paths.primary.0,
             duplicates: match self.receiver.as_ref().is_some_and(Receiver::has_duplicates) {
                 true => Duplicates::Some,
                 false => Duplicates::None,
@@ -397,11 +367,11 @@ impl Association {
 
     /// Moves the shutdown on when the last data was acknowledged.
     fn advance_shutdown(&mut self, cx: &mut Cx<'_>) {
-        if !self.sender.is_dry() {
+        if !self.transmitter.is_dry() {
             return;
         }
         match self.state {
-            State::ShutdownPending => self.send_shutdown(cx, self.best_path()),
+            State::ShutdownPending => self.send_shutdown(cx, self.paths.best()),
             State::ShutdownReceived(came_on) => {
                 self.send_shutdown_ack(cx, self.answer_path(came_on));
             }
@@ -412,7 +382,7 @@ impl Association {
 
 /// Whether a control chunk may go on `path`: to addresses that are not proved to be the peer's only what proves them
 /// (RFC 9260 section 5.4), the handshake, COOKIE ACK with its heartbeat, and ABORT, which ends it all.
-fn may_carry(paths: &Paths, path: PathId, chunk: &Chunk<'_>) -> bool {
+fn may_carry(paths: &PathBook, path: PathId, chunk: &Chunk<'_>) -> bool {
     let proves = matches!(
         chunk,
         Chunk::Heartbeat(_)

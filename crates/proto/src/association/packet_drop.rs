@@ -9,16 +9,12 @@ use super::Association;
 use super::input::MAX_WAITING_ANSWERS;
 use super::output::To;
 use super::state::State;
-use crate::config::Burst;
-use crate::extension::packet_drop::bottleneck::{self, BottleneckView};
-use crate::extension::packet_drop::repair::{self, COMPARED_BYTES, Repair, RepairView, Request};
+use crate::extension::packet_drop::repair::{self, Repair, Request};
 use crate::extension::packet_drop::report::{self, ReportView, Why};
 use crate::extension::packet_drop::{carried, flags};
-use crate::paths::Path;
-use crate::probe::TransmissionCause;
-use crate::transmit::outstanding::MAX_SPAN;
+use crate::transmit::SendPath;
 use crate::types::Capabilities;
-use crate::{Body, Cx, PathId, Received, Tsn};
+use crate::{Body, Cx, PathId, Received};
 
 /// A HEARTBEAT is repeated only while its path may miss this many more (as in usrsctp): the answers that are missing
 /// shall not seem to come from reports.
@@ -63,7 +59,7 @@ impl Association {
 
     /// Bytes of the largest packet that every path carries.
     fn least_packet_capacity(&self) -> usize {
-        self.paths.iter().map(Path::packet_capacity).min().unwrap_or(0) as usize
+        self.transmitter.paths.iter().map(SendPath::packet_capacity).min().unwrap_or(0) as usize
     }
 
     /// Does what a report asks for.
@@ -83,7 +79,10 @@ impl Association {
         for chunk in carried::chunks(packet) {
             let request = repair::request(&chunk);
             let repair = match request {
-                Request::Data(tsn, start) => self.repair_data(cx, tsn, start, report.flags),
+                Request::Data(tsn, start) => {
+                    let (transmitter, send_cx) = self.sending(cx);
+                    transmitter.on_drop_report(&send_cx, tsn, start, report.flags)
+                }
                 _ => Repair::Nothing,
             };
             if repair == Repair::Distrust {
@@ -95,50 +94,11 @@ impl Association {
             return;
         }
         let (limit, queued) = (report.bandwidth_or_limit, report.queued);
+        let (transmitter, mut send_cx) = self.sending(cx);
         if let Some(window) = repair::told_window(report.flags, limit, queued) {
-            self.take_peer_window(cx, window);
+            transmitter.on_peer_window(&mut send_cx, window);
         }
-        self.follow_bottleneck(cx, report, came_on);
-    }
-
-    /// Marks a chunk for retransmission as missing reports do, but leaves the congestion window as it is.
-    fn repair_data(
-        &mut self,
-        cx: &mut Cx<'_>,
-        tsn: Tsn,
-        start: &[u8; COMPARED_BYTES],
-        flags: u8,
-    ) -> Repair {
-        let window = &mut self.sender.window;
-        if !self.state.may_send_data() || !window.contains(tsn) {
-            return Repair::Nothing;
-        }
-        let chunk = window.get(tsn);
-        let path = &mut self.paths[chunk.path];
-        let repair = repair::judge(&RepairView {
-            flags,
-            reported: start,
-            sent: &chunk.payload,
-            fate: chunk.fate,
-            advertised_window: self.sender.advertised_window,
-            age: cx.now.since(chunk.sent_at),
-            srtt: path.rtt.srtt(),
-        });
-        if repair == Repair::Retransmit
-            && let Some((_, charge)) = window.mark_lost(tsn, TransmissionCause::DropReport)
-        {
-            path.take_out(tsn, charge);
-        }
-        repair
-    }
-
-    /// Notes that `tsn` was just sent again on `path` because of a report, or moved there.
-    pub(super) fn remember_repair(&mut self, tsn: Tsn, path: PathId) {
-        let repaired = &mut self.paths[path].repaired;
-        // What is forgotten is found by T3. Only a peer that reports without end comes so far.
-        if repaired.len() < MAX_SPAN as usize {
-            repaired.push_back(self.sender.window.repaired(tsn));
-        }
+        transmitter.on_bottleneck(&mut send_cx, report, came_on);
     }
 
     /// Sends again what a control chunk of a reported packet said.
@@ -168,34 +128,6 @@ impl Association {
                 self.queue_control(Chunk::ShutdownAck, To::Path(came_on));
             }
             _ => {}
-        }
-    }
-
-    /// A middlebox told what its queue holds and carries.
-    fn follow_bottleneck(&mut self, cx: &mut Cx<'_>, report: &PacketDrop<'_>, came_on: PathId) {
-        let path = &mut self.paths[came_on];
-        let (packet, cwnd) = path.grown_from;
-        let grew = packet == self.stats.packets_received;
-        let view = BottleneckView {
-            flags: report.flags,
-            bandwidth: report.bandwidth_or_limit,
-            queue: report.queued,
-            rtt: path.rtt.srtt().zip(path.rtt.smallest()),
-            errors: path.errors,
-            flight: path.flight,
-            mtu: u64::from(path.mtu),
-            burst: match self.config.policies.burst {
-                Burst::MaxBurst(n)
-                | Burst::MaxBurstAfterLoss(n)
-                | Burst::UseItOrLoseIt(n)
-                | Burst::CongestionWindowLimiting(n) => u64::from(n),
-                Burst::Off => u64::MAX / u64::from(u32::MAX),
-            },
-            cwnd_before_packet: if grew { cwnd } else { path.window.cwnd },
-        };
-        if let Some(window) = bottleneck::window_after(&view, &path.window) {
-            path.window = window;
-            cx.probe.on(cx.now, path.window_event());
         }
     }
 }

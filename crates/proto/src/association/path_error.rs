@@ -2,7 +2,6 @@
 
 use super::Association;
 use crate::paths::reach::{Signal, Transition};
-use crate::probe::TransmissionCause;
 use crate::{Cx, PathError, PathId};
 
 impl Association {
@@ -23,28 +22,11 @@ impl Association {
     pub(super) fn path_refused(&mut self, cx: &mut Cx<'_>, id: PathId) -> Transition {
         let transition = self.lose_path(id, Signal::Refused);
         if transition != Transition::None {
-            self.abandon_flight(id);
+            self.transmitter.on_path_lost(id);
             if self.state.is_synchronized() {
                 self.schedule_heartbeat(cx, id);
             }
         }
         transition
-    }
-
-    /// Nothing more comes back on the path: what is in flight there goes elsewhere.
-    pub(super) fn abandon_flight(&mut self, id: PathId) {
-        let path = &mut self.paths[id];
-        path.t3 = None;
-        path.timed = None;
-        path.awaited = None;
-        let window = &mut self.sender.window;
-        let mut from = window.base();
-        while let Some(tsn) = window.next_unacked_on(id, from) {
-            if let Some((_, charge)) = window.mark_lost(tsn, TransmissionCause::TimerRetransmission)
-            {
-                path.take_out(tsn, charge);
-            }
-            from = tsn.next();
-        }
     }
 }

@@ -6,12 +6,11 @@ use polypath_wire::{Chunk, Packet, Parameter, Parameters, Raw};
 
 use super::Association;
 use super::output::Tag;
-use super::packet_builder::PacketBuilder;
 use crate::config::PmtuDiscovery;
-use crate::paths::Path;
 use crate::paths::heartbeat::{Info, Purpose};
 use crate::paths::plpmtu::{Timing, Traffic};
 use crate::paths::reach::{Reach, Reason, Signal};
+use crate::transmit::{PacketBuilder, SendPath};
 use crate::types::PathSet;
 use crate::{Cx, Envelope, Event, Fragmentation, Instant, PathChange, PathId, ProbeEvent};
 
@@ -74,7 +73,8 @@ impl Association {
             self.mtu_work.note(id);
         } else if self.config.pmtu_discovery != Some(PmtuDiscovery::Fixed) {
             let least = path.least_mtu();
-            let mtu = mtu_bytes.clamp(least, path.mtu.max(least));
+            let present = self.transmitter.paths[id].mtu();
+            let mtu = mtu_bytes.clamp(least, present.max(least));
             self.set_mtu(cx, id, mtu);
         }
     }
@@ -107,7 +107,8 @@ impl Association {
             let Some(plpmtu) = &mut path.plpmtu else { continue };
             let Some(due) = plpmtu.deadline().filter(|due| *due <= now) else { continue };
             let is_recent = |at: Instant| due.since(at) < crate::paths::plpmtu::RAISE_INTERVAL;
-            let traffic = match path.last_data_sent.is_some_and(is_recent) {
+            let last_data_sent = self.transmitter.paths[path.id].last_data_sent;
+            let traffic = match last_data_sent.is_some_and(is_recent) {
                 true => Traffic::Some,
                 false => Traffic::None,
             };
@@ -125,7 +126,8 @@ impl Association {
             if self.mtu_work.paths.contains(id) {
                 let path = &self.paths[id];
                 let found = path.plpmtu.as_ref().and_then(|plpmtu| plpmtu.mtu());
-                self.set_mtu(cx, id, found.unwrap_or(path.mtu));
+                let present = self.transmitter.paths[id].mtu();
+                self.set_mtu(cx, id, found.unwrap_or(present));
             }
         }
         self.schedule_mtu_work();
@@ -137,8 +139,9 @@ impl Association {
     }
 
     fn set_mtu(&mut self, cx: &mut Cx<'_>, id: PathId, mtu: u32) {
-        if self.paths[id].mtu != mtu {
-            self.paths[id].mtu = mtu;
+        if self.transmitter.paths[id].mtu() != mtu {
+            let headers = self.paths[id].headers();
+            self.transmitter.paths[id].resize(mtu, headers, &self.config);
             self.events.push(Event::Path { path: id, change: PathChange::MtuChanged });
             cx.probe.on(cx.now, ProbeEvent::PathMtu { path: id, bytes: mtu });
         }
@@ -148,10 +151,11 @@ impl Association {
     /// Messages are cut to what every path carries that works (AMDCS, RFC 9260 section 7.3), so that retransmissions may
     /// go to any.
     pub(super) fn fit_fragments(&mut self) {
-        let bounding = self.paths.iter().filter(|path| path.bounds_fragments());
-        let least = bounding.map(Path::max_chunk_payload).min();
-        let any = || self.paths.iter().map(Path::max_chunk_payload).min();
-        self.max_fragment = least.or_else(any).unwrap_or(0);
+        let sending = &self.transmitter.paths;
+        let bounding = sending.iter().filter(|path| self.paths[path.id].bounds_fragments());
+        let least = bounding.map(SendPath::max_chunk_payload).min();
+        let any = || sending.iter().map(SendPath::max_chunk_payload).min();
+        self.transmitter.max_fragment = least.or_else(any).unwrap_or(0);
     }
 
     /// A packet that probes the MTU of its path: a HEARTBEAT and a PAD chunk (RFC 4820), and nothing that would be missed.
@@ -177,17 +181,17 @@ impl Association {
         size: u32,
         packet: &mut Packet<'static>,
     ) -> Envelope {
-        let path = &mut self.paths[id];
-        let mut packet = PacketBuilder::new(id, path.capacity_of(size), packet);
+        let sending = &self.transmitter.paths[id];
+        let mut packet = PacketBuilder::new(id, sending.capacity_of(size), packet);
         let nonce = cx.rng.next_u64();
         let info = Info { path: id.0, nonce, purpose: Purpose::Mtu(size) }.encode();
         packet.push(Chunk::Heartbeat(Parameters::build([Parameter::HeartbeatInfo(&info)])));
         if let Some(padding) = packet.left().checked_sub(CHUNK_HEADER) {
             packet.push(Chunk::Pad(Raw::Shared(vec![0; padding as usize].into())));
         }
-        let rto = path.rtt.rto();
-        let timing = Timing { rtt: path.rtt.srtt().unwrap_or(rto), rto };
-        if let Some(plpmtu) = &mut path.plpmtu {
+        let rto = sending.rtt.rto();
+        let timing = Timing { rtt: sending.rtt.srtt().unwrap_or(rto), rto };
+        if let Some(plpmtu) = &mut self.paths[id].plpmtu {
             plpmtu.on_sent(cx.now, nonce, size, timing);
         }
         self.schedule_mtu_work();

@@ -2,7 +2,7 @@
 
 use super::Association;
 use crate::config::{AllPf, FailureDetection};
-use crate::paths::failover::{self, Suspect};
+use crate::paths::failover;
 use crate::paths::reach::{Signal, Thresholds, Transition};
 use crate::{AssociationEnd, Cx, Event, Instant, PathChange, PathId, ProbeEvent};
 use crate::{PathStatus, PotentiallyFailedTime};
@@ -54,9 +54,10 @@ impl Association {
             return;
         }
         if transition == Transition::Cleared && sign == Signal::HeartbeatAck {
-            let unit = path.congestion_parameters(&self.config).unit;
-            failover::restart(&mut path.window, self.config.policies.failover.detection, unit);
-            cx.probe.on(cx.now, path.window_event());
+            let sending = &mut self.transmitter.paths[id];
+            let unit = sending.parameters().unit;
+            failover::restart(&mut sending.window, self.config.policies.failover.detection, unit);
+            cx.probe.on(cx.now, sending.window_event());
         }
         self.path_changed(id, transition);
         let status = PathStatus::Active;
@@ -90,7 +91,7 @@ impl Association {
         }
         if self.config.policies.failover.all_pf == AllPf::MakeActive
             && !self.paths.iter().any(|path| path.reach.is_active())
-            && let Some(chosen) = self.least_suspect()
+            && let Some(chosen) = self.paths.least_suspect()
         {
             let thresholds = self.thresholds();
             let path = &mut self.paths[chosen];
@@ -102,26 +103,15 @@ impl Association {
         }
     }
 
-    /// The potentially failed path that carries data while none is active.
-    pub(super) fn least_suspect(&self) -> Option<PathId> {
-        let suspects = self.paths.iter().filter(|path| path.reach.is_potentially_failed());
-        failover::stand_in(suspects.map(|path| Suspect {
-            index: path.id.0,
-            errors: path.errors,
-            rank: path.suspicion.rank,
-        }))
-        .map(PathId)
-    }
-
     /// Primary Path Switchover (RFC 7829 section 5): the path that carries its data becomes the primary one.
     fn give_up_primary(&mut self, id: PathId) {
         let Some(limit) = self.config.policies.failover.primary_switchover else { return };
-        if id != self.primary || self.paths[id].errors <= limit {
+        if id != self.paths.primary || self.paths[id].errors <= limit {
             return;
         }
-        let path = self.primary_or_stand_in(self.usable_paths());
-        if path != self.primary {
-            self.primary = path;
+        let path = self.paths.primary_or_stand_in(self.paths.usable());
+        if path != self.paths.primary {
+            self.paths.primary = path;
             self.events.push(Event::Path { path, change: PathChange::MadePrimary });
         }
     }

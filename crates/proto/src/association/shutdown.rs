@@ -32,7 +32,7 @@ impl Association {
             // T5-shutdown-guard; the recommended length.
             self.shutdown_guard = Some(cx.now + self.config.policies.rto.max * 5);
         }
-        let due = cx.now + self.paths[path].rtt.rto();
+        let due = cx.now + self.transmitter.paths[path].rtt.rto();
         self.state = State::ShutdownSent(Closing { due, path });
         self.repeat_shutdown(path);
     }
@@ -45,7 +45,7 @@ impl Association {
     }
 
     pub(super) fn send_shutdown_ack(&mut self, cx: &mut Cx<'_>, path: PathId) {
-        let due = cx.now + self.paths[path].rtt.rto();
+        let due = cx.now + self.transmitter.paths[path].rtt.rto();
         self.state = State::ShutdownAckSent(Closing { due, path });
         self.queue_control(Chunk::ShutdownAck, To::Path(path));
     }
@@ -57,11 +57,11 @@ impl Association {
         else {
             return;
         };
-        self.paths[path].rtt.back_off();
+        self.transmitter.paths[path].rtt.back_off();
         self.count_path_error(cx, path);
         match self.state {
-            State::ShutdownSent(_) => self.send_shutdown(cx, self.best_path()),
-            State::ShutdownAckSent(_) => self.send_shutdown_ack(cx, self.best_path()),
+            State::ShutdownSent(_) => self.send_shutdown(cx, self.paths.best()),
+            State::ShutdownAckSent(_) => self.send_shutdown_ack(cx, self.paths.best()),
             _ => {}
         }
     }

@@ -3,6 +3,7 @@
 use bytes::Bytes;
 use polypath_wire::Causes;
 
+use crate::transmit::SendPhase;
 use crate::types::PathSet;
 use crate::{Duration, Instant, PathId};
 
@@ -88,6 +89,15 @@ impl State {
     /// Whether DATA may be sent for the first time or again.
     pub(crate) fn may_send_data(&self) -> bool {
         matches!(self, Self::Established | Self::ShutdownPending | Self::ShutdownReceived(_))
+    }
+
+    /// Whether DATA may be sent, and more of it may come from the user.
+    pub(crate) fn send_phase(&self) -> SendPhase {
+        match self {
+            Self::ShutdownPending => SendPhase::Draining,
+            Self::Established | Self::ShutdownReceived(_) => SendPhase::Open,
+            _ => SendPhase::Closed,
+        }
     }
 
     /// Whether DATA is accepted.

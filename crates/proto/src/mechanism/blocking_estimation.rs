@@ -12,6 +12,9 @@
 
 use crate::Duration;
 
+/// Packets that may be acknowledged on a path without telling its round trip before it is tried with more.
+pub(crate) const MOST_TRIES: u64 = 10;
+
 /// How much quicker a path is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Lead {

@@ -15,4 +15,5 @@ pub(crate) mod slow_path_rtt;
 pub(crate) mod smart_fast_rtx;
 pub(crate) mod stale_sack;
 pub(crate) mod t3_policy;
+pub(crate) mod tail_probe;
 pub(crate) mod tail_reinjection;

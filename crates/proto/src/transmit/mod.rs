@@ -1,21 +1,57 @@
-//! The sending side: messages waiting, chunks outstanding, the peer's window.
+//! The sending side: messages waiting, chunks outstanding, the sending half of each path, the peer's window.
+//!
+//! [`Transmitter`] is driven by few calls: a SACK ([`on_sack`](Transmitter::on_sack)), a timeout
+//! ([`on_timeout`](Transmitter::on_timeout)), what next ([`next`](Transmitter::next)), and fill this packet
+//! ([`fill`](Transmitter::fill)). It answers with [`Effects`], which the association applies; it calls nothing above it.
 
+mod abandon;
+mod acknowledge;
 mod bit_ring;
+mod blocking;
+mod buffer_share;
 pub(crate) mod buffer_size;
+mod counters;
+pub(crate) mod decide;
+mod drop_report;
+mod effects;
+mod fill;
+mod flight;
+mod forward_tsn;
 pub(crate) mod lanes;
+mod late;
+mod loss;
+mod moving;
 pub(crate) mod multiple_fast_rtx;
 pub(crate) mod outstanding;
+mod packet_builder;
 pub(crate) mod partial_reliability;
+mod peer_window;
 pub(crate) mod queue;
+mod recovery;
 pub(crate) mod sack;
+mod send_path;
 mod stream_scheduler;
+mod t3;
+mod tail;
 pub(crate) mod zero_window;
 
-use polypath_wire::DataFlags;
+pub(crate) use acknowledge::Acked;
+pub(crate) use counters::Counters;
+pub(crate) use effects::{Delivered, Effect, Effects};
+pub(crate) use packet_builder::PacketBuilder;
+pub(crate) use send_path::{SendPath, SendPaths};
 
-use crate::config::{BufferBounds, StreamScheduler};
+use alloc::vec::Vec;
+
+use polypath_wire::{DataFlags, GapAckBlock};
+use rand_core::Rng;
+use smallvec::SmallVec;
+
+use crate::config::{AssociationConfig, BufferBounds, StreamScheduler};
 use crate::congestion::recovery::FastRecovery;
-use crate::{SendError, Tsn};
+use crate::paths::PathBook;
+use crate::types::Fate;
+use crate::{Event, Instant, OutgoingMessage, PathId, Probe, SendError, Tsn};
 use outstanding::OutstandingData;
 use partial_reliability::Reliability;
 use partial_reliability::forward::Forward;
@@ -23,13 +59,68 @@ use partial_reliability::index::Place;
 use queue::SendQueue;
 use zero_window::{ClosedWindow, ZeroWindow};
 
-/// State of the sending side that is not per path.
+/// What the association lends the transmitter with each call.
+pub(crate) struct SendCx<'a> {
+    pub(crate) now: Instant,
+    pub(crate) rng: &'a mut dyn Rng,
+    pub(crate) probe: &'a mut dyn Probe,
+    pub(crate) config: &'a AssociationConfig,
+    /// Which paths work.
+    pub(crate) book: &'a PathBook,
+    pub(crate) phase: SendPhase,
+}
+
+/// Whether DATA may be sent.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum SendPhase {
+    /// No: not yet, or no more.
+    Closed,
+    /// Yes.
+    Open,
+    /// Yes, and the user hands over nothing more.
+    Draining,
+}
+
+impl SendCx<'_> {
+    /// Whether DATA may be sent, for the first time or again.
+    pub(crate) fn may_send(&self) -> bool {
+        self.phase != SendPhase::Closed
+    }
+}
+
+/// What was sent between an input and the time that nothing more can be sent.
+#[derive(Clone, Copy, Debug, Default)]
+struct Flush {
+    /// Packets with acknowledgements since the last flush; each allows a burst.
+    sacks: u64,
+    /// Path that carried the last data packet.
+    serving: Option<PathId>,
+    /// Path that carried the last new data and makes a train of packets.
+    train: Option<PathId>,
+}
+
+/// The sending side of an association.
 #[derive(Debug)]
-pub(crate) struct Sender {
+pub(crate) struct Transmitter {
     pub(crate) queue: SendQueue,
     /// Size in bytes to which the send buffer may grow.
     most_buffer: u64,
-    pub(crate) window: OutstandingData,
+    pub(crate) outstanding: OutstandingData,
+    /// The sending half of each path.
+    pub(crate) paths: SendPaths,
+    /// Largest user data of a new DATA chunk in bytes: what fits the path with the smallest MTU.
+    pub(crate) max_fragment: u32,
+    /// The peer promises to keep what it acknowledges (NR-SACK), so that acknowledged data leaves the send buffer.
+    pub(crate) acks_are_final: bool,
+    /// What the present flush has sent so far.
+    flush: Flush,
+    /// Number of the packet from the peer that is being handled.
+    packet: u64,
+    /// That packet brought an acknowledgement.
+    acknowledged: bool,
+    /// Memory for the blocks of an NR-SACK; empty in between.
+    joined_blocks: SmallVec<[GapAckBlock; 4]>,
+    pub(crate) stats: Counters,
     /// What the peer is told of chunks that were given up.
     pub(crate) forward: Forward,
     /// The peer's receive window as it last announced it.
@@ -52,12 +143,20 @@ pub(crate) struct Sender {
     pub(crate) dry_told: bool,
 }
 
-impl Sender {
+impl Transmitter {
     pub(crate) fn new(initial_tsn: Tsn, buffer: BufferBounds, streams: StreamScheduler) -> Self {
         Self {
             queue: SendQueue::new(buffer.first, streams),
             most_buffer: buffer.most,
-            window: OutstandingData::new(initial_tsn),
+            outstanding: OutstandingData::new(initial_tsn),
+            paths: SendPaths::default(),
+            max_fragment: 0,
+            acks_are_final: false,
+            flush: Flush::default(),
+            packet: 0,
+            acknowledged: false,
+            joined_blocks: SmallVec::new(),
+            stats: Counters::default(),
             forward: Forward::new(initial_tsn),
             advertised_window: 0,
             closed_window: None,
@@ -71,10 +170,24 @@ impl Sender {
         }
     }
 
+    /// A packet from the peer is about to be handled.
+    pub(crate) fn begin_packet(&mut self) {
+        self.packet += 1;
+    }
+
+    /// The packet was handled. If it brought an acknowledgement, that allows another burst.
+    pub(crate) fn end_packet(&mut self) {
+        if core::mem::take(&mut self.acknowledged) {
+            self.flush.sacks += 1;
+        }
+    }
+
     /// Gives memory back that nothing needs now.
     pub(crate) fn release_memory(&mut self) {
         self.queue.release_memory();
-        self.window.release_memory();
+        self.outstanding.release_memory();
+        self.paths.iter_mut().for_each(SendPath::release_memory);
+        self.joined_blocks.shrink_to_fit();
     }
 
     /// Begins anew because the peer restarted. What the user gave the streams stays.
@@ -85,7 +198,8 @@ impl Sender {
         streams: StreamScheduler,
     ) {
         let values = self.queue.take_stream_values();
-        *self = Self::new(initial_tsn, buffer, streams);
+        let stats = core::mem::take(&mut self.stats);
+        *self = Self { stats, packet: self.packet, ..Self::new(initial_tsn, buffer, streams) };
         for (stream, value) in (0..=u16::MAX).zip(values) {
             self.queue.set_stream_value(stream, value);
         }
@@ -93,7 +207,7 @@ impl Sender {
 
     /// What is left of the peer's receive window (RFC 9260 section 6.2.1).
     pub(crate) fn peer_window(&self) -> u64 {
-        self.advertised_window.saturating_sub(self.window.in_flight_user_bytes())
+        self.advertised_window.saturating_sub(self.outstanding.in_flight_user_bytes())
     }
 
     /// Whether the peer's window admits a new chunk (RFC 9260 section 6.1 A). With nothing in flight one chunk may go:
@@ -101,13 +215,32 @@ impl Sender {
     /// is otherwise as good as closed, which is the sender's half of silly-window avoidance.
     pub(crate) fn peer_window_admits(&self, user_bytes: u32) -> bool {
         self.peer_window() >= u64::from(user_bytes)
-            || self.window.in_flight_user_bytes() == 0
+            || self.outstanding.in_flight_user_bytes() == 0
                 && (self.advertised_window > 0 || self.zero_window.may_probe())
     }
 
     /// Makes the send buffer at least this large, within its bounds.
     pub(crate) fn enlarge_buffer(&mut self, bytes: u64) {
         self.queue.enlarge(bytes.min(self.most_buffer));
+    }
+
+    /// Queues a message, which may take the place of less important ones.
+    pub(crate) fn enqueue(
+        &mut self,
+        cx: &mut SendCx<'_>,
+        message: OutgoingMessage,
+        wanted: Reliability,
+        effects: &mut Effects,
+    ) -> Result<(), SendError> {
+        let size = message.payload.len();
+        self.make_room(cx, size, wanted, effects);
+        self.reserve(size)?;
+        let reliability = self.agreed_reliability(wanted);
+        self.queue.push(message, reliability);
+        self.tidy_index();
+        self.dry_told = false;
+        self.stats.messages_sent += 1;
+        Ok(())
     }
 
     /// Whether a message of `size` bytes has room now; if not, the user wants to know when.
@@ -148,7 +281,7 @@ impl Sender {
 
     /// Whether the message that begins with `tsn` has this rule, and the peer may not have all of it.
     pub(crate) fn is_undelivered(&self, tsn: Tsn, rule: Reliability) -> bool {
-        let window = &self.window;
+        let window = &self.outstanding;
         if !window.contains(tsn)
             || window.is_abandoned(tsn)
             || window.get(tsn).reliability != rule
@@ -162,7 +295,7 @@ impl Sender {
 
     /// A new chunk was sent: one that begins a message of low priority can still make room for others.
     pub(crate) fn note_sent(&mut self, tsn: Tsn) {
-        let chunk = self.window.get(tsn);
+        let chunk = self.outstanding.get(tsn);
         if let Reliability::Priority(priority) = chunk.reliability
             && chunk.flags.contains(DataFlags::BEGIN)
         {
@@ -172,22 +305,45 @@ impl Sender {
 
     /// Forgets messages that are gone when there are too many of them in the index.
     pub(crate) fn tidy_index(&mut self) {
-        let messages = self.queue.len() + self.window.span() as usize;
+        let messages = self.queue.len() + self.outstanding.span() as usize;
         if !self.queue.index.is_crowded(messages) {
             return;
         }
         let mut index = core::mem::take(&mut self.queue.index);
         index.retain(|place| match place {
             Place::Sent(tsn) => {
-                self.window.contains(Tsn(tsn)) && !self.window.is_abandoned(Tsn(tsn))
+                self.outstanding.contains(Tsn(tsn)) && !self.outstanding.is_abandoned(Tsn(tsn))
             }
             Place::Waiting { slot, serial } => self.queue.is_alive(slot, serial.0),
         });
         self.queue.index = index;
     }
 
+    /// The association is over: reports each message that the peer did not acknowledge, in the order of sending.
+    pub(crate) fn take_undelivered(&mut self) -> Vec<Event> {
+        let mut events = Vec::new();
+        let mut tsn = self.outstanding.base();
+        let mut is_missing = false;
+        while tsn != self.outstanding.next_tsn() {
+            let chunk = self.outstanding.get(tsn);
+            is_missing |= !chunk.is_acked() && chunk.fate != Fate::Abandoned;
+            if chunk.flags.contains(DataFlags::END) {
+                if is_missing {
+                    let (stream, context) = (chunk.stream, chunk.context);
+                    events.push(Event::SendFailed { stream, context, transmitted: true });
+                }
+                is_missing = false;
+            }
+            tsn = tsn.next();
+        }
+        for (stream, context, transmitted) in self.queue.drain_unsent() {
+            events.push(Event::SendFailed { stream, context, transmitted });
+        }
+        events
+    }
+
     /// Whether nothing waits and nothing is outstanding.
     pub(crate) fn is_dry(&self) -> bool {
-        self.queue.is_empty() && self.window.is_empty()
+        self.queue.is_empty() && self.outstanding.is_empty()
     }
 }

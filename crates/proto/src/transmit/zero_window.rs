@@ -37,18 +37,11 @@ pub(crate) struct ZeroWindowView {
     /// Receive window that the peer announced last.
     pub(crate) advertised: u64,
     /// Whether anything is sent and not acknowledged.
-    pub(crate) outstanding: Outstanding,
+    pub(crate) is_outstanding: bool,
     /// Retransmission timeout of the path that would carry the probe.
     pub(crate) rto: Duration,
     /// RTO.Max.
     pub(crate) longest: Duration,
-}
-
-/// Whether chunks are outstanding.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Outstanding {
-    Some,
-    None,
 }
 
 /// The peer's window while it is closed.
@@ -107,7 +100,7 @@ impl ZeroWindow {
     pub(crate) fn observe(&mut self, now: Instant, view: &ZeroWindowView) {
         if view.advertised > 0 {
             *self = Self::Idle;
-        } else if view.outstanding == Outstanding::None {
+        } else if !view.is_outstanding {
             let interval = match *self {
                 Self::Idle => view.rto,
                 Self::Sent { interval } => (interval * 2).min(view.longest.max(view.rto)),
@@ -155,9 +148,9 @@ mod tests {
         Instant::ZERO + Duration::from_millis(ms)
     }
 
-    fn view(advertised: u64, outstanding: Outstanding) -> ZeroWindowView {
+    fn view(advertised: u64, is_outstanding: bool) -> ZeroWindowView {
         let (rto, longest) = (Duration::from_millis(100), Duration::from_millis(700));
-        ZeroWindowView { advertised, outstanding, rto, longest }
+        ZeroWindowView { advertised, is_outstanding, rto, longest }
     }
 
     #[test]
@@ -182,9 +175,9 @@ mod tests {
 
     #[test]
     fn probes_follow_at_doubled_intervals() {
-        let closed = view(0, Outstanding::None);
+        let closed = view(0, false);
         let mut window = ZeroWindow::default();
-        window.observe(at(0), &view(0, Outstanding::Some));
+        window.observe(at(0), &view(0, true));
         assert_eq!(window.deadline(), None, "what is outstanding asks the peer already");
         let mut now = 10;
         for interval in [100, 200, 400, 700, 700] {
@@ -199,11 +192,11 @@ mod tests {
             assert!(window.may_probe());
             assert_eq!(window.deadline(), None, "waiting for the user wakes nobody");
             window.on_sent();
-            window.observe(at(now), &view(0, Outstanding::Some));
+            window.observe(at(now), &view(0, true));
             assert!(!window.may_probe());
             now += 20;
         }
-        window.observe(at(now), &view(1, Outstanding::None));
+        window.observe(at(now), &view(1, false));
         assert_eq!(window, ZeroWindow::Idle);
         window.observe(at(now), &closed);
         assert_eq!(window.deadline(), Some(at(now + 100)), "the backoff begins anew");

@@ -2,13 +2,13 @@
 
 use smallvec::SmallVec;
 
-use super::Association;
+use super::send_path::SendPath;
+use super::{SendCx, Transmitter};
 use crate::config::{FastRecoveryScope, MissingReports, Policies, SplitFastRetransmit};
 use crate::mechanism::dac::{self, DacView};
 use crate::mechanism::sfr::{self, SfrView};
 use crate::mechanism::smart_fast_rtx;
 use crate::mechanism::tail_reinjection;
-use crate::paths::Path;
 use crate::probe::TransmissionCause;
 use crate::transmit::multiple_fast_rtx::{self, RepeatView};
 use crate::transmit::outstanding::OutstandingChunk;
@@ -50,11 +50,11 @@ impl Evidence<'_> {
     }
 }
 
-impl Association {
+impl Transmitter {
     /// Counts missing reports and marks what is lost. Returns the paths that lost something.
     pub(super) fn count_missing(
         &mut self,
-        now: Instant,
+        cx: &SendCx<'_>,
         cumulative: Tsn,
         flags: u8,
         delta: &AckDelta,
@@ -62,27 +62,27 @@ impl Association {
     ) -> PathSet {
         let mut lost_on = PathSet::EMPTY;
         let Some(lowest_newly_acked) = delta.lowest_newly_acked else { return lost_on };
-        let policies = &self.config.policies;
+        let policies = &cx.config.policies;
         let dac = DacView {
             paths_with_news: delta.paths_with_news(),
             lowest_newly_acked,
             packets: dac::count_in_flags(flags),
         };
-        let evidence = Evidence { policies, delta, dac, now, srtt: self.round_trips_that_count() };
+        let srtt = self.round_trips_that_count(cx);
+        let evidence = Evidence { policies, delta, dac, now: cx.now, srtt };
         let split = policies.fast_retransmit.split;
-        let mut view = self.holes_that_count(delta);
+        let mut view = self.holes_that_count(cx, delta);
         for path in self.paths.ids() {
             view.highest_newly_acked_on_path =
                 smart_fast_rtx::highest(policies.smart_fast_rtx, &delta.paths[path.index()]);
             if let Some(highest) = view.highest_newly_acked_on_path {
-                self.paths[path].count_repaired_again(&mut self.sender.window, highest);
+                self.paths[path].count_repaired_again(&mut self.outstanding, highest);
             }
             let Some(end) = sfr::missing_before(split, &view) else { continue };
             let mut from = cumulative.next();
-            let window = &mut self.sender.window;
             while let Some(tsn) = match split {
-                SplitFastRetransmit::Sfr => window.next_countable_on(path, from, end),
-                SplitFastRetransmit::Off => window.next_countable(from, end),
+                SplitFastRetransmit::Sfr => self.outstanding.next_countable_on(path, from, end),
+                SplitFastRetransmit::Off => self.outstanding.next_countable(from, end),
             } {
                 let unnamed = silence.around(tsn);
                 if let Unnamed::Silent(end) = unnamed {
@@ -90,19 +90,15 @@ impl Association {
                     continue;
                 }
                 from = tsn.next();
-                let chunk = window.get_mut(tsn);
+                let chunk = self.outstanding.get_mut(tsn);
                 let Some(reports) = evidence.against(tsn, chunk, unnamed) else { continue };
                 chunk.missing_reports = chunk.missing_reports.saturating_add(reports);
                 if chunk.missing_reports < policies.fast_retransmit.threshold {
                     continue;
                 }
-                if let Some((path, charge)) =
-                    window.mark_lost(tsn, TransmissionCause::FastRetransmission)
-                {
-                    let path = &mut self.paths[path];
-                    path.take_out(tsn, charge);
-                    path.loss_rate.on_lost();
-                    lost_on.insert(path.id);
+                if let Some(path) = self.mark_lost(tsn, TransmissionCause::FastRetransmission) {
+                    self.paths[path].loss_rate.on_lost();
+                    lost_on.insert(path);
                 }
             }
             if split == SplitFastRetransmit::Off {
@@ -113,17 +109,17 @@ impl Association {
     }
 
     /// The round-trip time of each path, where what is overdue is lost.
-    fn round_trips_that_count(&self) -> SmallVec<[Option<Duration>; 4]> {
-        let srtt = |path: &Path| match self.config.policies.fast_retransmit.reports {
+    fn round_trips_that_count(&self, cx: &SendCx<'_>) -> SmallVec<[Option<Duration>; 4]> {
+        let srtt = |path: &SendPath| match cx.config.policies.fast_retransmit.reports {
             MissingReports::PerSack => None,
             MissingReports::Overdue => path.rtt.srtt(),
         };
         self.paths.iter().map(srtt).collect()
     }
 
-    fn holes_that_count(&self, delta: &AckDelta) -> SfrView {
-        let in_recovery = match self.config.policies.fast_recovery {
-            FastRecoveryScope::AssociationWide => self.sender.recovery.is_active(),
+    fn holes_that_count(&self, cx: &SendCx<'_>, delta: &AckDelta) -> SfrView {
+        let in_recovery = match cx.config.policies.fast_recovery {
+            FastRecoveryScope::AssociationWide => self.recovery.is_active(),
             FastRecoveryScope::PerPath => false,
         };
         SfrView {

@@ -1,17 +1,19 @@
 //! Tail probes: sending them, and what their answers tell.
 
-use polypath_wire::{DataFlags, Packet};
+use polypath_wire::DataFlags;
 use smallvec::SmallVec;
 
-use super::Association;
-use super::output::Tag;
+use super::effects::Effects;
+use super::flight::LossRate;
+use super::packet_builder::PacketBuilder;
+use super::send_path::SendPath;
+use super::{SendCx, Transmitter};
 use crate::config::{TailProbes, TailReinjection};
-use crate::paths::Path;
-use crate::paths::tail_probe::{self, Answer, Phase, Tail};
+use crate::mechanism::tail_probe::{self, Answer, Phase, Tail};
 use crate::probe::TransmissionCause;
 use crate::transmit::outstanding::{History, OutstandingChunk};
 use crate::types::{Fate, PathSet};
-use crate::{Cx, Duration, Envelope, Instant, PathId, Tsn};
+use crate::{Duration, Instant, PathId, Tsn};
 
 /// A chunk that had been sent as a probe was acknowledged.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -22,75 +24,78 @@ pub(super) struct Answered {
     pub(super) sent_at: Instant,
 }
 
-impl Association {
-    /// Nothing else can be sent: a packet with the lowest chunk of a path that is silent for too long.
-    pub(super) fn tail_probe_packet(
-        &mut self,
-        cx: &mut Cx<'_>,
-        packet: &mut Packet<'static>,
-    ) -> Option<Envelope> {
-        if !self.is_at_tail() {
+/// A chunk that goes out again to find out what became of a silent path.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Probe {
+    /// Path that the packet takes.
+    pub(crate) path: PathId,
+    silent: PathId,
+    tsn: Tsn,
+}
+
+impl Transmitter {
+    /// Nothing else can be sent: the probe for a path that is silent for too long.
+    pub(crate) fn next_probe(&mut self, cx: &SendCx<'_>) -> Option<Probe> {
+        if !self.is_at_tail(cx) {
             return None;
         }
         for silent in self.paths.ids() {
             if self.paths[silent].tail_probe.due() > cx.now {
                 continue;
             }
-            if let Some((tsn, to)) = self.tail_probe_for(silent, cx.now) {
-                return self.send_tail_probe(cx, silent, tsn, to, packet);
-            } else {
-                self.paths[silent].tail_probe.end(Phase::Spent);
+            if let Some((tsn, path)) = self.tail_probe_for(cx, silent) {
+                return Some(Probe { path, silent, tsn });
             }
+            self.paths[silent].tail_probe.end(Phase::Spent);
         }
         None
     }
 
     /// Nothing more can be sent now: paths on which something is outstanding wait for an answer.
-    pub(super) fn watch_tail(&mut self, now: Instant) {
-        let policies = &self.config.policies;
+    pub(crate) fn watch_tail(&mut self, cx: &SendCx<'_>) {
+        let policies = &cx.config.policies;
         let moves = policies.tail_reinjection == TailReinjection::On;
         if policies.tail_probe == TailProbes::Off && !moves {
             return;
         }
-        let is_at_tail = self.is_at_tail();
+        let is_at_tail = self.is_at_tail(cx);
         for path in self.paths.ids() {
-            let tail = if is_at_tail { self.tail_of(path) } else { Tail::No };
-            let overdue_at = if moves { self.overdue_aside(path, now) } else { None };
+            let tail = if is_at_tail { self.tail_of(cx, path) } else { Tail::No };
+            let overdue_at = if moves { self.overdue_aside(cx, path) } else { None };
             let probe = &mut self.paths[path].tail_probe;
-            probe.observe(now, tail);
+            probe.observe(cx.now, tail);
             probe.leave_at(overdue_at);
         }
     }
 
     /// Whether what is sent again asks for its SACK at once (RFC 7053), since a lost one is missed the sooner.
-    pub(super) fn hurries_at_tail(&self) -> bool {
-        self.config.policies.tail_probe == TailProbes::TwoRtts && self.sender.is_all_sent()
+    pub(super) fn hurries_at_tail(&self, cx: &SendCx<'_>) -> bool {
+        cx.config.policies.tail_probe == TailProbes::TwoRtts && self.is_all_sent()
     }
 
-    fn is_at_tail(&self) -> bool {
-        let sender = &self.sender;
-        self.config.policies.tail_probe == TailProbes::TwoRtts
-            && self.state.may_send_data()
-            && sender.queue.is_empty()
-            && sender.window.lost_count() == 0
-            && !sender.window.is_empty()
-            && sender.closed_window.is_none()
+    fn is_at_tail(&self, cx: &SendCx<'_>) -> bool {
+        cx.config.policies.tail_probe == TailProbes::TwoRtts
+            && cx.may_send()
+            && self.queue.is_empty()
+            && self.outstanding.lost_count() == 0
+            && !self.outstanding.is_empty()
+            && self.closed_window.is_none()
     }
 
-    fn tail_of(&self, path: PathId) -> Tail {
+    fn tail_of(&self, cx: &SendCx<'_>, path: PathId) -> Tail {
         match self.lowest_outstanding(path) {
-            Some(tsn) => self.tail_timeout(path, tsn).map_or(Tail::Nothing, Tail::Answer),
+            Some(tsn) => self.tail_timeout(cx, path, tsn).map_or(Tail::Nothing, Tail::Answer),
             None => Tail::Nothing,
         }
     }
 
     pub(super) fn lowest_outstanding(&self, path: PathId) -> Option<Tsn> {
-        let window = &self.sender.window;
+        let window = &self.outstanding;
         (self.paths[path].flight > 0).then(|| window.next_unacked_on(path, window.base()))?
     }
 
-    fn tail_timeout(&self, path: PathId, lowest: Tsn) -> Option<Duration> {
-        let window = &self.sender.window;
+    fn tail_timeout(&self, cx: &SendCx<'_>, path: PathId, lowest: Tsn) -> Option<Duration> {
+        let window = &self.outstanding;
         let chunk = window.get(lowest);
         let is_quick = is_answered_at_once(chunk);
         let in_flight = window.in_flight_on(path).user_bytes;
@@ -98,7 +103,7 @@ impl Association {
         let answer = if chunk.missing_reports > 0 {
             Answer::Passed
         } else if one_packet && !is_quick {
-            Answer::Delayed(self.config.policies.delayed_ack.delay)
+            Answer::Delayed(cx.config.policies.delayed_ack.delay)
         } else {
             Answer::AtOnce
         };
@@ -108,18 +113,19 @@ impl Association {
 
     /// A SACK came over `arrival`. The peer sent it when what silent paths have in flight should have arrived: if it
     /// does not cover that, no delay of SACKs is the cause.
-    pub(super) fn miss_at_tail(&mut self, now: Instant, arrival: PathId) {
-        if !self.is_at_tail() {
+    pub(super) fn miss_at_tail(&mut self, cx: &SendCx<'_>, arrival: PathId) {
+        if !self.is_at_tail(cx) {
             return;
         }
-        let rtt = |path: &Path| path.rtt.srtt().unwrap_or_else(|| path.rtt.rto());
+        let now = cx.now;
+        let rtt = |path: &SendPath| path.rtt.srtt().unwrap_or_else(|| path.rtt.rto());
         let back = self.paths.get(arrival).map_or(Duration::MAX, rtt);
         for id in self.paths.ids() {
             if self.paths[id].tail_probe.phase() != Phase::Waiting {
                 continue;
             }
             let Some(lowest) = self.lowest_outstanding(id) else { continue };
-            let sent_at = self.sender.window.get(lowest).sent_at;
+            let sent_at = self.outstanding.get(lowest).sent_at;
             let path = &mut self.paths[id];
             let timeout = tail_probe::timeout(path.rtt.srtt(), path.rtt.rto(), Answer::AtOnce);
             if let Some(timeout) = timeout
@@ -133,56 +139,45 @@ impl Association {
     /// The chunk that probes for a path, the highest in flight, so that its answer tells of all others; and the path that
     /// it takes: the quickest that has room. On its own path it needs none. No chunk probes twice, and none that T3-rtx
     /// found lost before.
-    fn tail_probe_for(&self, silent: PathId, now: Instant) -> Option<(Tsn, PathId)> {
-        let tsn = self.sender.window.highest_on(silent)?;
-        let chunk = self.sender.window.get(tsn);
+    fn tail_probe_for(&self, cx: &SendCx<'_>, silent: PathId) -> Option<(Tsn, PathId)> {
+        let tsn = self.outstanding.highest_on(silent)?;
+        let chunk = self.outstanding.get(tsn);
         let spent = History::PROBED | History::TIMER_RETRANSMITTED;
         if chunk.fate != Fate::InFlight
             || chunk.history.intersects(spent)
-            || !chunk.may_be_sent_again(now)
+            || !chunk.may_be_sent_again(cx.now)
         {
             return None;
         }
-        let usable = self.usable_paths();
-        let takes = |path: &&Path| {
-            usable.contains(path.id)
-                && path.rtt.srtt().is_some()
-                && (path.has_window() || path.id == silent)
+        let takes = |path: &&SendPath| {
+            path.rtt.srtt().is_some() && (path.has_window() || path.id == silent)
         };
-        let quickest = self.paths.iter().filter(takes).min_by_key(|path| path.rtt.srtt())?;
-        Some((tsn, quickest.id))
+        let usable = self.paths.among(cx.book.usable());
+        let fastest = usable.filter(takes).min_by_key(|path| path.rtt.srtt())?;
+        Some((tsn, fastest.id))
     }
 
-    fn send_tail_probe(
+    /// Puts a probe into an empty packet.
+    pub(crate) fn fill_probe(
         &mut self,
-        cx: &mut Cx<'_>,
-        silent: PathId,
-        tsn: Tsn,
-        to: PathId,
-        packet: &mut Packet<'static>,
-    ) -> Option<Envelope> {
-        let mut packet = self.builder(to, packet);
-        let chunk = self.sender.window.get(tsn);
-        let (user_bytes, charge) = (chunk.user_bytes(), chunk.charge);
-        if !packet.fits_data(user_bytes) {
-            self.paths[silent].tail_probe.end(Phase::Spent);
-            return None;
-        }
+        cx: &mut SendCx<'_>,
+        probe: Probe,
+        packet: &mut PacketBuilder<'_>,
+    ) -> Effects {
+        let Probe { path: to, silent, tsn } = probe;
+        let mut effects = Effects::new();
+        let charge = self.outstanding.get(tsn).charge;
         self.paths[silent].take_out(tsn, charge);
-        self.push_moved(cx, to, tsn, TransmissionCause::TailProbe, &mut packet);
-        self.sender.window.get_mut(tsn).history |= History::PROBED;
+        self.push_moved(cx, to, tsn, TransmissionCause::TailProbe, packet);
+        self.outstanding.get_mut(tsn).history |= History::PROBED;
         let is_lowest = self.lowest_outstanding(to) == Some(tsn);
         match is_lowest {
             // RFC 9260 section 6.3.2, RFC 8985 section 7.3.
             true => self.paths[to].restart_t3(cx.now),
             false => self.paths[to].start_t3(cx.now),
         }
-        if to != silent
-            && self.paths[silent].flight == 0
-            && self.sender.forward.guarded_by() != Some(silent)
-        {
-            self.paths[silent].t3 = None;
-            self.watch_emptied_path(cx, silent);
+        if to != silent {
+            self.settle_left(silent, &mut effects);
         }
         // A path whose own probe is out goes on waiting for its answer.
         let own = self.paths[to].tail_probe;
@@ -191,7 +186,7 @@ impl Association {
             self.paths[to].tail_probe = own;
         }
         self.paths[silent].tail_probe.end(Phase::Sent);
-        Some(self.finish(packet, Tag::Peer))
+        effects
     }
 
     /// A probe was answered, and its path was silent until then: what was overdue before is lost, the original too. Returns
@@ -217,26 +212,13 @@ impl Association {
     /// Marks what was overdue on the path at `by`. Whether anything was.
     fn mark_overdue_lost(&mut self, id: PathId, by: Instant) -> bool {
         let Some(overdue) = self.paths[id].rtt.srtt().map(|srtt| srtt * 2) else { return false };
-        let (window, path) = (&mut self.sender.window, &mut self.paths[id]);
-        let (mut from, mut some) = (window.base(), false);
-        while let Some(tsn) = window.next_unacked_on(id, from) {
-            from = tsn.next();
-            if window.get(tsn).sent_at + overdue > by {
-                continue;
-            }
-            if let Some((_, charge)) = window.mark_lost(tsn, TransmissionCause::FastRetransmission)
-            {
-                some = true;
-                path.take_out(tsn, charge);
-                path.loss_rate.on_lost();
-            }
-        }
-        some
+        let cause = TransmissionCause::FastRetransmission;
+        self.mark_lost_on(id, cause, LossRate::Counts, |chunk| chunk.sent_at + overdue <= by)
     }
 
     /// Paths whose chunks were acknowledged are silent no more; after an answered probe none is.
-    pub(super) fn end_silence(&mut self, heard_of: PathSet) {
-        if self.config.policies.tail_probe == TailProbes::Off {
+    pub(super) fn end_silence(&mut self, cx: &SendCx<'_>, heard_of: PathSet) {
+        if cx.config.policies.tail_probe == TailProbes::Off {
             return;
         }
         for path in self.paths.iter_mut() {

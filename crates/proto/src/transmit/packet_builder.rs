@@ -2,60 +2,60 @@
 
 use polypath_wire::{Chunk, Packet};
 
+use super::send_path::DATA_HEADER;
 use crate::PathId;
-use crate::paths::DATA_HEADER;
 
 /// Chunks for one packet on one path.
 #[derive(Debug)]
-pub(super) struct PacketBuilder<'a> {
-    pub(super) path: PathId,
+pub(crate) struct PacketBuilder<'a> {
+    pub(crate) path: PathId,
     /// Bytes left for padded chunks.
     left: u32,
-    pub(super) packet: &'a mut Packet<'static>,
+    pub(crate) packet: &'a mut Packet<'static>,
     data_chunks: u32,
     /// A single chunk is larger than the path's MTU.
-    pub(super) oversized: bool,
+    pub(crate) oversized: bool,
 }
 
 impl<'a> PacketBuilder<'a> {
     /// An empty packet with room for `capacity` bytes, common header included.
-    pub(super) fn new(path: PathId, capacity: u32, packet: &'a mut Packet<'static>) -> Self {
+    pub(crate) fn new(path: PathId, capacity: u32, packet: &'a mut Packet<'static>) -> Self {
         packet.chunks.clear();
         Self { path, left: capacity - 12, packet, data_chunks: 0, oversized: false }
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.packet.chunks.is_empty()
     }
 
-    pub(super) fn has_data(&self) -> bool {
+    pub(crate) fn has_data(&self) -> bool {
         self.data_chunks > 0
     }
 
     /// Bytes left for padded chunks.
-    pub(super) fn left(&self) -> u32 {
+    pub(crate) fn left(&self) -> u32 {
         self.left
     }
 
     /// Whether the chunk fits; the first one always does.
-    pub(super) fn fits(&self, chunk: &Chunk<'static>) -> bool {
+    pub(crate) fn fits(&self, chunk: &Chunk<'static>) -> bool {
         self.is_empty() || chunk.padded_len() as u32 <= self.left
     }
 
     /// Whether a DATA chunk with `user_bytes` fits. One that is larger than the MTU goes alone, to be fragmented by
     /// IP: it was cut when the association's smallest MTU was larger.
-    pub(super) fn fits_data(&self, user_bytes: u32) -> bool {
+    pub(crate) fn fits_data(&self, user_bytes: u32) -> bool {
         self.is_empty() || DATA_HEADER + user_bytes.next_multiple_of(4) <= self.left
     }
 
     /// Adds a control chunk that fits.
-    pub(super) fn push(&mut self, chunk: Chunk<'static>) {
+    pub(crate) fn push(&mut self, chunk: Chunk<'static>) {
         self.take(chunk.padded_len() as u32);
         self.packet.chunks.push(chunk);
     }
 
     /// Adds a DATA chunk that fits.
-    pub(super) fn push_data(&mut self, chunk: Chunk<'static>, user_bytes: u32) {
+    pub(crate) fn push_data(&mut self, chunk: Chunk<'static>, user_bytes: u32) {
         self.take(DATA_HEADER + user_bytes.next_multiple_of(4));
         self.data_chunks += 1;
         self.packet.chunks.push(chunk);

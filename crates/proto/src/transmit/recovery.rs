@@ -1,20 +1,29 @@
-//! Congestion windows and fast recovery after an acknowledgement.
+//! Congestion windows: growth, reduction and fast recovery.
 
-use super::Association;
 use super::acknowledge::Change;
-use crate::config::{BeyondWindow, FastRecoveryScope, Reduction};
+use super::{SendCx, Transmitter};
+use crate::config::{BeyondWindow, Coupling, FastRecoveryScope, Reduction};
 use crate::congestion::rate_reduction::LastSack;
 use crate::congestion::recovery::{PseudoCumulative, RecoveryView};
 use crate::congestion::{self, AckView, Advanced, coupled::group::GroupViews};
 use crate::transmit::sack::AckDelta;
 use crate::types::PathSet;
-use crate::{Cx, ProbeEvent, Tsn};
+use crate::{ProbeEvent, Tsn};
 
-impl Association {
-    pub(super) fn leave_recovery(&mut self, cumulative: Tsn, changes: &[Change]) {
-        match self.config.policies.fast_recovery {
+impl Transmitter {
+    /// What a coupled congestion control knows of each path's group; empty where nothing is coupled.
+    pub(crate) fn group_views(&self, cx: &SendCx<'_>) -> GroupViews {
+        let policies = &cx.config.policies;
+        match policies.congestion.coupling() {
+            Coupling::None => GroupViews::default(),
+            _ => self.paths.group_views(&policies.path_groups, cx.book.usable()),
+        }
+    }
+
+    pub(super) fn leave_recovery(&mut self, cx: &SendCx<'_>, cumulative: Tsn, changes: &[Change]) {
+        match cx.config.policies.fast_recovery {
             FastRecoveryScope::AssociationWide => {
-                self.sender.recovery.on_ack(&RecoveryView {
+                self.recovery.on_ack(&RecoveryView {
                     cumulative,
                     pseudo_cumulative: PseudoCumulative::Unused,
                 });
@@ -28,11 +37,17 @@ impl Association {
     }
 
     /// Tells the paths that recover what was delivered (RFC 9937); where recovery is over, that it is.
-    pub(super) fn reduce_rates(&mut self, changes: &[Change], delta: &AckDelta, lost_on: PathSet) {
-        if self.config.policies.window.reduction == Reduction::AtOnce {
+    pub(super) fn reduce_rates(
+        &mut self,
+        cx: &SendCx<'_>,
+        changes: &[Change],
+        delta: &AckDelta,
+        lost_on: PathSet,
+    ) {
+        if cx.config.policies.window.reduction == Reduction::AtOnce {
             return;
         }
-        let association_recovers = self.sender.recovery.is_active();
+        let association_recovers = self.recovery.is_active();
         let paths = self.paths.iter_mut().zip(changes).zip(&delta.paths);
         for ((path, Change { order, .. }), news) in paths {
             if !association_recovers && !path.recovery.is_active() {
@@ -49,27 +64,27 @@ impl Association {
 
     pub(super) fn grow_windows(
         &mut self,
-        cx: &mut Cx<'_>,
+        cx: &mut SendCx<'_>,
         changes: &[Change],
         delta: &AckDelta,
         groups: &GroupViews,
     ) {
-        let coupling = self.config.policies.congestion.coupling();
-        let association_recovers = self.sender.recovery.is_active();
+        let coupling = cx.config.policies.congestion.coupling();
+        let association_recovers = self.recovery.is_active();
         let paths = self.paths.iter_mut().zip(changes).zip(&delta.paths);
         for ((path, Change { before, order }), news) in paths {
             path.window.intervals.on_acked(news.credited_bytes);
             if news.credited_bytes == 0 || association_recovers || path.recovery.is_active() {
                 continue;
             }
-            let parameters = path.congestion_parameters(&self.config);
+            let parameters = *path.parameters();
             let ack = AckView {
                 acked_bytes: news.credited_bytes,
                 flight_before: before.flight,
                 flight_after: path.flight,
                 advanced: order.advanced,
             };
-            path.grown_from = (self.stats.packets_received, path.window.cwnd);
+            path.grown_from = (self.packet, path.window.cwnd);
             let group = groups.view(path.id);
             congestion::on_ack(coupling, &mut path.window, &parameters, &ack, &group);
             cx.probe.on(cx.now, path.window_event());
@@ -79,16 +94,16 @@ impl Association {
     /// Reduces the windows of paths that lost something.
     pub(super) fn reduce_windows(
         &mut self,
-        cx: &mut Cx<'_>,
+        cx: &mut SendCx<'_>,
         lost_on: PathSet,
         groups: &GroupViews,
     ) {
         if lost_on.is_empty() {
             return;
         }
-        let coupling = self.config.policies.congestion.coupling();
-        let scope = self.config.policies.fast_recovery;
-        let already = self.sender.recovery.is_active();
+        let coupling = cx.config.policies.congestion.coupling();
+        let scope = cx.config.policies.fast_recovery;
+        let already = self.recovery.is_active();
         for path in self.paths.ids() {
             if !lost_on.contains(path) {
                 continue;
@@ -97,27 +112,27 @@ impl Association {
                 FastRecoveryScope::AssociationWide => already,
                 FastRecoveryScope::PerPath => self.paths[path].recovery.is_active(),
             };
-            let beyond = self.config.policies.fast_retransmit.beyond_window;
+            let beyond = cx.config.policies.fast_retransmit.beyond_window;
             if !recovers || beyond == BeyondWindow::EveryLoss {
                 self.paths[path].free_retransmission = true;
             }
             if recovers {
                 continue;
             }
-            let last_sent = self.sender.window.next_tsn().previous();
+            let last_sent = self.outstanding.next_tsn().previous();
             match scope {
-                FastRecoveryScope::AssociationWide => self.sender.recovery.enter(last_sent),
+                FastRecoveryScope::AssociationWide => self.recovery.enter(last_sent),
                 FastRecoveryScope::PerPath => {
-                    let exit = self.sender.window.highest_on(path).unwrap_or(last_sent);
+                    let exit = self.outstanding.highest_on(path).unwrap_or(last_sent);
                     self.paths[path].recovery.enter(exit);
                 }
             }
             let path = &mut self.paths[path];
             path.counters.fast_recoveries += 1;
-            let parameters = path.congestion_parameters(&self.config);
+            let parameters = *path.parameters();
             let group = groups.view(path.id);
             congestion::on_fast_retransmit(coupling, &mut path.window, &parameters, &group);
-            if self.config.policies.window.reduction == Reduction::Proportional {
+            if cx.config.policies.window.reduction == Reduction::Proportional {
                 path.reduction.begin(path.flight);
             }
             cx.probe.on(cx.now, ProbeEvent::FastRecoveryEntered { path: path.id });

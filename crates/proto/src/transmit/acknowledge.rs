@@ -1,11 +1,12 @@
 //! The sender's side of a SACK, in the one order that everything else relies on.
 
-use polypath_wire::{Cause, GapAckBlocks, NrSack, Sack};
+use polypath_wire::{GapAckBlocks, NrSack, Sack};
 use smallvec::SmallVec;
 
-use super::Association;
-use super::retransmission_timer::T3Ends;
-use super::tail_probe::Answered;
+use super::effects::{Delivered, Effect, Effects};
+use super::t3::T3Ends;
+use super::tail::Answered;
+use super::{SendCx, Transmitter};
 use crate::config::CwndUpdate;
 use crate::congestion::Advanced;
 use crate::congestion::burst;
@@ -14,11 +15,10 @@ use crate::extension::nr_sack::{self, Disordered, Release};
 use crate::mechanism::cuc::{self, CucView, LowEnd};
 use crate::mechanism::sack_path::Duplicates;
 use crate::mechanism::slow_path_rtt::{self, Awaited, Awaiting, Measure, Return};
-use crate::paths::reach::Signal;
 use crate::transmit::outstanding::{History, Newly};
 use crate::transmit::sack::{self, AckDelta, Report, SackProblem, Silence, Verdict, Withdrawn};
 use crate::types::{PathDelta, PathSet};
-use crate::{Cx, Event, Instant, PathId, ProbeEvent, Tsn};
+use crate::{Event, Instant, PathId, ProbeEvent, Tsn};
 
 /// A path as a SACK finds and leaves it, beside what it acknowledges there.
 #[derive(Clone, Copy)]
@@ -53,6 +53,17 @@ pub(super) enum Acknowledgement {
     Shutdown,
 }
 
+/// What became of an acknowledgement.
+#[derive(Debug)]
+pub(crate) enum Acked {
+    /// It was applied.
+    Applied(Effects),
+    /// It is older than one that was applied.
+    Stale,
+    /// It cannot be right.
+    Refused(SackProblem),
+}
+
 /// What a SACK acknowledges, for tail probes.
 #[derive(Clone, Copy, Default)]
 struct Heard {
@@ -74,9 +85,14 @@ impl Heard {
 
 type PerPath<T> = SmallVec<[T; 4]>;
 
-impl Association {
+impl Transmitter {
     /// Handles a SACK.
-    pub(super) fn handle_sack(&mut self, cx: &mut Cx<'_>, sack: &Sack<'_>, arrival: PathId) {
+    pub(crate) fn on_sack(
+        &mut self,
+        cx: &mut SendCx<'_>,
+        sack: &Sack<'_>,
+        arrival: PathId,
+    ) -> Acked {
         self.stats.sacks_received += 1;
         let report = Report {
             cumulative: Tsn(sack.cumulative_tsn_ack),
@@ -86,11 +102,16 @@ impl Association {
         };
         let duplicates = Duplicates::among(&sack.duplicate_tsns);
         let source = Acknowledgement::Sack { flags: sack.flags, a_rwnd: sack.a_rwnd, duplicates };
-        self.acknowledge(cx, &report, source);
+        self.acknowledge(cx, &report, source)
     }
 
     /// Handles an NR-SACK: a SACK with the blocks of both lists, part of which is final.
-    pub(super) fn handle_nr_sack(&mut self, cx: &mut Cx<'_>, sack: &NrSack<'_>, arrival: PathId) {
+    pub(crate) fn on_nr_sack(
+        &mut self,
+        cx: &mut SendCx<'_>,
+        sack: &NrSack<'_>,
+        arrival: PathId,
+    ) -> Acked {
         self.stats.sacks_received += 1;
         self.stats.nr_sacks_received += 1;
         let (cumulative, release) = (Tsn(sack.cumulative_tsn_ack), Release::by(sack));
@@ -107,49 +128,66 @@ impl Association {
             Ok(()) => {
                 let blocks = GapAckBlocks::Owned(joined);
                 let report = Report { cumulative, blocks: &blocks, release, arrival };
-                self.acknowledge(cx, &report, source);
+                let acked = self.acknowledge(cx, &report, source);
                 if let GapAckBlocks::Owned(joined) = blocks {
                     self.joined_blocks = joined;
                 }
+                acked
             }
-            Err(Disordered) => self.refuse_sack(cx, SackProblem::MalformedBlock),
+            Err(Disordered) => Acked::Refused(SackProblem::MalformedBlock),
         }
+    }
+
+    /// Handles the cumulative ack of a SHUTDOWN.
+    pub(crate) fn on_shutdown(
+        &mut self,
+        cx: &mut SendCx<'_>,
+        cumulative: Tsn,
+        arrival: PathId,
+    ) -> Acked {
+        let blocks = &GapAckBlocks::Borrowed(&[]);
+        let report = Report { cumulative, blocks, release: Release::Nothing, arrival };
+        self.acknowledge(cx, &report, Acknowledgement::Shutdown)
     }
 
     /// Applies an acknowledgement: validate, window, RTT, CUC, missing reports, recovery, growth, reduction, T3,
     /// reachability, peer window.
-    pub(super) fn acknowledge(
+    fn acknowledge(
         &mut self,
-        cx: &mut Cx<'_>,
+        cx: &mut SendCx<'_>,
         report: &Report<'_>,
         source: Acknowledgement,
-    ) {
+    ) -> Acked {
         let Report { cumulative, blocks, arrival, .. } = *report;
-        let window = &self.sender.window;
-        match sack::validate(cumulative, blocks, window.base(), window.next_tsn()) {
+        let outstanding = &self.outstanding;
+        match sack::validate(cumulative, blocks, outstanding.base(), outstanding.next_tsn()) {
             Ok(Verdict::Apply) => {}
-            Ok(Verdict::Stale) => return self.measure_awaited(cx, cumulative, blocks, arrival),
-            Err(problem) => return self.refuse_sack(cx, problem),
+            Ok(Verdict::Stale) => {
+                self.measure_awaited(cx, cumulative, blocks, arrival);
+                return Acked::Stale;
+            }
+            Err(problem) => return Acked::Refused(problem),
         }
-        self.flush.acknowledged = true;
-        let mut changes = self.low_ends(cumulative);
+        self.acknowledged = true;
+        let mut effects = Effects::new();
+        let mut changes = self.low_ends(cx, cumulative);
         let mut delta = AckDelta::default();
         let heard = self.apply_sack(cx, report, &mut delta);
-        let silence = Silence::of(report, &self.sender.window);
-        let withdrawn = self.take_back(report, source, &delta, &silence);
+        let silence = Silence::of(report, &self.outstanding);
+        let withdrawn = self.take_back(cx, report, source, &delta, &silence);
         self.sample_rtt(cx, &delta, arrival);
         self.measure_awaited(cx, cumulative, blocks, arrival);
-        self.order_changes(&mut changes, &delta);
+        self.order_changes(cx, &mut changes, &delta);
         let lost_on = match source {
             Acknowledgement::Sack { flags, .. } if !blocks.is_empty() && !withdrawn.overtaken => {
-                self.count_missing(cx.now, cumulative, flags, &delta, &silence)
+                self.count_missing(cx, cumulative, flags, &delta, &silence)
             }
             _ => PathSet::EMPTY,
         };
         let lost_on = lost_on.union(self.hear_of_probe(cx, source, heard));
-        self.leave_recovery(cumulative, &changes);
-        self.reduce_rates(&changes, &delta, lost_on);
-        let groups = self.group_views();
+        self.leave_recovery(cx, cumulative, &changes);
+        self.reduce_rates(cx, &changes, &delta, lost_on);
+        let groups = self.group_views(cx);
         self.grow_windows(cx, &changes, &delta, &groups);
         self.reduce_windows(cx, lost_on, &groups);
         let ends = changes.iter().map(|Change { before, order }| T3Ends {
@@ -157,35 +195,23 @@ impl Association {
             lowest_acked: order.earliest_acked,
         });
         self.adjust_t3(cx, ends, &delta, withdrawn.chunks);
-        self.note_reachability(cx, &delta);
+        note_reachability(&delta, &mut effects);
         if let Acknowledgement::Sack { a_rwnd, .. } = source
             && !withdrawn.overtaken
         {
-            self.update_peer_window(cx, a_rwnd, &delta);
+            self.update_peer_window(cx, a_rwnd, &delta, &mut effects);
         }
-        self.sender.queue.release(delta.released);
+        self.queue.release(delta.released);
         self.stats.bytes_released_early += delta.released_early;
-        self.adapt_send_buffer(cx.now, &delta);
-        self.advance_peer_ack_point(cx, withdrawn.chunks);
-        self.miss_at_tail(cx.now, arrival);
-        self.after_acknowledgement();
-    }
-
-    fn refuse_sack(&mut self, cx: &mut Cx<'_>, problem: SackProblem) {
-        match problem {
-            SackProblem::AcknowledgesUnsent(_) => {
-                self.abort_with(
-                    cx,
-                    Cause::ProtocolViolation(b"SACK acknowledges a TSN that was not sent"),
-                );
-            }
-            // It says nothing that can be relied on.
-            SackProblem::MalformedBlock => self.stats.packets_discarded += 1,
-        }
+        self.adapt_send_buffer(cx, &delta);
+        self.advance_peer_ack_point(cx, withdrawn.chunks, &mut effects);
+        self.miss_at_tail(cx, arrival);
+        self.after_acknowledgement(&mut effects);
+        Acked::Applied(effects)
     }
 
     /// The paths before the SACK; their order has not changed yet.
-    fn low_ends(&mut self, cumulative: Tsn) -> PerPath<Change> {
+    fn low_ends(&mut self, cx: &SendCx<'_>, cumulative: Tsn) -> PerPath<Change> {
         let order = Order {
             advanced: Advanced::No,
             earliest_acked: false,
@@ -193,28 +219,33 @@ impl Association {
         };
         let mut changes = PerPath::new();
         for id in self.paths.ids() {
-            let (first, again) = self.sender.window.lowest_on(id);
-            let oldest = self.oldest_transmission(id);
+            let (first, again) = self.outstanding.lowest_on(id);
+            let oldest = self.oldest_transmission(cx.config.policies.t3_restart, id);
             let before = Before { first, again, oldest, flight: self.paths[id].flight };
             changes.push(Change { before, order });
         }
         changes
     }
 
-    fn apply_sack(&mut self, cx: &mut Cx<'_>, report: &Report<'_>, delta: &mut AckDelta) -> Heard {
+    fn apply_sack(
+        &mut self,
+        cx: &mut SendCx<'_>,
+        report: &Report<'_>,
+        delta: &mut AckDelta,
+    ) -> Heard {
         let mut heard = Heard::default();
         for path in self.paths.iter() {
             delta.paths.push(PathDelta { timed: path.timed, ..PathDelta::default() });
         }
         let (now, probe) = (cx.now, &mut *cx.probe);
-        sack::apply_to(&mut self.sender.window, report, delta, |tsn, newly| {
+        sack::apply_to(&mut self.outstanding, report, delta, |tsn, newly| {
             heard.note(newly);
             probe.on(now, ProbeEvent::ChunkAcked { path: newly.path, tsn });
         });
         for (path, news) in self.paths.iter_mut().zip(&delta.paths) {
             path.flight = path.flight.saturating_sub(news.flight_bytes);
             path.counters.data_bytes_acked += news.user_bytes;
-            let unit = path.congestion_parameters(&self.config).unit;
+            let unit = path.parameters().unit;
             path.stretched_bursts += burst::stretched(news.flight_bytes, unit);
             path.loss_rate.on_delivered(news.chunks);
         }
@@ -222,9 +253,9 @@ impl Association {
     }
 
     /// Ends the silence of paths at the tail. Returns those on which a probe has shown a loss.
-    fn hear_of_probe(&mut self, cx: &Cx<'_>, source: Acknowledgement, heard: Heard) -> PathSet {
+    fn hear_of_probe(&mut self, cx: &SendCx<'_>, source: Acknowledgement, heard: Heard) -> PathSet {
         let Some(answered) = heard.answered else {
-            self.end_silence(heard.of);
+            self.end_silence(cx, heard.of);
             return PathSet::EMPTY;
         };
         let lost_on = match source {
@@ -232,40 +263,43 @@ impl Association {
             Acknowledgement::Sack { duplicates: Duplicates::Some, .. } => PathSet::EMPTY,
             _ => self.lost_before_probe(cx.now, answered),
         };
-        self.end_silence(PathSet::ALL);
+        self.end_silence(cx, PathSet::ALL);
         lost_on
     }
 
     /// Puts back into flight what the receiver has discarded.
     fn take_back(
         &mut self,
+        cx: &SendCx<'_>,
         report: &Report<'_>,
         source: Acknowledgement,
         delta: &AckDelta,
         silence: &Silence,
     ) -> Withdrawn {
-        let (paths, policy) = (&mut self.paths, self.config.policies.stale_sack);
-        let window = &mut self.sender.window;
+        let (paths, policy) = (&mut self.paths, cx.config.policies.stale_sack);
+        let outstanding = &mut self.outstanding;
         let on_reneged = |path: PathId, charge| paths[path].flight += u64::from(charge);
         let withdrawn = match source {
             Acknowledgement::Sack { .. } => {
-                sack::withdraw(window, report, delta, silence, policy, on_reneged)
+                sack::withdraw(outstanding, report, delta, silence, policy, on_reneged)
             }
-            Acknowledgement::Shutdown => sack::withdraw_next(window, report.cumulative, on_reneged),
+            Acknowledgement::Shutdown => {
+                sack::withdraw_next(outstanding, report.cumulative, on_reneged)
+            }
         };
         self.stats.chunks_withdrawn += u64::from(withdrawn.chunks);
         self.stats.stale_sacks += u64::from(withdrawn.overtaken);
         withdrawn
     }
 
-    fn sample_rtt(&mut self, cx: &mut Cx<'_>, delta: &AckDelta, arrival: PathId) {
-        let policy = self.config.policies.rtt_sample;
+    fn sample_rtt(&mut self, cx: &mut SendCx<'_>, delta: &AckDelta, arrival: PathId) {
+        let policy = cx.config.policies.rtt_sample;
         for (path, news) in self.paths.iter_mut().zip(&delta.paths) {
             let Some(sent_at) = news.timed_chunk_sent_at else { continue };
             let Some(tsn) = path.timed.take() else { continue };
             let returned = if arrival == path.id { Return::OwnPath } else { Return::OtherPath };
             match slow_path_rtt::on_acked(policy, returned, Awaited { tsn, sent_at }) {
-                Measure::Sample => path.sample_rtt(cx, sent_at),
+                Measure::Sample => path.sample_rtt(cx.now, cx.probe, sent_at),
                 // The one that waits already is measured sooner.
                 Measure::Await(awaited) => path.awaited = path.awaited.or(Some(awaited)),
                 Measure::Nothing => {}
@@ -277,7 +311,7 @@ impl Association {
     /// says nothing new.
     fn measure_awaited(
         &mut self,
-        cx: &mut Cx<'_>,
+        cx: &mut SendCx<'_>,
         cumulative: Tsn,
         blocks: &GapAckBlocks<'_>,
         arrival: PathId,
@@ -287,17 +321,17 @@ impl Association {
         match awaited.on_sack(cumulative, blocks, cx.now, path.rtt.rto()) {
             Awaiting::GoesOn => return,
             Awaiting::Over => {}
-            Awaiting::Sample => path.sample_rtt(cx, awaited.sent_at),
+            Awaiting::Sample => path.sample_rtt(cx.now, cx.probe, awaited.sent_at),
         }
         path.awaited = None;
     }
 
     /// CUC, and what else follows from the low ends of the paths.
-    fn order_changes(&mut self, changes: &mut [Change], delta: &AckDelta) {
-        let policy = self.config.policies.cwnd_update;
+    fn order_changes(&mut self, cx: &SendCx<'_>, changes: &mut [Change], delta: &AckDelta) {
+        let policy = cx.config.policies.cwnd_update;
         for ((id, change), news) in self.paths.ids().zip(changes).zip(&delta.paths) {
             let before = change.before;
-            let (first, again) = self.sender.window.lowest_on(id);
+            let (first, again) = self.outstanding.lowest_on(id);
             let first = LowEnd { before: before.first, after: first };
             let again = LowEnd { before: before.again, after: again };
             let view = CucView { cumulative_ack_on_path: news.by_cumulative_ack, first, again };
@@ -311,33 +345,30 @@ impl Association {
         }
     }
 
-    /// An acknowledged chunk that took no other path proves its path alive (RFC 9260 section 8.2). Doubt is stronger: a
-    /// path that is potentially failed is cleared only by a chunk that was never retransmitted, since of others nobody can
-    /// tell which transmission arrived (`natarajan` section II-C).
-    fn note_reachability(&mut self, cx: &mut Cx<'_>, delta: &AckDelta) {
-        // Whatever path the acknowledged chunk took, the peer is there (section 8.1).
-        if delta.anything_new() {
-            self.errors = 0;
+    /// What the user is to know of the send buffer.
+    pub(crate) fn after_acknowledgement(&mut self, effects: &mut Effects) {
+        if self.writable_again() {
+            effects.push(Effect::Event(Event::Writable));
         }
-        for (index, news) in delta.paths.iter().enumerate() {
-            let path = PathId(index as u8);
-            let doubted = self.paths[path].reach.is_potentially_failed();
-            if news.unambiguous {
-                self.paths[path].denied_since = None;
-            }
-            if news.sent_once || news.unambiguous && !doubted {
-                self.path_works(cx, path, Signal::DataAck);
-            }
+        if self.is_dry() && !self.dry_told {
+            self.dry_told = true;
+            effects.push(Effect::Event(Event::SenderDry));
         }
     }
+}
 
-    pub(super) fn after_acknowledgement(&mut self) {
-        if self.sender.writable_again() {
-            self.events.push(Event::Writable);
-        }
-        if self.sender.is_dry() && !self.sender.dry_told {
-            self.sender.dry_told = true;
-            self.events.push(Event::SenderDry);
+/// An acknowledged chunk that took no other path proves its path alive (RFC 9260 section 8.2).
+fn note_reachability(delta: &AckDelta, effects: &mut Effects) {
+    // Whatever path the acknowledged chunk took, the peer is there (section 8.1).
+    if delta.anything_new() {
+        effects.push(Effect::PeerAnswered);
+    }
+    for (index, news) in delta.paths.iter().enumerate() {
+        let path = PathId(index as u8);
+        if news.sent_once {
+            effects.push(Effect::Delivered(path, Delivered::Once));
+        } else if news.unambiguous {
+            effects.push(Effect::Delivered(path, Delivered::Sometime));
         }
     }
 }

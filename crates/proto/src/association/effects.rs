@@ -1,0 +1,41 @@
+//! What the transmitter wants done, done.
+
+use super::Association;
+use crate::paths::reach::Signal;
+use crate::transmit::{Delivered, Effect, Effects};
+use crate::{Cx, PathId};
+
+impl Association {
+    /// Applies what a call of the transmitter wants, in its order.
+    pub(super) fn apply(&mut self, cx: &mut Cx<'_>, effects: Effects) {
+        for effect in effects {
+            match effect {
+                Effect::PeerAnswered => self.errors = 0,
+                Effect::Delivered(path, delivered) => self.data_delivered(cx, path, delivered),
+                Effect::WindowProbeAnswered(path) => self.paths[path].errors = 0,
+                Effect::Emptied(path) => self.watch_emptied_path(cx, path),
+                Effect::Event(event) => self.events.push(event),
+            }
+        }
+    }
+
+    /// Data was acknowledged that proves its path alive (RFC 9260 section 8.2). Doubt is stronger: a path that is
+    /// potentially failed is cleared only by a chunk that was never retransmitted (`natarajan` section II-C).
+    fn data_delivered(&mut self, cx: &mut Cx<'_>, id: PathId, delivered: Delivered) {
+        let path = &mut self.paths[id];
+        path.denied_since = None;
+        if delivered == Delivered::Once || !path.reach.is_potentially_failed() {
+            self.path_works(cx, id, Signal::DataAck);
+        }
+    }
+
+    /// Everything that was outstanding on `path` has moved away, so no timer would ever find out that the path is dead:
+    /// a heartbeat probes it, and has an RTO to come back.
+    fn watch_emptied_path(&mut self, cx: &mut Cx<'_>, path: PathId) {
+        if self.paths[path].heartbeat.outstanding.is_none() {
+            self.send_heartbeat(cx, path);
+        }
+        let rto = self.transmitter.paths[path].rtt.rto();
+        self.paths[path].heartbeat.not_after(cx.now + rto);
+    }
+}

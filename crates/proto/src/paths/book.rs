@@ -1,0 +1,148 @@
+//! The paths of an association.
+
+use alloc::vec::Vec;
+use core::net::IpAddr;
+use core::ops::{Index, IndexMut};
+
+use super::Path;
+use super::failover::{self, Suspect};
+use super::reach::Reach;
+use crate::PathId;
+use crate::config::Policies;
+use crate::congestion;
+use crate::types::PathSet;
+
+/// All paths, by id. The handshake fills the table; after that no path is removed, so that ids keep their meaning and
+/// counters remain.
+#[derive(Debug)]
+pub(crate) struct PathBook {
+    paths: Vec<Path>,
+    /// The primary path (RFC 9260 section 6.4).
+    pub(crate) primary: PathId,
+}
+
+impl Default for PathBook {
+    fn default() -> Self {
+        Self { paths: Vec::new(), primary: PathId(0) }
+    }
+}
+
+impl PathBook {
+    pub(crate) fn len(&self) -> usize {
+        self.paths.len()
+    }
+
+    /// Adds a path. Takes memory for no more than that: few associations ever get another.
+    pub(crate) fn push(&mut self, path: Path) {
+        debug_assert_eq!(path.id.index(), self.paths.len());
+        self.paths.reserve_exact(1);
+        self.paths.push(path);
+    }
+
+    /// Empties the table, for `count` paths.
+    pub(crate) fn clear(&mut self, count: usize) {
+        self.paths.clear();
+        self.paths.reserve_exact(count);
+    }
+
+    pub(crate) fn get(&self, id: PathId) -> Option<&Path> {
+        self.paths.get(id.index())
+    }
+
+    pub(crate) fn get_mut(&mut self, id: PathId) -> Option<&mut Path> {
+        self.paths.get_mut(id.index())
+    }
+
+    pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = &Path> {
+        self.paths.iter()
+    }
+
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Path> {
+        self.paths.iter_mut()
+    }
+
+    pub(crate) fn ids(&self) -> impl Iterator<Item = PathId> + use<> {
+        (0..self.paths.len()).map(|index| PathId(index as u8))
+    }
+
+    /// How many paths share the initial window of `path`, which may be a new one.
+    pub(crate) fn sharers(&self, policies: &Policies, path: PathId) -> u64 {
+        let group = |id: PathId| policies.path_groups.group_of(id.index());
+        let others = self.iter().filter(|other| {
+            let lives = !matches!(other.reach, Reach::Inactive(_));
+            other.id != path && lives && group(other.id) == group(path)
+        });
+        congestion::sharers(policies.congestion.coupling(), 1 + others.count() as u64)
+    }
+
+    /// The path between two addresses; if only the peer's address is known, the first path to it.
+    pub(crate) fn find(&self, local: IpAddr, remote: IpAddr) -> Option<PathId> {
+        self.iter()
+            .find(|path| path.local == local && path.remote == remote)
+            .or_else(|| self.iter().find(|path| path.remote == remote))
+            .map(|path| path.id)
+    }
+
+    /// Paths that can carry data: the active ones; with none of them the best of the potentially failed; with none
+    /// of these the confirmed path with the fewest errors, so that a dormant association still probes (RFC 9260 section
+    /// 8.2; RFC 7829 section 4.1).
+    pub(crate) fn usable(&self) -> PathSet {
+        let active = self.iter().filter(|path| path.reach.is_active()).map(|path| path.id);
+        let active: PathSet = active.collect();
+        if !active.is_empty() {
+            return active;
+        }
+        if let Some(suspect) = self.least_suspect() {
+            return PathSet::of(suspect);
+        }
+        let stand_in =
+            self.iter().filter(|path| path.reach.is_confirmed()).min_by_key(|path| path.errors);
+        stand_in.map_or(PathSet::EMPTY, |path| PathSet::of(path.id))
+    }
+
+    /// The potentially failed path that carries data while none is active.
+    pub(crate) fn least_suspect(&self) -> Option<PathId> {
+        let suspects = self.iter().filter(|path| path.reach.is_potentially_failed());
+        failover::stand_in(suspects.map(|path| Suspect {
+            index: path.id.0,
+            errors: path.errors,
+            rank: path.suspicion.rank,
+        }))
+        .map(PathId)
+    }
+
+    /// The primary path, or while it cannot carry data the next one that can.
+    pub(crate) fn primary_or_stand_in(&self, usable: PathSet) -> PathId {
+        let is_usable = |path: &PathId| usable.contains(*path);
+        if is_usable(&self.primary) {
+            return self.primary;
+        }
+        let after = self.ids().filter(|path| path.0 > self.primary.0).find(is_usable);
+        after.or_else(|| self.ids().find(is_usable)).unwrap_or(self.primary)
+    }
+
+    /// The path for control chunks that name none: among those that can carry data the one with the fewest timeouts
+    /// that nothing has answered since, the primary before others.
+    ///
+    /// RFC 9260 section 9.2 leaves the choice open and section 8.2 gives up a path only after many timeouts; until then
+    /// a path that was just cut must not hold up the end of the association.
+    pub(crate) fn best(&self) -> PathId {
+        let usable = self.usable();
+        let usable = self.iter().filter(|path| usable.contains(path.id));
+        let best = usable.min_by_key(|path| (path.errors, path.id != self.primary, path.id));
+        best.map_or(self.primary, |path| path.id)
+    }
+}
+
+impl Index<PathId> for PathBook {
+    type Output = Path;
+    fn index(&self, id: PathId) -> &Path {
+        &self.paths[id.index()]
+    }
+}
+
+impl IndexMut<PathId> for PathBook {
+    fn index_mut(&mut self, id: PathId) -> &mut Path {
+        &mut self.paths[id.index()]
+    }
+}

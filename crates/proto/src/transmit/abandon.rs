@@ -1,0 +1,187 @@
+//! Giving up messages that are not fully reliable (RFC 3758, RFC 7496), and what the rest of the association sees of it.
+
+use super::effects::{Effect, Effects};
+use super::{SendCx, SendPhase, Transmitter};
+use crate::transmit::partial_reliability::index::Place;
+use crate::transmit::partial_reliability::{Reliability, Support};
+use crate::types::{BufferBytes, Fate};
+use crate::{Event, Instant, PathId, ProbeEvent, Tsn};
+
+impl Transmitter {
+    /// Learns from the handshake whether the peer understands FORWARD-TSN. If not, messages that wait become reliable.
+    pub(crate) fn settle_partial_reliability(&mut self, support: Support) {
+        self.stats.messages_kept_reliable += self.queue.settle_support(support);
+    }
+
+    /// The next time at which a message that waits is given up.
+    pub(crate) fn abandon_deadline(&self, phase: SendPhase) -> Option<Instant> {
+        self.queue.index.next_deadline().filter(|_| self.may_abandon(phase))
+    }
+
+    /// The rule that can be kept.
+    pub(super) fn agreed_reliability(&mut self, wanted: Reliability) -> Reliability {
+        if wanted == Reliability::Full || self.queue.support() != Support::No {
+            return wanted;
+        }
+        self.stats.messages_kept_reliable += 1;
+        Reliability::Full
+    }
+
+    fn may_abandon(&self, phase: SendPhase) -> bool {
+        self.queue.support() == Support::Yes && phase != SendPhase::Closed
+    }
+
+    /// Gives up what was lost too often or has lived too long.
+    pub(super) fn abandon_due(&mut self, cx: &mut SendCx<'_>, effects: &mut Effects) {
+        if !self.may_abandon(cx.phase) {
+            return;
+        }
+        let mut any = false;
+        for tsn in self.outstanding.take_lost_unreliable() {
+            any |= self.abandon_lost(cx, tsn, effects);
+        }
+        while let Some(place) = self.queue.index.take_due(cx.now) {
+            any |= match place {
+                Place::Sent(tsn) => self.abandon_lost(cx, Tsn(tsn), effects),
+                Place::Waiting { slot, serial } => {
+                    self.queue.is_alive(slot, serial.0) && self.abandon_waiting(cx, place, effects)
+                }
+            };
+        }
+        if any {
+            self.forward.advance(&self.outstanding);
+            self.after_acknowledgement(effects);
+        }
+    }
+
+    /// Makes room for a message by giving up less important ones (RFC 7496 section 3.2): those that wait before those that
+    /// were sent.
+    pub(super) fn make_room(
+        &mut self,
+        cx: &mut SendCx<'_>,
+        size: usize,
+        rule: Reliability,
+        effects: &mut Effects,
+    ) {
+        if !self.may_abandon(cx.phase) || size as u64 > self.queue.limit() {
+            return;
+        }
+        let mut any = false;
+        while !self.queue.has_room(size)
+            && let Some((priority, place)) = self.queue.index.least_important()
+        {
+            let old = Reliability::Priority(priority);
+            let alive = match place {
+                Place::Sent(tsn) => self.is_undelivered(Tsn(tsn), old),
+                Place::Waiting { slot, serial } => self.queue.is_alive(slot, serial.0),
+            };
+            if alive && !old.makes_room_for(rule) {
+                break;
+            }
+            self.queue.index.take_least_important();
+            any |= alive
+                && match place {
+                    Place::Sent(tsn) => self.abandon_sent(cx, Tsn(tsn), effects),
+                    Place::Waiting { .. } => self.abandon_waiting(cx, place, effects),
+                };
+        }
+        if any {
+            self.forward.advance(&self.outstanding);
+        }
+    }
+
+    /// Gives up the message of a chunk that is lost, if its rule says so now.
+    fn abandon_lost(&mut self, cx: &mut SendCx<'_>, tsn: Tsn, effects: &mut Effects) -> bool {
+        let window = &self.outstanding;
+        if !window.contains(tsn) {
+            return false;
+        }
+        let chunk = window.get(tsn);
+        if !matches!(chunk.fate, Fate::Lost(_)) {
+            return false;
+        }
+        if !chunk.may_be_sent_again(cx.now) {
+            return self.abandon_sent(cx, tsn, effects);
+        }
+        if let Reliability::Until(deadline) = chunk.reliability {
+            self.queue.index.add_deadline(deadline, Place::sent(tsn));
+            self.tidy_index();
+        }
+        false
+    }
+
+    /// Gives up a message that waits, or of which the rest does.
+    fn abandon_waiting(
+        &mut self,
+        cx: &mut SendCx<'_>,
+        place: Place,
+        effects: &mut Effects,
+    ) -> bool {
+        let Place::Waiting { slot, .. } = place else { return false };
+        let queue = &mut self.queue;
+        if queue.is_current(slot) {
+            // Its last chunk was the last one of all, if it was not acknowledged already.
+            return self.abandon_current(cx, effects);
+        }
+        let Some(waiting) = queue.abandon(slot) else { return false };
+        waiting.reliability.count(&mut self.stats.abandoned, false);
+        let (stream, context) = (waiting.message.stream, waiting.message.context);
+        effects.push(Effect::Event(Event::Abandoned { stream, context, transmitted: false }));
+        true
+    }
+
+    /// Gives up a message of which the last chunks were not yet sent.
+    fn abandon_current(&mut self, cx: &mut SendCx<'_>, effects: &mut Effects) -> bool {
+        let window = &self.outstanding;
+        let last = window.next_tsn().previous();
+        if window.contains(last) && !window.get(last).flags.contains(polypath_wire::DataFlags::END)
+        {
+            return self.abandon_sent(cx, last, effects);
+        }
+        // All that was sent of it was acknowledged.
+        self.abandon_rest_of_current(cx, effects)
+    }
+
+    /// Gives up the message of a chunk: all its chunks, and what was not sent of it.
+    fn abandon_sent(&mut self, cx: &mut SendCx<'_>, tsn: Tsn, effects: &mut Effects) -> bool {
+        let extent = self.outstanding.message_around(tsn);
+        let chunk = self.outstanding.get(tsn);
+        let (stream, context, reliability) = (chunk.stream, chunk.context, chunk.reliability);
+        let mut released = BufferBytes::default();
+        let mut next = extent.first;
+        while !next.is_after(extent.last) {
+            if let Some(gone) = self.outstanding.abandon(next) {
+                released += gone.room;
+                self.stats.chunks_abandoned += 1;
+                let path = &mut self.paths[gone.path];
+                path.take_out(next, gone.flight);
+                self.settle_abandoned(gone.path);
+                cx.probe.on(cx.now, ProbeEvent::ChunkAbandoned { path: gone.path, tsn: next });
+            }
+            next = next.next();
+        }
+        self.queue.release(released);
+        if extent.ends {
+            reliability.count(&mut self.stats.abandoned, true);
+            effects.push(Effect::Event(Event::Abandoned { stream, context, transmitted: true }));
+            return true;
+        }
+        self.abandon_rest_of_current(cx, effects)
+    }
+
+    /// Gives up what was not sent of the message that is being sent.
+    fn abandon_rest_of_current(&mut self, cx: &SendCx<'_>, effects: &mut Effects) -> bool {
+        let Some(rest) = self.queue.abandon_current(cx.book.primary) else { return false };
+        let (stream, context) = (rest.stream, rest.context);
+        rest.reliability.count(&mut self.stats.abandoned, true);
+        self.outstanding.abandon_rest(rest);
+        effects.push(Effect::Event(Event::Abandoned { stream, context, transmitted: true }));
+        true
+    }
+
+    /// A path whose chunks were abandoned: without losses nothing may ignore its window.
+    fn settle_abandoned(&mut self, id: PathId) {
+        self.settle(id);
+        self.paths[id].free_retransmission &= self.outstanding.lowest_lost_on(id).is_some();
+    }
+}

@@ -1,0 +1,254 @@
+//! What goes into the next packet with DATA, and on which path. Decided once per packet, from a view that changes nothing,
+//! and handed on to what fills the packet.
+
+use rand_core::Rng;
+use smallvec::SmallVec;
+
+use super::Transmitter;
+use super::outstanding::{History, MAX_SPAN};
+use super::queue::Asking;
+use super::send_path::SendPath;
+use crate::config::{
+    AssociationConfig, DataBeforeConfirmation, LossRateSource, PathFill, PathOrder,
+    RetransmissionPath,
+};
+use crate::congestion::path_fill;
+use crate::mechanism::path_scheduler::{self, Order, Turn};
+use crate::mechanism::rtx_policy::{self, Attempt};
+use crate::paths::PathBook;
+use crate::probe::TransmissionCause;
+use crate::types::{Fate, PathSet};
+use crate::{Instant, PathId, PathStatus, Tsn};
+
+/// What one packet carries first. Where it has room for more, more follows in this order.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum What {
+    /// The chunk that blocks the buffers moves to this path.
+    Move(Tsn),
+    /// Lost chunks are sent again.
+    Retransmit,
+    /// A new chunk with so many bytes of user data.
+    New(u32),
+    /// A chunk at the tail of what there is to send arrives earlier here.
+    Late(Tsn),
+}
+
+/// One packet with DATA.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Decision {
+    pub(crate) path: PathId,
+    pub(crate) what: What,
+    /// Paths that can carry data.
+    pub(super) usable: PathSet,
+    pub(super) targets: Targets,
+    /// Something at the tail arrives earlier on another path.
+    pub(super) has_late: bool,
+}
+
+/// Where lost chunks go: for each path, the path that takes what was lost on it; `None` where that has to wait.
+pub(super) type Targets = SmallVec<[Option<PathId>; 4]>;
+
+/// What a decision looks at. It holds while one packet is chosen.
+#[derive(Clone, Copy)]
+pub(super) struct Snapshot<'a> {
+    pub(super) tx: &'a Transmitter,
+    pub(super) now: Instant,
+    pub(super) config: &'a AssociationConfig,
+    pub(super) book: &'a PathBook,
+    /// Paths that can carry data.
+    pub(super) usable: PathSet,
+}
+
+/// Decides. `late` is the chunk at the tail that arrives earlier on another path, and that path. Random numbers break ties
+/// where a policy wants that.
+pub(super) fn decide(
+    view: &Snapshot<'_>,
+    late: Option<(Tsn, PathId)>,
+    rng: &mut dyn Rng,
+) -> Option<Decision> {
+    let targets = match view.tx.outstanding.lost_count() {
+        0 => Targets::new(),
+        _ => view.retransmission_targets(rng),
+    };
+    let (path, what) = if let Some((tsn, path)) = view.chunk_to_move() {
+        (path, What::Move(tsn))
+    } else if let Some((_, path)) = view.tx.lowest_lost(&targets, None) {
+        (path, What::Retransmit)
+    } else if let Some((path, user_bytes)) = view.new_data(rng) {
+        (path, What::New(user_bytes))
+    } else {
+        let (tsn, path) = late?;
+        (path, What::Late(tsn))
+    };
+    Some(Decision { path, what, usable: view.usable, targets, has_late: late.is_some() })
+}
+
+impl Snapshot<'_> {
+    /// The path for new data, and the length of the next chunk there: the first in the order of the path scheduler that has
+    /// congestion window left and need not wait.
+    fn new_data(&self, rng: &mut dyn Rng) -> Option<(PathId, u32)> {
+        let tx = self.tx;
+        if tx.queue.is_empty() || tx.outstanding.span() >= MAX_SPAN {
+            return None;
+        }
+        let policies = &self.config.policies;
+        if policies.rto.data_before_confirmation == DataBeforeConfirmation::Off
+            && self.book.iter().any(|path| path.status() == PathStatus::Unconfirmed)
+        {
+            return None;
+        }
+        if !tx.paths.among(self.usable).any(SendPath::has_window) {
+            return None;
+        }
+        let takes = |id: PathId| {
+            let path = &tx.paths[id];
+            let may = path.has_window() && !path.is_banned_at(self.now);
+            may.then(|| self.next_chunk(id))?
+        };
+        let order = self.path_order(rng);
+        let serving = match policies.path_fill {
+            PathFill::PacketByPacket => None,
+            PathFill::FillWindow => tx.flush.serving,
+            PathFill::Runs => tx.flush.train,
+        };
+        if let Some(serving) = serving.filter(|path| order.contains(*path))
+            && let Some(user_bytes) = takes(serving)
+        {
+            return Some((serving, user_bytes));
+        }
+        let first = |path: PathId| self.next_chunk(path).map(|user_bytes| (path, user_bytes));
+        // A message that names a path may use it even where the order does not.
+        order.paths().find_map(first).or_else(|| {
+            let rest = tx.paths.among(self.usable).map(|path| path.id);
+            let mut named = rest.filter(|path| !order.contains(*path) && tx.queue.names(*path));
+            named.find_map(|path| Some((path, takes(path)?)))
+        })
+    }
+
+    /// The usable paths in order, without those that have no window: they need no place.
+    fn path_order(&self, rng: &mut dyn Rng) -> Order {
+        let policies = &self.config.policies;
+        let policy = policies.path_order;
+        let turn = Turn {
+            primary: self.book.primary_or_stand_in(self.usable).0,
+            last_served: self.tx.last_served,
+        };
+        let mut order = Order::default();
+        for path in self.tx.paths.among(self.usable) {
+            let lot = if policy == PathOrder::Random { rng.next_u32() } else { 0 };
+            if !path.has_window() || path.is_banned_at(self.now) || self.waits_for_train(path) {
+                continue;
+            }
+            let candidate = path_scheduler::Candidate {
+                index: path.id.0,
+                last_transmission: path.last_transmission(policies.path_fill),
+                free_window: path.window.cwnd.saturating_sub(path.flight),
+                ssthresh: path.window.ssthresh,
+                srtt: path.rtt.srtt(),
+                lot,
+            };
+            if let Some(rank) = path_scheduler::rank(policy, &candidate, turn) {
+                order.add(rank, path.id.0);
+            }
+        }
+        order
+    }
+
+    /// Whether the path waits until its window has room for a train of packets. Where the window is being reduced, or the
+    /// train has begun, it does not.
+    pub(super) fn waits_for_train(&self, path: &SendPath) -> bool {
+        let beside = train_bytes_beside(self.config, path);
+        if beside == 0
+            || path.flight.saturating_add(beside) < path.window.cwnd
+            || self.tx.flush.train == Some(path.id)
+            || path.reduction.is_under_way()
+        {
+            return false;
+        }
+        let Some(srtt) = path.rtt.srtt() else { return false };
+        let mut others = self.tx.paths.among(self.usable);
+        others.any(|other| other.rtt.srtt().is_some_and(|it| path_fill::leaves_holes(srtt, it)))
+    }
+
+    /// The length of the next new chunk on the path, if it may be sent there now.
+    fn next_chunk(&self, path: PathId) -> Option<u32> {
+        let asking = Asking { path, usable: self.usable, bundled: None };
+        let user_bytes = self.tx.queue.peek(asking, self.tx.max_fragment)?;
+        self.admits_new(path, user_bytes).then_some(user_bytes)
+    }
+
+    /// Which path takes what was lost on each path. Ties are broken at random.
+    fn retransmission_targets(&self, rng: &mut dyn Rng) -> Targets {
+        let candidates = self.retransmission_candidates(rng);
+        self.tx
+            .paths
+            .ids()
+            .map(|lost_on| self.retransmission_target(lost_on, &candidates))
+            .collect()
+    }
+
+    /// Which path takes what was lost on `lost_on`.
+    fn retransmission_target(
+        &self,
+        lost_on: PathId,
+        candidates: &[rtx_policy::Candidate],
+    ) -> Option<PathId> {
+        let (tx, policy) = (self.tx, &self.config.policies.retransmission);
+        let chunk = tx.outstanding.get(tx.outstanding.lowest_lost_on(lost_on)?);
+        let is_damaged = chunk.fate == Fate::Lost(TransmissionCause::DropReport);
+        let (chosen, attempt) = match chunk.fate {
+            Fate::Lost(TransmissionCause::TimerRetransmission) => {
+                let again = chunk.history.contains(History::TIMER_RETRANSMITTED);
+                (policy.timer, if again { Attempt::Repeated } else { Attempt::First })
+            }
+            // What was merely damaged does not leave its path.
+            _ if is_damaged => (RetransmissionPath::Same, Attempt::First),
+            _ => (policy.fast, Attempt::First),
+        };
+        let order = rtx_policy::preference(chosen, policy.repeated, attempt, candidates, lost_on.0);
+        if tx.paths[lost_on].free_retransmission {
+            return order.first().map(|&index| PathId(index));
+        }
+        let lost_bytes = u64::from(tx.outstanding.lost_count()) * u64::from(tx.max_fragment);
+        let tried = match is_damaged {
+            true => 1,
+            false => rtx_policy::asked(policy.no_window, &order, candidates, lost_bytes),
+        };
+        let mut tried = order.iter().take(tried).map(|&index| PathId(index));
+        tried.find(|path| tx.paths[*path].has_window())
+    }
+
+    fn retransmission_candidates(&self, rng: &mut dyn Rng) -> SmallVec<[rtx_policy::Candidate; 4]> {
+        let policy = &self.config.policies.retransmission;
+        let candidate = |path: &SendPath| rtx_policy::Candidate {
+            index: path.id.0,
+            cwnd: path.window.cwnd,
+            ssthresh: path.window.ssthresh,
+            errors: self.book[path.id].errors,
+            has_window: path.has_window(),
+            srtt: path.rtt.srtt(),
+            loss_ppm: match policy.loss_rate {
+                LossRateSource::Measured => path.loss_rate.measured_ppm(),
+                LossRateSource::Oracle => path.loss_rate.oracle_ppm(),
+            },
+            lot: 0,
+        };
+        let mut candidates: SmallVec<[_; 4]> =
+            self.tx.paths.among(self.usable).map(candidate).collect();
+        let wants_lots =
+            rtx_policy::wants_lots(policy.fast) || rtx_policy::wants_lots(policy.timer);
+        if candidates.len() > 1 && wants_lots {
+            candidates.iter_mut().for_each(|candidate| candidate.lot = rng.next_u32());
+        }
+        candidates
+    }
+}
+
+/// Bytes beside those of one packet that make a train on the path; 0 where it makes none.
+pub(super) fn train_bytes_beside(config: &AssociationConfig, path: &SendPath) -> u64 {
+    let policies = &config.policies;
+    if policies.path_fill != PathFill::Runs || policies.path_order == PathOrder::Primary {
+        return 0;
+    }
+    path_fill::gathered(policies.path_fill, path.flight, path.parameters().unit)
+}

@@ -1,0 +1,285 @@
+//! Filling a packet with the DATA that was decided on.
+
+use polypath_wire::{Chunk, DataFlags};
+
+use super::decide::{self, Decision, Snapshot, Targets, What, train_bytes_beside};
+use super::effects::Effects;
+use super::outstanding::{History, MAX_SPAN, OutstandingChunk};
+use super::packet_builder::PacketBuilder;
+use super::queue::{Asking, NextChunk};
+use super::send_path::charge;
+use super::{Flush, SendCx, SendPhase, Transmitter};
+use crate::config::{Burst, PerTsn, T3Restart};
+use crate::congestion::burst;
+use crate::probe::TransmissionCause;
+use crate::types::{Fate, PathSet};
+use crate::{PathId, ProbeEvent, Tsn};
+
+impl Transmitter {
+    /// Begins a flush, the packets between an input and the time that nothing more can be sent: abandons what is due, and
+    /// limits the bursts of each path.
+    pub(crate) fn begin_flush(&mut self, cx: &mut SendCx<'_>) -> Effects {
+        let mut effects = Effects::new();
+        self.abandon_due(cx, &mut effects);
+        self.watch_forward_tsn();
+        let sacks = self.flush.sacks;
+        let repeated = self.paths.iter().map(|path| path.counters.retransmissions()).sum();
+        let limit: Burst = burst::in_force(cx.config.policies.burst, repeated);
+        for path in self.paths.iter_mut() {
+            let before = (path.window.cwnd, path.window.ssthresh);
+            path.begin_flush(cx.now, cx.config, limit, sacks);
+            if (path.window.cwnd, path.window.ssthresh) != before {
+                cx.probe.on(cx.now, path.window_event());
+            }
+        }
+        effects
+    }
+
+    /// Nothing more can be sent now.
+    pub(crate) fn end_flush(&mut self) {
+        self.flush = Flush::default();
+    }
+
+    /// The next packet with DATA, if one may go.
+    pub(crate) fn next(&mut self, cx: &mut SendCx<'_>) -> Option<Decision> {
+        if !cx.may_send() {
+            return None;
+        }
+        let usable = cx.book.usable();
+        let late = self.late_chunk(cx, usable);
+        let (now, config, book) = (cx.now, cx.config, cx.book);
+        decide::decide(&Snapshot { tx: self, now, config, book, usable }, late, cx.rng)
+    }
+
+    pub(super) fn snapshot<'a, 'c: 'a>(&'a self, cx: &SendCx<'c>, usable: PathSet) -> Snapshot<'a> {
+        Snapshot { tx: self, now: cx.now, config: cx.config, book: cx.book, usable }
+    }
+
+    /// Puts DATA chunks into the packet, what was decided on first, until it is full or nothing may be sent.
+    pub(crate) fn fill(
+        &mut self,
+        cx: &mut SendCx<'_>,
+        decision: &Decision,
+        packet: &mut PacketBuilder<'_>,
+    ) -> Effects {
+        let mut effects = Effects::new();
+        let (path, usable) = (decision.path, decision.usable);
+        debug_assert_eq!(path, packet.path);
+        let mut next_new = None;
+        match decision.what {
+            What::Move(tsn) => self.push_blocking(cx, path, tsn, packet, &mut effects),
+            What::New(user_bytes) => next_new = Some(user_bytes),
+            What::Retransmit | What::Late(_) => {}
+        }
+        if !decision.targets.is_empty() {
+            self.push_retransmissions(cx, path, &decision.targets, packet);
+        }
+        if self.paths[path].has_window() || packet.has_data() {
+            self.push_new(cx, path, usable, next_new, packet);
+        }
+        self.push_late(cx, decision, packet, &mut effects);
+        if packet.has_data() {
+            self.note_data_packet(cx, path);
+        }
+        effects
+    }
+
+    /// A packet with DATA goes over the path.
+    pub(super) fn note_data_packet(&mut self, cx: &SendCx<'_>, path: PathId) {
+        self.transmissions += 1;
+        self.last_served = path.0;
+        self.flush.serving = Some(path);
+        let rank = self.transmissions;
+        let path = &mut self.paths[path];
+        path.transmission_rank = rank;
+        path.last_data_sent = Some(cx.now);
+        path.tail_probe.rest();
+        path.counters.data_packets_sent += 1;
+    }
+
+    /// Adds new chunks. The first one was admitted if its length is given.
+    fn push_new(
+        &mut self,
+        cx: &mut SendCx<'_>,
+        path: PathId,
+        usable: PathSet,
+        mut admitted: Option<u32>,
+        packet: &mut PacketBuilder<'_>,
+    ) {
+        if !usable.contains(path) || self.paths[path].is_banned_at(cx.now) {
+            return;
+        }
+        let mut asking = Asking { path, usable, bundled: None };
+        while packet.fits_data(1) && self.outstanding.span() < MAX_SPAN {
+            let is_admitted = admitted.is_some();
+            let next = admitted.take().or_else(|| self.queue.peek(asking, self.max_fragment));
+            let Some(user_bytes) = next else { break };
+            if !packet.fits_data(user_bytes) {
+                break;
+            }
+            if !is_admitted && !self.snapshot(cx, usable).admits_new(path, user_bytes) {
+                break;
+            }
+            // The rule for new data is the window of the packet's start, but never a second probe of a closed window.
+            let Some(next) = self.queue.take(asking, self.max_fragment) else { break };
+            asking.bundled = Some(next.stream);
+            self.push_next(cx, path, next, packet);
+        }
+    }
+
+    /// Adds a chunk that was taken from the queue.
+    fn push_next(
+        &mut self,
+        cx: &mut SendCx<'_>,
+        path: PathId,
+        next: NextChunk,
+        packet: &mut PacketBuilder<'_>,
+    ) {
+        let user_bytes = next.payload.len() as u32;
+        let mut flags = next.flags;
+        if cx.phase == SendPhase::Draining && self.queue.is_empty() {
+            flags |= DataFlags::IMMEDIATE;
+        }
+        let charge = charge(cx.config.policies.window.bytes_counted, user_bytes);
+        let chunk = OutstandingChunk {
+            payload: next.payload,
+            flags,
+            stream: next.stream,
+            ssn: next.ssn,
+            ppid: next.ppid,
+            path,
+            fate: Fate::InFlight,
+            history: History::empty(),
+            transmissions: 1,
+            missing_reports: 0,
+            acked_over: path,
+            sent_before: Tsn(0),
+            charge,
+            context: next.context,
+            held: next.held,
+            kept: 0,
+            sent_at: cx.now,
+            reliability: next.reliability,
+        };
+        self.zero_window.on_sent();
+        let data = chunk.to_data(self.outstanding.next_tsn());
+        let tsn = self.outstanding.push(chunk);
+        self.note_sent(tsn);
+        packet.push_data(Chunk::Data(data), user_bytes);
+        self.note_chunk_sent(cx, path, tsn, user_bytes, TransmissionCause::New);
+        let path = &mut self.paths[path];
+        path.put_out(charge);
+        path.start_t3(cx.now);
+        if path.timed.is_none() {
+            path.timed = Some(tsn);
+        }
+        let makes_train = train_bytes_beside(cx.config, path) > 0;
+        self.flush.train = makes_train.then_some(path.id);
+    }
+
+    /// Adds lost chunks whose target is this path.
+    fn push_retransmissions(
+        &mut self,
+        cx: &mut SendCx<'_>,
+        path: PathId,
+        targets: &Targets,
+        packet: &mut PacketBuilder<'_>,
+    ) {
+        let mut has_begun = false;
+        while let Some((tsn, _)) = self.lowest_lost(targets, Some(path)) {
+            let chunk = self.outstanding.get(tsn);
+            let (user_bytes, charge, lost_on) = (chunk.user_bytes(), chunk.charge, chunk.path);
+            let Fate::Lost(cause) = chunk.fate else { break };
+            if !packet.fits_data(user_bytes) {
+                break;
+            }
+            let mut data = chunk.to_data(tsn);
+            if self.hurries_at_tail(cx) {
+                data.flags |= DataFlags::IMMEDIATE;
+            }
+            if !has_begun {
+                // One packet may ignore the window (RFC 9260 sections 6.3.3 E3 and 7.2.4).
+                self.paths[lost_on].free_retransmission = false;
+                has_begun = true;
+            }
+            let (first, again) = self.outstanding.lowest_on(path);
+            let is_earliest =
+                [first, again].into_iter().flatten().all(|earliest| tsn.is_at_or_before(earliest));
+            self.outstanding.retransmit(tsn, path, cx.now);
+            if cx.config.policies.fast_retransmit.per_tsn == PerTsn::Multiple {
+                self.outstanding.count_from_now(tsn);
+            } else if cause == TransmissionCause::DropReport {
+                self.remember_repair(tsn, path);
+            }
+            packet.push_data(Chunk::Data(data), user_bytes);
+            self.note_chunk_sent(cx, path, tsn, user_bytes, cause);
+            let path = &mut self.paths[path];
+            path.put_out(charge);
+            if is_earliest {
+                path.restart_t3(cx.now);
+            } else {
+                path.start_t3(cx.now);
+            }
+        }
+    }
+
+    /// The lowest lost chunk that has a target, or that has the target `only`.
+    pub(super) fn lowest_lost(
+        &self,
+        targets: &Targets,
+        only: Option<PathId>,
+    ) -> Option<(Tsn, PathId)> {
+        let mut lowest: Option<(Tsn, PathId)> = None;
+        for (lost_on, target) in self.paths.ids().zip(targets) {
+            let Some(target) = *target else { continue };
+            if only.is_some_and(|only| only != target) {
+                continue;
+            }
+            let Some(tsn) = self.outstanding.lowest_lost_on(lost_on) else { continue };
+            if lowest.is_none_or(|(low, _)| tsn.is_before(low)) {
+                lowest = Some((tsn, target));
+            }
+        }
+        lowest
+    }
+
+    /// Counts a chunk that was put into a packet.
+    pub(super) fn note_chunk_sent(
+        &mut self,
+        cx: &mut SendCx<'_>,
+        path: PathId,
+        tsn: Tsn,
+        user_bytes: u32,
+        cause: TransmissionCause,
+    ) {
+        self.stats.data_chunks_sent += 1;
+        let counters = &mut self.paths[path].counters;
+        counters.data_chunks_sent += 1;
+        counters.data_bytes_sent += u64::from(user_bytes);
+        match cause {
+            TransmissionCause::New => self.dry_told = false,
+            TransmissionCause::WindowProbe => {}
+            TransmissionCause::Rescheduled => {
+                counters.rescheduled_chunks += 1;
+                self.stats.rescheduled_chunks += 1;
+            }
+            TransmissionCause::TailProbe => counters.tail_probes += 1,
+            TransmissionCause::FastRetransmission => {
+                counters.fast_retransmissions += 1;
+                self.stats.fast_retransmissions += 1;
+            }
+            TransmissionCause::DropReport => {
+                counters.reported_retransmissions += 1;
+                self.stats.reported_retransmissions += 1;
+            }
+            TransmissionCause::TimerRetransmission => {
+                counters.timeout_retransmissions += 1;
+                self.stats.timeout_retransmissions += 1;
+            }
+        }
+        if cause != TransmissionCause::New && cx.config.policies.t3_restart == T3Restart::Smart {
+            self.paths[path].retransmissions.push(tsn, cx.now);
+        }
+        cx.probe.on(cx.now, ProbeEvent::ChunkSent { path, tsn, cause });
+    }
+}

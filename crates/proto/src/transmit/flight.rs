@@ -1,0 +1,78 @@
+//! What leaves the flight of a path without being acknowledged, and what it means that a path is empty. Every such loss
+//! of flight goes through here.
+
+use super::Transmitter;
+use super::effects::{Effect, Effects};
+use super::outstanding::OutstandingChunk;
+use crate::probe::TransmissionCause;
+use crate::{PathId, Tsn};
+
+/// Whether chunks that are marked lost count in the loss rate of their path.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum LossRate {
+    Counts,
+    /// The network has not lost them: the peer had no room, or the path is gone.
+    Unchanged,
+}
+
+impl Transmitter {
+    /// Marks a chunk lost, if it is in flight. Returns its path then.
+    pub(super) fn mark_lost(&mut self, tsn: Tsn, cause: TransmissionCause) -> Option<PathId> {
+        let (path, charge) = self.outstanding.mark_lost(tsn, cause)?;
+        self.paths[path].take_out(tsn, charge);
+        Some(path)
+    }
+
+    /// Marks those unacknowledged chunks of a path lost that `which` chooses. Returns whether any were in flight.
+    pub(super) fn mark_lost_on(
+        &mut self,
+        id: PathId,
+        cause: TransmissionCause,
+        rate: LossRate,
+        mut which: impl FnMut(&mut OutstandingChunk) -> bool,
+    ) -> bool {
+        let (outstanding, path) = (&mut self.outstanding, &mut self.paths[id]);
+        let (mut from, mut any) = (outstanding.base(), false);
+        while let Some(tsn) = outstanding.next_unacked_on(id, from) {
+            from = tsn.next();
+            if !which(outstanding.get_mut(tsn)) {
+                continue;
+            }
+            if let Some((_, charge)) = outstanding.mark_lost(tsn, cause) {
+                any = true;
+                path.take_out(tsn, charge);
+                if rate == LossRate::Counts {
+                    path.loss_rate.on_lost();
+                }
+            }
+        }
+        any
+    }
+
+    /// The rule for a path that nothing is in flight on any more: its timer ends (RFC 9260 section 6.3.2, R2), unless it
+    /// guards a FORWARD-TSN (RFC 3758 section 3.5, C5). Returns whether nothing is.
+    pub(super) fn settle(&mut self, id: PathId) -> bool {
+        let is_empty = self.paths[id].flight == 0;
+        if is_empty && self.forward.guarded_by() != Some(id) {
+            self.paths[id].t3 = None;
+        }
+        is_empty
+    }
+
+    /// The same for a path that chunks have left for another one, on which nothing else would find out that it is dead.
+    pub(super) fn settle_left(&mut self, id: PathId, effects: &mut Effects) {
+        if self.settle(id) {
+            effects.push(Effect::Emptied(id));
+        }
+    }
+
+    /// Nothing more comes back on the path: what is in flight there goes elsewhere.
+    pub(crate) fn on_path_lost(&mut self, id: PathId) {
+        let path = &mut self.paths[id];
+        path.t3 = None;
+        path.timed = None;
+        path.awaited = None;
+        let cause = TransmissionCause::TimerRetransmission;
+        self.mark_lost_on(id, cause, LossRate::Unchanged, |_| true);
+    }
+}

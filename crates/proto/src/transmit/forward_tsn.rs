@@ -1,0 +1,58 @@
+//! FORWARD-TSN (RFC 3758): sending it while the peer has to move on.
+
+use polypath_wire::{Chunk, ForwardTsn};
+
+use super::effects::{Delivered, Effect, Effects};
+use super::packet_builder::PacketBuilder;
+use super::partial_reliability::forward::Proof;
+use super::{SendCx, Transmitter};
+
+/// Bytes of a FORWARD-TSN without streams, and of a stream.
+const HEADER_BYTES: u32 = 8;
+const STREAM_BYTES: u32 = 4;
+
+impl Transmitter {
+    /// Adds the FORWARD-TSN that is due to an empty packet.
+    pub(crate) fn push_forward_tsn(&mut self, cx: &SendCx<'_>, packet: &mut PacketBuilder<'_>) {
+        let most = (packet.left() - HEADER_BYTES) / STREAM_BYTES;
+        let (point, skipped) = self.forward.content(&self.outstanding, most as usize);
+        packet.push(Chunk::ForwardTsn(ForwardTsn::of_streams(point.0, skipped)));
+        self.forward.on_sent(cx.now, packet.path, point);
+        self.stats.forward_tsns_sent += 1;
+        self.paths[packet.path].start_t3(cx.now);
+    }
+
+    /// Steps of a SACK, after the normal ones (rules C1 to C3).
+    pub(super) fn advance_peer_ack_point(
+        &mut self,
+        cx: &SendCx<'_>,
+        reneged: u32,
+        effects: &mut Effects,
+    ) {
+        if reneged > 0 {
+            self.forward.on_reneged();
+        }
+        let told = self.forward.told();
+        self.forward.advance(&self.outstanding);
+        let Some((point, path, proof)) = told else { return };
+        if !point.is_before(self.outstanding.base()) {
+            let rtt = &self.paths[path].rtt;
+            let round_trip = rtt.srtt().unwrap_or_else(|| rtt.rto());
+            return self.forward.on_sack(cx.now, round_trip);
+        }
+        effects.push(Effect::PeerAnswered);
+        if proof == Proof::OfThePath {
+            effects.push(Effect::Delivered(path, Delivered::Once));
+        }
+        self.settle(path);
+    }
+
+    /// A FORWARD-TSN whose guard is gone has to be sent again.
+    pub(super) fn watch_forward_tsn(&mut self) {
+        if let Some(path) = self.forward.guarded_by()
+            && self.paths[path].t3.is_none()
+        {
+            self.forward.on_timeout(path);
+        }
+    }
+}

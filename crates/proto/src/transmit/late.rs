@@ -1,0 +1,171 @@
+//! The end of what there is to send: chunks that arrive earlier if another path sends them again.
+
+use super::decide::{Decision, What};
+use super::effects::Effects;
+use super::outstanding::{History, OutstandingChunk};
+use super::packet_builder::PacketBuilder;
+use super::send_path::SendPath;
+use super::tail::is_answered_at_once;
+use super::{SendCx, Transmitter};
+use crate::config::TailReinjection;
+use crate::mechanism::tail_reinjection::{self, Waiting};
+use crate::probe::TransmissionCause;
+use crate::types::{Fate, PathSet};
+use crate::{Duration, Instant, PathId, Tsn};
+
+impl Transmitter {
+    /// At the tail of what there is to send: the chunk that arrives earlier if another path sends it again, and that path.
+    /// What is passed here is looked at again only when something is overdue: until then it comes closer to its answer.
+    pub(super) fn late_chunk(&mut self, cx: &SendCx<'_>, usable: PathSet) -> Option<(Tsn, PathId)> {
+        if !self.reinjects_at_tail(cx, usable) {
+            return None;
+        }
+        let fastest = self.fastest_path(usable)?;
+        let (fastest, new_rtt, has_window) =
+            (fastest.id, fastest.rtt.srtt()?, fastest.has_window());
+        if let Some(overdue) = self.lowest_overdue(cx, fastest)
+            && overdue.is_before(self.tail_seen)
+        {
+            self.tail_seen = overdue;
+        }
+        if !has_window {
+            // It will have, long before another one could help.
+            return None;
+        }
+        let outstanding = &self.outstanding;
+        let end = outstanding.next_tsn();
+        let mut from = self.tail_seen;
+        if !outstanding.contains(from) && from != end {
+            from = outstanding.base();
+        }
+        let mut found = None;
+        while let Some(tsn) = outstanding.next_unacked(from, end) {
+            let chunk = outstanding.get(tsn);
+            from = tsn;
+            if chunk.path != fastest
+                && is_movable(chunk, cx.now)
+                && (self.is_overdue(cx, chunk) || self.arrives_earlier(chunk, cx.now, new_rtt))
+            {
+                found = Some((tsn, fastest));
+                break;
+            }
+            from = tsn.next();
+        }
+        self.tail_seen = if found.is_some() { from } else { end };
+        found
+    }
+
+    /// The lowest of the chunks that are the lowest of their paths, other than this one, and overdue.
+    fn lowest_overdue(&self, cx: &SendCx<'_>, fastest: PathId) -> Option<Tsn> {
+        let others = self.paths.ids().filter(|id| *id != fastest);
+        let lowest = others.filter_map(|id| self.lowest_outstanding(id)).filter(|tsn| {
+            let chunk = self.outstanding.get(*tsn);
+            is_movable(chunk, cx.now) && self.is_overdue(cx, chunk)
+        });
+        lowest.reduce(|low, tsn| if tsn.is_before(low) { tsn } else { low })
+    }
+
+    fn is_overdue(&self, cx: &SendCx<'_>, chunk: &OutstandingChunk) -> bool {
+        self.overdue_at(cx, chunk).is_some_and(|at| at <= cx.now)
+    }
+
+    fn overdue_at(&self, cx: &SendCx<'_>, chunk: &OutstandingChunk) -> Option<Instant> {
+        let srtt = self.paths[chunk.path].rtt.srtt()?;
+        let in_flight: u64 = self.paths.iter().map(|path| path.flight).sum();
+        let is_alone = in_flight <= u64::from(chunk.charge);
+        let delay = match is_alone && !is_answered_at_once(chunk) {
+            true => cx.config.policies.delayed_ack.delay,
+            false => Duration::ZERO,
+        };
+        Some(tail_reinjection::overdue_at(chunk.sent_at, srtt, delay))
+    }
+
+    fn arrives_earlier(&self, chunk: &OutstandingChunk, now: Instant, new_rtt: Duration) -> bool {
+        let (age, its_rtt) = (now.since(chunk.sent_at), self.shortest_round_trip_of(chunk.path));
+        tail_reinjection::arrives_earlier(&Waiting { age, its_rtt, new_rtt })
+    }
+
+    /// When the lowest chunk of the path is overdue and another path could take it, if that is later than now.
+    pub(super) fn overdue_aside(&self, cx: &SendCx<'_>, id: PathId) -> Option<Instant> {
+        let usable = cx.book.usable();
+        if !self.reinjects_at_tail(cx, usable) {
+            return None;
+        }
+        let fastest = self.fastest_path(usable)?;
+        if fastest.id == id || !fastest.has_window() {
+            return None;
+        }
+        let lowest = self.outstanding.get(self.lowest_outstanding(id)?);
+        let at = self.overdue_at(cx, lowest)?;
+        (is_movable(lowest, cx.now) && at > cx.now).then_some(at)
+    }
+
+    fn reinjects_at_tail(&self, cx: &SendCx<'_>, usable: PathSet) -> bool {
+        cx.config.policies.tail_reinjection == TailReinjection::On
+            && usable.len() > 1
+            && self.is_all_sent()
+    }
+
+    fn fastest_path(&self, usable: PathSet) -> Option<&SendPath> {
+        let measured = self.paths.among(usable).filter(|path| path.rtt.srtt().is_some());
+        measured.min_by_key(|path| (path.rtt.srtt(), path.id))
+    }
+
+    fn shortest_round_trip_of(&self, path: PathId) -> Duration {
+        let rtt = &self.paths[path].rtt;
+        rtt.smallest().unwrap_or_else(|| rtt.rto())
+    }
+
+    /// Adds chunks that arrive earlier on the path that was decided on.
+    pub(super) fn push_late(
+        &mut self,
+        cx: &mut SendCx<'_>,
+        decision: &Decision,
+        packet: &mut PacketBuilder<'_>,
+        effects: &mut Effects,
+    ) {
+        if !decision.has_late {
+            return;
+        }
+        let path = decision.path;
+        let mut decided = match decision.what {
+            What::Late(tsn) => Some((tsn, path)),
+            _ => None,
+        };
+        while let Some((tsn, to)) = decided.take().or_else(|| self.late_chunk(cx, decision.usable))
+            && to == path
+        {
+            let chunk = self.outstanding.get(tsn);
+            let (user_bytes, charge, old) = (chunk.user_bytes(), chunk.charge, chunk.path);
+            if !packet.fits_data(user_bytes) {
+                break;
+            }
+            self.withdraw_from(cx, old, tsn, charge, effects);
+            self.push_moved(cx, path, tsn, TransmissionCause::Rescheduled, packet);
+            self.paths[path].start_t3(cx.now);
+        }
+    }
+
+    /// Takes a chunk out of what is outstanding on `old`. The transmission is still on its way there, so nothing new
+    /// follows for a round trip; its window has done nothing wrong.
+    fn withdraw_from(
+        &mut self,
+        cx: &SendCx<'_>,
+        old: PathId,
+        tsn: Tsn,
+        charge: u32,
+        effects: &mut Effects,
+    ) {
+        let path = &mut self.paths[old];
+        path.tail_probe.begin_anew();
+        path.take_out(tsn, charge);
+        path.banned_until = path.rtt.srtt().map(|round_trip| cx.now + round_trip);
+        self.settle_left(old, effects);
+    }
+}
+
+fn is_movable(chunk: &OutstandingChunk, now: Instant) -> bool {
+    chunk.fate == Fate::InFlight
+        && !chunk.history.contains(History::RESCHEDULED)
+        && chunk.may_be_sent_again(now)
+}

@@ -1,0 +1,172 @@
+//! Chunks that leave their path for another one because they block the buffers.
+
+use polypath_wire::{Chunk, DataFlags};
+
+use super::decide::Snapshot;
+use super::effects::Effects;
+use super::outstanding::{History, OutstandingChunk};
+use super::packet_builder::PacketBuilder;
+use super::send_path::SendPath;
+use super::{SendCx, Transmitter};
+use crate::config::RescheduleSide;
+use crate::mechanism::reschedule::{
+    self, BlockingView, ChunkView, Kind, LastSent, Moves, Payment, Recovery,
+};
+use crate::probe::TransmissionCause;
+use crate::types::{Fate, PathSet};
+use crate::{Duration, PathId, Tsn};
+
+impl Snapshot<'_> {
+    /// The chunk that blocks the buffers and the path that has to take it now, if there are any: of several paths the one
+    /// with the shortest round-trip time.
+    #[inline]
+    pub(super) fn chunk_to_move(&self) -> Option<(Tsn, PathId)> {
+        // What blocks is always the lowest chunk of all; what is delivered lies above it.
+        if self.config.policies.reschedule.side == RescheduleSide::None
+            || self.tx.outstanding.acked_count() == 0
+        {
+            return None;
+        }
+        self.blocking_chunk()
+    }
+
+    fn blocking_chunk(&self) -> Option<(Tsn, PathId)> {
+        let (policies, outstanding) = (&self.config.policies, &self.tx.outstanding);
+        let tsn = outstanding.base();
+        let chunk = outstanding.get(tsn);
+        if chunk.fate != Fate::InFlight || !chunk.may_be_sent_again(self.now) {
+            return None;
+        }
+        let takes = |path: &&SendPath| {
+            path.has_window()
+                && reschedule::blocks(
+                    &policies.reschedule,
+                    policies.buffer_split,
+                    &self.blocking_view(path.id),
+                )
+                && reschedule::may_move(&policies.reschedule, &self.chunk_view(chunk, path))
+        };
+        let paths = self.tx.paths.among(self.usable).filter(takes);
+        let path = paths.min_by_key(|path| (path.rtt.srtt().unwrap_or(Duration::MAX), path.id))?;
+        Some((tsn, path.id))
+    }
+
+    fn blocking_view(&self, path: PathId) -> BlockingView {
+        let (tx, outstanding) = (self.tx, &self.tx.outstanding);
+        BlockingView {
+            send_buffer: tx.queue.limit(),
+            peer_window: tx.peer_window(),
+            booked_on_all: tx.paths.ids().map(|path| outstanding.booked_on(path).user_bytes).sum(),
+            paths: self.sharing_paths(),
+            booked: outstanding.booked_on(path),
+            in_flight: outstanding.in_flight_on(path),
+            kept: outstanding.kept_on(path),
+            kept_on_all: tx.paths.ids().map(|path| outstanding.kept_on(path)).sum(),
+        }
+    }
+
+    fn chunk_view(&self, chunk: &OutstandingChunk, path: &SendPath) -> ChunkView {
+        let rtt = |path: &SendPath| path.rtt.srtt().unwrap_or_else(|| path.rtt.rto());
+        ChunkView {
+            kind: match chunk.flags.contains(DataFlags::UNORDERED) {
+                true => Kind::Unordered,
+                false => Kind::Ordered,
+            },
+            last_sent: if chunk.path == path.id { LastSent::Here } else { LastSent::Elsewhere },
+            moves: match chunk.history.contains(History::RESCHEDULED) {
+                true => Moves::Some,
+                false => Moves::None,
+            },
+            age: self.now.since(chunk.sent_at),
+            its_rtt: rtt(&self.tx.paths[chunk.path]),
+            new_rtt: rtt(path),
+            recovery: self.tx.recovery_of(path),
+            ban: path.ban_at(self.now),
+        }
+    }
+}
+
+impl Transmitter {
+    fn recovery_of(&self, path: &SendPath) -> Recovery {
+        match path.recovery.is_active() || self.recovery.is_active() {
+            true => Recovery::On,
+            false => Recovery::Off,
+        }
+    }
+
+    /// Adds the chunk that has to move to `path`.
+    pub(super) fn push_blocking(
+        &mut self,
+        cx: &mut SendCx<'_>,
+        path: PathId,
+        tsn: Tsn,
+        packet: &mut PacketBuilder<'_>,
+        effects: &mut Effects,
+    ) {
+        let chunk = self.outstanding.get(tsn);
+        let (user_bytes, charge, old) = (chunk.user_bytes(), chunk.charge, chunk.path);
+        if !packet.fits_data(user_bytes) {
+            return;
+        }
+        self.leave_path(cx, old, tsn, charge, effects);
+        self.push_moved(cx, path, tsn, TransmissionCause::Rescheduled, packet);
+        // It is the lowest TSN of all, and so of its path.
+        self.paths[path].restart_t3(cx.now);
+    }
+
+    /// Adds a chunk that has left its path to the packet, which goes over `path`.
+    pub(super) fn push_moved(
+        &mut self,
+        cx: &mut SendCx<'_>,
+        path: PathId,
+        tsn: Tsn,
+        cause: TransmissionCause,
+        packet: &mut PacketBuilder<'_>,
+    ) {
+        let chunk = self.outstanding.get(tsn);
+        let (user_bytes, charge) = (chunk.user_bytes(), chunk.charge);
+        let mut data = chunk.to_data(tsn);
+        // The sooner its SACK comes, the sooner the buffers are free (RFC 7053).
+        data.flags |= DataFlags::IMMEDIATE;
+        self.outstanding.reschedule(tsn, path, cx.now);
+        packet.push_data(Chunk::Data(data), user_bytes);
+        self.note_chunk_sent(cx, path, tsn, user_bytes, cause);
+        self.remember_repair(tsn, path);
+        self.paths[path].put_out(charge);
+    }
+
+    /// Takes a chunk out of what is outstanding on `old`, which pays for the transmission that may still be on its way.
+    fn leave_path(
+        &mut self,
+        cx: &mut SendCx<'_>,
+        old: PathId,
+        tsn: Tsn,
+        charge: u32,
+        effects: &mut Effects,
+    ) {
+        let recovery = self.recovery_of(&self.paths[old]);
+        let path = &mut self.paths[old];
+        path.take_out(tsn, charge);
+        let ban = path.ban_at(cx.now);
+        match reschedule::payment(&cx.config.policies.reschedule, recovery, ban) {
+            Payment::Size => {
+                let unit = path.parameters().unit;
+                path.window.cwnd = reschedule::window_without(path.window.cwnd, charge, unit);
+                cx.probe.on(cx.now, path.window_event());
+            }
+            Payment::Half => {
+                // As after a fast retransmission, which however would have a packet to send on this path.
+                let free = path.free_retransmission;
+                let groups = self.group_views(cx);
+                self.reduce_windows(cx, PathSet::of(old), &groups);
+                self.paths[old].free_retransmission = free;
+            }
+            Payment::Block => {
+                let round_trip = path.rtt.srtt().unwrap_or_else(|| path.rtt.rto());
+                path.banned_until = Some(cx.now + round_trip);
+            }
+            Payment::Nothing => {}
+        }
+        self.settle_left(old, effects);
+    }
+}

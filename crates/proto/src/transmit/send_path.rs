@@ -1,0 +1,511 @@
+//! The sending half of a path: what is outstanding on it, and how much more may be.
+
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+use core::ops::{Index, IndexMut};
+
+use smallvec::SmallVec;
+
+use crate::config::{
+    AssociationConfig, Burst, BytesCounted, IdleRule, PathFill, PathGroups, WindowUnit,
+};
+use crate::congestion::burst::{self, BurstView};
+use crate::congestion::coupled::group::{GroupViews, Member, Standing};
+use crate::congestion::rate_reduction::RateReduction;
+use crate::congestion::recovery::FastRecovery;
+use crate::congestion::{CongestionWindow, Family, Parameters, Pause, rfc9260};
+use crate::mechanism::loss_rate::LossRate;
+use crate::mechanism::reschedule::Ban;
+use crate::mechanism::slow_path_rtt::Awaited;
+use crate::mechanism::t3_policy::RetransmissionLog;
+use crate::mechanism::tail_probe::TailProbe;
+use crate::paths::PathBook;
+use crate::paths::rtt::RttEstimator;
+use crate::transmit::buffer_size::DeliveryRate;
+use crate::transmit::outstanding::{OutstandingData, Repaired};
+use crate::types::PathSet;
+use crate::{Duration, Instant, PathId, Probe, ProbeEvent, Tsn};
+
+const COMMON_HEADER: u32 = 12;
+pub(crate) const DATA_HEADER: u32 = 16;
+/// IPv6, UDP and what IP guarantees for any path.
+const LEAST_MTU: u32 = 40 + 8 + 64;
+
+/// The sending half of one path.
+#[derive(Debug)]
+pub(crate) struct SendPath {
+    pub(crate) id: PathId,
+    family: Family,
+    /// Bytes of IP and UDP headers before each SCTP packet.
+    headers: u32,
+    /// Path MTU in bytes, IP header included.
+    mtu: u32,
+    /// What the congestion control knows of it; follows the MTU.
+    parameters: Parameters,
+    pub(crate) rtt: RttEstimator,
+    /// Chunk whose round trip is being measured.
+    pub(crate) timed: Option<Tsn>,
+    /// Chunk acknowledged over another path, whose round trip a SACK over this one can still measure.
+    pub(crate) awaited: Option<Awaited>,
+    pub(crate) window: CongestionWindow,
+    /// cwnd at the start.
+    initial_cwnd: u64,
+    pub(crate) recovery: FastRecovery,
+    /// How fast it sends meanwhile, where the policy paces that.
+    pub(crate) reduction: RateReduction,
+    pub(crate) loss_rate: LossRate,
+    /// Charged bytes outstanding.
+    pub(crate) flight: u64,
+    /// Deadline of T3-rtx.
+    pub(crate) t3: Option<Instant>,
+    /// Time and rank of the last data packet.
+    pub(crate) last_data_sent: Option<Instant>,
+    pub(crate) transmission_rank: u64,
+    /// When the idle rule was last applied.
+    decayed: Instant,
+    /// Bursts that acknowledgements since the last flush are worth beyond one each.
+    pub(crate) stretched_bursts: u64,
+    /// Charged bytes that may be outstanding in the present flush; set when it begins.
+    flush_limit: u64,
+    /// One packet of retransmissions may ignore the window (RFC 9260 sections 6.3.3 E3, 7.2.4).
+    pub(crate) free_retransmission: bool,
+    /// Until then it takes no new data, because chunks left it (chunk rescheduling).
+    pub(crate) banned_until: Option<Instant>,
+    /// Until then it pays no more for having blocked the buffers (blocking estimation).
+    pub(crate) spared_until: Instant,
+    /// Probing when it is silent at the tail.
+    pub(crate) tail_probe: TailProbe,
+    /// Chunks sent again here because of drop reports, or moved here, in that order.
+    pub(crate) repaired: VecDeque<Repaired>,
+    /// The window before a SACK made it grow, and the number of the packet with that SACK.
+    pub(crate) grown_from: (u64, u64),
+    /// Kept where the policy of T3-rtx looks at times.
+    pub(crate) retransmissions: RetransmissionLog,
+    /// What it delivers, where the send buffer follows that.
+    pub(crate) delivery: DeliveryRate,
+    pub(crate) counters: SendCounters,
+}
+
+/// Counters of a path's sending half; kept after it has failed.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct SendCounters {
+    pub(crate) data_packets_sent: u64,
+    pub(crate) data_chunks_sent: u64,
+    pub(crate) data_bytes_sent: u64,
+    pub(crate) data_bytes_acked: u64,
+    pub(crate) fast_retransmissions: u64,
+    pub(crate) timeout_retransmissions: u64,
+    pub(crate) reported_retransmissions: u64,
+    pub(crate) rescheduled_chunks: u64,
+    pub(crate) tail_probes: u64,
+    pub(crate) timeouts: u64,
+    pub(crate) fast_recoveries: u64,
+}
+
+impl SendCounters {
+    /// Chunks sent again because they were lost.
+    pub(crate) fn retransmissions(&self) -> u64 {
+        self.fast_retransmissions + self.timeout_retransmissions + self.reported_retransmissions
+    }
+}
+
+impl SendPath {
+    /// A path on which nothing was sent yet. `headers` is what IP and UDP take of each packet, in bytes.
+    pub(crate) fn new(
+        id: PathId,
+        family: Family,
+        headers: u32,
+        config: &AssociationConfig,
+    ) -> Self {
+        let mtu = u32::from(config.mtu_bytes).max(LEAST_MTU);
+        let mut path = Self {
+            id,
+            family,
+            headers,
+            mtu,
+            parameters: parameters(mtu, headers, config),
+            rtt: RttEstimator::new(config.policies.rto),
+            timed: None,
+            awaited: None,
+            window: CongestionWindow::default(),
+            initial_cwnd: 0,
+            recovery: FastRecovery::default(),
+            reduction: RateReduction::default(),
+            loss_rate: LossRate::default(),
+            flight: 0,
+            t3: None,
+            last_data_sent: None,
+            transmission_rank: 0,
+            decayed: Instant::ZERO,
+            stretched_bursts: 0,
+            flush_limit: 0,
+            free_retransmission: false,
+            banned_until: None,
+            spared_until: Instant::ZERO,
+            tail_probe: TailProbe::default(),
+            repaired: VecDeque::new(),
+            grown_from: (u64::MAX, 0),
+            retransmissions: RetransmissionLog::default(),
+            delivery: DeliveryRate::default(),
+            counters: SendCounters::default(),
+        };
+        path.reset_window(config, u64::from(u32::MAX), 1);
+        path
+    }
+
+    /// Path MTU in bytes, IP header included.
+    pub(crate) fn mtu(&self) -> u32 {
+        self.mtu
+    }
+
+    /// The MTU, or the headers before an SCTP packet, are other ones.
+    pub(crate) fn resize(&mut self, mtu: u32, headers: u32, config: &AssociationConfig) {
+        (self.mtu, self.headers) = (mtu, headers);
+        self.parameters = parameters(mtu, headers, config);
+    }
+
+    /// Puts the window back to its initial size, which `sharers` paths share, once the peer's receive window is known.
+    pub(crate) fn reset_window(
+        &mut self,
+        config: &AssociationConfig,
+        peer_window: u64,
+        sharers: u64,
+    ) {
+        let unit = self.parameters.unit;
+        let policy = &config.policies.window;
+        self.window = CongestionWindow::initial(policy, unit, self.family, peer_window, sharers);
+        self.initial_cwnd = self.window.cwnd;
+    }
+
+    /// Bytes of an SCTP packet that fit into one IP packet on this path.
+    pub(crate) fn packet_capacity(&self) -> u32 {
+        self.capacity_of(self.mtu)
+    }
+
+    /// Bytes of an SCTP packet that fit into an IP packet of `mtu` bytes.
+    pub(crate) fn capacity_of(&self, mtu: u32) -> u32 {
+        capacity(mtu, self.headers)
+    }
+
+    /// Bytes of user data of the largest DATA chunk on this path.
+    pub(crate) fn max_chunk_payload(&self) -> u32 {
+        self.packet_capacity() - COMMON_HEADER - DATA_HEADER
+    }
+
+    /// What the congestion controller needs to know.
+    #[inline]
+    pub(crate) fn parameters(&self) -> &Parameters {
+        &self.parameters
+    }
+
+    /// Begins a flush at `now`: applies the idle rule and the limit of bursts that is in force after `sacks` packets with
+    /// acknowledgements.
+    pub(crate) fn begin_flush(
+        &mut self,
+        now: Instant,
+        config: &AssociationConfig,
+        burst: Burst,
+        sacks: u64,
+    ) {
+        self.apply_idle_rule(now, config);
+        let parameters = self.parameters;
+        let (ssthresh, unit) = (self.window.ssthresh, parameters.unit);
+        let reduced = self.reduction.limit(self.flight, ssthresh, unit);
+        let view = BurstView {
+            cwnd: reduced.unwrap_or(self.window.cwnd),
+            ssthresh,
+            flight: self.flight,
+            unit,
+            sacks,
+            stretched: core::mem::take(&mut self.stretched_bursts),
+        };
+        let limit = burst::limit(burst, &view);
+        self.flush_limit = limit.flush;
+        if reduced.is_none() {
+            self.window.cwnd = limit.cwnd;
+            self.window.ssthresh = limit.ssthresh;
+        }
+        if parameters.one_packet(self.window.cwnd) {
+            self.flush_limit = self.flush_limit.min(1);
+        }
+    }
+
+    /// What a pause of retransmission timeouts does to the window.
+    fn apply_idle_rule(&mut self, now: Instant, config: &AssociationConfig) {
+        let rule = config.policies.window.idle;
+        let Some(last) = self.last_data_sent.filter(|_| self.flight == 0) else { return };
+        if rule == IdleRule::Keep {
+            return;
+        }
+        let applied = Some(self.decayed).filter(|decayed| *decayed > last);
+        let periods =
+            now.since(applied.unwrap_or(last)).as_nanos() / self.rtt.rto().as_nanos().max(1);
+        if periods == 0 {
+            return;
+        }
+        if rule == IdleRule::Reset {
+            rfc9260::reset_idle(&mut self.window, self.initial_cwnd, periods);
+        } else {
+            let parameters = self.parameters;
+            let pause = if applied.is_some() { Pause::GoesOn } else { Pause::Begins };
+            rfc9260::on_idle(&mut self.window, &parameters, periods, pause);
+        }
+        self.decayed = now;
+    }
+
+    /// The path as its congestion group sees it. What is outstanding is a claim on the capacity even where nothing new
+    /// may follow.
+    pub(crate) fn as_member(&self, usable: bool) -> Member {
+        let standing = match usable {
+            false if self.flight == 0 => Standing::Inactive,
+            _ => Standing::Active,
+        };
+        Member {
+            standing,
+            cwnd: self.window.cwnd,
+            ssthresh: self.window.ssthresh,
+            srtt: self.rtt.srtt(),
+            between_losses: self.window.intervals.longest(),
+        }
+    }
+
+    /// The same, for chunk rescheduling.
+    pub(crate) fn ban_at(&self, now: Instant) -> Ban {
+        match self.banned_until > Some(now) {
+            true => Ban::On,
+            false => Ban::Off,
+        }
+    }
+
+    /// Whether new data has to keep away.
+    pub(crate) fn is_banned_at(&self, now: Instant) -> bool {
+        self.ban_at(now) == Ban::On
+    }
+
+    /// Whether the window lets another packet of data go (RFC 9260 section 6.1 B: it may overshoot by part of one).
+    pub(crate) fn has_window(&self) -> bool {
+        self.flight < self.flush_limit
+    }
+
+    /// Something sent at `sent_at` was answered.
+    pub(crate) fn sample_rtt(&mut self, now: Instant, probe: &mut dyn Probe, sent_at: Instant) {
+        let sample = now.since(sent_at);
+        self.rtt.on_sample(sample);
+        let (srtt, rto) = (self.rtt.srtt().unwrap_or(sample), self.rtt.rto());
+        probe.on(now, ProbeEvent::Rtt { path: self.id, sample, srtt, rto });
+    }
+
+    /// Missing reports count again for chunks that drop reports repaired, once `acked`, which was sent later on this
+    /// path, has arrived. Each such chunk is looked at once.
+    pub(crate) fn count_repaired_again(&mut self, window: &mut OutstandingData, acked: Tsn) {
+        while let Some(repaired) = self.repaired.front().filter(|r| r.is_older_than(acked)) {
+            window.count_again(repaired);
+            self.repaired.pop_front();
+        }
+    }
+
+    /// Gives memory back that nothing needs now.
+    pub(crate) fn release_memory(&mut self) {
+        self.repaired.shrink_to_fit();
+        self.retransmissions.release_memory();
+    }
+
+    /// Starts T3-rtx unless it runs.
+    pub(crate) fn start_t3(&mut self, now: Instant) {
+        if self.t3.is_none() {
+            self.restart_t3(now);
+        }
+    }
+
+    /// A chunk was sent here.
+    pub(crate) fn put_out(&mut self, charge: u32) {
+        self.flight += u64::from(charge);
+        self.reduction.on_sent(u64::from(charge));
+    }
+
+    /// A chunk is outstanding here no more, though nothing acknowledged it: it was lost, given up, or leaves for another
+    /// path.
+    pub(crate) fn take_out(&mut self, tsn: Tsn, charge: u32) {
+        self.flight = self.flight.saturating_sub(u64::from(charge));
+        self.timed = self.timed.filter(|timed| *timed != tsn);
+    }
+
+    /// Starts T3-rtx anew.
+    pub(crate) fn restart_t3(&mut self, now: Instant) {
+        self.t3 = Some(now + self.rtt.rto());
+    }
+
+    /// When the path last sent data, for comparison between paths. Where each path sends one packet at a time, those
+    /// of one instant have an order, or one path would get them all; where each fills its window, they are equal.
+    pub(crate) fn last_transmission(&self, fill: PathFill) -> u64 {
+        match fill {
+            PathFill::PacketByPacket | PathFill::Runs => self.transmission_rank,
+            PathFill::FillWindow => self.last_data_sent.map_or(0, Instant::as_nanos),
+        }
+    }
+
+    /// The congestion state, for observers.
+    pub(crate) fn window_event(&self) -> ProbeEvent {
+        let CongestionWindow { cwnd, ssthresh, .. } = self.window;
+        ProbeEvent::Window { path: self.id, cwnd, ssthresh, flight: self.flight }
+    }
+}
+
+/// The sending halves of all paths, by id.
+///
+/// A plain vector: nearly every step looks up a path, and asking each time where the list is costs more than the place
+/// apart saves.
+#[derive(Debug, Default)]
+pub(crate) struct SendPaths(Vec<SendPath>);
+
+impl SendPaths {
+    /// Adds a path. Takes memory for no more than that: few associations ever get another.
+    pub(crate) fn push(&mut self, path: SendPath) {
+        debug_assert_eq!(path.id.index(), self.0.len());
+        self.0.reserve_exact(1);
+        self.0.push(path);
+    }
+
+    /// Empties the table, for `count` paths.
+    pub(crate) fn clear(&mut self, count: usize) {
+        self.0.clear();
+        self.0.reserve_exact(count);
+    }
+
+    pub(crate) fn get(&self, id: PathId) -> Option<&SendPath> {
+        self.0.get(id.index())
+    }
+
+    pub(crate) fn get_mut(&mut self, id: PathId) -> Option<&mut SendPath> {
+        self.0.get_mut(id.index())
+    }
+
+    pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = &SendPath> + Clone {
+        self.0.iter()
+    }
+
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut SendPath> {
+        self.0.iter_mut()
+    }
+
+    /// The paths of a set.
+    pub(crate) fn among(&self, set: PathSet) -> impl Iterator<Item = &SendPath> {
+        self.0.iter().filter(move |path| set.contains(path.id))
+    }
+
+    pub(crate) fn ids(&self) -> impl Iterator<Item = PathId> + use<> {
+        (0..self.0.len()).map(|index| PathId(index as u8))
+    }
+}
+
+impl SendPaths {
+    /// Puts all windows back to their initial size, once the peer's receive window is known.
+    pub(crate) fn reset_windows(
+        &mut self,
+        config: &AssociationConfig,
+        book: &PathBook,
+        peer_window: u64,
+    ) {
+        for path in self.iter_mut() {
+            let sharers = book.sharers(&config.policies, path.id);
+            path.reset_window(config, peer_window, sharers);
+        }
+    }
+
+    /// Largest round-trip time, as far as measured, and largest timeout of any path that is confirmed.
+    pub(crate) fn slowest(&self, book: &PathBook) -> (Option<Duration>, Duration) {
+        let confirmed = || self.iter().filter(|path| book[path.id].reach.is_confirmed());
+        let rtt = confirmed().filter_map(|path| path.rtt.srtt()).max();
+        (rtt, confirmed().map(|path| path.rtt.rto()).max().unwrap_or(Duration::ZERO))
+    }
+
+    /// What a coupled congestion control knows of each path's group; `usable` are the paths that can carry data.
+    pub(crate) fn group_views(&self, groups: &PathGroups, usable: PathSet) -> GroupViews {
+        let members: SmallVec<[_; 4]> =
+            self.iter().map(|path| path.as_member(usable.contains(path.id))).collect();
+        GroupViews::of(groups, &members)
+    }
+}
+
+impl Index<PathId> for SendPaths {
+    type Output = SendPath;
+    fn index(&self, id: PathId) -> &SendPath {
+        &self.0[id.index()]
+    }
+}
+
+impl IndexMut<PathId> for SendPaths {
+    fn index_mut(&mut self, id: PathId) -> &mut SendPath {
+        &mut self.0[id.index()]
+    }
+}
+
+/// Bytes that a DATA chunk with `user_bytes` counts in windows.
+pub(crate) fn charge(counted: BytesCounted, user_bytes: u32) -> u32 {
+    match counted {
+        BytesCounted::WithHeader => DATA_HEADER + user_bytes.next_multiple_of(4),
+        BytesCounted::Payload => user_bytes,
+    }
+}
+
+/// Bytes of an SCTP packet that fit into an IP packet of `mtu` bytes.
+fn capacity(mtu: u32, headers: u32) -> u32 {
+    // IP guarantees this much for any path (RFC 9260 section 3 fits an INIT and a DATA chunk of one byte).
+    mtu.saturating_sub(headers).max(64) & !3
+}
+
+/// What the congestion control of a path needs to know.
+fn parameters(mtu: u32, headers: u32, config: &AssociationConfig) -> Parameters {
+    let policy = &config.policies.window;
+    let largest_payload = capacity(mtu, headers) - COMMON_HEADER - DATA_HEADER;
+    let largest_chunk = u64::from(charge(policy.bytes_counted, largest_payload));
+    let unit = match policy.unit {
+        WindowUnit::Pmdcs => largest_chunk,
+        WindowUnit::PathMtu => u64::from(mtu),
+    };
+    let ssthresh_floor = u64::from(policy.ssthresh_floor_mtu) * unit;
+    Parameters {
+        unit,
+        largest_chunk,
+        ssthresh_floor,
+        slow_start: policy.slow_start,
+        fill: config.policies.path_fill,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Preset;
+    use crate::congestion::coupled::group::GroupView;
+
+    /// A doubtful path that carries data because no other can belongs to its group, and so does one on which something is
+    /// still outstanding; one that carries nothing does not.
+    #[test]
+    fn what_carries_data_is_a_member_whatever_its_state() {
+        let config = AssociationConfig::with_preset(Preset::Lia);
+        let mut paths = SendPaths::default();
+        for (id, ms) in [(0, 10), (1, 20)] {
+            let mut path = SendPath::new(PathId(id), Family::V4, 20, &config);
+            path.window.cwnd = 30_000;
+            path.rtt.on_sample(Duration::from_millis(ms));
+            path.t3 = Some(Instant::ZERO);
+            paths.push(path);
+        }
+        let groups = config.policies.path_groups;
+        let views = |paths: &SendPaths, usable: &[u8]| {
+            let usable = usable.iter().map(|id| PathId(*id)).collect();
+            let views = paths.group_views(&groups, usable);
+            [0, 1].map(|id| views.view(PathId(id)))
+        };
+        let [first, second] = views(&paths, &[1]);
+        assert_eq!(first, GroupView::ALONE);
+        assert_eq!((second.members, second.cwnd), (1, 30_000));
+        assert!(second.rates.is_some());
+        paths[PathId(0)].flight = 1500;
+        for view in views(&paths, &[1]) {
+            assert_eq!((view.members, view.cwnd), (2, 60_000), "what is outstanding counts");
+        }
+        assert_eq!(views(&paths, &[])[1], GroupView::ALONE);
+    }
+}

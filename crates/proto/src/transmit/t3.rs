@@ -1,0 +1,111 @@
+//! T3-rtx: when it expires, and what an acknowledgement does to it.
+
+use super::flight::LossRate;
+use super::zero_window::{self, Expiry};
+use super::{SendCx, Transmitter};
+use crate::config::T3Restart;
+use crate::congestion::{self, coupled::group::GroupViews};
+use crate::mechanism::t3_policy::{self, T3Action, T3View};
+use crate::probe::TransmissionCause;
+use crate::transmit::sack::AckDelta;
+use crate::{Instant, PathId, ProbeEvent};
+
+/// What the timer's policy must know of a path from before and after the SACK.
+#[derive(Clone, Copy)]
+pub(super) struct T3Ends {
+    /// [`Transmitter::oldest_transmission`] before.
+    pub(super) oldest_before: Option<Instant>,
+    /// The lowest outstanding TSN was acknowledged.
+    pub(super) lowest_acked: bool,
+}
+
+impl Transmitter {
+    /// T3-rtx of a path expired (RFC 9260 section 6.3.3): what is outstanding on it is lost. `groups` are from before all
+    /// timers that expire now. What is left is to count the error against the path, unless the peer answered.
+    pub(crate) fn on_timeout(
+        &mut self,
+        cx: &mut SendCx<'_>,
+        id: PathId,
+        groups: &GroupViews,
+    ) -> Expiry {
+        let oldest = self.outstanding.oldest_in_flight_on(id);
+        let expiry = zero_window::expiry(self.closed_window, oldest);
+        let path = &mut self.paths[id];
+        path.t3 = None;
+        path.timed = None;
+        path.awaited = None;
+        path.counters.timeouts += 1;
+        self.stats.timeouts += 1;
+        if expiry == Expiry::Loss {
+            let parameters = *path.parameters();
+            let (coupling, group) = (cx.config.policies.congestion.coupling(), groups.view(id));
+            congestion::on_timeout(coupling, &mut path.window, &parameters, &group);
+        }
+        path.rtt.back_off();
+        path.recovery.leave();
+        path.reduction.end();
+        path.free_retransmission = true;
+        let rate = match expiry {
+            Expiry::AnsweredProbe => LossRate::Unchanged,
+            Expiry::Loss | Expiry::SilentProbe => LossRate::Counts,
+        };
+        self.mark_lost_on(id, TransmissionCause::TimerRetransmission, rate, |_| true);
+        cx.probe.on(cx.now, self.paths[id].window_event());
+        self.recovery.leave();
+        self.forward.on_timeout(id);
+        let errors = cx.book[id].errors + u32::from(expiry != Expiry::AnsweredProbe);
+        cx.probe.on(cx.now, ProbeEvent::Timeout { path: id, errors });
+        expiry
+    }
+
+    /// When the oldest transmission on the path was made that is not acknowledged, if the policy wants to know. First
+    /// transmissions are in the order of their TSNs, retransmissions in that of the log.
+    #[inline]
+    pub(super) fn oldest_transmission(&mut self, policy: T3Restart, id: PathId) -> Option<Instant> {
+        match policy {
+            T3Restart::Smart => self.search_oldest_transmission(id),
+            _ => None,
+        }
+    }
+
+    fn search_oldest_transmission(&mut self, id: PathId) -> Option<Instant> {
+        let outstanding = &mut self.outstanding;
+        let first = outstanding.lowest_on(id).0.map(|tsn| outstanding.get(tsn).sent_at);
+        let again = self.paths[id].retransmissions.oldest(|tsn, at| {
+            outstanding.contains(tsn) && {
+                let chunk = outstanding.get(tsn);
+                chunk.path == id && chunk.sent_at == at && !chunk.is_acked()
+            }
+        });
+        first.into_iter().chain(again).min()
+    }
+
+    /// RFC 9260 section 6.3.2, rules R2 to R4.
+    pub(super) fn adjust_t3(
+        &mut self,
+        cx: &SendCx<'_>,
+        ends: impl Iterator<Item = T3Ends>,
+        delta: &AckDelta,
+        reneged: u32,
+    ) {
+        let policy = cx.config.policies.t3_restart;
+        for ((id, ends), news) in self.paths.ids().zip(ends).zip(&delta.paths) {
+            let view = T3View {
+                flight: self.paths[id].flight,
+                lowest_acked: ends.lowest_acked,
+                cumulative_ack_on_path: news.by_cumulative_ack,
+                oldest_before: ends.oldest_before,
+                oldest_after: self.oldest_transmission(policy, id),
+                reneged: reneged > 0,
+            };
+            match t3_policy::on_ack(policy, &view) {
+                T3Action::Stop => {
+                    self.settle(id);
+                }
+                T3Action::Restart => self.paths[id].restart_t3(cx.now),
+                T3Action::Start => self.paths[id].start_t3(cx.now),
+                T3Action::Keep => {}
+            }
+        }
+    }
+}

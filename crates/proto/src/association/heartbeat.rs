@@ -36,46 +36,46 @@ impl Association {
                 }
             }
         }
-        self.handle_heartbeat_timers(cx);
+        self.expire_heartbeats(cx);
         self.start_mtu_discovery();
     }
 
     /// Handles the heartbeat timers that are due.
-    pub(super) fn handle_heartbeat_timers(&mut self, cx: &mut Cx<'_>) {
-        if !self.state.may_send_data() {
-            // Once SHUTDOWN or SHUTDOWN ACK is sent, their own timer watches (RFC 9260 section 8.3).
-            return;
-        }
+    pub(super) fn expire_heartbeats(&mut self, cx: &mut Cx<'_>) {
         for path in self.paths.ids() {
-            if self.paths[path].heartbeat.due.is_none_or(|due| due > cx.now) {
-                continue;
+            // Once SHUTDOWN or SHUTDOWN ACK is sent, their own timer watches (RFC 9260 section 8.3).
+            if self.state.may_send_data()
+                && self.paths[path].heartbeat.due.is_some_and(|due| due <= cx.now)
+            {
+                self.heartbeat_expired(cx, path);
             }
-            let unanswered = self.paths[path].heartbeat.outstanding.take().is_some();
-            if unanswered && self.suspects_paths() && self.transmitter.paths[path].flight > 0 {
-                // T3 judges what becomes of both (RFC 7829 section 3.2 rule 6).
-            } else if unanswered {
-                let before = self.paths[path].reach;
-                self.transmitter.paths[path].rtt.back_off();
-                if self.counts_for_association(path) {
-                    self.errors += 1;
-                }
-                self.count_heartbeat_error(cx, path);
-                if !self.state.is_synchronized() {
-                    return;
-                }
-                if before.is_potentially_failed() && !self.paths[path].reach.is_potentially_failed()
-                {
-                    self.schedule_heartbeat(cx, path);
-                    continue;
-                }
-            } else if self.is_in_use(cx.now, path) {
-                // Data watches the path; heartbeats are for idle ones.
-                self.schedule_heartbeat(cx, path);
-                continue;
-            }
-            self.release_memory();
-            self.send_heartbeat(cx, path);
         }
+    }
+
+    /// The heartbeat timer of a path expired: the last heartbeat counts as unanswered, and the next one is sent.
+    pub(super) fn heartbeat_expired(&mut self, cx: &mut Cx<'_>, path: PathId) {
+        let unanswered = self.paths[path].heartbeat.outstanding.take().is_some();
+        if unanswered && self.suspects_paths() && self.transmitter.paths[path].flight > 0 {
+            // T3 judges what becomes of both (RFC 7829 section 3.2 rule 6).
+        } else if unanswered {
+            let before = self.paths[path].reach;
+            self.transmitter.paths[path].rtt.back_off();
+            if self.counts_for_association(path) {
+                self.errors += 1;
+            }
+            self.count_heartbeat_error(cx, path);
+            if !self.state.is_synchronized() {
+                return;
+            }
+            if before.is_potentially_failed() && !self.paths[path].reach.is_potentially_failed() {
+                return self.schedule_heartbeat(cx, path);
+            }
+        } else if self.is_in_use(cx.now, path) {
+            // Data watches the path; heartbeats are for idle ones.
+            return self.schedule_heartbeat(cx, path);
+        }
+        self.release_memory();
+        self.send_heartbeat(cx, path);
     }
 
     /// Whether an unanswered heartbeat of the path counts against the association (RFC 9260 section 8.1): not while

@@ -173,7 +173,7 @@ impl Association {
         }
         self.fit_fragments();
         if self.state.is_synchronized() {
-            self.handle_heartbeat_timers(cx);
+            self.expire_heartbeats(cx);
         }
     }
 }

@@ -22,7 +22,7 @@ mod path_stats;
 mod reachability;
 mod shutdown;
 mod state;
-mod timeout;
+mod timers;
 
 pub(crate) mod cookie;
 pub(crate) mod handshake_view;

@@ -31,6 +31,13 @@ impl Transmitter {
         self.queue.support() == Support::Yes && phase != SendPhase::Closed
     }
 
+    /// The lifetime of a message is over.
+    pub(crate) fn on_lifetime_over(&mut self, cx: &mut SendCx<'_>) -> Effects {
+        let mut effects = Effects::new();
+        self.abandon_due(cx, &mut effects);
+        effects
+    }
+
     /// Gives up what was lost too often or has lived too long.
     pub(super) fn abandon_due(&mut self, cx: &mut SendCx<'_>, effects: &mut Effects) {
         if !self.may_abandon(cx.phase) {

@@ -1,0 +1,171 @@
+//! The table of timers: what runs, when it expires, and what it calls then.
+//!
+//! Each deadline is kept by the part that it belongs to. This table alone knows in which states a timer runs, and walks all
+//! of them in one order, both to find the next deadline and to expire what is due.
+
+use super::Association;
+use crate::congestion::coupled::group::GroupViews;
+use crate::transmit::zero_window::Expiry;
+use crate::{Cx, Instant, PathId};
+
+/// A timer that an association has once.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Timer {
+    /// T5-shutdown-guard (RFC 9260 section 9.2).
+    ShutdownGuard,
+    /// T1-init, T1-cookie or T2-shutdown: the one that the state owns.
+    State,
+    /// A SACK that was delayed (section 6.2).
+    Sack,
+    /// A message whose lifetime ends (RFC 3758).
+    Abandon,
+    /// The next probe of a closed receive window (RFC 9260 section 6.1 A).
+    ZeroWindow,
+    /// Discovery of path MTUs (RFC 8899).
+    PathMtu,
+}
+
+/// A timer that each path has.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum PathTimer {
+    /// No new data until then, because chunks left the path.
+    Ban,
+    /// T3-rtx (RFC 9260 section 6.3).
+    T3,
+    /// A path that is silent at the tail: the next poll gives a probe.
+    TailProbe,
+    /// Its lowest chunk is overdue at the tail: the next poll may give it to another path.
+    Overdue,
+    /// Heartbeats (RFC 9260 section 8.3).
+    Heartbeat,
+}
+
+/// In this order timers expire that are due together.
+const BEFORE_PATHS: [Timer; 5] =
+    [Timer::ShutdownGuard, Timer::State, Timer::Sack, Timer::Abandon, Timer::ZeroWindow];
+const OF_PATHS: [PathTimer; 5] =
+    [PathTimer::Ban, PathTimer::T3, PathTimer::TailProbe, PathTimer::Overdue, PathTimer::Heartbeat];
+const AFTER_PATHS: [Timer; 1] = [Timer::PathMtu];
+
+/// The deadline of what does not run.
+const NEVER: Instant = Instant::FAR_FUTURE;
+
+impl Association {
+    /// The earliest deadline.
+    pub(super) fn next_deadline(&self) -> Option<Instant> {
+        let own = BEFORE_PATHS.iter().chain(&AFTER_PATHS).map(|timer| self.deadline(*timer));
+        let mut next = own.fold(NEVER, Instant::min);
+        for path in self.paths.ids() {
+            let of_path = OF_PATHS.iter().map(|timer| self.path_deadline(path, *timer));
+            next = of_path.fold(next, Instant::min);
+        }
+        (next != NEVER).then_some(next)
+    }
+
+    /// Handles every timer that is due.
+    pub(super) fn expire_timers(&mut self, cx: &mut Cx<'_>) {
+        for timer in BEFORE_PATHS {
+            self.expire(cx, timer);
+        }
+        // Of T3-rtx timers that expire together each sees the windows of before.
+        let mut groups = None;
+        for timer in OF_PATHS {
+            for path in self.paths.ids() {
+                if self.path_deadline(path, timer) <= cx.now {
+                    self.path_expired(cx, path, timer, &mut groups);
+                }
+            }
+        }
+        for timer in AFTER_PATHS {
+            self.expire(cx, timer);
+        }
+    }
+
+    /// When a timer expires; [`NEVER`] where it does not run.
+    #[inline]
+    fn deadline(&self, timer: Timer) -> Instant {
+        let (may_send, is_synchronized) =
+            (self.state.may_send_data(), self.state.is_synchronized());
+        let deadline = match timer {
+            Timer::ShutdownGuard => self.shutdown_guard,
+            Timer::State => self.state.timer(),
+            Timer::Sack if is_synchronized => {
+                self.receiver.as_ref().and_then(|receiver| receiver.poll_timeout())
+            }
+            Timer::Abandon => self.transmitter.abandon_deadline(self.state.send_phase()),
+            Timer::ZeroWindow if may_send => self.transmitter.zero_window.deadline(),
+            Timer::PathMtu if may_send => self.mtu_work.due(),
+            Timer::Sack | Timer::ZeroWindow | Timer::PathMtu => None,
+        };
+        deadline.unwrap_or(NEVER)
+    }
+
+    /// The same for a timer of a path.
+    #[inline]
+    fn path_deadline(&self, id: PathId, timer: PathTimer) -> Instant {
+        let path = &self.transmitter.paths[id];
+        match timer {
+            PathTimer::T3 if self.state.is_synchronized() => path.t3.unwrap_or(NEVER),
+            _ if !self.state.may_send_data() => NEVER,
+            PathTimer::Ban => path.banned_until.unwrap_or(NEVER),
+            PathTimer::TailProbe => path.tail_probe.due(),
+            PathTimer::Overdue => path.tail_probe.overdue_at(),
+            PathTimer::Heartbeat => self.paths[id].heartbeat.due.unwrap_or(NEVER),
+            PathTimer::T3 => NEVER,
+        }
+    }
+
+    fn expire(&mut self, cx: &mut Cx<'_>, timer: Timer) {
+        if self.deadline(timer) > cx.now {
+            return;
+        }
+        match timer {
+            Timer::ShutdownGuard => self.give_up_shutdown(),
+            Timer::State if self.state.is_handshake() => self.handshake_timeout(cx),
+            Timer::State => self.shutdown_timeout(cx),
+            Timer::Sack => {
+                if let Some(receiver) = &mut self.receiver {
+                    receiver.handle_timeout(cx.now);
+                }
+            }
+            Timer::Abandon => {
+                let (transmitter, mut send_cx) = self.sending(cx);
+                let effects = transmitter.on_lifetime_over(&mut send_cx);
+                self.apply(cx, effects);
+            }
+            Timer::ZeroWindow => self.transmitter.zero_window.expire(cx.now),
+            Timer::PathMtu => self.expire_mtu_timers(cx.now),
+        }
+    }
+
+    fn path_expired(
+        &mut self,
+        cx: &mut Cx<'_>,
+        id: PathId,
+        timer: PathTimer,
+        groups: &mut Option<GroupViews>,
+    ) {
+        match timer {
+            PathTimer::Ban => self.transmitter.paths[id].banned_until = None,
+            PathTimer::T3 => self.t3_expired(cx, id, groups),
+            // What they bring forth is decided when the next packet is polled.
+            PathTimer::TailProbe | PathTimer::Overdue => {}
+            PathTimer::Heartbeat => self.heartbeat_expired(cx, id),
+        }
+    }
+
+    /// T3-rtx expired (RFC 9260 section 6.3.3).
+    fn t3_expired(&mut self, cx: &mut Cx<'_>, id: PathId, groups: &mut Option<GroupViews>) {
+        let before = self.paths[id].reach;
+        let (transmitter, mut send_cx) = self.sending(cx);
+        let groups = groups.get_or_insert_with(|| transmitter.group_views(&send_cx));
+        let expiry = transmitter.on_timeout(&mut send_cx, id, groups);
+        if expiry == Expiry::Loss {
+            self.doubt_mtu(cx.now, id);
+        }
+        if expiry != Expiry::AnsweredProbe {
+            self.count_path_error(cx, id);
+        }
+        self.probe_after_timeout(cx, id, before);
+    }
+}

@@ -185,7 +185,8 @@ fn exchange(
     };
     let paths = vec![path(5, 1_000_000), path(40, 200_000), path(90, 50_000)];
     let seed = 7;
-    let mut pair = Pair::connected(PairConfig { paths, client, server, seed, form });
+    let mut pair =
+        Pair::connected(PairConfig { paths, client, server, seed, form, tick: Duration::ZERO });
     assert!(pair.run_until(secs(60), Pair::all_confirmed));
     let count = traffic.count;
     let mut next = [0u64; 2];

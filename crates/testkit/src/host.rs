@@ -5,12 +5,15 @@ use std::net::IpAddr;
 use bytes::Bytes;
 use polypath_proto::config::{AssociationConfig, EndpointConfig};
 use polypath_proto::{
-    Association, AssociationId, Body, Collision, ConnectError, Cx, DropReason, Encapsulation,
-    Endpoint, Event, Instant, NoProbe, OutgoingMessage, PeerAddress, Received, ReceivedMessage,
-    Route, SendError, Transmit,
+    Association, AssociationId, Body, Collision, ConnectError, Cx, DropReason, Duration,
+    Encapsulation, Endpoint, Event, Instant, NoProbe, OutgoingMessage, PeerAddress, Received,
+    ReceivedMessage, Route, SendError, Transmit,
 };
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
+
+/// More packets than the largest window has.
+const MOST_PACKETS: usize = 200_000;
 
 /// An association and what its user saw of it.
 #[derive(Debug)]
@@ -36,6 +39,8 @@ pub struct Host {
     pub drops: Vec<DropReason>,
     /// Whether messages are read as soon as they are complete.
     pub reads: bool,
+    /// Granularity of the host's clock; zero: as exact as the network's. Deadlines are met at the next tick.
+    pub tick: Duration,
     rng: Xoshiro256PlusPlus,
     out: Vec<Transmit>,
 }
@@ -52,7 +57,15 @@ impl Host {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
         let mut cx = Cx { now, rng: &mut rng, probe: &mut NoProbe };
         let endpoint = Endpoint::new(config, port, addresses, &mut cx);
-        Self { endpoint, slots: Vec::new(), drops: Vec::new(), reads: true, rng, out: Vec::new() }
+        Self {
+            endpoint,
+            slots: Vec::new(),
+            drops: Vec::new(),
+            reads: true,
+            tick: Duration::ZERO,
+            rng,
+            out: Vec::new(),
+        }
     }
 
     /// Begins an association and returns its slot.
@@ -67,6 +80,7 @@ impl Host {
         port: u16,
         peer: &[IpAddr],
     ) -> Result<usize, ConnectError> {
+        let now = self.clock(now);
         let peer: Vec<PeerAddress> = peer
             .iter()
             .map(|&address| PeerAddress { address, encapsulation: Encapsulation::None })
@@ -80,6 +94,7 @@ impl Host {
 
     /// Hands a packet to the endpoint and wherever it routes it.
     pub fn receive(&mut self, now: Instant, received: &Received<'_>) {
+        let now = self.clock(now);
         let mut cx = Cx { now, rng: &mut self.rng, probe: &mut NoProbe };
         match self.endpoint.handle(&mut cx, received) {
             Route::Association(id) => {
@@ -116,6 +131,7 @@ impl Host {
 
     /// Handles timers that are due.
     pub fn handle_timeout(&mut self, now: Instant) {
+        let now = self.clock(now);
         for index in 0..self.slots.len() {
             if self.slots[index].association.poll_timeout().is_some_and(|due| due <= now) {
                 let mut cx = Cx { now, rng: &mut self.rng, probe: &mut NoProbe };
@@ -171,13 +187,24 @@ impl Host {
         slot: usize,
         f: impl FnOnce(&mut Association, &mut Cx<'_>) -> T,
     ) -> T {
+        let now = self.clock(now);
         let mut cx = Cx { now, rng: &mut self.rng, probe: &mut NoProbe };
         f(&mut self.slots[slot].association, &mut cx)
     }
 
     /// The earliest deadline of any association.
     pub fn next_timeout(&self) -> Option<Instant> {
-        self.slots.iter().filter_map(|slot| slot.association.poll_timeout()).min()
+        let due = self.slots.iter().filter_map(|slot| slot.association.poll_timeout()).min()?;
+        let before = self.clock(due);
+        Some(if before < due { before + self.tick } else { due })
+    }
+
+    /// What the host's clock shows.
+    fn clock(&self, now: Instant) -> Instant {
+        match self.tick.as_nanos() {
+            0 => now,
+            tick => Instant::from_nanos(now.as_nanos() / tick * tick),
+        }
     }
 
     /// Takes the packets that wait to be sent.
@@ -186,12 +213,20 @@ impl Host {
     }
 
     /// Polls everything as the contract of [`Association`] says.
+    ///
+    /// # Panics
+    ///
+    /// If the association has more packets at one instant than any window allows.
     pub fn settle(&mut self, now: Instant, index: usize) {
+        let now = self.clock(now);
+        let mut packets = 0;
         let mut cx = Cx { now, rng: &mut self.rng, probe: &mut NoProbe };
         let slot = &mut self.slots[index];
         loop {
             while let Some(transmit) = slot.association.poll_transmit(&mut cx) {
                 self.out.push(transmit);
+                packets += 1;
+                assert!(packets < MOST_PACKETS, "a flush without end");
             }
             while let Some(event) = slot.association.poll_event() {
                 slot.events.push(event);

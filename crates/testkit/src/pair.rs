@@ -37,6 +37,8 @@ pub struct PairConfig {
     pub seed: u64,
     /// Whether packets travel encoded.
     pub form: Form,
+    /// Granularity of the clocks of both hosts; zero: as exact as the network's.
+    pub tick: Duration,
 }
 
 impl PairConfig {
@@ -48,6 +50,7 @@ impl PairConfig {
             server: config,
             seed: 1,
             form: Form::Structured,
+            tick: Duration::ZERO,
         }
     }
 }
@@ -74,7 +77,8 @@ pub struct Pair {
 impl Pair {
     /// Two hosts, not yet connected.
     pub fn new(config: PairConfig) -> Self {
-        let now = Instant::from_nanos(1_000_000);
+        // A tick, so that the clocks of the hosts do not show less than when their endpoints were made.
+        let now = Instant::from_nanos(config.tick.as_nanos().max(1_000_000));
         let addresses =
             |side| (0..config.paths.len()).map(|path| address(side, path)).collect::<Vec<_>>();
         let client =
@@ -84,10 +88,11 @@ impl Pair {
             association: config.server.clone(),
             ..EndpointConfig::default()
         };
-        let hosts = [
+        let mut hosts = [
             Host::new(config.seed.wrapping_mul(2), client, 4000, &addresses(0), now),
             Host::new(config.seed.wrapping_mul(2) + 1, server, PORT, &addresses(1), now),
         ];
+        hosts.iter_mut().for_each(|host| host.tick = config.tick);
         Self {
             now,
             hosts,

@@ -186,6 +186,7 @@ pub fn run_script(script: &Script, config: &AssociationConfig) -> Result<Outcome
         server: config.clone(),
         seed: script.seed,
         form: script.form,
+        tick: Duration::ZERO,
     });
     pair.connect();
     if !pair.run_until(Duration::from_secs(600), Pair::is_connected) {

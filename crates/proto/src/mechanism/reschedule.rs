@@ -122,7 +122,8 @@ pub(crate) struct ChunkView {
 /// Whether the chunk may move to the path.
 ///
 /// The paper knows no further condition. But a chunk that has just moved gets the time to arrive before it moves again,
-/// or paths that wait for the same chunk would throw it to and fro.
+/// or paths that wait for the same chunk would throw it to and fro. That time is never none: where the clock is coarser
+/// than a round trip, a chunk moves again at the next tick at the earliest, so that what is sent at one instant has an end.
 pub(crate) fn may_move(policy: &Reschedule, chunk: &ChunkView) -> bool {
     if policy.traffic == RescheduleFor::Ordered && chunk.kind == Kind::Unordered {
         return false;
@@ -130,7 +131,8 @@ pub(crate) fn may_move(policy: &Reschedule, chunk: &ChunkView) -> bool {
     match policy.conditions {
         RescheduleConditions::Paper => {
             chunk.last_sent == LastSent::Elsewhere
-                && (chunk.moves == Moves::None || chunk.age >= chunk.its_rtt)
+                && (chunk.moves == Moves::None
+                    || chunk.age >= chunk.its_rtt && !chunk.age.is_zero())
         }
         RescheduleConditions::Inet => {
             chunk.moves == Moves::None

@@ -245,6 +245,12 @@ fn which_chunks_move() {
         ("after more", ChunkView { age: ms(21), ..here }, false, true),
         ("one that moved just now", again, false, false),
         ("one that moved and had time to arrive", ChunkView { age: ms(200), ..again }, true, false),
+        (
+            "where the clock is coarser than a round trip",
+            ChunkView { its_rtt: Duration::ZERO, ..again },
+            false,
+            false,
+        ),
         ("to a path in fast recovery", ChunkView { recovery: Recovery::On, ..chunk }, true, false),
         ("to a path without new data", ChunkView { ban: Ban::On, ..chunk }, true, false),
     ] {

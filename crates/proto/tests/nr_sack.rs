@@ -9,7 +9,7 @@ use common::{
 use polypath_proto::config::{
     AssociationConfig, Burst, InitialCwnd, NrSack, Preset, Reneging, StaleSack,
 };
-use polypath_proto::{AssociationStats, Delivery, Event, OutgoingMessage, SendError};
+use polypath_proto::{AssociationStats, Delivery, Duration, Event, OutgoingMessage, SendError};
 use polypath_testkit::{Faults, Form, Pair, PairConfig, PathModel, Side};
 use polypath_wire::{
     Chunk, DuplicateTsns, GapAckBlock, GapAckBlocks, NrSack as NrSackChunk, Parameter,

@@ -48,7 +48,6 @@ UNSETTLED = {
     "polypath-proto",
     "polypath",
     "polypath-sim",
-    "polypath-lab",
     "polypath-netsim",
     "polypath-workload",
     "polypath-emulate",

@@ -2,8 +2,8 @@
 
 use polypath_sim::document::nearest;
 
-use super::{Cell, matches};
-use crate::study::{Aggregate, Measure};
+use super::Cell;
+use crate::study::{Aggregate, Measure, matches};
 
 /// A study asks for a result that runs do not have.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]

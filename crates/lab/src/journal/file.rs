@@ -5,14 +5,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
+use std::io::{self, BufRead, BufReader, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Cell, FlatResult, Outcome, RunId, Status};
-use crate::results::{Kind, advice};
+use super::{Cell, FlatResult, Kind, Outcome, RunId, Status};
 
 /// Who made runs, and where.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
@@ -75,6 +74,17 @@ pub enum JournalError {
         /// Why.
         message: String,
     },
+}
+
+/// What to do where a place for results does not work.
+pub(crate) fn advice(error: &io::Error) -> &'static str {
+    match error.kind() {
+        ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
+            "; name a directory where you may write"
+        }
+        ErrorKind::StorageFull => "; make room there, and give the same command again",
+        _ => "",
+    }
 }
 
 /// A line.
@@ -288,7 +298,7 @@ impl Journal {
         // The long part of the work, without the lock.
         let line = serde_json::from_slice(&bytes);
         let Ok(Line::Run(line)) = line else {
-            let error = io::Error::new(io::ErrorKind::InvalidData, format!("run {id} has changed"));
+            let error = io::Error::new(ErrorKind::InvalidData, format!("run {id} has changed"));
             return self.io(Err(error));
         };
         let state = self.lock();
@@ -409,7 +419,7 @@ fn text_of(line: &Line) -> io::Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::Identity;
+    use crate::journal::Identity;
 
     fn outcome(value: f64) -> Outcome {
         Outcome {

@@ -1,7 +1,6 @@
 //! Which runs a study has.
 
 use std::fmt;
-use std::ops::AddAssign;
 use std::str::FromStr;
 
 use polypath_sim::scenario::Record;
@@ -139,69 +138,35 @@ pub(crate) fn record(study: &Study, asked: Record, recorded: bool) -> Record {
     }
 }
 
-/// What running a study costs.
-#[derive(Clone, Copy, PartialEq, Debug, Default, serde::Serialize)]
-pub struct Cost {
-    /// Runs that the study has; with `until`, the fewest.
-    pub runs: usize,
-    /// Runs that the study can have at most.
-    pub most_runs: usize,
-    /// Runs that are done already.
-    pub done: usize,
-    /// Simulated time of the others, in seconds.
-    pub simulated_s: f64,
-    /// Data packets that they send, by trying some of them.
-    pub packets: f64,
-    /// Time on one core that they take, in seconds, likewise.
-    pub core_s: f64,
-    /// The same, if the study has its most runs.
-    pub most_core_s: f64,
-    /// The part of `core_s` that is of runs in real time: they come one after the other, on however many threads.
-    pub real_s: f64,
-    /// The part of `most_core_s`, likewise.
-    pub most_real_s: f64,
-}
-
-impl Cost {
-    /// How long the runs take on so many threads, in seconds.
-    pub fn time_s(&self, threads: usize) -> f64 {
-        self.real_s + (self.core_s - self.real_s) / threads as f64
-    }
-
-    /// The same, if the study has its most runs.
-    pub fn most_time_s(&self, threads: usize) -> f64 {
-        self.most_real_s + (self.most_core_s - self.most_real_s) / threads as f64
+/// Runs of each configuration that a study begins with.
+pub(crate) fn first_target(study: &Study) -> u32 {
+    let replications = study.replications();
+    match &replications.until {
+        Some(until) => until.min,
+        None => replications.runs.unwrap_or(1),
     }
 }
 
-impl AddAssign for Cost {
-    fn add_assign(&mut self, other: Self) {
-        self.runs += other.runs;
-        self.most_runs += other.most_runs;
-        self.done += other.done;
-        self.simulated_s += other.simulated_s;
-        self.packets += other.packets;
-        self.core_s += other.core_s;
-        self.most_core_s += other.most_core_s;
-        self.real_s += other.real_s;
-        self.most_real_s += other.most_real_s;
-    }
+/// All runs in the order of results: point, variant, replication.
+pub(crate) fn keys(
+    study: &Study,
+    targets: &[u32],
+    shard: Shard,
+) -> impl Iterator<Item = (usize, usize, u32)> {
+    let variants = study.variants().len();
+    // With `until`, the number of runs depends on all runs of a point, so that a shard has whole points.
+    let by_point = study.replications().until.is_some();
+    let all = targets.iter().copied().enumerate().flat_map(move |(point, target)| {
+        (0..variants).flat_map(move |variant| (0..target).map(move |run| (point, variant, run)))
+    });
+    all.enumerate()
+        .filter(move |(number, (point, _, _))| shard.has(if by_point { *point } else { *number }))
+        .map(|(_, key)| key)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn threads_make_nothing_shorter_that_takes_real_time() {
-        let simulated = Cost { core_s: 8.0, most_core_s: 16.0, ..Cost::default() };
-        let real = Cost { real_s: 8.0, most_real_s: 16.0, ..simulated };
-        assert_eq!((simulated.time_s(2), simulated.most_time_s(2)), (4.0, 8.0));
-        assert_eq!((real.time_s(2), real.most_time_s(2)), (8.0, 16.0));
-        let mut both = simulated;
-        both += real;
-        assert_eq!((both.time_s(4), both.most_time_s(4)), (10.0, 20.0));
-    }
 
     #[test]
     fn shards_have_everything_once() {

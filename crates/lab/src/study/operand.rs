@@ -6,8 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toml::Value;
 
-use crate::results::Dataset;
-use crate::study::{AxisRange, Better, Study, Where, unknown};
+use super::{AxisRange, Better, Study, Where, unknown};
 
 /// A curve: a measure of a variant at each of the points that a statement is about.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -32,28 +31,10 @@ pub struct Operand {
 }
 
 impl Operand {
-    /// Its values at a point, by replication.
-    ///
-    /// # Errors
-    /// There is no such variant, measure, axis or value.
-    pub fn values(&self, data: &Dataset, point: usize) -> Result<Vec<Option<f64>>, String> {
-        let study = data.study();
-        let variant = self.variant_in(study)?;
-        let mut values =
-            data.values(self.point_in(study, point)?, variant, self.measure_in(study)?);
-        if let Some(other) = &self.minus {
-            combine(&mut values, &other.values(data, point)?, |a, b| a - b);
-        }
-        if let Some(other) = &self.divided_by {
-            combine(&mut values, &other.values(data, point)?, |a, b| a / b);
-        }
-        Ok(values)
-    }
-
     /// Whether a study has what it names, seen from each of these points.
     ///
     /// # Errors
-    /// As [`Operand::values`].
+    /// There is no such variant, measure, axis or value.
     pub fn check(&self, study: &Study, points: &[usize]) -> Result<(), String> {
         self.variant_in(study)?;
         self.measure_in(study)?;
@@ -90,7 +71,7 @@ impl Operand {
         let label = variant.map_or("?", |v| v.label.as_ref().unwrap_or(&v.name).as_str());
         let mut text = label.to_owned();
         for (axis, value) in &self.at {
-            text += &format!(" at {axis} {}", crate::study::text(value));
+            text += &format!(" at {axis} {}", super::text(value));
         }
         if let Some(other) = &self.minus {
             text += &format!(" - {}", other.describe(study));
@@ -101,20 +82,22 @@ impl Operand {
         text
     }
 
-    fn variant_in(&self, study: &Study) -> Result<usize, String> {
+    /// Number of its variant.
+    pub(crate) fn variant_in(&self, study: &Study) -> Result<usize, String> {
         let Some(name) = &self.variant else { return Ok(0) };
         let names = study.variants().iter().map(|variant| variant.name.as_str());
         study.variant(name).ok_or_else(|| unknown("variant", name, names))
     }
 
-    fn measure_in(&self, study: &Study) -> Result<usize, String> {
+    /// Number of its measure.
+    pub(crate) fn measure_in(&self, study: &Study) -> Result<usize, String> {
         let Some(name) = &self.measure else { return Ok(0) };
         let names = study.measures().iter().map(|measure| measure.name.as_str());
         study.measure(name).ok_or_else(|| unknown("measure", name, names))
     }
 
     /// The point with the axes of `at` elsewhere. Axes that advance together with one of these go with it.
-    fn point_in(&self, study: &Study, point: usize) -> Result<usize, String> {
+    pub(crate) fn point_in(&self, study: &Study, point: usize) -> Result<usize, String> {
         if self.at.is_empty() {
             return Ok(point);
         }
@@ -144,13 +127,5 @@ impl Operand {
                 self.at.iter().map(|(axis, value)| format!("{axis} = {value}")).collect();
             format!("the study has no point with {}", values.join(", "))
         })
-    }
-}
-
-/// Combines values of the same runs; others get lost, and what is no number.
-fn combine(values: &mut [Option<f64>], others: &[Option<f64>], with: fn(f64, f64) -> f64) {
-    for (run, value) in values.iter_mut().enumerate() {
-        let other = others.get(run).copied().flatten();
-        *value = value.zip(other).map(|(a, b)| with(a, b)).filter(|number| number.is_finite());
     }
 }

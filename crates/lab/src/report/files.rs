@@ -3,9 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::{PaperReport, Report, ReproduceError};
+use super::{index_page, paper_page};
 use crate::paper::{Paper, Target};
-use crate::report::{index_page, paper_page};
+use crate::reproduce::{PaperReport, Report, ReproduceError};
 
 /// Files of a report.
 #[derive(Clone, PartialEq, Debug, Default)]

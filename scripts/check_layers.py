@@ -47,7 +47,6 @@ ARROWS: dict[str, tuple[str, ...]] = {
 UNSETTLED = {
     "polypath-proto",
     "polypath",
-    "polypath-sim",
     "polypath-netsim",
     "polypath-workload",
     "polypath-emulate",
@@ -71,8 +70,9 @@ LAYERS: dict[str, Layers] = {
     "polypath-sim": (
         ("document", "error", "frame", "handmade"),
         ("scenario",),
-        ("wiring", "probe"),
-        ("load", "place", "map", "app"),
+        ("wiring",),
+        ("load", "place", "map", "probe"),
+        ("app",),
         ("background", "host"),
         ("meter",),
         ("result",),

@@ -1,5 +1,9 @@
 //! A host: one SCTP endpoint, its associations and the applications that use them.
 
+mod associations;
+mod connect;
+mod outlet;
+
 use std::net::IpAddr;
 
 use polypath_netsim::{LinkObserver, NodeId, Stream, World};
@@ -11,17 +15,15 @@ use polypath_proto::{
 use polypath_units::{Fraction, Instant};
 use polypath_workload::{Carrier, FlowError};
 
-use crate::app::{
-    Answers, Gaps, Ledger, MessagePlan, RECOGNISABLE, Receiver, Sender, Violations, feed, read,
-};
-use crate::associations::Associations;
-use crate::connect::{self, Connect};
-use crate::frame::{Form, SctpFrame, Spares};
-use crate::outlet::{Courses, Outlet, Unsent};
-use crate::packet::SimFrame;
+use crate::app::{Answers, Gaps, Ledger, MessagePlan, Receiver, Sender, Violations, feed, read};
+use crate::frame::{Form, RECOGNISABLE, SctpFrame, SimFrame, Spares};
 use crate::place::Place;
 use crate::probe::{Delivered, Watch};
 use crate::scenario::{Flow, Scenario};
+
+use associations::Associations;
+use connect::Connect;
+use outlet::{Courses, Outlet, Unsent};
 
 /// A host in the network.
 #[derive(Debug)]

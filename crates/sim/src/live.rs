@@ -11,10 +11,11 @@ use polypath_netsim::{Arrival, Counters, Direction, DropCause, Event, IfaceId, N
 use polypath_units::Instant;
 use serde::Serialize;
 
-use crate::packet::SimFrame;
-use crate::raw::RawFrame;
+use crate::error::SetupError;
+use crate::frame::{Form, RawFrame, SimFrame};
+use crate::result::RunResult;
 use crate::scenario::Scenario;
-use crate::{Form, RunResult, SetupError, Simulation};
+use crate::simulation::Simulation;
 
 /// A host whose programs are real ones.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -2,18 +2,17 @@
 
 use std::io;
 
-use polypath_netsim::{Arrival, BuildError, Event, Frame as _, NetworkBuilder, NoObserver, World};
+use polypath_netsim::{Arrival, Event, Frame as _, NetworkBuilder, NoObserver, World};
 use polypath_units::Instant;
-use polypath_workload::FlowError;
 
-use crate::app::{Ledger, RECOGNISABLE};
+use crate::app::Ledger;
 use crate::background::{self, Background};
-use crate::frame::{Form, Spares};
+use crate::error::SetupError;
+use crate::frame::{Form, RECOGNISABLE, SimFrame, Spares};
 use crate::host::{Host, Incoming, Outcome, Surroundings};
 use crate::meter::{Meter, Seen};
-use crate::packet::SimFrame;
 use crate::place::{self, Owners, Place};
-use crate::result::{Measured, RunResult};
+use crate::result::{Execution, Measured, RunResult};
 use crate::scenario::{Flow, HostName, Scenario};
 use crate::wiring::{self, Oracle, Wired};
 
@@ -39,17 +38,6 @@ pub struct Simulation<'a> {
 /// A host whose packets can be captured.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CapturedHost(usize);
-
-/// Why a scenario cannot be run.
-#[derive(Debug, thiserror::Error)]
-pub enum SetupError {
-    /// The network does not fit together.
-    #[error(transparent)]
-    Network(#[from] BuildError),
-    /// A flow makes no sense.
-    #[error(transparent)]
-    Flow(#[from] FlowError),
-}
 
 impl<'a> Simulation<'a> {
     /// Sets up a scenario with the seed that it names.
@@ -316,13 +304,6 @@ fn is_everything_delivered([a, b]: &[Host; 2], now: Instant) -> bool {
             sender.is_over(now) && from.is_settled(sender, delivered)
         })
     })
-}
-
-/// What tells one run of a scenario from another.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Execution {
-    pub seed: u64,
-    pub form: Form,
 }
 
 /// How many messages one that is missing can be behind another that came, however the buffers are set: gap blocks reach

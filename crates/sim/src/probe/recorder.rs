@@ -4,7 +4,7 @@ use polypath_proto::{Association, NoProbe, PathId, PathStatus, Probe, ProbeEvent
 use polypath_units::Instant;
 
 use super::blocking::{BlockedLog, Hold};
-use super::changes::Changes;
+use super::changes::{ChangeSeries, Changes};
 use super::chunks::Chunks;
 use super::life::{Arrival, Carried};
 use super::streak::Streaks;
@@ -20,19 +20,19 @@ pub(crate) struct Watch {
 
 /// What a host has seen of the association that began last.
 #[derive(Debug)]
-pub(super) struct Recorder {
+pub(crate) struct Recorder {
     record: Record,
     /// Its own chunks, where TSNs or blocking are asked for.
-    pub chunks: Chunks,
+    pub(super) chunks: Chunks,
     /// Chunks of the other side that arrived.
-    pub arrivals: Vec<Arrival>,
+    pub(super) arrivals: Vec<Arrival>,
     /// Chunks of the packet that is being looked at.
     packet: Vec<(Tsn, Carried)>,
-    pub blocked: BlockedLog,
-    pub streaks: Streaks,
-    pub timeouts: Vec<(Instant, PathId)>,
-    pub states: Vec<(Instant, PathId, PathStatus)>,
-    pub changes: Option<Changes>,
+    pub(super) blocked: BlockedLog,
+    pub(super) streaks: Streaks,
+    pub(super) timeouts: Vec<(Instant, PathId)>,
+    pub(super) states: Vec<(Instant, PathId, PathStatus)>,
+    changes: Option<Changes>,
 }
 
 impl Watch {
@@ -78,7 +78,8 @@ impl Watch {
         }
     }
 
-    pub(super) fn recorder(&self) -> Option<&Recorder> {
+    /// What was recorded, if anything was asked for.
+    pub fn recorder(&self) -> Option<&Recorder> {
         self.recorder.as_deref()
     }
 }
@@ -96,6 +97,11 @@ impl Recorder {
             states: Vec::new(),
             changes: (record.changes == Switch::On).then(Changes::default),
         }
+    }
+
+    /// Series of every change, if they are asked for; `name` tells the name of a path.
+    pub fn changes(&self, name: impl Fn(usize) -> String) -> Option<ChangeSeries> {
+        self.changes.as_ref().map(|changes| changes.series(name))
     }
 
     fn wants_chunks(&self) -> bool {

@@ -1,3 +1,5 @@
+use std::path::Path;
+
 use polypath_proto::config::{
     AssociationConfig, Burst, CwndUpdate, FastRecoveryScope, InitialCwnd, PathOrder, PmtuDiscovery,
     SplitFastRetransmit,

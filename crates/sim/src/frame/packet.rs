@@ -5,9 +5,7 @@ use std::ops::Range;
 
 use polypath_netsim::{Fields, Frame, TraceHasher};
 
-use crate::background::{TcpFrame, UdpFrame};
-use crate::frame::SctpFrame;
-use crate::raw::RawFrame;
+use super::{RawFrame, SctpFrame, TcpFrame, UdpFrame};
 
 /// A packet of any transport.
 #[derive(Clone, Debug)]

@@ -5,8 +5,7 @@ use std::net::IpAddr;
 use polypath_netsim::{Course, LinkObserver, NodeId, World};
 use polypath_proto::PathId;
 
-use crate::frame::{Form, SctpFrame};
-use crate::packet::SimFrame;
+use crate::frame::{Form, SctpFrame, SimFrame};
 
 /// Packets that the stack made but no network carried.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

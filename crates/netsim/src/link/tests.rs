@@ -3,7 +3,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::queue_discipline::Limit;
-use crate::{QueueConfig, Tally};
+use crate::{PacketId, QueueConfig, Tally};
 
 /// Eight bits per microsecond: a byte takes 1 us.
 fn config(delay_us: u64, limit: Limit) -> ChannelConfig {

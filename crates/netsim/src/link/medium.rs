@@ -4,12 +4,10 @@ use std::sync::Arc;
 
 use polypath_units::{ByteCount, Duration, Fraction, Instant};
 
-use super::bit_error::{BitErrors, Hit};
-use super::duplicate::Duplication;
-use super::gilbert_elliott::GilbertElliott;
-use super::jitter::{Jitter, JitterOrder};
-use super::reorder::Reordering;
-use super::{Cursor, Damage, RateTrace};
+use crate::impair::{
+    BitErrors, Cursor, Damage, Duplication, GilbertElliott, Hit, Jitter, JitterOrder, RateTrace,
+    Reordering,
+};
 use crate::{ChannelConfig, DropCause, Streams};
 
 /// The impairments of a channel that has any of them.

@@ -253,11 +253,6 @@ impl LinkCounts {
             queue_max_bytes: counters.peak_queue_bytes,
         }
     }
-
-    /// Packets that were dropped for any cause.
-    pub fn dropped_packets(&self) -> u64 {
-        self.dropped.iter().map(|drops| drops.packets).sum()
-    }
 }
 
 fn external_hosts(simulation: &Simulation<'_>) -> Vec<ExternalHost> {

@@ -50,12 +50,15 @@ UNSETTLED = {"polypath-proto", "polypath"}
 Layers = tuple[tuple[str, ...], ...]
 LAYERS: dict[str, Layers] = {
     "polypath-proto": (
-        ("ids", "rng", "error", "event", "stats", "probe", "message", "io", "types"),
-        ("config",),
+        ("ids", "error"),
+        ("config", "event", "stats"),
+        ("message", "probe"),
+        ("io",),
+        ("types",),
         ("congestion",),
         ("mechanism",),
         ("extension",),
-        ("paths", "receive", "sack"),
+        ("paths", "receive"),
         ("transmit",),
         ("association",),
         ("endpoint",),
@@ -83,19 +86,19 @@ LAYERS: dict[str, Layers] = {
         ("report",),
     ),
     "polypath": (
-        ("error", "message", "stats", "clock", "device", "route", "system", "peer", "tap", "carriers"),
-        ("shared",),
-        ("association",),
-        ("stream", "driver"),
+        ("carriers", "error", "lock", "message", "peer", "stats", "tap"),
+        ("log", "device"),
+        ("probe", "route", "address"),
+        ("clock", "socket"),
+        ("state",),
+        ("association", "driver"),
         ("endpoint",),
-        ("builder",),
+        ("builder", "stream", "system"),
     ),
 }
 
-# Crate -> dependencies within one layer. Nothing but the smallest types of a crate should need one.
-SIDEWAYS: dict[str, set[tuple[str, str]]] = {
-    "polypath-proto": {("event", "ids"), ("stats", "ids"), ("probe", "ids"), ("io", "ids"), ("message", "ids")},
-}
+# Crate -> dependencies within one layer, as pairs of the module that names and the one that it names.
+SIDEWAYS: dict[str, set[tuple[str, str]]] = {}
 
 
 def below(crate: str) -> set[str]:

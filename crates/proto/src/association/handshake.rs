@@ -16,8 +16,8 @@ use crate::paths::first_contact::{self, InitTry, Pair};
 use crate::paths::reach::Reach;
 use crate::paths::{self, Path, pairing};
 use crate::receive::{Incomplete, Receiver, ReceiverConfig};
+use crate::transmit::SendPath;
 use crate::transmit::partial_reliability::Support;
-use crate::transmit::{Effects, SendPath};
 use crate::types::{Capabilities, PeerAddress};
 use crate::{AssociationEnd, Cx, Duration, Event, Instant, Notice, PathChange, PathId, Tsn};
 
@@ -399,9 +399,9 @@ impl Association {
         if self.shutdown_wanted {
             self.begin_shutdown(cx);
         }
-        let mut effects = Effects::new();
-        self.transmitter.after_acknowledgement(&mut effects);
-        self.apply(cx, effects);
+        let (transmitter, mut send_cx) = self.sending(cx);
+        transmitter.after_acknowledgement(&mut send_cx);
+        self.apply_effects(cx);
         self.start_heartbeats(cx);
     }
 

@@ -12,6 +12,7 @@ impl Association {
         if let Some(receiver) = &mut self.receiver {
             receiver.release_memory();
         }
+        self.effects.shrink_to_fit();
         self.control.shrink_to_fit();
         self.notices.shrink_to_fit();
         self.events.release_memory();

@@ -99,6 +99,8 @@ pub struct Association {
     /// Cookies that the peer found stale.
     stale_cookies: u32,
     transmitter: Transmitter,
+    /// What the transmitter wants done; empty in between.
+    effects: Effects,
     receiver: Option<Receiver>,
     control: ControlQueue,
     flush: Flush,
@@ -184,6 +186,7 @@ impl Association {
             named: SmallVec::new(),
             stale_cookies: 0,
             receiver: None,
+            effects: Effects::new(),
             control: ControlQueue::new(),
             flush: Flush::default(),
             events: Events::default(),
@@ -330,9 +333,8 @@ impl Association {
         let policy = message.reliability.unwrap_or(self.config.policies.partial_reliability);
         let wanted = Reliability::of(policy, cx.now);
         let (transmitter, mut send_cx) = self.sending(cx);
-        let mut effects = Effects::new();
-        let queued = transmitter.enqueue(&mut send_cx, message, wanted, &mut effects);
-        self.apply(cx, effects);
+        let queued = transmitter.enqueue(&mut send_cx, message, wanted);
+        self.apply_effects(cx);
         queued
     }
 
@@ -510,10 +512,11 @@ impl Association {
 
     /// The transmitter, and what it is lent.
     fn sending<'a>(&'a mut self, cx: &'a mut Cx<'_>) -> (&'a mut Transmitter, SendCx<'a>) {
-        let Self { transmitter, config, paths, state, .. } = self;
+        let Self { transmitter, config, paths, state, effects, .. } = self;
+        debug_assert!(effects.is_empty(), "what was wanted before was not done");
         let (rng, probe) = (&mut *cx.rng, &mut *cx.probe);
         let phase = state.send_phase();
-        (transmitter, SendCx { now: cx.now, rng, probe, config, book: paths, phase })
+        (transmitter, SendCx { now: cx.now, rng, probe, config, book: paths, phase, effects })
     }
 
     /// Tells the user once that messages wait.

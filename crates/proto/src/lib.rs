@@ -5,6 +5,7 @@
 //!
 //! * [`Endpoint`] routes packets to associations and answers INIT without keeping state; it owns no association.
 //! * [`Association`] is one association with all its paths; its documentation has the polling contract.
+//! * [`congestion`] has the trait of congestion controllers, for your own.
 //! * [`config`] holds every limit, timer and policy, and the presets.
 #![no_std]
 #![forbid(unsafe_code)]
@@ -15,7 +16,7 @@ extern crate std;
 
 mod association;
 pub mod config;
-mod congestion;
+pub mod congestion;
 mod endpoint;
 mod error;
 mod event;

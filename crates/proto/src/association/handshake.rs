@@ -11,7 +11,7 @@ use super::input::MAX_WAITING_ANSWERS;
 use super::output::To;
 use super::state::{Handshake, State};
 use crate::config::{AssociationConfig, HandshakePaths, NrSack};
-use crate::congestion::Family;
+use crate::congestion::window::Family;
 use crate::paths::first_contact::{self, InitTry, Pair};
 use crate::paths::reach::Reach;
 use crate::paths::{self, Path, pairing};

@@ -4,6 +4,7 @@ use alloc::vec::Vec;
 use core::net::IpAddr;
 
 use crate::Duration;
+use crate::congestion::CustomCongestion;
 
 use super::{BufferSize, Policies, Preset};
 
@@ -105,6 +106,10 @@ pub struct AssociationConfig {
     pub shutdown_guard: Option<Duration>,
     /// How SCTP and CMT behave where there is a choice.
     pub policies: Policies,
+    /// A congestion control of the program's own; `None` for the one that `policies.congestion` names. The other policies hold
+    /// for it, too.
+    #[cfg_attr(feature = "serde", serde(skip))]
+    pub custom_congestion: Option<CustomCongestion>,
 }
 
 /// A configuration as associations have it: those that peers begin at one endpoint share one, which none of them changes.
@@ -118,6 +123,11 @@ impl AssociationConfig {
         let rto = &mut self.policies.rto;
         rto.initial = rto.initial.max(Duration::from_millis(1));
         SharedConfig::new(self)
+    }
+
+    /// Whether congestion controllers want to know of the other paths of their group.
+    pub(crate) fn couples_windows(&self) -> bool {
+        self.policies.congestion.couples() || self.custom_congestion.is_some()
     }
 
     /// The defaults with the policies of `preset`.
@@ -151,6 +161,7 @@ impl Default for AssociationConfig {
                 receive_buffer: BufferSize::Bytes,
                 ..Preset::Recommended.policies()
             },
+            custom_congestion: None,
         }
     }
 }

@@ -28,6 +28,7 @@ mod packet_builder;
 pub(crate) mod partial_reliability;
 mod peer_window;
 pub(crate) mod queue;
+mod rate_sampler;
 mod recovery;
 pub(crate) mod sack;
 mod send_path;

@@ -1,19 +1,22 @@
 //! The sending half of a path: what is outstanding on it, and how much more may be.
 
+use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use core::ops::{Index, IndexMut};
 
 use smallvec::SmallVec;
 
-use crate::config::{
-    AssociationConfig, Burst, BytesCounted, IdleRule, PathFill, PathGroups, WindowUnit,
-};
+use crate::config::{AssociationConfig, Burst, BytesCounted, PathFill, PathGroups, WindowUnit};
 use crate::congestion::burst::{self, BurstView};
-use crate::congestion::coupled::group::{GroupViews, Member, Standing};
+use crate::congestion::coupled::group::{GroupView, GroupViews, Member, Standing};
 use crate::congestion::rate_reduction::RateReduction;
 use crate::congestion::recovery::FastRecovery;
-use crate::congestion::{CongestionWindow, Family, Parameters, Pause, rfc9260};
+use crate::congestion::window::{Family, Window};
+use crate::congestion::{
+    BuiltIn, Congestion, Context, Controller, Correction, CorrectionCause, Idle, NewPath,
+    Parameters, Pause, RateSample, Sent,
+};
 use crate::mechanism::loss_rate::LossRate;
 use crate::mechanism::reschedule::Ban;
 use crate::mechanism::slow_path_rtt::Awaited;
@@ -22,7 +25,8 @@ use crate::mechanism::tail_probe::TailProbe;
 use crate::paths::PathBook;
 use crate::paths::rtt::RttEstimator;
 use crate::transmit::buffer_size::DeliveryRate;
-use crate::transmit::outstanding::{OutstandingData, Repaired};
+use crate::transmit::outstanding::{Newly, OutstandingData, Repaired};
+use crate::transmit::rate_sampler::RateSampler;
 use crate::types::PathSet;
 use crate::{Duration, Instant, PathId, Probe, ProbeEvent, Tsn};
 
@@ -43,19 +47,28 @@ pub(crate) struct SendPath {
     /// What the congestion control knows of it; follows the MTU.
     parameters: Parameters,
     pub(crate) rtt: RttEstimator,
+    /// The last sample and when it was taken, until the controller has it.
+    rtt_sample: Option<(Instant, Duration)>,
     /// Chunk whose round trip is being measured.
     pub(crate) timed: Option<Tsn>,
     /// Chunk acknowledged over another path, whose round trip a SACK over this one can still measure.
     pub(crate) awaited: Option<Awaited>,
-    pub(crate) window: CongestionWindow,
-    /// cwnd at the start.
-    initial_cwnd: u64,
+    /// Its congestion controller, told of events by [`control`](Self::control).
+    control: Congestion,
+    /// What that allows, as of the last event.
+    pub(crate) window: Window,
+    /// How fast it delivers, for controllers of the program's own.
+    sampler: Option<Box<RateSampler>>,
     pub(crate) recovery: FastRecovery,
     /// How fast it sends meanwhile, where the policy paces that.
     pub(crate) reduction: RateReduction,
     pub(crate) loss_rate: LossRate,
     /// Charged bytes outstanding.
     pub(crate) flight: u64,
+    /// Charged bytes found lost that the controller was not told of yet.
+    pub(crate) lost_bytes: u64,
+    /// Charged bytes put into the packet that is being filled.
+    packet_bytes: u64,
     /// Deadline of T3-rtx.
     pub(crate) t3: Option<Instant>,
     /// Time and rank of the last data packet.
@@ -118,21 +131,27 @@ impl SendPath {
         config: &AssociationConfig,
     ) -> Self {
         let mtu = u32::from(config.mtu_bytes).max(LEAST_MTU);
-        let mut path = Self {
+        let parameters = parameters(id, mtu, headers, config);
+        let (control, window) = begin(&parameters, family, config, u64::from(u32::MAX), 1);
+        Self {
             id,
             family,
             headers,
             mtu,
-            parameters: parameters(mtu, headers, config),
+            parameters,
             rtt: RttEstimator::new(config.policies.rto),
+            rtt_sample: None,
             timed: None,
             awaited: None,
-            window: CongestionWindow::default(),
-            initial_cwnd: 0,
+            control,
+            window,
+            sampler: config.custom_congestion.is_some().then(Box::default),
             recovery: FastRecovery::default(),
             reduction: RateReduction::default(),
             loss_rate: LossRate::default(),
             flight: 0,
+            lost_bytes: 0,
+            packet_bytes: 0,
             t3: None,
             last_data_sent: None,
             transmission_rank: 0,
@@ -148,9 +167,7 @@ impl SendPath {
             retransmissions: RetransmissionLog::default(),
             delivery: DeliveryRate::default(),
             counters: SendCounters::default(),
-        };
-        path.reset_window(config, u64::from(u32::MAX), 1);
-        path
+        }
     }
 
     /// Path MTU in bytes, IP header included.
@@ -161,7 +178,7 @@ impl SendPath {
     /// The MTU, or the headers before an SCTP packet, are other ones.
     pub(crate) fn resize(&mut self, mtu: u32, headers: u32, config: &AssociationConfig) {
         (self.mtu, self.headers) = (mtu, headers);
-        self.parameters = parameters(mtu, headers, config);
+        self.parameters = parameters(self.id, mtu, headers, config);
     }
 
     /// Puts the window back to its initial size, which `sharers` paths share, once the peer's receive window is known.
@@ -171,10 +188,8 @@ impl SendPath {
         peer_window: u64,
         sharers: u64,
     ) {
-        let unit = self.parameters.unit;
-        let policy = &config.policies.window;
-        self.window = CongestionWindow::initial(policy, unit, self.family, peer_window, sharers);
-        self.initial_cwnd = self.window.cwnd;
+        (self.control, self.window) =
+            begin(&self.parameters, self.family, config, peer_window, sharers);
     }
 
     /// Bytes of an SCTP packet that fit into one IP packet on this path.
@@ -198,16 +213,48 @@ impl SendPath {
         &self.parameters
     }
 
-    /// Begins a flush at `now`: applies the idle rule and the limit of bursts that is in force after `sacks` packets with
-    /// acknowledgements.
-    pub(crate) fn begin_flush(
+    /// Tells the congestion controller of an event, and takes over what it allows now.
+    #[inline]
+    pub(crate) fn control(
         &mut self,
         now: Instant,
-        config: &AssociationConfig,
-        burst: Burst,
-        sacks: u64,
+        group: &GroupView,
+        event: impl FnOnce(&mut Congestion, &Context<'_>),
     ) {
-        self.apply_idle_rule(now, config);
+        let cx = Context {
+            now,
+            path: &self.parameters,
+            group,
+            srtt: self.rtt.srtt(),
+            smallest_rtt: self.rtt.smallest(),
+            rto: self.rtt.rto(),
+            flight: self.flight,
+        };
+        event(&mut self.control, &cx);
+        self.window = self.control.window();
+    }
+
+    /// Another mechanism wants another window.
+    pub(crate) fn correct(
+        &mut self,
+        now: Instant,
+        cause: CorrectionCause,
+        cwnd: u64,
+        ssthresh: Option<u64>,
+    ) {
+        let correction = Correction { cause, cwnd, ssthresh };
+        self.control(now, &GroupView::ALONE, |it, cx| it.on_correction(cx, &correction));
+    }
+
+    /// Whether its controller has a slow-start threshold.
+    pub(crate) fn has_ssthresh(&self) -> bool {
+        self.control.ssthresh().is_some()
+    }
+
+    /// Begins a flush at `now`: applies the idle rule and the limit of bursts that is in force after `sacks` packets with
+    /// acknowledgements.
+    pub(crate) fn begin_flush(&mut self, now: Instant, burst: Burst, sacks: u64) {
+        self.note_idle(now);
         let parameters = self.parameters;
         let (ssthresh, unit) = (self.window.ssthresh, parameters.unit);
         let reduced = self.reduction.limit(self.flight, ssthresh, unit);
@@ -221,35 +268,27 @@ impl SendPath {
         };
         let limit = burst::limit(burst, &view);
         self.flush_limit = limit.flush;
-        if reduced.is_none() {
-            self.window.cwnd = limit.cwnd;
-            self.window.ssthresh = limit.ssthresh;
+        let wanted = Window { cwnd: limit.cwnd, ssthresh: limit.ssthresh };
+        if reduced.is_none() && wanted != self.window {
+            self.correct(now, CorrectionCause::Burst, wanted.cwnd, Some(wanted.ssthresh));
         }
         if parameters.one_packet(self.window.cwnd) {
             self.flush_limit = self.flush_limit.min(1);
         }
     }
 
-    /// What a pause of retransmission timeouts does to the window.
-    fn apply_idle_rule(&mut self, now: Instant, config: &AssociationConfig) {
-        let rule = config.policies.window.idle;
+    /// Tells the controller of a pause of retransmission timeouts.
+    fn note_idle(&mut self, now: Instant) {
         let Some(last) = self.last_data_sent.filter(|_| self.flight == 0) else { return };
-        if rule == IdleRule::Keep {
-            return;
-        }
         let applied = Some(self.decayed).filter(|decayed| *decayed > last);
         let periods =
             now.since(applied.unwrap_or(last)).as_nanos() / self.rtt.rto().as_nanos().max(1);
         if periods == 0 {
             return;
         }
-        if rule == IdleRule::Reset {
-            rfc9260::reset_idle(&mut self.window, self.initial_cwnd, periods);
-        } else {
-            let parameters = self.parameters;
-            let pause = if applied.is_some() { Pause::GoesOn } else { Pause::Begins };
-            rfc9260::on_idle(&mut self.window, &parameters, periods, pause);
-        }
+        let pause = if applied.is_some() { Pause::GoesOn } else { Pause::Begins };
+        let idle = Idle { periods, pause };
+        self.control(now, &GroupView::ALONE, |it, cx| it.on_idle(cx, &idle));
         self.decayed = now;
     }
 
@@ -265,7 +304,7 @@ impl SendPath {
             cwnd: self.window.cwnd,
             ssthresh: self.window.ssthresh,
             srtt: self.rtt.srtt(),
-            between_losses: self.window.intervals.longest(),
+            between_losses: self.control.between_losses(),
         }
     }
 
@@ -291,8 +330,15 @@ impl SendPath {
     pub(crate) fn sample_rtt(&mut self, now: Instant, probe: &mut dyn Probe, sent_at: Instant) {
         let sample = now.since(sent_at);
         self.rtt.on_sample(sample);
+        self.rtt_sample = Some((now, sample));
         let (srtt, rto) = (self.rtt.srtt().unwrap_or(sample), self.rtt.rto());
         probe.on(now, ProbeEvent::Rtt { path: self.id, sample, srtt, rto });
+    }
+
+    /// The sample that was taken at this moment, once.
+    pub(crate) fn take_rtt_sample(&mut self, now: Instant) -> Option<Duration> {
+        let (at, sample) = self.rtt_sample.take()?;
+        (at == now).then_some(sample)
     }
 
     /// Missing reports count again for chunks that drop reports repaired, once `acked`, which was sent later on this
@@ -320,7 +366,41 @@ impl SendPath {
     /// A chunk was sent here.
     pub(crate) fn put_out(&mut self, charge: u32) {
         self.flight += u64::from(charge);
+        self.packet_bytes += u64::from(charge);
         self.reduction.on_sent(u64::from(charge));
+    }
+
+    /// The packet with what was put out goes.
+    #[inline]
+    pub(crate) fn packet_sent(&mut self, now: Instant) {
+        let sent = Sent { bytes: core::mem::take(&mut self.packet_bytes) };
+        if let Some(sampler) = &mut self.sampler {
+            sampler.on_sent(now, self.flight.saturating_sub(sent.bytes));
+        }
+        self.control(now, &GroupView::ALONE, |it, cx| it.on_sent(cx, &sent));
+    }
+
+    /// A chunk is acknowledged.
+    #[inline]
+    pub(crate) fn note_acked(&mut self, newly: &Newly) {
+        if let Some(sampler) = &mut self.sampler
+            && newly.transmissions == 1
+        {
+            sampler.on_chunk_acked(newly.sent_at);
+        }
+    }
+
+    /// How fast the path delivers, after a SACK that takes so many bytes out of its flight.
+    pub(crate) fn sample_rate(&mut self, now: Instant, bytes: u64) -> Option<RateSample> {
+        self.sampler.as_mut()?.sample(now, bytes)
+    }
+
+    /// Nothing more is sent in this flush.
+    pub(crate) fn note_spare_window(&mut self) {
+        let is_spare = self.has_window();
+        if let Some(sampler) = self.sampler.as_mut().filter(|_| is_spare) {
+            sampler.on_spare_window(self.flight);
+        }
     }
 
     /// A chunk is outstanding here no more, though nothing acknowledged it: it was lost, given up, or leaves for another
@@ -346,7 +426,7 @@ impl SendPath {
 
     /// The congestion state, for observers.
     pub(crate) fn window_event(&self) -> ProbeEvent {
-        let CongestionWindow { cwnd, ssthresh, .. } = self.window;
+        let Window { cwnd, ssthresh } = self.window;
         ProbeEvent::Window { path: self.id, cwnd, ssthresh, flight: self.flight }
     }
 }
@@ -455,7 +535,7 @@ fn capacity(mtu: u32, headers: u32) -> u32 {
 }
 
 /// What the congestion control of a path needs to know.
-fn parameters(mtu: u32, headers: u32, config: &AssociationConfig) -> Parameters {
+fn parameters(id: PathId, mtu: u32, headers: u32, config: &AssociationConfig) -> Parameters {
     let policy = &config.policies.window;
     let largest_payload = capacity(mtu, headers) - COMMON_HEADER - DATA_HEADER;
     let largest_chunk = u64::from(charge(policy.bytes_counted, largest_payload));
@@ -465,12 +545,34 @@ fn parameters(mtu: u32, headers: u32, config: &AssociationConfig) -> Parameters 
     };
     let ssthresh_floor = u64::from(policy.ssthresh_floor_mtu) * unit;
     Parameters {
+        id,
+        mtu,
         unit,
         largest_chunk,
         ssthresh_floor,
         slow_start: policy.slow_start,
+        idle: policy.idle,
         fill: config.policies.path_fill,
     }
+}
+
+/// The controller of a path that begins, and its window, which `sharers` paths share.
+fn begin(
+    path: &Parameters,
+    family: Family,
+    config: &AssociationConfig,
+    peer_window: u64,
+    sharers: u64,
+) -> (Congestion, Window) {
+    let policies = &config.policies;
+    let initial = Window::initial(&policies.window, path.unit, family, peer_window, sharers);
+    let new = NewPath::new(*path, initial.cwnd, initial.ssthresh);
+    let control = match &config.custom_congestion {
+        Some(custom) => Congestion::Custom(custom.controller(&new)),
+        None => Congestion::BuiltIn(BuiltIn::new(policies.congestion, &new)),
+    };
+    let window = control.window();
+    (control, window)
 }
 
 #[cfg(test)]

@@ -237,6 +237,7 @@ pub use polypath_proto::config::{
 pub use polypath_proto::{
     AssociationEnd, AssociationStats, BlockedTime, ConnectError as ConnectRefusal, Delivery,
     Duration, Event, PathChange, PathId, PathStats, PathStatus, SendError as SendRefusal, config,
+    congestion, scheduling,
 };
 pub use route::source_address;
 pub use stats::EndpointStats;

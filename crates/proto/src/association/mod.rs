@@ -166,11 +166,7 @@ impl Association {
         let timeout = config.policies.rto.initial;
         let timer = Handshake::first(cx.now, timeout);
         Self {
-            transmitter: Transmitter::new(
-                Tsn(identity.initial_tsn),
-                config.send_buffer(),
-                config.policies.stream_scheduler,
-            ),
+            transmitter: Transmitter::new(Tsn(identity.initial_tsn), &config),
             streams: Streams {
                 outbound: config.outbound_streams,
                 inbound: config.max_inbound_streams,

@@ -5,6 +5,7 @@ use core::net::IpAddr;
 
 use crate::Duration;
 use crate::congestion::CustomCongestion;
+use crate::mechanism::custom_scheduler::CustomScheduler;
 
 use super::{BufferSize, Policies, Preset};
 
@@ -110,6 +111,10 @@ pub struct AssociationConfig {
     /// for it, too.
     #[cfg_attr(feature = "serde", serde(skip))]
     pub custom_congestion: Option<CustomCongestion>,
+    /// A path scheduler of the program's own; `None` for `policies.path_order` and `policies.path_fill`. Other policies still go
+    /// by `policies.path_order`, so it should not be `primary`.
+    #[cfg_attr(feature = "serde", serde(skip))]
+    pub custom_scheduler: Option<CustomScheduler>,
 }
 
 /// A configuration as associations have it: those that peers begin at one endpoint share one, which none of them changes.
@@ -162,6 +167,7 @@ impl Default for AssociationConfig {
                 ..Preset::Recommended.policies()
             },
             custom_congestion: None,
+            custom_scheduler: None,
         }
     }
 }

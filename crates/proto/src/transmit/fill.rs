@@ -92,6 +92,9 @@ impl Transmitter {
         path.tail_probe.rest();
         path.counters.data_packets_sent += 1;
         path.packet_sent(cx.now);
+        if let Some(scheduler) = &mut self.scheduler {
+            scheduler.on_sent(path.id, cx.now);
+        }
     }
 
     /// Adds new chunks. The first one was admitted if its length is given.

@@ -39,6 +39,7 @@ ARROWS: dict[str, tuple[str, ...]] = {
     "polypath-transfer": ("polypath", "polypath-workload"),
     "polypath-emulate": ("polypath-sim",),
     "polypath-cli": ("polypath-lab", "polypath-meter", "polypath-transfer", "polypath-emulate", "polypath-qlog"),
+    "polypath-examples": ("polypath-lab", "polypath"),
     TESTKIT: ("polypath-proto",),
 }
 

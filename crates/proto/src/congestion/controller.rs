@@ -71,7 +71,7 @@ pub trait Controller: Debug + Send {
     }
 
     /// Congestion window: how many bytes may be outstanding. A packet may go as long as fewer are, so the window is overshot by
-    /// part of one packet (RFC 9260 section 6.1 B). With 0 the path sends nothing but retransmissions after a timeout.
+    /// part of one packet (RFC 9260 section 6.1 B). 0 counts as 1: a path with nothing outstanding may send a packet.
     fn cwnd(&self) -> u64;
 
     /// Slow-start threshold in bytes, for observers and for policies that compare paths by it; `None` where there is no such

@@ -55,9 +55,11 @@ impl Congestion {
     pub(crate) fn window(&self) -> Window {
         match self {
             Self::BuiltIn(it) => it.window,
-            Self::Custom(it) => {
-                Window { cwnd: it.cwnd(), ssthresh: it.ssthresh().unwrap_or(u64::MAX) }
-            }
+            Self::Custom(it) => Window {
+                // A path on which nothing is outstanding may send, or nothing would ever happen there.
+                cwnd: it.cwnd().max(1),
+                ssthresh: it.ssthresh().unwrap_or(u64::MAX),
+            },
         }
     }
 

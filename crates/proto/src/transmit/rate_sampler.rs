@@ -24,7 +24,7 @@ pub(crate) struct RateSampler {
     delivered_at: Instant,
     /// When the packet was sent that was last known to arrive.
     first_sent_at: Instant,
-    /// Until so much is delivered, what is outstanding was not limited by the window.
+    /// Until more than so much is delivered, what is outstanding was not limited by the window.
     limited_until: u64,
     /// When the newest chunk was sent that the present SACK acknowledges.
     newest: Option<Instant>,
@@ -51,10 +51,8 @@ impl RateSampler {
         if self.packets.len() >= MOST_PACKETS {
             return;
         }
-        let limit = match self.limited_until > self.delivered {
-            true => RateLimit::Application,
-            false => RateLimit::Window,
-        };
+        let is_limited = self.limited_until > 0 && self.delivered <= self.limited_until;
+        let limit = if is_limited { RateLimit::Application } else { RateLimit::Window };
         self.packets.push_back(Packet {
             sent_at: now,
             delivered: self.delivered,
@@ -160,10 +158,10 @@ mod tests {
         sampler.on_sent(ms(5), 1000);
         sampler.on_chunk_acked(ms(0));
         assert_eq!(sampler.sample(ms(50), 1000).unwrap().limit, RateLimit::Window);
-        sampler.on_sent(ms(51), 1000);
         sampler.on_chunk_acked(ms(5));
         assert_eq!(sampler.sample(ms(55), 1000).unwrap().limit, RateLimit::Application);
-        sampler.on_chunk_acked(ms(51));
+        sampler.on_sent(ms(56), 0);
+        sampler.on_chunk_acked(ms(56));
         assert_eq!(sampler.sample(ms(99), 1000).unwrap().limit, RateLimit::Window, "that is over");
     }
 

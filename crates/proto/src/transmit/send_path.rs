@@ -1,5 +1,7 @@
 //! The sending half of a path: what is outstanding on it, and how much more may be.
 
+mod control;
+
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -9,14 +11,11 @@ use smallvec::SmallVec;
 
 use crate::config::{AssociationConfig, Burst, BytesCounted, PathFill, PathGroups, WindowUnit};
 use crate::congestion::burst::{self, BurstView};
-use crate::congestion::coupled::group::{GroupView, GroupViews, Member, Standing};
+use crate::congestion::coupled::group::{GroupViews, Member, Standing};
 use crate::congestion::rate_reduction::RateReduction;
 use crate::congestion::recovery::FastRecovery;
 use crate::congestion::window::{Family, Window};
-use crate::congestion::{
-    BuiltIn, Congestion, Context, Controller, Correction, CorrectionCause, Idle, NewPath,
-    Parameters, Pause, RateSample, Sent,
-};
+use crate::congestion::{Congestion, CorrectionCause, Parameters};
 use crate::mechanism::loss_rate::LossRate;
 use crate::mechanism::reschedule::Ban;
 use crate::mechanism::slow_path_rtt::Awaited;
@@ -25,7 +24,7 @@ use crate::mechanism::tail_probe::TailProbe;
 use crate::paths::PathBook;
 use crate::paths::rtt::RttEstimator;
 use crate::transmit::buffer_size::DeliveryRate;
-use crate::transmit::outstanding::{Newly, OutstandingData, Repaired};
+use crate::transmit::outstanding::{OutstandingData, Repaired};
 use crate::transmit::rate_sampler::RateSampler;
 use crate::types::PathSet;
 use crate::{Duration, Instant, PathId, Probe, ProbeEvent, Tsn};
@@ -132,7 +131,7 @@ impl SendPath {
     ) -> Self {
         let mtu = u32::from(config.mtu_bytes).max(LEAST_MTU);
         let parameters = parameters(id, mtu, headers, config);
-        let (control, window) = begin(&parameters, family, config, u64::from(u32::MAX), 1);
+        let (control, window) = control::begin(&parameters, family, config, u64::from(u32::MAX), 1);
         Self {
             id,
             family,
@@ -181,17 +180,6 @@ impl SendPath {
         self.parameters = parameters(self.id, mtu, headers, config);
     }
 
-    /// Puts the window back to its initial size, which `sharers` paths share, once the peer's receive window is known.
-    pub(crate) fn reset_window(
-        &mut self,
-        config: &AssociationConfig,
-        peer_window: u64,
-        sharers: u64,
-    ) {
-        (self.control, self.window) =
-            begin(&self.parameters, self.family, config, peer_window, sharers);
-    }
-
     /// Bytes of an SCTP packet that fit into one IP packet on this path.
     pub(crate) fn packet_capacity(&self) -> u32 {
         self.capacity_of(self.mtu)
@@ -211,44 +199,6 @@ impl SendPath {
     #[inline]
     pub(crate) fn parameters(&self) -> &Parameters {
         &self.parameters
-    }
-
-    /// Tells the congestion controller of an event, and takes over what it allows now.
-    #[inline]
-    pub(crate) fn control(
-        &mut self,
-        now: Instant,
-        group: &GroupView,
-        event: impl FnOnce(&mut Congestion, &Context<'_>),
-    ) {
-        let cx = Context {
-            now,
-            path: &self.parameters,
-            group,
-            srtt: self.rtt.srtt(),
-            smallest_rtt: self.rtt.smallest(),
-            rto: self.rtt.rto(),
-            flight: self.flight,
-        };
-        event(&mut self.control, &cx);
-        self.window = self.control.window();
-    }
-
-    /// Another mechanism wants another window.
-    pub(crate) fn correct(
-        &mut self,
-        now: Instant,
-        cause: CorrectionCause,
-        cwnd: u64,
-        ssthresh: Option<u64>,
-    ) {
-        let correction = Correction { cause, cwnd, ssthresh };
-        self.control(now, &GroupView::ALONE, |it, cx| it.on_correction(cx, &correction));
-    }
-
-    /// Whether its controller has a slow-start threshold.
-    pub(crate) fn has_ssthresh(&self) -> bool {
-        self.control.ssthresh().is_some()
     }
 
     /// Begins a flush at `now`: applies the idle rule and the limit of bursts that is in force after `sacks` packets with
@@ -275,21 +225,6 @@ impl SendPath {
         if parameters.one_packet(self.window.cwnd) {
             self.flush_limit = self.flush_limit.min(1);
         }
-    }
-
-    /// Tells the controller of a pause of retransmission timeouts.
-    fn note_idle(&mut self, now: Instant) {
-        let Some(last) = self.last_data_sent.filter(|_| self.flight == 0) else { return };
-        let applied = Some(self.decayed).filter(|decayed| *decayed > last);
-        let periods =
-            now.since(applied.unwrap_or(last)).as_nanos() / self.rtt.rto().as_nanos().max(1);
-        if periods == 0 {
-            return;
-        }
-        let pause = if applied.is_some() { Pause::GoesOn } else { Pause::Begins };
-        let idle = Idle { periods, pause };
-        self.control(now, &GroupView::ALONE, |it, cx| it.on_idle(cx, &idle));
-        self.decayed = now;
     }
 
     /// The path as its congestion group sees it. What is outstanding is a claim on the capacity even where nothing new
@@ -335,12 +270,6 @@ impl SendPath {
         probe.on(now, ProbeEvent::Rtt { path: self.id, sample, srtt, rto });
     }
 
-    /// The sample that was taken at this moment, once.
-    pub(crate) fn take_rtt_sample(&mut self, now: Instant) -> Option<Duration> {
-        let (at, sample) = self.rtt_sample.take()?;
-        (at == now).then_some(sample)
-    }
-
     /// Missing reports count again for chunks that drop reports repaired, once `acked`, which was sent later on this
     /// path, has arrived. Each such chunk is looked at once.
     pub(crate) fn count_repaired_again(&mut self, window: &mut OutstandingData, acked: Tsn) {
@@ -368,39 +297,6 @@ impl SendPath {
         self.flight += u64::from(charge);
         self.packet_bytes += u64::from(charge);
         self.reduction.on_sent(u64::from(charge));
-    }
-
-    /// The packet with what was put out goes.
-    #[inline]
-    pub(crate) fn packet_sent(&mut self, now: Instant) {
-        let sent = Sent { bytes: core::mem::take(&mut self.packet_bytes) };
-        if let Some(sampler) = &mut self.sampler {
-            sampler.on_sent(now, self.flight.saturating_sub(sent.bytes));
-        }
-        self.control(now, &GroupView::ALONE, |it, cx| it.on_sent(cx, &sent));
-    }
-
-    /// A chunk is acknowledged.
-    #[inline]
-    pub(crate) fn note_acked(&mut self, newly: &Newly) {
-        if let Some(sampler) = &mut self.sampler
-            && newly.transmissions == 1
-        {
-            sampler.on_chunk_acked(newly.sent_at);
-        }
-    }
-
-    /// How fast the path delivers, after a SACK that takes so many bytes out of its flight.
-    pub(crate) fn sample_rate(&mut self, now: Instant, bytes: u64) -> Option<RateSample> {
-        self.sampler.as_mut()?.sample(now, bytes)
-    }
-
-    /// Nothing more is sent in this flush.
-    pub(crate) fn note_spare_window(&mut self) {
-        let is_spare = self.has_window();
-        if let Some(sampler) = self.sampler.as_mut().filter(|_| is_spare) {
-            sampler.on_spare_window(self.flight);
-        }
     }
 
     /// A chunk is outstanding here no more, though nothing acknowledged it: it was lost, given up, or leaves for another
@@ -554,25 +450,6 @@ fn parameters(id: PathId, mtu: u32, headers: u32, config: &AssociationConfig) ->
         idle: policy.idle,
         fill: config.policies.path_fill,
     }
-}
-
-/// The controller of a path that begins, and its window, which `sharers` paths share.
-fn begin(
-    path: &Parameters,
-    family: Family,
-    config: &AssociationConfig,
-    peer_window: u64,
-    sharers: u64,
-) -> (Congestion, Window) {
-    let policies = &config.policies;
-    let initial = Window::initial(&policies.window, path.unit, family, peer_window, sharers);
-    let new = NewPath::new(*path, initial.cwnd, initial.ssthresh);
-    let control = match &config.custom_congestion {
-        Some(custom) => Congestion::Custom(custom.controller(&new)),
-        None => Congestion::BuiltIn(BuiltIn::new(policies.congestion, &new)),
-    };
-    let window = control.window();
-    (control, window)
 }
 
 #[cfg(test)]

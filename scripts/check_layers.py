@@ -52,7 +52,8 @@ Layers = tuple[tuple[str, ...], ...]
 LAYERS: dict[str, Layers] = {
     "polypath-proto": (
         ("ids", "error"),
-        ("config", "event", "stats"),
+        ("stats",),
+        ("config", "event"),
         ("message", "probe"),
         ("io",),
         ("types",),

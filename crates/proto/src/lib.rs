@@ -35,7 +35,7 @@ mod types;
 
 /// Path schedulers for your own: which path carries new data next.
 pub mod scheduling {
-    pub use crate::mechanism::custom_scheduler::{
+    pub use crate::config::plug_in::{
         CustomScheduler, NewData, PathScheduler, PathView, Readiness,
     };
 }

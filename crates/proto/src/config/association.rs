@@ -4,9 +4,8 @@ use alloc::vec::Vec;
 use core::net::IpAddr;
 
 use crate::Duration;
-use crate::congestion::CustomCongestion;
-use crate::mechanism::custom_scheduler::CustomScheduler;
 
+use super::plug_in::{CustomCongestion, CustomScheduler};
 use super::{BufferSize, Policies, Preset};
 
 /// Which pairs of a local and a remote address become paths.

@@ -1,13 +1,13 @@
 //! The controllers that the stack brings: slow start x window adjustment x coupling.
 
-use super::controller::{
+use super::NewPath;
+use super::coupled::Coupling;
+use super::reno::{Growth, Reno};
+use super::window::Window;
+use super::{
     Acked, Context, Controller, Correction, CorrectionCause, Idle, Loss, LossCause, Recovery,
     Timeout,
 };
-use super::coupled::Coupling;
-use super::parameters::NewPath;
-use super::reno::{Growth, Reno};
-use super::window::Window;
 use crate::config::CongestionAlgorithm;
 
 /// A built-in controller of one path.

@@ -7,9 +7,7 @@
 
 mod built_in;
 pub(crate) mod burst;
-mod controller;
 pub(crate) mod coupled;
-mod custom;
 mod parameters;
 pub(crate) mod path_fill;
 pub(crate) mod rate_reduction;
@@ -18,14 +16,12 @@ pub(crate) mod reno;
 mod slow_start;
 pub(crate) mod window;
 
-pub use built_in::BuiltIn;
-pub use controller::{
-    Acked, Advanced, Context, Controller, Correction, CorrectionCause, EcnMarks, Idle, Loss,
-    LossCause, Pause, RateLimit, RateSample, Recovery, Sent, Timeout,
+pub use crate::config::plug_in::{
+    Acked, Advanced, Context, Controller, Correction, CorrectionCause, CustomCongestion, EcnMarks,
+    GroupView, Idle, Loss, LossCause, NewPath, Parameters, Pause, RateLimit, RateSample, Rates,
+    Recovery, Sent, Timeout,
 };
-pub use coupled::group::{GroupView, Rates};
-pub use custom::CustomCongestion;
-pub use parameters::{NewPath, Parameters};
+pub use built_in::BuiltIn;
 
 use alloc::boxed::Box;
 

@@ -3,9 +3,9 @@
 //! Used per path it is also the uncoupled control of plain CMT (`dreibholz-asymmetric` section II; INET `cmtCCVariant
 //! = "cmt"`).
 
-use super::controller::{Acked, Advanced, Idle, Pause};
-use super::parameters::Parameters;
+use super::Parameters;
 use super::window::Window;
+use super::{Acked, Advanced, Idle, Pause};
 use crate::config::IdleRule;
 
 /// What a SACK lets a window grow by, before any coupling.
@@ -119,7 +119,7 @@ mod tests {
     use crate::config::CongestionAlgorithm::Uncoupled;
     use crate::config::SlowStart;
     use crate::congestion::BuiltIn;
-    use crate::congestion::coupled::group::GroupView;
+    use crate::congestion::GroupView;
     use crate::congestion::testing::{acked, controller, on_ack, on_fast_retransmit, on_timeout};
 
     const P: Parameters = Parameters::plain(1500, 6000);

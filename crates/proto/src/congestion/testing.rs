@@ -1,10 +1,10 @@
 //! Events for tests, with nothing but what the formulas of the built-in controllers look at.
 
-use super::controller::{Acked, Advanced, Context, Controller, Loss, Timeout};
+use super::GroupView;
 use super::coupled::Coupling;
-use super::coupled::group::GroupView;
-use super::parameters::{NewPath, Parameters};
+use super::{Acked, Advanced, Context, Controller, Loss, Timeout};
 use super::{BuiltIn, window::Window};
+use super::{NewPath, Parameters};
 use crate::Instant;
 use crate::config::CongestionAlgorithm;
 

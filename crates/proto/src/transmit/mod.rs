@@ -52,8 +52,8 @@ use rand_core::Rng;
 use smallvec::SmallVec;
 
 use crate::config::AssociationConfig;
+use crate::config::plug_in::{CustomScheduler, PathScheduler};
 use crate::congestion::recovery::FastRecovery;
-use crate::mechanism::custom_scheduler::{CustomScheduler, PathScheduler};
 use crate::paths::PathBook;
 use crate::types::Fate;
 use crate::{Event, Instant, OutgoingMessage, PathId, Probe, SendError, Tsn};

@@ -6,9 +6,8 @@ use smallvec::SmallVec;
 use super::decide::Snapshot;
 use super::send_path::SendPath;
 use crate::PathId;
-use crate::mechanism::custom_scheduler::{
-    self, NewData, Outstanding, PathScheduler, PathView, Readiness,
-};
+use crate::config::plug_in::{NewData, PathScheduler, PathView, Readiness};
+use crate::mechanism::custom_scheduler::{self, Outstanding};
 
 impl Snapshot<'_> {
     /// The path that the scheduler chooses, and the length of the next chunk there.

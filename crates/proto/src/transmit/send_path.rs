@@ -456,7 +456,7 @@ fn parameters(id: PathId, mtu: u32, headers: u32, config: &AssociationConfig) ->
 mod tests {
     use super::*;
     use crate::config::Preset;
-    use crate::congestion::coupled::group::GroupView;
+    use crate::congestion::GroupView;
 
     /// A doubtful path that carries data because no other can belongs to its group, and so does one on which something is
     /// still outstanding; one that carries nothing does not.

@@ -4,9 +4,9 @@
 //! With x = c/r and a = max(x)/x, a window grows in congestion avoidance by M x^2 / (sum of x)^2 x (1 + a)/2 x (4 + a)/5;
 //! a loss takes min(a, 1.5) halves of it. Slow start is uncoupled.
 
-use super::group::Rates;
 use super::{share_of_rate, whole};
-use crate::congestion::parameters::Parameters;
+use crate::congestion::Parameters;
+use crate::congestion::Rates;
 use crate::congestion::reno::Growth;
 
 /// Bytes by which the window grows.

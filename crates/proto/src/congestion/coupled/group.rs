@@ -6,6 +6,7 @@
 use smallvec::SmallVec;
 
 use crate::config::PathGroups;
+use crate::config::plug_in::{GroupView, Rates};
 use crate::{Duration, PathId};
 
 /// One path, as its group sees it.
@@ -32,48 +33,9 @@ pub(crate) enum Standing {
     Inactive,
 }
 
-/// What a control knows of a path's group: the paths that may share a bottleneck with it (`policies.path_groups`).
-#[derive(Clone, Copy, PartialEq, Debug)]
-#[non_exhaustive]
-pub struct GroupView {
-    /// Active paths, this one included, n. A path that carries nothing is coupled with none: 1.
-    pub members: u32,
-    /// Sum of cwnd in bytes, C.
-    pub cwnd: u64,
-    /// Sum of ssthresh in bytes, S.
-    pub ssthresh: u128,
-    /// This path's part in that sum.
-    pub own_ssthresh: u64,
-    /// What needs round-trip times; `None` until every path of the group has one.
-    pub rates: Option<Rates>,
-}
-
-/// Rates of a group, in bytes per nanosecond.
-#[derive(Clone, Copy, PartialEq, Debug)]
-#[non_exhaustive]
-pub struct Rates {
-    /// Round-trip time of this path in nanoseconds, r.
-    pub own_rtt: f64,
-    /// c/r of this path.
-    pub own: f64,
-    /// Sum of c/r, B.
-    pub total: f64,
-    /// Largest c/r.
-    pub fastest: f64,
-    /// Largest c/r^2.
-    pub steepest: f64,
-    /// OLIA's a: what moves from the largest windows to the best paths, as part of a segment.
-    pub bonus: f64,
-}
-
 /// The views of all paths of an association.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub(crate) struct GroupViews(SmallVec<[GroupView; 4]>);
-
-impl GroupView {
-    /// A path that is coupled with no other.
-    pub const ALONE: Self = Self { members: 1, cwnd: 0, ssthresh: 0, own_ssthresh: 0, rates: None };
-}
 
 impl GroupViews {
     /// The views of paths, in the order of their ids.

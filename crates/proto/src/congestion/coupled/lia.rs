@@ -4,9 +4,9 @@
 //! With alpha = C max(c/r^2) / B^2, a window of c bytes grows by c alpha M / C per round trip, and not by more than M. The
 //! same share holds in slow start, where RFC 6356 leaves it to each path.
 
-use super::group::Rates;
 use super::whole;
-use crate::congestion::parameters::Parameters;
+use crate::congestion::Parameters;
+use crate::congestion::Rates;
 use crate::congestion::reno::Growth;
 
 /// Bytes by which the window grows.

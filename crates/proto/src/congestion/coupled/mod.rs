@@ -11,11 +11,11 @@ pub(crate) mod olia;
 pub(crate) mod rp_v1;
 pub(crate) mod rp_v2;
 
-use super::parameters::Parameters;
+use super::Parameters;
 use super::reno::{self, Growth};
 use crate::config::CongestionAlgorithm;
+use crate::congestion::{GroupView, Rates};
 use CongestionAlgorithm::{Balia, Lia, Olia, Rfc9260, RpV1, RpV2, Uncoupled};
-use group::{GroupView, Rates};
 use olia::LossIntervals;
 
 /// Coupling of one path with its group.

@@ -4,9 +4,9 @@
 //! In congestion avoidance a window grows by M (c/r)^2 / B^2 + a M, where a moves growth from the paths with the largest
 //! windows to those that deliver most between losses. Slow start and losses are uncoupled.
 
-use super::group::Rates;
 use super::share_of_rate;
-use crate::congestion::parameters::Parameters;
+use crate::congestion::Parameters;
+use crate::congestion::Rates;
 use crate::congestion::reno::Growth;
 
 /// Bytes that a path delivered between losses.

@@ -4,8 +4,8 @@
 //! Windows grow by the path's share of the sum of thresholds; a loss takes half of the *total* window from the path that
 //! lost.
 
-use super::group::GroupView;
-use crate::congestion::parameters::Parameters;
+use crate::congestion::GroupView;
+use crate::congestion::Parameters;
 use crate::congestion::reno::Growth;
 
 /// Bytes by which the window grows.

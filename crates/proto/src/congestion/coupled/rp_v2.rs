@@ -4,9 +4,9 @@
 //! The rate of a path is c/r. Windows grow by the path's share of the sum B of rates; a loss takes half of B from the
 //! path that lost, and at least half of its window.
 
-use super::group::Rates;
 use super::{share_of_rate, whole};
-use crate::congestion::parameters::Parameters;
+use crate::congestion::Parameters;
+use crate::congestion::Rates;
 use crate::congestion::reno::Growth;
 
 /// Bytes by which the window grows.

@@ -2,7 +2,7 @@
 
 use super::SendPath;
 use crate::config::AssociationConfig;
-use crate::congestion::coupled::group::GroupView;
+use crate::congestion::GroupView;
 use crate::congestion::window::{Family, Window};
 use crate::congestion::{
     BuiltIn, Congestion, Context, Controller, Correction, CorrectionCause, Idle, NewPath,

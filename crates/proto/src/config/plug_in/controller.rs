@@ -4,8 +4,7 @@ use core::fmt::Debug;
 
 use polypath_units::BitRate;
 
-use super::coupled::group::GroupView;
-use super::parameters::Parameters;
+use super::view::{GroupView, Parameters};
 use crate::{Duration, Instant};
 
 /// Congestion control of one path: events in, a congestion window out.

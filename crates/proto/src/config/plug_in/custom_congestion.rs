@@ -4,7 +4,7 @@ use alloc::boxed::Box;
 use core::fmt;
 
 use super::controller::Controller;
-use super::parameters::NewPath;
+use super::view::NewPath;
 
 /// Makes controllers; associations that share a configuration share it.
 #[allow(clippy::disallowed_types)]

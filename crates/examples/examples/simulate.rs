@@ -14,7 +14,7 @@ use polypath_sim::{Form, RunResult, Scenario, Simulation};
 
 /// What the scenario file leaves open or says otherwise: both hosts have buffers that do not limit them.
 const CHANGES: [&str; 6] = [
-    "run.duration=20 s",
+    "run.duration=10 s",
     "record.series=50 ms",
     "record.occupancy=50 ms",
     "sctp.preset=recommended",

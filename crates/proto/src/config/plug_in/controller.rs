@@ -95,6 +95,7 @@ pub struct Context<'a> {
     /// Sizes and policies of the path.
     pub path: &'a Parameters,
     /// The paths that may share a bottleneck with this one, as they were before the SACK or timeout; for coupled control.
+    /// With events that are neither, the path is alone.
     pub group: &'a GroupView,
     /// Smoothed round-trip time; `None` before the first sample.
     pub srtt: Option<Duration>,

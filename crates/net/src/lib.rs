@@ -150,9 +150,10 @@
 //!
 //! `AssociationConfig::default()` has the preset `recommended`, which keeps transfers over several paths from being slower than over the
 //! best of them; [`AssociationConfig::with_preset`] takes another ([`Preset`]), and every policy can be set by itself. Buffers
-//! have 1 MiB each unless more is named: `send_buffer_bytes` and `receive_buffer_bytes` should hold what all paths carry in two round
-//! trips of the longest one. With the policies `send_buffer` and `receive_buffer` as `recommended` has them otherwise (`auto-fast`),
-//! they begin with 64 KiB and grow to that as data is acknowledged and read.
+//! begin with 64 KiB and grow as data is acknowledged and read, up to `send_buffer_bytes` and `receive_buffer_bytes`
+//! ([`BUFFER_BYTES`] each, if not set): these should hold what all paths carry in two round trips of the longest one. A server for
+//! many peers sets less. With the policies `send_buffer` and `receive_buffer` set to `bytes`, buffers have their full size from the
+//! beginning.
 //!
 //! # What a program must expect
 //!
@@ -232,7 +233,7 @@ pub use error::{AssociationError, BindError, ConnectError, SendError, TryReceive
 pub use message::{Message, ReceivedMessage};
 pub use peer::{ENCAPSULATION_PORT, Peer};
 pub use polypath_proto::config::{
-    AssociationConfig, EndpointConfig, PathPairing, PmtuDiscovery, Policies, Preset,
+    AssociationConfig, BUFFER_BYTES, EndpointConfig, PathPairing, PmtuDiscovery, Policies, Preset,
 };
 pub use polypath_proto::{
     AssociationEnd, AssociationStats, BlockedTime, ConnectError as ConnectRefusal, Delivery,

@@ -208,6 +208,7 @@
 
 #![deny(unsafe_code)]
 
+mod address;
 mod association;
 mod builder;
 mod carriers;
@@ -216,10 +217,12 @@ mod device;
 mod driver;
 mod endpoint;
 mod error;
+mod lock;
 mod message;
 mod peer;
 mod route;
-mod shared;
+mod socket;
+mod state;
 mod stats;
 mod stream;
 mod system;

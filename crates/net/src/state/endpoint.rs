@@ -1,0 +1,83 @@
+//! An endpoint as its handles and its driver see it.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::atomic::AtomicUsize;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use bytes::Bytes;
+use polypath_proto::{Association as Protocol, AssociationId};
+use tokio::sync::Notify;
+
+use super::association::{AssociationShared, Handle};
+use super::mailbox::Mailbox;
+use super::rebind::Rebind;
+use super::shard::Shards;
+use crate::carriers::Carriers;
+use crate::clock::{Clock, Context};
+use crate::lock::lock;
+use crate::socket::SharedSockets;
+use crate::tap::Tap;
+
+/// What peers are told whose associations nobody will accept.
+pub(crate) const NOT_ACCEPTING: Bytes =
+    Bytes::from_static(b"no associations are accepted any more");
+
+/// An endpoint as its handles and its driver see it.
+#[derive(Debug)]
+pub(crate) struct EndpointShared {
+    pub(crate) clock: Clock,
+    pub(crate) port: u16,
+    pub(crate) encapsulation_port: u16,
+    pub(crate) carriers: Carriers,
+    pub(crate) backlog: usize,
+    pub(crate) tap: Tap,
+    pub(crate) state: Mutex<EndpointState>,
+    pub(crate) sockets: SharedSockets,
+    /// The tasks that drive the associations; the first one has the sockets, too.
+    pub(crate) shards: Shards,
+    /// Local addresses to add and to remove; for the first shard.
+    pub(crate) rebinds: Mailbox<Vec<Rebind>>,
+    /// An association waits to be accepted, or the endpoint is closed.
+    pub(crate) incoming: Notify,
+    /// An association was removed.
+    pub(crate) removed: Notify,
+    /// Public handles of the endpoint.
+    pub(crate) handles: AtomicUsize,
+}
+
+/// What the lock of an endpoint guards.
+#[derive(Debug)]
+pub(crate) struct EndpointState {
+    pub(crate) protocol: polypath_proto::Endpoint,
+    pub(crate) context: Context,
+    pub(crate) table: BTreeMap<AssociationId, Arc<AssociationShared>>,
+    pub(crate) accept_queue: VecDeque<Handle>,
+    pub(crate) accepting: Accepting,
+    /// No driver runs any more, or none shall.
+    pub(crate) closed: bool,
+}
+
+/// Whether associations of peers are accepted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Accepting {
+    Yes,
+    /// Never, or no longer.
+    Stopped,
+}
+
+impl EndpointShared {
+    pub(crate) fn state(&self) -> MutexGuard<'_, EndpointState> {
+        lock(&self.state)
+    }
+
+    /// Gives a new association to a shard.
+    pub(crate) fn adopt(
+        &self,
+        id: AssociationId,
+        protocol: Box<Protocol>,
+        context: Context,
+    ) -> Arc<AssociationShared> {
+        let shard = self.shards.choose();
+        AssociationShared::new(id, self.clock, shard, protocol, context)
+    }
+}

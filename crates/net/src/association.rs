@@ -9,6 +9,7 @@ use tokio::sync::{Notify, broadcast};
 
 use crate::error::{AssociationError, SendError, TryReceiveError};
 use crate::message::{Message, ReceivedMessage};
+use crate::probe::BoxedProbe;
 use crate::state::{Handle, Phase};
 
 /// An association: what RFC 6458 reaches through a one-to-one style socket.
@@ -260,6 +261,12 @@ impl Association {
     pub fn set_stream_value(&self, stream: u16, value: u16) -> Result<(), SendError> {
         self.shared.lock().protocol.set_stream_value(stream, value)?;
         Ok(())
+    }
+
+    /// Attaches a probe that gets the association's events from now on, or detaches it; gives the one of before. It is
+    /// called as the probes of an [`Observer`](crate::Observer) are, and dropped when the association has ended.
+    pub fn set_probe(&self, probe: Option<BoxedProbe>) -> Option<BoxedProbe> {
+        self.shared.lock().context.probes().replace_user(probe)
     }
 
     /// SCTP port of this side.

@@ -21,6 +21,7 @@ use crate::driver::Driver;
 use crate::endpoint::Endpoint;
 use crate::error::BindError;
 use crate::peer::ENCAPSULATION_PORT;
+use crate::probe::{Observer, Observing};
 use crate::socket::{Binding, SharedSockets, Sockets};
 use crate::state::{Accepting, EndpointShared, EndpointState, Mailbox, Shards};
 use crate::tap::{PacketTap, Tap};
@@ -41,6 +42,7 @@ pub struct EndpointBuilder {
     backlog: Option<usize>,
     config: EndpointConfig,
     tap: Tap,
+    observing: Observing,
     shards: Option<usize>,
 }
 
@@ -78,6 +80,7 @@ impl EndpointBuilder {
             backlog: None,
             config: EndpointConfig::default(),
             tap: Tap::default(),
+            observing: Observing::default(),
             shards: None,
         }
     }
@@ -161,6 +164,45 @@ impl EndpointBuilder {
         self
     }
 
+    /// Lets `observer` choose a probe for each association that begins, which gets its events: chunks sent and acknowledged,
+    /// windows, round-trip times, timeouts, states of paths. Costs nothing for associations without one;
+    /// [`Association::set_probe`](crate::Association::set_probe) attaches one later.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use std::sync::atomic::{AtomicU64, Ordering};
+    ///
+    /// use polypath::{BoxedProbe, Endpoint, Instant, ObservedAssociation, Probe, ProbeEvent};
+    ///
+    /// struct Timeouts(Arc<AtomicU64>);
+    ///
+    /// impl Probe for Timeouts {
+    ///     fn on(&mut self, _now: Instant, event: ProbeEvent) {
+    ///         if let ProbeEvent::Timeout { .. } = event {
+    ///             self.0.fetch_add(1, Ordering::Relaxed);
+    ///         }
+    ///     }
+    /// }
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let timeouts = Arc::new(AtomicU64::new(0));
+    /// let counter = Arc::clone(&timeouts);
+    /// let endpoint = Endpoint::builder(["127.0.0.18".parse()?])
+    ///     .encapsulation_port(0)
+    ///     .observer(Arc::new(move |_: &ObservedAssociation| {
+    ///         Some(Box::new(Timeouts(Arc::clone(&counter))) as BoxedProbe)
+    ///     }))
+    ///     .bind()?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn observer(mut self, observer: Arc<dyn Observer>) -> Self {
+        self.observing = Observing(Some(observer));
+        self
+    }
+
     /// Sets limits and the configuration of associations that peers begin. Whether the endpoint listens is decided by
     /// [`listen`](Self::listen) alone.
     #[must_use]
@@ -209,6 +251,7 @@ impl EndpointBuilder {
             carriers: self.carriers,
             backlog: self.backlog.unwrap_or(0),
             tap: self.tap,
+            observing: self.observing,
             state: Mutex::new(state),
             sockets: SharedSockets::new(Sockets::new(sockets)),
             rebinds: Mailbox::new(shards.front().bell()),

@@ -14,6 +14,7 @@ use crate::address::is_unicast;
 use crate::association::Association;
 use crate::error::{BindError, ConnectError};
 use crate::peer::Peer;
+use crate::probe::Initiator;
 use crate::route;
 use crate::state::{Accepting, EndpointShared, EndpointState, Handle, NOT_ACCEPTING, Rebind};
 use crate::stats::EndpointStats;
@@ -77,7 +78,7 @@ impl Endpoint {
         let EndpointState { protocol, context, table, .. } = &mut *state;
         let (id, association) =
             context.lend(now, |cx| protocol.connect(cx, config, peer.port, &addresses))?;
-        let shared = self.shared.adopt(id, association, context.fork());
+        let shared = self.shared.adopt(id, Initiator::Local, association, context.fork());
         table.insert(id, Arc::clone(&shared));
         drop(state);
         shared.command();

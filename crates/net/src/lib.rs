@@ -167,6 +167,15 @@
 //! * **Numbers.** [`Association::stats`], [`Association::path_stats`] and [`Endpoint::stats`] can be asked at any time, and
 //!   go on to tell of paths that failed.
 //!
+//! # Observation
+//!
+//! An [`Observer`] of an endpoint, or [`Association::set_probe`], attaches a [`Probe`] to an association: it gets a
+//! [`ProbeEvent`] for each chunk, each change of a congestion window, each round-trip time, timeout and state of a path, as in
+//! the simulator. With the crate feature `tracing` the crate also emits spans and events of that library, all with the target
+//! `polypath`: a span `association` with the peer's address and the ports; the end, restarts and states of paths at `INFO` and
+//! above; timeouts, losses and MTUs from `DEBUG`; packets and chunks at `TRACE`. Without observers and without the feature,
+//! nothing of that costs anything. A [`PacketTap`] sees the packets themselves.
+//!
 //! # Threads
 //!
 //! An association is the work of one thread at a time. A program with few of them is quickest on a runtime with one thread
@@ -218,8 +227,10 @@ mod driver;
 mod endpoint;
 mod error;
 mod lock;
+mod log;
 mod message;
 mod peer;
+mod probe;
 mod route;
 mod socket;
 mod state;
@@ -240,8 +251,10 @@ pub use polypath_proto::config::{
 };
 pub use polypath_proto::{
     AssociationEnd, AssociationStats, BlockedTime, ConnectError as ConnectRefusal, Delivery,
-    Duration, Event, PathChange, PathId, PathStats, PathStatus, SendError as SendRefusal, config,
+    Duration, Event, Instant, NoProbe, PathChange, PathId, PathStats, PathStatus, Probe,
+    ProbeEvent, SendError as SendRefusal, TransmissionCause, Tsn, config,
 };
+pub use probe::{BoxedProbe, Initiator, ObservedAssociation, Observer};
 pub use route::source_address;
 pub use stats::EndpointStats;
 pub use stream::MessageSink;

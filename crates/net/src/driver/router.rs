@@ -7,6 +7,7 @@ use polypath_proto::{
     Association as Protocol, AssociationId, Collision, Instant, Received, Route, Transmit,
 };
 
+use crate::probe::Initiator;
 use crate::state::{
     Accepting, AssociationShared, EndpointShared, EndpointState, Handle, Inner, NOT_ACCEPTING,
 };
@@ -43,6 +44,7 @@ impl Router<'_> {
         match context.lend(now, |cx| protocol.handle(cx, received)) {
             Route::Association(id) => {
                 if let Some(association) = table.get(&id) {
+                    association.log.received(received);
                     association.lock().call(now, |protocol, cx| protocol.handle(cx, received));
                     touch(0, self.touched, association);
                 }
@@ -81,7 +83,7 @@ impl Router<'_> {
     /// Queues an association that a peer began, if there is room.
     fn admit(&mut self, id: AssociationId, protocol: Box<Protocol>) {
         let context = self.state.context.fork();
-        let association = self.shared.adopt(id, protocol, context);
+        let association = self.shared.adopt(id, Initiator::Peer, protocol, context);
         self.state.table.insert(id, Arc::clone(&association));
         touch(0, self.touched, &association);
         let reason = if self.state.closed || self.state.accepting == Accepting::Stopped {

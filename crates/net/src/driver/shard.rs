@@ -122,6 +122,7 @@ impl Shard {
             else {
                 continue;
             };
+            association.log.fault(report.local, report.remote, report.fault.name());
             let mut inner = association.lock();
             let now = self.shared.clock.now();
             match report.fault {
@@ -165,6 +166,7 @@ impl Shard {
             self.follow_sockets();
             for transmit in self.transmits.drain(..) {
                 self.shared.tap.sent(&transmit);
+                association.log.sent(&transmit);
                 self.outbound.push(&self.sockets, &transmit, Some(association.id), &mut self.stats);
             }
             if !more {
@@ -226,6 +228,7 @@ impl Shard {
     /// Wakes those whom an event concerns and passes it on to listeners.
     fn tell(&self, association: &Arc<AssociationShared>, inner: &mut Inner, event: Event) {
         let now = self.shared.clock.now();
+        association.log.event(&event);
         match &event {
             Event::Readable => return association.readable.notify_waiters(),
             Event::Writable => return association.writable.notify_waiters(),
@@ -248,6 +251,7 @@ impl Shard {
             Event::Ended(end) => {
                 let error = AssociationError::from_end(end.clone());
                 let error = error.map(|error| cause_of(error, &inner.protocol));
+                association.log.ended(error.as_ref());
                 inner.publish(event);
                 inner.end(error);
                 return association.wake_all();

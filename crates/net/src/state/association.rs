@@ -12,6 +12,7 @@ use super::inner::Inner;
 use super::mailbox::Mailbox;
 use crate::clock::{Clock, Context};
 use crate::lock::lock;
+use crate::log::Log;
 
 /// Associations that something was done to, for the shard that drives them.
 pub(crate) type Touched = Mailbox<Vec<Arc<AssociationShared>>>;
@@ -21,6 +22,7 @@ pub(crate) type Touched = Mailbox<Vec<Arc<AssociationShared>>>;
 pub(crate) struct AssociationShared {
     pub(crate) id: AssociationId,
     pub(crate) clock: Clock,
+    pub(crate) log: Log,
     /// Index of the shard that drives it.
     pub(crate) shard: usize,
     /// Where that shard looks for associations that something was done to.
@@ -45,6 +47,7 @@ impl AssociationShared {
     pub(super) fn new(
         id: AssociationId,
         clock: Clock,
+        log: Log,
         (shard, mailbox): (usize, Arc<Touched>),
         protocol: Box<Protocol>,
         context: Context,
@@ -52,6 +55,7 @@ impl AssociationShared {
         Arc::new(Self {
             id,
             clock,
+            log,
             shard,
             mailbox,
             inner: Mutex::new(Inner::new(protocol, context)),

@@ -15,6 +15,8 @@ use super::shard::Shards;
 use crate::carriers::Carriers;
 use crate::clock::{Clock, Context};
 use crate::lock::lock;
+use crate::log::Log;
+use crate::probe::{Initiator, ObservedAssociation, Observing, Probes};
 use crate::socket::SharedSockets;
 use crate::tap::Tap;
 
@@ -31,6 +33,7 @@ pub(crate) struct EndpointShared {
     pub(crate) carriers: Carriers,
     pub(crate) backlog: usize,
     pub(crate) tap: Tap,
+    pub(crate) observing: Observing,
     pub(crate) state: Mutex<EndpointState>,
     pub(crate) sockets: SharedSockets,
     /// The tasks that drive the associations; the first one has the sockets, too.
@@ -70,14 +73,31 @@ impl EndpointShared {
         lock(&self.state)
     }
 
-    /// Gives a new association to a shard.
+    /// Gives a new association to a shard, and its events to whoever observes the endpoint.
     pub(crate) fn adopt(
         &self,
         id: AssociationId,
+        initiator: Initiator,
         protocol: Box<Protocol>,
-        context: Context,
+        mut context: Context,
     ) -> Arc<AssociationShared> {
+        let user = self.observing.probe(|| {
+            let identity = protocol.identity();
+            let mut remotes: Vec<_> = protocol.path_stats().iter().map(|p| p.remote).collect();
+            remotes.sort_unstable();
+            remotes.dedup();
+            ObservedAssociation {
+                id: id.0,
+                initiator,
+                local_port: identity.local_port,
+                remote_port: identity.remote_port,
+                remote_addresses: remotes,
+                begins: self.clock.now(),
+            }
+        });
+        let log = Log::begin(id, &protocol);
+        *context.probes() = Probes::new(user, log.probe());
         let shard = self.shards.choose();
-        AssociationShared::new(id, self.clock, shard, protocol, context)
+        AssociationShared::new(id, self.clock, log, shard, protocol, context)
     }
 }

@@ -156,10 +156,12 @@ impl Inner {
         }
     }
 
-    /// Marks the association as ended unless it already is. Listeners see the end of their events.
+    /// Marks the association as ended unless it already is. Listeners see the end of their events, and the user's probe is
+    /// dropped.
     pub(crate) fn end(&mut self, error: Option<AssociationError>) {
         self.ended.get_or_insert(error.map_or(Ok(()), Err));
         self.events = None;
+        self.context.probes().replace_user(None);
     }
 
     /// Queues a message, if the association takes any.

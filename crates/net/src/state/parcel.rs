@@ -140,6 +140,7 @@ mod tests {
 
     use super::*;
     use crate::clock::{Clock, Context, secure_rng};
+    use crate::log::Log;
     use crate::state::Mailbox;
 
     const HERE: IpAddr = IpAddr::V4(std::net::Ipv4Addr::LOCALHOST);
@@ -158,7 +159,8 @@ mod tests {
             });
             let (id, protocol) = begun.unwrap();
             let mailbox = Arc::new(Mailbox::new(&bell));
-            AssociationShared::new(id, clock, (0, mailbox), protocol, context.fork())
+            let log = Log::begin(id, &protocol);
+            AssociationShared::new(id, clock, log, (0, mailbox), protocol, context.fork())
         })
     }
 

@@ -1,0 +1,11 @@
+//! What the crate logs about associations, with the crate feature `tracing`; without it, all of this is empty.
+
+#[cfg(not(feature = "tracing"))]
+mod off;
+#[cfg(feature = "tracing")]
+mod on;
+
+#[cfg(not(feature = "tracing"))]
+pub(crate) use off::{Log, LogProbe};
+#[cfg(feature = "tracing")]
+pub(crate) use on::{Log, LogProbe};

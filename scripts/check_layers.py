@@ -29,6 +29,7 @@ ARROWS: dict[str, tuple[str, ...]] = {
     "polypath-units": (),
     "polypath-wire": (),
     "polypath-proto": ("polypath-wire", "polypath-units"),
+    "polypath-qlog": ("polypath-proto",),
     "polypath-workload": ("polypath-units",),
     "polypath-netsim": ("polypath-units",),
     "polypath-sim": ("polypath-proto", "polypath-netsim", "polypath-workload"),

@@ -18,7 +18,7 @@ use polypath_workload::{Carrier, FlowError};
 use crate::app::{Answers, Gaps, Ledger, MessagePlan, Receiver, Sender, Violations, feed, read};
 use crate::frame::{Form, RECOGNISABLE, SctpFrame, SimFrame, Spares};
 use crate::place::Place;
-use crate::probe::{Delivered, Watch};
+use crate::probe::{Delivered, Observing, Watch};
 use crate::scenario::{Flow, Scenario};
 
 use associations::Associations;
@@ -302,6 +302,11 @@ impl Host {
         self.receivers.get(flow).map_or(0, |receiver| receiver.meter().total().as_bytes())
     }
 
+    /// Lets somebody observe the associations of the host.
+    pub fn observe(&mut self, observing: Observing) {
+        self.watch.observe(observing);
+    }
+
     /// What the probe has seen.
     pub fn watch(&self) -> &Watch {
         &self.watch
@@ -405,7 +410,7 @@ impl Host {
             // The scenario was checked: both sides have these streams.
             let _ = association.set_stream_value(stream, value);
         }
-        self.watch.begin();
+        self.watch.begin(&association);
         self.associations.insert(id, association);
         self.latest = Some(id);
         self.outcome = Outcome::None;

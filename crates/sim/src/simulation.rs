@@ -1,6 +1,7 @@
 //! Runs a scenario.
 
 use std::io;
+use std::sync::Arc;
 
 use polypath_netsim::{Arrival, Event, Frame as _, NetworkBuilder, NoObserver, World};
 use polypath_units::Instant;
@@ -12,6 +13,7 @@ use crate::frame::{Form, RECOGNISABLE, SimFrame, Spares};
 use crate::host::{Host, Incoming, Outcome, Surroundings};
 use crate::meter::{Meter, Seen};
 use crate::place::{self, Owners, Place};
+use crate::probe::{Observer, Observing};
 use crate::result::{Execution, Measured, RunResult};
 use crate::scenario::{Flow, HostName, Scenario};
 use crate::wiring::{self, Oracle, Wired};
@@ -126,6 +128,23 @@ impl<'a> Simulation<'a> {
         let addresses = self.network.addresses_of(host, None);
         let names: Vec<String> = addresses.map(|own| own.link.clone()).collect();
         self.world.capture(self.network.hosts[host].node, &names, out);
+    }
+
+    /// Lets `observer` choose a probe for each association that begins, which gets its events in virtual time. The run is the
+    /// same with and without it.
+    ///
+    /// Where an association takes the place of an earlier one at a host, the earlier one is observed no more.
+    pub fn observe(&mut self, observer: &Arc<dyn Observer>) {
+        for (pair, hosts) in self.pairs.iter_mut().enumerate() {
+            for (host, name) in hosts.iter_mut().zip(HostName::ALL) {
+                host.observe(Observing {
+                    observer: Arc::clone(observer),
+                    host: self.scenario.host_name(pair, name).to_owned(),
+                    pair: self.scenario.pairs[pair].name.clone(),
+                    is_client: self.scenario.pairs[pair].client == name,
+                });
+            }
+        }
     }
 
     /// Runs to the end.

@@ -215,8 +215,11 @@ impl Driver {
         let Self { shard, inbound, parcels, .. } = self;
         let Shard { shared, sockets, outbound, touched, stats, .. } = shard;
         let Some(socket) = sockets.get(place) else { return };
+        // Answers go out after the batch: handles must not wait for the system to send them.
+        let mut replies = Vec::new();
+        let mut state = shared.state();
         let mut router =
-            Router { shared, now: shared.clock.now(), state: &mut shared.state(), touched, stats };
+            Router { shared, now: shared.clock.now(), state: &mut state, touched, stats };
         for datagram in inbound.datagrams(filled, socket) {
             let received = Received {
                 local: socket.address(),
@@ -230,10 +233,14 @@ impl Driver {
             shared.tap.received(&received);
             if let Some(association) = router.owner_elsewhere(&received) {
                 parcels[association.shard].add(association, &received, datagram.stride);
-            } else if let Some(reply) = router.route(&received) {
-                shared.tap.sent(&reply);
-                outbound.push(sockets, &reply, None, router.stats);
+            } else {
+                replies.extend(router.route(&received));
             }
+        }
+        drop(state);
+        for reply in replies {
+            shared.tap.sent(&reply);
+            outbound.push(sockets, &reply, None, stats);
         }
         for (inbox, to) in
             parcels.iter_mut().zip(shared.shards.iter()).filter(|(inbox, _)| !inbox.is_empty())

@@ -263,7 +263,7 @@ impl Association {
         Ok(())
     }
 
-    /// Attaches a probe that gets the association's events from now on, or detaches it; gives the one of before. It is
+    /// Attaches a probe, which receives the association's events from now on, or detaches it; returns the previous one. It is
     /// called as the probes of an [`Observer`](crate::Observer) are, and dropped when the association has ended.
     pub fn set_probe(&self, probe: Option<BoxedProbe>) -> Option<BoxedProbe> {
         self.shared.lock().context.probes().replace_user(probe)

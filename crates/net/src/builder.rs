@@ -164,8 +164,8 @@ impl EndpointBuilder {
         self
     }
 
-    /// Lets `observer` choose a probe for each association that begins, which gets its events: chunks sent and acknowledged,
-    /// windows, round-trip times, timeouts, states of paths. Costs nothing for associations without one;
+    /// Sets the observer, which chooses a probe for each association that begins. The probe receives the association's events:
+    /// chunks sent and acknowledged, windows, round-trip times, timeouts, path states. Associations without a probe pay nothing;
     /// [`Association::set_probe`](crate::Association::set_probe) attaches one later.
     ///
     /// ```

@@ -169,7 +169,7 @@
 //!
 //! # Observation
 //!
-//! An [`Observer`] of an endpoint, or [`Association::set_probe`], attaches a [`Probe`] to an association: it gets a
+//! An [`Observer`] of an endpoint, or [`Association::set_probe`], attaches a [`Probe`] to an association: it receives a
 //! [`ProbeEvent`] for each chunk, each change of a congestion window, each round-trip time, timeout and state of a path, as in
 //! the simulator. With the crate feature `tracing` the crate also emits spans and events of that library, all with the target
 //! `polypath`: a span `association` with the peer's address and the ports; the end, restarts and states of paths at `INFO` and

@@ -1,7 +1,7 @@
 //! Observation of associations from outside: typed events of the protocol, as they happen.
 //!
-//! The protocol is lent a probe with every call. Who observes an association gives it one of their own; the crate's `tracing`
-//! events come from another, beside it.
+//! Every call into the protocol takes a probe. A user may attach one to an association; the crate's own `tracing` events come
+//! from a second one beside it.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -11,7 +11,7 @@ use polypath_proto::{Instant, NoProbe, Probe, ProbeEvent};
 
 use crate::log::LogProbe;
 
-/// A probe that can be handed from task to task.
+/// A probe that can move between threads.
 pub type BoxedProbe = Box<dyn Probe + Send>;
 
 /// Which side began an association.
@@ -23,7 +23,7 @@ pub enum Initiator {
     Peer,
 }
 
-/// An association that begins, as an [`Observer`] is told about it.
+/// Describes an association that begins to an [`Observer`].
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct ObservedAssociation {
@@ -37,7 +37,7 @@ pub struct ObservedAssociation {
     pub remote_port: u16,
     /// Addresses of the peer that are known so far.
     pub remote_addresses: Vec<IpAddr>,
-    /// When it begins: time since the endpoint was bound, as in every event of it.
+    /// When it begins. Like the times of its events, this is the time since the endpoint was bound.
     pub begins: Instant,
 }
 
@@ -46,10 +46,10 @@ pub struct ObservedAssociation {
 /// Set by [`EndpointBuilder::observer`](crate::EndpointBuilder::observer). Closures that take an [`ObservedAssociation`]
 /// are observers, too.
 ///
-/// Both the observer and the probes that it gives are called under a lock, by the task that drives the endpoint or by the
-/// task that calls a method of the association. So they have to be quick, and must not call back into either.
+/// The observer and its probes are called under a lock, by the task that drives the endpoint or by the task that calls a
+/// method of the association. They must be quick, and must not call methods of the endpoint or the association.
 pub trait Observer: Send + Sync {
-    /// An association begins. Gives the probe that gets all of its events, or `None` if it is not to be observed.
+    /// Called when an association begins. Returns the probe that receives all of its events, or `None` to leave it unobserved.
     fn observe(&self, association: &ObservedAssociation) -> Option<BoxedProbe>;
 }
 
@@ -73,7 +73,7 @@ impl fmt::Debug for dyn Observer {
 pub(crate) struct Observing(pub(crate) Option<Arc<dyn Observer>>);
 
 impl Observing {
-    /// The probe of an association that begins, which `describe` describes.
+    /// The probe for an association that begins.
     pub(crate) fn probe(
         &self,
         describe: impl FnOnce() -> ObservedAssociation,
@@ -95,12 +95,12 @@ impl Probes {
         Self { user, log, nobody: NoProbe }
     }
 
-    /// Puts another probe of the user in place; gives the one of before.
+    /// Replaces the user's probe; returns the previous one.
     pub(crate) fn replace_user(&mut self, user: Option<BoxedProbe>) -> Option<BoxedProbe> {
         std::mem::replace(&mut self.user, user)
     }
 
-    /// What to lend to the protocol.
+    /// The probe for a call into the protocol.
     pub(crate) fn lend(&mut self) -> &mut dyn Probe {
         if self.log.is_some() {
             return self;

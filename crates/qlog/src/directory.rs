@@ -1,4 +1,4 @@
-//! A folder of traces, written by a thread of its own.
+//! A folder of traces, written by its own thread.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -14,29 +14,28 @@ use polypath_proto::{Instant, Probe, ProbeEvent};
 use crate::error::{OpenError, WriteError};
 use crate::trace::{self, TraceHeader, TraceWriter};
 
-/// Events that may wait for the disk: some megabytes, or a second of a fast association.
+/// Events that may wait to be written: a few megabytes.
 const WAITING: usize = 1 << 16;
 
 /// What happens to events that come faster than they can be written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum WhenFull {
-    /// They are left out and counted, so that the protocol never waits: on real networks.
+    /// They are left out and counted, so that the protocol never waits. For real networks.
     LeaveOut,
-    /// Whoever has them waits: in simulations, where time stands still meanwhile.
+    /// The caller waits. For simulations, where virtual time stands still meanwhile.
     Wait,
 }
 
 /// A folder that traces are written to, a file for each association.
 ///
-/// The files are written by a thread. Errors of writing stop the trace that they concern and nothing else, and
-/// [`finish`](Self::finish) tells them.
+/// A thread writes the files. An error of writing ends its trace and nothing else; [`finish`](Self::finish) returns it.
 #[derive(Debug)]
 pub struct QlogDirectory {
     traces: Traces,
     thread: JoinHandle<Option<WriteError>>,
 }
 
-/// Begins traces in a folder. Clones begin traces in the same one.
+/// Begins traces in a folder. Clones share the folder.
 #[derive(Clone, Debug)]
 pub struct Traces {
     orders: SyncSender<Order>,
@@ -50,7 +49,7 @@ struct Shared {
     begun: AtomicU64,
     /// Those of them with a number.
     numbered: AtomicU64,
-    /// Names of their files, and how often each was asked for.
+    /// Names of their files, and how often each was used.
     names: Mutex<BTreeMap<String, u64>>,
     /// Events that were left out.
     missed: AtomicU64,
@@ -65,7 +64,7 @@ pub struct QlogProbe {
     missed: u64,
 }
 
-/// What the thread is to do.
+/// A task for the thread.
 #[derive(Debug)]
 enum Order {
     Begin {
@@ -108,7 +107,7 @@ impl QlogDirectory {
         Ok(Self { traces: Traces { orders, shared: Arc::default(), when_full }, thread })
     }
 
-    /// What begins traces here.
+    /// A handle that begins traces in the folder.
     pub fn traces(&self) -> Traces {
         self.traces.clone()
     }
@@ -118,7 +117,7 @@ impl QlogDirectory {
     /// # Errors
     /// The first error of writing; otherwise the number of events that were left out, if there are any.
     pub fn finish(self) -> Result<(), WriteError> {
-        // Where nobody takes it, the thread has ended, and says why.
+        // If this fails, the thread has ended, and `join` returns why.
         let _ = self.traces.orders.send(Order::Finish);
         match self.thread.join() {
             Ok(None) => match self.traces.shared.missed.load(Ordering::Relaxed) {
@@ -164,7 +163,7 @@ impl Traces {
         self.begin(&format!("{prefix}-{time}{zone}{process}-{number}"), header)
     }
 
-    /// Gives whether there is room for an order; after the end, nobody needs any.
+    /// Returns whether there was room for the order. After the end there always is: orders have no effect any more.
     fn order(&self, order: Order) -> bool {
         match self.when_full {
             WhenFull::Wait => {
@@ -299,7 +298,7 @@ mod tests {
         drop(a);
         b.on(Instant::ZERO, samples()[1]);
         directory.finish().unwrap();
-        // Nobody is there any more.
+        // After the end: no effect.
         b.on(Instant::ZERO, samples()[2]);
         assert_eq!(lines(&deep.join("a.sqlog")), 1 + samples().len());
         assert_eq!(lines(&deep.join("..-b--c.sqlog")), 1 + 2);
@@ -343,14 +342,14 @@ mod tests {
     #[cfg(target_os = "linux")]
     #[test]
     fn a_folder_has_to_take_files() {
-        // Nobody, not even root, makes files there.
+        // Not even root can make files there.
         let error = QlogDirectory::open(Path::new("/proc/self"), WhenFull::Wait).unwrap_err();
         assert!(error.to_string().starts_with("cannot write into /proc/self: "), "{error}");
     }
 
     #[cfg(target_os = "linux")]
     #[test]
-    fn a_full_disk_is_told_at_the_end_and_concerns_no_other_trace() {
+    fn a_full_disk_is_reported_at_the_end_and_ends_no_other_trace() {
         let folder = tempfile::tempdir().unwrap();
         std::os::unix::fs::symlink("/dev/full", folder.path().join("full.sqlog")).unwrap();
         let directory = QlogDirectory::open(folder.path(), WhenFull::Wait).unwrap();
@@ -378,7 +377,7 @@ mod tests {
         assert_eq!(traces.shared.missed.load(Ordering::Relaxed), missed);
         assert!(matches!(received.recv(), Ok(Order::Begin { .. })));
         assert!(matches!(received.recv(), Ok(Order::Write { .. })));
-        // The trace says where they are missing, once there is room again.
+        // The gap is marked once there is room again.
         probe.on(Instant::from_nanos(5), samples()[0]);
         assert!(matches!(received.recv(), Ok(Order::Miss { count, .. }) if count == missed));
         assert!(matches!(received.recv(), Ok(Order::Write { .. })));

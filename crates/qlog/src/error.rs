@@ -1,4 +1,4 @@
-//! What goes wrong with traces.
+//! Errors of traces.
 
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ pub enum OpenError {
     Unwritable {
         /// The folder.
         folder: PathBuf,
-        /// What the system says.
+        /// The error of the system.
         error: io::Error,
     },
     /// The system starts no thread.
@@ -34,7 +34,7 @@ impl OpenError {
     }
 }
 
-/// Traces are not complete. What was observed is not affected.
+/// Traces are incomplete. The associations that they observe are not affected.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum WriteError {
@@ -43,13 +43,13 @@ pub enum WriteError {
     File {
         /// The first file with an error.
         file: PathBuf,
-        /// What the system says.
+        /// The error of the system.
         error: io::Error,
     },
     /// Events came faster than they could be written.
     #[error(
-        "{count} events are missing in the traces, because they came faster than they could be written (sctp:events_missed says \
-         where)"
+        "{count} events are missing in the traces, because they came faster than they could be written \
+         (sctp:events_missed marks the gaps)"
     )]
     Missed {
         /// Events that are in no trace.

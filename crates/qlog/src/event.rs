@@ -1,16 +1,16 @@
-//! From an event of the protocol to the name and data of a qlog event. This is the only place that knows both.
+//! The conversion of an event of the protocol to the name and data of a qlog event.
 
 use polypath_proto::{Duration, PathStatus, ProbeEvent, TransmissionCause};
 use serde::Serialize;
 
-/// What qlog calls the importance of an event.
+/// The importance of an event, as qlog defines it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Importance {
-    /// Belongs into every trace.
+    /// Expected in every trace.
     Core,
     /// Needed for most questions.
     Base,
-    /// For the last details.
+    /// Details.
     Extra,
 }
 
@@ -97,7 +97,7 @@ pub const EVENTS: &[EventKind] = &[
     EventKind { name: MISSED, importance: Importance::Core, fields: &[field("count", "number")] },
 ];
 
-/// The event that stands where others are missing. It is of the trace, not of the protocol.
+/// The event that marks a gap in a trace. It is the only one that does not come from the protocol.
 pub(crate) const MISSED: &str = "sctp:events_missed";
 
 /// The name of an event of the protocol, which is one of those in [`EVENTS`].
@@ -117,7 +117,7 @@ pub fn name_of(event: &ProbeEvent) -> &'static str {
     }
 }
 
-/// The data of an event, as it is written.
+/// The data of an event, as written.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 #[serde(untagged)]
 pub(crate) enum Data {

@@ -1,13 +1,13 @@
 //! Traces of SCTP associations in the qlog format.
 //!
-//! qlog (draft-ietf-quic-qlog-main-schema) is how transport protocols log what they do, so that tools and people can read
-//! it. A trace is a sequence of JSON texts (RFC 7464): a header, then a record for each event. This crate makes records of the
-//! protocol's [`ProbeEvent`](polypath_proto::ProbeEvent)s, whatever world they come from: a simulation and a real network give
-//! the same ones. Their names and fields are in [`EVENTS`], and in `docs/qlog.md`.
+//! qlog (draft-ietf-quic-qlog-main-schema) is a common log format of transport protocols. A trace is a sequence of JSON texts
+//! (RFC 7464): a header, then a record for each event. This crate turns the protocol's
+//! [`ProbeEvent`](polypath_proto::ProbeEvent)s into records. A simulation and a real network produce the same ones; their names
+//! and fields are in [`EVENTS`] and in `docs/qlog.md`.
 //!
 //! * [`TraceWriter`] writes one trace to anything that can be written to.
-//! * [`QlogDirectory`] writes many, a file for each, on a thread of its own: protocol and program never wait for a disk, and
-//!   errors are reported at the end.
+//! * [`QlogDirectory`] writes many, one file each, on its own thread: neither the protocol nor the program waits for a disk,
+//!   and errors are reported at the end.
 //!
 //! ```
 //! use polypath_proto::{Instant, PathId, ProbeEvent, Tsn};

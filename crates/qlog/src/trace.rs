@@ -9,16 +9,16 @@ use serde::Serialize;
 
 use crate::event::{Data, MISSED, data_of, milliseconds, name_of};
 
-/// What a sequential qlog file says of itself.
+/// The schema of a sequential qlog file.
 const FILE_SCHEMA: &str = "urn:ietf:params:qlog:file:sequential";
-/// How it is written.
+/// Its serialization.
 const FORMAT: &str = "application/qlog+json-seq";
 /// The schema of the events, described in docs/qlog.md.
 const EVENT_SCHEMA: &str = "urn:polypath:qlog:events:sctp";
-/// Stands before each JSON text (RFC 7464 section 2.2).
+/// Precedes each JSON text (RFC 7464 section 2.2).
 const RECORD_SEPARATOR: u8 = 0x1E;
 
-/// From which end of an association a trace was taken.
+/// The end of an association that a trace was taken at.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum VantagePoint {
     /// The end that began it.
@@ -38,13 +38,13 @@ pub struct Ends {
     pub remote_addresses: Vec<IpAddr>,
 }
 
-/// What is the same for all records of a trace.
+/// The properties of a whole trace.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct TraceHeader {
-    /// What the trace is of.
+    /// Title of the trace.
     pub title: String,
-    /// From which end it was taken.
+    /// The end that it was taken at.
     pub vantage_point: VantagePoint,
     /// Name of the host, if it has one.
     pub host: Option<String>,
@@ -52,7 +52,7 @@ pub struct TraceHeader {
     pub ends: Option<Ends>,
     /// The instant that is time 0 of the trace.
     pub origin: Instant,
-    /// What a wall clock says at that instant; `None` in a simulation.
+    /// Wall-clock time of that instant; `None` in a simulation.
     pub wall_clock: Option<SystemTime>,
 }
 
@@ -90,7 +90,7 @@ impl<W: Write> TraceWriter<W> {
         Ok(writer)
     }
 
-    /// Writes what happened at `now`; an instant before the origin counts as time 0.
+    /// Writes an event that happened at `now`; an instant before the origin counts as time 0.
     ///
     /// # Errors
     /// The record could not be written.
@@ -98,7 +98,7 @@ impl<W: Write> TraceWriter<W> {
         self.write(now, name_of(event), data_of(event))
     }
 
-    /// Writes that `count` events before `now` are not in the trace.
+    /// Marks a gap: `count` events before `now` are not in the trace.
     ///
     /// # Errors
     /// The record could not be written.
@@ -106,7 +106,7 @@ impl<W: Write> TraceWriter<W> {
         self.write(now, MISSED, Data::Missed { count })
     }
 
-    /// Ends the trace, and gives back what it was written to.
+    /// Ends the trace, and returns its output.
     ///
     /// # Errors
     /// The last of it could not be written.
@@ -136,7 +136,7 @@ struct Record {
     data: Data,
 }
 
-/// The header, as it is written.
+/// The header, as written.
 #[derive(Serialize)]
 struct File<'a> {
     file_schema: &'static str,
@@ -181,7 +181,7 @@ struct Vantage<'a> {
     kind: &'static str,
 }
 
-/// A date and time as in RFC 3339; `None` for one that has no such form.
+/// A date and time as in RFC 3339; `None` before 1970 and after the year 9999.
 pub(crate) fn date(time: SystemTime) -> Option<String> {
     /// Seconds from 1970 to the year 10000.
     const END: u64 = 253_402_300_800;
@@ -201,7 +201,7 @@ impl<'a> File<'a> {
                 common_fields: CommonFields {
                     time_format: "relative_to_epoch",
                     reference_time: ReferenceTime {
-                        // The protocol knows no other time (section 7 of the main schema).
+                        // The protocol has no other clock.
                         clock_type: "monotonic",
                         epoch: "unknown",
                         wall_clock_time: wall_clock.and_then(date),

@@ -302,7 +302,7 @@ impl Host {
         self.receivers.get(flow).map_or(0, |receiver| receiver.meter().total().as_bytes())
     }
 
-    /// Lets somebody observe the associations of the host.
+    /// Sets the observer of the associations of the host.
     pub fn observe(&mut self, observing: Observing) {
         self.watch.observe(observing);
     }

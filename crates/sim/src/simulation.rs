@@ -130,10 +130,10 @@ impl<'a> Simulation<'a> {
         self.world.capture(self.network.hosts[host].node, &names, out);
     }
 
-    /// Lets `observer` choose a probe for each association that begins, which gets its events in virtual time. The run is the
-    /// same with and without it.
+    /// Sets the observer, which chooses a probe for each association that begins. The probe receives the association's events
+    /// in virtual time; the run is the same with and without it.
     ///
-    /// Where an association takes the place of an earlier one at a host, the earlier one is observed no more.
+    /// When an association replaces an earlier one at a host, the earlier one is no longer observed.
     pub fn observe(&mut self, observer: &Arc<dyn Observer>) {
         for (pair, hosts) in self.pairs.iter_mut().enumerate() {
             for (host, name) in hosts.iter_mut().zip(HostName::ALL) {

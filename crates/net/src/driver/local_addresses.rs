@@ -1,4 +1,4 @@
-//! Local addresses that are added and removed while the endpoint works, and interfaces that come back.
+//! Local addresses that are added and removed while the endpoint is in use, and interfaces that come back.
 
 use std::net::IpAddr;
 use std::sync::{Arc, Weak};
@@ -11,10 +11,10 @@ use crate::address;
 use crate::error::BindError;
 use crate::socket::{Binding, Port, Sockets};
 
-/// Tells a handle what came of its wish.
+/// Where the outcome of a request goes.
 type Done = oneshot::Sender<Result<(), BindError>>;
 
-/// How sockets are bound, and which are being closed.
+/// How sockets are bound, and which of them are being closed.
 #[derive(Debug)]
 pub(super) struct LocalAddresses {
     binding: Binding,
@@ -22,7 +22,7 @@ pub(super) struct LocalAddresses {
     leaving: Vec<Leaving>,
 }
 
-/// An address that is being removed: its sockets are to be closed before that is told.
+/// A change that is complete once its old sockets are closed.
 #[derive(Debug)]
 struct Leaving {
     closing: Closing,
@@ -35,7 +35,7 @@ impl Leaving {
     }
 }
 
-/// Sockets that a change closes, once every shard has let go of them.
+/// Sockets that a change closes. A socket is closed when every shard has dropped it.
 #[derive(Debug)]
 pub(super) struct Closing(SmallVec<[Weak<Port>; 2]>);
 

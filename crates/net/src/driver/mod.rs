@@ -141,7 +141,7 @@ impl Driver {
         self.shard.finish_round();
     }
 
-    /// Does what handles wish, in their order.
+    /// Carries out requests of handles, in their order.
     fn rebind_all(&mut self, wishes: Vec<Rebind>) {
         for Rebind { change, device, done } in wishes {
             match self.addresses.change(&self.shard.sockets, change, device.as_deref()) {
@@ -157,14 +157,14 @@ impl Driver {
         self.addresses.tell_done();
     }
 
-    /// Opens the sockets of interfaces anew that were removed and are back.
+    /// Reopens the sockets of interfaces that were removed and have come back.
     fn follow_devices(&mut self) {
         if let Some(sockets) = self.addresses.reopen(&self.shard.sockets) {
             self.use_sockets(sockets);
         }
     }
 
-    /// These are the sockets from now on, for every shard.
+    /// Replaces the sockets of every shard.
     fn use_sockets(&mut self, mut sockets: Sockets) {
         self.shard.shared.sockets.set(&mut sockets);
         drop(sockets);
@@ -215,7 +215,7 @@ impl Driver {
         let Self { shard, inbound, parcels, .. } = self;
         let Shard { shared, sockets, outbound, touched, stats, .. } = shard;
         let Some(socket) = sockets.get(place) else { return };
-        // Answers go out after the batch: handles must not wait for the system to send them.
+        // Sent after the batch, without the lock: handles must not wait for system calls.
         let mut replies = Vec::new();
         let mut state = shared.state();
         let mut router =

@@ -1,4 +1,4 @@
-//! Tells associations what ICMP says of their packets (RFC 9260 section 10).
+//! Reports of ICMP about the packets of associations (RFC 9260 section 10).
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use super::router::touch;
 use super::shard::Shard;
 use crate::socket::Meaning;
 
-/// Hands what came in to the associations that it concerns.
+/// Hands the reports of all sockets to the associations that they concern.
 pub(super) fn follow(shard: &mut Shard) {
     let Shard { shared, index, sockets, touched, stats, .. } = shard;
     let now = shared.clock.now();

@@ -1,4 +1,4 @@
-//! What the crate logs about associations, with the crate feature `tracing`; without it, all of this is empty.
+//! Logging of associations with the crate feature `tracing`. Without the feature, all of it is empty.
 
 #[cfg(not(feature = "tracing"))]
 mod off;

@@ -1,4 +1,4 @@
-//! Nothing is logged: the same functions, empty.
+//! The functions of the log without the feature `tracing`: they do nothing.
 
 use std::net::IpAddr;
 
@@ -8,7 +8,7 @@ use polypath_proto::{
 
 use crate::error::AssociationError;
 
-/// What is logged about one association.
+/// The log of one association.
 #[derive(Clone, Debug)]
 pub(crate) struct Log;
 
@@ -32,7 +32,7 @@ impl Log {
     pub(crate) fn received(&self, _received: &Received<'_>) {}
 }
 
-/// Logs what the protocol does; there is none.
+/// The probe that logs the events of the protocol; never made.
 #[derive(Debug)]
 pub(crate) enum LogProbe {}
 

@@ -13,7 +13,7 @@ use crate::error::AssociationError;
 /// The target of all spans and events.
 const TARGET: &str = "polypath";
 
-/// What is logged about one association: the span that all of its events are in.
+/// The log of one association: the span that contains all of its events.
 #[derive(Clone, Debug)]
 pub(crate) struct Log {
     span: Span,
@@ -37,12 +37,12 @@ impl Log {
         Self { span }
     }
 
-    /// What logs the protocol's own events; nothing where nobody would see them.
+    /// The probe that logs the events of the protocol; `None` if no subscriber wants them.
     pub(crate) fn probe(&self) -> Option<LogProbe> {
         (!self.span.is_disabled()).then(|| LogProbe { span: self.span.clone() })
     }
 
-    /// The association tells its user something.
+    /// Logs a notification of the association.
     pub(crate) fn event(&self, event: &Event) {
         if self.span.is_disabled() {
             return;
@@ -77,12 +77,12 @@ impl Log {
                 info!(target: TARGET, parent: parent, "the peer shuts down");
             }
             Event::SenderDry => debug!(target: TARGET, parent: parent, "everything acknowledged"),
-            // Their end is told with its error; what can be read or written is seen by whoever does it.
+            // `ended` logs the end, with its error; readiness to read or write says nothing new.
             Event::Ended(_) | Event::Readable | Event::Writable => {}
         }
     }
 
-    /// The association has ended, gracefully if without an error.
+    /// Logs the end of the association; graceful if there is no error.
     pub(crate) fn ended(&self, error: Option<&AssociationError>) {
         match error {
             None => info!(target: TARGET, parent: &self.span, "ended"),
@@ -90,12 +90,12 @@ impl Log {
         }
     }
 
-    /// The system refused to send a packet.
+    /// Logs that the system refused to send a packet.
     pub(crate) fn fault(&self, local: IpAddr, remote: IpAddr, fault: &str) {
         debug!(target: TARGET, parent: &self.span, %local, %remote, fault, "the system refused a packet");
     }
 
-    /// A packet is handed to the system.
+    /// Logs a packet that is handed to the system.
     pub(crate) fn sent(&self, transmit: &Transmit) {
         if self.span.is_disabled() {
             return;
@@ -112,7 +112,7 @@ impl Log {
         );
     }
 
-    /// A packet came from the system.
+    /// Logs a packet that came from the system.
     pub(crate) fn received(&self, received: &Received<'_>) {
         if self.span.is_disabled() {
             return;
@@ -128,7 +128,7 @@ impl Log {
     }
 }
 
-/// Logs what the protocol does.
+/// Logs the events of the protocol.
 #[derive(Debug)]
 pub(crate) struct LogProbe {
     span: Span,

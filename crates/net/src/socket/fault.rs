@@ -13,7 +13,7 @@ pub(crate) enum Fault {
 }
 
 impl Fault {
-    /// What logs call it.
+    /// Its name in logs.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Refused => "refused",

@@ -58,7 +58,7 @@ impl Report {
         self.remote
     }
 
-    /// What it means for SCTP that is carried so; `None` if nothing.
+    /// What it means for SCTP with this encapsulation; `None` if nothing.
     pub(crate) fn meaning(&self, carried: Encapsulation) -> Option<Meaning> {
         meaning(self.kind, carried)
     }
@@ -103,11 +103,11 @@ pub(crate) enum Meaning {
         /// MTU of that link, in bytes.
         mtu_bytes: u32,
     },
-    /// The host does not take SCTP carried so.
+    /// The host does not take SCTP with that encapsulation.
     SctpUnreachable,
 }
 
-/// What a message means for SCTP that is carried so.
+/// What a message means for SCTP with this encapsulation.
 fn meaning(kind: Kind, carried: Encapsulation) -> Option<Meaning> {
     match (kind, carried) {
         (Kind::TooBig { mtu_bytes }, _) => Some(Meaning::TooBig { mtu_bytes }),

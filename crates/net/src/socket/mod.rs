@@ -1,7 +1,7 @@
 //! The sockets of an endpoint, one per local address and way to carry packets: UDP or IP itself.
 //!
-//! Nothing here knows associations. A socket sends and receives datagrams; what the system or ICMP says about a packet is
-//! kept as a [`Fault`] or a report of ICMP, for those who know whose packet it was.
+//! Nothing here knows about associations. A socket sends and receives datagrams. What the system says about a packet is a
+//! [`Fault`], what ICMP says is a report; the driver finds the association that they concern.
 
 mod bind;
 mod bound;

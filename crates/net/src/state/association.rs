@@ -14,7 +14,7 @@ use crate::clock::{Clock, Context};
 use crate::lock::lock;
 use crate::log::Log;
 
-/// Associations that something was done to, for the shard that drives them.
+/// Associations that may have output, for the shard that drives them.
 pub(crate) type Touched = Mailbox<Vec<Arc<AssociationShared>>>;
 
 /// An association as its handles and the driver see it.
@@ -25,10 +25,10 @@ pub(crate) struct AssociationShared {
     pub(crate) log: Log,
     /// Index of the shard that drives it.
     pub(crate) shard: usize,
-    /// Where that shard looks for associations that something was done to.
+    /// The list of that shard.
     mailbox: Arc<Touched>,
     inner: Mutex<Inner>,
-    /// Whether its shard has it on its list.
+    /// Whether it is on that list.
     queued: AtomicBool,
     /// Public handles; the association is ended when the last one goes.
     handles: AtomicUsize,
@@ -43,7 +43,7 @@ pub(crate) struct AssociationShared {
 }
 
 impl AssociationShared {
-    /// An association that the shard numbered `shard` drives, which looks into `mailbox`.
+    /// An association that is driven by the shard with this index and list.
     pub(super) fn new(
         id: AssociationId,
         clock: Clock,
@@ -91,12 +91,12 @@ impl AssociationShared {
         }
     }
 
-    /// Notes that it is on the list of its shard; gives whether it was not.
+    /// Marks it as being on the list of its shard; returns whether it was not.
     pub(crate) fn enqueue(&self) -> bool {
         !self.queued.swap(true, Ordering::AcqRel)
     }
 
-    /// Notes that its shard has taken it from its list.
+    /// Marks it as taken from the list of its shard.
     pub(crate) fn dequeue(&self) {
         self.queued.swap(false, Ordering::AcqRel);
     }
@@ -109,8 +109,8 @@ impl AssociationShared {
     }
 }
 
-/// A counted hold on an association. When the last one goes, an established association shuts down and one that is not yet
-/// is aborted.
+/// A counted reference to an association. When the last one is dropped, an established association shuts down, and one that
+/// is not yet established is aborted.
 #[derive(Debug)]
 pub(crate) struct Handle(Arc<AssociationShared>);
 

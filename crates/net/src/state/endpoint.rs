@@ -73,7 +73,7 @@ impl EndpointShared {
         lock(&self.state)
     }
 
-    /// Gives a new association to a shard, and its events to whoever observes the endpoint.
+    /// Assigns a new association to a shard, and attaches the probes of the endpoint's observer and of the log.
     pub(crate) fn adopt(
         &self,
         id: AssociationId,

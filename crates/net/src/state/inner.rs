@@ -1,4 +1,4 @@
-//! An association's protocol, with what its users and its driver know of it beyond that.
+//! An association's protocol state, with what its handles and its driver keep beside it.
 
 use std::collections::VecDeque;
 use std::net::IpAddr;
@@ -21,7 +21,7 @@ const EVENTS_KEPT: usize = 256;
 /// Packets taken from an association while it is locked; encoding them happens after, so that its users wait less.
 const TRANSMIT_CHUNK: usize = 64;
 
-/// What the lock of an association guards.
+/// The state that the lock of an association guards.
 #[derive(Debug)]
 pub(crate) struct Inner {
     pub(crate) protocol: Box<Protocol>,
@@ -252,8 +252,8 @@ impl Inner {
         }
     }
 
-    /// Tells the association what ICMP says of a packet on the path of this `pair` of addresses, local and remote, which
-    /// was carried so; gives whether that is news.
+    /// Reports to the association what ICMP said about a packet on the path of this `pair` of addresses, local and remote;
+    /// returns whether the association can use it.
     pub(crate) fn follow_report(
         &mut self,
         now: Instant,

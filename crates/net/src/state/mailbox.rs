@@ -1,4 +1,4 @@
-//! What tasks leave for each other.
+//! Mailboxes between tasks.
 
 use std::sync::{Arc, Mutex};
 
@@ -6,22 +6,22 @@ use tokio::sync::Notify;
 
 use crate::lock::lock;
 
-/// A list that others add to and one task takes. Once that task runs no more, nothing can be left in it: what is in it
-/// could otherwise keep itself alive.
+/// Contents that any task adds to and one task takes. When that task ends, it closes the mailbox, which then takes nothing
+/// more: contents that own the mailbox would otherwise stay alive for ever.
 #[derive(Debug)]
 pub(crate) struct Mailbox<T> {
     contents: Mutex<Option<T>>,
-    /// Wakes the task that takes.
+    /// Wakes the task that takes the contents.
     bell: Arc<Notify>,
 }
 
 impl<T: Default> Mailbox<T> {
-    /// An empty mailbox of the task that `bell` wakes.
+    /// An empty mailbox for the task that `bell` wakes.
     pub(crate) fn new(bell: &Arc<Notify>) -> Self {
         Self { contents: Mutex::new(Some(T::default())), bell: Arc::clone(bell) }
     }
 
-    /// Leaves something for the task and wakes it; `None` where it runs no more.
+    /// Changes the contents and wakes the task; `None` if the mailbox is closed.
     pub(crate) fn leave<R>(&self, what: impl FnOnce(&mut T) -> R) -> Option<R> {
         let mut contents = lock(&self.contents);
         let left = what(contents.as_mut()?);
@@ -29,12 +29,12 @@ impl<T: Default> Mailbox<T> {
         Some(left)
     }
 
-    /// Takes what others left; `None` once the mailbox is closed.
+    /// Takes the contents; `None` if the mailbox is closed.
     pub(crate) fn take(&self) -> Option<T> {
         lock(&self.contents).as_mut().map(std::mem::take)
     }
 
-    /// Nobody takes anything any more. What is left is dropped, without the lock.
+    /// Closes the mailbox. The contents are dropped outside the lock.
     pub(crate) fn close(&self) {
         let contents = lock(&self.contents).take();
         drop(contents);

@@ -1,4 +1,4 @@
-//! The tasks that drive associations, as the others see them.
+//! The tasks that drive associations, as other tasks see them.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -11,18 +11,18 @@ use super::parcel::Inbox;
 use crate::lock::lock;
 use crate::stats::EndpointStats;
 
-/// A task that drives associations, as the others see it.
+/// A task that drives associations, as other tasks see it.
 #[derive(Debug)]
 pub(crate) struct ShardShared {
-    /// Associations that something was done to. Closed when the task runs no more.
+    /// Associations that may have output. Closed when the task has ended.
     pub(crate) touched: Arc<Touched>,
     /// Packets that the first shard received for associations of this one.
     pub(crate) parcels: Mailbox<Inbox>,
     /// Wakes the task.
     work: Arc<Notify>,
-    /// What it has counted.
+    /// Its counters.
     stats: Mutex<EndpointStats>,
-    /// Associations that it drives.
+    /// Number of associations that it drives.
     load: AtomicUsize,
 }
 
@@ -53,23 +53,23 @@ impl ShardShared {
         self.work.notified().await;
     }
 
-    /// The task runs no more: what was left for it is dropped, and nothing can be left any more.
+    /// Closes the mailboxes, when the task has ended.
     pub(crate) fn close(&self) {
         self.touched.close();
         self.parcels.close();
     }
 
-    /// What it has counted.
+    /// Its counters, as of its last round.
     pub(crate) fn stats(&self) -> EndpointStats {
         *lock(&self.stats)
     }
 
-    /// Notes what it has counted.
+    /// Publishes its counters.
     pub(crate) fn set_stats(&self, stats: EndpointStats) {
         *lock(&self.stats) = stats;
     }
 
-    /// It drives one association less.
+    /// Counts an association that has ended.
     pub(crate) fn remove_association(&self) {
         self.load.fetch_sub(1, Ordering::Relaxed);
     }
@@ -80,7 +80,7 @@ impl ShardShared {
 pub(crate) struct Shards(Box<[ShardShared]>);
 
 impl Shards {
-    /// So many, or one where that is 0.
+    /// This many, at least one.
     pub(crate) fn new(count: usize) -> Self {
         Self((0..count.max(1)).map(|_| ShardShared::new()).collect())
     }
@@ -95,7 +95,7 @@ impl Shards {
         self.0.iter()
     }
 
-    /// The one with this index, which is that of a shard.
+    /// The one with this index, which must be below [`count`](Self::count).
     pub(crate) fn get(&self, index: usize) -> &ShardShared {
         &self.0[index]
     }

@@ -1,4 +1,4 @@
-//! Probes from outside: whoever runs a simulation may observe its associations as those of real networks.
+//! Probes from outside: a program can observe the associations of a simulation as it can those of real networks.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use polypath_proto::{Association, Probe};
 
-/// An association of a simulated host that begins, as an [`Observer`] is told about it.
+/// Describes an association of a simulated host that begins to an [`Observer`].
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct ObservedAssociation {
@@ -27,7 +27,7 @@ pub struct ObservedAssociation {
 /// Decides which associations of a simulation are observed, and by what; see
 /// [`Simulation::observe`](crate::Simulation::observe).
 pub trait Observer: Send + Sync {
-    /// An association begins. Gives the probe that gets all of its events, or `None` if it is not to be observed.
+    /// Called when an association begins. Returns the probe that receives all of its events, or `None` to leave it unobserved.
     fn observe(&self, association: &ObservedAssociation) -> Option<Box<dyn Probe + Send>>;
 }
 

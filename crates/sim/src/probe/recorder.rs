@@ -14,7 +14,7 @@ use super::streak::Streaks;
 use crate::frame::SctpFrame;
 use crate::scenario::{Detail, Record, Switch};
 
-/// The eyes of a host: closed, unless the scenario asks for what only they see, or somebody observes the simulation.
+/// The probes of a host: none, unless the scenario records what only a probe sees, or the simulation has an observer.
 #[derive(Debug)]
 pub(crate) struct Watch {
     eyes: Eyes,
@@ -22,7 +22,7 @@ pub(crate) struct Watch {
     nobody: NoProbe,
 }
 
-/// Who sees what the association that began last does.
+/// The probes of the association that began last.
 struct Eyes {
     recorder: Option<Box<Recorder>>,
     /// The probe of the observer.
@@ -52,7 +52,7 @@ impl Watch {
         Self { eyes: Eyes { recorder, observer: None }, observing: None, nobody: NoProbe }
     }
 
-    /// Lets somebody observe the associations that begin from now on.
+    /// Sets the observer of the associations that begin from now on.
     pub fn observe(&mut self, observing: Observing) {
         self.observing = Some(observing);
     }

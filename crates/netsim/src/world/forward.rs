@@ -37,18 +37,19 @@ impl<F: Frame, O: LinkObserver> World<F, O> {
         self.transmit(first_hop.index(), id, bytes, label);
     }
 
-    /// The pending event of a channel has come.
+    /// An event of a channel has come. Takes what reached the node that it is for out of the network.
     #[inline]
-    pub(super) fn on_channel(&mut self, index: usize, key: Key) -> Option<Event<F>> {
+    pub(super) fn on_channel(&mut self, index: usize, key: Key) -> Option<Packet<F>> {
         let wire = &mut self.wires[index];
         if wire.armed != Some(key) {
-            self.events.replace_first(None);
             return None;
         }
         self.now = key.time;
-        let departure = wire.channel.take_departure(self.now);
+        let departure = wire.channel.take_departure(key.time);
         wire.armed = wire.channel.next_key();
-        self.events.replace_first(wire.armed);
+        if let Some(next) = wire.armed {
+            self.events.push(next, Target::Channel(index as u32));
+        }
         if wire.channel.has_acts() {
             self.settle_acts(index);
         }
@@ -94,6 +95,7 @@ impl<F: Frame, O: LinkObserver> World<F, O> {
     }
 
     /// Makes an event for what a channel has to do next, unless it is pending.
+    #[inline]
     pub(super) fn arm(&mut self, index: usize) {
         let wire = &mut self.wires[index];
         let next = wire.channel.next_key();
@@ -189,8 +191,9 @@ impl<F: Frame, O: LinkObserver> World<F, O> {
         Some(packet.label)
     }
 
-    /// A packet reached the far end of a channel.
-    fn arrive(&mut self, index: usize, ticket: Ticket) -> Option<Event<F>> {
+    /// A packet reached the far end of a channel. Takes it out of the network if it is for the node there.
+    #[inline]
+    fn arrive(&mut self, index: usize, ticket: Ticket) -> Option<Packet<F>> {
         let node = self.wires[index].to;
         let packet = self.packets.get_mut(ticket.packet.0 as usize)?;
         packet.hops += 1;
@@ -212,7 +215,7 @@ impl<F: Frame, O: LinkObserver> World<F, O> {
                 self.transmit(channel.index(), ticket.packet, ticket.bytes, label);
                 None
             }
-            None => self.hand_over(index, ticket.packet),
+            None => self.packets.try_remove(ticket.packet.0 as usize),
         }
     }
 
@@ -234,21 +237,16 @@ impl<F: Frame, O: LinkObserver> World<F, O> {
         }
     }
 
-    fn hand_over(&mut self, index: usize, id: PacketId) -> Option<Event<F>> {
-        let packet = self.packets.try_remove(id.0 as usize)?;
+    /// The news of a packet that has come over a channel to the node that it is for.
+    #[inline]
+    pub(super) fn hand_over(&mut self, index: usize, packet: Packet<F>) -> Event<F> {
         let (node, iface) = (self.wires[index].to, self.wires[index].iface);
         let (from, to) = (self.routing.address(packet.from).ip, self.routing.address(packet.to).ip);
         if self.captures.any() {
             self.capture_received(&packet, node, iface);
         }
-        Some(Event::Arrival(Arrival {
-            node,
-            iface,
-            from,
-            to,
-            sent: packet.sent,
-            frame: packet.frame,
-        }))
+        let Packet { sent, frame, .. } = packet;
+        Event::Arrival(Arrival { node, iface, from, to, sent, frame })
     }
 
     /// The end of a packet that was dropped.

@@ -157,29 +157,26 @@ impl<F: Frame, O: LinkObserver> World<F, O> {
     /// last event if `until` is [`Instant::FAR_FUTURE`], at which nothing happens.
     pub fn next_event(&mut self, until: Instant) -> Option<Event<F>> {
         let last = until.min(LAST_INSTANT);
-        loop {
-            let Some(entry) = self.events.first().filter(|entry| entry.key.time <= last) else {
-                if until != Instant::FAR_FUTURE {
-                    self.now = self.now.max(until);
+        while let Some((key, target)) = self.events.pop(last) {
+            match target {
+                Target::Channel(index) => {
+                    if let Some(packet) = self.on_channel(index as usize, key) {
+                        return Some(self.hand_over(index as usize, packet));
+                    }
                 }
-                return None;
-            };
-            let event = match entry.target {
-                Target::Channel(index) => self.on_channel(index as usize, entry.key),
-                Target::Timer(node) => self.on_timer(node, entry.key),
-                Target::Outage(index) => {
-                    self.on_outage(index, entry.key);
-                    None
+                Target::Timer(node) => {
+                    if self.on_timer(node, key) {
+                        return Some(Event::Timer { node: NodeId(node) });
+                    }
                 }
-                Target::Step(index) => {
-                    self.on_step(index, entry.key);
-                    None
-                }
-            };
-            if event.is_some() {
-                return event;
+                Target::Outage(index) => self.on_outage(index, key),
+                Target::Step(index) => self.on_step(index, key),
             }
         }
+        if until != Instant::FAR_FUTURE {
+            self.now = self.now.max(until);
+        }
+        None
     }
 
     /// No event comes before this instant; nothing is under way and no timer is set where it is
@@ -357,17 +354,19 @@ impl<F: Frame, O: LinkObserver> World<F, O> {
         &self.observer
     }
 
-    fn on_timer(&mut self, node: u32, key: Key) -> Option<Event<F>> {
+    /// An event of a node has come; whether the node is to be woken.
+    fn on_timer(&mut self, node: u32, key: Key) -> bool {
         match self.nodes[node as usize].timer.fire(key) {
             Firing::Due => {
                 self.now = key.time;
-                self.events.replace_first(None);
                 self.processed += 1;
-                Some(Event::Timer { node: NodeId(node) })
+                true
             }
             Firing::Stale(next) => {
-                self.events.replace_first(next);
-                None
+                if let Some(key) = next {
+                    self.events.push(key, Target::Timer(node));
+                }
+                false
             }
         }
     }
@@ -377,8 +376,9 @@ impl<F: Frame, O: LinkObserver> World<F, O> {
         self.now = key.time;
         self.processed += 1;
         let turn = self.wires[index].outages.turn();
-        let next = self.wires[index].outages.next();
-        self.events.replace_first(next.map(|at| turn_key(at, outage_turn(number))));
+        if let Some(at) = self.wires[index].outages.next() {
+            self.events.push(turn_key(at, outage_turn(number)), Target::Outage(number));
+        }
         match turn {
             Turn::Down => self.cut(index),
             Turn::Up => {
@@ -393,12 +393,12 @@ impl<F: Frame, O: LinkObserver> World<F, O> {
         self.now = key.time;
         self.processed += 1;
         let wire = &mut self.wires[index];
-        let step = wire.steps.take();
-        let next = wire.steps.next().map(|at| turn_key(at, step_turn(number)));
-        if let Some(step) = step {
+        if let Some(step) = wire.steps.take() {
             wire.channel.step(key.time, &step);
         }
-        self.events.replace_first(next);
+        if let Some(at) = wire.steps.next() {
+            self.events.push(turn_key(at, step_turn(number)), Target::Step(number));
+        }
         self.arm(index);
         self.settle_acts(index);
         self.record_turn(index, LinkEventKind::Changed);

@@ -20,7 +20,7 @@ use polypath_netsim::{Fields, Frame, TraceHasher};
 use polypath_proto::{Body, Ecn, Encapsulation, Fragmentation, Received};
 use polypath_wire::{
     Checksum, ChecksumPolicy, Chunk, Data, DataFlags, Packet, PacketView, Payload, Sack,
-    VirtualPayload,
+    VirtualPayload, chunk_type,
 };
 use serde::Serialize;
 
@@ -242,12 +242,15 @@ impl Frame for SctpFrame {
 
     #[inline]
     fn trace_fields(&self, hasher: &mut TraceHasher) {
-        hasher.u8(self.traffic_class());
+        let class = self.traffic_class();
         match &self.body {
-            FrameBody::Structured(packet) => trace_packet(packet, hasher),
+            FrameBody::Structured(packet) => trace_packet(class, packet, hasher),
             FrameBody::Wire(bytes) => match read(bytes, ChecksumPolicy::Ignore) {
-                Some(packet) => trace_packet(&packet, hasher),
-                None => hasher.bytes(bytes),
+                Some(packet) => trace_packet(class, &packet, hasher),
+                None => {
+                    hasher.u8(class);
+                    hasher.bytes(bytes);
+                }
             },
         }
     }
@@ -299,28 +302,31 @@ fn read(bytes: &[u8], policy: ChecksumPolicy) -> Option<Packet<'_>> {
     PacketView::parse(bytes, policy).ok()?.to_packet().ok()
 }
 
-/// Feeds all header fields. Of user data it is the length only: its content is not there in every form, and the
-/// receiving application checks it.
-fn trace_packet(packet: &Packet<'_>, hasher: &mut TraceHasher) {
+/// Feeds the traffic class and all header fields. Of user data it is the length only: its content is not there in every
+/// form, and the receiving application checks it.
+#[inline]
+fn trace_packet(class: u8, packet: &Packet<'_>, hasher: &mut TraceHasher) {
     // Here and below neighbours go together: the bytes are the same as one number after the other.
-    let mut header = [0; 9];
-    header[..2].copy_from_slice(&packet.source_port.to_le_bytes());
-    header[2..4].copy_from_slice(&packet.destination_port.to_le_bytes());
-    header[4..8].copy_from_slice(&packet.verification_tag.to_le_bytes());
-    header[8] = packet.chunks.len() as u8;
+    let mut header = [0; 10];
+    header[0] = class;
+    header[1..3].copy_from_slice(&packet.source_port.to_le_bytes());
+    header[3..5].copy_from_slice(&packet.destination_port.to_le_bytes());
+    header[5..9].copy_from_slice(&packet.verification_tag.to_le_bytes());
+    header[9] = packet.chunks.len() as u8;
     hasher.array(header);
     for chunk in &packet.chunks {
         match chunk {
-            Chunk::Data(data) => trace_data(data, chunk.chunk_type(), hasher),
-            Chunk::Sack(sack) => trace_sack(sack, chunk.chunk_type(), hasher),
+            Chunk::Data(data) => trace_data(data, hasher),
+            Chunk::Sack(sack) => trace_sack(sack, hasher),
             other => trace_other(other, hasher),
         }
     }
 }
 
-fn trace_data(data: &Data<'_>, chunk_type: u8, hasher: &mut TraceHasher) {
+#[inline]
+fn trace_data(data: &Data<'_>, hasher: &mut TraceHasher) {
     let mut fields = [0; 18];
-    fields[0] = chunk_type;
+    fields[0] = chunk_type::DATA;
     fields[1] = data.flags.bits();
     fields[2..6].copy_from_slice(&data.tsn.to_le_bytes());
     fields[6..8].copy_from_slice(&data.stream.to_le_bytes());
@@ -330,9 +336,9 @@ fn trace_data(data: &Data<'_>, chunk_type: u8, hasher: &mut TraceHasher) {
     hasher.array(fields);
 }
 
-fn trace_sack(sack: &Sack<'_>, chunk_type: u8, hasher: &mut TraceHasher) {
+fn trace_sack(sack: &Sack<'_>, hasher: &mut TraceHasher) {
     let mut fields = [0; 12];
-    fields[0] = chunk_type;
+    fields[0] = chunk_type::SACK;
     fields[1] = sack.flags;
     fields[2..6].copy_from_slice(&sack.cumulative_tsn_ack.to_le_bytes());
     fields[6..10].copy_from_slice(&sack.a_rwnd.to_le_bytes());

@@ -1,5 +1,6 @@
 //! Packets from link to link.
 
+use super::record::hash_of;
 use super::{Label, MAX_HOPS, Packet, World};
 use crate::event::{Key, Target};
 use crate::impair::{Damage, Within};
@@ -8,7 +9,7 @@ use crate::queue_discipline::scramble;
 use crate::routing::AddressId;
 use crate::{
     Arrival, ChannelId, Class, Departure, DropCause, Event, Fields, Frame, LinkEventKind,
-    LinkObserver, NodeId, PacketId, QueueAct, Ticket, TraceHash, Verdict,
+    LinkObserver, NodeId, PacketId, QueueAct, Ticket, Verdict,
 };
 
 impl<F: Frame, O: LinkObserver> World<F, O> {
@@ -20,16 +21,14 @@ impl<F: Frame, O: LinkObserver> World<F, O> {
         first_hop: ChannelId,
         frame: F,
     ) {
-        let (version, header) =
-            if self.routing.address(from).ip.is_ipv4() { (4, 20) } else { (6, 40) };
+        let ends = [self.routing.address(from).ip, self.routing.address(to).ip];
+        let (version, header) = if ends[0].is_ipv4() { (4, 20) } else { (6, 40) };
         let bytes = u32::try_from(frame.wire_len().saturating_add(header)).unwrap_or(u32::MAX);
-        let number = self.sent;
+        let hash = hash_of(ends, bytes, &frame, &mut self.packet_hasher);
+        let label = Label { version, hash };
+        let (number, sent) = (self.sent, self.now);
         self.sent += 1;
-        let sent = self.now;
-        let label = Label { version, hash: TraceHash(0) };
-        let mut packet = Packet { frame, from, to, bytes, hops: 0, sent, number, label };
-        packet.find_hash(&self.routing, &mut self.packet_hasher);
-        let label = packet.label;
+        let packet = Packet { frame, from, to, bytes, hops: 0, sent, number, label };
         let id = PacketId(self.packets.insert(packet) as u32);
         if self.captures.any() {
             self.capture_sent(id, first_hop);

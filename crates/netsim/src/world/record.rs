@@ -91,22 +91,40 @@ impl<F: Frame, O: LinkObserver> World<F, O> {
 }
 
 impl<F: Frame> Packet<F> {
-    /// Finds the hash of a packet that is new, or whose fields have changed.
+    /// Finds the hash of a packet whose fields have changed.
+    #[cold]
     pub(super) fn find_hash(&mut self, routing: &Routing, hasher: &mut TraceHasher) {
-        hasher.begin();
-        match (routing.address(self.from).ip, routing.address(self.to).ip) {
-            (IpAddr::V4(from), IpAddr::V4(to)) => {
-                hasher.u64(u64::from(to.to_bits()) << 32 | u64::from(from.to_bits()));
-            }
-            (from, to) => {
-                hasher.bytes(&ipv6_octets(from));
-                hasher.bytes(&ipv6_octets(to));
-            }
-        }
-        hasher.u32(self.bytes);
-        self.frame.trace_fields(hasher);
-        self.label.hash = hasher.hash();
+        let ends = [routing.address(self.from).ip, routing.address(self.to).ip];
+        self.label.hash = hash_of(ends, self.bytes, &self.frame, hasher);
     }
+}
+
+/// The hash of a packet of so many bytes between these addresses.
+#[inline]
+pub(super) fn hash_of<F: Frame>(
+    ends: [IpAddr; 2],
+    bytes: u32,
+    frame: &F,
+    hasher: &mut TraceHasher,
+) -> TraceHash {
+    hasher.begin();
+    match ends {
+        [IpAddr::V4(from), IpAddr::V4(to)] => {
+            // One number after the other.
+            let mut fields = [0; 12];
+            fields[..4].copy_from_slice(&from.to_bits().to_le_bytes());
+            fields[4..8].copy_from_slice(&to.to_bits().to_le_bytes());
+            fields[8..].copy_from_slice(&bytes.to_le_bytes());
+            hasher.array(fields);
+        }
+        [from, to] => {
+            hasher.bytes(&ipv6_octets(from));
+            hasher.bytes(&ipv6_octets(to));
+            hasher.u32(bytes);
+        }
+    }
+    frame.trace_fields(hasher);
+    hasher.hash()
 }
 
 /// Link, direction, kind, cause and IP version of a trace record as one number.

@@ -120,15 +120,12 @@ impl<F: Frame, O: LinkObserver> World<F, O> {
         }
     }
 
+    /// Puts a packet on a channel.
     fn transmit(&mut self, index: usize, id: PacketId, bytes: u32, label: Label) {
         let ticket = Ticket { packet: id, bytes, order: self.events.next_order() };
         let channel = &mut self.wires[index].channel;
-        if channel.is_too_large(bytes) && !may_fragment(self.packets.get(id.0 as usize)) {
-            channel.drop_too_large(ticket);
-            return self.discard(index, ticket, DropCause::TooLarge);
-        }
-        if channel.classifies() {
-            return self.transmit_managed(index, ticket, label);
+        if !channel.takes_plainly(bytes) {
+            return self.transmit_with_care(index, ticket, label);
         }
         match channel.offer_plain(self.now, ticket) {
             Verdict::Accepted | Verdict::Marked => {
@@ -139,19 +136,25 @@ impl<F: Frame, O: LinkObserver> World<F, O> {
         }
     }
 
-    /// The same for a queue that looks at packets and may do something to them later.
+    /// The same for a packet that may be too large, or a queue that looks at packets and may do something to them later.
     #[inline(never)]
-    fn transmit_managed(&mut self, index: usize, ticket: Ticket, label: Label) {
-        let class = self.class_of(index, ticket.packet);
+    fn transmit_with_care(&mut self, index: usize, ticket: Ticket, label: Label) {
+        let Ticket { packet, bytes, .. } = ticket;
+        let channel = &mut self.wires[index].channel;
+        if channel.is_too_large(bytes) && !may_fragment(self.packets.get(packet.0 as usize)) {
+            channel.drop_too_large(ticket);
+            return self.discard(index, ticket, DropCause::TooLarge);
+        }
+        let class = self.class_of(index, packet);
         let verdict = self.wires[index].channel.offer_of(self.now, ticket, class);
-        let accepted = LinkEventKind::Accepted { bytes: ticket.bytes };
+        let accepted = LinkEventKind::Accepted { bytes };
         let label = match verdict {
             Verdict::Dropped(cause) => {
                 self.settle_acts(index);
                 self.discard(index, ticket, cause);
                 return;
             }
-            Verdict::Marked => self.mark(ticket.packet).unwrap_or(label),
+            Verdict::Marked => self.mark(packet).unwrap_or(label),
             Verdict::Accepted => label,
         };
         self.arm(index);
@@ -162,7 +165,15 @@ impl<F: Frame, O: LinkObserver> World<F, O> {
     }
 
     /// What a queue may want to know of a packet.
+    #[inline]
     fn class_of(&self, index: usize, id: PacketId) -> Class {
+        match self.wires[index].channel.looks_at_class() {
+            true => self.find_class(index, id),
+            false => Class::default(),
+        }
+    }
+
+    fn find_class(&self, index: usize, id: PacketId) -> Class {
         let Some(packet) = self.packets.get(id.0 as usize) else { return Class::default() };
         let frame = &packet.frame;
         let flow = if self.wires[index].channel.tells_flows_apart() { flow_of(packet) } else { 0 };

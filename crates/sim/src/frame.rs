@@ -46,28 +46,25 @@ pub enum Form {
 
 /// Memory of packets that arrived, for packets to come.
 #[derive(Debug, Default)]
-pub(crate) struct Spares(
-    #[expect(clippy::vec_box, reason = "boxes are what it keeps")] Vec<Box<Packet<'static>>>,
-);
+pub(crate) struct Spares {
+    /// The packet that is built next, to be overwritten.
+    pub next: Box<Packet<'static>>,
+    #[expect(clippy::vec_box, reason = "boxes are what it keeps")]
+    more: Vec<Box<Packet<'static>>>,
+}
 
 impl Spares {
-    /// A packet to be overwritten.
+    /// Takes the packet that was built.
     #[inline]
     pub fn take(&mut self) -> Box<Packet<'static>> {
-        self.0.pop().unwrap_or_default()
-    }
-
-    /// This one is not needed any more.
-    #[inline]
-    pub fn keep(&mut self, packet: Box<Packet<'static>>) {
-        self.0.push(packet);
+        std::mem::replace(&mut self.next, self.more.pop().unwrap_or_default())
     }
 
     /// This frame has arrived.
     #[inline]
     pub fn keep_frame(&mut self, frame: SctpFrame) {
         if let FrameBody::Structured(packet) = frame.body {
-            self.keep(packet);
+            self.more.push(packet);
         }
     }
 }
@@ -90,27 +87,32 @@ enum FrameBody {
     Wire(Bytes),
 }
 
+impl FrameBody {
+    #[cold]
+    fn encoded(packet: Box<Packet<'static>>) -> Self {
+        match encode(&packet) {
+            Some(bytes) => Self::Wire(bytes),
+            None => Self::Structured(packet),
+        }
+    }
+}
+
 impl SctpFrame {
     /// A packet that a stack wants to send. One that cannot be encoded travels as a structure.
     #[inline]
     pub fn new(ecn: Ecn, packet: Box<Packet<'static>>, form: Form) -> Self {
-        if form == Form::Wire
-            && let Some(bytes) = encode(&packet)
-        {
-            return Self {
-                ecn,
-                may_fragment: false,
-                checksum_flips: 0,
-                body: FrameBody::Wire(bytes),
-            };
-        }
-        Self { ecn, may_fragment: false, checksum_flips: 0, body: FrameBody::Structured(packet) }
+        let body = match form {
+            Form::Structured => FrameBody::Structured(packet),
+            Form::Wire => FrameBody::encoded(packet),
+        };
+        Self { ecn, may_fragment: false, checksum_flips: 0, body }
     }
 
     /// The same packet, with what may be done with it where it is too large.
     #[inline]
-    pub fn with_fragmentation(self, fragmentation: Fragmentation) -> Self {
-        Self { may_fragment: fragmentation == Fragmentation::Allowed, ..self }
+    pub fn with_fragmentation(mut self, fragmentation: Fragmentation) -> Self {
+        self.may_fragment = fragmentation == Fragmentation::Allowed;
+        self
     }
 
     /// The form in which it travels.
@@ -186,6 +188,7 @@ impl Frame for SctpFrame {
         SCTP
     }
 
+    #[inline]
     fn traffic_class(&self) -> u8 {
         match self.ecn {
             Ecn::NotEct => 0,

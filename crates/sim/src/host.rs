@@ -252,6 +252,12 @@ impl Host {
         &self.outcome
     }
 
+    /// Whether the association is over.
+    #[inline]
+    pub fn has_ended(&self) -> bool {
+        matches!(self.outcome, Outcome::Ended(_))
+    }
+
     /// When the association was established.
     pub fn established(&self) -> Option<Instant> {
         self.established
@@ -429,11 +435,9 @@ impl Host {
             unsent: &mut self.unsent,
             courses: &mut self.courses,
         };
-        let mut packet = spares.take();
         loop {
-            while let Some(envelope) = association.poll_transmit_into(&mut cx, &mut packet) {
-                let full = std::mem::replace(&mut packet, spares.take());
-                let frame = SctpFrame::new(envelope.ecn, full, self.form)
+            while let Some(envelope) = association.poll_transmit_into(&mut cx, &mut spares.next) {
+                let frame = SctpFrame::new(envelope.ecn, spares.take(), self.form)
                     .with_fragmentation(envelope.fragmentation);
                 let ends = [envelope.local, envelope.remote];
                 outlet.send(world, Some(envelope.path), ends, frame);
@@ -469,7 +473,6 @@ impl Host {
                 _ => {}
             }
         }
-        spares.keep(packet);
         while let Some(notice) = association.poll_notice() {
             self.endpoint.on_notice(id, notice);
         }

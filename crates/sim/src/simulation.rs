@@ -10,7 +10,7 @@ use crate::app::Ledger;
 use crate::background::{self, Background};
 use crate::error::SetupError;
 use crate::frame::{Form, RECOGNISABLE, SimFrame, Spares};
-use crate::host::{Host, Incoming, Outcome, Surroundings};
+use crate::host::{Host, Incoming, Surroundings};
 use crate::meter::{Meter, Seen};
 use crate::place::{self, Owners, Place};
 use crate::probe::{Observer, Observing};
@@ -247,30 +247,41 @@ impl<'a> Simulation<'a> {
         };
         let host = &mut self.pairs[pair][host];
         let mut around = Surroundings { world, ledger, spares: &mut self.spares };
-        match event {
+        match &event {
             Event::Arrival(Arrival { from, to, frame: SimFrame::Sctp(frame), .. }) => {
-                host.on_arrival(&mut around, Incoming { from, to, frame: &frame });
-                self.spares.keep_frame(frame);
+                host.on_arrival(&mut around, Incoming { from: *from, to: *to, frame });
             }
             Event::Arrival(_) => {}
             Event::Timer { .. } => host.on_timer(&mut around),
+        }
+        if let Event::Arrival(Arrival { frame: SimFrame::Sctp(frame), .. }) = event {
+            self.spares.keep_frame(frame);
         }
         self.finish(pair)
     }
 
     /// Shuts the association of a pair down once everything of it was delivered; returns whether all are over.
+    #[inline]
     fn finish(&mut self, pair: usize) -> bool {
-        let hosts = &mut self.pairs[pair];
-        if self.progress[pair] == Progress::Running
-            && is_everything_delivered(hosts, self.world.now())
-        {
-            self.progress[pair] = Progress::Delivered;
-            self.note_completion();
-            let client = self.scenario.pairs[pair].client.index();
-            let (world, ledger, spares) = (&mut self.world, &mut self.ledger, &mut self.spares);
-            self.pairs[pair][client].shutdown(&mut Surroundings { world, ledger, spares });
+        if self.progress[pair] == Progress::Running {
+            let hosts = &self.pairs[pair];
+            if is_everything_delivered(hosts, self.world.now()) {
+                self.shut_down(pair);
+            } else if self.background.is_empty() && !hosts.iter().any(Host::has_ended) {
+                // Every packet comes by here: as long as this one goes on, there is no need to look at the others.
+                return false;
+            }
         }
         self.is_over()
+    }
+
+    #[cold]
+    fn shut_down(&mut self, pair: usize) {
+        self.progress[pair] = Progress::Delivered;
+        self.note_completion();
+        let client = self.scenario.pairs[pair].client.index();
+        let (world, ledger, spares) = (&mut self.world, &mut self.ledger, &mut self.spares);
+        self.pairs[pair][client].shutdown(&mut Surroundings { world, ledger, spares });
     }
 
     /// Tells the meter, once, that everything with an end was delivered.
@@ -284,6 +295,7 @@ impl<'a> Simulation<'a> {
     }
 
     /// Whether all associations are over, and all other flows that have an end.
+    #[inline(never)]
     fn is_over(&mut self) -> bool {
         let mut is_alone = true;
         for (hosts, progress) in self.pairs.iter().zip(&self.progress) {
@@ -291,7 +303,7 @@ impl<'a> Simulation<'a> {
                 continue;
             }
             is_alone = false;
-            if hosts.iter().any(|host| !matches!(host.outcome(), Outcome::Ended(_))) {
+            if hosts.iter().any(|host| !host.has_ended()) {
                 // The last flow that is not of an association may be what all others waited for.
                 if self.background.has_end() {
                     self.note_completion();
@@ -316,6 +328,7 @@ enum Progress {
     Without,
 }
 
+#[inline]
 fn is_everything_delivered([a, b]: &[Host; 2], now: Instant) -> bool {
     [(a, b), (b, a)].iter().all(|(from, to)| {
         from.senders().iter().all(|sender| {

@@ -91,6 +91,7 @@ impl Receiver {
     }
 
     /// Takes message `number` of this flow. Tells when the source had it, if it is as it was sent and new.
+    #[inline]
     pub fn take(
         &mut self,
         now: Instant,
@@ -118,7 +119,7 @@ impl Receiver {
         if sent.delivery == Delivery::Ordered && !self.is_next(number, sent.stream, sent.before) {
             self.violations.out_of_order += 1;
         }
-        ledger.delivered(now, number);
+        ledger.delivered(now, number, &sent);
         self.meter.received(now, ByteCount::from_bytes(len as u64));
         if let Some(log) = &mut self.log {
             let message = self.plan.identity(number);
@@ -128,6 +129,7 @@ impl Receiver {
     }
 
     /// Whether an ordered message neither overtakes another one of its stream nor leaves out one that had to come.
+    #[inline]
     fn is_next(&mut self, number: u64, stream: u16, before: Option<u64>) -> bool {
         let index = usize::from(stream);
         if index >= self.ordered.len() {
@@ -143,6 +145,7 @@ impl Receiver {
 }
 
 /// The flow and number of a message that arrived; `None` if it is none of those that were sent.
+#[inline]
 pub(crate) fn recognise(message: &ReceivedMessage, receivers: &[Receiver]) -> Option<(usize, u64)> {
     let found = match identity(message.fragments.first()?) {
         Some(identity) => MessagePlan::of_identity(identity),
@@ -162,6 +165,7 @@ fn recognise_short(message: &ReceivedMessage, receivers: &[Receiver]) -> Option<
 }
 
 /// Whether `fragments` are all of a message in order.
+#[inline]
 fn is_intact(identity: u64, fragments: &[Payload<'_>]) -> bool {
     let mut at = 0;
     fragments.iter().all(|fragment| {

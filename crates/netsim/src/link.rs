@@ -184,7 +184,7 @@ impl Channel {
     }
 
     /// Hands a packet of that class to the channel. Whoever calls has seen to the MTU.
-    #[inline(never)]
+    #[inline]
     pub fn offer_of(&mut self, now: Instant, ticket: Ticket, class: Class) -> Verdict {
         if !self.classifies() {
             return self.offer_plain(now, ticket);
@@ -441,6 +441,7 @@ impl Channel {
         Ok(())
     }
 
+    #[inline]
     fn accept_managed(
         &mut self,
         now: Instant,

@@ -87,7 +87,7 @@ impl EventQueue {
     }
 
     /// Adds an event.
-    #[inline]
+    #[inline(always)]
     pub fn push(&mut self, key: Key, target: Target) {
         let entry = Entry::new(key, target);
         if self.far.is_empty() && self.near.len() < NEAR {
@@ -118,16 +118,19 @@ impl EventQueue {
     }
 
     /// Puts an event into its place in the sorted list.
-    #[inline]
+    #[inline(always)]
     fn insert(&mut self, entry: Entry) {
-        let near = &mut self.near;
-        let mut place = near.len();
-        near.push(entry);
-        while place > 0 && near[place - 1].rank < entry.rank {
-            near[place] = near[place - 1];
-            place -= 1;
+        let earlier = self.near.len();
+        self.near.push(entry);
+        let list = &mut self.near[..=earlier];
+        for place in (0..earlier).rev() {
+            if list[place].rank > entry.rank {
+                list[place + 1] = entry;
+                return;
+            }
+            list[place + 1] = list[place];
         }
-        near[place] = entry;
+        list[0] = entry;
     }
 
     /// Adds an event where there are more than the list takes.

@@ -307,28 +307,44 @@ fn read(bytes: &[u8], policy: ChecksumPolicy) -> Option<Packet<'_>> {
 
 /// Feeds the traffic class and all header fields. Of user data it is the length only: its content is not there in every
 /// form, and the receiving application checks it.
-#[inline]
 fn trace_packet(class: u8, packet: &Packet<'_>, hasher: &mut TraceHasher) {
     // Here and below neighbours go together: the bytes are the same as one number after the other.
-    let mut header = [0; 10];
-    header[0] = class;
-    header[1..3].copy_from_slice(&packet.source_port.to_le_bytes());
-    header[3..5].copy_from_slice(&packet.destination_port.to_le_bytes());
-    header[5..9].copy_from_slice(&packet.verification_tag.to_le_bytes());
-    header[9] = packet.chunks.len() as u8;
+    let chunks = packet.chunks.as_slice();
+    let header = header_fields(class, packet, chunks.len());
+    if let [Chunk::Data(data)] = chunks {
+        // Most packets are these.
+        let mut fields = [0; HEADER_FIELDS + DATA_FIELDS];
+        fields[..HEADER_FIELDS].copy_from_slice(&header);
+        fields[HEADER_FIELDS..].copy_from_slice(&data_fields(data));
+        return hasher.array(fields);
+    }
     hasher.array(header);
-    for chunk in &packet.chunks {
+    for chunk in chunks {
         match chunk {
-            Chunk::Data(data) => trace_data(data, hasher),
+            Chunk::Data(data) => hasher.array(data_fields(data)),
             Chunk::Sack(sack) => trace_sack(sack, hasher),
             other => trace_other(other, hasher),
         }
     }
 }
 
+const HEADER_FIELDS: usize = 10;
+const DATA_FIELDS: usize = 18;
+
 #[inline]
-fn trace_data(data: &Data<'_>, hasher: &mut TraceHasher) {
-    let mut fields = [0; 18];
+fn header_fields(class: u8, packet: &Packet<'_>, chunks: usize) -> [u8; HEADER_FIELDS] {
+    let mut fields = [0; HEADER_FIELDS];
+    fields[0] = class;
+    fields[1..3].copy_from_slice(&packet.source_port.to_le_bytes());
+    fields[3..5].copy_from_slice(&packet.destination_port.to_le_bytes());
+    fields[5..9].copy_from_slice(&packet.verification_tag.to_le_bytes());
+    fields[9] = chunks as u8;
+    fields
+}
+
+#[inline]
+fn data_fields(data: &Data<'_>) -> [u8; DATA_FIELDS] {
+    let mut fields = [0; DATA_FIELDS];
     fields[0] = chunk_type::DATA;
     fields[1] = data.flags.bits();
     fields[2..6].copy_from_slice(&data.tsn.to_le_bytes());
@@ -336,7 +352,7 @@ fn trace_data(data: &Data<'_>, hasher: &mut TraceHasher) {
     fields[8..10].copy_from_slice(&data.ssn.to_le_bytes());
     fields[10..14].copy_from_slice(&data.ppid.to_le_bytes());
     fields[14..].copy_from_slice(&(data.payload.len() as u32).to_le_bytes());
-    hasher.array(fields);
+    fields
 }
 
 fn trace_sack(sack: &Sack<'_>, hasher: &mut TraceHasher) {

@@ -70,6 +70,7 @@ impl Managed {
     }
 
     /// Takes a packet at `now`; `idle_since` is since when the transmitter has had nothing to do, if it has not.
+    #[inline]
     pub fn enqueue(
         &mut self,
         now: Instant,

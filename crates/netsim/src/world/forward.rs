@@ -1,7 +1,8 @@
 //! Packets from link to link.
 
-use super::record::hash_of;
-use super::{Label, MAX_HOPS, Packet, World};
+use super::packets::Head;
+use super::record::{find_hash, hash_of};
+use super::{Label, MAX_HOPS, World};
 use crate::event::{Key, Target};
 use crate::impair::{Damage, Within};
 use crate::node::NodeKind;
@@ -28,17 +29,17 @@ impl<F: Frame, O: LinkObserver> World<F, O> {
         let label = Label { version, hash };
         let (number, sent) = (self.sent, self.now);
         self.sent += 1;
-        let packet = Packet { frame, from, to, bytes, hops: 0, sent, number, label };
-        let id = PacketId(self.packets.insert(packet) as u32);
+        let head = Head { from, to, bytes, hops: 0, sent, number, label };
+        let id = self.packets.insert(head, frame);
         if self.captures.any() {
             self.capture_sent(id, first_hop);
         }
         self.transmit(first_hop.index(), id, bytes, label);
     }
 
-    /// An event of a channel has come. Takes what reached the node that it is for out of the network.
+    /// An event of a channel has come. Returns the packet that has reached the node that it is for, if one has.
     #[inline]
-    pub(super) fn on_channel(&mut self, index: usize, key: Key) -> Option<Packet<F>> {
+    pub(super) fn on_channel(&mut self, index: usize, key: Key) -> Option<PacketId> {
         let wire = &mut self.wires[index];
         if wire.armed != Some(key) {
             return None;
@@ -71,23 +72,23 @@ impl<F: Frame, O: LinkObserver> World<F, O> {
     /// A bit of a packet arrives wrong.
     #[cold]
     fn damage(&mut self, id: PacketId, damage: Damage) {
-        let Some(packet) = self.packets.get_mut(id.0 as usize) else { return };
+        let Some((head, frame)) = self.packets.get_mut(id) else { return };
         let bits = match damage.within {
-            Within::Checksum => packet.frame.checksum_bits(),
-            Within::Anywhere => 0..8 * packet.frame.wire_len() as u64,
+            Within::Checksum => frame.checksum_bits(),
+            Within::Anywhere => 0..8 * frame.wire_len() as u64,
         };
         if let Some(bit) = damage.bit(&bits) {
-            packet.frame.damage(bit);
+            frame.damage(bit);
         }
-        packet.find_hash(&self.routing, &mut self.packet_hasher);
+        find_hash(head, frame, &self.routing, &mut self.packet_hasher);
     }
 
     /// A packet at the far end of a channel arrives there once more.
     #[cold]
     fn duplicate(&mut self, index: usize, original: Ticket) {
-        let Some(packet) = self.packets.get(original.packet.0 as usize) else { return };
-        let copy = packet.clone();
-        let packet = PacketId(self.packets.insert(copy) as u32);
+        let Some((head, frame)) = self.packets.get(original.packet) else { return };
+        let (head, frame) = (*head, frame.clone());
+        let packet = self.packets.insert(head, frame);
         let copy = Ticket { packet, order: self.events.next_order(), ..original };
         self.wires[index].channel.repeat(self.now, copy);
         self.arm(index);
@@ -121,6 +122,8 @@ impl<F: Frame, O: LinkObserver> World<F, O> {
     }
 
     /// Puts a packet on a channel.
+    // Part of both its callers: every packet comes by here at every hop.
+    #[inline(always)]
     fn transmit(&mut self, index: usize, id: PacketId, bytes: u32, label: Label) {
         let ticket = Ticket { packet: id, bytes, order: self.events.next_order() };
         let channel = &mut self.wires[index].channel;
@@ -140,9 +143,8 @@ impl<F: Frame, O: LinkObserver> World<F, O> {
     #[inline(never)]
     fn transmit_with_care(&mut self, index: usize, ticket: Ticket, label: Label) {
         let Ticket { packet, bytes, .. } = ticket;
-        let channel = &mut self.wires[index].channel;
-        if channel.is_too_large(bytes) && !may_fragment(self.packets.get(packet.0 as usize)) {
-            channel.drop_too_large(ticket);
+        if self.wires[index].channel.is_too_large(bytes) && !self.may_fragment(packet) {
+            self.wires[index].channel.drop_too_large(ticket);
             return self.discard(index, ticket, DropCause::TooLarge);
         }
         let class = self.class_of(index, packet);
@@ -164,6 +166,11 @@ impl<F: Frame, O: LinkObserver> World<F, O> {
         }
     }
 
+    #[cold]
+    fn may_fragment(&self, id: PacketId) -> bool {
+        self.packets.get(id).is_some_and(|(_, frame)| frame.may_fragment())
+    }
+
     /// What a queue may want to know of a packet.
     #[inline]
     fn class_of(&self, index: usize, id: PacketId) -> Class {
@@ -174,9 +181,11 @@ impl<F: Frame, O: LinkObserver> World<F, O> {
     }
 
     fn find_class(&self, index: usize, id: PacketId) -> Class {
-        let Some(packet) = self.packets.get(id.0 as usize) else { return Class::default() };
-        let frame = &packet.frame;
-        let flow = if self.wires[index].channel.tells_flows_apart() { flow_of(packet) } else { 0 };
+        let Some((head, frame)) = self.packets.get(id) else { return Class::default() };
+        let flow = match self.wires[index].channel.tells_flows_apart() {
+            true => flow_of(head, frame),
+            false => 0,
+        };
         Class { flow, ect: matches!(frame.traffic_class() & 3, 1 | 2) }
     }
 
@@ -195,22 +204,22 @@ impl<F: Frame, O: LinkObserver> World<F, O> {
     /// Marks a packet with "congestion experienced" and tells its new label.
     #[cold]
     fn mark(&mut self, id: PacketId) -> Option<Label> {
-        let packet = self.packets.get_mut(id.0 as usize)?;
-        packet.frame.mark_ce();
-        packet.find_hash(&self.routing, &mut self.packet_hasher);
-        Some(packet.label)
+        let (head, frame) = self.packets.get_mut(id)?;
+        frame.mark_ce();
+        find_hash(head, frame, &self.routing, &mut self.packet_hasher);
+        Some(head.label)
     }
 
-    /// A packet reached the far end of a channel. Takes it out of the network if it is for the node there.
+    /// A packet reached the far end of a channel. Returns it if it is for the node there.
     #[inline]
-    fn arrive(&mut self, index: usize, ticket: Ticket) -> Option<Packet<F>> {
+    fn arrive(&mut self, index: usize, ticket: Ticket) -> Option<PacketId> {
         let node = self.wires[index].to;
-        let packet = self.packets.get_mut(ticket.packet.0 as usize)?;
-        packet.hops += 1;
-        if packet.frame.crossed_link() == Fields::Rebuilt {
-            packet.find_hash(&self.routing, &mut self.packet_hasher);
+        let (head, frame) = self.packets.get_mut(ticket.packet)?;
+        head.hops += 1;
+        if frame.crossed_link() == Fields::Rebuilt {
+            find_hash(head, frame, &self.routing, &mut self.packet_hasher);
         }
-        let Packet { from, to, hops, label, .. } = *packet;
+        let Head { from, to, hops, label, .. } = *head;
         let next = match self.next_step(node, from, to, hops) {
             Ok(next) => next,
             Err(cause) => {
@@ -225,7 +234,7 @@ impl<F: Frame, O: LinkObserver> World<F, O> {
                 self.transmit(channel.index(), ticket.packet, ticket.bytes, label);
                 None
             }
-            None => self.packets.try_remove(ticket.packet.0 as usize),
+            None => Some(ticket.packet),
         }
     }
 
@@ -247,38 +256,36 @@ impl<F: Frame, O: LinkObserver> World<F, O> {
         }
     }
 
-    /// The news of a packet that has come over a channel to the node that it is for.
+    /// Takes a packet that has come over a channel to the node that it is for out of the network.
     #[inline]
-    pub(super) fn hand_over(&mut self, index: usize, packet: Packet<F>) -> Event<F> {
+    pub(super) fn hand_over(&mut self, index: usize, id: PacketId) -> Option<Event<F>> {
         let (node, iface) = (self.wires[index].to, self.wires[index].iface);
-        let (from, to) = (self.routing.address(packet.from).ip, self.routing.address(packet.to).ip);
+        let (head, frame) = self.packets.take(id)?;
+        let Head { sent, from, to, .. } = *head;
         if self.captures.any() {
-            self.capture_received(&packet, node, iface);
+            let head = *head;
+            self.capture_received((&head, &frame), node, iface);
         }
-        let Packet { sent, frame, .. } = packet;
-        Event::Arrival(Arrival { node, iface, from, to, sent, frame })
+        let (from, to) = (self.routing.address(from).ip, self.routing.address(to).ip);
+        Some(Event::Arrival(Arrival { node, iface, from, to, sent, frame }))
     }
 
     /// The end of a packet that was dropped.
     fn discard(&mut self, index: usize, ticket: Ticket, cause: DropCause) {
-        let Some(packet) = self.packets.try_remove(ticket.packet.0 as usize) else { return };
+        let Some((head, _)) = self.packets.take(ticket.packet) else { return };
+        let Head { number, label, .. } = *head;
         let dropped = LinkEventKind::Dropped { bytes: ticket.bytes, cause };
-        self.record_packet(index, dropped, packet.label);
+        self.record_packet(index, dropped, label);
         if self.captures.any() {
-            self.capture_dropped(&packet, index, cause);
+            self.capture_dropped(number, index, cause);
         }
     }
 }
 
-#[cold]
-fn may_fragment<F: Frame>(packet: Option<&Packet<F>>) -> bool {
-    packet.is_some_and(|packet| packet.frame.may_fragment())
-}
-
 /// A number that packets of one flow have in common.
-fn flow_of<F: Frame>(packet: &Packet<F>) -> u64 {
-    let [source, destination] = packet.frame.ports().map(u64::from);
-    let ports = source << 32 | destination << 16 | u64::from(packet.frame.protocol());
-    let addresses = u64::from(packet.from) << 32 | u64::from(packet.to);
+fn flow_of<F: Frame>(head: &Head, frame: &F) -> u64 {
+    let [source, destination] = frame.ports().map(u64::from);
+    let ports = source << 32 | destination << 16 | u64::from(frame.protocol());
+    let addresses = u64::from(head.from) << 32 | u64::from(head.to);
     scramble(scramble(addresses) ^ ports)
 }

@@ -1,14 +1,15 @@
 //! A running network.
 
 mod forward;
+mod packets;
 mod record;
 
 use std::io;
 use std::net::IpAddr;
 
 use polypath_units::Instant;
-use slab::Slab;
 
+use self::packets::Packets;
 use crate::capture::Captures;
 use crate::event::{Key, Target};
 use crate::impair::{OutageSchedule, StepSchedule, Turn};
@@ -36,7 +37,7 @@ pub struct World<F, O = NoObserver> {
     wires: Vec<Wire>,
     link_names: Vec<String>,
     pub(crate) routing: Routing,
-    packets: Slab<Packet<F>>,
+    packets: Packets<F>,
     sent: u64,
     trace: Trace,
     packet_hasher: TraceHasher,
@@ -63,22 +64,6 @@ pub(crate) struct Wire {
     pub to: NodeId,
     /// Interface of that node.
     pub iface: IfaceId,
-}
-
-/// A packet on its way.
-#[derive(Clone, Debug)]
-struct Packet<F> {
-    frame: F,
-    from: AddressId,
-    to: AddressId,
-    /// Length of the IP packet.
-    bytes: u32,
-    /// Links crossed.
-    hops: u8,
-    sent: Instant,
-    /// Counts all packets of the run from 0.
-    number: u64,
-    label: Label,
 }
 
 /// What records say of a packet.
@@ -141,7 +126,7 @@ impl<F: Frame, O: LinkObserver> World<F, O> {
             wires,
             link_names,
             routing,
-            packets: Slab::new(),
+            packets: Packets::new(),
             sent: 0,
             trace: Trace::new(),
             packet_hasher: TraceHasher::new(),
@@ -161,7 +146,7 @@ impl<F: Frame, O: LinkObserver> World<F, O> {
             match target {
                 Target::Channel(index) => {
                     if let Some(packet) = self.on_channel(index as usize, key) {
-                        return Some(self.hand_over(index as usize, packet));
+                        return self.hand_over(index as usize, packet);
                     }
                 }
                 Target::Timer(node) => {
@@ -346,7 +331,7 @@ impl<F: Frame, O: LinkObserver> World<F, O> {
 
     /// The packets that are under way: those that wait for a link or are on one.
     pub fn under_way(&self) -> impl Iterator<Item = &F> {
-        self.packets.iter().map(|(_, packet)| &packet.frame)
+        self.packets.frames()
     }
 
     /// The observer.

@@ -2,7 +2,8 @@
 
 use std::net::IpAddr;
 
-use super::{Label, MAX_HOPS, Packet, World};
+use super::packets::Head;
+use super::{Label, MAX_HOPS, World};
 use crate::capture::Flow;
 use crate::pcapng::{IpHeader, ipv6_octets};
 use crate::routing::Routing;
@@ -34,25 +35,26 @@ impl<F: Frame, O: LinkObserver> World<F, O> {
 
     #[cold]
     pub(super) fn capture_sent(&mut self, id: PacketId, first_hop: ChannelId) {
-        let Some(packet) = self.packets.get(id.0 as usize).cloned() else { return };
-        let node = self.routing.address(packet.from).node;
+        let Some((head, frame)) = self.packets.get(id) else { return };
+        let (head, frame) = (*head, frame.clone());
+        let node = self.routing.address(head.from).node;
         let Some(position) =
             self.nodes[node.index()].ifaces.iter().position(|i| i.outgoing == first_hop)
         else {
             return;
         };
-        let flow = Flow::Sent { number: packet.number };
-        self.capture_packet(node, IfaceId(position as u32), flow, &packet);
+        let flow = Flow::Sent { number: head.number };
+        self.capture_packet(node, IfaceId(position as u32), flow, (&head, &frame));
     }
 
     #[cold]
-    pub(super) fn capture_received(&mut self, packet: &Packet<F>, node: NodeId, iface: IfaceId) {
-        self.captures.settle(packet.number, None);
+    pub(super) fn capture_received(&mut self, packet: (&Head, &F), node: NodeId, iface: IfaceId) {
+        self.captures.settle(packet.0.number, None);
         self.capture_packet(node, iface, Flow::Received, packet);
     }
 
     #[cold]
-    pub(super) fn capture_dropped(&mut self, packet: &Packet<F>, index: usize, cause: DropCause) {
+    pub(super) fn capture_dropped(&mut self, number: u64, index: usize, cause: DropCause) {
         let channel = ChannelId(index as u32);
         let way = match channel.direction() {
             Direction::Forward => "forward",
@@ -63,40 +65,49 @@ impl<F: Frame, O: LinkObserver> World<F, O> {
             self.now,
             self.link_name(channel.link())
         );
-        self.captures.settle(packet.number, Some(&comment));
+        self.captures.settle(number, Some(&comment));
     }
 
-    fn capture_packet(&mut self, node: NodeId, iface: IfaceId, flow: Flow, packet: &Packet<F>) {
+    fn capture_packet(
+        &mut self,
+        node: NodeId,
+        iface: IfaceId,
+        flow: Flow,
+        (head, frame): (&Head, &F),
+    ) {
         if !self.captures.of(node) {
             return;
         }
-        if let Some(whole) = packet.frame.ip_packet() {
+        if let Some(whole) = frame.ip_packet() {
             self.captures.record(node, iface, flow, self.now, whole);
             return;
         }
-        let (from, to) = (self.routing.address(packet.from).ip, self.routing.address(packet.to).ip);
+        let (from, to) = (self.routing.address(head.from).ip, self.routing.address(head.to).ip);
         let header = IpHeader {
             from,
             to,
-            protocol: packet.frame.protocol(),
-            traffic_class: packet.frame.traffic_class(),
+            protocol: frame.protocol(),
+            traffic_class: frame.traffic_class(),
             // Each router on the way took one off; the last link leads to the host.
-            hop_limit: MAX_HOPS - packet.hops.saturating_sub(1),
-            identification: packet.number as u16,
+            hop_limit: MAX_HOPS - head.hops.saturating_sub(1),
+            identification: head.number as u16,
         };
-        let mut data = Vec::with_capacity(packet.bytes as usize);
-        header.write(&mut data, |out| packet.frame.write_transport(from, to, out));
+        let mut data = Vec::with_capacity(head.bytes as usize);
+        header.write(&mut data, |out| frame.write_transport(from, to, out));
         self.captures.record(node, iface, flow, self.now, &data);
     }
 }
 
-impl<F: Frame> Packet<F> {
-    /// Finds the hash of a packet whose fields have changed.
-    #[cold]
-    pub(super) fn find_hash(&mut self, routing: &Routing, hasher: &mut TraceHasher) {
-        let ends = [routing.address(self.from).ip, routing.address(self.to).ip];
-        self.label.hash = hash_of(ends, self.bytes, &self.frame, hasher);
-    }
+/// Finds the hash of a packet whose fields have changed.
+#[cold]
+pub(super) fn find_hash<F: Frame>(
+    head: &mut Head,
+    frame: &F,
+    routing: &Routing,
+    hasher: &mut TraceHasher,
+) {
+    let ends = [routing.address(head.from).ip, routing.address(head.to).ip];
+    head.label.hash = hash_of(ends, head.bytes, frame, hasher);
 }
 
 /// The hash of a packet of so many bytes between these addresses.

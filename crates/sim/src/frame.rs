@@ -176,7 +176,7 @@ pub(crate) fn identity(payload: &Payload<'_>) -> Option<u64> {
 }
 
 impl Frame for SctpFrame {
-    #[inline]
+    #[inline(always)]
     fn wire_len(&self) -> usize {
         match &self.body {
             FrameBody::Structured(packet) => packet.encoded_len(),
@@ -243,18 +243,12 @@ impl Frame for SctpFrame {
         CHECKSUM_BITS
     }
 
-    #[inline]
+    #[inline(always)]
     fn trace_fields(&self, hasher: &mut TraceHasher) {
         let class = self.traffic_class();
         match &self.body {
             FrameBody::Structured(packet) => trace_packet(class, packet, hasher),
-            FrameBody::Wire(bytes) => match read(bytes, ChecksumPolicy::Ignore) {
-                Some(packet) => trace_packet(class, &packet, hasher),
-                None => {
-                    hasher.u8(class);
-                    hasher.bytes(bytes);
-                }
-            },
+            FrameBody::Wire(bytes) => trace_bytes(class, bytes, hasher),
         }
     }
 
@@ -307,6 +301,7 @@ fn read(bytes: &[u8], policy: ChecksumPolicy) -> Option<Packet<'_>> {
 
 /// Feeds the traffic class and all header fields. Of user data it is the length only: its content is not there in every
 /// form, and the receiving application checks it.
+#[inline(always)]
 fn trace_packet(class: u8, packet: &Packet<'_>, hasher: &mut TraceHasher) {
     // Here and below neighbours go together: the bytes are the same as one number after the other.
     let chunks = packet.chunks.as_slice();
@@ -319,11 +314,27 @@ fn trace_packet(class: u8, packet: &Packet<'_>, hasher: &mut TraceHasher) {
         return hasher.array(fields);
     }
     hasher.array(header);
+    trace_chunks(chunks, hasher);
+}
+
+fn trace_chunks(chunks: &[Chunk<'_>], hasher: &mut TraceHasher) {
     for chunk in chunks {
         match chunk {
             Chunk::Data(data) => hasher.array(data_fields(data)),
             Chunk::Sack(sack) => trace_sack(sack, hasher),
             other => trace_other(other, hasher),
+        }
+    }
+}
+
+/// The same for a packet in bytes; one that cannot be read is told by these.
+#[inline(never)]
+fn trace_bytes(class: u8, bytes: &[u8], hasher: &mut TraceHasher) {
+    match read(bytes, ChecksumPolicy::Ignore) {
+        Some(packet) => trace_packet(class, &packet, hasher),
+        None => {
+            hasher.u8(class);
+            hasher.bytes(bytes);
         }
     }
 }

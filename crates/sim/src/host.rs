@@ -74,14 +74,6 @@ pub(crate) enum Outcome {
     Ended(AssociationEnd),
 }
 
-/// A packet that arrived.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Incoming<'a> {
-    pub from: IpAddr,
-    pub to: IpAddr,
-    pub frame: &'a SctpFrame,
-}
-
 /// What is around all hosts.
 #[derive(Debug)]
 pub(crate) struct Surroundings<'a, O> {
@@ -192,15 +184,16 @@ impl Host {
         self.set_timer(world);
     }
 
-    /// A packet arrived.
+    /// A packet arrived; `received` is what the stack gets of its frame.
     pub fn on_arrival<O: LinkObserver>(
         &mut self,
         around: &mut Surroundings<'_, O>,
-        Incoming { from, to, frame }: Incoming<'_>,
+        frame: &SctpFrame,
+        received: &Received<'_>,
     ) {
         let now = around.world.now();
         self.watch.on_packet(frame);
-        match self.route(now, &frame.received(from, to)) {
+        match self.route(now, received) {
             Routed::Association(id) => self.pump(around, id),
             Routed::Reply(reply) => {
                 let Transmit { local, remote, ecn, fragmentation, packet, .. } = *reply;
@@ -327,12 +320,14 @@ impl Host {
     }
 
     /// Messages of a flow that were delivered here.
+    #[inline]
     pub fn delivered_messages(&self, flow: usize) -> u64 {
         self.receivers.get(flow).map_or(0, |receiver| receiver.meter().messages())
     }
 
     /// Whether every message that was handed over for a flow of this host, of which so many were delivered, was delivered
     /// or given up.
+    #[inline]
     pub fn is_settled(&self, sender: &Sender, delivered: u64) -> bool {
         let abandoned = sender.abandoned();
         delivered == sender.messages()

@@ -10,7 +10,7 @@ use crate::app::Ledger;
 use crate::background::{self, Background};
 use crate::error::SetupError;
 use crate::frame::{Form, RECOGNISABLE, SimFrame, Spares};
-use crate::host::{Host, Incoming, Surroundings};
+use crate::host::{Host, Surroundings};
 use crate::meter::{Meter, Seen};
 use crate::place::{self, Owners, Place};
 use crate::probe::{Observer, Observing};
@@ -249,7 +249,7 @@ impl<'a> Simulation<'a> {
         let mut around = Surroundings { world, ledger, spares: &mut self.spares };
         match &event {
             Event::Arrival(Arrival { from, to, frame: SimFrame::Sctp(frame), .. }) => {
-                host.on_arrival(&mut around, Incoming { from: *from, to: *to, frame });
+                host.on_arrival(&mut around, frame, &frame.received(*from, *to));
             }
             Event::Arrival(_) => {}
             Event::Timer { .. } => host.on_timer(&mut around),
@@ -261,7 +261,7 @@ impl<'a> Simulation<'a> {
     }
 
     /// Shuts the association of a pair down once everything of it was delivered; returns whether all are over.
-    #[inline]
+    #[inline(always)]
     fn finish(&mut self, pair: usize) -> bool {
         if self.progress[pair] == Progress::Running {
             let hosts = &self.pairs[pair];

@@ -239,23 +239,35 @@ impl Channel {
     }
 
     /// Takes the packet that has left at the far end by `now`, if one has.
-    #[inline]
     pub fn take_departure(&mut self, now: Instant) -> Option<Departure> {
+        let (ticket, arrives) = self.take_sent(now)?;
+        Some(self.judge_departure(ticket, arrives))
+    }
+
+    /// The same before the medium [judges](Self::judge_departure) the packet; also when it arrives.
+    #[inline]
+    pub(crate) fn take_sent(&mut self, now: Instant) -> Option<(Ticket, Instant)> {
         self.advance(now);
         if self.in_flight.front()?.arrives > now {
             return None;
         }
         let InFlight { ticket, arrives } = self.in_flight.pop_front()?;
-        if self.keeps_all {
-            self.counters.delivered.add(ticket.bytes);
-            return Some(Departure { ticket, lost: None, damage: None, duplicated: false });
-        }
-        Some(self.judge_departure(ticket, arrives))
+        Some((ticket, arrives))
     }
 
-    /// What the medium has done to a packet.
+    /// Counts a packet as delivered if the medium delivers everything as it was sent; otherwise it has to be
+    /// [judged](Self::judge_departure).
+    #[inline]
+    pub(crate) fn is_delivered(&mut self, ticket: Ticket) -> bool {
+        if self.keeps_all {
+            self.counters.delivered.add(ticket.bytes);
+        }
+        self.keeps_all
+    }
+
+    /// What the medium has done to a packet that was [taken](Self::take_sent).
     #[inline(never)]
-    fn judge_departure(&mut self, ticket: Ticket, arrives: Instant) -> Departure {
+    pub(crate) fn judge_departure(&mut self, ticket: Ticket, arrives: Instant) -> Departure {
         let Fate { lost, damage, duplicated } = self.judge(ticket, arrives);
         match lost {
             None => self.counters.delivered.add(ticket.bytes),

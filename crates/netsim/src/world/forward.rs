@@ -1,5 +1,7 @@
 //! Packets from link to link.
 
+use polypath_units::Instant;
+
 use super::packets::Head;
 use super::record::{find_hash, hash_of};
 use super::{Label, MAX_HOPS, World};
@@ -45,20 +47,33 @@ impl<F: Frame, O: LinkObserver> World<F, O> {
             return None;
         }
         self.now = key.time;
-        let departure = wire.channel.take_departure(key.time);
+        let sent = wire.channel.take_sent(key.time);
         wire.armed = wire.channel.next_key();
         if let Some(next) = wire.armed {
             self.events.push(next, Target::Channel(index as u32));
         }
+        let node = wire.to;
+        // Nothing was sent where packets can overtake and one only started.
+        let is_delivered = sent.is_some_and(|(ticket, _)| wire.channel.is_delivered(ticket));
         if wire.channel.has_acts() {
             self.settle_acts(index);
         }
-        // Nothing left where packets can overtake and one only started.
-        let Departure { ticket, lost, damage, duplicated } = departure?;
+        let (ticket, arrives) = sent?;
         self.processed += 1;
+        if !is_delivered && !self.survives(index, ticket, arrives) {
+            return None;
+        }
+        self.arrive(index, node, ticket)
+    }
+
+    /// Lets the medium judge a packet, and does to it what that says; whether it arrives.
+    #[inline(never)]
+    fn survives(&mut self, index: usize, ticket: Ticket, arrives: Instant) -> bool {
+        let departure = self.wires[index].channel.judge_departure(ticket, arrives);
+        let Departure { ticket, lost, damage, duplicated } = departure;
         if let Some(cause) = lost {
             self.discard(index, ticket, cause);
-            return None;
+            return false;
         }
         if let Some(damage) = damage {
             self.damage(ticket.packet, damage);
@@ -66,7 +81,7 @@ impl<F: Frame, O: LinkObserver> World<F, O> {
         if duplicated {
             self.duplicate(index, ticket);
         }
-        self.arrive(index, ticket)
+        true
     }
 
     /// A bit of a packet arrives wrong.
@@ -212,8 +227,7 @@ impl<F: Frame, O: LinkObserver> World<F, O> {
 
     /// A packet reached the far end of a channel. Returns it if it is for the node there.
     #[inline]
-    fn arrive(&mut self, index: usize, ticket: Ticket) -> Option<PacketId> {
-        let node = self.wires[index].to;
+    fn arrive(&mut self, index: usize, node: NodeId, ticket: Ticket) -> Option<PacketId> {
         let (head, frame) = self.packets.get_mut(ticket.packet)?;
         head.hops += 1;
         if frame.crossed_link() == Fields::Rebuilt {

@@ -28,7 +28,9 @@ impl<F: Frame, O: LinkObserver> World<F, O> {
 
     #[inline]
     fn observe(&mut self, index: usize, kind: LinkEventKind) {
-        let queue = self.wires[index].channel.last_queue_level();
+        // Without an observer nothing of this remains, which an index that can panic would.
+        let Some(wire) = self.wires.get(index) else { return };
+        let queue = wire.channel.last_queue_level();
         self.observer
             .on_link_event(self.now, &LinkEvent { channel: ChannelId(index as u32), kind, queue });
     }

@@ -99,15 +99,12 @@ impl Receiver {
         message: &ReceivedMessage,
         ledger: &mut FlowLedger,
     ) -> Option<Instant> {
-        let len = message.len();
-        let intact = is_intact(self.plan.identity(number), &message.fragments);
+        let intact = intact_length(self.plan.identity(number), &message.fragments);
         let sent = match ledger.find(number) {
-            Arrived::First(sent)
-                if intact && len == sent.bytes as usize && message.stream == sent.stream =>
-            {
+            Arrived::First(sent) if intact == Some(sent.bytes) && message.stream == sent.stream => {
                 sent
             }
-            Arrived::Again if intact => {
+            Arrived::Again if intact.is_some() => {
                 self.violations.duplicated += 1;
                 return None;
             }
@@ -120,10 +117,11 @@ impl Receiver {
             self.violations.out_of_order += 1;
         }
         ledger.delivered(now, number, &sent);
-        self.meter.received(now, ByteCount::from_bytes(len as u64));
+        let bytes = u64::from(sent.bytes);
+        self.meter.received(now, ByteCount::from_bytes(bytes));
         if let Some(log) = &mut self.log {
             let message = self.plan.identity(number);
-            log.push(Delivered { at: now, message, bytes: len as u64 });
+            log.push(Delivered { at: now, message, bytes });
         }
         Some(sent.offered)
     }
@@ -160,23 +158,28 @@ fn recognise_short(message: &ReceivedMessage, receivers: &[Receiver]) -> Option<
     let shorts = plans.filter_map(|(flow, plan)| Some((flow, plan, plan.unrecognisable()?)));
     shorts
         .filter(|(_, _, (_, len))| *len == message.len())
-        .find(|(_, plan, (last, _))| is_intact(plan.identity(*last), &message.fragments))
+        .find(|(_, plan, (last, _))| {
+            intact_length(plan.identity(*last), &message.fragments).is_some()
+        })
         .map(|(flow, _, (last, _))| (flow, last))
 }
 
-/// Whether `fragments` are all of a message in order.
+/// Length of a message in bytes, if `fragments` are parts of it in order and without a gap.
 #[inline]
-fn is_intact(identity: u64, fragments: &[Payload<'_>]) -> bool {
+fn intact_length(identity: u64, fragments: &[Payload<'_>]) -> Option<u32> {
     let mut at = 0;
-    fragments.iter().all(|fragment| {
-        let offset = at;
-        at += fragment.len() as u32;
-        match fragment {
-            Payload::Virtual(payload) => payload.message == identity && payload.offset == offset,
-            Payload::Borrowed(bytes) => VirtualPayload::verify(identity, offset, bytes),
-            Payload::Shared(bytes) => VirtualPayload::verify(identity, offset, bytes),
+    for fragment in fragments {
+        let is_next = match fragment {
+            Payload::Virtual(payload) => payload.message == identity && payload.offset == at,
+            Payload::Borrowed(bytes) => VirtualPayload::verify(identity, at, bytes),
+            Payload::Shared(bytes) => VirtualPayload::verify(identity, at, bytes),
+        };
+        if !is_next {
+            return None;
         }
-    })
+        at += fragment.len() as u32;
+    }
+    Some(at)
 }
 
 #[cfg(test)]

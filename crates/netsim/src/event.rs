@@ -46,7 +46,7 @@ pub(crate) struct Key {
 }
 
 /// What an event is about.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Target {
     /// The next packet leaves this channel.
     Channel(u32),

@@ -78,6 +78,10 @@ pub struct Channel {
     counters: Counters,
     /// Whether it has to be called whenever a packet starts.
     calls_at_starts: bool,
+    /// Whether what was sent arrives as it is: nothing on the medium is to be judged.
+    keeps_all: bool,
+    /// Longest packet that needs no second look: up to the MTU where the queue does not classify, else none.
+    plain: u32,
     /// Packet length and transmission time of the last packet: most packets have one of two lengths.
     last_time: (u32, Duration),
 }
@@ -104,11 +108,14 @@ impl Channel {
             || config.rate_trace.as_ref().is_some_and(|trace| trace.has_losses());
         let queue = QueueDiscipline::new(&config.queue, config.rate, name, streams);
         let medium = Medium::new(config, name, streams);
+        let mtu = mtu_of(config.mtu);
         Self {
             rate: config.rate,
             delay: config.delay,
             framing: config.framing,
-            mtu: mtu_of(config.mtu),
+            mtu,
+            plain: plain_of(&queue, mtu),
+            keeps_all: !lossy && medium.is_none(),
             calls_at_starts: medium.as_ref().is_some_and(|medium| medium.overtaking())
                 || matches!(&queue, QueueDiscipline::Managed(queue) if queue.decides_late()),
             queue,
@@ -149,6 +156,13 @@ impl Channel {
         Verdict::Dropped(DropCause::TooLarge)
     }
 
+    /// Whether a packet of so many bytes can be [offered plainly](Self::offer_plain): it is not too large, and the channel
+    /// does not classify.
+    #[inline]
+    pub(crate) fn takes_plainly(&self, bytes: u32) -> bool {
+        bytes <= self.plain
+    }
+
     /// Hands a packet to a channel that does not classify. Whoever calls has seen to the MTU.
     #[inline]
     pub(crate) fn offer_plain(&mut self, now: Instant, ticket: Ticket) -> Verdict {
@@ -170,7 +184,7 @@ impl Channel {
     }
 
     /// Hands a packet of that class to the channel. Whoever calls has seen to the MTU.
-    #[inline(never)]
+    #[inline]
     pub fn offer_of(&mut self, now: Instant, ticket: Ticket, class: Class) -> Verdict {
         if !self.classifies() {
             return self.offer_plain(now, ticket);
@@ -188,6 +202,12 @@ impl Channel {
                 Verdict::Dropped(cause)
             }
         }
+    }
+
+    /// Whether the queue makes use of the class of packets in its present settings.
+    #[inline]
+    pub(crate) fn looks_at_class(&self) -> bool {
+        matches!(&self.queue, QueueDiscipline::Managed(queue) if queue.looks_at_class())
     }
 
     /// Whether the queue makes use of the flow in the class of packets.
@@ -220,11 +240,34 @@ impl Channel {
 
     /// Takes the packet that has left at the far end by `now`, if one has.
     pub fn take_departure(&mut self, now: Instant) -> Option<Departure> {
+        let (ticket, arrives) = self.take_sent(now)?;
+        Some(self.judge_departure(ticket, arrives))
+    }
+
+    /// The same before the medium [judges](Self::judge_departure) the packet; also when it arrives.
+    #[inline]
+    pub(crate) fn take_sent(&mut self, now: Instant) -> Option<(Ticket, Instant)> {
         self.advance(now);
         if self.in_flight.front()?.arrives > now {
             return None;
         }
         let InFlight { ticket, arrives } = self.in_flight.pop_front()?;
+        Some((ticket, arrives))
+    }
+
+    /// Counts a packet as delivered if the medium delivers everything as it was sent; otherwise it has to be
+    /// [judged](Self::judge_departure).
+    #[inline]
+    pub(crate) fn is_delivered(&mut self, ticket: Ticket) -> bool {
+        if self.keeps_all {
+            self.counters.delivered.add(ticket.bytes);
+        }
+        self.keeps_all
+    }
+
+    /// What the medium has done to a packet that was [taken](Self::take_sent).
+    #[inline(never)]
+    pub(crate) fn judge_departure(&mut self, ticket: Ticket, arrives: Instant) -> Departure {
         let Fate { lost, damage, duplicated } = self.judge(ticket, arrives);
         match lost {
             None => self.counters.delivered.add(ticket.bytes),
@@ -233,7 +276,7 @@ impl Channel {
         if damage.is_some() && lost.is_none() {
             self.counters.damaged.add(ticket.bytes);
         }
-        Some(Departure { ticket, lost, damage, duplicated: duplicated && lost.is_none() })
+        Departure { ticket, lost, damage, duplicated: duplicated && lost.is_none() }
     }
 
     /// Hands over the copy of a packet that was taken just now and is [duplicated](Departure::duplicated): it arrives at
@@ -269,6 +312,7 @@ impl Channel {
         }
         if step.mtu.is_some() {
             self.mtu = mtu_of(step.mtu);
+            self.plain = plain_of(&self.queue, self.mtu);
         }
     }
 
@@ -328,10 +372,13 @@ impl Channel {
     #[inline]
     pub(crate) fn next_key(&self) -> Option<Key> {
         let arrival = self.in_flight.front().map(InFlight::key);
-        if self.calls_at_starts {
-            return self.next_start().into_iter().chain(arrival).min();
-        }
-        arrival
+        if self.calls_at_starts { self.start_or(arrival) } else { arrival }
+    }
+
+    /// The next start of a packet that waits, or this arrival if that comes first.
+    #[inline(never)]
+    fn start_or(&self, arrival: Option<Key>) -> Option<Key> {
+        self.next_start().into_iter().chain(arrival).min()
     }
 
     /// When the next packet starts that waits.
@@ -364,8 +411,15 @@ impl Channel {
 
     /// Starts every transmission that was due by `now`. A queue that is not empty means that the transmitter is
     /// never idle, so each starts exactly when the one before it ended.
-    #[inline]
+    #[inline(always)]
     fn advance(&mut self, now: Instant) {
+        if self.busy_until <= now && self.queue.may_have_next() {
+            self.start_waiting(now);
+        }
+    }
+
+    #[inline(never)]
+    fn start_waiting(&mut self, now: Instant) {
         while self.busy_until <= now
             && let Some(ticket) = self.next_to_send()
         {
@@ -399,6 +453,7 @@ impl Channel {
         Ok(())
     }
 
+    #[inline]
     fn accept_managed(
         &mut self,
         now: Instant,
@@ -463,6 +518,14 @@ impl Channel {
     fn insert_before_others(&mut self, packet: InFlight) {
         let place = self.in_flight.partition_point(|other| other.key() <= packet.key());
         self.in_flight.insert(place, packet);
+    }
+}
+
+/// Longest packet that may be offered plainly.
+fn plain_of(queue: &QueueDiscipline, mtu: u32) -> u32 {
+    match queue {
+        QueueDiscipline::DropTail(_) => mtu,
+        QueueDiscipline::Managed(_) => 0,
     }
 }
 

@@ -53,10 +53,12 @@ pub(crate) enum Firing {
 }
 
 impl NodeTimer {
+    #[inline]
     pub fn wanted(&self) -> Option<Key> {
         self.wanted
     }
 
+    #[inline]
     pub fn set(&mut self, key: Key, node: u32, events: &mut EventQueue) {
         self.wanted = Some(key);
         if self.pending.last().is_none_or(|earliest| key < *earliest) {
@@ -100,14 +102,12 @@ mod tests {
         let mut taken = 0;
         let mut sets = sets.iter().peekable();
         for now in 0..=end {
-            while let Some(entry) = events.first().filter(|e| e.key.time.as_nanos() <= now) {
+            while let Some((key, target)) = events.pop(Instant::from_nanos(now)) {
                 taken += 1;
-                match timer.fire(entry.key) {
-                    Firing::Due => {
-                        woken.push(now);
-                        events.replace_first(None);
-                    }
-                    Firing::Stale(next) => events.replace_first(next),
+                match timer.fire(key) {
+                    Firing::Due => woken.push(now),
+                    Firing::Stale(Some(next)) => events.push(next, target),
+                    Firing::Stale(None) => {}
                 }
             }
             while let Some((_, deadline)) = sets.next_if(|(at, _)| *at == now) {

@@ -1,6 +1,6 @@
 //! The pending events of a world.
 
-use std::cmp::{Ordering, Reverse};
+use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use polypath_units::Instant;
@@ -9,25 +9,33 @@ use crate::event::{Key, Target};
 
 /// Pending events, the earliest first.
 ///
-/// Small copied entries in a binary heap. Nothing is ever removed from its middle: what is cancelled stays until its
-/// time and is then recognised by its [`Key`].
+/// There is one for each busy channel and each host, so mostly there are few, and what a packet causes next comes soon:
+/// the nearest events are in a short sorted list, where that one is found in a step or two. In large networks the others
+/// are in a binary heap, from which the list is filled again.
 ///
-/// A packet that leaves a link mostly enters another one: the place of an event that was taken stays empty until the next
-/// one comes, which is half the work of closing the gap and making another.
+/// Nothing is ever removed before its time: what is cancelled stays until then and is recognised by its [`Key`].
 #[derive(Debug)]
 pub(crate) struct EventQueue {
-    heap: BinaryHeap<Reverse<Entry>>,
-    /// The first entry was taken away.
-    first_is_gone: bool,
+    /// The nearest events, the earliest last. No other one comes before any of them.
+    near: Vec<Entry>,
+    /// The others.
+    far: BinaryHeap<Reverse<Entry>>,
     next_order: u64,
 }
 
 /// Orders below are those of the turns of links.
 const FIRST_CAUSED: u64 = 1 << 40;
 
+/// Most events in the sorted list.
+const NEAR: usize = 32;
+
+/// How many the list gets when it is empty.
+const REFILL: usize = NEAR / 2;
+
 impl Default for EventQueue {
     fn default() -> Self {
-        Self { heap: BinaryHeap::new(), first_is_gone: false, next_order: FIRST_CAUSED }
+        let near = Vec::with_capacity(NEAR + 1);
+        Self { near, far: BinaryHeap::new(), next_order: FIRST_CAUSED }
     }
 }
 
@@ -37,14 +45,35 @@ pub(crate) fn turn_key(time: Instant, turn: u64) -> Key {
     Key { time, order: turn }
 }
 
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Entry {
-    pub key: Key,
-    pub target: Target,
+/// A pending event.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+struct Entry {
+    /// Its key as one number, which is compared without branches.
+    rank: u128,
+    target: Target,
+}
+
+impl Entry {
+    #[inline]
+    fn new(key: Key, target: Target) -> Self {
+        let rank = u128::from(key.time.as_nanos()) << 64 | u128::from(key.order);
+        Self { rank, target }
+    }
+
+    #[inline]
+    fn nanos(self) -> u64 {
+        (self.rank >> 64) as u64
+    }
+
+    #[inline]
+    fn key(self) -> Key {
+        Key { time: Instant::from_nanos(self.nanos()), order: self.rank as u64 }
+    }
 }
 
 impl EventQueue {
     /// The place in the order for something that is caused now.
+    #[inline]
     pub fn next_order(&mut self) -> u64 {
         let order = self.next_order;
         self.next_order += 1;
@@ -52,95 +81,133 @@ impl EventQueue {
     }
 
     /// The key for something at `time` that is caused now.
+    #[inline]
     pub fn key(&mut self, time: Instant) -> Key {
         Key { time, order: self.next_order() }
     }
 
+    /// Adds an event.
+    #[inline(always)]
     pub fn push(&mut self, key: Key, target: Target) {
-        let entry = Reverse(Entry { key, target });
-        if std::mem::take(&mut self.first_is_gone)
-            && let Some(mut first) = self.heap.peek_mut()
-        {
-            *first = entry;
-            return;
+        let entry = Entry::new(key, target);
+        if self.far.is_empty() && self.near.len() < NEAR {
+            self.insert(entry);
+        } else {
+            self.push_among_many(entry);
         }
-        self.heap.push(entry);
     }
 
-    /// The earliest event.
+    /// Takes the earliest event, if it comes by `last`.
     #[inline]
-    pub fn first(&mut self) -> Option<Entry> {
-        if std::mem::take(&mut self.first_is_gone) {
-            self.heap.pop();
+    pub fn pop(&mut self, last: Instant) -> Option<(Key, Target)> {
+        let first = match self.near.last() {
+            Some(first) => *first,
+            None => self.refill()?,
+        };
+        if first.nanos() > last.as_nanos() {
+            return None;
         }
-        self.heap.peek().map(|entry| entry.0)
+        self.near.pop();
+        Some((first.key(), first.target))
     }
 
     /// When the earliest event comes.
     pub fn next_time(&self) -> Option<Instant> {
-        // In a heap, the second one is right below the first.
-        let pending = self.heap.as_slice().iter().take(3).skip(usize::from(self.first_is_gone));
-        pending.map(|entry| entry.0.key.time).min()
+        let first = self.near.last().or_else(|| Some(&self.far.peek()?.0))?;
+        Some(first.key().time)
     }
 
-    /// Takes the [`first`](Self::first) event away and puts `next` in its place, if there is one; cheaper than both steps.
-    #[inline]
-    pub fn replace_first(&mut self, next: Option<Key>) {
-        match (next, self.heap.peek_mut()) {
-            (Some(key), Some(mut first)) => first.0.key = key,
-            (None, Some(_)) => self.first_is_gone = true,
-            (_, None) => {}
+    /// Puts an event into its place in the sorted list.
+    #[inline(always)]
+    fn insert(&mut self, entry: Entry) {
+        let earlier = self.near.len();
+        self.near.push(entry);
+        let list = &mut self.near[..=earlier];
+        for place in (0..earlier).rev() {
+            if list[place].rank > entry.rank {
+                list[place + 1] = entry;
+                return;
+            }
+            list[place + 1] = list[place];
+        }
+        list[0] = entry;
+    }
+
+    /// Adds an event where there are more than the list takes.
+    #[inline(never)]
+    fn push_among_many(&mut self, entry: Entry) {
+        if self.near.is_empty() {
+            self.refill();
+        }
+        if self.near.first().is_some_and(|latest| latest.rank < entry.rank) {
+            self.far.push(Reverse(entry));
+            return;
+        }
+        self.insert(entry);
+        if self.near.len() > NEAR {
+            self.far.push(Reverse(self.near.remove(0)));
         }
     }
-}
 
-impl Entry {
-    /// Its key as one number, which is compared without branches.
-    #[inline]
-    fn rank(&self) -> u128 {
-        u128::from(self.key.time.as_nanos()) << 64 | u128::from(self.key.order)
+    /// Fills the empty list from the heap; returns the earliest event.
+    #[cold]
+    fn refill(&mut self) -> Option<Entry> {
+        let nearest = std::iter::from_fn(|| Some(self.far.pop()?.0));
+        self.near.extend(nearest.take(REFILL));
+        self.near.reverse();
+        self.near.last().copied()
     }
 }
 
-impl Ord for Entry {
-    #[inline]
-    fn cmp(&self, other: &Self) -> Ordering {
-        self.rank().cmp(&other.rank())
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Pushes `burst` events and takes as many, over and over, beside a list that is searched as a whole.
+    fn compare_with_a_list(burst: usize) {
+        let mut events = EventQueue::default();
+        let mut pending: Vec<(Key, Target)> = Vec::new();
+        let mut state = burst as u64;
+        for round in 0..2_000 {
+            for _ in 0..burst {
+                // A linear congruential generator; few different times, so that the order decides often.
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                let event = (
+                    events.key(Instant::from_nanos(round + (state >> 59))),
+                    Target::Step(burst as u32),
+                );
+                events.push(event.0, event.1);
+                pending.push(event);
+            }
+            // Sometimes all, mostly what is due.
+            let last =
+                Instant::from_nanos(if round % 500 == 499 { u64::MAX - 2 } else { round + 16 });
+            loop {
+                let first = pending.iter().copied().min_by_key(|(key, _)| *key);
+                assert_eq!(events.next_time(), first.map(|(key, _)| key.time));
+                let due = first.filter(|(key, _)| key.time <= last);
+                assert_eq!(events.pop(last), due, "{burst} at a time");
+                let Some((taken, _)) = due else { break };
+                pending.retain(|(key, _)| *key != taken);
+            }
+        }
+        assert_eq!(events.pop(Instant::FAR_FUTURE), None);
+    }
+
+    #[test]
+    fn the_earliest_event_comes_first_however_many_there_are() {
+        [1, 2, 3, 7].into_iter().for_each(compare_with_a_list);
+    }
+
+    #[test]
+    fn turns_of_links_come_before_what_is_caused() {
+        let mut events = EventQueue::default();
+        let at = Instant::from_nanos(5);
+        let caused = events.key(at);
+        events.push(caused, Target::Timer(1));
+        events.push(turn_key(at, u64::from(u32::MAX)), Target::Outage(2));
+        let order = [events.pop(at), events.pop(at), events.pop(at)];
+        let targets = order.map(|event| event.map(|(_, target)| target));
+        assert_eq!(targets, [Some(Target::Outage(2)), Some(Target::Timer(1)), None]);
     }
 }
-
-/// The heap compares with these four; made of [`cmp`](Ord::cmp), each would take several times as long.
-impl PartialOrd for Entry {
-    #[inline]
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-
-    #[inline]
-    fn lt(&self, other: &Self) -> bool {
-        self.rank() < other.rank()
-    }
-
-    #[inline]
-    fn le(&self, other: &Self) -> bool {
-        self.rank() <= other.rank()
-    }
-
-    #[inline]
-    fn gt(&self, other: &Self) -> bool {
-        self.rank() > other.rank()
-    }
-
-    #[inline]
-    fn ge(&self, other: &Self) -> bool {
-        self.rank() >= other.rank()
-    }
-}
-
-impl PartialEq for Entry {
-    fn eq(&self, other: &Self) -> bool {
-        self.key == other.key
-    }
-}
-
-impl Eq for Entry {}

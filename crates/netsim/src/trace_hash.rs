@@ -10,9 +10,20 @@ use twox_hash::XxHash64;
 /// Gathers bytes and hashes them: the fields of a packet, or whatever else is to be told from others.
 ///
 /// Hashing is fast in one piece and slow in many short ones, so numbers are gathered first.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub struct TraceHasher {
+    /// What was fed, as far as `len`; the rest is old.
     bytes: Vec<u8>,
+    len: usize,
+}
+
+/// Room for the fields of nearly all packets.
+const ROOM: usize = 512;
+
+impl Default for TraceHasher {
+    fn default() -> Self {
+        Self { bytes: vec![0; ROOM], len: 0 }
+    }
 }
 
 impl TraceHasher {
@@ -22,8 +33,9 @@ impl TraceHasher {
     }
 
     /// Forgets what it has seen, and keeps the memory for that.
+    #[inline]
     pub(crate) fn begin(&mut self) {
-        self.bytes.clear();
+        self.len = 0;
     }
 
     /// Feeds one byte.
@@ -53,24 +65,41 @@ impl TraceHasher {
     /// Feeds as many bytes as always, at once: quicker than one number after the other.
     #[inline]
     pub fn array<const N: usize>(&mut self, bytes: [u8; N]) {
-        self.bytes.extend_from_slice(&bytes);
+        // Room is made ahead: a check of bounds is all that is left of growing.
+        match self.bytes.get_mut(self.len..).and_then(<[u8]>::first_chunk_mut) {
+            Some(place) => {
+                *place = bytes;
+                self.len += N;
+            }
+            None => self.bytes(&bytes),
+        }
     }
 
     /// Feeds bytes as they are; feed their number first where it varies.
-    #[inline]
     pub fn bytes(&mut self, bytes: &[u8]) {
-        self.bytes.extend_from_slice(bytes);
+        let end = self.len + bytes.len();
+        if end > self.bytes.len() {
+            self.bytes.resize(end.next_power_of_two(), 0);
+        }
+        self.bytes[self.len..end].copy_from_slice(bytes);
+        self.len = end;
     }
 
     /// The hash of all that was fed so far.
+    #[inline]
     pub fn hash(&self) -> TraceHash {
-        TraceHash(XxHash64::oneshot(0, &self.bytes))
+        TraceHash(XxHash64::oneshot(0, self.fed()))
+    }
+
+    #[inline]
+    fn fed(&self) -> &[u8] {
+        self.bytes.get(..self.len).unwrap_or_default()
     }
 }
 
 impl fmt::Debug for TraceHasher {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let fed = self.bytes.len();
+        let fed = self.len;
         f.debug_struct("TraceHasher").field("fed", &fed).field("hash", &self.hash()).finish()
     }
 }
@@ -98,15 +127,22 @@ impl Trace {
     /// Adds a record: when, where and what, and the hash of the packet, or zero.
     #[inline]
     pub fn record(&mut self, time: Instant, what: u64, packet: TraceHash) {
-        if self.gathered == GATHERED {
-            self.state.write(self.records.as_flattened());
-            self.gathered = 0;
+        if self.gathered >= GATHERED {
+            self.hash_gathered();
         }
         let record = &mut self.records[self.gathered];
         record[..8].copy_from_slice(&time.as_nanos().to_le_bytes());
         record[8..16].copy_from_slice(&what.to_le_bytes());
         record[16..].copy_from_slice(&packet.0.to_le_bytes());
         self.gathered += 1;
+    }
+
+    // Apart, so that the many calls without it do not pay for its registers.
+    #[cold]
+    #[inline(never)]
+    fn hash_gathered(&mut self) {
+        self.state.write(self.records.as_flattened());
+        self.gathered = 0;
     }
 
     /// The hash of all records so far.

@@ -20,7 +20,7 @@ use polypath_netsim::{Fields, Frame, TraceHasher};
 use polypath_proto::{Body, Ecn, Encapsulation, Fragmentation, Received};
 use polypath_wire::{
     Checksum, ChecksumPolicy, Chunk, Data, DataFlags, Packet, PacketView, Payload, Sack,
-    VirtualPayload,
+    VirtualPayload, chunk_type,
 };
 use serde::Serialize;
 
@@ -46,28 +46,25 @@ pub enum Form {
 
 /// Memory of packets that arrived, for packets to come.
 #[derive(Debug, Default)]
-pub(crate) struct Spares(
-    #[expect(clippy::vec_box, reason = "boxes are what it keeps")] Vec<Box<Packet<'static>>>,
-);
+pub(crate) struct Spares {
+    /// The packet that is built next, to be overwritten.
+    pub next: Box<Packet<'static>>,
+    #[expect(clippy::vec_box, reason = "boxes are what it keeps")]
+    more: Vec<Box<Packet<'static>>>,
+}
 
 impl Spares {
-    /// A packet to be overwritten.
+    /// Takes the packet that was built.
     #[inline]
     pub fn take(&mut self) -> Box<Packet<'static>> {
-        self.0.pop().unwrap_or_default()
-    }
-
-    /// This one is not needed any more.
-    #[inline]
-    pub fn keep(&mut self, packet: Box<Packet<'static>>) {
-        self.0.push(packet);
+        std::mem::replace(&mut self.next, self.more.pop().unwrap_or_default())
     }
 
     /// This frame has arrived.
     #[inline]
     pub fn keep_frame(&mut self, frame: SctpFrame) {
         if let FrameBody::Structured(packet) = frame.body {
-            self.keep(packet);
+            self.more.push(packet);
         }
     }
 }
@@ -90,27 +87,32 @@ enum FrameBody {
     Wire(Bytes),
 }
 
+impl FrameBody {
+    #[cold]
+    fn encoded(packet: Box<Packet<'static>>) -> Self {
+        match encode(&packet) {
+            Some(bytes) => Self::Wire(bytes),
+            None => Self::Structured(packet),
+        }
+    }
+}
+
 impl SctpFrame {
     /// A packet that a stack wants to send. One that cannot be encoded travels as a structure.
     #[inline]
     pub fn new(ecn: Ecn, packet: Box<Packet<'static>>, form: Form) -> Self {
-        if form == Form::Wire
-            && let Some(bytes) = encode(&packet)
-        {
-            return Self {
-                ecn,
-                may_fragment: false,
-                checksum_flips: 0,
-                body: FrameBody::Wire(bytes),
-            };
-        }
-        Self { ecn, may_fragment: false, checksum_flips: 0, body: FrameBody::Structured(packet) }
+        let body = match form {
+            Form::Structured => FrameBody::Structured(packet),
+            Form::Wire => FrameBody::encoded(packet),
+        };
+        Self { ecn, may_fragment: false, checksum_flips: 0, body }
     }
 
     /// The same packet, with what may be done with it where it is too large.
     #[inline]
-    pub fn with_fragmentation(self, fragmentation: Fragmentation) -> Self {
-        Self { may_fragment: fragmentation == Fragmentation::Allowed, ..self }
+    pub fn with_fragmentation(mut self, fragmentation: Fragmentation) -> Self {
+        self.may_fragment = fragmentation == Fragmentation::Allowed;
+        self
     }
 
     /// The form in which it travels.
@@ -174,7 +176,7 @@ pub(crate) fn identity(payload: &Payload<'_>) -> Option<u64> {
 }
 
 impl Frame for SctpFrame {
-    #[inline]
+    #[inline(always)]
     fn wire_len(&self) -> usize {
         match &self.body {
             FrameBody::Structured(packet) => packet.encoded_len(),
@@ -186,6 +188,7 @@ impl Frame for SctpFrame {
         SCTP
     }
 
+    #[inline]
     fn traffic_class(&self) -> u8 {
         match self.ecn {
             Ecn::NotEct => 0,
@@ -240,15 +243,12 @@ impl Frame for SctpFrame {
         CHECKSUM_BITS
     }
 
-    #[inline]
+    #[inline(always)]
     fn trace_fields(&self, hasher: &mut TraceHasher) {
-        hasher.u8(self.traffic_class());
+        let class = self.traffic_class();
         match &self.body {
-            FrameBody::Structured(packet) => trace_packet(packet, hasher),
-            FrameBody::Wire(bytes) => match read(bytes, ChecksumPolicy::Ignore) {
-                Some(packet) => trace_packet(&packet, hasher),
-                None => hasher.bytes(bytes),
-            },
+            FrameBody::Structured(packet) => trace_packet(class, packet, hasher),
+            FrameBody::Wire(bytes) => trace_bytes(class, bytes, hasher),
         }
     }
 
@@ -299,40 +299,76 @@ fn read(bytes: &[u8], policy: ChecksumPolicy) -> Option<Packet<'_>> {
     PacketView::parse(bytes, policy).ok()?.to_packet().ok()
 }
 
-/// Feeds all header fields. Of user data it is the length only: its content is not there in every form, and the
-/// receiving application checks it.
-fn trace_packet(packet: &Packet<'_>, hasher: &mut TraceHasher) {
+/// Feeds the traffic class and all header fields. Of user data it is the length only: its content is not there in every
+/// form, and the receiving application checks it.
+#[inline(always)]
+fn trace_packet(class: u8, packet: &Packet<'_>, hasher: &mut TraceHasher) {
     // Here and below neighbours go together: the bytes are the same as one number after the other.
-    let mut header = [0; 9];
-    header[..2].copy_from_slice(&packet.source_port.to_le_bytes());
-    header[2..4].copy_from_slice(&packet.destination_port.to_le_bytes());
-    header[4..8].copy_from_slice(&packet.verification_tag.to_le_bytes());
-    header[8] = packet.chunks.len() as u8;
+    let chunks = packet.chunks.as_slice();
+    let header = header_fields(class, packet, chunks.len());
+    if let [Chunk::Data(data)] = chunks {
+        // Most packets are these.
+        let mut fields = [0; HEADER_FIELDS + DATA_FIELDS];
+        fields[..HEADER_FIELDS].copy_from_slice(&header);
+        fields[HEADER_FIELDS..].copy_from_slice(&data_fields(data));
+        return hasher.array(fields);
+    }
     hasher.array(header);
-    for chunk in &packet.chunks {
+    trace_chunks(chunks, hasher);
+}
+
+fn trace_chunks(chunks: &[Chunk<'_>], hasher: &mut TraceHasher) {
+    for chunk in chunks {
         match chunk {
-            Chunk::Data(data) => trace_data(data, chunk.chunk_type(), hasher),
-            Chunk::Sack(sack) => trace_sack(sack, chunk.chunk_type(), hasher),
+            Chunk::Data(data) => hasher.array(data_fields(data)),
+            Chunk::Sack(sack) => trace_sack(sack, hasher),
             other => trace_other(other, hasher),
         }
     }
 }
 
-fn trace_data(data: &Data<'_>, chunk_type: u8, hasher: &mut TraceHasher) {
-    let mut fields = [0; 18];
-    fields[0] = chunk_type;
+/// The same for a packet in bytes; one that cannot be read is told by these.
+#[inline(never)]
+fn trace_bytes(class: u8, bytes: &[u8], hasher: &mut TraceHasher) {
+    match read(bytes, ChecksumPolicy::Ignore) {
+        Some(packet) => trace_packet(class, &packet, hasher),
+        None => {
+            hasher.u8(class);
+            hasher.bytes(bytes);
+        }
+    }
+}
+
+const HEADER_FIELDS: usize = 10;
+const DATA_FIELDS: usize = 18;
+
+#[inline]
+fn header_fields(class: u8, packet: &Packet<'_>, chunks: usize) -> [u8; HEADER_FIELDS] {
+    let mut fields = [0; HEADER_FIELDS];
+    fields[0] = class;
+    fields[1..3].copy_from_slice(&packet.source_port.to_le_bytes());
+    fields[3..5].copy_from_slice(&packet.destination_port.to_le_bytes());
+    fields[5..9].copy_from_slice(&packet.verification_tag.to_le_bytes());
+    fields[9] = chunks as u8;
+    fields
+}
+
+#[inline]
+fn data_fields(data: &Data<'_>) -> [u8; DATA_FIELDS] {
+    let mut fields = [0; DATA_FIELDS];
+    fields[0] = chunk_type::DATA;
     fields[1] = data.flags.bits();
     fields[2..6].copy_from_slice(&data.tsn.to_le_bytes());
     fields[6..8].copy_from_slice(&data.stream.to_le_bytes());
     fields[8..10].copy_from_slice(&data.ssn.to_le_bytes());
     fields[10..14].copy_from_slice(&data.ppid.to_le_bytes());
     fields[14..].copy_from_slice(&(data.payload.len() as u32).to_le_bytes());
-    hasher.array(fields);
+    fields
 }
 
-fn trace_sack(sack: &Sack<'_>, chunk_type: u8, hasher: &mut TraceHasher) {
+fn trace_sack(sack: &Sack<'_>, hasher: &mut TraceHasher) {
     let mut fields = [0; 12];
-    fields[0] = chunk_type;
+    fields[0] = chunk_type::SACK;
     fields[1] = sack.flags;
     fields[2..6].copy_from_slice(&sack.cumulative_tsn_ack.to_le_bytes());
     fields[6..10].copy_from_slice(&sack.a_rwnd.to_le_bytes());

@@ -18,7 +18,7 @@ use polypath_workload::{Carrier, FlowError};
 use crate::app::{Answers, Gaps, Ledger, MessagePlan, Receiver, Sender, Violations, feed, read};
 use crate::frame::{Form, RECOGNISABLE, SctpFrame, SimFrame, Spares};
 use crate::place::Place;
-use crate::probe::{Delivered, Watch};
+use crate::probe::{Delivered, Observing, Watch};
 use crate::scenario::{Flow, Scenario};
 
 use associations::Associations;
@@ -72,14 +72,6 @@ pub(crate) enum Outcome {
     Established,
     /// It is over.
     Ended(AssociationEnd),
-}
-
-/// A packet that arrived.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Incoming<'a> {
-    pub from: IpAddr,
-    pub to: IpAddr,
-    pub frame: &'a SctpFrame,
 }
 
 /// What is around all hosts.
@@ -192,15 +184,16 @@ impl Host {
         self.set_timer(world);
     }
 
-    /// A packet arrived.
+    /// A packet arrived; `received` is what the stack gets of its frame.
     pub fn on_arrival<O: LinkObserver>(
         &mut self,
         around: &mut Surroundings<'_, O>,
-        Incoming { from, to, frame }: Incoming<'_>,
+        frame: &SctpFrame,
+        received: &Received<'_>,
     ) {
         let now = around.world.now();
         self.watch.on_packet(frame);
-        match self.route(now, &frame.received(from, to)) {
+        match self.route(now, received) {
             Routed::Association(id) => self.pump(around, id),
             Routed::Reply(reply) => {
                 let Transmit { local, remote, ecn, fragmentation, packet, .. } = *reply;
@@ -250,6 +243,12 @@ impl Host {
     /// How far the association has come.
     pub fn outcome(&self) -> &Outcome {
         &self.outcome
+    }
+
+    /// Whether the association is over.
+    #[inline]
+    pub fn has_ended(&self) -> bool {
+        matches!(self.outcome, Outcome::Ended(_))
     }
 
     /// When the association was established.
@@ -302,6 +301,11 @@ impl Host {
         self.receivers.get(flow).map_or(0, |receiver| receiver.meter().total().as_bytes())
     }
 
+    /// Sets the observer of the associations of the host.
+    pub fn observe(&mut self, observing: Observing) {
+        self.watch.observe(observing);
+    }
+
     /// What the probe has seen.
     pub fn watch(&self) -> &Watch {
         &self.watch
@@ -316,12 +320,14 @@ impl Host {
     }
 
     /// Messages of a flow that were delivered here.
+    #[inline]
     pub fn delivered_messages(&self, flow: usize) -> u64 {
         self.receivers.get(flow).map_or(0, |receiver| receiver.meter().messages())
     }
 
     /// Whether every message that was handed over for a flow of this host, of which so many were delivered, was delivered
     /// or given up.
+    #[inline]
     pub fn is_settled(&self, sender: &Sender, delivered: u64) -> bool {
         let abandoned = sender.abandoned();
         delivered == sender.messages()
@@ -405,7 +411,7 @@ impl Host {
             // The scenario was checked: both sides have these streams.
             let _ = association.set_stream_value(stream, value);
         }
-        self.watch.begin();
+        self.watch.begin(&association);
         self.associations.insert(id, association);
         self.latest = Some(id);
         self.outcome = Outcome::None;
@@ -424,11 +430,9 @@ impl Host {
             unsent: &mut self.unsent,
             courses: &mut self.courses,
         };
-        let mut packet = spares.take();
         loop {
-            while let Some(envelope) = association.poll_transmit_into(&mut cx, &mut packet) {
-                let full = std::mem::replace(&mut packet, spares.take());
-                let frame = SctpFrame::new(envelope.ecn, full, self.form)
+            while let Some(envelope) = association.poll_transmit_into(&mut cx, &mut spares.next) {
+                let frame = SctpFrame::new(envelope.ecn, spares.take(), self.form)
                     .with_fragmentation(envelope.fragmentation);
                 let ends = [envelope.local, envelope.remote];
                 outlet.send(world, Some(envelope.path), ends, frame);
@@ -464,7 +468,6 @@ impl Host {
                 _ => {}
             }
         }
-        spares.keep(packet);
         while let Some(notice) = association.poll_notice() {
             self.endpoint.on_notice(id, notice);
         }

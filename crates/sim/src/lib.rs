@@ -42,10 +42,10 @@ pub use map::{MapLink, MapNode, MapRoute, MapSide, NetworkMap};
 pub use meter::{BottleneckSeries, FlowSeries, HostSeries, PathSeries, Series};
 pub use probe::{
     BlockedSeries, BlockingResult, ChangeSeries, ConstantWindow, Distribution, FailureResult,
-    LifeSeries, PathBlockingResult, PathChangeSeries, PathModel, PathProbeResult, PathTsnResult,
-    PathTsnSeries, ProbeResult, RttSeries, StallResult, StallSeries, StateSeries, TimeoutResult,
-    TimeoutSeries, TsnPoints, TsnResult, TsnSeries, ValueSeries, WindowBlocking, WindowSeries,
-    blocking_time, window_blocking,
+    LifeSeries, ObservedAssociation, Observer, PathBlockingResult, PathChangeSeries, PathModel,
+    PathProbeResult, PathTsnResult, PathTsnSeries, ProbeResult, RttSeries, StallResult,
+    StallSeries, StateSeries, TimeoutResult, TimeoutSeries, TsnPoints, TsnResult, TsnSeries,
+    ValueSeries, WindowBlocking, WindowSeries, blocking_time, window_blocking,
 };
 pub use result::{
     AbandonedResult, AssociationResult, BlockedResult, BottleneckResult, DelayResult, FlowResult,

@@ -1,6 +1,7 @@
 //! Runs a scenario.
 
 use std::io;
+use std::sync::Arc;
 
 use polypath_netsim::{Arrival, Event, Frame as _, NetworkBuilder, NoObserver, World};
 use polypath_proto::config::AssociationConfig;
@@ -10,9 +11,10 @@ use crate::app::Ledger;
 use crate::background::{self, Background};
 use crate::error::SetupError;
 use crate::frame::{Form, RECOGNISABLE, SimFrame, Spares};
-use crate::host::{Host, Incoming, Outcome, Surroundings};
+use crate::host::{Host, Surroundings};
 use crate::meter::{Meter, Seen};
 use crate::place::{self, Owners, Place};
+use crate::probe::{Observer, Observing};
 use crate::result::{Execution, Measured, RunResult};
 use crate::scenario::{Flow, HostName, Scenario};
 use crate::wiring::{self, Oracle, Wired};
@@ -168,6 +170,23 @@ impl<'a> Simulation<'a> {
         self.world.capture(self.network.hosts[host].node, &names, out);
     }
 
+    /// Sets the observer, which chooses a probe for each association that begins. The probe receives the association's events
+    /// in virtual time; the run is the same with and without it.
+    ///
+    /// When an association replaces an earlier one at a host, the earlier one is no longer observed.
+    pub fn observe(&mut self, observer: &Arc<dyn Observer>) {
+        for (pair, hosts) in self.pairs.iter_mut().enumerate() {
+            for (host, name) in hosts.iter_mut().zip(HostName::ALL) {
+                host.observe(Observing {
+                    observer: Arc::clone(observer),
+                    host: self.scenario.host_name(pair, name).to_owned(),
+                    pair: self.scenario.pairs[pair].name.clone(),
+                    is_client: self.scenario.pairs[pair].client == name,
+                });
+            }
+        }
+    }
+
     /// Runs to the end.
     ///
     /// # Errors
@@ -268,30 +287,41 @@ impl<'a> Simulation<'a> {
         };
         let host = &mut self.pairs[pair][host];
         let mut around = Surroundings { world, ledger, spares: &mut self.spares };
-        match event {
+        match &event {
             Event::Arrival(Arrival { from, to, frame: SimFrame::Sctp(frame), .. }) => {
-                host.on_arrival(&mut around, Incoming { from, to, frame: &frame });
-                self.spares.keep_frame(frame);
+                host.on_arrival(&mut around, frame, &frame.received(*from, *to));
             }
             Event::Arrival(_) => {}
             Event::Timer { .. } => host.on_timer(&mut around),
+        }
+        if let Event::Arrival(Arrival { frame: SimFrame::Sctp(frame), .. }) = event {
+            self.spares.keep_frame(frame);
         }
         self.finish(pair)
     }
 
     /// Shuts the association of a pair down once everything of it was delivered; returns whether all are over.
+    #[inline(always)]
     fn finish(&mut self, pair: usize) -> bool {
-        let hosts = &mut self.pairs[pair];
-        if self.progress[pair] == Progress::Running
-            && is_everything_delivered(hosts, self.world.now())
-        {
-            self.progress[pair] = Progress::Delivered;
-            self.note_completion();
-            let client = self.scenario.pairs[pair].client.index();
-            let (world, ledger, spares) = (&mut self.world, &mut self.ledger, &mut self.spares);
-            self.pairs[pair][client].shutdown(&mut Surroundings { world, ledger, spares });
+        if self.progress[pair] == Progress::Running {
+            let hosts = &self.pairs[pair];
+            if is_everything_delivered(hosts, self.world.now()) {
+                self.shut_down(pair);
+            } else if self.background.is_empty() && !hosts.iter().any(Host::has_ended) {
+                // Every packet comes by here: as long as this one goes on, there is no need to look at the others.
+                return false;
+            }
         }
         self.is_over()
+    }
+
+    #[cold]
+    fn shut_down(&mut self, pair: usize) {
+        self.progress[pair] = Progress::Delivered;
+        self.note_completion();
+        let client = self.scenario.pairs[pair].client.index();
+        let (world, ledger, spares) = (&mut self.world, &mut self.ledger, &mut self.spares);
+        self.pairs[pair][client].shutdown(&mut Surroundings { world, ledger, spares });
     }
 
     /// Tells the meter, once, that everything with an end was delivered.
@@ -305,6 +335,7 @@ impl<'a> Simulation<'a> {
     }
 
     /// Whether all associations are over, and all other flows that have an end.
+    #[inline(never)]
     fn is_over(&mut self) -> bool {
         let mut is_alone = true;
         for (hosts, progress) in self.pairs.iter().zip(&self.progress) {
@@ -312,7 +343,7 @@ impl<'a> Simulation<'a> {
                 continue;
             }
             is_alone = false;
-            if hosts.iter().any(|host| !matches!(host.outcome(), Outcome::Ended(_))) {
+            if hosts.iter().any(|host| !host.has_ended()) {
                 // The last flow that is not of an association may be what all others waited for.
                 if self.background.has_end() {
                     self.note_completion();
@@ -337,6 +368,7 @@ enum Progress {
     Without,
 }
 
+#[inline]
 fn is_everything_delivered([a, b]: &[Host; 2], now: Instant) -> bool {
     [(a, b), (b, a)].iter().all(|(from, to)| {
         from.senders().iter().all(|sender| {

@@ -25,6 +25,7 @@ pub struct Packet<'a> {
 
 impl Packet<'_> {
     /// Length in bytes of the encoded packet: common header and padded chunks.
+    #[inline]
     pub fn encoded_len(&self) -> usize {
         COMMON_HEADER_LEN + self.chunks.iter().map(Chunk::padded_len).sum::<usize>()
     }

@@ -28,6 +28,7 @@ pub struct VirtualPayload {
 
 impl Payload<'_> {
     /// Length in bytes.
+    #[inline]
     pub fn len(&self) -> usize {
         match self {
             Self::Borrowed(bytes) => bytes.len(),

@@ -23,7 +23,9 @@ pub struct Generator {
     rng: Stream,
     kind: Kind,
     marks: Marks,
-    /// Messages that are due and not yet taken. One at most if the source sends whatever the transport takes.
+    /// The next message of a source that sends whatever the transport takes, once it was asked for.
+    pulled: Option<Message>,
+    /// Messages of other sources that are due and not yet taken.
     waiting: VecDeque<Message>,
     /// Messages that have a number.
     numbered: u64,
@@ -135,6 +137,7 @@ impl Generator {
             rng,
             kind,
             marks,
+            pulled: None,
             waiting: VecDeque::new(),
             numbered: 0,
             messages: 0,
@@ -144,25 +147,29 @@ impl Generator {
     }
 
     /// The message to offer at `now`, if there is one.
+    #[inline]
     pub fn peek(&mut self, now: Instant) -> Option<Message> {
         let Kind::Pulled(pulled) = &self.kind else {
             self.collect(now);
             return self.waiting.front().copied();
         };
-        if !self.is_on(now) {
+        if !self.is_within(now) || !pulled.is_on(now.since(self.start())) {
             return None;
         }
-        if self.waiting.is_empty() && pulled.left() != Some(0) {
-            self.collect_pulled(now);
+        if self.pulled.is_none() && pulled.left() != Some(0) {
+            self.pull(now);
         }
-        self.waiting.front().map(|message| Message { offered: now, ..*message })
+        self.pulled.map(|message| Message { offered: now, ..message })
     }
 
     /// The transport took the message that [`peek`](Self::peek) gave.
+    #[inline]
     pub fn taken(&mut self, message: Message) {
-        self.waiting.pop_front();
         if let Kind::Pulled(pulled) = &mut self.kind {
             pulled.taken(message.bytes.into());
+            self.pulled = None;
+        } else {
+            self.waiting.pop_front();
         }
         self.messages += 1;
         self.bytes += ByteCount::from_bytes(message.bytes.into());
@@ -178,6 +185,7 @@ impl Generator {
     }
 
     /// When something changes by itself next, after `now`.
+    #[inline]
     pub fn next_turn(&self, now: Instant) -> Option<Instant> {
         let of_kind = match &self.kind {
             Kind::Pulled(pulled) => {
@@ -191,6 +199,7 @@ impl Generator {
     }
 
     /// Whether nothing will follow after `now`.
+    #[inline]
     pub fn is_finished(&self, now: Instant) -> bool {
         let is_stopped = self.stop().is_some_and(|stop| now >= stop);
         match &self.kind {
@@ -227,16 +236,19 @@ impl Generator {
     }
 
     /// When the first message may be offered.
+    #[inline]
     pub fn start(&self) -> Instant {
         Instant::ZERO + self.spec.start
     }
 
     /// When no more messages are offered.
+    #[inline]
     pub fn stop(&self) -> Option<Instant> {
         self.spec.stop.map(|stop| Instant::ZERO + stop)
     }
 
     /// Messages that the transport took.
+    #[inline]
     pub fn messages(&self) -> u64 {
         self.messages
     }
@@ -291,11 +303,14 @@ impl Generator {
         }
     }
 
-    fn collect_pulled(&mut self, now: Instant) {
+    /// Makes the next message of a source that sends whatever the transport takes.
+    fn pull(&mut self, now: Instant) {
         let Carrier { shortest, longest, .. } = self.carrier;
         let Kind::Pulled(pulled) = &mut self.kind else { return };
         let bytes = pulled.next(shortest.into(), longest.into(), &mut self.rng);
-        self.add(now, bytes, None, None);
+        // The last message of a file is as short as it is.
+        let shortest = if pulled.left().is_some() { 1 } else { shortest };
+        self.pulled = Some(self.message(now, bytes, shortest, None, None));
     }
 
     /// The next arrival, if it is due by `now`.
@@ -339,25 +354,35 @@ impl Generator {
 
     /// Adds a message to those that wait, if there is room.
     fn add(&mut self, at: Instant, bytes: u64, delivery: Option<Delivery>, stream: Option<u16>) {
-        let is_pulled = matches!(self.kind, Kind::Pulled(_));
-        if !is_pulled && self.waiting.len() >= self.spec.queue as usize {
+        if self.waiting.len() >= self.spec.queue as usize {
             self.dropped += 1;
             return;
         }
-        // The last message of a file is as short as it is.
-        let is_file = matches!(&self.kind, Kind::Pulled(pulled) if pulled.left().is_some());
-        let shortest = if is_file { 1 } else { self.carrier.shortest };
-        let message = Message {
-            number: self.numbered,
+        let message = self.message(at, bytes, self.carrier.shortest, delivery, stream);
+        self.waiting.push_back(message);
+    }
+
+    /// The next message in the order of numbers.
+    #[inline]
+    fn message(
+        &mut self,
+        offered: Instant,
+        bytes: u64,
+        shortest: u32,
+        delivery: Option<Delivery>,
+        stream: Option<u16>,
+    ) -> Message {
+        let number = self.numbered;
+        self.numbered += 1;
+        Message {
+            number,
             bytes: u32::try_from(bytes).unwrap_or(u32::MAX).max(shortest),
             delivery: self.draw_delivery(delivery.unwrap_or(self.spec.delivery)),
             effort: self.draw_effort(),
             stream,
-            offered: at,
+            offered,
             since: None,
-        };
-        self.numbered += 1;
-        self.waiting.push_back(message);
+        }
     }
 
     fn draw_delivery(&mut self, of_flow: Delivery) -> Delivery {
@@ -378,11 +403,10 @@ impl Generator {
         !share.is_zero() && random::unit(&mut self.rng) <= share.as_f64()
     }
 
-    /// Whether a source that sends whatever the transport takes does so at `now`.
-    fn is_on(&self, now: Instant) -> bool {
-        let Kind::Pulled(pulled) = &self.kind else { return true };
-        let is_within = now >= self.start() && self.stop().is_none_or(|stop| now < stop);
-        is_within && pulled.is_on(now.since(self.start()))
+    /// Whether the flow has begun and not stopped.
+    #[inline]
+    fn is_within(&self, now: Instant) -> bool {
+        now >= self.start() && self.stop().is_none_or(|stop| now < stop)
     }
 }
 

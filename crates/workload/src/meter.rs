@@ -30,6 +30,7 @@ impl GoodputMeter {
     }
 
     /// A message, or part of one, was handed to the application.
+    #[inline]
     pub fn received(&mut self, now: Instant, bytes: ByteCount) {
         self.messages += 1;
         self.total += bytes;
@@ -49,6 +50,7 @@ impl GoodputMeter {
     }
 
     /// Messages received since the start of the run.
+    #[inline]
     pub fn messages(&self) -> u64 {
         self.messages
     }

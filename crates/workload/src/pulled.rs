@@ -34,6 +34,7 @@ impl Pulled {
     }
 
     /// Length of the next message, which stays the same until it is [taken](Self::taken).
+    #[inline]
     pub fn next(&mut self, shortest: u64, longest: u64, rng: &mut Stream) -> u64 {
         if self.frame == 0 {
             self.frame = self.sizes.draw(rng).as_bytes().max(shortest);
@@ -41,6 +42,7 @@ impl Pulled {
         self.frame.min(self.longest).min(longest).min(self.left.unwrap_or(u64::MAX))
     }
 
+    #[inline]
     pub fn taken(&mut self, bytes: u64) {
         self.frame = self.frame.saturating_sub(bytes);
         if let Some(left) = &mut self.left {
@@ -49,14 +51,17 @@ impl Pulled {
     }
 
     /// Bytes that are left of a file.
+    #[inline]
     pub fn left(&self) -> Option<u64> {
         self.left
     }
 
+    #[inline]
     pub fn is_on(&self, after: Duration) -> bool {
         self.turns.as_ref().is_none_or(|turns| turns.is_on(after))
     }
 
+    #[inline]
     pub fn next_turn(&self, after: Duration) -> Option<Duration> {
         self.turns.as_ref()?.next_turn(after)
     }

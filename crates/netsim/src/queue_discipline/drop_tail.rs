@@ -46,6 +46,12 @@ impl DropTail {
         Some(ticket)
     }
 
+    /// Whether nothing waits.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
     /// What waits.
     #[inline]
     pub fn level(&self) -> QueueLevel {

@@ -70,6 +70,7 @@ impl Managed {
     }
 
     /// Takes a packet at `now`; `idle_since` is since when the transmitter has had nothing to do, if it has not.
+    #[inline]
     pub fn enqueue(
         &mut self,
         now: Instant,
@@ -93,7 +94,17 @@ impl Managed {
         }
     }
 
+    /// Whether to ask for the packet that is to be sent next. Controlled delay takes notice of finding nothing.
+    #[inline]
+    pub fn may_have_next(&self) -> bool {
+        match &self.discipline {
+            Discipline::Red(queue) => queue.level().packets > 0,
+            Discipline::Codel(_) | Discipline::FqCodel(_) => true,
+        }
+    }
+
     /// Takes the packet that is to be sent at `now`.
+    #[inline]
     pub fn dequeue(&mut self, now: Instant, counters: &mut Counters) -> Option<Ticket> {
         let before = self.acts.len();
         let next = match &mut self.discipline {
@@ -129,6 +140,15 @@ impl Managed {
             Discipline::Red(queue) => queue.level(),
             Discipline::Codel(queue) => queue.level(),
             Discipline::FqCodel(queue) => queue.level(),
+        }
+    }
+
+    /// Whether it makes use of the class of packets.
+    #[inline]
+    pub fn looks_at_class(&self) -> bool {
+        match &self.discipline {
+            Discipline::Red(queue) => queue.marks(),
+            Discipline::Codel(_) | Discipline::FqCodel(_) => true,
         }
     }
 

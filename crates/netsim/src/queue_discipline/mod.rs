@@ -147,6 +147,15 @@ impl QueueDiscipline {
         Self::Managed(Box::new(Managed::new(discipline)))
     }
 
+    /// Whether to ask it for the packet that is sent next; if not, there is none, and asking would change nothing.
+    #[inline]
+    pub fn may_have_next(&self) -> bool {
+        match self {
+            Self::DropTail(queue) => !queue.is_empty(),
+            Self::Managed(queue) => queue.may_have_next(),
+        }
+    }
+
     /// Takes any packet out, without regard to anything: the queue is to be emptied.
     pub fn remove(&mut self) -> Option<Ticket> {
         match self {

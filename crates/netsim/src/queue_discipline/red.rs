@@ -210,6 +210,12 @@ impl Red {
         }
     }
 
+    /// Whether it marks packets that can be marked.
+    #[inline]
+    pub fn marks(&self) -> bool {
+        self.config.ecn == EcnMarking::On
+    }
+
     pub fn set_rate(&mut self, rate: BitRate) {
         self.mean_time = rate.transmission_time(self.config.mean_packet);
     }

@@ -1,6 +1,10 @@
 //! Packets from link to link.
 
-use super::{Label, MAX_HOPS, Packet, World};
+use polypath_units::Instant;
+
+use super::packets::Head;
+use super::record::{find_hash, hash_of};
+use super::{Label, MAX_HOPS, World};
 use crate::event::{Key, Target};
 use crate::impair::{Damage, Within};
 use crate::node::NodeKind;
@@ -8,7 +12,7 @@ use crate::queue_discipline::scramble;
 use crate::routing::AddressId;
 use crate::{
     Arrival, ChannelId, Class, Departure, DropCause, Event, Fields, Frame, LinkEventKind,
-    LinkObserver, NodeId, PacketId, QueueAct, Ticket, TraceHash, Verdict,
+    LinkObserver, NodeId, PacketId, QueueAct, Ticket, Verdict,
 };
 
 impl<F: Frame, O: LinkObserver> World<F, O> {
@@ -20,44 +24,56 @@ impl<F: Frame, O: LinkObserver> World<F, O> {
         first_hop: ChannelId,
         frame: F,
     ) {
-        let (version, header) =
-            if self.routing.address(from).ip.is_ipv4() { (4, 20) } else { (6, 40) };
+        let ends = [self.routing.address(from).ip, self.routing.address(to).ip];
+        let (version, header) = if ends[0].is_ipv4() { (4, 20) } else { (6, 40) };
         let bytes = u32::try_from(frame.wire_len().saturating_add(header)).unwrap_or(u32::MAX);
-        let number = self.sent;
+        let hash = hash_of(ends, bytes, &frame, &mut self.packet_hasher);
+        let label = Label { version, hash };
+        let (number, sent) = (self.sent, self.now);
         self.sent += 1;
-        let sent = self.now;
-        let label = Label { version, hash: TraceHash(0) };
-        let mut packet = Packet { frame, from, to, bytes, hops: 0, sent, number, label };
-        packet.find_hash(&self.routing, &mut self.packet_hasher);
-        let label = packet.label;
-        let id = PacketId(self.packets.insert(packet) as u32);
+        let head = Head { from, to, bytes, hops: 0, sent, number, label };
+        let id = self.packets.insert(head, frame);
         if self.captures.any() {
             self.capture_sent(id, first_hop);
         }
         self.transmit(first_hop.index(), id, bytes, label);
     }
 
-    /// The pending event of a channel has come.
+    /// An event of a channel has come. Returns the packet that has reached the node that it is for, if one has.
     #[inline]
-    pub(super) fn on_channel(&mut self, index: usize, key: Key) -> Option<Event<F>> {
+    pub(super) fn on_channel(&mut self, index: usize, key: Key) -> Option<PacketId> {
         let wire = &mut self.wires[index];
         if wire.armed != Some(key) {
-            self.events.replace_first(None);
             return None;
         }
         self.now = key.time;
-        let departure = wire.channel.take_departure(self.now);
+        let sent = wire.channel.take_sent(key.time);
         wire.armed = wire.channel.next_key();
-        self.events.replace_first(wire.armed);
+        if let Some(next) = wire.armed {
+            self.events.push(next, Target::Channel(index as u32));
+        }
+        let node = wire.to;
+        // Nothing was sent where packets can overtake and one only started.
+        let is_delivered = sent.is_some_and(|(ticket, _)| wire.channel.is_delivered(ticket));
         if wire.channel.has_acts() {
             self.settle_acts(index);
         }
-        // Nothing left where packets can overtake and one only started.
-        let Departure { ticket, lost, damage, duplicated } = departure?;
+        let (ticket, arrives) = sent?;
         self.processed += 1;
+        if !is_delivered && !self.survives(index, ticket, arrives) {
+            return None;
+        }
+        self.arrive(index, node, ticket)
+    }
+
+    /// Lets the medium judge a packet, and does to it what that says; whether it arrives.
+    #[inline(never)]
+    fn survives(&mut self, index: usize, ticket: Ticket, arrives: Instant) -> bool {
+        let departure = self.wires[index].channel.judge_departure(ticket, arrives);
+        let Departure { ticket, lost, damage, duplicated } = departure;
         if let Some(cause) = lost {
             self.discard(index, ticket, cause);
-            return None;
+            return false;
         }
         if let Some(damage) = damage {
             self.damage(ticket.packet, damage);
@@ -65,35 +81,36 @@ impl<F: Frame, O: LinkObserver> World<F, O> {
         if duplicated {
             self.duplicate(index, ticket);
         }
-        self.arrive(index, ticket)
+        true
     }
 
     /// A bit of a packet arrives wrong.
     #[cold]
     fn damage(&mut self, id: PacketId, damage: Damage) {
-        let Some(packet) = self.packets.get_mut(id.0 as usize) else { return };
+        let Some((head, frame)) = self.packets.get_mut(id) else { return };
         let bits = match damage.within {
-            Within::Checksum => packet.frame.checksum_bits(),
-            Within::Anywhere => 0..8 * packet.frame.wire_len() as u64,
+            Within::Checksum => frame.checksum_bits(),
+            Within::Anywhere => 0..8 * frame.wire_len() as u64,
         };
         if let Some(bit) = damage.bit(&bits) {
-            packet.frame.damage(bit);
+            frame.damage(bit);
         }
-        packet.find_hash(&self.routing, &mut self.packet_hasher);
+        find_hash(head, frame, &self.routing, &mut self.packet_hasher);
     }
 
     /// A packet at the far end of a channel arrives there once more.
     #[cold]
     fn duplicate(&mut self, index: usize, original: Ticket) {
-        let Some(packet) = self.packets.get(original.packet.0 as usize) else { return };
-        let copy = packet.clone();
-        let packet = PacketId(self.packets.insert(copy) as u32);
+        let Some((head, frame)) = self.packets.get(original.packet) else { return };
+        let (head, frame) = (*head, frame.clone());
+        let packet = self.packets.insert(head, frame);
         let copy = Ticket { packet, order: self.events.next_order(), ..original };
         self.wires[index].channel.repeat(self.now, copy);
         self.arm(index);
     }
 
     /// Makes an event for what a channel has to do next, unless it is pending.
+    #[inline]
     pub(super) fn arm(&mut self, index: usize) {
         let wire = &mut self.wires[index];
         let next = wire.channel.next_key();
@@ -119,15 +136,14 @@ impl<F: Frame, O: LinkObserver> World<F, O> {
         }
     }
 
+    /// Puts a packet on a channel.
+    // Part of both its callers: every packet comes by here at every hop.
+    #[inline(always)]
     fn transmit(&mut self, index: usize, id: PacketId, bytes: u32, label: Label) {
         let ticket = Ticket { packet: id, bytes, order: self.events.next_order() };
         let channel = &mut self.wires[index].channel;
-        if channel.is_too_large(bytes) && !may_fragment(self.packets.get(id.0 as usize)) {
-            channel.drop_too_large(ticket);
-            return self.discard(index, ticket, DropCause::TooLarge);
-        }
-        if channel.classifies() {
-            return self.transmit_managed(index, ticket, label);
+        if !channel.takes_plainly(bytes) {
+            return self.transmit_with_care(index, ticket, label);
         }
         match channel.offer_plain(self.now, ticket) {
             Verdict::Accepted | Verdict::Marked => {
@@ -138,19 +154,24 @@ impl<F: Frame, O: LinkObserver> World<F, O> {
         }
     }
 
-    /// The same for a queue that looks at packets and may do something to them later.
+    /// The same for a packet that may be too large, or a queue that looks at packets and may do something to them later.
     #[inline(never)]
-    fn transmit_managed(&mut self, index: usize, ticket: Ticket, label: Label) {
-        let class = self.class_of(index, ticket.packet);
+    fn transmit_with_care(&mut self, index: usize, ticket: Ticket, label: Label) {
+        let Ticket { packet, bytes, .. } = ticket;
+        if self.wires[index].channel.is_too_large(bytes) && !self.may_fragment(packet) {
+            self.wires[index].channel.drop_too_large(ticket);
+            return self.discard(index, ticket, DropCause::TooLarge);
+        }
+        let class = self.class_of(index, packet);
         let verdict = self.wires[index].channel.offer_of(self.now, ticket, class);
-        let accepted = LinkEventKind::Accepted { bytes: ticket.bytes };
+        let accepted = LinkEventKind::Accepted { bytes };
         let label = match verdict {
             Verdict::Dropped(cause) => {
                 self.settle_acts(index);
                 self.discard(index, ticket, cause);
                 return;
             }
-            Verdict::Marked => self.mark(ticket.packet).unwrap_or(label),
+            Verdict::Marked => self.mark(packet).unwrap_or(label),
             Verdict::Accepted => label,
         };
         self.arm(index);
@@ -160,11 +181,26 @@ impl<F: Frame, O: LinkObserver> World<F, O> {
         }
     }
 
+    #[cold]
+    fn may_fragment(&self, id: PacketId) -> bool {
+        self.packets.get(id).is_some_and(|(_, frame)| frame.may_fragment())
+    }
+
     /// What a queue may want to know of a packet.
+    #[inline]
     fn class_of(&self, index: usize, id: PacketId) -> Class {
-        let Some(packet) = self.packets.get(id.0 as usize) else { return Class::default() };
-        let frame = &packet.frame;
-        let flow = if self.wires[index].channel.tells_flows_apart() { flow_of(packet) } else { 0 };
+        match self.wires[index].channel.looks_at_class() {
+            true => self.find_class(index, id),
+            false => Class::default(),
+        }
+    }
+
+    fn find_class(&self, index: usize, id: PacketId) -> Class {
+        let Some((head, frame)) = self.packets.get(id) else { return Class::default() };
+        let flow = match self.wires[index].channel.tells_flows_apart() {
+            true => flow_of(head, frame),
+            false => 0,
+        };
         Class { flow, ect: matches!(frame.traffic_class() & 3, 1 | 2) }
     }
 
@@ -183,21 +219,21 @@ impl<F: Frame, O: LinkObserver> World<F, O> {
     /// Marks a packet with "congestion experienced" and tells its new label.
     #[cold]
     fn mark(&mut self, id: PacketId) -> Option<Label> {
-        let packet = self.packets.get_mut(id.0 as usize)?;
-        packet.frame.mark_ce();
-        packet.find_hash(&self.routing, &mut self.packet_hasher);
-        Some(packet.label)
+        let (head, frame) = self.packets.get_mut(id)?;
+        frame.mark_ce();
+        find_hash(head, frame, &self.routing, &mut self.packet_hasher);
+        Some(head.label)
     }
 
-    /// A packet reached the far end of a channel.
-    fn arrive(&mut self, index: usize, ticket: Ticket) -> Option<Event<F>> {
-        let node = self.wires[index].to;
-        let packet = self.packets.get_mut(ticket.packet.0 as usize)?;
-        packet.hops += 1;
-        if packet.frame.crossed_link() == Fields::Rebuilt {
-            packet.find_hash(&self.routing, &mut self.packet_hasher);
+    /// A packet reached the far end of a channel. Returns it if it is for the node there.
+    #[inline]
+    fn arrive(&mut self, index: usize, node: NodeId, ticket: Ticket) -> Option<PacketId> {
+        let (head, frame) = self.packets.get_mut(ticket.packet)?;
+        head.hops += 1;
+        if frame.crossed_link() == Fields::Rebuilt {
+            find_hash(head, frame, &self.routing, &mut self.packet_hasher);
         }
-        let Packet { from, to, hops, label, .. } = *packet;
+        let Head { from, to, hops, label, .. } = *head;
         let next = match self.next_step(node, from, to, hops) {
             Ok(next) => next,
             Err(cause) => {
@@ -212,7 +248,7 @@ impl<F: Frame, O: LinkObserver> World<F, O> {
                 self.transmit(channel.index(), ticket.packet, ticket.bytes, label);
                 None
             }
-            None => self.hand_over(index, ticket.packet),
+            None => Some(ticket.packet),
         }
     }
 
@@ -234,43 +270,36 @@ impl<F: Frame, O: LinkObserver> World<F, O> {
         }
     }
 
-    fn hand_over(&mut self, index: usize, id: PacketId) -> Option<Event<F>> {
-        let packet = self.packets.try_remove(id.0 as usize)?;
+    /// Takes a packet that has come over a channel to the node that it is for out of the network.
+    #[inline]
+    pub(super) fn hand_over(&mut self, index: usize, id: PacketId) -> Option<Event<F>> {
         let (node, iface) = (self.wires[index].to, self.wires[index].iface);
-        let (from, to) = (self.routing.address(packet.from).ip, self.routing.address(packet.to).ip);
+        let (head, frame) = self.packets.take(id)?;
+        let Head { sent, from, to, .. } = *head;
         if self.captures.any() {
-            self.capture_received(&packet, node, iface);
+            let head = *head;
+            self.capture_received((&head, &frame), node, iface);
         }
-        Some(Event::Arrival(Arrival {
-            node,
-            iface,
-            from,
-            to,
-            sent: packet.sent,
-            frame: packet.frame,
-        }))
+        let (from, to) = (self.routing.address(from).ip, self.routing.address(to).ip);
+        Some(Event::Arrival(Arrival { node, iface, from, to, sent, frame }))
     }
 
     /// The end of a packet that was dropped.
     fn discard(&mut self, index: usize, ticket: Ticket, cause: DropCause) {
-        let Some(packet) = self.packets.try_remove(ticket.packet.0 as usize) else { return };
+        let Some((head, _)) = self.packets.take(ticket.packet) else { return };
+        let Head { number, label, .. } = *head;
         let dropped = LinkEventKind::Dropped { bytes: ticket.bytes, cause };
-        self.record_packet(index, dropped, packet.label);
+        self.record_packet(index, dropped, label);
         if self.captures.any() {
-            self.capture_dropped(&packet, index, cause);
+            self.capture_dropped(number, index, cause);
         }
     }
 }
 
-#[cold]
-fn may_fragment<F: Frame>(packet: Option<&Packet<F>>) -> bool {
-    packet.is_some_and(|packet| packet.frame.may_fragment())
-}
-
 /// A number that packets of one flow have in common.
-fn flow_of<F: Frame>(packet: &Packet<F>) -> u64 {
-    let [source, destination] = packet.frame.ports().map(u64::from);
-    let ports = source << 32 | destination << 16 | u64::from(packet.frame.protocol());
-    let addresses = u64::from(packet.from) << 32 | u64::from(packet.to);
+fn flow_of<F: Frame>(head: &Head, frame: &F) -> u64 {
+    let [source, destination] = frame.ports().map(u64::from);
+    let ports = source << 32 | destination << 16 | u64::from(frame.protocol());
+    let addresses = u64::from(head.from) << 32 | u64::from(head.to);
     scramble(scramble(addresses) ^ ports)
 }

@@ -1,14 +1,15 @@
 //! A running network.
 
 mod forward;
+mod packets;
 mod record;
 
 use std::io;
 use std::net::IpAddr;
 
 use polypath_units::Instant;
-use slab::Slab;
 
+use self::packets::Packets;
 use crate::capture::Captures;
 use crate::event::{Key, Target};
 use crate::impair::{OutageSchedule, StepSchedule, Turn};
@@ -36,7 +37,7 @@ pub struct World<F, O = NoObserver> {
     wires: Vec<Wire>,
     link_names: Vec<String>,
     pub(crate) routing: Routing,
-    packets: Slab<Packet<F>>,
+    packets: Packets<F>,
     sent: u64,
     trace: Trace,
     packet_hasher: TraceHasher,
@@ -63,22 +64,6 @@ pub(crate) struct Wire {
     pub to: NodeId,
     /// Interface of that node.
     pub iface: IfaceId,
-}
-
-/// A packet on its way.
-#[derive(Clone, Debug)]
-struct Packet<F> {
-    frame: F,
-    from: AddressId,
-    to: AddressId,
-    /// Length of the IP packet.
-    bytes: u32,
-    /// Links crossed.
-    hops: u8,
-    sent: Instant,
-    /// Counts all packets of the run from 0.
-    number: u64,
-    label: Label,
 }
 
 /// What records say of a packet.
@@ -141,7 +126,7 @@ impl<F: Frame, O: LinkObserver> World<F, O> {
             wires,
             link_names,
             routing,
-            packets: Slab::new(),
+            packets: Packets::new(),
             sent: 0,
             trace: Trace::new(),
             packet_hasher: TraceHasher::new(),
@@ -157,29 +142,26 @@ impl<F: Frame, O: LinkObserver> World<F, O> {
     /// last event if `until` is [`Instant::FAR_FUTURE`], at which nothing happens.
     pub fn next_event(&mut self, until: Instant) -> Option<Event<F>> {
         let last = until.min(LAST_INSTANT);
-        loop {
-            let Some(entry) = self.events.first().filter(|entry| entry.key.time <= last) else {
-                if until != Instant::FAR_FUTURE {
-                    self.now = self.now.max(until);
+        while let Some((key, target)) = self.events.pop(last) {
+            match target {
+                Target::Channel(index) => {
+                    if let Some(packet) = self.on_channel(index as usize, key) {
+                        return self.hand_over(index as usize, packet);
+                    }
                 }
-                return None;
-            };
-            let event = match entry.target {
-                Target::Channel(index) => self.on_channel(index as usize, entry.key),
-                Target::Timer(node) => self.on_timer(node, entry.key),
-                Target::Outage(index) => {
-                    self.on_outage(index, entry.key);
-                    None
+                Target::Timer(node) => {
+                    if self.on_timer(node, key) {
+                        return Some(Event::Timer { node: NodeId(node) });
+                    }
                 }
-                Target::Step(index) => {
-                    self.on_step(index, entry.key);
-                    None
-                }
-            };
-            if event.is_some() {
-                return event;
+                Target::Outage(index) => self.on_outage(index, key),
+                Target::Step(index) => self.on_step(index, key),
             }
         }
+        if until != Instant::FAR_FUTURE {
+            self.now = self.now.max(until);
+        }
+        None
     }
 
     /// No event comes before this instant; nothing is under way and no timer is set where it is
@@ -349,7 +331,7 @@ impl<F: Frame, O: LinkObserver> World<F, O> {
 
     /// The packets that are under way: those that wait for a link or are on one.
     pub fn under_way(&self) -> impl Iterator<Item = &F> {
-        self.packets.iter().map(|(_, packet)| &packet.frame)
+        self.packets.frames()
     }
 
     /// The observer.
@@ -357,17 +339,19 @@ impl<F: Frame, O: LinkObserver> World<F, O> {
         &self.observer
     }
 
-    fn on_timer(&mut self, node: u32, key: Key) -> Option<Event<F>> {
+    /// An event of a node has come; whether the node is to be woken.
+    fn on_timer(&mut self, node: u32, key: Key) -> bool {
         match self.nodes[node as usize].timer.fire(key) {
             Firing::Due => {
                 self.now = key.time;
-                self.events.replace_first(None);
                 self.processed += 1;
-                Some(Event::Timer { node: NodeId(node) })
+                true
             }
             Firing::Stale(next) => {
-                self.events.replace_first(next);
-                None
+                if let Some(key) = next {
+                    self.events.push(key, Target::Timer(node));
+                }
+                false
             }
         }
     }
@@ -377,8 +361,9 @@ impl<F: Frame, O: LinkObserver> World<F, O> {
         self.now = key.time;
         self.processed += 1;
         let turn = self.wires[index].outages.turn();
-        let next = self.wires[index].outages.next();
-        self.events.replace_first(next.map(|at| turn_key(at, outage_turn(number))));
+        if let Some(at) = self.wires[index].outages.next() {
+            self.events.push(turn_key(at, outage_turn(number)), Target::Outage(number));
+        }
         match turn {
             Turn::Down => self.cut(index),
             Turn::Up => {
@@ -393,12 +378,12 @@ impl<F: Frame, O: LinkObserver> World<F, O> {
         self.now = key.time;
         self.processed += 1;
         let wire = &mut self.wires[index];
-        let step = wire.steps.take();
-        let next = wire.steps.next().map(|at| turn_key(at, step_turn(number)));
-        if let Some(step) = step {
+        if let Some(step) = wire.steps.take() {
             wire.channel.step(key.time, &step);
         }
-        self.events.replace_first(next);
+        if let Some(at) = wire.steps.next() {
+            self.events.push(turn_key(at, step_turn(number)), Target::Step(number));
+        }
         self.arm(index);
         self.settle_acts(index);
         self.record_turn(index, LinkEventKind::Changed);

@@ -2,7 +2,8 @@
 
 use std::net::IpAddr;
 
-use super::{Label, MAX_HOPS, Packet, World};
+use super::packets::Head;
+use super::{Label, MAX_HOPS, World};
 use crate::capture::Flow;
 use crate::pcapng::{IpHeader, ipv6_octets};
 use crate::routing::Routing;
@@ -27,32 +28,35 @@ impl<F: Frame, O: LinkObserver> World<F, O> {
 
     #[inline]
     fn observe(&mut self, index: usize, kind: LinkEventKind) {
-        let queue = self.wires[index].channel.last_queue_level();
+        // Without an observer nothing of this remains, which an index that can panic would.
+        let Some(wire) = self.wires.get(index) else { return };
+        let queue = wire.channel.last_queue_level();
         self.observer
             .on_link_event(self.now, &LinkEvent { channel: ChannelId(index as u32), kind, queue });
     }
 
     #[cold]
     pub(super) fn capture_sent(&mut self, id: PacketId, first_hop: ChannelId) {
-        let Some(packet) = self.packets.get(id.0 as usize).cloned() else { return };
-        let node = self.routing.address(packet.from).node;
+        let Some((head, frame)) = self.packets.get(id) else { return };
+        let (head, frame) = (*head, frame.clone());
+        let node = self.routing.address(head.from).node;
         let Some(position) =
             self.nodes[node.index()].ifaces.iter().position(|i| i.outgoing == first_hop)
         else {
             return;
         };
-        let flow = Flow::Sent { number: packet.number };
-        self.capture_packet(node, IfaceId(position as u32), flow, &packet);
+        let flow = Flow::Sent { number: head.number };
+        self.capture_packet(node, IfaceId(position as u32), flow, (&head, &frame));
     }
 
     #[cold]
-    pub(super) fn capture_received(&mut self, packet: &Packet<F>, node: NodeId, iface: IfaceId) {
-        self.captures.settle(packet.number, None);
+    pub(super) fn capture_received(&mut self, packet: (&Head, &F), node: NodeId, iface: IfaceId) {
+        self.captures.settle(packet.0.number, None);
         self.capture_packet(node, iface, Flow::Received, packet);
     }
 
     #[cold]
-    pub(super) fn capture_dropped(&mut self, packet: &Packet<F>, index: usize, cause: DropCause) {
+    pub(super) fn capture_dropped(&mut self, number: u64, index: usize, cause: DropCause) {
         let channel = ChannelId(index as u32);
         let way = match channel.direction() {
             Direction::Forward => "forward",
@@ -63,50 +67,78 @@ impl<F: Frame, O: LinkObserver> World<F, O> {
             self.now,
             self.link_name(channel.link())
         );
-        self.captures.settle(packet.number, Some(&comment));
+        self.captures.settle(number, Some(&comment));
     }
 
-    fn capture_packet(&mut self, node: NodeId, iface: IfaceId, flow: Flow, packet: &Packet<F>) {
+    fn capture_packet(
+        &mut self,
+        node: NodeId,
+        iface: IfaceId,
+        flow: Flow,
+        (head, frame): (&Head, &F),
+    ) {
         if !self.captures.of(node) {
             return;
         }
-        if let Some(whole) = packet.frame.ip_packet() {
+        if let Some(whole) = frame.ip_packet() {
             self.captures.record(node, iface, flow, self.now, whole);
             return;
         }
-        let (from, to) = (self.routing.address(packet.from).ip, self.routing.address(packet.to).ip);
+        let (from, to) = (self.routing.address(head.from).ip, self.routing.address(head.to).ip);
         let header = IpHeader {
             from,
             to,
-            protocol: packet.frame.protocol(),
-            traffic_class: packet.frame.traffic_class(),
+            protocol: frame.protocol(),
+            traffic_class: frame.traffic_class(),
             // Each router on the way took one off; the last link leads to the host.
-            hop_limit: MAX_HOPS - packet.hops.saturating_sub(1),
-            identification: packet.number as u16,
+            hop_limit: MAX_HOPS - head.hops.saturating_sub(1),
+            identification: head.number as u16,
         };
-        let mut data = Vec::with_capacity(packet.bytes as usize);
-        header.write(&mut data, |out| packet.frame.write_transport(from, to, out));
+        let mut data = Vec::with_capacity(head.bytes as usize);
+        header.write(&mut data, |out| frame.write_transport(from, to, out));
         self.captures.record(node, iface, flow, self.now, &data);
     }
 }
 
-impl<F: Frame> Packet<F> {
-    /// Finds the hash of a packet that is new, or whose fields have changed.
-    pub(super) fn find_hash(&mut self, routing: &Routing, hasher: &mut TraceHasher) {
-        hasher.begin();
-        match (routing.address(self.from).ip, routing.address(self.to).ip) {
-            (IpAddr::V4(from), IpAddr::V4(to)) => {
-                hasher.u64(u64::from(to.to_bits()) << 32 | u64::from(from.to_bits()));
-            }
-            (from, to) => {
-                hasher.bytes(&ipv6_octets(from));
-                hasher.bytes(&ipv6_octets(to));
-            }
+/// Finds the hash of a packet whose fields have changed.
+#[cold]
+pub(super) fn find_hash<F: Frame>(
+    head: &mut Head,
+    frame: &F,
+    routing: &Routing,
+    hasher: &mut TraceHasher,
+) {
+    let ends = [routing.address(head.from).ip, routing.address(head.to).ip];
+    head.label.hash = hash_of(ends, head.bytes, frame, hasher);
+}
+
+/// The hash of a packet of so many bytes between these addresses.
+// Part of the one caller that every packet comes by.
+#[inline(always)]
+pub(super) fn hash_of<F: Frame>(
+    ends: [IpAddr; 2],
+    bytes: u32,
+    frame: &F,
+    hasher: &mut TraceHasher,
+) -> TraceHash {
+    hasher.begin();
+    match ends {
+        [IpAddr::V4(from), IpAddr::V4(to)] => {
+            // One number after the other.
+            let mut fields = [0; 12];
+            fields[..4].copy_from_slice(&from.to_bits().to_le_bytes());
+            fields[4..8].copy_from_slice(&to.to_bits().to_le_bytes());
+            fields[8..].copy_from_slice(&bytes.to_le_bytes());
+            hasher.array(fields);
         }
-        hasher.u32(self.bytes);
-        self.frame.trace_fields(hasher);
-        self.label.hash = hasher.hash();
+        [from, to] => {
+            hasher.bytes(&ipv6_octets(from));
+            hasher.bytes(&ipv6_octets(to));
+            hasher.u32(bytes);
+        }
     }
+    frame.trace_fields(hasher);
+    hasher.hash()
 }
 
 /// Link, direction, kind, cause and IP version of a trace record as one number.

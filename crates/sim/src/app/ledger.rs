@@ -126,6 +126,7 @@ impl FlowLedger {
     }
 
     /// What is known of message `number`, which has come.
+    #[inline]
     pub fn find(&self, number: u64) -> Arrived {
         let Some(above) = number.checked_sub(self.base) else { return Arrived::Again };
         match usize::try_from(above).ok().and_then(|index| self.sent.get(index)) {
@@ -135,24 +136,34 @@ impl FlowLedger {
         }
     }
 
-    /// Message `number` was handed to the application.
-    pub fn delivered(&mut self, now: Instant, number: u64) {
-        let index = number.checked_sub(self.base).and_then(|above| usize::try_from(above).ok());
-        let Some(sent) = index.and_then(|index| self.sent.get_mut(index)) else { return };
-        sent.has_arrived = true;
-        let Sent { offered, since, bytes, .. } = *sent;
-        self.record(now, offered, bytes);
-        if let Some(since) = since.filter(|_| self.counts(now)) {
+    /// Message `number`, which [`find`](Self::find) found to be this one, was handed to the application.
+    #[inline]
+    pub fn delivered(&mut self, now: Instant, number: u64, sent: &Sent) {
+        self.record(now, sent.offered, sent.bytes);
+        if let Some(since) = sent.since.filter(|_| self.counts(now)) {
             self.response_times.record(now.since(since));
         }
-        while self.sent.front().is_some_and(|sent| sent.has_arrived) {
-            self.sent.pop_front();
-            self.base += 1;
+        if number == self.base {
+            self.forget_first();
+            while self.sent.front().is_some_and(|sent| sent.has_arrived) {
+                self.forget_first();
+            }
+        } else if let Some(above) = number.checked_sub(self.base)
+            && let Some(sent) = usize::try_from(above).ok().and_then(|at| self.sent.get_mut(at))
+        {
+            sent.has_arrived = true;
         }
+    }
+
+    #[inline]
+    fn forget_first(&mut self) {
+        self.sent.pop_front();
+        self.base += 1;
     }
 
     /// A message that the source had at `offered` was handed to the application; for transports that know of each
     /// message themselves.
+    #[inline]
     pub fn record(&mut self, now: Instant, offered: Instant, bytes: u32) {
         if self.counts(now) {
             self.delays.record(now.since(offered));
@@ -213,8 +224,9 @@ mod tests {
         let mut ledger = FlowLedger::new(10, at(0), at(1_000));
         (0..3).for_each(|number| ledger.sent(&message(number, Delivery::Unordered), 0));
         for number in [2, 0, 1] {
-            assert!(matches!(ledger.find(number), Arrived::First(sent) if sent.before.is_none()));
-            ledger.delivered(at(10), number);
+            let Arrived::First(sent) = ledger.find(number) else { panic!("{number} is new") };
+            assert_eq!(sent.before, None);
+            ledger.delivered(at(10), number, &sent);
             assert_eq!(ledger.find(number), Arrived::Again);
         }
         assert_eq!(ledger.find(3), Arrived::Unknown);
@@ -243,8 +255,8 @@ mod tests {
         let mut ledger = FlowLedger::new(10, at(0), at(1_000));
         for number in 0..100 {
             ledger.sent(&message(number, Delivery::Unordered), 0);
-            if number > 0 {
-                ledger.delivered(at(number), number);
+            if let (Arrived::First(sent), 1..) = (ledger.find(number), number) {
+                ledger.delivered(at(number), number, &sent);
             }
         }
         assert!(ledger.sent.len() <= 10);
@@ -256,7 +268,8 @@ mod tests {
         let mut ledger = FlowLedger::new(10, at(10), at(20));
         for (number, ms) in [(0, 9), (1, 10), (2, 19), (3, 20)] {
             ledger.sent(&message(number, Delivery::Ordered), 0);
-            ledger.delivered(at(ms), number);
+            let Arrived::First(sent) = ledger.find(number) else { panic!("{number} is new") };
+            ledger.delivered(at(ms), number, &sent);
         }
         assert_eq!((ledger.delays().count(), ledger.measured_bytes()), (2, 200));
     }

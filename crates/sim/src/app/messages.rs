@@ -52,6 +52,9 @@ impl MessagePlan {
     /// Stream of a message.
     pub fn stream(&self, message: &Message) -> u16 {
         let streams = u64::from(self.streams);
+        if streams == 1 {
+            return self.first_stream;
+        }
         let of_flow = message.stream.map_or(message.number % streams, |s| u64::from(s) % streams);
         self.first_stream.wrapping_add(of_flow as u16)
     }

@@ -91,6 +91,7 @@ impl Receiver {
     }
 
     /// Takes message `number` of this flow. Tells when the source had it, if it is as it was sent and new.
+    #[inline]
     pub fn take(
         &mut self,
         now: Instant,
@@ -98,15 +99,12 @@ impl Receiver {
         message: &ReceivedMessage,
         ledger: &mut FlowLedger,
     ) -> Option<Instant> {
-        let len = message.len();
-        let intact = is_intact(self.plan.identity(number), &message.fragments);
+        let intact = intact_length(self.plan.identity(number), &message.fragments);
         let sent = match ledger.find(number) {
-            Arrived::First(sent)
-                if intact && len == sent.bytes as usize && message.stream == sent.stream =>
-            {
+            Arrived::First(sent) if intact == Some(sent.bytes) && message.stream == sent.stream => {
                 sent
             }
-            Arrived::Again if intact => {
+            Arrived::Again if intact.is_some() => {
                 self.violations.duplicated += 1;
                 return None;
             }
@@ -118,16 +116,18 @@ impl Receiver {
         if sent.delivery == Delivery::Ordered && !self.is_next(number, sent.stream, sent.before) {
             self.violations.out_of_order += 1;
         }
-        ledger.delivered(now, number);
-        self.meter.received(now, ByteCount::from_bytes(len as u64));
+        ledger.delivered(now, number, &sent);
+        let bytes = u64::from(sent.bytes);
+        self.meter.received(now, ByteCount::from_bytes(bytes));
         if let Some(log) = &mut self.log {
             let message = self.plan.identity(number);
-            log.push(Delivered { at: now, message, bytes: len as u64 });
+            log.push(Delivered { at: now, message, bytes });
         }
         Some(sent.offered)
     }
 
     /// Whether an ordered message neither overtakes another one of its stream nor leaves out one that had to come.
+    #[inline]
     fn is_next(&mut self, number: u64, stream: u16, before: Option<u64>) -> bool {
         let index = usize::from(stream);
         if index >= self.ordered.len() {
@@ -143,6 +143,7 @@ impl Receiver {
 }
 
 /// The flow and number of a message that arrived; `None` if it is none of those that were sent.
+#[inline]
 pub(crate) fn recognise(message: &ReceivedMessage, receivers: &[Receiver]) -> Option<(usize, u64)> {
     let found = match identity(message.fragments.first()?) {
         Some(identity) => MessagePlan::of_identity(identity),
@@ -157,22 +158,28 @@ fn recognise_short(message: &ReceivedMessage, receivers: &[Receiver]) -> Option<
     let shorts = plans.filter_map(|(flow, plan)| Some((flow, plan, plan.unrecognisable()?)));
     shorts
         .filter(|(_, _, (_, len))| *len == message.len())
-        .find(|(_, plan, (last, _))| is_intact(plan.identity(*last), &message.fragments))
+        .find(|(_, plan, (last, _))| {
+            intact_length(plan.identity(*last), &message.fragments).is_some()
+        })
         .map(|(flow, _, (last, _))| (flow, last))
 }
 
-/// Whether `fragments` are all of a message in order.
-fn is_intact(identity: u64, fragments: &[Payload<'_>]) -> bool {
+/// Length of a message in bytes, if `fragments` are parts of it in order and without a gap.
+#[inline]
+fn intact_length(identity: u64, fragments: &[Payload<'_>]) -> Option<u32> {
     let mut at = 0;
-    fragments.iter().all(|fragment| {
-        let offset = at;
-        at += fragment.len() as u32;
-        match fragment {
-            Payload::Virtual(payload) => payload.message == identity && payload.offset == offset,
-            Payload::Borrowed(bytes) => VirtualPayload::verify(identity, offset, bytes),
-            Payload::Shared(bytes) => VirtualPayload::verify(identity, offset, bytes),
+    for fragment in fragments {
+        let is_next = match fragment {
+            Payload::Virtual(payload) => payload.message == identity && payload.offset == at,
+            Payload::Borrowed(bytes) => VirtualPayload::verify(identity, at, bytes),
+            Payload::Shared(bytes) => VirtualPayload::verify(identity, at, bytes),
+        };
+        if !is_next {
+            return None;
         }
-    })
+        at += fragment.len() as u32;
+    }
+    Some(at)
 }
 
 #[cfg(test)]

@@ -48,6 +48,7 @@ impl Sender {
     }
 
     /// When it begins, has a message or stops next.
+    #[inline]
     pub fn next_turn(&self, now: Instant) -> Option<Instant> {
         self.generator.next_turn(now)
     }
@@ -68,6 +69,7 @@ impl Sender {
     }
 
     /// Whether something was sent and nothing will follow after `now`.
+    #[inline]
     pub fn is_over(&self, now: Instant) -> bool {
         self.generator.is_finished(now) && self.generator.messages() > 0
     }

@@ -173,6 +173,12 @@ impl Background {
         with_end.all(|runner| runner.is_over(now))
     }
 
+    /// Whether there are no such flows.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.flows.is_empty()
+    }
+
     /// Whether a flow has an end.
     pub fn has_end(&self) -> bool {
         self.flows.iter().any(|runner| runner.generator().has_end())

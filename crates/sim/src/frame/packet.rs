@@ -33,7 +33,7 @@ macro_rules! inside {
 }
 
 impl Frame for SimFrame {
-    #[inline]
+    #[inline(always)]
     fn wire_len(&self) -> usize {
         inside!(self, frame => frame.wire_len())
     }
@@ -42,6 +42,7 @@ impl Frame for SimFrame {
         inside!(self, frame => frame.protocol())
     }
 
+    #[inline]
     fn traffic_class(&self) -> u8 {
         inside!(self, frame => frame.traffic_class())
     }
@@ -67,7 +68,7 @@ impl Frame for SimFrame {
     }
 
     /// Those of other transports begin with the number of their protocol, which no traffic class of an SCTP packet is.
-    #[inline]
+    #[inline(always)]
     fn trace_fields(&self, hasher: &mut TraceHasher) {
         inside!(self, frame => frame.trace_fields(hasher));
     }

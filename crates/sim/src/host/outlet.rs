@@ -38,9 +38,9 @@ impl Outlet<'_> {
         frame: SctpFrame,
     ) {
         self.unsent.unencodable += u64::from(frame.form() != self.form);
-        let known = path.and_then(|path| self.courses.get(usize::from(path.0)).copied().flatten());
+        let known = path.and_then(|path| self.courses.get(usize::from(path.0))?.as_ref());
         let course = match known {
-            Some((known, course)) if known == ends => Some(course),
+            Some((known, course)) if *known == ends => Some(*course),
             _ => self.find(world, path, ends),
         };
         match course {

@@ -1,5 +1,7 @@
 //! Writes down what a host sees of its association while it runs.
 
+use std::fmt;
+
 use polypath_proto::{Association, NoProbe, PathId, PathStatus, Probe, ProbeEvent, Tsn};
 use polypath_units::Instant;
 
@@ -7,15 +9,24 @@ use super::blocking::{BlockedLog, Hold};
 use super::changes::{ChangeSeries, Changes};
 use super::chunks::Chunks;
 use super::life::{Arrival, Carried};
+use super::observer::Observing;
 use super::streak::Streaks;
 use crate::frame::SctpFrame;
 use crate::scenario::{Detail, Record, Switch};
 
-/// The eyes of a host: closed, unless the scenario asks for what only they see.
+/// The probes of a host: none, unless the scenario records what only a probe sees, or the simulation has an observer.
 #[derive(Debug)]
 pub(crate) struct Watch {
-    recorder: Option<Box<Recorder>>,
+    eyes: Eyes,
+    observing: Option<Observing>,
     nobody: NoProbe,
+}
+
+/// The probes of the association that began last.
+struct Eyes {
+    recorder: Option<Box<Recorder>>,
+    /// The probe of the observer.
+    observer: Option<Box<dyn Probe + Send>>,
 }
 
 /// What a host has seen of the association that began last.
@@ -38,15 +49,22 @@ pub(crate) struct Recorder {
 impl Watch {
     pub fn new(record: &Record) -> Self {
         let recorder = record.needs_probe().then(|| Box::new(Recorder::new(*record)));
-        Self { recorder, nobody: NoProbe }
+        Self { eyes: Eyes { recorder, observer: None }, observing: None, nobody: NoProbe }
+    }
+
+    /// Sets the observer of the associations that begin from now on.
+    pub fn observe(&mut self, observing: Observing) {
+        self.observing = Some(observing);
     }
 
     /// What to lend to an association, which is or is not the one that results are about.
     #[inline]
     pub fn probe_if(&mut self, is_latest: bool) -> &mut dyn Probe {
-        match &mut self.recorder {
-            Some(recorder) if is_latest => recorder.as_mut(),
-            _ => &mut self.nobody,
+        match &mut self.eyes {
+            _ if !is_latest => &mut self.nobody,
+            Eyes { recorder: None, observer: None } => &mut self.nobody,
+            Eyes { recorder: Some(recorder), observer: None } => recorder.as_mut(),
+            eyes => eyes,
         }
     }
 
@@ -56,16 +74,19 @@ impl Watch {
     }
 
     /// A new association begins.
-    pub fn begin(&mut self) {
-        if let Some(recorder) = &mut self.recorder {
+    pub fn begin(&mut self, association: &Association) {
+        if let Some(recorder) = &mut self.eyes.recorder {
             **recorder = Recorder::new(recorder.record);
+        }
+        if let Some(observing) = &self.observing {
+            self.eyes.observer = observing.begin(association);
         }
     }
 
     /// A packet is about to be handed to the stack.
     #[inline]
     pub fn on_packet(&mut self, frame: &SctpFrame) {
-        if let Some(recorder) = &mut self.recorder {
+        if let Some(recorder) = &mut self.eyes.recorder {
             recorder.on_packet(frame);
         }
     }
@@ -73,14 +94,14 @@ impl Watch {
     /// All that could be sent was sent.
     #[inline]
     pub fn look(&mut self, now: Instant, association: &Association) {
-        if let Some(recorder) = &mut self.recorder {
+        if let Some(recorder) = &mut self.eyes.recorder {
             recorder.look(now, association);
         }
     }
 
     /// What was recorded, if anything was asked for.
     pub fn recorder(&self) -> Option<&Recorder> {
-        self.recorder.as_deref()
+        self.eyes.recorder.as_deref()
     }
 }
 
@@ -138,6 +159,27 @@ impl Recorder {
         if let Some(changes) = &mut self.changes {
             changes.look(now, association);
         }
+    }
+}
+
+impl Probe for Eyes {
+    fn on(&mut self, now: Instant, event: ProbeEvent) {
+        if let Some(recorder) = &mut self.recorder {
+            recorder.on(now, event);
+        }
+        if let Some(observer) = &mut self.observer {
+            observer.on(now, event);
+        }
+    }
+}
+
+impl fmt::Debug for Eyes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let observer = self.observer.is_some();
+        f.debug_struct("Eyes")
+            .field("recorder", &self.recorder)
+            .field("observer", &observer)
+            .finish()
     }
 }
 

@@ -64,6 +64,7 @@ pub struct NrSack<'a> {
 }
 
 impl GapAckBlock {
+    #[inline]
     fn from_wire([s0, s1, e0, e1]: [u8; 4]) -> Self {
         Self { start: u16::from_be_bytes([s0, s1]), end: u16::from_be_bytes([e0, e1]) }
     }
@@ -71,6 +72,7 @@ impl GapAckBlock {
 
 impl GapAckBlocks<'_> {
     /// Number of blocks.
+    #[inline]
     pub fn len(&self) -> usize {
         match self {
             Self::Borrowed(bytes) => bytes.len() / 4,
@@ -79,6 +81,7 @@ impl GapAckBlocks<'_> {
     }
 
     /// Whether there is none.
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -94,6 +97,7 @@ impl GapAckBlocks<'_> {
     }
 
     /// The blocks in order.
+    #[inline]
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = GapAckBlock> + Clone + '_ {
         let (wire, owned) = match self {
             Self::Borrowed(bytes) => (bytes.as_chunks::<4>().0, &[][..]),
@@ -105,6 +109,7 @@ impl GapAckBlocks<'_> {
 
 impl DuplicateTsns<'_> {
     /// Number of entries.
+    #[inline]
     pub fn len(&self) -> usize {
         match self {
             Self::Borrowed(bytes) => bytes.len() / 4,
@@ -113,11 +118,13 @@ impl DuplicateTsns<'_> {
     }
 
     /// Whether there is none.
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
     /// The TSNs in order.
+    #[inline]
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = u32> + Clone + '_ {
         let (wire, owned) = match self {
             Self::Borrowed(bytes) => (bytes.as_chunks::<4>().0, &[][..]),

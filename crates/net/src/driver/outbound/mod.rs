@@ -9,11 +9,8 @@ use polypath_proto::{AssociationId, Ecn, Fragmentation, Transmit};
 use polypath_wire::Checksum;
 use smallvec::SmallVec;
 
-use super::fault::Fault;
-use super::port::Port;
-use super::sockets::Sockets;
-use super::wait::Wait;
-use crate::EndpointStats;
+use crate::socket::{Fault, Port, Sockets, Wait};
+use crate::stats::EndpointStats;
 
 /// Most bytes in one batch: what one UDP datagram may carry before it is segmented.
 const MAX_BATCH: usize = 65_000;
@@ -405,5 +402,4 @@ fn key_of<'a>(sockets: &'a Sockets, transmit: &Transmit) -> Option<(Key, &'a Por
 }
 
 #[cfg(test)]
-#[path = "outbound_tests.rs"]
 mod tests;

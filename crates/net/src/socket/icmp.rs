@@ -2,7 +2,7 @@
 //!
 //! | rule | here |
 //! | --- | --- |
-//! | ICMP1, 2, 4: which kinds may be ignored | [`meaning_of`] names those that are not |
+//! | ICMP1, 2, 4: which kinds may be ignored | [`kind_of`] names those that are not |
 //! | ICMP3: port unreachable is ignored | over IP; in UDP it says that nobody takes SCTP there (RFC 6951 section 5.5) |
 //! | ICMP5: the payload tells the association | by ports and address, the index of the endpoint |
 //! | ICMP6: the verification tag must match | `Association::has_sent` |
@@ -10,15 +10,9 @@
 //! | ICMP8: nobody takes SCTP there | `Association::handle_protocol_unreachable` |
 //! | ICMP9: other unreachability may count against the path | left to timeouts: it may pass |
 
-use std::net::{IpAddr, SocketAddr};
-use std::sync::Arc;
+use std::net::SocketAddr;
 
-use polypath_proto::{Encapsulation, Instant, PathError};
-
-use super::Driver;
-use super::router::touch;
-use super::shard::Shard;
-use crate::shared::Inner;
+use polypath_proto::Encapsulation;
 
 pub(super) use system::{drain, enable};
 
@@ -32,14 +26,14 @@ const MAX_REPORTS: usize = 64;
 pub(crate) struct Report {
     /// Where the packet was to go; port 0 if it was not in UDP.
     remote: SocketAddr,
-    meaning: Meaning,
+    kind: Kind,
     quote: [u8; QUOTE],
     quoted: usize,
 }
 
 /// What a message says.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Meaning {
+enum Kind {
     /// The packet was too big for a link on its way.
     TooBig {
         /// MTU of that link.
@@ -52,20 +46,30 @@ enum Meaning {
 }
 
 impl Report {
-    fn new(remote: SocketAddr, meaning: Meaning, packet: &[u8]) -> Self {
+    fn new(remote: SocketAddr, kind: Kind, packet: &[u8]) -> Self {
         let mut quote = [0; QUOTE];
         let quoted = packet.len().min(QUOTE);
         quote[..quoted].copy_from_slice(&packet[..quoted]);
-        Self { remote, meaning, quote, quoted }
+        Self { remote, kind, quote, quoted }
+    }
+
+    /// Where the packet was to go; port 0 if it was not in UDP.
+    pub(crate) fn remote(&self) -> SocketAddr {
+        self.remote
+    }
+
+    /// What it means for SCTP with this encapsulation; `None` if nothing.
+    pub(crate) fn meaning(&self, carried: Encapsulation) -> Option<Meaning> {
+        meaning(self.kind, carried)
     }
 
     /// The beginning of the packet.
-    fn packet(&self) -> &[u8] {
+    pub(crate) fn packet(&self) -> &[u8] {
         &self.quote[..self.quoted]
     }
 
     /// SCTP port that the packet was to go to.
-    fn remote_port(&self) -> Option<u16> {
+    pub(crate) fn remote_port(&self) -> Option<u16> {
         let port = self.packet().get(2..)?.first_chunk()?;
         Some(u16::from_be_bytes(*port))
     }
@@ -79,100 +83,37 @@ enum Origin {
 }
 
 /// What a message says; `None` for what is ignored, among it the messages of old routers that name no MTU.
-fn meaning_of(origin: Origin, kind: u8, code: u8, info: u32) -> Option<Meaning> {
+fn kind_of(origin: Origin, kind: u8, code: u8, info: u32) -> Option<Kind> {
     use Origin::{Icmpv4, Icmpv6};
     match (origin, kind, code) {
         // Fragmentation needed; packet too big.
-        (Icmpv4, 3, 4) | (Icmpv6, 2, _) => {
-            (info > 0).then_some(Meaning::TooBig { mtu_bytes: info })
-        }
+        (Icmpv4, 3, 4) | (Icmpv6, 2, _) => (info > 0).then_some(Kind::TooBig { mtu_bytes: info }),
         // Protocol unreachable; unrecognized next header.
-        (Icmpv4, 3, 2) | (Icmpv6, 4, 1) => Some(Meaning::ProtocolUnreachable),
-        (Icmpv4, 3, 3) | (Icmpv6, 1, 4) => Some(Meaning::PortUnreachable),
+        (Icmpv4, 3, 2) | (Icmpv6, 4, 1) => Some(Kind::ProtocolUnreachable),
+        (Icmpv4, 3, 3) | (Icmpv6, 1, 4) => Some(Kind::PortUnreachable),
         _ => None,
     }
 }
 
-/// What an association is told.
+/// What a message means for SCTP.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Told {
-    TooBig { mtu_bytes: u32 },
-    NobodyTakesSctp,
+pub(crate) enum Meaning {
+    /// The packet was too big for a link on its way.
+    TooBig {
+        /// MTU of that link, in bytes.
+        mtu_bytes: u32,
+    },
+    /// The host does not take SCTP with that encapsulation.
+    SctpUnreachable,
 }
 
-/// What a message means for SCTP that is carried so.
-fn told(meaning: Meaning, carried: Encapsulation) -> Option<Told> {
-    match (meaning, carried) {
-        (Meaning::TooBig { mtu_bytes }, _) => Some(Told::TooBig { mtu_bytes }),
-        (Meaning::ProtocolUnreachable, _) => Some(Told::NobodyTakesSctp),
-        (Meaning::PortUnreachable, Encapsulation::Udp { .. }) => Some(Told::NobodyTakesSctp),
-        (Meaning::PortUnreachable, Encapsulation::None) => None,
-    }
-}
-
-impl Driver {
-    /// Tells associations what ICMP says of their packets.
-    pub(super) fn follow_icmp(&mut self) {
-        let Shard { shared, sockets, touched, stats, .. } = &mut self.shard;
-        let now = shared.clock.now();
-        for (_, socket) in sockets.iter() {
-            for report in socket.take_reports() {
-                let Some(port) = report.remote_port() else { continue };
-                let carried = socket.encapsulation(report.remote);
-                let Some(told) = told(report.meaning, carried) else { continue };
-                let association = {
-                    let state = shared.state();
-                    let id = state.protocol.association_with(port, report.remote.ip());
-                    id.and_then(|id| state.table.get(&id).map(Arc::clone))
-                };
-                let Some(association) = association else { continue };
-                let mut inner = association.lock();
-                if !inner.protocol.has_sent(report.packet()) {
-                    continue;
-                }
-                let pair = (socket.address(), report.remote.ip());
-                if inner.follow_report(now, pair, carried, told, report.packet()) {
-                    match told {
-                        Told::TooBig { .. } => stats.path_mtu_reports += 1,
-                        Told::NobodyTakesSctp => stats.unreachable_reports += 1,
-                    }
-                    drop(inner);
-                    touch(0, touched, &association);
-                }
-            }
-        }
-    }
-}
-
-impl Inner {
-    /// Tells the association what a message says of the path of this `pair` of addresses; gives whether that is news.
-    fn follow_report(
-        &mut self,
-        now: Instant,
-        pair: (IpAddr, IpAddr),
-        carried: Encapsulation,
-        told: Told,
-        packet: &[u8],
-    ) -> bool {
-        let paths = self.protocol.path_stats();
-        let Some(path) = paths.iter().find(|path| (path.local, path.remote) == pair) else {
-            return false;
-        };
-        let id = path.path;
-        match told {
-            Told::TooBig { mtu_bytes } if self.may_be_too_big(path, mtu_bytes) => {
-                let error = PathError::PacketTooBig { mtu_bytes };
-                self.call(now, |protocol, cx| protocol.handle_path_error(cx, id, error));
-                true
-            }
-            Told::TooBig { .. } => false,
-            Told::NobodyTakesSctp => {
-                self.call(now, |protocol, cx| {
-                    protocol.handle_protocol_unreachable(cx, id, carried, packet);
-                });
-                true
-            }
-        }
+/// What a message means for SCTP with this encapsulation.
+fn meaning(kind: Kind, carried: Encapsulation) -> Option<Meaning> {
+    match (kind, carried) {
+        (Kind::TooBig { mtu_bytes }, _) => Some(Meaning::TooBig { mtu_bytes }),
+        (Kind::ProtocolUnreachable, _) => Some(Meaning::SctpUnreachable),
+        (Kind::PortUnreachable, Encapsulation::Udp { .. }) => Some(Meaning::SctpUnreachable),
+        (Kind::PortUnreachable, Encapsulation::None) => None,
     }
 }
 
@@ -187,7 +128,7 @@ mod system {
     use nix::sys::socket::{ControlMessageOwned, MsgFlags, SockaddrStorage, recvmsg, setsockopt};
     use tokio::net::UdpSocket;
 
-    use super::{MAX_REPORTS, Origin, QUOTE, Report, meaning_of};
+    use super::{MAX_REPORTS, Origin, QUOTE, Report, kind_of};
 
     /// Room for the error beside what else the socket tells of packets.
     const CONTROL: usize = 512;
@@ -245,12 +186,10 @@ mod system {
         }) else {
             return Ok(None);
         };
-        let meaning = meaning_of(origin, error.ee_type, error.ee_code, error.ee_info);
+        let kind = kind_of(origin, error.ee_type, error.ee_code, error.ee_info);
         let quoted = bytes.min(QUOTE);
         Ok(Some(
-            meaning
-                .zip(address)
-                .map(|(meaning, remote)| Report::new(remote, meaning, &slices[0][..quoted])),
+            kind.zip(address).map(|(kind, remote)| Report::new(remote, kind, &slices[0][..quoted])),
         ))
     }
 
@@ -286,9 +225,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn kinds_have_their_meaning() {
-        use Meaning::{PortUnreachable, ProtocolUnreachable, TooBig};
-        for (origin, kind, code, info, meaning) in [
+    fn messages_have_their_kind() {
+        use Kind::{PortUnreachable, ProtocolUnreachable, TooBig};
+        for (origin, number, code, info, kind) in [
             (Origin::Icmpv4, 3, 4, 1400, Some(TooBig { mtu_bytes: 1400 })),
             (Origin::Icmpv4, 3, 4, 0, None),
             (Origin::Icmpv4, 3, 2, 1400, Some(ProtocolUnreachable)),
@@ -311,25 +250,25 @@ mod tests {
             (Origin::Icmpv6, 1, 3, 1400, None),
             (Origin::Icmpv6, 3, 4, 1400, None),
         ] {
-            assert_eq!(meaning_of(origin, kind, code, info), meaning, "{origin:?} {kind} {code}");
+            assert_eq!(kind_of(origin, number, code, info), kind, "{origin:?} {number} {code}");
         }
     }
 
     #[test]
     fn ports_matter_in_udp_only() {
         let udp = Encapsulation::Udp { local_port: 9899, remote_port: 9899 };
-        let too_big = Some(Told::TooBig { mtu_bytes: 1400 });
-        for (meaning, over_ip, in_udp) in [
-            (Meaning::TooBig { mtu_bytes: 1400 }, too_big, too_big),
+        let too_big = Some(Meaning::TooBig { mtu_bytes: 1400 });
+        for (kind, over_ip, in_udp) in [
+            (Kind::TooBig { mtu_bytes: 1400 }, too_big, too_big),
             (
-                Meaning::ProtocolUnreachable,
-                Some(Told::NobodyTakesSctp),
-                Some(Told::NobodyTakesSctp),
+                Kind::ProtocolUnreachable,
+                Some(Meaning::SctpUnreachable),
+                Some(Meaning::SctpUnreachable),
             ),
-            (Meaning::PortUnreachable, None, Some(Told::NobodyTakesSctp)),
+            (Kind::PortUnreachable, None, Some(Meaning::SctpUnreachable)),
         ] {
-            assert_eq!(told(meaning, Encapsulation::None), over_ip, "{meaning:?}");
-            assert_eq!(told(meaning, udp), in_udp, "{meaning:?}");
+            assert_eq!(meaning(kind, Encapsulation::None), over_ip, "{kind:?}");
+            assert_eq!(meaning(kind, udp), in_udp, "{kind:?}");
         }
     }
 
@@ -337,7 +276,7 @@ mod tests {
     fn quotes_may_be_short_or_long() {
         let remote = SocketAddr::from(([192, 0, 2, 1], 9899));
         let packet: Vec<u8> = (0..40).collect();
-        let report = |len: usize| Report::new(remote, Meaning::PortUnreachable, &packet[..len]);
+        let report = |len: usize| Report::new(remote, Kind::PortUnreachable, &packet[..len]);
         assert_eq!(report(40).packet(), &packet[..QUOTE]);
         assert_eq!(report(8).packet(), &packet[..8]);
         assert_eq!(report(8).remote_port(), Some(0x0203));

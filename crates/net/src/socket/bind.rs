@@ -6,8 +6,9 @@ use std::net::IpAddr;
 use super::port::Port;
 use super::raw::{self, RawPort};
 use super::udp::UdpPort;
+use crate::carriers::Carriers;
 use crate::device::{self, Devices};
-use crate::{BindError, Carriers};
+use crate::error::BindError;
 
 /// Attempts to find a UDP port that is free on every local address.
 const PORT_ATTEMPTS: usize = 32;

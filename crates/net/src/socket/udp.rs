@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use socket2::{Domain, Protocol, Socket, Type};
 
-use super::socket::BoundSocket;
+use super::bound::BoundSocket;
 
 /// A UDP socket, with segmentation offload where the system has it.
 #[derive(Debug)]

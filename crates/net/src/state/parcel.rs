@@ -5,20 +5,21 @@ use std::sync::Arc;
 use bytes::Bytes;
 use polypath_proto::{Body, Received};
 
-use crate::shared::AssociationShared;
+use super::association::AssociationShared;
+use crate::socket::SOCKET_BUFFER;
 
 /// Most bytes that wait for one shard: as much as a socket keeps while its driver is busy. What comes then is lost, as it
 /// would be there.
-const MAX_BYTES: usize = super::SOCKET_BUFFER;
+const MAX_BYTES: usize = SOCKET_BUFFER;
 
 /// Packets of one association that lie one behind the other in memory and came from one address.
 #[derive(Debug)]
 pub(crate) struct Parcel {
-    pub(super) association: Arc<AssociationShared>,
+    pub(crate) association: Arc<AssociationShared>,
     /// Where they came from and how; without content.
-    pub(super) envelope: Received<'static>,
+    pub(crate) envelope: Received<'static>,
     /// What they are part of, or a packet of its own.
-    pub(super) memory: Bytes,
+    pub(crate) memory: Bytes,
     start: usize,
     end: usize,
     /// Bytes of each packet but the last, which may be shorter.
@@ -27,7 +28,7 @@ pub(crate) struct Parcel {
 
 impl Parcel {
     /// The packets.
-    pub(super) fn packets(&self) -> impl Iterator<Item = &[u8]> {
+    pub(crate) fn packets(&self) -> impl Iterator<Item = &[u8]> {
         self.memory[self.start..self.end].chunks(self.stride)
     }
 
@@ -82,7 +83,7 @@ pub(crate) struct Inbox {
 
 impl Inbox {
     /// Adds a packet of a run in which packets lie `stride` bytes apart.
-    pub(super) fn add(
+    pub(crate) fn add(
         &mut self,
         association: Arc<AssociationShared>,
         received: &Received<'_>,
@@ -100,17 +101,17 @@ impl Inbox {
         self.parcels.push(Parcel { association, envelope, memory, start, end, stride });
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.parcels.is_empty()
     }
 
-    pub(super) fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.parcels.clear();
         self.bytes = 0;
     }
 
     /// Takes over what is in `other`, if there is room; gives the number of packets that there was none for.
-    pub(super) fn append(&mut self, other: &mut Self) -> u64 {
+    pub(crate) fn append(&mut self, other: &mut Self) -> u64 {
         if self.bytes + other.bytes > MAX_BYTES {
             return other.parcels.iter().map(|parcel| parcel.count() as u64).sum();
         }
@@ -133,32 +134,34 @@ impl IntoIterator for Inbox {
 mod tests {
     use std::net::IpAddr;
 
-    use polypath_proto::{Ecn, Encapsulation};
+    use polypath_proto::config::{AssociationConfig, EndpointConfig};
+    use polypath_proto::{Ecn, Encapsulation, PeerAddress};
+    use tokio::sync::Notify;
 
     use super::*;
-    use crate::{AssociationConfig, Endpoint, Peer};
+    use crate::clock::{Clock, Context, secure_rng};
+    use crate::log::Log;
+    use crate::state::Mailbox;
 
     const HERE: IpAddr = IpAddr::V4(std::net::Ipv4Addr::LOCALHOST);
 
     /// Two associations that are being set up with nobody.
-    async fn associations() -> [Arc<AssociationShared>; 2] {
-        let endpoint = Endpoint::builder(["127.0.0.46".parse().unwrap()])
-            .encapsulation_port(0)
-            .bind()
-            .unwrap();
-        for port in [1, 2] {
-            let peer = Peer::new(["127.0.0.47".parse().unwrap()], port);
-            let attempt = endpoint.connect(&peer, AssociationConfig::default());
-            let mut attempt = std::pin::pin!(attempt);
-            tokio::select! {
-                biased;
-                _ = &mut attempt => unreachable!("nobody answers"),
-                () = std::future::ready(()) => {}
-            }
-        }
-        let state = endpoint.shared().state();
-        let mut table = state.table.values().map(Arc::clone);
-        [table.next().unwrap(), table.next().unwrap()]
+    fn associations() -> [Arc<AssociationShared>; 2] {
+        let (clock, bell) = (Clock::start(), Arc::new(Notify::new()));
+        let mut context = Context::new(secure_rng().unwrap());
+        let mut endpoint = context.lend(clock.now(), |cx| {
+            polypath_proto::Endpoint::new(EndpointConfig::default(), 5001, &[HERE], cx)
+        });
+        [1, 2].map(|port| {
+            let peer = PeerAddress { address: HERE, encapsulation: Encapsulation::None };
+            let begun = context.lend(clock.now(), |cx| {
+                endpoint.connect(cx, AssociationConfig::default(), port, &[peer])
+            });
+            let (id, protocol) = begun.unwrap();
+            let mailbox = Arc::new(Mailbox::new(&bell));
+            let log = Log::begin(id, &protocol);
+            AssociationShared::new(id, clock, log, (0, mailbox), protocol, context.fork())
+        })
     }
 
     fn add(inbox: &mut Inbox, to: &Arc<AssociationShared>, body: Body<'_>, stride: usize) {
@@ -168,9 +171,9 @@ mod tests {
         inbox.add(Arc::clone(to), &received, stride);
     }
 
-    #[tokio::test]
-    async fn packets_of_a_run_make_a_parcel_and_come_out_as_they_came() {
-        let [a, b] = associations().await;
+    #[test]
+    fn packets_of_a_run_make_a_parcel_and_come_out_as_they_came() {
+        let [a, b] = associations();
         let run = Bytes::from((0..100).collect::<Vec<u8>>());
         let mut inbox = Inbox::default();
         // Packets of 30 bytes; the third one is for somebody else, the last one is shorter.
@@ -200,9 +203,9 @@ mod tests {
         assert!(parcels.iter().all(|parcel| parcel.count() == parcel.packets().count()));
     }
 
-    #[tokio::test]
-    async fn what_a_shard_has_no_room_for_is_counted() {
-        let [a, _] = associations().await;
+    #[test]
+    fn what_a_shard_has_no_room_for_is_counted() {
+        let [a, _] = associations();
         let run = Bytes::from(vec![0; 1 << 16]);
         let full = || {
             let mut inbox = Inbox::default();

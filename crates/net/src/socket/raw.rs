@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use socket2::{Domain, Protocol, Socket, Type};
 
-use super::socket::BoundSocket;
+use super::bound::BoundSocket;
 
 /// Protocol number of SCTP.
 const PROTOCOL: i32 = 132;

@@ -15,7 +15,7 @@ use super::fragment;
 use super::icmp::{self, Report};
 use super::options;
 use super::wait::Wait;
-use crate::shared::lock;
+use crate::lock::lock;
 use crate::{device, route};
 
 /// Size asked for the socket's buffers. The system may grant less; a receive buffer of this size takes what arrives
@@ -258,7 +258,7 @@ pub(crate) fn ecn_of(meta: &RecvMeta) -> Ecn {
 #[cfg(all(test, unix))]
 mod tests {
     use super::*;
-    use crate::driver::fault::Fault;
+    use crate::socket::fault::Fault;
 
     #[cfg(target_os = "linux")]
     #[tokio::test]

@@ -6,7 +6,7 @@ use polypath_wire::{Chunk, Packet, Raw};
 
 use super::*;
 use crate::driver::inbound::{BUFFERS, Inbound};
-use crate::driver::udp::UdpPort;
+use crate::socket::UdpPort;
 
 const A: IpAddr = IpAddr::V4(Ipv4Addr::new(127, 0, 0, 31));
 const B: IpAddr = IpAddr::V4(Ipv4Addr::new(127, 0, 0, 32));

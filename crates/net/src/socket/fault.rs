@@ -13,6 +13,14 @@ pub(crate) enum Fault {
 }
 
 impl Fault {
+    /// Its name in logs.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Refused => "refused",
+            Self::TooBig => "too big",
+        }
+    }
+
     /// What `error` says; `None` for errors of the moment, such as a lack of buffers, which are as good as a loss.
     pub(crate) fn of(error: &io::Error) -> Option<Self> {
         if quinn_udp::is_msg_size_err(error) {

@@ -7,7 +7,8 @@ use std::sync::{Arc, Mutex};
 use smallvec::SmallVec;
 
 use super::port::Port;
-use crate::shared::lock;
+use crate::lock::lock;
+use crate::route;
 
 /// Sockets by place. A place keeps its number while other sockets come and go, and is used again when its socket is gone.
 ///
@@ -42,8 +43,13 @@ impl SharedSockets {
         self.version.store(sockets.version, Ordering::Release);
     }
 
+    /// MTU in bytes of the route between two addresses, if there is one and the system tells.
+    pub(crate) fn route_mtu(&self, from: IpAddr, to: IpAddr) -> Option<u32> {
+        route::mtu(from, self.device_of(from).as_deref(), to)
+    }
+
     /// The interface that the sockets of an address are bound to.
-    pub(crate) fn device_of(&self, address: IpAddr) -> Option<Arc<str>> {
+    fn device_of(&self, address: IpAddr) -> Option<Arc<str>> {
         let sockets = lock(&self.now);
         let (_, socket) = sockets.iter().find(|(_, socket)| socket.address() == address)?;
         socket.device().cloned()
@@ -124,7 +130,7 @@ impl Sockets {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::driver::udp::UdpPort;
+    use crate::socket::udp::UdpPort;
 
     #[tokio::test]
     async fn places_stay_and_are_used_again() {

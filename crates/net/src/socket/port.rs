@@ -8,9 +8,9 @@ use std::task::{Context, Poll};
 use polypath_proto::{Ecn, Encapsulation};
 use quinn_udp::RecvMeta;
 
+use super::bound::BoundSocket;
 use super::icmp::Report;
 use super::raw::RawPort;
-use super::socket::BoundSocket;
 use super::udp::UdpPort;
 use super::wait::Wait;
 

@@ -54,11 +54,10 @@ async fn send(local: &[IpAddr], remote: &[IpAddr], bytes: usize) -> anyhow::Resu
     for piece in vec![7; bytes].chunks(10_000) {
         association.send(Message::new(0, piece.to_vec())).await?;
     }
-    let paths = association.path_stats();
     association.shutdown().await?;
     let rate = bytes as f64 * 8e-6 / begun.elapsed().as_secs_f64();
     println!("sent {bytes} bytes at {rate:.1} Mbit/s");
-    for path in paths {
+    for path in association.path_stats() {
         let srtt = path.srtt.unwrap_or_default().as_secs_f64() * 1e3;
         println!(
             "{} -> {}: window {} bytes, {srtt:.3} ms",

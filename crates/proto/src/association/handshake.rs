@@ -5,11 +5,12 @@ use core::net::IpAddr;
 use polypath_wire::{Abort, Cause, Causes, Chunk, Init, Raw};
 use smallvec::SmallVec;
 
-use super::Association;
+use super::cookie::Cookie;
 use super::init_parameters::{self, InitKind, InitLimits, InitProblem, PeerInit};
 use super::input::MAX_WAITING_ANSWERS;
 use super::output::To;
-use super::state::{Handshake, State};
+use super::state::{Connected, Echoed, Handshake, Peer, State, Step, T1};
+use super::{Association, Streams};
 use crate::config::{AssociationConfig, HandshakePaths, NrSack};
 use crate::congestion::Family;
 use crate::paths::first_contact::{self, InitTry, Pair};
@@ -23,7 +24,7 @@ use crate::{AssociationEnd, Cx, Duration, Event, Instant, Notice, PathChange, Pa
 
 /// What the peer asked for and offered in the handshake.
 #[derive(Clone, Debug)]
-pub(super) struct Agreed<'a> {
+pub(super) struct Agreed {
     pub(super) tag: u32,
     pub(super) a_rwnd: u32,
     pub(super) initial_tsn: u32,
@@ -31,11 +32,68 @@ pub(super) struct Agreed<'a> {
     pub(super) outbound_streams: u16,
     /// Most streams that the peer accepts.
     pub(super) inbound_streams: u16,
-    pub(super) addresses: &'a [PeerAddress],
+    pub(super) addresses: SmallVec<[PeerAddress; 4]>,
     /// Extensions that the peer offers.
     pub(super) capabilities: Capabilities,
     /// The pair of addresses on which the handshake went.
     pub(super) handshake_pair: (IpAddr, PeerAddress),
+}
+
+impl Agreed {
+    /// What a cookie says; the handshake went to its first address.
+    pub(super) fn of(cookie: &Cookie) -> Self {
+        let encapsulation = cookie.encapsulation;
+        let addresses: SmallVec<[PeerAddress; 4]> = cookie
+            .peer_addresses
+            .iter()
+            .map(|&address| PeerAddress { address, encapsulation })
+            .collect();
+        Self {
+            tag: cookie.peer_tag,
+            a_rwnd: cookie.a_rwnd,
+            initial_tsn: cookie.peer_initial_tsn,
+            outbound_streams: cookie.inbound_streams,
+            inbound_streams: cookie.outbound_streams,
+            capabilities: cookie.capabilities,
+            handshake_pair: (cookie.local_address, addresses[0]),
+            addresses,
+        }
+    }
+
+    fn extensions(&self, config: &AssociationConfig) -> Capabilities {
+        self.capabilities & Capabilities::offered(&config.policies)
+    }
+
+    fn streams(&self, config: &AssociationConfig) -> Streams {
+        Streams {
+            outbound: config.outbound_streams.max(1).min(self.inbound_streams),
+            inbound: config.max_inbound_streams.max(1).min(self.outbound_streams),
+        }
+    }
+}
+
+impl Peer {
+    pub(super) fn new(config: &AssociationConfig, agreed: &Agreed) -> Self {
+        let extensions = agreed.extensions(config);
+        let receiver = Receiver::new(ReceiverConfig {
+            initial_peer_tsn: Tsn(agreed.initial_tsn),
+            buffer: config.receive_buffer(),
+            sizing: config.policies.receive_buffer,
+            incomplete: match extensions.contains(Capabilities::FORWARD_TSN) {
+                true => Incomplete::MayBeAbandoned,
+                false => Incomplete::Violation,
+            },
+            inbound_streams: agreed.streams(config).inbound,
+            mtu: config.mtu_bytes,
+            policy: config.policies.delayed_ack,
+            nr_sack: match extensions.contains(Capabilities::NR_SACK) {
+                true => config.policies.nr_sack,
+                false => NrSack::Off,
+            },
+            reneging: config.policies.reneging,
+        });
+        Self { tag: agreed.tag, extensions, receiver }
+    }
 }
 
 impl Association {
@@ -44,22 +102,20 @@ impl Association {
         let pair = |path: &Path| Pair { path: path.id, local: path.local, remote: path.remote };
         let suitable = self.paths.iter().filter(|path| self.suits_handshake(path.id)).map(pair);
         let mut suitable: SmallVec<[Pair; 4]> = suitable.collect();
-        let mut turn = pair(&self.paths[self.handshake_path]);
+        let Some(handshake) = self.state.handshake_mut() else { return };
+        let mut turn = pair(&self.paths[handshake.path]);
         let policy = self.config.policies.handshake;
-        let is_first =
-            matches!(&self.state, State::CookieWait(timer) if timer.retransmissions == 0);
-        if policy == HandshakePaths::AllPaths && is_first {
+        if policy == HandshakePaths::AllPaths && handshake.timer.retransmissions == 0 {
             (turn, suitable) = first_contact::narrowest(turn, &suitable);
-            self.handshake_path = turn.path;
+            handshake.path = turn.path;
         }
-        let paths = first_contact::destinations(policy, turn, suitable.into_iter());
+        let mut paths = first_contact::destinations(policy, turn, suitable.into_iter());
+        let asked = &mut handshake.timer.tries.asked;
+        paths.retain(|path| !asked.contains(*path));
+        paths.iter().for_each(|path| asked.insert(*path));
         for path in paths {
-            let State::CookieWait(timer) = &mut self.state else { return };
-            if !timer.asked.contains(path) {
-                timer.asked.insert(path);
-                self.send_init_on(path);
-                self.paths[path].init.on_sent(now);
-            }
+            self.send_init_on(path);
+            self.paths[path].init.on_sent(now);
         }
     }
 
@@ -69,7 +125,7 @@ impl Association {
             &self.identity.local_addresses,
             local,
             remote,
-            self.life_extension,
+            self.state.handshake().and_then(|handshake| handshake.life_extension),
             Capabilities::offered(&self.config.policies),
         );
         let init = Init {
@@ -85,9 +141,10 @@ impl Association {
     }
 
     pub(super) fn send_cookie_echo(&mut self) {
-        let State::CookieEchoed { cookie, report, .. } = &self.state else { return };
+        let State::Handshake(handshake) = &self.state else { return };
+        let Step::CookieEchoed(Echoed { cookie, report, .. }) = &handshake.step else { return };
         let (cookie, report) = (cookie.clone(), report.clone());
-        let to = To::Path(self.handshake_path);
+        let to = To::Path(handshake.path);
         self.queue_control(Chunk::CookieEcho(Raw::Shared(cookie)), to);
         if let Some(report) = report {
             self.queue_control(Chunk::Error(report), to);
@@ -98,33 +155,29 @@ impl Association {
     /// was refused there, its turn comes: the others had their time.
     pub(super) fn handshake_timeout(&mut self, cx: &mut Cx<'_>) {
         let rto = self.config.policies.rto;
-        let (State::CookieWait(timer) | State::CookieEchoed { timer, .. }) = &mut self.state else {
-            return;
-        };
+        let Some(handshake) = self.state.handshake_mut() else { return };
+        let timer = &mut handshake.timer;
         if timer.retransmissions >= self.config.max_init_retransmits {
             return self.end(AssociationEnd::CannotConnect);
         }
         timer.retransmissions += 1;
         timer.timeout = (timer.timeout * 2).min(rto.max);
-        let aborted = timer.aborted;
+        let aborted = timer.tries.aborted;
         timer.restart(cx.now);
-        let next = aborted.or_else(|| self.next_handshake_path());
-        self.handshake_path = next.unwrap_or(self.handshake_path);
+        self.go_on_with(aborted.or_else(|| self.next_handshake_path()));
         self.send_handshake_chunk(cx.now);
     }
 
     /// The system refuses the path of the handshake: the next one is tried at once, if there is one that it has not
     /// refused since the timer was started. Otherwise the timer tries again.
     pub(super) fn handshake_refused(&mut self, now: Instant, id: PathId) {
-        let (State::CookieWait(timer) | State::CookieEchoed { timer, .. }) = &mut self.state else {
-            return;
-        };
-        timer.refused.insert(id);
-        if id != self.handshake_path {
+        let Some(handshake) = self.state.handshake_mut() else { return };
+        handshake.timer.tries.refused.insert(id);
+        if id != handshake.path {
             return;
         }
         if let Some(next) = self.next_handshake_path() {
-            self.handshake_path = next;
+            self.go_on_with(Some(next));
             self.send_handshake_chunk(now);
         }
     }
@@ -136,12 +189,12 @@ impl Association {
     /// path than the INIT of this association, or an address translator that made it look like somebody else's.
     pub(super) fn survives_abort(&mut self, now: Instant, causes: &Causes<'_>, id: PathId) -> bool {
         let is_late = |cause| matches!(cause, Cause::RestartWithNewAddresses(_));
-        match &mut self.state {
-            State::CookieWait(timer) => {
+        match self.state.handshake_mut() {
+            Some(handshake) if matches!(handshake.step, Step::CookieWait) => {
                 let others_asked = self.config.policies.handshake == HandshakePaths::AllPaths
-                    && id != self.handshake_path;
+                    && id != handshake.path;
                 if others_asked {
-                    timer.aborted = Some(id);
+                    handshake.timer.tries.aborted = Some(id);
                     self.handshake_refused(now, id);
                 }
                 others_asked
@@ -156,34 +209,42 @@ impl Association {
     }
 
     fn send_handshake_chunk(&mut self, now: Instant) {
-        match self.state {
-            State::CookieWait(_) => self.send_init(now),
-            _ => self.send_cookie_echo(),
+        match self.state.is_cookie_wait() {
+            true => self.send_init(now),
+            false => self.send_cookie_echo(),
+        }
+    }
+
+    /// The next chunk of the handshake takes this path, if there is one, else the same again.
+    fn go_on_with(&mut self, path: Option<PathId>) {
+        if let (Some(handshake), Some(path)) = (self.state.handshake_mut(), path) {
+            handshake.path = path;
         }
     }
 
     /// The path whose turn it is after the present one; with a cookie, only confirmed ones.
     fn next_handshake_path(&self) -> Option<PathId> {
+        let present = self.state.handshake()?.path;
         let suits = |path: &PathId| self.suits_handshake(*path);
-        let after = self.paths.ids().filter(|path| path.0 > self.handshake_path.0).find(suits);
+        let after = self.paths.ids().filter(|path| path.0 > present.0).find(suits);
         after.or_else(|| self.paths.ids().find(suits))
     }
 
     fn suits_handshake(&self, path: PathId) -> bool {
-        match &self.state {
-            State::CookieWait(timer) => !timer.refused.contains(path),
-            State::CookieEchoed { timer, .. } => {
-                !timer.refused.contains(path) && self.paths[path].reach.is_active()
+        let Some(handshake) = self.state.handshake() else { return false };
+        !handshake.timer.tries.refused.contains(path)
+            && match handshake.step {
+                Step::CookieWait => true,
+                Step::CookieEchoed(_) => self.paths[path].reach.is_active(),
             }
-            _ => false,
-        }
     }
 
     pub(super) fn handle_init_ack(&mut self, cx: &mut Cx<'_>, init: &Init<'_>, came_on: PathId) {
-        if !matches!(self.state, State::CookieWait(_)) {
+        let known = match self.state.handshake() {
+            Some(Handshake { step: Step::CookieWait, named, .. }) => named.clone(),
             // RFC 9260 section 5.2.3: discarded. But the path is as quick as it came.
-            return self.measure_by_init(cx, came_on);
-        }
+            _ => return self.measure_by_init(cx, came_on),
+        };
         let path = &self.paths[came_on];
         let source = PeerAddress { address: path.remote, encapsulation: path.encapsulation };
         let came_to = path.local;
@@ -204,7 +265,6 @@ impl Association {
             Err(problem) => return self.refuse_init_ack(init.initiate_tag, problem.causes()),
         };
         let Some(cookie) = peer.cookie.clone() else { return };
-        let known = self.named.clone();
         let addresses = self.in_our_order(&peer, &known, source);
         let agreed = Agreed {
             tag: peer.tag,
@@ -212,15 +272,15 @@ impl Association {
             initial_tsn: peer.initial_tsn,
             outbound_streams: peer.outbound_streams,
             inbound_streams: peer.inbound_streams,
-            addresses: &addresses,
+            addresses,
             capabilities: peer.capabilities,
             handshake_pair: (came_to, source),
         };
         self.stats.addresses_ignored += u64::from(peer.ignored_addresses);
         // What waits was meant for paths as they were.
         self.control.clear();
-        self.agree(&agreed);
-        self.notice_addresses(addresses.iter().map(|peer| peer.address));
+        self.settle(&agreed);
+        self.notice_addresses(agreed.addresses.iter().map(|peer| peer.address));
         // Addresses that the user named are confirmed (RFC 9260 section 5.4, rule 1).
         for path in self.paths.iter_mut() {
             if known.iter().any(|address| address.address == path.remote) {
@@ -228,12 +288,14 @@ impl Association {
             }
         }
         self.paths.primary = self.confirm_handshake_pair(came_to, source.address);
-        self.handshake_path = self.paths.primary;
         self.measure_by_init(cx, self.paths.primary);
-        let timeout = self.config.policies.rto.initial;
-        let timer = Handshake::first(cx.now, timeout);
         let report = (!peer.unrecognized.is_empty()).then(|| peer.unrecognized.to_causes());
-        self.state = State::CookieEchoed { timer, cookie, report };
+        let echoed = Echoed { cookie, report, peer: Peer::new(&self.config, &agreed) };
+        if let Some(handshake) = self.state.handshake_mut() {
+            handshake.path = self.paths.primary;
+            handshake.timer = T1::first(cx.now, self.config.policies.rto.initial);
+            handshake.step = Step::CookieEchoed(echoed);
+        }
         self.send_cookie_echo();
     }
 
@@ -272,45 +334,24 @@ impl Association {
         ordered
     }
 
-    /// Takes over what the peer wants: tag, streams, window, addresses.
-    pub(super) fn agree(&mut self, agreed: &Agreed<'_>) {
-        self.peer_tag = agreed.tag;
-        self.extensions = agreed.capabilities & Capabilities::offered(&self.config.policies);
-        let forward_tsn = self.extensions.contains(Capabilities::FORWARD_TSN);
+    /// Takes over what the peer wants and this side allows: streams, window, extensions, addresses.
+    pub(super) fn settle(&mut self, agreed: &Agreed) {
+        let extensions = agreed.extensions(&self.config);
+        let forward_tsn = extensions.contains(Capabilities::FORWARD_TSN);
         let support = if forward_tsn { Support::Yes } else { Support::No };
         self.transmitter.settle_partial_reliability(support);
-        self.transmitter.acks_are_final = self.extensions.contains(Capabilities::NR_SACK);
-        self.streams.outbound = self.config.outbound_streams.max(1).min(agreed.inbound_streams);
-        self.streams.inbound = self.config.max_inbound_streams.max(1).min(agreed.outbound_streams);
+        self.transmitter.acks_are_final = extensions.contains(Capabilities::NR_SACK);
         self.transmitter.advertised_window = u64::from(agreed.a_rwnd);
-        self.receiver = Some(Receiver::new(ReceiverConfig {
-            initial_peer_tsn: Tsn(agreed.initial_tsn),
-            buffer: self.config.receive_buffer(),
-            sizing: self.config.policies.receive_buffer,
-            incomplete: match support {
-                Support::Yes => Incomplete::MayBeAbandoned,
-                _ => Incomplete::Violation,
-            },
-            inbound_streams: self.streams.inbound,
-            mtu: self.config.mtu_bytes,
-            policy: self.config.policies.delayed_ack,
-            nr_sack: match self.extensions.contains(Capabilities::NR_SACK) {
-                true => self.config.policies.nr_sack,
-                false => NrSack::Off,
-            },
-            reneging: self.config.policies.reneging,
-        }));
-        self.build_paths(agreed.addresses, Some(agreed.handshake_pair));
+        self.streams = agreed.streams(&self.config);
+        self.build_paths(&agreed.addresses, Some(agreed.handshake_pair));
         self.transmitter.paths.reset_windows(&self.config, &self.paths, u64::from(agreed.a_rwnd));
     }
 
     /// Tells the endpoint of addresses of the peer, but those that it had from the user.
     pub(super) fn notice_addresses(&mut self, addresses: impl Iterator<Item = IpAddr>) {
-        for address in addresses {
-            if !self.named.iter().any(|named| named.address == address) {
-                self.notices.push_back(Notice::PeerAddress(address));
-            }
-        }
+        let named = self.state.handshake().map_or(&[][..], |handshake| &handshake.named);
+        let others = addresses.filter(|a| named.iter().all(|named| named.address != *a));
+        self.notices.extend(others.map(Notice::PeerAddress));
     }
 
     /// Both halves of a path that nothing is known of yet.
@@ -379,13 +420,23 @@ impl Association {
     }
 
     pub(super) fn handle_cookie_ack(&mut self, cx: &mut Cx<'_>) {
-        if matches!(self.state, State::CookieEchoed { .. }) {
-            self.become_established(cx);
+        if let Some(echoed) = self.state.handshake_mut().and_then(Handshake::take_echoed) {
+            self.become_established(cx, echoed.peer);
         }
     }
 
-    pub(super) fn become_established(&mut self, cx: &mut Cx<'_>) {
-        self.state = State::Established;
+    /// Enters ESTABLISHED from a state of the handshake.
+    pub(super) fn become_established(&mut self, cx: &mut Cx<'_>, peer: Peer) {
+        let shutdown_wanted = self.state.handshake().is_some_and(|it| it.shutdown_wanted);
+        self.state = State::Connected(Connected::established(peer));
+        self.begin_transfer(cx);
+        if shutdown_wanted {
+            self.begin_shutdown(cx);
+        }
+    }
+
+    /// The association has just been established: the user is told, and data and heartbeats begin.
+    pub(super) fn begin_transfer(&mut self, cx: &mut Cx<'_>) {
         self.events.push(Event::Established {
             outbound_streams: self.streams.outbound,
             inbound_streams: self.streams.inbound,
@@ -396,9 +447,6 @@ impl Association {
         for (stream, context) in self.transmitter.queue.remove_streams_from(self.streams.outbound) {
             self.events.push(Event::SendFailed { stream, context, transmitted: false });
         }
-        if self.shutdown_wanted {
-            self.begin_shutdown(cx);
-        }
         let mut effects = Effects::new();
         self.transmitter.after_acknowledgement(&mut effects);
         self.apply(cx, effects);
@@ -407,18 +455,15 @@ impl Association {
 
     /// The cookie arrived too late: begin again with a new INIT (RFC 9260 section 5.2.6), within the same limit.
     pub(super) fn handle_stale_cookie(&mut self, cx: &mut Cx<'_>, staleness: Duration) {
-        let State::CookieEchoed { timer, .. } = &self.state else { return };
-        let mut timer = *timer;
-        self.stale_cookies += 1;
-        if self.stale_cookies > self.config.max_init_retransmits {
+        let Some(handshake) = self.state.handshake_mut() else { return };
+        handshake.stale_cookies += 1;
+        if handshake.stale_cookies > self.config.max_init_retransmits {
             return self.end(AssociationEnd::CannotConnect);
         }
         self.control.clear();
-        timer.restart(cx.now);
-        self.life_extension = Some(staleness + timer.timeout);
-        self.state = State::CookieWait(timer);
-        self.peer_tag = 0;
-        self.receiver = None;
+        handshake.step = Step::CookieWait;
+        handshake.timer.restart(cx.now);
+        handshake.life_extension = Some(staleness + handshake.timer.timeout);
         self.send_init(cx.now);
     }
 }

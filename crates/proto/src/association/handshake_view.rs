@@ -29,8 +29,8 @@ pub(crate) struct HandshakeView {
     pub(crate) phase: HandshakePhase,
     /// Verification tag in packets to us.
     pub(crate) local_tag: u32,
-    /// Verification tag in packets to the peer; 0 while unknown.
-    pub(crate) peer_tag: u32,
+    /// Verification tag in packets to the peer, once it has told it.
+    pub(crate) peer_tag: Option<u32>,
     /// Random number, not 0, that stands for `local_tag` in cookies, so that no cookie tells the tag itself.
     pub(crate) local_tie_tag: u32,
     /// The same for `peer_tag`.

@@ -1,7 +1,7 @@
 //! Which ICMP messages are believed, and what it means that nobody takes SCTP at an address (RFC 9260 section 10).
 
 use super::Association;
-use super::state::State;
+use super::state::{Connected, Phase, State, Step};
 use crate::paths::Path;
 use crate::paths::reach::{Reach, Transition};
 use crate::{AssociationEnd, Cx, Duration, Encapsulation, Instant, PathId};
@@ -129,13 +129,17 @@ impl Association {
 
     fn standing(&mut self, now: Instant, id: PathId, carried: Encapsulation) -> Standing {
         let path = &mut self.paths[id];
-        match self.state {
-            State::Closed => Standing::Closed,
-            State::CookieWait(_) => Standing::CookieWait,
-            State::CookieEchoed { .. } => Standing::CookieEchoed,
+        match &self.state {
+            State::Closed(_) => Standing::Closed,
+            State::Handshake(handshake) => match handshake.step {
+                Step::CookieWait => Standing::CookieWait,
+                Step::CookieEchoed(_) => Standing::CookieEchoed,
+            },
             _ if !path.reach.is_confirmed() => Standing::Unconfirmed,
             // All that the peer has left to do is to go.
-            State::ShutdownAckSent(_) => Standing::Confirmed,
+            State::Connected(Connected { phase: Phase::ShutdownAckSent(_), .. }) => {
+                Standing::Confirmed
+            }
             // A UDP port that somebody has is never said to be unreachable.
             _ if carried != Encapsulation::None => Standing::Confirmed,
             _ if now < *path.denied_since.get_or_insert(now) + PATIENCE => Standing::Busy,
@@ -156,7 +160,7 @@ impl Association {
             return false;
         }
         if tag != 0 {
-            return tag == self.peer_tag;
+            return self.state.peer_tag() == Some(tag);
         }
         quoted.get(INIT_TYPE) == Some(&INIT)
             && word(quoted, INITIATE_TAG) == Some(self.identity.local_tag)

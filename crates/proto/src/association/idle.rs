@@ -9,7 +9,7 @@ impl Association {
     /// keep what they will need again. Drivers call it where heartbeats are off.
     pub fn release_memory(&mut self) {
         self.transmitter.release_memory();
-        if let Some(receiver) = &mut self.receiver {
+        if let Some(receiver) = self.state.receiver_mut() {
             receiver.release_memory();
         }
         self.control.shrink_to_fit();

@@ -8,7 +8,7 @@ use core::net::IpAddr;
 use smallvec::SmallVec;
 
 use super::Association;
-use super::state::State;
+use super::state::{Handshake, Step, Tries};
 use crate::config::{PathPairing, SharedConfig, SourceRoute};
 use crate::paths::reach::{Reach, Reason, Signal};
 use crate::paths::{Path, pairing};
@@ -18,7 +18,7 @@ use crate::{Cx, Event, Instant, LocalAddressChange, PathChange, PathId};
 
 impl Association {
     pub(super) fn apply_local_address(&mut self, cx: &mut Cx<'_>, change: LocalAddressChange) {
-        if matches!(self.state, State::Closed) {
+        if self.state.is_closed() {
             return;
         }
         match change {
@@ -34,25 +34,26 @@ impl Association {
                     return;
                 }
                 self.identity.local_addresses.retain(|local| *local != address);
-                if !matches!(self.state, State::CookieWait(_)) {
+                if !self.state.is_cookie_wait() {
                     self.close_paths_from(address);
-                    if self.state.is_handshake() && self.paths[self.handshake_path].local == address
+                    if let Some(path) = self.state.handshake().map(|handshake| handshake.path)
+                        && self.paths[path].local == address
                     {
-                        self.handshake_refused(cx.now, self.handshake_path);
+                        self.handshake_refused(cx.now, path);
                     }
                 }
             }
         }
-        match self.state {
-            State::CookieWait(_) => self.rebuild_handshake_paths(cx.now),
-            _ => self.open_missing_paths(cx),
+        match self.state.is_cookie_wait() {
+            true => self.rebuild_handshake_paths(cx.now),
+            false => self.open_missing_paths(cx),
         }
     }
 
     pub(super) fn apply_routes(&mut self, cx: &mut Cx<'_>, routes: &[SourceRoute]) {
         SharedConfig::make_mut(&mut self.config).routes = routes.to_vec();
-        let settled = !matches!(self.state, State::CookieWait(_) | State::Closed);
-        if settled && self.config.path_pairing == PathPairing::ByRoute {
+        let is_settled = !self.state.is_cookie_wait() && !self.state.is_closed();
+        if is_settled && self.config.path_pairing == PathPairing::ByRoute {
             self.open_missing_paths(cx);
         }
     }
@@ -60,10 +61,9 @@ impl Association {
     /// Whether a local address is left that packets can go from.
     fn remains_without(&self, address: IpAddr) -> bool {
         let mut others = self.identity.local_addresses.iter().filter(|local| **local != address);
-        match self.state {
-            State::CookieWait(_) => others.any(|local| {
-                self.named.iter().any(|named| local.is_ipv4() == named.address.is_ipv4())
-            }),
+        match self.state.handshake() {
+            Some(Handshake { step: Step::CookieWait, named, .. }) => others
+                .any(|local| named.iter().any(|named| local.is_ipv4() == named.address.is_ipv4())),
             _ => others.next().is_some(),
         }
     }
@@ -71,29 +71,30 @@ impl Association {
     /// Nothing is settled yet: the table is made anew. The handshake goes on where it was, or begins at once elsewhere, and
     /// where the policy asks all paths, on new ones too.
     fn rebuild_handshake_paths(&mut self, now: Instant) {
-        let tried = &self.paths[self.handshake_path];
+        let Some(handshake) = self.state.handshake() else { return };
+        let tried = &self.paths[handshake.path];
         let (local, remote) = (tried.local, tried.remote);
-        let waiting = self.waiting_for_init_ack();
-        let named = self.named.clone();
+        let waiting = self.waiting_for_init_ack(handshake);
+        let named = handshake.named.clone();
         self.build_paths(&named, None);
         let same = |path: &&Path| path.local == local && path.remote == remote;
         let kept = self.paths.iter().find(same).map(|path| path.id);
         if kept.is_none() {
             self.control.clear();
         }
-        self.handshake_path = kept.unwrap_or(PathId(0));
         let asked = self.paths.iter().filter(|path| waiting.contains(&(path.local, path.remote)));
         let asked = asked.map(|path| path.id).collect();
-        if let State::CookieWait(timer) = &mut self.state {
-            (timer.asked, timer.refused, timer.aborted) = (asked, PathSet::EMPTY, None);
+        if let Some(handshake) = self.state.handshake_mut() {
+            handshake.path = kept.unwrap_or(PathId(0));
+            handshake.timer.tries = Tries { asked, ..Tries::default() };
         }
         self.send_init(now);
     }
 
     /// The pairs of addresses that took an INIT which may still be answered.
-    fn waiting_for_init_ack(&self) -> SmallVec<[(IpAddr, IpAddr); 4]> {
-        let State::CookieWait(timer) = &self.state else { return SmallVec::new() };
-        let waiting = timer.asked.without(timer.refused);
+    fn waiting_for_init_ack(&self, handshake: &Handshake) -> SmallVec<[(IpAddr, IpAddr); 4]> {
+        let Tries { asked, refused, .. } = handshake.timer.tries;
+        let waiting = asked.without(refused);
         let paths = self.paths.iter().filter(|path| waiting.contains(path.id));
         paths.map(|path| (path.local, path.remote)).collect()
     }
@@ -166,13 +167,13 @@ impl Association {
                     self.transmitter.paths.push(sending);
                 }
             }
-            if self.state.is_synchronized() {
+            if self.state.is_connected() {
                 self.events.push(Event::Path { path: id, change: PathChange::Added });
                 self.paths[id].heartbeat.due = Some(cx.now);
             }
         }
         self.fit_fragments();
-        if self.state.is_synchronized() {
+        if self.state.is_connected() {
             self.expire_heartbeats(cx);
         }
     }

@@ -38,14 +38,13 @@ use core::net::IpAddr;
 use bytes::Bytes;
 use polypath_units::Fraction;
 use polypath_wire::Packet;
-use smallvec::SmallVec;
 
 use self::blocked::Blocked;
 use self::counters::Counters;
 use self::events::Events;
 use self::output::{ControlQueue, Flush};
 use self::path_mtu::MtuWork;
-use self::state::{Handshake, State};
+use self::state::{Handshake, Phase, State, T1};
 use crate::config::{AssociationConfig, SharedConfig, SourceRoute};
 use crate::extension::packet_drop::report::Allowance;
 use crate::paths::PathBook;
@@ -53,11 +52,11 @@ use crate::paths::stopwatch::Stopwatch;
 use crate::receive::Receiver;
 use crate::transmit::partial_reliability::Reliability;
 use crate::transmit::{Effects, SendCx, Transmitter};
-use crate::types::{Capabilities, PeerAddress};
+use crate::types::PeerAddress;
 use crate::{
-    AssociationStats, BlockedCause, BlockedTime, Cx, Duration, Encapsulation, Envelope, Event,
-    Instant, LocalAddressChange, OutgoingMessage, PathError, PathId, PathStats,
-    PotentiallyFailedTime, Received, ReceivedMessage, SendError, Transmit, Tsn,
+    AssociationStats, BlockedCause, BlockedTime, Cx, Encapsulation, Envelope, Event, Instant,
+    LocalAddressChange, OutgoingMessage, PathError, PathId, PathStats, PotentiallyFailedTime,
+    Received, ReceivedMessage, SendError, Transmit, Tsn,
 };
 
 /// One SCTP association with all its paths.
@@ -83,23 +82,12 @@ pub struct Association {
     config: SharedConfig,
     identity: Identity,
     state: State,
-    /// Tag for packets to the peer; 0 while unknown.
-    peer_tag: u32,
     /// Random numbers that stand for this association in cookies made while it exists (RFC 9260 section 5.2.2).
     tie_tags: (u32, u32),
     streams: Streams,
     /// Addresses of the paths, and whether these work.
     paths: PathBook,
-    /// Extensions that both sides offered.
-    extensions: Capabilities,
-    /// Path of the handshake chunk that was sent last.
-    handshake_path: PathId,
-    /// Addresses of the peer that the user named.
-    named: SmallVec<[PeerAddress; 2]>,
-    /// Cookies that the peer found stale.
-    stale_cookies: u32,
     transmitter: Transmitter,
-    receiver: Option<Receiver>,
     control: ControlQueue,
     flush: Flush,
     events: Events,
@@ -112,12 +100,6 @@ pub struct Association {
     all_suspected: Stopwatch,
     /// When and where the discovery of path MTUs has something to do.
     mtu_work: MtuWork,
-    /// Deadline of T5-shutdown-guard.
-    shutdown_guard: Option<Instant>,
-    /// Longer life to ask for after a cookie that was stale.
-    life_extension: Option<Duration>,
-    /// Shutdown was asked for before the handshake was done.
-    shutdown_wanted: bool,
     /// The user was told that messages wait and has not emptied the queue since.
     readable_told: bool,
     /// What limits reports of damaged packets.
@@ -153,16 +135,15 @@ impl Association {
         identity: Identity,
         peer: &[PeerAddress],
     ) -> Box<Self> {
-        let mut association = Box::new(Self::new(cx, config, identity));
-        association.named = peer.into();
+        let timer = T1::first(cx.now, config.policies.rto.initial);
+        let state = State::Handshake(Box::new(Handshake::new(timer, peer)));
+        let mut association = Box::new(Self::new(cx, config, identity, state));
         association.build_paths(peer, None);
         association.send_init(cx.now);
         association
     }
 
-    fn new(cx: &mut Cx<'_>, config: SharedConfig, identity: Identity) -> Self {
-        let timeout = config.policies.rto.initial;
-        let timer = Handshake::first(cx.now, timeout);
+    fn new(cx: &mut Cx<'_>, config: SharedConfig, identity: Identity, state: State) -> Self {
         Self {
             transmitter: Transmitter::new(
                 Tsn(identity.initial_tsn),
@@ -175,15 +156,9 @@ impl Association {
             },
             config,
             identity,
-            state: State::CookieWait(timer),
-            peer_tag: 0,
+            state,
             tie_tags: draw_tie_tags(cx),
             paths: PathBook::default(),
-            extensions: Capabilities::empty(),
-            handshake_path: PathId(0),
-            named: SmallVec::new(),
-            stale_cookies: 0,
-            receiver: None,
             control: ControlQueue::new(),
             flush: Flush::default(),
             events: Events::default(),
@@ -192,9 +167,6 @@ impl Association {
             suspicions: 0,
             all_suspected: Stopwatch::default(),
             mtu_work: MtuWork::default(),
-            shutdown_guard: None,
-            life_extension: None,
-            shutdown_wanted: false,
             readable_told: false,
             reports_allowed: Allowance::default(),
             blocked: Blocked::default(),
@@ -312,7 +284,7 @@ impl Association {
     pub fn send(&mut self, cx: &mut Cx<'_>, message: OutgoingMessage) -> Result<(), SendError> {
         self.stir();
         let size = message.payload.len();
-        if !self.state.accepts_messages() || self.shutdown_wanted {
+        if !self.state.accepts_messages() {
             return Err(SendError::Closed);
         }
         if size == 0 {
@@ -344,12 +316,12 @@ impl Association {
 
     /// Whether an acknowledgement is to go out at once: after [`receive`](Self::receive), that the window has opened.
     pub fn acknowledgement_is_due(&self) -> bool {
-        self.receiver.as_ref().is_some_and(Receiver::sack_is_due)
+        self.state.receiver().is_some_and(Receiver::sack_is_due)
     }
 
     /// The next complete message, freeing its part of the receive window.
     pub fn receive(&mut self, _cx: &mut Cx<'_>) -> Option<ReceivedMessage> {
-        let message = self.receiver.as_mut().and_then(Receiver::receive);
+        let message = self.state.receiver_mut().and_then(Receiver::receive);
         match &message {
             Some(message) => {
                 self.stats.messages_received += 1;
@@ -421,12 +393,12 @@ impl Association {
 
     /// Whether the handshake is done and the association has not ended.
     pub fn is_established(&self) -> bool {
-        self.state.is_synchronized()
+        self.state.is_connected()
     }
 
     /// Whether the association has ended and its last packet was polled.
     pub fn is_closed(&self) -> bool {
-        matches!(self.state, State::Closed) && self.control.is_empty()
+        self.state.is_closed() && self.control.is_empty()
     }
 
     /// Bytes of the send buffer that are free. A message takes its length, but at least 128 bytes.
@@ -446,7 +418,8 @@ impl Association {
 
     /// Whether the peer has asked for shutdown: it sends nothing more.
     pub fn is_shut_by_peer(&self) -> bool {
-        matches!(self.state, State::ShutdownReceived(_) | State::ShutdownAckSent(_))
+        let phase = self.state.phase();
+        matches!(phase, Some(Phase::ShutdownReceived(_) | Phase::ShutdownAckSent(_)))
     }
 
     /// The configuration.
@@ -472,7 +445,7 @@ impl Association {
             self.transmitter.paths.iter().map(|path| path.counters.tail_probes).sum();
         stats.blocked = self.blocked.total();
         stats.all_potentially_failed_time = self.all_suspected.total();
-        if let Some(receiver) = &self.receiver {
+        if let Some(receiver) = self.state.receiver() {
             let counters = receiver.counters();
             stats.data_chunks_received = counters.new_chunks;
             stats.duplicate_chunks_received = counters.duplicate_chunks;
@@ -518,7 +491,7 @@ impl Association {
 
     /// Tells the user once that messages wait.
     fn announce_messages(&mut self) {
-        let waiting = self.receiver.as_ref().is_some_and(Receiver::has_messages);
+        let waiting = self.state.receiver().is_some_and(Receiver::has_messages);
         if !self.readable_told && waiting {
             self.readable_told = true;
             self.events.push(Event::Readable);

@@ -23,7 +23,7 @@ impl Association {
         let transition = self.lose_path(id, Signal::Refused);
         if transition != Transition::None {
             self.transmitter.on_path_lost(id);
-            if self.state.is_synchronized() {
+            if self.state.is_connected() {
                 self.schedule_heartbeat(cx, id);
             }
         }

@@ -218,7 +218,7 @@ pub(super) fn judge_cookie(
     now: Instant,
 ) -> Result<CookieAction, DropReason> {
     let local = cookie.local_tag == view.local_tag;
-    let peer = cookie.peer_tag == view.peer_tag;
+    let peer = Some(cookie.peer_tag) == view.peer_tag;
     match cookie.staleness(now) {
         // A peer that did not get our COOKIE ACK may repeat its COOKIE ECHO for long.
         Some(by) if !(local && peer) => return Ok(CookieAction::Stale(by)),

@@ -27,7 +27,7 @@ fn view(phase: Phase) -> HandshakeView {
     HandshakeView {
         phase,
         local_tag: OURS,
-        peer_tag: if phase == Phase::CookieWait { 0 } else { THEIRS },
+        peer_tag: (phase != Phase::CookieWait).then_some(THEIRS),
         local_tie_tag: TIE_TAGS.local,
         peer_tie_tag: TIE_TAGS.peer,
         initial_tsn: 4711,

@@ -6,11 +6,12 @@ use core::net::IpAddr;
 use polypath_wire::{Cause, Causes, Chunk};
 use smallvec::SmallVec;
 
+use super::cookie::TieTags;
 use super::handshake::Agreed;
 use super::handshake_view::{Established, HandshakePhase, HandshakeView, ShutdownAckTrigger};
 use super::output::{Flush, To};
 use super::state::{Connected, Peer, Phase, State, Step};
-use super::{Association, Identity, draw_tie_tags};
+use super::{Association, Identity};
 use crate::config::SharedConfig;
 use crate::paths::PathBook;
 use crate::paths::reach::Reach;
@@ -63,8 +64,7 @@ impl Association {
             phase,
             local_tag: self.identity.local_tag,
             peer_tag: self.state.peer_tag(),
-            local_tie_tag: self.tie_tags.0,
-            peer_tie_tag: self.tie_tags.1,
+            tie_tags: self.tie_tags,
             initial_tsn: self.identity.initial_tsn,
             a_rwnd: self.config.first_window(),
             outbound_streams: self.config.outbound_streams,
@@ -83,7 +83,7 @@ impl Association {
         self.identity.local_tag = cookie.local_tag;
         self.identity.initial_tsn = cookie.local_initial_tsn;
         // They stood for the tags of before: other cookies that were made then mean nothing any more.
-        self.tie_tags = draw_tie_tags(cx);
+        self.tie_tags = TieTags::draw(cx.rng);
         self.transmitter.restart(
             Tsn(cookie.local_initial_tsn),
             self.config.send_buffer(),

@@ -40,6 +40,7 @@ use polypath_units::Fraction;
 use polypath_wire::Packet;
 
 use self::blocked::Blocked;
+use self::cookie::TieTags;
 use self::counters::Counters;
 use self::events::Events;
 use self::output::{ControlQueue, Flush};
@@ -83,7 +84,7 @@ pub struct Association {
     identity: Identity,
     state: State,
     /// Random numbers that stand for this association in cookies made while it exists (RFC 9260 section 5.2.2).
-    tie_tags: (u32, u32),
+    tie_tags: TieTags,
     streams: Streams,
     /// Addresses of the paths, and whether these work.
     paths: PathBook,
@@ -157,7 +158,7 @@ impl Association {
             config,
             identity,
             state,
-            tie_tags: draw_tie_tags(cx),
+            tie_tags: TieTags::draw(cx.rng),
             paths: PathBook::default(),
             control: ControlQueue::new(),
             flush: Flush::default(),
@@ -497,9 +498,4 @@ impl Association {
             self.events.push(Event::Readable);
         }
     }
-}
-
-/// Numbers for both tags, neither of them 0.
-fn draw_tie_tags(cx: &mut Cx<'_>) -> (u32, u32) {
-    (cx.rng.next_u32().max(1), cx.rng.next_u32().max(1))
 }

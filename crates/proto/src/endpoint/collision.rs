@@ -136,7 +136,6 @@ impl Endpoint {
                 return self.refuse(cx, &to, tag, problem.causes()).map(InitAction::Reply);
             }
         };
-        let tie_tags = TieTags { local: view.local_tie_tag, peer: view.peer_tie_tag };
         let own = match view.phase {
             HandshakePhase::Closed => return Err(DropReason::NoAssociation),
             HandshakePhase::ShutdownAckSent => return Ok(InitAction::ResendShutdownAck),
@@ -145,11 +144,11 @@ impl Endpoint {
                     .ok_or(DropReason::UnrequestedAddress)?;
                 OwnInit::repeated(view, TieTags::default())
             }
-            HandshakePhase::CookieEchoed => OwnInit::repeated(view, tie_tags),
+            HandshakePhase::CookieEchoed => OwnInit::repeated(view, view.tie_tags),
             HandshakePhase::Established => OwnInit {
                 tag: self.table.draw_tag(cx.rng),
                 initial_tsn: cx.rng.next_u32(),
-                ..OwnInit::repeated(view, tie_tags)
+                ..OwnInit::repeated(view, view.tie_tags)
             },
         };
         if view.phase != HandshakePhase::CookieWait
@@ -224,7 +223,7 @@ pub(super) fn judge_cookie(
         Some(by) if !(local && peer) => return Ok(CookieAction::Stale(by)),
         _ => {}
     }
-    let tie_tags = TieTags { local: view.local_tie_tag, peer: view.peer_tie_tag };
+    let tie_tags = view.tie_tags;
     let tied = cookie.tie_tags == tie_tags && tie_tags.local != 0 && tie_tags.peer != 0;
     match (local, peer, view.phase) {
         (_, _, HandshakePhase::Closed) => Err(DropReason::NoAssociation),

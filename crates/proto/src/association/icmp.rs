@@ -40,6 +40,15 @@ enum Standing {
     Closed,
 }
 
+/// A message that says that nobody takes SCTP at the address of a path.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct View {
+    quoted: Quoted,
+    standing: Standing,
+    /// Data can take another path.
+    others_may_work: bool,
+}
+
 /// What becomes of the association.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Verdict {
@@ -67,24 +76,17 @@ enum Verdict {
 ///
 /// NOTE(deviation): Linux says the same of each packet that finds the buffers of the peer's raw sockets full. So it is believed
 /// only after [`PATIENCE`]: if nobody is there any more, retransmissions hear it again, and heartbeats of who has none.
-fn judge(quoted: Quoted, standing: Standing, others: Others) -> Verdict {
-    match (quoted, standing, others) {
+fn judge(view: View) -> Verdict {
+    match (view.quoted, view.standing, view.others_may_work) {
         (_, Standing::Closed, _) => Verdict::Ignore,
         (Quoted::Init, Standing::CookieWait, _) => Verdict::TryElsewhere,
         (Quoted::Tagged, Standing::CookieEchoed, _) => Verdict::TryElsewhere,
         (Quoted::Init, _, _) | (_, Standing::CookieWait, _) => Verdict::Ignore,
         (Quoted::Tagged, Standing::Busy, _) => Verdict::Ask,
         (Quoted::Tagged, Standing::Unconfirmed, _) => Verdict::LosePath,
-        (Quoted::Tagged, Standing::Confirmed, Others::MayWork) => Verdict::LosePath,
-        (Quoted::Tagged, Standing::Confirmed, Others::None) => Verdict::End,
+        (Quoted::Tagged, Standing::Confirmed, true) => Verdict::LosePath,
+        (Quoted::Tagged, Standing::Confirmed, false) => Verdict::End,
     }
-}
-
-/// Whether data can take another path.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Others {
-    MayWork,
-    None,
 }
 
 impl Association {
@@ -106,12 +108,9 @@ impl Association {
         };
         // One that was not confirmed yet may well work: its own messages will tell.
         let may_work = |other: &Path| !matches!(other.reach, Reach::Inactive(_));
-        let others = match self.paths.iter().any(|other| other.id != id && may_work(other)) {
-            true => Others::MayWork,
-            false => Others::None,
-        };
+        let others_may_work = self.paths.iter().any(|other| other.id != id && may_work(other));
         let standing = self.standing(cx.now, id, carried);
-        match judge(quoted, standing, others) {
+        match judge(View { quoted, standing, others_may_work }) {
             Verdict::Ignore => {}
             Verdict::Ask => self.ask_soon(cx.now, id),
             Verdict::TryElsewhere if self.has_handshake_path_besides(id) => {
@@ -195,12 +194,10 @@ mod tests {
             (Init, Closed, Verdict::Ignore, Verdict::Ignore),
             (Tagged, Closed, Verdict::Ignore, Verdict::Ignore),
         ] {
-            assert_eq!(judge(quoted, standing, Others::None), alone, "{quoted:?} {standing:?}");
-            assert_eq!(
-                judge(quoted, standing, Others::MayWork),
-                with_others,
-                "{quoted:?} {standing:?}"
-            );
+            for (others_may_work, verdict) in [(false, alone), (true, with_others)] {
+                let view = View { quoted, standing, others_may_work };
+                assert_eq!(judge(view), verdict, "{view:?}");
+            }
         }
     }
 }

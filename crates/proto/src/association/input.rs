@@ -29,13 +29,6 @@ enum Flow {
     Refuse,
 }
 
-/// Whether anything in a packet was believed.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Packet {
-    Accepted,
-    Refused,
-}
-
 /// What is known of the packet being processed.
 #[derive(Clone, Copy)]
 struct Arrival {
@@ -55,7 +48,7 @@ impl Association {
             receiver.begin_packet();
         }
         self.transmitter.begin_packet();
-        if self.handle_chunks(cx, received, path) == Packet::Refused {
+        if !self.handle_chunks(cx, received, path) {
             return;
         }
         self.transmitter.end_packet();
@@ -71,7 +64,9 @@ impl Association {
         self.end_packet(cx, path);
     }
 
-    fn handle_chunks(&mut self, cx: &mut Cx<'_>, received: &Received<'_>, path: PathId) -> Packet {
+    /// Handles the chunks of a packet up to one that is not believed. Returns whether the packet counts as received: not if
+    /// that was the first.
+    fn handle_chunks(&mut self, cx: &mut Cx<'_>, received: &Received<'_>, path: PathId) -> bool {
         let mut arrival = Arrival { path, position: 0, tag: 0 };
         match &received.body {
             Body::Datagram(bytes) | Body::Part { datagram: bytes, .. } => {
@@ -109,13 +104,13 @@ impl Association {
             // The endpoint hands none over.
             Body::Damaged { .. } => return self.refuse(arrival),
         }
-        Packet::Accepted
+        true
     }
 
-    /// What stands at this position is not believed, nor what follows it.
-    fn refuse(&mut self, at: Arrival) -> Packet {
+    /// What stands at this position is not believed, nor what follows it. Returns whether anything before it was.
+    fn refuse(&mut self, at: Arrival) -> bool {
         self.stats.packets_discarded += 1;
-        if at.position == 0 { Packet::Refused } else { Packet::Accepted }
+        at.position > 0
     }
 
     /// The path that a packet came on. A packet from an address that is no path's (its source was rewritten on the

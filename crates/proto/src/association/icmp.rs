@@ -1,10 +1,12 @@
-//! Which ICMP messages are believed, and what it means that nobody takes SCTP at an address (RFC 9260 section 10).
+//! What the system and ICMP say of a path (RFC 9260 section 10): packets too big for it, a pair of addresses that is not served,
+//! and that nobody takes SCTP at an address.
 
 use super::Association;
-use super::state::{Connected, Phase, State, Step};
+use super::handshake::Step;
+use super::state::{Connected, Phase, State};
 use crate::paths::Path;
-use crate::paths::reach::{Reach, Transition};
-use crate::{AssociationEnd, Cx, Duration, Encapsulation, Instant, PathId};
+use crate::paths::reach::{Reach, Signal, Transition};
+use crate::{AssociationEnd, Cx, Duration, Encapsulation, Instant, PathError, PathId};
 
 /// How long a host may say that it does not take SCTP, and nothing may be heard from it, until it is believed over IP itself.
 /// Programs stand still for seconds (a debugger, a machine that swaps); the next path is taken after the first timeout anyway.
@@ -90,6 +92,31 @@ fn judge(view: View) -> Verdict {
 }
 
 impl Association {
+    pub(super) fn apply_path_error(&mut self, cx: &mut Cx<'_>, id: PathId, error: PathError) {
+        if self.paths.get(id).is_none() {
+            return;
+        }
+        match error {
+            PathError::PacketTooBig { mtu_bytes } => self.packet_too_big(cx, id, mtu_bytes),
+            PathError::Refused if self.state.is_handshake() => self.handshake_refused(cx.now, id),
+            PathError::Refused => {
+                self.path_refused(cx, id);
+            }
+        }
+    }
+
+    /// Nothing can be sent on the path. Returns what that changed.
+    pub(super) fn path_refused(&mut self, cx: &mut Cx<'_>, id: PathId) -> Transition {
+        let transition = self.lose_path(id, Signal::Refused);
+        if transition != Transition::None {
+            self.transmitter.on_path_lost(id);
+            if self.state.is_connected() {
+                self.schedule_heartbeat(cx, id);
+            }
+        }
+        transition
+    }
+
     pub(super) fn apply_protocol_unreachable(
         &mut self,
         cx: &mut Cx<'_>,

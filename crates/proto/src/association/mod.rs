@@ -1,51 +1,37 @@
 //! One association: its data and its public contract.
 
 mod abort;
-mod accept;
-mod blocked;
-mod counters;
 mod effects;
-mod encapsulation;
-mod events;
-mod handshake;
 mod heartbeat;
 mod icmp;
-mod identity;
-mod idle;
 mod input;
-mod local_address;
 mod output;
 mod packet_drop;
-mod path_error;
 mod path_mtu;
-mod path_stats;
+mod path_table;
 mod reachability;
 mod shutdown;
 mod state;
+mod statistics;
 mod timers;
 
-pub(crate) mod cookie;
-pub(crate) mod handshake_view;
-pub(crate) mod init_parameters;
-
-pub use self::identity::Identity;
+pub(crate) mod handshake;
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
-use alloc::vec::Vec;
 use core::net::IpAddr;
 
 use bytes::Bytes;
 use polypath_units::Fraction;
 use polypath_wire::Packet;
+use smallvec::SmallVec;
 
-use self::blocked::Blocked;
-use self::cookie::TieTags;
-use self::counters::Counters;
-use self::events::Events;
+use self::effects::Events;
+use self::handshake::{Handshake, T1, TieTags};
 use self::output::{ControlQueue, Flush};
 use self::path_mtu::MtuWork;
-use self::state::{Handshake, Phase, State, T1};
+use self::state::{Phase, State};
+use self::statistics::{Blocked, Counters};
 use crate::config::{AssociationConfig, SharedConfig, SourceRoute};
 use crate::extension::packet_drop::report::Allowance;
 use crate::paths::PathBook;
@@ -55,9 +41,8 @@ use crate::transmit::partial_reliability::Reliability;
 use crate::transmit::{Effects, SendCx, Transmitter};
 use crate::types::PeerAddress;
 use crate::{
-    AssociationStats, BlockedCause, BlockedTime, Cx, Encapsulation, Envelope, Event, Instant,
-    LocalAddressChange, OutgoingMessage, PathError, PathId, PathStats, PotentiallyFailedTime,
-    Received, ReceivedMessage, SendError, Transmit, Tsn,
+    Cx, Encapsulation, Envelope, Event, Instant, LocalAddressChange, OutgoingMessage, PathError,
+    PathId, Received, ReceivedMessage, SendError, Transmit, Tsn,
 };
 
 /// One SCTP association with all its paths.
@@ -109,11 +94,26 @@ pub struct Association {
     stats: Counters,
 }
 
-/// Streams agreed with the peer.
+/// Streams agreed with the peer; during the handshake those asked for and those accepted at most.
 #[derive(Clone, Copy, Debug)]
 struct Streams {
     outbound: u16,
     inbound: u16,
+}
+
+/// Who an association is between, fixed when it begins.
+#[derive(Clone, Debug)]
+pub struct Identity {
+    /// SCTP port of this side.
+    pub local_port: u16,
+    /// SCTP port of the peer.
+    pub remote_port: u16,
+    /// Addresses of this side.
+    pub local_addresses: SmallVec<[IpAddr; 2]>,
+    /// Verification tag that the peer must put into packets to us.
+    pub local_tag: u32,
+    /// First TSN that this side sends.
+    pub initial_tsn: u32,
 }
 
 /// What the endpoint must know of changes inside an association.
@@ -433,53 +433,23 @@ impl Association {
         &self.identity
     }
 
-    /// Counters.
-    pub fn stats(&self) -> AssociationStats {
-        let mut stats = self.stats.stats();
-        self.transmitter.stats.enter(&mut stats);
-        stats.send_buffer_bytes = self.transmitter.queue.used();
-        stats.unsent_bytes = self.transmitter.queue.waiting();
-        stats.send_buffer_size_bytes = self.transmitter.queue.limit();
-        stats.send_buffer_peak_bytes = self.transmitter.queue.peak();
-        stats.peer_window_bytes = self.transmitter.peer_window();
-        stats.tail_probes =
-            self.transmitter.paths.iter().map(|path| path.counters.tail_probes).sum();
-        stats.blocked = self.blocked.total();
-        stats.all_potentially_failed_time = self.all_suspected.total();
-        if let Some(receiver) = self.state.receiver() {
-            let counters = receiver.counters();
-            stats.data_chunks_received = counters.new_chunks;
-            stats.duplicate_chunks_received = counters.duplicate_chunks;
-            stats.data_chunks_refused = counters.refused_chunks;
-            stats.chunks_reneged = counters.reneged_chunks;
-            stats.receive_buffer_bytes = receiver.buffered_bytes();
-            stats.receive_buffer_size_bytes = receiver.buffer_size().into();
-            stats.receive_buffer_peak_bytes = receiver.peak_buffered_bytes();
+    /// Whether its packets go over IP itself, on every path; also once it has ended.
+    pub fn is_over_ip(&self) -> bool {
+        self.paths.iter().all(|path| path.encapsulation == Encapsulation::None)
+    }
+
+    /// Gives memory back that nothing needs at present: rings for outstanding chunks, queues that have become empty.
+    ///
+    /// It happens by itself when a heartbeat is due on an idle path, so that long idle associations are small and busy ones
+    /// keep what they will need again. Drivers call it where heartbeats are off.
+    pub fn release_memory(&mut self) {
+        self.transmitter.release_memory();
+        if let Some(receiver) = self.state.receiver_mut() {
+            receiver.release_memory();
         }
-        stats
-    }
-
-    /// How long sending was blocked until `now`, by cause. [`stats`](Self::stats) has the same up to the last time that
-    /// packets were polled.
-    pub fn blocked(&self, now: Instant) -> BlockedTime {
-        self.blocked.total_at(now)
-    }
-
-    /// Why nothing could be sent when packets were polled the last time; nothing before that.
-    pub fn blocked_by(&self) -> Option<BlockedCause> {
-        self.blocked.cause()
-    }
-
-    /// How long paths were potentially failed until `now`. [`stats`](Self::stats) and [`path_stats`](Self::path_stats) have
-    /// the same up to the last time that packets were polled.
-    pub fn potentially_failed(&self, now: Instant) -> PotentiallyFailedTime {
-        self.potentially_failed_until(now)
-    }
-
-    /// State and counters of each path, by path id.
-    pub fn path_stats(&self) -> Vec<PathStats> {
-        let sending = self.transmitter.paths.iter();
-        self.paths.iter().zip(sending).map(|(path, sending)| self.stats_of(path, sending)).collect()
+        self.control.shrink_to_fit();
+        self.notices.shrink_to_fit();
+        self.events.release_memory();
     }
 
     /// The transmitter, and what it is lent.

@@ -2,14 +2,11 @@
 
 use alloc::boxed::Box;
 
-use bytes::Bytes;
-use polypath_wire::Causes;
-use smallvec::SmallVec;
-
+use super::handshake::{Echoed, Handshake, Step};
 use crate::receive::Receiver;
 use crate::transmit::SendPhase;
-use crate::types::{Capabilities, PathSet, PeerAddress};
-use crate::{Duration, Instant, PathId};
+use crate::types::Capabilities;
+use crate::{Instant, PathId};
 
 /// State of an association.
 ///
@@ -25,42 +22,6 @@ pub(crate) enum State {
     /// Over; only packets that were queued before may still be sent, and messages that arrived may be read. An association
     /// that ended before its peer answered has none.
     Closed(Option<Peer>),
-}
-
-/// The client's half of the handshake.
-#[derive(Debug)]
-pub(crate) struct Handshake {
-    pub(crate) step: Step,
-    /// Timer T1-init or T1-cookie.
-    pub(crate) timer: T1,
-    /// Path of the chunk that was sent last.
-    pub(crate) path: PathId,
-    /// Addresses of the peer that the user named.
-    pub(crate) named: SmallVec<[PeerAddress; 2]>,
-    /// Cookies that the peer found stale.
-    pub(crate) stale_cookies: u32,
-    /// Longer life to ask for after a cookie that was stale.
-    pub(crate) life_extension: Option<Duration>,
-    /// The user asked for shutdown, which begins when the handshake is done.
-    pub(crate) shutdown_wanted: bool,
-}
-
-/// What was sent, and what is known from the answer to what was sent before.
-#[derive(Debug)]
-pub(crate) enum Step {
-    /// INIT sent.
-    CookieWait,
-    /// COOKIE ECHO sent.
-    CookieEchoed(Echoed),
-}
-
-/// What INIT ACK brought.
-#[derive(Debug)]
-pub(crate) struct Echoed {
-    pub(crate) cookie: Bytes,
-    /// Report on the INIT ACK that goes with the cookie.
-    pub(crate) report: Option<Causes<'static>>,
-    pub(crate) peer: Peer,
 }
 
 /// An association with a peer that is there.
@@ -98,29 +59,6 @@ pub(crate) struct Peer {
     pub(crate) receiver: Receiver,
 }
 
-/// Timer T1-init or T1-cookie.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct T1 {
-    /// Deadline.
-    pub(crate) due: Instant,
-    /// Present length.
-    pub(crate) timeout: Duration,
-    /// Retransmissions so far.
-    pub(crate) retransmissions: u32,
-    pub(crate) tries: Tries,
-}
-
-/// What was tried since T1 was started or expired.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Tries {
-    /// Paths that took an INIT.
-    pub(crate) asked: PathSet,
-    /// Paths that the system has refused, or from which an INIT was refused.
-    pub(crate) refused: PathSet,
-    /// Path on which an ABORT refused an INIT while others could still be answered.
-    pub(crate) aborted: Option<PathId>,
-}
-
 /// Timer T2-shutdown.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct T2 {
@@ -128,42 +66,6 @@ pub(crate) struct T2 {
     pub(crate) due: Instant,
     /// Path that the chunk took, which an expiry counts against.
     pub(crate) path: PathId,
-}
-
-impl T1 {
-    /// The timer of the first try.
-    pub(crate) fn first(now: Instant, timeout: Duration) -> Self {
-        Self { due: now + timeout, timeout, retransmissions: 0, tries: Tries::default() }
-    }
-
-    /// Begins a new round of tries at `now`.
-    pub(crate) fn restart(&mut self, now: Instant) {
-        self.due = now + self.timeout;
-        self.tries = Tries::default();
-    }
-}
-
-impl Handshake {
-    /// INIT is to be sent to the addresses that the user named.
-    pub(crate) fn new(timer: T1, named: &[PeerAddress]) -> Self {
-        Self {
-            step: Step::CookieWait,
-            timer,
-            path: PathId(0),
-            named: named.into(),
-            stale_cookies: 0,
-            life_extension: None,
-            shutdown_wanted: false,
-        }
-    }
-
-    /// Goes back to COOKIE-WAIT and gives what INIT ACK had brought, if one had come.
-    pub(crate) fn take_echoed(&mut self) -> Option<Echoed> {
-        match core::mem::replace(&mut self.step, Step::CookieWait) {
-            Step::CookieWait => None,
-            Step::CookieEchoed(echoed) => Some(echoed),
-        }
-    }
 }
 
 impl Connected {

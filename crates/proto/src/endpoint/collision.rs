@@ -8,9 +8,9 @@ use polypath_wire::{Cause, Causes, Chunk, Parameter, Parameters, chunk_type};
 use super::Endpoint;
 use super::init::{OwnInit, ReturnPath};
 use super::route::{Collision, Contents, DropReason, Incoming};
-use crate::association::cookie::{Cookie, TieTags};
-use crate::association::handshake_view::{HandshakePhase, HandshakeView, ShutdownAckTrigger};
-use crate::association::init_parameters::PeerInit;
+use crate::association::handshake::cookie::{Cookie, TieTags};
+use crate::association::handshake::init_parameters::PeerInit;
+use crate::association::handshake::view::{HandshakePhase, HandshakeView, ShutdownAckTrigger};
 use crate::types::PeerAddress;
 use crate::{Association, Cx, Duration, Encapsulation, Instant, Received, Transmit};
 

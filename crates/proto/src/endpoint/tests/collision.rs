@@ -3,8 +3,8 @@
 use polypath_wire::{Abort, Cause, Causes, Raw};
 
 use super::*;
-use crate::association::cookie::{Cookie, TieTags};
-use crate::association::handshake_view::{HandshakePhase as Phase, HandshakeView};
+use crate::association::handshake::cookie::{Cookie, TieTags};
+use crate::association::handshake::view::{HandshakePhase as Phase, HandshakeView};
 use crate::endpoint::collision::{CookieAction, InitAction, judge_cookie};
 use crate::types::{AddressList, PeerAddress};
 

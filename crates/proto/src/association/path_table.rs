@@ -1,22 +1,115 @@
-//! Local addresses that come and go while the association lives.
+//! The table of paths: made in the handshake, and changed by local addresses that come and go while the association lives.
 //!
-//! Only this side acts: the peer finds out by the packets of a new path, and by its timeouts on one that is gone. Telling
-//! it (ASCONF, RFC 5061) would begin where [`Association::apply_local_address`] ends.
+//! When an address comes or goes, only this side acts: the peer finds out by the packets of a new path, and by its timeouts
+//! on one that is gone. Telling it (ASCONF, RFC 5061) would begin where [`Association::apply_local_address`] ends.
 
 use core::net::IpAddr;
 
 use smallvec::SmallVec;
 
 use super::Association;
-use super::state::{Handshake, Step, Tries};
-use crate::config::{PathPairing, SharedConfig, SourceRoute};
+use super::handshake::{Handshake, Step, Tries};
+use crate::config::{AssociationConfig, PathPairing, SharedConfig, SourceRoute};
+use crate::congestion::Family;
+use crate::paths::first_contact::InitTry;
 use crate::paths::reach::{Reach, Reason, Signal};
-use crate::paths::{Path, pairing};
+use crate::paths::{self, Path, pairing};
+use crate::transmit::SendPath;
 use crate::types::address_scope::reaches;
 use crate::types::{PathSet, PeerAddress};
-use crate::{Cx, Event, Instant, LocalAddressChange, PathChange, PathId};
+use crate::{Cx, Event, Instant, LocalAddressChange, PathChange, PathId, Received};
 
 impl Association {
+    /// Both halves of a path that nothing is known of yet.
+    pub(super) fn new_path(
+        &self,
+        id: PathId,
+        local: IpAddr,
+        remote: PeerAddress,
+    ) -> (Path, SendPath) {
+        let family = if remote.address.is_ipv4() { Family::V4 } else { Family::V6 };
+        let headers = paths::headers(remote.address, remote.encapsulation);
+        let sending = SendPath::new(id, family, headers, &self.config);
+        let PeerAddress { address, encapsulation } = remote;
+        let path = Path::new(id, local, address, encapsulation, sending.mtu(), &self.config);
+        (path, sending)
+    }
+
+    /// Makes the path table from this side's and the peer's addresses; all paths begin unconfirmed. The pair on which
+    /// the handshake went is always among them.
+    pub(super) fn build_paths(
+        &mut self,
+        peer: &[PeerAddress],
+        handshake_pair: Option<(IpAddr, PeerAddress)>,
+    ) {
+        let AssociationConfig { path_pairing, routes, .. } = &*self.config;
+        let mut pairs = pairing::pairs(*path_pairing, routes, &self.identity.local_addresses, peer);
+        let limit = usize::from(self.config.max_paths.clamp(1, 32));
+        if let Some(pair) = handshake_pair {
+            let place = pairs.iter().position(|(l, r)| *l == pair.0 && r.address == pair.1.address);
+            match place {
+                Some(place) if place < limit => {}
+                Some(place) => pairs[..=place].rotate_right(1),
+                None => pairs.insert(0, pair),
+            }
+        }
+        self.stats.addresses_ignored += pairs.len().saturating_sub(limit) as u64;
+        // What INITs told of a path, and what they count, stays.
+        let asked: SmallVec<[_; 2]> = self
+            .paths
+            .iter()
+            .filter(|path| path.init != InitTry::None)
+            .map(|path| ((path.local, path.remote), path.init, path.counters))
+            .collect();
+        let count = pairs.len().min(limit);
+        self.paths.clear(count);
+        self.transmitter.paths.clear(count);
+        for (local, remote) in pairs.into_iter().take(limit) {
+            let id = PathId(self.paths.len() as u8);
+            let (path, sending) = self.new_path(id, local, remote);
+            self.paths.push(path);
+            self.transmitter.paths.push(sending);
+            let known = asked.iter().find(|(pair, ..)| *pair == (local, remote.address));
+            if let Some((_, init, counters)) = known {
+                let path = &mut self.paths[id];
+                (path.init, path.counters) = (*init, *counters);
+            }
+        }
+        self.fit_fragments();
+    }
+
+    /// Marks the path on which the handshake went as confirmed.
+    pub(super) fn confirm_handshake_pair(&mut self, local: IpAddr, remote: IpAddr) -> PathId {
+        let Some(path) = self.paths.find(local, remote) else { return PathId(0) };
+        self.paths[path].reach = Reach::Active;
+        path
+    }
+
+    /// Packets to an address are carried as those from it are (RFC 6951 section 5.4): address translators give each path a UDP port of its own,
+    /// and another one after a pause. Whoever knows the verification tag is believed, as in everything else.
+    pub(super) fn follow_encapsulation(&mut self, received: &Received<'_>, came_on: PathId) {
+        let path = &self.paths[came_on];
+        if path.encapsulation == received.encapsulation
+            || path.remote != received.remote
+            || received.body.verification_tag() != Some(self.identity.local_tag)
+        {
+            return;
+        }
+        for path in self.paths.iter_mut().filter(|path| path.remote == received.remote) {
+            path.encapsulation = received.encapsulation;
+            let sending = &mut self.transmitter.paths[path.id];
+            sending.resize(sending.mtu(), path.headers(), &self.config);
+        }
+        let named = self.state.handshake_mut().map(|handshake| handshake.named.iter_mut());
+        for named in named.into_iter().flatten() {
+            if named.address == received.remote {
+                named.encapsulation = received.encapsulation;
+            }
+        }
+        // It takes its part of each packet.
+        self.fit_fragments();
+    }
+
     pub(super) fn apply_local_address(&mut self, cx: &mut Cx<'_>, change: LocalAddressChange) {
         if self.state.is_closed() {
             return;

@@ -6,12 +6,12 @@ use core::net::IpAddr;
 use polypath_wire::{Cause, Causes, Chunk};
 use smallvec::SmallVec;
 
-use super::cookie::TieTags;
-use super::handshake::Agreed;
-use super::handshake_view::{Established, HandshakePhase, HandshakeView, ShutdownAckTrigger};
-use super::output::{Flush, To};
-use super::state::{Connected, Peer, Phase, State, Step};
-use super::{Association, Identity};
+use super::agreed::Agreed;
+use super::view::{Established, HandshakePhase, HandshakeView, ShutdownAckTrigger};
+use super::{Step, TieTags};
+use crate::association::output::{Flush, To};
+use crate::association::state::{Connected, Peer, Phase, State};
+use crate::association::{Association, Identity};
 use crate::config::SharedConfig;
 use crate::paths::PathBook;
 use crate::paths::reach::Reach;

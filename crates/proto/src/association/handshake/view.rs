@@ -4,7 +4,7 @@ use core::net::IpAddr;
 
 use smallvec::SmallVec;
 
-use crate::association::cookie::{Cookie, TieTags};
+use super::{Cookie, TieTags};
 use crate::types::{Capabilities, PeerAddress};
 
 /// Where an association stands as far as INIT and COOKIE ECHO are concerned (RFC 9260 section 5.2).

@@ -269,3 +269,6 @@ impl State {
         self.peer().is_some_and(|peer| peer.extensions.contains(extensions))
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -137,7 +137,7 @@ impl Association {
         peer: &[PeerAddress],
     ) -> Box<Self> {
         let timer = T1::first(cx.now, config.policies.rto.initial);
-        let state = State::Handshake(Box::new(Handshake::new(timer, peer)));
+        let state = State::Handshake(Handshake::new(timer, peer));
         let mut association = Box::new(Self::new(cx, config, identity, state));
         association.build_paths(peer, None);
         association.send_init(cx.now);

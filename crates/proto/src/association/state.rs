@@ -1,7 +1,5 @@
 //! States of an association (RFC 9260 section 4); each owns what exists only in it.
 
-use alloc::boxed::Box;
-
 use super::handshake::{Echoed, Handshake, Step};
 use crate::receive::Receiver;
 use crate::transmit::SendPhase;
@@ -15,8 +13,8 @@ use crate::{Instant, PathId};
 #[derive(Debug)]
 #[repr(u8)]
 pub(crate) enum State {
-    /// This side set out to connect: COOKIE-WAIT or COOKIE-ECHOED. On the heap, since it is needed once and not for long.
-    Handshake(Box<Handshake>),
+    /// This side set out to connect: COOKIE-WAIT or COOKIE-ECHOED.
+    Handshake(Handshake),
     /// ESTABLISHED, or shutting down.
     Connected(Connected),
     /// Over; only packets that were queued before may still be sent, and messages that arrived may be read. An association

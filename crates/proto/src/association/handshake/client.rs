@@ -1,5 +1,6 @@
 //! The client's half of the handshake (RFC 9260 section 5.1).
 
+use alloc::boxed::Box;
 use core::net::IpAddr;
 
 use polypath_wire::{Abort, Cause, Causes, Chunk, Init, Raw};
@@ -65,8 +66,8 @@ impl Association {
 
     pub(in crate::association) fn send_cookie_echo(&mut self) {
         let State::Handshake(handshake) = &self.state else { return };
-        let Step::CookieEchoed(Echoed { cookie, report, .. }) = &handshake.step else { return };
-        let (cookie, report) = (cookie.clone(), report.clone());
+        let Step::CookieEchoed(echoed) = &handshake.step else { return };
+        let (cookie, report) = (echoed.cookie.clone(), echoed.report.clone());
         let to = To::Path(handshake.path);
         self.queue_control(Chunk::CookieEcho(Raw::Shared(cookie)), to);
         if let Some(report) = report {
@@ -223,11 +224,11 @@ impl Association {
         self.paths.primary = self.confirm_handshake_pair(came_to, source.address);
         self.measure_by_init(cx, self.paths.primary);
         let report = (!peer.unrecognized.is_empty()).then(|| peer.unrecognized.to_causes());
-        let echoed = Echoed { cookie, report, peer: Peer::new(&self.config, &agreed) };
+        let peer = Peer::new(&self.config, &agreed);
         if let Some(handshake) = self.state.handshake_mut() {
             handshake.path = self.paths.primary;
             handshake.timer = T1::first(cx.now, self.config.policies.rto.initial);
-            handshake.step = Step::CookieEchoed(echoed);
+            handshake.step = Step::CookieEchoed(Box::new(Echoed { cookie, report, peer }));
         }
         self.send_cookie_echo();
     }

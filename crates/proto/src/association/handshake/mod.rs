@@ -10,6 +10,8 @@ pub(crate) mod view;
 
 pub(crate) use self::cookie::{Cookie, TieTags};
 
+use alloc::boxed::Box;
+
 use bytes::Bytes;
 use polypath_wire::Causes;
 use smallvec::SmallVec;
@@ -44,7 +46,7 @@ pub(crate) enum Step {
     /// INIT sent.
     CookieWait,
     /// COOKIE ECHO sent.
-    CookieEchoed(Echoed),
+    CookieEchoed(Box<Echoed>),
 }
 
 /// What INIT ACK brought.
@@ -110,7 +112,7 @@ impl Handshake {
     pub(crate) fn take_echoed(&mut self) -> Option<Echoed> {
         match core::mem::replace(&mut self.step, Step::CookieWait) {
             Step::CookieWait => None,
-            Step::CookieEchoed(echoed) => Some(echoed),
+            Step::CookieEchoed(echoed) => Some(*echoed),
         }
     }
 }

@@ -1,3 +1,5 @@
+use alloc::boxed::Box;
+
 use super::*;
 use crate::association::handshake::T1;
 use crate::config::{BufferBounds, BufferSize, NrSack, Preset, Reneging};
@@ -25,11 +27,12 @@ fn peer() -> Peer {
 
 fn handshake(step: Step) -> State {
     let timer = T1::first(Instant::ZERO, T1_DUE);
-    State::Handshake(Box::new(Handshake { step, ..Handshake::new(timer, &[]) }))
+    State::Handshake(Handshake { step, ..Handshake::new(timer, &[]) })
 }
 
 fn echoed() -> State {
-    handshake(Step::CookieEchoed(Echoed { cookie: Default::default(), report: None, peer: peer() }))
+    let echoed = Echoed { cookie: Default::default(), report: None, peer: peer() };
+    handshake(Step::CookieEchoed(Box::new(echoed)))
 }
 
 fn connected(phase: Phase) -> State {

@@ -24,6 +24,7 @@ test: setup-rust setup-test setup-interop test-debug test-release test-network #
 
 test-debug: ## tests of the workspace, with debug assertions
 	cargo test --workspace --locked --no-fail-fast
+	cargo test --package polypath --features tracing --test tracing --locked
 
 test-release: ## determinism once more, with optimised code
 	scripts/test_release.sh

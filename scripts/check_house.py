@@ -3,7 +3,7 @@
 
 * names: in `polypath-proto`, identifiers with `cmt` live in `mechanism/` and `config/`: multipath is the data model, and
   CMT a preset.
-* attributes: wire, units and proto say `#![no_std]`; wire, units, proto, workload, netsim and sim forbid unsafe code.
+* attributes: wire, units and proto say `#![no_std]`; wire, units, proto, qlog, workload, netsim and sim forbid unsafe code.
 * testkit: `polypath_testkit` is named in `tests/`, `benches/` and `examples/` only.
 * rooms: what docs/architecture.md names exists (`room/file` of `polypath-proto`, folders of the project, crates), and
   every crate and every folder of `polypath-proto` is in it.
@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Iterator
 
 NO_STD = ("wire", "units", "proto")
-NO_UNSAFE = ("wire", "units", "proto", "workload", "netsim", "sim")
+NO_UNSAFE = ("wire", "units", "proto", "qlog", "workload", "netsim", "sim")
 
 COMMENT_OR_STRING = re.compile(
     r"""

@@ -1,38 +1,105 @@
 #!/usr/bin/env python3
-"""Refuses a crate that imports upward.
+"""Refuses crates, and modules of a crate, that depend upward.
 
-Reads `cargo metadata --no-deps --format-version 1` (from cargo, or from the file given as argument) and compares every
-dependency between crates of the workspace with ARROWS. What a crate may reach through its arrows it may also name
+Crates: reads `cargo metadata --no-deps --format-version 1` (from cargo, or from the file given as argument) and compares
+every dependency between crates of the workspace with ARROWS. What a crate may reach through its arrows it may also name
 itself; anything else fails, also a crate that ARROWS does not know. `polypath-testkit` may be a dev-dependency of any
 crate and nothing else.
+
+Modules: reads the paths in the sources of each crate (`module_uses.py`). In a crate with an entry in LAYERS, a module may
+name those of lower layers, and none of its own layer except as SIDEWAYS says; a module that LAYERS does not know fails.
+In all other crates the dependencies between modules must have no circle. UNSETTLED exempts crates from both.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
+
+from module_uses import Crate, Use, circles
 
 TESTKIT = "polypath-testkit"
 
-# Crate -> the crates directly below it, also of crates still to come; docs/architecture.md has those that exist, with the
-# reasons.
+# Crate -> the crates directly below it; docs/architecture.md gives the reasons.
 ARROWS: dict[str, tuple[str, ...]] = {
     "polypath-units": (),
     "polypath-wire": (),
     "polypath-proto": ("polypath-wire", "polypath-units"),
+    "polypath-qlog": ("polypath-proto",),
     "polypath-workload": ("polypath-units",),
     "polypath-netsim": ("polypath-units",),
     "polypath-sim": ("polypath-proto", "polypath-netsim", "polypath-workload"),
     "polypath-lab": ("polypath-sim",),
     "polypath": ("polypath-proto",),
+    "polypath-qlog": ("polypath-proto",),
     "polypath-meter": ("polypath", "polypath-workload"),
+    "polypath-transfer": ("polypath", "polypath-workload"),
     "polypath-emulate": ("polypath-sim",),
-    "polypath-cli": ("polypath-lab", "polypath-meter", "polypath-emulate"),
-    "polypath-py": ("polypath-lab", "polypath"),
+    "polypath-cli": ("polypath-lab", "polypath-meter", "polypath-transfer", "polypath-emulate", "polypath-qlog"),
     TESTKIT: ("polypath-proto",),
 }
+
+# Crates whose modules are not checked yet; what LAYERS has of them is the order that they are to get. To switch a crate
+# on, take it out.
+UNSETTLED = {"polypath"}
+
+# Crate -> its modules in layers, from the bottom to the top.
+Layers = tuple[tuple[str, ...], ...]
+LAYERS: dict[str, Layers] = {
+    "polypath-proto": (
+        ("ids", "error"),
+        ("config", "event", "stats"),
+        ("message", "probe"),
+        ("io",),
+        ("types",),
+        ("congestion",),
+        ("mechanism",),
+        ("extension",),
+        ("paths", "receive"),
+        ("transmit",),
+        ("association",),
+        ("endpoint",),
+    ),
+    "polypath-sim": (
+        ("document", "error", "frame", "handmade"),
+        ("scenario",),
+        ("wiring",),
+        ("load", "place", "map", "probe"),
+        ("app",),
+        ("background", "host"),
+        ("meter",),
+        ("result",),
+        ("simulation",),
+        ("live",),
+    ),
+    "polypath-lab": (
+        ("stats",),
+        ("study",),
+        ("journal",),
+        ("results",),
+        ("run", "verdict", "figure"),
+        ("paper",),
+        ("reproduce",),
+        ("report",),
+    ),
+    "polypath": (
+        ("carriers", "error", "lock", "message", "peer", "stats", "tap"),
+        ("log", "device"),
+        ("probe", "route", "address"),
+        ("clock", "socket"),
+        ("state",),
+        ("association", "driver"),
+        ("endpoint",),
+        ("builder", "stream", "system"),
+    ),
+}
+
+# Crate -> dependencies within one layer, as pairs of the module that names and the one that it names.
+SIDEWAYS: dict[str, set[tuple[str, str]]] = {}
 
 
 def below(crate: str) -> set[str]:
@@ -78,6 +145,80 @@ def check(metadata: dict[str, Any]) -> list[str]:
     return problems
 
 
+def may_name(module: str, layers: Layers, sideways: set[tuple[str, str]]) -> set[str]:
+    """The modules that `module` may name."""
+    allowed = {target for source, target in sideways if source == module}
+    for layer in layers:
+        if module in layer:
+            break
+        allowed.update(layer)
+    return allowed
+
+
+def place(use: Use) -> str:
+    """Where a module names another, as the user can open it."""
+    return f"{os.path.relpath(use.file)}:{use.line}"
+
+
+def use_problem(use: Use, layers: Layers, sideways: set[tuple[str, str]]) -> str | None:
+    """What is wrong with a module that names another, or None."""
+    allowed = may_name(use.source, layers, sideways)
+    if use.target in allowed:
+        return None
+    height = {module: number for number, layer in enumerate(layers) for module in layer}
+    direction = "sideways" if height[use.source] == height[use.target] else "upward"
+    permitted = ", ".join(sorted(allowed)) or "no other module"
+    return f"{place(use)}: {use.source} -> {use.target} points {direction}: {use.source} may name {permitted}"
+
+
+def check_layers_of(name: str, crate: Crate, layers: Layers, sideways: set[tuple[str, str]]) -> list[str]:
+    """All problems of the modules of a crate with layers."""
+    listed = {module for layer in layers for module in layer}
+    problems = [
+        f"{name}: its module {module} is not in LAYERS: say where it stands"
+        for module in sorted(crate.modules - listed)
+    ]
+    problems += [
+        f"{name}: LAYERS has a module {module}, which does not exist"
+        for module in sorted(listed - crate.modules)
+    ]
+    problems += [
+        f"{place(use)}: {use.source} names `{use.target}`, which the crate's root does not re-export: name its module"
+        for use in crate.unknown
+    ]
+    known = [use for use in crate.uses if use.source in listed and use.target in listed]
+    found = (use_problem(use, layers, sideways) for use in known)
+    return list(dict.fromkeys([*problems, *(problem for problem in found if problem)]))
+
+
+def check_circles(crate: Crate) -> list[str]:
+    """The circles between modules of a crate, each with a place for every dependency of it."""
+    problems = []
+    for circle in circles(crate.arrows()):
+        ways = []
+        for source, target in zip(circle, [*circle[1:], circle[0]]):
+            use = next(use for use in crate.uses if (use.source, use.target) == (source, target))
+            ways.append(f"{source} -> {target} ({place(use)})")
+        problems.append(f"a circle of modules: {', '.join(ways)}; one of these must go")
+    return problems
+
+
+def check_modules(metadata: dict[str, Any]) -> tuple[list[str], int]:
+    """All problems of the modules of a workspace, and the number of modules that were looked at."""
+    problems: list[str] = []
+    count = 0
+    for package in sorted(metadata["packages"], key=lambda package: package["name"]):
+        name = package["name"]
+        if name in UNSETTLED:
+            continue
+        crate = Crate(Path(package["manifest_path"]).parent / "src")
+        count += len(crate.modules)
+        if name in LAYERS:
+            problems += check_layers_of(name, crate, LAYERS[name], SIDEWAYS.get(name, set()))
+        problems += check_circles(crate)
+    return problems, count
+
+
 def main(arguments: list[str]) -> int:
     if arguments:
         with open(arguments[0], encoding="utf-8") as file:
@@ -86,11 +227,12 @@ def main(arguments: list[str]) -> int:
         command = ["cargo", "metadata", "--no-deps", "--format-version", "1"]
         text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     metadata = json.loads(text)
-    problems = check(metadata)
+    found, modules = check_modules(metadata)
+    problems = check(metadata) + found
     for line in problems:
         print(f"layers: {line}", file=sys.stderr)
     if not problems:
-        print(f"layers: {len(metadata['packages'])} crates, every arrow points downward")
+        print(f"layers: {len(metadata['packages'])} crates and {modules} modules, every arrow points downward")
     return 1 if problems else 0
 
 

@@ -14,6 +14,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import check_house
 import check_layers
 import check_sizes
+import module_uses
 
 
 def workspace(**crates: list[tuple[str, str | None]]) -> dict[str, Any]:
@@ -63,6 +64,126 @@ class Layers(unittest.TestCase):
     def test_arrows_have_no_cycle(self) -> None:
         for crate in check_layers.ARROWS:
             self.assertNotIn(crate, check_layers.below(crate))
+
+
+class Modules(unittest.TestCase):
+    """A crate with the layers `low` < `left`, `right` < `high`."""
+
+    LAYERS: check_layers.Layers = (("low",), ("left", "right"), ("high",))
+
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.source = Path(folder.name) / "src"
+        self.write("lib.rs", "mod high;\nmod left;\nmod low;\nmod right;\npub use low::{Low, kind::Kind as Sort};\n")
+        for name in ("low", "right", "high"):
+            self.write(f"{name}.rs", "")
+        self.write("left/mod.rs", "mod inner;\n")
+
+    def write(self, path: str, text: str) -> None:
+        target = self.source / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(textwrap.dedent(text), encoding="utf-8")
+
+    def problems(self, *sideways: tuple[str, str]) -> list[str]:
+        crate = module_uses.Crate(self.source)
+        return check_layers.check_layers_of("crate", crate, self.LAYERS, set(sideways))
+
+    def arrows(self, module: str = "left") -> set[str]:
+        return module_uses.Crate(self.source).arrows()[module]
+
+    def test_downward_uses_pass(self) -> None:
+        self.write("high.rs", "use crate::left::Left;\nuse crate::{Low, low, right::{Right, side}};\n")
+        self.write("left/inner.rs", "use super::Left;\nuse super::super::low;\nfn f() { crate::low::g() }\n")
+        self.assertEqual(self.problems(), [])
+
+    def test_upward_uses_fail_with_their_place(self) -> None:
+        for text in (
+            "\nuse crate::high::High;\n",
+            "\nuse crate::{low::Low, high::{self, High}};\n",
+            "\npub(crate) use super::super::high as top;\n",
+            "\nfn f() -> crate::high::High { todo!() }\n",
+            "\nmod more { fn f() { super::super::super::high::g() } }\n",
+            "\nuse crate::low;\nuse crate::{\n    low::Low,\n    high,\n};\n",
+        ):
+            self.write("left/inner.rs", text)
+            found = self.problems()
+            self.assertEqual(len(found), 1, text)
+            self.assertRegex(found[0], r"left/inner\.rs:[23]: left -> high points upward: left may name low$", text)
+
+    def test_name_of_the_root_counts_as_its_module(self) -> None:
+        for text in ("use crate::Low;", "use super::super::Low;", "fn f() { crate::Sort::A; }"):
+            self.write("left/inner.rs", text)
+            self.assertEqual(self.arrows(), {"low"}, text)
+        self.write("left/inner.rs", "use crate::Missing;\n")
+        self.assertRegex(self.problems()[0], "left names `Missing`")
+
+    def test_use_within_a_layer_must_be_declared(self) -> None:
+        self.write("left/inner.rs", "use crate::right::Right;\n")
+        self.assertIn("points sideways", self.problems()[0])
+        self.assertEqual(self.problems(("left", "right")), [])
+        self.assertEqual(len(self.problems(("right", "left"))), 1)
+
+    def test_modules_and_layers_agree(self) -> None:
+        self.write("extra.rs", "use crate::high::High;\n")
+        self.assertRegex("\n".join(self.problems()), "^crate: its module extra is not in LAYERS")
+        (self.source / "extra.rs").unlink()
+        (self.source / "right.rs").unlink()
+        self.assertRegex("\n".join(self.problems()), "^crate: LAYERS has a module right")
+
+    def test_text_and_tests_do_not_count(self) -> None:
+        self.write("left/tests.rs", "use crate::high::High;\n")
+        self.write("left/tests/more.rs", "use crate::high::High;\n")
+        self.write("left/fixtures.rs", "use crate::high::High;\n")
+        self.write(
+            "left/mod.rs",
+            """
+            //! [`crate::high::High`]
+            /* use crate::high; */
+            pub(in crate::high) fn f() { let text = "crate::high::High"; }
+            #[cfg(test)]
+            use crate::{high::High, right};
+            #[cfg(test)]
+            mod fixtures;
+            #[cfg(all(test, feature = "a"))]
+            impl Left { fn f() { if true { crate::high::g() } } }
+            #[cfg(test)]
+            mod tests { use crate::high::High; }
+            #[cfg(feature = "a")]
+            use crate::low::Low;
+            """,
+        )
+        self.assertEqual(self.arrows(), {"low"})
+
+    def test_circles_fail(self) -> None:
+        self.write("low.rs", "use crate::right::R;\n")
+        self.write("right.rs", "use crate::high::H;\n")
+        self.assertEqual(check_layers.check_circles(module_uses.Crate(self.source)), [])
+        self.write("high.rs", "\nuse crate::low::L;\n")
+        found = check_layers.check_circles(module_uses.Crate(self.source))
+        self.assertEqual(len(found), 1)
+        for part in ("high -> low (", "high.rs:2)", "low -> right (", "right -> high ("):
+            self.assertIn(part, found[0])
+
+    def test_crates_are_checked_unless_they_are_unsettled(self) -> None:
+        self.write("low.rs", "use crate::high::H;\n")
+        self.write("high.rs", "use crate::low::L;\n")
+        package = {"name": "some-crate", "manifest_path": str(self.source.parent / "Cargo.toml")}
+        found, count = check_layers.check_modules({"packages": [package]})
+        self.assertEqual((len(found), count), (1, 4))
+        check_layers.UNSETTLED.add("some-crate")
+        self.addCleanup(check_layers.UNSETTLED.remove, "some-crate")
+        self.assertEqual(check_layers.check_modules({"packages": [package]}), ([], 0))
+
+    def test_declared_layers_make_sense(self) -> None:
+        for name, layers in check_layers.LAYERS.items():
+            modules = [module for layer in layers for module in layer]
+            self.assertEqual(len(modules), len(set(modules)), name)
+            for pair in check_layers.SIDEWAYS.get(name, set()):
+                self.assertTrue(any(set(pair) <= set(layer) for layer in layers), f"{name}: {pair}")
+        self.assertLessEqual(check_layers.SIDEWAYS.keys(), check_layers.LAYERS.keys())
+        for table in (check_layers.UNSETTLED, check_layers.LAYERS):
+            self.assertLessEqual(set(table), check_layers.ARROWS.keys())
 
 
 def lines(count: int) -> str:

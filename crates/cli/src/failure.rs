@@ -1,6 +1,7 @@
 //! How commands fail, and with which exit code.
 
 use std::fmt;
+use std::io::{self, Write};
 use std::process::ExitCode;
 
 /// Why a command did not succeed.
@@ -34,7 +35,8 @@ impl Failure {
 
     /// Tells the user, and the shell.
     pub fn report(self) -> ExitCode {
-        crate::output::tell(format_args!("error: {self}"));
+        // Where nobody reads standard error any more, the exit code still says it.
+        let _ = writeln!(io::stderr(), "error: {self}");
         match self {
             Self::Failed(_) => ExitCode::from(1),
             Self::Usage(_) => ExitCode::from(2),

@@ -14,6 +14,7 @@ mod output;
 mod picture;
 mod program;
 mod progress;
+mod qlog;
 mod report;
 mod runtime;
 mod sctp_args;

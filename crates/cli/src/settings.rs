@@ -1,14 +1,11 @@
 //! Settings of an association from `--preset` and `--set KEY=VALUE`.
 
 use anyhow::{Result, anyhow, bail};
-use polypath::{AssociationConfig, Duration, Preset};
+use polypath::{AssociationConfig, BUFFER_BYTES, Duration, Preset};
 use serde_json::Value;
 
 use crate::suggestion::nearest;
 
-/// Buffers of a transfer. With less than what the paths carry during the smallest retransmission timeout (1 s), one
-/// chunk that is lost twice on one path stops all of them; this is enough for 268 Mbit/s.
-const BUFFER_BYTES: u32 = 32 << 20;
 /// Least size of a buffer: the longest frames that are not content must fit.
 pub(crate) const MIN_BUFFER_BYTES: u64 = 4 << 10;
 /// Longest time that a peer can put off the end of an association (T5-shutdown-guard).

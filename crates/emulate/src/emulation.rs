@@ -84,7 +84,8 @@ pub fn run(
         let mut begin = || {
             for (program, host) in options.programs.iter().zip(&placed) {
                 let mut running = Running::start(program, namespaces[*host].name())?;
-                listeners.extend(running.listen(scope, watcher, &is_silent));
+                let said = |stream, line: &str| watcher.said(&program.host, stream, line);
+                listeners.extend(running.listen(scope, said, &is_silent));
                 programs.push(running);
             }
             Ok(())

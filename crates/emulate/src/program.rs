@@ -16,7 +16,6 @@ use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 use serde::Serialize;
 
-use crate::emulation::Watcher;
 use crate::error::Error;
 
 /// How long programs may take to end when they are asked to.
@@ -117,19 +116,18 @@ impl Running {
         Ok(Self { program: program.clone(), child, status: None, was_stopped: false })
     }
 
-    /// Tells the watcher what it says, line by line and endless lines in pieces, until nobody has its output open any more, or `is_over`.
+    /// Calls `said` with each line that it writes, endless lines in pieces, until nobody has its output open any more, or
+    /// `is_over`.
     pub fn listen<'scope>(
         &mut self,
         scope: &'scope Scope<'scope, '_>,
-        watcher: &'scope dyn Watcher,
+        said: impl Fn(Stream, &str) + Copy + Send + 'scope,
         is_over: &'scope AtomicBool,
     ) -> impl Iterator<Item = ScopedJoinHandle<'scope, ()>> {
         let out = self.child.stdout.take().map(|out| (OwnedFd::from(out), Stream::Out));
         let err = self.child.stderr.take().map(|err| (OwnedFd::from(err), Stream::Err));
-        let host = self.program.host.clone();
         out.into_iter().chain(err).map(move |(from, stream)| {
-            let host = host.clone();
-            scope.spawn(move || each_line(from, is_over, |line| watcher.said(&host, stream, line)))
+            scope.spawn(move || each_line(from, is_over, |line| said(stream, line)))
         })
     }
 

@@ -1,7 +1,7 @@
 //! The laboratory: studies of scenarios, run on all cores, with results, statistics, pictures and verdicts.
 //!
-//! A [`study`] says what is varied and measured. [`run`] makes its runs and writes each down as soon as it is over;
-//! [`results`] are tables made from them. [`stats`] has means and intervals, [`verdict`] judges statements by them, and
+//! A [`study`] says what is varied, measured and drawn. [`run`] makes its runs and adds each to a journal as soon as it is
+//! over; [`results`] are tables made from the journal. [`stats`] has means and intervals, [`verdict`] judges statements by them, and
 //! [`figure`] draws. A [`paper`] is studies and statements; to [`reproduce`] it is to run and judge all of them, and to
 //! write a [`report`].
 //!
@@ -32,6 +32,7 @@
 #![forbid(unsafe_code)]
 
 pub mod figure;
+mod journal;
 pub mod paper;
 pub mod report;
 pub mod reproduce;

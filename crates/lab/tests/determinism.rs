@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use common::{STUDY, run, run_part, study};
 use polypath_lab::results::{self, Table, TableError};
-use polypath_lab::run::{Cost, Shard, cost};
+use polypath_lab::run::{Cost, Shard, cost, merge};
 use polypath_lab::study::{Extent, Reading, Study};
 use sha2::{Digest, Sha256};
 
@@ -87,10 +87,10 @@ fn shards_make_no_difference() {
         })
         .collect();
     let joined = directory.path().join("joined");
-    let missing = results::merge(&shards[..2], &joined).expect_err("a shard is missing");
+    let missing = merge(&shards[..2], &joined).expect_err("a shard is missing");
     assert!(missing.to_string().starts_with("4 runs are missing"), "{missing}");
     assert!(!joined.exists(), "nothing half-made stays");
-    results::merge(&shards, &joined).expect("all shards");
+    merge(&shards, &joined).expect("all shards");
     assert!(tables(&joined) == tables(&directory.path().join("whole")));
 }
 
@@ -168,14 +168,14 @@ fn shards_and_copies_of_a_study_with_traces_are_the_same_runs() {
     for number in ["1", "2"] {
         run_part(&study, &at(number), 1, &format!("{number}/2")).expect("results");
     }
-    results::merge(&[at("1"), at("2")], &at("joined")).expect("all shards");
+    merge(&[at("1"), at("2")], &at("joined")).expect("all shards");
     assert!(runs(&at("joined")) == runs(&at("whole")), "bit for bit");
     // The study beside the results, and the same one in another folder.
     assert_eq!(done(&read(&at("whole").join(results::STUDY)), &at("whole")), (8, 8));
     let copy = read(&place(&at("there/deeper")));
     assert_eq!(done(&copy, &at("whole")), (8, 8));
     run_part(&copy, &at("3"), 1, "2/2").expect("results");
-    results::merge(&[at("1"), at("3")], &at("both")).expect("shards from two places");
+    merge(&[at("1"), at("3")], &at("both")).expect("shards from two places");
     assert!(runs(&at("both")) == runs(&at("whole")));
 }
 

@@ -18,6 +18,7 @@ use std::time::{Duration, Instant};
 use anyhow::ensure;
 use bytes::Bytes;
 use clap::{Parser, Subcommand, ValueEnum};
+use polypath::config::{BufferSize, STUDY_BUFFER_BYTES};
 use polypath::{Association, AssociationConfig, Endpoint, EndpointConfig, Message, Peer};
 
 /// SCTP port of the hub.
@@ -84,11 +85,23 @@ enum Sender {
     Spokes,
 }
 
+/// Buffers of one size from the beginning: where only the processor limits, those that grew first would keep their lead.
+fn config() -> AssociationConfig {
+    let mut config = AssociationConfig {
+        send_buffer_bytes: STUDY_BUFFER_BYTES.into(),
+        receive_buffer_bytes: STUDY_BUFFER_BYTES,
+        ..AssociationConfig::default()
+    };
+    config.policies.send_buffer = BufferSize::Bytes;
+    config.policies.receive_buffer = BufferSize::Bytes;
+    config
+}
+
 async fn hub(common: &Common) -> anyhow::Result<()> {
     let endpoint = Endpoint::builder([common.local])
         .port(PORT)
         .encapsulation_port(common.udp)
-        .config(EndpointConfig::default())
+        .config(EndpointConfig { association: config(), ..EndpointConfig::default() })
         .listen(common.associations.into())
         .bind()?;
     println!("ready");
@@ -104,7 +117,7 @@ async fn spokes(common: &Common, to: IpAddr) -> anyhow::Result<()> {
     let (mut endpoints, mut associations) = (Vec::new(), Vec::new());
     for port in (FIRST_PORT..).take(common.associations.into()) {
         let endpoint = Endpoint::builder([common.local]).port(port).encapsulation_port(0).bind()?;
-        associations.push(endpoint.connect(&peer, AssociationConfig::default()).await?);
+        associations.push(endpoint.connect(&peer, config()).await?);
         endpoints.push(endpoint);
     }
     run(common, Sender::Spokes, associations, &endpoints).await

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::ensure;
 use clap::{Parser, Subcommand};
-use polypath::config::Burst;
+use polypath::config::{BufferSize, Burst};
 use polypath::{
     Association, AssociationConfig, Carriers, Endpoint, EndpointConfig, EndpointStats, Message,
     Peer,
@@ -88,6 +88,8 @@ impl Link {
             receive_buffer_bytes: BUFFER,
             ..AssociationConfig::default()
         };
+        config.policies.send_buffer = BufferSize::Bytes;
+        config.policies.receive_buffer = BufferSize::Bytes;
         // Received packets are coalesced and acknowledged together here, which a limit on bursts does not suit.
         config.policies.burst = Burst::Off;
         config

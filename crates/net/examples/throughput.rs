@@ -8,7 +8,7 @@ use std::error::Error;
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::{Duration, Instant};
 
-use polypath::config::Burst;
+use polypath::config::{BufferSize, Burst};
 use polypath::{Association, AssociationConfig, Endpoint, EndpointConfig, Message, Peer};
 
 type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
@@ -25,6 +25,8 @@ async fn main() -> Result<()> {
         receive_buffer_bytes: 8 << 20,
         ..AssociationConfig::default()
     };
+    config.policies.send_buffer = BufferSize::Bytes;
+    config.policies.receive_buffer = BufferSize::Bytes;
     // Received packets are coalesced and acknowledged together here, which a limit on bursts does not suit.
     config.policies.burst = match u8::try_from(max_burst)? {
         0 => Burst::Off,

@@ -2,15 +2,15 @@
 
 use std::net::IpAddr;
 use std::pin::pin;
-use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use bytes::Bytes;
 use polypath_proto::{AssociationStats, Event, PathId, PathStats};
 use tokio::sync::{Notify, broadcast};
 
-use crate::shared::{AssociationShared, Inner, Phase};
-use crate::{AssociationError, Message, ReceivedMessage, SendError, TryReceiveError};
+use crate::error::{AssociationError, SendError, TryReceiveError};
+use crate::message::{Message, ReceivedMessage};
+use crate::probe::BoxedProbe;
+use crate::state::{Handle, Phase};
 
 /// An association: what RFC 6458 reaches through a one-to-one style socket.
 ///
@@ -49,14 +49,13 @@ use crate::{AssociationError, Message, ReceivedMessage, SendError, TryReceiveErr
 /// # Ok(())
 /// # }
 /// ```
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Association {
-    shared: Arc<AssociationShared>,
+    shared: Handle,
 }
 
 impl Association {
-    pub(crate) fn new(shared: Arc<AssociationShared>) -> Self {
-        shared.handles.fetch_add(1, Ordering::Relaxed);
+    pub(crate) fn new(shared: Handle) -> Self {
         Self { shared }
     }
 
@@ -96,7 +95,7 @@ impl Association {
     /// Sends a message, or gives it back where it has to wait: for room, or for others that wait.
     fn send_if_room(&self, message: Message) -> Result<Result<(), SendError>, Message> {
         let Ok(_turn) = self.shared.turn.try_lock() else { return Err(message) };
-        let now = self.shared.endpoint.clock.now();
+        let now = self.shared.clock.now();
         let mut inner = self.shared.lock();
         if !inner.protocol.has_room(message.payload.len()) {
             return Err(message);
@@ -112,7 +111,7 @@ impl Association {
     /// Sends a message if the send buffer has room for it now; otherwise gives
     /// [`WouldBlock`](polypath_proto::SendError::WouldBlock), and nothing was queued.
     pub fn try_send(&self, message: Message) -> Result<(), SendError> {
-        let now = self.shared.endpoint.clock.now();
+        let now = self.shared.clock.now();
         self.shared.lock().send(now, message)?;
         self.shared.command();
         Ok(())
@@ -137,7 +136,7 @@ impl Association {
 
     /// The next message if there is one; `None` when the peer has shut the association down and everything was read.
     pub fn try_receive(&self) -> Result<Option<ReceivedMessage>, TryReceiveError> {
-        let now = self.shared.endpoint.clock.now();
+        let now = self.shared.clock.now();
         let mut inner = self.shared.lock();
         if !inner.admits_receive() {
             return Err(inner.end_or_restart().into());
@@ -169,7 +168,7 @@ impl Association {
     ///
     /// Dropping the future does not stop the shutdown.
     pub async fn shutdown(&self) -> Result<(), AssociationError> {
-        let now = self.shared.endpoint.clock.now();
+        let now = self.shared.clock.now();
         self.shared.lock().leave(now);
         self.shared.command();
         self.closed().await
@@ -264,6 +263,12 @@ impl Association {
         Ok(())
     }
 
+    /// Attaches a probe, which receives the association's events from now on, or detaches it; returns the previous one. It is
+    /// called as the probes of an [`Observer`](crate::Observer) are, and dropped when the association has ended.
+    pub fn set_probe(&self, probe: Option<BoxedProbe>) -> Option<BoxedProbe> {
+        self.shared.lock().context.probes().replace_user(probe)
+    }
+
     /// SCTP port of this side.
     pub fn local_port(&self) -> u16 {
         self.shared.lock().protocol.identity().local_port
@@ -292,52 +297,6 @@ impl Association {
                 return result;
             }
             notified.await;
-        }
-    }
-}
-
-impl Clone for Association {
-    fn clone(&self) -> Self {
-        Self::new(Arc::clone(&self.shared))
-    }
-}
-
-impl Drop for Association {
-    fn drop(&mut self) {
-        if self.shared.handles.fetch_sub(1, Ordering::AcqRel) == 1 {
-            let now = self.shared.endpoint.clock.now();
-            self.shared.lock().abandon(now);
-            self.shared.command();
-        }
-    }
-}
-
-impl Inner {
-    /// Queues a message, if the association takes any.
-    fn send(&mut self, now: polypath_proto::Instant, message: Message) -> Result<(), SendError> {
-        if let Phase::Ended(Some(error)) = self.phase() {
-            return Err(error.clone().into());
-        }
-        if self.is_restarted() {
-            return Err(AssociationError::PeerRestarted.into());
-        }
-        Ok(self.call(now, |protocol, cx| protocol.send(cx, message.into()))?)
-    }
-
-    /// Why a restarted association gives nothing: it may have ended since.
-    fn end_or_restart(&self) -> AssociationError {
-        match self.phase() {
-            Phase::Ended(Some(error)) => error.clone(),
-            _ => AssociationError::PeerRestarted,
-        }
-    }
-
-    /// Nobody holds the association any more.
-    fn abandon(&mut self, now: polypath_proto::Instant) {
-        match self.phase() {
-            Phase::Pending => self.call(now, |protocol, cx| protocol.abort(cx, &Bytes::new())),
-            Phase::Open | Phase::PeerShutdown => self.leave(now),
-            Phase::Ended(_) => {}
         }
     }
 }

@@ -13,12 +13,18 @@ use rand_core::Rng;
 use tokio::runtime::RuntimeFlavor;
 use tokio::sync::Notify;
 
+use crate::address;
+use crate::carriers::Carriers;
 use crate::clock::{Clock, Context, secure_rng};
 use crate::device::Devices;
-use crate::driver::{Binding, Driver, SharedSockets, Sockets};
-use crate::shared::{Accepting, EndpointShared, EndpointState, ShardShared};
-use crate::tap::Tap;
-use crate::{BindError, Carriers, ENCAPSULATION_PORT, Endpoint, PacketTap};
+use crate::driver::Driver;
+use crate::endpoint::Endpoint;
+use crate::error::BindError;
+use crate::peer::ENCAPSULATION_PORT;
+use crate::probe::{Observer, Observing};
+use crate::socket::{Binding, SharedSockets, Sockets};
+use crate::state::{Accepting, EndpointShared, EndpointState, Mailbox, Shards};
+use crate::tap::{PacketTap, Tap};
 
 /// Most shards that can be asked for.
 const MAX_SHARDS: usize = 64;
@@ -36,11 +42,35 @@ pub struct EndpointBuilder {
     backlog: Option<usize>,
     config: EndpointConfig,
     tap: Tap,
+    observing: Observing,
     shards: Option<usize>,
 }
 
+impl Endpoint {
+    /// Begins an endpoint with these local addresses. All of them are told to peers, and each gets a socket of its
+    /// own; never is a socket bound to all addresses of the host.
+    ///
+    /// ```
+    /// use polypath::Endpoint;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let endpoint = Endpoint::builder(["127.0.0.13".parse()?, "::1".parse()?])
+    ///     .port(5001)
+    ///     .encapsulation_port(0)
+    ///     .listen(16)
+    ///     .bind()?;
+    /// assert_eq!(endpoint.port(), 5001);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn builder(local_addresses: impl IntoIterator<Item = IpAddr>) -> EndpointBuilder {
+        EndpointBuilder::new(local_addresses)
+    }
+}
+
 impl EndpointBuilder {
-    pub(crate) fn new(local_addresses: impl IntoIterator<Item = IpAddr>) -> Self {
+    fn new(local_addresses: impl IntoIterator<Item = IpAddr>) -> Self {
         Self {
             local_addresses: local_addresses.into_iter().collect(),
             devices: Devices::default(),
@@ -50,6 +80,7 @@ impl EndpointBuilder {
             backlog: None,
             config: EndpointConfig::default(),
             tap: Tap::default(),
+            observing: Observing::default(),
             shards: None,
         }
     }
@@ -133,6 +164,45 @@ impl EndpointBuilder {
         self
     }
 
+    /// Sets the observer, which chooses a probe for each association that begins. The probe receives the association's events:
+    /// chunks sent and acknowledged, windows, round-trip times, timeouts, path states. Associations without a probe pay nothing;
+    /// [`Association::set_probe`](crate::Association::set_probe) attaches one later.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use std::sync::atomic::{AtomicU64, Ordering};
+    ///
+    /// use polypath::{BoxedProbe, Endpoint, Instant, ObservedAssociation, Probe, ProbeEvent};
+    ///
+    /// struct Timeouts(Arc<AtomicU64>);
+    ///
+    /// impl Probe for Timeouts {
+    ///     fn on(&mut self, _now: Instant, event: ProbeEvent) {
+    ///         if let ProbeEvent::Timeout { .. } = event {
+    ///             self.0.fetch_add(1, Ordering::Relaxed);
+    ///         }
+    ///     }
+    /// }
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let timeouts = Arc::new(AtomicU64::new(0));
+    /// let counter = Arc::clone(&timeouts);
+    /// let endpoint = Endpoint::builder(["127.0.0.18".parse()?])
+    ///     .encapsulation_port(0)
+    ///     .observer(Arc::new(move |_: &ObservedAssociation| {
+    ///         Some(Box::new(Timeouts(Arc::clone(&counter))) as BoxedProbe)
+    ///     }))
+    ///     .bind()?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn observer(mut self, observer: Arc<dyn Observer>) -> Self {
+        self.observing = Observing(Some(observer));
+        self
+    }
+
     /// Sets limits and the configuration of associations that peers begin. Whether the endpoint listens is decided by
     /// [`listen`](Self::listen) alone.
     #[must_use]
@@ -143,7 +213,7 @@ impl EndpointBuilder {
 
     /// Binds a socket per local address, two if packets are carried in both ways, and starts the driver as a task of the current tokio runtime.
     pub fn bind(self) -> Result<Endpoint, BindError> {
-        check_addresses(&self.local_addresses, &self.devices)?;
+        address::check_all(&self.local_addresses, &self.devices)?;
         let runtime = tokio::runtime::Handle::try_current().map_err(|_| BindError::NoRuntime)?;
         require_drivers()?;
         let mut rng = secure_rng()?;
@@ -173,7 +243,7 @@ impl EndpointBuilder {
             },
             closed: false,
         };
-        let shards = self.shards.unwrap_or_else(|| default_shards(&runtime));
+        let shards = Shards::new(self.shards.unwrap_or_else(|| default_shards(&runtime)));
         let shared = Arc::new(EndpointShared {
             clock,
             port,
@@ -181,9 +251,11 @@ impl EndpointBuilder {
             carriers: self.carriers,
             backlog: self.backlog.unwrap_or(0),
             tap: self.tap,
+            observing: self.observing,
             state: Mutex::new(state),
             sockets: SharedSockets::new(Sockets::new(sockets)),
-            shards: (0..shards).map(|_| ShardShared::new()).collect(),
+            rebinds: Mailbox::new(shards.front().bell()),
+            shards,
             incoming: Notify::new(),
             removed: Notify::new(),
             handles: AtomicUsize::new(0),
@@ -218,37 +290,6 @@ fn require_drivers() -> Result<(), BindError> {
     std::panic::catch_unwind(probe).map(|_: io::Result<()>| ()).map_err(|_| BindError::NoRuntime)
 }
 
-fn check_addresses(addresses: &[IpAddr], devices: &Devices) -> Result<(), BindError> {
-    if addresses.is_empty() {
-        return Err(BindError::NoAddress);
-    }
-    for (index, &address) in addresses.iter().enumerate() {
-        check_address(address, devices)?;
-        if addresses[..index].contains(&address) {
-            return Err(BindError::Duplicate(address));
-        }
-    }
-    Ok(())
-}
-
-/// Whether an endpoint can have the address.
-pub(crate) fn check_address(address: IpAddr, devices: &Devices) -> Result<(), BindError> {
-    match address {
-        _ if !is_unicast(address) => Err(BindError::NotUnicast(address)),
-        IpAddr::V6(v6) if v6.is_unicast_link_local() && devices.of(address).is_none() => {
-            Err(BindError::LinkLocal(address))
-        }
-        _ => Ok(()),
-    }
-}
-
-/// Whether an address can belong to one host.
-pub(crate) fn is_unicast(address: IpAddr) -> bool {
-    let broadcast = matches!(address, IpAddr::V4(v4) if v4.is_broadcast());
-    let mapped = matches!(address, IpAddr::V6(v6) if v6.to_ipv4_mapped().is_some());
-    !(address.is_unspecified() || address.is_multicast() || broadcast || mapped)
-}
-
 /// A port of the dynamic range (RFC 6335 section 6).
 fn dynamic_port(rng: &mut ChaCha12Rng) -> u16 {
     0xC000 | (rng.next_u32() as u16 & 0x3FFF)
@@ -257,29 +298,6 @@ fn dynamic_port(rng: &mut ChaCha12Rng) -> u16 {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn checked(addresses: &[&str]) -> Result<(), BindError> {
-        let mut devices = Devices::default();
-        devices.set("fe80::2".parse().unwrap(), "eth0");
-        check_addresses(&addresses.iter().map(|a| a.parse().unwrap()).collect::<Vec<_>>(), &devices)
-    }
-
-    #[test]
-    fn only_named_unicast_addresses_are_bound() {
-        assert!(matches!(checked(&[]), Err(BindError::NoAddress)));
-        for wrong in
-            ["0.0.0.0", "::", "224.0.0.1", "ff02::1", "255.255.255.255", "::ffff:192.0.2.1"]
-        {
-            assert!(matches!(checked(&[wrong]), Err(BindError::NotUnicast(_))), "{wrong}");
-        }
-        assert!(matches!(checked(&["fe80::1"]), Err(BindError::LinkLocal(_))));
-        assert!(checked(&["fe80::2"]).is_ok(), "bound to an interface");
-        assert!(matches!(
-            checked(&["192.0.2.1", "2001:db8::1", "192.0.2.1"]),
-            Err(BindError::Duplicate(_))
-        ));
-        assert!(checked(&["192.0.2.1", "2001:db8::1", "127.0.0.1", "::1"]).is_ok());
-    }
 
     #[test]
     fn dynamic_ports_are_in_their_range() {

@@ -1,10 +1,12 @@
-//! The clock and the source of randomness that the stack is lent.
+//! The clock and the source of randomness that the stack is lent, with what observes it.
 
 use std::time;
 
-use polypath_proto::{Cx, Instant, NoProbe};
+use polypath_proto::{Cx, Instant};
 use rand_chacha::ChaCha12Rng;
 use rand_core::SeedableRng;
+
+use crate::probe::Probes;
 
 /// Monotonic time since an endpoint was bound.
 #[derive(Clone, Copy, Debug)]
@@ -38,26 +40,33 @@ pub(crate) fn secure_rng() -> Result<ChaCha12Rng, getrandom::Error> {
     Ok(ChaCha12Rng::from_seed(seed))
 }
 
-/// Time and randomness of one owner of protocol state. Time never runs backwards, although the threads that call may
+/// Time, randomness and probes of one owner of protocol state. Time never runs backwards, although the threads that call may
 /// have read the clock in another order.
 #[derive(Debug)]
 pub(crate) struct Context {
     last: Instant,
     rng: ChaCha12Rng,
+    probes: Probes,
 }
 
 impl Context {
     pub(crate) fn new(rng: ChaCha12Rng) -> Self {
-        Self { last: Instant::ZERO, rng }
+        Self { last: Instant::ZERO, rng, probes: Probes::default() }
     }
 
-    /// A context of its own for an association, seeded from this one.
+    /// A context of its own for an association, seeded from this one; nothing observes it yet.
     pub(crate) fn fork(&mut self) -> Self {
-        Self { last: self.last, rng: ChaCha12Rng::from_rng(&mut self.rng) }
+        let rng = ChaCha12Rng::from_rng(&mut self.rng);
+        Self { last: self.last, rng, probes: Probes::default() }
     }
 
-    /// Lends time and randomness to a call that concerns what has `other` as its context, too. Time runs backwards for
-    /// neither.
+    /// What observes the owner.
+    pub(crate) fn probes(&mut self) -> &mut Probes {
+        &mut self.probes
+    }
+
+    /// Lends time, randomness, and the probes of `other` to a call that concerns what has `other` as its context, too. Time
+    /// runs backwards for neither.
     pub(crate) fn lend_both<R>(
         &mut self,
         other: &mut Self,
@@ -65,13 +74,14 @@ impl Context {
         call: impl FnOnce(&mut Cx<'_>) -> R,
     ) -> R {
         other.last = other.last.max(self.last).max(now);
-        self.lend(other.last, call)
+        self.last = other.last;
+        call(&mut Cx { now: self.last, rng: &mut self.rng, probe: other.probes.lend() })
     }
 
-    /// Lends time and randomness to `call`.
+    /// Lends time, randomness and probes to `call`.
     pub(crate) fn lend<R>(&mut self, now: Instant, call: impl FnOnce(&mut Cx<'_>) -> R) -> R {
         self.last = self.last.max(now);
-        call(&mut Cx { now: self.last, rng: &mut self.rng, probe: &mut NoProbe })
+        call(&mut Cx { now: self.last, rng: &mut self.rng, probe: self.probes.lend() })
     }
 }
 
@@ -89,7 +99,7 @@ mod tests {
 
     #[test]
     fn nor_where_two_are_concerned() {
-        let new = |at| Context { last: at, rng: ChaCha12Rng::from_seed([7; 32]) };
+        let new = |at| Context { last: at, ..Context::new(ChaCha12Rng::from_seed([7; 32])) };
         let (mut ours, mut theirs) = (new(Instant::ZERO), new(Instant::from_nanos(50)));
         for (now, lent) in [(40, 50), (60, 60)] {
             ours.lend_both(&mut theirs, Instant::from_nanos(now), |cx| {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use socket2::{Domain, Protocol, Socket, Type};
 
-use crate::BindError;
+use crate::error::BindError;
 
 /// The interfaces that addresses are bound to, by address.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]

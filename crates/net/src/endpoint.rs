@@ -10,12 +10,14 @@ use polypath_proto::config::{AssociationConfig, PathPairing, PmtuDiscovery};
 use polypath_proto::{Encapsulation, LocalAddressChange, PeerAddress};
 use tokio::sync::oneshot;
 
-use crate::builder::is_unicast;
-use crate::driver::Rebind;
-use crate::shared::{
-    Accepting, AssociationShared, EndpointShared, EndpointState, NOT_ACCEPTING, lock,
-};
-use crate::{Association, BindError, ConnectError, EndpointBuilder, EndpointStats, Peer, route};
+use crate::address::is_unicast;
+use crate::association::Association;
+use crate::error::{BindError, ConnectError};
+use crate::peer::Peer;
+use crate::probe::Initiator;
+use crate::route;
+use crate::state::{Accepting, EndpointShared, EndpointState, Handle, NOT_ACCEPTING, Rebind};
+use crate::stats::EndpointStats;
 
 /// An SCTP endpoint: a set of local addresses and an SCTP port, over UDP (RFC 6951) or IP itself.
 ///
@@ -30,35 +32,9 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
-    /// Begins an endpoint with these local addresses. All of them are told to peers, and each gets a socket of its
-    /// own; never is a socket bound to all addresses of the host.
-    ///
-    /// ```
-    /// use polypath::Endpoint;
-    ///
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// let endpoint = Endpoint::builder(["127.0.0.13".parse()?, "::1".parse()?])
-    ///     .port(5001)
-    ///     .encapsulation_port(0)
-    ///     .listen(16)
-    ///     .bind()?;
-    /// assert_eq!(endpoint.port(), 5001);
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub fn builder(local_addresses: impl IntoIterator<Item = IpAddr>) -> EndpointBuilder {
-        EndpointBuilder::new(local_addresses)
-    }
-
     pub(crate) fn new(shared: Arc<EndpointShared>) -> Self {
         shared.handles.fetch_add(1, Ordering::Relaxed);
         Self { shared }
-    }
-
-    #[cfg(test)]
-    pub(crate) fn shared(&self) -> &Arc<EndpointShared> {
-        &self.shared
     }
 
     /// Establishes an association. Gives an error when the peer refuses, or does not answer within the limits for
@@ -102,12 +78,11 @@ impl Endpoint {
         let EndpointState { protocol, context, table, .. } = &mut *state;
         let (id, association) =
             context.lend(now, |cx| protocol.connect(cx, config, peer.port, &addresses))?;
-        let shared =
-            AssociationShared::new(id, Arc::clone(&self.shared), association, context.fork());
+        let shared = self.shared.adopt(id, Initiator::Local, association, context.fork());
         table.insert(id, Arc::clone(&shared));
         drop(state);
         shared.command();
-        Ok(Association::new(shared))
+        Ok(Association::new(Handle::new(shared)))
     }
 
     /// The next association that a peer began. Gives an error if the endpoint does not listen, or no longer.
@@ -125,7 +100,7 @@ impl Endpoint {
     fn try_accept(&self) -> Option<Result<Association, ConnectError>> {
         let mut state = self.shared.state();
         match state.accept_queue.pop_front() {
-            Some(association) => Some(Ok(association)),
+            Some(handle) => Some(Ok(Association::new(handle))),
             None if state.closed => Some(Err(ConnectError::EndpointClosed)),
             None if state.accepting == Accepting::Stopped => Some(Err(ConnectError::NotListening)),
             None => None,
@@ -142,7 +117,7 @@ impl Endpoint {
             std::mem::take(&mut state.accept_queue)
         };
         for association in waiting {
-            association.abort(NOT_ACCEPTING);
+            association.abort(&NOT_ACCEPTING);
         }
         self.shared.incoming.notify_waiters();
     }
@@ -212,7 +187,7 @@ impl Endpoint {
     }
 
     /// As [`bind_add`](Self::bind_add), and binds the address to an interface
-    /// ([`EndpointBuilder::bind_to_device`]).
+    /// ([`EndpointBuilder::bind_to_device`](crate::EndpointBuilder::bind_to_device)).
     pub async fn bind_add_to_device(
         &self,
         address: IpAddr,
@@ -239,7 +214,7 @@ impl Endpoint {
     ) -> Result<(), BindError> {
         let (done, outcome) = oneshot::channel();
         let wish = Rebind { change, device, done };
-        if !self.shared.front().leave(|commands| commands.rebinds.push(wish)) {
+        if self.shared.rebinds.leave(|wishes| wishes.push(wish)).is_none() {
             return Err(BindError::EndpointClosed);
         }
         outcome.await.unwrap_or(Err(BindError::EndpointClosed))
@@ -247,7 +222,7 @@ impl Endpoint {
 
     /// Counters of the sockets.
     pub fn stats(&self) -> EndpointStats {
-        let shards = self.shared.shards.iter().map(|shard| *lock(&shard.stats));
+        let shards = self.shared.shards.iter().map(|shard| shard.stats());
         shards.fold(EndpointStats::default(), EndpointStats::plus)
     }
 
@@ -267,7 +242,7 @@ impl Endpoint {
     fn route_mtu(&self, peer: &Peer, limit: u16) -> u16 {
         let local = self.local_addresses();
         let pairs = local.iter().flat_map(|from| peer.addresses.iter().map(move |to| (*from, *to)));
-        let known = pairs.filter_map(|(from, to)| self.shared.route_mtu(from, to)).min();
+        let known = pairs.filter_map(|(from, to)| self.shared.sockets.route_mtu(from, to)).min();
         known.map_or(limit, |mtu| limit.min(u16::try_from(mtu).unwrap_or(u16::MAX)))
     }
 }
@@ -289,7 +264,54 @@ impl Drop for Endpoint {
             // Their handles go outside the lock: dropping one calls back into the association.
             drop(waiting);
             self.shared.incoming.notify_waiters();
-            self.shared.front().work.notify_one();
+            self.shared.shards.front().wake();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Weak;
+
+    use super::*;
+    use crate::state::AssociationShared;
+
+    /// Endpoints and associations, to see whether they are gone.
+    type Remains = (Vec<Weak<EndpointShared>>, Vec<Weak<AssociationShared>>);
+
+    /// An endpoint with one association that was accepted and one that waits, and the other ends of both.
+    fn associations() -> (Remains, Endpoint, Vec<Association>) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let bind = |address: &str, backlog| {
+                let builder = Endpoint::builder([address.parse().unwrap()]).encapsulation_port(0);
+                builder.listen(backlog).bind().unwrap()
+            };
+            let (server, client) = (bind("127.0.0.43", 2), bind("127.0.0.44", 0));
+            let peer = Peer::new(server.local_addresses(), server.port())
+                .encapsulation_port(server.encapsulation_port());
+            let near = client.connect(&peer, AssociationConfig::default()).await.unwrap();
+            let far = server.accept().await.unwrap();
+            let other = bind("127.0.0.45", 0);
+            let waiting = other.connect(&peer, AssociationConfig::default()).await.unwrap();
+            let endpoints = [&server, &client, &other].map(|endpoint| &endpoint.shared);
+            let associations = endpoints.iter().flat_map(|endpoint| {
+                endpoint.state().table.values().map(Arc::downgrade).collect::<Vec<_>>()
+            });
+            let remains = (endpoints.map(Arc::downgrade).to_vec(), associations.collect());
+            (remains, server, vec![near, far, waiting])
+        })
+    }
+
+    #[test]
+    fn nothing_keeps_itself_alive_when_the_runtime_is_gone() {
+        let ((endpoints, associations), server, held) = associations();
+        assert_eq!(associations.len(), 4);
+        held[0].abort("nobody is there to do it");
+        held[1].abort("nobody is there to do it");
+        server.close("neither here");
+        drop((server, held));
+        assert!(endpoints.iter().all(|endpoint| endpoint.strong_count() == 0));
+        assert!(associations.iter().all(|association| association.strong_count() == 0));
     }
 }

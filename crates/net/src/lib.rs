@@ -150,9 +150,10 @@
 //!
 //! `AssociationConfig::default()` has the preset `recommended`, which keeps transfers over several paths from being slower than over the
 //! best of them; [`AssociationConfig::with_preset`] takes another ([`Preset`]), and every policy can be set by itself. Buffers
-//! have 1 MiB each unless more is named: `send_buffer_bytes` and `receive_buffer_bytes` should hold what all paths carry in two round
-//! trips of the longest one. With the policies `send_buffer` and `receive_buffer` as `recommended` has them otherwise (`auto-fast`),
-//! they begin with 64 KiB and grow to that as data is acknowledged and read.
+//! begin with 64 KiB and grow as data is acknowledged and read, up to `send_buffer_bytes` and `receive_buffer_bytes`
+//! ([`BUFFER_BYTES`] each, if not set): these should hold what all paths carry in two round trips of the longest one. A server for
+//! many peers sets less. With the policies `send_buffer` and `receive_buffer` set to `bytes`, buffers have their full size from the
+//! beginning.
 //!
 //! # What a program must expect
 //!
@@ -165,6 +166,15 @@
 //! * **The end.** Errors say how an association ended. [`Association::closed`] waits for it.
 //! * **Numbers.** [`Association::stats`], [`Association::path_stats`] and [`Endpoint::stats`] can be asked at any time, and
 //!   go on to tell of paths that failed.
+//!
+//! # Observation
+//!
+//! An [`Observer`] of an endpoint, or [`Association::set_probe`], attaches a [`Probe`] to an association: it receives a
+//! [`ProbeEvent`] for each chunk, each change of a congestion window, each round-trip time, timeout and state of a path, as in
+//! the simulator. With the crate feature `tracing` the crate also emits spans and events of that library, all with the target
+//! `polypath`: a span `association` with the peer's address and the ports; the end, restarts and states of paths at `INFO` and
+//! above; timeouts, losses and MTUs from `DEBUG`; packets and chunks at `TRACE`. Without observers and without the feature,
+//! nothing of that costs anything. A [`PacketTap`] sees the packets themselves.
 //!
 //! # Threads
 //!
@@ -207,6 +217,7 @@
 
 #![deny(unsafe_code)]
 
+mod address;
 mod association;
 mod builder;
 mod carriers;
@@ -215,10 +226,14 @@ mod device;
 mod driver;
 mod endpoint;
 mod error;
+mod lock;
+mod log;
 mod message;
 mod peer;
+mod probe;
 mod route;
-mod shared;
+mod socket;
+mod state;
 mod stats;
 mod stream;
 mod system;
@@ -232,12 +247,14 @@ pub use error::{AssociationError, BindError, ConnectError, SendError, TryReceive
 pub use message::{Message, ReceivedMessage};
 pub use peer::{ENCAPSULATION_PORT, Peer};
 pub use polypath_proto::config::{
-    AssociationConfig, EndpointConfig, PathPairing, PmtuDiscovery, Policies, Preset,
+    AssociationConfig, BUFFER_BYTES, EndpointConfig, PathPairing, PmtuDiscovery, Policies, Preset,
 };
 pub use polypath_proto::{
     AssociationEnd, AssociationStats, BlockedTime, ConnectError as ConnectRefusal, Delivery,
-    Duration, Event, PathChange, PathId, PathStats, PathStatus, SendError as SendRefusal, config,
+    Duration, Event, Instant, NoProbe, PathChange, PathId, PathStats, PathStatus, Probe,
+    ProbeEvent, SendError as SendRefusal, TransmissionCause, Tsn, config,
 };
+pub use probe::{BoxedProbe, Initiator, ObservedAssociation, Observer};
 pub use route::source_address;
 pub use stats::EndpointStats;
 pub use stream::MessageSink;

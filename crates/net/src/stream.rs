@@ -7,10 +7,12 @@ use std::task::{Context, Poll, ready};
 use futures_util::future::BoxFuture;
 use futures_util::stream::{FusedStream, try_unfold, unfold};
 use futures_util::{Sink, StreamExt};
+use polypath_proto::Event;
 
-use crate::{
-    Association, AssociationError, Endpoint, Event, Events, Message, ReceivedMessage, SendError,
-};
+use crate::association::{Association, Events};
+use crate::endpoint::Endpoint;
+use crate::error::{AssociationError, SendError};
+use crate::message::{Message, ReceivedMessage};
 
 impl Association {
     /// Received messages as a stream: what [`receive`](Self::receive) gives, one after the other. It ends after the

@@ -6,7 +6,7 @@ use std::net::{Ipv4Addr, UdpSocket};
 use quinn_udp::UdpSocketState;
 use socket2::SockRef;
 
-use crate::driver;
+use crate::socket;
 
 /// What a UDP socket of an endpoint gets from the system.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -37,15 +37,15 @@ impl SocketAbilities {
     pub fn probe() -> io::Result<Self> {
         let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?;
         let options = SockRef::from(&socket);
-        driver::wish_for_buffers(&options);
+        socket::wish_for_buffers(&options);
         let state = UdpSocketState::new((&socket).into())?;
         Ok(Self {
             segments_sent: state.max_gso_segments(),
             segments_received: state.gro_segments(),
-            buffer_bytes_wanted: driver::SOCKET_BUFFER,
+            buffer_bytes_wanted: socket::SOCKET_BUFFER,
             send_buffer_bytes: usable(options.send_buffer_size()?),
             receive_buffer_bytes: usable(options.recv_buffer_size()?),
-            kernel_sctp: driver::kernel_has_sctp(),
+            kernel_sctp: socket::kernel_has_sctp(),
         })
     }
 }

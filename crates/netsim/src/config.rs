@@ -109,11 +109,6 @@ pub struct LinkConfig {
 }
 
 impl LinkConfig {
-    /// A link of all networks with equal directions.
-    pub fn symmetric(name: impl Into<String>, both: ChannelConfig) -> Self {
-        Self { name: name.into(), network: NetworkId::ANY, forward: both.clone(), backward: both }
-    }
-
     /// A link of all networks.
     pub fn new(name: impl Into<String>, forward: ChannelConfig, backward: ChannelConfig) -> Self {
         Self { name: name.into(), network: NetworkId::ANY, forward, backward }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use polypath_units::{BitRate, Duration, Instant};
+use polypath_units::{Duration, Instant};
 
 /// Why a packet was not delivered.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -139,14 +139,6 @@ impl Counters {
     pub fn utilisation(&self, now: Instant) -> f64 {
         let elapsed = now.since(Instant::ZERO);
         if elapsed.is_zero() { 0.0 } else { self.busy.as_secs_f64() / elapsed.as_secs_f64() }
-    }
-
-    /// Mean rate of what was delivered from the start of the run to `now`.
-    pub fn delivered_rate(&self, now: Instant) -> BitRate {
-        BitRate::of(
-            polypath_units::ByteCount::from_bytes(self.delivered.bytes),
-            now.since(Instant::ZERO),
-        )
     }
 
     pub(crate) fn drop(&mut self, cause: DropCause, bytes: u32) {

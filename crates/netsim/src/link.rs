@@ -1,28 +1,17 @@
 //! One direction of a link.
 
+mod medium;
+
 use std::collections::VecDeque;
 
 use polypath_units::{BitRate, ByteCount, Duration, Instant};
 
 use crate::event::Key;
-use crate::impair::{Damage, Fate, Medium, Step, UniformLoss};
+use crate::impair::{Damage, Step, UniformLoss};
 use crate::queue_discipline::{Admission, Class, QueueAct, QueueDiscipline, QueueLevel};
-use crate::{ChannelConfig, Counters, DropCause, Streams};
+use crate::{ChannelConfig, Counters, DropCause, Streams, Ticket};
 
-/// A packet that its owner keeps, as a small number.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct PacketId(pub u32);
-
-/// What a channel has to know of a packet.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Ticket {
-    /// Which packet.
-    pub packet: PacketId,
-    /// Length of the IP packet in bytes.
-    pub bytes: u32,
-    /// Handed back unchanged; the simulator keeps the order of events in it.
-    pub order: u64,
-}
+use medium::{Fate, Medium};
 
 /// Answer of a channel to a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

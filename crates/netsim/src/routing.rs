@@ -125,12 +125,6 @@ impl Routing {
         routing
     }
 
-    /// Size of the table by which routers forward.
-    #[cfg(test)]
-    pub fn next_hops(&self) -> usize {
-        self.next_hop.len()
-    }
-
     /// The number of an address, if a node has it.
     #[inline]
     pub fn find(&self, ip: IpAddr) -> Option<AddressId> {

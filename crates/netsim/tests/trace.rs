@@ -164,7 +164,7 @@ fn an_outage_takes_what_waits_and_spares_what_flies() {
     let accepted = LinkEventKind::Accepted { bytes };
     let delivered = LinkEventKind::Delivered { bytes };
     assert_eq!(
-        world.into_observer().0,
+        world.observer().0,
         [
             (0, accepted, 0),
             (0, accepted, 1),

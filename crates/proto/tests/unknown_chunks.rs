@@ -65,7 +65,7 @@ fn extensions_that_were_not_agreed_on_are_unknown() {
         (Chunk::ReConfig(parameters()), (false, true)),
         (Chunk::AsconfAck(AsconfAck { serial: 1, parameters: parameters() }), (false, true)),
         (Chunk::Asconf(Asconf { serial: 1, parameters: parameters() }), (true, true)),
-        (Chunk::IForwardTsn(ForwardTsn::of_messages(1, [])), (true, true)),
+        (Chunk::IForwardTsn(ForwardTsn::of_streams(1, [])), (true, true)),
     ] {
         assert_eq!(fate(&chunk), expected, "{chunk:?}");
     }

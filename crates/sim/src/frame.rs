@@ -1,4 +1,16 @@
-//! SCTP packets as frames of the network simulator.
+//! What travels through the simulated network. SCTP packets are here, those of other transports in files of their own.
+
+mod checksum;
+mod packet;
+mod raw;
+mod tcp;
+mod udp;
+
+pub use packet::SimFrame;
+pub use raw::RawFrame;
+pub use tcp::TcpFrame;
+pub(crate) use udp::HEADER as UDP_HEADER;
+pub use udp::UdpFrame;
 
 use std::net::IpAddr;
 use std::ops::Range;
@@ -12,7 +24,8 @@ use polypath_wire::{
 };
 use serde::Serialize;
 
-use crate::app::RECOGNISABLE;
+/// Shortest message that is recognised by its bytes alone.
+pub(crate) const RECOGNISABLE: usize = 8;
 
 /// IP protocol number of SCTP.
 const SCTP: u8 = 132;

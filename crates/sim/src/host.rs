@@ -1,5 +1,9 @@
 //! A host: one SCTP endpoint, its associations and the applications that use them.
 
+mod associations;
+mod connect;
+mod outlet;
+
 use std::net::IpAddr;
 
 use polypath_netsim::{LinkObserver, NodeId, Stream, World};
@@ -11,17 +15,15 @@ use polypath_proto::{
 use polypath_units::{Fraction, Instant};
 use polypath_workload::{Carrier, FlowError};
 
-use crate::app::{
-    Answers, Gaps, Ledger, MessagePlan, RECOGNISABLE, Receiver, Sender, Violations, feed, read,
-};
-use crate::associations::Associations;
-use crate::connect::{self, Connect};
-use crate::frame::{Form, SctpFrame, Spares};
-use crate::outlet::{Courses, Outlet, Unsent};
-use crate::packet::SimFrame;
+use crate::app::{Answers, Gaps, Ledger, MessagePlan, Receiver, Sender, Violations, feed, read};
+use crate::frame::{Form, RECOGNISABLE, SctpFrame, SimFrame, Spares};
 use crate::place::Place;
-use crate::probe::{Delivered, Watch};
+use crate::probe::{Delivered, Observing, Watch};
 use crate::scenario::{Flow, Scenario};
+
+use associations::Associations;
+use connect::Connect;
+use outlet::{Courses, Outlet, Unsent};
 
 /// A host in the network.
 #[derive(Debug)]
@@ -300,6 +302,11 @@ impl Host {
         self.receivers.get(flow).map_or(0, |receiver| receiver.meter().total().as_bytes())
     }
 
+    /// Sets the observer of the associations of the host.
+    pub fn observe(&mut self, observing: Observing) {
+        self.watch.observe(observing);
+    }
+
     /// What the probe has seen.
     pub fn watch(&self) -> &Watch {
         &self.watch
@@ -403,7 +410,7 @@ impl Host {
             // The scenario was checked: both sides have these streams.
             let _ = association.set_stream_value(stream, value);
         }
-        self.watch.begin();
+        self.watch.begin(&association);
         self.associations.insert(id, association);
         self.latest = Some(id);
         self.outcome = Outcome::None;

@@ -15,45 +15,41 @@
 #![forbid(unsafe_code)]
 
 mod app;
-mod associations;
 mod background;
-mod connect;
 pub mod document;
+mod error;
 mod frame;
 mod handmade;
 mod host;
 mod live;
+mod load;
 mod map;
 mod meter;
-mod outlet;
-mod packet;
 mod place;
 mod probe;
-mod raw;
 mod result;
 pub mod scenario;
 mod simulation;
 mod wiring;
 
 pub use app::Violations;
-pub use background::{TcpFrame, TcpResult, UdpFrame, UdpResult};
-pub use frame::{Form, SctpFrame};
+pub use background::{TcpResult, UdpResult};
+pub use error::SetupError;
+pub use frame::{Form, RawFrame, SctpFrame, SimFrame, TcpFrame, UdpFrame};
 pub use handmade::{HandmadeExample, HandmadeSack, HandmadeState};
 pub use live::{Delivery, Drops, ExternalHost, ExternalPort, LinkCounts, Live, Refusal};
 pub use map::{MapLink, MapNode, MapRoute, MapSide, NetworkMap};
 pub use meter::{BottleneckSeries, FlowSeries, HostSeries, PathSeries, Series};
-pub use packet::SimFrame;
 pub use probe::{
     BlockedSeries, BlockingResult, ChangeSeries, ConstantWindow, Distribution, FailureResult,
-    LifeSeries, PathBlockingResult, PathChangeSeries, PathModel, PathProbeResult, PathTsnResult,
-    PathTsnSeries, ProbeResult, RttSeries, StallResult, StallSeries, StateSeries, TimeoutResult,
-    TimeoutSeries, TsnPoints, TsnResult, TsnSeries, ValueSeries, WindowBlocking, WindowSeries,
-    blocking_time, window_blocking,
+    LifeSeries, ObservedAssociation, Observer, PathBlockingResult, PathChangeSeries, PathModel,
+    PathProbeResult, PathTsnResult, PathTsnSeries, ProbeResult, RttSeries, StallResult,
+    StallSeries, StateSeries, TimeoutResult, TimeoutSeries, TsnPoints, TsnResult, TsnSeries,
+    ValueSeries, WindowBlocking, WindowSeries, blocking_time, window_blocking,
 };
-pub use raw::RawFrame;
 pub use result::{
     AbandonedResult, AssociationResult, BlockedResult, BottleneckResult, DelayResult, FlowResult,
     HostResult, PathResult, RunResult,
 };
 pub use scenario::Scenario;
-pub use simulation::{CapturedHost, SetupError, Simulation};
+pub use simulation::{CapturedHost, Simulation};

@@ -11,10 +11,11 @@ use polypath_netsim::{Arrival, Counters, Direction, DropCause, Event, IfaceId, N
 use polypath_units::Instant;
 use serde::Serialize;
 
-use crate::packet::SimFrame;
-use crate::raw::RawFrame;
+use crate::error::SetupError;
+use crate::frame::{Form, RawFrame, SimFrame};
+use crate::result::RunResult;
 use crate::scenario::Scenario;
-use crate::{Form, RunResult, SetupError, Simulation};
+use crate::simulation::Simulation;
 
 /// A host whose programs are real ones.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -251,11 +252,6 @@ impl LinkCounts {
             queue_max_packets: counters.peak_queue_packets,
             queue_max_bytes: counters.peak_queue_bytes,
         }
-    }
-
-    /// Packets that were dropped for any cause.
-    pub fn dropped_packets(&self) -> u64 {
-        self.dropped.iter().map(|drops| drops.packets).sum()
     }
 }
 

@@ -4,9 +4,9 @@ mod series;
 
 use std::net::IpAddr;
 
-use polypath_netsim::topology::Disjoint;
+use polypath_netsim::topology::{Disjoint, DisjointPath};
 use polypath_netsim::{ChannelId, Direction, QueueLevel};
-use polypath_proto::{Association, PathStats, PathStatus};
+use polypath_proto::{Association, PathStats};
 use polypath_units::{Duration, Instant};
 
 use crate::background::Background;
@@ -258,17 +258,21 @@ impl Queues {
     }
 }
 
-/// A threshold that is one.
-pub(crate) fn limited(threshold: u64) -> Option<u64> {
-    (threshold < u64::from(u32::MAX)).then_some(threshold)
-}
-
-/// States of paths as numbers, for series: the higher, the better is it to send on.
-pub(crate) fn state_number(status: PathStatus) -> u8 {
-    match status {
-        PathStatus::Unconfirmed => 0,
-        PathStatus::Inactive => 1,
-        PathStatus::PotentiallyFailed => 2,
-        PathStatus::Active => 3,
+/// The name of a path; both names where local and remote address lie on different ones.
+pub(crate) fn path_name(network: &Disjoint, path: &PathStats) -> String {
+    let ends = [path.local, path.remote];
+    let same = |known: &&DisjointPath| {
+        let (a, b) = (known.a_address, known.b_address);
+        ends == [a, b] || ends == [b, a]
+    };
+    if let Some(known) = network.paths.iter().find(same) {
+        return known.name.clone();
     }
+    let name_of = |address| {
+        let mut paths = network.paths.iter();
+        let path = paths.find(|path| path.a_address == address || path.b_address == address);
+        path.map_or("?", |path| path.name.as_str())
+    };
+    let (local, remote) = (name_of(path.local), name_of(path.remote));
+    if local == remote { local.to_owned() } else { format!("{local} to {remote}") }
 }

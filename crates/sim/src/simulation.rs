@@ -1,19 +1,20 @@
 //! Runs a scenario.
 
 use std::io;
+use std::sync::Arc;
 
-use polypath_netsim::{Arrival, BuildError, Event, Frame as _, NetworkBuilder, NoObserver, World};
+use polypath_netsim::{Arrival, Event, Frame as _, NetworkBuilder, NoObserver, World};
 use polypath_units::Instant;
-use polypath_workload::FlowError;
 
-use crate::app::{Ledger, RECOGNISABLE};
+use crate::app::Ledger;
 use crate::background::{self, Background};
-use crate::frame::{Form, Spares};
+use crate::error::SetupError;
+use crate::frame::{Form, RECOGNISABLE, SimFrame, Spares};
 use crate::host::{Host, Incoming, Outcome, Surroundings};
 use crate::meter::{Meter, Seen};
-use crate::packet::SimFrame;
 use crate::place::{self, Owners, Place};
-use crate::result::{Measured, RunResult};
+use crate::probe::{Observer, Observing};
+use crate::result::{Execution, Measured, RunResult};
 use crate::scenario::{Flow, HostName, Scenario};
 use crate::wiring::{self, Oracle, Wired};
 
@@ -39,17 +40,6 @@ pub struct Simulation<'a> {
 /// A host whose packets can be captured.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CapturedHost(usize);
-
-/// Why a scenario cannot be run.
-#[derive(Debug, thiserror::Error)]
-pub enum SetupError {
-    /// The network does not fit together.
-    #[error(transparent)]
-    Network(#[from] BuildError),
-    /// A flow makes no sense.
-    #[error(transparent)]
-    Flow(#[from] FlowError),
-}
 
 impl<'a> Simulation<'a> {
     /// Sets up a scenario with the seed that it names.
@@ -138,6 +128,23 @@ impl<'a> Simulation<'a> {
         let addresses = self.network.addresses_of(host, None);
         let names: Vec<String> = addresses.map(|own| own.link.clone()).collect();
         self.world.capture(self.network.hosts[host].node, &names, out);
+    }
+
+    /// Sets the observer, which chooses a probe for each association that begins. The probe receives the association's events
+    /// in virtual time; the run is the same with and without it.
+    ///
+    /// When an association replaces an earlier one at a host, the earlier one is no longer observed.
+    pub fn observe(&mut self, observer: &Arc<dyn Observer>) {
+        for (pair, hosts) in self.pairs.iter_mut().enumerate() {
+            for (host, name) in hosts.iter_mut().zip(HostName::ALL) {
+                host.observe(Observing {
+                    observer: Arc::clone(observer),
+                    host: self.scenario.host_name(pair, name).to_owned(),
+                    pair: self.scenario.pairs[pair].name.clone(),
+                    is_client: self.scenario.pairs[pair].client == name,
+                });
+            }
+        }
     }
 
     /// Runs to the end.
@@ -316,13 +323,6 @@ fn is_everything_delivered([a, b]: &[Host; 2], now: Instant) -> bool {
             sender.is_over(now) && from.is_settled(sender, delivered)
         })
     })
-}
-
-/// What tells one run of a scenario from another.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Execution {
-    pub seed: u64,
-    pub form: Form,
 }
 
 /// How many messages one that is missing can be behind another that came, however the buffers are set: gap blocks reach

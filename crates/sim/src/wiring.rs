@@ -14,13 +14,12 @@ use polypath_netsim::{
 use polypath_units::{Duration, Instant};
 
 use crate::scenario::{
-    Access, Fault, Link, Network, PairPath, Scenario, SharedNetwork, Way, WirePath,
-    with_drawn_traces,
+    Fault, Link, Network, PairPath, Scenario, SharedNetwork, Way, WirePath, with_drawn_traces,
 };
 
 /// A path with everything that happens to it.
 pub(crate) fn path(path: &WirePath, scenario: &Scenario) -> PathConfig {
-    let round_trip = round_trip(path);
+    let round_trip = path.round_trip();
     let plain = |links: &[Link]| links.iter().map(|link| duplex(link, round_trip)).collect();
     let access = path.access.map(|access| Duplex::from(access.channel(round_trip)));
     PathConfig {
@@ -182,7 +181,7 @@ fn wire_shared(
             .paths
             .iter()
             .filter_map(|path| {
-                Some(self::path(&over(&plan.routes[route_of(path)?], path), scenario))
+                Some(self::path(&path.over(&plan.routes[route_of(path)?]), scenario))
             })
             .collect();
         let paths = pair.paths.iter().zip(&whole).map(|(path, whole)| SharedPath {
@@ -203,11 +202,6 @@ fn wire_shared(
         oracles,
         routes: None,
     })
-}
-
-/// The whole of a path that leads over a route.
-pub(crate) fn over(route: &WirePath, path: &PairPath) -> WirePath {
-    WirePath { access: Some(path.access), ..route.clone() }
 }
 
 /// What the network loses on each path, as time goes by.
@@ -292,12 +286,6 @@ fn side(link: &Duplex, direction: Direction) -> &ChannelConfig {
         Direction::Forward => &link.forward,
         Direction::Backward => &link.backward,
     }
-}
-
-/// Propagation from host a to host b and back.
-pub(crate) fn round_trip(path: &WirePath) -> Duration {
-    let access = path.access.map_or(Duration::ZERO, |Access { delay, .. }| delay * 4);
-    path.links().fold(access, |sum, link| sum + link.round_trip())
 }
 
 fn duplex(link: &Link, round_trip: Duration) -> Duplex {

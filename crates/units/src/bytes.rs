@@ -24,11 +24,6 @@ impl ByteCount {
         Self(n)
     }
 
-    /// `n` times 1024 bytes.
-    pub const fn from_kib(n: u64) -> Self {
-        Self(n.saturating_mul(1 << 10))
-    }
-
     /// `n` times 1024² bytes.
     pub const fn from_mib(n: u64) -> Self {
         Self(n.saturating_mul(1 << 20))

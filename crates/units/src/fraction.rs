@@ -50,12 +50,6 @@ impl Fraction {
         ((self.0 as u128) << 64) / WHOLE as u128
     }
 
-    /// The rest to one.
-    #[must_use]
-    pub const fn complement(self) -> Self {
-        Self(WHOLE - self.0)
-    }
-
     /// Whether it is zero.
     pub const fn is_zero(self) -> bool {
         self.0 == 0

@@ -25,11 +25,6 @@ impl BitRate {
         Self(n)
     }
 
-    /// `n` kbit/s.
-    pub const fn from_kbit(n: u64) -> Self {
-        Self(n.saturating_mul(1_000))
-    }
-
     /// `n` Mbit/s.
     pub const fn from_mbit(n: u64) -> Self {
         Self(n.saturating_mul(1_000_000))

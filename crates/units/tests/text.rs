@@ -137,7 +137,6 @@ fn fractions() {
         ("1.25e-7".parse().unwrap(), "1.25e-7"),
         ("1e-18".parse().unwrap(), "1e-18"),
     ]);
-    assert_eq!(Fraction::from_percent(30).complement(), Fraction::from_percent(70));
     assert_eq!(Fraction::from_percent(25).of_u64_range(), 1 << 62);
     assert_eq!(Fraction::ONE.of_u64_range(), 1 << 64);
     for wrong in [-0.1, 1.1, f64::NAN, f64::INFINITY] {
@@ -226,7 +225,7 @@ fn what_is_no_quantity_is_refused() {
 #[test]
 fn padding_applies_to_the_whole_text() {
     assert_eq!(format!("[{:>8}]", Duration::from_millis(5)), "[    5 ms]");
-    assert_eq!(format!("[{:<8}]", ByteCount::from_kib(64)), "[64 KiB  ]");
+    assert_eq!(format!("[{:<8}]", ByteCount::from_bytes(64 << 10)), "[64 KiB  ]");
 }
 
 #[cfg(feature = "serde")]
@@ -267,7 +266,6 @@ proptest! {
     fn every_fraction_survives_its_text(p in 0.0..=1.0f64, scale in 0..18i32) {
         let fraction = Fraction::from_f64(p * 10f64.powi(-scale)).unwrap();
         prop_assert_eq!(fraction.to_string().parse(), Ok(fraction));
-        prop_assert_eq!(fraction.complement().complement(), fraction);
     }
 
     #[cfg(feature = "serde")]

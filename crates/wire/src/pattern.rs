@@ -45,12 +45,6 @@ impl VirtualPayload {
         let message = unmix(u64::from_le_bytes(*first_bytes.first_chunk()?));
         Self::verify(message, 0, first_bytes).then_some(message)
     }
-
-    /// Whether `first_bytes` can be the start of a virtual message: at least 16 bytes that fit together.
-    #[must_use]
-    pub fn is_virtual_pattern(first_bytes: &[u8]) -> bool {
-        first_bytes.len() >= 2 * WORD && Self::identify(first_bytes).is_some()
-    }
 }
 
 /// Writes the content from byte `offset` on of the message that starts with `first_word`.
@@ -152,12 +146,11 @@ mod tests {
             for len in 8..50 {
                 let start = content(message, 0, len);
                 assert_eq!(VirtualPayload::identify(&start), Some(message));
-                assert_eq!(VirtualPayload::is_virtual_pattern(&start), len >= 16);
             }
             assert_eq!(VirtualPayload::identify(&content(message, 0, 7)), None);
         }
-        assert!(!VirtualPayload::is_virtual_pattern(b"plain text is not a pattern"));
-        assert!(!VirtualPayload::is_virtual_pattern(&[0; 64]));
+        assert_eq!(VirtualPayload::identify(b"plain text is not a pattern"), None);
+        assert_eq!(VirtualPayload::identify(&[0; 64]), None);
     }
 
     #[test]

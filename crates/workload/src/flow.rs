@@ -2,8 +2,8 @@
 
 use polypath_units::{ByteCount, Duration};
 
-use crate::Distribution;
 use crate::source::Source;
+use crate::{Delivery, Distribution};
 
 /// A flow of messages from one host to another.
 #[derive(Clone, PartialEq, Debug)]
@@ -39,22 +39,6 @@ pub const DEFAULT_QUEUE: u32 = 1_000;
 #[cfg(feature = "serde")]
 fn default_queue() -> u32 {
     DEFAULT_QUEUE
-}
-
-/// Order of delivery.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[cfg_attr(
-    feature = "serde",
-    derive(serde::Serialize, serde::Deserialize),
-    serde(rename_all = "kebab-case")
-)]
-pub enum Delivery {
-    /// As sent.
-    #[default]
-    Ordered,
-    /// As arrived.
-    Unordered,
 }
 
 /// A flow that makes no sense.

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod delay;
+mod delivery;
 pub mod distribution;
 mod flow;
 mod generator;
@@ -16,8 +17,9 @@ mod source;
 mod triggered;
 
 pub use delay::DelayMeter;
+pub use delivery::Delivery;
 pub use distribution::Distribution;
-pub use flow::{DEFAULT_QUEUE, Delivery, FlowError, FlowSpec};
+pub use flow::{DEFAULT_QUEUE, FlowError, FlowSpec};
 pub use generator::{Carrier, Effort, Generator, Message};
 pub use meter::GoodputMeter;
 pub use random::Stream;

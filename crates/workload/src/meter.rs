@@ -87,7 +87,7 @@ mod tests {
         }
         assert_eq!(meter.total(), ByteCount::from_bytes(6_250));
         assert_eq!(meter.measured(), ByteCount::from_bytes(1_250));
-        assert_eq!(meter.goodput(at(3_000)), BitRate::from_kbit(5));
+        assert_eq!(meter.goodput(at(3_000)), BitRate::from_bits_per_second(5_000));
         assert_eq!(meter.goodput(at(1_000)), BitRate::ZERO);
         assert_eq!(meter.goodput(at(500)), BitRate::ZERO);
         assert_eq!(

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::anyhow;
 use clap::Subcommand;
-use polypath::{Association, Endpoint, EndpointConfig};
+use polypath::{Association, Endpoint, EndpointConfig, Observer};
 use polypath_units::BitRate;
 use tokio::task::{JoinError, JoinSet};
 
@@ -20,6 +20,7 @@ use crate::meter::reporter::Reporter;
 use crate::meter::server::{Limits, Visit};
 use crate::meter::{gain, hosts, numbers, plan, thresholds};
 use crate::output::tell;
+use crate::qlog::QlogArgs;
 use crate::runtime::{self, Interruption, Threads};
 use crate::zoned::{self, Zoned};
 
@@ -81,6 +82,8 @@ struct ServerArgs {
     transport: Transport,
     #[command(flatten)]
     format: FormatOptions,
+    #[command(flatten)]
+    qlog: QlogArgs,
     /// End after one measurement
     #[arg(short = '1', long)]
     one_off: bool,
@@ -109,19 +112,23 @@ pub(crate) fn run(args: &Args) -> Outcome {
 fn measure_once(options: &ClientOptions) -> Outcome {
     options.check().map_err(Failure::Usage)?;
     let mut reporter = Reporter::of_client(&options.report).map_err(Failure::Usage)?;
-    runtime::run(Threads::One, async |interruption| {
-        measure_all(options, &mut reporter, interruption).await
-    })
+    let qlog = options.qlog.of_network()?;
+    let observer = qlog.observer("meter client");
+    let outcome = runtime::run(Threads::One, async |interruption| {
+        measure_all(options, observer, &mut reporter, interruption).await
+    });
+    qlog.end(outcome)
 }
 
 async fn measure_all(
     options: &ClientOptions,
+    observer: Option<Arc<dyn Observer>>,
     reporter: &mut Reporter,
     interruption: &Interruption,
 ) -> Outcome {
     let capture = options.pcap.as_deref().map(Capture::create).transpose();
     let capture = capture.map_err(Failure::usage)?.map(Arc::new);
-    let prepared = prepare(options, capture.clone(), reporter, interruption).await;
+    let prepared = prepare(options, (capture.clone(), observer), reporter, interruption).await;
     let (document, outcome) = match prepared {
         Ok((target, alone)) => {
             let (mut document, outcome) = measure(&target, options, reporter, interruption).await;
@@ -159,7 +166,7 @@ async fn measure_all(
 /// Whom to measure with, and what each path carries alone if that matters.
 async fn prepare(
     options: &ClientOptions,
-    capture: Option<Arc<Capture>>,
+    (capture, observer): (Option<Arc<Capture>>, Option<Arc<dyn Observer>>),
     reporter: &Reporter,
     interruption: &Interruption,
 ) -> Result<(Target, Vec<Alone>), Broken> {
@@ -169,7 +176,8 @@ async fn prepare(
     let from = if bind.is_empty() { local_addresses::towards(&to)? } else { bind.clone() };
     let to = zoned::addresses(&to);
     let config = options.transport.config(options.flows()).map_err(Failure::Usage)?;
-    let target = Target { from, to, config, carriers: options.transport.carriers(), capture };
+    let carriers = options.transport.carriers();
+    let target = Target { from, to, config, carriers, capture, observer };
     let alone = match options.requirements.require_gain {
         Some(_) => gain::alone(&target, options, &mut reporter.aside()?, interruption).await?,
         None => Vec::new(),
@@ -184,13 +192,15 @@ fn serve_all(args: &ServerArgs) -> Outcome {
         [] => hosts::main_addresses().into_iter().map(Zoned::from).collect(),
         named => named.to_vec(),
     };
-    runtime::run(Threads::All, async |interruption| {
+    let qlog = args.qlog.of_network()?;
+    let outcome = runtime::run(Threads::All, async |interruption| {
         let config = EndpointConfig {
             association,
             max_associations: args.max_clients,
             ..EndpointConfig::default()
         };
-        let builder = zoned::builder(&addresses)
+        let builder = qlog
+            .attach(zoned::builder(&addresses), "meter server")
             .port(args.transport.port)
             .carriers(args.transport.carriers())
             .encapsulation_port(args.transport.encap_port)
@@ -205,7 +215,8 @@ fn serve_all(args: &ServerArgs) -> Outcome {
         let result = serve(&endpoint, args, &reporter, interruption).await;
         runtime::drain(&endpoint, interruption).await;
         result
-    })
+    });
+    qlog.end(outcome)
 }
 
 /// What became of a client.

@@ -11,6 +11,7 @@ use tokio::task::{JoinError, JoinSet};
 
 use crate::failure::{Failure, Outcome};
 use crate::output;
+use crate::qlog::QlogArgs;
 use crate::runtime::{self, Interruption, Threads};
 use crate::sctp_args::SctpArgs;
 use crate::settings::association_config;
@@ -55,6 +56,8 @@ pub(crate) struct Args {
     /// Print a summary of each sender as one line of JSON
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    qlog: QlogArgs,
     #[command(flatten)]
     sctp: SctpArgs,
 }
@@ -104,8 +107,10 @@ pub(crate) fn run(args: &Args) -> Outcome {
         patience: args.limits.patience(),
         progress: Progress::new(),
     };
-    runtime::run(Threads::All, async |interruption| {
-        let builder = zoned::builder(&args.listen)
+    let qlog = args.qlog.of_network()?;
+    let outcome = runtime::run(Threads::All, async |interruption| {
+        let builder = qlog
+            .attach(zoned::builder(&args.listen), "receive")
             .port(args.sctp.port)
             .encapsulation_port(args.sctp.encapsulation_port)
             .carriers(args.sctp.carriers())
@@ -129,7 +134,8 @@ pub(crate) fn run(args: &Args) -> Outcome {
         let result = serve(&endpoint, Arc::new(settings), args, interruption).await;
         runtime::drain(&endpoint, interruption).await;
         result
-    })
+    });
+    qlog.end(outcome)
 }
 
 async fn serve(

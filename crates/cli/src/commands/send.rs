@@ -10,6 +10,7 @@ use crate::connecting;
 use crate::failure::{Failure, Outcome};
 use crate::local_addresses;
 use crate::output;
+use crate::qlog::QlogArgs;
 use crate::runtime::{self, Interruption, Threads};
 use crate::sctp_args::SctpArgs;
 use crate::settings::association_config;
@@ -53,6 +54,8 @@ pub(crate) struct Args {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
+    qlog: QlogArgs,
+    #[command(flatten)]
     sctp: SctpArgs,
 }
 
@@ -73,8 +76,9 @@ pub(crate) fn run(args: &Args) -> Outcome {
     local_addresses::check_peer(&args.to)?;
     let local =
         if args.from.is_empty() { local_addresses::towards(&args.to)? } else { args.from.clone() };
-    runtime::run(Threads::One, async |interruption| {
-        let builder = zoned::builder(&local).encapsulation_port(0);
+    let qlog = args.qlog.of_network()?;
+    let outcome = runtime::run(Threads::One, async |interruption| {
+        let builder = qlog.attach(zoned::builder(&local), "send").encapsulation_port(0);
         let endpoint = runtime::bind(builder.carriers(args.sctp.carriers()))?;
         let begin = Instant::now();
         let connected = tokio::select! {
@@ -93,7 +97,8 @@ pub(crate) fn run(args: &Args) -> Outcome {
         };
         runtime::drain(&endpoint, interruption).await;
         result
-    })
+    });
+    qlog.end(outcome)
 }
 
 async fn connect(

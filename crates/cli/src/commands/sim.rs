@@ -11,6 +11,7 @@ use polypath_sim::{Form, NetworkMap, RunResult, Scenario, Simulation};
 
 use crate::failure::{Failure, Outcome};
 use crate::kind::Kind;
+use crate::qlog::QlogArgs;
 use crate::{network_picture, output, report};
 
 /// Arguments.
@@ -39,11 +40,13 @@ pub(crate) struct Args {
     /// path
     #[arg(long, value_name = "DIR")]
     pcap: Option<PathBuf>,
+    #[command(flatten)]
+    qlog: QlogArgs,
     /// Encode packets to bytes and read them back at every hop; slower, with the same outcome
     #[arg(long)]
     wire: bool,
     /// Draw the network and its routes as SVG, to a file or to standard output, and run nothing
-    #[arg(long, value_name = "FILE.svg", num_args = 0..=1, conflicts_with_all = ["json", "pcap", "wire"])]
+    #[arg(long, value_name = "FILE.svg", num_args = 0..=1, conflicts_with_all = ["json", "pcap", "qlog", "wire"])]
     show_network: Option<Option<PathBuf>>,
 }
 
@@ -69,6 +72,12 @@ pub(crate) fn run(args: &Args) -> Outcome {
             simulation.capture(host, Box::new(BufWriter::new(file)));
         }
     }
+    let qlog = args.qlog.of_simulation()?;
+    qlog.observe(&mut simulation, &args.scenario);
+    qlog.end(run_and_report(args, simulation))
+}
+
+fn run_and_report(args: &Args, simulation: Simulation<'_>) -> Outcome {
     let result = timed(simulation)?;
     let text = if args.json {
         serde_json::to_string_pretty(&result)? + "\n"

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
-use polypath::{Association, AssociationConfig, Carriers, Endpoint, EndpointBuilder, PacketTap};
+use polypath::{
+    Association, AssociationConfig, Carriers, Endpoint, EndpointBuilder, Observer, PacketTap,
+};
 use tokio::time::timeout;
 
 use super::buffers::Buffers;
@@ -43,12 +45,18 @@ pub(crate) struct Target {
     pub carriers: Carriers,
     /// Where packets are written to.
     pub capture: Option<Arc<Capture>>,
+    /// What observes the associations.
+    pub observer: Option<Arc<dyn Observer>>,
 }
 
 impl Target {
     /// What an endpoint of this side is made with.
     pub fn builder(&self) -> EndpointBuilder {
         let builder = zoned::builder(&self.from).carriers(self.carriers).encapsulation_port(0);
+        let builder = match &self.observer {
+            Some(observer) => builder.observer(Arc::clone(observer)),
+            None => builder,
+        };
         match &self.capture {
             Some(capture) => builder.tap(Arc::clone(capture) as Arc<dyn PacketTap>),
             None => builder,

@@ -18,6 +18,7 @@ use super::plan::{
     Extent, FlowPlan, LONGEST, MOST_FLOWS, Plan, SHORTEST_INTERVAL, ServerOutput, shown,
 };
 use super::traffic::Traffic;
+use crate::qlog::QlogArgs;
 use crate::sctp_args::{ports, preset_parser};
 use crate::settings::{MIN_BUFFER_BYTES, association_config};
 use crate::zoned::Zoned;
@@ -50,6 +51,8 @@ pub(crate) struct ClientOptions {
     /// Write what the client sends and receives to a file (pcapng), which Wireshark dissects
     #[arg(long, value_name = "FILE")]
     pub pcap: Option<PathBuf>,
+    #[command(flatten)]
+    pub qlog: QlogArgs,
     /// Give up connecting after so many seconds
     #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = numbers::time)]
     pub connect_timeout: Duration,

@@ -176,7 +176,8 @@ fn queues_drop_and_count_as_in_virtual_time() {
         (forward.offered_packets, forward.delivered_packets, forward.queue_max_packets),
         (6, 4, 3)
     );
-    assert_eq!((forward.dropped_packets(), forward.dropped[0].cause.as_str()), (2, "queue-full"));
+    let [dropped] = &forward.dropped[..] else { panic!("{:?}", forward.dropped) };
+    assert_eq!((dropped.packets, dropped.cause.as_str()), (2, "queue-full"));
     assert_eq!(backward.offered_packets, 0);
 }
 

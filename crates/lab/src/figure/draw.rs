@@ -10,7 +10,7 @@ use kuva::render::render::{Scene, collect_legend_entries, render_multiple};
 
 use super::palette::{GREY, colour, stroke};
 use super::picture::{Curve, Picture, Shape, Spot};
-use super::plan::Scale;
+use crate::study::Scale;
 
 /// How much wider a line is than the one drawn after it: where both are the same, two colours are seen.
 const BENEATH: f64 = 0.8;

@@ -1,11 +1,9 @@
 //! Pictures of measures: lines and bars along an axis.
 
-use super::plan::{FigureKind, FigurePlan};
 use super::{Curve, FigureError, Picture, Shape, Spot};
 use crate::results::Dataset;
 use crate::stats::mean;
-use crate::study::Study;
-use crate::verdict::Operand;
+use crate::study::{FigureKind, FigurePlan, Operand, Study};
 
 /// The picture that a plan describes: a curve for each variant and each combination of values of the other axes.
 ///

@@ -4,12 +4,10 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::from_measures::variants;
-use super::plan::{FigureKind, FigurePlan};
 use super::words::SeriesWords;
-use super::{Curve, FigureError, Picture, Scale, Shape, Spot};
+use super::{Curve, FigureError, Picture, Shape, Spot};
 use crate::results::{ResultsError, samples};
-use crate::run::{matches, no};
-use crate::study::Study;
+use crate::study::{FigureKind, FigurePlan, Scale, Study, matches, no};
 
 /// The picture that a plan describes: a curve for each series of the first run of each variant at each selected point.
 ///

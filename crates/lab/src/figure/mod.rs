@@ -6,15 +6,17 @@
 mod draw;
 mod from_measures;
 mod from_series;
+mod names;
 mod palette;
 mod picture;
-mod plan;
 mod words;
 
 pub use from_measures::of_measures;
 pub use from_series::of_series;
 pub use picture::{Curve, Picture, Shape, Spot};
-pub use plan::{FigureKind, FigurePlan, Reference, Scale};
+
+pub use crate::results::FIGURES as FOLDER;
+pub use crate::study::{FigureKind, FigurePlan, Reference, Scale};
 
 use std::fs;
 use std::io;
@@ -22,11 +24,8 @@ use std::path::{Path, PathBuf};
 
 use polypath_sim::document::{DocumentError, Step};
 
-use crate::results::{Dataset, ResultsError};
+use crate::results::{Dataset, ResultsError, pictures_in};
 use crate::study::Study;
-
-/// Folder of pictures in a directory with results.
-pub const FOLDER: &str = "figures";
 
 /// Why a picture cannot be made.
 #[derive(Debug, thiserror::Error)]
@@ -106,20 +105,11 @@ pub fn write(picture: &Picture, directory: &Path, name: &str) -> Result<[PathBuf
     fs::create_dir_all(directory).map_err(|error| io(directory, error))?;
     let png =
         picture.png().map_err(|message| FigureError::Draw { name: name.to_owned(), message })?;
-    let files = files_in(directory, name);
+    let files = pictures_in(directory, name);
     for (path, bytes) in files.iter().zip([picture.svg().into_bytes(), png]) {
         fs::write(path, bytes).map_err(|error| io(path, error))?;
     }
     Ok(files)
-}
-
-/// Where the picture of a figure lies among the results of its study.
-pub(crate) fn files(results: &Path, name: &str) -> [PathBuf; 2] {
-    files_in(&results.join(FOLDER), name)
-}
-
-fn files_in(directory: &Path, name: &str) -> [PathBuf; 2] {
-    ["svg", "png"].map(|ending| directory.join(format!("{name}.{ending}")))
 }
 
 #[cfg(test)]

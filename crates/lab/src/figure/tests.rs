@@ -4,8 +4,7 @@ use polypath_sim::document::Document;
 
 use super::*;
 use crate::results::Observation;
-use crate::study::{Reading, Study};
-use crate::verdict::Operand;
+use crate::study::{Operand, Reading, Study};
 
 const STUDY: &str = r#"
 title = "made-up numbers"

@@ -1,12 +1,15 @@
 //! Reports as HTML: each page is one file that needs nothing else.
 
 mod comparison;
+mod files;
 mod page;
 mod pictures;
 mod prose;
 mod provenance;
 mod text;
 mod verdicts;
+
+pub use files::{Written, page_of};
 
 use std::io;
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::{RUNS, ResultsError, Table, finished};
-use crate::run::Cell;
+use crate::journal::Cell;
 use crate::stats::{Estimate, mean};
 use crate::study::Study;
 

@@ -1,12 +1,11 @@
 //! Directories with results: made, or found unfinished.
 
 use std::fs;
-use std::io::{self, ErrorKind};
+use std::io;
 use std::path::{Path, PathBuf};
 
-use super::{EXECUTION, RUNS, ResultsError, SERIES, STUDY};
-use crate::figure;
-use crate::run;
+use super::{EXECUTION, FIGURES, JOURNAL, RUNS, ResultsError, SERIES, STUDY};
+use crate::journal::{Shard, advice, remaining};
 use crate::study::{Reading, Study};
 
 /// A directory for results that cannot be made.
@@ -35,33 +34,27 @@ fn reason(path: &Path, error: &io::Error) -> String {
     }
 }
 
-/// What to do where a place for results does not work.
-pub(crate) fn advice(error: &io::Error) -> &'static str {
-    match error.kind() {
-        ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
-            "; name a directory where you may write"
-        }
-        ErrorKind::StorageFull => "; make room there, and give the same command again",
-        _ => "",
-    }
-}
-
 /// Files with what came out of the study of a directory: tables and pictures.
 pub(super) fn outputs(directory: &Path) -> Vec<PathBuf> {
     let mut files: Vec<PathBuf> =
         [RUNS, SERIES, EXECUTION].iter().map(|name| directory.join(name)).collect();
     if let Ok(study) = study_in(directory) {
         let drawn = study.figures().iter();
-        files.extend(drawn.flat_map(|plan| figure::files(directory, &plan.name)));
+        files.extend(drawn.flat_map(|plan| pictures_in(&directory.join(FIGURES), &plan.name)));
     }
     files
+}
+
+/// The files of the picture of a figure in a folder.
+pub(crate) fn pictures_in(folder: &Path, name: &str) -> [PathBuf; 2] {
+    ["svg", "png"].map(|ending| folder.join(format!("{name}.{ending}")))
 }
 
 /// The study of a directory with results, finished or not.
 ///
 /// # Errors
 /// There are no results, or the study is damaged.
-pub(super) fn study_in(directory: &Path) -> Result<Study, ResultsError> {
+pub(crate) fn study_in(directory: &Path) -> Result<Study, ResultsError> {
     let path = directory.join(STUDY);
     if !path.is_file() {
         return Err(ResultsError::Nowhere { directory: directory.to_owned() });
@@ -78,7 +71,7 @@ pub(super) fn finished(directory: &Path) -> Result<Study, ResultsError> {
     if directory.join(RUNS).is_file() {
         return Ok(study);
     }
-    let (runs, done) = run::count(&study, directory)?;
-    let (directory, missing) = (directory.to_owned(), runs.saturating_sub(done));
-    Err(ResultsError::Unfinished { directory, missing, runs })
+    let found = remaining(&study, &directory.join(JOURNAL), Shard::WHOLE)?;
+    let missing = found.runs.saturating_sub(found.done);
+    Err(ResultsError::Unfinished { directory: directory.to_owned(), missing, runs: found.runs })
 }

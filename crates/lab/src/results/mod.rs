@@ -5,6 +5,7 @@
 //! study with everything resolved, and runs by itself.
 
 mod csv;
+mod curve;
 mod dataset;
 mod directory;
 mod samples;
@@ -14,12 +15,14 @@ mod write;
 pub use csv::export;
 pub(crate) use csv::read_csv;
 pub use dataset::{Dataset, Observation};
-pub(crate) use directory::advice;
+use directory::finished;
 pub use directory::{DirectoryError, make_directory};
-use directory::{finished, study_in};
+pub(crate) use directory::{pictures_in, study_in};
 pub use samples::{Sample, samples};
-pub use table::{Column, Kind, Table, TableError, TableWriter};
+pub use table::{Column, Table, TableError, TableWriter};
 pub(crate) use write::{RowKey, write};
+
+pub use crate::journal::Kind;
 
 use std::fs;
 use std::io::{self, ErrorKind};
@@ -27,7 +30,7 @@ use std::path::{Path, PathBuf};
 
 use polypath_sim::document::DocumentError;
 
-use crate::run::{self, JournalError, RunError, Summary};
+use crate::journal::{JournalError, RemainingError};
 use crate::study::Study;
 
 /// File with the finished runs, from which a study goes on.
@@ -40,6 +43,8 @@ pub const SERIES: &str = "series.parquet";
 pub const EXECUTION: &str = "execution.parquet";
 /// File with the resolved study.
 pub const STUDY: &str = "study.toml";
+/// Folder of pictures.
+pub const FIGURES: &str = "figures";
 
 /// Why results cannot be written.
 #[derive(Debug, thiserror::Error)]
@@ -116,9 +121,9 @@ pub enum ResultsError {
     /// There is nothing to join.
     #[error("no directories with results")]
     Nothing,
-    /// Joining failed.
+    /// What is missing cannot be found out.
     #[error(transparent)]
-    Run(#[from] RunError),
+    Remaining(#[from] RemainingError),
 }
 
 /// Writes the resolved study. What another one left that was here before, but for its runs, would be taken for this one's.
@@ -136,20 +141,4 @@ pub(crate) fn write_study(study: &Study, directory: &Path) -> Result<(), WriteEr
         }
     }
     fs::write(&path, text).map_err(|error| WriteError::Io { path, error })
-}
-
-/// Joins the results of shards in `directory`.
-///
-/// # Errors
-/// They belong to different studies, or runs are missing.
-pub fn merge(shards: &[PathBuf], directory: &Path) -> Result<Summary, ResultsError> {
-    let [first, others @ ..] = shards else { return Err(ResultsError::Nothing) };
-    let study = study_in(first)?;
-    for other in others {
-        let theirs = study_in(other)?;
-        if !theirs.is_same(&study) {
-            return Err(ResultsError::Different { one: first.clone(), other: other.clone() });
-        }
-    }
-    Ok(run::merge(&study, directory, shards)?)
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::{SERIES, Table, TableError};
-use crate::run::Cell;
+use crate::journal::Cell;
 
 /// One sample of a series.
 #[derive(Clone, Copy, PartialEq, Debug)]

@@ -14,7 +14,7 @@ use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::{Type, TypePtr};
 
-use crate::run::Cell;
+use crate::journal::{Cell, Kind};
 
 /// Rows that are written together; so many are in memory at once.
 const GROUP: usize = 4_096;
@@ -48,42 +48,8 @@ pub enum TableError {
     },
 }
 
-/// What a column holds.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Kind {
-    /// True or false.
-    Bool,
-    /// Whole numbers.
-    Int,
-    /// Numbers.
-    Float,
-    /// Text.
-    Text,
-}
-
 impl Kind {
-    /// The kind of a value; nothing for nothing.
-    pub fn of(cell: &Cell) -> Option<Self> {
-        match cell {
-            Cell::Null => None,
-            Cell::Bool(_) => Some(Self::Bool),
-            Cell::Int(_) => Some(Self::Int),
-            Cell::Float(_) => Some(Self::Float),
-            Cell::Text(_) => Some(Self::Text),
-        }
-    }
-
-    /// The kind that holds both.
-    #[must_use]
-    pub fn or(self, other: Self) -> Self {
-        match (self, other) {
-            (Self::Bool, Self::Int | Self::Float) | (Self::Int | Self::Float, Self::Bool) => {
-                Self::Text
-            }
-            (a, b) => a.max(b),
-        }
-    }
-
+    /// The form of such values in a file.
     fn physical(self) -> PhysicalType {
         match self {
             Self::Bool => PhysicalType::BOOLEAN,

@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use super::table::{Column, Kind, TableWriter};
+use super::table::{Column, TableWriter};
 use super::{EXECUTION, RUNS, SERIES, WriteError};
-use crate::run::{Cell, Entry, Journal, JournalError, Outcome, RunId, Status};
+use crate::journal::{Cell, Entry, Journal, JournalError, Kind, Outcome, RunId, Status};
 use crate::study::{Axis, Point, Study};
 
 /// Most errors that a summary repeats.

@@ -8,8 +8,8 @@ use polypath_units::{ByteCount, Duration};
 use polypath_workload::Source;
 
 use super::clock::Clock;
+use super::cost::Cost;
 use super::job::outcome_of;
-use super::plan::Cost;
 use crate::study::Study;
 
 /// Most configurations that are tried.

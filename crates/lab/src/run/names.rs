@@ -1,13 +1,13 @@
 //! Whether runs have the results and series that a study names, found out by short ones.
 
 use polypath_sim::Scenario;
-use polypath_sim::document::{DocumentError, Step, nearest};
+use polypath_sim::document::{DocumentError, Step};
 use polypath_sim::scenario::{Detail, Record, Switch};
 use polypath_units::Duration;
 
-use super::plan::record;
-use super::{Cell, FlatResult, matches, run_once};
-use crate::study::Study;
+use super::run_once;
+use crate::journal::{Cell, FlatResult, record};
+use crate::study::{Study, matches, no};
 
 use Step::{Index, Key};
 
@@ -111,12 +111,4 @@ fn check_series(study: &Study, mut known: Vec<String>) -> Result<(), DocumentErr
         }
     }
     Ok(())
-}
-
-/// What to say about a name that fits nothing.
-pub(crate) fn no<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a str>) -> String {
-    match nearest(name, known) {
-        Some(near) => format!("runs have no {what} `{name}`; did you mean `{near}`?"),
-        None => format!("runs have no {what} `{name}`"),
-    }
 }

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use rayon::ThreadPool;
 
-use super::Status;
+use crate::journal::Status;
 
 /// Is told how far the work has come.
 pub trait Progress: Sync {

@@ -14,14 +14,16 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 use serde::Serialize;
 
 use super::clock::Clock;
-use super::journal::{Entry, Execution, Journal, JournalError, Program};
-use super::plan::{Plan, Shard, is_recorded, record};
 use super::pool::{Progress, work};
+use super::run_once;
 use super::test_bed::TestBed;
-use super::{NoResult, Outcome, RunId, Status, run_once};
-use crate::results::{self, DirectoryError, WriteError};
+use crate::journal::{
+    Entry, Execution, Journal, JournalError, NoResult, Outcome, Plan, Program, RemainingError,
+    RunId, Shard, Status, first_target, is_recorded, keys, record,
+};
+use crate::results::{self, DirectoryError, ResultsError, WriteError};
 use crate::stats::mean;
-use crate::study::{Measure, Study, Until};
+use crate::study::{Measure, Study, Until, matches};
 
 /// How a study is to be run.
 pub struct Request<'a> {
@@ -82,6 +84,9 @@ pub enum RunError {
     /// Tables cannot be written.
     #[error(transparent)]
     Write(#[from] WriteError),
+    /// Results of shards cannot be read, or do not belong together.
+    #[error(transparent)]
+    Results(#[from] ResultsError),
     /// The directory cannot be made.
     #[error(transparent)]
     Directory(#[from] DirectoryError),
@@ -99,6 +104,15 @@ pub enum RunError {
         /// How many.
         missing: usize,
     },
+}
+
+impl From<RemainingError> for RunError {
+    fn from(error: RemainingError) -> Self {
+        match error {
+            RemainingError::Journal(error) => Self::Journal(error),
+            RemainingError::Threads(error) => Self::Threads(error),
+        }
+    }
 }
 
 /// The scenario of the last run of a thread: most often the next one has the same.
@@ -166,15 +180,25 @@ fn signature(study: &Study, request: &Request<'_>) -> Program {
     program
 }
 
-/// Joins the journals of shards, and writes the tables.
+/// Joins the results of shards in `directory`.
 ///
 /// # Errors
-/// As [`run_study`]; or runs are missing.
-pub(crate) fn merge(
-    study: &Study,
-    directory: &Path,
-    shards: &[PathBuf],
-) -> Result<Summary, RunError> {
+/// They belong to different studies, runs are missing, or as [`run_study`].
+pub fn merge(shards: &[PathBuf], directory: &Path) -> Result<Summary, RunError> {
+    let [first, others @ ..] = shards else { return Err(ResultsError::Nothing.into()) };
+    let study = results::study_in(first)?;
+    for other in others {
+        let theirs = results::study_in(other)?;
+        if !theirs.is_same(&study) {
+            let (one, other) = (first.clone(), other.clone());
+            return Err(ResultsError::Different { one, other }.into());
+        }
+    }
+    merge_into(&study, directory, shards)
+}
+
+/// Joins the journals of shards, and writes the tables.
+fn merge_into(study: &Study, directory: &Path, shards: &[PathBuf]) -> Result<Summary, RunError> {
     let start = Instant::now();
     let (made, path) = (!directory.exists(), directory.join(results::JOURNAL));
     let begun = !path.exists();
@@ -211,32 +235,6 @@ fn joined(
     let targets = laboratory.complete(None)?.unwrap_or_default();
     results::write_study(study, directory)?;
     laboratory.write(directory, &targets, taken, start)
-}
-
-/// Runs of each configuration that a study begins with.
-pub(super) fn first_target(study: &Study) -> u32 {
-    let replications = study.replications();
-    match &replications.until {
-        Some(until) => until.min,
-        None => replications.runs.unwrap_or(1),
-    }
-}
-
-/// All runs in the order of results: point, variant, replication.
-pub(super) fn keys(
-    study: &Study,
-    targets: &[u32],
-    shard: Shard,
-) -> impl Iterator<Item = (usize, usize, u32)> {
-    let variants = study.variants().len();
-    // With `until`, the number of runs depends on all runs of a point, so that a shard has whole points.
-    let by_point = study.replications().until.is_some();
-    let all = targets.iter().copied().enumerate().flat_map(move |(point, target)| {
-        (0..variants).flat_map(move |variant| (0..target).map(move |run| (point, variant, run)))
-    });
-    all.enumerate()
-        .filter(move |(number, (point, _, _))| shard.has(if by_point { *point } else { *number }))
-        .map(|(_, key)| key)
 }
 
 /// Runs a scenario in the time that it is for.
@@ -411,7 +409,7 @@ impl<'a> Laboratory<'a> {
     fn kept(&self, mut outcome: Outcome) -> Outcome {
         let only = self.study.series().map_or(&[][..], |series| &series.only);
         if !only.is_empty() {
-            let kept = |name: &str| only.iter().any(|pattern| super::matches(pattern, name));
+            let kept = |name: &str| only.iter().any(|pattern| matches(pattern, name));
             outcome.result.series.retain(|(name, _, _)| kept(name));
         }
         outcome

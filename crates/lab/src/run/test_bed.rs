@@ -2,7 +2,7 @@
 
 use polypath_sim::Scenario;
 
-use super::Outcome;
+use crate::journal::Outcome;
 
 /// Runs scenarios in real time: those with `test_bed`. It has its links to itself while it does, so that runs come one
 /// after the other.

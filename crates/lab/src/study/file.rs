@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toml::Value;
 
-use crate::figure::FigurePlan;
+use super::FigurePlan;
 
 /// Values for keys of the scenario. A key is written in quotes, with dots and names of list elements:
 /// `"network.disjoint.paths.path 2.bottleneck.rate"`. The value takes the place of all that stands there.

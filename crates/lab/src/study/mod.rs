@@ -5,18 +5,25 @@
 
 mod axis;
 mod check;
+mod figure;
 mod file;
 mod files;
+mod operand;
+mod pattern;
 mod points;
 mod schema;
 mod seed;
 mod select;
 
 pub use axis::text;
+pub use figure::{FigureKind, FigurePlan, Reference, Scale};
 pub use file::{
     Aggregate, Axis, Better, CommonRandomNumbers, Measure, Quick, Replications, SeriesPlan,
     Settings, StudyFile, Until, Variant,
 };
+pub use operand::Operand;
+pub use pattern::matches;
+pub(crate) use pattern::no;
 pub use points::Point;
 pub use schema::schema;
 pub use select::{AxisRange, Where};
@@ -250,7 +257,7 @@ impl Study {
     }
 
     /// Pictures of the results.
-    pub fn figures(&self) -> &[crate::figure::FigurePlan] {
+    pub fn figures(&self) -> &[FigurePlan] {
         &self.file.figures
     }
 

@@ -3,7 +3,6 @@
 use serde::Serialize;
 
 use super::deciding::deciding;
-use super::operand::Operand;
 use super::rule::{self, Verdict};
 use super::statement::{
     About, Alike, AlmostNothing, Along, Between, Comparison, Degree, Knee, Over, Proportional,
@@ -11,7 +10,7 @@ use super::statement::{
 };
 use crate::results::Dataset;
 use crate::stats::{Confidence, Estimate, Interval, mean, paired_difference, ratio, slope};
-use crate::study::{Better, Study, text};
+use crate::study::{Better, Operand, Study, text};
 
 /// So many runs that are all equal show a difference in fewer than one of twenty, by an interval of 95 %: 0.95^59 < 0.05.
 const EQUAL_RUNS: usize = 59;

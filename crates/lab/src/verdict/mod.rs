@@ -8,18 +8,18 @@ mod check;
 mod deciding;
 mod defaults;
 mod evaluate;
-mod operand;
 pub mod rule;
 mod statement;
 
 pub use calculation::{Calculated, Calculation, ConstantPath, Windows};
 pub use defaults::Defaults;
 pub use evaluate::{Judgement, PlaceJudgement, RELATIVE, StatementError, judge};
-pub use operand::Operand;
 pub use rule::Verdict;
 pub use statement::{
     Cause, Conclusion, Degree, Expectations, NotRun, Over, Rule, Statement, schema,
 };
+
+pub use crate::study::Operand;
 
 #[cfg(test)]
 mod tests;

@@ -13,9 +13,8 @@ use bytes::Bytes;
 use polypath_proto::{Body, Ecn};
 use quinn_udp::RecvMeta;
 
-use super::port::Port;
-use super::socket::ecn_of;
-use crate::shared::lock;
+use crate::lock::lock;
+use crate::socket::{Port, ecn_of};
 
 /// Buffers filled by one call of the system.
 pub(crate) const BUFFERS: usize = 16;

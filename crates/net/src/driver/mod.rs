@@ -5,24 +5,13 @@
 //! them; the other shard verifies their checksum. What belongs to no association yet, and what may change the table of
 //! associations (INIT, COOKIE ECHO, strangers), it handles itself.
 
-mod bind;
-mod fault;
-mod fragment;
-mod icmp;
 mod inbound;
-mod options;
+mod local_addresses;
 mod outbound;
-mod parcel;
-mod port;
-mod raw;
-mod rebind;
+mod reports;
 mod router;
 mod shard;
-mod socket;
-mod sockets;
 mod timers;
-mod udp;
-mod wait;
 mod worker;
 
 use std::future::poll_fn;
@@ -32,23 +21,17 @@ use std::sync::atomic::Ordering;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use polypath_proto::{Instant, Received};
+use polypath_proto::{Instant, LocalAddressChange, Received};
 use tokio::time::{MissedTickBehavior, interval, sleep_until};
 
-pub(crate) use bind::Binding;
-pub(crate) use parcel::Inbox;
-pub(crate) use raw::kernel_has_sctp;
-pub(crate) use rebind::Rebind;
-pub(crate) use socket::{SOCKET_BUFFER, wish_for_buffers};
-pub(crate) use sockets::{SharedSockets, Sockets};
-
 use self::inbound::{BUFFERS, Inbound};
-use self::rebind::Leaving;
+use self::local_addresses::LocalAddresses;
 use self::router::Router;
 use self::shard::Shard;
 use self::worker::Worker;
-use crate::AssociationError;
-use crate::shared::{EndpointShared, lock};
+use crate::error::AssociationError;
+use crate::socket::{Binding, Sockets};
+use crate::state::{EndpointShared, Inbox, Rebind};
 
 /// Calls to receive from one socket before the others and the associations have their turn.
 const RECEIVE_ROUNDS: usize = 4;
@@ -69,12 +52,10 @@ enum Wake {
 #[derive(Debug)]
 pub(crate) struct Driver {
     shard: Shard,
-    binding: Binding,
+    addresses: LocalAddresses,
     inbound: Inbound,
     /// By shard: what was received for its associations.
     parcels: Vec<Inbox>,
-    /// Addresses that are being removed.
-    leaving: Vec<Leaving>,
 }
 
 impl Driver {
@@ -82,13 +63,13 @@ impl Driver {
         let parcels = shared.shards.iter().map(|_| Inbox::default()).collect();
         let sockets = shared.sockets.get();
         let shard = Shard::new(shared, 0, sockets);
-        Self { shard, binding, inbound: Inbound::new(), parcels, leaving: Vec::new() }
+        Self { shard, addresses: LocalAddresses::new(binding), inbound: Inbound::new(), parcels }
     }
 
     /// The other shards.
     pub(crate) fn workers(&self) -> impl Iterator<Item = Worker> + use<> {
         let (shared, sockets) = (Arc::clone(&self.shard.shared), self.shard.sockets.clone());
-        (1..shared.shards.len())
+        (1..shared.shards.count())
             .map(move |index| Worker::new(Shard::new(Arc::clone(&shared), index, sockets.clone())))
     }
 
@@ -111,13 +92,13 @@ impl Driver {
             let wake = tokio::select! {
                 biased;
                 wake = poll_fn(|cx| self.poll_sockets(cx)) => wake,
-                () = shared.front().work.notified() => Wake::Work,
+                () = shared.shards.front().woken() => Wake::Work,
                 // A sleep that is over stays so: without a deadline to set it to anew nobody must look at it.
                 () = &mut sleep, if deadline.is_some() => {
                     armed = None;
                     Wake::Work
                 }
-                _ = watch.tick(), if self.has_devices() => Wake::Watch,
+                _ = watch.tick(), if local_addresses::has_devices(&self.shard.sockets) => Wake::Watch,
             };
             match wake {
                 Wake::Work => self.step(),
@@ -152,11 +133,65 @@ impl Driver {
     /// One round: everything that came in, then everything that goes out, then word to the users.
     fn step(&mut self) {
         self.receive();
-        self.follow_icmp();
+        reports::follow(&mut self.shard);
         self.shard.expire();
-        let commands = self.shard.take_commands();
-        self.rebind_all(commands.map(|commands| commands.rebinds).unwrap_or_default());
+        self.shard.take_touched();
+        let wishes = self.shard.shared.rebinds.take();
+        self.rebind_all(wishes.unwrap_or_default());
         self.shard.finish_round();
+    }
+
+    /// Carries out requests of handles, in their order.
+    fn rebind_all(&mut self, wishes: Vec<Rebind>) {
+        for Rebind { change, device, done } in wishes {
+            match self.addresses.change(&self.shard.sockets, change, device.as_deref()) {
+                Ok((sockets, closing)) => {
+                    self.use_sockets(sockets);
+                    self.tell_associations(change);
+                    self.addresses.settle(closing, done);
+                }
+                // Whoever asked may have stopped waiting.
+                Err(error) => drop(done.send(Err(error))),
+            }
+        }
+        self.addresses.tell_done();
+    }
+
+    /// Reopens the sockets of interfaces that were removed and have come back.
+    fn follow_devices(&mut self) {
+        if let Some(sockets) = self.addresses.reopen(&self.shard.sockets) {
+            self.use_sockets(sockets);
+        }
+    }
+
+    /// Replaces the sockets of every shard.
+    fn use_sockets(&mut self, mut sockets: Sockets) {
+        self.shard.shared.sockets.set(&mut sockets);
+        drop(sockets);
+        self.shard.follow_sockets();
+        for shard in self.shard.shared.shards.iter() {
+            shard.wake();
+        }
+    }
+
+    fn tell_associations(&mut self, change: LocalAddressChange) {
+        let shared = Arc::clone(&self.shard.shared);
+        let table: Vec<_> = {
+            let mut state = shared.state();
+            state.protocol.handle_local_address(change);
+            state.table.values().map(Arc::clone).collect()
+        };
+        let now = shared.clock.now();
+        for association in table {
+            let mut inner = association.lock();
+            inner.call(now, |protocol, cx| protocol.handle_local_address(cx, change));
+            if inner.protocol.is_established() {
+                inner.follow_routes(now);
+                inner.bound_mtus(&shared.sockets, now);
+            }
+            drop(inner);
+            self.shard.follow(&association);
+        }
     }
 
     fn receive(&mut self) {
@@ -180,8 +215,11 @@ impl Driver {
         let Self { shard, inbound, parcels, .. } = self;
         let Shard { shared, sockets, outbound, touched, stats, .. } = shard;
         let Some(socket) = sockets.get(place) else { return };
+        // Sent after the batch, without the lock: handles must not wait for system calls.
+        let mut replies = Vec::new();
+        let mut state = shared.state();
         let mut router =
-            Router { shared, now: shared.clock.now(), state: &mut shared.state(), touched, stats };
+            Router { shared, now: shared.clock.now(), state: &mut state, touched, stats };
         for datagram in inbound.datagrams(filled, socket) {
             let received = Received {
                 local: socket.address(),
@@ -195,16 +233,20 @@ impl Driver {
             shared.tap.received(&received);
             if let Some(association) = router.owner_elsewhere(&received) {
                 parcels[association.shard].add(association, &received, datagram.stride);
-            } else if let Some(reply) = router.route(&received) {
-                shared.tap.sent(&reply);
-                outbound.push(sockets, &reply, None, router.stats);
+            } else {
+                replies.extend(router.route(&received));
             }
         }
+        drop(state);
+        for reply in replies {
+            shared.tap.sent(&reply);
+            outbound.push(sockets, &reply, None, stats);
+        }
         for (inbox, to) in
-            parcels.iter_mut().zip(&shared.shards).filter(|(inbox, _)| !inbox.is_empty())
+            parcels.iter_mut().zip(shared.shards.iter()).filter(|(inbox, _)| !inbox.is_empty())
         {
             let mut dropped = 0;
-            to.leave(|commands| dropped = commands.parcels.append(inbox));
+            to.parcels.leave(|waiting| dropped = waiting.append(inbox));
             inbox.clear();
             stats.packets_overrun += dropped;
         }
@@ -225,10 +267,9 @@ impl Drop for Driver {
             association.wake_all();
         }
         shared.sockets.clear();
-        for shard in &shared.shards {
-            let commands = lock(&shard.commands).take();
-            drop(commands);
-            shard.work.notify_one();
+        shared.rebinds.close();
+        for shard in shared.shards.iter() {
+            shard.close();
         }
         shared.incoming.notify_waiters();
         shared.removed.notify_waiters();

@@ -1,21 +1,21 @@
 //! Hands packets that came in to those whom they concern.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use bytes::Bytes;
 use polypath_proto::{
     Association as Protocol, AssociationId, Collision, Instant, Received, Route, Transmit,
 };
 
-use crate::shared::{
-    Accepting, AssociationShared, EndpointShared, EndpointState, Inner, NOT_ACCEPTING,
+use crate::probe::Initiator;
+use crate::state::{
+    Accepting, AssociationShared, EndpointShared, EndpointState, Handle, Inner, NOT_ACCEPTING,
 };
-use crate::{Association, EndpointStats};
+use crate::stats::EndpointStats;
 
 /// What is needed to hand a packet to its association.
 pub(super) struct Router<'a> {
-    pub(super) shared: &'a Arc<EndpointShared>,
+    pub(super) shared: &'a EndpointShared,
     pub(super) now: Instant,
     pub(super) state: &'a mut EndpointState,
     pub(super) touched: &'a mut Vec<Arc<AssociationShared>>,
@@ -29,7 +29,7 @@ impl Router<'_> {
         &self,
         received: &Received<'_>,
     ) -> Option<Arc<AssociationShared>> {
-        if self.shared.shards.len() == 1 {
+        if self.shared.shards.count() == 1 {
             return None;
         }
         let id = self.state.protocol.owner_of(received)?;
@@ -44,6 +44,7 @@ impl Router<'_> {
         match context.lend(now, |cx| protocol.handle(cx, received)) {
             Route::Association(id) => {
                 if let Some(association) = table.get(&id) {
+                    association.log.received(received);
                     association.lock().call(now, |protocol, cx| protocol.handle(cx, received));
                     touch(0, self.touched, association);
                 }
@@ -82,7 +83,7 @@ impl Router<'_> {
     /// Queues an association that a peer began, if there is room.
     fn admit(&mut self, id: AssociationId, protocol: Box<Protocol>) {
         let context = self.state.context.fork();
-        let association = AssociationShared::new(id, Arc::clone(self.shared), protocol, context);
+        let association = self.shared.adopt(id, Initiator::Peer, protocol, context);
         self.state.table.insert(id, Arc::clone(&association));
         touch(0, self.touched, &association);
         let reason = if self.state.closed || self.state.accepting == Accepting::Stopped {
@@ -90,7 +91,7 @@ impl Router<'_> {
         } else if self.state.accept_queue.len() >= self.shared.backlog {
             Bytes::from_static(b"too many associations wait to be accepted")
         } else {
-            self.state.accept_queue.push_back(Association::new(association));
+            self.state.accept_queue.push_back(Handle::new(association));
             return self.shared.incoming.notify_waiters();
         };
         self.stats.associations_refused += 1;
@@ -106,7 +107,7 @@ pub(super) fn touch(
 ) {
     if association.shard != own {
         association.command();
-    } else if !association.queued.swap(true, Ordering::AcqRel) {
+    } else if association.enqueue() {
         touched.push(Arc::clone(association));
     }
 }

@@ -1,26 +1,17 @@
 //! What drives the associations of one shard: their timers, their packets on the way out, and word to their users.
 
-use std::net::IpAddr;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::task::{Context, Poll};
 
-use polypath_proto::config::{PathPairing, PmtuDiscovery};
-use polypath_proto::{
-    Association as Protocol, Event, Instant, Notice, PathError, PathStats, Transmit,
-};
+use polypath_proto::{Association as Protocol, Event, Notice, Transmit};
 
-use super::fault::Fault;
 use super::outbound::{Mark, Outbound};
-use super::raw::kernel_has_sctp;
 use super::router::touch;
-use super::sockets::Sockets;
 use super::timers::Timers;
-use crate::shared::{AssociationShared, Commands, EndpointShared, Inner, ShardShared, lock};
-use crate::{AssociationError, EndpointStats, route};
-
-/// Packets taken from an association while it is locked; encoding them happens after, so that its users wait less.
-const TRANSMIT_CHUNK: usize = 64;
+use crate::error::AssociationError;
+use crate::socket::{Fault, Sockets, kernel_has_sctp};
+use crate::state::{AssociationShared, EndpointShared, Inner, ShardShared};
+use crate::stats::EndpointStats;
 
 /// The associations of one shard, and all that is needed to send for them.
 #[derive(Debug)]
@@ -54,14 +45,16 @@ impl Shard {
     }
 
     fn own(&self) -> &ShardShared {
-        &self.shared.shards[self.index]
+        self.shared.shards.get(self.index)
     }
 
-    /// Takes what others left; `None` when the endpoint is gone.
-    pub(super) fn take_commands(&mut self) -> Option<Commands> {
-        let mut commands = std::mem::take(lock(&self.own().commands).as_mut()?);
-        self.touched.append(&mut commands.associations);
-        Some(commands)
+    /// Takes over the associations that somebody did something to; gives whether the endpoint is there.
+    pub(super) fn take_touched(&mut self) -> bool {
+        match self.own().touched.take() {
+            Some(mut touched) => self.touched.append(&mut touched),
+            None => return false,
+        }
+        true
     }
 
     /// Becomes ready when a socket that packets wait for is writable.
@@ -74,11 +67,11 @@ impl Shard {
         self.outbound.resume(&self.sockets, &mut self.stats);
         let mut touched = std::mem::take(&mut self.touched);
         for association in &touched {
-            association.queued.swap(false, Ordering::AcqRel);
+            association.dequeue();
             self.transmit(association);
         }
         self.outbound.flush(&self.sockets, &mut self.stats);
-        *lock(&self.own().stats) = self.stats;
+        self.own().set_stats(self.stats);
         self.follow_faults();
         // Users hear of it when the packets are out: whoever is told of the end may end the process.
         for association in touched.drain(..) {
@@ -101,7 +94,7 @@ impl Shard {
     /// Wakes the first shard where ICMP messages came in the way of sending.
     pub(super) fn tell_reports(&self) {
         if self.sockets.iter().any(|(_, socket)| socket.has_reports()) {
-            self.shared.front().work.notify_one();
+            self.shared.shards.front().wake();
         }
     }
 
@@ -117,7 +110,7 @@ impl Shard {
             }
             self.sockets = now;
             // Whoever waits for a socket to be closed.
-            self.shared.front().work.notify_one();
+            self.shared.shards.front().wake();
         }
     }
 
@@ -129,11 +122,12 @@ impl Shard {
             else {
                 continue;
             };
+            association.log.fault(report.local, report.remote, report.fault.name());
             let mut inner = association.lock();
             let now = self.shared.clock.now();
             match report.fault {
                 Fault::Refused => inner.refuse_path(now, report.local, report.remote),
-                Fault::TooBig => inner.bound_mtus(&self.shared, now),
+                Fault::TooBig => inner.bound_mtus(&self.shared.sockets, now),
             }
             drop(inner);
             association.command();
@@ -165,13 +159,14 @@ impl Shard {
         loop {
             let more = association.lock().take_transmits(
                 self.shared.clock.now(),
-                association.handles.load(Ordering::Acquire),
+                association.handles(),
                 &mut self.transmits,
             );
             // A packet may leave from an address that has just come.
             self.follow_sockets();
             for transmit in self.transmits.drain(..) {
                 self.shared.tap.sent(&transmit);
+                association.log.sent(&transmit);
                 self.outbound.push(&self.sockets, &transmit, Some(association.id), &mut self.stats);
             }
             if !more {
@@ -204,7 +199,7 @@ impl Shard {
     fn follow_up(&mut self, association: &Arc<AssociationShared>) {
         let mut inner = association.lock();
         while let Some(event) = inner.next_event() {
-            tell(association, &mut inner, self.shared.clock.now(), event);
+            self.tell(association, &mut inner, event);
         }
         let mut notices: smallvec::SmallVec<[Notice; 2]> = smallvec::SmallVec::new();
         while let Some(notice) = inner.protocol.poll_notice() {
@@ -224,72 +219,46 @@ impl Shard {
         if closed {
             state.table.remove(&association.id);
             drop(state);
-            self.own().associations.fetch_sub(1, Ordering::Relaxed);
-            self.shared.front().work.notify_one();
+            self.own().remove_association();
+            self.shared.shards.front().wake();
             self.shared.removed.notify_waiters();
         }
     }
-}
 
-impl Inner {
-    /// Moves packets to `transmits`; gives whether there may be more. What arrives for an association without
-    /// `handles` is discarded, so that its shutdown is not held up.
-    fn take_transmits(
-        &mut self,
-        now: Instant,
-        handles: usize,
-        transmits: &mut Vec<Transmit>,
-    ) -> bool {
-        if handles == 0 {
-            while self.call(now, Protocol::receive).is_some() {}
-        }
-        transmits.extend(self.ready.take().map(|ready| *ready));
-        while transmits.len() < TRANSMIT_CHUNK {
-            match self.call(now, Protocol::poll_transmit) {
-                Some(transmit) => transmits.push(transmit),
-                None => return false,
+    /// Wakes those whom an event concerns and passes it on to listeners.
+    fn tell(&self, association: &Arc<AssociationShared>, inner: &mut Inner, event: Event) {
+        let now = self.shared.clock.now();
+        association.log.event(&event);
+        match &event {
+            Event::Readable => return association.readable.notify_waiters(),
+            Event::Writable => return association.writable.notify_waiters(),
+            Event::Established { .. } => {
+                inner.follow_routes(now);
+                inner.bound_mtus(&self.shared.sockets, now);
+                association.changed.notify_waiters();
             }
-        }
-        true
-    }
-
-    /// The system refuses to send from `local` to `remote`.
-    fn refuse_path(&mut self, now: Instant, local: IpAddr, remote: IpAddr) {
-        let paths = self.protocol.path_stats();
-        if let Some(path) = paths.iter().find(|path| path.local == local && path.remote == remote) {
-            let id = path.path;
-            self.call(now, |protocol, cx| protocol.handle_path_error(cx, id, PathError::Refused));
-        }
-    }
-
-    /// Opens the paths that the system's routes ask for, where that is how addresses are paired.
-    pub(super) fn follow_routes(&mut self, now: Instant) {
-        if self.protocol.config().path_pairing == PathPairing::ByRoute {
-            let mut remotes: Vec<_> = self.protocol.path_stats().iter().map(|p| p.remote).collect();
-            remotes.sort_unstable();
-            remotes.dedup();
-            let routes = route::sources(&remotes);
-            self.call(now, |protocol, cx| protocol.handle_routes(cx, &routes));
-        }
-    }
-
-    /// Whether the association can learn from a message that packets of `path` were larger than `mtu_bytes`. Where MTUs
-    /// are probed, the packet may have been a probe, and the association judges.
-    pub(super) fn may_be_too_big(&self, path: &PathStats, mtu_bytes: u32) -> bool {
-        let probes = self.protocol.config().pmtu_discovery == Some(PmtuDiscovery::Probe);
-        probes || mtu_bytes < path.mtu_bytes
-    }
-
-    /// Bounds the MTU of every path by that of its route.
-    pub(super) fn bound_mtus(&mut self, endpoint: &EndpointShared, now: Instant) {
-        for path in self.protocol.path_stats() {
-            if let Some(mtu_bytes) = endpoint.route_mtu(path.local, path.remote)
-                && self.may_be_too_big(&path, mtu_bytes)
-            {
-                let error = PathError::PacketTooBig { mtu_bytes };
-                self.call(now, |protocol, cx| protocol.handle_path_error(cx, path.path, error));
+            Event::Restarted { .. } => {
+                inner.follow_routes(now);
+                inner.bound_mtus(&self.shared.sockets, now);
+                if inner.leaving {
+                    inner.leave(now);
+                    association.command();
+                }
+                association.wake_all();
             }
+            Event::SenderDry => association.changed.notify_waiters(),
+            Event::PeerShutdown => association.wake_all(),
+            Event::Ended(end) => {
+                let error = AssociationError::from_end(end.clone());
+                let error = error.map(|error| cause_of(error, &inner.protocol));
+                association.log.ended(error.as_ref());
+                inner.publish(event);
+                inner.end(error);
+                return association.wake_all();
+            }
+            _ => {}
         }
+        inner.publish(event);
     }
 }
 
@@ -307,37 +276,4 @@ fn cause_of(error: AssociationError, protocol: &Protocol) -> AssociationError {
     } else {
         error
     }
-}
-
-/// Wakes those whom an event concerns and passes it on to listeners.
-fn tell(association: &Arc<AssociationShared>, inner: &mut Inner, now: Instant, event: Event) {
-    match &event {
-        Event::Readable => return association.readable.notify_waiters(),
-        Event::Writable => return association.writable.notify_waiters(),
-        Event::Established { .. } => {
-            inner.follow_routes(now);
-            inner.bound_mtus(&association.endpoint, now);
-            association.changed.notify_waiters();
-        }
-        Event::Restarted { .. } => {
-            inner.follow_routes(now);
-            inner.bound_mtus(&association.endpoint, now);
-            if inner.leaving {
-                inner.leave(now);
-                association.command();
-            }
-            association.wake_all();
-        }
-        Event::SenderDry => association.changed.notify_waiters(),
-        Event::PeerShutdown => association.wake_all(),
-        Event::Ended(end) => {
-            let error = AssociationError::from_end(end.clone());
-            let error = error.map(|error| cause_of(error, &inner.protocol));
-            inner.publish(event);
-            inner.end(error);
-            return association.wake_all();
-        }
-        _ => {}
-    }
-    inner.publish(event);
 }

@@ -7,9 +7,8 @@ use polypath_proto::{Body, Instant, Received};
 use polypath_wire::{ChecksumPolicy, PacketView, ParseError};
 use tokio::time::sleep_until;
 
-use super::parcel::Parcel;
 use super::shard::Shard;
-use crate::shared::lock;
+use crate::state::{Inbox, Parcel};
 
 /// Drives the associations of its shard.
 #[derive(Debug)]
@@ -26,7 +25,7 @@ impl Worker {
     pub(crate) async fn run(mut self) {
         let shared = Arc::clone(&self.shard.shared);
         let clock = shared.clock;
-        let work = &shared.shards[self.shard.index].work;
+        let own = shared.shards.get(self.shard.index);
         let mut sleep = pin!(sleep_until(clock.to_system(Instant::FAR_FUTURE).into()));
         let mut armed = None;
         while self.step() {
@@ -42,7 +41,7 @@ impl Worker {
             tokio::select! {
                 biased;
                 () = std::future::poll_fn(|cx| self.shard.poll_writable(cx)) => {}
-                () = work.notified() => {}
+                () = own.woken() => {}
                 // As in the first shard.
                 () = &mut sleep, if deadline.is_some() => armed = None,
             }
@@ -51,15 +50,21 @@ impl Worker {
 
     /// One round; gives whether the endpoint is there.
     fn step(&mut self) -> bool {
-        let Some(commands) = self.shard.take_commands() else { return false };
+        if !self.shard.take_touched() {
+            return false;
+        }
         self.shard.follow_sockets();
-        for parcel in commands.parcels {
+        for parcel in self.take_parcels() {
             self.open(&parcel);
         }
         self.shard.expire();
         self.shard.finish_round();
         self.shard.tell_reports();
         true
+    }
+
+    fn take_parcels(&self) -> Inbox {
+        self.shard.shared.shards.get(self.shard.index).parcels.take().unwrap_or_default()
     }
 
     /// Hands packets to their association.
@@ -72,6 +77,7 @@ impl Worker {
             match PacketView::parse(datagram, ChecksumPolicy::Verify) {
                 // With a restart, the tag changes; what was sent to the association of before is for nobody.
                 Ok(view) if view.verification_tag() == inner.protocol.identity().local_tag => {
+                    parcel.association.log.received(&received);
                     inner.call(now, |protocol, cx| protocol.handle(cx, &received));
                 }
                 Err(ParseError::WrongChecksum { .. }) => {
@@ -89,7 +95,6 @@ impl Worker {
 impl Drop for Worker {
     fn drop(&mut self) {
         // What nobody will take any more must not be kept.
-        let commands = lock(&self.shard.shared.shards[self.shard.index].commands).take();
-        drop(commands);
+        self.shard.shared.shards.get(self.shard.index).close();
     }
 }

@@ -167,26 +167,6 @@ impl RateTrace {
         Some(self.losses.iter().zip(ends).map(weigh).sum::<f64>() / end.as_nanos() as f64)
     }
 
-    /// The mean rate over a cycle, or up to the last row of a trace without cycles; nothing where it names none.
-    pub fn mean_rate(&self) -> Option<BitRate> {
-        let (bits, time) = match &self.service {
-            Service::Channel => return None,
-            Service::Opportunities(all) => {
-                (u128::from(all.bytes) * 8 * all.times.len() as u128 * SECOND, all.period)
-            }
-            Service::Rates(pieces) => {
-                let last = pieces.last()?;
-                match self.period {
-                    Some(period) => (cycle_work(pieces, period), period),
-                    None if last.from.is_zero() => return Some(last.rate),
-                    None => (last.before, last.from),
-                }
-            }
-        };
-        let rate = bits / u128::from(time.as_nanos().max(1));
-        Some(BitRate::from_bits_per_second(u64::try_from(rate).unwrap_or(u64::MAX)))
-    }
-
     /// When a packet of `bytes` has been sent whose transmission starts at `at`; nothing where the channel's rate decides.
     pub(crate) fn end(
         &self,

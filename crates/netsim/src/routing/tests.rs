@@ -27,7 +27,7 @@ fn ip(text: &str) -> IpAddr {
 
 fn link(name: &str, network: u32) -> LinkConfig {
     let channel = ChannelConfig::new(BitRate::from_mbit(100), Duration::from_millis(1));
-    LinkConfig::symmetric(name, channel).in_network(NetworkId(network))
+    LinkConfig::new(name, channel.clone(), channel).in_network(NetworkId(network))
 }
 
 fn build(builder: NetworkBuilder) -> World<Nothing> {
@@ -159,7 +159,7 @@ fn tables_grow_with_the_addresses_of_each_network() {
     net.connect(server, End::at(hub), link("server", 0));
     let mut world = build(net);
     let (nodes, networks) = (42, 21);
-    assert_eq!(world.routing.next_hops(), (40 + networks) * nodes);
+    assert_eq!(world.routing.next_hop.len(), (40 + networks) * nodes);
     let host = NodeId(7);
     assert_eq!(world.node_name(host), "4/1");
     assert_eq!(trip(&mut world, (host, "10.4.0.1"), "10.4.0.2").0.len(), 2);

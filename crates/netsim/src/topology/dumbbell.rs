@@ -2,15 +2,11 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use polypath_units::{BitRate, ByteCount, Duration};
+use polypath_units::Duration;
 use rand_core::Rng;
 
 use super::{Disjoint, DisjointPath, Duplex, IpVersion};
-use crate::queue_discipline::Limit;
-use crate::{
-    BuildError, ChannelConfig, End, LinkConfig, LinkId, NetworkBuilder, NetworkId, NodeId,
-    QueueConfig, Streams,
-};
+use crate::{BuildError, End, LinkConfig, LinkId, NetworkBuilder, NetworkId, NodeId, Streams};
 
 /// Hosts A and B with an interface in each of several dumbbells (two of them: `natarajan` fig. 7).
 ///
@@ -57,63 +53,11 @@ pub struct CrossPair {
     pub addresses: [IpAddr; 2],
 }
 
-/// What a dumbbell of `natarajan` fig. 7 is made of; what the text does not say has to be chosen.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct DumbbellPlan {
-    /// Rate of the core.
-    pub core_rate: BitRate,
-    /// Propagation delay of the core.
-    pub core_delay: Duration,
-    /// Rate of the last hops.
-    pub edge_rate: BitRate,
-    /// Propagation delay of the last hops of A and B.
-    pub access_delay: Duration,
-    /// Shortest and longest propagation delay of the other last hops; each is as likely as any between them.
-    pub edge_delay: [Duration; 2],
-    /// Pairs of single-homed hosts.
-    pub pairs: u8,
-}
-
 /// Dumbbells are numbered in one octet of an IPv4 address.
 const MAX_DUMBBELLS: usize = 254;
 
 /// So are their pairs.
 const MAX_PAIRS: usize = 254;
-
-/// Room of a buffer in bandwidth-delay products of its link (`natarajan` section III-B).
-const BUFFER_BDP: u64 = 2;
-
-/// Room that a buffer has at least: a packet of full length.
-const LEAST_BUFFER: ByteCount = ByteCount::from_bytes(1_500);
-
-impl DumbbellPlan {
-    /// A core of 10 Mbit/s (assumed) and 25 ms, last hops of 100 Mbit/s (assumed) and 5 to 20 ms, 10 ms for A and B, and
-    /// four pairs: one-way delays of 35 to 65 ms, and 45 ms between A and B (`natarajan` section III-B).
-    pub const fn natarajan() -> Self {
-        Self {
-            core_rate: BitRate::from_mbit(10),
-            core_delay: Duration::from_millis(25),
-            edge_rate: BitRate::from_mbit(100),
-            access_delay: Duration::from_millis(10),
-            edge_delay: [Duration::from_millis(5), Duration::from_millis(20)],
-            pairs: 4,
-        }
-    }
-
-    /// The dumbbell `name` of a run: delays of last hops are drawn from streams of that name, one for each hop. Every
-    /// buffer has twice the bandwidth-delay product of its own link.
-    pub fn draw(&self, name: &str, streams: &Streams) -> DumbbellConfig {
-        let edge = |pair: u8, side: &str| {
-            link(self.edge_rate, draw_delay(name, pair, side, self.edge_delay, streams))
-        };
-        DumbbellConfig {
-            name: name.to_owned(),
-            core: link(self.core_rate, self.core_delay),
-            access: [(); 2].map(|()| link(self.edge_rate, self.access_delay)),
-            cross: (1..=self.pairs).map(|pair| ["a", "b"].map(|side| edge(pair, side))).collect(),
-        }
-    }
-}
 
 /// Propagation delay of the last hop of a single-homed host, from the shortest to the longest: each has a stream of its
 /// own. Pairs count from 1, sides are "a" and "b".
@@ -126,14 +70,6 @@ pub fn draw_delay(
 ) -> Duration {
     let mut stream = streams.stream(&format!("{name}/cross-{pair}/{side}/delay"));
     uniform(range, &mut stream)
-}
-
-/// A link with room for twice its bandwidth-delay product.
-fn link(rate: BitRate, delay: Duration) -> Duplex {
-    let product = rate.bytes_in(delay).as_bytes();
-    let room = ByteCount::from_bytes(product.saturating_mul(BUFFER_BDP)).max(LEAST_BUFFER);
-    let queue = QueueConfig::DropTail(Limit::Bytes(room));
-    ChannelConfig { queue, ..ChannelConfig::new(rate, delay) }.into()
 }
 
 /// A time from one to another, in whole nanoseconds.

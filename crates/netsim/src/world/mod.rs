@@ -357,11 +357,6 @@ impl<F: Frame, O: LinkObserver> World<F, O> {
         &self.observer
     }
 
-    /// Ends the run and hands out the observer.
-    pub fn into_observer(self) -> O {
-        self.observer
-    }
-
     fn on_timer(&mut self, node: u32, key: Key) -> Option<Event<F>> {
         match self.nodes[node as usize].timer.fire(key) {
             Firing::Due => {

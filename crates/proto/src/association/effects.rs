@@ -4,7 +4,7 @@ use alloc::collections::VecDeque;
 
 use super::Association;
 use crate::paths::reach::Signal;
-use crate::transmit::{Delivered, Effect, Effects};
+use crate::transmit::{Delivered, Effect};
 use crate::{Cx, Event, PathId};
 
 /// Reports of the peer that may wait at a time.
@@ -41,8 +41,17 @@ impl Events {
 
 impl Association {
     /// Applies what a call of the transmitter wants, in its order.
-    pub(super) fn apply(&mut self, cx: &mut Cx<'_>, effects: Effects) {
-        for effect in effects {
+    #[inline]
+    pub(super) fn apply_effects(&mut self, cx: &mut Cx<'_>) {
+        if !self.effects.is_empty() {
+            self.apply_each(cx);
+        }
+    }
+
+    fn apply_each(&mut self, cx: &mut Cx<'_>) {
+        // Taken and put back, so that its memory serves the next ones.
+        let mut effects = core::mem::take(&mut self.effects);
+        for effect in effects.drain(..) {
             match effect {
                 Effect::PeerAnswered => self.errors = 0,
                 Effect::Delivered(path, delivered) => self.data_delivered(cx, path, delivered),
@@ -51,6 +60,7 @@ impl Association {
                 Effect::Event(event) => self.events.push(event),
             }
         }
+        self.effects = effects;
     }
 
     /// Data was acknowledged that proves its path alive (RFC 9260 section 8.2). Doubt is stronger: a path that is

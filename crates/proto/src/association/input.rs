@@ -261,7 +261,7 @@ impl Association {
     /// What became of an acknowledgement.
     fn acknowledged(&mut self, cx: &mut Cx<'_>, acked: Acked) {
         match acked {
-            Acked::Applied(effects) => self.apply(cx, effects),
+            Acked::Applied => self.apply_effects(cx),
             Acked::Stale => {}
             Acked::Refused(SackProblem::AcknowledgesUnsent(_)) => {
                 let reason = b"SACK acknowledges a TSN that was not sent";

@@ -74,6 +74,8 @@ pub struct Association {
     /// Addresses of the paths, and whether these work.
     paths: PathBook,
     transmitter: Transmitter,
+    /// What the transmitter wants done; empty in between.
+    effects: Effects,
     control: ControlQueue,
     flush: Flush,
     events: Events,
@@ -160,6 +162,7 @@ impl Association {
             state,
             tie_tags: TieTags::draw(cx.rng),
             paths: PathBook::default(),
+            effects: Effects::new(),
             control: ControlQueue::new(),
             flush: Flush::default(),
             events: Events::default(),
@@ -303,9 +306,8 @@ impl Association {
         let policy = message.reliability.unwrap_or(self.config.policies.partial_reliability);
         let wanted = Reliability::of(policy, cx.now);
         let (transmitter, mut send_cx) = self.sending(cx);
-        let mut effects = Effects::new();
-        let queued = transmitter.enqueue(&mut send_cx, message, wanted, &mut effects);
-        self.apply(cx, effects);
+        let queued = transmitter.enqueue(&mut send_cx, message, wanted);
+        self.apply_effects(cx);
         queued
     }
 
@@ -447,6 +449,7 @@ impl Association {
         if let Some(receiver) = self.state.receiver_mut() {
             receiver.release_memory();
         }
+        self.effects.shrink_to_fit();
         self.control.shrink_to_fit();
         self.notices.shrink_to_fit();
         self.events.release_memory();
@@ -454,10 +457,11 @@ impl Association {
 
     /// The transmitter, and what it is lent.
     fn sending<'a>(&'a mut self, cx: &'a mut Cx<'_>) -> (&'a mut Transmitter, SendCx<'a>) {
-        let Self { transmitter, config, paths, state, .. } = self;
+        let Self { transmitter, config, paths, state, effects, .. } = self;
+        debug_assert!(effects.is_empty(), "what was wanted before was not done");
         let (rng, probe) = (&mut *cx.rng, &mut *cx.probe);
         let phase = state.send_phase();
-        (transmitter, SendCx { now: cx.now, rng, probe, config, book: paths, phase })
+        (transmitter, SendCx { now: cx.now, rng, probe, config, book: paths, phase, effects })
     }
 
     /// Tells the user once that messages wait.

@@ -53,6 +53,24 @@ pub(super) enum Tag {
     Announced(u32),
 }
 
+/// A packet that was filled.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Built {
+    pub(super) path: PathId,
+    pub(super) tag: Tag,
+    pub(super) fragmentation: Fragmentation,
+}
+
+impl Built {
+    pub(super) fn of(packet: &PacketBuilder<'_>, tag: Tag) -> Self {
+        let fragmentation = match packet.oversized {
+            true => Fragmentation::Allowed,
+            false => Fragmentation::Avoided,
+        };
+        Self { path: packet.path, tag, fragmentation }
+    }
+}
+
 /// Control chunks in the order of sending.
 pub(super) type ControlQueue = VecDeque<Control>;
 
@@ -97,34 +115,65 @@ impl Association {
         }
         self.open_flush(cx);
         self.settle_mtus(cx);
-        let (transmitter, send_cx) = self.sending(cx);
-        transmitter.watch_peer_window(&send_cx);
+        if self.transmitter.is_window_closed() {
+            let (transmitter, send_cx) = self.sending(cx);
+            transmitter.watch_peer_window(&send_cx);
+        }
         self.advance_shutdown(cx);
+        match self.build_packet(cx, packet) {
+            Some(built) => Some(self.finish(built, packet)),
+            None => {
+                self.close_flush(cx);
+                None
+            }
+        }
+    }
+
+    /// Fills a packet with what is first in turn. Each kind is asked for only where there can be something.
+    fn build_packet(&mut self, cx: &mut Cx<'_>, packet: &mut Packet<'static>) -> Option<Built> {
+        if !self.control.is_empty() {
+            return self.control_packet(packet);
+        }
         // In a queue that is nearly full, what nobody would miss must not take the place of a retransmission.
         let repeats = self.transmitter.outstanding.lost_count() > 0;
-        let envelope = self
-            .control_packet(packet)
-            .or_else(|| if repeats { None } else { self.mtu_probe_packet(cx, packet) })
-            .or_else(|| self.forward_tsn_packet(cx, packet))
-            .or_else(|| self.sack_packet(cx, packet))
-            .or_else(|| self.data_packet(cx, packet))
-            .or_else(|| self.mtu_probe_packet(cx, packet))
-            .or_else(|| self.tail_probe_packet(cx, packet));
-        if envelope.is_none() {
-            let is_connected = self.state.is_connected();
-            let (transmitter, send_cx) = self.sending(cx);
-            transmitter.watch_tail(&send_cx);
-            let cause = match is_connected {
-                true => transmitter.why_blocked(&send_cx),
-                false if transmitter.room_is_wanted() => BlockedCause::SendBuffer,
-                false => BlockedCause::Application,
-            };
-            transmitter.end_flush();
-            self.flush = Flush { dry_at: Some(cx.now), is_open: false };
-            self.blocked.enter(cx.now, cause);
-            self.account_suspicion(cx.now);
+        if !repeats && let Some(built) = self.mtu_probe_packet(cx, packet) {
+            return Some(built);
         }
-        envelope
+        if self.transmitter.forward.is_due()
+            && let Some(built) = self.forward_tsn_packet(cx, packet)
+        {
+            return Some(built);
+        }
+        if self.acknowledgement_is_due()
+            && let Some(built) = self.sack_packet(cx, packet)
+        {
+            return Some(built);
+        }
+        if !self.transmitter.is_dry()
+            && let Some(built) = self.data_packet(cx, packet)
+        {
+            return Some(built);
+        }
+        if repeats && let Some(built) = self.mtu_probe_packet(cx, packet) {
+            return Some(built);
+        }
+        if self.transmitter.is_dry() { None } else { self.tail_probe_packet(cx, packet) }
+    }
+
+    /// Nothing more can be sent now.
+    fn close_flush(&mut self, cx: &mut Cx<'_>) {
+        let is_sending = self.state.is_connected() && !self.transmitter.is_dry();
+        let (transmitter, send_cx) = self.sending(cx);
+        transmitter.watch_tail(&send_cx);
+        let cause = match is_sending {
+            true => transmitter.why_blocked(&send_cx),
+            false if transmitter.room_is_wanted() => BlockedCause::SendBuffer,
+            false => BlockedCause::Application,
+        };
+        transmitter.end_flush();
+        self.flush = Flush { dry_at: Some(cx.now), is_open: false };
+        self.blocked.enter(cx.now, cause);
+        self.account_suspicion(cx.now);
     }
 
     fn open_flush(&mut self, cx: &mut Cx<'_>) {
@@ -132,9 +181,12 @@ impl Association {
             return;
         }
         self.flush.is_open = true;
-        let (transmitter, mut send_cx) = self.sending(cx);
-        let effects = transmitter.begin_flush(&mut send_cx);
-        self.apply(cx, effects);
+        // Otherwise this side only receives.
+        if !self.transmitter.is_dry() {
+            let (transmitter, mut send_cx) = self.sending(cx);
+            transmitter.begin_flush(&mut send_cx);
+            self.apply_effects(cx);
+        }
         self.probe_failed_paths(cx);
     }
 
@@ -147,7 +199,7 @@ impl Association {
     }
 
     /// A packet with the control chunks that wait for the same path.
-    fn control_packet(&mut self, packet: &mut Packet<'static>) -> Option<Envelope> {
+    fn control_packet(&mut self, packet: &mut Packet<'static>) -> Option<Built> {
         let Control { chunk, to, tag } = self.control.pop_front()?;
         let best = self.paths.best();
         let paths = &self.paths;
@@ -176,7 +228,7 @@ impl Association {
             // Such chunks are rare once the handshake is over.
             self.control = ControlQueue::new();
         }
-        Some(self.finish(packet, tag))
+        Some(Built::of(&packet, tag))
     }
 
     /// What goes into the next packet with DATA.
@@ -188,8 +240,8 @@ impl Association {
     /// Puts the DATA that was decided on into a packet.
     fn fill(&mut self, cx: &mut Cx<'_>, decision: &Decision, packet: &mut PacketBuilder<'_>) {
         let (transmitter, mut send_cx) = self.sending(cx);
-        let effects = transmitter.fill(&mut send_cx, decision, packet);
-        self.apply(cx, effects);
+        transmitter.fill(&mut send_cx, decision, packet);
+        self.apply_effects(cx);
     }
 
     /// A packet that begins with the FORWARD-TSN that is due. DATA goes along if there is any (RFC 3758 section 3.5, F2);
@@ -198,8 +250,8 @@ impl Association {
         &mut self,
         cx: &mut Cx<'_>,
         packet: &mut Packet<'static>,
-    ) -> Option<Envelope> {
-        if !self.transmitter.forward.is_due() || !self.state.may_send_data() {
+    ) -> Option<Built> {
+        if !self.state.may_send_data() {
             return None;
         }
         let decision = self.next_data(cx);
@@ -210,12 +262,12 @@ impl Association {
         if let Some(decision) = decision {
             self.fill(cx, &decision, &mut packet);
         }
-        Some(self.finish(packet, Tag::Peer))
+        Some(Built::of(&packet, Tag::Peer))
     }
 
     /// A packet with the SACK that is due, and DATA if there is room.
-    fn sack_packet(&mut self, cx: &mut Cx<'_>, packet: &mut Packet<'static>) -> Option<Envelope> {
-        if !self.state.receiver()?.sack_is_due() || !self.state.is_connected() {
+    fn sack_packet(&mut self, cx: &mut Cx<'_>, packet: &mut Packet<'static>) -> Option<Built> {
+        if !self.state.is_connected() {
             return None;
         }
         let path = self.sack_return_path();
@@ -226,13 +278,10 @@ impl Association {
         {
             self.fill(cx, &decision, &mut packet);
         }
-        Some(self.finish(packet, Tag::Peer))
+        Some(Built::of(&packet, Tag::Peer))
     }
 
-    fn data_packet(&mut self, cx: &mut Cx<'_>, packet: &mut Packet<'static>) -> Option<Envelope> {
-        if self.transmitter.is_dry() {
-            return None;
-        }
+    fn data_packet(&mut self, cx: &mut Cx<'_>, packet: &mut Packet<'static>) -> Option<Built> {
         let Some(decision) = self.next_data(cx) else {
             let (transmitter, mut send_cx) = self.sending(cx);
             transmitter.penalize_blocking_path(&mut send_cx);
@@ -250,7 +299,7 @@ impl Association {
         if bundles_sack {
             self.bundle_sack(&mut packet);
         }
-        Some(self.finish(packet, Tag::Peer))
+        Some(Built::of(&packet, Tag::Peer))
     }
 
     /// Nothing else can be sent: a packet that probes a path which is silent for too long.
@@ -258,14 +307,14 @@ impl Association {
         &mut self,
         cx: &mut Cx<'_>,
         packet: &mut Packet<'static>,
-    ) -> Option<Envelope> {
+    ) -> Option<Built> {
         let (transmitter, send_cx) = self.sending(cx);
         let probe = transmitter.next_probe(&send_cx)?;
         let mut packet = self.builder(probe.path, packet);
         let (transmitter, mut send_cx) = self.sending(cx);
-        let effects = transmitter.fill_probe(&mut send_cx, probe, &mut packet);
-        self.apply(cx, effects);
-        Some(self.finish(packet, Tag::Peer))
+        transmitter.fill_probe(&mut send_cx, probe, &mut packet);
+        self.apply_effects(cx);
+        Some(Built::of(&packet, Tag::Peer))
     }
 
     /// Adds a delayed SACK to a packet with DATA if all of it has room (RFC 9260 section 6.10); control chunks go
@@ -346,17 +395,17 @@ impl Association {
         sack_path::choose(policy, &view).map(PathId)
     }
 
-    pub(super) fn finish(&mut self, builder: PacketBuilder<'_>, tag: Tag) -> Envelope {
+    /// Completes the header of a packet that was filled.
+    fn finish(&mut self, built: Built, packet: &mut Packet<'static>) -> Envelope {
         self.stats.packets_sent += 1;
-        let PacketBuilder { packet, path, oversized, .. } = builder;
         packet.source_port = self.identity.local_port;
         packet.destination_port = self.identity.remote_port;
-        packet.verification_tag = match tag {
+        packet.verification_tag = match built.tag {
             Tag::Peer => self.state.peer_tag().unwrap_or(0),
             Tag::Zero => 0,
             Tag::Announced(tag) => tag,
         };
-        let path = &mut self.paths[path];
+        let path = &mut self.paths[built.path];
         path.counters.packets_sent += 1;
         Envelope {
             path: path.id,
@@ -364,10 +413,7 @@ impl Association {
             remote: path.remote,
             encapsulation: path.encapsulation,
             ecn: Ecn::NotEct,
-            fragmentation: match oversized {
-                true => Fragmentation::Allowed,
-                false => Fragmentation::Avoided,
-            },
+            fragmentation: built.fragmentation,
         }
     }
 

@@ -5,14 +5,14 @@ use alloc::vec;
 use polypath_wire::{Chunk, Packet, Parameter, Parameters, Raw};
 
 use super::Association;
-use super::output::Tag;
+use super::output::{Built, Tag};
 use crate::config::PmtuDiscovery;
 use crate::paths::heartbeat::{Info, Purpose};
 use crate::paths::plpmtu::{Timing, Traffic};
 use crate::paths::reach::{Reach, Reason, Signal};
 use crate::transmit::{PacketBuilder, SendPath};
 use crate::types::PathSet;
-use crate::{Cx, Envelope, Event, Fragmentation, Instant, PathChange, PathId, ProbeEvent};
+use crate::{Cx, Event, Fragmentation, Instant, PathChange, PathId, ProbeEvent};
 
 /// Chunk header.
 const CHUNK_HEADER: u32 = 4;
@@ -160,11 +160,16 @@ impl Association {
 
     /// A packet that probes the MTU of its path: a HEARTBEAT and a PAD chunk (RFC 4820), and nothing that would be missed.
     /// Windows do not limit it (RFC 8899 section 6.2).
+    #[inline]
     pub(super) fn mtu_probe_packet(
         &mut self,
         cx: &mut Cx<'_>,
         packet: &mut Packet<'static>,
-    ) -> Option<Envelope> {
+    ) -> Option<Built> {
+        if self.mtu_work.paths.is_empty() { None } else { self.next_mtu_probe(cx, packet) }
+    }
+
+    fn next_mtu_probe(&mut self, cx: &mut Cx<'_>, packet: &mut Packet<'static>) -> Option<Built> {
         while let Some(id) = self.mtu_work.paths.pop() {
             let wanted = self.paths.get(id).and_then(|path| path.plpmtu.as_ref()?.take(cx.now));
             if let Some(size) = wanted.filter(|_| self.state.may_send_data()) {
@@ -180,7 +185,7 @@ impl Association {
         id: PathId,
         size: u32,
         packet: &mut Packet<'static>,
-    ) -> Envelope {
+    ) -> Built {
         let sending = &self.transmitter.paths[id];
         let mut packet = PacketBuilder::new(id, sending.capacity_of(size), packet);
         let nonce = cx.rng.next_u64();
@@ -195,7 +200,6 @@ impl Association {
             plpmtu.on_sent(cx.now, nonce, size, timing);
         }
         self.schedule_mtu_work();
-        let envelope = self.finish(packet, Tag::Peer);
-        Envelope { fragmentation: Fragmentation::Forbidden, ..envelope }
+        Built { fragmentation: Fragmentation::Forbidden, ..Built::of(&packet, Tag::Peer) }
     }
 }

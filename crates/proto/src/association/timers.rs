@@ -46,7 +46,7 @@ const BEFORE_PATHS: [Timer; 5] =
     [Timer::ShutdownGuard, Timer::State, Timer::Sack, Timer::Abandon, Timer::ZeroWindow];
 const OF_PATHS: [PathTimer; 5] =
     [PathTimer::Ban, PathTimer::T3, PathTimer::TailProbe, PathTimer::Overdue, PathTimer::Heartbeat];
-const AFTER_PATHS: [Timer; 1] = [Timer::PathMtu];
+const AFTER_PATHS: Timer = Timer::PathMtu;
 
 /// The deadline of what does not run.
 const NEVER: Instant = Instant::FAR_FUTURE;
@@ -54,11 +54,17 @@ const NEVER: Instant = Instant::FAR_FUTURE;
 impl Association {
     /// The earliest deadline.
     pub(super) fn next_deadline(&self) -> Option<Instant> {
-        let own = BEFORE_PATHS.iter().chain(&AFTER_PATHS).map(|timer| self.deadline(*timer));
-        let mut next = own.fold(NEVER, Instant::min);
-        for path in self.paths.ids() {
-            let of_path = OF_PATHS.iter().map(|timer| self.path_deadline(path, *timer));
-            next = of_path.fold(next, Instant::min);
+        // The driver asks after every packet. Plain loops over constants are unrolled; iterators of them were not.
+        let mut next = self.deadline(AFTER_PATHS);
+        for timer in BEFORE_PATHS {
+            next = next.min(self.deadline(timer));
+        }
+        if self.state.is_connected() {
+            for path in self.paths.ids() {
+                for timer in OF_PATHS {
+                    next = next.min(self.path_deadline(path, timer));
+                }
+            }
         }
         (next != NEVER).then_some(next)
     }
@@ -77,13 +83,11 @@ impl Association {
                 }
             }
         }
-        for timer in AFTER_PATHS {
-            self.expire(cx, timer);
-        }
+        self.expire(cx, AFTER_PATHS);
     }
 
     /// When a timer expires; [`NEVER`] where it does not run.
-    #[inline]
+    #[inline(always)]
     fn deadline(&self, timer: Timer) -> Instant {
         let (may_send, is_connected) = (self.state.may_send_data(), self.state.is_connected());
         let deadline = match timer {
@@ -99,7 +103,7 @@ impl Association {
     }
 
     /// The same for a timer of a path.
-    #[inline]
+    #[inline(always)]
     fn path_deadline(&self, id: PathId, timer: PathTimer) -> Instant {
         let path = &self.transmitter.paths[id];
         match timer {
@@ -128,8 +132,8 @@ impl Association {
             }
             Timer::Abandon => {
                 let (transmitter, mut send_cx) = self.sending(cx);
-                let effects = transmitter.on_lifetime_over(&mut send_cx);
-                self.apply(cx, effects);
+                transmitter.on_lifetime_over(&mut send_cx);
+                self.apply_effects(cx);
             }
             Timer::ZeroWindow => self.transmitter.zero_window.expire(cx.now),
             Timer::PathMtu => self.expire_mtu_timers(cx.now),

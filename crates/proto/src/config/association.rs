@@ -5,7 +5,7 @@ use core::net::IpAddr;
 
 use crate::Duration;
 
-use super::{BufferSize, Policies, Preset};
+use super::{Policies, Preset};
 
 /// Which pairs of a local and a remote address become paths.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Hash)]
@@ -107,6 +107,14 @@ pub struct AssociationConfig {
     pub policies: Policies,
 }
 
+/// Size in bytes of the send buffer and of the receive buffer in the default configuration, to which they may grow. With less
+/// than what the paths carry during the smallest retransmission timeout (1 s), one chunk that is lost twice on one path stops
+/// all of them; this is enough for 268 Mbit/s.
+pub const BUFFER_BYTES: u32 = 32 << 20;
+
+/// The same in the presets of the literature, which are for studies: these set the sizes that they compare.
+pub const STUDY_BUFFER_BYTES: u32 = 1 << 20;
+
 /// A configuration as associations have it: those that peers begin at one endpoint share one, which none of them changes.
 /// It is a twelfth of what an idle association takes in memory, and no part of its state.
 #[allow(clippy::disallowed_types)]
@@ -120,21 +128,31 @@ impl AssociationConfig {
         SharedConfig::new(self)
     }
 
-    /// The defaults with the policies of `preset`.
+    /// The configuration of a preset. With [`Preset::Recommended`] it is the default; the other presets have buffers of
+    /// [`STUDY_BUFFER_BYTES`].
     pub fn with_preset(preset: Preset) -> Self {
-        Self { policies: preset.policies(), ..Self::default() }
+        let buffer_bytes = match preset {
+            Preset::Recommended => BUFFER_BYTES,
+            _ => STUDY_BUFFER_BYTES,
+        };
+        Self {
+            send_buffer_bytes: buffer_bytes.into(),
+            receive_buffer_bytes: buffer_bytes,
+            policies: preset.policies(),
+            ..Self::default()
+        }
     }
 }
 
-/// The preset `recommended`, with which a transfer over several paths is not slower than over the best of them. Only its buffers
-/// differ: they have the bytes that are named from the beginning, so that programs know what they hold.
+/// The preset `recommended`, with which a transfer over several paths is not slower than over the best of them. Its buffers
+/// grow with what the paths carry, up to [`BUFFER_BYTES`].
 impl Default for AssociationConfig {
     fn default() -> Self {
         Self {
             outbound_streams: 10,
             max_inbound_streams: 2048,
-            send_buffer_bytes: 1 << 20,
-            receive_buffer_bytes: 1 << 20,
+            send_buffer_bytes: BUFFER_BYTES.into(),
+            receive_buffer_bytes: BUFFER_BYTES,
             mtu_bytes: 1500,
             pmtu_discovery: None,
             path_pairing: PathPairing::ByIndex,
@@ -146,11 +164,7 @@ impl Default for AssociationConfig {
             heartbeat_interval: Some(Duration::from_secs(30)),
             heartbeat_max_burst: 1,
             shutdown_guard: None,
-            policies: Policies {
-                send_buffer: BufferSize::Bytes,
-                receive_buffer: BufferSize::Bytes,
-                ..Preset::Recommended.policies()
-            },
+            policies: Preset::Recommended.policies(),
         }
     }
 }

@@ -8,7 +8,10 @@ mod presets;
 mod reference;
 
 pub(crate) use association::SharedConfig;
-pub use association::{AssociationConfig, EndpointConfig, PathPairing, PmtuDiscovery, SourceRoute};
+pub use association::{
+    AssociationConfig, BUFFER_BYTES, EndpointConfig, PathPairing, PmtuDiscovery,
+    STUDY_BUFFER_BYTES, SourceRoute,
+};
 pub(crate) use buffer_size::BufferBounds;
 pub use check::ConfigError;
 pub use policies::*;

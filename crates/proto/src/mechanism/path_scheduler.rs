@@ -3,8 +3,6 @@
 //! `dreibholz-model` section 4.1, parameter `cmtSendAllVariant` (INET `cmtSendAllComparisonFunction`); ns-2 and usrsctp
 //! rotate. A scheduler only orders; windows decide.
 
-use smallvec::SmallVec;
-
 use crate::config::PathOrder;
 use crate::{Duration, PathId};
 
@@ -35,11 +33,11 @@ pub(crate) struct Turn {
 }
 
 /// Place of a path in the order, lowest first; of equal ones the one that comes first in the path table.
-pub(crate) type Rank = (u64, u64);
+type Rank = (u64, u64);
 
 /// The rank of a candidate; none if the policy leaves the path out.
 #[inline]
-pub(crate) fn rank(policy: PathOrder, c: &Candidate, turn: Turn) -> Option<Rank> {
+fn rank(policy: PathOrder, c: &Candidate, turn: Turn) -> Option<Rank> {
     let largest = |value: u64| u64::MAX - value;
     let rank = match policy {
         PathOrder::Primary if c.index != turn.primary => return None,
@@ -55,28 +53,15 @@ pub(crate) fn rank(policy: PathOrder, c: &Candidate, turn: Turn) -> Option<Rank>
     Some(rank)
 }
 
-/// Paths in the order in which they are asked.
-#[derive(Debug, Default)]
-pub(crate) struct Order(SmallVec<[(Rank, u8); 8]>);
-
-impl Order {
-    /// Adds a path; they come in the order of the path table.
-    #[inline]
-    pub(crate) fn add(&mut self, rank: Rank, index: u8) {
-        // Insertion, from the back: there are few, and most come in order.
-        let after = self.0.iter().rposition(|(other, _)| *other <= rank);
-        self.0.insert(after.map_or(0, |after| after + 1), (rank, index));
-    }
-
-    /// The paths in their order.
-    pub(crate) fn paths(&self) -> impl Iterator<Item = PathId> {
-        self.0.iter().map(|(_, index)| PathId(*index))
-    }
-
-    /// Whether a path is in it.
-    pub(crate) fn contains(&self, path: PathId) -> bool {
-        self.paths().any(|other| other == path)
-    }
+/// The first of some candidates, which come in the order of the path table; none if the policy leaves all of them out.
+#[inline]
+pub(crate) fn first(
+    policy: PathOrder,
+    candidates: impl Iterator<Item = Candidate>,
+    turn: Turn,
+) -> Option<PathId> {
+    let ranked = candidates.filter_map(|it| Some((rank(policy, &it, turn)?, it.index)));
+    ranked.min().map(|(_, index)| PathId(index))
 }
 
 #[cfg(test)]
@@ -86,13 +71,13 @@ mod tests {
     use super::*;
 
     fn order(policy: PathOrder, candidates: &[Candidate], turn: Turn) -> Vec<u8> {
-        let mut order = Order::default();
-        for candidate in candidates {
-            if let Some(rank) = rank(policy, candidate, turn) {
-                order.add(rank, candidate.index);
-            }
-        }
-        order.paths().map(|path| path.0).collect()
+        let mut left = candidates.to_vec();
+        let next = || {
+            let path = first(policy, left.iter().copied(), turn)?.0;
+            left.retain(|candidate| candidate.index != path);
+            Some(path)
+        };
+        core::iter::from_fn(next).collect()
     }
 
     #[test]

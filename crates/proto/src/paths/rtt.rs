@@ -12,6 +12,8 @@ pub(crate) struct RttEstimator {
     config: Rto,
     /// Smoothed round-trip time and its variation in nanoseconds.
     smoothed: Option<(f64, f64)>,
+    /// The former in whole nanoseconds, which is asked for more often than it changes.
+    srtt: Duration,
     smallest: Duration,
     rto: Duration,
 }
@@ -25,12 +27,18 @@ impl RttEstimator {
             max: least(config.max),
             ..config
         };
-        Self { config, smoothed: None, smallest: Duration::MAX, rto: config.initial }
+        Self {
+            config,
+            smoothed: None,
+            srtt: Duration::ZERO,
+            smallest: Duration::MAX,
+            rto: config.initial,
+        }
     }
 
     /// Smoothed round-trip time, once there is a sample.
     pub(crate) fn srtt(&self) -> Option<Duration> {
-        self.smoothed.map(|(srtt, _)| Duration::from_nanos(srtt as u64))
+        self.smoothed.map(|_| self.srtt)
     }
 
     /// Smallest sample so far, once there is one.
@@ -58,6 +66,7 @@ impl RttEstimator {
             }
         };
         self.smoothed = Some((srtt, rttvar));
+        self.srtt = Duration::from_nanos(srtt as u64);
         let rto = Duration::from_nanos((srtt + 4.0 * rttvar) as u64);
         self.rto = rto.max(self.config.min).min(self.config.max);
     }

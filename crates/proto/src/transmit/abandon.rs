@@ -1,6 +1,6 @@
 //! Giving up messages that are not fully reliable (RFC 3758, RFC 7496), and what the rest of the association sees of it.
 
-use super::effects::{Effect, Effects};
+use super::effects::Effect;
 use super::{SendCx, SendPhase, Transmitter};
 use crate::transmit::partial_reliability::index::Place;
 use crate::transmit::partial_reliability::{Reliability, Support};
@@ -32,44 +32,36 @@ impl Transmitter {
     }
 
     /// The lifetime of a message is over.
-    pub(crate) fn on_lifetime_over(&mut self, cx: &mut SendCx<'_>) -> Effects {
-        let mut effects = Effects::new();
-        self.abandon_due(cx, &mut effects);
-        effects
+    pub(crate) fn on_lifetime_over(&mut self, cx: &mut SendCx<'_>) {
+        self.abandon_due(cx);
     }
 
     /// Gives up what was lost too often or has lived too long.
-    pub(super) fn abandon_due(&mut self, cx: &mut SendCx<'_>, effects: &mut Effects) {
+    pub(super) fn abandon_due(&mut self, cx: &mut SendCx<'_>) {
         if !self.may_abandon(cx.phase) {
             return;
         }
         let mut any = false;
         for tsn in self.outstanding.take_lost_unreliable() {
-            any |= self.abandon_lost(cx, tsn, effects);
+            any |= self.abandon_lost(cx, tsn);
         }
         while let Some(place) = self.queue.index.take_due(cx.now) {
             any |= match place {
-                Place::Sent(tsn) => self.abandon_lost(cx, Tsn(tsn), effects),
+                Place::Sent(tsn) => self.abandon_lost(cx, Tsn(tsn)),
                 Place::Waiting { slot, serial } => {
-                    self.queue.is_alive(slot, serial.0) && self.abandon_waiting(cx, place, effects)
+                    self.queue.is_alive(slot, serial.0) && self.abandon_waiting(cx, place)
                 }
             };
         }
         if any {
             self.forward.advance(&self.outstanding);
-            self.after_acknowledgement(effects);
+            self.after_acknowledgement(cx);
         }
     }
 
     /// Makes room for a message by giving up less important ones (RFC 7496 section 3.2): those that wait before those that
     /// were sent.
-    pub(super) fn make_room(
-        &mut self,
-        cx: &mut SendCx<'_>,
-        size: usize,
-        rule: Reliability,
-        effects: &mut Effects,
-    ) {
+    pub(super) fn make_room(&mut self, cx: &mut SendCx<'_>, size: usize, rule: Reliability) {
         if !self.may_abandon(cx.phase) || size as u64 > self.queue.limit() {
             return;
         }
@@ -88,8 +80,8 @@ impl Transmitter {
             self.queue.index.take_least_important();
             any |= alive
                 && match place {
-                    Place::Sent(tsn) => self.abandon_sent(cx, Tsn(tsn), effects),
-                    Place::Waiting { .. } => self.abandon_waiting(cx, place, effects),
+                    Place::Sent(tsn) => self.abandon_sent(cx, Tsn(tsn)),
+                    Place::Waiting { .. } => self.abandon_waiting(cx, place),
                 };
         }
         if any {
@@ -98,7 +90,7 @@ impl Transmitter {
     }
 
     /// Gives up the message of a chunk that is lost, if its rule says so now.
-    fn abandon_lost(&mut self, cx: &mut SendCx<'_>, tsn: Tsn, effects: &mut Effects) -> bool {
+    fn abandon_lost(&mut self, cx: &mut SendCx<'_>, tsn: Tsn) -> bool {
         let window = &self.outstanding;
         if !window.contains(tsn) {
             return false;
@@ -108,7 +100,7 @@ impl Transmitter {
             return false;
         }
         if !chunk.may_be_sent_again(cx.now) {
-            return self.abandon_sent(cx, tsn, effects);
+            return self.abandon_sent(cx, tsn);
         }
         if let Reliability::Until(deadline) = chunk.reliability {
             self.queue.index.add_deadline(deadline, Place::sent(tsn));
@@ -118,39 +110,34 @@ impl Transmitter {
     }
 
     /// Gives up a message that waits, or of which the rest does.
-    fn abandon_waiting(
-        &mut self,
-        cx: &mut SendCx<'_>,
-        place: Place,
-        effects: &mut Effects,
-    ) -> bool {
+    fn abandon_waiting(&mut self, cx: &mut SendCx<'_>, place: Place) -> bool {
         let Place::Waiting { slot, .. } = place else { return false };
         let queue = &mut self.queue;
         if queue.is_current(slot) {
             // Its last chunk was the last one of all, if it was not acknowledged already.
-            return self.abandon_current(cx, effects);
+            return self.abandon_current(cx);
         }
         let Some(waiting) = queue.abandon(slot) else { return false };
         waiting.reliability.count(&mut self.stats.abandoned, false);
         let (stream, context) = (waiting.message.stream, waiting.message.context);
-        effects.push(Effect::Event(Event::Abandoned { stream, context, transmitted: false }));
+        cx.effects.push(Effect::Event(Event::Abandoned { stream, context, transmitted: false }));
         true
     }
 
     /// Gives up a message of which the last chunks were not yet sent.
-    fn abandon_current(&mut self, cx: &mut SendCx<'_>, effects: &mut Effects) -> bool {
+    fn abandon_current(&mut self, cx: &mut SendCx<'_>) -> bool {
         let window = &self.outstanding;
         let last = window.next_tsn().previous();
         if window.contains(last) && !window.get(last).flags.contains(polypath_wire::DataFlags::END)
         {
-            return self.abandon_sent(cx, last, effects);
+            return self.abandon_sent(cx, last);
         }
         // All that was sent of it was acknowledged.
-        self.abandon_rest_of_current(cx, effects)
+        self.abandon_rest_of_current(cx)
     }
 
     /// Gives up the message of a chunk: all its chunks, and what was not sent of it.
-    fn abandon_sent(&mut self, cx: &mut SendCx<'_>, tsn: Tsn, effects: &mut Effects) -> bool {
+    fn abandon_sent(&mut self, cx: &mut SendCx<'_>, tsn: Tsn) -> bool {
         let extent = self.outstanding.message_around(tsn);
         let chunk = self.outstanding.get(tsn);
         let (stream, context, reliability) = (chunk.stream, chunk.context, chunk.reliability);
@@ -170,19 +157,19 @@ impl Transmitter {
         self.queue.release(released);
         if extent.ends {
             reliability.count(&mut self.stats.abandoned, true);
-            effects.push(Effect::Event(Event::Abandoned { stream, context, transmitted: true }));
+            cx.effects.push(Effect::Event(Event::Abandoned { stream, context, transmitted: true }));
             return true;
         }
-        self.abandon_rest_of_current(cx, effects)
+        self.abandon_rest_of_current(cx)
     }
 
     /// Gives up what was not sent of the message that is being sent.
-    fn abandon_rest_of_current(&mut self, cx: &SendCx<'_>, effects: &mut Effects) -> bool {
+    fn abandon_rest_of_current(&mut self, cx: &mut SendCx<'_>) -> bool {
         let Some(rest) = self.queue.abandon_current(cx.book.primary) else { return false };
         let (stream, context) = (rest.stream, rest.context);
         rest.reliability.count(&mut self.stats.abandoned, true);
         self.outstanding.abandon_rest(rest);
-        effects.push(Effect::Event(Event::Abandoned { stream, context, transmitted: true }));
+        cx.effects.push(Effect::Event(Event::Abandoned { stream, context, transmitted: true }));
         true
     }
 

@@ -3,7 +3,7 @@
 use polypath_wire::{GapAckBlocks, NrSack, Sack};
 use smallvec::SmallVec;
 
-use super::effects::{Delivered, Effect, Effects};
+use super::effects::{Delivered, Effect};
 use super::t3::T3Ends;
 use super::tail::Answered;
 use super::{SendCx, Transmitter};
@@ -57,7 +57,7 @@ pub(super) enum Acknowledgement {
 #[derive(Debug)]
 pub(crate) enum Acked {
     /// It was applied.
-    Applied(Effects),
+    Applied,
     /// It is older than one that was applied.
     Stale,
     /// It cannot be right.
@@ -169,7 +169,6 @@ impl Transmitter {
             Err(problem) => return Acked::Refused(problem),
         }
         self.acknowledged = true;
-        let mut effects = Effects::new();
         let mut changes = self.low_ends(cx, cumulative);
         let mut delta = AckDelta::default();
         let heard = self.apply_sack(cx, report, &mut delta);
@@ -195,19 +194,19 @@ impl Transmitter {
             lowest_acked: order.earliest_acked,
         });
         self.adjust_t3(cx, ends, &delta, withdrawn.chunks);
-        note_reachability(&delta, &mut effects);
+        note_reachability(cx, &delta);
         if let Acknowledgement::Sack { a_rwnd, .. } = source
             && !withdrawn.overtaken
         {
-            self.update_peer_window(cx, a_rwnd, &delta, &mut effects);
+            self.update_peer_window(cx, a_rwnd, &delta);
         }
         self.queue.release(delta.released);
         self.stats.bytes_released_early += delta.released_early;
         self.adapt_send_buffer(cx, &delta);
-        self.advance_peer_ack_point(cx, withdrawn.chunks, &mut effects);
+        self.advance_peer_ack_point(cx, withdrawn.chunks);
         self.miss_at_tail(cx, arrival);
-        self.after_acknowledgement(&mut effects);
-        Acked::Applied(effects)
+        self.after_acknowledgement(cx);
+        Acked::Applied
     }
 
     /// The paths before the SACK; their order has not changed yet.
@@ -346,29 +345,29 @@ impl Transmitter {
     }
 
     /// What the user is to know of the send buffer.
-    pub(crate) fn after_acknowledgement(&mut self, effects: &mut Effects) {
+    pub(crate) fn after_acknowledgement(&mut self, cx: &mut SendCx<'_>) {
         if self.writable_again() {
-            effects.push(Effect::Event(Event::Writable));
+            cx.effects.push(Effect::Event(Event::Writable));
         }
         if self.is_dry() && !self.dry_told {
             self.dry_told = true;
-            effects.push(Effect::Event(Event::SenderDry));
+            cx.effects.push(Effect::Event(Event::SenderDry));
         }
     }
 }
 
 /// An acknowledged chunk that took no other path proves its path alive (RFC 9260 section 8.2).
-fn note_reachability(delta: &AckDelta, effects: &mut Effects) {
+fn note_reachability(cx: &mut SendCx<'_>, delta: &AckDelta) {
     // Whatever path the acknowledged chunk took, the peer is there (section 8.1).
     if delta.anything_new() {
-        effects.push(Effect::PeerAnswered);
+        cx.effects.push(Effect::PeerAnswered);
     }
     for (index, news) in delta.paths.iter().enumerate() {
         let path = PathId(index as u8);
         if news.sent_once {
-            effects.push(Effect::Delivered(path, Delivered::Once));
+            cx.effects.push(Effect::Delivered(path, Delivered::Once));
         } else if news.unambiguous {
-            effects.push(Effect::Delivered(path, Delivered::Sometime));
+            cx.effects.push(Effect::Delivered(path, Delivered::Sometime));
         }
     }
 }

@@ -13,7 +13,7 @@ use crate::config::{
     RetransmissionPath,
 };
 use crate::congestion::path_fill;
-use crate::mechanism::path_scheduler::{self, Order, Turn};
+use crate::mechanism::path_scheduler::{self, Turn};
 use crate::mechanism::rtx_policy::{self, Attempt};
 use crate::paths::PathBook;
 use crate::probe::TransmissionCause;
@@ -105,53 +105,77 @@ impl Snapshot<'_> {
             let may = path.has_window() && !path.is_banned_at(self.now);
             may.then(|| self.next_chunk(id))?
         };
-        let order = self.path_order(rng);
+        let lots = self.lots(rng);
+        let mut candidates = self.candidates();
+        let members = candidates;
         let serving = match policies.path_fill {
             PathFill::PacketByPacket => None,
             PathFill::FillWindow => tx.flush.serving,
             PathFill::Runs => tx.flush.train,
         };
-        if let Some(serving) = serving.filter(|path| order.contains(*path))
+        if let Some(serving) = serving.filter(|path| candidates.contains(*path))
             && let Some(user_bytes) = takes(serving)
         {
             return Some((serving, user_bytes));
         }
-        let first = |path: PathId| self.next_chunk(path).map(|user_bytes| (path, user_bytes));
+        while let Some(path) = self.first_of(candidates, &lots) {
+            if let Some(user_bytes) = self.next_chunk(path) {
+                return Some((path, user_bytes));
+            }
+            candidates = candidates.without(PathSet::of(path));
+        }
         // A message that names a path may use it even where the order does not.
-        order.paths().find_map(first).or_else(|| {
-            let rest = tx.paths.among(self.usable).map(|path| path.id);
-            let mut named = rest.filter(|path| !order.contains(*path) && tx.queue.names(*path));
-            named.find_map(|path| Some((path, takes(path)?)))
-        })
+        let others = tx.paths.among(self.usable.without(members)).map(|path| path.id);
+        let mut named = others.filter(|path| tx.queue.names(*path));
+        named.find_map(|path| Some((path, takes(path)?)))
     }
 
-    /// The usable paths in order, without those that have no window: they need no place.
-    fn path_order(&self, rng: &mut dyn Rng) -> Order {
+    /// Random numbers for the usable paths, where the path scheduler draws lots.
+    fn lots(&self, rng: &mut dyn Rng) -> SmallVec<[u32; 4]> {
+        match self.config.policies.path_order {
+            PathOrder::Random => self.usable.iter().map(|_| rng.next_u32()).collect(),
+            _ => SmallVec::new(),
+        }
+    }
+
+    /// The usable paths that take new data now, as far as their windows decide.
+    fn candidates(&self) -> PathSet {
+        // Only the primary path takes new data where the order says so.
+        let only = (self.config.policies.path_order == PathOrder::Primary)
+            .then(|| self.book.primary_or_stand_in(self.usable));
+        let takes = |path: &&SendPath| {
+            path.has_window()
+                && !path.is_banned_at(self.now)
+                && !self.waits_for_train(path)
+                && only.is_none_or(|only| only == path.id)
+        };
+        self.tx.paths.among(self.usable).filter(takes).map(|path| path.id).collect()
+    }
+
+    /// The candidate that the path scheduler puts first.
+    fn first_of(&self, candidates: PathSet, lots: &[u32]) -> Option<PathId> {
+        if candidates.len() < 2 {
+            return candidates.first();
+        }
         let policies = &self.config.policies;
-        let policy = policies.path_order;
-        let turn = Turn {
+        let candidate = |(place, path): (usize, &SendPath)| path_scheduler::Candidate {
+            index: path.id.0,
+            last_transmission: path.last_transmission(policies.path_fill),
+            free_window: path.window.cwnd.saturating_sub(path.flight),
+            ssthresh: path.window.ssthresh,
+            srtt: path.rtt.srtt(),
+            lot: lots.get(place).copied().unwrap_or(0),
+        };
+        let among = self.tx.paths.among(self.usable).enumerate();
+        let candidates = among.filter(|(_, path)| candidates.contains(path.id)).map(candidate);
+        path_scheduler::first(policies.path_order, candidates, self.turn())
+    }
+
+    fn turn(&self) -> Turn {
+        Turn {
             primary: self.book.primary_or_stand_in(self.usable).0,
             last_served: self.tx.last_served,
-        };
-        let mut order = Order::default();
-        for path in self.tx.paths.among(self.usable) {
-            let lot = if policy == PathOrder::Random { rng.next_u32() } else { 0 };
-            if !path.has_window() || path.is_banned_at(self.now) || self.waits_for_train(path) {
-                continue;
-            }
-            let candidate = path_scheduler::Candidate {
-                index: path.id.0,
-                last_transmission: path.last_transmission(policies.path_fill),
-                free_window: path.window.cwnd.saturating_sub(path.flight),
-                ssthresh: path.window.ssthresh,
-                srtt: path.rtt.srtt(),
-                lot,
-            };
-            if let Some(rank) = path_scheduler::rank(policy, &candidate, turn) {
-                order.add(rank, path.id.0);
-            }
         }
-        order
     }
 
     /// Whether the path waits until its window has room for a train of packets. Where the window is being reduced, or the

@@ -1,6 +1,6 @@
 //! What the transmitter wants done elsewhere. The association applies it, in this order.
 
-use smallvec::SmallVec;
+use alloc::vec::Vec;
 
 use crate::{Event, PathId};
 
@@ -29,5 +29,5 @@ pub(crate) enum Delivered {
     Sometime,
 }
 
-/// What one call of the transmitter wants done.
-pub(crate) type Effects = SmallVec<[Effect; 2]>;
+/// What calls of the transmitter want done.
+pub(crate) type Effects = Vec<Effect>;

@@ -3,7 +3,6 @@
 use polypath_wire::{Chunk, DataFlags};
 
 use super::decide::{self, Decision, Snapshot, Targets, What, train_bytes_beside};
-use super::effects::Effects;
 use super::outstanding::{History, MAX_SPAN, OutstandingChunk};
 use super::packet_builder::PacketBuilder;
 use super::queue::{Asking, NextChunk};
@@ -18,9 +17,8 @@ use crate::{PathId, ProbeEvent, Tsn};
 impl Transmitter {
     /// Begins a flush, the packets between an input and the time that nothing more can be sent: abandons what is due, and
     /// limits the bursts of each path.
-    pub(crate) fn begin_flush(&mut self, cx: &mut SendCx<'_>) -> Effects {
-        let mut effects = Effects::new();
-        self.abandon_due(cx, &mut effects);
+    pub(crate) fn begin_flush(&mut self, cx: &mut SendCx<'_>) {
+        self.abandon_due(cx);
         self.watch_forward_tsn();
         let sacks = self.flush.sacks;
         let repeated = self.paths.iter().map(|path| path.counters.retransmissions()).sum();
@@ -32,7 +30,6 @@ impl Transmitter {
                 cx.probe.on(cx.now, path.window_event());
             }
         }
-        effects
     }
 
     /// Nothing more can be sent now.
@@ -61,13 +58,12 @@ impl Transmitter {
         cx: &mut SendCx<'_>,
         decision: &Decision,
         packet: &mut PacketBuilder<'_>,
-    ) -> Effects {
-        let mut effects = Effects::new();
+    ) {
         let (path, usable) = (decision.path, decision.usable);
         debug_assert_eq!(path, packet.path);
         let mut next_new = None;
         match decision.what {
-            What::Move(tsn) => self.push_blocking(cx, path, tsn, packet, &mut effects),
+            What::Move(tsn) => self.push_blocking(cx, path, tsn, packet),
             What::New(user_bytes) => next_new = Some(user_bytes),
             What::Retransmit | What::Late(_) => {}
         }
@@ -77,11 +73,10 @@ impl Transmitter {
         if self.paths[path].has_window() || packet.has_data() {
             self.push_new(cx, path, usable, next_new, packet);
         }
-        self.push_late(cx, decision, packet, &mut effects);
+        self.push_late(cx, decision, packet);
         if packet.has_data() {
             self.note_data_packet(cx, path);
         }
-        effects
     }
 
     /// A packet with DATA goes over the path.

@@ -1,9 +1,9 @@
 //! What leaves the flight of a path without being acknowledged, and what it means that a path is empty. Every such loss
 //! of flight goes through here.
 
-use super::Transmitter;
-use super::effects::{Effect, Effects};
+use super::effects::Effect;
 use super::outstanding::OutstandingChunk;
+use super::{SendCx, Transmitter};
 use crate::probe::TransmissionCause;
 use crate::{PathId, Tsn};
 
@@ -60,9 +60,9 @@ impl Transmitter {
     }
 
     /// The same for a path that chunks have left for another one, on which nothing else would find out that it is dead.
-    pub(super) fn settle_left(&mut self, id: PathId, effects: &mut Effects) {
+    pub(super) fn settle_left(&mut self, cx: &mut SendCx<'_>, id: PathId) {
         if self.settle(id) {
-            effects.push(Effect::Emptied(id));
+            cx.effects.push(Effect::Emptied(id));
         }
     }
 

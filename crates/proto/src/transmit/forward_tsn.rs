@@ -2,7 +2,7 @@
 
 use polypath_wire::{Chunk, ForwardTsn};
 
-use super::effects::{Delivered, Effect, Effects};
+use super::effects::{Delivered, Effect};
 use super::packet_builder::PacketBuilder;
 use super::partial_reliability::forward::Proof;
 use super::{SendCx, Transmitter};
@@ -23,12 +23,7 @@ impl Transmitter {
     }
 
     /// Steps of a SACK, after the normal ones (rules C1 to C3).
-    pub(super) fn advance_peer_ack_point(
-        &mut self,
-        cx: &SendCx<'_>,
-        reneged: u32,
-        effects: &mut Effects,
-    ) {
+    pub(super) fn advance_peer_ack_point(&mut self, cx: &mut SendCx<'_>, reneged: u32) {
         if reneged > 0 {
             self.forward.on_reneged();
         }
@@ -40,9 +35,9 @@ impl Transmitter {
             let round_trip = rtt.srtt().unwrap_or_else(|| rtt.rto());
             return self.forward.on_sack(cx.now, round_trip);
         }
-        effects.push(Effect::PeerAnswered);
+        cx.effects.push(Effect::PeerAnswered);
         if proof == Proof::OfThePath {
-            effects.push(Effect::Delivered(path, Delivered::Once));
+            cx.effects.push(Effect::Delivered(path, Delivered::Once));
         }
         self.settle(path);
     }

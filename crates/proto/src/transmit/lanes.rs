@@ -2,6 +2,8 @@
 
 use alloc::vec::Vec;
 
+use polypath_wire::Payload;
+
 use super::partial_reliability::Reliability;
 use crate::OutgoingMessage;
 
@@ -148,6 +150,16 @@ impl Lanes {
         }
         self.len -= 1;
         if lane.head == NONE { Left::Nothing } else { Left::Some }
+    }
+
+    /// Empties the slot of a message that is on no lane, for its content.
+    pub(crate) fn take_payload(&mut self, slot: Slot) -> Option<Payload<'static>> {
+        let entry = self.entries.get_mut(slot.0 as usize)?;
+        let payload = core::mem::take(&mut entry.waiting.as_mut()?.message.payload);
+        entry.waiting = None;
+        entry.after = self.free;
+        self.free = slot.0 + 1;
+        Some(payload)
     }
 
     /// Empties the slot of a message that is on no lane.

@@ -1,7 +1,6 @@
 //! The end of what there is to send: chunks that arrive earlier if another path sends them again.
 
 use super::decide::{Decision, What};
-use super::effects::Effects;
 use super::outstanding::{History, OutstandingChunk};
 use super::packet_builder::PacketBuilder;
 use super::send_path::SendPath;
@@ -122,7 +121,6 @@ impl Transmitter {
         cx: &mut SendCx<'_>,
         decision: &Decision,
         packet: &mut PacketBuilder<'_>,
-        effects: &mut Effects,
     ) {
         if !decision.has_late {
             return;
@@ -140,7 +138,7 @@ impl Transmitter {
             if !packet.fits_data(user_bytes) {
                 break;
             }
-            self.withdraw_from(cx, old, tsn, charge, effects);
+            self.withdraw_from(cx, old, tsn, charge);
             self.push_moved(cx, path, tsn, TransmissionCause::Rescheduled, packet);
             self.paths[path].start_t3(cx.now);
         }
@@ -148,19 +146,12 @@ impl Transmitter {
 
     /// Takes a chunk out of what is outstanding on `old`. The transmission is still on its way there, so nothing new
     /// follows for a round trip; its window has done nothing wrong.
-    fn withdraw_from(
-        &mut self,
-        cx: &SendCx<'_>,
-        old: PathId,
-        tsn: Tsn,
-        charge: u32,
-        effects: &mut Effects,
-    ) {
+    fn withdraw_from(&mut self, cx: &mut SendCx<'_>, old: PathId, tsn: Tsn, charge: u32) {
         let path = &mut self.paths[old];
         path.tail_probe.begin_anew();
         path.take_out(tsn, charge);
         path.banned_until = path.rtt.srtt().map(|round_trip| cx.now + round_trip);
-        self.settle_left(old, effects);
+        self.settle_left(cx, old);
     }
 }
 

@@ -2,7 +2,8 @@
 //!
 //! [`Transmitter`] is driven by few calls: a SACK ([`on_sack`](Transmitter::on_sack)), a timeout
 //! ([`on_timeout`](Transmitter::on_timeout)), what next ([`next`](Transmitter::next)), and fill this packet
-//! ([`fill`](Transmitter::fill)). It answers with [`Effects`], which the association applies; it calls nothing above it.
+//! ([`fill`](Transmitter::fill)). What it wants done elsewhere it puts into [`Effects`],
+//! which the association applies; it calls nothing above it.
 
 mod abandon;
 mod acknowledge;
@@ -68,6 +69,8 @@ pub(crate) struct SendCx<'a> {
     /// Which paths work.
     pub(crate) book: &'a PathBook,
     pub(crate) phase: SendPhase,
+    /// Takes what the transmitter wants done elsewhere.
+    pub(crate) effects: &'a mut Effects,
 }
 
 /// Whether DATA may be sent.
@@ -230,10 +233,9 @@ impl Transmitter {
         cx: &mut SendCx<'_>,
         message: OutgoingMessage,
         wanted: Reliability,
-        effects: &mut Effects,
     ) -> Result<(), SendError> {
         let size = message.payload.len();
-        self.make_room(cx, size, wanted, effects);
+        self.make_room(cx, size, wanted);
         self.reserve(size)?;
         let reliability = self.agreed_reliability(wanted);
         self.queue.push(message, reliability);

@@ -3,7 +3,6 @@
 use polypath_wire::{Chunk, DataFlags};
 
 use super::decide::Snapshot;
-use super::effects::Effects;
 use super::outstanding::{History, OutstandingChunk};
 use super::packet_builder::PacketBuilder;
 use super::send_path::SendPath;
@@ -101,14 +100,13 @@ impl Transmitter {
         path: PathId,
         tsn: Tsn,
         packet: &mut PacketBuilder<'_>,
-        effects: &mut Effects,
     ) {
         let chunk = self.outstanding.get(tsn);
         let (user_bytes, charge, old) = (chunk.user_bytes(), chunk.charge, chunk.path);
         if !packet.fits_data(user_bytes) {
             return;
         }
-        self.leave_path(cx, old, tsn, charge, effects);
+        self.leave_path(cx, old, tsn, charge);
         self.push_moved(cx, path, tsn, TransmissionCause::Rescheduled, packet);
         // It is the lowest TSN of all, and so of its path.
         self.paths[path].restart_t3(cx.now);
@@ -136,14 +134,7 @@ impl Transmitter {
     }
 
     /// Takes a chunk out of what is outstanding on `old`, which pays for the transmission that may still be on its way.
-    fn leave_path(
-        &mut self,
-        cx: &mut SendCx<'_>,
-        old: PathId,
-        tsn: Tsn,
-        charge: u32,
-        effects: &mut Effects,
-    ) {
+    fn leave_path(&mut self, cx: &mut SendCx<'_>, old: PathId, tsn: Tsn, charge: u32) {
         let recovery = self.recovery_of(&self.paths[old]);
         let path = &mut self.paths[old];
         path.take_out(tsn, charge);
@@ -167,6 +158,6 @@ impl Transmitter {
             }
             Payment::Nothing => {}
         }
-        self.settle_left(old, effects);
+        self.settle_left(cx, old);
     }
 }

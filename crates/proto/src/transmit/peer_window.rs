@@ -1,6 +1,6 @@
 //! What the peer says of its receive window (RFC 9260 sections 6.1 A, 6.2.1).
 
-use super::effects::{Effect, Effects};
+use super::effects::Effect;
 use super::flight::LossRate;
 use super::outstanding::History;
 use super::zero_window::{ClosedWindow, ZeroWindow, ZeroWindowView};
@@ -16,25 +16,24 @@ impl Transmitter {
         cx: &mut SendCx<'_>,
         a_rwnd: u32,
         delta: &AckDelta,
-        effects: &mut Effects,
     ) {
         self.on_peer_window(cx, a_rwnd);
         // A receiver that answers probes of its closed window is alive (RFC 9260 section 6.1 A).
         if a_rwnd == 0 && !delta.anything_new() {
-            effects.push(Effect::PeerAnswered);
-            self.note_closed_window(cx, effects);
+            cx.effects.push(Effect::PeerAnswered);
+            self.note_closed_window(cx);
         }
     }
 
     /// The peer answered that its window is still closed, which speaks for the paths that probe it.
-    fn note_closed_window(&mut self, cx: &SendCx<'_>, effects: &mut Effects) {
+    fn note_closed_window(&mut self, cx: &mut SendCx<'_>) {
         let Some(closed) = &mut self.closed_window else { return };
         closed.on_answer(cx.now);
         let outstanding = &self.outstanding;
         for path in cx.book.iter().filter(|path| path.reach.is_active()) {
             let lowest = outstanding.next_unacked_on(path.id, outstanding.base());
             if lowest.is_some_and(|tsn| closed.is_probe(outstanding.get(tsn).sent_at)) {
-                effects.push(Effect::WindowProbeAnswered(path.id));
+                cx.effects.push(Effect::WindowProbeAnswered(path.id));
             }
         }
     }
@@ -72,6 +71,11 @@ impl Transmitter {
             });
             self.settle(id);
         }
+    }
+
+    /// Whether the peer's window is closed, or was when packets were polled the last time.
+    pub(crate) fn is_window_closed(&self) -> bool {
+        self.advertised_window == 0 || self.zero_window != ZeroWindow::Idle
     }
 
     /// Begins to wait for a probe of the peer's window when it is closed and everything sent is acknowledged.

@@ -291,7 +291,7 @@ impl SendQueue {
         let beyond = if partial.sent == 0 { self.cost(total) - total as u64 } else { 0 };
         let (stream, ppid, context) = (message.stream, message.ppid, message.context);
         let payload = match flags.contains(DataFlags::BEGIN | DataFlags::END) {
-            true => self.messages.remove(partial.slot)?.message.payload,
+            true => self.messages.take_payload(partial.slot)?,
             false => {
                 let payload = message.payload.slice(partial.sent, len);
                 if ends {

@@ -3,7 +3,6 @@
 use polypath_wire::DataFlags;
 use smallvec::SmallVec;
 
-use super::effects::Effects;
 use super::flight::LossRate;
 use super::packet_builder::PacketBuilder;
 use super::send_path::SendPath;
@@ -163,9 +162,8 @@ impl Transmitter {
         cx: &mut SendCx<'_>,
         probe: Probe,
         packet: &mut PacketBuilder<'_>,
-    ) -> Effects {
+    ) {
         let Probe { path: to, silent, tsn } = probe;
-        let mut effects = Effects::new();
         let charge = self.outstanding.get(tsn).charge;
         self.paths[silent].take_out(tsn, charge);
         self.push_moved(cx, to, tsn, TransmissionCause::TailProbe, packet);
@@ -177,7 +175,7 @@ impl Transmitter {
             false => self.paths[to].start_t3(cx.now),
         }
         if to != silent {
-            self.settle_left(silent, &mut effects);
+            self.settle_left(cx, silent);
         }
         // A path whose own probe is out goes on waiting for its answer.
         let own = self.paths[to].tail_probe;
@@ -186,7 +184,6 @@ impl Transmitter {
             self.paths[to].tail_probe = own;
         }
         self.paths[silent].tail_probe.end(Phase::Sent);
-        effects
     }
 
     /// A probe was answered, and its path was silent until then: what was overdue before is lost, the original too. Returns

@@ -33,11 +33,23 @@ impl PathSet {
         self.0 |= Self::of(path).0;
     }
 
+    /// The lowest path.
+    #[inline]
+    pub(crate) fn first(self) -> Option<PathId> {
+        (self.0 != 0).then(|| PathId(self.0.trailing_zeros() as u8))
+    }
+
     /// Removes the lowest path and returns it.
+    #[inline]
     pub(crate) fn pop(&mut self) -> Option<PathId> {
-        let lowest = (self.0 != 0).then(|| PathId(self.0.trailing_zeros() as u8))?;
+        let lowest = self.first()?;
         self.0 &= self.0 - 1;
         Some(lowest)
+    }
+
+    /// The paths, lowest first.
+    pub(crate) fn iter(mut self) -> impl Iterator<Item = PathId> {
+        core::iter::from_fn(move || self.pop())
     }
 
     /// The paths of both sets.

@@ -3,6 +3,7 @@
 use polypath_units::{ByteCount, Instant};
 use polypath_workload::{Carrier, FlowError, FlowSpec, Generator, Message, Source, Stream};
 
+use crate::frame::RECOGNISABLE;
 use crate::scenario::Flow;
 
 /// The messages of a flow, numbered from 0.
@@ -15,9 +16,6 @@ pub(crate) struct MessagePlan {
     first_stream: u16,
     streams: u16,
 }
-
-/// Shortest message that is recognised by its bytes alone.
-pub(crate) const RECOGNISABLE: usize = 8;
 
 const FLOW_SHIFT: u32 = 48;
 

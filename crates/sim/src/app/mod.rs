@@ -7,7 +7,7 @@ mod sender;
 mod turns;
 
 pub(crate) use ledger::{Arrived, FlowLedger, Ledger};
-pub(crate) use messages::{MessagePlan, RECOGNISABLE};
+pub(crate) use messages::MessagePlan;
 pub use receiver::Violations;
 use receiver::recognise;
 pub(crate) use receiver::{Gaps, Receiver};

@@ -3,7 +3,6 @@
 //! A flow has an alarm of its own, a node without links, so that it shares nothing with the hosts of associations but the
 //! links.
 
-mod checksum;
 mod number_set;
 mod tcp;
 mod udp;
@@ -15,13 +14,13 @@ use polypath_units::{BitRate, Instant};
 use polypath_workload::{Carrier, Generator, GoodputMeter};
 
 use crate::app::Ledger;
-use crate::packet::SimFrame;
+use crate::error::SetupError;
+use crate::frame::{SimFrame, UDP_HEADER};
 use crate::scenario::{Flow, Scenario, Transport};
-use crate::simulation::SetupError;
 use crate::wiring::Wired;
 
-pub use tcp::{TcpFrame, TcpResult};
-pub use udp::{UdpFrame, UdpResult};
+pub use tcp::TcpResult;
+pub use udp::UdpResult;
 
 use tcp::TcpFlow;
 use udp::UdpFlow;
@@ -242,7 +241,7 @@ impl Runner {
                 Ok(Self::Tcp(Box::new(tcp)))
             }
             Transport::Udp | Transport::Sctp => {
-                let headers = ip + udp::HEADER as u32;
+                let headers = ip + UDP_HEADER as u32;
                 let longest = mtu.saturating_sub(headers).max(1);
                 let carrier = Carrier { link, headers, shortest: 1, longest };
                 let generator = Generator::new(spec, carrier, rng)?;

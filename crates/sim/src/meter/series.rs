@@ -6,10 +6,9 @@ use polypath_proto::{Association, PathStats};
 use polypath_units::{Duration, Instant};
 use serde::Serialize;
 
-use super::{PathKey, Snapshot, limited, state_number};
+use super::{PathKey, Snapshot, path_name};
 use crate::host::Host;
-use crate::probe::{BlockedSeries, ChangeSeries, TimeoutSeries, TsnSeries};
-use crate::result::path_name;
+use crate::probe::{BlockedSeries, ChangeSeries, TimeoutSeries, TsnSeries, limited, state_number};
 use crate::scenario::{Flow, HostName, Pair, Scenario, Switch, Transport};
 use crate::wiring::Wired;
 

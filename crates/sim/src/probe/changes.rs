@@ -1,11 +1,10 @@
 //! Time series of every change.
 
-use polypath_proto::{Association, AssociationStats, PathId, PathStats};
+use polypath_proto::{Association, AssociationStats, PathId, PathStats, PathStatus};
 use polypath_units::{Duration, Instant};
 use serde::Serialize;
 
 use super::seconds;
-use crate::meter::{limited, state_number};
 
 /// Every change of what one end of an association knows.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
@@ -162,5 +161,20 @@ impl PathChangeSeries {
             self.state.time_s.push(seconds(now));
             self.state.state.push(state_number(path.status));
         }
+    }
+}
+
+/// A threshold that is one.
+pub(crate) fn limited(threshold: u64) -> Option<u64> {
+    (threshold < u64::from(u32::MAX)).then_some(threshold)
+}
+
+/// States of paths as numbers, for series: the higher, the better is it to send on.
+pub(crate) fn state_number(status: PathStatus) -> u8 {
+    match status {
+        PathStatus::Unconfirmed => 0,
+        PathStatus::Inactive => 1,
+        PathStatus::PotentiallyFailed => 2,
+        PathStatus::Active => 3,
     }
 }

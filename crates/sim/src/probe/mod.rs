@@ -12,6 +12,7 @@ mod distribution;
 mod failure;
 mod life;
 mod model;
+mod observer;
 mod recorder;
 mod result;
 mod series;
@@ -22,14 +23,17 @@ pub use blocking::{BlockingResult, PathBlockingResult};
 pub use changes::{
     ChangeSeries, PathChangeSeries, RttSeries, StateSeries, ValueSeries, WindowSeries,
 };
+pub(crate) use changes::{limited, state_number};
 pub use distribution::Distribution;
 pub use failure::FailureResult;
 pub(crate) use life::Delivered;
 pub use life::{PathTsnResult, TsnResult};
 pub use model::{ConstantWindow, PathModel, WindowBlocking, blocking_time, window_blocking};
+pub(crate) use observer::Observing;
+pub use observer::{ObservedAssociation, Observer};
 pub(crate) use recorder::Watch;
+pub(crate) use result::View;
 pub use result::{PathProbeResult, ProbeResult};
-pub(crate) use result::{add_lists, gather};
 pub use series::{
     BlockedSeries, LifeSeries, PathTsnSeries, StallSeries, TimeoutSeries, TsnPoints, TsnSeries,
 };

@@ -1,52 +1,70 @@
 //! Writes down what a host sees of its association while it runs.
 
+use std::fmt;
+
 use polypath_proto::{Association, NoProbe, PathId, PathStatus, Probe, ProbeEvent, Tsn};
 use polypath_units::Instant;
 
 use super::blocking::{BlockedLog, Hold};
-use super::changes::Changes;
+use super::changes::{ChangeSeries, Changes};
 use super::chunks::Chunks;
 use super::life::{Arrival, Carried};
+use super::observer::Observing;
 use super::streak::Streaks;
 use crate::frame::SctpFrame;
 use crate::scenario::{Detail, Record, Switch};
 
-/// The eyes of a host: closed, unless the scenario asks for what only they see.
+/// The probes of a host: none, unless the scenario records what only a probe sees, or the simulation has an observer.
 #[derive(Debug)]
 pub(crate) struct Watch {
-    recorder: Option<Box<Recorder>>,
+    eyes: Eyes,
+    observing: Option<Observing>,
     nobody: NoProbe,
+}
+
+/// The probes of the association that began last.
+struct Eyes {
+    recorder: Option<Box<Recorder>>,
+    /// The probe of the observer.
+    observer: Option<Box<dyn Probe + Send>>,
 }
 
 /// What a host has seen of the association that began last.
 #[derive(Debug)]
-pub(super) struct Recorder {
+pub(crate) struct Recorder {
     record: Record,
     /// Its own chunks, where TSNs or blocking are asked for.
-    pub chunks: Chunks,
+    pub(super) chunks: Chunks,
     /// Chunks of the other side that arrived.
-    pub arrivals: Vec<Arrival>,
+    pub(super) arrivals: Vec<Arrival>,
     /// Chunks of the packet that is being looked at.
     packet: Vec<(Tsn, Carried)>,
-    pub blocked: BlockedLog,
-    pub streaks: Streaks,
-    pub timeouts: Vec<(Instant, PathId)>,
-    pub states: Vec<(Instant, PathId, PathStatus)>,
-    pub changes: Option<Changes>,
+    pub(super) blocked: BlockedLog,
+    pub(super) streaks: Streaks,
+    pub(super) timeouts: Vec<(Instant, PathId)>,
+    pub(super) states: Vec<(Instant, PathId, PathStatus)>,
+    changes: Option<Changes>,
 }
 
 impl Watch {
     pub fn new(record: &Record) -> Self {
         let recorder = record.needs_probe().then(|| Box::new(Recorder::new(*record)));
-        Self { recorder, nobody: NoProbe }
+        Self { eyes: Eyes { recorder, observer: None }, observing: None, nobody: NoProbe }
+    }
+
+    /// Sets the observer of the associations that begin from now on.
+    pub fn observe(&mut self, observing: Observing) {
+        self.observing = Some(observing);
     }
 
     /// What to lend to an association, which is or is not the one that results are about.
     #[inline]
     pub fn probe_if(&mut self, is_latest: bool) -> &mut dyn Probe {
-        match &mut self.recorder {
-            Some(recorder) if is_latest => recorder.as_mut(),
-            _ => &mut self.nobody,
+        match &mut self.eyes {
+            _ if !is_latest => &mut self.nobody,
+            Eyes { recorder: None, observer: None } => &mut self.nobody,
+            Eyes { recorder: Some(recorder), observer: None } => recorder.as_mut(),
+            eyes => eyes,
         }
     }
 
@@ -56,16 +74,19 @@ impl Watch {
     }
 
     /// A new association begins.
-    pub fn begin(&mut self) {
-        if let Some(recorder) = &mut self.recorder {
+    pub fn begin(&mut self, association: &Association) {
+        if let Some(recorder) = &mut self.eyes.recorder {
             **recorder = Recorder::new(recorder.record);
+        }
+        if let Some(observing) = &self.observing {
+            self.eyes.observer = observing.begin(association);
         }
     }
 
     /// A packet is about to be handed to the stack.
     #[inline]
     pub fn on_packet(&mut self, frame: &SctpFrame) {
-        if let Some(recorder) = &mut self.recorder {
+        if let Some(recorder) = &mut self.eyes.recorder {
             recorder.on_packet(frame);
         }
     }
@@ -73,13 +94,14 @@ impl Watch {
     /// All that could be sent was sent.
     #[inline]
     pub fn look(&mut self, now: Instant, association: &Association) {
-        if let Some(recorder) = &mut self.recorder {
+        if let Some(recorder) = &mut self.eyes.recorder {
             recorder.look(now, association);
         }
     }
 
-    pub(super) fn recorder(&self) -> Option<&Recorder> {
-        self.recorder.as_deref()
+    /// What was recorded, if anything was asked for.
+    pub fn recorder(&self) -> Option<&Recorder> {
+        self.eyes.recorder.as_deref()
     }
 }
 
@@ -96,6 +118,11 @@ impl Recorder {
             states: Vec::new(),
             changes: (record.changes == Switch::On).then(Changes::default),
         }
+    }
+
+    /// Series of every change, if they are asked for; `name` tells the name of a path.
+    pub fn changes(&self, name: impl Fn(usize) -> String) -> Option<ChangeSeries> {
+        self.changes.as_ref().map(|changes| changes.series(name))
     }
 
     fn wants_chunks(&self) -> bool {
@@ -132,6 +159,27 @@ impl Recorder {
         if let Some(changes) = &mut self.changes {
             changes.look(now, association);
         }
+    }
+}
+
+impl Probe for Eyes {
+    fn on(&mut self, now: Instant, event: ProbeEvent) {
+        if let Some(recorder) = &mut self.recorder {
+            recorder.on(now, event);
+        }
+        if let Some(observer) = &mut self.observer {
+            observer.on(now, event);
+        }
+    }
+}
+
+impl fmt::Debug for Eyes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let observer = self.observer.is_some();
+        f.debug_struct("Eyes")
+            .field("recorder", &self.recorder)
+            .field("observer", &observer)
+            .finish()
     }
 }
 

@@ -1,7 +1,7 @@
-//! From what the hosts wrote down to results.
+//! From what the hosts recorded to results.
 
 use polypath_netsim::topology::{Disjoint, PathConfig};
-use polypath_proto::{Association, PathId, PathStats, PathStatus};
+use polypath_proto::{PathId, PathStats, PathStatus};
 use polypath_units::{ByteCount, Instant};
 use serde::Serialize;
 
@@ -13,13 +13,11 @@ use super::recorder::Recorder;
 use super::series::{BlockedSeries, TimeoutSeries, TsnSeries};
 use super::stall::{self, Stall, StallResult};
 use super::{
-    BlockingResult, FailureResult, PathBlockingResult, PathTsnResult, TimeoutResult, TsnResult,
+    BlockingResult, Delivered, FailureResult, PathBlockingResult, PathTsnResult, TimeoutResult,
+    TsnResult,
 };
-use crate::host::Host;
-use crate::meter::Series;
-use crate::result::path_name;
 use crate::scenario::{Detail, HostName, Record, Scenario};
-use crate::wiring::{self, Wired};
+use crate::wiring;
 
 /// Header of a packet with one DATA chunk (RFC 9260 sections 3 and 3.3.1), without that of IP.
 const SCTP_HEADERS: u64 = 12 + 16;
@@ -73,24 +71,27 @@ pub struct PathProbeResult {
     pub failures_detected: Option<u64>,
 }
 
-/// A sending host and its peer after a run.
-struct View<'a> {
-    record: &'a Record,
-    pair: &'a str,
+/// What is known of a sending host and of its peer after a run.
+pub(crate) struct View<'a> {
+    pub record: &'a Record,
+    pub pair: &'a str,
     /// Position of the pair.
-    index: usize,
-    name: HostName,
+    pub index: usize,
+    pub name: HostName,
     /// Name of the host in results.
-    host_name: &'a str,
-    seen: &'a Recorder,
-    receiver: &'a Host,
-    seen_by_peer: &'a Recorder,
+    pub host_name: &'a str,
+    pub seen: &'a Recorder,
+    pub seen_by_peer: &'a Recorder,
+    /// All messages that were delivered to the peer, in order of time, if the scenario asks for what needs them.
+    pub delivered: Vec<Delivered>,
     /// The sender's paths, by path id, and their names.
-    paths: Vec<PathStats>,
-    names: Vec<String>,
-    network: &'a Disjoint,
-    configs: &'a [PathConfig],
-    ends_at: Instant,
+    pub paths: Vec<PathStats>,
+    pub names: Vec<String>,
+    /// Those of the peer.
+    pub peer_paths: Vec<PathStats>,
+    pub network: &'a Disjoint,
+    pub configs: &'a [PathConfig],
+    pub ends_at: Instant,
 }
 
 /// TSNs and stalls of a sender.
@@ -99,95 +100,9 @@ struct Course {
     stalls: (Vec<Stall>, Vec<polypath_units::Duration>),
 }
 
-/// Results of all hosts that send, if the scenario asks for them.
-pub(crate) fn gather(
-    scenario: &Scenario,
-    network: &Wired,
-    pairs: &[[Host; 2]],
-    ends_at: Instant,
-) -> Vec<ProbeResult> {
-    let record = &scenario.record;
-    if [record.tsns, record.blocking, record.timeouts] == [Detail::Off; 3] {
-        return Vec::new();
-    }
-    views(scenario, network, pairs, ends_at).map(|view| view.result(scenario)).collect()
-}
-
-/// Adds the lists that the scenario asks for to the series, which begin with them where nothing else is recorded.
-pub(crate) fn add_lists(
-    series: &mut Option<Series>,
-    scenario: &Scenario,
-    network: &Wired,
-    pairs: &[[Host; 2]],
-    ends_at: Instant,
-) {
-    for view in views(scenario, network, pairs, ends_at) {
-        let series = series.get_or_insert_default();
-        if view.record.tsns == Detail::List {
-            series.tsns.push(view.tsn_series());
-        }
-        if view.record.blocking == Detail::List {
-            series.blocking.push(view.blocked_series());
-        }
-        if view.record.timeouts == Detail::List {
-            series.timeouts.push(view.timeout_series());
-        }
-    }
-    for (index, hosts) in pairs.iter().enumerate() {
-        for (host, name) in hosts.iter().zip(HostName::ALL) {
-            let changes = host.watch().recorder().and_then(|seen| seen.changes.as_ref());
-            let Some(changes) = changes else { continue };
-            let names = names(&network.pairs[index], &path_stats(host));
-            let mut found = changes.series(|path| names.get(path).cloned().unwrap_or_default());
-            found.pair = scenario.pairs[index].name.clone();
-            found.from = scenario.host_name(index, name).to_owned();
-            series.get_or_insert_default().changes.push(found);
-        }
-    }
-}
-
-fn path_stats(host: &Host) -> Vec<PathStats> {
-    host.association().map(Association::path_stats).unwrap_or_default()
-}
-
-fn names(network: &Disjoint, paths: &[PathStats]) -> Vec<String> {
-    paths.iter().map(|path| path_name(network, path)).collect()
-}
-
-/// All hosts with something to send, where probes were used.
-fn views<'a>(
-    scenario: &'a Scenario,
-    network: &'a Wired,
-    pairs: &'a [[Host; 2]],
-    ends_at: Instant,
-) -> impl Iterator<Item = View<'a>> {
-    pairs.iter().enumerate().zip(&scenario.pairs).flat_map(move |((index, hosts), pair)| {
-        HostName::ALL.into_iter().filter_map(move |name| {
-            let mut flows = scenario.traffic.iter();
-            flows.find(|flow| flow.is_from(index, name))?;
-            let (sender, receiver) = (&hosts[name.index()], &hosts[name.peer().index()]);
-            let paths = path_stats(sender);
-            Some(View {
-                record: &scenario.record,
-                pair: &pair.name,
-                index,
-                host_name: scenario.host_name(index, name),
-                name,
-                seen: sender.watch().recorder()?,
-                receiver,
-                seen_by_peer: receiver.watch().recorder()?,
-                names: names(&network.pairs[index], &paths),
-                paths,
-                network: &network.pairs[index],
-                configs: network.oracles[index].paths(),
-                ends_at,
-            })
-        })
-    })
-}
-
 impl View<'_> {
-    fn result(&self, scenario: &Scenario) -> ProbeResult {
+    /// Results of all that was asked for.
+    pub fn result(&self, scenario: &Scenario) -> ProbeResult {
         let record = self.record;
         let course = (record.tsns != Detail::Off).then(|| self.course());
         let blocked = (record.blocking != Detail::Off).then(|| self.blocked());
@@ -217,18 +132,16 @@ impl View<'_> {
     }
 
     fn course(&self) -> Course {
-        let peer = path_stats(self.receiver);
         let same = |theirs: &PathStats, ours: &PathStats| {
             (theirs.local, theirs.remote) == (ours.remote, ours.local)
         };
         let path_of = |path: PathId| {
-            let theirs = peer.get(path.index());
+            let theirs = self.peer_paths.get(path.index());
             let ours = theirs.and_then(|path| self.paths.iter().position(|own| same(path, own)));
             ours.unwrap_or(usize::MAX)
         };
         let arrivals = &self.seen_by_peer.arrivals;
-        let delivered = self.receiver.deliveries();
-        let lives = life::lives(&self.seen.chunks, arrivals, &delivered, path_of);
+        let lives = life::lives(&self.seen.chunks, arrivals, &self.delivered, path_of);
         let stalls = stall::stalls(&lives);
         Course { lives, stalls }
     }
@@ -281,7 +194,6 @@ impl View<'_> {
     }
 
     fn failures(&self) -> Vec<FailureResult> {
-        let delivered = self.receiver.deliveries();
         let mut failures = Vec::new();
         for (index, (path, name)) in self.paths.iter().zip(&self.names).enumerate() {
             let Some(config) = self.config(path) else { continue };
@@ -296,12 +208,12 @@ impl View<'_> {
             let states = self.states(index);
             let events =
                 PathEvents { name, outages: &outages, timeouts: &timeouts, states: &states };
-            failures.extend(failure::failures(&events, &delivered));
+            failures.extend(failure::failures(&events, &self.delivered));
         }
         failures
     }
 
-    fn tsn_series(&self) -> TsnSeries {
+    pub fn tsn_series(&self) -> TsnSeries {
         let Course { lives, stalls } = self.course();
         TsnSeries {
             pair: self.pair.to_owned(),
@@ -310,11 +222,11 @@ impl View<'_> {
         }
     }
 
-    fn blocked_series(&self) -> BlockedSeries {
+    pub fn blocked_series(&self) -> BlockedSeries {
         BlockedSeries::of(self.pair, self.host_name, &self.blocked())
     }
 
-    fn timeout_series(&self) -> TimeoutSeries {
+    pub fn timeout_series(&self) -> TimeoutSeries {
         let timeouts = &self.seen.timeouts;
         TimeoutSeries {
             pair: self.pair.to_owned(),

@@ -3,8 +3,8 @@
 use polypath_netsim::{Direction, DropCause, NoObserver, World};
 use serde::Serialize;
 
+use crate::frame::SimFrame;
 use crate::meter::Meter;
-use crate::packet::SimFrame;
 use crate::wiring::{Bottleneck, Wired};
 
 /// One direction of a bottleneck.

@@ -5,6 +5,7 @@ mod bottleneck;
 mod flow;
 mod host;
 mod path;
+mod probes;
 
 use polypath_netsim::topology::Disjoint;
 use polypath_netsim::{NoObserver, TraceHash, World};
@@ -13,13 +14,11 @@ use serde::Serialize;
 
 use crate::app::{Ledger, Violations};
 use crate::background::Background;
-use crate::frame::Form;
+use crate::frame::{Form, SimFrame};
 use crate::host::Host;
 use crate::meter::{Meter, Series};
-use crate::packet::SimFrame;
-use crate::probe::{self, ProbeResult};
+use crate::probe::ProbeResult;
 use crate::scenario::{HostName, Scenario};
-use crate::simulation::Execution;
 use crate::wiring::Wired;
 
 pub use association::AssociationResult;
@@ -28,7 +27,6 @@ use flow::total_goodput;
 pub use flow::{DelayResult, FlowResult};
 pub use host::{AbandonedResult, BlockedResult, HostResult};
 pub use path::PathResult;
-pub(crate) use path::path_name;
 
 /// What came out of a run. Counters are those of the whole run; goodput is that of the measured time.
 #[derive(Clone, PartialEq, Debug, Serialize)]
@@ -121,7 +119,7 @@ impl RunResult {
         let violations =
             hosts().map(Host::violations).fold(Violations::default(), Violations::plus);
         let mut series = meter.series().cloned();
-        probe::add_lists(&mut series, scenario, network, pairs, world.now());
+        probes::add_lists(&mut series, scenario, network, pairs, world.now());
         let all_data_packets = hosts().filter_map(Host::association);
         Self {
             title: scenario.title.clone(),
@@ -147,11 +145,18 @@ impl RunResult {
             flows,
             hosts: host_results,
             bottlenecks: bottleneck::bottleneck_results(world, network, meter),
-            probes: probe::gather(scenario, network, pairs, world.now()),
+            probes: probes::gather(scenario, network, pairs, world.now()),
             series,
             wall_s: None,
         }
     }
+}
+
+/// What tells one run of a scenario from another.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Execution {
+    pub seed: u64,
+    pub form: Form,
 }
 
 /// What was measured.

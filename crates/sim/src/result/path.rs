@@ -1,12 +1,11 @@
 //! What came out of a run, per path.
 
-use polypath_netsim::topology::{Disjoint, DisjointPath};
-use polypath_proto::{PathStats, PathStatus};
+use polypath_proto::PathStatus;
 use polypath_units::{Duration, Instant};
 use serde::Serialize;
 
 use super::{PairView, Window};
-use crate::meter::PathKey;
+use crate::meter::{PathKey, path_name};
 use crate::scenario::{HostName, Scenario};
 
 /// A path as its sending host sees it.
@@ -123,25 +122,6 @@ pub(super) fn path_results(
         }));
     }
     results
-}
-
-/// The name of a path; both names where local and remote address lie on different ones.
-pub(crate) fn path_name(network: &Disjoint, path: &PathStats) -> String {
-    let ends = [path.local, path.remote];
-    let same = |known: &&DisjointPath| {
-        let (a, b) = (known.a_address, known.b_address);
-        ends == [a, b] || ends == [b, a]
-    };
-    if let Some(known) = network.paths.iter().find(same) {
-        return known.name.clone();
-    }
-    let name_of = |address| {
-        let mut paths = network.paths.iter();
-        let path = paths.find(|path| path.a_address == address || path.b_address == address);
-        path.map_or("?", |path| path.name.as_str())
-    };
-    let (local, remote) = (name_of(path.local), name_of(path.remote));
-    if local == remote { local.to_owned() } else { format!("{local} to {remote}") }
 }
 
 fn status_name(status: PathStatus) -> &'static str {

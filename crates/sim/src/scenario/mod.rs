@@ -46,7 +46,6 @@ pub use traffic::{Flow, HostName};
 pub use transport::{TcpCongestion, TcpSettings, Transport};
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use polypath_proto::config::Preset;
 use polypath_units::Duration;
@@ -150,23 +149,8 @@ struct HostFile {
 }
 
 impl Scenario {
-    /// Reads the file at `path`, with `edits` of the form `key.to.value=value` on top.
-    ///
-    /// # Errors
-    /// See [`Scenario::from_document`].
-    pub fn read<S: AsRef<str>>(path: &Path, edits: &[S]) -> Result<Self, DocumentError> {
-        let mut document = Document::read(path)?;
-        for edit in edits {
-            document.set(edit.as_ref())?;
-        }
-        Self::from_document(&document)
-    }
-
-    /// Reads a document.
-    ///
-    /// # Errors
-    /// Something is unknown, missing, of the wrong kind or makes no sense; the error tells where and what.
-    pub fn from_document(document: &Document) -> Result<Self, DocumentError> {
+    /// Reads a document and checks all that can be checked before the network is made.
+    pub(crate) fn without_network(document: &Document) -> Result<Self, DocumentError> {
         let file: ScenarioFile = document.decode(&[Layer::At(&[])])?;
         let ScenarioFile { mut network, mut association, mut traffic, .. } = file;
         rate_trace::load(&mut network, document)?;

@@ -238,7 +238,20 @@ pub struct WirePath {
     pub after: Vec<Link>,
 }
 
+impl PairPath {
+    /// The whole of a path that leads over a route.
+    pub(crate) fn over(&self, route: &WirePath) -> WirePath {
+        WirePath { access: Some(self.access), ..route.clone() }
+    }
+}
+
 impl WirePath {
+    /// Propagation from host a to host b and back.
+    pub(crate) fn round_trip(&self) -> Duration {
+        let access = self.access.map_or(Duration::ZERO, |Access { delay, .. }| delay * 4);
+        self.links().fold(access, |sum, link| sum + link.round_trip())
+    }
+
     /// Its links beside those of access, from host a to host b.
     pub fn links(&self) -> impl Iterator<Item = &Link> {
         self.before.iter().chain([&self.bottleneck]).chain(&self.after)

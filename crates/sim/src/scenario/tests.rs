@@ -1,3 +1,5 @@
+use std::path::Path;
+
 use polypath_proto::config::{
     AssociationConfig, Burst, CwndUpdate, FastRecoveryScope, InitialCwnd, PathOrder, PmtuDiscovery,
     SplitFastRetransmit,
@@ -89,7 +91,7 @@ fn sctp_settings_lie_in_layers() {
         assert_eq!(host.policies.window.initial_cwnd, InitialCwnd::Bytes(4380));
         assert_eq!(host.policies.fast_retransmit.split, SplitFastRetransmit::Sfr);
     }
-    assert_eq!(b.receive_buffer, ByteCount::from_kib(64));
+    assert_eq!(b.receive_buffer, ByteCount::from_bytes(64 << 10));
     assert_eq!(a.receive_buffer, SctpSettings::of_preset(Preset::Cmt).receive_buffer);
 }
 
@@ -112,7 +114,7 @@ fn keys_go_before_presets_and_those_of_a_host_before_those_of_both() {
     }
     // A key of the host goes before everything.
     assert_eq!((a.policies.burst, b.policies.burst), (Burst::MaxBurst(4), Burst::Off));
-    assert_eq!(b.receive_buffer, ByteCount::from_kib(64));
+    assert_eq!(b.receive_buffer, ByteCount::from_bytes(64 << 10));
 }
 
 #[test]

@@ -45,18 +45,6 @@ impl ForwardTsn<'_> {
         ForwardTsn { new_cumulative_tsn, skipped: raw(skipped.into_iter().map(entry)) }
     }
 
-    /// Content of an I-FORWARD-TSN chunk.
-    pub fn of_messages(
-        new_cumulative_tsn: u32,
-        skipped: impl IntoIterator<Item = SkippedMessages>,
-    ) -> ForwardTsn<'static> {
-        let entry = |s: SkippedMessages| {
-            let first = u32::from(s.stream) << 16 | u32::from(s.flags);
-            (u64::from(first) << 32 | u64::from(s.mid)).to_be_bytes()
-        };
-        ForwardTsn { new_cumulative_tsn, skipped: raw(skipped.into_iter().map(entry)) }
-    }
-
     /// The streams in a FORWARD-TSN chunk.
     pub fn streams(&self) -> impl Iterator<Item = SkippedStream> + '_ {
         let entries = self.skipped.as_slice().as_chunks().0;
@@ -85,11 +73,6 @@ impl ForwardTsn<'_> {
 impl SkippedMessages {
     /// The U bit in [`Self::flags`].
     pub const UNORDERED: u16 = 1;
-
-    /// Whether the messages skipped are unordered ones.
-    pub fn is_unordered(&self) -> bool {
-        self.flags & Self::UNORDERED != 0
-    }
 }
 
 fn raw<const N: usize>(entries: impl Iterator<Item = [u8; N]>) -> Raw<'static> {

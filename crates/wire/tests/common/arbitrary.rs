@@ -263,13 +263,9 @@ fn with_bytes() -> impl Strategy<Value = Chunk<'static>> {
             let skipped = skipped.into_iter().map(|[stream, ssn]| SkippedStream { stream, ssn });
             Chunk::ForwardTsn(ForwardTsn::of_streams(tsn, skipped))
         }),
-        (any::<u32>(), vec(any::<(u16, u16, u32)>(), 0..6)).prop_map(|(tsn, skipped)| {
-            let skipped = skipped.into_iter().map(|(stream, flags, mid)| SkippedMessages {
-                stream,
-                flags,
-                mid,
-            });
-            Chunk::IForwardTsn(ForwardTsn::of_messages(tsn, skipped))
+        (any::<u32>(), vec(any::<[u8; 8]>(), 0..6)).prop_map(|(new_cumulative_tsn, skipped)| {
+            let skipped = Raw::Shared(Bytes::from(skipped.concat()));
+            Chunk::IForwardTsn(ForwardTsn { new_cumulative_tsn, skipped })
         }),
     ]
 }

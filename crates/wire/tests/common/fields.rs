@@ -214,7 +214,7 @@ impl Flat {
         for skipped in forward.messages() {
             self.number("i_forward_tsn_sid", skipped.stream);
             self.number("i_forward_tsn_flags", skipped.flags);
-            self.number("i_forward_tsn_u_bit", skipped.is_unordered());
+            self.number("i_forward_tsn_u_bit", skipped.flags & SkippedMessages::UNORDERED != 0);
             self.number("forward_tsn_mid", skipped.mid);
         }
     }

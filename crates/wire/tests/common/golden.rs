@@ -263,8 +263,9 @@ fn extensions() -> Vec<(&'static str, Chunk<'static>)> {
         packet: Raw::from(dropped_packet()),
     };
     let skipped = [(1, 100), (7, 65_535)].map(|(stream, ssn)| SkippedStream { stream, ssn });
-    let messages = [(1, 0, 70_000), (7, SkippedMessages::UNORDERED, 5)]
-        .map(|(stream, flags, mid)| SkippedMessages { stream, flags, mid });
+    // Stream 1, ordered, MID 70,000; stream 7, unordered, MID 5.
+    let messages = raw(&[0, 1, 0, 0, 0, 1, 0x11, 0x70, 0, 7, 0, 1, 0, 0, 0, 5]);
+    let messages = ForwardTsn { new_cumulative_tsn: 0x2000_0002, skipped: messages };
     let unknown = |chunk_type| UnknownChunk { chunk_type, flags: 0x5A, value: raw(b"what?") };
     vec![
         ("auth", auth()),
@@ -273,7 +274,7 @@ fn extensions() -> Vec<(&'static str, Chunk<'static>)> {
         ("packet-drop", Chunk::PacketDrop(report)),
         ("pad", Chunk::Pad(raw(&[0; 9]))),
         ("forward-tsn", Chunk::ForwardTsn(ForwardTsn::of_streams(0x2000_0001, skipped))),
-        ("i-forward-tsn", Chunk::IForwardTsn(ForwardTsn::of_messages(0x2000_0002, messages))),
+        ("i-forward-tsn", Chunk::IForwardTsn(messages)),
         ("ecne", Chunk::Ecne(Ecne { lowest_tsn: 0x4000_0001, marked_packets: Some(3) })),
         ("ecne-old-form", Chunk::Ecne(Ecne { lowest_tsn: 0x4000_0002, marked_packets: None })),
         ("cwr", Chunk::Cwr(Cwr { override_mark: true, tsn: 0x4000_0003 })),

@@ -133,7 +133,7 @@ fn reads_from_files() {
 }
 
 fn constant(bytes: u64) -> FlowSpec {
-    let rate = SteadyRate { rate: BitRate::from_kbit(8) };
+    let rate = SteadyRate { rate: BitRate::from_bits_per_second(8_000) };
     FlowSpec::new(Source::Constant(rate), ByteCount::from_bytes(bytes))
 }
 

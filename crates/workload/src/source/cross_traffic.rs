@@ -3,10 +3,8 @@
 
 use polypath_units::{BitRate, ByteCount, Duration, Fraction};
 
-use super::on_off::{self, HALF_A_SECOND, USUAL_SHAPE};
-use super::{ParetoOnOff, Problem, problem, under};
+use super::{ParetoOnOff, Problem, on_off, problem, under};
 use crate::Distribution;
-use crate::distribution::{Drawn, Share};
 
 /// Background packets. All but the load has a default: eight generators and the mix of sizes are the paper's, times and
 /// shape those that ns-2 has as default.
@@ -40,15 +38,16 @@ pub struct CrossTraffic {
     pub packet_size: Distribution<ByteCount>,
 }
 
-#[cfg(feature = "serde")]
+#[cfg(any(test, feature = "serde"))]
 fn eight() -> u32 {
-    GENERATORS
+    8
 }
 
-const GENERATORS: u32 = 8;
-
 /// 50 % of 44 B, 25 % of 576 B and 25 % of 1500 B.
+#[cfg(any(test, feature = "serde"))]
 fn internet_mix() -> Distribution<ByteCount> {
+    use crate::distribution::{Drawn, Share};
+
     let share = |(bytes, percent)| Share {
         value: ByteCount::from_bytes(bytes),
         share: Fraction::from_percent(percent),
@@ -57,19 +56,6 @@ fn internet_mix() -> Distribution<ByteCount> {
 }
 
 impl CrossTraffic {
-    /// So much load, all else as by default.
-    pub fn of_load(load: Fraction) -> Self {
-        Self {
-            load,
-            link: None,
-            generators: GENERATORS,
-            on: HALF_A_SECOND,
-            off: HALF_A_SECOND,
-            shape: USUAL_SHAPE,
-            packet_size: internet_mix(),
-        }
-    }
-
     /// The generators on a link of this rate, if the load is not of another one. Their rate counts IP packets.
     pub fn on_link(&self, link: BitRate) -> ParetoOnOff {
         let link = self.link.unwrap_or(link);
@@ -107,9 +93,16 @@ mod tests {
     #[test]
     fn the_load_is_that_of_ip_packets() {
         let link = BitRate::from_mbit(10);
-        let cross =
-            CrossTraffic { shape: 1.9, ..CrossTraffic::of_load(Fraction::from_percent(70)) };
-        assert_eq!(cross.on_link(link).rate, BitRate::from_kbit(1_750));
+        let cross = CrossTraffic {
+            load: Fraction::from_percent(70),
+            link: None,
+            generators: eight(),
+            on: Duration::from_millis(500),
+            off: Duration::from_millis(500),
+            shape: 1.9,
+            packet_size: internet_mix(),
+        };
+        assert_eq!(cross.on_link(link).rate, BitRate::from_bits_per_second(1_750_000));
         assert_eq!(cross.packet_size.mean_steps(), 541.0);
         let mut rng = stream(11);
         let sizes = cross.packet_size.clone();

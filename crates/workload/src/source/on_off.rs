@@ -39,12 +39,12 @@ pub struct ParetoOnOff {
 
 #[cfg(feature = "serde")]
 pub(super) fn half_a_second() -> Duration {
-    HALF_A_SECOND
+    Duration::from_millis(500)
 }
 
 #[cfg(feature = "serde")]
 pub(super) fn usual_shape() -> f64 {
-    USUAL_SHAPE
+    1.5
 }
 
 #[cfg(feature = "serde")]
@@ -52,8 +52,6 @@ fn one() -> u32 {
     1
 }
 
-pub(super) const HALF_A_SECOND: Duration = Duration::from_millis(500);
-pub(super) const USUAL_SHAPE: f64 = 1.5;
 const MOST_SOURCES: u32 = 10_000;
 
 impl ParetoOnOff {
@@ -186,8 +184,9 @@ mod tests {
     use crate::random::stream;
 
     fn spec(sources: u32, shape: f64) -> ParetoOnOff {
-        let rate = BitRate::from_kbit(100);
-        ParetoOnOff { rate, on: HALF_A_SECOND, off: HALF_A_SECOND * 3, shape, sources }
+        let rate = BitRate::from_bits_per_second(100_000);
+        let half_a_second = Duration::from_millis(500);
+        ParetoOnOff { rate, on: half_a_second, off: half_a_second * 3, shape, sources }
     }
 
     /// Bytes in each tenth of a second, in messages of so many.

@@ -13,7 +13,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, anyhow};
 use polypath_lab::paper::{Paper, Target};
-use polypath_lab::reproduce::{Answer, Order, PaperReport, Report, Written, costs, reproduce};
+use polypath_lab::report::Written;
+use polypath_lab::reproduce::{Answer, Order, PaperReport, Report, costs, reproduce};
 use polypath_lab::run::{Shard, TestBed};
 use polypath_lab::study::Extent;
 

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use polypath_lab::results;
+use polypath_lab::run;
 
 use super::run::report;
 use crate::failure::Outcome;
@@ -26,6 +26,6 @@ pub(crate) struct Args {
 
 /// Joins them.
 pub(crate) fn run(args: &Args) -> Outcome {
-    let summary = results::merge(&args.shards, &args.out)?;
+    let summary = run::merge(&args.shards, &args.out)?;
     report(&summary, args.json)
 }

@@ -57,8 +57,9 @@ fn short_packets_share_and_long_ones_need_several() {
 
 #[test]
 fn the_mean_of_opportunities_is_their_number() {
-    // Four of 12,000 bits in 10 ms.
-    assert_eq!(mahimahi("2\n2\n5\n10\n").mean_rate(), Some(BitRate::from_kbit(4_800)));
+    // Four of 1,500 bytes in 10 ms: 4.8 Mbit/s.
+    let trace = mahimahi("2\n2\n5\n10\n");
+    assert_eq!(ends(&trace, &[(0, 6_000_000), (0, 600_000)]), [10_000_000, 11_000_000]);
 }
 
 #[test]
@@ -117,7 +118,8 @@ fn cycles_follow_each_other() {
     assert_eq!(end(0, 35_000), Some(ms(40)));
     assert_eq!(end(0, 35_001), Some(us(40_001)));
     assert_eq!(end(80, 35_000 * 1_000 + 10_000), Some(ms(80 + 40_000 + 10)));
-    assert_eq!(trace.mean_rate(), Some(BitRate::from_mbit(7)));
+    // A thousand cycles: 7 Mbit/s.
+    assert_eq!(end(0, 35_000_000), Some(ms(40_000)));
     assert_eq!(trace.delay_at(ms(40_000 + 25)), Some(Duration::from_micros(35_500)));
     assert_eq!(trace.loss_at(ms(40_000 + 12)), Some(Fraction::from_f64(0.025).unwrap()));
     // (1 + 2.5 + 2.5 + 0) / 4 per cent.
@@ -211,16 +213,13 @@ fn a_trace_can_begin_anywhere_in_its_cycle() {
         let period = 40;
         for offset in [0, 1, 2, 10, 15, 20, 39, 40, 55] {
             let later = trace.begun_at(Duration::from_millis(offset));
-            assert_eq!(
-                (later.mean_rate(), later.mean_loss()),
-                (trace.mean_rate(), trace.mean_loss())
-            );
+            assert_eq!(later.mean_loss(), trace.mean_loss());
             // Not at zero, where a cycle of opportunities has no end of one before it.
             for at in (1..200).map(|half| us(500 * half + 1)) {
                 let there = at + Duration::from_millis(period + offset % period);
                 assert_eq!(later.delay_at(at), trace.delay_at(there));
                 assert_eq!(later.loss_at(at), trace.loss_at(there));
-                for bytes in [100, 1_500, 9_000] {
+                for bytes in [100, 1_500, 9_000, 9_000_000] {
                     let end = |trace: &RateTrace, at| {
                         trace.end(at, bytes, FRAMING, &mut Cursor::default()).unwrap()
                     };

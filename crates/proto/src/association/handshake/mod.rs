@@ -18,7 +18,6 @@ use smallvec::SmallVec;
 
 use super::Association;
 use super::state::{Connected, Peer, State};
-use crate::transmit::Effects;
 use crate::types::{PathSet, PeerAddress};
 use crate::{Cx, Duration, Event, Instant, PathChange, PathId};
 
@@ -140,9 +139,9 @@ impl Association {
         for (stream, context) in self.transmitter.queue.remove_streams_from(self.streams.outbound) {
             self.events.push(Event::SendFailed { stream, context, transmitted: false });
         }
-        let mut effects = Effects::new();
-        self.transmitter.after_acknowledgement(&mut effects);
-        self.apply(cx, effects);
+        let (transmitter, mut send_cx) = self.sending(cx);
+        transmitter.after_acknowledgement(&mut send_cx);
+        self.apply_effects(cx);
         self.start_heartbeats(cx);
     }
 }

@@ -20,7 +20,7 @@ fn init_is_answered_with_init_ack() {
     assert_eq!(packet.verification_tag, 99);
     let [Chunk::InitAck(init_ack)] = &packet.chunks[..] else { panic!("{packet:?}") };
     assert_ne!(init_ack.initiate_tag, 0);
-    let config = AssociationConfig::default();
+    let config = AssociationConfig::with_preset(Preset::Rfc9260);
     assert_eq!(init_ack.a_rwnd, config.receive_buffer_bytes);
     // Not more than the peer takes.
     assert_eq!(init_ack.outbound_streams, 5);

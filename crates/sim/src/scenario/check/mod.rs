@@ -36,7 +36,6 @@ pub(super) fn check(scenario: &Scenario, document: &Document) -> Result {
     }
     check_paths(scenario, document)?;
     traffic::check(scenario, document)?;
-    nodes::check_ways(scenario, document)?;
     changes::check(scenario, document)
 }
 

@@ -8,7 +8,6 @@ use polypath_units::{BitRate, ByteCount, Duration};
 use super::super::{Access, Link, Network, Queue, QueueLimit, SharedNetwork, WirePath};
 use super::{Result, name_problem, nodes};
 use crate::document::{Document, Step};
-use crate::wiring;
 
 use Step::{Index, Key};
 
@@ -118,7 +117,7 @@ fn check_pairs(network: &SharedNetwork, document: &Document) -> Result {
             let Some(route) = network.routes.iter().find(|route| route.name == path.route) else {
                 return wrong(&to("route"), format!("there is no route `{}`", path.route));
             };
-            let round_trip = wiring::round_trip(&wiring::over(route, path));
+            let round_trip = path.over(route).round_trip();
             let found = access_queue_problem(&path.access, round_trip);
             if let Some((last, message)) = found {
                 let keys = to("access").into_iter().chain([Key("queue")]).chain(last);
@@ -146,7 +145,7 @@ fn path_problem(path: &WirePath) -> Option<Found> {
             return Some((vec![Key(key)], message));
         }
     }
-    let round_trip = wiring::round_trip(path);
+    let round_trip = path.round_trip();
     if let Some(access) = &path.access {
         let at = |key| vec![Key("access"), Key(key)];
         if access.rate.is_zero() {

@@ -1,18 +1,16 @@
 //! Checks of networks whose nodes have names: stars, dumbbells and graphs.
 
-use polypath_netsim::NetworkBuilder;
 use polypath_netsim::topology::MAX_NETWORK;
 use polypath_units::Duration;
 
 use super::super::hosts::unknown;
 use super::super::{
-    DumbbellNetwork, DumbbellPath, GraphNetwork, Link, Network, Queue, QueueLimit, Scenario,
-    StarNetwork, StarPlan,
+    DumbbellNetwork, DumbbellPath, GraphNetwork, Link, Network, Queue, QueueLimit, StarNetwork,
+    StarPlan,
 };
 use super::network::{Found, MOST_PATHS, access_queue_problem, check_loss, link_problem};
 use super::{Result, name_problem};
 use crate::document::{Document, Step};
-use crate::wiring::{self, Wired};
 
 use Step::{Index, Key};
 
@@ -217,52 +215,4 @@ pub(super) fn check_graph(graph: &GraphNetwork, document: &Document) -> Result {
 fn uses_path_bdp(link: &Link) -> bool {
     let queues = [Some(link.queue), link.forward.queue, link.backward.queue];
     queues.into_iter().flatten().any(|queue| matches!(queue, Queue::DropTail(QueueLimit::Bdp(_))))
-}
-
-/// Each flow has a way, and each network of a graph joins hosts.
-pub(super) fn check_ways(scenario: &Scenario, document: &Document) -> Result {
-    if !scenario.network.has_named_hosts() {
-        return Ok(());
-    }
-    let seed = scenario.run.seed;
-    let wired = match wiring::wire(scenario, seed, &mut NetworkBuilder::new()) {
-        Ok(wired) => wired,
-        Err(error) => return Err(document.complain(&[Key("network")], error.to_string())),
-    };
-    if let Network::Graph(graph) = &scenario.network {
-        check_networks(graph, &wired, document)?;
-    }
-    let hosts = scenario.network.hosts();
-    for (index, flow) in scenario.traffic.iter().enumerate() {
-        if wired.between(flow.ends.hosts, None).is_none() {
-            let [from, to] = flow.ends.hosts.map(|host| &hosts[host].name);
-            let message =
-                format!("no network has links all the way from `{from}` to `{to}` and back");
-            return Err(document.complain(&[Key("traffic"), Index(index), Key("to")], message));
-        }
-    }
-    Ok(())
-}
-
-fn check_networks(graph: &GraphNetwork, wired: &Wired, document: &Document) -> Result {
-    let place = Place { kind: "graph", document };
-    let hosts = 0..graph.hosts.len();
-    let ends: Vec<[usize; 2]> = hosts
-        .clone()
-        .flat_map(|a| hosts.clone().map(move |b| [a, b]))
-        .filter(|[a, b]| a != b)
-        .collect();
-    let mut known = Vec::new();
-    for (index, link) in graph.links.iter().enumerate() {
-        if link.network == 0 || known.contains(&link.network) {
-            continue;
-        }
-        known.push(link.network);
-        let name = link.network.to_string();
-        if !ends.iter().any(|ends| wired.has_way(*ends, &name)) {
-            let message = format!("network {name} joins no two hosts");
-            return place.wrong(&[Key("links"), Index(index), Key("network")], message);
-        }
-    }
-    Ok(())
 }

@@ -6,8 +6,8 @@ use polypath_workload::Source;
 
 use super::super::{Flow, Scenario, Transport};
 use super::{Problem, Result, background, name_problem, problem};
-use crate::app::RECOGNISABLE;
 use crate::document::{Document, Step};
+use crate::frame::RECOGNISABLE;
 
 use Step::{Index, Key};
 

@@ -1,0 +1,56 @@
+//! What comes out of a run.
+
+use serde::{Deserialize, Serialize};
+
+use super::FlatResult;
+
+/// How a run ended.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Status {
+    /// As it should.
+    Ok,
+    /// The association was lost, or applications saw what they should not; there are results.
+    Failed,
+    /// The configuration makes no sense; there are no results.
+    Refused,
+    /// The program has a bug; there are no results.
+    Crashed,
+}
+
+impl Status {
+    /// The name in results.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Failed => "failed",
+            Self::Refused => "refused",
+            Self::Crashed => "crashed",
+        }
+    }
+
+    /// Whether there are results.
+    pub fn has_results(self) -> bool {
+        matches!(self, Self::Ok | Self::Failed)
+    }
+}
+
+/// What came out of a run.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Outcome {
+    /// How it ended.
+    pub status: Status,
+    /// What was wrong.
+    pub error: Option<String>,
+    /// Hash over everything that happened on the links.
+    pub trace_hash: Option<String>,
+    /// Results; empty where there are none.
+    pub result: FlatResult,
+}
+
+impl Outcome {
+    /// Of a run that was not possible.
+    pub fn without_result(status: Status, error: String) -> Self {
+        Self { status, error: Some(error), trace_hash: None, result: FlatResult::default() }
+    }
+}

@@ -1,0 +1,184 @@
+//! Which runs a study has.
+
+use std::fmt;
+use std::str::FromStr;
+
+use polypath_sim::scenario::Record;
+use rayon::prelude::*;
+
+use super::{Identity, RunId};
+use crate::study::{Point, Study};
+
+/// A part of a study, for job arrays.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Shard {
+    index: usize,
+    of: usize,
+}
+
+impl Shard {
+    /// All of it.
+    pub const WHOLE: Self = Self { index: 0, of: 1 };
+
+    /// Whether a piece of work with this number belongs to it.
+    pub fn has(self, number: usize) -> bool {
+        number % self.of == self.index
+    }
+
+    /// Whether it is all of it.
+    pub fn is_whole(self) -> bool {
+        self.of == 1
+    }
+}
+
+/// `i/n`, from `1/n` to `n/n`.
+impl FromStr for Shard {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let parts = text.split_once('/').and_then(|(i, n)| {
+            Some((i.trim().parse::<usize>().ok()?, n.trim().parse::<usize>().ok()?))
+        });
+        match parts {
+            Some((index, of)) if 1 <= index && index <= of => Ok(Self { index: index - 1, of }),
+            _ => Err(format!("`{text}` is not i/n with i from 1 to n")),
+        }
+    }
+}
+
+impl fmt::Display for Shard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.index + 1, self.of)
+    }
+}
+
+/// The configurations of a study.
+#[derive(Debug)]
+pub(crate) struct Plan {
+    /// By point and variant.
+    configurations: Vec<Configuration>,
+    variants: usize,
+}
+
+/// What all runs of a variant at a point have in common.
+#[derive(Debug)]
+pub(crate) struct Configuration {
+    /// Of runs that are recorded, and of those that are not.
+    identities: [Identity; 2],
+    /// Why there is no scenario.
+    pub refused: Option<String>,
+}
+
+impl Plan {
+    /// Resolves every configuration; costs about as much as reading a scenario each time. To be called inside a pool.
+    pub fn of(study: &Study) -> Self {
+        let variants = study.variants().len();
+        let configurations = (0..study.points().len() * variants)
+            .into_par_iter()
+            .map(|number| {
+                Configuration::of(study, &study.points()[number / variants], number % variants)
+            })
+            .collect();
+        Self { configurations, variants }
+    }
+
+    /// The configuration of a variant at a point.
+    pub fn at(&self, point: usize, variant: usize) -> &Configuration {
+        &self.configurations[point * self.variants + variant]
+    }
+
+    /// The name of a run.
+    pub fn id(&self, study: &Study, point: usize, variant: usize, replication: u32) -> RunId {
+        let recorded = usize::from(is_recorded(study, replication));
+        let seed = study.seed(&study.points()[point], variant, replication);
+        self.at(point, variant).identities[recorded].run(seed)
+    }
+}
+
+impl Configuration {
+    fn of(study: &Study, point: &Point, variant: usize) -> Self {
+        let identities = study
+            .scenario(point, variant)
+            .map_err(|error| (format!("{} {}", error.key, error.message), error.to_string()))
+            .and_then(|mut scenario| {
+                let [plain, recorded] =
+                    [false, true].map(|recorded| record(study, scenario.record, recorded));
+                let mut of = |record| {
+                    scenario.record = record;
+                    Identity::of(&scenario).map_err(|error| (error.to_string(), error.to_string()))
+                };
+                let identity = of(plain)?;
+                // Most studies record nothing.
+                let other = if recorded == plain { identity.clone() } else { of(recorded)? };
+                Ok([identity, other])
+            });
+        match identities {
+            Ok(identities) => Self { identities, refused: None },
+            Err((reason, error)) => {
+                // Not where it is written: the same study can stand in another file.
+                let what = format!("{:?} {variant} {reason}", point.values);
+                let identity = Identity::refused(&what);
+                Self { identities: [identity.clone(), identity], refused: Some(error) }
+            }
+        }
+    }
+}
+
+/// Whether the series of a run are kept.
+pub(crate) fn is_recorded(study: &Study, replication: u32) -> bool {
+    study.series().is_some_and(|series| replication < series.runs)
+}
+
+/// What a run records, where the scenario asks for `asked`: series where the study keeps them; lists nowhere else, since
+/// nothing would read them and they fill the memory.
+pub(crate) fn record(study: &Study, asked: Record, recorded: bool) -> Record {
+    match study.series().filter(|_| recorded) {
+        Some(series) => Record { series: Some(series.interval), ..asked },
+        None => asked.without_lists(),
+    }
+}
+
+/// Runs of each configuration that a study begins with.
+pub(crate) fn first_target(study: &Study) -> u32 {
+    let replications = study.replications();
+    match &replications.until {
+        Some(until) => until.min,
+        None => replications.runs.unwrap_or(1),
+    }
+}
+
+/// All runs in the order of results: point, variant, replication.
+pub(crate) fn keys(
+    study: &Study,
+    targets: &[u32],
+    shard: Shard,
+) -> impl Iterator<Item = (usize, usize, u32)> {
+    let variants = study.variants().len();
+    // With `until`, the number of runs depends on all runs of a point, so that a shard has whole points.
+    let by_point = study.replications().until.is_some();
+    let all = targets.iter().copied().enumerate().flat_map(move |(point, target)| {
+        (0..variants).flat_map(move |variant| (0..target).map(move |run| (point, variant, run)))
+    });
+    all.enumerate()
+        .filter(move |(number, (point, _, _))| shard.has(if by_point { *point } else { *number }))
+        .map(|(_, key)| key)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shards_have_everything_once() {
+        let shards: Vec<Shard> =
+            ["1/3", "2/3", "3/3"].map(|text| text.parse().expect("a shard")).to_vec();
+        for number in 0..20 {
+            assert_eq!(shards.iter().filter(|shard| shard.has(number)).count(), 1);
+            assert!(Shard::WHOLE.has(number));
+        }
+        assert_eq!(shards[1].to_string(), "2/3");
+        for text in ["0/3", "4/3", "1", "1/0", "a/b", ""] {
+            assert!(text.parse::<Shard>().is_err(), "{text}");
+        }
+    }
+}

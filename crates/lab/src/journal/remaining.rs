@@ -1,0 +1,56 @@
+//! What of a study is done, and what is not.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use rayon::ThreadPoolBuilder;
+
+use super::{Journal, JournalError, Plan, Shard, first_target, keys};
+use crate::study::Study;
+
+/// What of a study is done, and what is not.
+#[derive(Debug, Default)]
+pub(crate) struct Remaining {
+    /// Runs of the study; with `until`, the fewest.
+    pub runs: usize,
+    /// Runs that are done.
+    pub done: usize,
+    /// How many runs remain of each point and variant.
+    pub left: BTreeMap<(usize, usize), usize>,
+}
+
+/// Why it cannot be found out what remains of a study.
+#[derive(Debug, thiserror::Error)]
+pub enum RemainingError {
+    /// The journal does not work.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    /// The threads cannot be started.
+    #[error("cannot start threads: {0}")]
+    Threads(#[from] rayon::ThreadPoolBuildError),
+}
+
+/// What is done of a part of a study by this journal; nothing where there is no such file.
+///
+/// # Errors
+/// The journal cannot be read.
+pub(crate) fn remaining(
+    study: &Study,
+    journal: &Path,
+    shard: Shard,
+) -> Result<Remaining, RemainingError> {
+    let journal = journal.exists().then(|| Journal::open(journal)).transpose()?;
+    let pool = ThreadPoolBuilder::new().build()?;
+    let plan = pool.install(|| Plan::of(study));
+    let mut found = Remaining::default();
+    let targets = vec![first_target(study); study.points().len()];
+    for (point, variant, replication) in keys(study, &targets, shard) {
+        found.runs += 1;
+        if journal.as_ref().is_some_and(|j| j.has(plan.id(study, point, variant, replication))) {
+            found.done += 1;
+        } else {
+            *found.left.entry((point, variant)).or_default() += 1;
+        }
+    }
+    Ok(found)
+}

@@ -1,0 +1,128 @@
+//! Local addresses that are added and removed while the endpoint is in use, and interfaces that come back.
+
+use std::net::IpAddr;
+use std::sync::{Arc, Weak};
+
+use polypath_proto::LocalAddressChange;
+use smallvec::SmallVec;
+use tokio::sync::oneshot;
+
+use crate::address;
+use crate::error::BindError;
+use crate::socket::{Binding, Port, Sockets};
+
+/// Where the outcome of a request goes.
+type Done = oneshot::Sender<Result<(), BindError>>;
+
+/// How sockets are bound, and which of them are being closed.
+#[derive(Debug)]
+pub(super) struct LocalAddresses {
+    binding: Binding,
+    /// Addresses that are being removed.
+    leaving: Vec<Leaving>,
+}
+
+/// A change that is complete once its old sockets are closed.
+#[derive(Debug)]
+struct Leaving {
+    closing: Closing,
+    done: Done,
+}
+
+impl Leaving {
+    fn is_over(&self) -> bool {
+        self.closing.0.iter().all(|socket| socket.strong_count() == 0)
+    }
+}
+
+/// Sockets that a change closes. A socket is closed when every shard has dropped it.
+#[derive(Debug)]
+pub(super) struct Closing(SmallVec<[Weak<Port>; 2]>);
+
+impl LocalAddresses {
+    pub(super) fn new(binding: Binding) -> Self {
+        Self { binding, leaving: Vec::new() }
+    }
+
+    /// Changes the addresses of an endpoint that has these `sockets`; gives those from now on, and what is to be closed. An added address is bound to `device` if one is named,
+    /// otherwise to the one of before, if any.
+    pub(super) fn change(
+        &mut self,
+        sockets: &Sockets,
+        change: LocalAddressChange,
+        device: Option<&str>,
+    ) -> Result<(Sockets, Closing), BindError> {
+        let (mut sockets, mut closing) = (sockets.clone(), SmallVec::new());
+        match change {
+            LocalAddressChange::Added(address) => {
+                let mut binding = self.binding.clone();
+                if let Some(device) = device {
+                    binding.devices.set(address, device);
+                }
+                address::check(address, &binding.devices)?;
+                if !sockets.places_of(address).is_empty() {
+                    return Err(BindError::AlreadyBound(address));
+                }
+                for socket in binding.bind_one(address)? {
+                    sockets.insert(socket);
+                }
+                self.binding = binding;
+            }
+            LocalAddressChange::Removed(address) => {
+                let places = sockets.places_of(address);
+                if places.is_empty() {
+                    return Err(BindError::NotBound(address));
+                }
+                if sockets.count() == places.len() {
+                    return Err(BindError::LastAddress(address));
+                }
+                for place in places {
+                    let socket = sockets.remove(place);
+                    closing.extend(socket.map(|socket| Arc::downgrade(&socket)));
+                }
+            }
+        }
+        Ok((sockets, Closing(closing)))
+    }
+
+    /// The sockets of a change are in use; tells `done` once those that it replaced are closed, which other shards may still
+    /// have.
+    pub(super) fn settle(&mut self, closing: Closing, done: Done) {
+        self.leaving.push(Leaving { closing, done });
+    }
+
+    /// Tells those whose sockets are closed by now.
+    pub(super) fn tell_done(&mut self) {
+        for Leaving { done, .. } in self.leaving.extract_if(.., |leaving| leaving.is_over()) {
+            // Whoever asked may have stopped waiting.
+            let _ = done.send(Ok(()));
+        }
+    }
+
+    /// Opens sockets anew that are bound to interfaces which have been removed, once others have their names and addresses;
+    /// gives the sockets from now on if there are any.
+    pub(super) fn reopen(&self, sockets: &Sockets) -> Option<Sockets> {
+        let lost = sockets.iter().filter(|(_, socket)| socket.has_lost_device());
+        let mut addresses: SmallVec<[IpAddr; 2]> =
+            lost.map(|(_, socket)| socket.address()).collect();
+        addresses.dedup();
+        let mut reopened = None;
+        for address in addresses {
+            // The address may still be missing there.
+            let Ok(fresh) = self.binding.bind_one(address) else { continue };
+            let sockets = reopened.get_or_insert_with(|| sockets.clone());
+            for place in sockets.places_of(address) {
+                sockets.remove(place);
+            }
+            for socket in fresh {
+                sockets.insert(socket);
+            }
+        }
+        reopened
+    }
+}
+
+/// Whether some addresses are bound to interfaces.
+pub(super) fn has_devices(sockets: &Sockets) -> bool {
+    sockets.iter().any(|(_, socket)| socket.device().is_some())
+}

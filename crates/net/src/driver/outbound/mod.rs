@@ -1,0 +1,405 @@
+//! Packets on their way out: gathered into batches per destination, encoded in place, and kept while a socket blocks.
+
+use std::collections::VecDeque;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::task::{Context, Poll};
+
+use polypath_proto::{AssociationId, Ecn, Fragmentation, Transmit};
+use polypath_wire::Checksum;
+use smallvec::SmallVec;
+
+use crate::socket::{Fault, Port, Sockets, Wait};
+use crate::stats::EndpointStats;
+
+/// Most bytes in one batch: what one UDP datagram may carry before it is segmented.
+const MAX_BATCH: usize = 65_000;
+/// Room in a batch's buffer: a batch, or one packet of the largest size.
+const BUFFER: usize = 1 << 16;
+/// Most bytes that wait for one socket. The stack's congestion windows bound what associations send; this bounds the
+/// rest.
+const MAX_WAITING: usize = 16 << 20;
+/// Buffers kept for the next batches.
+const MAX_SPARE: usize = 64;
+
+/// How a batch is sent.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Mode {
+    /// In one call, segmented by the system.
+    Whole,
+    /// One call for each datagram, because the system refused the whole.
+    Singly,
+    /// The same, and IP may fragment.
+    Fragmented,
+    /// One call for each datagram, and none is fragmented: one that is too big is not sent.
+    Unfragmented,
+}
+
+/// Where a packet goes, and how.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Key {
+    socket: usize,
+    destination: SocketAddr,
+    ecn: Ecn,
+    mode: Mode,
+}
+
+/// Datagrams of one size for one destination, the last one perhaps shorter.
+#[derive(Debug)]
+struct Batch {
+    key: Key,
+    mode: Mode,
+    buffer: Vec<u8>,
+    len: usize,
+    /// Bytes of the datagrams that were already sent one by one.
+    sent: usize,
+    segment: usize,
+    segments: usize,
+    /// Associations whose packets these are: mostly one.
+    owners: SmallVec<[AssociationId; 1]>,
+    fault: Option<Fault>,
+}
+
+/// What the system said of the way from `local` to `remote`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct FaultReport {
+    pub(crate) association: AssociationId,
+    pub(crate) local: IpAddr,
+    pub(crate) remote: IpAddr,
+    pub(crate) fault: Fault,
+}
+
+enum Outcome {
+    Done,
+    Blocked,
+}
+
+impl Batch {
+    fn has_room(&self, len: usize, max_segments: usize) -> bool {
+        self.segments == 0
+            || len <= self.segment
+                && self.len == self.segment * self.segments
+                && self.len + len <= MAX_BATCH
+                && self.segments < max_segments
+    }
+
+    /// The next datagram to be sent on its own.
+    fn next_datagram(&self) -> &[u8] {
+        &self.buffer[self.sent..self.len.min(self.sent + self.segment)]
+    }
+
+    fn send(&mut self, socket: &Port, stats: &mut EndpointStats) -> Outcome {
+        if self.mode == Mode::Whole {
+            match socket.try_send(
+                self.key.destination,
+                self.key.ecn,
+                &self.buffer[..self.len],
+                self.segment,
+            ) {
+                Ok(()) => {
+                    stats.send_calls += 1;
+                    stats.packets_sent += self.segments as u64;
+                    stats.bytes_sent += self.len as u64;
+                    return Outcome::Done;
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Outcome::Blocked,
+                // The socket gives up segmentation offload when a driver cannot do it.
+                Err(error)
+                    if quinn_udp::is_msg_size_err(&error)
+                        || self.segments > socket.max_segments() =>
+                {
+                    self.mode = Mode::Singly;
+                }
+                Err(error) => {
+                    stats.packets_refused += self.segments as u64;
+                    self.fault = Fault::of(&error);
+                    return Outcome::Done;
+                }
+            }
+        }
+        self.send_singly(socket, stats)
+    }
+
+    fn send_singly(&mut self, socket: &Port, stats: &mut EndpointStats) -> Outcome {
+        while self.sent < self.len {
+            let datagram = self.next_datagram();
+            let len = datagram.len();
+            let (destination, ecn) = (self.key.destination, self.key.ecn);
+            let result = match self.mode {
+                Mode::Fragmented => socket.try_send_fragmentable(destination, ecn, datagram),
+                Mode::Whole | Mode::Singly | Mode::Unfragmented => {
+                    socket.try_send(destination, ecn, datagram, len)
+                }
+            };
+            match result {
+                Ok(()) => {
+                    stats.send_calls += 1;
+                    stats.packets_sent += 1;
+                    stats.bytes_sent += len as u64;
+                    stats.packets_fragmented += u64::from(self.mode == Mode::Fragmented);
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Outcome::Blocked,
+                Err(error)
+                    if quinn_udp::is_msg_size_err(&error)
+                        && matches!(self.mode, Mode::Whole | Mode::Singly) =>
+                {
+                    self.mode = Mode::Fragmented;
+                    self.fault = Some(Fault::TooBig);
+                    continue;
+                }
+                Err(error) => {
+                    stats.packets_refused += 1;
+                    self.fault = Fault::of(&error).or(self.fault);
+                }
+            }
+            self.sent += len;
+        }
+        Outcome::Done
+    }
+}
+
+/// The sending side of all sockets of an endpoint.
+#[derive(Debug)]
+pub(crate) struct Outbound {
+    /// Batches that may still grow.
+    open: Vec<Batch>,
+    /// By socket: batches that wait until it is writable.
+    waiting: Vec<Waiting>,
+    spare: Vec<Vec<u8>>,
+    faults: Vec<FaultReport>,
+}
+
+/// Batches that wait for one socket.
+#[derive(Debug, Default)]
+struct Waiting {
+    batches: VecDeque<Batch>,
+    /// Batches that waited and are gone.
+    gone: u64,
+    wait: Wait,
+}
+
+impl Waiting {
+    /// Number of the last batch that waits or has waited.
+    fn last(&self) -> u64 {
+        self.gone + self.batches.len() as u64
+    }
+}
+
+/// A point in the streams of packets that the sockets send.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Mark(SmallVec<[u64; 4]>);
+
+impl Outbound {
+    pub(crate) fn new(sockets: usize) -> Self {
+        Self {
+            open: Vec::new(),
+            waiting: (0..sockets).map(|_| Waiting::default()).collect(),
+            spare: Vec::new(),
+            faults: Vec::new(),
+        }
+    }
+
+    /// Adds a packet of `owner` to the batch of its destination; sends that batch first if the packet does not fit.
+    pub(crate) fn push(
+        &mut self,
+        sockets: &Sockets,
+        transmit: &Transmit,
+        owner: Option<AssociationId>,
+        stats: &mut EndpointStats,
+    ) {
+        let Some((key, socket)) = key_of(sockets, transmit) else {
+            stats.packets_unsendable += 1;
+            if let Some(association) = owner {
+                let (local, remote) = (transmit.local, transmit.remote);
+                self.note(FaultReport { association, local, remote, fault: Fault::Refused });
+            }
+            return;
+        };
+        let len = transmit.packet.encoded_len();
+        let max_segments = match key.mode {
+            Mode::Whole => socket.max_segments(),
+            Mode::Singly | Mode::Fragmented | Mode::Unfragmented => 1,
+        };
+        let mut batch = match self.open.iter().position(|batch| batch.key == key) {
+            Some(position) => self.open.swap_remove(position),
+            None => self.begin(key),
+        };
+        if !batch.has_room(len, max_segments) {
+            self.dispatch(socket, batch, stats);
+            batch = self.begin(key);
+        }
+        match transmit.packet.encode_into(&mut batch.buffer[batch.len..], Checksum::Crc32c) {
+            Ok(written) => {
+                if batch.segments == 0 {
+                    batch.segment = written;
+                }
+                batch.len += written;
+                batch.segments += 1;
+            }
+            Err(_) => stats.packets_unsendable += 1,
+        }
+        if let Some(owner) = owner.filter(|owner| !batch.owners.contains(owner)) {
+            batch.owners.push(owner);
+        }
+        self.open.push(batch);
+    }
+
+    /// Sends every batch, complete or not.
+    pub(crate) fn flush(&mut self, sockets: &Sockets, stats: &mut EndpointStats) {
+        while let Some(batch) = self.open.pop() {
+            match sockets.get(batch.key.socket) {
+                Some(socket) => self.dispatch(socket, batch, stats),
+                None => self.give_up(batch, stats),
+            }
+        }
+    }
+
+    /// Sends what waits for sockets that have become writable.
+    pub(crate) fn resume(&mut self, sockets: &Sockets, stats: &mut EndpointStats) {
+        for (place, socket) in sockets.iter() {
+            while let Some(mut batch) = self.waiting[place].batches.pop_front() {
+                match batch.send(socket, stats) {
+                    Outcome::Done => {
+                        self.waiting[place].gone += 1;
+                        self.finish(socket, batch);
+                    }
+                    Outcome::Blocked => {
+                        self.waiting[place].batches.push_front(batch);
+                        break;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Makes room for a socket at `place`.
+    pub(crate) fn open_place(&mut self, place: usize) {
+        let places = self.waiting.len().max(place + 1);
+        self.waiting.resize_with(places, Waiting::default);
+    }
+
+    /// The socket at `place` is gone, and what waits for it is lost.
+    pub(crate) fn close_place(&mut self, place: usize, stats: &mut EndpointStats) {
+        let Some(waiting) = self.waiting.get_mut(place) else { return };
+        waiting.wait = Wait::default();
+        while let Some(batch) = self.waiting[place].batches.pop_front() {
+            self.waiting[place].gone += 1;
+            self.give_up(batch, stats);
+        }
+    }
+
+    /// Becomes ready when a socket that packets wait for is writable; pending for ever if none wait.
+    pub(crate) fn poll_writable(&mut self, sockets: &Sockets, cx: &mut Context<'_>) -> Poll<()> {
+        let mut ready = Poll::Pending;
+        for (place, socket) in sockets.iter() {
+            let waiting = &mut self.waiting[place];
+            if !waiting.batches.is_empty() && socket.poll_writable(&mut waiting.wait, cx).is_ready()
+            {
+                ready = Poll::Ready(());
+            }
+        }
+        ready
+    }
+
+    /// Whether nothing waits.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.open.is_empty() && self.waiting.iter().all(|waiting| waiting.batches.is_empty())
+    }
+
+    /// The end of what waits now; `None` if nothing does.
+    pub(crate) fn mark(&self) -> Option<Mark> {
+        (!self.is_idle()).then(|| Mark(self.waiting.iter().map(Waiting::last).collect()))
+    }
+
+    /// Whether everything before `mark` is gone.
+    pub(crate) fn has_passed(&self, mark: &Mark) -> bool {
+        self.waiting.iter().zip(&mark.0).all(|(waiting, last)| waiting.gone >= *last)
+    }
+
+    /// Takes what the system said of paths.
+    pub(crate) fn take_faults(&mut self) -> Vec<FaultReport> {
+        std::mem::take(&mut self.faults)
+    }
+
+    fn begin(&mut self, key: Key) -> Batch {
+        let buffer = self.spare.pop().unwrap_or_else(|| vec![0; BUFFER]);
+        Batch {
+            key,
+            mode: key.mode,
+            buffer,
+            len: 0,
+            sent: 0,
+            segment: 0,
+            segments: 0,
+            owners: SmallVec::new(),
+            fault: None,
+        }
+    }
+
+    fn dispatch(&mut self, socket: &Port, mut batch: Batch, stats: &mut EndpointStats) {
+        let waiting = &mut self.waiting[batch.key.socket].batches;
+        if batch.segments == 0 {
+            return self.recycle(batch);
+        }
+        // Packets of one path keep their order.
+        if waiting.is_empty() && matches!(batch.send(socket, stats), Outcome::Done) {
+            return self.finish(socket, batch);
+        }
+        if waiting.len() * BUFFER >= MAX_WAITING {
+            stats.packets_overflowed += batch.segments as u64;
+            return self.recycle(batch);
+        }
+        waiting.push_back(batch);
+    }
+
+    /// Notes what the system said when the batch was sent.
+    fn finish(&mut self, socket: &Port, batch: Batch) {
+        if let Some(fault) = batch.fault {
+            let (local, remote) = (socket.address(), batch.key.destination.ip());
+            for &association in &batch.owners {
+                self.note(FaultReport { association, local, remote, fault });
+            }
+        }
+        self.recycle(batch);
+    }
+
+    fn note(&mut self, report: FaultReport) {
+        if !self.faults.contains(&report) {
+            self.faults.push(report);
+        }
+    }
+
+    /// The socket of the batch is gone.
+    fn give_up(&mut self, batch: Batch, stats: &mut EndpointStats) {
+        let left = (batch.len - batch.sent).div_ceil(batch.segment.max(1));
+        stats.packets_unsendable += left as u64;
+        self.recycle(batch);
+    }
+
+    fn recycle(&mut self, batch: Batch) {
+        if self.spare.len() < MAX_SPARE {
+            self.spare.push(batch.buffer);
+        }
+    }
+}
+
+fn key_of<'a>(sockets: &'a Sockets, transmit: &Transmit) -> Option<(Key, &'a Port)> {
+    let mut own = sockets.iter().filter(|(_, socket)| socket.address() == transmit.local);
+    let (place, socket, destination) = own.find_map(|(place, socket)| {
+        Some((place, socket, socket.destination(transmit.remote, transmit.encapsulation)?))
+    })?;
+    let key = Key {
+        socket: place,
+        destination,
+        ecn: transmit.ecn,
+        mode: match transmit.fragmentation {
+            Fragmentation::Avoided => Mode::Whole,
+            Fragmentation::Allowed => Mode::Fragmented,
+            Fragmentation::Forbidden => Mode::Unfragmented,
+        },
+    };
+    Some((key, socket))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,39 @@
+//! Reports of ICMP about the packets of associations (RFC 9260 section 10).
+
+use std::sync::Arc;
+
+use super::router::touch;
+use super::shard::Shard;
+use crate::socket::Meaning;
+
+/// Hands the reports of all sockets to the associations that they concern.
+pub(super) fn follow(shard: &mut Shard) {
+    let Shard { shared, index, sockets, touched, stats, .. } = shard;
+    let now = shared.clock.now();
+    for (_, socket) in sockets.iter() {
+        for report in socket.take_reports() {
+            let Some(port) = report.remote_port() else { continue };
+            let (remote, carried) = (report.remote().ip(), socket.encapsulation(report.remote()));
+            let Some(meaning) = report.meaning(carried) else { continue };
+            let association = {
+                let state = shared.state();
+                let id = state.protocol.association_with(port, remote);
+                id.and_then(|id| state.table.get(&id).map(Arc::clone))
+            };
+            let Some(association) = association else { continue };
+            let mut inner = association.lock();
+            if !inner.protocol.has_sent(report.packet()) {
+                continue;
+            }
+            let pair = (socket.address(), remote);
+            if inner.follow_report(now, pair, carried, meaning, report.packet()) {
+                match meaning {
+                    Meaning::TooBig { .. } => stats.path_mtu_reports += 1,
+                    Meaning::SctpUnreachable => stats.unreachable_reports += 1,
+                }
+                drop(inner);
+                touch(*index, touched, &association);
+            }
+        }
+    }
+}

@@ -1,0 +1,27 @@
+//! The sockets of an endpoint, one per local address and way to carry packets: UDP or IP itself.
+//!
+//! Nothing here knows about associations. A socket sends and receives datagrams. What the system says about a packet is a
+//! [`Fault`], what ICMP says is a report; the driver finds the association that they concern.
+
+mod bind;
+mod bound;
+mod fault;
+mod fragment;
+mod icmp;
+mod options;
+mod port;
+mod raw;
+mod table;
+mod udp;
+mod wait;
+
+pub(crate) use bind::Binding;
+pub(crate) use bound::{SOCKET_BUFFER, ecn_of, wish_for_buffers};
+pub(crate) use fault::Fault;
+pub(crate) use icmp::Meaning;
+pub(crate) use port::Port;
+pub(crate) use raw::kernel_has_sctp;
+pub(crate) use table::{SharedSockets, Sockets};
+#[cfg(test)]
+pub(crate) use udp::UdpPort;
+pub(crate) use wait::Wait;

@@ -1,0 +1,148 @@
+//! The sockets of an endpoint, one per local address and way to carry packets.
+
+use std::net::IpAddr;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+use smallvec::SmallVec;
+
+use super::port::Port;
+use crate::lock::lock;
+use crate::route;
+
+/// Sockets by place. A place keeps its number while other sockets come and go, and is used again when its socket is gone.
+///
+/// Each shard has a copy of the table.
+#[derive(Clone, Debug)]
+pub(crate) struct Sockets {
+    places: Vec<Option<Arc<Port>>>,
+    /// Number of changes before this state.
+    version: u64,
+}
+
+/// The sockets as they are now, for the shards to copy.
+#[derive(Debug)]
+pub(crate) struct SharedSockets {
+    now: Mutex<Sockets>,
+    version: AtomicU64,
+}
+
+impl SharedSockets {
+    pub(crate) fn new(sockets: Sockets) -> Self {
+        Self { version: AtomicU64::new(sockets.version), now: Mutex::new(sockets) }
+    }
+
+    pub(crate) fn get(&self) -> Sockets {
+        lock(&self.now).clone()
+    }
+
+    /// Puts another table in place, before associations hear of the change.
+    pub(crate) fn set(&self, sockets: &mut Sockets) {
+        sockets.version += 1;
+        *lock(&self.now) = sockets.clone();
+        self.version.store(sockets.version, Ordering::Release);
+    }
+
+    /// MTU in bytes of the route between two addresses, if there is one and the system tells.
+    pub(crate) fn route_mtu(&self, from: IpAddr, to: IpAddr) -> Option<u32> {
+        route::mtu(from, self.device_of(from).as_deref(), to)
+    }
+
+    /// The interface that the sockets of an address are bound to.
+    fn device_of(&self, address: IpAddr) -> Option<Arc<str>> {
+        let sockets = lock(&self.now);
+        let (_, socket) = sockets.iter().find(|(_, socket)| socket.address() == address)?;
+        socket.device().cloned()
+    }
+
+    /// Lets go of all sockets.
+    pub(crate) fn clear(&self) {
+        lock(&self.now).places.clear();
+    }
+}
+
+impl Sockets {
+    pub(crate) fn new(sockets: Vec<Port>) -> Self {
+        let places = sockets.into_iter().map(|socket| Some(Arc::new(socket))).collect();
+        Self { places, version: 0 }
+    }
+
+    /// Whether nothing has changed since.
+    pub(crate) fn are_current(&self, shared: &SharedSockets) -> bool {
+        self.version == shared.version.load(Ordering::Acquire)
+    }
+
+    /// Whether the same socket is at a place of both.
+    pub(crate) fn have_same(&self, other: &Self, place: usize) -> bool {
+        let at =
+            |sockets: &Self| sockets.places.get(place).and_then(Option::as_ref).map(Arc::as_ptr);
+        at(self) == at(other)
+    }
+
+    /// Adds a socket; gives its place.
+    pub(crate) fn insert(&mut self, socket: Port) -> usize {
+        let socket = Some(Arc::new(socket));
+        match self.places.iter().position(Option::is_none) {
+            Some(place) => {
+                self.places[place] = socket;
+                place
+            }
+            None => {
+                self.places.push(socket);
+                self.places.len() - 1
+            }
+        }
+    }
+
+    /// Takes the socket out of a place.
+    pub(crate) fn remove(&mut self, place: usize) -> Option<Arc<Port>> {
+        self.places.get_mut(place)?.take()
+    }
+
+    /// The socket at a place.
+    pub(crate) fn get(&self, place: usize) -> Option<&Port> {
+        self.places.get(place)?.as_deref()
+    }
+
+    /// The places of the sockets that are bound to `address`.
+    pub(crate) fn places_of(&self, address: IpAddr) -> SmallVec<[usize; 2]> {
+        let own = self.iter().filter(|(_, socket)| socket.address() == address);
+        own.map(|(place, _)| place).collect()
+    }
+
+    /// Sockets and their places.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (usize, &Port)> {
+        let places = self.places.iter().enumerate();
+        places.filter_map(|(place, socket)| Some((place, socket.as_deref()?)))
+    }
+
+    /// Number of sockets.
+    pub(crate) fn count(&self) -> usize {
+        self.iter().count()
+    }
+
+    /// Number of places, empty ones among them.
+    pub(crate) fn places(&self) -> usize {
+        self.places.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::socket::udp::UdpPort;
+
+    #[tokio::test]
+    async fn places_stay_and_are_used_again() {
+        let bind = |n: u8| Port::Udp(UdpPort::bind(IpAddr::from([127, 0, 0, n]), None, 0).unwrap());
+        let mut sockets = Sockets::new(vec![bind(61), bind(62), bind(63)]);
+        assert!(sockets.remove(1).is_some());
+        assert!(sockets.remove(1).is_none() && sockets.remove(9).is_none());
+        assert_eq!((sockets.count(), sockets.places()), (2, 3));
+        assert_eq!(sockets.places_of(IpAddr::from([127, 0, 0, 63])).as_slice(), [2]);
+        assert!(sockets.places_of(IpAddr::from([127, 0, 0, 62])).is_empty());
+        assert_eq!(sockets.insert(bind(64)), 1);
+        assert_eq!(sockets.insert(bind(65)), 3);
+        assert!(sockets.iter().map(|(place, _)| place).eq(0..4));
+    }
+}

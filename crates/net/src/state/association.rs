@@ -1,0 +1,146 @@
+//! An association as its handles and its driver see it.
+
+use std::ops::Deref;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use bytes::Bytes;
+use polypath_proto::{Association as Protocol, AssociationId};
+use tokio::sync::Notify;
+
+use super::inner::Inner;
+use super::mailbox::Mailbox;
+use crate::clock::{Clock, Context};
+use crate::lock::lock;
+use crate::log::Log;
+
+/// Associations that may have output, for the shard that drives them.
+pub(crate) type Touched = Mailbox<Vec<Arc<AssociationShared>>>;
+
+/// An association as its handles and the driver see it.
+#[derive(Debug)]
+pub(crate) struct AssociationShared {
+    pub(crate) id: AssociationId,
+    pub(crate) clock: Clock,
+    pub(crate) log: Log,
+    /// Index of the shard that drives it.
+    pub(crate) shard: usize,
+    /// The list of that shard.
+    mailbox: Arc<Touched>,
+    inner: Mutex<Inner>,
+    /// Whether it is on that list.
+    queued: AtomicBool,
+    /// Public handles; the association is ended when the last one goes.
+    handles: AtomicUsize,
+    /// Messages wait, or none will come.
+    pub(crate) readable: Notify,
+    /// The send buffer has room, or will never have.
+    pub(crate) writable: Notify,
+    /// The association was established or has ended.
+    pub(crate) changed: Notify,
+    /// Senders take turns, so that a large message is not overtaken for ever by small ones.
+    pub(crate) turn: tokio::sync::Mutex<()>,
+}
+
+impl AssociationShared {
+    /// An association that is driven by the shard with this index and list.
+    pub(super) fn new(
+        id: AssociationId,
+        clock: Clock,
+        log: Log,
+        (shard, mailbox): (usize, Arc<Touched>),
+        protocol: Box<Protocol>,
+        context: Context,
+    ) -> Arc<Self> {
+        Arc::new(Self {
+            id,
+            clock,
+            log,
+            shard,
+            mailbox,
+            inner: Mutex::new(Inner::new(protocol, context)),
+            queued: AtomicBool::new(false),
+            handles: AtomicUsize::new(0),
+            readable: Notify::new(),
+            writable: Notify::new(),
+            changed: Notify::new(),
+            turn: tokio::sync::Mutex::new(()),
+        })
+    }
+
+    pub(crate) fn lock(&self) -> MutexGuard<'_, Inner> {
+        lock(&self.inner)
+    }
+
+    /// Number of public handles.
+    pub(crate) fn handles(&self) -> usize {
+        self.handles.load(Ordering::Acquire)
+    }
+
+    /// Ends the association at once.
+    pub(crate) fn abort(self: &Arc<Self>, reason: &Bytes) {
+        let now = self.clock.now();
+        self.lock().call(now, |protocol, cx| protocol.abort(cx, reason));
+        self.command();
+    }
+
+    /// Puts the association on the list of its shard.
+    pub(crate) fn command(self: &Arc<Self>) {
+        if self.enqueue() {
+            self.mailbox.leave(|touched| touched.push(Arc::clone(self)));
+        }
+    }
+
+    /// Marks it as being on the list of its shard; returns whether it was not.
+    pub(crate) fn enqueue(&self) -> bool {
+        !self.queued.swap(true, Ordering::AcqRel)
+    }
+
+    /// Marks it as taken from the list of its shard.
+    pub(crate) fn dequeue(&self) {
+        self.queued.swap(false, Ordering::AcqRel);
+    }
+
+    /// Wakes everyone who waits for something of this association.
+    pub(crate) fn wake_all(&self) {
+        self.readable.notify_waiters();
+        self.writable.notify_waiters();
+        self.changed.notify_waiters();
+    }
+}
+
+/// A counted reference to an association. When the last one is dropped, an established association shuts down, and one that
+/// is not yet established is aborted.
+#[derive(Debug)]
+pub(crate) struct Handle(Arc<AssociationShared>);
+
+impl Handle {
+    pub(crate) fn new(shared: Arc<AssociationShared>) -> Self {
+        shared.handles.fetch_add(1, Ordering::Relaxed);
+        Self(shared)
+    }
+}
+
+impl Deref for Handle {
+    type Target = Arc<AssociationShared>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.0
+    }
+}
+
+impl Clone for Handle {
+    fn clone(&self) -> Self {
+        Self::new(Arc::clone(&self.0))
+    }
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        if self.handles.fetch_sub(1, Ordering::AcqRel) == 1 {
+            let now = self.clock.now();
+            self.lock().abandon(now);
+            self.command();
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! An endpoint as its handles and its driver see it.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::atomic::AtomicUsize;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use bytes::Bytes;
+use polypath_proto::{Association as Protocol, AssociationId};
+use tokio::sync::Notify;
+
+use super::association::{AssociationShared, Handle};
+use super::mailbox::Mailbox;
+use super::rebind::Rebind;
+use super::shard::Shards;
+use crate::carriers::Carriers;
+use crate::clock::{Clock, Context};
+use crate::lock::lock;
+use crate::log::Log;
+use crate::probe::{Initiator, ObservedAssociation, Observing, Probes};
+use crate::socket::SharedSockets;
+use crate::tap::Tap;
+
+/// What peers are told whose associations nobody will accept.
+pub(crate) const NOT_ACCEPTING: Bytes =
+    Bytes::from_static(b"no associations are accepted any more");
+
+/// An endpoint as its handles and its driver see it.
+#[derive(Debug)]
+pub(crate) struct EndpointShared {
+    pub(crate) clock: Clock,
+    pub(crate) port: u16,
+    pub(crate) encapsulation_port: u16,
+    pub(crate) carriers: Carriers,
+    pub(crate) backlog: usize,
+    pub(crate) tap: Tap,
+    pub(crate) observing: Observing,
+    pub(crate) state: Mutex<EndpointState>,
+    pub(crate) sockets: SharedSockets,
+    /// The tasks that drive the associations; the first one has the sockets, too.
+    pub(crate) shards: Shards,
+    /// Local addresses to add and to remove; for the first shard.
+    pub(crate) rebinds: Mailbox<Vec<Rebind>>,
+    /// An association waits to be accepted, or the endpoint is closed.
+    pub(crate) incoming: Notify,
+    /// An association was removed.
+    pub(crate) removed: Notify,
+    /// Public handles of the endpoint.
+    pub(crate) handles: AtomicUsize,
+}
+
+/// What the lock of an endpoint guards.
+#[derive(Debug)]
+pub(crate) struct EndpointState {
+    pub(crate) protocol: polypath_proto::Endpoint,
+    pub(crate) context: Context,
+    pub(crate) table: BTreeMap<AssociationId, Arc<AssociationShared>>,
+    pub(crate) accept_queue: VecDeque<Handle>,
+    pub(crate) accepting: Accepting,
+    /// No driver runs any more, or none shall.
+    pub(crate) closed: bool,
+}
+
+/// Whether associations of peers are accepted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Accepting {
+    Yes,
+    /// Never, or no longer.
+    Stopped,
+}
+
+impl EndpointShared {
+    pub(crate) fn state(&self) -> MutexGuard<'_, EndpointState> {
+        lock(&self.state)
+    }
+
+    /// Assigns a new association to a shard, and attaches the probes of the endpoint's observer and of the log.
+    pub(crate) fn adopt(
+        &self,
+        id: AssociationId,
+        initiator: Initiator,
+        protocol: Box<Protocol>,
+        mut context: Context,
+    ) -> Arc<AssociationShared> {
+        let user = self.observing.probe(|| {
+            let identity = protocol.identity();
+            let mut remotes: Vec<_> = protocol.path_stats().iter().map(|p| p.remote).collect();
+            remotes.sort_unstable();
+            remotes.dedup();
+            ObservedAssociation {
+                id: id.0,
+                initiator,
+                local_port: identity.local_port,
+                remote_port: identity.remote_port,
+                remote_addresses: remotes,
+                begins: self.clock.now(),
+            }
+        });
+        let log = Log::begin(id, &protocol);
+        *context.probes() = Probes::new(user, log.probe());
+        let shard = self.shards.choose();
+        AssociationShared::new(id, self.clock, log, shard, protocol, context)
+    }
+}

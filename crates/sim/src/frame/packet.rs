@@ -1,0 +1,87 @@
+//! What travels through the network: packets of all transports.
+
+use std::net::IpAddr;
+use std::ops::Range;
+
+use polypath_netsim::{Fields, Frame, TraceHasher};
+
+use super::{RawFrame, SctpFrame, TcpFrame, UdpFrame};
+
+/// A packet of any transport.
+#[derive(Clone, Debug)]
+pub enum SimFrame {
+    /// Of an association.
+    Sctp(SctpFrame),
+    /// Of a UDP flow.
+    Udp(UdpFrame),
+    /// Of a TCP flow.
+    Tcp(TcpFrame),
+    /// Of a real program.
+    Raw(RawFrame),
+}
+
+/// The same for whatever is inside.
+macro_rules! inside {
+    ($self:expr, $frame:ident => $what:expr) => {
+        match $self {
+            SimFrame::Sctp($frame) => $what,
+            SimFrame::Udp($frame) => $what,
+            SimFrame::Tcp($frame) => $what,
+            SimFrame::Raw($frame) => $what,
+        }
+    };
+}
+
+impl Frame for SimFrame {
+    #[inline]
+    fn wire_len(&self) -> usize {
+        inside!(self, frame => frame.wire_len())
+    }
+
+    fn protocol(&self) -> u8 {
+        inside!(self, frame => frame.protocol())
+    }
+
+    fn traffic_class(&self) -> u8 {
+        inside!(self, frame => frame.traffic_class())
+    }
+
+    fn ports(&self) -> [u16; 2] {
+        inside!(self, frame => frame.ports())
+    }
+
+    fn may_fragment(&self) -> bool {
+        inside!(self, frame => frame.may_fragment())
+    }
+
+    fn mark_ce(&mut self) {
+        inside!(self, frame => frame.mark_ce());
+    }
+
+    fn damage(&mut self, bit: u64) {
+        inside!(self, frame => frame.damage(bit));
+    }
+
+    fn checksum_bits(&self) -> Range<u64> {
+        inside!(self, frame => frame.checksum_bits())
+    }
+
+    /// Those of other transports begin with the number of their protocol, which no traffic class of an SCTP packet is.
+    #[inline]
+    fn trace_fields(&self, hasher: &mut TraceHasher) {
+        inside!(self, frame => frame.trace_fields(hasher));
+    }
+
+    fn ip_packet(&self) -> Option<&[u8]> {
+        inside!(self, frame => frame.ip_packet())
+    }
+
+    #[inline]
+    fn crossed_link(&mut self) -> Fields {
+        inside!(self, frame => frame.crossed_link())
+    }
+
+    fn write_transport(&self, from: IpAddr, to: IpAddr, out: &mut Vec<u8>) {
+        inside!(self, frame => frame.write_transport(from, to, out));
+    }
+}

@@ -1,0 +1,126 @@
+//! Where the packets of a host go out.
+
+use std::net::IpAddr;
+
+use polypath_netsim::{Course, LinkObserver, NodeId, World};
+use polypath_proto::PathId;
+
+use crate::frame::{Form, SctpFrame, SimFrame};
+
+/// Packets that the stack made but no network carried.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Unsent {
+    /// There was no route between their addresses.
+    pub unroutable: u64,
+    /// They have no form as bytes; they travelled as structures all the same.
+    pub unencodable: u64,
+}
+
+/// Where the packets of a host go out.
+pub(crate) struct Outlet<'a> {
+    pub node: NodeId,
+    pub form: Form,
+    pub unsent: &'a mut Unsent,
+    pub courses: &'a mut Courses,
+}
+
+/// Local and remote address of each path as packets had them last, and where these lead.
+pub(crate) type Courses = Vec<Option<([IpAddr; 2], Course)>>;
+
+impl Outlet<'_> {
+    /// Sends a packet; without a route it is lost like any other that does not arrive, and counted.
+    #[inline]
+    pub fn send<O: LinkObserver>(
+        &mut self,
+        world: &mut World<SimFrame, O>,
+        path: Option<PathId>,
+        ends: [IpAddr; 2],
+        frame: SctpFrame,
+    ) {
+        self.unsent.unencodable += u64::from(frame.form() != self.form);
+        let known = path.and_then(|path| self.courses.get(usize::from(path.0)).copied().flatten());
+        let course = match known {
+            Some((known, course)) if known == ends => Some(course),
+            _ => self.find(world, path, ends),
+        };
+        match course {
+            Some(course) => world.send_on(course, SimFrame::Sctp(frame)),
+            None => self.unsent.unroutable += 1,
+        }
+    }
+
+    /// Where these addresses lead; remembered for the path.
+    #[cold]
+    fn find<O: LinkObserver>(
+        &mut self,
+        world: &World<SimFrame, O>,
+        path: Option<PathId>,
+        ends: [IpAddr; 2],
+    ) -> Option<Course> {
+        let course = world.course(self.node, ends[0], ends[1]).ok()?;
+        if let Some(path) = path.map(|path| usize::from(path.0)) {
+            let paths = self.courses.len().max(path + 1);
+            self.courses.resize(paths, None);
+            self.courses[path] = Some((ends, course));
+        }
+        Some(course)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+    use polypath_netsim::topology::{DisjointPaths, IpVersion, PathConfig};
+    use polypath_netsim::{ChannelConfig, NetworkBuilder, NoObserver};
+    use polypath_proto::Ecn;
+    use polypath_units::{BitRate, Duration, Instant};
+    use polypath_wire::{Chunk, Packet, Raw};
+
+    use super::*;
+    const PORT: u16 = 9000;
+
+    /// A packet with a chunk of so many bytes. A chunk cannot tell a length of 65,536 bytes or more.
+    fn packet(padding: usize) -> Box<Packet<'static>> {
+        let chunk = Chunk::Pad(Raw::Shared(Bytes::from(vec![0; padding])));
+        Box::new(Packet {
+            source_port: PORT,
+            destination_port: PORT,
+            verification_tag: 1,
+            chunks: [chunk].into_iter().collect(),
+        })
+    }
+
+    #[test]
+    fn packets_that_no_network_carries_are_counted() {
+        let channel = ChannelConfig::new(BitRate::from_mbit(100), Duration::from_millis(1));
+        let paths = vec![PathConfig::direct("p", channel)];
+        let mut builder = NetworkBuilder::new();
+        let net = DisjointPaths { ip: IpVersion::V4, paths }.add_to(&mut builder).unwrap();
+        let mut world: World<SimFrame> = builder.build(1, NoObserver).unwrap();
+        let (here, there) = (net.paths[0].a_address, net.paths[0].b_address);
+        let stranger: IpAddr = "192.0.2.1".parse().unwrap();
+        let mut counted = |form, from, to, padding| {
+            let mut unsent = Unsent::default();
+            let mut courses = Courses::default();
+            let courses = &mut courses;
+            let mut outlet = Outlet { node: net.a, form, unsent: &mut unsent, courses };
+            let frame = SctpFrame::new(Ecn::NotEct, packet(padding), form);
+            outlet.send(&mut world, Some(PathId(0)), [from, to], frame);
+            (unsent.unroutable, unsent.unencodable)
+        };
+        for form in [Form::Structured, Form::Wire] {
+            assert_eq!(counted(form, here, there, 100), (0, 0));
+            assert_eq!(counted(form, here, stranger, 100), (1, 0));
+            assert_eq!(counted(form, stranger, there, 100), (1, 0));
+        }
+        // Only who encodes finds that; the packet travels all the same.
+        assert_eq!(counted(Form::Structured, here, there, 70_000), (0, 0));
+        assert_eq!(counted(Form::Wire, here, there, 70_000), (0, 1));
+        assert_eq!(counted(Form::Wire, here, stranger, 70_000), (1, 1));
+        let mut arrived = 0;
+        while world.next_event(Instant::FAR_FUTURE).is_some() {
+            arrived += 1;
+        }
+        assert_eq!(arrived, 4);
+    }
+}

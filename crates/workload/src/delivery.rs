@@ -1,0 +1,17 @@
+//! In which order messages are delivered.
+
+/// Order of delivery.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(rename_all = "kebab-case")
+)]
+pub enum Delivery {
+    /// As sent.
+    #[default]
+    Ordered,
+    /// As arrived.
+    Unordered,
+}

@@ -1,42 +1,19 @@
 //! One direction of a link.
 
 mod medium;
+mod outcome;
 
 use std::collections::VecDeque;
 
 use polypath_units::{BitRate, ByteCount, Duration, Instant};
 
 use crate::event::Key;
-use crate::impair::{Damage, Step, UniformLoss};
+use crate::impair::{Step, UniformLoss};
 use crate::queue_discipline::{Admission, Class, QueueAct, QueueDiscipline, QueueLevel};
 use crate::{ChannelConfig, Counters, DropCause, Streams, Ticket};
-
 use medium::{Fate, Medium};
-
-/// Answer of a channel to a packet.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Verdict {
-    /// The channel will send it.
-    Accepted,
-    /// The same, to be marked with "congestion experienced" by whoever owns the packets.
-    Marked,
-    /// It is gone.
-    Dropped(DropCause),
-}
-
-/// A packet at the far end of a channel.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Departure {
-    /// The packet.
-    pub ticket: Ticket,
-    /// The cause, if it was lost on the medium instead of arriving.
-    pub lost: Option<DropCause>,
-    /// A bit error that it suffered.
-    pub damage: Option<Damage>,
-    /// Whether it arrives twice: whoever owns the packets makes a copy and hands it to
-    /// [`repeat`](Channel::repeat).
-    pub duplicated: bool,
-}
+use outcome::InFlight;
+pub use outcome::{Departure, Verdict};
 
 /// One direction of a link: a queue, a transmitter and a medium, in this order.
 ///
@@ -90,12 +67,6 @@ pub struct Channel {
 enum State {
     Up,
     Down,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct InFlight {
-    ticket: Ticket,
-    arrives: Instant,
 }
 
 impl Channel {
@@ -375,17 +346,12 @@ impl Channel {
         if self.calls_at_starts { self.start_or(arrival) } else { arrival }
     }
 
-    /// The next start of a packet that waits, or this arrival if that comes first.
+    /// When the next packet starts that waits, or this arrival if that comes first.
     #[inline(never)]
     fn start_or(&self, arrival: Option<Key>) -> Option<Key> {
-        self.next_start().into_iter().chain(arrival).min()
-    }
-
-    /// When the next packet starts that waits.
-    fn next_start(&self) -> Option<Key> {
-        let waiting = self.queue.level().packets > 0;
-        let before = self.sending.filter(|_| waiting)?;
-        Some(Key { time: self.busy_until, order: before.order })
+        let before = self.sending.filter(|_| self.queue.level().packets > 0);
+        let start = before.map(|before| Key { time: self.busy_until, order: before.order });
+        start.into_iter().chain(arrival).min()
     }
 
     fn judge(&mut self, ticket: Ticket, arrives: Instant) -> Fate {
@@ -532,13 +498,6 @@ fn plain_of(queue: &QueueDiscipline, mtu: u32) -> u32 {
 /// An MTU in bytes; packets of any length pass where there is none.
 fn mtu_of(mtu: Option<ByteCount>) -> u32 {
     mtu.map_or(u32::MAX, |mtu| u32::try_from(mtu.as_bytes()).unwrap_or(u32::MAX))
-}
-
-impl InFlight {
-    #[inline]
-    fn key(&self) -> Key {
-        Key { time: self.arrives, order: self.ticket.order }
-    }
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use polypath_wire::{Abort, Cause, Causes, Chunk};
 
 use super::Association;
-use super::output::To;
+use super::output::{Control, Tag, To};
 use super::state::State;
 use crate::{AssociationEnd, Cx, Event, Notice};
 
@@ -17,7 +17,7 @@ impl Association {
 
     /// Aborts because the user wants it.
     pub(super) fn abort_by_user(&mut self, reason: &[u8]) {
-        if matches!(self.state, State::Closed) {
+        if self.state.is_closed() {
             return;
         }
         // The cause must fit one packet together with the headers.
@@ -36,8 +36,10 @@ impl Association {
     /// The INIT ACK cannot be accepted. The ABORT carries the tag that it announced.
     pub(super) fn refuse_init_ack(&mut self, tag: u32, causes: Causes<'static>) {
         let end = AssociationEnd::HandshakeRefused(causes.as_slice().into());
-        self.peer_tag = tag;
-        self.end_with(self.abort_chunk(causes), end);
+        let abort = Chunk::Abort(Abort { reflected_tag: false, causes });
+        let abort = Control { chunk: abort, to: To::Best, tag: Tag::Announced(tag) };
+        // Without a tag there is nobody to answer (RFC 9260 section 3.3.3).
+        self.end_with((tag != 0).then_some(abort), end);
     }
 
     /// T5-shutdown-guard expired (RFC 9260 section 9.2). The peer is told why, since it may still be there.
@@ -52,9 +54,9 @@ impl Association {
     }
 
     /// An ABORT, if the peer has told its tag.
-    fn abort_chunk(&self, causes: Causes<'static>) -> Option<(Chunk<'static>, To)> {
+    fn abort_chunk(&self, causes: Causes<'static>) -> Option<Control> {
         let abort = Chunk::Abort(Abort { reflected_tag: false, causes });
-        (self.peer_tag != 0).then_some((abort, To::Best))
+        self.state.peer().map(|_| Control::to_peer(abort, To::Best))
     }
 
     /// Ends the association without a word: the peer has ended it, or is not there.
@@ -63,20 +65,13 @@ impl Association {
     }
 
     /// Ends the association. Of what waits to be sent only `last_words` still go out.
-    pub(super) fn end_with(
-        &mut self,
-        last_words: Option<(Chunk<'static>, To)>,
-        end: AssociationEnd,
-    ) {
-        if matches!(self.state, State::Closed) {
+    pub(super) fn end_with(&mut self, last_words: Option<Control>, end: AssociationEnd) {
+        if self.state.is_closed() {
             return;
         }
-        self.state = State::Closed;
+        self.state = State::Closed(self.state.take_peer());
         self.control.clear();
-        if let Some((chunk, to)) = last_words {
-            self.queue_control(chunk, to);
-        }
-        self.shutdown_guard = None;
+        self.control.extend(last_words);
         self.report_undelivered();
         self.transmitter.paths.iter_mut().for_each(|path| path.t3 = None);
         self.paths.iter_mut().for_each(|path| path.heartbeat.due = None);

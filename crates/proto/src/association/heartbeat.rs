@@ -64,7 +64,7 @@ impl Association {
                 self.errors += 1;
             }
             self.count_heartbeat_error(cx, path);
-            if !self.state.is_synchronized() {
+            if !self.state.is_connected() {
                 return;
             }
             if before.is_potentially_failed() && !self.paths[path].reach.is_potentially_failed() {

@@ -1,10 +1,12 @@
-//! Which ICMP messages are believed, and what it means that nobody takes SCTP at an address (RFC 9260 section 10).
+//! What the system and ICMP say of a path (RFC 9260 section 10): packets too big for it, a pair of addresses that is not served,
+//! and that nobody takes SCTP at an address.
 
 use super::Association;
-use super::state::State;
+use super::handshake::Step;
+use super::state::{Connected, Phase, State};
 use crate::paths::Path;
-use crate::paths::reach::{Reach, Transition};
-use crate::{AssociationEnd, Cx, Duration, Encapsulation, Instant, PathId};
+use crate::paths::reach::{Reach, Signal, Transition};
+use crate::{AssociationEnd, Cx, Duration, Encapsulation, Instant, PathError, PathId};
 
 /// How long a host may say that it does not take SCTP, and nothing may be heard from it, until it is believed over IP itself.
 /// Programs stand still for seconds (a debugger, a machine that swaps); the next path is taken after the first timeout anyway.
@@ -40,6 +42,15 @@ enum Standing {
     Closed,
 }
 
+/// A message that says that nobody takes SCTP at the address of a path.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct View {
+    quoted: Quoted,
+    standing: Standing,
+    /// Data can take another path.
+    others_may_work: bool,
+}
+
 /// What becomes of the association.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Verdict {
@@ -67,27 +78,45 @@ enum Verdict {
 ///
 /// NOTE(deviation): Linux says the same of each packet that finds the buffers of the peer's raw sockets full. So it is believed
 /// only after [`PATIENCE`]: if nobody is there any more, retransmissions hear it again, and heartbeats of who has none.
-fn judge(quoted: Quoted, standing: Standing, others: Others) -> Verdict {
-    match (quoted, standing, others) {
+fn judge(view: View) -> Verdict {
+    match (view.quoted, view.standing, view.others_may_work) {
         (_, Standing::Closed, _) => Verdict::Ignore,
         (Quoted::Init, Standing::CookieWait, _) => Verdict::TryElsewhere,
         (Quoted::Tagged, Standing::CookieEchoed, _) => Verdict::TryElsewhere,
         (Quoted::Init, _, _) | (_, Standing::CookieWait, _) => Verdict::Ignore,
         (Quoted::Tagged, Standing::Busy, _) => Verdict::Ask,
         (Quoted::Tagged, Standing::Unconfirmed, _) => Verdict::LosePath,
-        (Quoted::Tagged, Standing::Confirmed, Others::MayWork) => Verdict::LosePath,
-        (Quoted::Tagged, Standing::Confirmed, Others::None) => Verdict::End,
+        (Quoted::Tagged, Standing::Confirmed, true) => Verdict::LosePath,
+        (Quoted::Tagged, Standing::Confirmed, false) => Verdict::End,
     }
 }
 
-/// Whether data can take another path.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Others {
-    MayWork,
-    None,
-}
-
 impl Association {
+    pub(super) fn apply_path_error(&mut self, cx: &mut Cx<'_>, id: PathId, error: PathError) {
+        if self.paths.get(id).is_none() {
+            return;
+        }
+        match error {
+            PathError::PacketTooBig { mtu_bytes } => self.packet_too_big(cx, id, mtu_bytes),
+            PathError::Refused if self.state.is_handshake() => self.handshake_refused(cx.now, id),
+            PathError::Refused => {
+                self.path_refused(cx, id);
+            }
+        }
+    }
+
+    /// Nothing can be sent on the path. Returns what that changed.
+    pub(super) fn path_refused(&mut self, cx: &mut Cx<'_>, id: PathId) -> Transition {
+        let transition = self.lose_path(id, Signal::Refused);
+        if transition != Transition::None {
+            self.transmitter.on_path_lost(id);
+            if self.state.is_connected() {
+                self.schedule_heartbeat(cx, id);
+            }
+        }
+        transition
+    }
+
     pub(super) fn apply_protocol_unreachable(
         &mut self,
         cx: &mut Cx<'_>,
@@ -106,12 +135,9 @@ impl Association {
         };
         // One that was not confirmed yet may well work: its own messages will tell.
         let may_work = |other: &Path| !matches!(other.reach, Reach::Inactive(_));
-        let others = match self.paths.iter().any(|other| other.id != id && may_work(other)) {
-            true => Others::MayWork,
-            false => Others::None,
-        };
+        let others_may_work = self.paths.iter().any(|other| other.id != id && may_work(other));
         let standing = self.standing(cx.now, id, carried);
-        match judge(quoted, standing, others) {
+        match judge(View { quoted, standing, others_may_work }) {
             Verdict::Ignore => {}
             Verdict::Ask => self.ask_soon(cx.now, id),
             Verdict::TryElsewhere if self.has_handshake_path_besides(id) => {
@@ -129,13 +155,17 @@ impl Association {
 
     fn standing(&mut self, now: Instant, id: PathId, carried: Encapsulation) -> Standing {
         let path = &mut self.paths[id];
-        match self.state {
-            State::Closed => Standing::Closed,
-            State::CookieWait(_) => Standing::CookieWait,
-            State::CookieEchoed { .. } => Standing::CookieEchoed,
+        match &self.state {
+            State::Closed(_) => Standing::Closed,
+            State::Handshake(handshake) => match handshake.step {
+                Step::CookieWait => Standing::CookieWait,
+                Step::CookieEchoed(_) => Standing::CookieEchoed,
+            },
             _ if !path.reach.is_confirmed() => Standing::Unconfirmed,
             // All that the peer has left to do is to go.
-            State::ShutdownAckSent(_) => Standing::Confirmed,
+            State::Connected(Connected { phase: Phase::ShutdownAckSent(_), .. }) => {
+                Standing::Confirmed
+            }
             // A UDP port that somebody has is never said to be unreachable.
             _ if carried != Encapsulation::None => Standing::Confirmed,
             _ if now < *path.denied_since.get_or_insert(now) + PATIENCE => Standing::Busy,
@@ -156,7 +186,7 @@ impl Association {
             return false;
         }
         if tag != 0 {
-            return tag == self.peer_tag;
+            return self.state.peer_tag() == Some(tag);
         }
         quoted.get(INIT_TYPE) == Some(&INIT)
             && word(quoted, INITIATE_TAG) == Some(self.identity.local_tag)
@@ -191,12 +221,10 @@ mod tests {
             (Init, Closed, Verdict::Ignore, Verdict::Ignore),
             (Tagged, Closed, Verdict::Ignore, Verdict::Ignore),
         ] {
-            assert_eq!(judge(quoted, standing, Others::None), alone, "{quoted:?} {standing:?}");
-            assert_eq!(
-                judge(quoted, standing, Others::MayWork),
-                with_others,
-                "{quoted:?} {standing:?}"
-            );
+            for (others_may_work, verdict) in [(false, alone), (true, with_others)] {
+                let view = View { quoted, standing, others_may_work };
+                assert_eq!(judge(view), verdict, "{view:?}");
+            }
         }
     }
 }

@@ -7,7 +7,7 @@ use polypath_wire::{ChecksumPolicy, Chunk, PacketView, UnknownAction};
 
 use super::Association;
 use super::output::To;
-use super::state::State;
+use super::state::Phase;
 use crate::extension::packet_drop::flags;
 use crate::extension::packet_drop::report::Why;
 use crate::receive::{DataError, DataOutcome, Receiver};
@@ -29,13 +29,6 @@ enum Flow {
     Refuse,
 }
 
-/// Whether anything in a packet was believed.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Packet {
-    Accepted,
-    Refused,
-}
-
 /// What is known of the packet being processed.
 #[derive(Clone, Copy)]
 struct Arrival {
@@ -51,11 +44,11 @@ impl Association {
             return;
         };
         self.follow_encapsulation(received, path);
-        if let Some(receiver) = &mut self.receiver {
+        if let Some(receiver) = self.state.receiver_mut() {
             receiver.begin_packet();
         }
         self.transmitter.begin_packet();
-        if self.handle_chunks(cx, received, path) == Packet::Refused {
+        if !self.handle_chunks(cx, received, path) {
             return;
         }
         self.transmitter.end_packet();
@@ -65,13 +58,15 @@ impl Association {
             path.denied_since = None;
         }
         self.reports_allowed.refill();
-        if self.receiver.as_ref().is_some_and(Receiver::refuses_packet) {
+        if self.state.receiver().is_some_and(Receiver::refuses_packet) {
             self.report_packet(received, Why::Refused);
         }
         self.end_packet(cx, path);
     }
 
-    fn handle_chunks(&mut self, cx: &mut Cx<'_>, received: &Received<'_>, path: PathId) -> Packet {
+    /// Handles the chunks of a packet up to one that is not believed. Returns whether the packet counts as received: not if
+    /// that was the first.
+    fn handle_chunks(&mut self, cx: &mut Cx<'_>, received: &Received<'_>, path: PathId) -> bool {
         let mut arrival = Arrival { path, position: 0, tag: 0 };
         match &received.body {
             Body::Datagram(bytes) | Body::Part { datagram: bytes, .. } => {
@@ -109,13 +104,13 @@ impl Association {
             // The endpoint hands none over.
             Body::Damaged { .. } => return self.refuse(arrival),
         }
-        Packet::Accepted
+        true
     }
 
-    /// What stands at this position is not believed, nor what follows it.
-    fn refuse(&mut self, at: Arrival) -> Packet {
+    /// What stands at this position is not believed, nor what follows it. Returns whether anything before it was.
+    fn refuse(&mut self, at: Arrival) -> bool {
         self.stats.packets_discarded += 1;
-        if at.position == 0 { Packet::Refused } else { Packet::Accepted }
+        at.position > 0
     }
 
     /// The path that a packet came on. A packet from an address that is no path's (its source was rewritten on the
@@ -127,8 +122,9 @@ impl Association {
     }
 
     fn end_packet(&mut self, cx: &mut Cx<'_>, path: PathId) {
-        let Some(receiver) = &mut self.receiver else { return };
-        if matches!(self.state, State::ShutdownSent(_)) {
+        let shutdown_sent = matches!(self.state.phase(), Some(Phase::ShutdownSent(_)));
+        let Some(receiver) = self.state.receiver_mut() else { return };
+        if shutdown_sent {
             // RFC 9260 section 9.2: a peer that still has something to send is there.
             self.errors = 0;
         }
@@ -138,7 +134,7 @@ impl Association {
             let (rtt, rto) = self.transmitter.paths.slowest(&self.paths);
             receiver.adapt_buffer(cx.now, rtt, rto);
         }
-        if matches!(self.state, State::ShutdownSent(_)) && receiver.sack_is_pending() {
+        if shutdown_sent && receiver.sack_is_pending() {
             // RFC 9260 section 9.2: DATA in SHUTDOWN-SENT is answered at once with a SACK and another SHUTDOWN.
             receiver.request_sack();
             self.send_shutdown(cx, self.answer_path(path));
@@ -148,7 +144,7 @@ impl Association {
 
     /// One arm per chunk type, one call per arm.
     fn handle_chunk(&mut self, cx: &mut Cx<'_>, chunk: &Chunk<'_>, arrival: Arrival) -> Flow {
-        if !self.tag_is_right(chunk, arrival) || matches!(self.state, State::Closed) {
+        if !self.tag_is_right(chunk, arrival) || self.state.is_closed() {
             return Flow::Refuse;
         }
         match chunk {
@@ -177,7 +173,7 @@ impl Association {
             {
                 self.handle_heartbeat(info, arrival.path);
             }
-            Chunk::HeartbeatAck(info) if self.state.is_synchronized() => {
+            Chunk::HeartbeatAck(info) if self.state.is_connected() => {
                 self.handle_heartbeat_ack(cx, info)
             }
             Chunk::Abort(abort) => self.handle_abort(cx, abort, arrival.path),
@@ -187,7 +183,7 @@ impl Association {
             }
             Chunk::ShutdownAck => self.handle_shutdown_ack(arrival.path),
             Chunk::ShutdownComplete { .. } => self.handle_shutdown_complete(),
-            Chunk::PacketDrop(report) if self.extensions.contains(Capabilities::PACKET_DROP) => {
+            Chunk::PacketDrop(report) if self.state.has_agreed_on(Capabilities::PACKET_DROP) => {
                 self.handle_packet_drop(cx, report, arrival.path);
             }
             Chunk::ForwardTsn(forward) => self.handle_forward_tsn(forward),
@@ -221,7 +217,7 @@ impl Association {
     }
 
     fn reflects_peer_tag(&self, arrival: Arrival) -> bool {
-        self.peer_tag != 0 && arrival.tag == self.peer_tag
+        self.state.peer_tag() == Some(arrival.tag)
     }
 
     fn handle_data(
@@ -233,7 +229,7 @@ impl Association {
         if !self.state.accepts_data() {
             return Flow::Continue;
         }
-        let Some(receiver) = &mut self.receiver else { return Flow::Continue };
+        let Some(receiver) = self.state.receiver_mut() else { return Flow::Continue };
         match receiver.on_data(data) {
             Ok(DataOutcome::New) => {
                 self.paths[path].counters.data_bytes_received += data.payload.len() as u64;
@@ -282,7 +278,7 @@ impl Association {
             return;
         }
         self.stats.forward_tsns_received += 1;
-        let Some(receiver) = &mut self.receiver else { return };
+        let Some(receiver) = self.state.receiver_mut() else { return };
         receiver.on_forward_tsn(Tsn(chunk.new_cumulative_tsn), chunk.streams());
     }
 
@@ -292,7 +288,8 @@ impl Association {
         }
         // A peer that has completed the shutdown answers what still arrives from a slower path with an ABORT that
         // reflects the tag; it may overtake the SHUTDOWN COMPLETE. Nothing is outstanding then on either side.
-        let completed = abort.reflected_tag && matches!(self.state, State::ShutdownAckSent(_));
+        let completed =
+            abort.reflected_tag && matches!(self.state.phase(), Some(Phase::ShutdownAckSent(_)));
         self.end(match completed {
             true => AssociationEnd::ShutdownComplete,
             false => AssociationEnd::AbortedByPeer(abort.causes.as_slice().into()),
@@ -304,14 +301,14 @@ impl Association {
             Cause::StaleCookie { staleness_us } => Some(Duration::from_micros(staleness_us.into())),
             _ => None,
         });
-        if let (State::CookieEchoed { .. }, Some(staleness)) = (&self.state, staleness) {
+        if let (Some(_), Some(staleness)) = (self.state.echoed(), staleness) {
             return self.handle_stale_cookie(cx, staleness);
         }
         self.events.push_if_few(Event::RemoteError(causes.as_slice().into()));
     }
 
     fn handle_shutdown(&mut self, cx: &mut Cx<'_>, cumulative: Tsn, came_on: PathId) {
-        if !self.state.is_synchronized() {
+        if !self.state.is_connected() {
             return;
         }
         if self.state.may_send_data() {
@@ -325,9 +322,7 @@ impl Association {
     /// A chunk of a type that is unknown, or of an extension that this side does not have.
     fn handle_unsupported(&mut self, chunk: &Chunk<'_>, path: PathId) -> Flow {
         let action = UnknownAction::of_chunk(chunk.chunk_type());
-        if action.reports()
-            && self.state.is_synchronized()
-            && self.control.len() < MAX_WAITING_ANSWERS
+        if action.reports() && self.state.is_connected() && self.control.len() < MAX_WAITING_ANSWERS
         {
             self.report_unsupported(chunk, path);
         }

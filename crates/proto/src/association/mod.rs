@@ -1,38 +1,24 @@
 //! One association: its data and its public contract.
 
 mod abort;
-mod accept;
-mod blocked;
-mod counters;
 mod effects;
-mod encapsulation;
-mod events;
-mod handshake;
 mod heartbeat;
 mod icmp;
-mod identity;
-mod idle;
 mod input;
-mod local_address;
 mod output;
 mod packet_drop;
-mod path_error;
 mod path_mtu;
-mod path_stats;
+mod path_table;
 mod reachability;
 mod shutdown;
 mod state;
+mod statistics;
 mod timers;
 
-pub(crate) mod cookie;
-pub(crate) mod handshake_view;
-pub(crate) mod init_parameters;
-
-pub use self::identity::Identity;
+pub(crate) mod handshake;
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
-use alloc::vec::Vec;
 use core::net::IpAddr;
 
 use bytes::Bytes;
@@ -40,12 +26,12 @@ use polypath_units::Fraction;
 use polypath_wire::Packet;
 use smallvec::SmallVec;
 
-use self::blocked::Blocked;
-use self::counters::Counters;
-use self::events::Events;
+use self::effects::Events;
+use self::handshake::{Handshake, T1, TieTags};
 use self::output::{ControlQueue, Flush};
 use self::path_mtu::MtuWork;
-use self::state::{Handshake, State};
+use self::state::{Phase, State};
+use self::statistics::{Blocked, Counters};
 use crate::config::{AssociationConfig, SharedConfig, SourceRoute};
 use crate::extension::packet_drop::report::Allowance;
 use crate::paths::PathBook;
@@ -53,11 +39,10 @@ use crate::paths::stopwatch::Stopwatch;
 use crate::receive::Receiver;
 use crate::transmit::partial_reliability::Reliability;
 use crate::transmit::{Effects, SendCx, Transmitter};
-use crate::types::{Capabilities, PeerAddress};
+use crate::types::PeerAddress;
 use crate::{
-    AssociationStats, BlockedCause, BlockedTime, Cx, Duration, Encapsulation, Envelope, Event,
-    Instant, LocalAddressChange, OutgoingMessage, PathError, PathId, PathStats,
-    PotentiallyFailedTime, Received, ReceivedMessage, SendError, Transmit, Tsn,
+    Cx, Encapsulation, Envelope, Event, Instant, LocalAddressChange, OutgoingMessage, PathError,
+    PathId, Received, ReceivedMessage, SendError, Transmit, Tsn,
 };
 
 /// One SCTP association with all its paths.
@@ -83,25 +68,14 @@ pub struct Association {
     config: SharedConfig,
     identity: Identity,
     state: State,
-    /// Tag for packets to the peer; 0 while unknown.
-    peer_tag: u32,
     /// Random numbers that stand for this association in cookies made while it exists (RFC 9260 section 5.2.2).
-    tie_tags: (u32, u32),
+    tie_tags: TieTags,
     streams: Streams,
     /// Addresses of the paths, and whether these work.
     paths: PathBook,
-    /// Extensions that both sides offered.
-    extensions: Capabilities,
-    /// Path of the handshake chunk that was sent last.
-    handshake_path: PathId,
-    /// Addresses of the peer that the user named.
-    named: SmallVec<[PeerAddress; 2]>,
-    /// Cookies that the peer found stale.
-    stale_cookies: u32,
     transmitter: Transmitter,
     /// What the transmitter wants done; empty in between.
     effects: Effects,
-    receiver: Option<Receiver>,
     control: ControlQueue,
     flush: Flush,
     events: Events,
@@ -114,12 +88,6 @@ pub struct Association {
     all_suspected: Stopwatch,
     /// When and where the discovery of path MTUs has something to do.
     mtu_work: MtuWork,
-    /// Deadline of T5-shutdown-guard.
-    shutdown_guard: Option<Instant>,
-    /// Longer life to ask for after a cookie that was stale.
-    life_extension: Option<Duration>,
-    /// Shutdown was asked for before the handshake was done.
-    shutdown_wanted: bool,
     /// The user was told that messages wait and has not emptied the queue since.
     readable_told: bool,
     /// What limits reports of damaged packets.
@@ -128,11 +96,26 @@ pub struct Association {
     stats: Counters,
 }
 
-/// Streams agreed with the peer.
+/// Streams agreed with the peer; during the handshake those asked for and those accepted at most.
 #[derive(Clone, Copy, Debug)]
 struct Streams {
     outbound: u16,
     inbound: u16,
+}
+
+/// Who an association is between, fixed when it begins.
+#[derive(Clone, Debug)]
+pub struct Identity {
+    /// SCTP port of this side.
+    pub local_port: u16,
+    /// SCTP port of the peer.
+    pub remote_port: u16,
+    /// Addresses of this side.
+    pub local_addresses: SmallVec<[IpAddr; 2]>,
+    /// Verification tag that the peer must put into packets to us.
+    pub local_tag: u32,
+    /// First TSN that this side sends.
+    pub initial_tsn: u32,
 }
 
 /// What the endpoint must know of changes inside an association.
@@ -155,16 +138,15 @@ impl Association {
         identity: Identity,
         peer: &[PeerAddress],
     ) -> Box<Self> {
-        let mut association = Box::new(Self::new(cx, config, identity));
-        association.named = peer.into();
+        let timer = T1::first(cx.now, config.policies.rto.initial);
+        let state = State::Handshake(Handshake::new(timer, peer));
+        let mut association = Box::new(Self::new(cx, config, identity, state));
         association.build_paths(peer, None);
         association.send_init(cx.now);
         association
     }
 
-    fn new(cx: &mut Cx<'_>, config: SharedConfig, identity: Identity) -> Self {
-        let timeout = config.policies.rto.initial;
-        let timer = Handshake::first(cx.now, timeout);
+    fn new(cx: &mut Cx<'_>, config: SharedConfig, identity: Identity, state: State) -> Self {
         Self {
             transmitter: Transmitter::new(Tsn(identity.initial_tsn), &config),
             streams: Streams {
@@ -173,15 +155,9 @@ impl Association {
             },
             config,
             identity,
-            state: State::CookieWait(timer),
-            peer_tag: 0,
-            tie_tags: draw_tie_tags(cx),
+            state,
+            tie_tags: TieTags::draw(cx.rng),
             paths: PathBook::default(),
-            extensions: Capabilities::empty(),
-            handshake_path: PathId(0),
-            named: SmallVec::new(),
-            stale_cookies: 0,
-            receiver: None,
             effects: Effects::new(),
             control: ControlQueue::new(),
             flush: Flush::default(),
@@ -191,9 +167,6 @@ impl Association {
             suspicions: 0,
             all_suspected: Stopwatch::default(),
             mtu_work: MtuWork::default(),
-            shutdown_guard: None,
-            life_extension: None,
-            shutdown_wanted: false,
             readable_told: false,
             reports_allowed: Allowance::default(),
             blocked: Blocked::default(),
@@ -311,7 +284,7 @@ impl Association {
     pub fn send(&mut self, cx: &mut Cx<'_>, message: OutgoingMessage) -> Result<(), SendError> {
         self.stir();
         let size = message.payload.len();
-        if !self.state.accepts_messages() || self.shutdown_wanted {
+        if !self.state.accepts_messages() {
             return Err(SendError::Closed);
         }
         if size == 0 {
@@ -342,12 +315,12 @@ impl Association {
 
     /// Whether an acknowledgement is to go out at once: after [`receive`](Self::receive), that the window has opened.
     pub fn acknowledgement_is_due(&self) -> bool {
-        self.receiver.as_ref().is_some_and(Receiver::sack_is_due)
+        self.state.receiver().is_some_and(Receiver::sack_is_due)
     }
 
     /// The next complete message, freeing its part of the receive window.
     pub fn receive(&mut self, _cx: &mut Cx<'_>) -> Option<ReceivedMessage> {
-        let message = self.receiver.as_mut().and_then(Receiver::receive);
+        let message = self.state.receiver_mut().and_then(Receiver::receive);
         match &message {
             Some(message) => {
                 self.stats.messages_received += 1;
@@ -419,12 +392,12 @@ impl Association {
 
     /// Whether the handshake is done and the association has not ended.
     pub fn is_established(&self) -> bool {
-        self.state.is_synchronized()
+        self.state.is_connected()
     }
 
     /// Whether the association has ended and its last packet was polled.
     pub fn is_closed(&self) -> bool {
-        matches!(self.state, State::Closed) && self.control.is_empty()
+        self.state.is_closed() && self.control.is_empty()
     }
 
     /// Bytes of the send buffer that are free. A message takes its length, but at least 128 bytes.
@@ -444,7 +417,8 @@ impl Association {
 
     /// Whether the peer has asked for shutdown: it sends nothing more.
     pub fn is_shut_by_peer(&self) -> bool {
-        matches!(self.state, State::ShutdownReceived(_) | State::ShutdownAckSent(_))
+        let phase = self.state.phase();
+        matches!(phase, Some(Phase::ShutdownReceived(_) | Phase::ShutdownAckSent(_)))
     }
 
     /// The configuration.
@@ -457,53 +431,24 @@ impl Association {
         &self.identity
     }
 
-    /// Counters.
-    pub fn stats(&self) -> AssociationStats {
-        let mut stats = self.stats.stats();
-        self.transmitter.stats.enter(&mut stats);
-        stats.send_buffer_bytes = self.transmitter.queue.used();
-        stats.unsent_bytes = self.transmitter.queue.waiting();
-        stats.send_buffer_size_bytes = self.transmitter.queue.limit();
-        stats.send_buffer_peak_bytes = self.transmitter.queue.peak();
-        stats.peer_window_bytes = self.transmitter.peer_window();
-        stats.tail_probes =
-            self.transmitter.paths.iter().map(|path| path.counters.tail_probes).sum();
-        stats.blocked = self.blocked.total();
-        stats.all_potentially_failed_time = self.all_suspected.total();
-        if let Some(receiver) = &self.receiver {
-            let counters = receiver.counters();
-            stats.data_chunks_received = counters.new_chunks;
-            stats.duplicate_chunks_received = counters.duplicate_chunks;
-            stats.data_chunks_refused = counters.refused_chunks;
-            stats.chunks_reneged = counters.reneged_chunks;
-            stats.receive_buffer_bytes = receiver.buffered_bytes();
-            stats.receive_buffer_size_bytes = receiver.buffer_size().into();
-            stats.receive_buffer_peak_bytes = receiver.peak_buffered_bytes();
+    /// Whether its packets go over IP itself, on every path; also once it has ended.
+    pub fn is_over_ip(&self) -> bool {
+        self.paths.iter().all(|path| path.encapsulation == Encapsulation::None)
+    }
+
+    /// Gives memory back that nothing needs at present: rings for outstanding chunks, queues that have become empty.
+    ///
+    /// It happens by itself when a heartbeat is due on an idle path, so that long idle associations are small and busy ones
+    /// keep what they will need again. Drivers call it where heartbeats are off.
+    pub fn release_memory(&mut self) {
+        self.transmitter.release_memory();
+        if let Some(receiver) = self.state.receiver_mut() {
+            receiver.release_memory();
         }
-        stats
-    }
-
-    /// How long sending was blocked until `now`, by cause. [`stats`](Self::stats) has the same up to the last time that
-    /// packets were polled.
-    pub fn blocked(&self, now: Instant) -> BlockedTime {
-        self.blocked.total_at(now)
-    }
-
-    /// Why nothing could be sent when packets were polled the last time; nothing before that.
-    pub fn blocked_by(&self) -> Option<BlockedCause> {
-        self.blocked.cause()
-    }
-
-    /// How long paths were potentially failed until `now`. [`stats`](Self::stats) and [`path_stats`](Self::path_stats) have
-    /// the same up to the last time that packets were polled.
-    pub fn potentially_failed(&self, now: Instant) -> PotentiallyFailedTime {
-        self.potentially_failed_until(now)
-    }
-
-    /// State and counters of each path, by path id.
-    pub fn path_stats(&self) -> Vec<PathStats> {
-        let sending = self.transmitter.paths.iter();
-        self.paths.iter().zip(sending).map(|(path, sending)| self.stats_of(path, sending)).collect()
+        self.effects.shrink_to_fit();
+        self.control.shrink_to_fit();
+        self.notices.shrink_to_fit();
+        self.events.release_memory();
     }
 
     /// The transmitter, and what it is lent.
@@ -517,15 +462,10 @@ impl Association {
 
     /// Tells the user once that messages wait.
     fn announce_messages(&mut self) {
-        let waiting = self.receiver.as_ref().is_some_and(Receiver::has_messages);
+        let waiting = self.state.receiver().is_some_and(Receiver::has_messages);
         if !self.readable_told && waiting {
             self.readable_told = true;
             self.events.push(Event::Readable);
         }
     }
-}
-
-/// Numbers for both tags, neither of them 0.
-fn draw_tie_tags(cx: &mut Cx<'_>) -> (u32, u32) {
-    (cx.rng.next_u32().max(1), cx.rng.next_u32().max(1))
 }

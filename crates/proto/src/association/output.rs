@@ -6,7 +6,7 @@ use polypath_wire::{Chunk, Packet};
 use smallvec::SmallVec;
 
 use super::Association;
-use super::state::State;
+use super::state::Phase;
 use crate::config::SackPath;
 use crate::mechanism::sack_path::{self, Duplicates, SackPathView, SinceLastSack};
 use crate::paths::PathBook;
@@ -33,6 +33,13 @@ pub(super) struct Control {
     pub(super) to: To,
     /// Tag for the packet when it is not the peer's.
     pub(super) tag: Tag,
+}
+
+impl Control {
+    /// With the peer's tag, which is known as soon as anything but INIT is sent.
+    pub(super) fn to_peer(chunk: Chunk<'static>, to: To) -> Self {
+        Self { chunk, to, tag: Tag::Peer }
+    }
 }
 
 /// Which verification tag a packet carries.
@@ -155,7 +162,7 @@ impl Association {
 
     /// Nothing more can be sent now.
     fn close_flush(&mut self, cx: &mut Cx<'_>) {
-        let is_sending = self.state.is_synchronized() && !self.transmitter.is_dry();
+        let is_sending = self.state.is_connected() && !self.transmitter.is_dry();
         let (transmitter, send_cx) = self.sending(cx);
         transmitter.watch_tail(&send_cx);
         let cause = match is_sending {
@@ -214,10 +221,10 @@ impl Association {
             let next = self.control.pop_front()?;
             packet.push(next.chunk);
         }
-        if matches!(self.state, State::ShutdownSent(_)) {
+        if matches!(self.state.phase(), Some(Phase::ShutdownSent(_))) {
             self.bundle_due_sack(&mut packet);
         }
-        if self.control.is_empty() && matches!(self.state, State::Established) {
+        if self.control.is_empty() && matches!(self.state.phase(), Some(Phase::Established)) {
             // Such chunks are rare once the handshake is over.
             self.control = ControlQueue::new();
         }
@@ -260,7 +267,7 @@ impl Association {
 
     /// A packet with the SACK that is due, and DATA if there is room.
     fn sack_packet(&mut self, cx: &mut Cx<'_>, packet: &mut Packet<'static>) -> Option<Built> {
-        if !self.state.is_synchronized() {
+        if !self.state.is_connected() {
             return None;
         }
         let path = self.sack_return_path();
@@ -287,9 +294,8 @@ impl Association {
         if packet.is_empty() {
             return None;
         }
-        let bundles_sack =
-            self.receiver.as_ref().is_some_and(|receiver| receiver.sack_is_pending())
-                && self.sack_return_path() == path;
+        let bundles_sack = self.state.receiver().is_some_and(Receiver::sack_is_pending)
+            && self.sack_return_path() == path;
         if bundles_sack {
             self.bundle_sack(&mut packet);
         }
@@ -314,7 +320,7 @@ impl Association {
     /// Adds a delayed SACK to a packet with DATA if all of it has room (RFC 9260 section 6.10); control chunks go
     /// first.
     fn bundle_sack(&mut self, packet: &mut PacketBuilder<'_>) {
-        let needed = self.receiver.as_ref().map_or(usize::MAX, Receiver::sack_bytes);
+        let needed = self.state.receiver().map_or(usize::MAX, Receiver::sack_bytes);
         if packet.left() as usize >= needed {
             self.push_sack(packet);
             packet.packet.chunks.rotate_right(1);
@@ -324,7 +330,7 @@ impl Association {
     /// Adds a SACK that is due to a packet with control chunks: in SHUTDOWN-SENT, DATA is answered by both (RFC 9260 section
     /// 9.2), and the SHUTDOWN alone tells neither gaps nor the window.
     fn bundle_due_sack(&mut self, packet: &mut PacketBuilder<'_>) {
-        let due = self.receiver.as_ref().is_some_and(Receiver::sack_is_due);
+        let due = self.state.receiver().is_some_and(Receiver::sack_is_due);
         let last = packet.packet.chunks.last();
         if due
             && matches!(last, Some(Chunk::Shutdown { .. }))
@@ -335,7 +341,7 @@ impl Association {
     }
 
     fn push_sack(&mut self, packet: &mut PacketBuilder<'_>) {
-        let Some(receiver) = &mut self.receiver else { return };
+        let Some(receiver) = self.state.receiver_mut() else { return };
         // Per path, or one that takes every second SACK would bring the same part each time.
         let turn = &mut self.paths[packet.path].sack_turn;
         *turn = turn.wrapping_add(1);
@@ -351,7 +357,7 @@ impl Association {
     fn sack_return_path(&self) -> PathId {
         let active =
             |path: &PathId| self.paths.get(*path).is_some_and(|path| path.reach.is_active());
-        let last = self.receiver.as_ref().and_then(|receiver| receiver.sack_path());
+        let last = self.state.receiver().and_then(Receiver::sack_path);
         let last = last.filter(active);
         let chosen = match self.config.policies.sack_path {
             SackPath::LastData => last,
@@ -361,7 +367,7 @@ impl Association {
     }
 
     fn chosen_sack_path(&self, policy: SackPath, last: Option<PathId>) -> Option<PathId> {
-        let sources = self.receiver.as_ref().map_or(PathSet::EMPTY, Receiver::sources);
+        let sources = self.state.receiver().map_or(PathSet::EMPTY, Receiver::sources);
         let active = self.paths.iter().filter(|path| path.reach.is_active());
         let candidates: SmallVec<[sack_path::Candidate; 8]> = active
             .map(|path| sack_path::Candidate {
@@ -380,7 +386,7 @@ impl Association {
         let view = SackPathView {
             last_data: last.map(|path| path.0),
             primary: self.paths.primary.0,
-            duplicates: match self.receiver.as_ref().is_some_and(Receiver::has_duplicates) {
+            duplicates: match self.state.receiver().is_some_and(Receiver::has_duplicates) {
                 true => Duplicates::Some,
                 false => Duplicates::None,
             },
@@ -395,7 +401,7 @@ impl Association {
         packet.source_port = self.identity.local_port;
         packet.destination_port = self.identity.remote_port;
         packet.verification_tag = match built.tag {
-            Tag::Peer => self.peer_tag,
+            Tag::Peer => self.state.peer_tag().unwrap_or(0),
             Tag::Zero => 0,
             Tag::Announced(tag) => tag,
         };
@@ -416,9 +422,9 @@ impl Association {
         if !self.transmitter.is_dry() {
             return;
         }
-        match self.state {
-            State::ShutdownPending => self.send_shutdown(cx, self.paths.best()),
-            State::ShutdownReceived(came_on) => {
+        match self.state.phase() {
+            Some(Phase::ShutdownPending) => self.send_shutdown(cx, self.paths.best()),
+            Some(Phase::ShutdownReceived(came_on)) => {
                 self.send_shutdown_ack(cx, self.answer_path(came_on));
             }
             _ => {}

@@ -8,7 +8,7 @@ use polypath_wire::{COMMON_HEADER_LEN, Checksum, Chunk, Packet, PacketDrop};
 use super::Association;
 use super::input::MAX_WAITING_ANSWERS;
 use super::output::To;
-use super::state::State;
+use super::state::Phase;
 use crate::extension::packet_drop::repair::{self, Repair, Request};
 use crate::extension::packet_drop::report::{self, ReportView, Why};
 use crate::extension::packet_drop::{carried, flags};
@@ -29,10 +29,12 @@ impl Association {
 
     /// Reports a packet to the peer, if that was agreed on.
     pub(super) fn report_packet(&mut self, received: &Received<'_>, why: Why) {
-        let in_time = !matches!(self.state, State::CookieWait(_) | State::Closed);
-        let Some(receiver) = self.receiver.as_ref().filter(|_| in_time) else { return };
+        if self.state.is_closed() {
+            return;
+        }
+        let Some(peer) = self.state.peer() else { return };
         let Some(path) = self.paths.find(received.local, received.remote) else { return };
-        if !self.extensions.contains(Capabilities::PACKET_DROP)
+        if !peer.extensions.contains(Capabilities::PACKET_DROP)
             || self.control.len() >= MAX_WAITING_ANSWERS
         {
             return;
@@ -45,8 +47,8 @@ impl Association {
         let view = ReportView {
             packet: &packet,
             why,
-            buffer_limit: receiver.buffer_limit(),
-            window: receiver.window(),
+            buffer_limit: peer.receiver.buffer_limit(),
+            window: peer.receiver.window(),
             room: self.least_packet_capacity().saturating_sub(COMMON_HEADER_LEN),
         };
         if let Some(report) = report::report(&view)
@@ -106,25 +108,25 @@ impl Association {
         if self.control.len() >= MAX_WAITING_ANSWERS {
             return;
         }
-        match (request, &self.state) {
-            (Request::Sack, state) if state.is_synchronized() => {
-                if let Some(receiver) = &mut self.receiver {
+        match (request, self.state.phase()) {
+            (Request::Sack, Some(_)) => {
+                if let Some(receiver) = self.state.receiver_mut() {
                     receiver.request_sack();
                 }
             }
-            (Request::Heartbeat, state) if state.may_send_data() => {
+            (Request::Heartbeat, _) if self.state.may_send_data() => {
                 let spare = self.paths[came_on].errors.saturating_add(SPARE_HEARTBEATS);
                 if spare <= self.config.path_max_retrans {
                     self.send_heartbeat(cx, came_on);
                 }
             }
-            (Request::CookieEcho, State::CookieEchoed { .. }) => self.send_cookie_echo(),
-            (Request::CookieAck, state) if state.is_synchronized() => {
+            (Request::CookieEcho, None) => self.send_cookie_echo(),
+            (Request::CookieAck, Some(_)) => {
                 self.queue_control(Chunk::CookieAck, To::Path(came_on));
             }
             // Their timers go on.
-            (Request::Shutdown, State::ShutdownSent(_)) => self.repeat_shutdown(came_on),
-            (Request::ShutdownAck, State::ShutdownAckSent(_)) => {
+            (Request::Shutdown, Some(Phase::ShutdownSent(_))) => self.repeat_shutdown(came_on),
+            (Request::ShutdownAck, Some(Phase::ShutdownAckSent(_))) => {
                 self.queue_control(Chunk::ShutdownAck, To::Path(came_on));
             }
             _ => {}

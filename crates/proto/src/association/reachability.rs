@@ -5,8 +5,7 @@ use crate::config::{AllPf, FailureDetection};
 use crate::congestion::CorrectionCause;
 use crate::paths::failover;
 use crate::paths::reach::{Signal, Thresholds, Transition};
-use crate::{AssociationEnd, Cx, Event, Instant, PathChange, PathId, ProbeEvent};
-use crate::{PathStatus, PotentiallyFailedTime};
+use crate::{AssociationEnd, Cx, Event, Instant, PathChange, PathId, PathStatus, ProbeEvent};
 
 impl Association {
     fn thresholds(&self) -> Thresholds {
@@ -133,12 +132,5 @@ impl Association {
             path.suspicion.time.look(now, is_suspect.into());
         }
         self.all_suspected.look(now, (suspected && !active).into());
-    }
-
-    pub(super) fn potentially_failed_until(&self, now: Instant) -> PotentiallyFailedTime {
-        PotentiallyFailedTime {
-            paths: self.paths.iter().map(|path| path.suspicion.time.total_at(now)).collect(),
-            all_paths: self.all_suspected.total_at(now),
-        }
     }
 }

@@ -3,65 +3,59 @@
 use polypath_wire::Chunk;
 
 use super::Association;
-use super::output::To;
-use super::state::{Closing, State};
+use super::output::{Control, To};
+use super::state::{Phase, State, T2};
 use crate::{AssociationEnd, Cx, Event, PathId};
 
 impl Association {
     /// The user asked for shutdown.
     pub(super) fn begin_shutdown(&mut self, cx: &mut Cx<'_>) {
-        match self.state {
-            State::CookieWait(_) | State::CookieEchoed { .. } => self.shutdown_wanted = true,
-            State::Established => {
-                self.state = State::ShutdownPending;
-                self.start_shutdown_guard(cx);
+        match &mut self.state {
+            State::Handshake(handshake) => handshake.shutdown_wanted = true,
+            State::Connected(connected) if matches!(connected.phase, Phase::Established) => {
+                connected.phase = Phase::ShutdownPending;
+                connected.shutdown_guard = self.config.shutdown_guard.map(|guard| cx.now + guard);
             }
-            _ => {}
-        }
-    }
-
-    fn start_shutdown_guard(&mut self, cx: &mut Cx<'_>) {
-        if self.config.shutdown_guard.is_some() {
-            self.shutdown_guard = self.config.shutdown_guard.map(|guard| cx.now + guard);
+            State::Connected(_) | State::Closed(_) => {}
         }
     }
 
     /// Sends SHUTDOWN, for the first time or again.
     pub(super) fn send_shutdown(&mut self, cx: &mut Cx<'_>, path: PathId) {
-        if !matches!(self.state, State::ShutdownSent(_)) && self.shutdown_guard.is_none() {
-            // T5-shutdown-guard; the recommended length.
-            self.shutdown_guard = Some(cx.now + self.config.policies.rto.max * 5);
-        }
+        let State::Connected(connected) = &mut self.state else { return };
+        // The recommended length.
+        connected.shutdown_guard.get_or_insert(cx.now + self.config.policies.rto.max * 5);
         let due = cx.now + self.transmitter.paths[path].rtt.rto();
-        self.state = State::ShutdownSent(Closing { due, path });
+        connected.phase = Phase::ShutdownSent(T2 { due, path });
         self.repeat_shutdown(path);
     }
 
     /// Sends the SHUTDOWN of a shutdown that has begun; its timer goes on.
     pub(super) fn repeat_shutdown(&mut self, path: PathId) {
-        let cumulative_tsn_ack =
-            self.receiver.as_ref().map_or(0, |receiver| receiver.cumulative_tsn().0);
+        let Some(receiver) = self.state.receiver() else { return };
+        let cumulative_tsn_ack = receiver.cumulative_tsn().0;
         self.queue_control(Chunk::Shutdown { cumulative_tsn_ack }, To::Path(path));
     }
 
     pub(super) fn send_shutdown_ack(&mut self, cx: &mut Cx<'_>, path: PathId) {
         let due = cx.now + self.transmitter.paths[path].rtt.rto();
-        self.state = State::ShutdownAckSent(Closing { due, path });
+        self.state.enter(Phase::ShutdownAckSent(T2 { due, path }));
         self.queue_control(Chunk::ShutdownAck, To::Path(path));
     }
 
     /// Timer T2-shutdown expired.
     pub(super) fn shutdown_timeout(&mut self, cx: &mut Cx<'_>) {
-        let (State::ShutdownSent(Closing { path, .. })
-        | State::ShutdownAckSent(Closing { path, .. })) = self.state
+        let Some(Phase::ShutdownSent(timer) | Phase::ShutdownAckSent(timer)) = self.state.phase()
         else {
             return;
         };
+        let path = timer.path;
         self.transmitter.paths[path].rtt.back_off();
         self.count_path_error(cx, path);
-        match self.state {
-            State::ShutdownSent(_) => self.send_shutdown(cx, self.paths.best()),
-            State::ShutdownAckSent(_) => self.send_shutdown_ack(cx, self.paths.best()),
+        // It may have ended.
+        match self.state.phase() {
+            Some(Phase::ShutdownSent(_)) => self.send_shutdown(cx, self.paths.best()),
+            Some(Phase::ShutdownAckSent(_)) => self.send_shutdown_ack(cx, self.paths.best()),
             _ => {}
         }
     }
@@ -69,32 +63,34 @@ impl Association {
     /// A SHUTDOWN arrived; its cumulative ack was applied.
     pub(super) fn peer_wants_shutdown(&mut self, cx: &mut Cx<'_>, came_on: PathId) {
         let answer = self.answer_path(came_on);
-        match self.state {
-            State::Established | State::ShutdownPending => {
-                self.state = State::ShutdownReceived(came_on);
+        let Some(phase) = self.state.phase() else { return };
+        match phase {
+            Phase::Established | Phase::ShutdownPending => {
+                self.state.enter(Phase::ShutdownReceived(came_on));
                 self.events.push(Event::PeerShutdown);
             }
-            State::ShutdownReceived(_) => self.state = State::ShutdownReceived(came_on),
+            Phase::ShutdownReceived(_) => self.state.enter(Phase::ShutdownReceived(came_on)),
             // Both sides shut down at the same time.
-            State::ShutdownSent(_) => self.send_shutdown_ack(cx, answer),
+            Phase::ShutdownSent(_) => self.send_shutdown_ack(cx, answer),
             // The timer goes on: a peer that repeats itself must not put it off.
-            State::ShutdownAckSent(_) if self.control.is_empty() => {
+            Phase::ShutdownAckSent(_) if self.control.is_empty() => {
                 self.queue_control(Chunk::ShutdownAck, To::Path(answer));
             }
-            _ => {}
+            Phase::ShutdownAckSent(_) => {}
         }
     }
 
     pub(super) fn handle_shutdown_ack(&mut self, came_on: PathId) {
-        if matches!(self.state, State::ShutdownSent(_) | State::ShutdownAckSent(_)) {
+        let phase = self.state.phase();
+        if matches!(phase, Some(Phase::ShutdownSent(_) | Phase::ShutdownAckSent(_))) {
             let to = To::Path(self.answer_path(came_on));
             let complete = Chunk::ShutdownComplete { reflected_tag: false };
-            self.end_with(Some((complete, to)), AssociationEnd::ShutdownComplete);
+            self.end_with(Some(Control::to_peer(complete, to)), AssociationEnd::ShutdownComplete);
         }
     }
 
     pub(super) fn handle_shutdown_complete(&mut self) {
-        if matches!(self.state, State::ShutdownAckSent(_)) {
+        if matches!(self.state.phase(), Some(Phase::ShutdownAckSent(_))) {
             self.end(AssociationEnd::ShutdownComplete);
         }
     }

@@ -1,139 +1,272 @@
 //! States of an association (RFC 9260 section 4); each owns what exists only in it.
 
-use bytes::Bytes;
-use polypath_wire::Causes;
-
+use super::handshake::{Echoed, Handshake, Step};
+use crate::receive::Receiver;
 use crate::transmit::SendPhase;
-use crate::types::PathSet;
-use crate::{Duration, Instant, PathId};
+use crate::types::Capabilities;
+use crate::{Instant, PathId};
 
 /// State of an association.
 ///
 /// Every step asks for it. With a tag of its own, instead of one hidden in a value that a state owns, a question about
-/// several states is one test.
+/// several states is one test; [`Phase`] likewise.
 #[derive(Debug)]
 #[repr(u8)]
 pub(crate) enum State {
-    /// INIT sent.
-    CookieWait(Handshake),
-    /// COOKIE ECHO sent.
-    CookieEchoed {
-        /// Timer T1-cookie.
-        timer: Handshake,
-        /// The cookie.
-        cookie: Bytes,
-        /// Report on the INIT ACK that goes with the cookie.
-        report: Option<Causes<'static>>,
-    },
+    /// This side set out to connect: COOKIE-WAIT or COOKIE-ECHOED.
+    Handshake(Handshake),
+    /// ESTABLISHED, or shutting down.
+    Connected(Connected),
+    /// Over; only packets that were queued before may still be sent, and messages that arrived may be read. An association
+    /// that ended before its peer answered has none.
+    Closed(Option<Peer>),
+}
+
+/// An association with a peer that is there.
+#[derive(Debug)]
+pub(crate) struct Connected {
+    pub(crate) peer: Peer,
+    pub(crate) phase: Phase,
+    /// Deadline of T5-shutdown-guard, which runs from the first request for shutdown to the end.
+    pub(crate) shutdown_guard: Option<Instant>,
+}
+
+/// How far the shutdown of a connected association has come.
+#[derive(Clone, Copy, Debug)]
+#[repr(u8)]
+pub(crate) enum Phase {
     /// Data flows.
     Established,
     /// The user asked for shutdown; data is still outstanding.
     ShutdownPending,
     /// SHUTDOWN sent.
-    ShutdownSent(Closing),
+    ShutdownSent(T2),
     /// SHUTDOWN received, the last time on this path; data is still outstanding.
     ShutdownReceived(PathId),
     /// SHUTDOWN ACK sent.
-    ShutdownAckSent(Closing),
-    /// Over; only packets that were queued before may still be sent.
-    Closed,
+    ShutdownAckSent(T2),
 }
 
-/// Timer T1-init or T1-cookie.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Handshake {
-    /// Deadline.
-    pub(crate) due: Instant,
-    /// Present length.
-    pub(crate) timeout: Duration,
-    /// Retransmissions so far.
-    pub(crate) retransmissions: u32,
-    /// Paths that took an INIT since the last expiry.
-    pub(crate) asked: PathSet,
-    /// Paths that the system has refused since the last expiry, or from which an INIT was refused.
-    pub(crate) refused: PathSet,
-    /// Path on which an ABORT refused an INIT while others could still be answered.
-    pub(crate) aborted: Option<PathId>,
-}
-
-impl Handshake {
-    /// The timer of the first try.
-    pub(crate) fn first(now: Instant, timeout: Duration) -> Self {
-        Self {
-            due: now + timeout,
-            timeout,
-            retransmissions: 0,
-            asked: PathSet::EMPTY,
-            refused: PathSet::EMPTY,
-            aborted: None,
-        }
-    }
-
-    /// Begins a new round of tries at `now`.
-    pub(crate) fn restart(&mut self, now: Instant) {
-        self.due = now + self.timeout;
-        (self.asked, self.refused, self.aborted) = (PathSet::EMPTY, PathSet::EMPTY, None);
-    }
+/// What is known of the peer, and of what it sends, from its INIT ACK or cookie on.
+#[derive(Debug)]
+pub(crate) struct Peer {
+    /// Verification tag of packets to the peer, not 0.
+    pub(crate) tag: u32,
+    /// Extensions that both sides offered.
+    pub(crate) extensions: Capabilities,
+    pub(crate) receiver: Receiver,
 }
 
 /// Timer T2-shutdown.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Closing {
+pub(crate) struct T2 {
     /// Deadline.
     pub(crate) due: Instant,
     /// Path that the chunk took, which an expiry counts against.
     pub(crate) path: PathId,
 }
 
-impl State {
-    /// Whether DATA may be sent for the first time or again.
-    pub(crate) fn may_send_data(&self) -> bool {
+impl Connected {
+    /// The handshake is done.
+    pub(crate) fn established(peer: Peer) -> Self {
+        Self { peer, phase: Phase::Established, shutdown_guard: None }
+    }
+}
+
+impl Phase {
+    #[inline]
+    fn may_send_data(self) -> bool {
         matches!(self, Self::Established | Self::ShutdownPending | Self::ShutdownReceived(_))
     }
 
+    #[inline]
+    fn accepts_data(self) -> bool {
+        matches!(self, Self::Established | Self::ShutdownPending | Self::ShutdownSent(_))
+    }
+}
+
+/// Questions about several states.
+impl State {
+    /// Whether DATA may be sent for the first time or again.
+    #[inline]
+    pub(crate) fn may_send_data(&self) -> bool {
+        matches!(self, Self::Connected(connected) if connected.phase.may_send_data())
+    }
+
     /// Whether DATA may be sent, and more of it may come from the user.
+    #[inline]
     pub(crate) fn send_phase(&self) -> SendPhase {
-        match self {
-            Self::ShutdownPending => SendPhase::Draining,
-            Self::Established | Self::ShutdownReceived(_) => SendPhase::Open,
+        match self.phase() {
+            Some(Phase::ShutdownPending) => SendPhase::Draining,
+            Some(Phase::Established | Phase::ShutdownReceived(_)) => SendPhase::Open,
             _ => SendPhase::Closed,
         }
     }
 
     /// Whether DATA is accepted.
+    #[inline]
     pub(crate) fn accepts_data(&self) -> bool {
-        matches!(self, Self::Established | Self::ShutdownPending | Self::ShutdownSent(_))
+        matches!(self, Self::Connected(connected) if connected.phase.accepts_data())
     }
 
     /// Whether HEARTBEAT is answered (RFC 9260 section 8.3).
     pub(crate) fn answers_heartbeats(&self) -> bool {
-        !matches!(self, Self::CookieWait(_) | Self::Closed)
+        match self {
+            Self::Handshake(handshake) => matches!(handshake.step, Step::CookieEchoed(_)),
+            Self::Connected(_) => true,
+            Self::Closed(_) => false,
+        }
     }
 
     /// Whether the user may hand over messages. They wait while the handshake lasts.
     pub(crate) fn accepts_messages(&self) -> bool {
-        matches!(self, Self::CookieWait(_) | Self::CookieEchoed { .. } | Self::Established)
+        match self {
+            Self::Handshake(handshake) => !handshake.shutdown_wanted,
+            Self::Connected(connected) => matches!(connected.phase, Phase::Established),
+            Self::Closed(_) => false,
+        }
     }
 
     /// Whether INIT or COOKIE ECHO waits for its answer.
     pub(crate) fn is_handshake(&self) -> bool {
-        matches!(self, Self::CookieWait(_) | Self::CookieEchoed { .. })
+        matches!(self, Self::Handshake(_))
+    }
+
+    /// Whether INIT waits for its answer: the peer is unknown.
+    pub(crate) fn is_cookie_wait(&self) -> bool {
+        self.handshake().is_some_and(|handshake| matches!(handshake.step, Step::CookieWait))
     }
 
     /// Whether the handshake is done and the association not over.
-    pub(crate) fn is_synchronized(&self) -> bool {
-        !matches!(self, Self::CookieWait(_) | Self::CookieEchoed { .. } | Self::Closed)
+    #[inline]
+    pub(crate) fn is_connected(&self) -> bool {
+        matches!(self, Self::Connected(_))
     }
 
-    /// Deadline of the timer that the state owns.
+    /// Whether the association is over.
+    pub(crate) fn is_closed(&self) -> bool {
+        matches!(self, Self::Closed(_))
+    }
+
+    /// Deadline of T1 or T2.
     pub(crate) fn timer(&self) -> Option<Instant> {
         match self {
-            Self::CookieWait(timer) | Self::CookieEchoed { timer, .. } => Some(timer.due),
-            Self::ShutdownSent(closing) | Self::ShutdownAckSent(closing) => Some(closing.due),
-            Self::Established
-            | Self::ShutdownPending
-            | Self::ShutdownReceived(_)
-            | Self::Closed => None,
+            Self::Handshake(handshake) => Some(handshake.timer.due),
+            Self::Connected(connected) => match connected.phase {
+                Phase::ShutdownSent(timer) | Phase::ShutdownAckSent(timer) => Some(timer.due),
+                Phase::Established | Phase::ShutdownPending | Phase::ShutdownReceived(_) => None,
+            },
+            Self::Closed(_) => None,
+        }
+    }
+
+    /// Deadline of T5-shutdown-guard.
+    pub(crate) fn shutdown_guard(&self) -> Option<Instant> {
+        match self {
+            Self::Connected(connected) => connected.shutdown_guard,
+            Self::Handshake(_) | Self::Closed(_) => None,
         }
     }
 }
+
+/// What the states own.
+impl State {
+    /// The handshake, while it lasts.
+    pub(crate) fn handshake(&self) -> Option<&Handshake> {
+        match self {
+            Self::Handshake(handshake) => Some(handshake),
+            Self::Connected(_) | Self::Closed(_) => None,
+        }
+    }
+
+    /// The handshake, while it lasts.
+    pub(crate) fn handshake_mut(&mut self) -> Option<&mut Handshake> {
+        match self {
+            Self::Handshake(handshake) => Some(handshake),
+            Self::Connected(_) | Self::Closed(_) => None,
+        }
+    }
+
+    /// What INIT ACK brought, until the cookie is acknowledged.
+    pub(crate) fn echoed(&self) -> Option<&Echoed> {
+        match &self.handshake()?.step {
+            Step::CookieWait => None,
+            Step::CookieEchoed(echoed) => Some(echoed),
+        }
+    }
+
+    /// How far the shutdown has come; `None` unless connected.
+    #[inline]
+    pub(crate) fn phase(&self) -> Option<Phase> {
+        match self {
+            Self::Connected(connected) => Some(connected.phase),
+            Self::Handshake(_) | Self::Closed(_) => None,
+        }
+    }
+
+    /// Enters the next phase of a connected association.
+    pub(crate) fn enter(&mut self, phase: Phase) {
+        debug_assert!(self.is_connected(), "{phase:?} without a peer");
+        if let Self::Connected(connected) = self {
+            connected.phase = phase;
+        }
+    }
+
+    /// The peer, once it has answered.
+    #[inline]
+    pub(crate) fn peer(&self) -> Option<&Peer> {
+        match self {
+            Self::Connected(connected) => Some(&connected.peer),
+            Self::Handshake(_) => self.echoed().map(|echoed| &echoed.peer),
+            Self::Closed(peer) => peer.as_ref(),
+        }
+    }
+
+    /// The peer, once it has answered.
+    #[inline]
+    pub(crate) fn peer_mut(&mut self) -> Option<&mut Peer> {
+        match self {
+            Self::Connected(connected) => Some(&mut connected.peer),
+            Self::Handshake(handshake) => match &mut handshake.step {
+                Step::CookieWait => None,
+                Step::CookieEchoed(echoed) => Some(&mut echoed.peer),
+            },
+            Self::Closed(peer) => peer.as_mut(),
+        }
+    }
+
+    /// Takes the peer out, for the next state to own it.
+    pub(crate) fn take_peer(&mut self) -> Option<Peer> {
+        match core::mem::replace(self, Self::Closed(None)) {
+            Self::Connected(connected) => Some(connected.peer),
+            Self::Handshake(mut handshake) => handshake.take_echoed().map(|echoed| echoed.peer),
+            Self::Closed(peer) => peer,
+        }
+    }
+
+    /// Verification tag of packets to the peer.
+    #[inline]
+    pub(crate) fn peer_tag(&self) -> Option<u32> {
+        self.peer().map(|peer| peer.tag)
+    }
+
+    /// What takes in what the peer sends.
+    #[inline]
+    pub(crate) fn receiver(&self) -> Option<&Receiver> {
+        self.peer().map(|peer| &peer.receiver)
+    }
+
+    /// What takes in what the peer sends.
+    #[inline]
+    pub(crate) fn receiver_mut(&mut self) -> Option<&mut Receiver> {
+        self.peer_mut().map(|peer| &mut peer.receiver)
+    }
+
+    /// Whether both sides offered these extensions.
+    pub(crate) fn has_agreed_on(&self, extensions: Capabilities) -> bool {
+        self.peer().is_some_and(|peer| peer.extensions.contains(extensions))
+    }
+}
+
+#[cfg(test)]
+mod tests;

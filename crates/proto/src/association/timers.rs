@@ -5,6 +5,7 @@
 
 use super::Association;
 use crate::congestion::coupled::group::GroupViews;
+use crate::receive::Receiver;
 use crate::transmit::zero_window::Expiry;
 use crate::{Cx, Instant, PathId};
 
@@ -58,7 +59,7 @@ impl Association {
         for timer in BEFORE_PATHS {
             next = next.min(self.deadline(timer));
         }
-        if self.state.is_synchronized() {
+        if self.state.is_connected() {
             for path in self.paths.ids() {
                 for timer in OF_PATHS {
                     next = next.min(self.path_deadline(path, timer));
@@ -88,14 +89,11 @@ impl Association {
     /// When a timer expires; [`NEVER`] where it does not run.
     #[inline(always)]
     fn deadline(&self, timer: Timer) -> Instant {
-        let (may_send, is_synchronized) =
-            (self.state.may_send_data(), self.state.is_synchronized());
+        let (may_send, is_connected) = (self.state.may_send_data(), self.state.is_connected());
         let deadline = match timer {
-            Timer::ShutdownGuard => self.shutdown_guard,
+            Timer::ShutdownGuard => self.state.shutdown_guard(),
             Timer::State => self.state.timer(),
-            Timer::Sack if is_synchronized => {
-                self.receiver.as_ref().and_then(|receiver| receiver.poll_timeout())
-            }
+            Timer::Sack if is_connected => self.state.receiver().and_then(Receiver::poll_timeout),
             Timer::Abandon => self.transmitter.abandon_deadline(self.state.send_phase()),
             Timer::ZeroWindow if may_send => self.transmitter.zero_window.deadline(),
             Timer::PathMtu if may_send => self.mtu_work.due(),
@@ -109,7 +107,7 @@ impl Association {
     fn path_deadline(&self, id: PathId, timer: PathTimer) -> Instant {
         let path = &self.transmitter.paths[id];
         match timer {
-            PathTimer::T3 if self.state.is_synchronized() => path.t3.unwrap_or(NEVER),
+            PathTimer::T3 if self.state.is_connected() => path.t3.unwrap_or(NEVER),
             _ if !self.state.may_send_data() => NEVER,
             PathTimer::Ban => path.banned_until.unwrap_or(NEVER),
             PathTimer::TailProbe => path.tail_probe.due(),
@@ -128,7 +126,7 @@ impl Association {
             Timer::State if self.state.is_handshake() => self.handshake_timeout(cx),
             Timer::State => self.shutdown_timeout(cx),
             Timer::Sack => {
-                if let Some(receiver) = &mut self.receiver {
+                if let Some(receiver) = self.state.receiver_mut() {
                     receiver.handle_timeout(cx.now);
                 }
             }

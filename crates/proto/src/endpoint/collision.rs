@@ -8,9 +8,9 @@ use polypath_wire::{Cause, Causes, Chunk, Parameter, Parameters, chunk_type};
 use super::Endpoint;
 use super::init::{OwnInit, ReturnPath};
 use super::route::{Collision, Contents, DropReason, Incoming};
-use crate::association::cookie::{Cookie, TieTags};
-use crate::association::handshake_view::{HandshakePhase, HandshakeView, ShutdownAckTrigger};
-use crate::association::init_parameters::PeerInit;
+use crate::association::handshake::cookie::{Cookie, TieTags};
+use crate::association::handshake::init_parameters::PeerInit;
+use crate::association::handshake::view::{HandshakePhase, HandshakeView, ShutdownAckTrigger};
 use crate::types::PeerAddress;
 use crate::{Association, Cx, Duration, Encapsulation, Instant, Received, Transmit};
 
@@ -136,7 +136,6 @@ impl Endpoint {
                 return self.refuse(cx, &to, tag, problem.causes()).map(InitAction::Reply);
             }
         };
-        let tie_tags = TieTags { local: view.local_tie_tag, peer: view.peer_tie_tag };
         let own = match view.phase {
             HandshakePhase::Closed => return Err(DropReason::NoAssociation),
             HandshakePhase::ShutdownAckSent => return Ok(InitAction::ResendShutdownAck),
@@ -145,11 +144,11 @@ impl Endpoint {
                     .ok_or(DropReason::UnrequestedAddress)?;
                 OwnInit::repeated(view, TieTags::default())
             }
-            HandshakePhase::CookieEchoed => OwnInit::repeated(view, tie_tags),
+            HandshakePhase::CookieEchoed => OwnInit::repeated(view, view.tie_tags),
             HandshakePhase::Established => OwnInit {
                 tag: self.table.draw_tag(cx.rng),
                 initial_tsn: cx.rng.next_u32(),
-                ..OwnInit::repeated(view, tie_tags)
+                ..OwnInit::repeated(view, view.tie_tags)
             },
         };
         if view.phase != HandshakePhase::CookieWait
@@ -218,13 +217,13 @@ pub(super) fn judge_cookie(
     now: Instant,
 ) -> Result<CookieAction, DropReason> {
     let local = cookie.local_tag == view.local_tag;
-    let peer = cookie.peer_tag == view.peer_tag;
+    let peer = Some(cookie.peer_tag) == view.peer_tag;
     match cookie.staleness(now) {
         // A peer that did not get our COOKIE ACK may repeat its COOKIE ECHO for long.
         Some(by) if !(local && peer) => return Ok(CookieAction::Stale(by)),
         _ => {}
     }
-    let tie_tags = TieTags { local: view.local_tie_tag, peer: view.peer_tie_tag };
+    let tie_tags = view.tie_tags;
     let tied = cookie.tie_tags == tie_tags && tie_tags.local != 0 && tie_tags.peer != 0;
     match (local, peer, view.phase) {
         (_, _, HandshakePhase::Closed) => Err(DropReason::NoAssociation),

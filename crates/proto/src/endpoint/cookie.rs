@@ -33,7 +33,7 @@ use core::net::IpAddr;
 
 use rand_core::Rng;
 
-use crate::association::cookie::{Cookie, TieTags};
+use crate::association::handshake::cookie::{Cookie, TieTags};
 use crate::types::address_scope::is_unicast;
 use crate::types::{AddressList, Capabilities, MAX_ADDRESSES};
 use crate::{Duration, Encapsulation, Instant};

@@ -8,11 +8,11 @@ use smallvec::smallvec;
 
 use super::Endpoint;
 use super::route::{DropReason, Incoming};
-use crate::association::cookie::{Cookie, TieTags};
-use crate::association::handshake_view::HandshakeView;
-use crate::association::init_parameters::{
+use crate::association::handshake::cookie::{Cookie, TieTags};
+use crate::association::handshake::init_parameters::{
     InitKind, InitLimits, InitProblem, MIN_INITIAL_WINDOW, PeerInit, init_ack_parameters,
 };
+use crate::association::handshake::view::HandshakeView;
 use crate::types::{AddressList, Capabilities, PeerAddress};
 use crate::{Cx, Ecn, Fragmentation, Received, Transmit};
 

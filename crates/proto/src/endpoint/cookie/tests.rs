@@ -1,4 +1,4 @@
-use crate::association::cookie::{Cookie, TieTags};
+use crate::association::handshake::cookie::{Cookie, TieTags};
 use crate::types::{AddressList, Capabilities, MAX_ADDRESSES};
 use core::net::{Ipv4Addr, Ipv6Addr};
 use std::format;

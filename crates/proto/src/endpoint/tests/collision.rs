@@ -3,8 +3,8 @@
 use polypath_wire::{Abort, Cause, Causes, Raw};
 
 use super::*;
-use crate::association::cookie::{Cookie, TieTags};
-use crate::association::handshake_view::{HandshakePhase as Phase, HandshakeView};
+use crate::association::handshake::cookie::{Cookie, TieTags};
+use crate::association::handshake::view::{HandshakePhase as Phase, HandshakeView};
 use crate::endpoint::collision::{CookieAction, InitAction, judge_cookie};
 use crate::types::{AddressList, PeerAddress};
 
@@ -27,9 +27,8 @@ fn view(phase: Phase) -> HandshakeView {
     HandshakeView {
         phase,
         local_tag: OURS,
-        peer_tag: if phase == Phase::CookieWait { 0 } else { THEIRS },
-        local_tie_tag: TIE_TAGS.local,
-        peer_tie_tag: TIE_TAGS.peer,
+        peer_tag: (phase != Phase::CookieWait).then_some(THEIRS),
+        tie_tags: TIE_TAGS,
         initial_tsn: 4711,
         a_rwnd: 3000,
         outbound_streams: 4,
@@ -281,7 +280,7 @@ fn all_rows_of_the_tie_tag_table() {
 
 #[test]
 fn tie_tags_of_zero_never_match() {
-    let untied = HandshakeView { local_tie_tag: 0, peer_tie_tag: 0, ..view(Phase::Established) };
+    let untied = HandshakeView { tie_tags: TieTags::default(), ..view(Phase::Established) };
     let cookie = cookie(NEW, NEW, TieTags::default());
     assert_eq!(judge_cookie(&untied, &cookie, at(0)), Err(DropReason::CookieSuperseded));
 }

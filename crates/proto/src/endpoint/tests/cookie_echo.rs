@@ -3,7 +3,7 @@
 use polypath_wire::{Abort, Cause, Causes, Raw};
 
 use super::*;
-use crate::association::handshake_view::Established;
+use crate::association::handshake::view::Established;
 use crate::types::PeerAddress;
 
 /// Tag in packets to us, and cookie, as an INIT ACK told them.
@@ -48,7 +48,7 @@ fn a_good_cookie_makes_an_association() {
     assert_eq!((cookie.local_port, cookie.remote_port), (PORT, PEER_PORT));
     assert_eq!((cookie.peer_initial_tsn, cookie.a_rwnd), (77, 100_000));
     assert_eq!((cookie.outbound_streams, cookie.inbound_streams), (5, 20));
-    assert_eq!(cookie.tie_tags, crate::association::cookie::TieTags::default());
+    assert_eq!(cookie.tie_tags, crate::association::handshake::cookie::TieTags::default());
     assert_eq!(cookie.peer_addresses, ips("198.51.100.1 198.51.100.2"));
     let source = PeerAddress { address: ip("198.51.100.1"), encapsulation: udp(1234) };
     assert_eq!(cookie.source(), Some(source));

@@ -2,6 +2,8 @@
 
 use core::net::IpAddr;
 
+use rand_core::Rng;
+
 use crate::types::{AddressList, Capabilities, PeerAddress};
 use crate::{Duration, Encapsulation, Instant};
 
@@ -49,6 +51,13 @@ pub(crate) struct TieTags {
     pub(crate) local: u32,
     /// For the tag in packets to the peer.
     pub(crate) peer: u32,
+}
+
+impl TieTags {
+    /// Numbers for both tags, neither of them 0.
+    pub(crate) fn draw(rng: &mut dyn Rng) -> Self {
+        Self { local: rng.next_u32().max(1), peer: rng.next_u32().max(1) }
+    }
 }
 
 impl Cookie {

@@ -4,7 +4,7 @@ use core::net::IpAddr;
 
 use smallvec::SmallVec;
 
-use crate::association::cookie::Cookie;
+use super::{Cookie, TieTags};
 use crate::types::{Capabilities, PeerAddress};
 
 /// Where an association stands as far as INIT and COOKIE ECHO are concerned (RFC 9260 section 5.2).
@@ -29,12 +29,10 @@ pub(crate) struct HandshakeView {
     pub(crate) phase: HandshakePhase,
     /// Verification tag in packets to us.
     pub(crate) local_tag: u32,
-    /// Verification tag in packets to the peer; 0 while unknown.
-    pub(crate) peer_tag: u32,
-    /// Random number, not 0, that stands for `local_tag` in cookies, so that no cookie tells the tag itself.
-    pub(crate) local_tie_tag: u32,
-    /// The same for `peer_tag`.
-    pub(crate) peer_tie_tag: u32,
+    /// Verification tag in packets to the peer, once it has told it.
+    pub(crate) peer_tag: Option<u32>,
+    /// Random numbers, none of them 0, that stand for both tags in cookies, so that no cookie tells the tags themselves.
+    pub(crate) tie_tags: TieTags,
     /// Initial TSN of our INIT.
     pub(crate) initial_tsn: u32,
     /// Receive window of our INIT, in bytes.

@@ -6,12 +6,12 @@ use core::net::IpAddr;
 use polypath_wire::{Cause, Causes, Chunk};
 use smallvec::SmallVec;
 
-use super::handshake::Agreed;
-use super::handshake_view::{Established, HandshakePhase, HandshakeView, ShutdownAckTrigger};
-use super::output::{Flush, To};
-use super::state::State;
-use super::{Association, Identity, draw_tie_tags};
-use crate::association::cookie::Cookie;
+use super::agreed::Agreed;
+use super::view::{Established, HandshakePhase, HandshakeView, ShutdownAckTrigger};
+use super::{Step, TieTags};
+use crate::association::output::{Flush, To};
+use crate::association::state::{Connected, Peer, Phase, State};
+use crate::association::{Association, Identity};
 use crate::config::SharedConfig;
 use crate::paths::PathBook;
 use crate::paths::reach::Reach;
@@ -28,24 +28,30 @@ impl Association {
         identity: Identity,
         established: Established,
     ) -> Box<Self> {
-        let mut association = Box::new(Self::new(cx, config, identity));
-        association.take_over(&established.cookie);
-        association.become_established(cx);
+        let agreed = Agreed::of(&established.cookie);
+        let state = State::Connected(Connected::established(Peer::new(&config, &agreed)));
+        let mut association = Box::new(Self::new(cx, config, identity, state));
+        association.take_over(&agreed);
+        association.begin_transfer(cx);
         association.answer_cookie(cx, &established);
         association
     }
 
     /// What the rules for colliding handshakes need to know.
     pub(crate) fn handshake_view(&self) -> HandshakeView {
-        let phase = match self.state {
-            State::CookieWait(_) => HandshakePhase::CookieWait,
-            State::CookieEchoed { .. } => HandshakePhase::CookieEchoed,
-            State::ShutdownAckSent(_) => HandshakePhase::ShutdownAckSent,
-            State::Closed => HandshakePhase::Closed,
-            State::Established
-            | State::ShutdownPending
-            | State::ShutdownSent(_)
-            | State::ShutdownReceived(_) => HandshakePhase::Established,
+        let phase = match &self.state {
+            State::Handshake(handshake) => match handshake.step {
+                Step::CookieWait => HandshakePhase::CookieWait,
+                Step::CookieEchoed(_) => HandshakePhase::CookieEchoed,
+            },
+            State::Connected(connected) => match connected.phase {
+                Phase::ShutdownAckSent(_) => HandshakePhase::ShutdownAckSent,
+                Phase::Established
+                | Phase::ShutdownPending
+                | Phase::ShutdownSent(_)
+                | Phase::ShutdownReceived(_) => HandshakePhase::Established,
+            },
+            State::Closed(_) => HandshakePhase::Closed,
         };
         let mut peer_addresses = SmallVec::new();
         for path in self.paths.iter() {
@@ -57,9 +63,8 @@ impl Association {
         HandshakeView {
             phase,
             local_tag: self.identity.local_tag,
-            peer_tag: self.peer_tag,
-            local_tie_tag: self.tie_tags.0,
-            peer_tie_tag: self.tie_tags.1,
+            peer_tag: self.state.peer_tag(),
+            tie_tags: self.tie_tags,
             initial_tsn: self.identity.initial_tsn,
             a_rwnd: self.config.first_window(),
             outbound_streams: self.config.outbound_streams,
@@ -75,25 +80,22 @@ impl Association {
         self.stir();
         let cookie = &established.cookie;
         self.report_undelivered();
-        let before = self.receiver.take();
         self.identity.local_tag = cookie.local_tag;
         self.identity.initial_tsn = cookie.local_initial_tsn;
         // They stood for the tags of before: other cookies that were made then mean nothing any more.
-        self.tie_tags = draw_tie_tags(cx);
+        self.tie_tags = TieTags::draw(cx.rng);
         self.transmitter.restart(Tsn(cookie.local_initial_tsn), &self.config);
         self.control.clear();
         self.errors = 0;
         self.flush = Flush::default();
-        self.shutdown_guard = None;
-        self.shutdown_wanted = false;
         self.readable_told = false;
-        self.take_over(cookie);
+        let agreed = Agreed::of(cookie);
+        self.take_over(&agreed);
+        let mut peer = Peer::new(&self.config, &agreed);
         // What the peer sent before it restarted was acknowledged and stays the user's.
-        let unread_messages = match (&mut self.receiver, before) {
-            (Some(receiver), Some(before)) => receiver.inherit(before),
-            _ => 0,
-        };
-        self.state = State::Established;
+        let before = self.state.take_peer();
+        let unread_messages = before.map_or(0, |before| peer.receiver.inherit(before.receiver));
+        self.state = State::Connected(Connected::established(peer));
         self.events.push(Event::Restarted {
             outbound_streams: self.streams.outbound,
             inbound_streams: self.streams.inbound,
@@ -109,14 +111,15 @@ impl Association {
     /// peer's tag, enters ESTABLISHED if it is not there yet, and queues COOKIE ACK.
     pub(crate) fn complete_handshake(&mut self, cx: &mut Cx<'_>, established: Established) {
         self.stir();
-        let in_handshake = matches!(self.state, State::CookieWait(_) | State::CookieEchoed { .. });
-        if in_handshake {
+        let cookie = &established.cookie;
+        if self.state.is_handshake() {
+            let agreed = Agreed::of(cookie);
             self.control.clear();
-            self.take_over(&established.cookie);
-            self.notice_addresses(established.cookie.peer_addresses.iter().copied());
-            self.become_established(cx);
-        } else {
-            self.peer_tag = established.cookie.peer_tag;
+            self.take_over(&agreed);
+            self.notice_addresses(cookie.peer_addresses.iter().copied());
+            self.become_established(cx, Peer::new(&self.config, &agreed));
+        } else if let Some(peer) = self.state.peer_mut() {
+            peer.tag = cookie.peer_tag;
         }
         self.answer_cookie(cx, &established);
     }
@@ -124,7 +127,7 @@ impl Association {
     /// Queues SHUTDOWN ACK again, on a path of its own choice.
     pub(crate) fn resend_shutdown_ack(&mut self, _cx: &mut Cx<'_>, trigger: ShutdownAckTrigger) {
         self.stir();
-        if !matches!(self.state, State::ShutdownAckSent(_)) {
+        if !matches!(self.state.phase(), Some(Phase::ShutdownAckSent(_))) {
             return;
         }
         // The timer goes on: a peer that repeats itself must not put it off.
@@ -136,27 +139,13 @@ impl Association {
     }
 
     /// Takes over what a cookie says. The only confirmed path is the one on which INIT and INIT ACK went.
-    fn take_over(&mut self, cookie: &Cookie) {
-        let peer: SmallVec<[PeerAddress; 4]> = cookie
-            .peer_addresses
-            .iter()
-            .map(|&address| PeerAddress { address, encapsulation: cookie.encapsulation })
-            .collect();
+    fn take_over(&mut self, agreed: &Agreed) {
+        let (local, remote) = agreed.handshake_pair;
         self.paths = PathBook::default();
         self.transmitter.paths = SendPaths::default();
-        self.identity.local_addresses = first(&self.identity.local_addresses, cookie.local_address);
-        self.agree(&Agreed {
-            tag: cookie.peer_tag,
-            a_rwnd: cookie.a_rwnd,
-            initial_tsn: cookie.peer_initial_tsn,
-            outbound_streams: cookie.inbound_streams,
-            inbound_streams: cookie.outbound_streams,
-            addresses: &peer,
-            capabilities: cookie.capabilities,
-            handshake_pair: (cookie.local_address, peer[0]),
-        });
-        self.paths.primary = self.confirm_handshake_pair(cookie.local_address, peer[0].address);
-        self.handshake_path = self.paths.primary;
+        self.identity.local_addresses = first(&self.identity.local_addresses, local);
+        self.settle(agreed);
+        self.paths.primary = self.confirm_handshake_pair(local, remote.address);
     }
 
     /// COOKIE ACK goes to where the COOKIE ECHO came from.

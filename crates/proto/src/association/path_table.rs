@@ -1,24 +1,117 @@
-//! Local addresses that come and go while the association lives.
+//! The table of paths: made in the handshake, and changed by local addresses that come and go while the association lives.
 //!
-//! Only this side acts: the peer finds out by the packets of a new path, and by its timeouts on one that is gone. Telling
-//! it (ASCONF, RFC 5061) would begin where [`Association::apply_local_address`] ends.
+//! When an address comes or goes, only this side acts: the peer finds out by the packets of a new path, and by its timeouts
+//! on one that is gone. Telling it (ASCONF, RFC 5061) would begin where [`Association::apply_local_address`] ends.
 
 use core::net::IpAddr;
 
 use smallvec::SmallVec;
 
 use super::Association;
-use super::state::State;
-use crate::config::{PathPairing, SharedConfig, SourceRoute};
+use super::handshake::{Handshake, Step, Tries};
+use crate::config::{AssociationConfig, PathPairing, SharedConfig, SourceRoute};
+use crate::congestion::window::Family;
+use crate::paths::first_contact::InitTry;
 use crate::paths::reach::{Reach, Reason, Signal};
-use crate::paths::{Path, pairing};
+use crate::paths::{self, Path, pairing};
+use crate::transmit::SendPath;
 use crate::types::address_scope::reaches;
 use crate::types::{PathSet, PeerAddress};
-use crate::{Cx, Event, Instant, LocalAddressChange, PathChange, PathId};
+use crate::{Cx, Event, Instant, LocalAddressChange, PathChange, PathId, Received};
 
 impl Association {
+    /// Both halves of a path that nothing is known of yet.
+    pub(super) fn new_path(
+        &self,
+        id: PathId,
+        local: IpAddr,
+        remote: PeerAddress,
+    ) -> (Path, SendPath) {
+        let family = if remote.address.is_ipv4() { Family::V4 } else { Family::V6 };
+        let headers = paths::headers(remote.address, remote.encapsulation);
+        let sending = SendPath::new(id, family, headers, &self.config);
+        let PeerAddress { address, encapsulation } = remote;
+        let path = Path::new(id, local, address, encapsulation, sending.mtu(), &self.config);
+        (path, sending)
+    }
+
+    /// Makes the path table from this side's and the peer's addresses; all paths begin unconfirmed. The pair on which
+    /// the handshake went is always among them.
+    pub(super) fn build_paths(
+        &mut self,
+        peer: &[PeerAddress],
+        handshake_pair: Option<(IpAddr, PeerAddress)>,
+    ) {
+        let AssociationConfig { path_pairing, routes, .. } = &*self.config;
+        let mut pairs = pairing::pairs(*path_pairing, routes, &self.identity.local_addresses, peer);
+        let limit = usize::from(self.config.max_paths.clamp(1, 32));
+        if let Some(pair) = handshake_pair {
+            let place = pairs.iter().position(|(l, r)| *l == pair.0 && r.address == pair.1.address);
+            match place {
+                Some(place) if place < limit => {}
+                Some(place) => pairs[..=place].rotate_right(1),
+                None => pairs.insert(0, pair),
+            }
+        }
+        self.stats.addresses_ignored += pairs.len().saturating_sub(limit) as u64;
+        // What INITs told of a path, and what they count, stays.
+        let asked: SmallVec<[_; 2]> = self
+            .paths
+            .iter()
+            .filter(|path| path.init != InitTry::None)
+            .map(|path| ((path.local, path.remote), path.init, path.counters))
+            .collect();
+        let count = pairs.len().min(limit);
+        self.paths.clear(count);
+        self.transmitter.paths.clear(count);
+        for (local, remote) in pairs.into_iter().take(limit) {
+            let id = PathId(self.paths.len() as u8);
+            let (path, sending) = self.new_path(id, local, remote);
+            self.paths.push(path);
+            self.transmitter.paths.push(sending);
+            let known = asked.iter().find(|(pair, ..)| *pair == (local, remote.address));
+            if let Some((_, init, counters)) = known {
+                let path = &mut self.paths[id];
+                (path.init, path.counters) = (*init, *counters);
+            }
+        }
+        self.fit_fragments();
+    }
+
+    /// Marks the path on which the handshake went as confirmed.
+    pub(super) fn confirm_handshake_pair(&mut self, local: IpAddr, remote: IpAddr) -> PathId {
+        let Some(path) = self.paths.find(local, remote) else { return PathId(0) };
+        self.paths[path].reach = Reach::Active;
+        path
+    }
+
+    /// Packets to an address are carried as those from it are (RFC 6951 section 5.4): address translators give each path a UDP port of its own,
+    /// and another one after a pause. Whoever knows the verification tag is believed, as in everything else.
+    pub(super) fn follow_encapsulation(&mut self, received: &Received<'_>, came_on: PathId) {
+        let path = &self.paths[came_on];
+        if path.encapsulation == received.encapsulation
+            || path.remote != received.remote
+            || received.body.verification_tag() != Some(self.identity.local_tag)
+        {
+            return;
+        }
+        for path in self.paths.iter_mut().filter(|path| path.remote == received.remote) {
+            path.encapsulation = received.encapsulation;
+            let sending = &mut self.transmitter.paths[path.id];
+            sending.resize(sending.mtu(), path.headers(), &self.config);
+        }
+        let named = self.state.handshake_mut().map(|handshake| handshake.named.iter_mut());
+        for named in named.into_iter().flatten() {
+            if named.address == received.remote {
+                named.encapsulation = received.encapsulation;
+            }
+        }
+        // It takes its part of each packet.
+        self.fit_fragments();
+    }
+
     pub(super) fn apply_local_address(&mut self, cx: &mut Cx<'_>, change: LocalAddressChange) {
-        if matches!(self.state, State::Closed) {
+        if self.state.is_closed() {
             return;
         }
         match change {
@@ -34,25 +127,26 @@ impl Association {
                     return;
                 }
                 self.identity.local_addresses.retain(|local| *local != address);
-                if !matches!(self.state, State::CookieWait(_)) {
+                if !self.state.is_cookie_wait() {
                     self.close_paths_from(address);
-                    if self.state.is_handshake() && self.paths[self.handshake_path].local == address
+                    if let Some(path) = self.state.handshake().map(|handshake| handshake.path)
+                        && self.paths[path].local == address
                     {
-                        self.handshake_refused(cx.now, self.handshake_path);
+                        self.handshake_refused(cx.now, path);
                     }
                 }
             }
         }
-        match self.state {
-            State::CookieWait(_) => self.rebuild_handshake_paths(cx.now),
-            _ => self.open_missing_paths(cx),
+        match self.state.is_cookie_wait() {
+            true => self.rebuild_handshake_paths(cx.now),
+            false => self.open_missing_paths(cx),
         }
     }
 
     pub(super) fn apply_routes(&mut self, cx: &mut Cx<'_>, routes: &[SourceRoute]) {
         SharedConfig::make_mut(&mut self.config).routes = routes.to_vec();
-        let settled = !matches!(self.state, State::CookieWait(_) | State::Closed);
-        if settled && self.config.path_pairing == PathPairing::ByRoute {
+        let is_settled = !self.state.is_cookie_wait() && !self.state.is_closed();
+        if is_settled && self.config.path_pairing == PathPairing::ByRoute {
             self.open_missing_paths(cx);
         }
     }
@@ -60,10 +154,9 @@ impl Association {
     /// Whether a local address is left that packets can go from.
     fn remains_without(&self, address: IpAddr) -> bool {
         let mut others = self.identity.local_addresses.iter().filter(|local| **local != address);
-        match self.state {
-            State::CookieWait(_) => others.any(|local| {
-                self.named.iter().any(|named| local.is_ipv4() == named.address.is_ipv4())
-            }),
+        match self.state.handshake() {
+            Some(Handshake { step: Step::CookieWait, named, .. }) => others
+                .any(|local| named.iter().any(|named| local.is_ipv4() == named.address.is_ipv4())),
             _ => others.next().is_some(),
         }
     }
@@ -71,29 +164,30 @@ impl Association {
     /// Nothing is settled yet: the table is made anew. The handshake goes on where it was, or begins at once elsewhere, and
     /// where the policy asks all paths, on new ones too.
     fn rebuild_handshake_paths(&mut self, now: Instant) {
-        let tried = &self.paths[self.handshake_path];
+        let Some(handshake) = self.state.handshake() else { return };
+        let tried = &self.paths[handshake.path];
         let (local, remote) = (tried.local, tried.remote);
-        let waiting = self.waiting_for_init_ack();
-        let named = self.named.clone();
+        let waiting = self.waiting_for_init_ack(handshake);
+        let named = handshake.named.clone();
         self.build_paths(&named, None);
         let same = |path: &&Path| path.local == local && path.remote == remote;
         let kept = self.paths.iter().find(same).map(|path| path.id);
         if kept.is_none() {
             self.control.clear();
         }
-        self.handshake_path = kept.unwrap_or(PathId(0));
         let asked = self.paths.iter().filter(|path| waiting.contains(&(path.local, path.remote)));
         let asked = asked.map(|path| path.id).collect();
-        if let State::CookieWait(timer) = &mut self.state {
-            (timer.asked, timer.refused, timer.aborted) = (asked, PathSet::EMPTY, None);
+        if let Some(handshake) = self.state.handshake_mut() {
+            handshake.path = kept.unwrap_or(PathId(0));
+            handshake.timer.tries = Tries { asked, ..Tries::default() };
         }
         self.send_init(now);
     }
 
     /// The pairs of addresses that took an INIT which may still be answered.
-    fn waiting_for_init_ack(&self) -> SmallVec<[(IpAddr, IpAddr); 4]> {
-        let State::CookieWait(timer) = &self.state else { return SmallVec::new() };
-        let waiting = timer.asked.without(timer.refused);
+    fn waiting_for_init_ack(&self, handshake: &Handshake) -> SmallVec<[(IpAddr, IpAddr); 4]> {
+        let Tries { asked, refused, .. } = handshake.timer.tries;
+        let waiting = asked.without(refused);
         let paths = self.paths.iter().filter(|path| waiting.contains(path.id));
         paths.map(|path| (path.local, path.remote)).collect()
     }
@@ -166,13 +260,13 @@ impl Association {
                     self.transmitter.paths.push(sending);
                 }
             }
-            if self.state.is_synchronized() {
+            if self.state.is_connected() {
                 self.events.push(Event::Path { path: id, change: PathChange::Added });
                 self.paths[id].heartbeat.due = Some(cx.now);
             }
         }
         self.fit_fragments();
-        if self.state.is_synchronized() {
+        if self.state.is_connected() {
             self.expire_heartbeats(cx);
         }
     }

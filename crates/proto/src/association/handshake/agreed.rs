@@ -1,0 +1,103 @@
+//! What both sides agree on, and what this makes of the association.
+
+use core::net::IpAddr;
+
+use smallvec::SmallVec;
+
+use super::Cookie;
+use crate::Tsn;
+use crate::association::state::Peer;
+use crate::association::{Association, Streams};
+use crate::config::{AssociationConfig, NrSack};
+use crate::receive::{Incomplete, Receiver, ReceiverConfig};
+use crate::transmit::partial_reliability::Support;
+use crate::types::{Capabilities, PeerAddress};
+
+/// What the peer asked for and offered in the handshake.
+#[derive(Clone, Debug)]
+pub(super) struct Agreed {
+    pub(super) tag: u32,
+    pub(super) a_rwnd: u32,
+    pub(super) initial_tsn: u32,
+    /// Streams that the peer wants to send on.
+    pub(super) outbound_streams: u16,
+    /// Most streams that the peer accepts.
+    pub(super) inbound_streams: u16,
+    pub(super) addresses: SmallVec<[PeerAddress; 4]>,
+    /// Extensions that the peer offers.
+    pub(super) capabilities: Capabilities,
+    /// The pair of addresses on which the handshake went.
+    pub(super) handshake_pair: (IpAddr, PeerAddress),
+}
+
+impl Agreed {
+    /// What a cookie says; the handshake went to its first address.
+    pub(super) fn of(cookie: &Cookie) -> Self {
+        let encapsulation = cookie.encapsulation;
+        let addresses: SmallVec<[PeerAddress; 4]> = cookie
+            .peer_addresses
+            .iter()
+            .map(|&address| PeerAddress { address, encapsulation })
+            .collect();
+        Self {
+            tag: cookie.peer_tag,
+            a_rwnd: cookie.a_rwnd,
+            initial_tsn: cookie.peer_initial_tsn,
+            outbound_streams: cookie.inbound_streams,
+            inbound_streams: cookie.outbound_streams,
+            capabilities: cookie.capabilities,
+            handshake_pair: (cookie.local_address, addresses[0]),
+            addresses,
+        }
+    }
+
+    fn extensions(&self, config: &AssociationConfig) -> Capabilities {
+        self.capabilities & Capabilities::offered(&config.policies)
+    }
+
+    fn streams(&self, config: &AssociationConfig) -> Streams {
+        Streams {
+            outbound: config.outbound_streams.max(1).min(self.inbound_streams),
+            inbound: config.max_inbound_streams.max(1).min(self.outbound_streams),
+        }
+    }
+}
+
+impl Peer {
+    pub(super) fn new(config: &AssociationConfig, agreed: &Agreed) -> Self {
+        let extensions = agreed.extensions(config);
+        let receiver = Receiver::new(ReceiverConfig {
+            initial_peer_tsn: Tsn(agreed.initial_tsn),
+            buffer: config.receive_buffer(),
+            sizing: config.policies.receive_buffer,
+            incomplete: match extensions.contains(Capabilities::FORWARD_TSN) {
+                true => Incomplete::MayBeAbandoned,
+                false => Incomplete::Violation,
+            },
+            inbound_streams: agreed.streams(config).inbound,
+            mtu: config.mtu_bytes,
+            policy: config.policies.delayed_ack,
+            nr_sack: match extensions.contains(Capabilities::NR_SACK) {
+                true => config.policies.nr_sack,
+                false => NrSack::Off,
+            },
+            reneging: config.policies.reneging,
+        });
+        Self { tag: agreed.tag, extensions, receiver }
+    }
+}
+
+impl Association {
+    /// Takes over what the peer wants and this side allows: streams, window, extensions, addresses.
+    pub(super) fn settle(&mut self, agreed: &Agreed) {
+        let extensions = agreed.extensions(&self.config);
+        let forward_tsn = extensions.contains(Capabilities::FORWARD_TSN);
+        let support = if forward_tsn { Support::Yes } else { Support::No };
+        self.transmitter.settle_partial_reliability(support);
+        self.transmitter.acks_are_final = extensions.contains(Capabilities::NR_SACK);
+        self.transmitter.advertised_window = u64::from(agreed.a_rwnd);
+        self.streams = agreed.streams(&self.config);
+        self.build_paths(&agreed.addresses, Some(agreed.handshake_pair));
+        self.transmitter.paths.reset_windows(&self.config, &self.paths, u64::from(agreed.a_rwnd));
+    }
+}

@@ -1,0 +1,301 @@
+//! The client's half of the handshake (RFC 9260 section 5.1).
+
+use alloc::boxed::Box;
+use core::net::IpAddr;
+
+use polypath_wire::{Abort, Cause, Causes, Chunk, Init, Raw};
+use smallvec::SmallVec;
+
+use super::agreed::Agreed;
+use super::init_parameters::{self, InitKind, InitLimits, InitProblem, PeerInit};
+use super::{Echoed, Handshake, Step, T1};
+use crate::association::Association;
+use crate::association::input::MAX_WAITING_ANSWERS;
+use crate::association::output::To;
+use crate::association::state::{Peer, State};
+use crate::config::HandshakePaths;
+use crate::paths::Path;
+use crate::paths::first_contact::{self, Pair};
+use crate::paths::reach::Reach;
+use crate::types::{Capabilities, PeerAddress};
+use crate::{AssociationEnd, Cx, Duration, Instant, Notice, PathId};
+
+impl Association {
+    /// Sends INIT over the paths of the policy that have not taken one since the timer was started.
+    pub(in crate::association) fn send_init(&mut self, now: Instant) {
+        let pair = |path: &Path| Pair { path: path.id, local: path.local, remote: path.remote };
+        let suitable = self.paths.iter().filter(|path| self.suits_handshake(path.id)).map(pair);
+        let mut suitable: SmallVec<[Pair; 4]> = suitable.collect();
+        let Some(handshake) = self.state.handshake_mut() else { return };
+        let mut turn = pair(&self.paths[handshake.path]);
+        let policy = self.config.policies.handshake;
+        if policy == HandshakePaths::AllPaths && handshake.timer.retransmissions == 0 {
+            (turn, suitable) = first_contact::narrowest(turn, &suitable);
+            handshake.path = turn.path;
+        }
+        let mut paths = first_contact::destinations(policy, turn, suitable.into_iter());
+        let asked = &mut handshake.timer.tries.asked;
+        paths.retain(|path| !asked.contains(*path));
+        paths.iter().for_each(|path| asked.insert(*path));
+        for path in paths {
+            self.send_init_on(path);
+            self.paths[path].init.on_sent(now);
+        }
+    }
+
+    fn send_init_on(&mut self, path: PathId) {
+        let Path { local, remote, .. } = self.paths[path];
+        let parameters = init_parameters::init_parameters(
+            &self.identity.local_addresses,
+            local,
+            remote,
+            self.state.handshake().and_then(|handshake| handshake.life_extension),
+            Capabilities::offered(&self.config.policies),
+        );
+        let init = Init {
+            initiate_tag: self.identity.local_tag,
+            // A peer refuses less (RFC 9260 section 3.3.2).
+            a_rwnd: self.config.first_window().max(init_parameters::MIN_INITIAL_WINDOW),
+            outbound_streams: self.config.outbound_streams.max(1),
+            inbound_streams: self.config.max_inbound_streams.max(1),
+            initial_tsn: self.identity.initial_tsn,
+            parameters,
+        };
+        self.queue_control(Chunk::Init(init), To::Path(path));
+    }
+
+    pub(in crate::association) fn send_cookie_echo(&mut self) {
+        let State::Handshake(handshake) = &self.state else { return };
+        let Step::CookieEchoed(echoed) = &handshake.step else { return };
+        let (cookie, report) = (echoed.cookie.clone(), echoed.report.clone());
+        let to = To::Path(handshake.path);
+        self.queue_control(Chunk::CookieEcho(Raw::Shared(cookie)), to);
+        if let Some(report) = report {
+            self.queue_control(Chunk::Error(report), to);
+        }
+    }
+
+    /// Timer T1 expired: the next try goes to the peer's next address; with a cookie, to the next confirmed one. If an INIT
+    /// was refused there, its turn comes: the others had their time.
+    pub(in crate::association) fn handshake_timeout(&mut self, cx: &mut Cx<'_>) {
+        let rto = self.config.policies.rto;
+        let Some(handshake) = self.state.handshake_mut() else { return };
+        let timer = &mut handshake.timer;
+        if timer.retransmissions >= self.config.max_init_retransmits {
+            return self.end(AssociationEnd::CannotConnect);
+        }
+        timer.retransmissions += 1;
+        timer.timeout = (timer.timeout * 2).min(rto.max);
+        let aborted = timer.tries.aborted;
+        timer.restart(cx.now);
+        self.go_on_with(aborted.or_else(|| self.next_handshake_path()));
+        self.send_handshake_chunk(cx.now);
+    }
+
+    /// The system refuses the path of the handshake: the next one is tried at once, if there is one that it has not
+    /// refused since the timer was started. Otherwise the timer tries again.
+    pub(in crate::association) fn handshake_refused(&mut self, now: Instant, id: PathId) {
+        let Some(handshake) = self.state.handshake_mut() else { return };
+        handshake.timer.tries.refused.insert(id);
+        if id != handshake.path {
+            return;
+        }
+        if let Some(next) = self.next_handshake_path() {
+            self.go_on_with(Some(next));
+            self.send_handshake_chunk(now);
+        }
+    }
+
+    /// An ABORT came: whether it refuses just one of several INITs, and the association goes on. The address behind it may
+    /// be somebody else's by now, so that another one, and above all the first, has until T1-init expires to answer.
+    ///
+    /// Once COOKIE-WAIT is over, a refusal of an INIT (RFC 9260 section 5.2.2) is about one that came late: it took a slower
+    /// path than the INIT of this association, or an address translator that made it look like somebody else's.
+    pub(in crate::association) fn survives_abort(
+        &mut self,
+        now: Instant,
+        causes: &Causes<'_>,
+        id: PathId,
+    ) -> bool {
+        let is_late = |cause| matches!(cause, Cause::RestartWithNewAddresses(_));
+        match self.state.handshake_mut() {
+            Some(handshake) if matches!(handshake.step, Step::CookieWait) => {
+                let others_asked = self.config.policies.handshake == HandshakePaths::AllPaths
+                    && id != handshake.path;
+                if others_asked {
+                    handshake.timer.tries.aborted = Some(id);
+                    self.handshake_refused(now, id);
+                }
+                others_asked
+            }
+            _ => causes.iter().any(is_late),
+        }
+    }
+
+    /// Whether the handshake can go on with a pair of addresses other than `id` that was not refused.
+    pub(in crate::association) fn has_handshake_path_besides(&self, id: PathId) -> bool {
+        self.paths.ids().any(|path| path != id && self.suits_handshake(path))
+    }
+
+    fn send_handshake_chunk(&mut self, now: Instant) {
+        match self.state.is_cookie_wait() {
+            true => self.send_init(now),
+            false => self.send_cookie_echo(),
+        }
+    }
+
+    /// The next chunk of the handshake takes this path, if there is one, else the same again.
+    fn go_on_with(&mut self, path: Option<PathId>) {
+        if let (Some(handshake), Some(path)) = (self.state.handshake_mut(), path) {
+            handshake.path = path;
+        }
+    }
+
+    /// The path whose turn it is after the present one; with a cookie, only confirmed ones.
+    fn next_handshake_path(&self) -> Option<PathId> {
+        let present = self.state.handshake()?.path;
+        let suits = |path: &PathId| self.suits_handshake(*path);
+        let after = self.paths.ids().filter(|path| path.0 > present.0).find(suits);
+        after.or_else(|| self.paths.ids().find(suits))
+    }
+
+    fn suits_handshake(&self, path: PathId) -> bool {
+        let Some(handshake) = self.state.handshake() else { return false };
+        !handshake.timer.tries.refused.contains(path)
+            && match handshake.step {
+                Step::CookieWait => true,
+                Step::CookieEchoed(_) => self.paths[path].reach.is_active(),
+            }
+    }
+
+    pub(in crate::association) fn handle_init_ack(
+        &mut self,
+        cx: &mut Cx<'_>,
+        init: &Init<'_>,
+        came_on: PathId,
+    ) {
+        let known = match self.state.handshake() {
+            Some(Handshake { step: Step::CookieWait, named, .. }) => named.clone(),
+            // RFC 9260 section 5.2.3: discarded. But the path is as quick as it came.
+            _ => return self.measure_by_init(cx, came_on),
+        };
+        let path = &self.paths[came_on];
+        let source = PeerAddress { address: path.remote, encapsulation: path.encapsulation };
+        let came_to = path.local;
+        let limits = InitLimits {
+            max_addresses: usize::from(self.config.max_paths),
+            local_addresses: &self.identity.local_addresses,
+        };
+        let peer = match PeerInit::parse(init, InitKind::InitAck, source.address, &limits) {
+            Ok(peer) => peer,
+            // RFC 9260 section 3.3.3: its sender is told, and nothing changes here.
+            Err(problem @ InitProblem::SmallWindow) => {
+                if self.control.len() < MAX_WAITING_ANSWERS {
+                    let abort = Abort { reflected_tag: false, causes: problem.causes() };
+                    self.queue_answer(Chunk::Abort(abort), To::Path(came_on), init.initiate_tag);
+                }
+                return;
+            }
+            Err(problem) => return self.refuse_init_ack(init.initiate_tag, problem.causes()),
+        };
+        let Some(cookie) = peer.cookie.clone() else { return };
+        let addresses = self.in_our_order(&peer, &known, source);
+        let agreed = Agreed {
+            tag: peer.tag,
+            a_rwnd: peer.a_rwnd,
+            initial_tsn: peer.initial_tsn,
+            outbound_streams: peer.outbound_streams,
+            inbound_streams: peer.inbound_streams,
+            addresses,
+            capabilities: peer.capabilities,
+            handshake_pair: (came_to, source),
+        };
+        self.stats.addresses_ignored += u64::from(peer.ignored_addresses);
+        // What waits was meant for paths as they were.
+        self.control.clear();
+        self.settle(&agreed);
+        self.notice_addresses(agreed.addresses.iter().map(|peer| peer.address));
+        // Addresses that the user named are confirmed (RFC 9260 section 5.4, rule 1).
+        for path in self.paths.iter_mut() {
+            if known.iter().any(|address| address.address == path.remote) {
+                path.reach = Reach::Active;
+            }
+        }
+        self.paths.primary = self.confirm_handshake_pair(came_to, source.address);
+        self.measure_by_init(cx, self.paths.primary);
+        let report = (!peer.unrecognized.is_empty()).then(|| peer.unrecognized.to_causes());
+        let peer = Peer::new(&self.config, &agreed);
+        if let Some(handshake) = self.state.handshake_mut() {
+            handshake.path = self.paths.primary;
+            handshake.timer = T1::first(cx.now, self.config.policies.rto.initial);
+            handshake.step = Step::CookieEchoed(Box::new(Echoed { cookie, report, peer }));
+        }
+        self.send_cookie_echo();
+    }
+
+    /// An INIT ACK came over the path.
+    fn measure_by_init(&mut self, cx: &mut Cx<'_>, id: PathId) {
+        let path = &mut self.paths[id];
+        let sent = path.init.on_answer();
+        if self.config.policies.handshake == HandshakePaths::AllPaths
+            && self.transmitter.paths[id].rtt.srtt().is_none()
+            && let Some(at) = sent
+        {
+            self.transmitter.paths[id].sample_rtt(cx.now, cx.probe, at);
+        }
+    }
+
+    /// The peer's addresses: those that the user named first, in the user's order.
+    fn in_our_order(
+        &self,
+        peer: &PeerInit,
+        known: &[PeerAddress],
+        source: PeerAddress,
+    ) -> SmallVec<[PeerAddress; 4]> {
+        let mut ordered: SmallVec<[PeerAddress; 4]> = SmallVec::new();
+        for address in known {
+            if peer.addresses.contains(&address.address)
+                && !ordered.iter().any(|o| o.address == address.address)
+            {
+                ordered.push(*address);
+            }
+        }
+        for &address in &peer.addresses {
+            if !ordered.iter().any(|o| o.address == address) {
+                ordered.push(PeerAddress { address, encapsulation: source.encapsulation });
+            }
+        }
+        ordered
+    }
+
+    /// Tells the endpoint of addresses of the peer, but those that it had from the user.
+    pub(super) fn notice_addresses(&mut self, addresses: impl Iterator<Item = IpAddr>) {
+        let named = self.state.handshake().map_or(&[][..], |handshake| &handshake.named);
+        let others = addresses.filter(|a| named.iter().all(|named| named.address != *a));
+        self.notices.extend(others.map(Notice::PeerAddress));
+    }
+
+    pub(in crate::association) fn handle_cookie_ack(&mut self, cx: &mut Cx<'_>) {
+        if let Some(echoed) = self.state.handshake_mut().and_then(Handshake::take_echoed) {
+            self.become_established(cx, echoed.peer);
+        }
+    }
+
+    /// The cookie arrived too late: begin again with a new INIT (RFC 9260 section 5.2.6), within the same limit.
+    pub(in crate::association) fn handle_stale_cookie(
+        &mut self,
+        cx: &mut Cx<'_>,
+        staleness: Duration,
+    ) {
+        let Some(handshake) = self.state.handshake_mut() else { return };
+        handshake.stale_cookies += 1;
+        if handshake.stale_cookies > self.config.max_init_retransmits {
+            return self.end(AssociationEnd::CannotConnect);
+        }
+        self.control.clear();
+        handshake.step = Step::CookieWait;
+        handshake.timer.restart(cx.now);
+        handshake.life_extension = Some(staleness + handshake.timer.timeout);
+        self.send_init(cx.now);
+    }
+}

@@ -1,0 +1,187 @@
+//! Statistics: what an association counts itself, and what it gathers from where it is kept when somebody asks.
+
+use alloc::vec::Vec;
+
+use super::Association;
+use crate::paths::Path;
+use crate::transmit::SendPath;
+use crate::{
+    AssociationStats, BlockedCause, BlockedTime, Instant, PathStats, PotentiallyFailedTime,
+};
+
+impl Association {
+    /// Counters.
+    pub fn stats(&self) -> AssociationStats {
+        let mut stats = self.stats.stats();
+        self.transmitter.stats.enter(&mut stats);
+        stats.send_buffer_bytes = self.transmitter.queue.used();
+        stats.unsent_bytes = self.transmitter.queue.waiting();
+        stats.send_buffer_size_bytes = self.transmitter.queue.limit();
+        stats.send_buffer_peak_bytes = self.transmitter.queue.peak();
+        stats.peer_window_bytes = self.transmitter.peer_window();
+        stats.tail_probes =
+            self.transmitter.paths.iter().map(|path| path.counters.tail_probes).sum();
+        stats.blocked = self.blocked.total();
+        stats.all_potentially_failed_time = self.all_suspected.total();
+        if let Some(receiver) = self.state.receiver() {
+            let counters = receiver.counters();
+            stats.data_chunks_received = counters.new_chunks;
+            stats.duplicate_chunks_received = counters.duplicate_chunks;
+            stats.data_chunks_refused = counters.refused_chunks;
+            stats.chunks_reneged = counters.reneged_chunks;
+            stats.receive_buffer_bytes = receiver.buffered_bytes();
+            stats.receive_buffer_size_bytes = receiver.buffer_size().into();
+            stats.receive_buffer_peak_bytes = receiver.peak_buffered_bytes();
+        }
+        stats
+    }
+
+    /// How long sending was blocked until `now`, by cause. [`stats`](Self::stats) has the same up to the last time that
+    /// packets were polled.
+    pub fn blocked(&self, now: Instant) -> BlockedTime {
+        self.blocked.total_at(now)
+    }
+
+    /// Why nothing could be sent when packets were polled the last time; nothing before that.
+    pub fn blocked_by(&self) -> Option<BlockedCause> {
+        self.blocked.cause()
+    }
+
+    /// How long paths were potentially failed until `now`. [`stats`](Self::stats) and [`path_stats`](Self::path_stats) have
+    /// the same up to the last time that packets were polled.
+    pub fn potentially_failed(&self, now: Instant) -> PotentiallyFailedTime {
+        PotentiallyFailedTime {
+            paths: self.paths.iter().map(|path| path.suspicion.time.total_at(now)).collect(),
+            all_paths: self.all_suspected.total_at(now),
+        }
+    }
+
+    /// State and counters of each path, by path id.
+    pub fn path_stats(&self) -> Vec<PathStats> {
+        let sending = self.transmitter.paths.iter();
+        self.paths.iter().zip(sending).map(|(path, sending)| self.stats_of(path, sending)).collect()
+    }
+
+    /// What users see of a path.
+    fn stats_of(&self, path: &Path, sending: &SendPath) -> PathStats {
+        let (counters, sent) = (path.counters, sending.counters);
+        let probes = path.plpmtu.as_ref().map_or_else(Default::default, |plpmtu| plpmtu.counts);
+        PathStats {
+            path: path.id,
+            local: path.local,
+            remote: path.remote,
+            status: path.status(),
+            primary: path.id == self.paths.primary,
+            cwnd_bytes: sending.window.cwnd,
+            ssthresh_bytes: sending.window.ssthresh,
+            flight_bytes: sending.flight,
+            srtt: sending.rtt.srtt(),
+            rto: sending.rtt.rto(),
+            mtu_bytes: sending.mtu(),
+            mtu_sought_bytes: path.plpmtu.as_ref().map_or(sending.mtu(), |plpmtu| plpmtu.sought()),
+            packets_sent: counters.packets_sent,
+            packets_received: counters.packets_received,
+            data_packets_sent: sent.data_packets_sent,
+            data_chunks_sent: sent.data_chunks_sent,
+            data_bytes_sent: sent.data_bytes_sent,
+            data_bytes_acked: sent.data_bytes_acked,
+            data_bytes_received: counters.data_bytes_received,
+            fast_retransmissions: sent.fast_retransmissions,
+            timeout_retransmissions: sent.timeout_retransmissions,
+            reported_retransmissions: sent.reported_retransmissions,
+            rescheduled_chunks: sent.rescheduled_chunks,
+            tail_probes: sent.tail_probes,
+            timeouts: sent.timeouts,
+            fast_recoveries: sent.fast_recoveries,
+            heartbeats_sent: counters.heartbeats_sent,
+            heartbeat_acks_received: counters.heartbeat_acks_received,
+            mtu_probes_sent: probes.sent,
+            mtu_probes_lost: probes.lost,
+            black_holes: probes.black_holes,
+            failed_at: path.suspicion.failed_at,
+            potentially_failed: path.suspicion.times,
+            potentially_failed_time: path.suspicion.time.total(),
+        }
+    }
+}
+
+/// Makes the struct, and the copy into what is public, of one list.
+macro_rules! counters {
+    ($($name:ident),* $(,)?) => {
+        /// As the fields of the same name in [`AssociationStats`].
+        #[derive(Clone, Debug, Default)]
+        pub(super) struct Counters {
+            $(pub(super) $name: u64,)*
+        }
+
+        impl Counters {
+            /// Statistics with these numbers, and nothing else.
+            pub(super) fn stats(&self) -> AssociationStats {
+                AssociationStats {
+                    $($name: self.$name,)*
+                    ..AssociationStats::default()
+                }
+            }
+        }
+    };
+}
+
+counters! {
+    packets_sent,
+    packets_received,
+    packets_discarded,
+    packets_damaged,
+    sacks_sent,
+    nr_sacks_sent,
+    drop_reports_sent,
+    drop_reports_received,
+    forward_tsns_received,
+    messages_received,
+    bytes_received,
+    addresses_ignored,
+}
+
+/// Account of the time between one flush and the next, by what stopped the former.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Blocked {
+    since: Option<(Instant, BlockedCause)>,
+    total: BlockedTime,
+}
+
+impl Blocked {
+    /// A flush ended at `now` because of `cause`.
+    pub(super) fn enter(&mut self, now: Instant, cause: BlockedCause) {
+        self.settle(now);
+        self.since = Some((now, cause));
+    }
+
+    /// The account up to `now`.
+    pub(super) fn total_at(&self, now: Instant) -> BlockedTime {
+        let mut account = *self;
+        account.settle(now);
+        account.total
+    }
+
+    /// Enters the time since the last flush.
+    fn settle(&mut self, now: Instant) {
+        let Some((since, cause)) = self.since else { return };
+        let total = match cause {
+            BlockedCause::Application => &mut self.total.application,
+            BlockedCause::SendBuffer => &mut self.total.send_buffer,
+            BlockedCause::CongestionWindow => &mut self.total.congestion_window,
+            BlockedCause::PeerWindow => &mut self.total.peer_window,
+            BlockedCause::BufferShare => &mut self.total.buffer_share,
+            BlockedCause::NoPath => &mut self.total.no_path,
+        };
+        *total += now.since(since);
+    }
+
+    /// Why the last flush ended.
+    pub(super) fn cause(&self) -> Option<BlockedCause> {
+        self.since.map(|(_, cause)| cause)
+    }
+
+    pub(super) fn total(&self) -> BlockedTime {
+        self.total
+    }
+}

@@ -48,6 +48,7 @@ macro_rules! ask {
 
 impl Congestion {
     /// What it allows now.
+    #[inline]
     pub(crate) fn window(&self) -> Window {
         match self {
             Self::BuiltIn(it) => it.window,
@@ -57,6 +58,12 @@ impl Congestion {
                 ssthresh: it.ssthresh().unwrap_or(u64::MAX),
             },
         }
+    }
+
+    /// Whether it wants to know of each packet that is sent; the built-in ones do not.
+    #[inline]
+    pub(crate) fn hears_of_packets(&self) -> bool {
+        matches!(self, Self::Custom(_))
     }
 
     /// Bytes that the path delivers between losses, as far as its controller knows.

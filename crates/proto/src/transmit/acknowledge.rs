@@ -239,9 +239,12 @@ impl Transmitter {
             delta.paths.push(PathDelta { timed: path.timed, ..PathDelta::default() });
         }
         let (now, probe, paths) = (cx.now, &mut *cx.probe, &mut self.paths);
+        let samples_rates = cx.config.custom_congestion.is_some();
         sack::apply_to(&mut self.outstanding, report, delta, |tsn, newly| {
             heard.note(newly);
-            paths[newly.path].note_acked(newly);
+            if samples_rates {
+                paths[newly.path].note_acked(newly);
+            }
             probe.on(now, ProbeEvent::ChunkAcked { path: newly.path, tsn });
         });
         for (path, news) in self.paths.iter_mut().zip(&delta.paths) {

@@ -80,6 +80,9 @@ impl SendPath {
     #[inline]
     pub(crate) fn packet_sent(&mut self, now: Instant) {
         let sent = Sent { bytes: core::mem::take(&mut self.packet_bytes) };
+        if !self.control.hears_of_packets() {
+            return;
+        }
         if let Some(sampler) = &mut self.sampler {
             sampler.on_sent(now, self.flight.saturating_sub(sent.bytes));
         }

@@ -27,9 +27,10 @@ ARROWS: dict[str, tuple[str, ...]] = {
     "polypath-sim": ("polypath-proto", "polypath-netsim", "polypath-workload"),
     "polypath-lab": ("polypath-sim",),
     "polypath": ("polypath-proto",),
+    "polypath-transfer": ("polypath",),
     "polypath-meter": ("polypath", "polypath-workload"),
     "polypath-emulate": ("polypath-sim",),
-    "polypath-cli": ("polypath-lab", "polypath-meter", "polypath-emulate"),
+    "polypath-cli": ("polypath-lab", "polypath-transfer", "polypath-meter", "polypath-emulate"),
     "polypath-py": ("polypath-lab", "polypath"),
     TESTKIT: ("polypath-proto",),
 }

@@ -2,7 +2,7 @@
 
 use anyhow::{Result, ensure};
 use polypath::config::BufferSize;
-use polypath::{Association, AssociationConfig};
+use polypath::{Association, AssociationConfig, PathStats};
 
 use super::payload::Role;
 use super::plan::Plan;
@@ -56,6 +56,14 @@ impl Buffers {
         }
         Ok(())
     }
+}
+
+/// Bytes of user data in a full packet of a path, once its MTU is found: the search is over after a round trip mostly.
+pub(crate) fn fragment_size(path: &PathStats) -> Option<usize> {
+    let ip = if path.local.is_ipv4() { 20 } else { 40 };
+    // UDP header, SCTP common header, DATA chunk header.
+    let fragment = (path.mtu_sought_bytes as usize).saturating_sub(ip + 8 + 12 + 16) & !3;
+    (fragment > 0).then_some(fragment)
 }
 
 #[cfg(test)]

@@ -9,7 +9,8 @@ use polypath::{Association, Message, ReceivedMessage};
 use serde::{Deserialize, Serialize};
 
 use super::document::SideReport;
-use super::plan::{Plan, Start, shown};
+use super::foreign::shown;
+use super::plan::{Plan, Start};
 
 /// Payload protocol identifier of control messages.
 pub(crate) const PPID: u32 = 0x504D_5401;

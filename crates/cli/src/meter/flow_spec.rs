@@ -6,8 +6,9 @@ use polypath_workload::distribution::{Drawn, Exponential, Pareto, Quantity, Unif
 use polypath_workload::{Distribution, Stream};
 use rand_core::SeedableRng;
 
+use super::foreign::shown;
 use super::payload;
-use super::plan::{self, FlowPlan};
+use super::plan::FlowPlan;
 use super::traffic::{MOST_TURNS, Patience, Traffic};
 
 /// Longest message, where a flow says nothing: that of NetPerfMeter.
@@ -123,7 +124,7 @@ impl FlowSpec {
 
     fn set(&mut self, key: &str, value: &str) -> Result<()> {
         match key {
-            "description" => self.description = Some(plan::shown(value)),
+            "description" => self.description = Some(shown(value)),
             "onoff" => self.set_turns(value)?,
             "cmt" | "cc" => bail!("one association carries all flows: use --preset or -C"),
             "maxmsgsize" => {

@@ -12,15 +12,15 @@ use polypath_units::BitRate;
 
 use super::buffers::Buffers;
 use super::flow_spec::{self, FlowSpec};
+use super::foreign::shown;
 use super::numbers;
 use super::payload::{self, Role};
-use super::plan::{
-    Extent, FlowPlan, LONGEST, MOST_FLOWS, Plan, SHORTEST_INTERVAL, ServerOutput, shown,
-};
+use super::plan::{Extent, FlowPlan, LONGEST, MOST_FLOWS, Plan, SHORTEST_INTERVAL, ServerOutput};
 use super::traffic::Traffic;
 use crate::sctp_args::{ports, preset_parser};
-use crate::settings::{MIN_BUFFER_BYTES, association_config};
+use crate::settings::association_config;
 use crate::zoned::Zoned;
+use polypath_transfer::MIN_BUFFER_BYTES;
 
 /// SCTP port of the meter: that of iperf3.
 pub(crate) const PORT: u16 = 5201;

@@ -6,13 +6,12 @@ use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
 
 use super::clock::ClockRelation;
+use super::foreign::LONGEST_TEXT;
 use super::payload::Role;
 use super::traffic::{MOST_PER_SECOND, Traffic};
 
 /// Most flows of a measurement; as in iperf3.
 pub(crate) const MOST_FLOWS: usize = 128;
-/// Longest title or description in bytes.
-const LONGEST_TEXT: usize = 200;
 /// Longest measurement.
 pub(crate) const LONGEST: Duration = Duration::from_secs(1_000_000);
 /// Shortest pause between reports.
@@ -183,12 +182,6 @@ impl FlowPlan {
 pub(crate) struct Start {
     /// How the clocks relate.
     pub clock: ClockRelation,
-}
-
-/// A text of a user or a peer that steers no terminal and is not long.
-pub(crate) fn shown(text: &str) -> String {
-    let end = (0..=text.len().min(LONGEST_TEXT)).rev().find(|end| text.is_char_boundary(*end));
-    crate::transfer::name::harmless(&text[..end.unwrap_or(0)])
 }
 
 #[cfg(test)]

@@ -7,8 +7,8 @@ use std::path::Path;
 use anyhow::{Context, Result};
 
 use super::document::{Document, Interval, StreamEnd, StreamLine, StreamStart};
+use super::foreign::shown;
 use super::options::{FormatOptions, ReportOptions};
-use super::plan::shown;
 use super::{calendar, csv, text};
 use crate::failure::{Failure, Outcome};
 use crate::output;

@@ -89,7 +89,7 @@ impl Visit {
             .await?;
         let Start { clock } = wait_for_start(association, &mut ears).await?;
         start::fill(&mut self.document.start, association, &plan, clock);
-        self.document.title = plan.title.as_deref().map(super::plan::shown);
+        self.document.title = plan.title.as_deref().map(super::foreign::shown);
         if plan.server_output == ServerOutput::Wanted {
             reporter.keep();
         }

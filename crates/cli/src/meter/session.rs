@@ -13,15 +13,14 @@ use super::clock::ClockRelation;
 use super::control::{self, Control};
 use super::document::{Delay, Interval, SideReport};
 use super::ears::Ears;
+use super::foreign::{harmless as harmless_text, shown};
 use super::payload::Role;
-use super::plan::{Plan, shown};
+use super::plan::Plan;
 use super::processor::ProcessorTime;
 use super::sender::Senders;
+use super::silence::{Silence, traffic};
 use super::snapshot::{Snapshot, Span, delay};
 use super::tally::Tally;
-use crate::transfer::name::harmless as harmless_text;
-use crate::transfer::patience::{Patience, Wait, Watch};
-use crate::transfer::traffic;
 
 /// One end of a measurement that has started.
 #[derive(Debug)]
@@ -76,12 +75,12 @@ impl Session {
     ) -> Result<()> {
         let sends = self.send_all();
         let (mut sends, mut is_sending) = (pin!(sends), true);
-        let patience = Patience { idle: idle + self.plan.longest_pause(idle), pace: None };
-        let mut watch = Watch::new(patience, traffic(&self.association));
+        let longest = idle + self.plan.longest_pause(idle);
+        let mut silence = Silence::new(longest, traffic(&self.association));
         let mut looked = Instant::now();
         while is_sending || self.peer_sent.is_none() {
             let tick = self.next_tick();
-            let look = looked + watch.next_look();
+            let look = looked + silence.next_look();
             tokio::select! {
                 // Each report that is due has its turn, however late this task is.
                 biased;
@@ -95,7 +94,7 @@ impl Session {
                     _ => bail!("the peer broke the control protocol: it speaks out of turn"),
                 },
                 () = sleep_until(look.into()) => {
-                    watch.look(looked.elapsed(), traffic(&self.association), Wait::Goes)?;
+                    silence.look(looked.elapsed(), traffic(&self.association))?;
                     looked = Instant::now();
                 }
             }

@@ -6,8 +6,9 @@ use super::clock::ClockRelation;
 use super::document::{
     Connected, ConnectingTo, Document, End, SCHEMA, Start, TestStart, Timestamp,
 };
+use super::foreign::shown;
 use super::payload::Role;
-use super::plan::{Extent, FlowPlan, Plan, shown};
+use super::plan::{Extent, FlowPlan, Plan};
 use super::snapshot::path_name;
 use super::{calendar, traffic::Traffic};
 use crate::program::program;

@@ -4,13 +4,12 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail, ensure};
-
-use super::name::{self, Hidden};
+use crate::error::SourceError;
+use crate::name::{self, Hidden};
 
 /// A file that is being sent.
 #[derive(Debug)]
-pub(super) struct Source {
+pub(crate) struct Source {
     file: File,
     name: String,
     size: u64,
@@ -18,31 +17,34 @@ pub(super) struct Source {
 
 impl Source {
     /// Opens a file. What is no regular file is refused without waiting for it.
-    pub(super) fn open(path: &Path) -> Result<Self> {
-        let context = || format!("cannot send {}", path.display());
-        let file = open(path).with_context(context)?;
-        let metadata = file.metadata().with_context(context)?;
-        ensure!(metadata.is_file(), "cannot send {}: it is not a regular file", path.display());
+    pub(crate) fn open(path: &Path) -> Result<Self, SourceError> {
+        let failed = |source| SourceError::Open { path: path.to_owned(), source };
+        let file = open(path).map_err(failed)?;
+        let metadata = file.metadata().map_err(failed)?;
+        if !metadata.is_file() {
+            return Err(SourceError::NotRegular(path.to_owned()));
+        }
         let canonical: PathBuf;
         let base = match path.file_name() {
             Some(base) => base,
             None => {
-                canonical = path.canonicalize().with_context(context)?;
-                canonical.file_name().with_context(context)?
+                canonical = path.canonicalize().map_err(failed)?;
+                canonical.file_name().ok_or_else(|| SourceError::NoName(path.to_owned()))?
             }
         };
         // Whether it takes hidden files is the receiver's decision.
-        let name = name::check(base.as_encoded_bytes(), Hidden::Allowed).with_context(context)?;
+        let name = name::check(base.as_encoded_bytes(), Hidden::Allowed)
+            .map_err(|source| SourceError::Name { path: path.to_owned(), source })?;
         Ok(Self { file, name: name.to_owned(), size: metadata.len() })
     }
 
     /// The name that the receiver is told.
-    pub(super) fn name(&self) -> &str {
+    pub(crate) fn name(&self) -> &str {
         &self.name
     }
 
     /// Bytes that it had when it was opened.
-    pub(super) fn size(&self) -> u64 {
+    pub(crate) fn size(&self) -> u64 {
         self.size
     }
 }
@@ -55,17 +57,22 @@ impl Read for Source {
 
 /// Looks whether these files can be sent together, before anything is sent. They are not kept open, since there may be
 /// more than a process may have.
-pub(crate) fn check_all(paths: &[PathBuf]) -> Result<()> {
+///
+/// # Errors
+///
+/// A file cannot be read or is not a regular one, no receiver would accept its name, or two have the same.
+pub fn check_files<P: AsRef<Path>>(paths: &[P]) -> Result<(), SourceError> {
     let mut names: Vec<(String, &Path)> = Vec::with_capacity(paths.len());
     for path in paths {
-        names.push((Source::open(path)?.name, path));
+        names.push((Source::open(path.as_ref())?.name, path.as_ref()));
     }
     names.sort();
     for pair in names.windows(2) {
         if let [(name, first), (other, second)] = pair
             && name == other
         {
-            bail!("{} and {} would both be named {name:?}", first.display(), second.display());
+            let (first, second) = (first.to_path_buf(), second.to_path_buf());
+            return Err(SourceError::SameName { first, second, name: name.clone() });
         }
     }
     Ok(())
@@ -122,11 +129,11 @@ mod tests {
                 std::fs::write(paths.last().unwrap(), place).unwrap();
             }
         }
-        let error = check_all(&paths).unwrap_err();
+        let error = check_files(&paths).unwrap_err();
         assert!(error.to_string().contains("both be named \"same\""), "{error}");
-        check_all(&paths[1..]).unwrap();
+        check_files(&paths[1..]).unwrap();
         paths.push(directory.path().join("missing"));
-        let error = check_all(&paths[1..]).unwrap_err();
+        let error = check_files(&paths[1..]).unwrap_err();
         assert!(error.to_string().contains("cannot send"), "{error}");
     }
 }

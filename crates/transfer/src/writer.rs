@@ -1,13 +1,13 @@
 //! The thread that hashes, writes and stores one file.
 
-use anyhow::{Error, Result, anyhow, bail};
 use polypath::ReceivedMessage;
 use sha2::{Digest as _, Sha256};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::{JoinHandle, spawn_blocking};
 
-use super::destination::{PartialFile, Stored};
-use super::frame::Digest;
+use crate::destination::{PartialFile, Stored};
+use crate::error::FileError;
+use crate::frame::Digest;
 
 /// Messages between network and disk. When the disk is slower, they wait in the association's receive buffer, whose
 /// window then slows the sender.
@@ -27,33 +27,35 @@ enum Order {
 /// A file that is being written. Whoever gives it up calls [`discard`](Self::discard), which waits until nothing is
 /// left of it; merely dropping it lets the thread clean up later.
 #[derive(Debug)]
-pub(super) struct Writer {
+pub(crate) struct Writer {
     orders: mpsc::Sender<Order>,
     begun: Option<oneshot::Receiver<()>>,
-    thread: Option<JoinHandle<Result<Finished>>>,
+    thread: Option<JoinHandle<Result<Finished, FileError>>>,
 }
 
 /// A file that was stored, and the digest of its content.
 #[derive(PartialEq, Eq, Debug)]
-pub(super) struct Finished {
-    pub(super) stored: Stored,
-    pub(super) digest: Digest,
+pub(crate) struct Finished {
+    pub(crate) stored: Stored,
+    pub(crate) digest: Digest,
 }
 
 impl Finished {
     /// What went wrong after it was stored.
-    pub(super) fn warning(&self) -> Option<&str> {
+    pub(crate) fn warning(&self) -> Option<&str> {
         self.stored.warning.as_deref()
     }
 }
 
 /// The thread has ended; [`Writer::failure`] says why.
 #[derive(Debug)]
-pub(super) struct Stopped;
+pub(crate) struct Stopped;
 
 impl Writer {
     /// Starts a thread that writes the file that `create` makes.
-    pub(super) fn start(create: impl FnOnce() -> Result<PartialFile> + Send + 'static) -> Self {
+    pub(crate) fn start(
+        create: impl FnOnce() -> Result<PartialFile, FileError> + Send + 'static,
+    ) -> Self {
         let (orders, queue) = mpsc::channel(MESSAGES_AHEAD);
         let (told, begun) = oneshot::channel();
         let thread = spawn_blocking(move || {
@@ -66,7 +68,7 @@ impl Writer {
     }
 
     /// Waits until the file exists.
-    pub(super) async fn begun(&mut self) -> Result<()> {
+    pub(crate) async fn begun(&mut self) -> Result<(), FileError> {
         let told = match &mut self.begun {
             Some(begun) => begun.await,
             None => Ok(()),
@@ -79,42 +81,42 @@ impl Writer {
     }
 
     /// Appends content.
-    pub(super) async fn write(&self, message: ReceivedMessage) -> Result<(), Stopped> {
+    pub(crate) async fn write(&self, message: ReceivedMessage) -> Result<(), Stopped> {
         self.orders.send(Order::Write(message)).await.map_err(|_| Stopped)
     }
 
     /// Stores the file if its content has the digest `claimed`.
-    pub(super) async fn store(&mut self, claimed: Digest) -> Result<Finished> {
+    pub(crate) async fn store(&mut self, claimed: Digest) -> Result<Finished, FileError> {
         // If the thread has stopped, its outcome says why.
         let _ = self.orders.send(Order::Store(claimed)).await;
         self.outcome().await
     }
 
     /// Why the thread has stopped.
-    pub(super) async fn failure(&mut self) -> Error {
+    pub(crate) async fn failure(&mut self) -> FileError {
         match self.outcome().await {
-            Ok(_) => anyhow!("the file was stored already"),
+            Ok(_) => FileError::Done,
             Err(error) => error,
         }
     }
 
     /// Gives the file up and waits until it is gone. If it was too late, because the file has just been stored, gives
     /// where.
-    pub(super) async fn discard(&mut self) -> Option<Finished> {
+    pub(crate) async fn discard(&mut self) -> Option<Finished> {
         // The thread stops at the next order when nobody can give any.
         self.orders = mpsc::channel(1).0;
         self.outcome().await.ok()
     }
 
-    async fn outcome(&mut self) -> Result<Finished> {
-        let Some(thread) = &mut self.thread else { bail!("the file was dealt with already") };
+    async fn outcome(&mut self) -> Result<Finished, FileError> {
+        let Some(thread) = &mut self.thread else { return Err(FileError::Done) };
         let outcome = thread.await;
         self.thread = None;
         outcome?
     }
 }
 
-fn serve(mut file: PartialFile, mut queue: mpsc::Receiver<Order>) -> Result<Finished> {
+fn serve(mut file: PartialFile, mut queue: mpsc::Receiver<Order>) -> Result<Finished, FileError> {
     let mut digest = Sha256::new();
     let mut buffer = Vec::with_capacity(WRITE_SIZE + (64 << 10));
     while let Some(order) = queue.blocking_recv() {
@@ -136,12 +138,12 @@ fn serve(mut file: PartialFile, mut queue: mpsc::Receiver<Order>) -> Result<Fini
         if let Some(claimed) = claimed {
             let digest = Digest::from(digest.finalize());
             if digest != claimed {
-                bail!("SHA-256 differs: the content changed on the way or while it was read");
+                return Err(FileError::Digest);
             }
             return Ok(Finished { stored: file.complete()?, digest });
         }
     }
-    bail!("the transfer ended")
+    Err(FileError::Ended)
 }
 
 #[cfg(test)]
@@ -149,7 +151,7 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::transfer::destination::Existing;
+    use crate::destination::Existing;
 
     fn writer(directory: &Path) -> Writer {
         let directory = directory.to_owned();

@@ -1,10 +1,10 @@
 //! The frames of the transfer protocol.
 
-use anyhow::{Result, bail, ensure};
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 use polypath::{Message, ReceivedMessage};
 
-use super::name::harmless;
+use crate::error::FrameError;
+use crate::name::harmless;
 
 const OFFER: u32 = 0x5046_5401;
 const ANSWER: u32 = 0x5046_5402;
@@ -13,7 +13,7 @@ const END: u32 = 0x5046_5404;
 const VERDICT: u32 = 0x5046_5405;
 
 /// Version of the protocol.
-const VERSION: u8 = 1;
+pub(crate) const VERSION: u8 = 1;
 /// The stream of all frames.
 const STREAM: u16 = 0;
 /// Bytes of an offer before the name.
@@ -55,7 +55,7 @@ pub(crate) enum Frame {
 
 impl Frame {
     /// Reads a message.
-    pub(crate) fn decode(message: ReceivedMessage) -> Result<Self> {
+    pub(crate) fn decode(message: ReceivedMessage) -> Result<Self, FrameError> {
         let ppid = message.ppid();
         if ppid == DATA {
             return Ok(Self::Data(message));
@@ -66,10 +66,10 @@ impl Frame {
             ANSWER => Ok(Self::Answer(decode_reply(&content)?)),
             END => match content.as_ref().try_into() {
                 Ok(digest) => Ok(Self::End(digest)),
-                Err(_) => bail!("a digest of {} bytes instead of 32", content.len()),
+                Err(_) => Err(FrameError::DigestLength(content.len())),
             },
             VERDICT => Ok(Self::Verdict(decode_reply(&content)?)),
-            _ => bail!("a message with the unknown payload protocol identifier {ppid:#010x}"),
+            _ => Err(FrameError::UnknownIdentifier(ppid)),
         }
     }
 
@@ -119,13 +119,12 @@ fn message(ppid: u32, content: Bytes) -> Message {
     Message::new(STREAM, content).ppid(ppid)
 }
 
-fn decode_offer(content: &Bytes) -> Result<Offer> {
+fn decode_offer(content: &Bytes) -> Result<Offer, FrameError> {
     let mut rest = content.clone();
     let version = rest.try_get_u8()?;
-    ensure!(
-        version == VERSION,
-        "version {version} of the transfer protocol; this is version {VERSION}"
-    );
+    if version != VERSION {
+        return Err(FrameError::Version(version));
+    }
     Ok(Offer { following: rest.try_get_u32()?, size: rest.try_get_u64()?, name: rest })
 }
 
@@ -141,14 +140,14 @@ fn encode_reply(reply: &Reply) -> Bytes {
 }
 
 /// What a peer says is shown to the user: nothing in it may steer a terminal.
-fn decode_reply(content: &[u8]) -> Result<Reply> {
+fn decode_reply(content: &[u8]) -> Result<Reply, FrameError> {
     match content.split_first() {
         Some((0, _)) => Ok(Ok(())),
         Some((1, reason)) => {
             let text = String::from_utf8_lossy(&reason[..reason.len().min(MAX_REASON)]);
             Ok(Err(harmless(&text)))
         }
-        _ => bail!("a reply that is neither yes nor no"),
+        _ => Err(FrameError::Reply),
     }
 }
 

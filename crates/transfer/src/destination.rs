@@ -4,12 +4,14 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use crate::error::FileError;
 
 /// What to do with a file that exists under the final name.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Existing {
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
+pub enum Existing {
     /// Keep it and refuse the new one.
+    #[default]
     Keep,
     /// Replace it when the new one is complete.
     Replace,
@@ -47,33 +49,35 @@ impl PartialFile {
         name: &str,
         size: u64,
         existing: Existing,
-    ) -> Result<Self> {
+    ) -> Result<Self, FileError> {
         let target = directory.join(name);
         match fs::symlink_metadata(&target) {
-            Ok(found) if found.is_dir() => bail!("{name:?} is a directory there"),
-            Ok(_) if existing == Existing::Keep => bail!("{name:?} exists there already"),
+            Ok(found) if found.is_dir() => return Err(FileError::IsDirectory(name.to_owned())),
+            Ok(_) if existing == Existing::Keep => {
+                return Err(FileError::Exists(name.to_owned()));
+            }
             _ => {}
         }
         if let Some(free) = free_bytes(directory).filter(|free| *free < size) {
-            bail!("{size} bytes do not fit: {free} bytes are free");
+            return Err(FileError::NoRoom { bytes: size, free });
         }
         let (file, path) = make_partial(directory)?;
         Ok(Self { file, path, target, existing, kept: Kept::No })
     }
 
     /// Appends content.
-    pub(crate) fn write(&mut self, content: &[u8]) -> Result<()> {
-        self.file.write_all(content).context("cannot write")
+    pub(crate) fn write(&mut self, content: &[u8]) -> Result<(), FileError> {
+        self.file.write_all(content).map_err(FileError::Write)
     }
 
     /// Makes the content durable and gives it its final name. An error means that it did not get the name.
-    pub(crate) fn complete(mut self) -> Result<Stored> {
-        self.file.sync_all().context("cannot write")?;
+    pub(crate) fn complete(mut self) -> Result<Stored, FileError> {
+        self.file.sync_all().map_err(FileError::Write)?;
         match self.existing {
             Existing::Replace => fs::rename(&self.path, &self.target),
             Existing::Keep => rename_new(&self.path, &self.target),
         }
-        .context("cannot rename the complete file")?;
+        .map_err(FileError::Rename)?;
         self.kept = Kept::Yes;
         let leftover = match fs::remove_file(&self.path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
@@ -101,19 +105,16 @@ impl Drop for PartialFile {
 const HIDDEN: (&str, &str) = (".polypath-", ".part");
 
 /// Makes a file under a hidden name.
-pub(super) fn make_partial(directory: &Path) -> Result<(File, PathBuf)> {
+pub(crate) fn make_partial(directory: &Path) -> Result<(File, PathBuf), FileError> {
     let (begin, end) = HIDDEN;
     let path = directory.join(format!("{begin}{:016x}{end}", getrandom::u64()?));
-    let file = OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .open(&path)
-        .context("cannot create a file")?;
+    let file =
+        OpenOptions::new().write(true).create_new(true).open(&path).map_err(FileError::Create)?;
     Ok((file, path))
 }
 
 /// Whether a receiver has made a file of this name.
-pub(super) fn is_partial(name: &str) -> bool {
+pub(crate) fn is_partial(name: &str) -> bool {
     let digits = name.strip_prefix(HIDDEN.0).and_then(|rest| rest.strip_suffix(HIDDEN.1));
     digits.is_some_and(|digits| {
         digits.len() == 16 && digits.bytes().all(|byte| byte.is_ascii_hexdigit())

@@ -7,27 +7,39 @@ const MAX_BYTES: usize = 255;
 
 /// Why a name is not accepted.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
-pub(crate) enum NameError {
+#[non_exhaustive]
+pub enum NameError {
+    /// There is none.
     #[error("the name is empty")]
     Empty,
+    /// Common file systems do not take a name of so many bytes.
     #[error("the name has {0} bytes, more than {MAX_BYTES}")]
     TooLong(usize),
+    /// Bytes that are no text.
     #[error("the name is not UTF-8")]
     NotUtf8,
+    /// `.` or `..`.
     #[error("the name {0:?} is a directory")]
     Directory(String),
+    /// A separator, or a character that changes how others are shown.
     #[error("the name {0:?} contains {1:?}; only plain names are accepted, no paths")]
     Forbidden(String, char),
+    /// A hidden file, where those are refused.
     #[error("the name {0:?} begins with a dot: the file would be hidden")]
     Hidden(String),
+    /// A device of Windows, which the directory may be shared with.
     #[error("the name {0:?} means a device on some systems")]
     Device(String),
 }
 
 /// What becomes of names that begin with a dot: a file that nobody sees may configure the programs of its owner.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Hidden {
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
+pub enum Hidden {
+    /// They are not accepted.
+    #[default]
     Refused,
+    /// They are as good as any.
     Allowed,
 }
 

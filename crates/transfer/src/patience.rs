@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use anyhow::{Result, bail};
 use polypath_units::BitRate;
+use thiserror::Error;
 
 /// Longest time between two looks at a peer; with a shorter patience it is looked at ten times within it.
 const LONGEST_LOOK: Duration = Duration::from_secs(1);
@@ -12,19 +12,41 @@ const LOOKS: u32 = 10;
 
 /// What is asked of a peer while it is waited for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Patience {
+pub struct Patience {
     /// Longest time without any progress.
-    pub(crate) idle: Duration,
+    pub idle: Duration,
     /// Least rate; `None`: any progress is enough.
-    pub(crate) pace: Option<Pace>,
+    pub pace: Option<Pace>,
+}
+
+impl Default for Patience {
+    /// That of `polypath receive`: a minute of silence, and 8 kbit/s over five minutes.
+    fn default() -> Self {
+        let rate = BitRate::from_bits_per_second(8000);
+        let pace = Pace { rate, span: Duration::from_secs(300) };
+        Self { idle: Duration::from_secs(60), pace: Some(pace) }
+    }
 }
 
 /// A least rate, asked of the mean over each `span` of waiting.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Pace {
-    pub(crate) rate: BitRate,
+pub struct Pace {
+    /// User data per time.
+    pub rate: BitRate,
     /// Long enough that interruptions of a path do not matter.
-    pub(crate) span: Duration,
+    pub span: Duration,
+}
+
+/// Why a peer was given up.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+#[non_exhaustive]
+pub enum Impatience {
+    /// It made no progress at all.
+    #[error("the peer was silent for {} s", .0.as_secs())]
+    Silent(Duration),
+    /// It made too little.
+    #[error("the peer was slower than {} for {} s", .0.rate, .0.span.as_secs())]
+    Slow(Pace),
 }
 
 /// What was seen of a peer. Only time spent waiting for it counts: it cannot help a slow disk of ours.
@@ -67,12 +89,17 @@ impl Watch {
 
     /// Looks at the peer after `waited` more; `bytes` are all that have been moved so far. Gives an error when it is to
     /// be given up.
-    pub(crate) fn look(&mut self, waited: Duration, bytes: u64, wait: Wait) -> Result<()> {
+    pub(crate) fn look(
+        &mut self,
+        waited: Duration,
+        bytes: u64,
+        wait: Wait,
+    ) -> Result<(), Impatience> {
         let moved = bytes != self.bytes || wait == Wait::Over;
         self.bytes = bytes;
         self.silent = if moved { Duration::ZERO } else { self.silent + waited };
         if self.silent >= self.patience.idle {
-            bail!("the peer was silent for {} s", self.patience.idle.as_secs());
+            return Err(Impatience::Silent(self.patience.idle));
         }
         let Some(pace) = self.patience.pace else { return Ok(()) };
         self.spent += waited;
@@ -80,7 +107,7 @@ impl Watch {
             // What is asked of the whole time, which a late look may have made longer.
             let least = pace.rate.bytes_in(nanoseconds(self.spent));
             if bytes - self.bytes_before < least.as_bytes() {
-                bail!("the peer was slower than {} for {} s", pace.rate, pace.span.as_secs());
+                return Err(Impatience::Slow(pace));
             }
             self.spent = Duration::ZERO;
             self.bytes_before = bytes;

@@ -5,28 +5,28 @@ use std::pin::pin;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, bail};
 use polypath::Association;
 use tokio::time::sleep_until;
 
-use super::clock::ClockRelation;
-use super::control::{self, Control};
-use super::document::{Delay, Interval, SideReport};
-use super::ears::Ears;
-use super::foreign::{harmless as harmless_text, shown};
-use super::payload::Role;
-use super::plan::Plan;
-use super::processor::ProcessorTime;
-use super::sender::Senders;
-use super::silence::{Silence, traffic};
-use super::snapshot::{Snapshot, Span, delay};
-use super::tally::Tally;
+use crate::clock::ClockRelation;
+use crate::control::{self, Control};
+use crate::document::{Delay, Interval, SideReport};
+use crate::ears::Ears;
+use crate::error::SessionError;
+use crate::foreign::{harmless as harmless_text, shown};
+use crate::payload::Role;
+use crate::processor::ProcessorTime;
+use crate::proposal::Proposal;
+use crate::sender::Senders;
+use crate::silence::{Silence, traffic};
+use crate::snapshot::{Snapshot, Span, delay};
+use crate::tally::Tally;
 
 /// One end of a measurement that has started.
 #[derive(Debug)]
 pub(crate) struct Session {
     association: Association,
-    plan: Arc<Plan>,
+    plan: Arc<Proposal>,
     role: Role,
     tally: Arc<Tally>,
     started: Instant,
@@ -44,7 +44,7 @@ impl Session {
     /// Starts now.
     pub fn start(
         association: Association,
-        plan: Arc<Plan>,
+        plan: Arc<Proposal>,
         role: Role,
         tally: Arc<Tally>,
         clock: ClockRelation,
@@ -72,7 +72,7 @@ impl Session {
         ears: &mut Ears,
         idle: Duration,
         mut observe: impl FnMut(Interval),
-    ) -> Result<()> {
+    ) -> Result<(), SessionError> {
         let sends = self.send_all();
         let (mut sends, mut is_sending) = (pin!(sends), true);
         let longest = idle + self.plan.longest_pause(idle);
@@ -91,7 +91,10 @@ impl Session {
                 }
                 heard = ears.hear() => match heard? {
                     Control::Finished(sent) if self.peer_sent.is_none() => self.peer_sent = Some(sent),
-                    _ => bail!("the peer broke the control protocol: it speaks out of turn"),
+                    _ => {
+                        let what = "it speaks out of turn";
+                        return Err(SessionError::OutOfTurn { who: "peer", what });
+                    }
                 },
                 () = sleep_until(look.into()) => {
                     silence.look(looked.elapsed(), traffic(&self.association))?;
@@ -148,7 +151,7 @@ impl Session {
     }
 
     /// Sends all, waits until it was acknowledged or given up, and tells the peer.
-    fn send_all(&self) -> impl Future<Output = Result<()>> + use<> {
+    fn send_all(&self) -> impl Future<Output = Result<(), SessionError>> + use<> {
         let senders = Senders {
             association: self.association.clone(),
             plan: Arc::clone(&self.plan),

@@ -2,25 +2,24 @@
 
 use polypath::Association;
 
-use super::clock::ClockRelation;
-use super::document::{
-    Connected, ConnectingTo, Document, End, SCHEMA, Start, TestStart, Timestamp,
-};
-use super::foreign::shown;
-use super::payload::Role;
-use super::plan::{Extent, FlowPlan, Plan};
-use super::snapshot::path_name;
-use super::{calendar, traffic::Traffic};
-use crate::program::program;
+use crate::calendar;
+use crate::clock::ClockRelation;
+use crate::document::{Connected, Document, End, SCHEMA, Start, TestStart, Timestamp};
+use crate::foreign::shown;
+use crate::labels::Labels;
+use crate::payload::Role;
+use crate::proposal::{Extent, FlowPlan, Proposal};
+use crate::snapshot::path_name;
+use crate::traffic::Traffic;
 
 /// A document about nothing yet.
-pub(crate) fn document() -> Document {
+pub(crate) fn document(labels: &Labels) -> Document {
     Document {
         schema: SCHEMA,
         complete: false,
         title: None,
-        extra_data: None,
-        start: start(None),
+        extra_data: labels.extra_data.clone(),
+        start: start(labels),
         intervals: Vec::new(),
         end: End::default(),
         server_output_text: None,
@@ -29,21 +28,16 @@ pub(crate) fn document() -> Document {
 }
 
 /// The beginning, as far as it is known without an association.
-pub(crate) fn start(connecting_to: Option<ConnectingTo>) -> Start {
-    let program = program();
-    let now = calendar::now();
+fn start(labels: &Labels) -> Start {
+    let this = || format!("polypath-meter {}", env!("CARGO_PKG_VERSION"));
+    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    let system = [std::env::consts::OS, std::env::consts::ARCH, host.trim()].join(" ");
     Start {
-        version: format!("polypath {} ({})", program.version, program.revision),
-        system_info: format!(
-            "{} {} {}",
-            std::env::consts::OS,
-            std::env::consts::ARCH,
-            program.host
-        )
-        .trim_end()
-        .to_owned(),
-        timestamp: Timestamp { time: calendar::long(now), timesecs: now },
-        connecting_to,
+        version: labels.program.clone().unwrap_or_else(this),
+        system_info: system.trim_end().to_owned(),
+        timestamp: Timestamp::at(calendar::now()),
+        connecting_to: labels.connecting_to.clone(),
+        test_start: TestStart { preset: labels.preset.clone(), ..TestStart::default() },
         ..Start::default()
     }
 }
@@ -52,12 +46,13 @@ pub(crate) fn start(connecting_to: Option<ConnectingTo>) -> Start {
 pub(crate) fn fill(
     start: &mut Start,
     association: &Association,
-    plan: &Plan,
+    plan: &Proposal,
     clock: ClockRelation,
 ) {
     start.connected = connected(association);
     start.cookie = format!("{:016x}", plan.measurement);
-    start.test_start = test_start(plan);
+    let preset = start.test_start.preset.take();
+    start.test_start = TestStart { preset, ..test_start(plan) };
     start.clock = Some(clock);
 }
 
@@ -74,7 +69,7 @@ fn connected(association: &Association) -> Vec<Connected> {
     association.path_stats().into_iter().map(path).collect()
 }
 
-fn test_start(plan: &Plan) -> TestStart {
+fn test_start(plan: &Proposal) -> TestStart {
     let both = |flow: &FlowPlan| {
         flow.to_server.clone().into_iter().chain(flow.to_client.clone()).collect::<Vec<_>>()
     };
@@ -109,11 +104,11 @@ fn test_start(plan: &Plan) -> TestStart {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::meter::plan::tests::plan;
+    use crate::proposal::tests::proposal;
 
     #[test]
     fn the_rate_is_the_one_that_was_asked_for() {
-        let mut plan = plan(2);
+        let mut plan = proposal(2);
         for flow in &mut plan.flows {
             (flow.to_server, flow.to_client) = (Some(Traffic::paced(1404, 20_000_000, 1)), None);
         }
@@ -122,7 +117,7 @@ mod tests {
 
     #[test]
     fn descriptions_of_a_peer_steer_no_terminal() {
-        let mut plan = plan(2);
+        let mut plan = proposal(2);
         plan.flows[0].description = Some("a\u{1b}[2Jb".to_owned());
         assert_eq!(test_start(&plan).flows, ["a?[2Jb", ""]);
     }

@@ -4,15 +4,15 @@ use std::future::Future;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use anyhow::{Context, Result, anyhow, bail};
 use polypath::{Association, ReceivedMessage};
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 use tokio::time::timeout;
 
-use super::control::{self, Assembler, Control};
-use super::payload;
-use super::tally::Tally;
+use crate::control::{self, Assembler, Control};
+use crate::error::{ControlError, SessionError};
+use crate::payload;
+use crate::tally::Tally;
 
 /// Control messages that wait to be heard.
 const WAITING: usize = 16;
@@ -20,7 +20,7 @@ const WAITING: usize = 16;
 /// The reader of an association.
 #[derive(Debug)]
 pub(crate) struct Ears {
-    controls: mpsc::Receiver<Result<Control>>,
+    controls: mpsc::Receiver<Result<Control, SessionError>>,
     tally: Arc<Mutex<Option<Arc<Tally>>>>,
     task: AbortHandle,
 }
@@ -40,12 +40,12 @@ impl Ears {
     }
 
     /// The next control message.
-    pub async fn hear(&mut self) -> Result<Control> {
-        self.controls.recv().await.unwrap_or_else(|| Err(anyhow!("the peer ended the association")))
+    pub async fn hear(&mut self) -> Result<Control, SessionError> {
+        self.controls.recv().await.unwrap_or(Err(SessionError::PeerLeft))
     }
 
     /// The next control message, which has to come within `patience`.
-    pub async fn hear_within(&mut self, patience: Duration) -> Result<Control> {
+    pub async fn hear_within(&mut self, patience: Duration) -> Result<Control, SessionError> {
         within(patience, self.hear()).await
     }
 }
@@ -59,15 +59,17 @@ impl Drop for Ears {
 /// Waits for the peer, but not for ever.
 pub(crate) async fn within<T>(
     patience: Duration,
-    wanted: impl Future<Output = Result<T>>,
-) -> Result<T> {
-    let told = || format!("the peer said nothing for {:.0} s", patience.as_secs_f64());
-    timeout(patience, wanted).await.with_context(told)?
+    wanted: impl Future<Output = Result<T, SessionError>>,
+) -> Result<T, SessionError> {
+    match timeout(patience, wanted).await {
+        Ok(done) => done,
+        Err(source) => Err(SessionError::NoAnswer { patience, source }),
+    }
 }
 
 async fn listen(
     association: Association,
-    told: mpsc::Sender<Result<Control>>,
+    told: mpsc::Sender<Result<Control, SessionError>>,
     tally: Arc<Mutex<Option<Arc<Tally>>>>,
 ) {
     let mut assembler = Assembler::default();
@@ -111,13 +113,13 @@ fn count(tally: &Tally, message: &ReceivedMessage) {
     tally.received(header, message.len());
 }
 
-fn control(message: ReceivedMessage, assembler: &mut Assembler) -> Result<Option<Control>> {
-    if message.ppid() != control::PPID || message.stream() != control::STREAM {
-        bail!(
-            "the peer broke the control protocol: payload protocol {:#010x} on stream {}",
-            message.ppid(),
-            message.stream()
-        );
+fn control(
+    message: ReceivedMessage,
+    assembler: &mut Assembler,
+) -> Result<Option<Control>, SessionError> {
+    let (ppid, stream) = (message.ppid(), message.stream());
+    if ppid != control::PPID || stream != control::STREAM {
+        return Err(SessionError::Control(ControlError::Foreign { ppid, stream }));
     }
-    assembler.take(message).context("the peer broke the control protocol")
+    assembler.take(message).map_err(SessionError::Control)
 }

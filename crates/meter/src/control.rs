@@ -3,20 +3,20 @@
 //! Each message is JSON behind two bytes: the version, and whether more of the same message follows. Messages are cut, so
 //! that they fit any buffer.
 
-use anyhow::{Context, Result, anyhow, bail, ensure};
 use bytes::{BufMut, Bytes, BytesMut};
 use polypath::{Association, Message, ReceivedMessage};
 use serde::{Deserialize, Serialize};
 
-use super::document::SideReport;
-use super::foreign::shown;
-use super::plan::{Plan, Start};
+use crate::document::SideReport;
+use crate::error::{ControlError, SessionError};
+use crate::foreign::shown;
+use crate::proposal::{Proposal, Start};
 
 /// Payload protocol identifier of control messages.
 pub(crate) const PPID: u32 = 0x504D_5401;
 /// Stream of control messages.
 pub(crate) const STREAM: u16 = 0;
-const VERSION: u8 = 1;
+pub(crate) const VERSION: u8 = 1;
 /// Most bytes of a piece: it fits a packet, and the smallest buffers.
 const PIECE: usize = 1000;
 /// Longest message in bytes.
@@ -30,11 +30,11 @@ const MORE: u8 = 1;
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Control {
     /// The client wants this.
-    Propose(Box<Plan>),
+    Propose(Box<Proposal>),
     /// The server agrees.
     Accept(Accept),
     /// The server does not.
-    Refuse(Refusal),
+    Refuse(Refused),
     /// The client asks for the server's time.
     Ask(u64),
     /// The server says the client's time, and its own.
@@ -60,22 +60,24 @@ pub(crate) struct Accept {
 /// Why a server does not measure.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Refusal {
+pub(crate) struct Refused {
     /// In words.
     pub reason: String,
 }
 
 /// Sends a control message.
-pub(crate) async fn send(association: &Association, control: &Control) -> Result<()> {
-    for piece in encode(control)? {
+pub(crate) async fn send(association: &Association, control: &Control) -> Result<(), SessionError> {
+    for piece in encode(control).map_err(SessionError::Own)? {
         association.send(Message::new(STREAM, piece).ppid(PPID)).await?;
     }
     Ok(())
 }
 
-fn encode(control: &Control) -> Result<Vec<Bytes>> {
+fn encode(control: &Control) -> Result<Vec<Bytes>, ControlError> {
     let content = serde_json::to_vec(control)?;
-    ensure!(content.len() <= LONGEST, "a control message of {} bytes", content.len());
+    if content.len() > LONGEST {
+        return Err(ControlError::TooLong(content.len()));
+    }
     let count = content.len().div_ceil(PIECE);
     let piece = |(part, number): (&[u8], usize)| {
         let mut piece = BytesMut::with_capacity(part.len() + 2);
@@ -95,17 +97,18 @@ pub(crate) struct Assembler {
 
 impl Assembler {
     /// Takes a piece; gives the message if it was the last.
-    pub fn take(&mut self, message: ReceivedMessage) -> Result<Option<Control>> {
+    pub fn take(&mut self, message: ReceivedMessage) -> Result<Option<Control>, ControlError> {
         self.add(&message.into_bytes())
     }
 
-    fn add(&mut self, piece: &[u8]) -> Result<Option<Control>> {
-        let [version, more, part @ ..] = piece else { bail!("a control message without header") };
-        ensure!(
-            *version == VERSION,
-            "version {version} of the control protocol; this is version {VERSION}"
-        );
-        ensure!(self.content.len() + part.len() <= LONGEST, "a control message without end");
+    fn add(&mut self, piece: &[u8]) -> Result<Option<Control>, ControlError> {
+        let [version, more, part @ ..] = piece else { return Err(ControlError::NoHeader) };
+        if *version != VERSION {
+            return Err(ControlError::Version(*version));
+        }
+        if self.content.len() + part.len() > LONGEST {
+            return Err(ControlError::Endless);
+        }
         self.content.extend_from_slice(part);
         match *more {
             MORE => Ok(None),
@@ -113,12 +116,9 @@ impl Assembler {
                 let content = std::mem::take(&mut self.content);
                 let control = serde_json::from_slice(&content);
                 // The error quotes what the peer wrote.
-                control
-                    .map_err(|error| anyhow!("{}", shown(&error.to_string())))
-                    .context("a control message that says nothing")
-                    .map(Some)
+                control.map_err(|error| ControlError::Nothing(shown(&error.to_string()))).map(Some)
             }
-            other => bail!("a control message with mark {other}"),
+            other => Err(ControlError::Mark(other)),
         }
     }
 }
@@ -129,7 +129,7 @@ mod tests {
 
     #[test]
     fn long_messages_are_cut_and_put_together() {
-        let refusal = Control::Refuse(Refusal { reason: "x".repeat(5000) });
+        let refusal = Control::Refuse(Refused { reason: "x".repeat(5000) });
         let pieces = encode(&refusal).unwrap();
         assert!(pieces.len() == 6 && pieces.iter().all(|piece| piece.len() <= PIECE + 2));
         let mut assembler = Assembler::default();
@@ -154,7 +154,7 @@ mod tests {
             assert!(Assembler::default().add(garbage).is_err(), "{garbage:?}");
         }
         let steering = Assembler::default().add(b"\x01\x00{\"\\u001b[2J\":1}").unwrap_err();
-        let steering = format!("{steering:#}");
+        let steering = steering.to_string();
         assert!(steering.contains("[2J") && !steering.contains('\x1b'), "{steering}");
         let mut assembler = Assembler::default();
         let endless =

@@ -1,10 +1,10 @@
 //! Sends the flows of one side.
 
 use std::pin::pin;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use anyhow::Result;
 use bytes::Bytes;
 use polypath::{Association, Message};
 use polypath_units::Instant as Moment;
@@ -12,13 +12,13 @@ use polypath_workload::{Delivery, Effort, Generator};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, sleep_until, timeout_at};
 
-use super::clock;
-use super::gate::Gate;
-use super::payload::{self, Header, Role};
-use super::plan::{FlowPlan, Plan};
-use super::tally::Tally;
-use super::traffic::{Patience, Traffic};
-use std::sync::Arc;
+use crate::clock;
+use crate::error::SessionError;
+use crate::gate::Gate;
+use crate::payload::{self, Header, Role};
+use crate::proposal::{FlowPlan, Proposal};
+use crate::tally::Tally;
+use crate::traffic::{Patience, Traffic};
 
 /// Longest time that a sender without end may go on, for its generator.
 const FOR_EVER: polypath_units::Duration = polypath_units::Duration::from_secs(1_000_000);
@@ -29,7 +29,7 @@ const LONGEST_SLEEP: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub(crate) struct Senders {
     pub association: Association,
-    pub plan: Arc<Plan>,
+    pub plan: Arc<Proposal>,
     pub role: Role,
     pub tally: Arc<Tally>,
     /// When the measurement started.
@@ -38,7 +38,7 @@ pub(crate) struct Senders {
 
 impl Senders {
     /// Sends all that the plan says; ends when the transport has taken the last of it.
-    pub async fn run(self) -> Result<()> {
+    pub async fn run(self) -> Result<(), SessionError> {
         let started_us = clock::now_us();
         let common = Arc::new(Common {
             gate: Gate::new(self.association.clone(), longest(&self.plan, self.role)),
@@ -107,7 +107,7 @@ impl Flow {
         Self { place, header, patience, is_saturated, generator, common }
     }
 
-    async fn run(mut self) -> Result<()> {
+    async fn run(mut self) -> Result<(), SessionError> {
         let common = Arc::clone(&self.common);
         let deadline = common.senders.plan.end().map(|end| common.senders.started + end);
         match deadline {
@@ -117,7 +117,7 @@ impl Flow {
         }
     }
 
-    async fn send_all(&mut self) -> Result<()> {
+    async fn send_all(&mut self) -> Result<(), SessionError> {
         let common = Arc::clone(&self.common);
         loop {
             let now = self.now();
@@ -190,7 +190,7 @@ impl Common {
 }
 
 /// The longest message that a side sends.
-fn longest(plan: &Plan, role: Role) -> u64 {
+fn longest(plan: &Proposal, role: Role) -> u64 {
     let sizes = plan.flows.iter().filter_map(|flow| flow.sent_by(role));
     sizes.map(|traffic| u64::from(traffic.longest_message)).max().unwrap_or(0)
 }

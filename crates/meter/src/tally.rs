@@ -5,9 +5,9 @@ use std::time::Instant;
 
 use polypath_workload::DelayMeter;
 
-use super::clock::{self, ClockRelation};
-use super::payload::{Header, Role};
-use super::plan::Plan;
+use crate::clock::{self, ClockRelation};
+use crate::payload::{Header, Role};
+use crate::proposal::Proposal;
 
 /// Counters of all flows of one side.
 #[derive(Debug)]
@@ -56,7 +56,7 @@ pub(crate) struct ReceivedCount {
 
 impl Tally {
     /// Counters for what `role` sends and receives.
-    pub fn new(plan: &Plan, role: Role) -> Self {
+    pub fn new(plan: &Proposal, role: Role) -> Self {
         let flows = plan.flows.len();
         let counts = Counts {
             sent: vec![SentCount::default(); flows],
@@ -136,8 +136,8 @@ impl Counts {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::meter::clock::ClockSource;
-    use crate::meter::plan::tests::plan;
+    use crate::clock::ClockSource;
+    use crate::proposal::tests::proposal;
 
     fn header(sequence: u64) -> Option<Header> {
         let time_us = clock::now_us();
@@ -154,7 +154,7 @@ mod tests {
 
     #[test]
     fn messages_are_counted_by_flow_and_garbage_apart() {
-        let tally = Tally::new(&plan(2), Role::Server);
+        let tally = Tally::new(&proposal(2), Role::Server);
         for sequence in [0, 1, 5, 3] {
             tally.received(header(sequence), 100);
         }
@@ -172,7 +172,7 @@ mod tests {
 
     #[test]
     fn delays_take_the_difference_of_the_clocks() {
-        let tally = Tally::new(&plan(1), Role::Server);
+        let tally = Tally::new(&proposal(1), Role::Server);
         let clock =
             ClockRelation { offset_us: 1000, ..ClockRelation::equal(ClockSource::Estimated) };
         tally.set_clock(clock);

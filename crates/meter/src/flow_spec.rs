@@ -1,22 +1,39 @@
 //! Flows as NetPerfMeter writes them: `const25:exp1000:const0:const1400:onoff=0,10`.
 
-use anyhow::{Context, Result, anyhow, bail, ensure};
+use std::fmt::Display;
+use std::str::FromStr;
+
 use polypath_units::{ByteCount, Duration, Fraction, Frequency};
 use polypath_workload::distribution::{Drawn, Exponential, Pareto, Quantity, Uniform};
 use polypath_workload::{Distribution, Stream};
 use rand_core::SeedableRng;
+use thiserror::Error;
 
-use super::foreign::shown;
-use super::payload;
-use super::plan::FlowPlan;
-use super::traffic::{MOST_TURNS, Patience, Traffic};
+use crate::error::TrafficError;
+use crate::foreign::shown;
+use crate::payload;
+use crate::proposal::FlowPlan;
+use crate::traffic::{MOST_TURNS, Patience, Traffic};
 
 /// Longest message, where a flow says nothing: that of NetPerfMeter.
 const LONGEST_MESSAGE: u16 = 16_000;
 
-/// A flow as it was written.
+/// A flow of NetPerfMeter's model, as its command line has it: `RATE:SIZE[:RATE BACK:SIZE BACK][:OPTION...]`.
+///
+/// Rates are in frames per second, sizes in bytes, both to the server and then back; each is `constX`, `uniformA,B`, `expMEAN` or
+/// `paretoMIN,SHAPE`. Options are `description`, `maxmsgsize`, `onoff`, `ordered`, `reliable`, `rtx_timeout`, `rtx_trials`,
+/// `unordered` and `unreliable`, each with `=` and a value.
+///
+/// ```
+/// use polypath_meter::FlowSpec;
+///
+/// // As much as there is to the server, and voice back.
+/// let flow: FlowSpec = "const0:const1400:const50:const172".parse()?;
+/// assert!("const0".parse::<FlowSpec>().unwrap_err().to_string().contains("RATE:SIZE"));
+/// # Ok::<(), polypath_meter::FlowSpecError>(())
+/// ```
 #[derive(Clone, PartialEq, Debug)]
-pub(crate) struct FlowSpec {
+pub struct FlowSpec {
     text: String,
     to_server: Option<Traffic>,
     to_client: Option<Traffic>,
@@ -40,9 +57,40 @@ enum Repeat {
     ForEver,
 }
 
-/// Reads a flow: rate and size of the frames to the server, then of those to the client, then options.
-pub(crate) fn parse(text: &str) -> Result<FlowSpec, String> {
-    read(text).map_err(|error| format!("{error:#}"))
+/// Why a text is no flow, or a flow does not fit a measurement: in words, for who wrote it.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+#[error("{0}")]
+pub struct FlowSpecError(String);
+
+impl FlowSpecError {
+    fn new(problem: impl Display) -> Self {
+        Self(problem.to_string())
+    }
+
+    /// With the part of the text that it is about.
+    fn about(part: &str, problem: impl Display) -> Self {
+        Self(format!("`{part}`: {problem}"))
+    }
+}
+
+impl From<TrafficError> for FlowSpecError {
+    fn from(error: TrafficError) -> Self {
+        Self::new(error)
+    }
+}
+
+type Result<T> = std::result::Result<T, FlowSpecError>;
+
+fn ensure(holds: bool, problem: impl Display) -> Result<()> {
+    if holds { Ok(()) } else { Err(FlowSpecError::new(problem)) }
+}
+
+impl FromStr for FlowSpec {
+    type Err = FlowSpecError;
+
+    fn from_str(text: &str) -> Result<Self> {
+        read(text)
+    }
 }
 
 fn read(text: &str) -> Result<FlowSpec> {
@@ -55,38 +103,61 @@ fn read(text: &str) -> Result<FlowSpec> {
         [rate, size, back_rate, back_size] => {
             (traffic(rate, size)?, traffic(back_rate, back_size)?)
         }
-        _ => bail!("write it as RATE:SIZE[:RATE BACK:SIZE BACK][:OPTION...], e.g. const25:exp1000"),
+        _ => {
+            return Err(FlowSpecError::new(
+                "write it as RATE:SIZE[:RATE BACK:SIZE BACK][:OPTION...], e.g. const25:exp1000",
+            ));
+        }
     };
-    ensure!(out.is_some() || back.is_some(), "a size of const0 both ways sends nothing");
-    let mut spec = FlowSpec {
-        text: text.to_owned(),
-        to_server: out,
-        to_client: back,
-        description: None,
-        turns: Vec::new(),
-        repeat: Repeat::Once,
-    };
+    ensure(out.is_some() || back.is_some(), "a size of const0 both ways sends nothing")?;
+    let mut spec = FlowSpec { text: text.to_owned(), ..FlowSpec::new(out, back) };
     for option in options {
-        let (key, value) =
-            option.split_once('=').with_context(|| format!("`{option}` is not KEY=VALUE"))?;
-        spec.set(key, value).with_context(|| format!("`{option}`"))?;
+        let (key, value) = option
+            .split_once('=')
+            .ok_or_else(|| FlowSpecError::new(format_args!("`{option}` is not KEY=VALUE")))?;
+        spec.set(key, value).map_err(|error| FlowSpecError::about(option, error))?;
     }
     spec.plan(1, Duration::from_secs(1), 0)?;
     Ok(spec)
 }
 
 impl FlowSpec {
+    /// A flow of what the client and what the server sends; nothing one way for `None`.
+    pub fn new(to_server: Option<Traffic>, to_client: Option<Traffic>) -> Self {
+        Self {
+            text: String::new(),
+            to_server,
+            to_client,
+            description: None,
+            turns: Vec::new(),
+            repeat: Repeat::Once,
+        }
+    }
+
+    /// What the flow is called; longer than 200 bytes it is cut.
+    #[must_use]
+    pub fn description(mut self, text: &str) -> Self {
+        self.description = Some(shown(text));
+        self
+    }
+
     /// The flow with this number; turns that are drawn or repeated are settled up to `end`.
-    pub fn plan(&self, id: u32, end: Duration, seed: u64) -> Result<FlowPlan> {
+    pub(crate) fn plan(&self, id: u32, end: Duration, seed: u64) -> Result<FlowPlan> {
         let on_off = self.settle_turns(end, seed)?;
         let side = |traffic: &Option<Traffic>| {
-            traffic.clone().map(|traffic| Traffic { on_off: on_off.clone(), ..traffic })
+            let mut traffic = traffic.clone()?;
+            // Without turns of the text, the flow has those of its traffic.
+            if !self.turns.is_empty() {
+                traffic.on_off.clone_from(&on_off);
+            }
+            Some(traffic)
         };
         let (to_server, to_client) = (side(&self.to_server), side(&self.to_client));
         for traffic in to_server.iter().chain(&to_client) {
             traffic.check()?;
         }
-        let description = self.description.clone().or_else(|| Some(self.text.clone()));
+        let text = (!self.text.is_empty()).then(|| self.text.clone());
+        let description = self.description.clone().or(text);
         Ok(FlowPlan { id, description, to_server, to_client })
     }
 
@@ -102,7 +173,7 @@ impl FlowSpec {
                 };
                 if last.is_some_and(|last| time <= last) {
                     // Draws may be as short as they like; what was written must be in order.
-                    ensure!(matches!(turn, Turn::After(_)), "times of onoff must rise");
+                    ensure(matches!(turn, Turn::After(_)), "times of onoff must rise")?;
                     settled.push(last.unwrap_or_default() + Duration::from_nanos(1));
                     continue;
                 }
@@ -113,12 +184,14 @@ impl FlowSpec {
                 return Ok(settled);
             }
             // Beyond the last it would be silent.
-            ensure!(
+            ensure(
                 settled.len() + self.turns.len() <= MOST_TURNS,
-                "{} times of onoff are not enough: they end after {}, and the measurement may take {end}",
-                settled.len(),
-                settled.last().copied().unwrap_or_default()
-            );
+                format_args!(
+                    "{} times of onoff are not enough: they end after {}, and the measurement may take {end}",
+                    settled.len(),
+                    settled.last().copied().unwrap_or_default()
+                ),
+            )?;
         }
     }
 
@@ -126,11 +199,16 @@ impl FlowSpec {
         match key {
             "description" => self.description = Some(shown(value)),
             "onoff" => self.set_turns(value)?,
-            "cmt" | "cc" => bail!("one association carries all flows: use --preset or -C"),
+            "cmt" | "cc" => {
+                ensure(false, "one association carries all flows: use --preset or -C")?;
+            }
             "maxmsgsize" => {
                 let (least, most) = (payload::HEADER, payload::LONGEST);
-                let told = || format!("messages have {least} to {most} bytes");
-                let bytes: u16 = value.parse().with_context(told)?;
+                let bytes: u16 = value.parse().map_err(|error| {
+                    FlowSpecError::new(format_args!(
+                        "messages have {least} to {most} bytes: {error}"
+                    ))
+                })?;
                 self.each(|traffic| traffic.longest_message = bytes);
             }
             "unordered" | "ordered" => {
@@ -142,17 +220,18 @@ impl FlowSpec {
                 self.each(|traffic| traffic.unreliable = part);
             }
             "rtx_timeout" => {
-                let lifetime = Duration::from_millis(value.parse()?);
+                let lifetime = Duration::from_millis(number(value)?);
                 self.each(|traffic| traffic.patience = Patience::Lifetime(lifetime));
             }
             "rtx_trials" => {
-                let trials = value.parse()?;
+                let trials = number(value)?;
                 self.each(|traffic| traffic.patience = Patience::Retransmissions(trials));
             }
-            _ => bail!(
+            _ => ensure(
+                false,
                 "no such option; there are description, maxmsgsize, onoff, ordered, reliable, rtx_timeout, rtx_trials, \
-                 unordered and unreliable"
-            ),
+                 unordered and unreliable",
+            )?,
         }
         Ok(())
     }
@@ -179,11 +258,10 @@ impl FlowSpec {
         };
         self.turns = items.iter().map(turn).collect::<Result<_>>()?;
         let relative = self.turns.iter().all(|turn| matches!(turn, Turn::After(_)));
-        ensure!(
+        ensure(
             self.repeat == Repeat::Once || relative && self.turns.len().is_multiple_of(2),
-            "what is repeated is an even number of times, each beginning with +"
-        );
-        Ok(())
+            "what is repeated is an even number of times, each beginning with +",
+        )
     }
 }
 
@@ -209,29 +287,43 @@ fn distribution<T: Quantity>(text: &str, steps: f64) -> Result<Distribution<T>> 
     let (name, numbers) = text.split_at(begin);
     let numbers: Vec<f64> = numbers
         .split(',')
-        .map(|number| number.parse().with_context(|| format!("`{text}`: `{number}` is no number")))
+        .map(|number| {
+            number.parse().map_err(|error| {
+                FlowSpecError::about(text, format_args!("`{number}` is no number: {error}"))
+            })
+        })
         .collect::<Result<_>>()?;
-    ensure!(numbers.iter().all(|n| n.is_finite() && *n >= 0.0), "`{text}` is out of range");
+    ensure(
+        numbers.iter().all(|n| n.is_finite() && *n >= 0.0),
+        format_args!("`{text}` is out of range"),
+    )?;
     let of = |number: f64| T::of_steps(number * steps);
     let drawn = match (name, numbers.as_slice()) {
         ("const" | "", [value]) => return Ok(Distribution::Constant(of(*value))),
         ("uniform", [from, to]) => Drawn::Uniform(Uniform { from: of(*from), to: of(*to) }),
         ("exp", [mean]) => Drawn::Exponential(Exponential { mean: of(*mean) }),
         ("pareto", [min, shape]) => Drawn::Pareto(Pareto { min: of(*min), shape: *shape }),
-        _ => bail!("`{text}`: write constX, uniformA,B, expMEAN or paretoMIN,SHAPE"),
+        _ => {
+            let forms = "write constX, uniformA,B, expMEAN or paretoMIN,SHAPE";
+            return Err(FlowSpecError::about(text, forms));
+        }
     };
     let distribution = Distribution::Drawn(drawn);
     match distribution.problem() {
-        Some((key, problem)) => Err(anyhow!("`{text}`: {key} {problem}")),
+        Some((key, problem)) => Err(FlowSpecError::about(text, format_args!("{key} {problem}"))),
         None => Ok(distribution),
     }
 }
 
 /// A part from 0 to 1, or what is left of it.
 fn share(value: &str, is_rest: bool) -> Result<Fraction> {
-    let part: f64 = value.parse()?;
+    let part: f64 = number(value)?;
     let part = if is_rest { 1.0 - part } else { part };
-    Fraction::from_f64(part).map_err(|_| anyhow!("a part is from 0 to 1"))
+    Fraction::from_f64(part).map_err(|_| FlowSpecError::new("a part is from 0 to 1"))
+}
+
+fn number<T: FromStr<Err: Display>>(text: &str) -> Result<T> {
+    text.parse().map_err(FlowSpecError::new)
 }
 
 #[cfg(test)]
@@ -239,11 +331,11 @@ mod tests {
     use super::*;
 
     fn plan(text: &str) -> FlowPlan {
-        parse(text).unwrap().plan(1, Duration::from_secs(60), 7).unwrap()
+        text.parse::<FlowSpec>().unwrap().plan(1, Duration::from_secs(60), 7).unwrap()
     }
 
     fn error(text: &str) -> String {
-        parse(text).unwrap_err()
+        text.parse::<FlowSpec>().unwrap_err().to_string()
     }
 
     #[test]

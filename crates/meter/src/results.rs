@@ -1,12 +1,12 @@
 //! What came out, from what both sides measured.
 
-use super::document::{BothSides, End, SideReport, StreamReport, Sum, Way};
-use super::payload::Role;
-use super::plan::Plan;
-use super::processor::CpuUtilization;
+use crate::document::{BothSides, End, SideReport, StreamReport, Sum, Way};
+use crate::payload::Role;
+use crate::processor::CpuUtilization;
+use crate::proposal::Proposal;
 
 /// The results as `role` tells them. Of the other side nothing is known if it could not tell.
-pub(crate) fn end(plan: &Plan, role: Role, own: SideReport, peer: Option<SideReport>) -> End {
+pub(crate) fn end(plan: &Proposal, role: Role, own: SideReport, peer: Option<SideReport>) -> End {
     let nothing = SideReport::default();
     let other = peer.as_ref().unwrap_or(&nothing);
     let (client, server) = match role {

@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use anyhow::{Result, bail};
 use polypath::Association;
+
+use crate::error::SessionError;
 
 /// Longest time between two looks at a peer; with a shorter patience it is looked at ten times within it.
 const LONGEST_LOOK: Duration = Duration::from_secs(1);
@@ -34,11 +35,11 @@ impl Silence {
 
     /// Looks at the peer after `waited` more; `bytes` are all that have been moved so far. Gives an error when it is to
     /// be given up.
-    pub fn look(&mut self, waited: Duration, bytes: u64) -> Result<()> {
+    pub fn look(&mut self, waited: Duration, bytes: u64) -> Result<(), SessionError> {
         self.silent = if bytes == self.bytes { self.silent + waited } else { Duration::ZERO };
         self.bytes = bytes;
         if self.silent >= self.longest {
-            bail!("the peer was silent for {} s", self.longest.as_secs());
+            return Err(SessionError::Silent(self.longest));
         }
         Ok(())
     }

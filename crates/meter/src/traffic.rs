@@ -1,6 +1,5 @@
 //! What one side of a flow sends.
 
-use anyhow::{Result, anyhow, ensure};
 use polypath_units::{ByteCount, Duration, Fraction, Frequency};
 use polypath_workload::{
     Carrier, Delivery, Distribution, FlowSpec, Generator, NetPerfMeter, Source, Stream,
@@ -8,19 +7,21 @@ use polypath_workload::{
 use rand_core::SeedableRng;
 use serde::{Deserialize, Serialize};
 
-use super::payload;
+use crate::error::TrafficError;
+use crate::payload;
 
 /// Most frames, and messages, that the flows of one side may have per second: what is dropped costs time, too.
 pub(crate) const MOST_PER_SECOND: f64 = 1e6;
 /// Largest mean of the length of frames in bytes.
-const LARGEST_FRAME: f64 = 16.0 * 1024.0 * 1024.0;
+pub(crate) const LARGEST_FRAME: f64 = 16.0 * 1024.0 * 1024.0;
 /// Most times at which a flow goes on or off.
 pub(crate) const MOST_TURNS: usize = 1000;
 
 /// Frames of a length at a rate, after the model of NetPerfMeter. A rate of zero is as much as the transport takes.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Traffic {
+#[non_exhaustive]
+pub struct Traffic {
     /// Frames per second.
     pub frame_rate: Distribution<Frequency>,
     /// Length of a frame in bytes.
@@ -40,7 +41,8 @@ pub(crate) struct Traffic {
 /// When a message that need not arrive is given up.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Patience {
+#[non_exhaustive]
+pub enum Patience {
     /// When this time has gone.
     Lifetime(Duration),
     /// Instead of retransmitting it more often.
@@ -79,13 +81,13 @@ impl Traffic {
     }
 
     /// Whether it sends something in every stretch of `time`, if the transport takes it.
-    pub fn is_steady(&self, time: std::time::Duration) -> bool {
+    pub(crate) fn is_steady(&self, time: std::time::Duration) -> bool {
         self.on_off.is_empty() && self.is_frequent(time)
     }
 
     /// How long it may be silent by itself before its last frame, where somebody waits for `time`: the longest pause of
     /// `on_off`, and the one between frames unless these are frequent. Rates that come near zero set no bound.
-    pub fn longest_pause(&self, time: std::time::Duration) -> std::time::Duration {
+    pub(crate) fn longest_pause(&self, time: std::time::Duration) -> std::time::Duration {
         // It is on from the first time to the second, and so forth.
         let ons = self.on_off.iter().step_by(2).copied();
         let offs =
@@ -123,35 +125,44 @@ impl Traffic {
     }
 
     /// The longest message that it sends in bytes.
-    pub fn longest_sent(&self) -> u16 {
+    pub(crate) fn longest_sent(&self) -> u16 {
         let frame = self.frame_size.largest().map_or(u64::MAX, ByteCount::as_bytes);
         let frame = u16::try_from(frame).unwrap_or(u16::MAX).max(payload::HEADER as u16);
         self.longest_message.min(frame)
     }
 
     /// Checks that it makes sense and can be made, also where a peer asks for it.
-    pub fn check(&self) -> Result<()> {
-        let longest = usize::from(self.longest_message);
-        ensure!(
-            longest >= payload::HEADER,
-            "messages have at least {} bytes, not {longest}",
-            payload::HEADER
-        );
-        ensure!(self.on_off.len() <= MOST_TURNS, "more than {MOST_TURNS} times of on and off");
+    ///
+    /// # Errors
+    ///
+    /// A number is out of range.
+    pub fn check(&self) -> Result<(), TrafficError> {
+        if usize::from(self.longest_message) < payload::HEADER {
+            return Err(TrafficError::ShortMessages(self.longest_message));
+        }
+        if self.on_off.len() > MOST_TURNS {
+            return Err(TrafficError::TooManyTurns);
+        }
         let size = self.frame_size.mean_steps();
-        ensure!(size <= LARGEST_FRAME, "frames are longer than {LARGEST_FRAME} bytes");
+        if !(size <= LARGEST_FRAME) {
+            return Err(TrafficError::LongFrames);
+        }
         // Frames without length are drawn again, perhaps for ever. Exponential ones seldom have none.
         let can_be_nothing = self.frame_size.smallest().is_zero()
             && self.frame_size.constant().is_none()
             && self.frame_size.largest().is_some();
-        ensure!(!can_be_nothing, "a size of frames that varies must not be zero at times");
+        if can_be_nothing {
+            return Err(TrafficError::EmptyFrames);
+        }
         let rate = self.messages_per_second();
-        ensure!(rate <= MOST_PER_SECOND, "more than {MOST_PER_SECOND} messages per second");
+        if !(rate <= MOST_PER_SECOND) {
+            return Err(TrafficError::TooManyMessages);
+        }
         self.generator(Duration::from_secs(1), 0).map(drop)
     }
 
     /// What makes the messages, from now to `stop`.
-    pub fn generator(&self, stop: Duration, seed: u64) -> Result<Generator> {
+    pub(crate) fn generator(&self, stop: Duration, seed: u64) -> Result<Generator, TrafficError> {
         let source = Source::Netperfmeter(NetPerfMeter {
             frame_rate: self.frame_rate.clone(),
             frame_size: self.frame_size.clone(),
@@ -176,7 +187,7 @@ impl Traffic {
             ..Carrier::default()
         };
         Generator::new(spec, carrier, Stream::seed_from_u64(seed))
-            .map_err(|error| anyhow!("{error}"))
+            .map_err(|error| TrafficError::Generator(error.to_string()))
     }
 }
 

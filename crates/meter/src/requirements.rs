@@ -1,23 +1,66 @@
 //! What has to come out, and whether it did.
 
-use super::document::{BothSides, End, Sum, Threshold};
-use super::options::Requirements;
+use std::time::Duration;
 
-/// Every requirement, compared with the results.
-pub(crate) fn judge(required: &Requirements, end: &End) -> Vec<Threshold> {
+use polypath_units::BitRate;
+
+use crate::document::{BothSides, End, Sum, Threshold};
+
+/// What has to come out.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Requirements {
+    rate: Option<BitRate>,
+    gain: Option<f64>,
+    p99: Option<Duration>,
+}
+
+impl Requirements {
+    /// None.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// So much has to be received, in each direction.
+    #[must_use]
+    pub fn rate(mut self, rate: impl Into<Option<BitRate>>) -> Self {
+        self.rate = rate.into();
+        self
+    }
+
+    /// Times the rate of the best path alone has to be received. [`Gain::of`](crate::document::Gain::of) tells what was.
+    #[must_use]
+    pub fn gain(mut self, ratio: impl Into<Option<f64>>) -> Self {
+        self.gain = ratio.into();
+        self
+    }
+
+    /// No more than one of a hundred messages may take longer.
+    #[must_use]
+    pub fn p99(mut self, delay: impl Into<Option<Duration>>) -> Self {
+        self.p99 = delay.into();
+        self
+    }
+
+    /// Every requirement, compared with the results. What is unknown is not met.
+    pub fn judge(&self, end: &End) -> Vec<Threshold> {
+        judge(self, end)
+    }
+}
+
+fn judge(required: &Requirements, end: &End) -> Vec<Threshold> {
     let mut thresholds = Vec::new();
     let at_least = |name: &str, required: f64, measured: Option<f64>| {
         let met = measured.is_some_and(|measured| measured >= required);
         Threshold { name: name.to_owned(), required, measured, met }
     };
-    if let Some(rate) = required.require_rate {
+    if let Some(rate) = required.rate {
         thresholds.push(at_least("rate", rate.as_bits_per_second() as f64, received(end)));
     }
-    if let Some(gain) = required.require_gain {
+    if let Some(gain) = required.gain {
         let measured = end.gain.as_ref().map(|gain| gain.ratio);
         thresholds.push(at_least("gain", gain, measured));
     }
-    if let Some(longest) = required.max_p99 {
+    if let Some(longest) = required.p99 {
         let measured = slowest(end);
         let required = longest.as_secs_f64();
         let met = measured.is_some_and(|measured| measured <= required);
@@ -51,15 +94,11 @@ fn slowest(end: &End) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::meter::document::{Delay, Gain, StreamReport, Way};
+    use crate::document::{Delay, Gain, StreamReport, Way};
 
     fn required(rate: Option<&str>, gain: Option<f64>) -> Requirements {
-        Requirements {
-            require_rate: rate.map(|rate| rate.parse().unwrap()),
-            require_gain: gain,
-            max_p99: Some(std::time::Duration::from_millis(1)),
-            synchronized_clocks: false,
-        }
+        let rate: Option<BitRate> = rate.map(|rate| rate.parse().unwrap());
+        Requirements::new().rate(rate).gain(gain).p99(Duration::from_millis(1))
     }
 
     fn sum(bits_per_second: f64) -> Option<Sum> {

@@ -1,11 +1,11 @@
 //! Whether the buffers of both ends have room for the messages of a measurement.
 
-use anyhow::{Result, ensure};
 use polypath::config::BufferSize;
 use polypath::{Association, AssociationConfig, PathStats};
 
-use super::payload::Role;
-use super::plan::Plan;
+use crate::error::PlanError;
+use crate::payload::Role;
+use crate::proposal::Proposal;
 
 /// Buffers of one side in bytes: no message is longer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -36,7 +36,7 @@ impl Buffers {
     }
 
     /// Whether `role`, which has them, can send and receive what is planned.
-    pub fn check(self, plan: &Plan, role: Role) -> Result<()> {
+    pub fn check(self, plan: &Proposal, role: Role) -> Result<(), PlanError> {
         let (whose, peer) = match role {
             Role::Client => ("client", Role::Server),
             Role::Server => ("server", Role::Client),
@@ -46,12 +46,10 @@ impl Buffers {
         {
             for flow in &plan.flows {
                 let longest = flow.sent_by(sender).map_or(0, |traffic| traffic.longest_sent());
-                ensure!(
-                    u64::from(longest) <= buffer,
-                    "flow {}: messages of {longest} bytes are larger than the {whose}'s {name} of {buffer} bytes; make \
-                     them shorter (--length, maxmsgsize of --flow) or it larger (--window)",
-                    flow.id
-                );
+                if u64::from(longest) > buffer {
+                    let (flow, bytes) = (flow.id, longest);
+                    return Err(PlanError::Buffer { flow, bytes, whose, name, buffer });
+                }
             }
         }
         Ok(())
@@ -69,12 +67,12 @@ pub(crate) fn fragment_size(path: &PathStats) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::meter::plan::tests::plan;
-    use crate::meter::traffic::Traffic;
+    use crate::proposal::tests::proposal;
+    use crate::traffic::Traffic;
 
     #[test]
     fn no_message_is_longer_than_a_buffer() {
-        let mut plan = plan(2);
+        let mut plan = proposal(2);
         plan.flows[1].to_server = Some(Traffic::saturated(5000));
         plan.flows[1].to_client = Some(Traffic::saturated(7000));
         let told = |role, send, receive| {

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Time that all threads of this process have had of processors.
@@ -13,8 +12,10 @@ pub(crate) struct ProcessorTime {
 }
 
 /// Shares of one processor in per cent; more than 100 where several are at work.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
-pub(crate) struct ProcessorShare {
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
+pub struct ProcessorShare {
     /// In the program itself.
     pub user: f64,
     /// In the system on its behalf.
@@ -22,8 +23,10 @@ pub(crate) struct ProcessorShare {
 }
 
 /// The shares of both ends, with the keys of iperf3. A server's is that of all its clients.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize, JsonSchema)]
-pub(crate) struct CpuUtilization {
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
+pub struct CpuUtilization {
     /// This side.
     pub host_total: f64,
     /// This side, in the program itself.
@@ -85,7 +88,7 @@ impl ProcessorShare {
 
 impl CpuUtilization {
     /// Of this side and, as far as it told, the peer.
-    pub fn new(host: ProcessorShare, remote: Option<ProcessorShare>) -> Self {
+    pub(crate) fn new(host: ProcessorShare, remote: Option<ProcessorShare>) -> Self {
         Self {
             host_total: host.total(),
             host_user: host.user,

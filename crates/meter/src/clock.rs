@@ -6,7 +6,6 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Microseconds since 1970 by the system's clock.
@@ -22,9 +21,11 @@ pub(crate) fn boot_id() -> Option<String> {
 }
 
 /// How the server's clock relates to the client's.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
-pub(crate) struct ClockRelation {
+#[non_exhaustive]
+pub struct ClockRelation {
     /// How it is known.
     pub source: ClockSource,
     /// Server's time less the client's, in microseconds.
@@ -34,9 +35,11 @@ pub(crate) struct ClockRelation {
 }
 
 /// How the relation of two clocks is known.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum ClockSource {
+#[non_exhaustive]
+pub enum ClockSource {
     /// Both ends run on one machine.
     Shared,
     /// The user says that both clocks are synchronised.
@@ -47,12 +50,12 @@ pub(crate) enum ClockSource {
 
 impl ClockRelation {
     /// Clocks that say the same.
-    pub const fn equal(source: ClockSource) -> Self {
+    pub(crate) const fn equal(source: ClockSource) -> Self {
         Self { source, offset_us: 0, uncertainty_us: 0 }
     }
 
     /// The best that follows from `samples`; equal clocks, of unknown quality, without any.
-    pub fn estimate(samples: &[Sample]) -> Self {
+    pub(crate) fn estimate(samples: &[Sample]) -> Self {
         let best = samples.iter().min_by_key(|sample| sample.round_trip_us());
         let Some(best) = best else {
             return Self { uncertainty_us: u64::MAX, ..Self::equal(ClockSource::Estimated) };

@@ -1,26 +1,26 @@
-//! What is to be measured: the client decides it, and the server agrees or not.
+//! What a client proposes to measure, settled to the last number: the server agrees or not.
 
 use std::time::Duration;
 
-use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
 
-use super::clock::ClockRelation;
-use super::foreign::LONGEST_TEXT;
-use super::payload::Role;
-use super::traffic::{MOST_PER_SECOND, Traffic};
+use crate::clock::ClockRelation;
+use crate::error::PlanError;
+use crate::foreign::LONGEST_TEXT;
+use crate::payload::Role;
+use crate::traffic::{MOST_PER_SECOND, Traffic};
 
 /// Most flows of a measurement; as in iperf3.
-pub(crate) const MOST_FLOWS: usize = 128;
+pub const MOST_FLOWS: usize = 128;
 /// Longest measurement.
 pub(crate) const LONGEST: Duration = Duration::from_secs(1_000_000);
 /// Shortest pause between reports.
-pub(crate) const SHORTEST_INTERVAL: Duration = Duration::from_millis(50);
+pub const SHORTEST_INTERVAL: Duration = Duration::from_millis(50);
 
 /// A measurement.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Plan {
+pub(crate) struct Proposal {
     /// Random name.
     pub measurement: u64,
     /// When senders end.
@@ -52,7 +52,7 @@ pub(crate) enum Extent {
 /// Whether the client wants to see what the server shows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum ServerOutput {
+pub enum ServerOutput {
     /// It does not.
     Unwanted,
     /// It does.
@@ -73,44 +73,33 @@ pub(crate) struct FlowPlan {
     pub to_client: Option<Traffic>,
 }
 
-impl Plan {
+impl Proposal {
     /// Checks that it makes sense.
-    pub fn check(&self) -> Result<()> {
-        ensure!(!self.flows.is_empty(), "there is no flow");
-        ensure!(self.flows.len() <= MOST_FLOWS, "more than {MOST_FLOWS} flows");
-        for (flow, id) in self.flows.iter().zip(1..) {
-            ensure!(flow.id == id, "flow {} stands at place {id}", flow.id);
-            ensure!(
-                flow.description.as_ref().is_none_or(|text| text.len() <= LONGEST_TEXT),
-                "a description is too long"
-            );
+    pub fn check(&self) -> Result<(), PlanError> {
+        let fits = |text: &Option<String>| text.as_ref().is_none_or(|it| it.len() <= LONGEST_TEXT);
+        ensure(!self.flows.is_empty(), PlanError::NoFlow)?;
+        ensure(self.flows.len() <= MOST_FLOWS, PlanError::TooManyFlows(self.flows.len()))?;
+        for (flow, place) in self.flows.iter().zip(1..) {
+            ensure(flow.id == place, PlanError::Order { flow: flow.id, place })?;
+            ensure(fits(&flow.description), PlanError::LongDescription)?;
             for traffic in flow.to_server.iter().chain(&flow.to_client) {
-                traffic.check().with_context(|| format!("flow {id}"))?;
+                traffic.check().map_err(|source| PlanError::Flow { flow: place, source })?;
             }
         }
         for role in [Role::Client, Role::Server] {
             let sides = self.flows.iter().filter_map(|flow| flow.sent_by(role));
             let rate: f64 = sides.map(Traffic::messages_per_second).sum();
-            ensure!(rate <= MOST_PER_SECOND, "more than {MOST_PER_SECOND} messages per second");
+            ensure(rate <= MOST_PER_SECOND, PlanError::TooManyMessages)?;
         }
         let seconds = |seconds: f64| (0.0..=LONGEST.as_secs_f64()).contains(&seconds);
-        ensure!(seconds(self.omit_s) && seconds(self.interval_s), "a time is out of range");
-        ensure!(
-            self.interval_s == 0.0 || self.interval_s >= SHORTEST_INTERVAL.as_secs_f64(),
-            "reports come every {} ms at most",
-            SHORTEST_INTERVAL.as_millis()
-        );
+        ensure(seconds(self.omit_s) && seconds(self.interval_s), PlanError::Time)?;
+        let shortest = SHORTEST_INTERVAL.as_secs_f64();
+        ensure(self.interval_s == 0.0 || self.interval_s >= shortest, PlanError::Interval)?;
         match self.extent {
-            Extent::Seconds(time) => {
-                ensure!(seconds(time) && time > 0.0, "the time is out of range")
-            }
-            Extent::Bytes(bytes) => ensure!(bytes > 0, "there are no bytes to send"),
+            Extent::Seconds(time) => ensure(seconds(time) && time > 0.0, PlanError::Duration)?,
+            Extent::Bytes(bytes) => ensure(bytes > 0, PlanError::NoBytes)?,
         }
-        ensure!(
-            self.title.as_ref().is_none_or(|text| text.len() <= LONGEST_TEXT),
-            "the title is too long"
-        );
-        Ok(())
+        ensure(fits(&self.title), PlanError::LongTitle)
     }
 
     /// What does not count at the beginning.
@@ -184,6 +173,10 @@ pub(crate) struct Start {
     pub clock: ClockRelation,
 }
 
+fn ensure<E>(holds: bool, error: E) -> Result<(), E> {
+    if holds { Ok(()) } else { Err(error) }
+}
+
 #[cfg(test)]
 pub(crate) mod tests {
     use polypath_units::Frequency;
@@ -193,14 +186,14 @@ pub(crate) mod tests {
     use super::*;
 
     /// So many flows that do what they can both ways for a second.
-    pub(crate) fn plan(flows: u32) -> Plan {
+    pub(crate) fn proposal(flows: u32) -> Proposal {
         let flow = |id| FlowPlan {
             id,
             description: None,
             to_server: Some(Traffic::saturated(1000)),
             to_client: Some(Traffic::paced(1000, 80_000, 1)),
         };
-        Plan {
+        Proposal {
             measurement: 7,
             extent: Extent::Seconds(1.0),
             omit_s: 0.0,
@@ -214,15 +207,15 @@ pub(crate) mod tests {
 
     #[test]
     fn plans_survive_the_wire() {
-        let sent = plan(3);
+        let sent = proposal(3);
         let text = serde_json::to_string(&sent).unwrap();
-        assert_eq!(serde_json::from_str::<Plan>(&text).unwrap(), sent);
+        assert_eq!(serde_json::from_str::<Proposal>(&text).unwrap(), sent);
     }
 
     #[test]
     fn flows_that_always_send_have_no_pause() {
         let pause = |traffic: &[Traffic]| {
-            let mut plan = plan(traffic.len() as u32);
+            let mut plan = proposal(traffic.len() as u32);
             for (flow, traffic) in plan.flows.iter_mut().zip(traffic) {
                 (flow.to_server, flow.to_client) = (None, Some(traffic.clone()));
             }
@@ -241,7 +234,7 @@ pub(crate) mod tests {
     #[test]
     fn a_number_of_bytes_grants_the_pauses_of_its_flows() {
         let pause = |to_server: &Traffic, to_client: &Traffic| {
-            let mut plan = Plan { extent: Extent::Bytes(1000), ..plan(1) };
+            let mut plan = Proposal { extent: Extent::Bytes(1000), ..proposal(1) };
             plan.flows[0].to_server = Some(to_server.clone());
             plan.flows[0].to_client = Some(to_client.clone());
             plan.longest_pause(Duration::from_secs(5)).as_secs_f64()
@@ -275,25 +268,28 @@ pub(crate) mod tests {
 
     #[test]
     fn what_a_peer_must_not_ask_for_is_refused() {
-        plan(MOST_FLOWS as u32).check().unwrap();
+        proposal(MOST_FLOWS as u32).check().unwrap();
         let fast = |flows| {
-            let mut plan = plan(flows);
+            let mut plan = proposal(flows);
             for flow in &mut plan.flows {
                 flow.to_client = Some(Traffic::paced(1000, 800_000_000, 1));
             }
             plan
         };
         let wrong = [
-            plan(0),
-            plan(MOST_FLOWS as u32 + 1),
-            Plan { extent: Extent::Seconds(0.0), ..plan(1) },
-            Plan { extent: Extent::Seconds(1e9), ..plan(1) },
-            Plan { extent: Extent::Seconds(f64::NAN), ..plan(1) },
-            Plan { extent: Extent::Bytes(0), ..plan(1) },
-            Plan { omit_s: -1.0, ..plan(1) },
-            Plan { interval_s: 0.001, ..plan(1) },
-            Plan { title: Some("x".repeat(201)), ..plan(1) },
-            Plan { flows: vec![FlowPlan { id: 2, ..plan(1).flows[0].clone() }], ..plan(1) },
+            proposal(0),
+            proposal(MOST_FLOWS as u32 + 1),
+            Proposal { extent: Extent::Seconds(0.0), ..proposal(1) },
+            Proposal { extent: Extent::Seconds(1e9), ..proposal(1) },
+            Proposal { extent: Extent::Seconds(f64::NAN), ..proposal(1) },
+            Proposal { extent: Extent::Bytes(0), ..proposal(1) },
+            Proposal { omit_s: -1.0, ..proposal(1) },
+            Proposal { interval_s: 0.001, ..proposal(1) },
+            Proposal { title: Some("x".repeat(201)), ..proposal(1) },
+            Proposal {
+                flows: vec![FlowPlan { id: 2, ..proposal(1).flows[0].clone() }],
+                ..proposal(1)
+            },
             fast(128),
         ];
         fast(1).check().unwrap();

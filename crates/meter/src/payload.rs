@@ -34,9 +34,9 @@ use bytes::{Buf, BufMut, Bytes, BytesMut};
 /// Payload protocol identifier of NPMP data (IANA).
 pub(crate) const PPID: u32 = 37;
 /// Bytes before the pattern: no message is shorter.
-pub(crate) const HEADER: usize = 48;
+pub const HEADER: usize = 48;
 /// The longest message: its length has 16 bits.
-pub(crate) const LONGEST: usize = u16::MAX as usize;
+pub const LONGEST: usize = u16::MAX as usize;
 
 const TYPE_DATA: u8 = 5;
 const FRAME_BEGIN: u8 = 1;

@@ -5,19 +5,26 @@
 
 use std::net::IpAddr;
 
-use schemars::JsonSchema;
+use polypath::PathStats;
 use serde::{Deserialize, Serialize};
 
-use super::clock::ClockRelation;
-use super::processor::{CpuUtilization, ProcessorShare};
+use crate::calendar;
+pub use crate::clock::{ClockRelation, ClockSource};
+use crate::labels::Labels;
+use crate::plan::Plan;
+pub use crate::processor::{CpuUtilization, ProcessorShare};
+use crate::snapshot::{path_name, per_second};
+use crate::{requirements, start};
 
 /// Name and version of the form.
-pub(crate) const SCHEMA: &str = "polypath/meter-1";
+pub const SCHEMA: &str = "polypath/meter-1";
 
 /// A measurement, as `--json` prints it.
-#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
-#[schemars(title = "Measurement of polypath meter")]
-pub(crate) struct Document {
+#[derive(Clone, PartialEq, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(title = "Measurement of polypath meter"))]
+#[non_exhaustive]
+pub struct Document {
     /// Name and version of this form.
     pub schema: &'static str,
     /// Whether the measurement came to its end.
@@ -42,11 +49,27 @@ pub(crate) struct Document {
     pub error: Option<String>,
 }
 
+impl Document {
+    /// The document of a client that never had an association with a server.
+    pub fn unconnected(plan: &Plan, labels: &Labels, error: impl Into<String>) -> Self {
+        let document = start::document(labels);
+        Self { title: plan.shown_title().map(str::to_owned), error: Some(error.into()), ..document }
+    }
+
+    /// The rate of what was received, in bit/s; of both directions the smaller. `None` if the measurement did not come to its
+    /// end, or it does not count.
+    pub fn rate(&self) -> Option<f64> {
+        self.complete.then(|| requirements::received(&self.end)).flatten()
+    }
+}
+
 /// A line of `--json-stream`.
-#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
-#[schemars(title = "Line of polypath meter --json-stream")]
+#[derive(Clone, PartialEq, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(title = "Line of polypath meter --json-stream"))]
 #[serde(tag = "event", content = "data", rename_all = "lowercase")]
-pub(crate) enum StreamLine {
+#[non_exhaustive]
+pub enum StreamLine {
     /// The first.
     Start(Box<StreamStart>),
     /// After each interval.
@@ -57,9 +80,37 @@ pub(crate) enum StreamLine {
     Error(String),
 }
 
+impl StreamLine {
+    /// The first line.
+    pub fn start(document: &Document) -> Self {
+        Self::Start(Box::new(StreamStart {
+            schema: document.schema,
+            title: document.title.clone(),
+            extra_data: document.extra_data.clone(),
+            start: document.start.clone(),
+        }))
+    }
+
+    /// The line after an interval.
+    pub fn interval(interval: &Interval) -> Self {
+        Self::Interval(Box::new(interval.clone()))
+    }
+
+    /// The line of the results.
+    pub fn end(document: &Document) -> Self {
+        Self::End(Box::new(StreamEnd {
+            complete: document.complete,
+            server_output_text: document.server_output_text.clone(),
+            end: document.end.clone(),
+        }))
+    }
+}
+
 /// The first line of `--json-stream`.
-#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
-pub(crate) struct StreamStart {
+#[derive(Clone, PartialEq, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
+pub struct StreamStart {
     /// Name and version of this form.
     pub schema: &'static str,
     /// What the user calls it.
@@ -74,8 +125,10 @@ pub(crate) struct StreamStart {
 }
 
 /// The results as a line of `--json-stream`.
-#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
-pub(crate) struct StreamEnd {
+#[derive(Clone, PartialEq, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
+pub struct StreamEnd {
     /// Whether the measurement came to its end.
     pub complete: bool,
     /// What the server showed.
@@ -87,8 +140,10 @@ pub(crate) struct StreamEnd {
 }
 
 /// What was known before the measurement.
-#[derive(Clone, PartialEq, Debug, Default, Serialize, JsonSchema)]
-pub(crate) struct Start {
+#[derive(Clone, PartialEq, Debug, Default, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
+pub struct Start {
     /// Each path.
     pub connected: Vec<Connected>,
     /// Program and version.
@@ -110,8 +165,10 @@ pub(crate) struct Start {
 }
 
 /// A path at the beginning.
-#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
-pub(crate) struct Connected {
+#[derive(Clone, PartialEq, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
+pub struct Connected {
     /// Number of the path.
     pub socket: u32,
     /// Name of the path.
@@ -127,17 +184,37 @@ pub(crate) struct Connected {
 }
 
 /// A time.
-#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, JsonSchema)]
-pub(crate) struct Timestamp {
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
+pub struct Timestamp {
     /// For people, in UTC.
     pub time: String,
     /// Seconds since 1970.
     pub timesecs: u64,
 }
 
+impl Timestamp {
+    /// The present.
+    pub fn now() -> Self {
+        Self::at(calendar::now())
+    }
+
+    pub(crate) fn at(seconds: u64) -> Self {
+        Self { time: calendar::long(seconds), timesecs: seconds }
+    }
+
+    /// As in `2026-11-21T22:58:00Z` (RFC 3339).
+    pub fn to_rfc3339(&self) -> String {
+        calendar::short(self.timesecs)
+    }
+}
+
 /// Whom the client was told to connect to.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, JsonSchema)]
-pub(crate) struct ConnectingTo {
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
+pub struct ConnectingTo {
     /// As it was written.
     pub host: String,
     /// SCTP port.
@@ -147,8 +224,10 @@ pub(crate) struct ConnectingTo {
 }
 
 /// What is measured.
-#[derive(Clone, PartialEq, Debug, Default, Serialize, JsonSchema)]
-pub(crate) struct TestStart {
+#[derive(Clone, PartialEq, Debug, Default, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
+pub struct TestStart {
     /// Always `SCTP`.
     pub protocol: String,
     /// Flows, each of which has a stream.
@@ -179,8 +258,10 @@ pub(crate) struct TestStart {
 }
 
 /// What was seen in an interval.
-#[derive(Clone, PartialEq, Debug, Default, Serialize, JsonSchema)]
-pub(crate) struct Interval {
+#[derive(Clone, PartialEq, Debug, Default, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
+pub struct Interval {
     /// Each flow in each direction.
     pub streams: Vec<StreamReport>,
     /// All flows that this side sends; if it sends none, all that it receives.
@@ -195,8 +276,10 @@ pub(crate) struct Interval {
 }
 
 /// A flow in one direction over a time.
-#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
-pub(crate) struct StreamReport {
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
+pub struct StreamReport {
     /// Number of the flow, and of its stream.
     pub socket: u32,
     /// Seconds since the start.
@@ -242,8 +325,10 @@ pub(crate) struct StreamReport {
 }
 
 /// One-way delays, from when the source had a message to when the application got it, in microseconds.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
-pub(crate) struct Delay {
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
+pub struct Delay {
     /// Mean.
     pub mean_us: u64,
     /// Median.
@@ -261,8 +346,10 @@ pub(crate) struct Delay {
 }
 
 /// All flows in one direction over a time.
-#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
-pub(crate) struct Sum {
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
+pub struct Sum {
     /// Seconds since the start.
     pub start: f64,
     /// Seconds since the start.
@@ -289,7 +376,7 @@ pub(crate) struct Sum {
 
 impl Sum {
     /// All of these flows, which go one way. `retransmits` matter if this side sends them.
-    pub fn of(streams: &[StreamReport], retransmits: u64) -> Self {
+    pub(crate) fn of(streams: &[StreamReport], retransmits: u64) -> Self {
         let Some(first) = streams.first() else { return Self::default() };
         // Some numbers are those that a peer tells.
         let bytes = streams.iter().fold(0, |sum: u64, stream| sum.saturating_add(stream.bytes));
@@ -298,7 +385,7 @@ impl Sum {
             end: first.end,
             seconds: first.seconds,
             bytes,
-            bits_per_second: super::snapshot::per_second(bytes, first.seconds),
+            bits_per_second: per_second(bytes, first.seconds),
             messages: streams
                 .iter()
                 .fold(0, |sum: u64, stream| sum.saturating_add(stream.messages)),
@@ -314,8 +401,10 @@ impl Sum {
 }
 
 /// A path over a time, as one side sees it.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
-pub(crate) struct PathReport {
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
+pub struct PathReport {
     /// Name of the path.
     pub path: String,
     /// Address of the side that tells it.
@@ -373,8 +462,10 @@ pub(crate) struct PathReport {
 }
 
 /// Seconds in which nothing could be sent, by cause.
-#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
-pub(crate) struct Blocked {
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
+pub struct Blocked {
     /// There was nothing to send.
     pub application: f64,
     /// What was not acknowledged filled the send buffer.
@@ -390,8 +481,10 @@ pub(crate) struct Blocked {
 }
 
 /// What came out.
-#[derive(Clone, PartialEq, Debug, Default, Serialize, JsonSchema)]
-pub(crate) struct End {
+#[derive(Clone, PartialEq, Debug, Default, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
+pub struct End {
     /// Each flow in each direction, as both sides saw it.
     pub streams: Vec<BothSides>,
     /// What was sent: by the client, or by the server if only that sends.
@@ -428,8 +521,10 @@ pub(crate) struct End {
 }
 
 /// A flow in one direction.
-#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
-pub(crate) struct BothSides {
+#[derive(Clone, PartialEq, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
+pub struct BothSides {
     /// Which way it goes.
     pub direction: Way,
     /// As its sender saw it.
@@ -441,9 +536,11 @@ pub(crate) struct BothSides {
 }
 
 /// Which way a flow goes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Way {
+#[non_exhaustive]
+pub enum Way {
     /// The client sends.
     ToServer,
     /// The server sends.
@@ -451,8 +548,10 @@ pub(crate) enum Way {
 }
 
 /// The rate of all paths together against that of each alone.
-#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
-pub(crate) struct Gain {
+#[derive(Clone, PartialEq, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
+pub struct Gain {
     /// Rate of all together by that of the best.
     pub ratio: f64,
     /// What was received over all paths.
@@ -462,8 +561,10 @@ pub(crate) struct Gain {
 }
 
 /// A path that was measured alone.
-#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
-pub(crate) struct Alone {
+#[derive(Clone, PartialEq, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
+pub struct Alone {
     /// Name of the path.
     pub path: String,
     /// Address of the client.
@@ -474,9 +575,32 @@ pub(crate) struct Alone {
     pub bits_per_second: Option<f64>,
 }
 
+impl Gain {
+    /// All paths together against the best of those alone; `None` if none worked alone, or all together did not.
+    pub fn of(together: &Document, alone: Vec<Alone>) -> Option<Self> {
+        let bits_per_second = together.rate()?;
+        let best = alone.iter().filter_map(|alone| alone.bits_per_second).fold(0.0, f64::max);
+        (best > 0.0).then(|| Self { ratio: bits_per_second / best, bits_per_second, alone })
+    }
+}
+
+impl Alone {
+    /// A path, and the measurement over it alone.
+    pub fn new(path: &PathStats, document: &Document) -> Self {
+        Self {
+            path: path_name(path),
+            local_host: path.local,
+            remote_host: path.remote,
+            bits_per_second: document.rate(),
+        }
+    }
+}
+
 /// A requirement.
-#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
-pub(crate) struct Threshold {
+#[derive(Clone, PartialEq, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
+pub struct Threshold {
     /// `rate` in bit/s, `gain` as a ratio, `p99` in seconds.
     pub name: String,
     /// What was asked for.
@@ -505,4 +629,26 @@ pub(crate) struct SideReport {
     pub malformed_messages: u64,
     /// What it showed, if that was asked for.
     pub output: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_best_path_alone_is_the_measure() {
+        let alone = |rate| Alone {
+            path: "path0".to_owned(),
+            local_host: IpAddr::from([192, 0, 2, 1]),
+            remote_host: IpAddr::from([192, 0, 2, 2]),
+            bits_per_second: rate,
+        };
+        let mut document = start::document(&Labels::new());
+        document.end.sum_received = Some(Sum { bits_per_second: 3e6, ..Sum::default() });
+        let both = || vec![alone(Some(1e6)), alone(None), alone(Some(2e6))];
+        assert_eq!(Gain::of(&document, both()), None, "it is not complete");
+        document.complete = true;
+        assert_eq!(Gain::of(&document, both()).map(|gain| gain.ratio), Some(1.5));
+        assert_eq!(Gain::of(&document, vec![alone(None)]), None);
+    }
 }

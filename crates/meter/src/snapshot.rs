@@ -5,11 +5,11 @@ use std::time::Duration;
 use polypath::{Association, BlockedTime, PathStats, PathStatus};
 use polypath_workload::DelayMeter;
 
-use super::document::{Blocked, Delay, Interval, PathReport, StreamReport, Sum};
-use super::payload::Role;
-use super::plan::Plan;
-use super::processor::{ProcessorShare, ProcessorTime};
-use super::tally::{SentCount, Tally};
+use crate::document::{Blocked, Delay, Interval, PathReport, StreamReport, Sum};
+use crate::payload::Role;
+use crate::processor::{ProcessorShare, ProcessorTime};
+use crate::proposal::Proposal;
+use crate::tally::{SentCount, Tally};
 
 /// Counters at a time.
 #[derive(Clone, Debug)]
@@ -33,7 +33,7 @@ pub(crate) struct Received {
 
 impl Snapshot {
     /// The counters when nothing has happened.
-    pub fn zero(plan: &Plan) -> Self {
+    pub fn zero(plan: &Proposal) -> Self {
         Self {
             at: Duration::ZERO,
             sent: vec![SentCount::default(); plan.flows.len()],
@@ -66,7 +66,7 @@ impl Snapshot {
 /// What happened between two snapshots.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Span<'a> {
-    pub plan: &'a Plan,
+    pub plan: &'a Proposal,
     pub role: Role,
     pub before: &'a Snapshot,
     pub after: &'a Snapshot,

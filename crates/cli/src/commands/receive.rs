@@ -151,11 +151,11 @@ async fn serve(
     loop {
         tokio::select! {
             accepted = inbox.accept(endpoint), if !args.once || sessions.is_empty() => {
-                sessions.spawn(session(accepted?, progress.clone(), interruption.clone()));
                 if args.once {
-                    // Others learn at once that they come too late.
+                    // Others learn that they come too late before the first one is answered.
                     endpoint.stop_listening();
                 }
+                sessions.spawn(session(accepted?, progress.clone(), interruption.clone()));
             }
             Some(ended) = sessions.join_next() => {
                 reports.add(ended, progress);

@@ -23,7 +23,9 @@ async fn main() -> Result<()> {
         arguments.get(place).map_or(Ok(default), |text| text.parse::<u64>())
     };
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-        ["server", local, ..] => serve(addresses(local)?, number(2, ENCAPSULATION_PORT.into())?).await,
+        ["server", local, ..] => {
+            serve(addresses(local)?, number(2, ENCAPSULATION_PORT.into())?).await
+        }
         ["client", server, local, ..] => {
             let udp_port = number(3, ENCAPSULATION_PORT.into())?;
             let mut plan = Plan::new().duration(Duration::from_secs(number(4, 10)?));

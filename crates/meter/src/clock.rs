@@ -4,7 +4,7 @@
 //! is estimated from a few questions and answers as NTP does (RFC 5905 section 8): it is wrong by half of the shortest
 //! round-trip time at most.
 
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 
@@ -12,6 +12,35 @@ use serde::{Deserialize, Serialize};
 pub(crate) fn now_us() -> u64 {
     let elapsed = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(elapsed.as_micros()).unwrap_or(u64::MAX)
+}
+
+/// How long a reading of the system's clock is good for: it may be set meanwhile, or run at another speed.
+const FRESH: Duration = Duration::from_millis(10);
+
+/// The system's clock, for who reads the monotonic one anyway and very often: one reading is enough for both.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct WallClock {
+    read_at: Instant,
+    read_us: u64,
+}
+
+impl WallClock {
+    /// As it is now.
+    pub fn new() -> Self {
+        Self { read_at: Instant::now(), read_us: now_us() }
+    }
+
+    /// Microseconds since 1970 at `now`, a moment ago at most.
+    pub fn us_at(&mut self, now: Instant) -> u64 {
+        if now.saturating_duration_since(self.read_at) > FRESH {
+            *self = Self::new();
+        }
+        // The clock was read after `now` if at all.
+        match now.checked_duration_since(self.read_at) {
+            Some(since) => self.read_us.saturating_add(since.as_micros() as u64),
+            None => self.read_us,
+        }
+    }
 }
 
 /// A name of this start of this machine; nothing where the system has none.
@@ -103,6 +132,17 @@ mod tests {
         assert_eq!((relation.offset_us, relation.uncertainty_us), (1_000, 501));
         assert_eq!(ClockRelation::estimate(&[sample(9_000, 1_000, 9_100)]).offset_us, -8_050);
         assert_eq!(ClockRelation::estimate(&[]).uncertainty_us, u64::MAX);
+    }
+
+    #[test]
+    fn the_wall_clock_follows_the_monotonic_one() {
+        let begin = Instant::now();
+        let mut clock = WallClock { read_at: begin, read_us: 1000 };
+        assert_eq!(clock.us_at(begin), 1000);
+        assert_eq!(clock.us_at(begin + FRESH), 1000 + 10_000);
+        // It is read again, for a moment that is in the future here.
+        let read = clock.us_at(begin + Duration::from_secs(1));
+        assert!(read > 1_000_000_000, "{read}");
     }
 
     #[test]

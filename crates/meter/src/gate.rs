@@ -4,14 +4,14 @@
 //! buffer: messages would be as old as the queue is long, and a measurement would end long after its time. So a message may
 //! pass when no more waits than what goes in about one round trip (after the idea of `TCP_NOTSENT_LOWAT`).
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use polypath::{Association, PathStatus};
-use tokio::time::sleep;
 
 /// Pause between two looks at a queue that is long enough.
-const PAUSE: Duration = Duration::from_millis(1);
+pub(crate) const PAUSE: Duration = Duration::from_millis(1);
 /// What waits must last for a few pauses, or the transport would run dry.
 const PAUSES_AHEAD: f64 = 4.0;
 /// Most bytes that wait.
@@ -23,15 +23,16 @@ pub(crate) struct Gate {
     association: Association,
     /// Fewest bytes that may wait.
     least: u64,
-    state: Mutex<State>,
+    /// Bytes that may pass before the next look.
+    allowance: AtomicU64,
+    /// Bytes that passed so far.
+    passed: AtomicU64,
+    speed: Mutex<Speed>,
 }
 
+/// How fast the queue empties.
 #[derive(Debug)]
-struct State {
-    /// Bytes that may pass before the next look.
-    allowance: u64,
-    /// Bytes that passed so far.
-    passed: u64,
+struct Speed {
     /// The last look: when, and how many bytes had left the queue.
     last: (Instant, u64),
 }
@@ -39,33 +40,36 @@ struct State {
 impl Gate {
     /// A gate for messages of at most `longest` bytes.
     pub fn new(association: Association, longest: u64) -> Self {
-        let state = State { allowance: 0, passed: 0, last: (Instant::now(), 0) };
-        Self { association, least: 2 * longest, state: Mutex::new(state) }
-    }
-
-    /// Waits until a message of so many bytes may pass.
-    pub async fn pass(&self, bytes: usize) {
-        while !self.try_pass(bytes as u64) {
-            sleep(PAUSE).await;
+        Self {
+            association,
+            least: 2 * longest,
+            allowance: AtomicU64::new(0),
+            passed: AtomicU64::new(0),
+            speed: Mutex::new(Speed { last: (Instant::now(), 0) }),
         }
     }
 
-    fn try_pass(&self, bytes: u64) -> bool {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        if state.allowance == 0 {
-            state.look(
-                Instant::now(),
-                self.association.stats().unsent_bytes,
-                self.windows(),
-                self.least,
-            );
+    /// Lets a message of so many bytes pass, or not yet: then it is worth asking again after [`PAUSE`].
+    pub fn try_pass(&self, bytes: u64) -> bool {
+        let mut allowance = self.allowance.load(Ordering::Relaxed);
+        if allowance == 0 {
+            allowance = self.look();
+            if allowance == 0 {
+                return false;
+            }
         }
-        if state.allowance == 0 {
-            return false;
-        }
-        state.allowance = state.allowance.saturating_sub(bytes);
-        state.passed += bytes;
+        // Flows that ask at the same time may let one message more pass each.
+        self.allowance.store(allowance.saturating_sub(bytes), Ordering::Relaxed);
+        self.passed.fetch_add(bytes, Ordering::Relaxed);
         true
+    }
+
+    fn look(&self) -> u64 {
+        let mut speed = self.speed.lock().unwrap_or_else(PoisonError::into_inner);
+        let unsent = self.association.stats().unsent_bytes;
+        let passed = self.passed.load(Ordering::Relaxed);
+        let (now, windows) = (Instant::now(), self.windows());
+        speed.look(now, passed, unsent, windows, self.least)
     }
 
     /// Congestion windows of all paths that carry data.
@@ -76,15 +80,16 @@ impl Gate {
     }
 }
 
-impl State {
-    fn look(&mut self, now: Instant, unsent: u64, windows: u64, least: u64) {
-        let gone = self.passed.saturating_sub(unsent);
+impl Speed {
+    /// Bytes that may pass now.
+    fn look(&mut self, now: Instant, passed: u64, unsent: u64, windows: u64, least: u64) -> u64 {
+        let gone = passed.saturating_sub(unsent);
         let (then, gone_then) = self.last;
         let time = now.duration_since(then).max(PAUSE).as_secs_f64();
         let speed = gone.saturating_sub(gone_then) as f64 / time;
         let ahead = (speed * PAUSE.as_secs_f64() * PAUSES_AHEAD) as u64;
         self.last = (now, gone);
-        self.allowance = windows.max(ahead).min(MOST).max(least).saturating_sub(unsent);
+        windows.max(ahead).min(MOST).max(least).saturating_sub(unsent)
     }
 }
 
@@ -95,19 +100,15 @@ mod tests {
     #[test]
     fn what_waits_follows_windows_and_speed() {
         let begin = Instant::now();
-        let mut state = State { allowance: 0, passed: 0, last: (begin, 0) };
-        state.look(begin, 0, 4_000, 3_000);
-        assert_eq!(state.allowance, 4_000);
-        state.passed = 4_000;
-        state.look(begin + PAUSE, 4_000, 4_000, 3_000);
-        assert_eq!(state.allowance, 0, "nothing has left");
-        state.look(begin + 2 * PAUSE, 1_000, 3_500, 3_000);
+        let mut speed = Speed { last: (begin, 0) };
+        let mut look = |pauses, passed, unsent, windows| {
+            speed.look(begin + pauses * PAUSE, passed, unsent, windows, 3_000)
+        };
+        assert_eq!(look(0, 0, 0, 4_000), 4_000);
+        assert_eq!(look(1, 4_000, 4_000, 4_000), 0, "nothing has left");
         // 3,000 bytes left in one pause.
-        assert_eq!(state.allowance, 12_000 - 1_000);
-        state.passed = 1 << 40;
-        state.look(begin + 3 * PAUSE, 0, 0, 3_000);
-        assert_eq!(state.allowance, MOST);
-        state.look(begin + 4 * PAUSE, 0, 0, 3_000);
-        assert_eq!(state.allowance, 3_000, "at least a message");
+        assert_eq!(look(2, 4_000, 1_000, 3_500), 12_000 - 1_000);
+        assert_eq!(look(3, 1 << 40, 0, 0), MOST);
+        assert_eq!(look(4, 1 << 40, 0, 0), 3_000, "at least a message");
     }
 }

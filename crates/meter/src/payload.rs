@@ -27,6 +27,7 @@
 //!
 //! B and E tell that a message begins or ends a frame. Numbers are big-endian; the length is that of the whole message.
 
+use std::collections::VecDeque;
 use std::sync::LazyLock;
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
@@ -37,6 +38,9 @@ pub(crate) const PPID: u32 = 37;
 pub const HEADER: usize = 48;
 /// The longest message: its length has 16 bits.
 pub const LONGEST: usize = u16::MAX as usize;
+
+/// Most bytes of messages whose memory is kept to be used again.
+const MOST_KEPT: usize = 8 << 20;
 
 const TYPE_DATA: u8 = 5;
 const FRAME_BEGIN: u8 = 1;
@@ -70,23 +74,79 @@ pub(crate) struct Header {
     pub time_us: u64,
 }
 
-/// A message of `length` bytes, headers and all, that is a frame of its own.
-pub(crate) fn encode(header: &Header, role: Role, length: usize) -> Bytes {
-    let length = length.clamp(HEADER, LONGEST);
-    let mut message = BytesMut::with_capacity(length);
-    message.put_u8(TYPE_DATA);
-    message.put_u8(FRAME_BEGIN | FRAME_END);
-    message.put_u16(length as u16);
-    message.put_u32(header.flow);
-    message.put_u64(header.measurement);
-    message.put_u16(header.stream);
-    message.put_u16(0);
-    message.put_u32(header.frame);
-    message.put_u64(header.sequence);
-    message.put_u64(header.byte_sequence);
-    message.put_u64(header.time_us);
-    message.put_slice(&pattern(role)[..length - HEADER]);
-    message.freeze()
+impl Header {
+    /// What a message of `length` bytes begins with, which is a frame of its own.
+    fn encode(&self, length: u16) -> [u8; HEADER] {
+        let mut bytes = [0; HEADER];
+        let mut rest = &mut bytes[..];
+        rest.put_u8(TYPE_DATA);
+        rest.put_u8(FRAME_BEGIN | FRAME_END);
+        rest.put_u16(length);
+        rest.put_u32(self.flow);
+        rest.put_u64(self.measurement);
+        rest.put_u16(self.stream);
+        rest.put_u16(0);
+        rest.put_u32(self.frame);
+        rest.put_u64(self.sequence);
+        rest.put_u64(self.byte_sequence);
+        rest.put_u64(self.time_us);
+        bytes
+    }
+}
+
+/// Makes messages, in the memory of earlier ones where the transport has done with those: the pattern is there already.
+#[derive(Debug)]
+pub(crate) struct Messages {
+    role: Role,
+    /// Messages that were sent, the oldest first.
+    sent: VecDeque<Bytes>,
+    /// Their bytes.
+    kept: usize,
+}
+
+impl Messages {
+    /// For what `role` sends.
+    pub fn new(role: Role) -> Self {
+        Self { role, sent: VecDeque::new(), kept: 0 }
+    }
+
+    /// A message of `length` bytes, headers and all, that is a frame of its own.
+    pub fn encode(&mut self, header: &Header, length: usize) -> Bytes {
+        let length = length.clamp(HEADER, LONGEST);
+        let begin = header.encode(length as u16);
+        let message = match self.reuse(length) {
+            Some(mut used) => {
+                used[..HEADER].copy_from_slice(&begin);
+                used.freeze()
+            }
+            None => {
+                let mut new = BytesMut::with_capacity(length);
+                new.put_slice(&begin);
+                new.put_slice(&pattern(self.role)[..length - HEADER]);
+                new.freeze()
+            }
+        };
+        if self.kept + length <= MOST_KEPT {
+            self.kept += length;
+            self.sent.push_back(message.clone());
+        }
+        message
+    }
+
+    /// The oldest message, if nobody else has it any more and its length is the same.
+    fn reuse(&mut self, length: usize) -> Option<BytesMut> {
+        let oldest = self.sent.pop_front()?;
+        match oldest.try_into_mut() {
+            Ok(used) => {
+                self.kept -= used.len();
+                Some(used).filter(|used| used.len() == length)
+            }
+            Err(oldest) => {
+                self.sent.push_front(oldest);
+                None
+            }
+        }
+    }
 }
 
 /// The header of a message of `length` bytes that begins with `beginning`; nothing if it is no such message.
@@ -136,6 +196,39 @@ mod tests {
         byte_sequence: 0x5152_5354_5556_5758,
         time_us: 0x6162_6364_6566_6768,
     };
+
+    fn encode(header: &Header, role: Role, length: usize) -> Bytes {
+        Messages::new(role).encode(header, length)
+    }
+
+    #[test]
+    fn memory_is_used_again_when_nobody_has_it() {
+        let mut messages = Messages::new(Role::Client);
+        let next = Header { sequence: 1, ..EXAMPLE };
+        let first = messages.encode(&EXAMPLE, 100);
+        let place = first.as_ptr();
+        // The transport may have a part of it.
+        let part = first.slice(48..);
+        drop(first);
+        let second = messages.encode(&next, 100);
+        assert_ne!(second.as_ptr(), place);
+        assert_eq!(part, messages.encode(&EXAMPLE, 100).slice(48..));
+        drop(part);
+        let third = messages.encode(&next, 100);
+        assert_eq!((third.as_ptr(), &third), (place, &second));
+        assert_eq!(messages.encode(&next, 99).len(), 99, "another length");
+    }
+
+    #[test]
+    fn no_more_is_kept_than_allowed() {
+        let mut messages = Messages::new(Role::Server);
+        let all: Vec<Bytes> = (0..200).map(|_| messages.encode(&EXAMPLE, LONGEST)).collect();
+        assert!(messages.kept <= MOST_KEPT && messages.sent.len() == MOST_KEPT / LONGEST);
+        drop(all);
+        // Each gives up one of another length, and is kept itself.
+        (0..200).for_each(|_| drop(messages.encode(&EXAMPLE, HEADER)));
+        assert!(messages.kept < LONGEST, "{}", messages.kept);
+    }
 
     #[test]
     fn fields_are_where_the_format_has_them() {

@@ -1,21 +1,19 @@
 //! Sends the flows of one side.
 
-use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use bytes::Bytes;
 use polypath::{Association, Message};
 use polypath_units::Instant as Moment;
 use polypath_workload::{Delivery, Effort, Generator};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, sleep_until, timeout_at};
 
-use crate::clock;
+use crate::clock::{self, WallClock};
 use crate::error::SessionError;
-use crate::gate::Gate;
-use crate::payload::{self, Header, Role};
+use crate::gate::{Gate, PAUSE};
+use crate::payload::{self, Header, Messages, Role};
 use crate::proposal::{FlowPlan, Proposal};
 use crate::tally::Tally;
 use crate::traffic::{Patience, Traffic};
@@ -83,6 +81,8 @@ struct Flow {
     patience: Patience,
     is_saturated: bool,
     generator: Generator,
+    messages: Messages,
+    clock: WallClock,
     common: Arc<Common>,
 }
 
@@ -103,8 +103,16 @@ impl Flow {
             byte_sequence: 0,
             time_us: 0,
         };
-        let (patience, is_saturated) = (traffic.patience, traffic.is_saturated());
-        Self { place, header, patience, is_saturated, generator, common }
+        Self {
+            place,
+            header,
+            patience: traffic.patience,
+            is_saturated: traffic.is_saturated(),
+            generator,
+            messages: Messages::new(common.senders.role),
+            clock: WallClock::new(),
+            common,
+        }
     }
 
     async fn run(mut self) -> Result<(), SessionError> {
@@ -120,22 +128,25 @@ impl Flow {
     async fn send_all(&mut self) -> Result<(), SessionError> {
         let common = Arc::clone(&self.common);
         loop {
-            let now = self.now();
-            let Some(message) = self.generator.peek(now) else {
+            let now = Instant::now();
+            let moment = self.moment(now);
+            let Some(message) = self.generator.peek(moment) else {
                 // Other flows may have sent all that was to be sent.
                 if common.left.load(Ordering::Relaxed) == 0 {
                     return Ok(());
                 }
-                match self.generator.next_turn(now) {
+                match self.generator.next_turn(moment) {
                     Some(turn) => self.sleep_until(turn).await,
                     None => return Ok(()),
                 }
                 continue;
             };
+            if !common.gate.try_pass(message.bytes.into()) {
+                sleep(PAUSE).await;
+                continue;
+            }
             let Some(length) = common.claim(message.bytes) else { return Ok(()) };
-            let mut gate = pin!(common.gate.pass(length));
-            gate.as_mut().await;
-            let outgoing = self.message(&message, length);
+            let outgoing = self.message(&message, length, now);
             common.senders.association.send(outgoing).await?;
             self.generator.taken(message);
             self.header.sequence += 1;
@@ -145,12 +156,17 @@ impl Flow {
         }
     }
 
-    fn message(&mut self, message: &polypath_workload::Message, length: usize) -> Message {
+    fn message(
+        &mut self,
+        message: &polypath_workload::Message,
+        length: usize,
+        now: Instant,
+    ) -> Message {
         self.header.time_us = match self.is_saturated {
-            true => clock::now_us(),
+            true => self.clock.us_at(now),
             false => self.common.started_us + message.offered.as_nanos() / 1000,
         };
-        let payload: Bytes = payload::encode(&self.header, self.common.senders.role, length);
+        let payload = self.messages.encode(&self.header, length);
         let outgoing = Message::new(self.header.stream, payload).ppid(payload::PPID);
         let outgoing = match message.delivery {
             Delivery::Ordered => outgoing,
@@ -167,12 +183,13 @@ impl Flow {
         }
     }
 
-    fn now(&self) -> Moment {
-        Moment::ZERO + nanoseconds(self.common.senders.started.elapsed())
+    /// The time of the generator.
+    fn moment(&self, now: Instant) -> Moment {
+        Moment::ZERO + nanoseconds(now.saturating_duration_since(self.common.senders.started))
     }
 
     async fn sleep_until(&self, turn: Moment) {
-        let wait = Duration::from_nanos(turn.since(self.now()).as_nanos());
+        let wait = Duration::from_nanos(turn.since(self.moment(Instant::now())).as_nanos());
         if wait > LONGEST_SLEEP {
             return sleep(LONGEST_SLEEP).await;
         }
@@ -183,6 +200,9 @@ impl Flow {
 impl Common {
     /// The part of a message that may still be sent; nothing when all was sent.
     fn claim(&self, bytes: u32) -> Option<usize> {
+        if self.left.load(Ordering::Relaxed) == u64::MAX {
+            return Some((bytes as usize).max(payload::HEADER));
+        }
         let take = |left: u64| (left > 0).then(|| left - left.min(bytes.into()));
         let left = self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).ok()?;
         Some(left.min(bytes.into()) as usize).map(|length| length.max(payload::HEADER))

@@ -367,11 +367,9 @@ async fn exceed(tally: &Tally, limits: &Limits) -> Excess {
         if timeout(left, ticks.tick()).await.is_err() {
             return Excess::Duration(longest);
         }
-        let now = {
-            let counts = tally.lock();
-            counts.sent.iter().map(|count| count.bytes).sum::<u64>()
-                + counts.received.iter().map(|count| count.bytes).sum::<u64>()
-        };
+        let sent: u64 = tally.sent_counts().iter().map(|count| count.bytes).sum();
+        let received: u64 = tally.lock().received.iter().map(|count| count.bytes).sum();
+        let now = sent + received;
         let span = looked.elapsed();
         if let Some(limit) = limits.bitrate
             && surplus.add(now - bytes, span, limit)

@@ -165,7 +165,7 @@ impl Session {
             senders.run().await?;
             let _ = ended.set(started.elapsed());
             association.sender_dry().await?;
-            let messages = tally.lock().sent.iter().map(|count| count.messages).collect();
+            let messages = tally.sent_counts().iter().map(|count| count.messages).collect();
             control::send(&association, &Control::Finished(messages)).await
         }
     }

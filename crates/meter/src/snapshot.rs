@@ -54,7 +54,7 @@ impl Snapshot {
         });
         Self {
             at,
-            sent: counts.sent.clone(),
+            sent: tally.sent_counts(),
             received: received.collect(),
             paths: association.path_stats(),
             blocked: association.stats().blocked,

@@ -1,11 +1,12 @@
 //! What is counted while a measurement goes on.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use polypath_workload::DelayMeter;
 
-use crate::clock::{self, ClockRelation};
+use crate::clock::{ClockRelation, WallClock};
 use crate::payload::{Header, Role};
 use crate::proposal::Proposal;
 
@@ -14,14 +15,22 @@ use crate::proposal::Proposal;
 pub(crate) struct Tally {
     role: Role,
     measurement: u64,
+    /// By flow.
+    sent: Vec<SentCounters>,
     counts: Mutex<Counts>,
 }
 
-/// The counters.
+/// What was sent of a flow, as its sender counts it.
+#[derive(Debug, Default)]
+struct SentCounters {
+    messages: AtomicU64,
+    bytes: AtomicU64,
+    dropped: AtomicU64,
+}
+
+/// What was received.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Counts {
-    /// By flow.
-    pub sent: Vec<SentCount>,
     /// By flow.
     pub received: Vec<ReceivedCount>,
     /// Messages that were none of this measurement.
@@ -29,6 +38,7 @@ pub(crate) struct Counts {
     /// When the last message came.
     pub last_arrival: Option<Instant>,
     clock: Option<ClockRelation>,
+    wall: Option<WallClock>,
 }
 
 /// What was sent of a flow.
@@ -58,15 +68,23 @@ impl Tally {
     /// Counters for what `role` sends and receives.
     pub fn new(plan: &Proposal, role: Role) -> Self {
         let flows = plan.flows.len();
-        let counts = Counts {
-            sent: vec![SentCount::default(); flows],
-            received: vec![ReceivedCount::default(); flows],
-            ..Counts::default()
-        };
-        Self { role, measurement: plan.measurement, counts: Mutex::new(counts) }
+        let counts =
+            Counts { received: vec![ReceivedCount::default(); flows], ..Counts::default() };
+        let sent = (0..flows).map(|_| SentCounters::default()).collect();
+        Self { role, measurement: plan.measurement, sent, counts: Mutex::new(counts) }
     }
 
-    /// The counters.
+    /// What was sent so far, by flow.
+    pub fn sent_counts(&self) -> Vec<SentCount> {
+        let read = |counters: &SentCounters| SentCount {
+            messages: counters.messages.load(Ordering::Relaxed),
+            bytes: counters.bytes.load(Ordering::Relaxed),
+            dropped: counters.dropped.load(Ordering::Relaxed),
+        };
+        self.sent.iter().map(read).collect()
+    }
+
+    /// What was received so far.
     pub fn lock(&self) -> MutexGuard<'_, Counts> {
         self.counts.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -78,17 +96,18 @@ impl Tally {
 
     /// A message was handed to the transport.
     pub fn sent(&self, flow: usize, bytes: usize, dropped: u64) {
-        if let Some(count) = self.lock().sent.get_mut(flow) {
-            count.messages += 1;
-            count.bytes += bytes as u64;
-            count.dropped = dropped;
+        if let Some(count) = self.sent.get(flow) {
+            count.messages.fetch_add(1, Ordering::Relaxed);
+            count.bytes.fetch_add(bytes as u64, Ordering::Relaxed);
+            count.dropped.store(dropped, Ordering::Relaxed);
         }
     }
 
     /// A message of so many bytes came.
     pub fn received(&self, header: Option<Header>, bytes: usize) {
-        let (now, now_us) = (Instant::now(), clock::now_us());
+        let now = Instant::now();
         let mut counts = self.lock();
+        let now_us = counts.wall.get_or_insert_with(WallClock::new).us_at(now);
         let delay = header.and_then(|header| counts.delay_us(self.role, header.time_us, now_us));
         let header = header.filter(|header| header.measurement == self.measurement);
         let place = header.and_then(|header| header.flow.checked_sub(1));
@@ -136,7 +155,7 @@ impl Counts {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::clock::ClockSource;
+    use crate::clock::{self, ClockSource};
     use crate::proposal::tests::proposal;
 
     fn header(sequence: u64) -> Option<Header> {

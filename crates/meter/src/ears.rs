@@ -11,9 +11,11 @@ use tokio::time::timeout;
 
 use crate::control::{self, Assembler, Control};
 use crate::error::{ControlError, SessionError};
-use crate::payload;
+use crate::payload::{self, Header};
 use crate::tally::Tally;
 
+/// Messages that are counted with one look at the clock: they were there together.
+const AT_A_TIME: usize = 16;
 /// Control messages that wait to be heard.
 const WAITING: usize = 16;
 
@@ -80,10 +82,10 @@ async fn listen(
                 if current.is_none() {
                     current.clone_from(&*tally.lock().unwrap_or_else(PoisonError::into_inner));
                 }
-                if let Some(tally) = &current {
-                    count(tally, &message);
+                match count(&association, current.as_deref(), message) {
+                    Some(other) => control(other, &mut assembler).transpose(),
+                    None => continue,
                 }
-                continue;
             }
             Ok(Some(message)) => control(message, &mut assembler).transpose(),
             Ok(None) => return,
@@ -97,7 +99,30 @@ async fn listen(
     }
 }
 
-fn count(tally: &Tally, message: &ReceivedMessage) {
+/// Counts a message, and those that are there already behind it; gives one that is not to be counted.
+fn count(
+    association: &Association,
+    tally: Option<&Tally>,
+    mut message: ReceivedMessage,
+) -> Option<ReceivedMessage> {
+    let mut arrivals = tally.map(Tally::receive);
+    for more in (0..AT_A_TIME).rev() {
+        if let Some(arrivals) = &mut arrivals {
+            arrivals.count(header(&message), message.len());
+        }
+        if more > 0 {
+            // What ends the association is heard by who waits for the next message.
+            message = association.try_receive().ok().flatten()?;
+            if message.ppid() != payload::PPID {
+                return Some(message);
+            }
+        }
+    }
+    None
+}
+
+/// What a message says of itself; nothing if it is none of a measurement.
+fn header(message: &ReceivedMessage) -> Option<Header> {
     let mut beginning = [0; payload::HEADER];
     let mut filled = 0;
     for fragment in message.fragments() {
@@ -109,8 +134,7 @@ fn count(tally: &Tally, message: &ReceivedMessage) {
         }
     }
     let header = payload::decode(&beginning[..filled], message.len());
-    let header = header.filter(|header| header.stream == message.stream());
-    tally.received(header, message.len());
+    header.filter(|header| header.stream == message.stream())
 }
 
 fn control(

@@ -289,6 +289,11 @@ pub enum TrafficError {
     Generator(String),
 }
 
+/// The error, unless something holds.
+pub(crate) fn ensure<E>(holds: bool, error: E) -> Result<(), E> {
+    if holds { Ok(()) } else { Err(error) }
+}
+
 /// An error with its causes, as one line.
 pub(crate) fn chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();

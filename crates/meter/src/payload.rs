@@ -135,8 +135,7 @@ impl Messages {
 
     /// The oldest message, if nobody else has it any more and its length is the same.
     fn reuse(&mut self, length: usize) -> Option<BytesMut> {
-        let oldest = self.sent.pop_front()?;
-        match oldest.try_into_mut() {
+        match self.sent.pop_front()?.try_into_mut() {
             Ok(used) => {
                 self.kept -= used.len();
                 Some(used).filter(|used| used.len() == length)

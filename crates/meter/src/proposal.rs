@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::clock::ClockRelation;
-use crate::error::PlanError;
+use crate::error::{PlanError, ensure};
 use crate::foreign::LONGEST_TEXT;
 use crate::payload::Role;
 use crate::traffic::{MOST_PER_SECOND, Traffic};
@@ -171,10 +171,6 @@ impl FlowPlan {
 pub(crate) struct Start {
     /// How the clocks relate.
     pub clock: ClockRelation,
-}
-
-fn ensure<E>(holds: bool, error: E) -> Result<(), E> {
-    if holds { Ok(()) } else { Err(error) }
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use crate::buffers::Buffers;
 use crate::control::{self, Accept, Control, Refused};
 use crate::document::{Document, Interval, SideReport};
 use crate::ears::Ears;
-use crate::error::{Excess, Refusal, SessionError, VisitError, chain};
+use crate::error::{Excess, Refusal, SessionError, VisitError, chain, ensure};
 use crate::event::{Event, Observer};
 use crate::foreign::shown;
 use crate::labels::Labels;
@@ -334,21 +334,18 @@ fn check(plan: &Proposal, association: &Association, limits: &Limits) -> Result<
     plan.check()?;
     Buffers::present(association).check(plan, Role::Server)?;
     let streams = association.streams().map_or(0, |streams| streams.outbound.min(streams.inbound));
-    if plan.flows.len() >= usize::from(streams) {
-        return Err(Refusal::TooFewStreams { flows: plan.flows.len(), streams });
-    }
+    let flows = plan.flows.len();
+    ensure(flows < usize::from(streams), Refusal::TooFewStreams { flows, streams })?;
     if let (Some(longest), Extent::Seconds(seconds)) = (limits.duration, plan.extent) {
         let seconds = seconds + plan.omit_s;
-        if seconds > longest.as_secs_f64() {
-            return Err(Excess::Planned { seconds, limit: longest }.into());
-        }
+        let excess = Excess::Planned { seconds, limit: longest };
+        ensure(seconds <= longest.as_secs_f64(), excess)?;
     }
     if let Some(limit) = limits.bitrate {
         let sides = plan.flows.iter().flat_map(|flow| flow.to_server.iter().chain(&flow.to_client));
         let wanted: f64 = sides.filter_map(Traffic::mean_bit_s).sum();
-        if wanted > limit.as_bits_per_second() as f64 {
-            return Err(Excess::Rate { bit_s: wanted, limit }.into());
-        }
+        let excess = Excess::Rate { bit_s: wanted, limit };
+        ensure(wanted <= limit.as_bits_per_second() as f64, excess)?;
     }
     Ok(())
 }

@@ -103,13 +103,38 @@ impl Tally {
         }
     }
 
-    /// A message of so many bytes came.
-    pub fn received(&self, header: Option<Header>, bytes: usize) {
+    /// Begins to count what comes now.
+    pub fn receive(&self) -> Arrivals<'_> {
         let now = Instant::now();
         let mut counts = self.lock();
         let now_us = counts.wall.get_or_insert_with(WallClock::new).us_at(now);
-        let delay = header.and_then(|header| counts.delay_us(self.role, header.time_us, now_us));
-        let header = header.filter(|header| header.measurement == self.measurement);
+        Arrivals { role: self.role, measurement: self.measurement, counts, now, now_us }
+    }
+    /// What came so far does not count as delay.
+    pub fn forget_delays(&self) {
+        for count in &mut self.lock().received {
+            count.delays = DelayMeter::default();
+            count.recent = DelayMeter::default();
+        }
+    }
+}
+
+/// Messages that come at a time.
+#[derive(Debug)]
+pub(crate) struct Arrivals<'a> {
+    role: Role,
+    measurement: u64,
+    counts: MutexGuard<'a, Counts>,
+    now: Instant,
+    now_us: u64,
+}
+
+impl Arrivals<'_> {
+    /// A message of so many bytes came.
+    pub fn count(&mut self, header: Option<Header>, bytes: usize) {
+        let Self { role, measurement, counts, now, now_us } = self;
+        let delay = header.and_then(|header| counts.delay_us(*role, header.time_us, *now_us));
+        let header = header.filter(|header| header.measurement == *measurement);
         let place = header.and_then(|header| header.flow.checked_sub(1));
         let count = place.and_then(|place| counts.received.get_mut(place as usize));
         let (Some(header), Some(count)) = (header, count) else {
@@ -128,15 +153,7 @@ impl Tally {
             count.delays.record(delay);
             count.recent.record(delay);
         }
-        counts.last_arrival = Some(now);
-    }
-
-    /// What came so far does not count as delay.
-    pub fn forget_delays(&self) {
-        for count in &mut self.lock().received {
-            count.delays = DelayMeter::default();
-            count.recent = DelayMeter::default();
-        }
+        counts.last_arrival = Some(*now);
     }
 }
 
@@ -175,12 +192,12 @@ mod tests {
     fn messages_are_counted_by_flow_and_garbage_apart() {
         let tally = Tally::new(&proposal(2), Role::Server);
         for sequence in [0, 1, 5, 3] {
-            tally.received(header(sequence), 100);
+            tally.receive().count(header(sequence), 100);
         }
-        tally.received(None, 10);
-        tally.received(header(0).map(|header| Header { flow: 3, ..header }), 10);
-        tally.received(header(0).map(|header| Header { flow: 0, ..header }), 10);
-        tally.received(header(0).map(|header| Header { measurement: 8, ..header }), 10);
+        tally.receive().count(None, 10);
+        tally.receive().count(header(0).map(|header| Header { flow: 3, ..header }), 10);
+        tally.receive().count(header(0).map(|header| Header { flow: 0, ..header }), 10);
+        tally.receive().count(header(0).map(|header| Header { measurement: 8, ..header }), 10);
         let counts = tally.lock();
         assert_eq!(counts.malformed, 4);
         let first = &counts.received[0];

@@ -7,7 +7,7 @@ use polypath_workload::{
 use rand_core::SeedableRng;
 use serde::{Deserialize, Serialize};
 
-use crate::error::TrafficError;
+use crate::error::{TrafficError, ensure};
 use crate::payload;
 
 /// Most frames, and messages, that the flows of one side may have per second: what is dropped costs time, too.
@@ -137,27 +137,18 @@ impl Traffic {
     ///
     /// A number is out of range.
     pub fn check(&self) -> Result<(), TrafficError> {
-        if usize::from(self.longest_message) < payload::HEADER {
-            return Err(TrafficError::ShortMessages(self.longest_message));
-        }
-        if self.on_off.len() > MOST_TURNS {
-            return Err(TrafficError::TooManyTurns);
-        }
+        let longest = self.longest_message;
+        ensure(usize::from(longest) >= payload::HEADER, TrafficError::ShortMessages(longest))?;
+        ensure(self.on_off.len() <= MOST_TURNS, TrafficError::TooManyTurns)?;
         let size = self.frame_size.mean_steps();
-        if !(size <= LARGEST_FRAME) {
-            return Err(TrafficError::LongFrames);
-        }
+        ensure(size <= LARGEST_FRAME, TrafficError::LongFrames)?;
         // Frames without length are drawn again, perhaps for ever. Exponential ones seldom have none.
         let can_be_nothing = self.frame_size.smallest().is_zero()
             && self.frame_size.constant().is_none()
             && self.frame_size.largest().is_some();
-        if can_be_nothing {
-            return Err(TrafficError::EmptyFrames);
-        }
+        ensure(!can_be_nothing, TrafficError::EmptyFrames)?;
         let rate = self.messages_per_second();
-        if !(rate <= MOST_PER_SECOND) {
-            return Err(TrafficError::TooManyMessages);
-        }
+        ensure(rate <= MOST_PER_SECOND, TrafficError::TooManyMessages)?;
         self.generator(Duration::from_secs(1), 0).map(drop)
     }
 

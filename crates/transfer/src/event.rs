@@ -30,9 +30,12 @@ pub enum Event {
     },
 }
 
+/// Hears of events.
+type Observe = Box<dyn FnMut(&Event) + Send>;
+
 /// Who hears of events, if anybody does.
 #[derive(Default)]
-pub(crate) struct Observer(Option<Box<dyn FnMut(&Event) + Send>>);
+pub(crate) struct Observer(Option<Observe>);
 
 impl Observer {
     pub(crate) fn new(observe: impl FnMut(&Event) + Send + 'static) -> Self {

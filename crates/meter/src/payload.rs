@@ -123,7 +123,8 @@ impl Messages {
                 let mut new = BytesMut::with_capacity(length);
                 new.put_slice(&begin);
                 new.put_slice(&pattern(self.role)[..length - HEADER]);
-                new.freeze()
+                // What was split has its count of users already, which otherwise each use would make anew.
+                new.split().freeze()
             }
         };
         if self.kept + length <= MOST_KEPT {

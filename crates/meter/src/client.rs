@@ -145,7 +145,7 @@ impl Client {
         document
     }
 
-    /// Measures, and ends the association. `observer` hears of each [`Event`]; `&mut ()` ignores them.
+    /// Measures, and ends the association. `observer` receives each [`Event`]; `&mut ()` ignores them.
     ///
     /// If the future is dropped, [`give_up`](Self::give_up) must follow. What was measured until then stays.
     ///
@@ -166,7 +166,7 @@ impl Client {
         }
     }
 
-    /// Aborts the association; `reason` is told to the server, and to who reads the document. A measurement that is complete
+    /// Aborts the association. `reason` is sent to the server and stands in the document. A measurement that is complete
     /// stays so.
     pub fn give_up(&mut self, reason: impl Into<String>) {
         let reason = reason.into();

@@ -17,7 +17,8 @@ pub(crate) fn now_us() -> u64 {
 /// How long a reading of the system's clock is good for: it may be set meanwhile, or run at another speed.
 const FRESH: Duration = Duration::from_millis(10);
 
-/// The system's clock, for who reads the monotonic one anyway and very often: one reading is enough for both.
+/// The system's clock, derived from readings of the monotonic one: where that is read for each message anyway, a second
+/// reading is saved.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WallClock {
     read_at: Instant,

@@ -18,13 +18,13 @@ pub enum Event<'a> {
     Interval(&'a Interval),
 }
 
-/// Who hears of events, in the task that measures: it must not wait for anything. Closures are observers, and `()` is one
-/// that ignores all.
+/// Receives events, in the task that measures: it must not block. Closures are observers, and `()` is one that ignores
+/// all events.
 pub trait Observer {
-    /// Something happened.
+    /// Called for each event.
     fn event(&mut self, event: Event<'_>);
 
-    /// What a server shows, for a client that asked for it; of no more than 64 KiB.
+    /// The output of a server, for a client that asked for it; at most 64 KiB. Default: none.
     fn output(&mut self) -> Option<String> {
         None
     }

@@ -57,7 +57,7 @@ enum Repeat {
     ForEver,
 }
 
-/// Why a text is no flow, or a flow does not fit a measurement: in words, for who wrote it.
+/// Why a text is no flow, or a flow does not fit a measurement: a message for its author.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 #[error("{0}")]
 pub struct FlowSpecError(String);

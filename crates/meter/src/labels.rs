@@ -2,7 +2,7 @@
 
 use crate::document::ConnectingTo;
 
-/// What a document says besides results, for who reads it later.
+/// What a document says besides results.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Labels {
     pub(crate) program: Option<String>,
@@ -31,7 +31,7 @@ impl Labels {
         self
     }
 
-    /// Whom a client was told to connect to: `host` as it was written, the SCTP port, and the UDP port unless SCTP travels over
+    /// The server that a client was told to connect to: `host` as it was written, the SCTP port, and the UDP port unless SCTP travels over
     /// IP itself.
     #[must_use]
     pub fn connecting_to(

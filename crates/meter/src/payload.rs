@@ -46,7 +46,7 @@ const TYPE_DATA: u8 = 5;
 const FRAME_BEGIN: u8 = 1;
 const FRAME_END: u8 = 2;
 
-/// Who sends.
+/// An end of a measurement.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Role {
     /// The client, NetPerfMeter's active side.

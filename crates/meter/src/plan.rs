@@ -18,7 +18,7 @@ const DEFAULT_LENGTH: usize = 16 << 10;
 /// User data of a packet, as long as no association is there to ask.
 const LIKELY_PACKET: usize = 1400;
 
-/// Who sends.
+/// The ends that send.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub enum Direction {
@@ -143,7 +143,7 @@ impl Plan {
         self
     }
 
-    /// Who sends.
+    /// The ends that send; default: the client.
     #[must_use]
     pub fn direction(mut self, direction: Direction) -> Self {
         self.direction = direction;

@@ -155,8 +155,8 @@ impl Server {
         }
     }
 
-    /// Measures with all clients that connect to an endpoint, each in a task of its own; `ended` has the document of each
-    /// measurement that started. What goes wrong with one does not concern the others. Ends when the endpoint stops to listen
+    /// Measures with all clients that connect to an endpoint, each in a task of its own, and calls `ended` with the document of
+    /// each measurement that started. What goes wrong with one does not concern the others. Ends when the endpoint stops to listen
     /// and the last client is gone.
     pub async fn serve(&self, endpoint: &Endpoint, mut ended: impl FnMut(Document)) {
         let mut visits = JoinSet::new();
@@ -215,7 +215,7 @@ impl Visit {
         self.document
     }
 
-    /// Serves the client to the end of its measurement. `observer` hears of each [`Event`]; `&mut ()` ignores them.
+    /// Serves the client to the end of its measurement. `observer` receives each [`Event`]; `&mut ()` ignores them.
     ///
     /// If the future is dropped, [`give_up`](Self::give_up) must follow. What was measured until then stays.
     ///
@@ -231,7 +231,7 @@ impl Visit {
         served
     }
 
-    /// Aborts the association; `reason` is told to the client, and to who reads the document.
+    /// Aborts the association. `reason` is sent to the client and stands in the document.
     pub fn give_up(&mut self, reason: impl Into<String>) {
         let reason = reason.into();
         self.association.abort(reason.clone());

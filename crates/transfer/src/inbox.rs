@@ -1,4 +1,4 @@
-//! The directory that received files go to, and who takes them.
+//! The directory that received files go to.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -23,7 +23,7 @@ pub struct Inbox {
     pub(crate) patience: Patience,
 }
 
-/// An incomplete file in an inbox. Who made it cannot be known: it may belong to a receiver that runs.
+/// An incomplete file in an inbox. Its origin is unknown: it may belong to a receiver that runs.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 #[non_exhaustive]
 pub struct Leftover {
@@ -96,12 +96,12 @@ impl Inbox {
         Ok(self.receiver(endpoint.accept().await?))
     }
 
-    /// Who receives the files that come over an association.
+    /// A receiver of the files that come over an association.
     pub fn receiver(&self, association: Association) -> Receiver {
         Receiver::new(association, self.clone())
     }
 
-    /// Receives from all senders that connect to an endpoint, each in a task of its own; `ended` hears what became of each. What
+    /// Receives from all senders that connect to an endpoint, each in a task of its own, and calls `ended` with the report of each. What
     /// goes wrong with one does not concern the others. Ends when the endpoint stops to listen and the last sender is done.
     pub async fn serve(&self, endpoint: &Endpoint, mut ended: impl FnMut(Report)) {
         let mut receivers = JoinSet::new();

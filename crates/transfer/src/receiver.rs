@@ -81,7 +81,7 @@ impl Receiver {
         }
     }
 
-    /// Who hears of each [`Event`], in the task that receives: it must not wait for anything.
+    /// Calls `observe` for each [`Event`], in the task that receives: it must not block.
     #[must_use]
     pub fn on_event(mut self, observe: impl FnMut(&Event) + Send + 'static) -> Self {
         self.observer = Observer::new(observe);
@@ -98,7 +98,7 @@ impl Receiver {
         &self.files
     }
 
-    /// What became of the transfer.
+    /// The report of the transfer so far.
     pub fn into_report(self) -> Report {
         let elapsed = self.begin.elapsed();
         Report::new(Side::Receiver, &self.association, self.files, elapsed, self.error)
@@ -120,7 +120,7 @@ impl Receiver {
         received
     }
 
-    /// Aborts the association; `reason` is told to the sender, and to who reads the report. Nothing incomplete is left when
+    /// Aborts the association. `reason` is sent to the sender and stands in the report. Nothing incomplete is left when
     /// the sender learns of it.
     pub async fn give_up(&mut self, reason: impl Into<String>) {
         let reason = reason.into();

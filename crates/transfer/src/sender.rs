@@ -109,7 +109,7 @@ impl Sender {
         self
     }
 
-    /// Who hears of each [`Event`], in the task that sends: it must not wait for anything.
+    /// Calls `observe` for each [`Event`], in the task that sends: it must not block.
     #[must_use]
     pub fn on_event(mut self, observe: impl FnMut(&Event) + Send + 'static) -> Self {
         self.observer = Observer::new(observe);
@@ -126,7 +126,7 @@ impl Sender {
         &self.files
     }
 
-    /// What became of the transfer.
+    /// The report of the transfer so far.
     pub fn into_report(self) -> Report {
         Report::new(Side::Sender, &self.association, self.files, self.begin.elapsed(), self.error)
     }
@@ -152,7 +152,7 @@ impl Sender {
         sent
     }
 
-    /// Aborts the association; `reason` is told to the receiver, and to who reads the report.
+    /// Aborts the association. `reason` is sent to the receiver and stands in the report.
     pub fn give_up(&mut self, reason: impl Into<String>) {
         let reason = reason.into();
         self.association.abort(reason.clone());

@@ -30,7 +30,7 @@
 use std::collections::VecDeque;
 use std::sync::LazyLock;
 
-use bytes::{Buf, BufMut, Bytes, BytesMut};
+use bytes::{BufMut, Bytes, BytesMut};
 
 /// Payload protocol identifier of NPMP data (IANA).
 pub(crate) const PPID: u32 = 37;
@@ -78,18 +78,15 @@ impl Header {
     /// What a message of `length` bytes begins with, which is a frame of its own.
     fn encode(&self, length: u16) -> [u8; HEADER] {
         let mut bytes = [0; HEADER];
-        let mut rest = &mut bytes[..];
-        rest.put_u8(TYPE_DATA);
-        rest.put_u8(FRAME_BEGIN | FRAME_END);
-        rest.put_u16(length);
-        rest.put_u32(self.flow);
-        rest.put_u64(self.measurement);
-        rest.put_u16(self.stream);
-        rest.put_u16(0);
-        rest.put_u32(self.frame);
-        rest.put_u64(self.sequence);
-        rest.put_u64(self.byte_sequence);
-        rest.put_u64(self.time_us);
+        [bytes[0], bytes[1]] = [TYPE_DATA, FRAME_BEGIN | FRAME_END];
+        bytes[2..4].copy_from_slice(&length.to_be_bytes());
+        bytes[4..8].copy_from_slice(&self.flow.to_be_bytes());
+        bytes[8..16].copy_from_slice(&self.measurement.to_be_bytes());
+        bytes[16..18].copy_from_slice(&self.stream.to_be_bytes());
+        bytes[20..24].copy_from_slice(&self.frame.to_be_bytes());
+        bytes[24..32].copy_from_slice(&self.sequence.to_be_bytes());
+        bytes[32..40].copy_from_slice(&self.byte_sequence.to_be_bytes());
+        bytes[40..48].copy_from_slice(&self.time_us.to_be_bytes());
         bytes
     }
 }
@@ -151,26 +148,24 @@ impl Messages {
 
 /// The header of a message of `length` bytes that begins with `beginning`; nothing if it is no such message.
 pub(crate) fn decode(beginning: &[u8], length: usize) -> Option<Header> {
-    if beginning.len() < HEADER {
+    let bytes: &[u8; HEADER] = beginning.first_chunk()?;
+    if bytes[0] != TYPE_DATA || usize::from(u16::from_be_bytes(field(bytes, 2))) != length {
         return None;
     }
-    let mut rest = beginning;
-    let kind = rest.get_u8();
-    let _flags = rest.get_u8();
-    if kind != TYPE_DATA || usize::from(rest.get_u16()) != length {
-        return None;
-    }
-    let (flow, measurement, stream) = (rest.get_u32(), rest.get_u64(), rest.get_u16());
-    let _padding = rest.get_u16();
     Some(Header {
-        flow,
-        measurement,
-        stream,
-        frame: rest.get_u32(),
-        sequence: rest.get_u64(),
-        byte_sequence: rest.get_u64(),
-        time_us: rest.get_u64(),
+        flow: u32::from_be_bytes(field(bytes, 4)),
+        measurement: u64::from_be_bytes(field(bytes, 8)),
+        stream: u16::from_be_bytes(field(bytes, 16)),
+        frame: u32::from_be_bytes(field(bytes, 20)),
+        sequence: u64::from_be_bytes(field(bytes, 24)),
+        byte_sequence: u64::from_be_bytes(field(bytes, 32)),
+        time_us: u64::from_be_bytes(field(bytes, 40)),
     })
+}
+
+/// The bytes of a field that begins at `place`.
+fn field<const N: usize>(bytes: &[u8; HEADER], place: usize) -> [u8; N] {
+    std::array::from_fn(|at| bytes[place + at])
 }
 
 fn pattern(role: Role) -> &'static [u8] {

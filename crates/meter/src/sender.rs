@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use polypath::{Association, Message};
 use polypath_units::Instant as Moment;
 use polypath_workload::{Delivery, Effort, Generator};
-use tokio::task::JoinSet;
+use tokio::task::{JoinSet, yield_now};
 use tokio::time::{sleep, sleep_until, timeout_at};
 
 use crate::clock::{self, WallClock};
@@ -20,6 +20,8 @@ use crate::traffic::{Patience, Traffic};
 
 /// Longest time that a sender without end may go on, for its generator.
 const FOR_EVER: polypath_units::Duration = polypath_units::Duration::from_secs(1_000_000);
+/// Messages before the transport, which may share the thread, has its turn.
+const MESSAGES_PER_TURN: u64 = 128;
 /// Longest sleep: the clock of the source may not keep up with that of the timer.
 const LONGEST_SLEEP: Duration = Duration::from_secs(1);
 
@@ -147,12 +149,19 @@ impl Flow {
             }
             let Some(length) = common.claim(message.bytes) else { return Ok(()) };
             let outgoing = self.message(&message, length, now);
-            common.senders.association.send(outgoing).await?;
+            // Mostly there is room; `send` waits for it, and finds out the cause where there is none to come.
+            if common.senders.association.try_send(outgoing).is_err() {
+                let outgoing = self.message(&message, length, now);
+                common.senders.association.send(outgoing).await?;
+            }
             self.generator.taken(message);
             self.header.sequence += 1;
             self.header.frame = self.header.frame.wrapping_add(1);
             self.header.byte_sequence += length as u64;
             common.senders.tally.sent(self.place, length, self.generator.dropped());
+            if self.header.sequence.is_multiple_of(MESSAGES_PER_TURN) {
+                yield_now().await;
+            }
         }
     }
 

@@ -1,0 +1,11 @@
+//! The transmitter without a handshake, an endpoint or an association.
+
+mod abandon;
+mod acknowledge;
+mod decide;
+mod flight;
+mod peer_window;
+mod retransmission;
+mod timeouts;
+
+use super::testing::{Answer, Bench, CHARGE, FULL, preset, tsn};

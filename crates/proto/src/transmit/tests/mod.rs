@@ -4,6 +4,7 @@ mod abandon;
 mod acknowledge;
 mod decide;
 mod flight;
+mod flush;
 mod peer_window;
 mod retransmission;
 mod timeouts;

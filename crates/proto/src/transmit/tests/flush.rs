@@ -14,7 +14,7 @@ use crate::transmit::partial_reliability::Reliability;
 use crate::transmit::testing::Sent;
 use crate::transmit::{Acked, SendPhase};
 use crate::types::Fate;
-use crate::{Duration, OutgoingMessage, PathId};
+use crate::{Duration, OutgoingMessage, PathId, Tsn};
 
 /// Packets that may leave a path beyond its window in one flush: the last one overshoots, one of retransmissions ignores
 /// the window, and so does a tail probe.
@@ -48,19 +48,31 @@ fn check_books(bench: &Bench) {
     assert_eq!(tx.queue.used(), tx.queue.waiting() + user_bytes, "the send buffer");
 }
 
+/// Chunks in flight, and their user bytes.
+fn in_flight(bench: &Bench) -> Vec<(Tsn, u64)> {
+    let outstanding = &bench.tx.outstanding;
+    let tsns = (0..outstanding.span()).map(|offset| outstanding.base().plus(offset));
+    let in_flight = tsns.filter(|tsn| outstanding.get(*tsn).fate == Fate::InFlight);
+    in_flight.map(|tsn| (tsn, outstanding.get(tsn).user_bytes().into())).collect()
+}
+
 /// A flush, which may send no more than the windows of the paths and the peer.
 fn flush(bench: &mut Bench) -> Vec<Sent> {
     let windows: Vec<_> = bench.tx.paths.iter().map(|path| path.window.cwnd).collect();
     let before = bench.flights();
     let outstanding = bench.tx.outstanding.next_tsn();
-    let room = bench.tx.peer_window();
+    let mut room = bench.tx.peer_window();
+    let in_flight = in_flight(bench);
     let sent = bench.flush();
+    // What is abandoned takes no room any more.
+    let abandoned = in_flight.iter().filter(|(tsn, _)| bench.tx.outstanding.is_abandoned(*tsn));
+    room += abandoned.map(|(_, bytes)| bytes).sum::<u64>();
     for ((path, cwnd), before) in bench.tx.paths.iter().zip(windows).zip(before) {
         // What has moved here was in flight elsewhere; no more than a window of that either.
         let most = cwnd.max(path.window.cwnd).max(before) + BEYOND * CHARGE;
         assert!(path.flight <= most, "{:?}: {} bytes, {most} at most", path.id, path.flight);
     }
-    let is_new = |tsn: u32| !crate::Tsn(tsn).is_before(outstanding);
+    let is_new = |tsn: u32| !Tsn(tsn).is_before(outstanding);
     let data = sent.iter().flat_map(|sent| &sent.data);
     let new: u64 = data.filter(|data| is_new(data.tsn)).map(|data| data.payload.len() as u64).sum();
     assert!(new <= room.max(FULL.into()), "{new} bytes into a window of {room}");

@@ -88,12 +88,15 @@ pub(crate) struct Answer {
     pub(crate) window: u32,
     pub(crate) over: u8,
     pub(crate) flags: u8,
+    /// Chunks that arrived twice.
+    pub(crate) twice: Vec<u32>,
 }
 
 impl Answer {
     /// The first `count` chunks have arrived; the peer's window is that of the beginning.
     pub(crate) fn of(count: u32) -> Self {
-        Self { count, gaps: Vec::new(), window: Bench::PEER_WINDOW, over: 0, flags: 0 }
+        let (gaps, twice) = (Vec::new(), Vec::new());
+        Self { count, gaps, window: Bench::PEER_WINDOW, over: 0, flags: 0, twice }
     }
 
     pub(crate) fn gaps(self, gaps: &[(u32, u32)]) -> Self {
@@ -117,7 +120,9 @@ impl Answer {
             cumulative_tsn_ack: cumulative.0,
             a_rwnd: self.window,
             gap_ack_blocks: blocks(&pairs),
-            duplicate_tsns: DuplicateTsns::Borrowed(&[]),
+            duplicate_tsns: DuplicateTsns::Owned(
+                self.twice.iter().map(|chunk| tsn(*chunk).0).collect(),
+            ),
         }
     }
 }

@@ -219,6 +219,7 @@ fn waiting_messages_make_room_before_those_that_were_sent() {
         assert_eq!((effects, result), ([gone].into(), Ok(())));
     }
     assert_eq!(bench.flights(), [0]);
+    assert!(bench.tx.forward.is_due(), "the peer waits for what was sent");
     let counts = bench.tx.stats.abandoned.priority;
     assert_eq!((counts.sent, counts.unsent), (2, 2));
     let (effects, result) = bench.send_one(2 * FULL, Reliability::Priority(1));
@@ -280,4 +281,20 @@ fn the_acknowledgement_of_an_abandoned_chunk_is_no_news() {
     assert_eq!(bench.sack(&Answer::of(1)), ["PeerAnswered", "Delivered(PathId(0), Once)"]);
     assert_eq!((bench.flights(), bench.path(0).window.cwnd), ([CHARGE].into(), cwnd));
     assert!(bench.t3(0).is_some());
+}
+
+#[test]
+fn without_losses_on_its_path_nothing_ignores_the_window() {
+    let mut bench = bench();
+    bench.send_one(FULL, Reliability::Retransmissions(0)).1.unwrap();
+    bench.send_one(FULL, Reliability::Retransmissions(1)).1.unwrap();
+    bench.flush();
+    bench.expire(0);
+    bench.begin();
+    assert!(bench.path(0).free_retransmission, "the second message goes again");
+    bench.tx.end_flush();
+    bench.flush();
+    bench.expire(0);
+    bench.begin();
+    assert!(!bench.path(0).free_retransmission);
 }

@@ -2,6 +2,8 @@
 
 use std::vec::Vec;
 
+use polypath_wire::{DuplicateTsns, NrSack};
+
 use super::*;
 use crate::config::{
     CwndUpdate, Preset, RetransmissionPath, RttSample, SplitFastRetransmit, StaleSack,
@@ -11,6 +13,7 @@ use crate::transmit::Acked;
 use crate::transmit::outstanding::History;
 use crate::transmit::partial_reliability::Reliability;
 use crate::transmit::sack::SackProblem;
+use crate::transmit::sack::testing::blocks;
 use crate::{PathId, ProbeEvent, SendError};
 
 /// Paths with windows of nine packets and 50 ms.
@@ -216,6 +219,122 @@ fn a_sack_over_another_path_measures_what_the_policy_says() {
         assert_eq!(bench.samples(), later, "{policy:?}");
         assert_eq!(bench.path(0).awaited, None);
     }
+}
+
+#[test]
+fn a_round_trip_that_waits_for_its_path_is_measured_by_a_sack_with_news_too() {
+    let mut bench = bench(preset("cmt"), 2);
+    bench.config.policies.rtt_sample = RttSample::SlowPathUpdate;
+    bench.place(&[0, 1]);
+    bench.wait(20);
+    bench.sack(&Answer::of(1).over(1));
+    bench.trace();
+    bench.wait(40);
+    bench.sack(&Answer::of(2).over(0));
+    assert_eq!(bench.samples(), [(0, 60)], "chunk 1 waits for path 1");
+}
+
+#[test]
+fn a_sack_for_many_packets_is_worth_the_bursts_of_those_that_were_left_out() {
+    for (acked, packets) in [(1, 4), (2, 4), (4, 8)] {
+        let mut bench = bench(Preset::Rfc9260, 1);
+        bench.shape(0, 100, 20, 50);
+        bench.send(50);
+        assert_eq!(bench.flush().len(), 4);
+        bench.sack(&Answer::of(acked));
+        assert_eq!(bench.flush().len(), packets, "a SACK for {acked} packets");
+    }
+}
+
+#[test]
+fn what_arrived_is_counted_and_told_to_the_probe() {
+    let mut bench = bench(preset("cmt"), 2);
+    bench.place(&[0, 1, 1]);
+    bench.trace();
+    bench.sack(&Answer::of(1).gaps(&[(2, 2)]));
+    let acked = |path, chunk| ProbeEvent::ChunkAcked { path: PathId(path), tsn: tsn(chunk) };
+    let trace = bench.trace();
+    let told: Vec<_> =
+        trace.iter().filter(|event| matches!(event, ProbeEvent::ChunkAcked { .. })).collect();
+    assert_eq!(told, [&acked(0, 0), &acked(1, 2)]);
+    let bytes = [0, 1].map(|id| bench.path(id).counters.data_bytes_acked);
+    assert_eq!(bytes, [FULL.into(), FULL.into()]);
+}
+
+#[test]
+fn proportional_reduction_lasts_as_long_as_fast_recovery() {
+    let mut bench = bench(Preset::Recommended, 1);
+    bench.place(&[0, 0, 0, 0]);
+    bench.place(&[0]);
+    bench.wait(50);
+    (1..=3).for_each(|last| drop(bench.sack(&Answer::of(0).gaps(&[(1, last)]))));
+    assert!(bench.path(0).recovery.is_active() && bench.path(0).reduction.is_under_way());
+    bench.sends();
+    bench.sack(&Answer::of(5));
+    assert!(!bench.path(0).recovery.is_active() && !bench.path(0).reduction.is_under_way());
+}
+
+/// What an NR-SACK acknowledges, of four chunks on two paths.
+fn non_renegable(bench: &mut Bench, renegable: &[(u16, u16)], kept: &[(u16, u16)]) -> Acked {
+    let nr_sack = NrSack {
+        flags: 0,
+        cumulative_tsn_ack: tsn(0).previous().0,
+        a_rwnd: Bench::PEER_WINDOW,
+        renegable_blocks: blocks(renegable),
+        non_renegable_blocks: blocks(kept),
+        duplicate_tsns: DuplicateTsns::Borrowed(&[]),
+        reserved: 0,
+    };
+    let (tx, mut cx) = bench.lend();
+    tx.on_nr_sack(&mut cx, &nr_sack, PathId(0))
+}
+
+#[test]
+fn what_the_peer_promises_to_keep_leaves_the_send_buffer_at_once() {
+    // (renegable, non-renegable, flights in packets, packets that left the send buffer)
+    for (renegable, kept, flights, released) in [
+        (&[(2, 2)][..], &[][..], [2, 1], 0),
+        (&[], &[(2, 2)], [2, 1], 1),
+        (&[(2, 2)], &[(4, 4)], [2, 0], 1),
+        (&[(3, 4)], &[(2, 2)], [1, 0], 1),
+    ] {
+        let mut bench = bench(preset("cmt"), 2);
+        bench.place(&[0, 1, 0, 1]);
+        let acked = non_renegable(&mut bench, renegable, kept);
+        assert!(matches!(acked, Acked::Applied(_)), "{acked:?}");
+        assert_eq!(
+            bench.flights(),
+            flights.map(|packets| packets * CHARGE),
+            "{renegable:?} {kept:?}"
+        );
+        let used = u64::from(FULL) * (4 - released);
+        assert_eq!(bench.tx.queue.used(), used, "{renegable:?} {kept:?}");
+        let stats = &bench.tx.stats;
+        assert_eq!(stats.bytes_released_early, released * u64::from(FULL));
+        assert_eq!((stats.sacks_received, stats.nr_sacks_received), (1, 1));
+        bench.sack(&Answer::of(4));
+        assert_eq!(bench.tx.queue.used(), 0, "each byte leaves once");
+    }
+    let mut bench = bench(preset("cmt"), 2);
+    bench.place(&[0, 1, 0, 1]);
+    let acked = non_renegable(&mut bench, &[(3, 2)], &[(4, 4)]);
+    assert!(matches!(acked, Acked::Refused(SackProblem::MalformedBlock)), "{acked:?}");
+}
+
+#[test]
+fn a_shutdown_acknowledges_and_says_nothing_of_gaps_and_window() {
+    let mut bench = bench(preset("cmt"), 2);
+    bench.place(&[0, 1, 0, 1]);
+    bench.sack(&Answer::of(0).gaps(&[(2, 3)]).window(5000));
+    let (tx, mut cx) = bench.lend();
+    let acked = tx.on_shutdown(&mut cx, tsn(0), PathId(0));
+    assert!(matches!(acked, Acked::Applied(_)));
+    assert_eq!(bench.flights(), [0, CHARGE], "chunk 2 is still acknowledged");
+    assert_eq!(bench.tx.advertised_window, 5000);
+    let (tx, mut cx) = bench.lend();
+    let acked = tx.on_shutdown(&mut cx, tsn(1), PathId(0));
+    assert!(matches!(acked, Acked::Applied(_)));
+    assert_eq!(bench.flights(), [CHARGE, 0], "had the peer kept chunk 2, it would say so");
 }
 
 /// `dreibholz-model` fig. 3: chunk 0 goes over path 0, the next three over path 1 and arrive first, each with a SACK.

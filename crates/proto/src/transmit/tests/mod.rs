@@ -7,6 +7,8 @@ mod flight;
 mod flush;
 mod peer_window;
 mod retransmission;
+mod sending;
+mod tail;
 mod timeouts;
 
 use super::testing::{Answer, Bench, CHARGE, FULL, preset, tsn};

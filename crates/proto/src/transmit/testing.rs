@@ -137,6 +137,7 @@ pub(crate) struct Bench {
     rng: Xoshiro256PlusPlus,
     trace: Trace,
     contexts: u32,
+    effects: Effects,
 }
 
 impl Bench {
@@ -185,13 +186,14 @@ impl Bench {
             rng: Xoshiro256PlusPlus::seed_from_u64(1),
             trace: Trace::default(),
             contexts: 0,
+            effects: Effects::new(),
         }
     }
 
     /// The transmitter, and what it is lent.
     pub(crate) fn lend(&mut self) -> (&mut Transmitter, SendCx<'_>) {
-        let Self { tx, book, config, now, phase, rng, trace, .. } = self;
-        (tx, SendCx { now: *now, rng, probe: trace, config, book, phase: *phase })
+        let Self { tx, book, config, now, phase, rng, trace, effects, .. } = self;
+        (tx, SendCx { now: *now, rng, probe: trace, config, book, phase: *phase, effects })
     }
 
     pub(crate) fn wait(&mut self, ms: u64) {
@@ -254,18 +256,17 @@ impl Bench {
     ) -> (Vec<String>, Result<(), SendError>) {
         let message = OutgoingMessage { context: self.contexts, ..message };
         self.contexts += 1;
-        let mut effects = Effects::new();
         let (tx, mut cx) = self.lend();
-        let result = tx.enqueue(&mut cx, message, rule, &mut effects);
-        (told(&effects), result)
+        let result = tx.enqueue(&mut cx, message, rule);
+        (self.told(), result)
     }
 
     /// Begins a flush; says what that wants done.
     pub(crate) fn begin(&mut self) -> Vec<String> {
         let (tx, mut cx) = self.lend();
-        let effects = tx.begin_flush(&mut cx);
+        tx.begin_flush(&mut cx);
         tx.watch_peer_window(&cx);
-        told(&effects)
+        self.told()
     }
 
     /// What the next packet carries first.
@@ -290,13 +291,13 @@ impl Bench {
     fn build(
         &mut self,
         path: PathId,
-        fill: impl FnOnce(&mut Transmitter, &mut SendCx<'_>, &mut PacketBuilder<'_>) -> Effects,
+        fill: impl FnOnce(&mut Transmitter, &mut SendCx<'_>, &mut PacketBuilder<'_>),
     ) -> Sent {
         let capacity = self.tx.paths[path].packet_capacity();
         let mut packet = Packet::default();
         let mut builder = PacketBuilder::new(path, capacity, &mut packet);
         let (tx, mut cx) = self.lend();
-        let effects = fill(tx, &mut cx, &mut builder);
+        fill(tx, &mut cx, &mut builder);
         let (mut data, mut forward) = (Vec::new(), None);
         for chunk in packet.chunks {
             match chunk {
@@ -306,7 +307,7 @@ impl Bench {
             }
         }
         let chunks = data.iter().map(|data| number(data.tsn)).collect();
-        Sent { path: path.0, chunks, data, forward, effects }
+        Sent { path: path.0, chunks, data, forward, effects: core::mem::take(&mut self.effects) }
     }
 
     /// The next packet of a flush that has begun: a FORWARD-TSN that is due, DATA, or a tail probe, as an association
@@ -316,7 +317,6 @@ impl Bench {
             let best = self.book.best();
             return Some(self.build(best, |tx, cx, packet| {
                 tx.push_forward_tsn(cx, packet);
-                Effects::new()
             }));
         }
         if !self.tx.is_dry() {
@@ -384,7 +384,7 @@ impl Bench {
     /// The same for one that must be applied; says what that wants done.
     pub(crate) fn sack(&mut self, answer: &Answer) -> Vec<String> {
         match self.hear(answer) {
-            Acked::Applied(effects) => told(&effects),
+            Acked::Applied => self.told(),
             other => panic!("{answer:?} gave {other:?}"),
         }
     }
@@ -437,6 +437,13 @@ impl Bench {
             _ => None,
         };
         self.trace().into_iter().filter_map(sample).collect()
+    }
+}
+
+impl Bench {
+    /// What the transmitter wants done since the last call, as text.
+    pub(crate) fn told(&mut self) -> Vec<String> {
+        told(&core::mem::take(&mut self.effects))
     }
 }
 

@@ -1,12 +1,10 @@
 //! What leaves the flight of a path, and what becomes of its timer then.
 
-use std::vec::Vec;
 
 use super::*;
 use crate::PathId;
 use crate::config::{OldPathPays, Preset, RescheduleSide};
 use crate::probe::TransmissionCause::{FastRetransmission, TimerRetransmission};
-use crate::transmit::Effects;
 use crate::transmit::partial_reliability::Reliability;
 use crate::transmit::testing::told;
 
@@ -164,13 +162,13 @@ fn a_path_settles_without_a_word_where_nothing_moved_away() {
     bench.place(&[0]);
     assert!(!bench.tx.settle(PathId(0)));
     assert!(bench.t3(0).is_some());
-    let mut effects = Effects::new();
-    bench.tx.settle_left(PathId(0), &mut effects);
-    assert!(effects.is_empty() && bench.t3(0).is_some(), "a chunk is still there");
+    let (tx, mut cx) = bench.lend();
+    tx.settle_left(&mut cx, PathId(0));
+    assert!(bench.told().is_empty() && bench.t3(0).is_some(), "a chunk is still there");
     bench.tx.mark_lost(tsn(0), FastRetransmission);
     assert!(bench.tx.settle(PathId(0)));
     assert_eq!(bench.t3(0), None);
-    bench.tx.settle_left(PathId(0), &mut effects);
-    let told: Vec<_> = told(&effects);
-    assert_eq!(told, ["Emptied(PathId(0))"]);
+    let (tx, mut cx) = bench.lend();
+    tx.settle_left(&mut cx, PathId(0));
+    assert_eq!(bench.told(), ["Emptied(PathId(0))"]);
 }

@@ -299,3 +299,15 @@ fn without_losses_on_its_path_nothing_ignores_the_window() {
     bench.begin();
     assert!(!bench.path(0).free_retransmission);
 }
+#[test]
+fn a_message_that_is_lost_again_and_again_is_remembered_no_more_often_than_it_takes() {
+    let mut bench = bench();
+    let rule = until(&bench, 1 << 40);
+    bench.send_one(FULL, rule).1.unwrap();
+    bench.flush();
+    for _ in 0..300 {
+        lose(&mut bench, &[0]);
+        assert_eq!(bench.sends(), [(0, [0].into())]);
+    }
+    assert!(!bench.tx.queue.index.is_crowded(1));
+}

@@ -1,6 +1,5 @@
 //! What leaves the flight of a path, and what becomes of its timer then.
 
-
 use super::*;
 use crate::PathId;
 use crate::config::{OldPathPays, Preset, RescheduleSide};

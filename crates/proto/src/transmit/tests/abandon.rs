@@ -160,7 +160,7 @@ fn the_rest_of_a_message_is_abandoned_with_what_was_sent_of_it() {
     assert_eq!(bench.sends(), [(0, [0].into()), (0, [1].into())]);
     bench.wait(50);
     assert_eq!(bench.begin(), [abandoned(0, true)]);
-    assert_eq!(bench.tx.queue.used(), FULL.into(), "the next message");
+    assert_eq!(bench.tx.queue.used(), u64::from(FULL), "the next message");
     assert_eq!(bench.flights(), [0]);
     // One more TSN stands for the end of the message.
     let sent = bench.flush();

@@ -159,7 +159,7 @@ fn an_overtaken_sack_withdraws_nothing_where_the_policy_knows_them() {
         let counted = (bench.tx.stats.chunks_withdrawn, bench.tx.stats.stale_sacks);
         assert_eq!(counted, (withdrawn, stale), "{policy:?}");
         let window = if stale > 0 { Bench::PEER_WINDOW } else { 9 };
-        assert_eq!(bench.tx.advertised_window, window.into(), "{policy:?}");
+        assert_eq!(bench.tx.advertised_window, u64::from(window), "{policy:?}");
         assert_eq!(bench.flights(), [CHARGE, 0]);
     }
 }
@@ -258,7 +258,7 @@ fn what_arrived_is_counted_and_told_to_the_probe() {
         trace.iter().filter(|event| matches!(event, ProbeEvent::ChunkAcked { .. })).collect();
     assert_eq!(told, [&acked(0, 0), &acked(1, 2)]);
     let bytes = [0, 1].map(|id| bench.path(id).counters.data_bytes_acked);
-    assert_eq!(bytes, [FULL.into(), FULL.into()]);
+    assert_eq!(bytes, [u64::from(FULL), u64::from(FULL)]);
 }
 
 #[test]

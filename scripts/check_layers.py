@@ -46,7 +46,8 @@ ARROWS: dict[str, tuple[str, ...]] = {
 
 # Crates whose modules are not checked yet; what LAYERS has of them is the order that they are to get. To switch a crate
 # on, take it out.
-UNSETTLED: set[str] = set()
+# Their errors name what their modules refuse, and their documents what these count: cut apart next.
+UNSETTLED: set[str] = {"polypath-meter", "polypath-transfer"}
 
 # Crate -> its modules in layers, from the bottom to the top.
 Layers = tuple[tuple[str, ...], ...]

@@ -4,14 +4,11 @@ use std::net::IpAddr;
 
 use polypath::{Carriers, ENCAPSULATION_PORT, Peer, Preset};
 
-/// SCTP port of the file transfer: not registered, of the dynamic range (RFC 6335 section 6).
-const TRANSFER_PORT: u16 = 59899;
-
 /// Ports and policies.
 #[derive(Debug, clap::Args)]
 pub(crate) struct SctpArgs {
     /// SCTP port of the receiver
-    #[arg(long, value_name = "N", default_value_t = TRANSFER_PORT, value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = polypath_transfer::PORT, value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) port: u16,
     /// UDP port of the receiver, which SCTP is encapsulated in; a receiver takes any that is free for 0
     #[arg(long, alias = "encap-port", value_name = "N", default_value_t = ENCAPSULATION_PORT)]

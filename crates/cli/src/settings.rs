@@ -1,25 +1,15 @@
 //! Settings of an association from `--preset` and `--set KEY=VALUE`.
 
 use anyhow::{Result, anyhow, bail};
-use polypath::{AssociationConfig, BUFFER_BYTES, Duration, Preset};
+use polypath::{AssociationConfig, Preset};
+use polypath_transfer::MIN_BUFFER_BYTES;
 use serde_json::Value;
 
 use crate::suggestion::nearest;
 
-/// Least size of a buffer: the longest frames that are not content must fit.
-pub(crate) const MIN_BUFFER_BYTES: u64 = 4 << 10;
-/// Longest time that a peer can put off the end of an association (T5-shutdown-guard).
-const SHUTDOWN_GUARD: Duration = Duration::from_secs(10);
-
 /// The configuration of a transfer with these changes.
 pub(crate) fn association_config(preset: Preset, changes: &[String]) -> Result<AssociationConfig> {
-    let config = AssociationConfig {
-        send_buffer_bytes: BUFFER_BYTES.into(),
-        receive_buffer_bytes: BUFFER_BYTES,
-        shutdown_guard: Some(SHUTDOWN_GUARD),
-        ..AssociationConfig::with_preset(preset)
-    };
-    let mut document = serde_json::to_value(config)?;
+    let mut document = serde_json::to_value(polypath_transfer::association_config(preset))?;
     for change in changes {
         document =
             apply(document, change).map_err(|error| error.context(format!("--set {change}")))?;
@@ -104,8 +94,8 @@ fn parse(text: &str) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use polypath::PathPairing;
     use polypath::config::{BufferSplit, Burst, PathOrder, RescheduleSide};
+    use polypath::{Duration, PathPairing};
 
     use super::*;
 
@@ -125,7 +115,7 @@ mod tests {
         for &preset in Preset::ALL {
             let config = association_config(preset, &[]).unwrap();
             assert_eq!(config.policies, preset.policies());
-            assert_eq!(config.receive_buffer_bytes, BUFFER_BYTES);
+            assert_eq!(config.receive_buffer_bytes, 32 << 20);
         }
     }
 

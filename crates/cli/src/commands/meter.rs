@@ -5,20 +5,20 @@ use std::time::Duration;
 
 use anyhow::anyhow;
 use clap::Subcommand;
-use polypath::{Association, Endpoint, EndpointConfig, Observer};
+use polypath::{Endpoint, EndpointConfig, Observer};
+use polypath_meter::document::{Alone, End, Gain};
+use polypath_meter::{Intervals, Labels, MOST_FLOWS, Server, Visit};
 use polypath_units::BitRate;
 use tokio::task::{JoinError, JoinSet};
 
 use crate::failure::{Failure, Outcome};
 use crate::local_addresses;
 use crate::meter::capture::Capture;
-use crate::meter::client::{self, Target, measure};
-use crate::meter::document::{Alone, End};
+use crate::meter::client::{Target, measure};
 use crate::meter::gain::Broken;
-use crate::meter::options::{ClientOptions, FormatOptions, Transport};
+use crate::meter::options::{self, ClientOptions, FormatOptions, Transport};
 use crate::meter::reporter::Reporter;
-use crate::meter::server::{Limits, Visit};
-use crate::meter::{gain, hosts, numbers, plan, thresholds};
+use crate::meter::{gain, hosts, numbers};
 use crate::output::tell;
 use crate::qlog::QlogArgs;
 use crate::runtime::{self, Interruption, Threads};
@@ -111,7 +111,9 @@ pub(crate) fn run(args: &Args) -> Outcome {
 
 fn measure_once(options: &ClientOptions) -> Outcome {
     options.check().map_err(Failure::Usage)?;
-    let mut reporter = Reporter::of_client(&options.report).map_err(Failure::Usage)?;
+    let plan = options.plan();
+    let mut reporter =
+        Reporter::of_client(&options.report, plan.shown_title()).map_err(Failure::Usage)?;
     let qlog = options.qlog.of_network()?;
     let observer = qlog.observer("meter client");
     let outcome = runtime::run(Threads::One, async |interruption| {
@@ -132,17 +134,17 @@ async fn measure_all(
     let (document, outcome) = match prepared {
         Ok((target, alone)) => {
             let (mut document, outcome) = measure(&target, options, reporter, interruption).await;
-            document.end.gain = gain::gain(&document, alone);
-            document.end.thresholds = thresholds::judge(&options.requirements, &document.end);
+            document.end.gain = Gain::of(&document, alone);
+            document.end.thresholds = options.requirements.required().judge(&document.end);
             (document, outcome)
         }
         Err(Broken { failure, document }) => {
             let mut document = match document {
                 Some(document) => *document,
-                None => client::describe(options, &failure),
+                None => options.unconnected(&failure),
             };
             // What one path carried says nothing of all of them.
-            document.end.thresholds = thresholds::judge(&options.requirements, &End::default());
+            document.end.thresholds = options.requirements.required().judge(&End::default());
             (document, Err(failure))
         }
     };
@@ -175,7 +177,7 @@ async fn prepare(
     let bind = &options.transport.bind;
     let from = if bind.is_empty() { local_addresses::towards(&to)? } else { bind.clone() };
     let to = zoned::addresses(&to);
-    let config = options.transport.config(options.flows()).map_err(Failure::Usage)?;
+    let config = options.transport.config(options.plan().flow_count()).map_err(Failure::Usage)?;
     let carriers = options.transport.carriers();
     let target = Target { from, to, config, carriers, capture, observer };
     let alone = match options.requirements.require_gain {
@@ -186,7 +188,7 @@ async fn prepare(
 }
 
 fn serve_all(args: &ServerArgs) -> Outcome {
-    let association = args.transport.config(plan::MOST_FLOWS).map_err(Failure::Usage)?;
+    let association = args.transport.config(MOST_FLOWS).map_err(Failure::Usage)?;
     let reporter = Reporter::new(&args.format, None).map_err(Failure::Usage)?;
     let addresses: Vec<Zoned> = match args.transport.bind.as_slice() {
         [] => hosts::main_addresses().into_iter().map(Zoned::from).collect(),
@@ -232,16 +234,22 @@ async fn serve(
     reporter: &Reporter,
     interruption: &Interruption,
 ) -> Outcome {
-    let limits = Arc::new(Limits {
-        duration: args.server_max_duration,
-        bitrate: args.server_bitrate_limit,
-        idle: args.idle_timeout,
-    });
+    // Only a document at the end has intervals.
+    let intervals = match reporter.tells_intervals_at_the_end() {
+        true => Intervals::Kept,
+        false => Intervals::Dropped,
+    };
+    let server = Server::new()
+        .longest(args.server_max_duration)
+        .largest_rate(args.server_bitrate_limit)
+        .idle_timeout(args.idle_timeout)
+        .labels(Labels::new().program(options::version()))
+        .intervals(intervals);
     let mut visits: JoinSet<Ended> = JoinSet::new();
     for number in 1_u64.. {
         let accepted = loop {
             tokio::select! {
-                accepted = endpoint.accept(), if !args.one_off || visits.is_empty() => break accepted?,
+                accepted = server.accept(endpoint), if !args.one_off || visits.is_empty() => break accepted?,
                 Some(ended) = visits.join_next() => {
                     if let Some(outcome) = conclude(ended).filter(|_| args.one_off) {
                         return outcome;
@@ -255,7 +263,7 @@ async fn serve(
         };
         let prefix = if args.one_off { String::new() } else { format!("#{number} ") };
         let reporter = reporter.sibling(prefix)?;
-        visits.spawn(visit(number, accepted, Arc::clone(&limits), reporter, interruption.clone()));
+        visits.spawn(serve_one(number, accepted, reporter, interruption.clone()));
     }
     Ok(())
 }
@@ -274,32 +282,37 @@ fn conclude(ended: Result<Ended, JoinError>) -> Option<Outcome> {
 }
 
 /// Serves one client. Whatever it does, it concerns nobody else.
-async fn visit(
+async fn serve_one(
     number: u64,
-    association: Association,
-    limits: Arc<Limits>,
+    mut visit: Visit,
     mut reporter: Reporter,
     interruption: Interruption,
 ) -> Ended {
+    let association = visit.association();
     let from: Vec<_> = association.remote_addresses().iter().map(ToString::to_string).collect();
     tell(format_args!(
         "#{number} accepted {}, SCTP port {}",
         from.join(", "),
         association.remote_port()
     ));
-    let mut visit = Visit::new();
-    let result = tokio::select! {
-        served = visit.serve(&association, &limits, &mut reporter) => served,
-        () = interruption.happened() => Err(anyhow!("the server was interrupted")),
+    let served = tokio::select! {
+        served = visit.run(&mut reporter) => Some(served),
+        () = interruption.happened() => None,
+    };
+    let result = match served {
+        Some(served) => served.map_err(anyhow::Error::from),
+        None => {
+            let reason = "the server was interrupted";
+            visit.give_up(reason);
+            Err(anyhow!(reason))
+        }
     };
     if let Err(error) = &result {
         tell(format_args!("#{number} {error:#}"));
-        association.abort(format!("{error:#}"));
     }
     let started = visit.started();
-    let document = visit.conclude(result.as_ref().err());
     if started {
-        reporter.end_on_one_line(&document);
+        reporter.end_on_one_line(&visit.into_document());
     }
     let told = reporter.outcome();
     if let Err(failure) = &told {

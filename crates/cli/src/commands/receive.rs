@@ -1,11 +1,13 @@
 //! `polypath receive`.
 
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Error, anyhow};
-use polypath::{Association, Endpoint, EndpointConfig};
+use polypath::{Endpoint, EndpointConfig};
+use polypath_transfer::{
+    Existing, Hidden, Inbox, Leftover, Pace, Patience, Receiver, Report, Side,
+};
 use polypath_units::BitRate;
 use tokio::task::{JoinError, JoinSet};
 
@@ -15,12 +17,7 @@ use crate::qlog::QlogArgs;
 use crate::runtime::{self, Interruption, Threads};
 use crate::sctp_args::SctpArgs;
 use crate::settings::association_config;
-use crate::transfer::destination::Existing;
-use crate::transfer::inbox;
-use crate::transfer::name::Hidden;
-use crate::transfer::patience::{Pace, Patience};
-use crate::transfer::progress::{Progress, Side};
-use crate::transfer::receive::{Session, Settings};
+use crate::transfer::progress::{Progress, size};
 use crate::transfer::summary::Summary;
 use crate::zoned::{self, Zoned};
 
@@ -100,13 +97,10 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let association =
         association_config(args.sctp.preset, &args.sctp.set).map_err(Failure::usage)?;
     let existing = if args.taste.overwrite { Existing::Replace } else { Existing::Keep };
-    let settings = Settings {
-        directory: args.out.clone(),
-        existing,
-        hidden: if args.taste.hidden { Hidden::Allowed } else { Hidden::Refused },
-        patience: args.limits.patience(),
-        progress: Progress::new(),
-    };
+    let hidden = if args.taste.hidden { Hidden::Allowed } else { Hidden::Refused };
+    let inbox =
+        Inbox::new(&args.out).existing(existing).hidden(hidden).patience(args.limits.patience());
+    let progress = Progress::new();
     let qlog = args.qlog.of_network()?;
     let outcome = runtime::run(Threads::All, async |interruption| {
         let builder = qlog
@@ -121,26 +115,40 @@ pub(crate) fn run(args: &Args) -> Outcome {
             })
             .listen(BACKLOG);
         let endpoint = runtime::bind(builder)?;
-        inbox::prepare(&args.out).map_err(Failure::Usage)?;
-        let leftovers = inbox::leftovers(&args.out);
-        settings.progress.tell(&format!(
+        inbox
+            .prepare()
+            .map_err(|error| Failure::Usage(anyhow!("--out {:#}", Error::from(error))))?;
+        let leftovers = inbox.leftovers();
+        progress.tell(&format!(
             "listening on {}, {}",
             zoned::list(&args.listen),
             args.sctp.ports(endpoint.encapsulation_port())
         ));
-        if let Some(leftovers) = leftovers {
-            settings.progress.tell(&leftovers);
+        if !leftovers.is_empty() {
+            progress.tell(&tell_leftovers(args, &leftovers));
         }
-        let result = serve(&endpoint, Arc::new(settings), args, interruption).await;
+        let result = serve(&endpoint, &inbox, &progress, args, interruption).await;
         runtime::drain(&endpoint, interruption).await;
         result
     });
     qlog.end(outcome)
 }
 
+/// A line about incomplete files.
+fn tell_leftovers(args: &Args, leftovers: &[Leftover]) -> String {
+    let name = |leftover: &Leftover| format!("{} ({})", leftover.name, size(leftover.bytes));
+    format!(
+        "incomplete files in {}: {}; unless another receiver is writing them, one that was killed has left them, and they can \
+         be removed",
+        args.out.display(),
+        leftovers.iter().map(name).collect::<Vec<_>>().join(", ")
+    )
+}
+
 async fn serve(
     endpoint: &Endpoint,
-    settings: Arc<Settings>,
+    inbox: &Inbox,
+    progress: &Progress,
     args: &Args,
     interruption: &Interruption,
 ) -> Outcome {
@@ -148,15 +156,15 @@ async fn serve(
     let mut reports = Reports { json: args.json, incomplete: 0, failure: None };
     loop {
         tokio::select! {
-            accepted = endpoint.accept(), if !args.once || sessions.is_empty() => {
-                sessions.spawn(session(accepted?, Arc::clone(&settings), interruption.clone()));
+            accepted = inbox.accept(endpoint), if !args.once || sessions.is_empty() => {
                 if args.once {
-                    // Others learn at once that they come too late.
+                    // Others learn that they come too late before the first one is answered.
                     endpoint.stop_listening();
                 }
+                sessions.spawn(session(accepted?, progress.clone(), interruption.clone()));
             }
             Some(ended) = sessions.join_next() => {
-                reports.add(ended, &settings.progress);
+                reports.add(ended, progress);
                 if args.once {
                     return reports.outcome();
                 }
@@ -165,7 +173,7 @@ async fn serve(
         }
     }
     while let Some(ended) = sessions.join_next().await {
-        reports.add(ended, &settings.progress);
+        reports.add(ended, progress);
     }
     Err(Failure::Interrupted)
 }
@@ -179,11 +187,11 @@ struct Reports {
 }
 
 impl Reports {
-    fn add(&mut self, ended: Result<Summary, JoinError>, progress: &Progress) {
+    fn add(&mut self, ended: Result<Report, JoinError>, progress: &Progress) {
         let told = match ended {
-            Ok(summary) => {
-                self.incomplete += usize::from(!summary.is_complete());
-                if self.json { print(&summary) } else { Ok(()) }
+            Ok(report) => {
+                self.incomplete += usize::from(!report.complete);
+                if self.json { print(report) } else { Ok(()) }
             }
             Err(error) => Err(Failure::Failed(Error::from(error).context("a session failed"))),
         };
@@ -202,27 +210,30 @@ impl Reports {
     }
 }
 
-fn print(summary: &Summary) -> Outcome {
-    output::print(summary.to_json()?.as_bytes())
+fn print(report: Report) -> Outcome {
+    output::print(Summary::from(report).to_json()?.as_bytes())
 }
 
 /// Serves one sender.
-async fn session(
-    association: Association,
-    settings: Arc<Settings>,
-    interruption: Interruption,
-) -> Summary {
-    let begin = Instant::now();
-    let mut session = Session::new(&association, &settings);
-    let result = tokio::select! {
-        result = session.run() => result,
-        () = interruption.happened() => Err(anyhow!("the receiver was interrupted")),
+async fn session(receiver: Receiver, progress: Progress, interruption: Interruption) -> Report {
+    let association = receiver.association().clone();
+    let mut receiver = receiver.on_event(progress.follow(Side::Receiver, &association));
+    let received = tokio::select! {
+        received = receiver.run() => Some(received),
+        () = interruption.happened() => None,
     };
-    if let Err(error) = &result {
-        session.give_up(error).await;
+    let error = match received {
+        Some(Ok(())) => None,
+        Some(Err(error)) => Some(Error::from(error)),
+        None => {
+            let reason = "the receiver was interrupted";
+            receiver.give_up(reason).await;
+            Some(anyhow!(reason))
+        }
+    };
+    if let Some(error) = error {
         let peer: Vec<_> = association.remote_addresses().iter().map(ToString::to_string).collect();
-        settings.progress.tell(&format!("from {}: {error:#}", peer.join(", ")));
+        progress.tell(&format!("from {}: {error:#}", peer.join(", ")));
     }
-    let files = session.into_files();
-    Summary::new(Side::Receiver, &association, files, begin.elapsed(), result.err().as_ref())
+    receiver.into_report()
 }

@@ -1,9 +1,9 @@
 //! `polypath schema`.
 
 use clap::ValueEnum;
+use polypath_meter::document::{Document, StreamLine};
 
 use crate::failure::Outcome;
-use crate::meter::document::{Document, StreamLine};
 use crate::output;
 
 /// Arguments.

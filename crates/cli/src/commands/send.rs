@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::anyhow;
 use polypath::{Association, AssociationConfig, Endpoint};
+use polypath_transfer::{Report, Sender, Side, check_files};
 
 use crate::connecting;
 use crate::failure::{Failure, Outcome};
@@ -14,9 +15,7 @@ use crate::qlog::QlogArgs;
 use crate::runtime::{self, Interruption, Threads};
 use crate::sctp_args::SctpArgs;
 use crate::settings::association_config;
-use crate::transfer::progress::{Progress, Side};
-use crate::transfer::send::{Settings, send_files};
-use crate::transfer::source::check_all;
+use crate::transfer::progress::Progress;
 use crate::transfer::summary::Summary;
 use crate::unused::{Named, unused};
 use crate::zoned::{self, Zoned};
@@ -67,12 +66,8 @@ pub(crate) fn run(args: &Args) -> Outcome {
             "--encapsulation-port 0: the receiver's UDP port must be known"
         )));
     }
-    check_all(&args.files).map_err(Failure::Usage)?;
-    let settings = Settings {
-        idle: Duration::from_secs(args.idle_timeout),
-        send_buffer: config.send_buffer_bytes,
-        progress: Progress::new(),
-    };
+    check_files(&args.files).map_err(Failure::usage)?;
+    let send_buffer = config.send_buffer_bytes;
     local_addresses::check_peer(&args.to)?;
     let local =
         if args.from.is_empty() { local_addresses::towards(&args.to)? } else { args.from.clone() };
@@ -86,10 +81,14 @@ pub(crate) fn run(args: &Args) -> Outcome {
             () = interruption.happened() => Err(Failure::Interrupted),
         };
         let result = match connected {
-            Ok(association) => transfer(association, &settings, args, interruption).await,
+            Ok(association) => {
+                let sender = Sender::new(association).send_buffer_bytes(send_buffer);
+                transfer(sender, args, interruption).await
+            }
             Err(failure) => {
                 if args.json {
-                    let summary = Summary::unconnected(&failure, begin.elapsed());
+                    let report = Report::unconnected(failure.to_string(), begin.elapsed());
+                    let summary = Summary::from(report);
                     output::print(summary.to_json()?.as_bytes())?;
                 }
                 Err(failure)
@@ -113,31 +112,30 @@ async fn connect(
     connecting::connect(endpoint, &peer, config, patience, &whom).await
 }
 
-async fn transfer(
-    association: Association,
-    settings: &Settings,
-    args: &Args,
-    interruption: &Interruption,
-) -> Outcome {
-    let (begin, mut files) = (Instant::now(), Vec::new());
-    let result = tokio::select! {
-        result = send_files(&association, settings, args.files.clone(), &mut files) => result.map_err(Failure::Failed),
-        () = interruption.happened() => Err(Failure::Interrupted),
+async fn transfer(sender: Sender, args: &Args, interruption: &Interruption) -> Outcome {
+    let association = sender.association().clone();
+    let mut sender = sender
+        .idle_timeout(Duration::from_secs(args.idle_timeout))
+        .on_event(Progress::new().follow(Side::Sender, &association));
+    let sent = tokio::select! {
+        sent = sender.send(&args.files) => Some(sent),
+        () = interruption.happened() => None,
     };
-    let error = match &result {
-        Ok(()) => None,
-        Err(Failure::Interrupted) => Some(anyhow!("the sender was interrupted")),
-        Err(failure) => Some(anyhow!("{failure}")),
+    let result = match sent {
+        Some(sent) => sent.map_err(|error| Failure::Failed(error.into())),
+        None => {
+            sender.give_up("the sender was interrupted");
+            Err(Failure::Interrupted)
+        }
     };
-    if let Some(error) = &error {
-        association.abort(error.to_string());
-    }
     let (to, from) = (zoned::addresses(&args.to), zoned::addresses(&args.from));
-    let unused = unused(Named { to: &to, from: &from, options: ["--to", "--from"] }, &association);
-    let summary = Summary::new(Side::Sender, &association, files, begin.elapsed(), error.as_ref())
-        .with_unused(unused);
+    let named = Named { to: &to, from: &from, options: ["--to", "--from"] };
+    let summary = Summary { unused: unused(named, &association), report: sender.into_report() };
     let text = if args.json { summary.to_json()? } else { summary.to_string() };
     output::print(text.as_bytes())?;
     result?;
-    if summary.is_complete() { Ok(()) } else { Err(anyhow!("not every file was stored").into()) }
+    match summary.report.complete {
+        true => Ok(()),
+        false => Err(anyhow!("not every file was stored").into()),
+    }
 }

@@ -3,14 +3,12 @@
 use std::net::IpAddr;
 
 use polypath::{AssociationConfig, PathStats};
+use polypath_meter::document::{Alone, Document};
 
 use super::client::{Target, connect, measure};
-use super::document::{Alone, Document, Gain};
 use super::options::ClientOptions;
 use super::reporter::Reporter;
-use super::snapshot::path_name;
 use super::text;
-use super::thresholds::received;
 use crate::failure::Failure;
 use crate::runtime::{self, Interruption};
 
@@ -44,7 +42,7 @@ pub(crate) async fn alone(
 ) -> Result<Vec<Alone>, Broken> {
     let mut measured = Vec::new();
     for path in paths(target, options, interruption).await? {
-        let name = path_name(&path);
+        let name = format!("path{}", path.path.0);
         reporter.remark(&format!("{name} alone: {} -> {}", path.local, path.remote));
         let (document, outcome) =
             measure(&single(target, path.local, path.remote), options, reporter, interruption)
@@ -59,25 +57,9 @@ pub(crate) async fn alone(
         if let Some(error) = &document.error {
             reporter.remark(&format!("{name} does not work alone: {error}"));
         }
-        measured.push(Alone {
-            path: name,
-            local_host: path.local,
-            remote_host: path.remote,
-            bits_per_second: rate(&document),
-        });
+        measured.push(Alone::new(&path, &document));
     }
     Ok(measured)
-}
-
-/// All paths together against the best of those alone; nothing where none worked.
-pub(crate) fn gain(together: &Document, alone: Vec<Alone>) -> Option<Gain> {
-    let bits_per_second = rate(together)?;
-    let best = alone.iter().filter_map(|alone| alone.bits_per_second).fold(0.0, f64::max);
-    (best > 0.0).then(|| Gain { ratio: bits_per_second / best, bits_per_second, alone })
-}
-
-fn rate(document: &Document) -> Option<f64> {
-    document.complete.then(|| received(&document.end)).flatten()
 }
 
 /// The paths that there are.
@@ -104,27 +86,4 @@ fn single(target: &Target, local: IpAddr, remote: IpAddr) -> Target {
     let config = AssociationConfig { max_paths: 1, ..target.config.clone() };
     let from = target.from.iter().filter(|from| from.address == local).cloned().collect();
     Target { from, to: vec![remote], config, ..target.clone() }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::meter::document::Sum;
-
-    #[test]
-    fn the_best_path_alone_is_the_measure() {
-        let alone = |rate| Alone {
-            path: "path0".to_owned(),
-            local_host: IpAddr::from([192, 0, 2, 1]),
-            remote_host: IpAddr::from([192, 0, 2, 2]),
-            bits_per_second: rate,
-        };
-        let mut document = crate::meter::start::document();
-        document.end.sum_received = Some(Sum { bits_per_second: 3e6, ..Sum::default() });
-        let both = || vec![alone(Some(1e6)), alone(None), alone(Some(2e6))];
-        assert_eq!(gain(&document, both()), None, "it is not complete");
-        document.complete = true;
-        assert_eq!(gain(&document, both()).map(|gain| gain.ratio), Some(1.5));
-        assert_eq!(gain(&document, vec![alone(None)]), None);
-    }
 }

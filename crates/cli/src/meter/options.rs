@@ -7,28 +7,22 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail, ensure};
 use clap::builder::PossibleValuesParser;
 use polypath::config::CongestionAlgorithm;
-use polypath::{AssociationConfig, Carriers, ENCAPSULATION_PORT, Peer, Preset};
+use polypath::{Association, AssociationConfig, Carriers, ENCAPSULATION_PORT, Peer, Preset};
+use polypath_meter::document::Document;
+use polypath_meter::{
+    Client, Clocks, Direction, FlowSpec, LONGEST_MESSAGE, Labels, MOST_FLOWS, PORT, Plan,
+    PlanError, SHORTEST_INTERVAL, SHORTEST_MESSAGE, ServerOutput,
+};
+use polypath_transfer::MIN_BUFFER_BYTES;
 use polypath_units::BitRate;
 
-use super::buffers::Buffers;
-use super::flow_spec::{self, FlowSpec};
 use super::numbers;
-use super::payload::{self, Role};
-use super::plan::{
-    Extent, FlowPlan, LONGEST, MOST_FLOWS, Plan, SHORTEST_INTERVAL, ServerOutput, shown,
-};
-use super::traffic::Traffic;
+use crate::failure::Failure;
+use crate::program::program;
 use crate::qlog::QlogArgs;
 use crate::sctp_args::{ports, preset_parser};
-use crate::settings::{MIN_BUFFER_BYTES, association_config};
+use crate::settings::association_config;
 use crate::zoned::Zoned;
-
-/// SCTP port of the meter: that of iperf3.
-pub(crate) const PORT: u16 = 5201;
-/// Longest default message in bytes; a whole number of packets is taken.
-const DEFAULT_LENGTH: usize = 16 << 10;
-/// Seconds that are measured unless something else is said.
-const DEFAULT_TIME: Duration = Duration::from_secs(10);
 
 /// What is measured with whom.
 #[derive(Clone, Debug, clap::Args)]
@@ -41,7 +35,7 @@ pub(crate) struct ClientOptions {
     #[command(flatten)]
     pub load: Load,
     #[command(flatten)]
-    pub direction: Direction,
+    pub direction: DirectionOptions,
     #[command(flatten)]
     pub family: Family,
     #[command(flatten)]
@@ -117,7 +111,7 @@ pub(crate) struct Load {
     pub length: Option<u64>,
     /// A flow of NetPerfMeter's model, RATE:SIZE[:RATE BACK:SIZE BACK][:OPTION...], instead of -P, -b, -l, -R and
     /// --bidir; repeatable
-    #[arg(long, value_name = "SPEC", value_parser = flow_spec::parse, conflicts_with_all = ["parallel", "bitrate", "length", "reverse", "bidir"])]
+    #[arg(long, value_name = "SPEC", value_parser = flow, conflicts_with_all = ["parallel", "bitrate", "length", "reverse", "bidir"])]
     pub flow: Vec<FlowSpec>,
     /// Where random numbers begin [default: at random]
     #[arg(long, value_name = "N")]
@@ -126,7 +120,7 @@ pub(crate) struct Load {
 
 /// Who sends.
 #[derive(Clone, Debug, clap::Args)]
-pub(crate) struct Direction {
+pub(crate) struct DirectionOptions {
     /// The server sends, the client receives
     #[arg(short = 'R', long)]
     pub reverse: bool,
@@ -225,6 +219,10 @@ fn paced(text: &str) -> Result<Paced, String> {
     Ok(Paced { rate: numbers::rate(rate)?, burst })
 }
 
+fn flow(text: &str) -> Result<FlowSpec, String> {
+    text.parse().map_err(|error: polypath_meter::FlowSpecError| error.to_string())
+}
+
 /// A time with its unit.
 fn delay(text: &str) -> Result<Duration, String> {
     let time: polypath_units::Duration =
@@ -305,11 +303,6 @@ impl Transport {
 }
 
 impl ClientOptions {
-    /// Number of flows.
-    pub fn flows(&self) -> usize {
-        if self.load.flow.is_empty() { self.load.parallel as usize } else { self.load.flow.len() }
-    }
-
     /// What is wrong before anything is tried.
     pub fn check(&self) -> Result<()> {
         ensure!(
@@ -318,10 +311,8 @@ impl ClientOptions {
         );
         if let Some(length) = self.load.length {
             ensure!(
-                (payload::HEADER as u64..=payload::LONGEST as u64).contains(&length),
-                "--length {length}: messages have {} to {} bytes",
-                payload::HEADER,
-                payload::LONGEST
+                (SHORTEST_MESSAGE as u64..=LONGEST_MESSAGE as u64).contains(&length),
+                "--length {length}: messages have {SHORTEST_MESSAGE} to {LONGEST_MESSAGE} bytes"
             );
         }
         if let Some(gain) = self.requirements.require_gain {
@@ -332,10 +323,13 @@ impl ClientOptions {
         }
         self.hosts.iter().try_for_each(|host| self.check_host(host))?;
         self.load.check()?;
-        let buffers = Buffers::planned(&self.transport.config(self.flows())?);
-        let plan = self.plan(1400, buffers.least(), 0, 0)?;
-        plan.check()?;
-        buffers.check(&plan, Role::Client)
+        let plan = self.plan();
+        match plan.check(&self.transport.config(plan.flow_count())?) {
+            Err(error @ PlanError::Buffer { .. }) => {
+                bail!("{error} (--length or maxmsgsize of --flow; --window)")
+            }
+            checked => Ok(checked?),
+        }
     }
 
     fn check_host(&self, host: &str) -> Result<()> {
@@ -353,75 +347,88 @@ impl ClientOptions {
         }
     }
 
-    /// The plan, for messages that fit whole packets of `packet` bytes of user data, and buffers of `buffer` bytes at both
-    /// ends.
-    pub fn plan(&self, packet: usize, buffer: u64, measurement: u64, seed: u64) -> Result<Plan> {
-        let seed = self.load.seed.unwrap_or(seed);
-        let extent = match self.load.bytes {
-            Some(bytes) => Extent::Bytes(bytes),
-            None => Extent::Seconds(self.load.time.unwrap_or(DEFAULT_TIME).as_secs_f64()),
+    /// What is to be measured.
+    pub fn plan(&self) -> Plan {
+        let load = &self.load;
+        let direction = match (self.direction.reverse, self.direction.bidir) {
+            (_, true) => Direction::Both,
+            (true, false) => Direction::ToClient,
+            (false, false) => Direction::ToServer,
         };
-        // A number of bytes may take as long as it likes.
-        let time = match extent {
-            Extent::Bytes(_) => LONGEST,
-            Extent::Seconds(_) => self.load.time.unwrap_or(DEFAULT_TIME),
+        let output = match self.report.get_server_output {
+            true => ServerOutput::Wanted,
+            false => ServerOutput::Unwanted,
         };
-        let end = self.load.omit.saturating_add(time);
-        let end =
-            polypath_units::Duration::from_nanos(u64::try_from(end.as_nanos()).unwrap_or(u64::MAX));
-        let flows: Vec<FlowPlan> = if self.load.flow.is_empty() {
-            let traffic = self.traffic(packet, buffer)?;
-            (1..=self.load.parallel).map(|id| self.flow(id, &traffic)).collect()
-        } else {
-            let specs = self.load.flow.iter().zip(1..);
-            specs
-                .map(|(spec, id)| spec.plan(id, end, seed ^ u64::from(id)))
-                .collect::<Result<_>>()?
-        };
-        if flows.len() > MOST_FLOWS {
-            bail!("{} flows: there are at most {MOST_FLOWS}", flows.len());
+        let mut plan = Plan::new()
+            .omit(load.omit)
+            .interval(load.interval)
+            .parallel(load.parallel)
+            .bit_rate(load.bitrate.rate, load.bitrate.burst)
+            .direction(direction)
+            .flows(load.flow.iter().cloned())
+            .server_output(output);
+        if let Some(time) = load.time {
+            plan = plan.duration(time);
         }
-        Ok(Plan {
-            measurement,
-            extent,
-            omit_s: self.load.omit.as_secs_f64(),
-            interval_s: self.load.interval.as_secs_f64(),
-            flows,
-            seed,
-            title: self.report.title.as_deref().map(shown),
-            server_output: match self.report.get_server_output {
-                true => ServerOutput::Wanted,
-                false => ServerOutput::Unwanted,
-            },
-        })
+        if let Some(bytes) = load.bytes {
+            plan = plan.bytes(bytes);
+        }
+        if let Some(length) = load.length {
+            plan = plan.message_bytes(length);
+        }
+        if let Some(seed) = load.seed {
+            plan = plan.seed(seed);
+        }
+        if let Some(title) = &self.report.title {
+            plan = plan.title(title);
+        }
+        plan
     }
 
-    fn traffic(&self, packet: usize, buffer: u64) -> Result<Traffic> {
-        // Buffers have room for two such messages: one may go while the other is acknowledged.
-        let longest = usize::try_from(buffer / 2).unwrap_or(usize::MAX);
-        let longest = longest.clamp(payload::HEADER, DEFAULT_LENGTH);
-        let packet = packet.clamp(payload::HEADER, longest);
-        let default = (longest / packet * packet) as u64;
-        let size = u16::try_from(self.load.length.unwrap_or(default))?;
-        let Paced { rate, burst } = self.load.bitrate;
-        Ok(match rate.as_bits_per_second() {
-            0 => Traffic::saturated(size),
-            rate => {
-                // A flow that is slow sends a packet at a time unless told otherwise.
-                let size = if self.load.length.is_none() { packet as u16 } else { size };
-                Traffic::paced(size, rate, burst)
-            }
-        })
+    /// Who measures over an association.
+    pub fn client(&self, association: Association) -> Client {
+        let clocks = match self.requirements.synchronized_clocks {
+            true => Clocks::Synchronized,
+            false => Clocks::Compared,
+        };
+        Client::new(association, self.plan())
+            .idle_timeout(self.idle_timeout)
+            .clocks(clocks)
+            .labels(&self.labels())
     }
 
-    fn flow(&self, id: u32, traffic: &Traffic) -> FlowPlan {
-        let Direction { reverse, bidir } = self.direction;
-        FlowPlan {
-            id,
-            description: None,
-            to_server: (!reverse || bidir).then(|| traffic.clone()),
-            to_client: (reverse || bidir).then(|| traffic.clone()),
+    /// The document of a measurement that did not even begin.
+    pub fn unconnected(&self, failure: &Failure) -> Document {
+        Document::unconnected(&self.plan(), &self.labels(), failure.to_string())
+    }
+
+    fn labels(&self) -> Labels {
+        let transport = &self.transport;
+        let encapsulation_port = (!transport.raw).then_some(transport.encap_port);
+        let labels = Labels::new()
+            .program(version())
+            .connecting_to(self.hosts.join(","), transport.port, encapsulation_port)
+            .preset(transport.preset.name());
+        match &self.report.extra_data {
+            Some(text) => labels.extra_data(text),
+            None => labels,
         }
+    }
+}
+
+/// This program, as documents name it.
+pub(crate) fn version() -> String {
+    let program = program();
+    format!("polypath {} ({})", program.version, program.revision)
+}
+
+impl Requirements {
+    /// What the results are compared with.
+    pub fn required(&self) -> polypath_meter::Requirements {
+        polypath_meter::Requirements::new()
+            .rate(self.require_rate)
+            .gain(self.require_gain)
+            .p99(self.max_p99)
     }
 }
 
@@ -443,57 +450,39 @@ mod tests {
     }
 
     fn plan(arguments: &[&str]) -> Plan {
-        options(arguments).plan(1408, 1 << 20, 1, 2).unwrap()
+        options(arguments).plan()
     }
 
     #[test]
     fn the_letters_are_those_of_iperf3() {
         let sent = plan(&[
-            "-t", "3", "-i", "0.5", "-P", "2", "-b", "8M/4", "-l", "1K", "-O", "1", "-T",
-            "x\u{1b}y",
+            "-t", "3", "-i", "0.5", "-P", "2", "-b", "8M/4", "-l", "1K", "-O", "1", "-T", "x",
         ]);
-        assert_eq!(sent.extent, Extent::Seconds(3.0));
-        assert_eq!((sent.omit_s, sent.interval_s, sent.flows.len()), (1.0, 0.5, 2));
-        assert_eq!(sent.title.as_deref(), Some("x?y"));
-        let traffic = sent.flows[1].to_server.as_ref().unwrap();
-        assert_eq!(traffic.longest_message, 1024);
-        assert!((traffic.mean_bit_s().unwrap() - 8e6).abs() < 10.0);
-        assert!(sent.flows[0].to_client.is_none());
-        assert_eq!(plan(&["-n", "1M"]).extent, Extent::Bytes(1 << 20));
-        let ways = |arguments: &[&str]| {
-            let flow = plan(arguments).flows[0].clone();
-            (flow.to_server.is_some(), flow.to_client.is_some())
-        };
-        assert_eq!(ways(&["-R"]), (false, true));
-        assert_eq!(ways(&["--bidir"]), (true, true));
-    }
-
-    #[test]
-    fn messages_fill_packets() {
-        let size = |arguments: &[&str]| {
-            plan(arguments).flows[0].to_server.as_ref().unwrap().longest_message
-        };
-        assert_eq!(size(&[]), 11 * 1408);
-        assert_eq!(size(&["-b", "1M"]), 1408);
-        assert_eq!(size(&["-b", "1M", "-l", "500"]), 500);
-        // Whole packets, if one fits half of the buffers.
-        for (buffer, saturated, paced) in
-            [(8000, 2 * 1408, 1408), (4096, 1408, 1408), (2000, 1000, 1000), (0, 48, 48)]
-        {
-            let size = |arguments: &[&str]| {
-                let plan = options(arguments).plan(1408, buffer, 1, 2).unwrap();
-                plan.flows[0].to_server.as_ref().unwrap().longest_message
-            };
-            assert_eq!((size(&[]), size(&["-b", "1M"])), (saturated, paced), "{buffer}");
-        }
+        let seconds = Duration::from_secs_f64;
+        let rate = BitRate::from_bits_per_second(8_000_000);
+        let expected = Plan::new()
+            .duration(seconds(3.0))
+            .interval(seconds(0.5))
+            .parallel(2)
+            .bit_rate(rate, 4)
+            .message_bytes(1024)
+            .omit(seconds(1.0))
+            .title("x");
+        assert_eq!(sent, expected);
+        assert_eq!(plan(&[]), Plan::new());
+        assert_eq!(plan(&["-n", "1M"]), Plan::new().bytes(1 << 20));
+        assert_eq!(plan(&["-R"]), Plan::new().direction(Direction::ToClient));
+        assert_eq!(plan(&["--bidir"]), Plan::new().direction(Direction::Both));
+        assert_eq!(plan(&["--seed", "7"]), Plan::new().seed(7));
+        let wanted = Plan::new().server_output(ServerOutput::Wanted);
+        assert_eq!(plan(&["--get-server-output"]), wanted);
     }
 
     #[test]
     fn flows_of_netperfmeter_take_the_place_of_the_letters() {
-        let sent =
-            plan(&["--flow", "const0:const1400:const0:const1400", "--flow", "exp25:const1000"]);
-        assert_eq!(sent.flows.len(), 2);
-        sent.check().unwrap();
+        let flows = ["const0:const1400:const0:const1400", "exp25:const1000"];
+        let sent = plan(&["--flow", flows[0], "--flow", flows[1]]);
+        assert_eq!(sent, Plan::new().flows(flows.map(|flow| flow.parse().unwrap())));
         let both = ["c", "192.0.2.1", "--flow", "const1:const100", "-R"];
         assert!(Command::try_parse_from(both).is_err());
     }

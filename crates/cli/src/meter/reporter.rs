@@ -5,11 +5,11 @@ use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::Path;
 
 use anyhow::{Context, Result};
+use polypath_meter::document::{Document, Interval, StreamLine, Timestamp};
+use polypath_meter::{Event, Observer, ServerOutput};
 
-use super::document::{Document, Interval, StreamEnd, StreamLine, StreamStart};
 use super::options::{FormatOptions, ReportOptions};
-use super::plan::shown;
-use super::{calendar, csv, text};
+use super::{csv, text};
 use crate::failure::{Failure, Outcome};
 use crate::output;
 
@@ -66,11 +66,28 @@ enum Table {
     Begun,
 }
 
+impl Observer for Reporter {
+    fn event(&mut self, event: Event<'_>) {
+        match event {
+            Event::Started { document, output } => {
+                // What is told as text from now on, whatever is shown.
+                self.kept = (output == ServerOutput::Wanted).then(String::new);
+                self.start(document);
+            }
+            Event::Interval(interval) => self.interval(interval),
+            _ => {}
+        }
+    }
+
+    fn output(&mut self) -> Option<String> {
+        self.kept.take()
+    }
+}
+
 impl Reporter {
     /// A reporter for a client, whose lines begin with the title, as in iperf3.
-    pub fn of_client(options: &ReportOptions) -> Result<Self> {
+    pub fn of_client(options: &ReportOptions, title: Option<&str>) -> Result<Self> {
         let reporter = Self::new(&options.format, options.csv.as_deref())?;
-        let title = options.title.as_deref().map(shown);
         Ok(Self {
             prefix: title.map_or_else(String::new, |title| format!("{title}:  ")),
             ..reporter
@@ -134,45 +151,29 @@ impl Reporter {
         Ok(Self { format, ..self.sibling(self.prefix.clone())? })
     }
 
-    /// Keeps what is told as text from now on, whatever is shown.
-    pub fn keep(&mut self) {
-        self.kept = Some(String::new());
-    }
-
-    /// What was kept.
-    pub fn kept(&mut self) -> Option<String> {
-        self.kept.take()
-    }
-
     /// Whether the document at the end has to have the intervals.
     pub fn tells_intervals_at_the_end(&self) -> bool {
         self.format == Format::Json
     }
 
     /// The measurement begins.
-    pub fn start(&mut self, document: &Document) {
+    fn start(&mut self, document: &Document) {
         self.table = Table::ToBegin;
         self.lines(|| text::start(&document.start));
         if self.format == Format::JsonStream {
-            let start = StreamStart {
-                schema: document.schema,
-                title: document.title.clone(),
-                extra_data: document.extra_data.clone(),
-                start: document.start.clone(),
-            };
-            self.json_line(&StreamLine::Start(Box::new(start)));
+            self.json_line(&StreamLine::start(document));
         }
     }
 
     /// An interval is over.
-    pub fn interval(&mut self, interval: &Interval) {
+    fn interval(&mut self, interval: &Interval) {
         let begins = std::mem::replace(&mut self.table, Table::Begun) == Table::ToBegin;
         self.lines(|| {
             let header = begins.then(|| text::header(interval.sum_bidir_reverse.is_some()));
             header.into_iter().chain(text::interval(interval)).collect()
         });
         if self.format == Format::JsonStream {
-            self.json_line(&StreamLine::Interval(Box::new(interval.clone())));
+            self.json_line(&StreamLine::interval(interval));
         }
         if let Some(csv) = &mut self.csv {
             let written = csv::rows(interval).iter().try_for_each(|row| writeln!(csv, "{row}"));
@@ -191,12 +192,7 @@ impl Reporter {
                 self.json(text);
             }
             Format::JsonStream => {
-                let end = StreamEnd {
-                    complete: document.complete,
-                    server_output_text: document.server_output_text.clone(),
-                    end: document.end.clone(),
-                };
-                self.json_line(&StreamLine::End(Box::new(end)));
+                self.json_line(&StreamLine::end(document));
                 if let Some(error) = &document.error {
                     self.json_line(&StreamLine::Error(error.clone()));
                 }
@@ -255,7 +251,7 @@ impl Reporter {
         let mut text = String::new();
         for line in lines {
             if self.timestamps == Timestamps::On {
-                text.push_str(&calendar::short(calendar::now()));
+                text.push_str(&Timestamp::now().to_rfc3339());
                 text.push(' ');
             }
             text.push_str(&self.prefix);

@@ -2,13 +2,12 @@
 
 use std::fmt::Write as _;
 
-use super::clock::{ClockRelation, ClockSource};
-use super::document::{
-    Alone, Blocked, BothSides, Delay, Document, End, Interval, PathReport, Start, StreamReport,
-    Sum, Threshold, Way,
+use polypath_meter::document::{
+    Alone, Blocked, BothSides, ClockRelation, ClockSource, CpuUtilization, Delay, Document, End,
+    Interval, PathReport, Start, StreamReport, Sum, Threshold, Way,
 };
+
 use super::numbers::{show_bytes, show_rate};
-use super::processor::CpuUtilization;
 
 const LINE: &str = "- - - - - - - - - - - - - - - - - - - - - - - - -";
 
@@ -209,7 +208,7 @@ fn delays(end: &End, bidir: bool, clock: Option<&ClockRelation>) -> Vec<String> 
         let way = match (bidir, both.direction) {
             (false, _) => "",
             (true, Way::ToServer) => " to the server",
-            (true, Way::ToClient) => " to the client",
+            (true, _) => " to the client",
         };
         let delay = percentiles(&report.delay?);
         Some(format!("[{:>5}] one-way delay{way}: {delay}", report.socket))
@@ -221,7 +220,7 @@ fn delays(end: &End, bidir: bool, clock: Option<&ClockRelation>) -> Vec<String> 
             ClockSource::Synchronized => {
                 "        (the clocks are taken to be synchronised)".to_owned()
             }
-            ClockSource::Estimated => format!(
+            _ => format!(
                 "        (clocks differ by {}, give or take {}: estimated from round trips)",
                 signed_milliseconds(clock.offset_us),
                 milliseconds(clock.uncertainty_us)

@@ -7,39 +7,17 @@ use std::time::{Duration, Instant};
 
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use polypath::{Association, PathStats};
+use polypath_transfer::{Event, Side};
 use tokio::task::AbortHandle;
 use tokio::time::{MissedTickBehavior, interval};
 
+use super::summary::FileLine;
 use crate::output::tell;
 
 /// Pause between two looks at the counters.
 const TICK: Duration = Duration::from_millis(250);
 /// Ticks between two lines where there is no terminal.
 const TICKS_PER_LINE: u64 = 40;
-
-/// Which end of a transfer this is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Side {
-    Sender,
-    Receiver,
-}
-
-impl Side {
-    pub(crate) fn role(self) -> &'static str {
-        match self {
-            Self::Sender => "send",
-            Self::Receiver => "receive",
-        }
-    }
-
-    /// Bytes of user data that a path has delivered.
-    pub(crate) fn bytes(self, path: &PathStats) -> u64 {
-        match self {
-            Self::Sender => path.data_bytes_acked,
-            Self::Receiver => path.data_bytes_received,
-        }
-    }
-}
 
 /// The progress of all files at standard error.
 #[derive(Clone, Debug)]
@@ -52,7 +30,7 @@ pub(crate) enum Progress {
 
 /// The progress of one file; it vanishes when dropped.
 #[derive(Debug)]
-pub(crate) struct FileProgress {
+struct FileProgress {
     moved: Arc<AtomicU64>,
     task: AbortHandle,
     bar: Option<ProgressBar>,
@@ -76,14 +54,35 @@ impl Progress {
         }
     }
 
-    /// Follows a file of `len` bytes until the result is dropped.
-    pub(crate) fn file(
+    /// Follows the files of a transfer.
+    pub(crate) fn follow(
         &self,
         side: Side,
-        name: &str,
-        len: u64,
         association: &Association,
-    ) -> FileProgress {
+    ) -> impl FnMut(&Event) + Send + use<> {
+        let (progress, association) = (self.clone(), association.clone());
+        let mut current: Option<FileProgress> = None;
+        move |event| match event {
+            Event::Begun { name, bytes } => {
+                current = Some(progress.file(side, name, *bytes, &association));
+            }
+            Event::Moved { bytes } => current.iter().for_each(|file| file.advance(*bytes)),
+            Event::Ended { file, warning } => {
+                current = None;
+                // A sender has a summary at its end.
+                if side == Side::Receiver {
+                    progress.tell(&format!("received {}", FileLine(file)));
+                    if let Some(warning) = warning {
+                        progress.tell(&format!("  warning: {warning}"));
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Follows a file of `len` bytes until the result is dropped.
+    fn file(&self, side: Side, name: &str, len: u64, association: &Association) -> FileProgress {
         let moved = Arc::new(AtomicU64::new(0));
         let bar = match self {
             Self::Bars(bars) => Some(
@@ -105,7 +104,7 @@ impl Progress {
 
 impl FileProgress {
     /// Notes that the file is `bytes` further.
-    pub(crate) fn advance(&self, bytes: u64) {
+    fn advance(&self, bytes: u64) {
         self.moved.fetch_add(bytes, Ordering::Relaxed);
     }
 }

@@ -1,6 +1,7 @@
 //! Giving up messages that are not fully reliable (RFC 3758, RFC 7496), and what the rest of the association sees of it.
 
 use super::effects::Effect;
+use super::outstanding::History;
 use super::{SendCx, SendPhase, Transmitter};
 use crate::transmit::partial_reliability::index::Place;
 use crate::transmit::partial_reliability::{Reliability, Support};
@@ -102,7 +103,11 @@ impl Transmitter {
         if !chunk.may_be_sent_again(cx.now) {
             return self.abandon_sent(cx, tsn);
         }
-        if let Reliability::Until(deadline) = chunk.reliability {
+        // At its first loss: the entry stays until it is due.
+        let sent_again = History::FAST_RETRANSMITTED | History::TIMER_RETRANSMITTED;
+        if let Reliability::Until(deadline) = chunk.reliability
+            && !chunk.history.intersects(sent_again)
+        {
             self.queue.index.add_deadline(deadline, Place::sent(tsn));
             self.tidy_index();
         }

@@ -36,6 +36,10 @@ mod send_path;
 mod stream_scheduler;
 mod t3;
 mod tail;
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod tests;
 pub(crate) mod zero_window;
 
 pub(crate) use acknowledge::Acked;

@@ -1,0 +1,14 @@
+//! The transmitter without a handshake, an endpoint or an association.
+
+mod abandon;
+mod acknowledge;
+mod decide;
+mod flight;
+mod flush;
+mod peer_window;
+mod retransmission;
+mod sending;
+mod tail;
+mod timeouts;
+
+use super::testing::{Answer, Bench, CHARGE, FULL, preset, tsn};

@@ -1,0 +1,160 @@
+//! Probes of paths that are silent at the tail of what there is to send.
+
+use super::*;
+use crate::config::{AssociationConfig, Preset, TailProbes, TailReinjection};
+use crate::mechanism::tail_probe::Phase;
+use crate::probe::TransmissionCause::FastRetransmission;
+use crate::transmit::outstanding::History;
+use crate::transmit::partial_reliability::Reliability;
+use crate::transmit::testing::told;
+
+/// Two paths with windows of nine packets; path 0 takes 40 ms.
+fn bench(other_ms: u64, tune: impl FnOnce(&mut AssociationConfig)) -> Bench {
+    let mut bench = Bench::tuned(Preset::Recommended, 2, |config| {
+        config.policies.tail_reinjection = TailReinjection::Off;
+        tune(config);
+    });
+    bench.shape(0, 9, 9, 40);
+    bench.shape(1, 9, 9, other_ms);
+    bench
+}
+
+#[test]
+fn a_silent_path_is_probed_once_by_its_last_chunk() {
+    // Two round trips; where only one packet is in flight, the delay of SACKs comes on top of that.
+    for (chunks, ms) in [(3, 80), (2, 80), (1, 280)] {
+        let mut bench = bench(400, |_| {});
+        bench.place(&[0; 3][..chunks]);
+        assert_eq!(bench.path(0).tail_probe.due().since(bench.now).as_millis(), ms);
+        bench.wait(ms - 1);
+        assert_eq!(bench.sends(), [], "{chunks} chunks");
+        bench.wait(1);
+        let sent = bench.flush();
+        let last = chunks as u32 - 1;
+        assert_eq!(sent.len(), 1, "{chunks} chunks");
+        assert_eq!((sent[0].path, &sent[0].chunks[..]), (0, &[last][..]));
+        assert!(sent[0].hurries() && sent[0].effects.is_empty());
+        assert_eq!(bench.flights(), [chunks as u64 * CHARGE, 0]);
+        assert!(bench.history(last).contains(History::PROBED));
+        assert_eq!(bench.path(0).tail_probe.phase(), Phase::Sent);
+        assert_eq!(bench.path(0).counters.tail_probes, 1);
+        let restarted = chunks == 1;
+        assert_eq!(bench.t3(0) == Some(bench.rto(0)), restarted, "of the lowest chunk only");
+        bench.wait(ms);
+        assert_eq!(bench.sends(), [], "the rest is for T3-rtx");
+    }
+}
+
+#[test]
+fn the_quickest_path_with_window_carries_the_probe() {
+    for (what, other_ms, is_full, path) in [
+        ("the other one is quicker", 20, false, 1),
+        ("the other one is slower", 60, false, 0),
+        ("the quicker one is full", 20, true, 0),
+    ] {
+        let mut bench = bench(other_ms, |_| {});
+        bench.place(&[0]);
+        if is_full {
+            bench.path(1).window.cwnd = 0;
+        }
+        bench.wait(280);
+        let sent = bench.flush();
+        assert_eq!(sent.len(), 1, "{what}");
+        assert_eq!((sent[0].path, &sent[0].chunks[..]), (path, &[0][..]), "{what}");
+        let emptied: &[&str] = if path == 1 { &["Emptied(PathId(0))"] } else { &[] };
+        assert_eq!(told(&sent[0].effects), emptied, "{what}");
+        assert!(bench.t3(path).is_some(), "{what}");
+    }
+}
+
+#[test]
+fn what_was_overdue_before_an_answered_probe_is_lost() {
+    let lost = [(0, FastRetransmission), (1, FastRetransmission)];
+    for (what, wait, twice, lost) in [
+        ("answered after a round trip", 40, &[][..], &lost[..]),
+        ("the original has arrived, too", 40, &[2], &[]),
+        ("too early: the original was answered", 5, &[], &[]),
+    ] {
+        let mut bench = bench(400, |_| {});
+        bench.place(&[0, 0, 0]);
+        bench.wait(80);
+        assert_eq!(bench.sends(), [(0, [2].into())]);
+        bench.wait(wait);
+        let answer = Answer { twice: twice.into(), ..Answer::of(0).gaps(&[(2, 2)]) };
+        // Missing reports would find them, too.
+        bench.config.policies.fast_retransmit.threshold = u8::MAX;
+        bench.config.policies.fast_retransmit.reports = crate::config::MissingReports::PerSack;
+        bench.sack(&answer);
+        assert_eq!(bench.lost(), lost, "{what}");
+        assert_eq!(bench.path(0).recovery.is_active(), !lost.is_empty(), "{what}");
+        assert_eq!(bench.path(0).tail_probe.phase(), Phase::Idle, "{what}: it is silent no more");
+    }
+}
+
+#[test]
+fn a_path_that_answers_is_not_silent() {
+    let mut bench = bench(400, |_| {});
+    bench.place(&[0, 0, 0]);
+    bench.wait(79);
+    // Its round trip is not measured anew.
+    bench.path(0).timed = None;
+    bench.sack(&Answer::of(1));
+    bench.wait(1);
+    assert_eq!(bench.sends(), [], "the wait begins anew");
+    bench.wait(80);
+    assert_eq!(bench.sends(), [(0, [2].into())]);
+}
+
+#[test]
+fn only_at_the_tail_of_an_open_window_is_there_anything_to_probe() {
+    type Change = fn(&mut Bench);
+    let cases: [(&str, Change, usize); 6] = [
+        ("at the tail", |_| {}, 1),
+        ("no probes", |bench| bench.config.policies.tail_probe = TailProbes::Off, 0),
+        (
+            "more waits",
+            |bench| {
+                (0..2).for_each(|id| bench.path(id).window.cwnd = 0);
+                bench.send_one(FULL, Reliability::Full).1.unwrap();
+            },
+            0,
+        ),
+        ("the peer has closed its window", |bench| drop(bench.sack(&Answer::of(0).window(0))), 0),
+        (
+            "T3-rtx found it lost before",
+            |bench| {
+                bench.tx.outstanding.get_mut(tsn(0)).history |= History::TIMER_RETRANSMITTED;
+            },
+            0,
+        ),
+        (
+            "its message has lived too long",
+            |bench| {
+                bench.tx.outstanding.get_mut(tsn(0)).reliability = Reliability::Until(bench.now);
+            },
+            0,
+        ),
+    ];
+    for (what, change, packets) in cases {
+        let mut bench = bench(400, |_| {});
+        bench.place(&[0]);
+        change(&mut bench);
+        bench.wait(280);
+        assert_eq!(bench.flush().len(), packets, "{what}");
+    }
+}
+
+#[test]
+fn a_sack_that_should_have_covered_it_proves_that_no_delay_is_the_cause() {
+    for (ms, probes) in [(79, 0), (80, 1)] {
+        let mut bench = bench(40, |_| {});
+        bench.place(&[0, 1]);
+        let due = bench.path(0).tail_probe.due();
+        assert_eq!(due.since(bench.now).as_millis(), 280);
+        bench.wait(ms);
+        // Its round trip is not measured anew.
+        bench.path(1).timed = None;
+        bench.sack(&Answer::of(0).gaps(&[(1, 1)]).over(1));
+        assert_eq!(bench.flush().len(), probes, "{ms} ms: 40 there and 40 back");
+    }
+}

@@ -1,0 +1,56 @@
+//! What happens while files are sent or received.
+
+use std::fmt;
+
+use crate::report::FileReport;
+
+/// Something that happened to a file. Files come one after the other: an event is about the file that began last, or, if
+/// none has begun, about one that could not begin.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Event {
+    /// Both sides agreed on a file, and its content comes next.
+    Begun {
+        /// Name of the file.
+        name: String,
+        /// Its size.
+        bytes: u64,
+    },
+    /// More of the content was handed to the transport, or came from it and was handed to the disk.
+    Moved {
+        /// Bytes since the last event.
+        bytes: u64,
+    },
+    /// The file is stored and verified, or is not.
+    Ended {
+        /// What became of it.
+        file: FileReport,
+        /// What went wrong after the file was stored. It changes nothing, but may be worth a look.
+        warning: Option<String>,
+    },
+}
+
+/// Hears of events.
+type Observe = Box<dyn FnMut(&Event) + Send>;
+
+/// Who hears of events, if anybody does.
+#[derive(Default)]
+pub(crate) struct Observer(Option<Observe>);
+
+impl Observer {
+    pub(crate) fn new(observe: impl FnMut(&Event) + Send + 'static) -> Self {
+        Self(Some(Box::new(observe)))
+    }
+
+    pub(crate) fn hear(&mut self, event: &Event) {
+        if let Some(observe) = &mut self.0 {
+            observe(event);
+        }
+    }
+}
+
+impl fmt::Debug for Observer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.0.is_some() { "Observer" } else { "Nobody" })
+    }
+}

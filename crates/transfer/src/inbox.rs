@@ -1,0 +1,212 @@
+//! The directory that received files go to.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use polypath::{Association, ConnectError, Endpoint};
+use tokio::task::JoinSet;
+
+use crate::destination::{Existing, is_partial, make_partial};
+use crate::error::InboxError;
+use crate::name::Hidden;
+use crate::patience::Patience;
+use crate::receiver::Receiver;
+use crate::report::Report;
+
+/// Where received files go, which of them are taken, and how slow a sender may be.
+#[derive(Clone, Debug)]
+pub struct Inbox {
+    pub(crate) directory: PathBuf,
+    pub(crate) existing: Existing,
+    pub(crate) hidden: Hidden,
+    pub(crate) patience: Patience,
+}
+
+/// An incomplete file in an inbox. Its origin is unknown: it may belong to a receiver that runs.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[non_exhaustive]
+pub struct Leftover {
+    /// Its hidden name.
+    pub name: String,
+    /// Bytes that it has so far.
+    pub bytes: u64,
+}
+
+impl Inbox {
+    /// An inbox that keeps files which exist, refuses hidden names, and has the default [`Patience`].
+    pub fn new(directory: impl Into<PathBuf>) -> Self {
+        Self {
+            directory: directory.into(),
+            existing: Existing::default(),
+            hidden: Hidden::default(),
+            patience: Patience::default(),
+        }
+    }
+
+    /// What becomes of files that exist under the name of a received one.
+    #[must_use]
+    pub fn existing(mut self, existing: Existing) -> Self {
+        self.existing = existing;
+        self
+    }
+
+    /// Whether names that begin with a dot are accepted.
+    #[must_use]
+    pub fn hidden(mut self, hidden: Hidden) -> Self {
+        self.hidden = hidden;
+        self
+    }
+
+    /// When a sender is given up.
+    #[must_use]
+    pub fn patience(mut self, patience: Patience) -> Self {
+        self.patience = patience;
+        self
+    }
+
+    /// Makes sure that files can be written to the directory: makes its last part if that is missing, and tries.
+    ///
+    /// # Errors
+    ///
+    /// The directory is something else, cannot be made, or nothing can be written into it.
+    pub fn prepare(&self) -> Result<(), InboxError> {
+        prepare(&self.directory)
+    }
+
+    /// The incomplete files that lie in the directory now, by name. Before this inbox receives any, and unless another
+    /// receiver is at work there, one that was killed has left them, and they can be removed.
+    pub fn leftovers(&self) -> Vec<Leftover> {
+        let Ok(entries) = fs::read_dir(&self.directory) else { return Vec::new() };
+        let leftover = |entry: fs::DirEntry| {
+            let name = entry.file_name().into_string().ok().filter(|name| is_partial(name))?;
+            Some(Leftover { name, bytes: entry.metadata().ok()?.len() })
+        };
+        let mut found: Vec<_> = entries.flatten().filter_map(leftover).collect();
+        found.sort();
+        found
+    }
+
+    /// The next sender that connects to an endpoint. Dropping the future loses no sender.
+    ///
+    /// # Errors
+    ///
+    /// The endpoint does not listen, or no longer.
+    pub async fn accept(&self, endpoint: &Endpoint) -> Result<Receiver, ConnectError> {
+        Ok(self.receiver(endpoint.accept().await?))
+    }
+
+    /// A receiver of the files that come over an association.
+    pub fn receiver(&self, association: Association) -> Receiver {
+        Receiver::new(association, self.clone())
+    }
+
+    /// Receives from all senders that connect to an endpoint, each in a task of its own, and calls `ended` with the report of each. What
+    /// goes wrong with one does not concern the others. Ends when the endpoint stops to listen and the last sender is done.
+    pub async fn serve(&self, endpoint: &Endpoint, mut ended: impl FnMut(Report)) {
+        let mut receivers = JoinSet::new();
+        let mut listens = true;
+        while listens || !receivers.is_empty() {
+            tokio::select! {
+                accepted = self.accept(endpoint), if listens => match accepted {
+                    Ok(mut receiver) => {
+                        receivers.spawn(async move {
+                            // The report has the error.
+                            let _ = receiver.run().await;
+                            receiver.into_report()
+                        });
+                    }
+                    Err(_) => listens = false,
+                },
+                Some(done) = receivers.join_next() => {
+                    if let Ok(report) = done {
+                        ended(report);
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn prepare(directory: &Path) -> Result<(), InboxError> {
+    match fs::metadata(directory) {
+        Ok(found) if found.is_dir() => {}
+        Ok(_) => return Err(InboxError::NotADirectory(directory.to_owned())),
+        Err(error) if error.kind() == ErrorKind::NotFound => make(directory)?,
+        Err(source) => {
+            return Err(InboxError::Unknown { directory: directory.to_owned(), source });
+        }
+    }
+    let (_, path) = make_partial(directory)
+        .map_err(|source| InboxError::Write { directory: directory.to_owned(), source })?;
+    fs::remove_file(&path)
+        .map_err(|source| InboxError::Remove { directory: directory.to_owned(), source })
+}
+
+/// Makes the last part of a path.
+fn make(directory: &Path) -> Result<(), InboxError> {
+    let parent = directory.parent().filter(|parent| !parent.as_os_str().is_empty());
+    if let Some(parent) = parent.filter(|parent| !parent.is_dir()) {
+        let (directory, parent) = (directory.to_owned(), parent.to_owned());
+        return Err(InboxError::NoParent { directory, parent });
+    }
+    fs::create_dir(directory)
+        .map_err(|source| InboxError::Make { directory: directory.to_owned(), source })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::chain;
+
+    fn refusal(directory: &Path) -> String {
+        chain(&prepare(directory).unwrap_err())
+    }
+
+    #[test]
+    fn the_last_part_is_made_and_nothing_is_left_in_it() {
+        let place = tempfile::tempdir().unwrap();
+        let inbox = place.path().join("inbox");
+        for _ in 0..2 {
+            prepare(&inbox).unwrap();
+            assert_eq!(fs::read_dir(&inbox).unwrap().count(), 0);
+        }
+    }
+
+    #[test]
+    fn what_is_in_the_way_is_named() {
+        let place = tempfile::tempdir().unwrap();
+        let missing = place.path().join("missing");
+        let told = refusal(&missing.join("inbox"));
+        assert!(told.contains(&format!("there is no directory {}", missing.display())), "{told}");
+        assert!(!missing.exists());
+        let file = place.path().join("file");
+        fs::write(&file, "content").unwrap();
+        assert!(refusal(&file).contains("is a file and not a directory"), "{}", refusal(&file));
+        let told = refusal(&file.join("inbox"));
+        assert!(told.contains("inbox: Not a directory"), "{told}");
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn where_nothing_can_be_written_that_is_said() {
+        // Not even root may.
+        let told = refusal(Path::new("/proc"));
+        assert!(told.contains("no file can be made there"), "{told}");
+        let told = refusal(Path::new("/proc/inbox"));
+        assert!(told.contains("cannot make the directory"), "{told}");
+    }
+
+    #[test]
+    fn what_a_killed_receiver_left_is_named_and_stays() {
+        let place = tempfile::tempdir().unwrap();
+        let inbox = Inbox::new(place.path());
+        assert_eq!(inbox.leftovers(), []);
+        let left = ".polypath-0123456789abcdef.part";
+        for name in [left, ".polypath-.part", "other.part", ".polypath-0123456789abcdeX.part"] {
+            fs::write(place.path().join(name), "half").unwrap();
+        }
+        assert_eq!(inbox.leftovers(), [Leftover { name: left.to_owned(), bytes: 4 }]);
+        assert!(place.path().join(left).exists());
+    }
+}

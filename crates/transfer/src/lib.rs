@@ -1,0 +1,113 @@
+//! Sends and receives files over all paths of an SCTP association.
+//!
+//! A [`Sender`] offers files one after the other. An [`Inbox`] is a directory: it writes each file under a hidden name, and gives
+//! it its own when the content is complete, on the disk, and has the SHA-256 that the sender computed while it read. Only
+//! then the file counts as sent. What is incomplete is removed.
+//!
+//! The crate prints nothing and ends no process. Progress comes as typed [`Event`]s, and what became of a transfer is a
+//! [`Report`], which serde writes as the JSON of `polypath send --json` and `polypath receive --json`.
+//!
+//! # Example
+//!
+//! A file over two paths of the loopback interface:
+//!
+//! ```
+//! use polypath::{Endpoint, Peer, Preset};
+//! use polypath_transfer::{FileStatus, Inbox, Sender, association_config};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let place = tempfile::tempdir()?;
+//! # let (file, downloads) = (place.path().join("file"), place.path().join("downloads"));
+//! std::fs::write(&file, vec![7; 1_000_000])?;
+//!
+//! let endpoint = Endpoint::builder(["127.0.0.41".parse()?, "127.0.0.42".parse()?])
+//!     .port(polypath_transfer::PORT)
+//!     .encapsulation_port(0)
+//!     .listen(16)
+//!     .bind()?;
+//! let peer = Peer::new(["127.0.0.41".parse()?], endpoint.port())
+//!     .encapsulation_port(endpoint.encapsulation_port());
+//! let inbox = Inbox::new(&downloads);
+//! inbox.prepare()?;
+//! let receiving = tokio::spawn(async move {
+//!     let mut receiver = inbox.accept(&endpoint).await.expect("a sender");
+//!     receiver.run().await.map(|()| receiver.into_report())
+//! });
+//!
+//! let endpoint = Endpoint::builder(["127.0.0.43".parse()?, "127.0.0.44".parse()?])
+//!     .encapsulation_port(0)
+//!     .bind()?;
+//! let config = association_config(Preset::Recommended);
+//! let mut sender = Sender::connect(&endpoint, &peer, config).await?;
+//! sender.send([&file]).await?;
+//! assert_eq!(sender.files()[0].status, FileStatus::Stored);
+//! let report = sender.into_report();
+//! assert_eq!((report.complete, report.paths.len()), (true, 2));
+//!
+//! assert_eq!(receiving.await??.files[0].sha256, report.files[0].sha256);
+//! assert_eq!(std::fs::read(downloads.join("file"))?, vec![7; 1_000_000]);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! A server that takes files from everybody is `inbox.serve(&endpoint, |report| ..)`: see [`Inbox::serve`].
+//!
+//! # Names
+//!
+//! A receiver accepts plain names only: no paths, no names of devices, no characters that steer a terminal. It keeps
+//! a file that exists unless told otherwise ([`Existing`]), and refuses a name that begins with a dot unless told
+//! otherwise ([`Hidden`]). Texts of the peer are harmless to show.
+//!
+//! # The protocol
+//!
+//! One association carries any number of files, one after the other, on stream 0 in order. Each message is one frame;
+//! its payload protocol identifier says which. Numbers are big-endian.
+//!
+//! | PPID | frame | direction | content |
+//! | --- | --- | --- | --- |
+//! | 0x50465401 | offer | to the receiver | version (1 byte, 1), number of offers that follow (4 bytes), smaller each time, size (8 bytes), name (UTF-8, the rest) |
+//! | 0x50465402 | answer | to the sender | 0 to go on or 1 for refused (1 byte), reason (UTF-8, the rest) |
+//! | 0x50465403 | data | to the receiver | the next bytes of the file, 1 to 524,288 of them |
+//! | 0x50465404 | end | to the receiver | SHA-256 of all of it (32 bytes) |
+//! | 0x50465405 | verdict | to the sender | 0 for stored or 1 for failed (1 byte), reason (UTF-8, the rest) |
+//!
+//! The verdict "stored" is given when the content is on the disk under its final name. "Failed" may come at any time
+//! after the answer; then the sender aborts. After the verdict on the last offer, or its refusal, both sides shut the
+//! association down. Whether that succeeds changes nothing: after a while they abort it.
+//!
+//! # Time
+//!
+//! Either side waits for its peer as long as data goes to and fro. After a while in which nothing arrived and nothing
+//! was acknowledged it gives up. A receiver, whose places are few, also gives up a sender that stays below a least rate
+//! for long ([`Patience`]).
+#![forbid(unsafe_code)]
+
+mod config;
+mod destination;
+mod error;
+mod event;
+mod frame;
+mod inbox;
+mod name;
+mod patience;
+mod receiver;
+mod report;
+mod sender;
+mod source;
+mod wait;
+mod writer;
+
+pub use config::{MIN_BUFFER_BYTES, PORT, association_config};
+pub use destination::Existing;
+pub use error::{
+    FileError, FrameError, InboxError, ReceiveError, SendError, SourceError, Violation,
+};
+pub use event::Event;
+pub use inbox::{Inbox, Leftover};
+pub use name::{Hidden, NameError};
+pub use patience::{Impatience, Pace, Patience};
+pub use receiver::Receiver;
+pub use report::{BlockedReport, FileReport, FileStatus, PathReport, Report, SCHEMA, Side};
+pub use sender::Sender;
+pub use source::check_files;

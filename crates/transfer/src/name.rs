@@ -1,0 +1,199 @@
+//! Names of files that come from a peer.
+
+use thiserror::Error;
+
+/// Longest name in bytes that common file systems take.
+const MAX_BYTES: usize = 255;
+
+/// Why a name is not accepted.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+#[non_exhaustive]
+pub enum NameError {
+    /// There is none.
+    #[error("the name is empty")]
+    Empty,
+    /// Common file systems do not take a name of so many bytes.
+    #[error("the name has {0} bytes, more than {MAX_BYTES}")]
+    TooLong(usize),
+    /// Bytes that are no text.
+    #[error("the name is not UTF-8")]
+    NotUtf8,
+    /// `.` or `..`.
+    #[error("the name {0:?} is a directory")]
+    Directory(String),
+    /// A separator, or a character that changes how others are shown.
+    #[error("the name {0:?} contains {1:?}; only plain names are accepted, no paths")]
+    Forbidden(String, char),
+    /// A hidden file, where those are refused.
+    #[error("the name {0:?} begins with a dot: the file would be hidden")]
+    Hidden(String),
+    /// A device of Windows, which the directory may be shared with.
+    #[error("the name {0:?} means a device on some systems")]
+    Device(String),
+}
+
+/// What becomes of names that begin with a dot: a file that nobody sees may configure the programs of its owner.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
+pub enum Hidden {
+    /// They are not accepted.
+    #[default]
+    Refused,
+    /// They are as good as any.
+    Allowed,
+}
+
+/// The name if it names one file in one directory on any system, and can be shown as it is.
+pub(crate) fn check(name: &[u8], hidden: Hidden) -> Result<&str, NameError> {
+    if name.is_empty() {
+        return Err(NameError::Empty);
+    }
+    if name.len() > MAX_BYTES {
+        return Err(NameError::TooLong(name.len()));
+    }
+    let name = std::str::from_utf8(name).map_err(|_| NameError::NotUtf8)?;
+    if matches!(name, "." | "..") {
+        return Err(NameError::Directory(name.to_owned()));
+    }
+    if let Some(c) = name.chars().find(|c| is_forbidden(*c)) {
+        return Err(NameError::Forbidden(name.to_owned(), c));
+    }
+    if cfg!(windows)
+        && let Some(c) = name.chars().next_back().filter(|c| matches!(c, '.' | ' '))
+    {
+        return Err(NameError::Forbidden(name.to_owned(), c));
+    }
+    if hidden == Hidden::Refused && name.starts_with('.') {
+        return Err(NameError::Hidden(name.to_owned()));
+    }
+    if is_device(name) {
+        return Err(NameError::Device(name.to_owned()));
+    }
+    Ok(name)
+}
+
+/// A name as it may be shown, whatever it contains.
+pub(crate) fn shown(name: &[u8]) -> String {
+    harmless(&String::from_utf8_lossy(&name[..name.len().min(MAX_BYTES)]))
+}
+
+/// Text of a peer as it may be shown.
+pub(crate) fn harmless(text: &str) -> String {
+    text.chars().map(|c| if is_steering(c) { '?' } else { c }).collect()
+}
+
+/// Separators of any system, and what could steer a terminal.
+fn is_forbidden(c: char) -> bool {
+    matches!(c, '/' | '\\')
+        || is_steering(c)
+        || cfg!(windows) && matches!(c, '<' | '>' | ':' | '"' | '|' | '?' | '*')
+}
+
+/// What is not shown but changes how the rest is: control characters, ends of lines and paragraphs, and the directional
+/// formatting of Unicode's bidirectional algorithm, which can make a name look like another.
+fn is_steering(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{206f}')
+}
+
+/// Whether Windows takes the name for a device, with any ending: a directory may be shared with it.
+fn is_device(name: &str) -> bool {
+    let stem = name.split(['.', ':']).next().unwrap_or_default().trim_end();
+    let stem = stem.to_ascii_uppercase();
+    if matches!(stem.as_str(), "CON" | "PRN" | "AUX" | "NUL" | "CONIN$" | "CONOUT$") {
+        return true;
+    }
+    let number = stem.strip_prefix("COM").or_else(|| stem.strip_prefix("LPT"));
+    number.is_some_and(|number| {
+        let mut digits = number.chars();
+        matches!(digits.next(), Some('0'..='9' | '¹' | '²' | '³')) && digits.next().is_none()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn received(name: &str) -> Result<&str, NameError> {
+        check(name.as_bytes(), Hidden::Refused)
+    }
+
+    #[test]
+    fn plain_names_pass() {
+        for name in [
+            "a",
+            "report.pdf",
+            "com",
+            "com10",
+            "lpt1x",
+            "auxiliary.c",
+            "übergröße.txt",
+            "日本語",
+            "שלום",
+        ] {
+            assert_eq!(received(name), Ok(name));
+        }
+        assert!(received(&"x".repeat(255)).is_ok());
+    }
+
+    #[test]
+    fn hidden_files_only_where_they_are_wanted() {
+        for name in [".profile", "...", "..a"] {
+            assert_eq!(received(name), Err(NameError::Hidden(name.to_owned())));
+            assert_eq!(
+                check(name.as_bytes(), Hidden::Allowed).is_ok(),
+                cfg!(unix) || name != "..."
+            );
+        }
+    }
+
+    #[test]
+    fn names_of_devices_are_refused() {
+        for name in ["con", "NUL", "Aux.c", "com1", "LPT9.txt", "com\u{b2}", "nul .txt", "prn.a.b"]
+        {
+            assert_eq!(received(name), Err(NameError::Device(name.to_owned())));
+        }
+    }
+
+    #[test]
+    fn names_are_shown_without_control_characters() {
+        assert_eq!(shown(b"a\x1b[2J\nb"), "a?[2J?b");
+        assert_eq!(shown("x\u{202e}y\u{2028}".as_bytes()), "x?y?");
+        assert_eq!(shown(b"\xff"), "\u{fffd}");
+        assert_eq!(shown(&[b'x'; 1000]).len(), 255);
+    }
+
+    #[test]
+    fn paths_and_worse_are_refused() {
+        assert_eq!(check(b"", Hidden::Allowed), Err(NameError::Empty));
+        assert_eq!(received(&"x".repeat(256)), Err(NameError::TooLong(256)));
+        assert_eq!(check(b"\xff\xfe", Hidden::Refused), Err(NameError::NotUtf8));
+        for name in [".", ".."] {
+            assert!(matches!(
+                check(name.as_bytes(), Hidden::Allowed),
+                Err(NameError::Directory(_))
+            ));
+        }
+        for name in [
+            "../up",
+            "/etc/passwd",
+            "a/b",
+            "a\\b",
+            "..\\up",
+            "nul\0",
+            "line\nbreak",
+            "\x1b[2J",
+            "\u{9b}2J",
+            "gepj.\u{202e}exe",
+            "a\u{2028}b",
+            "a\u{2029}b",
+            "\u{200f}a",
+            "a\u{2067}b",
+        ] {
+            assert!(
+                matches!(check(name.as_bytes(), Hidden::Allowed), Err(NameError::Forbidden(..))),
+                "{name:?}"
+            );
+        }
+    }
+}

@@ -1,0 +1,261 @@
+//! What became of a transfer.
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use polypath::{Association, PathStats, PathStatus};
+use serde::Serialize;
+
+use crate::frame::Digest;
+
+/// Name and version of the form of [`Report`].
+pub const SCHEMA: &str = "polypath/transfer-1";
+
+/// Which end of a transfer this is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+pub enum Side {
+    /// It sends files.
+    #[serde(rename = "send")]
+    Sender,
+    /// It receives files.
+    #[serde(rename = "receive")]
+    Receiver,
+}
+
+impl Side {
+    /// Bytes of user data that a path has delivered.
+    pub fn bytes(self, path: &PathStats) -> u64 {
+        match self {
+            Self::Sender => path.data_bytes_acked,
+            Self::Receiver => path.data_bytes_received,
+        }
+    }
+}
+
+/// One association's transfer, as one end sees it. Serialised, it is the document that `polypath send --json` and `polypath
+/// receive --json` print.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+#[non_exhaustive]
+pub struct Report {
+    /// Name and version of this form.
+    pub schema: &'static str,
+    /// This end.
+    pub role: Side,
+    /// Whether every file was stored, and nothing went wrong.
+    pub complete: bool,
+    /// What ended the transfer early.
+    pub error: Option<String>,
+    /// Bytes of the files that were stored.
+    pub bytes: u64,
+    /// Seconds that it took.
+    pub duration_s: f64,
+    /// Bits of stored files per second.
+    pub goodput_bit_s: f64,
+    /// How long sending was held up, by cause.
+    pub blocked_s: BlockedReport,
+    /// The files that were tried, in their order.
+    pub files: Vec<FileReport>,
+    /// The paths of the association.
+    pub paths: Vec<PathReport>,
+}
+
+/// Seconds in which nothing could be sent.
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
+#[non_exhaustive]
+pub struct BlockedReport {
+    /// There was nothing to send.
+    pub application: f64,
+    /// The congestion windows of all paths were full.
+    pub congestion_window: f64,
+    /// The receiver's window was full.
+    pub peer_window: f64,
+    /// No path worked.
+    pub no_path: f64,
+}
+
+/// What became of a file.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum FileStatus {
+    /// It is on the receiver's disk under its name, and verified.
+    Stored,
+    /// The receiver does not want it. Others may follow.
+    Refused,
+    /// It could not be read, sent, received or stored.
+    Failed,
+}
+
+/// One file.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+#[non_exhaustive]
+pub struct FileReport {
+    /// Its name, without any characters that could steer a terminal.
+    pub name: String,
+    /// What became of it.
+    #[serde(skip)]
+    pub status: FileStatus,
+    /// Its size if it was stored, otherwise 0.
+    pub bytes: u64,
+    /// SHA-256 of its content in hexadecimal digits, if it was stored.
+    pub sha256: Option<String>,
+    /// Seconds that it took, if it was stored.
+    pub duration_s: f64,
+    /// Bits per second, if it was stored.
+    pub goodput_bit_s: f64,
+    /// Why it was not stored.
+    pub error: Option<String>,
+}
+
+/// One path.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+#[non_exhaustive]
+pub struct PathReport {
+    /// `path` and its number.
+    pub name: String,
+    /// Address of this end.
+    pub local: IpAddr,
+    /// Address of the peer.
+    pub remote: IpAddr,
+    /// `unconfirmed`, `active`, `potentially-failed` or `inactive`, at the end.
+    pub status: &'static str,
+    /// Bytes of user data that the path delivered.
+    pub bytes: u64,
+    /// Bits of them per second.
+    pub goodput_bit_s: f64,
+    /// Packets with data that this end sent on it.
+    pub data_packets_sent: u64,
+    /// Chunks that were retransmitted after missing reports.
+    pub fast_retransmissions: u64,
+    /// Chunks that were retransmitted after a timeout.
+    pub timeout_retransmissions: u64,
+    /// Expiries of the retransmission timer.
+    pub timeouts: u64,
+    /// Smoothed round-trip time in seconds, if the path has carried data.
+    pub srtt_s: Option<f64>,
+    /// Congestion window in bytes, at the end.
+    pub cwnd_bytes: u64,
+}
+
+impl Report {
+    /// Sums up what an association did in `elapsed`; `error` is what ended it early.
+    pub(crate) fn new(
+        side: Side,
+        association: &Association,
+        files: Vec<FileReport>,
+        elapsed: Duration,
+        error: Option<String>,
+    ) -> Self {
+        let stored = |file: &&FileReport| file.status == FileStatus::Stored;
+        let bytes = files.iter().filter(stored).map(|file| file.bytes).sum();
+        Self {
+            schema: SCHEMA,
+            role: side,
+            complete: error.is_none() && files.iter().all(|file| stored(&file)),
+            error,
+            bytes,
+            duration_s: elapsed.as_secs_f64(),
+            goodput_bit_s: per_second(bytes, elapsed),
+            blocked_s: blocked(association),
+            files,
+            paths: paths(side, association, elapsed),
+        }
+    }
+
+    /// The report of a sender that tried to connect for `elapsed` and failed, which [`Sender`](crate::Sender) has no part in.
+    pub fn unconnected(error: impl Into<String>, elapsed: Duration) -> Self {
+        Self {
+            schema: SCHEMA,
+            role: Side::Sender,
+            complete: false,
+            error: Some(error.into()),
+            bytes: 0,
+            duration_s: elapsed.as_secs_f64(),
+            goodput_bit_s: 0.0,
+            blocked_s: BlockedReport::default(),
+            files: Vec::new(),
+            paths: Vec::new(),
+        }
+    }
+}
+
+impl FileReport {
+    /// A file that is on the receiver's disk, verified.
+    pub(crate) fn stored(name: String, bytes: u64, digest: &Digest, elapsed: Duration) -> Self {
+        let sha256 = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+        Self {
+            name,
+            status: FileStatus::Stored,
+            bytes,
+            sha256: Some(sha256),
+            duration_s: elapsed.as_secs_f64(),
+            goodput_bit_s: per_second(bytes, elapsed),
+            error: None,
+        }
+    }
+
+    /// A file that is not.
+    pub(crate) fn failed(name: String, error: String) -> Self {
+        Self::not_stored(name, FileStatus::Failed, error)
+    }
+
+    /// A file that the receiver does not want.
+    pub(crate) fn refused(name: String, error: String) -> Self {
+        Self::not_stored(name, FileStatus::Refused, error)
+    }
+
+    fn not_stored(name: String, status: FileStatus, error: String) -> Self {
+        Self {
+            name,
+            status,
+            bytes: 0,
+            sha256: None,
+            duration_s: 0.0,
+            goodput_bit_s: 0.0,
+            error: Some(error),
+        }
+    }
+}
+
+fn blocked(association: &Association) -> BlockedReport {
+    let blocked = association.stats().blocked;
+    BlockedReport {
+        application: blocked.application.as_secs_f64(),
+        congestion_window: blocked.congestion_window.as_secs_f64(),
+        peer_window: blocked.peer_window.as_secs_f64(),
+        no_path: blocked.no_path.as_secs_f64(),
+    }
+}
+
+fn paths(side: Side, association: &Association, elapsed: Duration) -> Vec<PathReport> {
+    let report = |path: PathStats| {
+        let bytes = side.bytes(&path);
+        PathReport {
+            name: format!("path{}", path.path.0),
+            local: path.local,
+            remote: path.remote,
+            status: status(path.status),
+            bytes,
+            goodput_bit_s: per_second(bytes, elapsed),
+            data_packets_sent: path.data_packets_sent,
+            fast_retransmissions: path.fast_retransmissions,
+            timeout_retransmissions: path.timeout_retransmissions,
+            timeouts: path.timeouts,
+            srtt_s: path.srtt.map(polypath::Duration::as_secs_f64),
+            cwnd_bytes: path.cwnd_bytes,
+        }
+    };
+    association.path_stats().into_iter().map(report).collect()
+}
+
+fn status(status: PathStatus) -> &'static str {
+    match status {
+        PathStatus::Unconfirmed => "unconfirmed",
+        PathStatus::Active => "active",
+        PathStatus::PotentiallyFailed => "potentially-failed",
+        PathStatus::Inactive => "inactive",
+    }
+}
+
+fn per_second(bytes: u64, elapsed: Duration) -> f64 {
+    bytes as f64 * 8.0 / elapsed.as_secs_f64().max(1e-9)
+}

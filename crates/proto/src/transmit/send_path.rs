@@ -466,7 +466,7 @@ mod tests {
         let mut paths = SendPaths::default();
         for (id, ms) in [(0, 10), (1, 20)] {
             let mut path = SendPath::new(PathId(id), Family::V4, 20, &config);
-            path.window.cwnd = 30_000;
+            path.set_window(30_000, None);
             path.rtt.on_sample(Duration::from_millis(ms));
             path.t3 = Some(Instant::ZERO);
             paths.push(path);

@@ -56,6 +56,12 @@ impl SendPath {
         self.control(now, &GroupView::ALONE, |it, cx| it.on_correction(cx, &correction));
     }
 
+    /// Gives the path another window, for tests.
+    #[cfg(test)]
+    pub(crate) fn set_window(&mut self, cwnd: u64, ssthresh: Option<u64>) {
+        self.correct(Instant::ZERO, CorrectionCause::Burst, cwnd, ssthresh);
+    }
+
     /// Whether its controller has a slow-start threshold.
     pub(crate) fn has_ssthresh(&self) -> bool {
         self.control.ssthresh().is_some()

@@ -40,6 +40,7 @@ ARROWS: dict[str, tuple[str, ...]] = {
     "polypath-transfer": ("polypath", "polypath-workload"),
     "polypath-emulate": ("polypath-sim",),
     "polypath-cli": ("polypath-lab", "polypath-meter", "polypath-transfer", "polypath-emulate", "polypath-qlog"),
+    "polypath-examples": ("polypath-lab", "polypath"),
     TESTKIT: ("polypath-proto",),
 }
 
@@ -53,7 +54,8 @@ Layers = tuple[tuple[str, ...], ...]
 LAYERS: dict[str, Layers] = {
     "polypath-proto": (
         ("ids", "error"),
-        ("config", "event", "stats"),
+        ("stats",),
+        ("config", "event"),
         ("message", "probe"),
         ("io",),
         ("types",),

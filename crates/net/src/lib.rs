@@ -252,7 +252,7 @@ pub use polypath_proto::config::{
 pub use polypath_proto::{
     AssociationEnd, AssociationStats, BlockedTime, ConnectError as ConnectRefusal, Delivery,
     Duration, Event, Instant, NoProbe, PathChange, PathId, PathStats, PathStatus, Probe,
-    ProbeEvent, SendError as SendRefusal, TransmissionCause, Tsn, config,
+    ProbeEvent, SendError as SendRefusal, TransmissionCause, Tsn, config, congestion, scheduling,
 };
 pub use probe::{BoxedProbe, Initiator, ObservedAssociation, Observer};
 pub use route::source_address;

@@ -5,6 +5,8 @@
 //!
 //! * [`Endpoint`] routes packets to associations and answers INIT without keeping state; it owns no association.
 //! * [`Association`] is one association with all its paths; its documentation has the polling contract.
+//! * [`congestion`] has the trait of congestion controllers, for your own.
+//! * [`scheduling`] has the trait of path schedulers, likewise.
 //! * [`config`] holds every limit, timer and policy, and the presets.
 #![no_std]
 #![forbid(unsafe_code)]
@@ -15,7 +17,7 @@ extern crate std;
 
 mod association;
 pub mod config;
-mod congestion;
+pub mod congestion;
 mod endpoint;
 mod error;
 mod event;
@@ -30,6 +32,13 @@ mod receive;
 mod stats;
 mod transmit;
 mod types;
+
+/// Path schedulers for your own: which path carries new data next.
+pub mod scheduling {
+    pub use crate::config::plug_in::{
+        CustomScheduler, NewData, PathScheduler, PathView, Readiness,
+    };
+}
 
 pub use association::{Association, Identity, Notice};
 pub use endpoint::{Collision, DropReason, Endpoint, Route};

@@ -7,7 +7,7 @@ mod outlet;
 use std::net::IpAddr;
 
 use polypath_netsim::{LinkObserver, NodeId, Stream, World};
-use polypath_proto::config::PartialReliability;
+use polypath_proto::config::{EndpointConfig, PartialReliability};
 use polypath_proto::{
     Association, AssociationEnd, AssociationId, Collision, ConnectError, Cx, DropReason, Endpoint,
     Event, NoProbe, PathStats, Received, Route, Transmit,
@@ -93,7 +93,7 @@ enum Routed {
 }
 
 impl Host {
-    /// The host `place.name` of `scenario`.
+    /// The host `place.name` of `scenario`, with its configuration.
     ///
     /// # Errors
     /// A flow makes no sense.
@@ -101,6 +101,7 @@ impl Host {
         scenario: &Scenario,
         place: &Place,
         form: Form,
+        config: EndpointConfig,
         streams: impl Fn(&str) -> Stream,
     ) -> Result<Self, FlowError> {
         let Place { name, pair, .. } = *place;
@@ -139,7 +140,6 @@ impl Host {
             })
             .collect::<Result<_, FlowError>>()?;
         let partners = (0..scenario.traffic.len()).map(|flow| scenario.partner_of(flow)).collect();
-        let config = scenario.sctp_of(place.pair, place.name).endpoint_config();
         let begins = scenario.pairs[place.pair].client == place.name;
         let plan = &scenario.association;
         let connect = (begins && scenario.has_association(place.pair))

@@ -4,6 +4,7 @@ use std::io;
 use std::sync::Arc;
 
 use polypath_netsim::{Arrival, Event, Frame as _, NetworkBuilder, NoObserver, World};
+use polypath_proto::config::AssociationConfig;
 use polypath_units::Instant;
 
 use crate::app::Ledger;
@@ -56,6 +57,41 @@ impl<'a> Simulation<'a> {
     /// # Errors
     /// The network cannot be built or a flow makes no sense; a scenario that was read from a document has neither.
     pub fn with(scenario: &'a Scenario, seed: u64, form: Form) -> Result<Self, SetupError> {
+        Self::customized(scenario, seed, form, |_, _| ())
+    }
+
+    /// The same, where `change` may change the configuration of each host's associations before they begin: for what a file
+    /// cannot say, such as a congestion control or a path scheduler of your own. It is called once for each of the two hosts
+    /// of every pair. What the scenario was checked for is not checked again.
+    ///
+    /// ```no_run
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// use std::path::Path;
+    ///
+    /// use polypath_proto::config::CongestionAlgorithm;
+    /// use polypath_proto::congestion::{BuiltIn, CustomCongestion};
+    /// use polypath_sim::{Form, Scenario, Simulation};
+    ///
+    /// let mine = CustomCongestion::new("mine", |path| {
+    ///     Box::new(BuiltIn::new(CongestionAlgorithm::Rfc9260, path))
+    /// });
+    /// let scenario = Scenario::read(Path::new("scenarios/two-100mbit.toml"), &[""; 0])?;
+    /// let simulation = Simulation::customized(&scenario, 1, Form::default(), |_, config| {
+    ///     config.custom_congestion = Some(mine.clone());
+    /// })?;
+    /// println!("{:.1} Mbit/s", simulation.run()?.goodput_bit_s / 1e6);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// The network cannot be built or a flow makes no sense; a scenario that was read from a document has neither.
+    pub fn customized(
+        scenario: &'a Scenario,
+        seed: u64,
+        form: Form,
+        change: impl Fn(HostName, &mut AssociationConfig),
+    ) -> Result<Self, SetupError> {
         let mut builder = NetworkBuilder::new();
         let network = wiring::wire(scenario, seed, &mut builder)?;
         let clients: Vec<HostName> = scenario.pairs.iter().map(|pair| pair.client).collect();
@@ -63,7 +99,11 @@ impl<'a> Simulation<'a> {
         let alarms = background::alarms(scenario, &mut builder);
         let form = if wiring::needs_bytes(scenario) { Form::Wire } else { form };
         let world = builder.build(seed, NoObserver)?;
-        let host = |place: &Place| Host::new(scenario, place, form, |name| world.stream(name));
+        let host = |place: &Place| {
+            let mut config = scenario.sctp_of(place.pair, place.name).endpoint_config();
+            change(place.name, &mut config.association);
+            Host::new(scenario, place, form, config, |name| world.stream(name))
+        };
         let mut pairs = Vec::with_capacity(places.len());
         for [a, b] in &places {
             pairs.push([host(a)?, host(b)?]);

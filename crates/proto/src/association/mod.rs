@@ -148,11 +148,7 @@ impl Association {
 
     fn new(cx: &mut Cx<'_>, config: SharedConfig, identity: Identity, state: State) -> Self {
         Self {
-            transmitter: Transmitter::new(
-                Tsn(identity.initial_tsn),
-                config.send_buffer(),
-                config.policies.stream_scheduler,
-            ),
+            transmitter: Transmitter::new(Tsn(identity.initial_tsn), &config),
             streams: Streams {
                 outbound: config.outbound_streams,
                 inbound: config.max_inbound_streams,

@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 use super::Association;
 use super::handshake::{Handshake, Step, Tries};
 use crate::config::{AssociationConfig, PathPairing, SharedConfig, SourceRoute};
-use crate::congestion::Family;
+use crate::congestion::window::Family;
 use crate::paths::first_contact::InitTry;
 use crate::paths::reach::{Reach, Reason, Signal};
 use crate::paths::{self, Path, pairing};

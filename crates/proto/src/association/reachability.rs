@@ -2,6 +2,7 @@
 
 use super::Association;
 use crate::config::{AllPf, FailureDetection};
+use crate::congestion::CorrectionCause;
 use crate::paths::failover;
 use crate::paths::reach::{Signal, Thresholds, Transition};
 use crate::{AssociationEnd, Cx, Event, Instant, PathChange, PathId, PathStatus, ProbeEvent};
@@ -55,7 +56,10 @@ impl Association {
         if transition == Transition::Cleared && sign == Signal::HeartbeatAck {
             let sending = &mut self.transmitter.paths[id];
             let unit = sending.parameters().unit;
-            failover::restart(&mut sending.window, self.config.policies.failover.detection, unit);
+            let detection = self.config.policies.failover.detection;
+            if let Some(cwnd) = failover::restart_cwnd(detection, unit) {
+                sending.correct(cx.now, CorrectionCause::Restart, cwnd, None);
+            }
             cx.probe.on(cx.now, sending.window_event());
         }
         self.path_changed(id, transition);

@@ -5,6 +5,7 @@ use core::net::IpAddr;
 
 use crate::Duration;
 
+use super::plug_in::{CustomCongestion, CustomScheduler};
 use super::{Policies, Preset};
 
 /// Which pairs of a local and a remote address become paths.
@@ -105,6 +106,14 @@ pub struct AssociationConfig {
     pub shutdown_guard: Option<Duration>,
     /// How SCTP and CMT behave where there is a choice.
     pub policies: Policies,
+    /// A congestion control of the program's own; `None` for the one that `policies.congestion` names. The other policies hold
+    /// for it, too.
+    #[cfg_attr(feature = "serde", serde(skip))]
+    pub custom_congestion: Option<CustomCongestion>,
+    /// A path scheduler of the program's own; `None` for `policies.path_order` and `policies.path_fill`. Other policies still go
+    /// by `policies.path_order`, so it should not be `primary`.
+    #[cfg_attr(feature = "serde", serde(skip))]
+    pub custom_scheduler: Option<CustomScheduler>,
 }
 
 /// Size in bytes of the send buffer and of the receive buffer in the default configuration, to which they may grow. With less
@@ -126,6 +135,11 @@ impl AssociationConfig {
         let rto = &mut self.policies.rto;
         rto.initial = rto.initial.max(Duration::from_millis(1));
         SharedConfig::new(self)
+    }
+
+    /// Whether congestion controllers want to know of the other paths of their group.
+    pub(crate) fn couples_windows(&self) -> bool {
+        self.policies.congestion.couples() || self.custom_congestion.is_some()
     }
 
     /// The configuration of a preset. With [`Preset::Recommended`] it is the default; the other presets have buffers of
@@ -165,6 +179,8 @@ impl Default for AssociationConfig {
             heartbeat_max_burst: 1,
             shutdown_guard: None,
             policies: Preset::Recommended.policies(),
+            custom_congestion: None,
+            custom_scheduler: None,
         }
     }
 }

@@ -4,8 +4,8 @@ use alloc::string::String;
 use core::fmt::{self, Display};
 
 use super::{
-    AllPf, AssociationConfig, Coupling, Failover, FailureDetection, NrSack, PartialReliability,
-    PathGroups, Policies, Reneging,
+    AllPf, AssociationConfig, Failover, FailureDetection, NrSack, PartialReliability, PathGroups,
+    Policies, Reneging,
 };
 use super::{BufferSize, BufferSplit, RescheduleSide, SmartFastRtx, SplitFastRetransmit};
 use crate::Duration;
@@ -87,8 +87,7 @@ impl AssociationConfig {
 
     fn check_groups(&self) -> Result<(), ConfigError> {
         let policies = &self.policies;
-        let couples = policies.congestion.coupling() != Coupling::None;
-        if couples || policies.path_groups == PathGroups::All {
+        if self.couples_windows() || policies.path_groups == PathGroups::All {
             return Ok(());
         }
         Err(ConfigError {

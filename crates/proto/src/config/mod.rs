@@ -3,6 +3,7 @@
 mod association;
 mod buffer_size;
 mod check;
+pub(crate) mod plug_in;
 mod policies;
 mod presets;
 mod reference;

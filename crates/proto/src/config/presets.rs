@@ -73,8 +73,8 @@ impl Preset {
             Self::Rfc9260 => rfc9260(),
             Self::Cmt => cmt(),
             Self::CmtPf => Policies { failover: pf_2(), ..cmt() },
-            Self::CmtRpV1 => coupled(CongestionAlgorithm::CmtRpV1),
-            Self::CmtRpV2 => coupled(CongestionAlgorithm::CmtRpV2),
+            Self::CmtRpV1 => coupled(CongestionAlgorithm::RpV1),
+            Self::CmtRpV2 => coupled(CongestionAlgorithm::RpV2),
             Self::Lia => coupled(CongestionAlgorithm::Lia),
             Self::Olia => coupled(CongestionAlgorithm::Olia),
             Self::Balia => coupled(CongestionAlgorithm::Balia),
@@ -191,7 +191,7 @@ fn cmt() -> Policies {
             no_window: NoWindow::Next,
             ..rfc9260().retransmission
         },
-        congestion: CongestionAlgorithm::Cmt,
+        congestion: CongestionAlgorithm::Uncoupled,
         ..rfc9260()
     }
 }

@@ -1,15 +1,22 @@
 use super::coupled::group::{GroupViews, Member, Standing};
+use super::coupled::{step, threshold};
+use super::reno::Growth;
+use super::testing::{acked, controller, on_ack, on_fast_retransmit, on_timeout};
+use super::window::{Family, sharers};
 use super::*;
-use crate::config::{BytesCounted, IdleRule, PathGroups, Preset, Reduction, SlowStart, WindowUnit};
+use crate::config::{
+    BytesCounted, CongestionAlgorithm, IdleRule, InitialCwnd, InitialSsthresh, PathGroups, Preset,
+    Reduction, SlowStart, Window as WindowPolicy, WindowUnit,
+};
 use crate::{Duration, PathId};
 
-use Coupling::{Balia, Lia, None as Uncoupled, Olia, RpV1, RpV2};
+use CongestionAlgorithm::{Balia, Lia, Olia, RpV1, RpV2, Uncoupled};
 
-const COUPLED: [Coupling; 5] = [RpV1, RpV2, Lia, Olia, Balia];
+const COUPLED: [CongestionAlgorithm; 5] = [RpV1, RpV2, Lia, Olia, Balia];
 const P: Parameters = Parameters::plain(1500, 1500);
 
-fn window(cwnd: u64, ssthresh: u64) -> CongestionWindow {
-    CongestionWindow { cwnd, ssthresh, ..CongestionWindow::default() }
+fn window(cwnd: u64, ssthresh: u64) -> BuiltIn {
+    controller(cwnd, ssthresh, 0)
 }
 
 fn member(cwnd: u64, ssthresh: u64, rtt: Option<u64>) -> Member {
@@ -27,25 +34,17 @@ fn views(members: &[Member]) -> GroupViews {
 }
 
 /// A SACK after which a whole window, which was full, is acknowledged.
-fn window_acked(cwnd: u64) -> AckView {
-    AckView { acked_bytes: cwnd, flight_before: cwnd, flight_after: 1, advanced: Advanced::Yes }
+fn window_acked(cwnd: u64) -> Acked {
+    acked(cwnd, cwnd, 1, Advanced::Yes)
 }
 
-/// Growth in avoidance and slow start, and thresholds, as the formulas say, past the dispatcher's way round them.
-fn formulas(coupling: Coupling, cwnd: u64, group: &GroupView) -> [i64; 3] {
-    let rates = group.rates.as_ref().unwrap();
-    let control = match coupling {
-        Uncoupled => Control::Uncoupled,
-        RpV1 => Control::RpV1(group),
-        RpV2 => Control::RpV2(rates),
-        Lia => Control::Lia(rates),
-        Olia => Control::Olia(rates),
-        Balia => Control::Balia(rates),
-    };
+/// Growth in avoidance and slow start, and thresholds, as the formulas say, also of a path alone.
+fn formulas(algorithm: CongestionAlgorithm, cwnd: u64, group: &GroupView) -> [i64; 3] {
+    assert!(group.rates.is_some());
     [
-        control.step(Growth::Avoidance, cwnd, &P),
-        control.step(Growth::SlowStart(1468), cwnd, &P),
-        control.threshold(cwnd, &P) as i64,
+        step(algorithm, Growth::Avoidance(P.unit), cwnd, group),
+        step(algorithm, Growth::SlowStart(1468), cwnd, group),
+        threshold(algorithm, cwnd, &P, group) as i64,
     ]
 }
 
@@ -101,7 +100,7 @@ fn unmeasured_paths_are_uncoupled() {
     ] {
         let mut w = window(9000, 6000);
         on_ack(coupling, &mut w, &P, &window_acked(9000), &group);
-        assert_eq!(w.cwnd, cwnd, "{coupling:?}");
+        assert_eq!(w.window.cwnd, cwnd, "{coupling:?}");
     }
 }
 
@@ -121,23 +120,31 @@ fn dispatch() {
     ] {
         let mut w = window(30_000, 20_000);
         on_ack(coupling, &mut w, &P, &window_acked(30_000), &group);
-        assert_eq!((w.cwnd, w.partial_bytes_acked), (avoidance, 0), "{coupling:?}");
+        assert_eq!(
+            (w.window.cwnd, w.adjustment.partial_bytes_acked),
+            (avoidance, 0),
+            "{coupling:?}"
+        );
         let mut w = window(10_000, 20_000);
         on_ack(coupling, &mut w, &P, &window_acked(10_000), &group);
-        assert_eq!(w.cwnd, slow_start, "{coupling:?}");
+        assert_eq!(w.window.cwnd, slow_start, "{coupling:?}");
         for (reduce, cwnd) in [
             (on_fast_retransmit as fn(_, &mut _, &_, &_), threshold),
             (on_timeout as fn(_, &mut _, &_, &_), 1500),
         ] {
             let mut w = window(30_000, 20_000);
-            w.partial_bytes_acked = 77;
-            w.intervals.on_acked(5000);
+            w.adjustment.partial_bytes_acked = 77;
+            w.coupling.intervals.on_acked(5000);
             reduce(coupling, &mut w, &P, &group);
-            assert_eq!((w.cwnd, w.ssthresh), (cwnd, threshold), "{coupling:?}");
-            assert_eq!(w.partial_bytes_acked, 0, "{coupling:?}");
-            assert_eq!(w.intervals.longest(), 5000, "{coupling:?}");
-            w.intervals.on_acked(2000);
-            assert_eq!(w.intervals.longest(), 5000, "{coupling:?}: a loss ends the interval");
+            assert_eq!((w.window.cwnd, w.window.ssthresh), (cwnd, threshold), "{coupling:?}");
+            assert_eq!(w.adjustment.partial_bytes_acked, 0, "{coupling:?}");
+            assert_eq!(w.coupling.intervals.longest(), 5000, "{coupling:?}");
+            w.coupling.intervals.on_acked(2000);
+            assert_eq!(
+                w.coupling.intervals.longest(),
+                5000,
+                "{coupling:?}: a loss ends the interval"
+            );
         }
     }
 }
@@ -157,10 +164,10 @@ fn three_paths_are_a_group() {
     ] {
         let mut w = window(30_000, 20_000);
         on_ack(coupling, &mut w, &P, &window_acked(30_000), &group);
-        assert_eq!(w.cwnd, cwnd, "{coupling:?}");
+        assert_eq!(w.window.cwnd, cwnd, "{coupling:?}");
         let mut w = window(30_000, 20_000);
         on_fast_retransmit(coupling, &mut w, &P, &group);
-        assert_eq!(w.cwnd, threshold, "{coupling:?}");
+        assert_eq!(w.window.cwnd, threshold, "{coupling:?}");
     }
 }
 
@@ -171,7 +178,7 @@ fn a_path_alone_is_uncoupled() {
         for reduce in [on_fast_retransmit as fn(_, &mut _, &_, &_), on_timeout] {
             let mut w = window(30_000, 20_000);
             reduce(coupling, &mut w, &P, &GroupView::ALONE);
-            assert_eq!(w.ssthresh, 15_000, "{coupling:?}");
+            assert_eq!(w.window.ssthresh, 15_000, "{coupling:?}");
         }
     }
 }
@@ -185,7 +192,7 @@ fn losses_together_see_the_windows_of_before() {
     for (path, cwnd, expected) in [(0, 30_000, 1500), (1, 50_000, 10_000)] {
         let mut w = window(cwnd, 20_000);
         on_fast_retransmit(RpV1, &mut w, &P, &views.view(PathId(path)));
-        assert_eq!(w.cwnd, expected);
+        assert_eq!(w.window.cwnd, expected);
     }
 }
 
@@ -204,7 +211,7 @@ fn olia_takes_back_but_leaves_a_segment() {
             &window_acked(cwnd),
             &group,
         );
-        assert!(w.cwnd.abs_diff(expected) <= 1, "{}", w.cwnd);
+        assert!(w.window.cwnd.abs_diff(expected) <= 1, "{}", w.window.cwnd);
     }
 }
 
@@ -242,9 +249,9 @@ fn initial_windows() {
         (rfc, 1400, Family::V4, 3, 1867),
         (Mtu(10), 1500, Family::V4, 7, 2143),
     ] {
-        let window = CongestionWindow::initial(&policy(initial), unit, family, 77_777, sharers);
+        let window = Window::initial(&policy(initial), unit, family, 77_777, sharers);
         assert_eq!(window.cwnd, cwnd, "{initial:?} {unit} {family:?} {sharers}");
-        assert_eq!((window.ssthresh, window.partial_bytes_acked), (77_777, 0));
+        assert_eq!(window.ssthresh, 77_777);
     }
     for coupling in [RpV1, RpV2] {
         assert_eq!([0, 1, 3].map(|size| sharers(coupling, size)), [1, 1, 3], "{coupling:?}");
@@ -256,7 +263,7 @@ fn initial_windows() {
 #[test]
 fn presets_of_coupled_controls_have_a_floor_of_one_segment() {
     let policies = Preset::ALL.iter().map(|preset| preset.policies());
-    let coupled = policies.filter(|policies| policies.congestion.coupling() != Uncoupled);
+    let coupled = policies.filter(|policies| policies.congestion.couples());
     let floors: alloc::vec::Vec<u8> = coupled.map(|p| p.window.ssthresh_floor_mtu).collect();
     assert_eq!(floors, [1; 5]);
 }

@@ -3,6 +3,7 @@
 pub(crate) mod blocking_estimation;
 pub(crate) mod buffer_split;
 pub(crate) mod cuc;
+pub(crate) mod custom_scheduler;
 pub(crate) mod dac;
 pub(crate) mod loss_rate;
 

@@ -9,7 +9,7 @@ use super::failover::{self, Suspect};
 use super::reach::Reach;
 use crate::PathId;
 use crate::config::Policies;
-use crate::congestion;
+use crate::congestion::window;
 use crate::types::PathSet;
 
 /// All paths, by id. The handshake fills the table; after that no path is removed, so that ids keep their meaning and
@@ -72,7 +72,7 @@ impl PathBook {
             let lives = !matches!(other.reach, Reach::Inactive(_));
             other.id != path && lives && group(other.id) == group(path)
         });
-        congestion::sharers(policies.congestion.coupling(), 1 + others.count() as u64)
+        window::sharers(policies.congestion, 1 + others.count() as u64)
     }
 
     /// The path between two addresses; if only the peer's address is known, the first path to it.

@@ -5,7 +5,6 @@
 use core::cmp::Reverse;
 
 use crate::config::{Failover, FailureDetection};
-use crate::congestion::CongestionWindow;
 
 use super::reach::Thresholds;
 
@@ -35,25 +34,34 @@ pub(crate) fn thresholds(policy: &Failover, path_max_retrans: u32) -> Thresholds
     Thresholds { potentially_failed, failed: path_max_retrans }
 }
 
-/// A heartbeat of a potentially failed path was answered: slow start from 1 MTU (CMT-PF1) or 2 MTU (CMT-PF2), up to
-/// the threshold that there is.
-pub(crate) fn restart(window: &mut CongestionWindow, detection: FailureDetection, unit: u64) {
-    window.cwnd = match detection {
-        FailureDetection::Rfc9260 => return,
-        FailureDetection::Pf1 => unit,
-        FailureDetection::Pf2 => 2 * unit,
-    };
-    window.partial_bytes_acked = 0;
+/// A heartbeat of a potentially failed path was answered: slow start from so many bytes, 1 MTU (CMT-PF1) or 2 MTU (CMT-PF2), up to
+/// the threshold that there is. `None`: the window stays.
+pub(crate) fn restart_cwnd(detection: FailureDetection, unit: u64) -> Option<u64> {
+    match detection {
+        FailureDetection::Rfc9260 => None,
+        FailureDetection::Pf1 => Some(unit),
+        FailureDetection::Pf2 => Some(2 * unit),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::Coupling;
-    use crate::congestion::{AckView, Advanced, Parameters, coupled::group::GroupView};
-    use crate::congestion::{on_ack, on_timeout};
+    use crate::Instant;
+    use crate::congestion::testing::{acked, controller, state};
+    use crate::congestion::{
+        Advanced, BuiltIn, Context, Controller, Correction, CorrectionCause, Parameters, Timeout,
+    };
 
     const MTU: u64 = 1500;
+
+    /// What becomes of a window when a heartbeat is answered.
+    fn restart(window: &mut BuiltIn, detection: FailureDetection) {
+        let parameters = Parameters::plain(MTU, 4 * MTU);
+        let cwnd = restart_cwnd(detection, MTU).unwrap();
+        let restart = Correction { cause: CorrectionCause::Restart, cwnd, ssthresh: None };
+        window.on_correction(&Context::new(Instant::ZERO, &parameters), &restart);
+    }
 
     #[test]
     fn fewest_timeouts_then_last_active() {
@@ -72,22 +80,17 @@ mod tests {
     }
 
     /// Packets sent within n round trips after a timeout: a window each, every packet acknowledged by itself.
-    fn packets(mut window: CongestionWindow, first_round: u32, rounds: u32) -> u64 {
+    fn packets(mut window: BuiltIn, first_round: u32, rounds: u32) -> u64 {
         let parameters = Parameters::plain(MTU, 4 * MTU);
         let mut total = 0;
         for _ in first_round..=rounds {
-            let packets = window.cwnd / MTU;
+            let packets = window.cwnd() / MTU;
             total += packets;
             for _ in 0..packets {
                 // What was acknowledged is replaced at once.
-                let flight = window.cwnd;
-                let ack = AckView {
-                    acked_bytes: MTU,
-                    flight_before: flight,
-                    flight_after: flight,
-                    advanced: Advanced::Yes,
-                };
-                on_ack(Coupling::None, &mut window, &parameters, &ack, &GroupView::ALONE);
+                let flight = window.cwnd();
+                let acked = acked(MTU, flight, flight, Advanced::Yes);
+                window.on_ack(&Context::new(Instant::ZERO, &parameters), &acked);
             }
         }
         total
@@ -95,18 +98,19 @@ mod tests {
 
     #[test]
     fn natarajan_section_iii_b_1() {
-        let mut cut = CongestionWindow::new(2000 * MTU, 1, 9);
+        let mut cut = controller(2000 * MTU, 1, 9);
         let parameters = Parameters::plain(MTU, 4 * MTU);
-        on_timeout(Coupling::None, &mut cut, &parameters, &GroupView::ALONE);
+        cut.on_timeout(&Context::new(Instant::ZERO, &parameters), &Timeout::default());
         let restarted = |detection| {
-            let mut window = CongestionWindow { partial_bytes_acked: 9, ..cut };
-            restart(&mut window, detection, MTU);
-            assert_eq!((window.ssthresh, window.partial_bytes_acked), (1000 * MTU, 0));
+            let mut window = controller(cut.cwnd(), state(&cut).1, 9);
+            restart(&mut window, detection);
+            let (_, ssthresh, partial_bytes_acked) = state(&window);
+            assert_eq!((ssthresh, partial_bytes_acked), (1000 * MTU, 0));
             window
         };
         for n in 1..=9 {
             // Plain CMT sends at once; the others spend the first round trip on a heartbeat.
-            assert_eq!(packets(cut, 0, n), (1 << (n + 1)) - 1);
+            assert_eq!(packets(cut.clone(), 0, n), (1 << (n + 1)) - 1);
             assert_eq!(packets(restarted(FailureDetection::Pf2), 1, n), (1 << (n + 1)) - 2);
             assert_eq!(packets(restarted(FailureDetection::Pf1), 1, n), (1 << n) - 1);
         }
@@ -114,12 +118,11 @@ mod tests {
 
     #[test]
     fn a_restart_ends_what_an_idle_path_had() {
-        let window = CongestionWindow::new(90_000, 40_000, 5);
+        let window = controller(90_000, 40_000, 5);
         for (detection, cwnd) in [(FailureDetection::Pf1, MTU), (FailureDetection::Pf2, 2 * MTU)] {
-            let mut window = window;
-            restart(&mut window, detection, MTU);
-            let expected = CongestionWindow::new(cwnd, 40_000, 0);
-            assert_eq!(window, expected);
+            let mut window = window.clone();
+            restart(&mut window, detection);
+            assert_eq!(state(&window), (cwnd, 40_000, 0));
         }
     }
 }

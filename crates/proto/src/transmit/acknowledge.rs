@@ -4,6 +4,7 @@ use polypath_wire::{GapAckBlocks, NrSack, Sack};
 use smallvec::SmallVec;
 
 use super::effects::{Delivered, Effect};
+use super::recovery::Losses;
 use super::t3::T3Ends;
 use super::tail::Answered;
 use super::{SendCx, Transmitter};
@@ -183,9 +184,10 @@ impl Transmitter {
             }
             _ => PathSet::EMPTY,
         };
-        let lost_on = lost_on.union(self.hear_of_probe(cx, source, heard));
+        let probed = self.hear_of_probe(cx, source, heard);
+        let lost_on = Losses { reported: lost_on, probed, ..Losses::default() };
         self.leave_recovery(cx, cumulative, &changes);
-        self.reduce_rates(cx, &changes, &delta, lost_on);
+        self.reduce_rates(cx, &changes, &delta, lost_on.all());
         let groups = self.group_views(cx);
         self.grow_windows(cx, &changes, &delta, &groups);
         self.reduce_windows(cx, lost_on, &groups);
@@ -236,9 +238,13 @@ impl Transmitter {
         for path in self.paths.iter() {
             delta.paths.push(PathDelta { timed: path.timed, ..PathDelta::default() });
         }
-        let (now, probe) = (cx.now, &mut *cx.probe);
+        let (now, probe, paths) = (cx.now, &mut *cx.probe, &mut self.paths);
+        let samples_rates = cx.config.custom_congestion.is_some();
         sack::apply_to(&mut self.outstanding, report, delta, |tsn, newly| {
             heard.note(newly);
+            if samples_rates {
+                paths[newly.path].note_acked(newly);
+            }
             probe.on(now, ProbeEvent::ChunkAcked { path: newly.path, tsn });
         });
         for (path, news) in self.paths.iter_mut().zip(&delta.paths) {

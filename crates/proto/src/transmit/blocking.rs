@@ -5,6 +5,7 @@ use super::queue::Asking;
 use super::send_path::SendPath;
 use super::{SendCx, Transmitter};
 use crate::config::{BlockingEstimation, PathOrder};
+use crate::congestion::CorrectionCause;
 use crate::mechanism::blocking_estimation::{self, MOST_TRIES, PathView, SlowPath};
 use crate::types::PathSet;
 use crate::{BlockedCause, Delivery, PathId};
@@ -90,7 +91,8 @@ impl Transmitter {
         let slow = &mut self.paths[slow];
         slow.spared_until = cx.now + slow.rtt.srtt().unwrap_or_default();
         let unit = slow.parameters().unit;
-        slow.window.cwnd = blocking_estimation::penalized(slow.window.cwnd, unit);
+        let cwnd = blocking_estimation::penalized(slow.window.cwnd, unit);
+        slow.correct(cx.now, CorrectionCause::Blocking, cwnd, None);
         cx.probe.on(cx.now, slow.window_event());
     }
 

@@ -100,6 +100,9 @@ impl Snapshot<'_> {
         if !tx.paths.among(self.usable).any(SendPath::has_window) {
             return None;
         }
+        if let Some(scheduler) = &tx.scheduler {
+            return self.scheduled(&**scheduler, rng);
+        }
         let takes = |id: PathId| {
             let path = &tx.paths[id];
             let may = path.has_window() && !path.is_banned_at(self.now);
@@ -195,7 +198,7 @@ impl Snapshot<'_> {
     }
 
     /// The length of the next new chunk on the path, if it may be sent there now.
-    fn next_chunk(&self, path: PathId) -> Option<u32> {
+    pub(super) fn next_chunk(&self, path: PathId) -> Option<u32> {
         let asking = Asking { path, usable: self.usable, bundled: None };
         let user_bytes = self.tx.queue.peek(asking, self.tx.max_fragment)?;
         self.admits_new(path, user_bytes).then_some(user_bytes)

@@ -5,6 +5,7 @@ use polypath_wire::PacketDrop;
 use super::outstanding::MAX_SPAN;
 use super::{SendCx, Transmitter};
 use crate::config::Burst;
+use crate::congestion::{Controller, Correction, Loss, LossCause, Recovery};
 use crate::extension::packet_drop::bottleneck::{self, BottleneckView};
 use crate::extension::packet_drop::repair::{self, COMPARED_BYTES, Repair, RepairView};
 use crate::probe::TransmissionCause;
@@ -32,10 +33,28 @@ impl Transmitter {
             age: cx.now.since(chunk.sent_at),
             srtt: self.paths[chunk.path].rtt.srtt(),
         });
-        if repair == Repair::Retransmit {
-            self.mark_lost(tsn, TransmissionCause::DropReport);
+        if repair == Repair::Retransmit
+            && let Some(path) = self.mark_lost(tsn, TransmissionCause::DropReport)
+        {
+            self.tell_of_drop(cx, path);
         }
         repair
+    }
+
+    /// A chunk of the path was dropped, which is no congestion to the built-in controllers.
+    fn tell_of_drop(&mut self, cx: &SendCx<'_>, path: PathId) {
+        let groups = self.group_views(cx);
+        let recovers = self.recovery.is_active();
+        let path = &mut self.paths[path];
+        let loss = Loss {
+            cause: LossCause::DropReport,
+            lost_bytes: core::mem::take(&mut path.lost_bytes),
+            recovery: match recovers || path.recovery.is_active() {
+                true => Recovery::On,
+                false => Recovery::Off,
+            },
+        };
+        path.control(cx.now, &groups.view(path.id), |it, cx| it.on_loss(cx, &loss));
     }
 
     /// Notes that `tsn` was just sent again on `path` because of a report, or moved there.
@@ -74,8 +93,10 @@ impl Transmitter {
             },
             cwnd_before_packet: if grew { cwnd } else { path.window.cwnd },
         };
-        if let Some(window) = bottleneck::window_after(&view, &path.window) {
-            path.window = window;
+        if let Some(Correction { cause, cwnd, ssthresh }) =
+            bottleneck::window_after(&view, &path.window)
+        {
+            path.correct(cx.now, cause, cwnd, ssthresh);
             cx.probe.on(cx.now, path.window_event());
         }
     }

@@ -6,7 +6,7 @@ use super::decide::{self, Decision, Snapshot, Targets, What, train_bytes_beside}
 use super::outstanding::{History, MAX_SPAN, OutstandingChunk};
 use super::packet_builder::PacketBuilder;
 use super::queue::{Asking, NextChunk};
-use super::send_path::charge;
+use super::send_path::{SendPath, charge};
 use super::{Flush, SendCx, SendPhase, Transmitter};
 use crate::config::{Burst, PerTsn, T3Restart};
 use crate::congestion::burst;
@@ -24,9 +24,9 @@ impl Transmitter {
         let repeated = self.paths.iter().map(|path| path.counters.retransmissions()).sum();
         let limit: Burst = burst::in_force(cx.config.policies.burst, repeated);
         for path in self.paths.iter_mut() {
-            let before = (path.window.cwnd, path.window.ssthresh);
-            path.begin_flush(cx.now, cx.config, limit, sacks);
-            if (path.window.cwnd, path.window.ssthresh) != before {
+            let before = path.window;
+            path.begin_flush(cx.now, limit, sacks);
+            if path.window != before {
                 cx.probe.on(cx.now, path.window_event());
             }
         }
@@ -35,6 +35,7 @@ impl Transmitter {
     /// Nothing more can be sent now.
     pub(crate) fn end_flush(&mut self) {
         self.flush = Flush::default();
+        self.paths.iter_mut().for_each(SendPath::note_spare_window);
     }
 
     /// The next packet with DATA, if one may go.
@@ -90,6 +91,10 @@ impl Transmitter {
         path.last_data_sent = Some(cx.now);
         path.tail_probe.rest();
         path.counters.data_packets_sent += 1;
+        path.packet_sent(cx.now);
+        if let Some(scheduler) = &mut self.scheduler {
+            scheduler.on_sent(path.id, cx.now);
+        }
     }
 
     /// Adds new chunks. The first one was admitted if its length is given.

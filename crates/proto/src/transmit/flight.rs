@@ -20,6 +20,7 @@ impl Transmitter {
     pub(super) fn mark_lost(&mut self, tsn: Tsn, cause: TransmissionCause) -> Option<PathId> {
         let (path, charge) = self.outstanding.mark_lost(tsn, cause)?;
         self.paths[path].take_out(tsn, charge);
+        self.paths[path].lost_bytes += u64::from(charge);
         Some(path)
     }
 
@@ -43,6 +44,7 @@ impl Transmitter {
                 path.take_out(tsn, charge);
                 if rate == LossRate::Counts {
                     path.loss_rate.on_lost();
+                    path.lost_bytes += u64::from(charge);
                 }
             }
         }

@@ -28,8 +28,10 @@ mod packet_builder;
 pub(crate) mod partial_reliability;
 mod peer_window;
 pub(crate) mod queue;
+mod rate_sampler;
 mod recovery;
 pub(crate) mod sack;
+mod schedule;
 mod send_path;
 mod stream_scheduler;
 mod t3;
@@ -46,13 +48,15 @@ pub(crate) use effects::{Delivered, Effect, Effects};
 pub(crate) use packet_builder::PacketBuilder;
 pub(crate) use send_path::{SendPath, SendPaths};
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use polypath_wire::{DataFlags, GapAckBlock};
 use rand_core::Rng;
 use smallvec::SmallVec;
 
-use crate::config::{AssociationConfig, BufferBounds, StreamScheduler};
+use crate::config::AssociationConfig;
+use crate::config::plug_in::{CustomScheduler, PathScheduler};
 use crate::congestion::recovery::FastRecovery;
 use crate::paths::PathBook;
 use crate::types::Fate;
@@ -110,6 +114,8 @@ struct Flush {
 #[derive(Debug)]
 pub(crate) struct Transmitter {
     pub(crate) queue: SendQueue,
+    /// What chooses paths for new data, where the program brings it.
+    scheduler: Option<Box<dyn PathScheduler>>,
     /// Size in bytes to which the send buffer may grow.
     most_buffer: u64,
     pub(crate) outstanding: OutstandingData,
@@ -151,9 +157,11 @@ pub(crate) struct Transmitter {
 }
 
 impl Transmitter {
-    pub(crate) fn new(initial_tsn: Tsn, buffer: BufferBounds, streams: StreamScheduler) -> Self {
+    pub(crate) fn new(initial_tsn: Tsn, config: &AssociationConfig) -> Self {
+        let buffer = config.send_buffer();
         Self {
-            queue: SendQueue::new(buffer.first, streams),
+            queue: SendQueue::new(buffer.first, config.policies.stream_scheduler),
+            scheduler: config.custom_scheduler.as_ref().map(CustomScheduler::scheduler),
             most_buffer: buffer.most,
             outstanding: OutstandingData::new(initial_tsn),
             paths: SendPaths::default(),
@@ -198,15 +206,10 @@ impl Transmitter {
     }
 
     /// Begins anew because the peer restarted. What the user gave the streams stays.
-    pub(crate) fn restart(
-        &mut self,
-        initial_tsn: Tsn,
-        buffer: BufferBounds,
-        streams: StreamScheduler,
-    ) {
+    pub(crate) fn restart(&mut self, initial_tsn: Tsn, config: &AssociationConfig) {
         let values = self.queue.take_stream_values();
         let stats = core::mem::take(&mut self.stats);
-        *self = Self { stats, packet: self.packet, ..Self::new(initial_tsn, buffer, streams) };
+        *self = Self { stats, packet: self.packet, ..Self::new(initial_tsn, config) };
         for (stream, value) in (0..=u16::MAX).zip(values) {
             self.queue.set_stream_value(stream, value);
         }

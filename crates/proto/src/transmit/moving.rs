@@ -5,9 +5,11 @@ use polypath_wire::{Chunk, DataFlags};
 use super::decide::Snapshot;
 use super::outstanding::{History, OutstandingChunk};
 use super::packet_builder::PacketBuilder;
+use super::recovery::Losses;
 use super::send_path::SendPath;
 use super::{SendCx, Transmitter};
 use crate::config::RescheduleSide;
+use crate::congestion::CorrectionCause;
 use crate::mechanism::reschedule::{
     self, BlockingView, ChunkView, Kind, LastSent, Moves, Payment, Recovery,
 };
@@ -142,14 +144,16 @@ impl Transmitter {
         match reschedule::payment(&cx.config.policies.reschedule, recovery, ban) {
             Payment::Size => {
                 let unit = path.parameters().unit;
-                path.window.cwnd = reschedule::window_without(path.window.cwnd, charge, unit);
+                let cwnd = reschedule::window_without(path.window.cwnd, charge, unit);
+                path.correct(cx.now, CorrectionCause::Rescheduling, cwnd, None);
                 cx.probe.on(cx.now, path.window_event());
             }
             Payment::Half => {
                 // As after a fast retransmission, which however would have a packet to send on this path.
                 let free = path.free_retransmission;
                 let groups = self.group_views(cx);
-                self.reduce_windows(cx, PathSet::of(old), &groups);
+                let lost_on = Losses { rescheduled: PathSet::of(old), ..Losses::default() };
+                self.reduce_windows(cx, lost_on, &groups);
                 self.paths[old].free_retransmission = free;
             }
             Payment::Block => {

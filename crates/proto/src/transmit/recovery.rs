@@ -2,21 +2,48 @@
 
 use super::acknowledge::Change;
 use super::{SendCx, Transmitter};
-use crate::config::{BeyondWindow, Coupling, FastRecoveryScope, Reduction};
+use crate::config::{BeyondWindow, FastRecoveryScope, Reduction};
+use crate::congestion::coupled::group::GroupViews;
 use crate::congestion::rate_reduction::LastSack;
 use crate::congestion::recovery::{PseudoCumulative, RecoveryView};
-use crate::congestion::{self, AckView, Advanced, coupled::group::GroupViews};
+use crate::congestion::{Acked, Advanced, Controller, Loss, LossCause, Recovery};
 use crate::transmit::sack::AckDelta;
 use crate::types::PathSet;
-use crate::{ProbeEvent, Tsn};
+use crate::{PathId, ProbeEvent, Tsn};
+
+/// Paths that lost something, by how that is known.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Losses {
+    /// By missing reports.
+    pub(super) reported: PathSet,
+    /// By the answer to a tail probe.
+    pub(super) probed: PathSet,
+    /// Nothing was lost, but the path pays as if.
+    pub(super) rescheduled: PathSet,
+}
+
+impl Losses {
+    pub(super) fn all(&self) -> PathSet {
+        self.reported.union(self.probed).union(self.rescheduled)
+    }
+
+    fn cause(&self, path: PathId) -> LossCause {
+        if self.reported.contains(path) {
+            LossCause::MissingReports
+        } else if self.probed.contains(path) {
+            LossCause::TailProbe
+        } else {
+            LossCause::Rescheduling
+        }
+    }
+}
 
 impl Transmitter {
     /// What a coupled congestion control knows of each path's group; empty where nothing is coupled.
     pub(crate) fn group_views(&self, cx: &SendCx<'_>) -> GroupViews {
-        let policies = &cx.config.policies;
-        match policies.congestion.coupling() {
-            Coupling::None => GroupViews::default(),
-            _ => self.paths.group_views(&policies.path_groups, cx.book.usable()),
+        match cx.config.couples_windows() {
+            false => GroupViews::default(),
+            true => self.paths.group_views(&cx.config.policies.path_groups, cx.book.usable()),
         }
     }
 
@@ -69,46 +96,51 @@ impl Transmitter {
         delta: &AckDelta,
         groups: &GroupViews,
     ) {
-        let coupling = cx.config.policies.congestion.coupling();
         let association_recovers = self.recovery.is_active();
         let paths = self.paths.iter_mut().zip(changes).zip(&delta.paths);
         for ((path, Change { before, order }), news) in paths {
-            path.window.intervals.on_acked(news.credited_bytes);
-            if news.credited_bytes == 0 || association_recovers || path.recovery.is_active() {
+            if news.flight_bytes == 0 && news.credited_bytes == 0 {
                 continue;
             }
-            let parameters = *path.parameters();
-            let ack = AckView {
+            let recovers = association_recovers || path.recovery.is_active();
+            let acked = Acked {
                 acked_bytes: news.credited_bytes,
                 flight_before: before.flight,
                 flight_after: path.flight,
                 advanced: order.advanced,
+                recovery: if recovers { Recovery::On } else { Recovery::Off },
+                rtt: path.take_rtt_sample(cx.now),
+                rate: path.sample_rate(cx.now, news.flight_bytes),
             };
-            path.grown_from = (self.packet, path.window.cwnd);
-            let group = groups.view(path.id);
-            congestion::on_ack(coupling, &mut path.window, &parameters, &ack, &group);
-            cx.probe.on(cx.now, path.window_event());
+            let old = path.window;
+            path.control(cx.now, &groups.view(path.id), |it, cx| it.on_ack(cx, &acked));
+            if news.credited_bytes > 0 && !recovers {
+                path.grown_from = (self.packet, old.cwnd);
+                cx.probe.on(cx.now, path.window_event());
+            } else if path.window != old {
+                cx.probe.on(cx.now, path.window_event());
+            }
         }
     }
 
-    /// Reduces the windows of paths that lost something.
+    /// Tells the controllers of losses, which reduce the windows where fast recovery begins. Of a path that is in both sets
+    /// the missing reports count.
     pub(super) fn reduce_windows(
         &mut self,
         cx: &mut SendCx<'_>,
-        lost_on: PathSet,
+        lost_on: Losses,
         groups: &GroupViews,
     ) {
-        if lost_on.is_empty() {
+        let all = lost_on.all();
+        if all.is_empty() {
             return;
         }
-        let coupling = cx.config.policies.congestion.coupling();
-        let scope = cx.config.policies.fast_recovery;
         let already = self.recovery.is_active();
         for path in self.paths.ids() {
-            if !lost_on.contains(path) {
+            if !all.contains(path) {
                 continue;
             }
-            let recovers = match scope {
+            let recovers = match cx.config.policies.fast_recovery {
                 FastRecoveryScope::AssociationWide => already,
                 FastRecoveryScope::PerPath => self.paths[path].recovery.is_active(),
             };
@@ -116,27 +148,40 @@ impl Transmitter {
             if !recovers || beyond == BeyondWindow::EveryLoss {
                 self.paths[path].free_retransmission = true;
             }
-            if recovers {
-                continue;
-            }
-            let last_sent = self.outstanding.next_tsn().previous();
-            match scope {
-                FastRecoveryScope::AssociationWide => self.recovery.enter(last_sent),
-                FastRecoveryScope::PerPath => {
-                    let exit = self.outstanding.highest_on(path).unwrap_or(last_sent);
-                    self.paths[path].recovery.enter(exit);
-                }
+            if !recovers {
+                self.enter_recovery(cx, path);
             }
             let path = &mut self.paths[path];
-            path.counters.fast_recoveries += 1;
-            let parameters = *path.parameters();
-            let group = groups.view(path.id);
-            congestion::on_fast_retransmit(coupling, &mut path.window, &parameters, &group);
-            if cx.config.policies.window.reduction == Reduction::Proportional {
-                path.reduction.begin(path.flight);
+            let loss = Loss {
+                cause: lost_on.cause(path.id),
+                lost_bytes: core::mem::take(&mut path.lost_bytes),
+                recovery: if recovers { Recovery::On } else { Recovery::Off },
+            };
+            let old = path.window;
+            path.control(cx.now, &groups.view(path.id), |it, cx| it.on_loss(cx, &loss));
+            if !recovers {
+                let proportional = cx.config.policies.window.reduction == Reduction::Proportional;
+                if proportional && path.has_ssthresh() {
+                    path.reduction.begin(path.flight);
+                }
+                cx.probe.on(cx.now, ProbeEvent::FastRecoveryEntered { path: path.id });
             }
-            cx.probe.on(cx.now, ProbeEvent::FastRecoveryEntered { path: path.id });
-            cx.probe.on(cx.now, path.window_event());
+            if !recovers || path.window != old {
+                cx.probe.on(cx.now, path.window_event());
+            }
         }
+    }
+
+    /// Fast recovery begins on a path, or everywhere.
+    fn enter_recovery(&mut self, cx: &SendCx<'_>, path: PathId) {
+        let last_sent = self.outstanding.next_tsn().previous();
+        match cx.config.policies.fast_recovery {
+            FastRecoveryScope::AssociationWide => self.recovery.enter(last_sent),
+            FastRecoveryScope::PerPath => {
+                let exit = self.outstanding.highest_on(path).unwrap_or(last_sent);
+                self.paths[path].recovery.enter(exit);
+            }
+        }
+        self.paths[path].counters.fast_recoveries += 1;
     }
 }

@@ -1,19 +1,21 @@
 //! The sending half of a path: what is outstanding on it, and how much more may be.
 
+mod control;
+
+use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use core::ops::{Index, IndexMut};
 
 use smallvec::SmallVec;
 
-use crate::config::{
-    AssociationConfig, Burst, BytesCounted, IdleRule, PathFill, PathGroups, WindowUnit,
-};
+use crate::config::{AssociationConfig, Burst, BytesCounted, PathFill, PathGroups, WindowUnit};
 use crate::congestion::burst::{self, BurstView};
 use crate::congestion::coupled::group::{GroupViews, Member, Standing};
 use crate::congestion::rate_reduction::RateReduction;
 use crate::congestion::recovery::FastRecovery;
-use crate::congestion::{CongestionWindow, Family, Parameters, Pause, rfc9260};
+use crate::congestion::window::{Family, Window};
+use crate::congestion::{Congestion, CorrectionCause, Parameters};
 use crate::mechanism::loss_rate::LossRate;
 use crate::mechanism::reschedule::Ban;
 use crate::mechanism::slow_path_rtt::Awaited;
@@ -23,6 +25,7 @@ use crate::paths::PathBook;
 use crate::paths::rtt::RttEstimator;
 use crate::transmit::buffer_size::DeliveryRate;
 use crate::transmit::outstanding::{OutstandingData, Repaired};
+use crate::transmit::rate_sampler::RateSampler;
 use crate::types::PathSet;
 use crate::{Duration, Instant, PathId, Probe, ProbeEvent, Tsn};
 
@@ -43,19 +46,28 @@ pub(crate) struct SendPath {
     /// What the congestion control knows of it; follows the MTU.
     parameters: Parameters,
     pub(crate) rtt: RttEstimator,
+    /// The last sample and when it was taken, until the controller has it.
+    rtt_sample: Option<(Instant, Duration)>,
     /// Chunk whose round trip is being measured.
     pub(crate) timed: Option<Tsn>,
     /// Chunk acknowledged over another path, whose round trip a SACK over this one can still measure.
     pub(crate) awaited: Option<Awaited>,
-    pub(crate) window: CongestionWindow,
-    /// cwnd at the start.
-    initial_cwnd: u64,
+    /// Its congestion controller, told of events by [`control`](Self::control).
+    control: Congestion,
+    /// What that allows, as of the last event.
+    pub(crate) window: Window,
+    /// How fast it delivers, for controllers of the program's own.
+    sampler: Option<Box<RateSampler>>,
     pub(crate) recovery: FastRecovery,
     /// How fast it sends meanwhile, where the policy paces that.
     pub(crate) reduction: RateReduction,
     pub(crate) loss_rate: LossRate,
     /// Charged bytes outstanding.
     pub(crate) flight: u64,
+    /// Charged bytes found lost that the controller was not told of yet.
+    pub(crate) lost_bytes: u64,
+    /// Charged bytes put into the packet that is being filled.
+    packet_bytes: u64,
     /// Deadline of T3-rtx.
     pub(crate) t3: Option<Instant>,
     /// Time and rank of the last data packet.
@@ -118,21 +130,27 @@ impl SendPath {
         config: &AssociationConfig,
     ) -> Self {
         let mtu = u32::from(config.mtu_bytes).max(LEAST_MTU);
-        let mut path = Self {
+        let parameters = parameters(id, mtu, headers, config);
+        let (control, window) = control::begin(&parameters, family, config, u64::from(u32::MAX), 1);
+        Self {
             id,
             family,
             headers,
             mtu,
-            parameters: parameters(mtu, headers, config),
+            parameters,
             rtt: RttEstimator::new(config.policies.rto),
+            rtt_sample: None,
             timed: None,
             awaited: None,
-            window: CongestionWindow::default(),
-            initial_cwnd: 0,
+            control,
+            window,
+            sampler: config.custom_congestion.is_some().then(Box::default),
             recovery: FastRecovery::default(),
             reduction: RateReduction::default(),
             loss_rate: LossRate::default(),
             flight: 0,
+            lost_bytes: 0,
+            packet_bytes: 0,
             t3: None,
             last_data_sent: None,
             transmission_rank: 0,
@@ -148,9 +166,7 @@ impl SendPath {
             retransmissions: RetransmissionLog::default(),
             delivery: DeliveryRate::default(),
             counters: SendCounters::default(),
-        };
-        path.reset_window(config, u64::from(u32::MAX), 1);
-        path
+        }
     }
 
     /// Path MTU in bytes, IP header included.
@@ -161,20 +177,7 @@ impl SendPath {
     /// The MTU, or the headers before an SCTP packet, are other ones.
     pub(crate) fn resize(&mut self, mtu: u32, headers: u32, config: &AssociationConfig) {
         (self.mtu, self.headers) = (mtu, headers);
-        self.parameters = parameters(mtu, headers, config);
-    }
-
-    /// Puts the window back to its initial size, which `sharers` paths share, once the peer's receive window is known.
-    pub(crate) fn reset_window(
-        &mut self,
-        config: &AssociationConfig,
-        peer_window: u64,
-        sharers: u64,
-    ) {
-        let unit = self.parameters.unit;
-        let policy = &config.policies.window;
-        self.window = CongestionWindow::initial(policy, unit, self.family, peer_window, sharers);
-        self.initial_cwnd = self.window.cwnd;
+        self.parameters = parameters(self.id, mtu, headers, config);
     }
 
     /// Bytes of an SCTP packet that fit into one IP packet on this path.
@@ -200,14 +203,8 @@ impl SendPath {
 
     /// Begins a flush at `now`: applies the idle rule and the limit of bursts that is in force after `sacks` packets with
     /// acknowledgements.
-    pub(crate) fn begin_flush(
-        &mut self,
-        now: Instant,
-        config: &AssociationConfig,
-        burst: Burst,
-        sacks: u64,
-    ) {
-        self.apply_idle_rule(now, config);
+    pub(crate) fn begin_flush(&mut self, now: Instant, burst: Burst, sacks: u64) {
+        self.note_idle(now);
         let parameters = self.parameters;
         let (ssthresh, unit) = (self.window.ssthresh, parameters.unit);
         let reduced = self.reduction.limit(self.flight, ssthresh, unit);
@@ -221,36 +218,13 @@ impl SendPath {
         };
         let limit = burst::limit(burst, &view);
         self.flush_limit = limit.flush;
-        if reduced.is_none() {
-            self.window.cwnd = limit.cwnd;
-            self.window.ssthresh = limit.ssthresh;
+        let wanted = Window { cwnd: limit.cwnd, ssthresh: limit.ssthresh };
+        if reduced.is_none() && wanted != self.window {
+            self.correct(now, CorrectionCause::Burst, wanted.cwnd, Some(wanted.ssthresh));
         }
         if parameters.one_packet(self.window.cwnd) {
             self.flush_limit = self.flush_limit.min(1);
         }
-    }
-
-    /// What a pause of retransmission timeouts does to the window.
-    fn apply_idle_rule(&mut self, now: Instant, config: &AssociationConfig) {
-        let rule = config.policies.window.idle;
-        let Some(last) = self.last_data_sent.filter(|_| self.flight == 0) else { return };
-        if rule == IdleRule::Keep {
-            return;
-        }
-        let applied = Some(self.decayed).filter(|decayed| *decayed > last);
-        let periods =
-            now.since(applied.unwrap_or(last)).as_nanos() / self.rtt.rto().as_nanos().max(1);
-        if periods == 0 {
-            return;
-        }
-        if rule == IdleRule::Reset {
-            rfc9260::reset_idle(&mut self.window, self.initial_cwnd, periods);
-        } else {
-            let parameters = self.parameters;
-            let pause = if applied.is_some() { Pause::GoesOn } else { Pause::Begins };
-            rfc9260::on_idle(&mut self.window, &parameters, periods, pause);
-        }
-        self.decayed = now;
     }
 
     /// The path as its congestion group sees it. What is outstanding is a claim on the capacity even where nothing new
@@ -265,7 +239,7 @@ impl SendPath {
             cwnd: self.window.cwnd,
             ssthresh: self.window.ssthresh,
             srtt: self.rtt.srtt(),
-            between_losses: self.window.intervals.longest(),
+            between_losses: self.control.between_losses(),
         }
     }
 
@@ -291,6 +265,7 @@ impl SendPath {
     pub(crate) fn sample_rtt(&mut self, now: Instant, probe: &mut dyn Probe, sent_at: Instant) {
         let sample = now.since(sent_at);
         self.rtt.on_sample(sample);
+        self.rtt_sample = Some((now, sample));
         let (srtt, rto) = (self.rtt.srtt().unwrap_or(sample), self.rtt.rto());
         probe.on(now, ProbeEvent::Rtt { path: self.id, sample, srtt, rto });
     }
@@ -320,6 +295,7 @@ impl SendPath {
     /// A chunk was sent here.
     pub(crate) fn put_out(&mut self, charge: u32) {
         self.flight += u64::from(charge);
+        self.packet_bytes += u64::from(charge);
         self.reduction.on_sent(u64::from(charge));
     }
 
@@ -346,7 +322,7 @@ impl SendPath {
 
     /// The congestion state, for observers.
     pub(crate) fn window_event(&self) -> ProbeEvent {
-        let CongestionWindow { cwnd, ssthresh, .. } = self.window;
+        let Window { cwnd, ssthresh } = self.window;
         ProbeEvent::Window { path: self.id, cwnd, ssthresh, flight: self.flight }
     }
 }
@@ -455,7 +431,7 @@ fn capacity(mtu: u32, headers: u32) -> u32 {
 }
 
 /// What the congestion control of a path needs to know.
-fn parameters(mtu: u32, headers: u32, config: &AssociationConfig) -> Parameters {
+fn parameters(id: PathId, mtu: u32, headers: u32, config: &AssociationConfig) -> Parameters {
     let policy = &config.policies.window;
     let largest_payload = capacity(mtu, headers) - COMMON_HEADER - DATA_HEADER;
     let largest_chunk = u64::from(charge(policy.bytes_counted, largest_payload));
@@ -465,10 +441,13 @@ fn parameters(mtu: u32, headers: u32, config: &AssociationConfig) -> Parameters 
     };
     let ssthresh_floor = u64::from(policy.ssthresh_floor_mtu) * unit;
     Parameters {
+        id,
+        mtu,
         unit,
         largest_chunk,
         ssthresh_floor,
         slow_start: policy.slow_start,
+        idle: policy.idle,
         fill: config.policies.path_fill,
     }
 }
@@ -477,7 +456,7 @@ fn parameters(mtu: u32, headers: u32, config: &AssociationConfig) -> Parameters 
 mod tests {
     use super::*;
     use crate::config::Preset;
-    use crate::congestion::coupled::group::GroupView;
+    use crate::congestion::GroupView;
 
     /// A doubtful path that carries data because no other can belongs to its group, and so does one on which something is
     /// still outstanding; one that carries nothing does not.
@@ -487,7 +466,7 @@ mod tests {
         let mut paths = SendPaths::default();
         for (id, ms) in [(0, 10), (1, 20)] {
             let mut path = SendPath::new(PathId(id), Family::V4, 20, &config);
-            path.window.cwnd = 30_000;
+            path.set_window(30_000, None);
             path.rtt.on_sample(Duration::from_millis(ms));
             path.t3 = Some(Instant::ZERO);
             paths.push(path);

@@ -4,7 +4,8 @@ use super::flight::LossRate;
 use super::zero_window::{self, Expiry};
 use super::{SendCx, Transmitter};
 use crate::config::T3Restart;
-use crate::congestion::{self, coupled::group::GroupViews};
+use crate::congestion::coupled::group::GroupViews;
+use crate::congestion::{Controller, Timeout};
 use crate::mechanism::t3_policy::{self, T3Action, T3View};
 use crate::probe::TransmissionCause;
 use crate::transmit::sack::AckDelta;
@@ -37,9 +38,8 @@ impl Transmitter {
         path.counters.timeouts += 1;
         self.stats.timeouts += 1;
         if expiry == Expiry::Loss {
-            let parameters = *path.parameters();
-            let (coupling, group) = (cx.config.policies.congestion.coupling(), groups.view(id));
-            congestion::on_timeout(coupling, &mut path.window, &parameters, &group);
+            let timeout = Timeout { flight_before: path.flight };
+            path.control(cx.now, &groups.view(id), |it, cx| it.on_timeout(cx, &timeout));
         }
         path.rtt.back_off();
         path.recovery.leave();
@@ -50,6 +50,7 @@ impl Transmitter {
             Expiry::Loss | Expiry::SilentProbe => LossRate::Counts,
         };
         self.mark_lost_on(id, TransmissionCause::TimerRetransmission, rate, |_| true);
+        self.paths[id].lost_bytes = 0;
         cx.probe.on(cx.now, self.paths[id].window_event());
         self.recovery.leave();
         self.forward.on_timeout(id);

@@ -20,7 +20,7 @@ use super::sack::testing::blocks;
 use super::zero_window::Expiry;
 use super::{Acked, Effects, PacketBuilder, SendCx, SendPath, SendPhase, Transmitter};
 use crate::config::{AssociationConfig, Preset};
-use crate::congestion::Family;
+use crate::congestion::window::Family;
 use crate::paths::reach::{Reach, Reason};
 use crate::paths::{Path, PathBook};
 use crate::probe::TransmissionCause;
@@ -161,8 +161,7 @@ impl Bench {
     }
 
     fn with(config: AssociationConfig, paths: u8) -> Self {
-        let policies = &config.policies;
-        let mut tx = Transmitter::new(FIRST, config.send_buffer(), policies.stream_scheduler);
+        let mut tx = Transmitter::new(FIRST, &config);
         let mut book = PathBook::default();
         for id in (0..paths).map(PathId) {
             let [local, remote] = [1, 2].map(|host| IpAddr::V4(Ipv4Addr::new(10, 0, id.0, host)));
@@ -221,8 +220,7 @@ impl Bench {
     /// Gives a path so many packets as window, at its threshold unless that is another one, and a round-trip time.
     pub(crate) fn shape(&mut self, id: u8, cwnd: u64, ssthresh: u64, rtt_ms: u64) {
         let path = self.path(id);
-        path.window.cwnd = cwnd * CHARGE;
-        path.window.ssthresh = ssthresh * CHARGE;
+        path.set_window(cwnd * CHARGE, Some(ssthresh * CHARGE));
         path.rtt.on_sample(Duration::from_millis(rtt_ms));
     }
 

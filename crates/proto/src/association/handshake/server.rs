@@ -84,11 +84,7 @@ impl Association {
         self.identity.initial_tsn = cookie.local_initial_tsn;
         // They stood for the tags of before: other cookies that were made then mean nothing any more.
         self.tie_tags = TieTags::draw(cx.rng);
-        self.transmitter.restart(
-            Tsn(cookie.local_initial_tsn),
-            self.config.send_buffer(),
-            self.config.policies.stream_scheduler,
-        );
+        self.transmitter.restart(Tsn(cookie.local_initial_tsn), &self.config);
         self.control.clear();
         self.errors = 0;
         self.flush = Flush::default();

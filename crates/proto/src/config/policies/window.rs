@@ -9,11 +9,11 @@ policy_enum!(
         /// RFC 9260 section 7.2 on each path (the same as `cmt`; INET `cmtCCVariant = off`).
         Rfc9260 = "rfc9260",
         /// The same on each path, uncoupled: fair per path (INET `cmt`).
-        Cmt = "cmt",
+        Uncoupled = "cmt",
         /// Resource pooling by slow-start thresholds (CMT/RPv1; INET `cmtrpv1`).
-        CmtRpV1 = "cmt-rp-v1",
+        RpV1 = "cmt-rp-v1",
         /// Resource pooling by bandwidth (CMT/RPv2; INET `cmtrpv2`).
-        CmtRpV2 = "cmt-rp-v2",
+        RpV2 = "cmt-rp-v2",
         /// Linked increases (LIA; RFC 6356; INET `lia`).
         Lia = "lia",
         /// Opportunistic linked increases (OLIA; draft-khalili-mptcp-congestion-control).
@@ -23,28 +23,10 @@ policy_enum!(
     }
 );
 
-/// How a congestion control couples the windows of a group of paths.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Coupling {
-    None,
-    RpV1,
-    RpV2,
-    Lia,
-    Olia,
-    Balia,
-}
-
 impl CongestionAlgorithm {
-    /// How it couples windows.
-    pub(crate) fn coupling(self) -> Coupling {
-        match self {
-            Self::Rfc9260 | Self::Cmt => Coupling::None,
-            Self::CmtRpV1 => Coupling::RpV1,
-            Self::CmtRpV2 => Coupling::RpV2,
-            Self::Lia => Coupling::Lia,
-            Self::Olia => Coupling::Olia,
-            Self::Balia => Coupling::Balia,
-        }
+    /// Whether it couples the windows of a group of paths.
+    pub fn couples(self) -> bool {
+        !matches!(self, Self::Rfc9260 | Self::Uncoupled)
     }
 }
 

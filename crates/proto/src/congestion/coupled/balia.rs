@@ -4,18 +4,19 @@
 //! With x = c/r and a = max(x)/x, a window grows in congestion avoidance by M x^2 / (sum of x)^2 x (1 + a)/2 x (4 + a)/5;
 //! a loss takes min(a, 1.5) halves of it. Slow start is uncoupled.
 
-use super::group::Rates;
 use super::{share_of_rate, whole};
-use crate::congestion::{Growth, Parameters};
+use crate::congestion::Parameters;
+use crate::congestion::Rates;
+use crate::congestion::reno::Growth;
 
 /// Bytes by which the window grows.
-pub(crate) fn growth(due: Growth, p: &Parameters, rates: &Rates) -> u64 {
+pub(crate) fn growth(due: Growth, rates: &Rates) -> u64 {
     match due {
         Growth::None => 0,
         Growth::SlowStart(bytes) => bytes,
-        Growth::Avoidance => {
+        Growth::Avoidance(bytes) => {
             let (share, lag) = (share_of_rate(rates), lag(rates));
-            whole(p.unit as f64 * share * share * (1.0 + lag) / 2.0 * (4.0 + lag) / 5.0)
+            whole(bytes as f64 * share * share * (1.0 + lag) / 2.0 * (4.0 + lag) / 5.0)
         }
     }
 }
@@ -54,15 +55,20 @@ mod tests {
         for (what, due, rates, expected) in [
             ("nothing due", Growth::None, rates(1.0, 1.0), 0),
             ("slow start is uncoupled", Growth::SlowStart(1468), rates(1.0, 3.0), 1468),
-            ("equal, a = 1: 1500 / 4", Growth::Avoidance, rates(1.0, 1.0), 375),
+            ("equal, a = 1: 1500 / 4", Growth::Avoidance(1500), rates(1.0, 1.0), 375),
             // a = 3: 1500 x 1/16 x 4/2 x 7/5 = 262.5.
-            ("the slower of 1 : 3", Growth::Avoidance, rates(1.0, 3.0), 263),
+            ("the slower of 1 : 3", Growth::Avoidance(1500), rates(1.0, 3.0), 263),
             // a = 1: 1500 x 9/16 = 843.75.
-            ("the faster of 1 : 3", Growth::Avoidance, rates(3.0, 1.0), 844),
+            ("the faster of 1 : 3", Growth::Avoidance(1500), rates(3.0, 1.0), 844),
             // a = 1e9, share 1e-9: 1500 x (1e-9)^2 x 1e9/2 x 1e9/5 = 150.
-            ("never beyond a segment, however slow", Growth::Avoidance, rates(1e-9, 1.0), 151),
+            (
+                "never beyond a segment, however slow",
+                Growth::Avoidance(1500),
+                rates(1e-9, 1.0),
+                151,
+            ),
         ] {
-            assert_eq!(growth(due, &P, &rates), expected, "{what}");
+            assert_eq!(growth(due, &rates), expected, "{what}");
         }
     }
 

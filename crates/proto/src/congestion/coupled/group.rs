@@ -6,6 +6,7 @@
 use smallvec::SmallVec;
 
 use crate::config::PathGroups;
+use crate::config::plug_in::{GroupView, Rates};
 use crate::{Duration, PathId};
 
 /// One path, as its group sees it.
@@ -32,47 +33,9 @@ pub(crate) enum Standing {
     Inactive,
 }
 
-/// What a control knows of a path's group.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub(crate) struct GroupView {
-    /// Active paths, this one included, n.
-    pub(crate) members: u32,
-    /// Sum of cwnd in bytes, C.
-    pub(crate) cwnd: u64,
-    /// Sum of ssthresh in bytes, S.
-    pub(crate) ssthresh: u128,
-    /// This path's part in that sum.
-    pub(crate) own_ssthresh: u64,
-    /// What needs round-trip times; `None` until every path of the group has one.
-    pub(crate) rates: Option<Rates>,
-}
-
-/// Rates of a group, in bytes per nanosecond.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub(crate) struct Rates {
-    /// Round-trip time of this path in nanoseconds, r.
-    pub(crate) own_rtt: f64,
-    /// c/r of this path.
-    pub(crate) own: f64,
-    /// Sum of c/r, B.
-    pub(crate) total: f64,
-    /// Largest c/r.
-    pub(crate) fastest: f64,
-    /// Largest c/r^2.
-    pub(crate) steepest: f64,
-    /// OLIA's a: what moves from the largest windows to the best paths, as part of a segment.
-    pub(crate) bonus: f64,
-}
-
 /// The views of all paths of an association.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub(crate) struct GroupViews(SmallVec<[GroupView; 4]>);
-
-impl GroupView {
-    /// A path that is coupled with no other.
-    pub(crate) const ALONE: Self =
-        Self { members: 1, cwnd: 0, ssthresh: 0, own_ssthresh: 0, rates: None };
-}
 
 impl GroupViews {
     /// The views of paths, in the order of their ids.

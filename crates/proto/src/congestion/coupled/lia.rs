@@ -4,16 +4,17 @@
 //! With alpha = C max(c/r^2) / B^2, a window of c bytes grows by c alpha M / C per round trip, and not by more than M. The
 //! same share holds in slow start, where RFC 6356 leaves it to each path.
 
-use super::group::Rates;
 use super::whole;
-use crate::congestion::{Growth, Parameters};
+use crate::congestion::Parameters;
+use crate::congestion::Rates;
+use crate::congestion::reno::Growth;
 
 /// Bytes by which the window grows.
-pub(crate) fn growth(due: Growth, cwnd: u64, p: &Parameters, rates: &Rates) -> u64 {
+pub(crate) fn growth(due: Growth, cwnd: u64, rates: &Rates) -> u64 {
     match due {
         Growth::None => 0,
         Growth::SlowStart(bytes) => linked(bytes, cwnd, rates),
-        Growth::Avoidance => linked(p.unit, cwnd, rates),
+        Growth::Avoidance(bytes) => linked(bytes, cwnd, rates),
     }
 }
 
@@ -56,29 +57,47 @@ mod tests {
             ("nothing due", Growth::None, (30_000, 10), (30_000, 10), 0),
             // Equal paths: max(c/r^2) = 300, B = 6000, so 30,000 x 300 / 36e6 = 1/4.
             ("slow start: 1468 / 4", Growth::SlowStart(1468), (30_000, 10), (30_000, 10), 367),
-            ("avoidance: 1500 / 4", Growth::Avoidance, (30_000, 10), (30_000, 10), 375),
+            ("avoidance: 1500 / 4", Growth::Avoidance(1500), (30_000, 10), (30_000, 10), 375),
             // max(c/r^2) = 40,000/10^2 = 400 (the other: 40,000/40^2 = 25), B = 4000 + 1000, so 400/25e6 x 40,000 = 0.64.
             (
                 "unequal round trips, own short: 960",
-                Growth::Avoidance,
+                Growth::Avoidance(1500),
                 (40_000, 10),
                 (40_000, 40),
                 960,
             ),
             (
                 "unequal round trips, own long: 960",
-                Growth::Avoidance,
+                Growth::Avoidance(1500),
                 (40_000, 40),
                 (40_000, 10),
                 960,
             ),
             // max = 10,000/1 = 10,000, B = 10,000 + 4000: 10,000/196e6 x 400,000 = 20.4, more than one.
-            ("never more than uncoupled", Growth::Avoidance, (400_000, 100), (10_000, 1), 1500),
+            (
+                "never more than uncoupled",
+                Growth::Avoidance(1500),
+                (400_000, 100),
+                (10_000, 1),
+                1500,
+            ),
             // Pitfall: eight fractional bits were nothing beyond 64 segments.
-            ("large windows: 1500 / 4", Growth::Avoidance, (1_500_000, 10), (1_500_000, 10), 375),
-            ("a tiny share still moves", Growth::Avoidance, (1500, 9000), (60_000_000, 9000), 1),
+            (
+                "large windows: 1500 / 4",
+                Growth::Avoidance(1500),
+                (1_500_000, 10),
+                (1_500_000, 10),
+                375,
+            ),
+            (
+                "a tiny share still moves",
+                Growth::Avoidance(1500),
+                (1500, 9000),
+                (60_000_000, 9000),
+                1,
+            ),
         ] {
-            assert_eq!(growth(due, own.0, &P, &rates(own, other)), expected, "{what}");
+            assert_eq!(growth(due, own.0, &rates(own, other)), expected, "{what}");
         }
     }
 

@@ -4,9 +4,10 @@
 //! In congestion avoidance a window grows by M (c/r)^2 / B^2 + a M, where a moves growth from the paths with the largest
 //! windows to those that deliver most between losses. Slow start and losses are uncoupled.
 
-use super::group::Rates;
 use super::share_of_rate;
-use crate::congestion::{Growth, Parameters};
+use crate::congestion::Parameters;
+use crate::congestion::Rates;
+use crate::congestion::reno::Growth;
 
 /// Bytes that a path delivered between losses.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -37,13 +38,13 @@ impl LossIntervals {
 }
 
 /// Bytes by which the window grows, or shrinks.
-pub(crate) fn growth(due: Growth, p: &Parameters, rates: &Rates) -> i64 {
+pub(crate) fn growth(due: Growth, rates: &Rates) -> i64 {
     match due {
         Growth::None => 0,
         Growth::SlowStart(bytes) => bytes as i64,
-        Growth::Avoidance => {
+        Growth::Avoidance(bytes) => {
             let share = share_of_rate(rates);
-            libm::ceil(p.unit as f64 * (share * share + rates.bonus)) as i64
+            libm::ceil(bytes as f64 * (share * share + rates.bonus)) as i64
         }
     }
 }
@@ -57,8 +58,6 @@ pub(crate) fn threshold(cwnd: u64, p: &Parameters) -> u64 {
 mod tests {
     use super::*;
 
-    const P: Parameters = Parameters::plain(1500, 1500);
-
     fn rates(own: f64, total: f64, bonus: f64) -> Rates {
         Rates { own_rtt: 1.0, own, total, fastest: own, steepest: own, bonus }
     }
@@ -68,24 +67,24 @@ mod tests {
         for (what, due, rates, expected) in [
             ("nothing due", Growth::None, rates(1.0, 2.0, 0.0), 0),
             ("slow start is uncoupled", Growth::SlowStart(1468), rates(1.0, 2.0, -0.5), 1468),
-            ("two equal paths: 1500 / 4", Growth::Avoidance, rates(1.0, 2.0, 0.0), 375),
+            ("two equal paths: 1500 / 4", Growth::Avoidance(1500), rates(1.0, 2.0, 0.0), 375),
             // Pitfall: the bonus as an integer is never anything.
             (
                 "collected, small: 1500 (1/16 + 1/2) = 843.75",
-                Growth::Avoidance,
+                Growth::Avoidance(1500),
                 rates(1.0, 4.0, 0.5),
                 844,
             ),
             // Pitfall: steps may be negative.
-            ("largest: 1500 (1/4 - 1/2)", Growth::Avoidance, rates(1.0, 2.0, -0.5), -375),
+            ("largest: 1500 (1/4 - 1/2)", Growth::Avoidance(1500), rates(1.0, 2.0, -0.5), -375),
             (
                 "largest of almost all: 1500 (9/16 - 1/2) = 93.75",
-                Growth::Avoidance,
+                Growth::Avoidance(1500),
                 rates(3.0, 4.0, -0.5),
                 94,
             ),
         ] {
-            assert_eq!(growth(due, &P, &rates), expected, "{what}");
+            assert_eq!(growth(due, &rates), expected, "{what}");
         }
     }
 

@@ -4,15 +4,16 @@
 //! Windows grow by the path's share of the sum of thresholds; a loss takes half of the *total* window from the path that
 //! lost.
 
-use super::group::GroupView;
-use crate::congestion::{Growth, Parameters};
+use crate::congestion::GroupView;
+use crate::congestion::Parameters;
+use crate::congestion::reno::Growth;
 
 /// Bytes by which the window grows.
-pub(crate) fn growth(due: Growth, p: &Parameters, group: &GroupView) -> u64 {
+pub(crate) fn growth(due: Growth, group: &GroupView) -> u64 {
     match due {
         Growth::None => 0,
         Growth::SlowStart(bytes) => share(bytes, group),
-        Growth::Avoidance => share(p.unit, group),
+        Growth::Avoidance(bytes) => share(bytes, group),
     }
 }
 
@@ -52,13 +53,13 @@ mod tests {
             ("nothing due", Growth::None, quarter, 0),
             ("slow start: 1468 / 4 = 367", Growth::SlowStart(1468), quarter, 367),
             ("rounded up: 1465 / 4 = 366.25", Growth::SlowStart(1465), quarter, 367),
-            ("avoidance: 1500 / 4", Growth::Avoidance, quarter, 375),
-            ("a tiny share still moves", Growth::Avoidance, group(0, 1, u128::MAX), 1),
-            ("a threshold of nothing counts a byte", Growth::Avoidance, group(0, 0, 1500), 1),
+            ("avoidance: 1500 / 4", Growth::Avoidance(1500), quarter, 375),
+            ("a tiny share still moves", Growth::Avoidance(1500), group(0, 1, u128::MAX), 1),
+            ("a threshold of nothing counts a byte", Growth::Avoidance(1500), group(0, 0, 1500), 1),
             // Pitfall: the sum is zero where the peer's window was zero at the start.
-            ("no thresholds: 1500 / 2", Growth::Avoidance, group(0, 0, 0), 750),
+            ("no thresholds: 1500 / 2", Growth::Avoidance(1500), group(0, 0, 0), 750),
         ] {
-            assert_eq!(growth(due, &P, &view), expected, "{what}");
+            assert_eq!(growth(due, &view), expected, "{what}");
         }
     }
 

@@ -4,16 +4,17 @@
 //! The rate of a path is c/r. Windows grow by the path's share of the sum B of rates; a loss takes half of B from the
 //! path that lost, and at least half of its window.
 
-use super::group::Rates;
 use super::{share_of_rate, whole};
-use crate::congestion::{Growth, Parameters};
+use crate::congestion::Parameters;
+use crate::congestion::Rates;
+use crate::congestion::reno::Growth;
 
 /// Bytes by which the window grows.
-pub(crate) fn growth(due: Growth, p: &Parameters, rates: &Rates) -> u64 {
+pub(crate) fn growth(due: Growth, rates: &Rates) -> u64 {
     match due {
         Growth::None => 0,
         Growth::SlowStart(bytes) => whole(bytes as f64 * share_of_rate(rates)),
-        Growth::Avoidance => whole(p.unit as f64 * share_of_rate(rates)),
+        Growth::Avoidance(bytes) => whole(bytes as f64 * share_of_rate(rates)),
     }
 }
 
@@ -55,25 +56,25 @@ mod tests {
         for (what, due, rates, expected) in [
             ("nothing due", Growth::None, quarter, 0),
             ("slow start: 1468 / 4", Growth::SlowStart(1468), quarter, 367),
-            ("avoidance: 1500 / 4", Growth::Avoidance, quarter, 375),
-            ("avoidance: 1500 / 2", Growth::Avoidance, half, 750),
+            ("avoidance: 1500 / 4", Growth::Avoidance(1500), quarter, 375),
+            ("avoidance: 1500 / 2", Growth::Avoidance(1500), half, 750),
             // Pitfall: 4380 bytes in 548 ms and more were no rate at all in integers of bytes per 1/8 ms.
-            ("slow path: 1500 / 2", Growth::Avoidance, rates((4380, 600), (4380, 600)), 750),
+            ("slow path: 1500 / 2", Growth::Avoidance(1500), rates((4380, 600), (4380, 600)), 750),
             // Pitfall: the square of 9 s in 32 bits.
             (
                 "a very slow path: 1500 / 2",
-                Growth::Avoidance,
+                Growth::Avoidance(1500),
                 rates((4380, 9000), (4380, 9000)),
                 750,
             ),
             (
                 "a tiny share still moves",
-                Growth::Avoidance,
+                Growth::Avoidance(1500),
                 rates((1500, 9000), (60_000_000, 1)),
                 1,
             ),
         ] {
-            assert_eq!(growth(due, &P, &rates), expected, "{what}");
+            assert_eq!(growth(due, &rates), expected, "{what}");
         }
     }
 

@@ -3,7 +3,8 @@
 
 use super::flags;
 use crate::Duration;
-use crate::congestion::CongestionWindow;
+use crate::congestion::window::Window;
+use crate::congestion::{Correction, CorrectionCause};
 
 /// RTO.Large: only paths whose round trip was never shorter take part.
 const LARGE_RTT: Duration = Duration::from_millis(500);
@@ -34,10 +35,7 @@ pub(crate) struct BottleneckView {
 }
 
 /// The window after the report; `None`: it stays. Windows are in bytes.
-pub(crate) fn window_after(
-    view: &BottleneckView,
-    window: &CongestionWindow,
-) -> Option<CongestionWindow> {
+pub(crate) fn window_after(view: &BottleneckView, window: &Window) -> Option<Correction> {
     let (srtt, smallest) = view.rtt?;
     let counts = view.flags & flags::PACKET_COUNTS != 0;
     if view.flags & flags::MIDDLEBOX == 0
@@ -53,27 +51,28 @@ pub(crate) fn window_after(
     let trip = srtt.as_nanos().min(NANOS_PER_SECOND);
     let capacity = bandwidth * trip / NANOS_PER_SECOND;
     let queued = u64::from(view.queue).max(view.flight);
-    let mut after = *window;
     if queued > capacity {
-        after.partial_bytes_acked = 0;
         let cwnd = view.cwnd_before_packet;
         let packets = |bytes: u64| u128::from(bytes / view.mtu.max(1));
         let share = u128::from(queued - capacity) * packets(view.flight) / packets(queued).max(1);
         // What is not in use of the window counts as given up already.
         let share = (share as u64).saturating_sub(cwnd.saturating_sub(view.flight));
-        after.cwnd = cwnd.saturating_sub(share).min(capacity).max(view.mtu);
+        let cwnd = cwnd.saturating_sub(share).min(capacity).max(view.mtu);
         // Below the window, so that it grows as in congestion avoidance.
-        after.ssthresh = after.cwnd.saturating_sub(1);
+        let ssthresh = Some(cwnd.saturating_sub(1));
+        Some(Correction { cause: CorrectionCause::BottleneckFull, cwnd, ssthresh })
     } else {
         let more = ((capacity - queued) / 4).min(view.burst * view.mtu);
-        after.cwnd = (after.cwnd + more).min(capacity).max(view.mtu);
+        let cwnd = (window.cwnd + more).min(capacity).max(view.mtu);
+        Some(Correction { cause: CorrectionCause::BottleneckFree, cwnd, ssthresh: None })
     }
-    Some(after)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Instant;
+    use crate::congestion::{Context, Controller, Parameters, testing};
 
     const MTU: u64 = 1500;
 
@@ -92,13 +91,16 @@ mod tests {
         }
     }
 
-    fn window(cwnd: u64) -> CongestionWindow {
-        CongestionWindow::new(cwnd, 1 << 20, 700)
+    fn window(cwnd: u64) -> Window {
+        Window { cwnd, ssthresh: 1 << 20 }
     }
 
     fn after(view: BottleneckView, cwnd: u64) -> Option<(u64, u64, u64)> {
-        let after = window_after(&view, &window(cwnd))?;
-        Some((after.cwnd, after.ssthresh, after.partial_bytes_acked))
+        let correction = window_after(&view, &window(cwnd))?;
+        let mut controller = testing::controller(cwnd, 1 << 20, 700);
+        let parameters = Parameters::plain(MTU, 4 * MTU);
+        controller.on_correction(&Context::new(Instant::ZERO, &parameters), &correction);
+        Some(testing::state(&controller))
     }
 
     #[test]

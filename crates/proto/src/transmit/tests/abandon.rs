@@ -142,7 +142,7 @@ fn a_lost_message_that_waits_for_a_window_is_abandoned_in_time() {
     bench.flush();
     bench.place(&[0]);
     lose(&mut bench, &[0]);
-    bench.path(0).window.cwnd = CHARGE;
+    bench.path(0).set_window(CHARGE, None);
     assert_eq!(bench.sends(), [], "no window");
     assert_eq!(bench.tx.abandon_deadline(bench.phase), Some(bench.now + Duration::from_millis(50)));
     bench.wait(50);
@@ -153,7 +153,7 @@ fn a_lost_message_that_waits_for_a_window_is_abandoned_in_time() {
 #[test]
 fn the_rest_of_a_message_is_abandoned_with_what_was_sent_of_it() {
     let mut bench = bench();
-    bench.path(0).window.cwnd = 2 * CHARGE;
+    bench.path(0).set_window(2 * CHARGE, None);
     let rule = until(&bench, 50);
     bench.send_one(4 * FULL, rule).1.unwrap();
     bench.send(1);
@@ -173,7 +173,7 @@ fn the_rest_of_a_message_is_abandoned_with_what_was_sent_of_it() {
 #[test]
 fn the_rest_is_abandoned_too_when_all_that_was_sent_of_it_has_arrived() {
     let mut bench = bench();
-    bench.path(0).window.cwnd = 2 * CHARGE;
+    bench.path(0).set_window(2 * CHARGE, None);
     let rule = until(&bench, 50);
     bench.send_one(4 * FULL, rule).1.unwrap();
     bench.flush();
@@ -212,7 +212,7 @@ fn important_messages_take_the_place_of_less_important_ones() {
 fn waiting_messages_make_room_before_those_that_were_sent() {
     let low = Reliability::Priority(9);
     let mut bench = bench();
-    bench.path(0).window.cwnd = 4 * CHARGE;
+    bench.path(0).set_window(4 * CHARGE, None);
     (0..4).for_each(|_| bench.send_one(2 * FULL, low).1.unwrap());
     assert_eq!(bench.flush().len(), 4, "the first two messages");
     for gone in [abandoned(2, false), abandoned(3, false), abandoned(1, true), abandoned(0, true)] {

@@ -99,7 +99,7 @@ fn at_the_tail_what_goes_again_asks_for_its_sack_at_once() {
         let mut bench = bench(Preset::Recommended, |_| {});
         bench.place(&[0, 0, 0]);
         bench.tx.mark_lost(tsn(0), FastRetransmission);
-        (0..2).for_each(|id| bench.path(id).window.cwnd = 3 * CHARGE);
+        (0..2).for_each(|id| bench.path(id).set_window(3 * CHARGE, None));
         bench.path(1).flight = 3 * CHARGE;
         bench.send(more);
         let sent = bench.flush();

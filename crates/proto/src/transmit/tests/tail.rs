@@ -55,7 +55,7 @@ fn the_quickest_path_with_window_carries_the_probe() {
         let mut bench = bench(other_ms, |_| {});
         bench.place(&[0]);
         if is_full {
-            bench.path(1).window.cwnd = 0;
+            bench.path(1).set_window(0, None);
         }
         bench.wait(280);
         let sent = bench.flush();
@@ -114,7 +114,7 @@ fn only_at_the_tail_of_an_open_window_is_there_anything_to_probe() {
         (
             "more waits",
             |bench| {
-                (0..2).for_each(|id| bench.path(id).window.cwnd = 0);
+                (0..2).for_each(|id| bench.path(id).set_window(0, None));
                 bench.send_one(FULL, Reliability::Full).1.unwrap();
             },
             0,

@@ -29,7 +29,7 @@ fn the_window_becomes_one_packet_and_the_threshold_what_the_control_says() {
         (preset("cmt-rp-v2"), 12, CHARGE),
     ] {
         let mut bench = bench(preset);
-        bench.path(0).window.cwnd = cwnd * CHARGE;
+        bench.path(0).set_window(cwnd * CHARGE, None);
         bench.place(&[0]);
         let other = bench.path(1).window;
         assert_eq!(bench.expire(0), Expiry::Loss);

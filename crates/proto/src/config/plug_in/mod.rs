@@ -1,0 +1,15 @@
+//! What a program can bring of its own: congestion controllers and path schedulers. The stack sees them through the traits
+//! here; [`crate::congestion`] and [`crate::scheduling`] are where users find them.
+
+mod controller;
+mod custom_congestion;
+mod scheduler;
+mod view;
+
+pub use controller::{
+    Acked, Advanced, Context, Controller, Correction, CorrectionCause, EcnMarks, Idle, Loss,
+    LossCause, Pause, RateLimit, RateSample, Recovery, Sent, Timeout,
+};
+pub use custom_congestion::CustomCongestion;
+pub use scheduler::{CustomScheduler, NewData, PathScheduler, PathView, Readiness};
+pub use view::{GroupView, NewPath, Parameters, Rates};

@@ -1,0 +1,100 @@
+//! What a controller knows of its path and of the paths around it.
+
+use crate::PathId;
+use crate::config::{IdleRule, PathFill, SlowStart};
+
+/// Sizes of a path and the policies for its window. They follow the path MTU.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct Parameters {
+    /// Which path.
+    pub id: PathId,
+    /// Path MTU in bytes, IP header included.
+    pub mtu: u32,
+    /// Unit of the formulas in bytes: the largest DATA chunk (PMDCS), or the MTU, as `policies.window.unit` says.
+    pub unit: u64,
+    /// Largest DATA chunk of the path, as its bytes are counted.
+    pub largest_chunk: u64,
+    /// Smallest slow-start threshold in bytes.
+    pub ssthresh_floor: u64,
+    /// How much a SACK lets the window grow in slow start.
+    pub slow_start: SlowStart,
+    /// What idling does to the window.
+    pub idle: IdleRule,
+    /// How much the path takes at a time.
+    pub fill: PathFill,
+}
+
+/// A path at its start, for whoever makes its controller.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct NewPath {
+    /// Sizes and policies.
+    pub path: Parameters,
+    /// The window to begin with in bytes, as `policies.window.initial_cwnd` says.
+    pub initial_cwnd: u64,
+    /// The slow-start threshold to begin with in bytes, as `policies.window.initial_ssthresh` says; `u64::MAX` for none.
+    pub initial_ssthresh: u64,
+}
+
+/// What a control knows of a path's group: the paths that may share a bottleneck with it (`policies.path_groups`).
+#[derive(Clone, Copy, PartialEq, Debug)]
+#[non_exhaustive]
+pub struct GroupView {
+    /// Active paths, this one included, n. A path that carries nothing is coupled with none: 1.
+    pub members: u32,
+    /// Sum of cwnd in bytes, C.
+    pub cwnd: u64,
+    /// Sum of ssthresh in bytes, S.
+    pub ssthresh: u128,
+    /// This path's part in that sum.
+    pub own_ssthresh: u64,
+    /// What needs round-trip times; `None` until every path of the group has one.
+    pub rates: Option<Rates>,
+}
+
+/// Rates of a group, in bytes per nanosecond.
+#[derive(Clone, Copy, PartialEq, Debug)]
+#[non_exhaustive]
+pub struct Rates {
+    /// Round-trip time of this path in nanoseconds, r.
+    pub own_rtt: f64,
+    /// c/r of this path.
+    pub own: f64,
+    /// Sum of c/r, B.
+    pub total: f64,
+    /// Largest c/r.
+    pub fastest: f64,
+    /// Largest c/r^2.
+    pub steepest: f64,
+    /// OLIA's a: what moves from the largest windows to the best paths, as part of a segment.
+    pub bonus: f64,
+}
+
+impl Parameters {
+    /// Parameters for tests of controllers: path 0, packet by packet, with chunks of `unit` bytes.
+    pub const fn plain(unit: u64, ssthresh_floor: u64) -> Self {
+        Self {
+            id: PathId(0),
+            mtu: unit as u32,
+            unit,
+            largest_chunk: unit,
+            ssthresh_floor,
+            slow_start: SlowStart::PerSack,
+            idle: IdleRule::Rfc9260,
+            fill: PathFill::PacketByPacket,
+        }
+    }
+}
+
+impl NewPath {
+    /// A path at its start, for tests of controllers.
+    pub const fn new(path: Parameters, initial_cwnd: u64, initial_ssthresh: u64) -> Self {
+        Self { path, initial_cwnd, initial_ssthresh }
+    }
+}
+
+impl GroupView {
+    /// A path that is coupled with no other.
+    pub const ALONE: Self = Self { members: 1, cwnd: 0, ssthresh: 0, own_ssthresh: 0, rates: None };
+}

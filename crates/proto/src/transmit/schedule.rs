@@ -1,0 +1,65 @@
+//! New data under a path scheduler of the program's own.
+
+use rand_core::Rng;
+use smallvec::SmallVec;
+
+use super::decide::Snapshot;
+use super::send_path::SendPath;
+use crate::PathId;
+use crate::config::plug_in::{NewData, PathScheduler, PathView, Readiness};
+use crate::mechanism::custom_scheduler::{self, Outstanding};
+
+impl Snapshot<'_> {
+    /// The path that the scheduler chooses, and the length of the next chunk there.
+    pub(super) fn scheduled(
+        &self,
+        scheduler: &dyn PathScheduler,
+        rng: &mut dyn Rng,
+    ) -> Option<(PathId, u32)> {
+        let chunks: SmallVec<[(PathView, Option<u32>); 8]> =
+            self.tx.paths.among(self.usable).map(|path| self.view_of(path)).collect();
+        let chunk_bytes = chunks.iter().find_map(|(_, bytes)| *bytes)?;
+        let paths: SmallVec<[PathView; 8]> = chunks.iter().map(|(view, _)| *view).collect();
+        let data = NewData {
+            now: self.now,
+            chunk_bytes,
+            waiting_bytes: self.tx.queue.waiting(),
+            peer_window: self.tx.peer_window(),
+            lot: rng.next_u32(),
+        };
+        let outstanding = match self.tx.outstanding.in_flight_user_bytes() {
+            0 => Outstanding::Nothing,
+            _ => Outstanding::Something,
+        };
+        let chosen = scheduler.choose(&paths, &data);
+        let path = custom_scheduler::settle(chosen, &paths, outstanding)?;
+        chunks
+            .iter()
+            .find(|(view, _)| view.id == path)
+            .and_then(|(_, bytes)| Some((path, (*bytes)?)))
+    }
+
+    /// A path and the length of the next chunk there, if it may send one.
+    fn view_of(&self, path: &SendPath) -> (PathView, Option<u32>) {
+        let may = path.has_window() && !path.is_banned_at(self.now);
+        let next = if may { self.next_chunk(path.id) } else { None };
+        let view = PathView {
+            readiness: match next {
+                Some(_) => Readiness::Ready,
+                None if !path.has_window() => Readiness::Full,
+                None => Readiness::Held,
+            },
+            status: self.book[path.id].status(),
+            srtt: path.rtt.srtt(),
+            smallest_rtt: path.rtt.smallest(),
+            cwnd: path.window.cwnd,
+            ssthresh: path.window.ssthresh,
+            flight: path.flight,
+            mtu: path.mtu(),
+            last_sent: path.last_data_sent,
+            last_sent_rank: path.transmission_rank,
+            ..PathView::new(path.id)
+        };
+        (view, next)
+    }
+}

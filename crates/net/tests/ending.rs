@@ -14,9 +14,6 @@ use polypath::{
 #[tokio::test]
 async fn shutdown_delivers_everything_first() {
     let pair = pair().await;
-    for number in 0..50_u8 {
-        pair.near.send(Message::new(0, vec![number; 10_000])).await.unwrap();
-    }
     let far = pair.far.clone();
     let reading = tokio::spawn(async move {
         let mut numbers = Vec::new();
@@ -25,6 +22,9 @@ async fn shutdown_delivers_everything_first() {
         }
         Ok::<_, AssociationError>(numbers)
     });
+    for number in 0..50_u8 {
+        pair.near.send(Message::new(0, vec![number; 10_000])).await.unwrap();
+    }
     pair.near.shutdown().await.unwrap();
     assert_eq!(reading.await.unwrap().unwrap(), (0..50).collect::<Vec<_>>());
     pair.far.closed().await.unwrap();

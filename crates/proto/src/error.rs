@@ -4,6 +4,7 @@ use thiserror::Error;
 
 /// Why a message was not accepted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
+#[non_exhaustive]
 pub enum SendError {
     /// The send buffer is full; wait for [`Event::Writable`](crate::Event::Writable).
     #[error("the send buffer is full")]
@@ -37,6 +38,7 @@ pub enum SendError {
 
 /// Why an association could not be begun.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
+#[non_exhaustive]
 pub enum ConnectError {
     /// No local address can reach any of the peer's (none, or of the other address family).
     #[error("no local address can be paired with any address of the peer")]

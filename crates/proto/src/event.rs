@@ -6,6 +6,7 @@ use crate::PathId;
 
 /// A notification.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum Event {
     /// The association is established (SCTP_COMM_UP).
     Established {
@@ -66,6 +67,7 @@ pub enum Event {
 
 /// What happened to a path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum PathChange {
     /// The pair of addresses is known, but unconfirmed (RFC 9260 section 5.4).
     Added,

@@ -126,6 +126,7 @@ pub struct Received<'a> {
 
 /// What the system says of a path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum PathError {
     /// A packet was larger than the path carries (ICMP "fragmentation needed", "packet too big", or EMSGSIZE).
     PacketTooBig {

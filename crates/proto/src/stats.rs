@@ -20,6 +20,7 @@ pub enum PathStatus {
 
 /// Counters and state of one path.
 #[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
 pub struct PathStats {
     /// Which path.
     pub path: PathId,
@@ -93,6 +94,7 @@ pub struct PathStats {
 
 /// How long paths were potentially failed.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
 pub struct PotentiallyFailedTime {
     /// Per path, by path id.
     pub paths: Vec<Duration>,
@@ -119,6 +121,7 @@ pub enum BlockedCause {
 
 /// How long the sender could not send, by cause.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
 pub struct BlockedTime {
     /// Nothing was waiting to be sent.
     pub application: Duration,
@@ -167,6 +170,7 @@ impl AbandonedMessages {
 
 /// Counters of an association.
 #[derive(Clone, PartialEq, Debug, Default)]
+#[non_exhaustive]
 pub struct AssociationStats {
     /// Packets sent.
     pub packets_sent: u64,

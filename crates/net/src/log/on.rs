@@ -79,6 +79,7 @@ impl Log {
             Event::SenderDry => debug!(target: TARGET, parent: parent, "everything acknowledged"),
             // `ended` logs the end, with its error; readiness to read or write says nothing new.
             Event::Ended(_) | Event::Readable | Event::Writable => {}
+            other => debug!(target: TARGET, parent: parent, event = ?other, "event"),
         }
     }
 

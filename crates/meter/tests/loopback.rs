@@ -22,8 +22,9 @@ fn listening(last: &[u8]) -> (Endpoint, Peer) {
         .config(EndpointConfig { association, ..EndpointConfig::default() })
         .bind()
         .unwrap();
-    let peer = Peer::new(local(&last[..1]), endpoint.port())
-        .encapsulation_port(endpoint.encapsulation_port());
+    // With all addresses named, the paths are the same whichever of them answers first.
+    let peer =
+        Peer::new(local(last), endpoint.port()).encapsulation_port(endpoint.encapsulation_port());
     (endpoint, peer)
 }
 

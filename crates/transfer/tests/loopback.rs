@@ -40,8 +40,9 @@ fn local(last: &[u8]) -> Vec<IpAddr> {
 
 fn listening(last: &[u8]) -> (Endpoint, Peer) {
     let endpoint = Endpoint::builder(local(last)).encapsulation_port(0).listen(16).bind().unwrap();
-    let peer = Peer::new(local(&last[..1]), endpoint.port())
-        .encapsulation_port(endpoint.encapsulation_port());
+    // With all addresses named, the paths are the same whichever of them answers first.
+    let peer =
+        Peer::new(local(last), endpoint.port()).encapsulation_port(endpoint.encapsulation_port());
     (endpoint, peer)
 }
 

@@ -7,6 +7,7 @@ pub(crate) mod custom_scheduler;
 pub(crate) mod dac;
 pub(crate) mod loss_rate;
 
+pub(crate) mod multiple_fast_rtx;
 pub(crate) mod path_scheduler;
 pub(crate) mod reschedule;
 pub(crate) mod rtx_policy;

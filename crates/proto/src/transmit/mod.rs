@@ -22,7 +22,6 @@ pub(crate) mod lanes;
 mod late;
 mod loss;
 mod moving;
-pub(crate) mod multiple_fast_rtx;
 pub(crate) mod outstanding;
 mod packet_builder;
 pub(crate) mod partial_reliability;

@@ -52,7 +52,9 @@ async fn transfer(
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_large_transfer_uses_both_paths_and_arrives_intact() {
     let paths = transfer(pair().await, 16 << 20, &[16 << 10]).await;
-    assert_eq!(paths.len(), 2);
+    // The handshake asks on every path to the address that is known. If it is answered on the second one first, that pair
+    // becomes a third path.
+    assert!((2..=3).contains(&paths.len()), "{paths:?}");
     for path in paths {
         assert!(path.data_bytes_sent > 1 << 20, "{path:?}");
     }

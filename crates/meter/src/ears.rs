@@ -111,7 +111,7 @@ fn count(
             arrivals.count(header(&message), message.len());
         }
         if more > 0 {
-            // What ends the association is heard by who waits for the next message.
+            // The task that waits for the next message learns what ended the association.
             message = association.try_receive().ok().flatten()?;
             if message.ppid() != payload::PPID {
                 return Some(message);

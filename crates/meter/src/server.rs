@@ -31,7 +31,7 @@ const QUESTIONS: usize = 100;
 const LIMIT_SPAN: Duration = Duration::from_secs(5);
 /// How often rates are looked at. A sender without limit is stopped when it has used up its span, not after it.
 const LIMIT_LOOK: Duration = Duration::from_millis(100);
-/// Longest refusal or error that is told to a client.
+/// Longest refusal or error that is sent to a client.
 const LONGEST_REASON: usize = 200;
 /// Most reports of flows and paths, in intervals, that a server keeps of a measurement.
 const MOST_REPORTS: usize = 100_000;

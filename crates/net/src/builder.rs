@@ -47,7 +47,7 @@ pub struct EndpointBuilder {
 }
 
 impl Endpoint {
-    /// Begins an endpoint with these local addresses. All of them are told to peers, and each gets a socket of its
+    /// Begins an endpoint with these local addresses. Peers learn all of them, and each gets a socket of its
     /// own; never is a socket bound to all addresses of the host.
     ///
     /// ```

@@ -70,7 +70,7 @@ impl Observer for Reporter {
     fn event(&mut self, event: Event<'_>) {
         match event {
             Event::Started { document, output } => {
-                // What is told as text from now on, whatever is shown.
+                // Collects the text from now on, whatever the output format is.
                 self.kept = (output == ServerOutput::Wanted).then(String::new);
                 self.start(document);
             }

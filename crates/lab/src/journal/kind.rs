@@ -16,7 +16,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The kind of a value; nothing for nothing.
+    /// The kind of a value; none for null.
     pub fn of(cell: &Cell) -> Option<Self> {
         match cell {
             Cell::Null => None,

@@ -196,7 +196,7 @@ fn write_column<T: DataType>(
     Ok(())
 }
 
-/// A value as text; nothing for nothing.
+/// A value as text; none for null.
 pub(super) fn text_of(cell: &Cell) -> Option<String> {
     match cell {
         Cell::Null => None,

@@ -38,7 +38,7 @@ pub(crate) struct AssociationShared {
     pub(crate) writable: Notify,
     /// The association was established or has ended.
     pub(crate) changed: Notify,
-    /// Senders take turns, so that a large message is not overtaken for ever by small ones.
+    /// Senders take turns, so that small messages cannot keep a large one waiting for ever.
     pub(crate) turn: tokio::sync::Mutex<()>,
 }
 
@@ -101,7 +101,7 @@ impl AssociationShared {
         self.queued.swap(false, Ordering::AcqRel);
     }
 
-    /// Wakes everyone who waits for something of this association.
+    /// Wakes every task that waits for this association.
     pub(crate) fn wake_all(&self) {
         self.readable.notify_waiters();
         self.writable.notify_waiters();

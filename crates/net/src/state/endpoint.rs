@@ -20,7 +20,7 @@ use crate::probe::{Initiator, ObservedAssociation, Observing, Probes};
 use crate::socket::SharedSockets;
 use crate::tap::Tap;
 
-/// What peers are told whose associations nobody will accept.
+/// Reason in the ABORT to peers whose associations will not be accepted.
 pub(crate) const NOT_ACCEPTING: Bytes =
     Bytes::from_static(b"no associations are accepted any more");
 

@@ -25,7 +25,7 @@ pub(crate) enum Effect {
 pub(crate) enum Delivered {
     /// It was sent once: this very transmission arrived.
     Once,
-    /// One of its transmissions arrived, nobody knows which (`natarajan` section II-C).
+    /// One of its transmissions arrived, and it is unknown which (`natarajan` section II-C).
     Sometime,
 }
 

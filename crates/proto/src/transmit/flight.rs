@@ -61,7 +61,8 @@ impl Transmitter {
         is_empty
     }
 
-    /// The same for a path that chunks have left for another one, on which nothing else would find out that it is dead.
+    /// The same for a path that chunks have left for another one, where no timer would notice that the path is dead. A path
+    /// whose lost chunks were retransmitted elsewhere is not one of these: missing reports or a timeout have judged it.
     pub(super) fn settle_left(&mut self, cx: &mut SendCx<'_>, id: PathId) {
         if self.settle(id) {
             cx.effects.push(Effect::Emptied(id));

@@ -120,7 +120,7 @@ pub(crate) struct Transmitter {
     pub(crate) outstanding: OutstandingData,
     /// The sending half of each path.
     pub(crate) paths: SendPaths,
-    /// Largest user data of a new DATA chunk in bytes: what fits the path with the smallest MTU.
+    /// Largest user data of a new DATA chunk in bytes; it fits the path with the smallest MTU.
     pub(crate) max_fragment: u32,
     /// The peer promises to keep what it acknowledges (NR-SACK), so that acknowledged data leaves the send buffer.
     pub(crate) acks_are_final: bool,
@@ -133,7 +133,7 @@ pub(crate) struct Transmitter {
     /// Memory for the blocks of an NR-SACK; empty in between.
     joined_blocks: SmallVec<[GapAckBlock; 4]>,
     pub(crate) stats: Counters,
-    /// What the peer is told of chunks that were given up.
+    /// Progress of the FORWARD-TSN, which tells the peer of abandoned chunks.
     pub(crate) forward: Forward,
     /// The peer's receive window as it last announced it.
     pub(crate) advertised_window: u64,

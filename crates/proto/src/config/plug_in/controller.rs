@@ -1,4 +1,4 @@
-//! What a congestion controller is told, and what it answers.
+//! The events that a congestion controller gets, and its answers.
 
 use core::fmt::Debug;
 
@@ -86,7 +86,7 @@ pub trait Controller: Debug + Send {
     }
 }
 
-/// What a controller is told with every event.
+/// State of the path that goes with every event.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Context<'a> {

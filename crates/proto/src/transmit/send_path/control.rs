@@ -1,4 +1,4 @@
-//! The congestion controller of a path: what it is told, and what it allows.
+//! The congestion controller of a path: the events that it gets, and what it allows.
 
 use super::SendPath;
 use crate::config::AssociationConfig;

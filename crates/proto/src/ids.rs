@@ -1,5 +1,7 @@
 //! Identifiers and serial numbers (RFC 1982).
 
+use core::fmt;
+
 /// Names an association within the owner's collection; chosen by the endpoint, never sent.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct AssociationId(pub u32);
@@ -13,6 +15,13 @@ impl PathId {
     /// Position of the path in the association's path table.
     pub const fn index(self) -> usize {
         self.0 as usize
+    }
+}
+
+impl fmt::Display for PathId {
+    /// As in `path0`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "path{}", self.0)
     }
 }
 

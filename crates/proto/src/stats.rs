@@ -18,6 +18,18 @@ pub enum PathStatus {
     Inactive,
 }
 
+impl PathStatus {
+    /// Its name in reports: `unconfirmed`, `active`, `potentially-failed` or `inactive`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Unconfirmed => "unconfirmed",
+            Self::Active => "active",
+            Self::PotentiallyFailed => "potentially-failed",
+            Self::Inactive => "inactive",
+        }
+    }
+}
+
 /// Counters and state of one path.
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
@@ -46,6 +58,9 @@ pub struct PathStats {
     pub mtu_bytes: u32,
     /// What [`mtu_bytes`](Self::mtu_bytes) may become in the search that goes on; the same if none does.
     pub mtu_sought_bytes: u32,
+    /// Bytes of user data of a DATA chunk that fills a packet of [`mtu_sought_bytes`](Self::mtu_sought_bytes). Messages of a
+    /// multiple of it leave no packet partly empty.
+    pub full_fragment_bytes: u32,
     /// Packets sent, of any kind.
     pub packets_sent: u64,
     /// Packets received, of any kind.

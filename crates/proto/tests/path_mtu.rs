@@ -334,3 +334,17 @@ fn lost_probes_are_no_errors_of_the_path() {
     assert_eq!((after.cwnd_bytes, after.mtu_bytes), (before.cwnd_bytes, 1220));
     assert!(victim.association().is_established());
 }
+
+#[test]
+fn full_fragments_fill_packets_of_the_mtu_that_is_sought() {
+    let mut pair = pair(&[1500], probing(1500));
+    let sought = path(&pair, Side::Client, 0).full_fragment_bytes;
+    pair.run_for(secs(60));
+    let found = path(&pair, Side::Client, 0);
+    assert_eq!((found.mtu_bytes, found.full_fragment_bytes), (1500, sought));
+    for (size, chunks) in [(sought, 1), (sought + 1, 2)] {
+        let before = path(&pair, Side::Client, 0).data_chunks_sent;
+        transfer(&mut pair, 1, size, secs(60));
+        assert_eq!(path(&pair, Side::Client, 0).data_chunks_sent - before, chunks, "{size}");
+    }
+}

@@ -66,6 +66,7 @@ impl Association {
     fn stats_of(&self, path: &Path, sending: &SendPath) -> PathStats {
         let (counters, sent) = (path.counters, sending.counters);
         let probes = path.plpmtu.as_ref().map_or_else(Default::default, |plpmtu| plpmtu.counts);
+        let mtu_sought = path.plpmtu.as_ref().map_or(sending.mtu(), |plpmtu| plpmtu.sought());
         PathStats {
             path: path.id,
             local: path.local,
@@ -78,7 +79,8 @@ impl Association {
             srtt: sending.rtt.srtt(),
             rto: sending.rtt.rto(),
             mtu_bytes: sending.mtu(),
-            mtu_sought_bytes: path.plpmtu.as_ref().map_or(sending.mtu(), |plpmtu| plpmtu.sought()),
+            mtu_sought_bytes: mtu_sought,
+            full_fragment_bytes: sending.chunk_payload_of(mtu_sought),
             packets_sent: counters.packets_sent,
             packets_received: counters.packets_received,
             data_packets_sent: sent.data_packets_sent,

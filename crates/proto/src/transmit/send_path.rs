@@ -192,7 +192,12 @@ impl SendPath {
 
     /// Bytes of user data of the largest DATA chunk on this path.
     pub(crate) fn max_chunk_payload(&self) -> u32 {
-        self.packet_capacity() - COMMON_HEADER - DATA_HEADER
+        self.chunk_payload_of(self.mtu)
+    }
+
+    /// Bytes of user data of the largest DATA chunk in an IP packet of `mtu` bytes.
+    pub(crate) fn chunk_payload_of(&self, mtu: u32) -> u32 {
+        self.capacity_of(mtu) - COMMON_HEADER - DATA_HEADER
     }
 
     /// What the congestion controller needs to know.

@@ -89,7 +89,7 @@ LAYERS: dict[str, Layers] = {
         ("report",),
     ),
     "polypath": (
-        ("carriers", "error", "lock", "message", "peer", "stats", "tap"),
+        ("carriers", "error", "idle", "lock", "message", "peer", "stats", "tap", "text"),
         ("log", "device"),
         ("probe", "route", "address"),
         ("clock", "socket"),

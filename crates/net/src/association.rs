@@ -174,6 +174,24 @@ impl Association {
         self.closed().await
     }
 
+    /// Like [`shutdown`](Self::shutdown), but aborts the association if that takes longer than `limit`.
+    ///
+    /// # Errors
+    ///
+    /// The association ended otherwise than by a graceful shutdown: [`Aborted`](AssociationError::Aborted) after `limit`.
+    pub async fn shutdown_within(
+        &self,
+        limit: std::time::Duration,
+    ) -> Result<(), AssociationError> {
+        match tokio::time::timeout(limit, self.shutdown()).await {
+            Ok(ended) => ended,
+            Err(_) => {
+                self.abort("the shutdown takes too long");
+                self.closed().await
+            }
+        }
+    }
+
     /// Ends the association at once; messages not yet delivered are lost. The peer is told `reason` as text or
     /// whatever the application agreed on (RFC 9260 section 3.3.10.12).
     pub fn abort(&self, reason: impl Into<Bytes>) {
@@ -247,6 +265,13 @@ impl Association {
     /// State and counters of every path, by path id; paths that failed are among them.
     pub fn path_stats(&self) -> Vec<PathStats> {
         self.shared.lock().protocol.path_stats()
+    }
+
+    /// Bytes of user data that the peer has acknowledged or sent so far, over all paths. They grow as long as the peer works:
+    /// see [`IdleWatch`](crate::IdleWatch).
+    pub fn progress_bytes(&self) -> u64 {
+        let paths = self.path_stats();
+        paths.iter().map(|path| path.data_bytes_acked + path.data_bytes_received).sum()
     }
 
     /// Makes a path the primary one (`SCTP_PRIMARY_ADDR`), which matters to policies that prefer it.

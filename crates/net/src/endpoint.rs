@@ -1,5 +1,6 @@
 //! The handle of an endpoint.
 
+use std::future::Future;
 use std::net::IpAddr;
 use std::pin::pin;
 use std::sync::Arc;
@@ -9,6 +10,7 @@ use bytes::Bytes;
 use polypath_proto::config::{AssociationConfig, PathPairing, PmtuDiscovery};
 use polypath_proto::{Encapsulation, LocalAddressChange, PeerAddress};
 use tokio::sync::oneshot;
+use tokio::task::JoinSet;
 
 use crate::address::is_unicast;
 use crate::association::Association;
@@ -94,6 +96,49 @@ impl Endpoint {
                 return accepted;
             }
             notified.await;
+        }
+    }
+
+    /// Accepts associations as long as the endpoint listens, calls `serve` for each, and runs what that gives in a task of its
+    /// own. `ended` is called with the output of each task; one that panics has none. Returns when the endpoint listens no
+    /// longer and the last task has ended. Dropping the future aborts the tasks.
+    ///
+    /// ```no_run
+    /// # async fn example(endpoint: polypath::Endpoint) {
+    /// let count = async |association: polypath::Association| {
+    ///     let mut messages = 0;
+    ///     while let Ok(Some(_)) = association.receive().await {
+    ///         messages += 1;
+    ///     }
+    ///     messages
+    /// };
+    /// endpoint.serve(count, |messages| println!("{messages} messages")).await;
+    /// # }
+    /// ```
+    pub async fn serve<S, T>(
+        &self,
+        mut serve: impl FnMut(Association) -> S,
+        mut ended: impl FnMut(T),
+    ) where
+        S: Future<Output = T> + Send + 'static,
+        T: Send + 'static,
+    {
+        let mut tasks = JoinSet::new();
+        let mut listens = true;
+        while listens || !tasks.is_empty() {
+            tokio::select! {
+                accepted = self.accept(), if listens => match accepted {
+                    Ok(association) => {
+                        tasks.spawn(serve(association));
+                    }
+                    Err(_) => listens = false,
+                },
+                Some(done) = tasks.join_next() => {
+                    if let Ok(output) = done {
+                        ended(output);
+                    }
+                }
+            }
         }
     }
 

@@ -226,6 +226,7 @@ mod device;
 mod driver;
 mod endpoint;
 mod error;
+mod idle;
 mod lock;
 mod log;
 mod message;
@@ -238,12 +239,14 @@ mod stats;
 mod stream;
 mod system;
 mod tap;
+pub mod text;
 
 pub use association::{Association, Events, Streams};
 pub use builder::EndpointBuilder;
 pub use carriers::Carriers;
 pub use endpoint::Endpoint;
 pub use error::{AssociationError, BindError, ConnectError, SendError, TryReceiveError};
+pub use idle::IdleWatch;
 pub use message::{Message, ReceivedMessage};
 pub use peer::{ENCAPSULATION_PORT, Peer};
 pub use polypath_proto::config::{

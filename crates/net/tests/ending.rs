@@ -7,8 +7,8 @@ use common::{
     CLIENT, SERVER, addresses, client_on, impatient, pair, pair_with, peer_of, server_with,
 };
 use polypath::{
-    AssociationConfig, AssociationEnd, AssociationError, BindError, ConnectError, Endpoint, Event,
-    Message, Peer, SendError, TryReceiveError,
+    Association, AssociationConfig, AssociationEnd, AssociationError, BindError, ConnectError,
+    Endpoint, Event, Message, Peer, SendError, TryReceiveError,
 };
 
 #[tokio::test]
@@ -68,6 +68,50 @@ async fn who_sends_while_the_end_is_being_told_learns_its_cause() {
     // The driver had no turn since.
     let error = pair.near.send(Message::new(0, "late")).await.unwrap_err();
     assert_eq!(error, SendError::Ended(AssociationError::Aborted));
+}
+
+#[tokio::test]
+async fn a_shutdown_that_takes_too_long_is_an_abort() {
+    let pair = pair().await;
+    let near = &pair.near;
+    // The peer reads nothing: its receive buffer fills, then the send buffer.
+    let short = std::time::Duration::from_millis(50);
+    while tokio::time::timeout(short, near.send(Message::new(0, vec![0; 50_000]))).await.is_ok() {}
+    assert!(near.progress_bytes() > 0);
+    assert_eq!(near.shutdown_within(short).await, Err(AssociationError::Aborted));
+    let error = pair.far.closed().await.unwrap_err();
+    assert!(error.to_string().contains("the shutdown takes too long"), "{error}");
+}
+
+#[tokio::test]
+async fn a_server_ends_when_it_does_not_listen_and_its_last_association_has_gone() {
+    let server = server_with(&SERVER, AssociationConfig::default());
+    let client = client_on(&CLIENT);
+    let serving = server.clone();
+    let served = tokio::spawn(async move {
+        let count = async |association: Association| {
+            let mut messages = 0;
+            while let Ok(Some(_)) = association.receive().await {
+                messages += 1;
+            }
+            messages
+        };
+        let mut counts = Vec::new();
+        serving.serve(count, |messages| counts.push(messages)).await;
+        counts
+    });
+    for messages in 1..=2 {
+        let association =
+            client.connect(&peer_of(&server), AssociationConfig::default()).await.unwrap();
+        for _ in 0..messages {
+            association.send(Message::new(0, "one more")).await.unwrap();
+        }
+        association.shutdown().await.unwrap();
+    }
+    server.stop_listening();
+    let mut counts = served.await.unwrap();
+    counts.sort_unstable();
+    assert_eq!(counts, [1, 2]);
 }
 
 #[tokio::test]

@@ -2,7 +2,6 @@
 
 use anyhow::{Result, anyhow, bail};
 use polypath::{AssociationConfig, Preset};
-use polypath_transfer::MIN_BUFFER_BYTES;
 use serde_json::Value;
 
 use crate::suggestion::nearest;
@@ -16,15 +15,7 @@ pub(crate) fn association_config(preset: Preset, changes: &[String]) -> Result<A
     }
     let config: AssociationConfig = serde_json::from_value(document)?;
     config.check().map_err(|error| anyhow!("--set {error}"))?;
-    let buffers = [
-        ("send_buffer_bytes", config.send_buffer_bytes),
-        ("receive_buffer_bytes", config.receive_buffer_bytes.into()),
-    ];
-    for (key, bytes) in buffers {
-        if bytes < MIN_BUFFER_BYTES {
-            bail!("--set {key}={bytes}: a transfer needs at least {MIN_BUFFER_BYTES}");
-        }
-    }
+    polypath_transfer::check_config(&config).map_err(|error| anyhow!("--set {error}"))?;
     Ok(config)
 }
 

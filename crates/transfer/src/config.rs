@@ -1,6 +1,7 @@
 //! Settings of an association that carries files.
 
 use polypath::{AssociationConfig, BUFFER_BYTES, Duration, Preset};
+use thiserror::Error;
 
 /// SCTP port of the file transfer: not registered, of the dynamic range (RFC 6335 section 6).
 pub const PORT: u16 = 59899;
@@ -19,4 +20,33 @@ pub fn association_config(preset: Preset) -> AssociationConfig {
         shutdown_guard: Some(SHUTDOWN_GUARD),
         ..AssociationConfig::with_preset(preset)
     }
+}
+
+/// A setting with which no file can be transferred.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+#[error("{setting}={bytes}: a transfer needs at least {MIN_BUFFER_BYTES}")]
+#[non_exhaustive]
+pub struct ConfigError {
+    /// Field of [`AssociationConfig`].
+    pub setting: &'static str,
+    /// Its value.
+    pub bytes: u64,
+}
+
+/// Checks that a transfer can use an association with this configuration: both buffers have [`MIN_BUFFER_BYTES`].
+///
+/// # Errors
+///
+/// A buffer is smaller.
+pub fn check_config(config: &AssociationConfig) -> Result<(), ConfigError> {
+    let buffers = [
+        ("send_buffer_bytes", config.send_buffer_bytes),
+        ("receive_buffer_bytes", config.receive_buffer_bytes.into()),
+    ];
+    for (setting, bytes) in buffers {
+        if bytes < MIN_BUFFER_BYTES {
+            return Err(ConfigError { setting, bytes });
+        }
+    }
+    Ok(())
 }

@@ -4,7 +4,68 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use crate::error::FileError;
+use thiserror::Error;
+use tokio::task::JoinError;
+
+use crate::name::NameError;
+
+/// Why a file was not received.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum FileError {
+    /// Its name is not acceptable.
+    #[error(transparent)]
+    Name(#[from] NameError),
+    /// A directory has that name.
+    #[error("{0:?} is a directory there")]
+    IsDirectory(String),
+    /// A file has that name and is to be kept.
+    #[error("{0:?} exists there already")]
+    Exists(String),
+    /// The file system has too little room.
+    #[error("{bytes} bytes do not fit: {free} bytes are free")]
+    NoRoom {
+        /// Size of the file.
+        bytes: u64,
+        /// Bytes that are free.
+        free: u64,
+    },
+    /// The system gave no random number for the hidden name.
+    #[error(transparent)]
+    Random(#[from] getrandom::Error),
+    /// The file under the hidden name could not be made.
+    #[error("cannot create a file")]
+    Create(#[source] io::Error),
+    /// Its content could not be written.
+    #[error("cannot write")]
+    Write(#[source] io::Error),
+    /// It could not get its final name.
+    #[error("cannot rename the complete file")]
+    Rename(#[source] io::Error),
+    /// More content came than was offered.
+    #[error("more than the {0} bytes that were offered")]
+    TooLong(u64),
+    /// Less content came than was offered.
+    #[error("{received} bytes instead of the {offered} that were offered")]
+    TooShort {
+        /// Bytes that came.
+        received: u64,
+        /// Bytes that were offered.
+        offered: u64,
+    },
+    /// The content is not what the sender read.
+    #[error("SHA-256 differs: the content changed on the way or while it was read")]
+    Digest,
+    /// The transfer ended before the file was complete.
+    #[error("the transfer ended")]
+    Ended,
+    /// The file was stored or given up before.
+    #[error("the file was dealt with already")]
+    Done,
+    /// The thread that writes the file failed.
+    #[error(transparent)]
+    Thread(#[from] JoinError),
+}
 
 /// What to do with a file that exists under the final name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -25,7 +86,7 @@ pub(crate) struct PartialFile {
     path: PathBuf,
     target: PathBuf,
     existing: Existing,
-    kept: Kept,
+    has_final_name: bool,
 }
 
 /// A file that has its final name.
@@ -34,12 +95,6 @@ pub(crate) struct Stored {
     pub(crate) path: PathBuf,
     /// What went wrong afterwards: it changes nothing, but may be worth a look.
     pub(crate) warning: Option<String>,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Kept {
-    Yes,
-    No,
 }
 
 impl PartialFile {
@@ -62,7 +117,7 @@ impl PartialFile {
             return Err(FileError::NoRoom { bytes: size, free });
         }
         let (file, path) = make_partial(directory)?;
-        Ok(Self { file, path, target, existing, kept: Kept::No })
+        Ok(Self { file, path, target, existing, has_final_name: false })
     }
 
     /// Appends content.
@@ -78,7 +133,7 @@ impl PartialFile {
             Existing::Keep => rename_new(&self.path, &self.target),
         }
         .map_err(FileError::Rename)?;
-        self.kept = Kept::Yes;
+        self.has_final_name = true;
         let leftover = match fs::remove_file(&self.path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
                 Some(format!("{} cannot be removed: {error}", self.path.display()))
@@ -94,7 +149,7 @@ impl PartialFile {
 
 impl Drop for PartialFile {
     fn drop(&mut self) {
-        if self.kept == Kept::No {
+        if !self.has_final_name {
             // Nobody is left to tell; a file that is gone already is as good.
             let _ = fs::remove_file(&self.path);
         }

@@ -17,7 +17,7 @@ pub enum Event {
         bytes: u64,
     },
     /// More of the content was handed to the transport, or came from it and was handed to the disk.
-    Moved {
+    Progress {
         /// Bytes since the last event.
         bytes: u64,
     },

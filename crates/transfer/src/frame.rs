@@ -1,10 +1,9 @@
 //! The frames of the transfer protocol.
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
+use polypath::text::printable;
 use polypath::{Message, ReceivedMessage};
-
-use crate::error::FrameError;
-use crate::name::harmless;
+use thiserror::Error;
 
 const OFFER: u32 = 0x5046_5401;
 const ANSWER: u32 = 0x5046_5402;
@@ -20,6 +19,27 @@ const STREAM: u16 = 0;
 const OFFER_HEADER: usize = 13;
 /// Longest reason in bytes.
 const MAX_REASON: usize = 500;
+
+/// Why a message is no frame of the protocol.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum FrameError {
+    /// A digest of another length.
+    #[error("a digest of {0} bytes instead of 32")]
+    DigestLength(usize),
+    /// Another payload protocol identifier.
+    #[error("a message with the unknown payload protocol identifier {0:#010x}")]
+    UnknownIdentifier(u32),
+    /// Another version of the protocol.
+    #[error("version {0} of the transfer protocol; this is version {VERSION}")]
+    Version(u8),
+    /// An offer that ends too early.
+    #[error(transparent)]
+    TooShort(#[from] bytes::TryGetError),
+    /// A reply without its first byte, or with another one.
+    #[error("a reply that is neither yes nor no")]
+    Reply,
+}
 
 /// SHA-256 of a file.
 pub(crate) type Digest = [u8; 32];
@@ -132,8 +152,7 @@ fn encode_reply(reply: &Reply) -> Bytes {
     match reply {
         Ok(()) => Bytes::from_static(&[0]),
         Err(reason) => {
-            let longest = reason.len().min(MAX_REASON);
-            let end = (0..=longest).rev().find(|end| reason.is_char_boundary(*end)).unwrap_or(0);
+            let end = reason.floor_char_boundary(MAX_REASON);
             [&[1], &reason.as_bytes()[..end]].concat().into()
         }
     }
@@ -145,7 +164,7 @@ fn decode_reply(content: &[u8]) -> Result<Reply, FrameError> {
         Some((0, _)) => Ok(Ok(())),
         Some((1, reason)) => {
             let text = String::from_utf8_lossy(&reason[..reason.len().min(MAX_REASON)]);
-            Ok(Err(harmless(&text)))
+            Ok(Err(printable(&text, MAX_REASON)))
         }
         _ => Err(FrameError::Reply),
     }

@@ -1,26 +1,73 @@
 //! The directory that received files go to.
 
 use std::fs;
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use polypath::{Association, ConnectError, Endpoint};
-use tokio::task::JoinSet;
+use thiserror::Error;
 
-use crate::destination::{Existing, is_partial, make_partial};
-use crate::error::InboxError;
-use crate::name::Hidden;
-use crate::patience::Patience;
-use crate::receiver::Receiver;
+use crate::destination::{Existing, FileError, is_partial, make_partial};
+use crate::limits::PeerLimits;
+use crate::receiver::{Receiver, Rules};
 use crate::report::Report;
 
 /// Where received files go, which of them are taken, and how slow a sender may be.
 #[derive(Clone, Debug)]
 pub struct Inbox {
-    pub(crate) directory: PathBuf,
-    pub(crate) existing: Existing,
-    pub(crate) hidden: Hidden,
-    pub(crate) patience: Patience,
+    rules: Rules,
+}
+
+/// Why a directory cannot be an inbox. The texts begin with its name and tell what to do.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum InboxError {
+    /// It is a file.
+    #[error("{}: that is a file and not a directory; name a directory for the files", .0.display())]
+    NotADirectory(PathBuf),
+    /// The system does not tell what it is.
+    #[error("{}", directory.display())]
+    Unknown {
+        /// The directory.
+        directory: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// The directory that it would be made in is missing.
+    #[error("{}: there is no directory {}; make it first", directory.display(), parent.display())]
+    NoParent {
+        /// The directory.
+        directory: PathBuf,
+        /// What is missing.
+        parent: PathBuf,
+    },
+    /// It is missing and cannot be made.
+    #[error("{}: cannot make the directory", directory.display())]
+    Make {
+        /// The directory.
+        directory: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// Nothing can be written into it.
+    #[error(
+        "{}: no file can be made there; name a directory that this user may write into",
+        directory.display()
+    )]
+    Write {
+        /// The directory.
+        directory: PathBuf,
+        /// Why not.
+        source: FileError,
+    },
+    /// What was written to try it stays there.
+    #[error("{}: a file there cannot be removed", directory.display())]
+    Remove {
+        /// The directory.
+        directory: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
 }
 
 /// An incomplete file in an inbox. Its origin is unknown: it may belong to a receiver that runs.
@@ -34,34 +81,37 @@ pub struct Leftover {
 }
 
 impl Inbox {
-    /// An inbox that keeps files which exist, refuses hidden names, and has the default [`Patience`].
+    /// An inbox that keeps files which exist, refuses names that begin with a dot, and has the default [`PeerLimits`].
     pub fn new(directory: impl Into<PathBuf>) -> Self {
         Self {
-            directory: directory.into(),
-            existing: Existing::default(),
-            hidden: Hidden::default(),
-            patience: Patience::default(),
+            rules: Rules {
+                directory: directory.into(),
+                existing: Existing::default(),
+                accepts_hidden: false,
+                limits: PeerLimits::default(),
+            },
         }
     }
 
-    /// What becomes of files that exist under the name of a received one.
+    /// What becomes of files that exist under the name of a received one. Default: they are kept.
     #[must_use]
     pub fn existing(mut self, existing: Existing) -> Self {
-        self.existing = existing;
+        self.rules.existing = existing;
         self
     }
 
-    /// Whether names that begin with a dot are accepted.
+    /// Whether names that begin with a dot are accepted. Default: they are refused, since a file that is not listed may
+    /// configure the programs of its owner.
     #[must_use]
-    pub fn hidden(mut self, hidden: Hidden) -> Self {
-        self.hidden = hidden;
+    pub fn accept_hidden(mut self, accept: bool) -> Self {
+        self.rules.accepts_hidden = accept;
         self
     }
 
-    /// When a sender is given up.
+    /// How slow a sender may be. Slower ones are aborted.
     #[must_use]
-    pub fn patience(mut self, patience: Patience) -> Self {
-        self.patience = patience;
+    pub fn limits(mut self, limits: PeerLimits) -> Self {
+        self.rules.limits = limits;
         self
     }
 
@@ -71,13 +121,13 @@ impl Inbox {
     ///
     /// The directory is something else, cannot be made, or nothing can be written into it.
     pub fn prepare(&self) -> Result<(), InboxError> {
-        prepare(&self.directory)
+        prepare(&self.rules.directory)
     }
 
     /// The incomplete files that lie in the directory now, by name. Before this inbox receives any, and unless another
     /// receiver is at work there, one that was killed has left them, and they can be removed.
     pub fn leftovers(&self) -> Vec<Leftover> {
-        let Ok(entries) = fs::read_dir(&self.directory) else { return Vec::new() };
+        let Ok(entries) = fs::read_dir(&self.rules.directory) else { return Vec::new() };
         let leftover = |entry: fs::DirEntry| {
             let name = entry.file_name().into_string().ok().filter(|name| is_partial(name))?;
             Some(Leftover { name, bytes: entry.metadata().ok()?.len() })
@@ -98,33 +148,21 @@ impl Inbox {
 
     /// A receiver of the files that come over an association.
     pub fn receiver(&self, association: Association) -> Receiver {
-        Receiver::new(association, self.clone())
+        Receiver::new(association, self.rules.clone())
     }
 
-    /// Receives from all senders that connect to an endpoint, each in a task of its own, and calls `ended` with the report of each. What
-    /// goes wrong with one does not concern the others. Ends when the endpoint stops to listen and the last sender is done.
-    pub async fn serve(&self, endpoint: &Endpoint, mut ended: impl FnMut(Report)) {
-        let mut receivers = JoinSet::new();
-        let mut listens = true;
-        while listens || !receivers.is_empty() {
-            tokio::select! {
-                accepted = self.accept(endpoint), if listens => match accepted {
-                    Ok(mut receiver) => {
-                        receivers.spawn(async move {
-                            // The report has the error.
-                            let _ = receiver.run().await;
-                            receiver.into_report()
-                        });
-                    }
-                    Err(_) => listens = false,
-                },
-                Some(done) = receivers.join_next() => {
-                    if let Ok(report) = done {
-                        ended(report);
-                    }
-                }
+    /// Receives from all senders that connect to an endpoint, each in a task of its own, and calls `ended` with the report of
+    /// each, as [`Endpoint::serve`] does. A failure of one does not concern the others.
+    pub async fn serve(&self, endpoint: &Endpoint, ended: impl FnMut(Report)) {
+        let receive = |association| {
+            let mut receiver = self.receiver(association);
+            async move {
+                // The report has the error.
+                let _ = receiver.run().await;
+                receiver.into_report()
             }
-        }
+        };
+        endpoint.serve(receive, ended).await;
     }
 }
 
@@ -157,10 +195,10 @@ fn make(directory: &Path) -> Result<(), InboxError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::chain;
+    use polypath::text::with_causes;
 
     fn refusal(directory: &Path) -> String {
-        chain(&prepare(directory).unwrap_err())
+        with_causes(&prepare(directory).unwrap_err())
     }
 
     #[test]

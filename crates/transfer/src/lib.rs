@@ -51,13 +51,14 @@
 //! # }
 //! ```
 //!
-//! A server that takes files from everybody is `inbox.serve(&endpoint, |report| ..)`: see [`Inbox::serve`].
+//! A server that takes files from everybody is `inbox.serve(&endpoint, |report| ..)`: see [`Inbox::serve`]. The example
+//! `directory` sends and receives all files of a directory.
 //!
 //! # Names
 //!
 //! A receiver accepts plain names only: no paths, no names of devices, no characters that steer a terminal. It keeps
 //! a file that exists unless told otherwise ([`Existing`]), and refuses a name that begins with a dot unless told
-//! otherwise ([`Hidden`]). Texts of the peer are harmless to show.
+//! otherwise ([`Inbox::accept_hidden`]). Texts of the peer are harmless to show.
 //!
 //! # The protocol
 //!
@@ -78,9 +79,9 @@
 //!
 //! # Time
 //!
-//! Either side waits for its peer as long as data goes to and fro. After a while in which nothing arrived and nothing
-//! was acknowledged it gives up. A receiver, whose places are few, also gives up a sender that stays below a least rate
-//! for long ([`Patience`]).
+//! Either side waits for its peer as long as user data arrives or is acknowledged, and aborts the association when neither
+//! happens for its idle timeout. A receiver, which serves a limited number of senders, also aborts one that stays below a
+//! least rate ([`PeerLimits`]).
 #![forbid(unsafe_code)]
 
 mod config;
@@ -89,8 +90,8 @@ mod error;
 mod event;
 mod frame;
 mod inbox;
+mod limits;
 mod name;
-mod patience;
 mod receiver;
 mod report;
 mod sender;
@@ -98,16 +99,15 @@ mod source;
 mod wait;
 mod writer;
 
-pub use config::{MIN_BUFFER_BYTES, PORT, association_config};
-pub use destination::Existing;
-pub use error::{
-    FileError, FrameError, InboxError, ReceiveError, SendError, SourceError, Violation,
-};
+pub use config::{ConfigError, MIN_BUFFER_BYTES, PORT, association_config, check_config};
+pub use destination::{Existing, FileError};
+pub use error::{ReceiveError, SendError, Violation};
 pub use event::Event;
-pub use inbox::{Inbox, Leftover};
-pub use name::{Hidden, NameError};
-pub use patience::{Impatience, Pace, Patience};
+pub use frame::FrameError;
+pub use inbox::{Inbox, InboxError, Leftover};
+pub use limits::{MinRate, PeerLimits, Stalled};
+pub use name::NameError;
 pub use receiver::Receiver;
 pub use report::{BlockedReport, FileReport, FileStatus, PathReport, Report, SCHEMA, Side};
 pub use sender::Sender;
-pub use source::check_files;
+pub use source::{SourceError, check_files};

@@ -1,5 +1,6 @@
 //! Names of files that come from a peer.
 
+use polypath::text::{printable, steers_terminal};
 use thiserror::Error;
 
 /// Longest name in bytes that common file systems take.
@@ -32,19 +33,9 @@ pub enum NameError {
     Device(String),
 }
 
-/// What becomes of names that begin with a dot: a file that nobody sees may configure the programs of its owner.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-#[non_exhaustive]
-pub enum Hidden {
-    /// They are not accepted.
-    #[default]
-    Refused,
-    /// They are as good as any.
-    Allowed,
-}
-
-/// The name if it names one file in one directory on any system, and can be shown as it is.
-pub(crate) fn check(name: &[u8], hidden: Hidden) -> Result<&str, NameError> {
+/// The name if it names one file in one directory on any system, and can be shown as it is. It may be
+/// [hidden](check_visible).
+pub(crate) fn check(name: &[u8]) -> Result<&str, NameError> {
     if name.is_empty() {
         return Err(NameError::Empty);
     }
@@ -63,37 +54,27 @@ pub(crate) fn check(name: &[u8], hidden: Hidden) -> Result<&str, NameError> {
     {
         return Err(NameError::Forbidden(name.to_owned(), c));
     }
-    if hidden == Hidden::Refused && name.starts_with('.') {
-        return Err(NameError::Hidden(name.to_owned()));
-    }
     if is_device(name) {
         return Err(NameError::Device(name.to_owned()));
     }
     Ok(name)
 }
 
-/// A name as it may be shown, whatever it contains.
-pub(crate) fn shown(name: &[u8]) -> String {
-    harmless(&String::from_utf8_lossy(&name[..name.len().min(MAX_BYTES)]))
+/// Refuses a name that begins with a dot: a file that nobody sees may configure the programs of its owner.
+pub(crate) fn check_visible(name: &str) -> Result<(), NameError> {
+    if name.starts_with('.') { Err(NameError::Hidden(name.to_owned())) } else { Ok(()) }
 }
 
-/// Text of a peer as it may be shown.
-pub(crate) fn harmless(text: &str) -> String {
-    text.chars().map(|c| if is_steering(c) { '?' } else { c }).collect()
+/// A name as it may be shown, whatever it contains.
+pub(crate) fn shown(name: &[u8]) -> String {
+    printable(&String::from_utf8_lossy(&name[..name.len().min(MAX_BYTES)]), MAX_BYTES)
 }
 
 /// Separators of any system, and what could steer a terminal.
 fn is_forbidden(c: char) -> bool {
     matches!(c, '/' | '\\')
-        || is_steering(c)
+        || steers_terminal(c)
         || cfg!(windows) && matches!(c, '<' | '>' | ':' | '"' | '|' | '?' | '*')
-}
-
-/// What is not shown but changes how the rest is: control characters, ends of lines and paragraphs, and the directional
-/// formatting of Unicode's bidirectional algorithm, which can make a name look like another.
-fn is_steering(c: char) -> bool {
-    c.is_control()
-        || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{206f}')
 }
 
 /// Whether Windows takes the name for a device, with any ending: a directory may be shared with it.
@@ -115,7 +96,7 @@ mod tests {
     use super::*;
 
     fn received(name: &str) -> Result<&str, NameError> {
-        check(name.as_bytes(), Hidden::Refused)
+        check(name.as_bytes())
     }
 
     #[test]
@@ -139,12 +120,10 @@ mod tests {
     #[test]
     fn hidden_files_only_where_they_are_wanted() {
         for name in [".profile", "...", "..a"] {
-            assert_eq!(received(name), Err(NameError::Hidden(name.to_owned())));
-            assert_eq!(
-                check(name.as_bytes(), Hidden::Allowed).is_ok(),
-                cfg!(unix) || name != "..."
-            );
+            assert_eq!(check_visible(name), Err(NameError::Hidden(name.to_owned())));
+            assert_eq!(received(name).is_ok(), cfg!(unix) || name != "...");
         }
+        assert_eq!(check_visible("a.b"), Ok(()));
     }
 
     #[test]
@@ -165,14 +144,11 @@ mod tests {
 
     #[test]
     fn paths_and_worse_are_refused() {
-        assert_eq!(check(b"", Hidden::Allowed), Err(NameError::Empty));
+        assert_eq!(check(b""), Err(NameError::Empty));
         assert_eq!(received(&"x".repeat(256)), Err(NameError::TooLong(256)));
-        assert_eq!(check(b"\xff\xfe", Hidden::Refused), Err(NameError::NotUtf8));
+        assert_eq!(check(b"\xff\xfe"), Err(NameError::NotUtf8));
         for name in [".", ".."] {
-            assert!(matches!(
-                check(name.as_bytes(), Hidden::Allowed),
-                Err(NameError::Directory(_))
-            ));
+            assert!(matches!(check(name.as_bytes()), Err(NameError::Directory(_))));
         }
         for name in [
             "../up",
@@ -190,10 +166,7 @@ mod tests {
             "\u{200f}a",
             "a\u{2067}b",
         ] {
-            assert!(
-                matches!(check(name.as_bytes(), Hidden::Allowed), Err(NameError::Forbidden(..))),
-                "{name:?}"
-            );
+            assert!(matches!(check(name.as_bytes()), Err(NameError::Forbidden(..))), "{name:?}");
         }
     }
 }

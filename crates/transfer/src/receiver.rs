@@ -1,25 +1,26 @@
 //! Receives the files of one association.
 
+use std::path::PathBuf;
 use std::time::Instant;
 
+use polypath::text::with_causes;
 use polypath::{Association, Message, ReceivedMessage};
 use tokio::time::timeout;
 
-use crate::destination::PartialFile;
-use crate::error::{FileError, ReceiveError, Violation, chain};
+use crate::destination::{Existing, FileError, PartialFile};
+use crate::error::{ReceiveError, Violation};
 use crate::event::{Event, Observer};
 use crate::frame::{self, Digest, Frame, Offer};
-use crate::inbox::Inbox;
+use crate::limits::{PeerLimits, Watch};
 use crate::name;
-use crate::patience::Watch;
 use crate::report::{FileReport, Report, Side};
-use crate::wait::{FAREWELL, part, traffic, watched};
+use crate::wait::{SHUTDOWN_LIMIT, shut_down, watched};
 use crate::writer::{Finished, Stopped, Writer};
 
 /// Longest message with content; no sender makes one that comes near. Bounds the memory that a peer can take.
 const LONGEST_MESSAGE: usize = 512 << 10;
 
-/// Receives the files of one association, of which [`Inbox::accept`] makes one for each sender.
+/// Receives the files of one association, of which [`Inbox::accept`](crate::Inbox::accept) makes one for each sender.
 ///
 /// ```no_run
 /// # async fn example(endpoint: polypath::Endpoint) -> Result<(), Box<dyn std::error::Error>> {
@@ -29,7 +30,7 @@ const LONGEST_MESSAGE: usize = 512 << 10;
 /// let received = tokio::select! {
 ///     received = receiver.run() => received,
 ///     _ = tokio::time::sleep(std::time::Duration::from_secs(60)) => {
-///         receiver.give_up("a minute is over").await;
+///         receiver.abort("a minute is over").await;
 ///         Ok(())
 ///     }
 /// };
@@ -40,13 +41,23 @@ const LONGEST_MESSAGE: usize = 512 << 10;
 #[derive(Debug)]
 pub struct Receiver {
     association: Association,
-    inbox: Inbox,
+    rules: Rules,
     begin: Instant,
     watch: Watch,
     observer: Observer,
     current: Option<Current>,
     files: Vec<FileReport>,
     error: Option<String>,
+}
+
+/// Where received files go, which of them are accepted, and how slow a sender may be.
+#[derive(Clone, Debug)]
+pub(crate) struct Rules {
+    pub(crate) directory: PathBuf,
+    pub(crate) existing: Existing,
+    /// Whether names that begin with a dot are accepted.
+    pub(crate) accepts_hidden: bool,
+    pub(crate) limits: PeerLimits,
 }
 
 /// The file that is being received.
@@ -67,11 +78,11 @@ enum Stop {
 }
 
 impl Receiver {
-    pub(crate) fn new(association: Association, inbox: Inbox) -> Self {
-        let watch = Watch::new(inbox.patience, traffic(&association));
+    pub(crate) fn new(association: Association, rules: Rules) -> Self {
+        let watch = Watch::new(rules.limits, association.progress_bytes());
         Self {
             association,
-            inbox,
+            rules,
             begin: Instant::now(),
             watch,
             observer: Observer::default(),
@@ -107,22 +118,23 @@ impl Receiver {
     /// Receives all files that the sender announces, and ends the association. A file that is refused is in
     /// [`files`](Self::files) and no error: the others are received.
     ///
-    /// If the future is dropped, [`give_up`](Self::give_up) must follow.
+    /// If the future is dropped, [`abort`](Self::abort) must follow.
     ///
     /// # Errors
     ///
-    /// A file or the association failed. The association is aborted, and nothing incomplete is left.
+    /// A file or the association failed, or the sender broke the protocol or was slower than the [`PeerLimits`] of the inbox
+    /// allow. The association is aborted, and nothing incomplete is left.
     pub async fn run(&mut self) -> Result<(), ReceiveError> {
         let received = self.receive_files().await;
         if let Err(error) = &received {
-            self.give_up(chain(error)).await;
+            self.abort(with_causes(error)).await;
         }
         received
     }
 
-    /// Aborts the association. `reason` is sent to the sender and stands in the report. Nothing incomplete is left when
-    /// the sender learns of it.
-    pub async fn give_up(&mut self, reason: impl Into<String>) {
+    /// Aborts the association. `reason` is sent to the sender and is the error of the report. Incomplete files are removed
+    /// first.
+    pub async fn abort(&mut self, reason: impl Into<String>) {
         let reason = reason.into();
         self.discard(&reason).await;
         self.association.abort(reason.clone());
@@ -147,12 +159,12 @@ impl Receiver {
                 break;
             }
         }
-        part(&self.association, self.inbox.patience.idle).await
+        shut_down(&self.association, self.rules.limits.idle_timeout).await
     }
 
     async fn receive_file(&mut self, offer: &Offer) -> Result<(), ReceiveError> {
         let begun = self.begin(offer).await;
-        let reply = begun.as_ref().map(|_| ()).map_err(|error| chain(error));
+        let reply = begun.as_ref().map(|_| ()).map_err(|error| with_causes(error));
         self.say(frame::answer(&reply)).await?;
         if let Err(reason) = reply {
             self.current = None;
@@ -163,7 +175,7 @@ impl Receiver {
             Ok(()) => self.say(frame::verdict(&Ok(()))).await,
             Err(Stop::Association(error)) => Err(error),
             Err(Stop::File(error)) => {
-                let reason = chain(&error);
+                let reason = with_causes(&error);
                 self.discard(&reason).await;
                 self.refuse_rest(reason).await;
                 Err(error.into())
@@ -172,9 +184,12 @@ impl Receiver {
     }
 
     async fn begin(&mut self, offer: &Offer) -> Result<(), FileError> {
-        let inbox = &self.inbox;
-        let name = name::check(&offer.name, inbox.hidden)?.to_owned();
-        let (size, directory, existing) = (offer.size, inbox.directory.clone(), inbox.existing);
+        let rules = &self.rules;
+        let name = name::check(&offer.name)?.to_owned();
+        if !rules.accepts_hidden {
+            name::check_visible(&name)?;
+        }
+        let (size, directory, existing) = (offer.size, rules.directory.clone(), rules.existing);
         let shown = name::shown(&offer.name);
         let writer = Writer::start(move || PartialFile::create(&directory, &name, size, existing));
         let current = Current { name: shown, size, begin: Instant::now(), writer };
@@ -214,7 +229,7 @@ impl Receiver {
                         return Err(Stop::File(FileError::TooLong(size)));
                     }
                     self.write(message).await?;
-                    self.observer.hear(&Event::Moved { bytes });
+                    self.observer.hear(&Event::Progress { bytes });
                 }
                 Frame::End(_) if received < size => {
                     return Err(Stop::File(FileError::TooShort { received, offered: size }));
@@ -261,18 +276,20 @@ impl Receiver {
             }
         };
         // If it has not, the association is aborted anyway, and that says the same.
-        let _ = timeout(FAREWELL, understood).await;
+        let _ = timeout(SHUTDOWN_LIMIT, understood).await;
     }
 
     async fn hear(&mut self) -> Result<Option<ReceivedMessage>, ReceiveError> {
         let association = &self.association;
-        let heard = watched(&mut self.watch, || traffic(association), association.receive());
+        let heard =
+            watched(&mut self.watch, || association.progress_bytes(), association.receive());
         Ok(heard.await??)
     }
 
     async fn say(&mut self, message: Message) -> Result<(), ReceiveError> {
         let association = &self.association;
-        let said = watched(&mut self.watch, || traffic(association), association.send(message));
+        let said =
+            watched(&mut self.watch, || association.progress_bytes(), association.send(message));
         Ok(said.await??)
     }
 }

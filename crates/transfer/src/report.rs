@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
-use polypath::{Association, PathStats, PathStatus};
+use polypath::{Association, PathStats};
 use serde::Serialize;
 
 use crate::frame::Digest;
@@ -230,10 +230,10 @@ fn paths(side: Side, association: &Association, elapsed: Duration) -> Vec<PathRe
     let report = |path: PathStats| {
         let bytes = side.bytes(&path);
         PathReport {
-            name: format!("path{}", path.path.0),
+            name: path.path.to_string(),
             local: path.local,
             remote: path.remote,
-            status: status(path.status),
+            status: path.status.name(),
             bytes,
             goodput_bit_s: per_second(bytes, elapsed),
             data_packets_sent: path.data_packets_sent,
@@ -245,15 +245,6 @@ fn paths(side: Side, association: &Association, elapsed: Duration) -> Vec<PathRe
         }
     };
     association.path_stats().into_iter().map(report).collect()
-}
-
-fn status(status: PathStatus) -> &'static str {
-    match status {
-        PathStatus::Unconfirmed => "unconfirmed",
-        PathStatus::Active => "active",
-        PathStatus::PotentiallyFailed => "potentially-failed",
-        PathStatus::Inactive => "inactive",
-    }
 }
 
 fn per_second(bytes: u64, elapsed: Duration) -> f64 {

@@ -5,25 +5,26 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use bytes::{Bytes, BytesMut};
+use polypath::text::with_causes;
 use polypath::{Association, AssociationConfig, ConnectError, Endpoint, Message, PathStats, Peer};
 use sha2::{Digest as _, Sha256};
 use tokio::sync::mpsc;
 use tokio::task::{JoinHandle, spawn_blocking};
 
-use crate::error::{SendError, chain};
+use crate::error::SendError;
 use crate::event::{Event, Observer};
 use crate::frame::{self, Digest, Frame, Offer, Reply};
 use crate::name;
 use crate::report::{FileReport, Report, Side};
 use crate::source::Source;
-use crate::wait::{fragment_size, part, patiently};
+use crate::wait::{shut_down, while_progressing};
 
 /// Messages read ahead from the disk.
 const MESSAGES_AHEAD: usize = 32;
 /// Size that data messages come close to: large enough that their cost does not matter, small beside the buffers.
 const MESSAGE_SIZE: usize = 64 << 10;
-/// Longest silence of a receiver, unless something else is asked for. It must be able to write a file to its disk within.
-const IDLE: Duration = Duration::from_secs(300);
+/// Default of the idle timeout: a receiver must be able to write a file to its disk within it.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(300);
 
 /// Sends files over an association, one after the other.
 ///
@@ -46,7 +47,7 @@ const IDLE: Duration = Duration::from_secs(300);
 pub struct Sender {
     association: Association,
     begin: Instant,
-    idle: Duration,
+    idle_timeout: Duration,
     /// Size of the send buffer in bytes: no message can be larger.
     send_buffer: u64,
     observer: Observer,
@@ -79,13 +80,13 @@ impl Sender {
         Ok(Self::new(association).send_buffer_bytes(send_buffer))
     }
 
-    /// A sender over an association that carries nothing else.
+    /// A sender over an established association that carries nothing else.
     pub fn new(association: Association) -> Self {
         let send_buffer = association.stats().send_buffer_size_bytes;
         Self {
             association,
             begin: Instant::now(),
-            idle: IDLE,
+            idle_timeout: IDLE_TIMEOUT,
             send_buffer,
             observer: Observer::default(),
             files: Vec::new(),
@@ -93,11 +94,11 @@ impl Sender {
         }
     }
 
-    /// Gives the receiver up after so long without any progress; default: 300 s. The receiver must be able to write a file
-    /// to its disk within that time.
+    /// Longest time without any progress before the association is aborted. Default: 300 s. The receiver must be able to
+    /// write a file to its disk within that time.
     #[must_use]
     pub fn idle_timeout(mut self, timeout: Duration) -> Self {
-        self.idle = timeout;
+        self.idle_timeout = timeout;
         self
     }
 
@@ -135,11 +136,12 @@ impl Sender {
     /// sent, because it cannot be opened or the receiver refuses it, is in [`files`](Self::files) and no error: the others
     /// are sent. [`check_files`](crate::check_files) finds many of these before.
     ///
-    /// If the future is dropped, [`give_up`](Self::give_up) must follow.
+    /// If the future is dropped, [`abort`](Self::abort) must follow.
     ///
     /// # Errors
     ///
-    /// The receiver or the association failed. The association is aborted, and the receiver keeps nothing that is incomplete.
+    /// The receiver or the association failed, the receiver was [idle](Self::idle_timeout) for too long, or a file could not be
+    /// read to its end. The association is aborted, and the receiver keeps nothing that is incomplete.
     pub async fn send<P>(&mut self, paths: impl IntoIterator<Item = P>) -> Result<(), SendError>
     where
         P: Into<PathBuf>,
@@ -147,13 +149,13 @@ impl Sender {
         let paths = paths.into_iter().map(Into::into).collect();
         let sent = self.send_files(paths).await;
         if let Err(error) = &sent {
-            self.give_up(chain(error));
+            self.abort(with_causes(error));
         }
         sent
     }
 
-    /// Aborts the association. `reason` is sent to the receiver and stands in the report.
-    pub fn give_up(&mut self, reason: impl Into<String>) {
+    /// Aborts the association. `reason` is sent to the receiver and is the error of the report.
+    pub fn abort(&mut self, reason: impl Into<String>) {
         let reason = reason.into();
         self.association.abort(reason.clone());
         self.error = Some(reason);
@@ -170,7 +172,7 @@ impl Sender {
                 Ok(source) => source,
                 // It has gone or changed since it was looked at; the others are still to be sent.
                 Err(error) => {
-                    self.conclude(FileReport::failed(shown, chain(&error)));
+                    self.conclude(FileReport::failed(shown, with_causes(&error)));
                     continue;
                 }
             };
@@ -180,7 +182,9 @@ impl Sender {
                     (FileReport::stored(name, size, &digest, begin.elapsed()), None)
                 }
                 Outcome::Refused(reason) => (FileReport::refused(name, reason), None),
-                Outcome::Broken(error) => (FileReport::failed(name, chain(&error)), Some(error)),
+                Outcome::Broken(error) => {
+                    (FileReport::failed(name, with_causes(&error)), Some(error))
+                }
             };
             self.conclude(file);
             if let Some(error) = broken {
@@ -188,7 +192,7 @@ impl Sender {
             }
         }
         // Every file is on the receiver's disk, whatever becomes of the association.
-        let _ = part::<SendError>(&self.association, self.idle).await;
+        let _ = shut_down::<SendError>(&self.association, self.idle_timeout).await;
         Ok(())
     }
 
@@ -235,7 +239,7 @@ impl Sender {
         while let Some(content) = reader.content.recv().await {
             let bytes = content.len() as u64;
             self.say(frame::data(content)).await?;
-            self.observer.hear(&Event::Moved { bytes });
+            self.observer.hear(&Event::Progress { bytes });
         }
         (&mut reader.thread).await?
     }
@@ -250,11 +254,13 @@ impl Sender {
     }
 
     async fn say(&mut self, message: Message) -> Result<(), SendError> {
-        Ok(patiently(&self.association, self.idle, self.association.send(message)).await??)
+        Ok(while_progressing(&self.association, self.idle_timeout, self.association.send(message))
+            .await??)
     }
 
     async fn hear(&mut self) -> Result<Frame, SendError> {
-        patiently(&self.association, self.idle, next_frame(&self.association)).await?
+        while_progressing(&self.association, self.idle_timeout, next_frame(&self.association))
+            .await?
     }
 }
 
@@ -280,8 +286,7 @@ fn out_of_turn(frame: &Frame, place: &'static str) -> SendError {
 /// Buffers of `buffer` bytes, at both ends, have room for two such messages if for a fragment at all.
 fn message_size(paths: &[PathStats], buffer: u64) -> usize {
     let largest = usize::try_from(buffer / 2).unwrap_or(usize::MAX).clamp(1, MESSAGE_SIZE);
-    let fragment = paths.iter().map(|path| fragment_size(path).unwrap_or(0));
-    match fragment.min() {
+    match paths.iter().map(|path| path.full_fragment_bytes as usize).min() {
         Some(fragment) if (1..=largest).contains(&fragment) => largest / fragment * fragment,
         _ => largest,
     }

@@ -4,8 +4,47 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use crate::error::SourceError;
-use crate::name::{self, Hidden};
+use thiserror::Error;
+
+use crate::name::{self, NameError};
+
+/// Why a file cannot be sent.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum SourceError {
+    /// It cannot be opened, or looked at.
+    #[error("cannot send {}", path.display())]
+    Open {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// It is a directory, a pipe or the like.
+    #[error("cannot send {}: it is not a regular file", .0.display())]
+    NotRegular(PathBuf),
+    /// Its path has no last part, as `/`.
+    #[error("cannot send {}: its path has no name", .0.display())]
+    NoName(PathBuf),
+    /// No receiver would accept its name.
+    #[error("cannot send {}", path.display())]
+    Name {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with its name.
+        source: NameError,
+    },
+    /// Two files would have the same name at the receiver.
+    #[error("{} and {} would both be named {name:?}", first.display(), second.display())]
+    SameName {
+        /// A file.
+        first: PathBuf,
+        /// Another one.
+        second: PathBuf,
+        /// The name of both.
+        name: String,
+    },
+}
 
 /// A file that is being sent.
 #[derive(Debug)]
@@ -33,7 +72,7 @@ impl Source {
             }
         };
         // Whether it takes hidden files is the receiver's decision.
-        let name = name::check(base.as_encoded_bytes(), Hidden::Allowed)
+        let name = name::check(base.as_encoded_bytes())
             .map_err(|source| SourceError::Name { path: path.to_owned(), source })?;
         Ok(Self { file, name: name.to_owned(), size: metadata.len() })
     }

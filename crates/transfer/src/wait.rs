@@ -4,66 +4,53 @@ use std::future::Future;
 use std::pin::pin;
 use std::time::Duration;
 
-use polypath::{Association, AssociationError, PathStats};
+use polypath::{Association, AssociationError};
 use tokio::time::{Instant, timeout};
 
-use crate::patience::{Impatience, Patience, Wait, Watch};
+use crate::limits::{PeerLimits, Stalled, Watch};
 
-/// How long the peer may take to agree to the end.
-pub(crate) const FAREWELL: Duration = Duration::from_secs(3);
+/// Longest time for the shutdown of an association over which everything was said.
+pub(crate) const SHUTDOWN_LIMIT: Duration = Duration::from_secs(3);
 
-/// Ends an association over which everything was said, when the peer has it all.
-pub(crate) async fn part<E>(association: &Association, idle: Duration) -> Result<(), E>
+/// Shuts an association down when the peer has acknowledged everything.
+pub(crate) async fn shut_down<E>(association: &Association, idle_timeout: Duration) -> Result<(), E>
 where
-    E: From<Impatience> + From<AssociationError>,
+    E: From<Stalled> + From<AssociationError>,
 {
-    patiently(association, idle, association.sender_dry()).await??;
-    if timeout(FAREWELL, association.shutdown()).await.is_err() {
-        association.abort("the shutdown takes too long");
-    }
+    while_progressing(association, idle_timeout, association.sender_dry()).await??;
+    // All that matters was acknowledged, however the association ends.
+    let _ = association.shutdown_within(SHUTDOWN_LIMIT).await;
     Ok(())
 }
 
-/// Waits for something that depends on the peer, unless for the time `idle` the association makes no progress.
-pub(crate) async fn patiently<T>(
+/// Waits for something that depends on the peer, unless the association makes no progress for `idle_timeout`.
+pub(crate) async fn while_progressing<T>(
     association: &Association,
-    idle: Duration,
+    idle_timeout: Duration,
     wanted: impl Future<Output = T>,
-) -> Result<T, Impatience> {
-    let mut watch = Watch::new(Patience { idle, pace: None }, traffic(association));
-    watched(&mut watch, || traffic(association), wanted).await
+) -> Result<T, Stalled> {
+    let limits = PeerLimits { idle_timeout, min_rate: None };
+    let mut watch = Watch::new(limits, association.progress_bytes());
+    watched(&mut watch, || association.progress_bytes(), wanted).await
 }
 
-/// Waits for something that depends on the peer, as long as `watch` allows; `traffic` tells what was moved so far.
+/// Waits for something that depends on the peer, as long as `watch` allows; `progress` gives the bytes moved so far.
 pub(crate) async fn watched<T>(
     watch: &mut Watch,
-    traffic: impl Fn() -> u64,
+    progress: impl Fn() -> u64,
     wanted: impl Future<Output = T>,
-) -> Result<T, Impatience> {
+) -> Result<T, Stalled> {
     let mut wanted = pin!(wanted);
     loop {
         let began = Instant::now();
-        let outcome = timeout(watch.next_look(), &mut wanted).await;
-        let wait = if outcome.is_ok() { Wait::Over } else { Wait::Goes };
-        watch.look(began.elapsed(), traffic(), wait)?;
-        if let Ok(done) = outcome {
-            return Ok(done);
+        match timeout(watch.next_look(), &mut wanted).await {
+            Ok(done) => {
+                watch.arrived(began.elapsed(), progress())?;
+                return Ok(done);
+            }
+            Err(_) => watch.look(began.elapsed(), progress())?,
         }
     }
-}
-
-/// Bytes of user data that arrived or were acknowledged.
-pub(crate) fn traffic(association: &Association) -> u64 {
-    let paths = association.path_stats();
-    paths.iter().map(|path| path.data_bytes_acked + path.data_bytes_received).sum()
-}
-
-/// Bytes of user data in a full packet of a path, once its MTU is found: the search is over after a round trip mostly.
-pub(crate) fn fragment_size(path: &PathStats) -> Option<usize> {
-    let ip = if path.local.is_ipv4() { 20 } else { 40 };
-    // UDP header, SCTP common header, DATA chunk header.
-    let fragment = (path.mtu_sought_bytes as usize).saturating_sub(ip + 8 + 12 + 16) & !3;
-    (fragment > 0).then_some(fragment)
 }
 
 #[cfg(test)]
@@ -75,12 +62,12 @@ mod tests {
     use tokio::time::sleep;
 
     use super::*;
-    use crate::patience::Pace;
+    use crate::limits::MinRate;
 
     fn watch(idle: u64, span: u64) -> Watch {
         let rate = BitRate::from_bits_per_second(8000);
-        let pace = Some(Pace { rate, span: Duration::from_secs(span) });
-        Watch::new(Patience { idle: Duration::from_secs(idle), pace }, 0)
+        let min_rate = Some(MinRate { rate, span: Duration::from_secs(span) });
+        Watch::new(PeerLimits { idle_timeout: Duration::from_secs(idle), min_rate }, 0)
     }
 
     #[tokio::test(start_paused = true)]

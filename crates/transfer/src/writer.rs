@@ -5,8 +5,7 @@ use sha2::{Digest as _, Sha256};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::{JoinHandle, spawn_blocking};
 
-use crate::destination::{PartialFile, Stored};
-use crate::error::FileError;
+use crate::destination::{FileError, PartialFile, Stored};
 use crate::frame::Digest;
 
 /// Messages between network and disk. When the disk is slower, they wait in the association's receive buffer, whose

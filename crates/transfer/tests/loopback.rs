@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use polypath::{Endpoint, Peer, Preset};
 use polypath_transfer::{
-    Event, Existing, FileStatus, Hidden, Inbox, ReceiveError, Report, Sender, association_config,
+    Event, Existing, FileStatus, Inbox, ReceiveError, Report, Sender, association_config,
     check_files,
 };
 use sha2::{Digest, Sha256};
@@ -23,7 +23,7 @@ fn log() -> (Log, impl FnMut(&Event) + Send + 'static) {
         Event::Begun { name, bytes } => {
             lines.lock().unwrap().push(format!("{name} begins with {bytes}"));
         }
-        Event::Moved { bytes } => moved += bytes,
+        Event::Progress { bytes } => moved += bytes,
         Event::Ended { file, .. } => {
             let line = format!("{} ends after {moved}: {:?}", file.name, file.status);
             lines.lock().unwrap().push(line);
@@ -156,7 +156,7 @@ async fn what_is_refused_does_not_concern_the_others() {
     assert_eq!(fs::read(downloads.path().join("old")).unwrap(), b"kept");
 
     let (endpoint, peer) = listening(&[7]);
-    let liberal = inbox.existing(Existing::Replace).hidden(Hidden::Allowed);
+    let liberal = inbox.existing(Existing::Replace).accept_hidden(true);
     let receiving = tokio::spawn(async move {
         let mut receiver = liberal.accept(&endpoint).await.unwrap();
         receiver.run().await.unwrap();
@@ -183,7 +183,7 @@ async fn a_sender_that_gives_up_leaves_nothing() {
     let (told, heard) = tokio::sync::oneshot::channel();
     let mut told = Some(told);
     let mut sender = connected(&[10], &peer).await.on_event(move |event| {
-        if matches!(event, Event::Moved { .. })
+        if matches!(event, Event::Progress { .. })
             && let Some(told) = told.take()
         {
             let _ = told.send(());
@@ -194,7 +194,7 @@ async fn a_sender_that_gives_up_leaves_nothing() {
         _ = heard => {}
         _ = sender.send(&paths) => panic!("it cannot be through"),
     }
-    sender.give_up("the disk is on fire");
+    sender.abort("the disk is on fire");
     let (received, report, _endpoint) = receiving.await.unwrap();
     assert!(matches!(received, Err(ReceiveError::Association(_))), "{received:?}");
     assert!(report.error.is_some_and(|error| error.contains("the disk is on fire")));

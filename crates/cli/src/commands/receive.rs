@@ -5,9 +5,7 @@ use std::time::Duration;
 
 use anyhow::{Error, anyhow};
 use polypath::{Endpoint, EndpointConfig};
-use polypath_transfer::{
-    Existing, Hidden, Inbox, Leftover, Pace, Patience, Receiver, Report, Side,
-};
+use polypath_transfer::{Existing, Inbox, Leftover, MinRate, PeerLimits, Receiver, Report, Side};
 use polypath_units::BitRate;
 use tokio::task::{JoinError, JoinSet};
 
@@ -85,10 +83,10 @@ struct Limits {
 }
 
 impl Limits {
-    fn patience(&self) -> Patience {
+    fn of_peers(&self) -> PeerLimits {
         let span = Duration::from_secs(self.min_rate_span);
-        let pace = (!self.min_rate.is_zero()).then_some(Pace { rate: self.min_rate, span });
-        Patience { idle: Duration::from_secs(self.idle_timeout), pace }
+        let min_rate = (!self.min_rate.is_zero()).then_some(MinRate { rate: self.min_rate, span });
+        PeerLimits { idle_timeout: Duration::from_secs(self.idle_timeout), min_rate }
     }
 }
 
@@ -97,9 +95,10 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let association =
         association_config(args.sctp.preset, &args.sctp.set).map_err(Failure::usage)?;
     let existing = if args.taste.overwrite { Existing::Replace } else { Existing::Keep };
-    let hidden = if args.taste.hidden { Hidden::Allowed } else { Hidden::Refused };
-    let inbox =
-        Inbox::new(&args.out).existing(existing).hidden(hidden).patience(args.limits.patience());
+    let inbox = Inbox::new(&args.out)
+        .existing(existing)
+        .accept_hidden(args.taste.hidden)
+        .limits(args.limits.of_peers());
     let progress = Progress::new();
     let qlog = args.qlog.of_network()?;
     let outcome = runtime::run(Threads::All, async |interruption| {
@@ -227,7 +226,7 @@ async fn session(receiver: Receiver, progress: Progress, interruption: Interrupt
         Some(Err(error)) => Some(Error::from(error)),
         None => {
             let reason = "the receiver was interrupted";
-            receiver.give_up(reason).await;
+            receiver.abort(reason).await;
             Some(anyhow!(reason))
         }
     };

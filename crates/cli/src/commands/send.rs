@@ -124,7 +124,7 @@ async fn transfer(sender: Sender, args: &Args, interruption: &Interruption) -> O
     let result = match sent {
         Some(sent) => sent.map_err(|error| Failure::Failed(error.into())),
         None => {
-            sender.give_up("the sender was interrupted");
+            sender.abort("the sender was interrupted");
             Err(Failure::Interrupted)
         }
     };

@@ -42,7 +42,7 @@ pub(crate) async fn alone(
 ) -> Result<Vec<Alone>, Broken> {
     let mut measured = Vec::new();
     for path in paths(target, options, interruption).await? {
-        let name = format!("path{}", path.path.0);
+        let name = path.path;
         reporter.remark(&format!("{name} alone: {} -> {}", path.local, path.remote));
         let (document, outcome) =
             measure(&single(target, path.local, path.remote), options, reporter, interruption)

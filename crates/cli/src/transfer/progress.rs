@@ -66,7 +66,7 @@ impl Progress {
             Event::Begun { name, bytes } => {
                 current = Some(progress.file(side, name, *bytes, &association));
             }
-            Event::Moved { bytes } => current.iter().for_each(|file| file.advance(*bytes)),
+            Event::Progress { bytes } => current.iter().for_each(|file| file.advance(*bytes)),
             Event::Ended { file, warning } => {
                 current = None;
                 // A sender has a summary at its end.
@@ -175,7 +175,7 @@ fn path_rates(side: Side, before: &[PathStats], now: &[PathStats], elapsed: Dura
             .find(|other| other.path == path.path)
             .map_or(0, |other| side.bytes(other));
         let bits = side.bytes(path).saturating_sub(earlier) as f64 * 8.0;
-        format!("path{} {}", path.path.0, rate(bits / elapsed.as_secs_f64().max(1e-3)))
+        format!("{} {}", path.path, rate(bits / elapsed.as_secs_f64().max(1e-3)))
     });
     rates.collect::<Vec<_>>().join(", ")
 }

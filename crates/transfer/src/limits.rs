@@ -1,113 +1,104 @@
-//! How long a peer is waited for: neither silence nor a trickle can hold a transfer up for ever.
+//! How slow a peer may be: neither silence nor a trickle can hold a transfer up for ever.
 
 use std::time::Duration;
 
+use polypath::IdleWatch;
 use polypath_units::BitRate;
 use thiserror::Error;
 
-/// Longest time between two looks at a peer; with a shorter patience it is looked at ten times within it.
-const LONGEST_LOOK: Duration = Duration::from_secs(1);
-/// See [`LONGEST_LOOK`].
-const LOOKS: u32 = 10;
-
-/// What is asked of a peer while it is waited for.
+/// How slow a peer may be while it is waited for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Patience {
+pub struct PeerLimits {
     /// Longest time without any progress.
-    pub idle: Duration,
+    pub idle_timeout: Duration,
     /// Least rate; `None`: any progress is enough.
-    pub pace: Option<Pace>,
+    pub min_rate: Option<MinRate>,
 }
 
-impl Default for Patience {
-    /// That of `polypath receive`: a minute of silence, and 8 kbit/s over five minutes.
+impl Default for PeerLimits {
+    /// Those of `polypath receive`: 60 s without progress, and 8 kbit/s over 300 s.
     fn default() -> Self {
         let rate = BitRate::from_bits_per_second(8000);
-        let pace = Pace { rate, span: Duration::from_secs(300) };
-        Self { idle: Duration::from_secs(60), pace: Some(pace) }
+        let min_rate = MinRate { rate, span: Duration::from_secs(300) };
+        Self { idle_timeout: Duration::from_secs(60), min_rate: Some(min_rate) }
     }
 }
 
-/// A least rate, asked of the mean over each `span` of waiting.
+/// A least rate, required of the mean over each span of waiting.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Pace {
-    /// User data per time.
+pub struct MinRate {
+    /// Rate of user data.
     pub rate: BitRate,
-    /// Long enough that interruptions of a path do not matter.
+    /// Time of waiting over which the mean is taken. It should be long enough that interruptions of a path do not matter.
     pub span: Duration,
 }
 
-/// Why a peer was given up.
+/// Why a peer is not waited for any longer.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 #[non_exhaustive]
-pub enum Impatience {
-    /// It made no progress at all.
+pub enum Stalled {
+    /// It made no progress for the idle timeout, which is given.
     #[error("the peer was silent for {} s", .0.as_secs())]
-    Silent(Duration),
-    /// It made too little.
+    Idle(Duration),
+    /// It was slower than the least rate.
     #[error("the peer was slower than {} for {} s", .0.rate, .0.span.as_secs())]
-    Slow(Pace),
+    TooSlow(MinRate),
 }
 
-/// What was seen of a peer. Only time spent waiting for it counts: it cannot help a slow disk of ours.
+/// Watches a peer. Only time spent waiting for it counts: it cannot help a slow disk of ours.
 #[derive(Clone, Debug)]
 pub(crate) struct Watch {
-    patience: Patience,
-    /// Bytes when the peer was looked at last, so far.
-    bytes: u64,
-    /// Time since then without any more.
-    silent: Duration,
+    idle: IdleWatch,
+    min_rate: Option<MinRate>,
     /// Time of the present span.
     spent: Duration,
     /// Bytes when it began.
     bytes_before: u64,
 }
 
-/// Whether what was waited for has come.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Wait {
-    Goes,
-    Over,
-}
-
 impl Watch {
     /// A watch over a peer that has moved `bytes` already.
-    pub(crate) fn new(patience: Patience, bytes: u64) -> Self {
-        Self { patience, bytes, silent: Duration::ZERO, spent: Duration::ZERO, bytes_before: bytes }
+    pub(crate) fn new(limits: PeerLimits, bytes: u64) -> Self {
+        Self {
+            idle: IdleWatch::new(limits.idle_timeout, bytes),
+            min_rate: limits.min_rate,
+            spent: Duration::ZERO,
+            bytes_before: bytes,
+        }
     }
 
-    /// How long to wait before the next look. Silence begins at a look that saw something move, so it is noticed later
-    /// than it is due by as much as this.
+    /// How long to wait before the next look.
     pub(crate) fn next_look(&self) -> Duration {
-        let idle = self.patience.idle;
-        let silence = idle.saturating_sub(self.silent).min(idle / LOOKS).min(LONGEST_LOOK);
-        match self.patience.pace {
-            Some(pace) => silence.min(pace.span.saturating_sub(self.spent)),
-            None => silence,
+        let idle = self.idle.next_look();
+        match self.min_rate {
+            Some(min_rate) => idle.min(min_rate.span.saturating_sub(self.spent)),
+            None => idle,
         }
     }
 
-    /// Looks at the peer after `waited` more; `bytes` are all that have been moved so far. Gives an error when it is to
-    /// be given up.
-    pub(crate) fn look(
-        &mut self,
-        waited: Duration,
-        bytes: u64,
-        wait: Wait,
-    ) -> Result<(), Impatience> {
-        let moved = bytes != self.bytes || wait == Wait::Over;
-        self.bytes = bytes;
-        self.silent = if moved { Duration::ZERO } else { self.silent + waited };
-        if self.silent >= self.patience.idle {
-            return Err(Impatience::Silent(self.patience.idle));
+    /// Looks at the peer after `waited` more without what is waited for; `bytes` are all that have been moved so far.
+    pub(crate) fn look(&mut self, waited: Duration, bytes: u64) -> Result<(), Stalled> {
+        if self.idle.look(waited, bytes) {
+            return Err(Stalled::Idle(self.idle.limit()));
         }
-        let Some(pace) = self.patience.pace else { return Ok(()) };
+        self.check_rate(waited, bytes)
+    }
+
+    /// The same when what was waited for has come after `waited` more, which is progress.
+    pub(crate) fn arrived(&mut self, waited: Duration, bytes: u64) -> Result<(), Stalled> {
+        self.idle.look(waited, bytes);
+        self.idle.progressed();
+        self.check_rate(waited, bytes)
+    }
+
+    fn check_rate(&mut self, waited: Duration, bytes: u64) -> Result<(), Stalled> {
+        let Some(min_rate) = self.min_rate else { return Ok(()) };
         self.spent += waited;
-        if self.spent >= pace.span {
-            // What is asked of the whole time, which a late look may have made longer.
-            let least = pace.rate.bytes_in(nanoseconds(self.spent));
+        if self.spent >= min_rate.span {
+            // What is required of the whole time, which a late look may have made longer.
+            let least = min_rate.rate.bytes_in(nanoseconds(self.spent));
             if bytes - self.bytes_before < least.as_bytes() {
-                return Err(Impatience::Slow(pace));
+                return Err(Stalled::TooSlow(min_rate));
             }
             self.spent = Duration::ZERO;
             self.bytes_before = bytes;
@@ -126,12 +117,12 @@ mod tests {
 
     const SECOND: Duration = Duration::from_secs(1);
 
-    fn watch(idle: u64, pace: Option<(u64, u64)>) -> Watch {
-        let pace = pace.map(|(bits, span)| Pace {
+    fn watch(idle: u64, min_rate: Option<(u64, u64)>) -> Watch {
+        let min_rate = min_rate.map(|(bits, span)| MinRate {
             rate: BitRate::from_bits_per_second(bits),
             span: SECOND * span as u32,
         });
-        Watch::new(Patience { idle: SECOND * idle as u32, pace }, 1000)
+        Watch::new(PeerLimits { idle_timeout: SECOND * idle as u32, min_rate }, 1000)
     }
 
     /// Looks every second at a peer that moves so many bytes in each; gives the number of looks before it was given up.
@@ -139,7 +130,7 @@ mod tests {
         let mut total = 1000;
         for (second, moved) in (0..).zip(bytes) {
             total += moved;
-            if let Err(error) = watch.look(SECOND, total, Wait::Goes) {
+            if let Err(error) = watch.look(SECOND, total) {
                 return (second + 1, error.to_string());
             }
         }
@@ -175,23 +166,23 @@ mod tests {
         let mut watch = watch(3, Some((80, 10)));
         // Messages that had arrived before they were waited for.
         for _ in 0..100 {
-            watch.look(Duration::ZERO, 1000, Wait::Over).unwrap();
+            watch.arrived(Duration::ZERO, 1000).unwrap();
         }
         for _ in 0..4 {
-            watch.look(SECOND * 2, 1000, Wait::Over).unwrap();
+            watch.arrived(SECOND * 2, 1000).unwrap();
         }
-        watch.look(SECOND * 2 - SECOND / 10, 1000, Wait::Over).unwrap();
+        watch.arrived(SECOND * 2 - SECOND / 10, 1000).unwrap();
         assert_eq!(watch.next_look(), SECOND / 10, "what is left of the span");
-        assert!(watch.look(SECOND / 10, 1000, Wait::Over).is_err());
+        assert!(watch.arrived(SECOND / 10, 1000).is_err());
     }
 
     #[test]
     fn a_late_look_asks_for_the_whole_time() {
         let mut late = watch(60, Some((80, 10)));
-        assert!(late.look(SECOND * 20, 1000 + 199, Wait::Goes).is_err());
+        assert!(late.look(SECOND * 20, 1000 + 199).is_err());
         let mut late = watch(60, Some((80, 10)));
-        late.look(SECOND * 20, 1000 + 200, Wait::Goes).unwrap();
-        assert!(late.look(SECOND * 9, 1000 + 200, Wait::Goes).is_ok(), "a new span");
+        late.look(SECOND * 20, 1000 + 200).unwrap();
+        assert!(late.look(SECOND * 9, 1000 + 200).is_ok(), "a new span");
     }
 
     #[test]
@@ -205,7 +196,7 @@ mod tests {
             waited += look;
             // Something moves in the first second, then never again.
             bytes += u64::from(waited <= SECOND);
-            if watch.look(look, bytes, Wait::Goes).is_err() {
+            if watch.look(look, bytes).is_err() {
                 break waited;
             }
         };

@@ -1,11 +1,10 @@
 //! Whether the buffers of both ends have room for the messages of a measurement.
 
 use polypath::config::BufferSize;
-use polypath::{Association, AssociationConfig, PathStats};
+use polypath::{Association, AssociationConfig};
 
-use crate::error::PlanError;
 use crate::payload::Role;
-use crate::proposal::Proposal;
+use crate::proposal::{PlanError, Proposal};
 
 /// Buffers of one side in bytes: no message is longer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -54,14 +53,6 @@ impl Buffers {
         }
         Ok(())
     }
-}
-
-/// Bytes of user data in a full packet of a path, once its MTU is found: the search is over after a round trip mostly.
-pub(crate) fn fragment_size(path: &PathStats) -> Option<usize> {
-    let ip = if path.local.is_ipv4() { 20 } else { 40 };
-    // UDP header, SCTP common header, DATA chunk header.
-    let fragment = (path.mtu_sought_bytes as usize).saturating_sub(ip + 8 + 12 + 16) & !3;
-    (fragment > 0).then_some(fragment)
 }
 
 #[cfg(test)]

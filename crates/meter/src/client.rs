@@ -3,40 +3,39 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use polypath::text::with_causes;
 use polypath::{Association, AssociationConfig, ConnectError, Endpoint, Peer};
-use tokio::time::timeout;
 
-use crate::buffers::{Buffers, fragment_size};
+use crate::buffers::Buffers;
+use crate::channel::{self, ControlChannel, within};
 use crate::clock::{self, ClockRelation, ClockSource, Sample};
-use crate::control::{self, Accept, Control};
+use crate::config::{IDLE_TIMEOUT, SHUTDOWN_LIMIT};
+use crate::control::{Accept, Control};
 use crate::document::{Document, Interval, SideReport};
-use crate::ears::{Ears, within};
-use crate::error::{AgreementError, ClientError, SessionError, chain};
+use crate::error::{AgreementError, ClientError, SessionError};
 use crate::event::{Event, Observer};
-use crate::foreign::shown;
 use crate::labels::Labels;
 use crate::payload::Role;
-use crate::plan::Plan;
-use crate::proposal::{Proposal, ServerOutput, Start};
-use crate::session::{Session, harmless};
+use crate::plan::{LIKELY_PACKET, Plan};
+use crate::proposal::Proposal;
+use crate::session::Session;
 use crate::tally::Tally;
-use crate::{FAREWELL, IDLE, results, start};
+use crate::text::shown;
+use crate::{results, start};
 
 /// How often the server is asked for its time.
 const QUESTIONS: usize = 8;
 /// Longest time that the server may think about a proposal.
 const THINKING: Duration = Duration::from_secs(10);
-/// User data of a packet where no path tells.
-const LIKELY_PACKET: usize = 1400;
 
-/// How the difference of the clocks of both ends is known, which one-way delays are measured with.
+/// How the offset between the clocks of both ends is determined, which one-way delays are measured with.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub enum Clocks {
-    /// It is estimated from round trips, unless both ends run on one machine.
+    /// It is estimated from round trips as in NTP (RFC 5905 section 8), unless both ends run on one machine.
     #[default]
-    Compared,
-    /// There is none: both clocks are synchronised.
+    Estimated,
+    /// Taken to be zero: both clocks are synchronised.
     Synchronized,
 }
 
@@ -92,31 +91,31 @@ impl Client {
         Ok(Self::new(endpoint.connect(peer, config).await?, plan))
     }
 
-    /// A client over an association with a server.
+    /// A client over an established association with a server, which carries nothing else.
     pub fn new(association: Association, plan: Plan) -> Self {
         let document = Document {
             title: plan.shown_title().map(str::to_owned),
             ..start::document(&Labels::new())
         };
         let record = Record { document, proposal: None, session: None, peer: None };
-        Self { association, plan, idle: IDLE, clocks: Clocks::default(), record }
+        Self { association, plan, idle: IDLE_TIMEOUT, clocks: Clocks::default(), record }
     }
 
-    /// Gives the server up after so long without a sign of life, beside the pauses that are planned; default: 60 s.
+    /// Longest time without any progress, beside the pauses that are planned, before the association is aborted. Default: 60 s.
     #[must_use]
     pub fn idle_timeout(mut self, timeout: Duration) -> Self {
         self.idle = timeout;
         self
     }
 
-    /// How the difference of the clocks is known.
+    /// How the offset between the clocks is determined. Default: it is estimated.
     #[must_use]
     pub fn clocks(mut self, clocks: Clocks) -> Self {
         self.clocks = clocks;
         self
     }
 
-    /// What the document says besides results.
+    /// Texts for the document.
     #[must_use]
     pub fn labels(mut self, labels: &Labels) -> Self {
         let title = self.plan.shown_title().map(str::to_owned);
@@ -129,16 +128,16 @@ impl Client {
         &self.association
     }
 
-    /// Whether the measurement came to its end, and both ends have the results.
+    /// Whether the measurement was completed, and both ends have the results.
     pub fn is_complete(&self) -> bool {
         self.record.document.complete
     }
 
-    /// The results, as far as it came.
+    /// The document; incomplete if the measurement was not completed.
     pub fn into_document(self) -> Document {
         let Record { mut document, proposal, session, peer } = self.record;
         if let (Some(proposal), Some(session)) = (&proposal, &session) {
-            let peer = peer.map(harmless);
+            let peer = peer.map(SideReport::printable);
             document.server_output_text = peer.as_ref().and_then(|peer| peer.output.clone());
             document.end = results::end(proposal, Role::Client, session.report(), peer);
         }
@@ -147,28 +146,30 @@ impl Client {
 
     /// Measures, and ends the association. `observer` receives each [`Event`]; `&mut ()` ignores them.
     ///
-    /// If the future is dropped, [`give_up`](Self::give_up) must follow. What was measured until then stays.
+    /// If the future is dropped, [`abort`](Self::abort) must follow. What was measured until then stays.
     ///
     /// # Errors
     ///
-    /// The server does not agree, or it or the association failed. The association is aborted.
+    /// The plan does not fit the association, the server does not agree, breaks the protocol or is idle for too long, or the
+    /// association failed. The association is aborted.
     pub async fn run(&mut self, observer: &mut impl Observer) -> Result<(), ClientError> {
         match self.talk(observer).await {
             Ok(()) => {
                 self.record.document.complete = true;
-                part(&self.association).await;
+                // Both ends have all results, however the association ends.
+                let _ = self.association.shutdown_within(SHUTDOWN_LIMIT).await;
                 Ok(())
             }
             Err(error) => {
-                self.give_up(chain(&error));
+                self.abort(with_causes(&error));
                 Err(error)
             }
         }
     }
 
-    /// Aborts the association. `reason` is sent to the server and stands in the document. A measurement that is complete
+    /// Aborts the association. `reason` is sent to the server and is the error of the document. A measurement that is complete
     /// stays so.
-    pub fn give_up(&mut self, reason: impl Into<String>) {
+    pub fn abort(&mut self, reason: impl Into<String>) {
         let reason = reason.into();
         self.association.abort(format!("the client gives up: {reason}"));
         if !self.is_complete() {
@@ -179,22 +180,21 @@ impl Client {
     async fn talk(&mut self, observer: &mut impl Observer) -> Result<(), ClientError> {
         let association = &self.association;
         let proposal = Arc::new(settle(&self.plan, association)?);
-        let mut ears = Ears::open(association);
-        let accept = propose(association, &proposal, &mut ears).await?;
+        let mut channel = ControlChannel::open(association);
+        let accept = propose(association, &proposal, &mut channel).await?;
         let clock = if self.clocks == Clocks::Synchronized {
             ClockRelation::equal(ClockSource::Synchronized)
         } else if accept.boot_id.is_some() && accept.boot_id == clock::boot_id() {
             ClockRelation::equal(ClockSource::Shared)
         } else {
-            within(self.idle, compare_clocks(association, &mut ears)).await?
+            within(self.idle, compare_clocks(association, &mut channel)).await?
         };
         let record = &mut self.record;
         start::fill(&mut record.document.start, association, &proposal, clock);
-        observer
-            .event(Event::Started { document: &record.document, output: ServerOutput::Unwanted });
+        observer.event(Event::Started { document: &record.document, wants_output: false });
         let tally = Arc::new(Tally::new(&proposal, Role::Client));
-        ears.count(Arc::clone(&tally));
-        control::send(association, &Control::Start(Start { clock })).await?;
+        channel.count(Arc::clone(&tally));
+        channel::send(association, &Control::Start(clock)).await?;
         record.proposal = Some(Arc::clone(&proposal));
         let session = Session::start(association.clone(), proposal, Role::Client, tally, clock);
         let session = record.session.insert(session);
@@ -203,9 +203,9 @@ impl Client {
             observer.event(Event::Interval(&interval));
             intervals.push(interval);
         };
-        session.run(&mut ears, self.idle, observe).await?;
-        control::send(association, &Control::Results(Box::new(session.report()))).await?;
-        match ears.hear_within(self.idle).await? {
+        session.run(&mut channel, self.idle, observe).await?;
+        channel::send(association, &Control::Results(Box::new(session.report()))).await?;
+        match channel.receive_within(self.idle).await? {
             Control::Results(report) => record.peer = Some(*report),
             _ => return Err(out_of_turn("it tells no results").into()),
         }
@@ -216,7 +216,8 @@ impl Client {
 /// What is proposed over this association.
 fn settle(plan: &Plan, association: &Association) -> Result<Proposal, ClientError> {
     let paths = association.path_stats();
-    let packet = paths.iter().filter_map(fragment_size).min().unwrap_or(LIKELY_PACKET);
+    let packet = paths.iter().map(|path| path.full_fragment_bytes as usize).min();
+    let packet = packet.unwrap_or(LIKELY_PACKET);
     // Of the server's buffers only the one that receives is known; the other one mostly has the same size. Otherwise the
     // server refuses what it cannot send.
     let peer = association.stats().peer_window_bytes;
@@ -227,11 +228,11 @@ fn settle(plan: &Plan, association: &Association) -> Result<Proposal, ClientErro
 async fn propose(
     association: &Association,
     proposal: &Proposal,
-    ears: &mut Ears,
+    channel: &mut ControlChannel,
 ) -> Result<Accept, AgreementError> {
     let proposal = Control::Propose(Box::new(proposal.clone()));
-    within(THINKING, control::send(association, &proposal)).await?;
-    match ears.hear_within(THINKING).await.map_err(AgreementError::NoPart)? {
+    within(THINKING, channel::send(association, &proposal)).await?;
+    match channel.receive_within(THINKING).await.map_err(AgreementError::NoPart)? {
         Control::Accept(accept) => Ok(accept),
         Control::Refuse(refused) => Err(AgreementError::Refused(shown(&refused.reason))),
         _ => Err(out_of_turn("it neither agrees nor refuses").into()),
@@ -240,13 +241,13 @@ async fn propose(
 
 async fn compare_clocks(
     association: &Association,
-    ears: &mut Ears,
+    channel: &mut ControlChannel,
 ) -> Result<ClockRelation, SessionError> {
     let mut samples = Vec::with_capacity(QUESTIONS);
     for _ in 0..QUESTIONS {
         let asked = clock::now_us();
-        control::send(association, &Control::Ask(asked)).await?;
-        match ears.hear().await? {
+        channel::send(association, &Control::Ask(asked)).await?;
+        match channel.receive().await? {
             Control::Answer(question, answered) if question == asked => {
                 samples.push(Sample { asked, answered, heard: clock::now_us() });
             }
@@ -258,11 +259,4 @@ async fn compare_clocks(
 
 fn out_of_turn(what: &'static str) -> SessionError {
     SessionError::OutOfTurn { who: "server", what }
-}
-
-/// Ends an association over which everything was said.
-async fn part(association: &Association) {
-    if timeout(FAREWELL, association.shutdown()).await.is_err() {
-        association.abort("the shutdown takes too long");
-    }
 }

@@ -58,9 +58,9 @@ pub(crate) fn boot_id() -> Option<String> {
 pub struct ClockRelation {
     /// How it is known.
     pub source: ClockSource,
-    /// Server's time less the client's, in microseconds.
+    /// The server's time minus the client's, in microseconds.
     pub offset_us: i64,
-    /// By how much the offset may be wrong, in microseconds.
+    /// Largest error of the offset, in microseconds.
     pub uncertainty_us: u64,
 }
 

@@ -1,16 +1,17 @@
-//! What both ends tell each other on stream 0.
+//! The control messages of both ends on stream 0, and their form on the wire.
 //!
 //! Each message is JSON behind two bytes: the version, and whether more of the same message follows. Messages are cut, so
 //! that they fit any buffer.
 
 use bytes::{BufMut, Bytes, BytesMut};
-use polypath::{Association, Message, ReceivedMessage};
+use polypath::ReceivedMessage;
 use serde::{Deserialize, Serialize};
+use thiserror::Error;
 
+use crate::clock::ClockRelation;
 use crate::document::SideReport;
-use crate::error::{ControlError, SessionError};
-use crate::foreign::shown;
-use crate::proposal::{Proposal, Start};
+use crate::proposal::Proposal;
+use crate::text::shown;
 
 /// Payload protocol identifier of control messages.
 pub(crate) const PPID: u32 = 0x504D_5401;
@@ -24,6 +25,41 @@ const LONGEST: usize = 1 << 20;
 
 const LAST: u8 = 0;
 const MORE: u8 = 1;
+
+/// Why a message is none of the control protocol.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum ControlError {
+    /// It cannot be written as JSON.
+    #[error(transparent)]
+    Encode(#[from] serde_json::Error),
+    /// It has too many bytes.
+    #[error("a control message of {0} bytes")]
+    TooLong(usize),
+    /// It is too short for the header.
+    #[error("a control message without header")]
+    NoHeader,
+    /// It is of another version.
+    #[error("version {0} of the control protocol; this is version {VERSION}")]
+    Version(u8),
+    /// Its pieces do not end.
+    #[error("a control message without end")]
+    Endless,
+    /// Its mark says neither that more follows nor that it ends.
+    #[error("a control message with mark {0}")]
+    Mark(u8),
+    /// Its content is no control message of this protocol; the text says why.
+    #[error("a control message that says nothing: {0}")]
+    Nothing(String),
+    /// It is of another protocol, or on another stream.
+    #[error("payload protocol {ppid:#010x} on stream {stream}")]
+    Foreign {
+        /// Payload protocol identifier.
+        ppid: u32,
+        /// Stream.
+        stream: u16,
+    },
+}
 
 /// A control message.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -39,9 +75,9 @@ pub(crate) enum Control {
     Ask(u64),
     /// The server says the client's time, and its own.
     Answer(u64, u64),
-    /// It begins now.
-    Start(Start),
-    /// Everything that this side had to send was acknowledged or given up: so many messages of each flow.
+    /// It begins now, with this relation of the clocks.
+    Start(ClockRelation),
+    /// Everything that this side had to send was acknowledged or abandoned: so many messages of each flow.
     Finished(Vec<u64>),
     /// What this side measured.
     Results(Box<SideReport>),
@@ -65,15 +101,8 @@ pub(crate) struct Refused {
     pub reason: String,
 }
 
-/// Sends a control message.
-pub(crate) async fn send(association: &Association, control: &Control) -> Result<(), SessionError> {
-    for piece in encode(control).map_err(SessionError::Own)? {
-        association.send(Message::new(STREAM, piece).ppid(PPID)).await?;
-    }
-    Ok(())
-}
-
-fn encode(control: &Control) -> Result<Vec<Bytes>, ControlError> {
+/// The pieces of a control message, each of which is a message of the association.
+pub(crate) fn encode(control: &Control) -> Result<Vec<Bytes>, ControlError> {
     let content = serde_json::to_vec(control)?;
     if content.len() > LONGEST {
         return Err(ControlError::TooLong(content.len()));

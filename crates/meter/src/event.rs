@@ -1,18 +1,18 @@
 //! What happens during a measurement.
 
 use crate::document::{Document, Interval};
-use crate::proposal::ServerOutput;
 
-/// Something that happened.
+/// Progress of a measurement.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum Event<'a> {
     /// Both ends agreed, and the measurement begins.
     Started {
-        /// What is known before: its start is filled in.
+        /// The document so far: its `start` is complete.
         document: &'a Document,
-        /// At a server, whether the client wants to see what it shows: [`Observer::output`] is asked at the end.
-        output: ServerOutput,
+        /// At a server, whether the client wants to see what it shows: [`Observer::output`] is called at the end. Never at a
+        /// client.
+        wants_output: bool,
     },
     /// An interval is over.
     Interval(&'a Interval),
@@ -24,7 +24,8 @@ pub trait Observer {
     /// Called for each event.
     fn event(&mut self, event: Event<'_>);
 
-    /// The output of a server, for a client that asked for it; at most 64 KiB. Default: none.
+    /// What a server showed to its user, for a client that requested it; at most 64 KiB. Called once, at the end. Default:
+    /// none.
     fn output(&mut self) -> Option<String> {
         None
     }

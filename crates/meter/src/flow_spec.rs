@@ -9,14 +9,13 @@ use polypath_workload::{Distribution, Stream};
 use rand_core::SeedableRng;
 use thiserror::Error;
 
-use crate::error::TrafficError;
-use crate::foreign::shown;
+use crate::flow::FlowPlan;
 use crate::payload;
-use crate::proposal::FlowPlan;
-use crate::traffic::{MOST_TURNS, Patience, Traffic};
+use crate::text::shown;
+use crate::traffic::{MOST_TURNS, PartialReliability, Traffic, TrafficError};
 
 /// Longest message, where a flow says nothing: that of NetPerfMeter.
-const LONGEST_MESSAGE: u16 = 16_000;
+const DEFAULT_MAX_MESSAGE: u16 = 16_000;
 
 /// A flow of NetPerfMeter's model, as its command line has it: `RATE:SIZE[:RATE BACK:SIZE BACK][:OPTION...]`.
 ///
@@ -39,7 +38,8 @@ pub struct FlowSpec {
     to_client: Option<Traffic>,
     description: Option<String>,
     turns: Vec<Turn>,
-    repeat: Repeat,
+    /// Whether the turns repeat to the end of the measurement.
+    repeats: bool,
 }
 
 /// When a flow goes on or off, in nanoseconds.
@@ -49,12 +49,6 @@ enum Turn {
     At(Distribution<Duration>),
     /// Since the one before.
     After(Distribution<Duration>),
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Repeat {
-    Once,
-    ForEver,
 }
 
 /// Why a text is no flow, or a flow does not fit a measurement: a message for its author.
@@ -122,7 +116,7 @@ fn read(text: &str) -> Result<FlowSpec> {
 }
 
 impl FlowSpec {
-    /// A flow of what the client and what the server sends; nothing one way for `None`.
+    /// A flow of what the client and what the server sends; `None` for nothing in that direction.
     pub fn new(to_server: Option<Traffic>, to_client: Option<Traffic>) -> Self {
         Self {
             text: String::new(),
@@ -130,11 +124,11 @@ impl FlowSpec {
             to_client,
             description: None,
             turns: Vec::new(),
-            repeat: Repeat::Once,
+            repeats: false,
         }
     }
 
-    /// What the flow is called; longer than 200 bytes it is cut.
+    /// Description of the flow; what exceeds 200 bytes is cut off. Default: the text that it was read from.
     #[must_use]
     pub fn description(mut self, text: &str) -> Self {
         self.description = Some(shown(text));
@@ -180,7 +174,7 @@ impl FlowSpec {
                 settled.push(time);
             }
             let is_over = settled.last().is_none_or(|last| *last >= end);
-            if self.repeat == Repeat::Once || is_over {
+            if !self.repeats || is_over {
                 return Ok(settled);
             }
             // Beyond the last it would be silent.
@@ -221,11 +215,15 @@ impl FlowSpec {
             }
             "rtx_timeout" => {
                 let lifetime = Duration::from_millis(number(value)?);
-                self.each(|traffic| traffic.patience = Patience::Lifetime(lifetime));
+                self.each(|traffic| {
+                    traffic.partial_reliability = PartialReliability::Lifetime(lifetime)
+                });
             }
             "rtx_trials" => {
                 let trials = number(value)?;
-                self.each(|traffic| traffic.patience = Patience::Retransmissions(trials));
+                self.each(|traffic| {
+                    traffic.partial_reliability = PartialReliability::Retransmissions(trials)
+                });
             }
             _ => ensure(
                 false,
@@ -249,7 +247,7 @@ impl FlowSpec {
             }
         }
         if items.last().is_some_and(|last| last == "repeat") {
-            self.repeat = Repeat::ForEver;
+            self.repeats = true;
             items.pop();
         }
         let turn = |item: &String| match item.strip_prefix('+') {
@@ -259,7 +257,7 @@ impl FlowSpec {
         self.turns = items.iter().map(turn).collect::<Result<_>>()?;
         let relative = self.turns.iter().all(|turn| matches!(turn, Turn::After(_)));
         ensure(
-            self.repeat == Repeat::Once || relative && self.turns.len().is_multiple_of(2),
+            !self.repeats || relative && self.turns.len().is_multiple_of(2),
             "what is repeated is an even number of times, each beginning with +",
         )
     }
@@ -278,7 +276,7 @@ fn traffic(rate: &str, size: &str) -> Result<Option<Traffic>> {
     if frame_size.constant() == Some(ByteCount::ZERO) {
         return Ok(None);
     }
-    Ok(Some(Traffic { frame_rate, frame_size, ..Traffic::saturated(LONGEST_MESSAGE) }))
+    Ok(Some(Traffic { frame_rate, frame_size, ..Traffic::saturated(DEFAULT_MAX_MESSAGE) }))
 }
 
 /// A quantity that is drawn as the text says, in units of so many of its steps.
@@ -362,7 +360,10 @@ mod tests {
         for traffic in [flow.to_server.unwrap(), flow.to_client.unwrap()] {
             assert_eq!(traffic.unordered.as_f64(), 0.25);
             assert_eq!(traffic.unreliable.as_f64(), 0.5);
-            assert_eq!(traffic.patience, Patience::Lifetime(Duration::from_millis(50)));
+            assert_eq!(
+                traffic.partial_reliability,
+                PartialReliability::Lifetime(Duration::from_millis(50))
+            );
         }
         assert_eq!(plan("const1:const100:description=A").description.as_deref(), Some("A"));
     }

@@ -1,8 +1,8 @@
-//! What a document says besides results.
+//! Texts of the user for a document.
 
 use crate::document::ConnectingTo;
 
-/// What a document says besides results.
+/// Texts of the user and of the program that a document has besides results.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Labels {
     pub(crate) program: Option<String>,
@@ -12,27 +12,27 @@ pub struct Labels {
 }
 
 impl Labels {
-    /// None, except for the name and version of this crate as the program.
+    /// No labels; the program is this crate with its version.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The program that measures, with its version.
+    /// Name and version of the program that measures.
     #[must_use]
     pub fn program(mut self, program: impl Into<String>) -> Self {
         self.program = Some(program.into());
         self
     }
 
-    /// Any text of the user.
+    /// Any text of the user, which is copied to the document.
     #[must_use]
     pub fn extra_data(mut self, text: impl Into<String>) -> Self {
         self.extra_data = Some(text.into());
         self
     }
 
-    /// The server that a client was told to connect to: `host` as it was written, the SCTP port, and the UDP port unless SCTP travels over
-    /// IP itself.
+    /// The server that a client connects to: `host` as the user wrote it, the SCTP port, and the UDP port unless SCTP travels
+    /// over IP itself.
     #[must_use]
     pub fn connecting_to(
         mut self,
@@ -44,7 +44,7 @@ impl Labels {
         self
     }
 
-    /// The policies that this end began with.
+    /// Name of the preset of policies that this end began with.
     #[must_use]
     pub fn preset(mut self, preset: impl Into<String>) -> Self {
         self.preset = Some(preset.into());

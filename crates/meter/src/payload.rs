@@ -34,9 +34,9 @@ use bytes::{BufMut, Bytes, BytesMut};
 
 /// Payload protocol identifier of NPMP data (IANA).
 pub(crate) const PPID: u32 = 37;
-/// Bytes before the pattern: no message is shorter.
+/// Length of the header of messages in bytes: no message is shorter.
 pub const HEADER: usize = 48;
-/// The longest message: its length has 16 bits.
+/// Length of the longest message in bytes: its field has 16 bits.
 pub const LONGEST: usize = u16::MAX as usize;
 
 /// Most bytes of messages whose memory is kept to be used again.

@@ -6,19 +6,19 @@ use polypath::AssociationConfig;
 use polypath_units::BitRate;
 
 use crate::buffers::Buffers;
-use crate::error::PlanError;
+use crate::flow::FlowPlan;
 use crate::flow_spec::FlowSpec;
-use crate::foreign::shown;
 use crate::payload::{self, Role};
-use crate::proposal::{Extent, FlowPlan, LONGEST, Proposal, ServerOutput};
+use crate::proposal::{Extent, LONGEST, PlanError, Proposal};
+use crate::text::shown;
 use crate::traffic::Traffic;
 
 /// Longest default message in bytes; a whole number of packets is taken.
 const DEFAULT_LENGTH: usize = 16 << 10;
 /// User data of a packet, as long as no association is there to ask.
-const LIKELY_PACKET: usize = 1400;
+pub(crate) const LIKELY_PACKET: usize = 1400;
 
-/// The ends that send.
+/// Which ends send.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub enum Direction {
@@ -31,7 +31,7 @@ pub enum Direction {
     Both,
 }
 
-/// What is to be measured: flows, how long, in which direction.
+/// A measurement that a client plans: which flows, for how long, in which direction.
 ///
 /// ```
 /// use std::time::Duration;
@@ -59,7 +59,7 @@ pub struct Plan {
     flows: Vec<FlowSpec>,
     seed: Option<u64>,
     title: Option<String>,
-    server_output: ServerOutput,
+    server_output: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -82,53 +82,54 @@ impl Default for Plan {
             flows: Vec::new(),
             seed: None,
             title: None,
-            server_output: ServerOutput::Unwanted,
+            server_output: false,
         }
     }
 }
 
 impl Plan {
-    /// One flow to the server, of as much as the association carries, for 10 s with a report each second.
+    /// One flow to the server with as much data as the association carries, for 10 s with a report each second.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Each end that sends does so for this time, without what is omitted.
+    /// Time for which each end that sends does so, besides the [omitted](Self::omit) time. Default: 10 s. Replaces
+    /// [`bytes`](Self::bytes).
     #[must_use]
     pub fn duration(mut self, duration: Duration) -> Self {
         self.extent = PlannedExtent::Duration(duration);
         self
     }
 
-    /// Each end that sends does so until it has sent so many bytes, all flows together.
+    /// Bytes that each end that sends has to send, all flows together. Replaces [`duration`](Self::duration).
     #[must_use]
     pub fn bytes(mut self, bytes: u64) -> Self {
         self.extent = PlannedExtent::Bytes(bytes);
         self
     }
 
-    /// What comes within this time at the beginning does not count.
+    /// Time at the beginning that does not count. Default: 0 s.
     #[must_use]
     pub fn omit(mut self, omit: Duration) -> Self {
         self.omit = omit;
         self
     }
 
-    /// Time between reports, at least 50 ms; zero for none before the end.
+    /// Time between reports, at least [`MIN_INTERVAL`](crate::MIN_INTERVAL); zero for none before the end. Default: 1 s.
     #[must_use]
     pub fn interval(mut self, interval: Duration) -> Self {
         self.interval = interval;
         self
     }
 
-    /// So many flows, each on a stream of its own; 128 at most.
+    /// Number of flows, each on a stream of its own; at most [`MAX_FLOWS`](crate::MAX_FLOWS). Default: 1.
     #[must_use]
     pub fn parallel(mut self, flows: u32) -> Self {
         self.parallel = flows;
         self
     }
 
-    /// The rate of each flow, sent as `burst` messages at a time; zero for as much as the association carries.
+    /// Rate of each flow, sent as `burst` messages at a time; zero for as much as the association carries. Default: zero.
     #[must_use]
     pub fn bit_rate(mut self, rate: BitRate, burst: u32) -> Self {
         (self.rate, self.burst) = (rate, burst);
@@ -143,7 +144,7 @@ impl Plan {
         self
     }
 
-    /// The ends that send; default: the client.
+    /// Which ends send. Default: the client.
     #[must_use]
     pub fn direction(mut self, direction: Direction) -> Self {
         self.direction = direction;
@@ -158,24 +159,24 @@ impl Plan {
         self
     }
 
-    /// Where random numbers begin. Default: at random.
+    /// Seed of the random numbers of all flows. Default: a random one.
     #[must_use]
     pub fn seed(mut self, seed: u64) -> Self {
         self.seed = Some(seed);
         self
     }
 
-    /// What the measurement is called; longer than 200 bytes it is cut.
+    /// Title of the measurement; what exceeds 200 bytes is cut off. Default: none.
     #[must_use]
     pub fn title(mut self, title: &str) -> Self {
         self.title = Some(shown(title));
         self
     }
 
-    /// Whether the document has what the server shows.
+    /// Whether the server sends what it shows to its user, so that the document has it. Default: no.
     #[must_use]
-    pub fn server_output(mut self, output: ServerOutput) -> Self {
-        self.server_output = output;
+    pub fn server_output(mut self, wanted: bool) -> Self {
+        self.server_output = wanted;
         self
     }
 
@@ -184,12 +185,12 @@ impl Plan {
         if self.flows.is_empty() { self.parallel as usize } else { self.flows.len() }
     }
 
-    /// What it is called, as it may be shown.
+    /// The title, as it can be shown.
     pub fn shown_title(&self) -> Option<&str> {
         self.title.as_deref()
     }
 
-    /// Checks that it makes sense, and that a client with this configuration can send and receive it.
+    /// Checks the numbers, and whether a client with this configuration can send and receive the messages.
     ///
     /// # Errors
     ///
@@ -346,7 +347,7 @@ mod tests {
             receive_buffer_bytes: 8192,
             ..AssociationConfig::default()
         };
-        let told = |plan: Plan| crate::error::chain(&plan.check(&config).unwrap_err());
+        let told = |plan: Plan| polypath::text::with_causes(&plan.check(&config).unwrap_err());
         for (plan, expected) in [
             (Plan::new().message_bytes(5000), "the client's send buffer of 4096 bytes"),
             (

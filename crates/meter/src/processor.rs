@@ -11,7 +11,7 @@ pub(crate) struct ProcessorTime {
     system: Duration,
 }
 
-/// Shares of one processor in per cent; more than 100 where several are at work.
+/// Processor time of one end, in per cent of one processor; more than 100 if several are used.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]

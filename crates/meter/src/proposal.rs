@@ -3,19 +3,93 @@
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use thiserror::Error;
 
-use crate::clock::ClockRelation;
-use crate::error::{PlanError, ensure};
-use crate::foreign::LONGEST_TEXT;
-use crate::payload::Role;
-use crate::traffic::{MOST_PER_SECOND, Traffic};
+use crate::ensure::ensure;
+use crate::flow::FlowPlan;
+use crate::flow_spec::FlowSpecError;
+use crate::payload::{HEADER, LONGEST as LONGEST_MESSAGE, Role};
+use crate::text::MAX_TEXT_BYTES;
+use crate::traffic::{MOST_PER_SECOND, Traffic, TrafficError};
 
-/// Most flows of a measurement; as in iperf3.
-pub const MOST_FLOWS: usize = 128;
+/// Largest number of flows of a measurement, as in iperf3.
+pub const MAX_FLOWS: usize = 128;
 /// Longest measurement.
 pub(crate) const LONGEST: Duration = Duration::from_secs(1_000_000);
-/// Shortest pause between reports.
-pub const SHORTEST_INTERVAL: Duration = Duration::from_millis(50);
+/// Shortest time between reports.
+pub const MIN_INTERVAL: Duration = Duration::from_millis(50);
+
+/// Why a measurement cannot be planned like this.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum PlanError {
+    /// There is nothing to send.
+    #[error("there is no flow")]
+    NoFlow,
+    /// There are too many flows.
+    #[error("{0} flows: there are at most {MAX_FLOWS}")]
+    TooManyFlows(usize),
+    /// A peer did not number its flows one after the other.
+    #[error("flow {flow} stands at place {place}")]
+    Order {
+        /// Number of the flow.
+        flow: u32,
+        /// Its place, from 1.
+        place: u32,
+    },
+    /// The description of a flow is too long.
+    #[error("a description is too long")]
+    LongDescription,
+    /// The title of the measurement is too long.
+    #[error("the title is too long")]
+    LongTitle,
+    /// The length of messages is out of range.
+    #[error("messages of {0} bytes: they have {HEADER} to {LONGEST_MESSAGE}")]
+    MessageLength(u64),
+    /// A flow is invalid.
+    #[error("flow {flow}")]
+    Flow {
+        /// Number of the flow.
+        flow: u32,
+        /// What is wrong with it.
+        source: TrafficError,
+    },
+    /// Flows as NetPerfMeter writes them do not fit the measurement.
+    #[error(transparent)]
+    Spec(#[from] FlowSpecError),
+    /// All flows of one end together have too many messages per second.
+    #[error("more than {MOST_PER_SECOND} messages per second")]
+    TooManyMessages,
+    /// The omitted time, or the one between reports, is too long.
+    #[error("a time is out of range")]
+    Time,
+    /// The time between reports is too short.
+    #[error("reports come every {} ms at most", MIN_INTERVAL.as_millis())]
+    Interval,
+    /// The duration is zero or too long.
+    #[error("the time is out of range")]
+    Duration,
+    /// The number of bytes to send is zero.
+    #[error("there are no bytes to send")]
+    NoBytes,
+    /// Messages are larger than a buffer of an end.
+    #[error(
+        "flow {flow}: messages of {bytes} bytes are larger than the {whose}'s {name} of {buffer} bytes; make them shorter or it \
+         larger"
+    )]
+    Buffer {
+        /// Number of the flow.
+        flow: u32,
+        /// Length of its longest message.
+        bytes: u16,
+        /// `client` or `server`.
+        whose: &'static str,
+        /// `send buffer` or `receive buffer`.
+        name: &'static str,
+        /// Size of that in bytes.
+        buffer: u64,
+    },
+}
 
 /// A measurement.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -35,8 +109,8 @@ pub(crate) struct Proposal {
     pub seed: u64,
     /// What the user calls it.
     pub title: Option<String>,
-    /// What the server tells at the end, beside its results.
-    pub server_output: ServerOutput,
+    /// Whether the server sends what it shows at the end, beside its results.
+    pub server_output: bool,
 }
 
 /// When senders end.
@@ -49,36 +123,13 @@ pub(crate) enum Extent {
     Bytes(u64),
 }
 
-/// Whether the client wants to see what the server shows.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum ServerOutput {
-    /// It does not.
-    Unwanted,
-    /// It does.
-    Wanted,
-}
-
-/// A flow: it has the stream of its number.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct FlowPlan {
-    /// From 1.
-    pub id: u32,
-    /// What the user calls it.
-    pub description: Option<String>,
-    /// What the client sends.
-    pub to_server: Option<Traffic>,
-    /// What the server sends.
-    pub to_client: Option<Traffic>,
-}
-
 impl Proposal {
     /// Checks that it makes sense.
     pub fn check(&self) -> Result<(), PlanError> {
-        let fits = |text: &Option<String>| text.as_ref().is_none_or(|it| it.len() <= LONGEST_TEXT);
+        let fits =
+            |text: &Option<String>| text.as_ref().is_none_or(|it| it.len() <= MAX_TEXT_BYTES);
         ensure(!self.flows.is_empty(), PlanError::NoFlow)?;
-        ensure(self.flows.len() <= MOST_FLOWS, PlanError::TooManyFlows(self.flows.len()))?;
+        ensure(self.flows.len() <= MAX_FLOWS, PlanError::TooManyFlows(self.flows.len()))?;
         for (flow, place) in self.flows.iter().zip(1..) {
             ensure(flow.id == place, PlanError::Order { flow: flow.id, place })?;
             ensure(fits(&flow.description), PlanError::LongDescription)?;
@@ -93,7 +144,7 @@ impl Proposal {
         }
         let seconds = |seconds: f64| (0.0..=LONGEST.as_secs_f64()).contains(&seconds);
         ensure(seconds(self.omit_s) && seconds(self.interval_s), PlanError::Time)?;
-        let shortest = SHORTEST_INTERVAL.as_secs_f64();
+        let shortest = MIN_INTERVAL.as_secs_f64();
         ensure(self.interval_s == 0.0 || self.interval_s >= shortest, PlanError::Interval)?;
         match self.extent {
             Extent::Seconds(time) => ensure(seconds(time) && time > 0.0, PlanError::Duration)?,
@@ -150,29 +201,6 @@ impl Proposal {
     }
 }
 
-impl FlowPlan {
-    /// What the side sends.
-    pub fn sent_by(&self, role: Role) -> Option<&Traffic> {
-        match role {
-            Role::Client => self.to_server.as_ref(),
-            Role::Server => self.to_client.as_ref(),
-        }
-    }
-
-    /// The stream that carries it.
-    pub fn stream(&self) -> u16 {
-        self.id as u16
-    }
-}
-
-/// What is settled when a measurement starts.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Start {
-    /// How the clocks relate.
-    pub clock: ClockRelation,
-}
-
 #[cfg(test)]
 pub(crate) mod tests {
     use polypath_units::Frequency;
@@ -197,7 +225,7 @@ pub(crate) mod tests {
             flows: (1..=flows).map(flow).collect(),
             seed: 1,
             title: None,
-            server_output: ServerOutput::Unwanted,
+            server_output: false,
         }
     }
 
@@ -264,7 +292,7 @@ pub(crate) mod tests {
 
     #[test]
     fn what_a_peer_must_not_ask_for_is_refused() {
-        proposal(MOST_FLOWS as u32).check().unwrap();
+        proposal(MAX_FLOWS as u32).check().unwrap();
         let fast = |flows| {
             let mut plan = proposal(flows);
             for flow in &mut plan.flows {
@@ -274,7 +302,7 @@ pub(crate) mod tests {
         };
         let wrong = [
             proposal(0),
-            proposal(MOST_FLOWS as u32 + 1),
+            proposal(MAX_FLOWS as u32 + 1),
             Proposal { extent: Extent::Seconds(0.0), ..proposal(1) },
             Proposal { extent: Extent::Seconds(1e9), ..proposal(1) },
             Proposal { extent: Extent::Seconds(f64::NAN), ..proposal(1) },

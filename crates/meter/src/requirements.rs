@@ -1,12 +1,23 @@
-//! What has to come out, and whether it did.
+//! Requirements for results, and whether they are met.
 
 use std::time::Duration;
 
 use polypath_units::BitRate;
 
-use crate::document::{BothSides, End, Sum, Threshold};
+use crate::document::{BothSides, End, Threshold};
 
-/// What has to come out.
+/// Requirements for the results of a measurement.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use polypath_meter::Requirements;
+/// use polypath_meter::document::End;
+///
+/// let requirements = Requirements::new().gain(1.2).p99(Duration::from_millis(200));
+/// // What is unknown is not met.
+/// assert!(requirements.judge(&End::default()).iter().all(|threshold| !threshold.met));
+/// ```
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Requirements {
     rate: Option<BitRate>,
@@ -15,33 +26,34 @@ pub struct Requirements {
 }
 
 impl Requirements {
-    /// None.
+    /// No requirements.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// So much has to be received, in each direction.
+    /// Least rate of what is received, in each direction. Default: none.
     #[must_use]
     pub fn rate(mut self, rate: impl Into<Option<BitRate>>) -> Self {
         self.rate = rate.into();
         self
     }
 
-    /// Times the rate of the best path alone has to be received. [`Gain::of`](crate::document::Gain::of) tells what was.
+    /// Least rate of what is received, as a ratio to that over the best path alone ([`Gain`](crate::document::Gain)). Default:
+    /// none.
     #[must_use]
     pub fn gain(mut self, ratio: impl Into<Option<f64>>) -> Self {
         self.gain = ratio.into();
         self
     }
 
-    /// No more than one of a hundred messages may take longer.
+    /// Largest 99th percentile of the one-way delays of each flow. Default: none.
     #[must_use]
     pub fn p99(mut self, delay: impl Into<Option<Duration>>) -> Self {
         self.p99 = delay.into();
         self
     }
 
-    /// Every requirement, compared with the results. What is unknown is not met.
+    /// Compares every requirement with the results. What is unknown is not met.
     pub fn judge(&self, end: &End) -> Vec<Threshold> {
         judge(self, end)
     }
@@ -54,7 +66,7 @@ fn judge(required: &Requirements, end: &End) -> Vec<Threshold> {
         Threshold { name: name.to_owned(), required, measured, met }
     };
     if let Some(rate) = required.rate {
-        thresholds.push(at_least("rate", rate.as_bits_per_second() as f64, received(end)));
+        thresholds.push(at_least("rate", rate.as_bits_per_second() as f64, end.received_rate()));
     }
     if let Some(gain) = required.gain {
         let measured = end.gain.as_ref().map(|gain| gain.ratio);
@@ -67,17 +79,6 @@ fn judge(required: &Requirements, end: &End) -> Vec<Threshold> {
         thresholds.push(Threshold { name: "p99".to_owned(), required, measured, met });
     }
     thresholds
-}
-
-/// The rate of what was received, in bit/s; of both directions the slower. Nothing where it does not count.
-pub(crate) fn received(end: &End) -> Option<f64> {
-    let reverse = end.sum_sent_bidir_reverse.as_ref().or(end.sum_received_bidir_reverse.as_ref());
-    let rate = |sum: Option<Sum>| sum.filter(|sum| !sum.omitted).map(|sum| sum.bits_per_second);
-    let first = rate(end.sum_received)?;
-    match reverse {
-        None => Some(first),
-        Some(_) => Some(first.min(rate(end.sum_received_bidir_reverse)?)),
-    }
 }
 
 /// The largest 99th percentile of the delays of a flow, in seconds; nothing where a flow has none in a direction that was
@@ -94,7 +95,7 @@ fn slowest(end: &End) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::document::{Delay, Gain, StreamReport, Way};
+    use crate::document::{Delay, Gain, StreamReport, Sum, Way};
 
     fn required(rate: Option<&str>, gain: Option<f64>) -> Requirements {
         let rate: Option<BitRate> = rate.map(|rate| rate.parse().unwrap());
@@ -115,14 +116,14 @@ mod tests {
     #[test]
     fn the_slower_direction_decides() {
         let mut end = End { sum_received: sum(3e6), ..End::default() };
-        assert_eq!(received(&end), Some(3e6));
+        assert_eq!(end.received_rate(), Some(3e6));
         end.sum_sent_bidir_reverse = sum(9e6);
-        assert_eq!(received(&end), None, "nobody knows what came of it");
+        assert_eq!(end.received_rate(), None, "nobody knows what came of it");
         end.sum_received_bidir_reverse = sum(2e6);
         let met = |rate| judge(&required(Some(rate), None), &end)[0].met;
         assert!(met("2 Mbit/s") && !met("2.5 Mbit/s"));
         end.sum_received_bidir_reverse = sum(2e6).map(|sum| Sum { omitted: true, ..sum });
-        assert_eq!(received(&end), None, "it does not count");
+        assert_eq!(end.received_rate(), None, "it does not count");
     }
 
     #[test]

@@ -13,21 +13,21 @@ pub(crate) fn end(plan: &Proposal, role: Role, own: SideReport, peer: Option<Sid
         Role::Client => (&own, other),
         Role::Server => (other, &own),
     };
-    let to_server = Direction { way: Way::ToServer, sender: client, receiver: server };
-    let to_client = Direction { way: Way::ToClient, sender: server, receiver: client };
+    let to_server = OneWay { way: Way::ToServer, sender: client, receiver: server };
+    let to_client = OneWay { way: Way::ToClient, sender: server, receiver: client };
     let both_ways = plan.sends(Role::Client) && plan.sends(Role::Server);
     let (first, second) = match plan.sends(Role::Client) {
         true => (to_server, both_ways.then_some(to_client)),
         false => (to_client, None),
     };
     let mut streams = first.streams();
-    streams.extend(second.iter().flat_map(Direction::streams));
+    streams.extend(second.iter().flat_map(OneWay::streams));
     End {
         streams,
         sum_sent: first.sum_sent(),
         sum_received: first.sum_received(),
-        sum_sent_bidir_reverse: second.as_ref().and_then(Direction::sum_sent),
-        sum_received_bidir_reverse: second.as_ref().and_then(Direction::sum_received),
+        sum_sent_bidir_reverse: second.as_ref().and_then(OneWay::sum_sent),
+        sum_received_bidir_reverse: second.as_ref().and_then(OneWay::sum_received),
         peer_paths: other.paths.clone(),
         peer_blocked: peer.as_ref().map(|peer| peer.blocked),
         blocked: own.blocked,
@@ -43,13 +43,13 @@ pub(crate) fn end(plan: &Proposal, role: Role, own: SideReport, peer: Option<Sid
 
 /// What goes one way.
 #[derive(Clone, Copy, Debug)]
-struct Direction<'a> {
+struct OneWay<'a> {
     way: Way,
     sender: &'a SideReport,
     receiver: &'a SideReport,
 }
 
-impl Direction<'_> {
+impl OneWay<'_> {
     fn streams(&self) -> Vec<BothSides> {
         let (sent, received) = (&self.sender.sent, &self.receiver.received);
         let mut sockets: Vec<u32> =

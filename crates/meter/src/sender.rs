@@ -12,11 +12,12 @@ use tokio::time::{sleep, sleep_until, timeout_at};
 
 use crate::clock::{self, WallClock};
 use crate::error::SessionError;
+use crate::flow::FlowPlan;
 use crate::gate::{Gate, PAUSE};
 use crate::payload::{self, Header, Messages, Role};
-use crate::proposal::{FlowPlan, Proposal};
+use crate::proposal::Proposal;
 use crate::tally::Tally;
-use crate::traffic::{Patience, Traffic};
+use crate::traffic::{PartialReliability, Traffic};
 
 /// Longest time that a sender without end may go on, for its generator.
 const FOR_EVER: polypath_units::Duration = polypath_units::Duration::from_secs(1_000_000);
@@ -80,7 +81,7 @@ struct Common {
 struct Flow {
     place: usize,
     header: Header,
-    patience: Patience,
+    reliability: PartialReliability,
     is_saturated: bool,
     generator: Generator,
     messages: Messages,
@@ -108,7 +109,7 @@ impl Flow {
         Self {
             place,
             header,
-            patience: traffic.patience,
+            reliability: traffic.partial_reliability,
             is_saturated: traffic.is_saturated(),
             generator,
             messages: Messages::new(common.senders.role),
@@ -181,12 +182,12 @@ impl Flow {
             Delivery::Ordered => outgoing,
             Delivery::Unordered => outgoing.unordered(),
         };
-        match (message.effort, self.patience) {
+        match (message.effort, self.reliability) {
             (Effort::AsFlow, _) => outgoing,
-            (Effort::SentOnce, Patience::Retransmissions(limit)) => {
+            (Effort::SentOnce, PartialReliability::Retransmissions(limit)) => {
                 outgoing.max_retransmissions(limit)
             }
-            (Effort::SentOnce, Patience::Lifetime(time)) => {
+            (Effort::SentOnce, PartialReliability::Lifetime(time)) => {
                 outgoing.lifetime(Duration::from_nanos(time.as_nanos()))
             }
         }

@@ -5,20 +5,18 @@ use std::pin::pin;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use polypath::Association;
+use polypath::{Association, IdleWatch};
 use tokio::time::sleep_until;
 
+use crate::channel::{self, ControlChannel};
 use crate::clock::ClockRelation;
-use crate::control::{self, Control};
+use crate::control::Control;
 use crate::document::{Delay, Interval, SideReport};
-use crate::ears::Ears;
 use crate::error::SessionError;
-use crate::foreign::{harmless as harmless_text, shown};
 use crate::payload::Role;
 use crate::processor::ProcessorTime;
 use crate::proposal::Proposal;
 use crate::sender::Senders;
-use crate::silence::{Silence, traffic};
 use crate::snapshot::{Snapshot, Span, delay};
 use crate::tally::Tally;
 
@@ -65,22 +63,22 @@ impl Session {
         }
     }
 
-    /// Sends and receives until both sides have sent all; `observe` hears of each interval. Gives up when the peer shows
-    /// no progress for the time `idle`.
+    /// Sends and receives until both sides have sent all; `observe` is called for each interval. Fails when the peer makes
+    /// no progress for the time `idle`, beside the pauses that are planned.
     pub async fn run(
         &mut self,
-        ears: &mut Ears,
+        channel: &mut ControlChannel,
         idle: Duration,
         mut observe: impl FnMut(Interval),
     ) -> Result<(), SessionError> {
         let sends = self.send_all();
         let (mut sends, mut is_sending) = (pin!(sends), true);
         let longest = idle + self.plan.longest_pause(idle);
-        let mut silence = Silence::new(longest, traffic(&self.association));
+        let mut watch = IdleWatch::new(longest, self.association.progress_bytes());
         let mut looked = Instant::now();
         while is_sending || self.peer_sent.is_none() {
             let tick = self.next_tick();
-            let look = looked + silence.next_look();
+            let look = looked + watch.next_look();
             tokio::select! {
                 // Each report that is due has its turn, however late this task is.
                 biased;
@@ -89,7 +87,7 @@ impl Session {
                     sent?;
                     is_sending = false;
                 }
-                heard = ears.hear() => match heard? {
+                received = channel.receive() => match received? {
                     Control::Finished(sent) if self.peer_sent.is_none() => self.peer_sent = Some(sent),
                     _ => {
                         let what = "it speaks out of turn";
@@ -97,7 +95,9 @@ impl Session {
                     }
                 },
                 () = sleep_until(look.into()) => {
-                    silence.look(looked.elapsed(), traffic(&self.association))?;
+                    if watch.look(looked.elapsed(), self.association.progress_bytes()) {
+                        return Err(SessionError::Silent(watch.limit()));
+                    }
                     looked = Instant::now();
                 }
             }
@@ -150,7 +150,7 @@ impl Session {
         }
     }
 
-    /// Sends all, waits until it was acknowledged or given up, and tells the peer.
+    /// Sends all, waits until it was acknowledged or abandoned, and tells the peer.
     fn send_all(&self) -> impl Future<Output = Result<(), SessionError>> + use<> {
         let senders = Senders {
             association: self.association.clone(),
@@ -166,7 +166,7 @@ impl Session {
             let _ = ended.set(started.elapsed());
             association.sender_dry().await?;
             let messages = tally.sent_counts().iter().map(|count| count.messages).collect();
-            control::send(&association, &Control::Finished(messages)).await
+            channel::send(&association, &Control::Finished(messages)).await
         }
     }
 
@@ -240,15 +240,4 @@ impl Session {
         let mut counts = self.tally.lock();
         counts.received.iter_mut().map(|count| delay(&std::mem::take(&mut count.recent))).collect()
     }
-}
-
-/// A report of a peer as it may be shown.
-pub(crate) fn harmless(mut report: SideReport) -> SideReport {
-    for path in &mut report.paths {
-        path.path = shown(&path.path);
-        path.status = shown(&path.status);
-    }
-    report.output =
-        report.output.map(|output| output.lines().map(|line| harmless_text(line) + "\n").collect());
-    report
 }

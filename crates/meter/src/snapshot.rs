@@ -5,7 +5,7 @@ use std::time::Duration;
 use polypath::{Association, BlockedTime, PathStats, PathStatus};
 use polypath_workload::DelayMeter;
 
-use crate::document::{Blocked, Delay, Interval, PathReport, StreamReport, Sum};
+use crate::document::{Blocked, Delay, Interval, PathReport, StreamReport, Sum, per_second};
 use crate::payload::Role;
 use crate::processor::{ProcessorShare, ProcessorTime};
 use crate::proposal::Proposal;
@@ -206,10 +206,10 @@ impl Span<'_> {
         let retransmits = since(retransmissions);
         let failed = |path: &PathStats| path.potentially_failed_time.as_secs_f64();
         PathReport {
-            path: path_name(after),
+            path: after.path.to_string(),
             local_host: after.local,
             remote_host: after.remote,
-            status: status(after.status).to_owned(),
+            status: after.status.name().to_owned(),
             primary: after.primary,
             start: self.start(),
             end: self.end(),
@@ -268,16 +268,6 @@ pub(crate) fn delay(meter: &DelayMeter) -> Option<Delay> {
     })
 }
 
-/// Rate in bit/s; zero where no time has gone.
-pub(crate) fn per_second(bytes: u64, seconds: f64) -> f64 {
-    if seconds > 0.0 { bytes as f64 * 8.0 / seconds } else { 0.0 }
-}
-
-/// What a path is called.
-pub(crate) fn path_name(path: &PathStats) -> String {
-    format!("path{}", path.path.0)
-}
-
 fn carries(path: &&PathStats) -> bool {
     path.status == PathStatus::Active
 }
@@ -288,13 +278,4 @@ fn retransmissions(path: &PathStats) -> u64 {
         + path.reported_retransmissions
         + path.rescheduled_chunks
         + path.tail_probes
-}
-
-fn status(status: PathStatus) -> &'static str {
-    match status {
-        PathStatus::Unconfirmed => "unconfirmed",
-        PathStatus::Active => "active",
-        PathStatus::PotentiallyFailed => "potentially-failed",
-        PathStatus::Inactive => "inactive",
-    }
 }

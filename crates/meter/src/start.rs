@@ -5,12 +5,21 @@ use polypath::Association;
 use crate::calendar;
 use crate::clock::ClockRelation;
 use crate::document::{Connected, Document, End, SCHEMA, Start, TestStart, Timestamp};
-use crate::foreign::shown;
+use crate::flow::FlowPlan;
 use crate::labels::Labels;
 use crate::payload::Role;
-use crate::proposal::{Extent, FlowPlan, Proposal};
-use crate::snapshot::path_name;
+use crate::plan::Plan;
+use crate::proposal::{Extent, Proposal};
+use crate::text::shown;
 use crate::traffic::Traffic;
+
+impl Document {
+    /// The document of a client that could not connect to a server; `error` says why.
+    pub fn unconnected(plan: &Plan, labels: &Labels, error: impl Into<String>) -> Self {
+        let document = document(labels);
+        Self { title: plan.shown_title().map(str::to_owned), error: Some(error.into()), ..document }
+    }
+}
 
 /// A document about nothing yet.
 pub(crate) fn document(labels: &Labels) -> Document {
@@ -60,7 +69,7 @@ fn connected(association: &Association) -> Vec<Connected> {
     let (local_port, remote_port) = (association.local_port(), association.remote_port());
     let path = |path: polypath::PathStats| Connected {
         socket: u32::from(path.path.0),
-        path: path_name(&path),
+        path: path.path.to_string(),
         local_host: path.local,
         local_port,
         remote_host: path.remote,

@@ -6,9 +6,10 @@ use polypath_workload::{
 };
 use rand_core::SeedableRng;
 use serde::{Deserialize, Serialize};
+use thiserror::Error;
 
-use crate::error::{TrafficError, ensure};
-use crate::payload;
+use crate::ensure::ensure;
+use crate::payload::{self, HEADER};
 
 /// Most frames, and messages, that the flows of one side may have per second: what is dropped costs time, too.
 pub(crate) const MOST_PER_SECOND: f64 = 1e6;
@@ -17,7 +18,32 @@ pub(crate) const LARGEST_FRAME: f64 = 16.0 * 1024.0 * 1024.0;
 /// Most times at which a flow goes on or off.
 pub(crate) const MOST_TURNS: usize = 1000;
 
-/// Frames of a length at a rate, after the model of NetPerfMeter. A rate of zero is as much as the transport takes.
+/// Why the traffic of a flow is invalid.
+#[derive(Clone, PartialEq, Debug, Error)]
+#[non_exhaustive]
+pub enum TrafficError {
+    /// Messages are shorter than their header.
+    #[error("messages have at least {HEADER} bytes, not {0}")]
+    ShortMessages(u16),
+    /// It goes on and off too often.
+    #[error("more than {MOST_TURNS} times of on and off")]
+    TooManyTurns,
+    /// The mean length of frames is too long.
+    #[error("frames are longer than {LARGEST_FRAME} bytes")]
+    LongFrames,
+    /// Frames without length would be drawn again and again.
+    #[error("a size of frames that varies must not be zero at times")]
+    EmptyFrames,
+    /// It has too many messages per second.
+    #[error("more than {MOST_PER_SECOND} messages per second")]
+    TooManyMessages,
+    /// The generator of messages does not accept it; the text says why.
+    #[error("{0}")]
+    Generator(String),
+}
+
+/// What one end sends in a flow: frames of a length at a rate, after the model of NetPerfMeter. A rate of zero is as much as
+/// the association carries.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
@@ -26,31 +52,31 @@ pub struct Traffic {
     pub frame_rate: Distribution<Frequency>,
     /// Length of a frame in bytes.
     pub frame_size: Distribution<ByteCount>,
-    /// Frames that are longer go as several messages; in bytes.
+    /// Largest message in bytes, 48 to 65,535; longer frames are sent as several messages.
     pub longest_message: u16,
-    /// Part of the messages that are unordered.
+    /// Share of the messages that are unordered.
     pub unordered: Fraction,
-    /// Part of the messages that may be given up.
+    /// Share of the messages that are partially reliable (RFC 3758).
     pub unreliable: Fraction,
-    /// When those are given up.
-    pub patience: Patience,
-    /// Times at which the flow goes on, off, on and so forth; always on without any.
+    /// When those are abandoned.
+    pub partial_reliability: PartialReliability,
+    /// Times since the start at which the flow is switched on, off, on and so forth; if empty, it is always on.
     pub on_off: Vec<Duration>,
 }
 
-/// When a message that need not arrive is given up.
+/// When a partially reliable message is abandoned (RFC 7496 section 3).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
-pub enum Patience {
-    /// When this time has gone.
+pub enum PartialReliability {
+    /// When this time has passed since it was handed to the association (timed reliability).
     Lifetime(Duration),
-    /// Instead of retransmitting it more often.
+    /// When it would be retransmitted more often than this (limited retransmissions).
     Retransmissions(u16),
 }
 
 impl Traffic {
-    /// As many messages of `size` bytes as the transport takes.
+    /// As many messages of `size` bytes as the association carries.
     pub fn saturated(size: u16) -> Self {
         Self {
             frame_rate: Frequency::ZERO.into(),
@@ -58,12 +84,12 @@ impl Traffic {
             longest_message: size,
             unordered: Fraction::ZERO,
             unreliable: Fraction::ZERO,
-            patience: Patience::Retransmissions(0),
+            partial_reliability: PartialReliability::Retransmissions(0),
             on_off: Vec::new(),
         }
     }
 
-    /// `bit_s` bit/s as messages of `size` bytes, `burst` at a time.
+    /// A constant rate of `bit_s` bit/s as messages of `size` bytes, `burst` at a time.
     pub fn paced(size: u16, bit_s: u64, burst: u32) -> Self {
         let frame = u64::from(size) * u64::from(burst);
         let microhertz = u128::from(bit_s) * 1_000_000 / (u128::from(frame.max(1)) * 8);
@@ -75,7 +101,7 @@ impl Traffic {
         }
     }
 
-    /// Whether it sends as much as the transport takes.
+    /// Whether it sends as much as the association carries.
     pub fn is_saturated(&self) -> bool {
         self.frame_rate.constant() == Some(Frequency::ZERO)
     }
@@ -112,7 +138,7 @@ impl Traffic {
         self.is_saturated() || frames >= least
     }
 
-    /// Mean rate in bit/s; nothing for a saturated sender, or where there is no mean.
+    /// Mean rate in bit/s; `None` for a saturated sender, or a distribution without mean.
     pub fn mean_bit_s(&self) -> Option<f64> {
         let rate = self.frame_rate.mean_steps() / 1e6 * self.frame_size.mean_steps() * 8.0;
         (!self.is_saturated() && rate.is_finite()).then_some(rate)
@@ -131,7 +157,7 @@ impl Traffic {
         self.longest_message.min(frame)
     }
 
-    /// Checks that it makes sense and can be made, also where a peer asks for it.
+    /// Checks that all numbers are in range, and that messages can be generated.
     ///
     /// # Errors
     ///

@@ -7,7 +7,7 @@ use polypath::{Endpoint, EndpointConfig, Peer, Preset};
 use polypath_meter::document::{ClockSource, Document, Interval, StreamLine, Sum};
 use polypath_meter::{
     AgreementError, Client, ClientError, Direction, Event, FlowSpec, Observer, Plan, Requirements,
-    Server, ServerOutput, Traffic, VisitError, association_config,
+    Server, ServerError, Traffic, association_config,
 };
 
 fn local(last: &[u8]) -> Vec<IpAddr> {
@@ -39,16 +39,16 @@ async fn connected(last: &[u8], peer: &Peer, plan: Plan) -> Client {
 struct Heard {
     starts: usize,
     intervals: Vec<Interval>,
-    output: Option<ServerOutput>,
+    wants_output: Option<bool>,
 }
 
 impl Observer for Heard {
     fn event(&mut self, event: Event<'_>) {
         match event {
-            Event::Started { document, output } => {
+            Event::Started { document, wants_output } => {
                 assert!(!document.start.connected.is_empty() && document.intervals.is_empty());
                 self.starts += 1;
-                self.output = Some(output);
+                self.wants_output = Some(wants_output);
             }
             Event::Interval(interval) => self.intervals.push(interval.clone()),
             other => panic!("{other:?}"),
@@ -68,18 +68,18 @@ fn bytes(sum: Option<Sum>) -> u64 {
 async fn both_ends_count_the_same_over_two_paths() {
     let (endpoint, peer) = listening(&[1, 2]);
     let serving = tokio::spawn(async move {
-        let mut visit = Server::new().accept(&endpoint).await.unwrap();
+        let mut session = Server::new().accept(&endpoint).await.unwrap();
         let mut heard = Heard::default();
-        let served = visit.run(&mut heard).await;
-        assert!(served.is_ok() && visit.started(), "{served:?}");
-        (visit.into_document(), heard, endpoint)
+        let served = session.run(&mut heard).await;
+        assert!(served.is_ok() && session.started(), "{served:?}");
+        (session.into_document(), heard, endpoint)
     });
     let plan = Plan::new()
         .bytes(2_000_000)
         .parallel(3)
         .direction(Direction::Both)
         .title("two paths")
-        .server_output(ServerOutput::Wanted);
+        .server_output(true);
     let mut client = connected(&[3, 4], &peer, plan).await;
     let mut heard = Heard::default();
     client.run(&mut heard).await.unwrap();
@@ -87,7 +87,7 @@ async fn both_ends_count_the_same_over_two_paths() {
     let here = client.into_document();
     let (there, told, _endpoint) = serving.await.unwrap();
     assert!(here.complete && there.complete);
-    assert_eq!((heard.starts, told.starts, told.output), (1, 1, Some(ServerOutput::Wanted)));
+    assert_eq!((heard.starts, told.starts, told.wants_output), (1, 1, Some(true)));
     assert_eq!(heard.intervals, here.intervals);
     assert_eq!((&here.title, &there.title), (&Some("two paths".into()), &here.title));
     assert_eq!(here.server_output_text.as_deref(), Some("what the server shows?[2J\n"));
@@ -161,10 +161,10 @@ async fn a_server_serves_one_after_the_other_and_flows_are_as_planned() {
 async fn a_refusal_says_why() {
     let (endpoint, peer) = listening(&[7]);
     let serving = tokio::spawn(async move {
-        let server = Server::new().longest(Duration::from_secs(5));
-        let mut visit = server.accept(&endpoint).await.unwrap();
-        let served = visit.run(&mut ()).await;
-        (served, visit.started(), visit.into_document(), endpoint)
+        let server = Server::new().max_duration(Duration::from_secs(5));
+        let mut session = server.accept(&endpoint).await.unwrap();
+        let served = session.run(&mut ()).await;
+        (served, session.started(), session.into_document(), endpoint)
     });
     let plan = Plan::new().duration(Duration::from_secs(6));
     let mut client = connected(&[8], &peer, plan).await;
@@ -178,7 +178,7 @@ async fn a_refusal_says_why() {
     assert!(!document.complete && document.end.streams.is_empty());
     assert_eq!(document.error, Some(format!("the server refuses: {reason}")));
     let (served, started, document, _endpoint) = serving.await.unwrap();
-    assert!(matches!(served, Err(VisitError::Refused(_))) && !started, "{served:?}");
+    assert!(matches!(served, Err(ServerError::Refused(_))) && !started, "{served:?}");
     assert_eq!(document.error, Some(format!("refused: {reason}")));
 }
 
@@ -186,9 +186,9 @@ async fn a_refusal_says_why() {
 async fn who_gives_up_keeps_what_there_is() {
     let (endpoint, peer) = listening(&[9]);
     let serving = tokio::spawn(async move {
-        let mut visit = Server::new().accept(&endpoint).await.unwrap();
-        let served = visit.run(&mut ()).await;
-        (served.is_err(), visit.into_document(), endpoint)
+        let mut session = Server::new().accept(&endpoint).await.unwrap();
+        let served = session.run(&mut ()).await;
+        (served.is_err(), session.into_document(), endpoint)
     });
     let plan = Plan::new()
         .duration(Duration::from_secs(1000))
@@ -211,7 +211,7 @@ async fn who_gives_up_keeps_what_there_is() {
         _ = heard => {}
         ended = client.run(&mut observe) => panic!("{ended:?}"),
     }
-    client.give_up("enough");
+    client.abort("enough");
     let document = client.into_document();
     assert!(!document.complete && !document.intervals.is_empty());
     assert!(bytes(document.end.sum_sent) > 0);

@@ -7,7 +7,7 @@ use anyhow::anyhow;
 use clap::Subcommand;
 use polypath::{Endpoint, EndpointConfig, Observer};
 use polypath_meter::document::{Alone, End, Gain};
-use polypath_meter::{Intervals, Labels, MOST_FLOWS, Server, Visit};
+use polypath_meter::{Labels, MAX_FLOWS, Server, ServerSession};
 use polypath_units::BitRate;
 use tokio::task::{JoinError, JoinSet};
 
@@ -157,8 +157,7 @@ async fn measure_all(
     outcome?;
     reporter.outcome()?;
     captured?;
-    let missed = document.end.thresholds.iter().filter(|threshold| !threshold.met);
-    let missed: Vec<_> = missed.map(|threshold| threshold.name.as_str()).collect();
+    let missed: Vec<_> = document.end.missed().map(|threshold| threshold.name.as_str()).collect();
     match missed.is_empty() {
         true => Ok(()),
         false => Err(Failure::Missed(anyhow!("missed what was required: {}", missed.join(", ")))),
@@ -188,7 +187,7 @@ async fn prepare(
 }
 
 fn serve_all(args: &ServerArgs) -> Outcome {
-    let association = args.transport.config(MOST_FLOWS).map_err(Failure::Usage)?;
+    let association = args.transport.config(MAX_FLOWS).map_err(Failure::Usage)?;
     let reporter = Reporter::new(&args.format, None).map_err(Failure::Usage)?;
     let addresses: Vec<Zoned> = match args.transport.bind.as_slice() {
         [] => hosts::main_addresses().into_iter().map(Zoned::from).collect(),
@@ -234,36 +233,32 @@ async fn serve(
     reporter: &Reporter,
     interruption: &Interruption,
 ) -> Outcome {
-    // Only a document at the end has intervals.
-    let intervals = match reporter.tells_intervals_at_the_end() {
-        true => Intervals::Kept,
-        false => Intervals::Dropped,
-    };
     let server = Server::new()
-        .longest(args.server_max_duration)
-        .largest_rate(args.server_bitrate_limit)
+        .max_duration(args.server_max_duration)
+        .max_rate(args.server_bitrate_limit)
         .idle_timeout(args.idle_timeout)
         .labels(Labels::new().program(options::version()))
-        .intervals(intervals);
-    let mut visits: JoinSet<Ended> = JoinSet::new();
+        // Only a document at the end has intervals.
+        .keep_intervals(reporter.tells_intervals_at_the_end());
+    let mut sessions: JoinSet<Ended> = JoinSet::new();
     for number in 1_u64.. {
         let accepted = loop {
             tokio::select! {
-                accepted = server.accept(endpoint), if !args.one_off || visits.is_empty() => break accepted?,
-                Some(ended) = visits.join_next() => {
+                accepted = server.accept(endpoint), if !args.one_off || sessions.is_empty() => break accepted?,
+                Some(ended) = sessions.join_next() => {
                     if let Some(outcome) = conclude(ended).filter(|_| args.one_off) {
                         return outcome;
                     }
                 }
                 () = interruption.happened() => {
-                    while visits.join_next().await.is_some() {}
+                    while sessions.join_next().await.is_some() {}
                     return Err(Failure::Interrupted);
                 }
             }
         };
         let prefix = if args.one_off { String::new() } else { format!("#{number} ") };
         let reporter = reporter.sibling(prefix)?;
-        visits.spawn(serve_one(number, accepted, reporter, interruption.clone()));
+        sessions.spawn(serve_one(number, accepted, reporter, interruption.clone()));
     }
     Ok(())
 }
@@ -284,11 +279,11 @@ fn conclude(ended: Result<Ended, JoinError>) -> Option<Outcome> {
 /// Serves one client. Whatever it does, it concerns nobody else.
 async fn serve_one(
     number: u64,
-    mut visit: Visit,
+    mut session: ServerSession,
     mut reporter: Reporter,
     interruption: Interruption,
 ) -> Ended {
-    let association = visit.association();
+    let association = session.association();
     let from: Vec<_> = association.remote_addresses().iter().map(ToString::to_string).collect();
     tell(format_args!(
         "#{number} accepted {}, SCTP port {}",
@@ -296,23 +291,23 @@ async fn serve_one(
         association.remote_port()
     ));
     let served = tokio::select! {
-        served = visit.run(&mut reporter) => Some(served),
+        served = session.run(&mut reporter) => Some(served),
         () = interruption.happened() => None,
     };
     let result = match served {
         Some(served) => served.map_err(anyhow::Error::from),
         None => {
             let reason = "the server was interrupted";
-            visit.give_up(reason);
+            session.abort(reason);
             Err(anyhow!(reason))
         }
     };
     if let Err(error) = &result {
         tell(format_args!("#{number} {error:#}"));
     }
-    let started = visit.started();
+    let started = session.started();
     if started {
-        reporter.end_on_one_line(&visit.into_document());
+        reporter.end_on_one_line(&session.into_document());
     }
     let told = reporter.outcome();
     if let Err(failure) = &told {

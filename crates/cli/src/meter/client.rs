@@ -93,7 +93,7 @@ async fn run(
         None => Err(Failure::Interrupted),
     };
     if let Err(Failure::Interrupted) = outcome {
-        client.give_up(Failure::Interrupted.to_string());
+        client.abort(Failure::Interrupted.to_string());
     }
     tell_unused(target, options, &association);
     (client.into_document(), outcome)

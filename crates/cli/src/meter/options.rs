@@ -10,8 +10,8 @@ use polypath::config::CongestionAlgorithm;
 use polypath::{Association, AssociationConfig, Carriers, ENCAPSULATION_PORT, Peer, Preset};
 use polypath_meter::document::Document;
 use polypath_meter::{
-    Client, Clocks, Direction, FlowSpec, LONGEST_MESSAGE, Labels, MOST_FLOWS, PORT, Plan,
-    PlanError, SHORTEST_INTERVAL, SHORTEST_MESSAGE, ServerOutput,
+    Client, Clocks, Direction, FlowSpec, Labels, MAX_FLOWS, MAX_MESSAGE_BYTES, MIN_INTERVAL,
+    MIN_MESSAGE_BYTES, PORT, Plan, PlanError,
 };
 use polypath_transfer::MIN_BUFFER_BYTES;
 use polypath_units::BitRate;
@@ -101,7 +101,7 @@ pub(crate) struct Load {
     #[arg(short, long, value_name = "SECONDS", default_value = "1", value_parser = numbers::time)]
     pub interval: Duration,
     /// Flows, each with a stream of its own
-    #[arg(short = 'P', long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=MOST_FLOWS as i64))]
+    #[arg(short = 'P', long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=MAX_FLOWS as i64))]
     pub parallel: u32,
     /// Rate of each flow in bit/s (K, M, G: powers of 1000), 0 for all there is; with /N, N messages at a time
     #[arg(short, long, value_name = "RATE[/BURST]", default_value = "0", value_parser = paced)]
@@ -253,10 +253,10 @@ impl Load {
         );
         ensure!(self.bytes != Some(0), "--bytes 0: a side sends one byte at least");
         ensure!(
-            self.interval.is_zero() || self.interval >= SHORTEST_INTERVAL,
+            self.interval.is_zero() || self.interval >= MIN_INTERVAL,
             "--interval {}: reports come every {} ms at most; 0 for none",
             self.interval.as_secs_f64(),
-            SHORTEST_INTERVAL.as_millis()
+            MIN_INTERVAL.as_millis()
         );
         Ok(())
     }
@@ -311,8 +311,8 @@ impl ClientOptions {
         );
         if let Some(length) = self.load.length {
             ensure!(
-                (SHORTEST_MESSAGE as u64..=LONGEST_MESSAGE as u64).contains(&length),
-                "--length {length}: messages have {SHORTEST_MESSAGE} to {LONGEST_MESSAGE} bytes"
+                (MIN_MESSAGE_BYTES as u64..=MAX_MESSAGE_BYTES as u64).contains(&length),
+                "--length {length}: messages have {MIN_MESSAGE_BYTES} to {MAX_MESSAGE_BYTES} bytes"
             );
         }
         if let Some(gain) = self.requirements.require_gain {
@@ -355,10 +355,6 @@ impl ClientOptions {
             (true, false) => Direction::ToClient,
             (false, false) => Direction::ToServer,
         };
-        let output = match self.report.get_server_output {
-            true => ServerOutput::Wanted,
-            false => ServerOutput::Unwanted,
-        };
         let mut plan = Plan::new()
             .omit(load.omit)
             .interval(load.interval)
@@ -366,7 +362,7 @@ impl ClientOptions {
             .bit_rate(load.bitrate.rate, load.bitrate.burst)
             .direction(direction)
             .flows(load.flow.iter().cloned())
-            .server_output(output);
+            .server_output(self.report.get_server_output);
         if let Some(time) = load.time {
             plan = plan.duration(time);
         }
@@ -389,7 +385,7 @@ impl ClientOptions {
     pub fn client(&self, association: Association) -> Client {
         let clocks = match self.requirements.synchronized_clocks {
             true => Clocks::Synchronized,
-            false => Clocks::Compared,
+            false => Clocks::Estimated,
         };
         Client::new(association, self.plan())
             .idle_timeout(self.idle_timeout)
@@ -474,7 +470,7 @@ mod tests {
         assert_eq!(plan(&["-R"]), Plan::new().direction(Direction::ToClient));
         assert_eq!(plan(&["--bidir"]), Plan::new().direction(Direction::Both));
         assert_eq!(plan(&["--seed", "7"]), Plan::new().seed(7));
-        let wanted = Plan::new().server_output(ServerOutput::Wanted);
+        let wanted = Plan::new().server_output(true);
         assert_eq!(plan(&["--get-server-output"]), wanted);
     }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use polypath_meter::document::{Document, Interval, StreamLine, Timestamp};
-use polypath_meter::{Event, Observer, ServerOutput};
+use polypath_meter::{Event, Observer};
 
 use super::options::{FormatOptions, ReportOptions};
 use super::{csv, text};
@@ -69,9 +69,9 @@ enum Table {
 impl Observer for Reporter {
     fn event(&mut self, event: Event<'_>) {
         match event {
-            Event::Started { document, output } => {
+            Event::Started { document, wants_output } => {
                 // Collects the text from now on, whatever the output format is.
-                self.kept = (output == ServerOutput::Wanted).then(String::new);
+                self.kept = wants_output.then(String::new);
                 self.start(document);
             }
             Event::Interval(interval) => self.interval(interval),

@@ -12,18 +12,15 @@ mod report;
 
 use crate::calendar;
 pub use crate::clock::{ClockRelation, ClockSource};
-use crate::labels::Labels;
-use crate::plan::Plan;
 pub use crate::processor::{CpuUtilization, ProcessorShare};
-use crate::{requirements, start};
 pub use end::{Alone, BothSides, End, Gain, Threshold, Way};
-pub(crate) use report::SideReport;
 pub use report::{Blocked, Delay, Interval, PathReport, StreamReport, Sum};
+pub(crate) use report::{SideReport, per_second};
 
 /// Name and version of the form.
 pub const SCHEMA: &str = "polypath/meter-1";
 
-/// A measurement, as `--json` prints it.
+/// A measurement, as `polypath meter client --json` prints it.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(title = "Measurement of polypath meter"))]
@@ -31,39 +28,32 @@ pub const SCHEMA: &str = "polypath/meter-1";
 pub struct Document {
     /// Name and version of this form.
     pub schema: &'static str,
-    /// Whether the measurement came to its end.
+    /// Whether the measurement was completed.
     pub complete: bool,
-    /// What the user calls it.
+    /// Title that the user gave.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// What the user wants to find here.
+    /// Any text of the user ([`Labels::extra_data`](crate::Labels::extra_data)).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub extra_data: Option<String>,
-    /// What was known before.
+    /// What was known before the measurement.
     pub start: Start,
-    /// What was seen meanwhile.
+    /// Reports of the intervals, in their order.
     pub intervals: Vec<Interval>,
-    /// What came out.
+    /// The results.
     pub end: End,
-    /// What the server showed.
+    /// What the server showed to its user, if [that was requested](crate::Plan::server_output).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server_output_text: Option<String>,
-    /// What went wrong.
+    /// Why the measurement was not completed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }
 
 impl Document {
-    /// The document of a client that never had an association with a server.
-    pub fn unconnected(plan: &Plan, labels: &Labels, error: impl Into<String>) -> Self {
-        let document = start::document(labels);
-        Self { title: plan.shown_title().map(str::to_owned), error: Some(error.into()), ..document }
-    }
-
-    /// The rate of what was received, in bit/s; of both directions the smaller. `None` if the measurement did not come to its
-    /// end, or it does not count.
+    /// The [rate of what was received](End::received_rate), in bit/s; `None` if the measurement was not completed.
     pub fn rate(&self) -> Option<f64> {
-        self.complete.then(|| requirements::received(&self.end)).flatten()
+        self.complete.then(|| self.end.received_rate()).flatten()
     }
 }
 
@@ -80,7 +70,7 @@ pub enum StreamLine {
     Interval(Box<Interval>),
     /// The last, unless there is an error.
     End(Box<StreamEnd>),
-    /// What went wrong.
+    /// Why the measurement was not completed.
     Error(String),
 }
 
@@ -117,13 +107,13 @@ impl StreamLine {
 pub struct StreamStart {
     /// Name and version of this form.
     pub schema: &'static str,
-    /// What the user calls it.
+    /// Title that the user gave.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// What the user wants to find here.
+    /// Any text of the user ([`Labels::extra_data`](crate::Labels::extra_data)).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub extra_data: Option<String>,
-    /// What was known before.
+    /// What was known before the measurement.
     #[serde(flatten)]
     pub start: Start,
 }
@@ -133,12 +123,12 @@ pub struct StreamStart {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct StreamEnd {
-    /// Whether the measurement came to its end.
+    /// Whether the measurement was completed.
     pub complete: bool,
-    /// What the server showed.
+    /// What the server showed to its user.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server_output_text: Option<String>,
-    /// What came out.
+    /// The results.
     #[serde(flatten)]
     pub end: End,
 }
@@ -150,32 +140,32 @@ pub struct StreamEnd {
 pub struct Start {
     /// Each path.
     pub connected: Vec<Connected>,
-    /// Program and version.
+    /// Name and version of the program.
     pub version: String,
-    /// Machine.
+    /// Operating system, architecture and name of this host.
     pub system_info: String,
-    /// When it began.
+    /// Time of day at which it began.
     pub timestamp: Timestamp,
-    /// Whom the client was told to connect to.
+    /// The server as the user named it; none at a server.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub connecting_to: Option<ConnectingTo>,
-    /// Random name of the measurement.
+    /// Random identifier of the measurement: 16 hexadecimal digits.
     pub cookie: String,
     /// What is measured.
     pub test_start: TestStart,
-    /// How the clocks of both ends relate: one-way delays are as good as this.
+    /// How the clocks of both ends relate: one-way delays are no more accurate than this.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub clock: Option<ClockRelation>,
 }
 
-/// A path at the beginning.
+/// A path of the association at the beginning.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Connected {
     /// Number of the path.
     pub socket: u32,
-    /// Name of the path.
+    /// Name of the path, as in `path0`.
     pub path: String,
     /// Address of this side.
     pub local_host: IpAddr,
@@ -187,19 +177,19 @@ pub struct Connected {
     pub remote_port: u16,
 }
 
-/// A time.
+/// A time of day in UTC.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Timestamp {
-    /// For people, in UTC.
+    /// In the form of iperf3, as in `Sat, 21 Nov 2026 22:58:00 GMT`.
     pub time: String,
-    /// Seconds since 1970.
+    /// Seconds since 1970-01-01.
     pub timesecs: u64,
 }
 
 impl Timestamp {
-    /// The present.
+    /// The present time by the system's clock.
     pub fn now() -> Self {
         Self::at(calendar::now())
     }
@@ -214,7 +204,7 @@ impl Timestamp {
     }
 }
 
-/// Whom the client was told to connect to.
+/// The server as the user named it.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
@@ -223,7 +213,7 @@ pub struct ConnectingTo {
     pub host: String,
     /// SCTP port.
     pub port: u16,
-    /// UDP port; nothing over IP itself.
+    /// UDP port; none if SCTP travels over IP itself.
     pub encapsulation_port: Option<u16>,
 }
 
@@ -234,9 +224,9 @@ pub struct ConnectingTo {
 pub struct TestStart {
     /// Always `SCTP`.
     pub protocol: String,
-    /// Flows, each of which has a stream.
+    /// Number of flows, each of which has a stream.
     pub num_streams: u32,
-    /// Bytes of the longest message.
+    /// Length of the longest message in bytes.
     pub blksize: u32,
     /// Seconds at the beginning that do not count.
     pub omit: f64,
@@ -248,15 +238,15 @@ pub struct TestStart {
     pub reverse: u8,
     /// Whether both sides send: 0 or 1.
     pub bidir: u8,
-    /// Mean rate that is asked for in bit/s; zero for as much as there is.
+    /// Planned mean rate of all flows in bit/s; zero if they send as much as the association carries.
     pub target_bitrate: u64,
-    /// Seconds between reports.
+    /// Seconds between reports; zero if there are none before the end.
     pub interval: f64,
-    /// Where random numbers begin.
+    /// Seed of the random numbers of all flows.
     pub seed: u64,
-    /// Policies that this side began with.
+    /// Preset of the policies that this side began with.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub preset: Option<String>,
-    /// What the flows are called, by stream.
+    /// Descriptions of the flows, by stream; empty if a flow has none.
     pub flows: Vec<String>,
 }

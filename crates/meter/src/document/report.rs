@@ -1,13 +1,14 @@
-//! What was seen over a time: flows, paths, and what held up sending.
+//! Reports of a span of time: flows, paths, and what blocked sending.
 
 use std::net::IpAddr;
 
+use polypath::text::printable;
 use serde::{Deserialize, Serialize};
 
 use super::ProcessorShare;
-use crate::snapshot::per_second;
+use crate::text::shown;
 
-/// What was seen in an interval.
+/// The report of an interval.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
@@ -32,45 +33,45 @@ pub struct Interval {
 pub struct StreamReport {
     /// Number of the flow, and of its stream.
     pub socket: u32,
-    /// Seconds since the start.
+    /// Beginning of the span in seconds since the start; after omitted time, since its end.
     pub start: f64,
-    /// Seconds since the start.
+    /// End of the span, likewise.
     pub end: f64,
-    /// Seconds between them.
+    /// Length of the span in seconds.
     pub seconds: f64,
     /// Bytes of messages, headers of NetPerfMeter's protocol included.
     pub bytes: u64,
-    /// Mean rate.
+    /// Mean rate in bit/s.
     pub bits_per_second: f64,
-    /// Messages.
+    /// Number of messages.
     pub messages: u64,
-    /// Chunks sent again, if this is the only flow: retransmissions belong to paths.
+    /// Retransmitted chunks, if this is the only flow: retransmissions belong to paths.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retransmits: Option<u64>,
-    /// Congestion windows of all paths in bytes.
+    /// Sum of the congestion windows of all active paths in bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub snd_cwnd: Option<u64>,
-    /// Smoothed round-trip time of the fastest path in microseconds.
+    /// Smoothed round-trip time of the lowest-RTT path in microseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rtt: Option<u64>,
     /// Smallest MTU of a path in bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pmtu: Option<u32>,
-    /// Messages that found the queue of the source full; they were never sent.
+    /// Messages that were dropped before they were sent, since the queue of the source was full.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dropped_messages: Option<u64>,
-    /// Messages that the peer sent and that never came.
+    /// Messages that the peer sent and this side did not receive: the peer abandoned them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lost_messages: Option<u64>,
-    /// Messages that came after others with higher numbers.
+    /// Messages that arrived after others with higher sequence numbers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub out_of_order: Option<u64>,
     /// One-way delays of messages.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delay: Option<Delay>,
-    /// Whether it does not count.
+    /// Whether the span is part of the omitted time, which does not count.
     pub omitted: bool,
-    /// Whether this is what the side that tells it has sent.
+    /// Whether the reporting side is the sender.
     pub sender: bool,
 }
 
@@ -83,15 +84,15 @@ pub struct Delay {
     pub mean_us: u64,
     /// Median.
     pub p50_us: u64,
-    /// Nine of ten were not longer.
+    /// 90th percentile.
     pub p90_us: u64,
-    /// 95 of 100 were not longer.
+    /// 95th percentile.
     pub p95_us: u64,
-    /// 99 of 100 were not longer.
+    /// 99th percentile.
     pub p99_us: u64,
-    /// The longest.
+    /// Maximum.
     pub max_us: u64,
-    /// Mean difference of one message to the next.
+    /// Mean difference between the delays of successive messages.
     pub jitter_us: u64,
 }
 
@@ -100,27 +101,27 @@ pub struct Delay {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Sum {
-    /// Seconds since the start.
+    /// Beginning of the span in seconds since the start; after omitted time, since its end.
     pub start: f64,
-    /// Seconds since the start.
+    /// End of the span, likewise.
     pub end: f64,
-    /// Seconds between them.
+    /// Length of the span in seconds.
     pub seconds: f64,
     /// Bytes of messages.
     pub bytes: u64,
-    /// Mean rate.
+    /// Mean rate in bit/s.
     pub bits_per_second: f64,
-    /// Messages.
+    /// Number of messages.
     pub messages: u64,
-    /// Chunks sent again, for a sender.
+    /// Retransmitted chunks, for a sender.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retransmits: Option<u64>,
-    /// Messages that never came, for a receiver.
+    /// Messages that were sent and not received, for a receiver.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lost_messages: Option<u64>,
-    /// Whether it does not count.
+    /// Whether the span is part of the omitted time, which does not count.
     pub omitted: bool,
-    /// Whether this is what was sent.
+    /// Whether these are the numbers of the sender.
     pub sender: bool,
 }
 
@@ -128,7 +129,7 @@ impl Sum {
     /// All of these flows, which go one way. `retransmits` matter if this side sends them.
     pub(crate) fn of(streams: &[StreamReport], retransmits: u64) -> Self {
         let Some(first) = streams.first() else { return Self::default() };
-        // Some numbers are those that a peer tells.
+        // Some numbers are those that a peer reports.
         let bytes = streams.iter().fold(0, |sum: u64, stream| sum.saturating_add(stream.bytes));
         Self {
             start: first.start,
@@ -155,9 +156,9 @@ impl Sum {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct PathReport {
-    /// Name of the path.
+    /// Name of the path, as in `path0`.
     pub path: String,
-    /// Address of the side that tells it.
+    /// Address of the reporting side.
     pub local_host: IpAddr,
     /// Address of its peer.
     pub remote_host: IpAddr,
@@ -165,40 +166,40 @@ pub struct PathReport {
     pub status: String,
     /// Whether it is the primary path.
     pub primary: bool,
-    /// Seconds since the start.
+    /// Beginning of the span in seconds since the start; after omitted time, since its end.
     pub start: f64,
-    /// Seconds since the start.
+    /// End of the span, likewise.
     pub end: f64,
-    /// Seconds between them.
+    /// Length of the span in seconds.
     pub seconds: f64,
-    /// Bytes of user data that it delivered to the peer.
+    /// Bytes of user data that the path delivered to the peer.
     pub sent_bytes: u64,
-    /// Their rate.
+    /// Rate of [`sent_bytes`](Self::sent_bytes) in bit/s.
     pub sent_bits_per_second: f64,
-    /// Bytes of user data that it delivered to this side.
+    /// Bytes of user data that the path delivered to this side.
     pub received_bytes: u64,
-    /// Their rate.
+    /// Rate of [`received_bytes`](Self::received_bytes) in bit/s.
     pub received_bits_per_second: f64,
-    /// Chunks sent again on it, for whatever cause.
+    /// Chunks retransmitted on the path, for any cause.
     pub retransmits: u64,
-    /// Those after missing reports.
+    /// Chunks retransmitted after missing reports.
     pub fast_retransmits: u64,
-    /// Those after a timeout.
+    /// Chunks retransmitted after a timeout.
     pub timeout_retransmits: u64,
-    /// Those after reports of damaged or dropped packets.
+    /// Chunks retransmitted after reports of damaged or dropped packets.
     pub reported_retransmits: u64,
-    /// Chunks sent again because they blocked the buffers.
+    /// Chunks rescheduled to this path because they blocked the buffers.
     pub rescheduled: u64,
-    /// Chunks sent again because a path was silent when nothing new waited.
+    /// Chunks retransmitted as probes because a path was silent when no new data waited.
     pub tail_probes: u64,
     /// Expiries of the retransmission timer.
     pub timeouts: u64,
     /// Congestion window in bytes, at the end.
     pub snd_cwnd: u64,
-    /// Slow-start threshold in bytes, at the end; nothing before the first loss.
+    /// Slow-start threshold in bytes, at the end; none before the first loss.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ssthresh: Option<u64>,
-    /// Bytes in flight, at the end.
+    /// Flight size in bytes, at the end.
     pub in_flight: u64,
     /// Smoothed round-trip time in microseconds, at the end.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -211,26 +212,26 @@ pub struct PathReport {
     pub potentially_failed_seconds: f64,
 }
 
-/// Seconds in which nothing could be sent, by cause.
+/// Seconds in which no data could be sent, by cause.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Blocked {
     /// There was nothing to send.
     pub application: f64,
-    /// What was not acknowledged filled the send buffer.
+    /// Unacknowledged data filled the send buffer.
     pub send_buffer: f64,
     /// The congestion windows of all paths were full.
     pub congestion_window: f64,
-    /// The receiver's window was full.
+    /// The peer's receive window (a_rwnd) was full.
     pub peer_window: f64,
-    /// Paths with room had used up their share of the buffers.
+    /// Paths with congestion window left had used up their share of the buffers.
     pub buffer_share: f64,
-    /// No path worked.
+    /// No path was usable.
     pub no_path: f64,
 }
 
-/// What one side measured, as it tells the other.
+/// What one side measured, as it reports it to the other.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct SideReport {
@@ -246,6 +247,25 @@ pub(crate) struct SideReport {
     pub processor: Option<ProcessorShare>,
     /// Messages that were none of this measurement.
     pub malformed_messages: u64,
-    /// What it showed, if that was asked for.
+    /// What it showed to its user, if that was requested.
     pub output: Option<String>,
+}
+
+impl SideReport {
+    /// The report of a peer as it can be shown.
+    pub(crate) fn printable(mut self) -> Self {
+        for path in &mut self.paths {
+            path.path = shown(&path.path);
+            path.status = shown(&path.status);
+        }
+        let lines =
+            |text: String| text.lines().map(|line| printable(line, usize::MAX) + "\n").collect();
+        self.output = self.output.map(lines);
+        self
+    }
+}
+
+/// Rate in bit/s; zero where no time has passed.
+pub(crate) fn per_second(bytes: u64, seconds: f64) -> f64 {
+    if seconds > 0.0 { bytes as f64 * 8.0 / seconds } else { 0.0 }
 }

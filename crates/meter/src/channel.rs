@@ -1,39 +1,48 @@
-//! Reads all that a peer sends: control messages go to who waits for them, the rest is counted.
+//! The control channel of an association. One task reads all that the peer sends: it queues control messages, and counts the
+//! messages of flows.
 
 use std::future::Future;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use polypath::{Association, ReceivedMessage};
+use polypath::{Association, Message, ReceivedMessage};
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 use tokio::time::timeout;
 
-use crate::control::{self, Assembler, Control};
-use crate::error::{ControlError, SessionError};
+use crate::control::{self, Assembler, Control, ControlError};
+use crate::error::SessionError;
 use crate::payload::{self, Header};
 use crate::tally::Tally;
 
 /// Messages that are counted with one look at the clock: they were there together.
 const AT_A_TIME: usize = 16;
-/// Control messages that wait to be heard.
-const WAITING: usize = 16;
+/// Control messages that are queued.
+const QUEUED: usize = 16;
 
-/// The reader of an association.
+/// Sends a control message.
+pub(crate) async fn send(association: &Association, control: &Control) -> Result<(), SessionError> {
+    for piece in control::encode(control).map_err(SessionError::Own)? {
+        association.send(Message::new(control::STREAM, piece).ppid(control::PPID)).await?;
+    }
+    Ok(())
+}
+
+/// What the peer sends on an association.
 #[derive(Debug)]
-pub(crate) struct Ears {
+pub(crate) struct ControlChannel {
     controls: mpsc::Receiver<Result<Control, SessionError>>,
     tally: Arc<Mutex<Option<Arc<Tally>>>>,
     task: AbortHandle,
 }
 
-impl Ears {
+impl ControlChannel {
     /// Begins to read.
     pub fn open(association: &Association) -> Self {
-        let (told, controls) = mpsc::channel(WAITING);
+        let (queue, controls) = mpsc::channel(QUEUED);
         let tally = Arc::new(Mutex::new(None));
-        let listening = listen(association.clone(), told, Arc::clone(&tally));
-        Self { controls, tally, task: tokio::spawn(listening).abort_handle() }
+        let reading = read(association.clone(), queue, Arc::clone(&tally));
+        Self { controls, tally, task: tokio::spawn(reading).abort_handle() }
     }
 
     /// Counts messages here from now on; before, they are none of any measurement.
@@ -42,17 +51,17 @@ impl Ears {
     }
 
     /// The next control message.
-    pub async fn hear(&mut self) -> Result<Control, SessionError> {
+    pub async fn receive(&mut self) -> Result<Control, SessionError> {
         self.controls.recv().await.unwrap_or(Err(SessionError::PeerLeft))
     }
 
     /// The next control message, which has to come within `patience`.
-    pub async fn hear_within(&mut self, patience: Duration) -> Result<Control, SessionError> {
-        within(patience, self.hear()).await
+    pub async fn receive_within(&mut self, patience: Duration) -> Result<Control, SessionError> {
+        within(patience, self.receive()).await
     }
 }
 
-impl Drop for Ears {
+impl Drop for ControlChannel {
     fn drop(&mut self) {
         self.task.abort();
     }
@@ -69,15 +78,15 @@ pub(crate) async fn within<T>(
     }
 }
 
-async fn listen(
+async fn read(
     association: Association,
-    told: mpsc::Sender<Result<Control, SessionError>>,
+    queue: mpsc::Sender<Result<Control, SessionError>>,
     tally: Arc<Mutex<Option<Arc<Tally>>>>,
 ) {
     let mut assembler = Assembler::default();
     let mut current = None;
     loop {
-        let heard = match association.receive().await {
+        let received = match association.receive().await {
             Ok(Some(message)) if message.ppid() == payload::PPID => {
                 if current.is_none() {
                     current.clone_from(&*tally.lock().unwrap_or_else(PoisonError::into_inner));
@@ -91,9 +100,9 @@ async fn listen(
             Ok(None) => return,
             Err(error) => Some(Err(error.into())),
         };
-        let Some(heard) = heard else { continue };
-        let is_over = heard.is_err();
-        if told.send(heard).await.is_err() || is_over {
+        let Some(received) = received else { continue };
+        let is_over = received.is_err();
+        if queue.send(received).await.is_err() || is_over {
             return;
         }
     }

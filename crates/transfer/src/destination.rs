@@ -22,7 +22,7 @@ pub enum FileError {
     /// A file has that name and is to be kept.
     #[error("{0:?} exists there already")]
     Exists(String),
-    /// The file system has too little room.
+    /// The file system has too little free space.
     #[error("{bytes} bytes do not fit: {free} bytes are free")]
     NoRoom {
         /// Size of the file.
@@ -42,13 +42,13 @@ pub enum FileError {
     /// It could not get its final name.
     #[error("cannot rename the complete file")]
     Rename(#[source] io::Error),
-    /// More content came than was offered.
+    /// More content was received than was offered.
     #[error("more than the {0} bytes that were offered")]
     TooLong(u64),
-    /// Less content came than was offered.
+    /// Less content was received than was offered.
     #[error("{received} bytes instead of the {offered} that were offered")]
     TooShort {
-        /// Bytes that came.
+        /// Bytes that were received.
         received: u64,
         /// Bytes that were offered.
         offered: u64,
@@ -59,7 +59,7 @@ pub enum FileError {
     /// The transfer ended before the file was complete.
     #[error("the transfer ended")]
     Ended,
-    /// The file was stored or given up before.
+    /// The file was stored or discarded before.
     #[error("the file was dealt with already")]
     Done,
     /// The thread that writes the file failed.

@@ -16,7 +16,7 @@ pub enum Event {
         /// Its size.
         bytes: u64,
     },
-    /// More of the content was handed to the transport, or came from it and was handed to the disk.
+    /// More of the content was handed to the association, or received from it and handed to the disk.
     Progress {
         /// Bytes since the last event.
         bytes: u64,

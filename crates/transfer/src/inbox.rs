@@ -18,14 +18,14 @@ pub struct Inbox {
     rules: Rules,
 }
 
-/// Why a directory cannot be an inbox. The texts begin with its name and tell what to do.
+/// Why a directory cannot be an inbox. The texts begin with its name and say what to do.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum InboxError {
     /// It is a file.
     #[error("{}: that is a file and not a directory; name a directory for the files", .0.display())]
     NotADirectory(PathBuf),
-    /// The system does not tell what it is.
+    /// The system does not say what it is.
     #[error("{}", directory.display())]
     Unknown {
         /// The directory.

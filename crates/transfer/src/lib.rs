@@ -56,9 +56,8 @@
 //!
 //! # Names
 //!
-//! A receiver accepts plain names only: no paths, no names of devices, no characters that steer a terminal. It keeps
-//! a file that exists unless told otherwise ([`Existing`]), and refuses a name that begins with a dot unless told
-//! otherwise ([`Inbox::accept_hidden`]). Texts of the peer are harmless to show.
+//! A receiver accepts plain names only: no paths, no names of devices, no characters that steer a terminal. By
+//! default it keeps files that exist ([`Existing`]), and refuses names that begin with a dot ([`Inbox::accept_hidden`]). Texts of the peer are harmless to show.
 //!
 //! # The protocol
 //!

@@ -51,7 +51,7 @@ pub struct Report {
     pub duration_s: f64,
     /// Bits of stored files per second.
     pub goodput_bit_s: f64,
-    /// How long sending was held up, by cause.
+    /// How long sending was blocked, by cause.
     pub blocked_s: BlockedReport,
     /// The files that were tried, in their order.
     pub files: Vec<FileReport>,
@@ -59,7 +59,7 @@ pub struct Report {
     pub paths: Vec<PathReport>,
 }
 
-/// Seconds in which nothing could be sent.
+/// Seconds in which no data could be sent, by cause.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
 #[non_exhaustive]
 pub struct BlockedReport {
@@ -67,9 +67,9 @@ pub struct BlockedReport {
     pub application: f64,
     /// The congestion windows of all paths were full.
     pub congestion_window: f64,
-    /// The receiver's window was full.
+    /// The peer's receive window (a_rwnd) was full.
     pub peer_window: f64,
-    /// No path worked.
+    /// No path was usable.
     pub no_path: f64,
 }
 

@@ -258,7 +258,7 @@ pub use polypath_proto::{
     ProbeEvent, SendError as SendRefusal, TransmissionCause, Tsn, config, congestion, scheduling,
 };
 pub use probe::{BoxedProbe, Initiator, ObservedAssociation, Observer};
-pub use route::source_address;
+pub use route::{default_addresses, source_address};
 pub use stats::EndpointStats;
 pub use stream::MessageSink;
 pub use system::SocketAbilities;

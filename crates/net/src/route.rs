@@ -27,6 +27,25 @@ pub fn source_address(to: IpAddr) -> io::Result<IpAddr> {
     Ok(lookup(any, None, to)?.local_addr()?.ip())
 }
 
+/// The local addresses that suit an endpoint whose user names none: those that the default routes of IPv4 and IPv6 begin at,
+/// then the loopback addresses that this host has, for peers on it. Peers elsewhere are not told the latter.
+///
+/// ```
+/// let local = polypath::default_addresses();
+/// assert!(local.iter().any(|address| address.is_loopback()));
+/// ```
+pub fn default_addresses() -> Vec<IpAddr> {
+    // Addresses for documentation: nothing is sent to them.
+    let somewhere = [
+        IpAddr::from(Ipv4Addr::new(192, 0, 2, 1)),
+        IpAddr::from(Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1)),
+    ];
+    let usable = |address: &IpAddr| !address.is_loopback() && !address.is_unspecified();
+    let routed = somewhere.into_iter().filter_map(|to| source_address(to).ok()).filter(usable);
+    let loopback = [IpAddr::from(Ipv4Addr::LOCALHOST), IpAddr::from(Ipv6Addr::LOCALHOST)];
+    routed.chain(loopback.into_iter().filter(|&own| UdpSocket::bind((own, 0)).is_ok())).collect()
+}
+
 /// What the system's routes say of these addresses; nothing of those it has no route to.
 pub(crate) fn sources(remotes: &[IpAddr]) -> Vec<SourceRoute> {
     let route = |&remote| Some(SourceRoute { remote, local: source_address(remote).ok()? });
@@ -88,6 +107,11 @@ mod system {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn peers_on_this_host_find_an_endpoint_at_its_loopback_address() {
+        assert!(default_addresses().contains(&Ipv4Addr::LOCALHOST.into()));
+    }
 
     #[test]
     fn families_do_not_mix() {

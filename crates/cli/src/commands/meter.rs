@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::anyhow;
 use clap::Subcommand;
-use polypath::{Endpoint, EndpointConfig, Observer};
+use polypath::{Endpoint, EndpointConfig, Observer, default_addresses};
 use polypath_meter::document::{Alone, End, Gain};
 use polypath_meter::{Labels, MAX_FLOWS, Server, ServerSession};
 use polypath_units::BitRate;
@@ -190,7 +190,7 @@ fn serve_all(args: &ServerArgs) -> Outcome {
     let association = args.transport.config(MAX_FLOWS).map_err(Failure::Usage)?;
     let reporter = Reporter::new(&args.format, None).map_err(Failure::Usage)?;
     let addresses: Vec<Zoned> = match args.transport.bind.as_slice() {
-        [] => hosts::main_addresses().into_iter().map(Zoned::from).collect(),
+        [] => default_addresses().into_iter().map(Zoned::from).collect(),
         named => named.to_vec(),
     };
     let qlog = args.qlog.of_network()?;

@@ -1,9 +1,8 @@
-//! Addresses of both ends.
+//! Addresses of the server.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket};
+use std::net::IpAddr;
 
 use anyhow::{Context, Result, anyhow};
-use polypath::source_address;
 use tokio::net::lookup_host;
 
 use super::options::Family;
@@ -32,27 +31,4 @@ async fn look_up(host: &str, family: &Family) -> Result<IpAddr> {
     addresses
         .find(|address| family.includes(address))
         .with_context(|| format!("{host:?} has no address of that family"))
-}
-
-/// Where the default routes of this host begin, and its loopback addresses. Peers elsewhere are not told the latter.
-pub(crate) fn main_addresses() -> Vec<IpAddr> {
-    // Addresses for documentation: nothing is sent to them.
-    let somewhere = [
-        IpAddr::from(Ipv4Addr::new(192, 0, 2, 1)),
-        IpAddr::from(Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1)),
-    ];
-    let usable = |address: &IpAddr| !address.is_loopback() && !address.is_unspecified();
-    let routed = somewhere.into_iter().filter_map(|to| source_address(to).ok()).filter(usable);
-    let loopback = [IpAddr::from(Ipv4Addr::LOCALHOST), IpAddr::from(Ipv6Addr::LOCALHOST)];
-    routed.chain(loopback.into_iter().filter(|&own| UdpSocket::bind((own, 0)).is_ok())).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn clients_of_this_host_find_the_server_at_its_loopback_address() {
-        assert!(main_addresses().contains(&Ipv4Addr::LOCALHOST.into()));
-    }
 }

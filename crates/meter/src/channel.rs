@@ -22,7 +22,7 @@ const QUEUED: usize = 16;
 
 /// Sends a control message.
 pub(crate) async fn send(association: &Association, control: &Control) -> Result<(), SessionError> {
-    for piece in control::encode(control).map_err(SessionError::Own)? {
+    for piece in control::encode(control).map_err(SessionError::Encode)? {
         association.send(Message::new(control::STREAM, piece).ppid(control::PPID)).await?;
     }
     Ok(())

@@ -232,7 +232,7 @@ async fn propose(
 ) -> Result<Accept, AgreementError> {
     let proposal = Control::Propose(Box::new(proposal.clone()));
     within(THINKING, channel::send(association, &proposal)).await?;
-    match channel.receive_within(THINKING).await.map_err(AgreementError::NoPart)? {
+    match channel.receive_within(THINKING).await.map_err(AgreementError::NoAnswer)? {
         Control::Accept(accept) => Ok(accept),
         Control::Refuse(refused) => Err(AgreementError::Refused(shown(&refused.reason))),
         _ => Err(out_of_turn("it neither agrees nor refuses").into()),

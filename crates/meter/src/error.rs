@@ -40,7 +40,7 @@ pub enum AgreementError {
     Refused(String),
     /// It did not answer the proposal, or ended the association: it may be a server of another protocol.
     #[error("the server does not take part")]
-    NoPart(#[source] SessionError),
+    NoAnswer(#[source] SessionError),
     /// The proposal could not be sent.
     #[error(transparent)]
     Session(#[from] SessionError),
@@ -112,10 +112,10 @@ pub enum SessionError {
     Control(#[source] ControlError),
     /// The client requested the time too often, and did not start.
     #[error("the client asks for the time without end")]
-    EndlessQuestions,
+    TooManyTimeRequests,
     /// A control message of this end could not be encoded.
     #[error(transparent)]
-    Own(ControlError),
+    Encode(ControlError),
     /// A flow cannot be generated as planned.
     #[error(transparent)]
     Traffic(#[from] TrafficError),

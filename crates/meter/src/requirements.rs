@@ -95,7 +95,7 @@ fn slowest(end: &End) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::document::{Delay, Gain, StreamReport, Sum, Way};
+    use crate::document::{Delay, FlowDirection, Gain, StreamReport, Sum};
 
     fn required(rate: Option<&str>, gain: Option<f64>) -> Requirements {
         let rate: Option<BitRate> = rate.map(|rate| rate.parse().unwrap());
@@ -138,7 +138,8 @@ mod tests {
             (vec![Some(omitted)], None),
             (vec![], None),
         ] {
-            let flow = |receiver| BothSides { direction: Way::ToServer, sender: None, receiver };
+            let flow =
+                |receiver| BothSides { direction: FlowDirection::ToServer, sender: None, receiver };
             let streams = receivers.into_iter().map(flow).collect();
             let end = End { streams, ..End::default() };
             let verdict = &judge(&required(None, None), &end)[0];

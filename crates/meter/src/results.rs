@@ -1,6 +1,6 @@
 //! What came out, from what both sides measured.
 
-use crate::document::{BothSides, End, SideReport, StreamReport, Sum, Way};
+use crate::document::{BothSides, End, FlowDirection, SideReport, StreamReport, Sum};
 use crate::payload::Role;
 use crate::processor::CpuUtilization;
 use crate::proposal::Proposal;
@@ -13,8 +13,8 @@ pub(crate) fn end(plan: &Proposal, role: Role, own: SideReport, peer: Option<Sid
         Role::Client => (&own, other),
         Role::Server => (other, &own),
     };
-    let to_server = OneWay { way: Way::ToServer, sender: client, receiver: server };
-    let to_client = OneWay { way: Way::ToClient, sender: server, receiver: client };
+    let to_server = OneWay { way: FlowDirection::ToServer, sender: client, receiver: server };
+    let to_client = OneWay { way: FlowDirection::ToClient, sender: server, receiver: client };
     let both_ways = plan.sends(Role::Client) && plan.sends(Role::Server);
     let (first, second) = match plan.sends(Role::Client) {
         true => (to_server, both_ways.then_some(to_client)),
@@ -44,7 +44,7 @@ pub(crate) fn end(plan: &Proposal, role: Role, own: SideReport, peer: Option<Sid
 /// What goes one way.
 #[derive(Clone, Copy, Debug)]
 struct OneWay<'a> {
-    way: Way,
+    way: FlowDirection,
     sender: &'a SideReport,
     receiver: &'a SideReport,
 }

@@ -293,7 +293,7 @@ async fn wait_for_start(
             _ => return Err(out_of_turn("it does not start")),
         }
     }
-    Err(SessionError::EndlessQuestions)
+    Err(SessionError::TooManyTimeRequests)
 }
 
 /// Whether this can be done here.

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use polypath_meter::document::{
     Alone, Blocked, BothSides, ClockRelation, ClockSource, CpuUtilization, Delay, Document, End,
-    Interval, PathReport, Start, StreamReport, Sum, Threshold, Way,
+    FlowDirection, Interval, PathReport, Start, StreamReport, Sum, Threshold,
 };
 
 use super::numbers::{show_bytes, show_rate};
@@ -63,7 +63,7 @@ pub(crate) fn end(document: &Document) -> Vec<String> {
     let bidir = end.sum_sent_bidir_reverse.is_some() || end.sum_received_bidir_reverse.is_some();
     let mut lines = vec![LINE.to_owned(), header(bidir)];
     let is_client = document.start.connecting_to.is_some();
-    let role_in = |way| role(bidir.then_some((way == Way::ToServer) == is_client));
+    let role_in = |way| role(bidir.then_some((way == FlowDirection::ToServer) == is_client));
     for both in &end.streams {
         let role = role_in(both.direction);
         lines.extend(both.sender.iter().map(|report| stream(report, role, "  sender")));
@@ -72,10 +72,10 @@ pub(crate) fn end(document: &Document) -> Vec<String> {
     if document.start.test_start.num_streams > 1 {
         // Where both ways are measured, the way to the server comes first.
         let sums = [
-            (&end.sum_sent, Way::ToServer, "  sender"),
-            (&end.sum_received, Way::ToServer, "  receiver"),
-            (&end.sum_sent_bidir_reverse, Way::ToClient, "  sender"),
-            (&end.sum_received_bidir_reverse, Way::ToClient, "  receiver"),
+            (&end.sum_sent, FlowDirection::ToServer, "  sender"),
+            (&end.sum_received, FlowDirection::ToServer, "  receiver"),
+            (&end.sum_sent_bidir_reverse, FlowDirection::ToClient, "  sender"),
+            (&end.sum_received_bidir_reverse, FlowDirection::ToClient, "  receiver"),
         ];
         for (report, way, tail) in sums {
             lines.extend(report.iter().map(|report| sum(report, role_in(way), tail)));
@@ -207,7 +207,7 @@ fn delays(end: &End, bidir: bool, clock: Option<&ClockRelation>) -> Vec<String> 
         let report = both.receiver.as_ref()?;
         let way = match (bidir, both.direction) {
             (false, _) => "",
-            (true, Way::ToServer) => " to the server",
+            (true, FlowDirection::ToServer) => " to the server",
             (true, _) => " to the client",
         };
         let delay = percentiles(&report.delay?);

@@ -73,7 +73,7 @@ impl End {
 #[non_exhaustive]
 pub struct BothSides {
     /// Which way it goes.
-    pub direction: Way,
+    pub direction: FlowDirection,
     /// The report of its sender.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sender: Option<StreamReport>,
@@ -87,7 +87,7 @@ pub struct BothSides {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
-pub enum Way {
+pub enum FlowDirection {
     /// The client sends.
     ToServer,
     /// The server sends.

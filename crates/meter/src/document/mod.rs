@@ -13,7 +13,7 @@ mod report;
 use crate::calendar;
 pub use crate::clock::{ClockRelation, ClockSource};
 pub use crate::processor::{CpuUtilization, ProcessorShare};
-pub use end::{Alone, BothSides, End, Gain, Threshold, Way};
+pub use end::{Alone, BothSides, End, FlowDirection, Gain, Threshold};
 pub use report::{Blocked, Delay, Interval, PathReport, StreamReport, Sum};
 pub(crate) use report::{SideReport, per_second};
 

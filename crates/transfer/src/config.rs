@@ -50,3 +50,17 @@ pub fn check_config(config: &AssociationConfig) -> Result<(), ConfigError> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn small_buffers_are_named() {
+        let config = association_config(Preset::Recommended);
+        assert_eq!(check_config(&config), Ok(()));
+        let small = AssociationConfig { receive_buffer_bytes: 4095, ..config };
+        let told = check_config(&small).unwrap_err().to_string();
+        assert_eq!(told, "receive_buffer_bytes=4095: a transfer needs at least 4096");
+    }
+}

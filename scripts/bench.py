@@ -131,6 +131,18 @@ def in_memory(example: Path, rounds: int, peer: str | None) -> Result:
     return result
 
 
+def in_memory_no_crc(example: Path, rounds: int) -> Result:
+    """The same with a checksum of zero (RFC 9653), beside that with CRC32c; the runs alternate."""
+    result = Result("bit/s per CPU second")
+    checked: list[float] = []
+    for _ in range(rounds):
+        for runs, options in ((checked, []), (result.runs, ["--no-crc"])):
+            text = output_of([str(example), "--json", *options])
+            runs.append(number_from(text, "goodput_bit_s", "bench_in_memory"))
+    result.beside["CRC32c"] = statistics.median(checked)
+    return result
+
+
 def in_memory_all_on(example: Path, rounds: int) -> Result:
     """The same over two paths with every mechanism for unequal paths on, beside plain CMT; the runs alternate."""
     result = Result("bit/s per CPU second")
@@ -311,6 +323,7 @@ def main() -> int:
         example = examples / "bench_in_memory"
         benchmarks: dict[str, Callable[[], Result]] = {
             "in_memory_1400_crc": lambda: in_memory(example, arguments.rounds, peer),
+            "in_memory_1400_no_crc": lambda: in_memory_no_crc(example, arguments.rounds),
             "in_memory_all_on": lambda: in_memory_all_on(example, arguments.rounds),
             "sack_1e5_gaps": lambda: sack_1e5_gaps(examples / "bench_sack", arguments.rounds),
             "idle_association_bytes": lambda: idle_association_bytes(examples / "bench_idle", arguments.rounds, 1),

@@ -51,6 +51,14 @@ class Bench(unittest.TestCase):
         ours = self.program("ours", """echo '{"goodput_bit_s": 1}'""")
         self.assertEqual(bench.in_memory(ours, 1, None).beside, {"usrsctp": "not run"})
 
+    def test_in_memory_with_and_without_checksum(self) -> None:
+        ours = self.program(
+            "ours",
+            """case "$*" in '--json --no-crc') echo '{"goodput_bit_s": 3}';; --json) echo '{"goodput_bit_s": 2}';; esac""",
+        )
+        result = bench.in_memory_no_crc(ours, 2)
+        self.assertEqual((result.runs, result.beside), ([3.0, 3.0], {"CRC32c": 2.0}))
+
     def test_window_cost_is_a_ratio_of_costs(self) -> None:
         # 16 MB: 100 packets in 2 s, so 20 ms each; 64 KB: 100 packets in 1 s.
         program = self.program(

@@ -1,9 +1,9 @@
-//! Goodput of two endpoints in one thread: real encoding, checksums, MTU 1500, no network between them.
+//! Goodput of two endpoints in one thread: real encoding, checksums unless `--no-crc`, MTU 1500, no network between them.
 //!
 //! With `--bytes` the work is always the same, for counting instructions.
 //!
 //! `cargo run --release -p polypath-testkit --example bench_in_memory -- [--json] [--size BYTES] [--seconds S]
-//! [--bytes N] [--preset NAME] [--pf] [--paths N]`
+//! [--bytes N] [--preset NAME] [--pf] [--paths N] [--no-crc]`
 
 use std::process::ExitCode;
 use std::time::Instant as WallClock;
@@ -11,6 +11,7 @@ use std::time::Instant as WallClock;
 use polypath_proto::Instant;
 use polypath_proto::config::{AssociationConfig, FailureDetection, Preset};
 use polypath_testkit::{CpuClock, Side, WirePair};
+use polypath_wire::Checksum;
 
 /// What the command line asks for.
 struct Options {
@@ -21,12 +22,13 @@ struct Options {
     preset: Preset,
     detection: FailureDetection,
     paths: u8,
+    checksum: Checksum,
 }
 
 fn run(options: &Options) -> f64 {
     let mut config = AssociationConfig::with_preset(options.preset);
     config.policies.failover.detection = options.detection;
-    let mut pair = WirePair::connect(&config, options.paths);
+    let mut pair = WirePair::connect(&config, options.paths).with_checksum(options.checksum);
     let message = bytes::Bytes::from(vec![0x5a; options.size]);
     let wall = WallClock::now();
     let clock = CpuClock::start();
@@ -67,12 +69,14 @@ fn parse() -> Result<Options, String> {
         preset: Preset::Cmt,
         detection: FailureDetection::Rfc9260,
         paths: 1,
+        checksum: Checksum::Crc32c,
     };
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
         let mut value = || arguments.next().ok_or(format!("{argument} needs a value"));
         match argument.as_str() {
             "--json" => options.json = true,
+            "--no-crc" => options.checksum = Checksum::Zero,
             "--pf" => options.detection = FailureDetection::Pf2,
             "--size" => {
                 options.size = value()?.parse().map_err(|_| "--size needs a number of bytes")?

@@ -97,7 +97,7 @@ impl Association {
         let Ok(_turn) = self.shared.turn.try_lock() else { return Err(message) };
         let now = self.shared.clock.now();
         let mut inner = self.shared.lock();
-        if !inner.protocol.has_room(message.payload.len()) {
+        if !inner.protocol.has_room(message.len()) {
             return Err(message);
         }
         let done = inner.send(now, message);

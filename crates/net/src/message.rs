@@ -3,7 +3,7 @@
 use bytes::{Bytes, BytesMut};
 use polypath_proto::config::PartialReliability;
 use polypath_proto::{Delivery, OutgoingMessage, PathId};
-use polypath_wire::Payload;
+use polypath_wire::{JoinedPayload, Payload};
 
 /// A message to send, with what RFC 6458 section 5.3.4 calls its send information.
 ///
@@ -29,8 +29,11 @@ pub struct Message {
     /// How long the sender tries to deliver it (`sctp_prinfo`, RFC 6458 section 5.3.7 and RFC 7496); `None` for what the
     /// policy `partial_reliability` says. Reliable in any case where the peer does not understand FORWARD-TSN.
     pub reliability: Option<PartialReliability>,
-    /// Content; must not be empty.
+    /// Content, up to `tail`; one of them must not be empty.
     pub payload: Bytes,
+    /// The rest of the content, mostly none. A message may have a header of its own in `payload` and share its `tail` with
+    /// others: neither is copied before the packet is built.
+    pub tail: Bytes,
 }
 
 impl Message {
@@ -44,7 +47,36 @@ impl Message {
             context: 0,
             reliability: None,
             payload: payload.into(),
+            tail: Bytes::new(),
         }
+    }
+
+    /// Lets the content go on with `tail`, as `writev` and `sendmsg` do with more than one buffer. The receiver sees one
+    /// message.
+    ///
+    /// ```
+    /// use bytes::Bytes;
+    /// use polypath::Message;
+    ///
+    /// let picture = Bytes::from(vec![7; 1000]);
+    /// let first = Message::new(0, "for you: ").tail(picture.clone());
+    /// let second = Message::new(0, "for me: ").tail(picture);
+    /// assert_eq!((first.len(), second.len()), (1009, 1008));
+    /// ```
+    #[must_use]
+    pub fn tail(mut self, tail: impl Into<Bytes>) -> Self {
+        self.tail = tail.into();
+        self
+    }
+
+    /// Length of the content in bytes.
+    pub fn len(&self) -> usize {
+        self.payload.len() + self.tail.len()
+    }
+
+    /// Whether there is no content; such a message is refused.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
     }
 
     /// Sets the payload protocol identifier.
@@ -106,13 +138,22 @@ impl Message {
 
 impl From<Message> for OutgoingMessage {
     fn from(message: Message) -> Self {
-        let mut outgoing = Self::new(message.stream, message.payload);
+        let payload = content(message.payload, message.tail);
+        let mut outgoing = Self::from_payload(message.stream, payload);
         outgoing.ppid = message.ppid;
         outgoing.delivery = message.delivery;
         outgoing.path = message.path;
         outgoing.context = message.context;
         outgoing.reliability = message.reliability;
         outgoing
+    }
+}
+
+fn content(first: Bytes, tail: Bytes) -> Payload<'static> {
+    match (first.is_empty(), tail.is_empty()) {
+        (_, true) => Payload::Shared(first),
+        (true, false) => Payload::Shared(tail),
+        (false, false) => Payload::Joined(JoinedPayload::new(first, tail)),
     }
 }
 
@@ -153,7 +194,7 @@ impl ReceivedMessage {
 
     /// The content in the pieces in which it arrived, without copying.
     pub fn fragments(&self) -> impl Iterator<Item = &[u8]> {
-        self.0.fragments.iter().map(bytes_of)
+        self.0.fragments.iter().flat_map(Payload::slices).filter(|slice| !slice.is_empty())
     }
 
     /// The content in one piece; copies when it arrived in several.
@@ -172,15 +213,6 @@ impl ReceivedMessage {
 impl From<polypath_proto::ReceivedMessage> for ReceivedMessage {
     fn from(message: polypath_proto::ReceivedMessage) -> Self {
         Self(message)
-    }
-}
-
-/// Virtual payloads exist in simulations only.
-fn bytes_of<'a>(payload: &'a Payload<'static>) -> &'a [u8] {
-    match payload {
-        Payload::Borrowed(bytes) => bytes,
-        Payload::Shared(bytes) => bytes,
-        Payload::Virtual(_) => &[],
     }
 }
 
@@ -206,6 +238,26 @@ mod tests {
         let message = received(&["multi", "", "path"]);
         assert_eq!(message.len(), 9);
         assert_eq!(message.into_bytes(), "multipath");
+    }
+
+    #[test]
+    fn both_parts_of_a_message_are_its_content() {
+        for (first, tail, expected) in
+            [("head", "tail", "headtail"), ("", "tail", "tail"), ("head", "", "head"), ("", "", "")]
+        {
+            let message = Message::new(0, first).tail(tail);
+            assert_eq!((message.len(), message.is_empty()), (expected.len(), expected.is_empty()));
+            let outgoing = OutgoingMessage::from(message);
+            assert_eq!(outgoing.payload, Payload::Borrowed(expected.as_bytes()));
+        }
+    }
+
+    #[test]
+    fn parts_of_a_message_are_not_copied() {
+        let [first, tail] = ["head", "tail"].map(|part| Bytes::from(part.as_bytes().to_vec()));
+        let places = [first.as_ptr(), tail.as_ptr()];
+        let outgoing = OutgoingMessage::from(Message::new(0, first).tail(tail));
+        assert_eq!(outgoing.payload.slices().map(<[u8]>::as_ptr), places);
     }
 
     #[test]

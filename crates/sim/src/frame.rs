@@ -172,6 +172,8 @@ pub(crate) fn identity(payload: &Payload<'_>) -> Option<u64> {
         Payload::Virtual(payload) => Some(payload.message),
         Payload::Borrowed(bytes) => VirtualPayload::identify(bytes),
         Payload::Shared(bytes) => VirtualPayload::identify(bytes),
+        // What simulated programs send has one part.
+        Payload::Joined(_) => None,
     }
 }
 

@@ -404,6 +404,7 @@ fn is_intact(message: &polypath_proto::ReceivedMessage, number: u64) -> bool {
             Payload::Virtual(v) => v.message == number && v.offset == offset,
             Payload::Shared(bytes) => VirtualPayload::verify(number, offset, bytes),
             Payload::Borrowed(bytes) => VirtualPayload::verify(number, offset, bytes),
+            Payload::Joined(_) => false,
         };
         offset += fragment.len() as u32;
         intact

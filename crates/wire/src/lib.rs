@@ -38,6 +38,7 @@ mod checksum;
 mod chunk;
 mod codes;
 mod error;
+mod joined;
 mod packet;
 mod parameter;
 mod pattern;
@@ -51,6 +52,7 @@ pub use checksum::{COMMON_HEADER_LEN, Checksum, ChecksumPolicy, packet_checksum,
 pub use chunk::*;
 pub use codes::{UnknownAction, cause_code, chunk_type, parameter_type};
 pub use error::{ChunkError, ChunkErrorReason, EncodeError, ParseError, TlvError, TlvErrorReason};
+pub use joined::JoinedPayload;
 pub use packet::{ChunkList, Packet};
 pub use parameter::{NextTsns, Parameter, ParameterIter};
 pub use payload::{Payload, VirtualPayload};

@@ -2,13 +2,17 @@
 
 use bytes::Bytes;
 
-/// User data: borrowed from a datagram, shared with the sending application, or virtual.
+use crate::JoinedPayload;
+
+/// User data: borrowed from a datagram, shared with the sending application in one part or two, or virtual.
 #[derive(Clone, Debug)]
 pub enum Payload<'a> {
     /// Part of the datagram being parsed.
     Borrowed(&'a [u8]),
     /// Reference-counted bytes of the message.
     Shared(Bytes),
+    /// Reference-counted bytes of a message that has two parts.
+    Joined(JoinedPayload),
     /// Data that exists only as a description (simulations).
     Virtual(VirtualPayload),
 }
@@ -33,6 +37,7 @@ impl Payload<'_> {
         match self {
             Self::Borrowed(bytes) => bytes.len(),
             Self::Shared(bytes) => bytes.len(),
+            Self::Joined(parts) => parts.len(),
             Self::Virtual(v) => v.len as usize,
         }
     }
@@ -52,6 +57,7 @@ impl Payload<'_> {
         match self {
             Self::Borrowed(bytes) => Payload::Shared(Bytes::copy_from_slice(bytes)),
             Self::Shared(bytes) => Payload::Shared(bytes),
+            Self::Joined(parts) => Payload::Joined(parts),
             Self::Virtual(v) => Payload::Virtual(v),
         }
     }
@@ -72,6 +78,18 @@ impl Payload<'_> {
         }
     }
 
+    /// The bytes in their order, as they lie in memory: all but [`Joined`](Self::Joined) data have only the first slice, and
+    /// virtual data neither.
+    #[inline]
+    pub fn slices(&self) -> [&[u8]; 2] {
+        match self {
+            Self::Borrowed(bytes) => [bytes, &[]],
+            Self::Shared(bytes) => [bytes, &[]],
+            Self::Joined(parts) => parts.slices(),
+            Self::Virtual(_) => [&[], &[]],
+        }
+    }
+
     /// Writes the data to the start of `out`, as far as it fits.
     pub fn copy_to(&self, out: &mut [u8]) {
         let len = self.len().min(out.len());
@@ -79,6 +97,7 @@ impl Payload<'_> {
         match self {
             Self::Borrowed(bytes) => out.copy_from_slice(&bytes[..len]),
             Self::Shared(bytes) => out.copy_from_slice(&bytes[..len]),
+            Self::Joined(parts) => parts.copy_to(out),
             Self::Virtual(v) => v.fill(out),
         }
     }
@@ -93,6 +112,7 @@ impl Payload<'static> {
         match self {
             Self::Borrowed(bytes) => Self::Borrowed(&bytes[start..end]),
             Self::Shared(bytes) => Self::Shared(bytes.slice(start..end)),
+            Self::Joined(parts) => Self::Joined(parts.slice(start, end)),
             Self::Virtual(v) => Self::Virtual(VirtualPayload {
                 message: v.message,
                 offset: v.offset.wrapping_add(start as u32),
@@ -114,22 +134,15 @@ impl PartialEq for Payload<'_> {
         match (self, other) {
             (Self::Virtual(a), Self::Virtual(b)) => a == b,
             (Self::Virtual(_), _) | (_, Self::Virtual(_)) => false,
-            (a, b) => a.real_bytes() == b.real_bytes(),
+            (Self::Joined(_), _) | (_, Self::Joined(_)) => {
+                self.slices().into_iter().flatten().eq(other.slices().into_iter().flatten())
+            }
+            (a, b) => a.slices() == b.slices(),
         }
     }
 }
 
 impl Eq for Payload<'_> {}
-
-impl Payload<'_> {
-    fn real_bytes(&self) -> Option<&[u8]> {
-        match self {
-            Self::Borrowed(bytes) => Some(bytes),
-            Self::Shared(bytes) => Some(bytes),
-            Self::Virtual(_) => None,
-        }
-    }
-}
 
 #[cfg(test)]
 mod tests {

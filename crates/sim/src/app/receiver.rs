@@ -173,6 +173,8 @@ fn intact_length(identity: u64, fragments: &[Payload<'_>]) -> Option<u32> {
             Payload::Virtual(payload) => payload.message == identity && payload.offset == at,
             Payload::Borrowed(bytes) => VirtualPayload::verify(identity, at, bytes),
             Payload::Shared(bytes) => VirtualPayload::verify(identity, at, bytes),
+            // Receivers have each fragment in one piece.
+            Payload::Joined(_) => false,
         };
         if !is_next {
             return None;

@@ -1,5 +1,6 @@
 //! The handle of an association.
 
+use std::collections::VecDeque;
 use std::net::IpAddr;
 use std::pin::pin;
 
@@ -117,6 +118,35 @@ impl Association {
         Ok(())
     }
 
+    /// Sends messages from the front of `messages` while the send buffer has room for the next one; gives how many were taken. Many
+    /// messages at a time cost less than one by one: the association is locked, and its driver woken, once.
+    ///
+    /// # Errors
+    ///
+    /// Why the first one that is left can never be sent; those before it were taken. That there is no room is no error.
+    pub fn try_send_many(&self, messages: &mut VecDeque<Message>) -> Result<usize, SendError> {
+        let now = self.shared.clock.now();
+        let mut inner = self.shared.lock();
+        let mut taken = 0;
+        let mut done = Ok(());
+        while let Some(message) = messages.front() {
+            done = inner.send(now, message.clone());
+            if done.is_err() {
+                break;
+            }
+            messages.pop_front();
+            taken += 1;
+        }
+        drop(inner);
+        if taken > 0 {
+            self.shared.command();
+        }
+        match done {
+            Err(error) if !error.is_would_block() => Err(error),
+            _ => Ok(taken),
+        }
+    }
+
     /// The next message; `None` when the peer has shut the association down and everything was read.
     pub async fn receive(&self) -> Result<Option<ReceivedMessage>, AssociationError> {
         // The driver has its turn, too, where it shares a thread with the receiver.
@@ -136,25 +166,53 @@ impl Association {
 
     /// The next message if there is one; `None` when the peer has shut the association down and everything was read.
     pub fn try_receive(&self) -> Result<Option<ReceivedMessage>, TryReceiveError> {
+        let mut next = None;
+        self.read_into(1, |message| next = Some(message))?;
+        Ok(next)
+    }
+
+    /// Appends the messages that are there to `messages`, at most `most`, and gives how many there were; none when the peer has
+    /// shut the association down and everything was read. As with [`try_send_many`](Self::try_send_many) many at a time cost
+    /// less.
+    ///
+    /// # Errors
+    ///
+    /// As [`try_receive`](Self::try_receive), if there is not even one.
+    pub fn try_receive_many(
+        &self,
+        messages: &mut impl Extend<ReceivedMessage>,
+        most: usize,
+    ) -> Result<usize, TryReceiveError> {
+        self.read_into(most, |message| messages.extend([message]))
+    }
+
+    /// Hands the messages that are there to `take`, at most `most`; gives their number.
+    fn read_into(
+        &self,
+        most: usize,
+        mut take: impl FnMut(ReceivedMessage),
+    ) -> Result<usize, TryReceiveError> {
         let now = self.shared.clock.now();
         let mut inner = self.shared.lock();
-        if !inner.admits_receive() {
-            return Err(inner.end_or_restart().into());
+        let mut count = 0;
+        while count < most {
+            if !inner.admits_receive() {
+                break;
+            }
+            let Some(message) = inner.call(now, |protocol, cx| protocol.receive(cx)) else { break };
+            take(message.into());
+            count += 1;
         }
-        let Some(message) = inner.call(now, |protocol, cx| protocol.receive(cx)) else {
-            return match inner.phase() {
-                Phase::Ended(Some(error)) => Err(error.clone().into()),
-                Phase::Ended(None) | Phase::PeerShutdown => Ok(None),
-                Phase::Pending | Phase::Open => Err(TryReceiveError::Empty),
-            };
-        };
+        if count == 0 && most > 0 {
+            return inner.nothing_to_read();
+        }
         // Reading may have made a window update due. The driver is woken for that, not for every message.
         let update_due = inner.protocol.acknowledgement_is_due();
         drop(inner);
         if update_due {
             self.shared.command();
         }
-        Ok(Some(message.into()))
+        Ok(count)
     }
 
     /// Listens to the association's notifications from now on (RFC 6458 section 6.1). What happened before is told by
@@ -217,6 +275,32 @@ impl Association {
                 _ if inner.is_restarted() => Some(Err(AssociationError::PeerRestarted)),
                 _ if inner.protocol.stats().send_buffer_bytes == 0 => Some(Ok(())),
                 _ => None,
+            }
+        })
+        .await
+    }
+
+    /// Waits until fewer than `bytes` of the messages accepted for sending have not been sent at all, as with
+    /// `TCP_NOTSENT_LOWAT`; 0 counts as 1. What is under way does not count, nor do retransmissions.
+    ///
+    /// A send buffer is as large as what may be under way. A program that fills it before it knows that the path carries so
+    /// much sends old news; one that calls this before [`send`](Self::send) has little waiting, and its later messages are
+    /// not behind that. Half a congestion window keeps paths busy.
+    ///
+    /// # Errors
+    ///
+    /// Why the association ended, if not gracefully, or
+    /// [`PeerRestarted`](AssociationError::PeerRestarted).
+    pub async fn unsent_below(&self, bytes: u64) -> Result<(), AssociationError> {
+        // Otherwise it would never come true.
+        let bytes = bytes.max(1);
+        self.wait(&self.shared.drained, |association| {
+            let mut inner = association.shared.lock();
+            match inner.phase() {
+                Phase::Ended(Some(error)) => Some(Err(error.clone())),
+                Phase::Ended(None) => Some(Ok(())),
+                _ if inner.is_restarted() => Some(Err(AssociationError::PeerRestarted)),
+                _ => inner.drains_below(bytes).then_some(Ok(())),
             }
         })
         .await

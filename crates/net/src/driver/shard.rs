@@ -208,7 +208,11 @@ impl Shard {
         let deadline = inner.protocol.poll_timeout();
         self.timers.schedule(association.id, deadline, &mut inner.scheduled);
         let closed = inner.protocol.is_closed();
+        let has_drained = inner.has_drained();
         drop(inner);
+        if has_drained {
+            association.drained.notify_waiters();
+        }
         if notices.is_empty() && !closed {
             return;
         }

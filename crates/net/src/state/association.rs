@@ -36,6 +36,8 @@ pub(crate) struct AssociationShared {
     pub(crate) readable: Notify,
     /// The send buffer has room, or will never have.
     pub(crate) writable: Notify,
+    /// Few enough bytes wait to be sent, or none will be any more.
+    pub(crate) drained: Notify,
     /// The association was established or has ended.
     pub(crate) changed: Notify,
     /// Senders take turns, so that small messages cannot keep a large one waiting for ever.
@@ -63,6 +65,7 @@ impl AssociationShared {
             handles: AtomicUsize::new(0),
             readable: Notify::new(),
             writable: Notify::new(),
+            drained: Notify::new(),
             changed: Notify::new(),
             turn: tokio::sync::Mutex::new(()),
         })
@@ -105,6 +108,7 @@ impl AssociationShared {
     pub(crate) fn wake_all(&self) {
         self.readable.notify_waiters();
         self.writable.notify_waiters();
+        self.drained.notify_waiters();
         self.changed.notify_waiters();
     }
 }

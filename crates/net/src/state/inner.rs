@@ -11,7 +11,7 @@ use polypath_proto::{
 use tokio::sync::broadcast;
 
 use crate::clock::Context;
-use crate::error::{AssociationError, SendError};
+use crate::error::{AssociationError, SendError, TryReceiveError};
 use crate::message::Message;
 use crate::route;
 use crate::socket::{Meaning, SharedSockets};
@@ -34,6 +34,8 @@ pub(crate) struct Inner {
     ready: Option<Box<Transmit>>,
     /// Messages that are still to be read from before the peer's restart, until the user accepts that.
     restart: Option<usize>,
+    /// Somebody waits until fewer bytes than this are unsent; 0 while nobody does.
+    low_water_bytes: u64,
     /// The association's entry among the driver's timers.
     pub(crate) scheduled: Option<Instant>,
     events: Option<broadcast::Sender<Event>>,
@@ -63,6 +65,7 @@ impl Inner {
             leaving: false,
             ready: None,
             restart: None,
+            low_water_bytes: 0,
             scheduled: None,
             events: None,
             early: VecDeque::new(),
@@ -175,11 +178,31 @@ impl Inner {
         Ok(self.call(now, |protocol, cx| protocol.send(cx, message.into()))?)
     }
 
-    /// Why a restarted association gives nothing: it may have ended since.
-    pub(crate) fn end_or_restart(&self) -> AssociationError {
-        match self.phase() {
-            Phase::Ended(Some(error)) => error.clone(),
-            _ => AssociationError::PeerRestarted,
+    /// Whether fewer than `bytes` wait to be sent; if not, [`has_drained`](Self::has_drained) will say when that is so.
+    pub(crate) fn drains_below(&mut self, bytes: u64) -> bool {
+        let is_below = self.protocol.unsent_bytes() < bytes;
+        if !is_below {
+            self.low_water_bytes = self.low_water_bytes.max(bytes);
+        }
+        is_below
+    }
+
+    /// Whether somebody who waits for unsent bytes to become few is to look again.
+    pub(crate) fn has_drained(&mut self) -> bool {
+        let has_drained = self.protocol.unsent_bytes() < self.low_water_bytes;
+        if has_drained {
+            self.low_water_bytes = 0;
+        }
+        has_drained
+    }
+
+    /// Why there is no message to read: `Ok` with none if nothing will come.
+    pub(crate) fn nothing_to_read(&self) -> Result<usize, TryReceiveError> {
+        match (self.phase(), self.restart) {
+            (Phase::Ended(Some(error)), _) => Err(error.clone().into()),
+            (_, Some(0)) => Err(AssociationError::PeerRestarted.into()),
+            (Phase::Ended(None) | Phase::PeerShutdown, _) => Ok(0),
+            (Phase::Pending | Phase::Open, _) => Err(TryReceiveError::Empty),
         }
     }
 

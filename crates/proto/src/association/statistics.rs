@@ -36,6 +36,11 @@ impl Association {
         stats
     }
 
+    /// User bytes of which nothing was sent, as in [`stats`](Self::stats), for those who ask often.
+    pub fn unsent_bytes(&self) -> u64 {
+        self.transmitter.queue.waiting()
+    }
+
     /// How long sending was blocked until `now`, by cause. [`stats`](Self::stats) has the same up to the last time that
     /// packets were polled.
     pub fn blocked(&self, now: Instant) -> BlockedTime {

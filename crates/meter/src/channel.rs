@@ -1,6 +1,7 @@
 //! The control channel of an association. One task reads all that the peer sends: it queues control messages, and counts the
 //! messages of flows.
 
+use std::collections::VecDeque;
 use std::future::Future;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -85,22 +86,25 @@ async fn read(
 ) {
     let mut assembler = Assembler::default();
     let mut current = None;
+    let mut waiting = VecDeque::new();
     loop {
-        let received = match association.receive().await {
-            Ok(Some(message)) if message.ppid() == payload::PPID => {
-                if current.is_none() {
-                    current.clone_from(&*tally.lock().unwrap_or_else(PoisonError::into_inner));
-                }
-                match count(&association, current.as_deref(), message) {
-                    Some(other) => control(other, &mut assembler).transpose(),
-                    None => continue,
+        if waiting.is_empty() {
+            match association.receive().await {
+                Ok(Some(message)) => waiting.push_back(message),
+                Ok(None) => return,
+                Err(error) => {
+                    let _ = queue.send(Err(error.into())).await;
+                    return;
                 }
             }
-            Ok(Some(message)) => control(message, &mut assembler).transpose(),
-            Ok(None) => return,
-            Err(error) => Some(Err(error.into())),
-        };
-        let Some(received) = received else { continue };
+            // What ended the association is heard when there is nothing else.
+            let _ = association.try_receive_many(&mut waiting, AT_A_TIME - 1);
+        }
+        if current.is_none() {
+            current.clone_from(&*tally.lock().unwrap_or_else(PoisonError::into_inner));
+        }
+        let Some(other) = count(current.as_deref(), &mut waiting) else { continue };
+        let Some(received) = control(other, &mut assembler).transpose() else { continue };
         let is_over = received.is_err();
         if queue.send(received).await.is_err() || is_over {
             return;
@@ -108,23 +112,19 @@ async fn read(
     }
 }
 
-/// Counts a message, and those that are there already behind it; gives one that is not to be counted.
+/// Counts the messages that wait, up to one that is not to be counted, which it gives.
 fn count(
-    association: &Association,
     tally: Option<&Tally>,
-    mut message: ReceivedMessage,
+    waiting: &mut VecDeque<ReceivedMessage>,
 ) -> Option<ReceivedMessage> {
-    let mut arrivals = tally.map(Tally::receive);
-    for more in (0..AT_A_TIME).rev() {
-        if let Some(arrivals) = &mut arrivals {
-            arrivals.count(header(&message), message.len());
+    let is_data = |message: &ReceivedMessage| message.ppid() == payload::PPID;
+    let mut arrivals = waiting.front().is_some_and(is_data).then(|| tally.map(Tally::receive));
+    while let Some(message) = waiting.pop_front() {
+        if !is_data(&message) {
+            return Some(message);
         }
-        if more > 0 {
-            // The task that waits for the next message learns what ended the association.
-            message = association.try_receive().ok().flatten()?;
-            if message.ppid() != payload::PPID {
-                return Some(message);
-            }
+        if let Some(Some(arrivals)) = &mut arrivals {
+            arrivals.count(header(&message), message.len());
         }
     }
     None

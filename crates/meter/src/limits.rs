@@ -127,10 +127,10 @@ mod tests {
         let limits = Limits { duration: None, bitrate: Some(limit), idle: Duration::MAX };
         let tally = Tally::new(&proposal(1), Role::Server);
         // Five megabytes are what five seconds allow.
-        (0..500).for_each(|_| tally.sent(0, 10_000, 0));
+        tally.sent(0, 500, 5_000_000, 0);
         let mut exceeded = std::pin::pin!(exceed(&tally, &limits));
         assert!(timeout(Duration::from_secs(3), &mut exceeded).await.is_err());
-        (0..500).for_each(|_| tally.sent(0, 10_000, 0));
+        tally.sent(0, 500, 5_000_000, 0);
         let begin = Instant::now();
         let error = exceeded.await.to_string();
         assert!(error.contains("more than this server's limit, 8 Mbit/s"), "{error}");

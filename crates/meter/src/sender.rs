@@ -1,5 +1,6 @@
 //! Sends the flows of one side.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -13,7 +14,7 @@ use tokio::time::{sleep, sleep_until, timeout_at};
 use crate::clock::{self, WallClock};
 use crate::error::SessionError;
 use crate::flow::FlowPlan;
-use crate::gate::{Gate, PAUSE};
+use crate::gate::Gate;
 use crate::payload::{self, Header, Messages, Role};
 use crate::proposal::Proposal;
 use crate::tally::Tally;
@@ -23,6 +24,8 @@ use crate::traffic::{PartialReliability, Traffic};
 const FOR_EVER: polypath_units::Duration = polypath_units::Duration::from_secs(1_000_000);
 /// Messages before the transport, which may share the thread, has its turn.
 const MESSAGES_PER_TURN: u64 = 128;
+/// Messages that are made and handed over at a time, with one look at the clock.
+const AT_A_TIME: usize = 16;
 /// Longest sleep: the clock of the source may not keep up with that of the timer.
 const LONGEST_SLEEP: Duration = Duration::from_secs(1);
 
@@ -85,8 +88,22 @@ struct Flow {
     is_saturated: bool,
     generator: Generator,
     messages: Messages,
+    /// Messages on their way to the transport.
+    made: VecDeque<Message>,
     clock: WallClock,
     common: Arc<Common>,
+}
+
+/// What came of making messages.
+enum Made {
+    /// At least one.
+    Some,
+    /// None: too much waits to be sent.
+    Later,
+    /// None: the source has none now.
+    NoneDue,
+    /// None: all that may be sent was sent.
+    NoneLeft,
 }
 
 impl Flow {
@@ -113,6 +130,7 @@ impl Flow {
             is_saturated: traffic.is_saturated(),
             generator,
             messages: Messages::new(common.senders.role),
+            made: VecDeque::with_capacity(AT_A_TIME),
             clock: WallClock::new(),
             common,
         }
@@ -130,40 +148,80 @@ impl Flow {
 
     async fn send_all(&mut self) -> Result<(), SessionError> {
         let common = Arc::clone(&self.common);
+        let mut since_turn = 0;
         loop {
             let now = Instant::now();
-            let moment = self.moment(now);
-            let Some(message) = self.generator.peek(moment) else {
-                // Other flows may have sent all that was to be sent.
-                if common.left.load(Ordering::Relaxed) == 0 {
-                    return Ok(());
+            match self.make(now) {
+                Made::Some => {}
+                Made::Later => {
+                    common.gate.opened().await;
+                    continue;
                 }
-                match self.generator.next_turn(moment) {
-                    Some(turn) => self.sleep_until(turn).await,
-                    None => return Ok(()),
+                Made::NoneDue => {
+                    // Other flows may have sent all that was to be sent.
+                    if common.left.load(Ordering::Relaxed) == 0 {
+                        return Ok(());
+                    }
+                    match self.generator.next_turn(self.moment(now)) {
+                        Some(turn) => self.sleep_until(turn).await,
+                        None => return Ok(()),
+                    }
+                    continue;
                 }
-                continue;
-            };
+                Made::NoneLeft => return Ok(()),
+            }
+            since_turn += self.hand_over().await?;
+            if since_turn >= MESSAGES_PER_TURN {
+                since_turn = 0;
+                yield_now().await;
+            }
+        }
+    }
+
+    /// Makes the messages that are due and may go, up to [`AT_A_TIME`].
+    fn make(&mut self, now: Instant) -> Made {
+        let common = Arc::clone(&self.common);
+        let moment = self.moment(now);
+        let why = loop {
+            if self.made.len() == AT_A_TIME {
+                break Made::Some;
+            }
+            let Some(message) = self.generator.peek(moment) else { break Made::NoneDue };
             if !common.gate.try_pass(message.bytes.into()) {
-                sleep(PAUSE).await;
-                continue;
+                break Made::Later;
             }
-            let Some(length) = common.claim(message.bytes) else { return Ok(()) };
+            let Some(length) = common.claim(message.bytes) else { break Made::NoneLeft };
             let outgoing = self.message(&message, length, now);
-            // Mostly there is room; `send` waits for it, and finds out the cause where there is none to come.
-            if common.senders.association.try_send(outgoing).is_err() {
-                let outgoing = self.message(&message, length, now);
-                common.senders.association.send(outgoing).await?;
-            }
+            self.made.push_back(outgoing);
             self.generator.taken(message);
             self.header.sequence += 1;
             self.header.frame = self.header.frame.wrapping_add(1);
             self.header.byte_sequence += length as u64;
-            common.senders.tally.sent(self.place, length, self.generator.dropped());
-            if self.header.sequence.is_multiple_of(MESSAGES_PER_TURN) {
-                yield_now().await;
+        };
+        if self.made.is_empty() { why } else { Made::Some }
+    }
+
+    /// Hands what was made to the transport, and gives how many messages that were.
+    async fn hand_over(&mut self) -> Result<u64, SessionError> {
+        let common = Arc::clone(&self.common);
+        let (tally, association) = (&common.senders.tally, &common.senders.association);
+        let made = self.made.len() as u64;
+        let bytes =
+            |made: &VecDeque<Message>| made.iter().map(|message| message.len() as u64).sum();
+        while !self.made.is_empty() {
+            let (before, bytes_before): (usize, u64) = (self.made.len(), bytes(&self.made));
+            // Mostly there is room; `send` waits for it, and finds out the cause where there is none to come.
+            let _ = association.try_send_many(&mut self.made);
+            if self.made.len() == before
+                && let Some(message) = self.made.front().cloned()
+            {
+                association.send(message).await?;
+                self.made.pop_front();
             }
+            let (taken, left): (usize, u64) = (before - self.made.len(), bytes(&self.made));
+            tally.sent(self.place, taken as u64, bytes_before - left, self.generator.dropped());
         }
+        Ok(made)
     }
 
     fn message(
@@ -176,8 +234,8 @@ impl Flow {
             true => self.clock.us_at(now),
             false => self.common.started_us + message.offered.as_nanos() / 1000,
         };
-        let payload = self.messages.encode(&self.header, length);
-        let outgoing = Message::new(self.header.stream, payload).ppid(payload::PPID);
+        let (header, tail) = self.messages.encode(&self.header, length);
+        let outgoing = Message::new(self.header.stream, header).tail(tail).ppid(payload::PPID);
         let outgoing = match message.delivery {
             Delivery::Ordered => outgoing,
             Delivery::Unordered => outgoing.unordered(),

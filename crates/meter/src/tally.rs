@@ -94,11 +94,11 @@ impl Tally {
         self.lock().clock = Some(clock);
     }
 
-    /// A message was handed to the transport.
-    pub fn sent(&self, flow: usize, bytes: usize, dropped: u64) {
+    /// Messages of so many bytes together were handed to the transport.
+    pub fn sent(&self, flow: usize, messages: u64, bytes: u64, dropped: u64) {
         if let Some(count) = self.sent.get(flow) {
-            count.messages.fetch_add(1, Ordering::Relaxed);
-            count.bytes.fetch_add(bytes as u64, Ordering::Relaxed);
+            count.messages.fetch_add(messages, Ordering::Relaxed);
+            count.bytes.fetch_add(bytes, Ordering::Relaxed);
             count.dropped.store(dropped, Ordering::Relaxed);
         }
     }

@@ -43,13 +43,20 @@ impl Payload<'_> {
     }
 
     /// Whether there is no data.
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
     /// A copy that borrows nothing; shared and virtual data stay as they are.
+    #[inline]
     pub fn to_owned(&self) -> Payload<'static> {
-        self.clone().into_owned()
+        match self {
+            Self::Borrowed(bytes) => Payload::Shared(Bytes::copy_from_slice(bytes)),
+            Self::Shared(bytes) => Payload::Shared(bytes.clone()),
+            Self::Joined(parts) => Payload::Joined(parts.clone()),
+            Self::Virtual(v) => Payload::Virtual(*v),
+        }
     }
 
     /// Copies what is borrowed; shared and virtual data stay as they are.
@@ -91,6 +98,7 @@ impl Payload<'_> {
     }
 
     /// Writes the data to the start of `out`, as far as it fits.
+    #[inline]
     pub fn copy_to(&self, out: &mut [u8]) {
         let len = self.len().min(out.len());
         let out = &mut out[..len];

@@ -170,8 +170,8 @@
 //! # Observation
 //!
 //! An [`Observer`] of an endpoint, or [`Association::set_probe`], attaches a [`Probe`] to an association: it receives a
-//! [`ProbeEvent`] for each chunk, each change of a congestion window, each round-trip time, timeout and state of a path, as in
-//! the simulator. With the crate feature `tracing` the crate also emits spans and events of that library, all with the target
+//! [`ProbeEvent`] for each packet and chunk, each SACK, each loss, each change of a congestion window, each round-trip time,
+//! each timer that expires, each state of a path and of the association, as in the simulator. With the crate feature `tracing` the crate also emits spans and events of that library, all with the target
 //! `polypath`: a span `association` with the peer's address and the ports; the end, restarts and states of paths at `INFO` and
 //! above; timeouts, losses and MTUs from `DEBUG`; packets and chunks at `TRACE`. Without observers and without the feature,
 //! nothing of that costs anything. A [`PacketTap`] sees the packets themselves.
@@ -253,9 +253,10 @@ pub use polypath_proto::config::{
     AssociationConfig, BUFFER_BYTES, EndpointConfig, PathPairing, PmtuDiscovery, Policies, Preset,
 };
 pub use polypath_proto::{
-    AssociationEnd, AssociationStats, BlockedTime, ConnectError as ConnectRefusal, Delivery,
-    Duration, Event, Instant, NoProbe, PathChange, PathId, PathStats, PathStatus, Probe,
-    ProbeEvent, SendError as SendRefusal, TransmissionCause, Tsn, config, congestion, scheduling,
+    AssociationEnd, AssociationState, AssociationStats, BlockedCause, BlockedTime, ChunkKinds,
+    ConnectError as ConnectRefusal, Delivery, Duration, EndReason, Event, Instant, LossDetection,
+    NoProbe, PathChange, PathId, PathStats, PathStatus, Probe, ProbeEvent,
+    SendError as SendRefusal, TimerKind, TransmissionCause, Tsn, config, congestion, scheduling,
 };
 pub use probe::{BoxedProbe, Initiator, ObservedAssociation, Observer};
 pub use route::{default_addresses, source_address};

@@ -121,6 +121,11 @@ impl Probe for Probes {
             user.on(now, event);
         }
     }
+
+    fn wants_packets(&self) -> bool {
+        self.log.as_ref().is_some_and(Probe::wants_packets)
+            || self.user.as_ref().is_some_and(|user| user.wants_packets())
+    }
 }
 
 impl fmt::Debug for Probes {

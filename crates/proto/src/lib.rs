@@ -51,9 +51,11 @@ pub use io::{
 };
 pub use message::{Delivery, OutgoingMessage, ReceivedMessage};
 pub use polypath_units::{Duration, Instant};
-pub use probe::{NoProbe, Probe, ProbeEvent, TransmissionCause};
+pub use probe::{
+    ChunkKinds, EndReason, LossDetection, NoProbe, Probe, ProbeEvent, TimerKind, TransmissionCause,
+};
 pub use stats::{
-    AbandonedCount, AbandonedMessages, AssociationStats, BlockedCause, BlockedTime, PathStats,
-    PathStatus, PotentiallyFailedTime,
+    AbandonedCount, AbandonedMessages, AssociationState, AssociationStats, BlockedCause,
+    BlockedTime, PathStats, PathStatus, PotentiallyFailedTime,
 };
 pub use types::PeerAddress;

@@ -5,6 +5,27 @@ use core::net::IpAddr;
 
 use crate::{Duration, Instant, PathId};
 
+/// State of an association (RFC 9260 section 4).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub enum AssociationState {
+    /// It has not begun or is over.
+    Closed,
+    /// INIT was sent.
+    CookieWait,
+    /// COOKIE ECHO was sent.
+    CookieEchoed,
+    /// Data flows.
+    Established,
+    /// The user asked for shutdown; data is outstanding.
+    ShutdownPending,
+    /// SHUTDOWN was sent.
+    ShutdownSent,
+    /// The peer sent SHUTDOWN; data is outstanding.
+    ShutdownReceived,
+    /// SHUTDOWN ACK was sent.
+    ShutdownAckSent,
+}
+
 /// Whether a path can carry data (RFC 9260 sections 5.4, 8.2; RFC 7829).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub enum PathStatus {

@@ -44,7 +44,6 @@ impl Router<'_> {
         match context.lend(now, |cx| protocol.handle(cx, received)) {
             Route::Association(id) => {
                 if let Some(association) = table.get(&id) {
-                    association.log.received(received);
                     association.lock().call(now, |protocol, cx| protocol.handle(cx, received));
                     touch(0, self.touched, association);
                 }

@@ -166,7 +166,6 @@ impl Shard {
             self.follow_sockets();
             for transmit in self.transmits.drain(..) {
                 self.shared.tap.sent(&transmit);
-                association.log.sent(&transmit);
                 self.outbound.push(&self.sockets, &transmit, Some(association.id), &mut self.stats);
             }
             if !more {

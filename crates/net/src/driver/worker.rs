@@ -77,7 +77,6 @@ impl Worker {
             match PacketView::parse(datagram, ChecksumPolicy::Verify) {
                 // With a restart, the tag changes; what was sent to the association of before is for nobody.
                 Ok(view) if view.verification_tag() == inner.protocol.identity().local_tag => {
-                    parcel.association.log.received(&received);
                     inner.call(now, |protocol, cx| protocol.handle(cx, &received));
                 }
                 Err(ParseError::WrongChecksum { .. }) => {

@@ -2,9 +2,7 @@
 
 use std::net::IpAddr;
 
-use polypath_proto::{
-    Association as Protocol, AssociationId, Event, Instant, Probe, ProbeEvent, Received, Transmit,
-};
+use polypath_proto::{Association as Protocol, AssociationId, Event, Instant, Probe, ProbeEvent};
 
 use crate::error::AssociationError;
 
@@ -26,10 +24,6 @@ impl Log {
     pub(crate) fn ended(&self, _error: Option<&AssociationError>) {}
 
     pub(crate) fn fault(&self, _local: IpAddr, _remote: IpAddr, _fault: &str) {}
-
-    pub(crate) fn sent(&self, _transmit: &Transmit) {}
-
-    pub(crate) fn received(&self, _received: &Received<'_>) {}
 }
 
 /// The probe that logs the events of the protocol; never made.

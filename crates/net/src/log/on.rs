@@ -4,9 +4,9 @@ use std::net::IpAddr;
 
 use polypath_proto::{
     Association as Protocol, AssociationId, Event, Instant, PathChange, PathStatus, Probe,
-    ProbeEvent, Received, TransmissionCause, Transmit,
+    ProbeEvent, TimerKind, TransmissionCause,
 };
-use tracing::{Span, debug, error, info, info_span, trace, warn};
+use tracing::{Level, Span, debug, error, info, info_span, trace, warn};
 
 use crate::error::AssociationError;
 
@@ -95,38 +95,6 @@ impl Log {
     pub(crate) fn fault(&self, local: IpAddr, remote: IpAddr, fault: &str) {
         debug!(target: TARGET, parent: &self.span, %local, %remote, fault, "the system refused a packet");
     }
-
-    /// Logs a packet that is handed to the system.
-    pub(crate) fn sent(&self, transmit: &Transmit) {
-        if self.span.is_disabled() {
-            return;
-        }
-        trace!(
-            target: TARGET,
-            parent: &self.span,
-            path = transmit.path.map(|path| path.0),
-            local = %transmit.local,
-            remote = %transmit.remote,
-            bytes = transmit.packet.encoded_len(),
-            chunks = transmit.packet.chunks.len(),
-            "packet sent",
-        );
-    }
-
-    /// Logs a packet that came from the system.
-    pub(crate) fn received(&self, received: &Received<'_>) {
-        if self.span.is_disabled() {
-            return;
-        }
-        trace!(
-            target: TARGET,
-            parent: &self.span,
-            local = %received.local,
-            remote = %received.remote,
-            bytes = received.body.datagram().map(<[u8]>::len),
-            "packet received",
-        );
-    }
 }
 
 /// Logs the events of the protocol.
@@ -135,26 +103,28 @@ pub(crate) struct LogProbe {
     span: Span,
 }
 
-impl Probe for LogProbe {
-    fn on(&mut self, _now: Instant, event: ProbeEvent) {
+impl LogProbe {
+    /// Logs what happened to packets, chunks and windows.
+    fn on_traffic(&self, event: ProbeEvent) {
         let parent = &self.span;
         match event {
-            ProbeEvent::Timeout { path, errors } => {
-                warn!(target: TARGET, parent: parent, path = path.0, errors, "retransmission timeout");
+            ProbeEvent::PacketSent { path, bytes, chunks } => {
+                trace!(target: TARGET, parent: parent, path = path.0, bytes, %chunks, "packet sent");
             }
-            ProbeEvent::FastRecoveryEntered { path } => {
-                debug!(target: TARGET, parent: parent, path = path.0, "fast recovery");
+            ProbeEvent::PacketReceived { path, bytes, chunks } => {
+                trace!(target: TARGET, parent: parent, path = path.0, bytes, %chunks, "packet received");
             }
-            ProbeEvent::Reachability { path, status } => match status {
-                PathStatus::Unconfirmed | PathStatus::Active => {
-                    info!(target: TARGET, parent: parent, path = path.0, ?status, "path state");
-                }
-                PathStatus::PotentiallyFailed | PathStatus::Inactive => {
-                    warn!(target: TARGET, parent: parent, path = path.0, ?status, "path state");
-                }
-            },
-            ProbeEvent::PathMtu { path, bytes } => {
-                debug!(target: TARGET, parent: parent, path = path.0, bytes, "path MTU");
+            ProbeEvent::SackSent { path, cumulative, gap_blocks, a_rwnd } => {
+                trace!(target: TARGET, parent: parent, path = path.0, cumulative = cumulative.0, gap_blocks, a_rwnd, "SACK sent");
+            }
+            ProbeEvent::SackReceived { path, cumulative, gap_blocks, a_rwnd } => {
+                trace!(target: TARGET, parent: parent, path = path.0, cumulative = cumulative.0, gap_blocks, a_rwnd, "SACK received");
+            }
+            ProbeEvent::ChunkLost { path, tsn, detection } => {
+                debug!(target: TARGET, parent: parent, path = path.0, tsn = tsn.0, ?detection, "chunk lost");
+            }
+            ProbeEvent::Blocked { cause } => {
+                trace!(target: TARGET, parent: parent, ?cause, "sending blocked");
             }
             ProbeEvent::ChunkAbandoned { path, tsn } => {
                 debug!(target: TARGET, parent: parent, path = path.0, tsn = tsn.0, "chunk abandoned");
@@ -181,6 +151,63 @@ impl Probe for LogProbe {
             ProbeEvent::PeerWindow { bytes } => {
                 trace!(target: TARGET, parent: parent, bytes, "peer's window");
             }
+            other => debug!(target: TARGET, parent: parent, event = ?other, "protocol event"),
         }
+    }
+}
+
+impl Probe for LogProbe {
+    fn on(&mut self, _now: Instant, event: ProbeEvent) {
+        let parent = &self.span;
+        match event {
+            ProbeEvent::State { state } => {
+                debug!(target: TARGET, parent: parent, ?state, "association state");
+            }
+            ProbeEvent::PathOpened { path, local, remote, status } => {
+                debug!(target: TARGET, parent: parent, path = path.0, %local, %remote, ?status, "path opened");
+            }
+            ProbeEvent::FastRecoveryLeft { path } => {
+                debug!(target: TARGET, parent: parent, path = path.map(|path| path.0), "fast recovery ended");
+            }
+            ProbeEvent::TimerExpired {
+                timer: timer @ (TimerKind::Heartbeat | TimerKind::ZeroWindow),
+                path,
+            } => {
+                debug!(target: TARGET, parent: parent, path = path.map(|path| path.0), ?timer, "timer expired");
+            }
+            ProbeEvent::TimerExpired { timer, path } => {
+                warn!(target: TARGET, parent: parent, path = path.map(|path| path.0), ?timer, "timer expired");
+            }
+            ProbeEvent::HeartbeatSent { path } => {
+                trace!(target: TARGET, parent: parent, path = path.0, "heartbeat sent");
+            }
+            ProbeEvent::HeartbeatAcked { path, rtt } => {
+                trace!(target: TARGET, parent: parent, path = path.0, rtt = rtt.as_micros(), "heartbeat acknowledged");
+            }
+            ProbeEvent::Timeout { path, errors } => {
+                warn!(target: TARGET, parent: parent, path = path.0, errors, "retransmission timeout");
+            }
+            ProbeEvent::FastRecoveryEntered { path } => {
+                debug!(target: TARGET, parent: parent, path = path.0, "fast recovery");
+            }
+            ProbeEvent::Reachability { path, status } => match status {
+                PathStatus::Unconfirmed | PathStatus::Active => {
+                    info!(target: TARGET, parent: parent, path = path.0, ?status, "path state");
+                }
+                PathStatus::PotentiallyFailed | PathStatus::Inactive => {
+                    warn!(target: TARGET, parent: parent, path = path.0, ?status, "path state");
+                }
+            },
+            ProbeEvent::PathMtu { path, bytes } => {
+                debug!(target: TARGET, parent: parent, path = path.0, bytes, "path MTU");
+            }
+            // `ended` logs the end, with its error.
+            ProbeEvent::Ended { .. } => {}
+            traffic => self.on_traffic(traffic),
+        }
+    }
+
+    fn wants_packets(&self) -> bool {
+        tracing::enabled!(target: TARGET, Level::TRACE)
     }
 }

@@ -9,14 +9,14 @@ use crate::{AssociationEnd, Cx, Event, Notice};
 
 impl Association {
     /// Aborts because of something the peer did.
-    pub(super) fn abort_with(&mut self, _cx: &mut Cx<'_>, cause: Cause<'_>) {
+    pub(super) fn abort_with(&mut self, cx: &mut Cx<'_>, cause: Cause<'_>) {
         let causes = Causes::build([cause]);
         let end = AssociationEnd::ProtocolViolation(causes.as_slice().into());
-        self.end_with(self.abort_chunk(causes), end);
+        self.end_with(cx, self.abort_chunk(causes), end);
     }
 
     /// Aborts because the user wants it.
-    pub(super) fn abort_by_user(&mut self, reason: &[u8]) {
+    pub(super) fn abort_by_user(&mut self, cx: &mut Cx<'_>, reason: &[u8]) {
         if self.state.is_closed() {
             return;
         }
@@ -30,27 +30,27 @@ impl Association {
             .unwrap_or(0);
         let reason = &reason[..reason.len().min(room)];
         let abort = self.abort_chunk(Causes::build([Cause::UserInitiatedAbort(reason)]));
-        self.end_with(abort, AssociationEnd::Aborted);
+        self.end_with(cx, abort, AssociationEnd::Aborted);
     }
 
     /// The INIT ACK cannot be accepted. The ABORT carries the tag that it announced.
-    pub(super) fn refuse_init_ack(&mut self, tag: u32, causes: Causes<'static>) {
+    pub(super) fn refuse_init_ack(&mut self, cx: &mut Cx<'_>, tag: u32, causes: Causes<'static>) {
         let end = AssociationEnd::HandshakeRefused(causes.as_slice().into());
         let abort = Chunk::Abort(Abort { reflected_tag: false, causes });
         let abort = Control { chunk: abort, to: To::Best, tag: Tag::Announced(tag) };
         // Without a tag there is nobody to answer (RFC 9260 section 3.3.3).
-        self.end_with((tag != 0).then_some(abort), end);
+        self.end_with(cx, (tag != 0).then_some(abort), end);
     }
 
     /// T5-shutdown-guard expired (RFC 9260 section 9.2). The peer is told why, since it may still be there.
-    pub(super) fn give_up_shutdown(&mut self) {
+    pub(super) fn give_up_shutdown(&mut self, cx: &mut Cx<'_>) {
         let causes = Causes::build([Cause::ProtocolViolation(b"shutdown took too long")]);
-        self.end_with(self.abort_chunk(causes), AssociationEnd::ShutdownTimeout);
+        self.end_with(cx, self.abort_chunk(causes), AssociationEnd::ShutdownTimeout);
     }
 
     /// Gives up: the peer does not answer. It is told, in case it still listens.
-    pub(super) fn fail(&mut self, _cx: &mut Cx<'_>, end: AssociationEnd) {
-        self.end_with(self.abort_chunk(Causes::empty()), end);
+    pub(super) fn fail(&mut self, cx: &mut Cx<'_>, end: AssociationEnd) {
+        self.end_with(cx, self.abort_chunk(Causes::empty()), end);
     }
 
     /// An ABORT, if the peer has told its tag.
@@ -60,12 +60,17 @@ impl Association {
     }
 
     /// Ends the association without a word: the peer has ended it, or is not there.
-    pub(super) fn end(&mut self, end: AssociationEnd) {
-        self.end_with(None, end);
+    pub(super) fn end(&mut self, cx: &mut Cx<'_>, end: AssociationEnd) {
+        self.end_with(cx, None, end);
     }
 
     /// Ends the association. Of what waits to be sent only `last_words` still go out.
-    pub(super) fn end_with(&mut self, last_words: Option<Control>, end: AssociationEnd) {
+    pub(super) fn end_with(
+        &mut self,
+        cx: &mut Cx<'_>,
+        last_words: Option<Control>,
+        end: AssociationEnd,
+    ) {
         if self.state.is_closed() {
             return;
         }
@@ -76,6 +81,7 @@ impl Association {
         self.transmitter.paths.iter_mut().for_each(|path| path.t3 = None);
         self.paths.iter_mut().for_each(|path| path.heartbeat.due = None);
         self.announce_messages();
+        self.report_end(cx, &end);
         self.events.push(Event::Ended(end));
         self.notices.push_back(Notice::Closed);
     }

@@ -9,7 +9,7 @@ use crate::paths::Path;
 use crate::paths::first_contact::InitTry;
 use crate::paths::heartbeat::{Info, Purpose, Sent};
 use crate::paths::reach::{Reach, Reason, Signal};
-use crate::{Cx, Duration, Instant, PathId};
+use crate::{Cx, Duration, Instant, PathId, ProbeEvent, TimerKind};
 
 impl Association {
     /// Starts the heartbeats of every path when the association is established. Unconfirmed paths are probed at
@@ -55,6 +55,10 @@ impl Association {
     /// The heartbeat timer of a path expired: the last heartbeat counts as unanswered, and the next one is sent.
     pub(super) fn heartbeat_expired(&mut self, cx: &mut Cx<'_>, path: PathId) {
         let unanswered = self.paths[path].heartbeat.outstanding.take().is_some();
+        if unanswered {
+            let timer = TimerKind::Heartbeat;
+            cx.probe.on(cx.now, ProbeEvent::TimerExpired { timer, path: Some(path) });
+        }
         if unanswered && self.suspects_paths() && self.transmitter.paths[path].flight > 0 {
             // T3 judges what becomes of both (RFC 7829 section 3.2 rule 6).
         } else if unanswered {
@@ -146,6 +150,7 @@ impl Association {
         self.paths[path].heartbeat.outstanding = Some(Sent { nonce, at: cx.now });
         self.paths[path].counters.heartbeats_sent += 1;
         self.queue_control(Chunk::Heartbeat(parameters), To::Path(path));
+        cx.probe.on(cx.now, ProbeEvent::HeartbeatSent { path });
         self.schedule_heartbeat(cx, path);
     }
 
@@ -215,6 +220,8 @@ impl Association {
         path.heartbeat.outstanding = None;
         path.denied_since = None;
         path.counters.heartbeat_acks_received += 1;
+        let rtt = cx.now.since(sent.at);
+        cx.probe.on(cx.now, ProbeEvent::HeartbeatAcked { path: id, rtt });
         self.transmitter.paths[id].sample_rtt(cx.now, cx.probe, sent.at);
         self.path_works(cx, id, Signal::HeartbeatAck);
         self.schedule_heartbeat(cx, id);

@@ -107,9 +107,10 @@ impl Association {
 
     /// Nothing can be sent on the path. Returns what that changed.
     pub(super) fn path_refused(&mut self, cx: &mut Cx<'_>, id: PathId) -> Transition {
-        let transition = self.lose_path(id, Signal::Refused);
+        let transition = self.lose_path(cx, id, Signal::Refused);
         if transition != Transition::None {
-            self.transmitter.on_path_lost(id);
+            let (transmitter, mut send_cx) = self.sending(cx);
+            transmitter.on_path_lost(&mut send_cx, id);
             if self.state.is_connected() {
                 self.schedule_heartbeat(cx, id);
             }
@@ -149,7 +150,9 @@ impl Association {
                     self.paths.ids().for_each(|other| self.ask_soon(cx.now, other));
                 }
             }
-            Verdict::TryElsewhere | Verdict::End => self.end(AssociationEnd::ProtocolUnreachable),
+            Verdict::TryElsewhere | Verdict::End => {
+                self.end(cx, AssociationEnd::ProtocolUnreachable)
+            }
         }
     }
 

@@ -6,6 +6,7 @@ use polypath_wire::{Abort, Cause, Causes, ForwardTsn};
 use polypath_wire::{ChecksumPolicy, Chunk, PacketView, UnknownAction};
 
 use super::Association;
+use super::observe;
 use super::output::To;
 use super::state::Phase;
 use crate::extension::packet_drop::flags;
@@ -43,6 +44,7 @@ impl Association {
             self.stats.packets_discarded += 1;
             return;
         };
+        observe::packet_received(cx, path, received);
         self.follow_encapsulation(received, path);
         if let Some(receiver) = self.state.receiver_mut() {
             receiver.begin_packet();
@@ -181,8 +183,8 @@ impl Association {
             Chunk::Shutdown { cumulative_tsn_ack } => {
                 self.handle_shutdown(cx, Tsn(*cumulative_tsn_ack), arrival.path)
             }
-            Chunk::ShutdownAck => self.handle_shutdown_ack(arrival.path),
-            Chunk::ShutdownComplete { .. } => self.handle_shutdown_complete(),
+            Chunk::ShutdownAck => self.handle_shutdown_ack(cx, arrival.path),
+            Chunk::ShutdownComplete { .. } => self.handle_shutdown_complete(cx),
             Chunk::PacketDrop(report) if self.state.has_agreed_on(Capabilities::PACKET_DROP) => {
                 self.handle_packet_drop(cx, report, arrival.path);
             }
@@ -290,10 +292,11 @@ impl Association {
         // reflects the tag; it may overtake the SHUTDOWN COMPLETE. Nothing is outstanding then on either side.
         let completed =
             abort.reflected_tag && matches!(self.state.phase(), Some(Phase::ShutdownAckSent(_)));
-        self.end(match completed {
+        let end = match completed {
             true => AssociationEnd::ShutdownComplete,
             false => AssociationEnd::AbortedByPeer(abort.causes.as_slice().into()),
-        });
+        };
+        self.end(cx, end);
     }
 
     fn handle_error(&mut self, cx: &mut Cx<'_>, causes: &Causes<'_>) {

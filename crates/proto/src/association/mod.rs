@@ -5,6 +5,7 @@ mod effects;
 mod heartbeat;
 mod icmp;
 mod input;
+mod observe;
 mod output;
 mod packet_drop;
 mod path_mtu;
@@ -41,8 +42,8 @@ use crate::transmit::partial_reliability::Reliability;
 use crate::transmit::{Effects, SendCx, Transmitter};
 use crate::types::PeerAddress;
 use crate::{
-    Cx, Encapsulation, Envelope, Event, Instant, LocalAddressChange, OutgoingMessage, PathError,
-    PathId, Received, ReceivedMessage, SendError, Transmit, Tsn,
+    AssociationState, Cx, Encapsulation, Envelope, Event, Instant, LocalAddressChange,
+    OutgoingMessage, PathError, PathId, Received, ReceivedMessage, SendError, Transmit, Tsn,
 };
 
 /// One SCTP association with all its paths.
@@ -68,6 +69,8 @@ pub struct Association {
     config: SharedConfig,
     identity: Identity,
     state: State,
+    /// The state that the probe was told of last.
+    reported_state: AssociationState,
     /// Random numbers that stand for this association in cookies made while it exists (RFC 9260 section 5.2.2).
     tie_tags: TieTags,
     streams: Streams,
@@ -141,7 +144,9 @@ impl Association {
         let timer = T1::first(cx.now, config.policies.rto.initial);
         let state = State::Handshake(Handshake::new(timer, peer));
         let mut association = Box::new(Self::new(cx, config, identity, state));
+        association.report_state(cx);
         association.build_paths(peer, None);
+        association.report_paths(cx);
         association.send_init(cx.now);
         association
     }
@@ -156,6 +161,7 @@ impl Association {
             config,
             identity,
             state,
+            reported_state: AssociationState::Closed,
             tie_tags: TieTags::draw(cx.rng),
             paths: PathBook::default(),
             effects: Effects::new(),
@@ -341,9 +347,9 @@ impl Association {
     }
 
     /// Ends the association at once (RFC 9260 section 9.1); `reason` goes into a user-initiated abort cause.
-    pub fn abort(&mut self, _cx: &mut Cx<'_>, reason: &Bytes) {
+    pub fn abort(&mut self, cx: &mut Cx<'_>, reason: &Bytes) {
         self.stir();
-        self.abort_by_user(reason);
+        self.abort_by_user(cx, reason);
     }
 
     /// Makes a path the primary one.

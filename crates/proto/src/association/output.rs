@@ -6,6 +6,7 @@ use polypath_wire::{Chunk, Packet};
 use smallvec::SmallVec;
 
 use super::Association;
+use super::observe;
 use super::state::Phase;
 use crate::config::SackPath;
 use crate::mechanism::sack_path::{self, Duplicates, SackPathView, SinceLastSack};
@@ -121,7 +122,10 @@ impl Association {
         }
         self.advance_shutdown(cx);
         match self.build_packet(cx, packet) {
-            Some(built) => Some(self.finish(built, packet)),
+            Some(built) => {
+                observe::packet_sent(cx, built.path, packet);
+                Some(self.finish(built, packet))
+            }
             None => {
                 self.close_flush(cx);
                 None
@@ -172,6 +176,7 @@ impl Association {
         };
         transmitter.end_flush();
         self.flush = Flush { dry_at: Some(cx.now), is_open: false };
+        self.report_blocked(cx, cause);
         self.blocked.enter(cx.now, cause);
         self.account_suspicion(cx.now);
     }

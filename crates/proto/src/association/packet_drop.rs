@@ -82,8 +82,8 @@ impl Association {
             let request = repair::request(&chunk);
             let repair = match request {
                 Request::Data(tsn, start) => {
-                    let (transmitter, send_cx) = self.sending(cx);
-                    transmitter.on_drop_report(&send_cx, tsn, start, report.flags)
+                    let (transmitter, mut send_cx) = self.sending(cx);
+                    transmitter.on_drop_report(&mut send_cx, tsn, start, report.flags)
                 }
                 _ => Repair::Nothing,
             };

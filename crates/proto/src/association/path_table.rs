@@ -17,7 +17,7 @@ use crate::paths::{self, Path, pairing};
 use crate::transmit::SendPath;
 use crate::types::address_scope::reaches;
 use crate::types::{PathSet, PeerAddress};
-use crate::{Cx, Event, Instant, LocalAddressChange, PathChange, PathId, Received};
+use crate::{Cx, Event, LocalAddressChange, PathChange, PathId, Received};
 
 impl Association {
     /// Both halves of a path that nothing is known of yet.
@@ -128,7 +128,7 @@ impl Association {
                 }
                 self.identity.local_addresses.retain(|local| *local != address);
                 if !self.state.is_cookie_wait() {
-                    self.close_paths_from(address);
+                    self.close_paths_from(cx, address);
                     if let Some(path) = self.state.handshake().map(|handshake| handshake.path)
                         && self.paths[path].local == address
                     {
@@ -138,7 +138,7 @@ impl Association {
             }
         }
         match self.state.is_cookie_wait() {
-            true => self.rebuild_handshake_paths(cx.now),
+            true => self.rebuild_handshake_paths(cx),
             false => self.open_missing_paths(cx),
         }
     }
@@ -163,13 +163,14 @@ impl Association {
 
     /// Nothing is settled yet: the table is made anew. The handshake goes on where it was, or begins at once elsewhere, and
     /// where the policy asks all paths, on new ones too.
-    fn rebuild_handshake_paths(&mut self, now: Instant) {
+    fn rebuild_handshake_paths(&mut self, cx: &mut Cx<'_>) {
         let Some(handshake) = self.state.handshake() else { return };
         let tried = &self.paths[handshake.path];
         let (local, remote) = (tried.local, tried.remote);
         let waiting = self.waiting_for_init_ack(handshake);
         let named = handshake.named.clone();
         self.build_paths(&named, None);
+        self.report_paths(cx);
         let same = |path: &&Path| path.local == local && path.remote == remote;
         let kept = self.paths.iter().find(same).map(|path| path.id);
         if kept.is_none() {
@@ -181,7 +182,7 @@ impl Association {
             handshake.path = kept.unwrap_or(PathId(0));
             handshake.timer.tries = Tries { asked, ..Tries::default() };
         }
-        self.send_init(now);
+        self.send_init(cx.now);
     }
 
     /// The pairs of addresses that took an INIT which may still be answered.
@@ -192,13 +193,14 @@ impl Association {
         paths.map(|path| (path.local, path.remote)).collect()
     }
 
-    fn close_paths_from(&mut self, address: IpAddr) {
+    fn close_paths_from(&mut self, cx: &mut Cx<'_>, address: IpAddr) {
         for id in self.paths.ids() {
             let path = &self.paths[id];
             if path.local == address && path.reach != Reach::Inactive(Reason::NoLocalAddress) {
-                self.lose_path(id, Signal::LocalAddressGone);
+                self.lose_path(cx, id, Signal::LocalAddressGone);
                 self.paths[id].heartbeat = Default::default();
-                self.transmitter.on_path_lost(id);
+                let (transmitter, mut send_cx) = self.sending(cx);
+                transmitter.on_path_lost(&mut send_cx, id);
             }
         }
     }
@@ -260,6 +262,7 @@ impl Association {
                     self.transmitter.paths.push(sending);
                 }
             }
+            self.report_path(cx, id);
             if self.state.is_connected() {
                 self.events.push(Event::Path { path: id, change: PathChange::Added });
                 self.paths[id].heartbeat.due = Some(cx.now);

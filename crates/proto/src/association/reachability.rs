@@ -5,7 +5,7 @@ use crate::config::{AllPf, FailureDetection};
 use crate::congestion::CorrectionCause;
 use crate::paths::failover;
 use crate::paths::reach::{Signal, Thresholds, Transition};
-use crate::{AssociationEnd, Cx, Event, Instant, PathChange, PathId, PathStatus, ProbeEvent};
+use crate::{AssociationEnd, Cx, Event, Instant, PathChange, PathId, ProbeEvent};
 
 impl Association {
     fn thresholds(&self) -> Thresholds {
@@ -32,12 +32,8 @@ impl Association {
         if transition == Transition::Failed {
             path.suspicion.failed_at = Some(cx.now);
         }
-        self.path_changed(id, transition);
+        self.path_changed(cx, id, transition);
         self.give_up_primary(id);
-        if transition != Transition::None {
-            let status = self.paths[id].status();
-            cx.probe.on(cx.now, ProbeEvent::Reachability { path: id, status });
-        }
         if self.errors > self.config.association_max_retrans {
             self.fail(cx, AssociationEnd::Unreachable);
         }
@@ -62,21 +58,19 @@ impl Association {
             }
             cx.probe.on(cx.now, sending.window_event());
         }
-        self.path_changed(id, transition);
-        let status = PathStatus::Active;
-        cx.probe.on(cx.now, ProbeEvent::Reachability { path: id, status });
+        self.path_changed(cx, id, transition);
     }
 
     /// The system cannot send on the path any more.
-    pub(super) fn lose_path(&mut self, id: PathId, why: Signal) -> Transition {
+    pub(super) fn lose_path(&mut self, cx: &mut Cx<'_>, id: PathId, why: Signal) -> Transition {
         let thresholds = self.thresholds();
         let transition = self.paths[id].reach.on(why, thresholds);
-        self.path_changed(id, transition);
+        self.path_changed(cx, id, transition);
         transition
     }
 
     /// Tells the user of a change and sees to it that some path is active, if the policy wants that.
-    fn path_changed(&mut self, id: PathId, transition: Transition) {
+    fn path_changed(&mut self, cx: &mut Cx<'_>, id: PathId, transition: Transition) {
         let change = match transition {
             Transition::None => return,
             Transition::Confirmed => PathChange::Confirmed,
@@ -85,6 +79,7 @@ impl Association {
             Transition::Cleared | Transition::Restored => PathChange::Available,
         };
         self.events.push(Event::Path { path: id, change });
+        self.report_reachability(cx, id);
         self.follow_reachability(id);
         if transition == Transition::Suspected {
             self.suspicions += 1;
@@ -102,8 +97,14 @@ impl Association {
             path.reach.on(Signal::Chosen, thresholds);
             let change = PathChange::Available;
             self.events.push(Event::Path { path: chosen, change });
+            self.report_reachability(cx, chosen);
             self.follow_reachability(chosen);
         }
+    }
+
+    fn report_reachability(&self, cx: &mut Cx<'_>, id: PathId) {
+        let status = self.paths[id].status();
+        cx.probe.on(cx.now, ProbeEvent::Reachability { path: id, status });
     }
 
     /// Primary Path Switchover (RFC 7829 section 5): the path that carries its data becomes the primary one.

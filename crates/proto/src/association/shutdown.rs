@@ -5,7 +5,7 @@ use polypath_wire::Chunk;
 use super::Association;
 use super::output::{Control, To};
 use super::state::{Phase, State, T2};
-use crate::{AssociationEnd, Cx, Event, PathId};
+use crate::{AssociationEnd, Cx, Event, PathId, ProbeEvent, TimerKind};
 
 impl Association {
     /// The user asked for shutdown.
@@ -18,6 +18,7 @@ impl Association {
             }
             State::Connected(_) | State::Closed(_) => {}
         }
+        self.report_state(cx);
     }
 
     /// Sends SHUTDOWN, for the first time or again.
@@ -27,6 +28,7 @@ impl Association {
         connected.shutdown_guard.get_or_insert(cx.now + self.config.policies.rto.max * 5);
         let due = cx.now + self.transmitter.paths[path].rtt.rto();
         connected.phase = Phase::ShutdownSent(T2 { due, path });
+        self.report_state(cx);
         self.repeat_shutdown(path);
     }
 
@@ -40,6 +42,7 @@ impl Association {
     pub(super) fn send_shutdown_ack(&mut self, cx: &mut Cx<'_>, path: PathId) {
         let due = cx.now + self.transmitter.paths[path].rtt.rto();
         self.state.enter(Phase::ShutdownAckSent(T2 { due, path }));
+        self.report_state(cx);
         self.queue_control(Chunk::ShutdownAck, To::Path(path));
     }
 
@@ -50,6 +53,8 @@ impl Association {
             return;
         };
         let path = timer.path;
+        let expired = ProbeEvent::TimerExpired { timer: TimerKind::T2Shutdown, path: Some(path) };
+        cx.probe.on(cx.now, expired);
         self.transmitter.paths[path].rtt.back_off();
         self.count_path_error(cx, path);
         // It may have ended.
@@ -67,6 +72,7 @@ impl Association {
         match phase {
             Phase::Established | Phase::ShutdownPending => {
                 self.state.enter(Phase::ShutdownReceived(came_on));
+                self.report_state(cx);
                 self.events.push(Event::PeerShutdown);
             }
             Phase::ShutdownReceived(_) => self.state.enter(Phase::ShutdownReceived(came_on)),
@@ -80,18 +86,19 @@ impl Association {
         }
     }
 
-    pub(super) fn handle_shutdown_ack(&mut self, came_on: PathId) {
+    pub(super) fn handle_shutdown_ack(&mut self, cx: &mut Cx<'_>, came_on: PathId) {
         let phase = self.state.phase();
         if matches!(phase, Some(Phase::ShutdownSent(_) | Phase::ShutdownAckSent(_))) {
             let to = To::Path(self.answer_path(came_on));
             let complete = Chunk::ShutdownComplete { reflected_tag: false };
-            self.end_with(Some(Control::to_peer(complete, to)), AssociationEnd::ShutdownComplete);
+            let last = Some(Control::to_peer(complete, to));
+            self.end_with(cx, last, AssociationEnd::ShutdownComplete);
         }
     }
 
-    pub(super) fn handle_shutdown_complete(&mut self) {
+    pub(super) fn handle_shutdown_complete(&mut self, cx: &mut Cx<'_>) {
         if matches!(self.state.phase(), Some(Phase::ShutdownAckSent(_))) {
-            self.end(AssociationEnd::ShutdownComplete);
+            self.end(cx, AssociationEnd::ShutdownComplete);
         }
     }
 }

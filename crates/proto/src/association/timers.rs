@@ -7,7 +7,7 @@ use super::Association;
 use crate::congestion::coupled::group::GroupViews;
 use crate::receive::Receiver;
 use crate::transmit::zero_window::Expiry;
-use crate::{Cx, Instant, PathId};
+use crate::{Cx, Instant, PathId, ProbeEvent, TimerKind};
 
 /// A timer that an association has once.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -122,7 +122,11 @@ impl Association {
             return;
         }
         match timer {
-            Timer::ShutdownGuard => self.give_up_shutdown(),
+            Timer::ShutdownGuard => {
+                let timer = TimerKind::T5ShutdownGuard;
+                cx.probe.on(cx.now, ProbeEvent::TimerExpired { timer, path: None });
+                self.give_up_shutdown(cx);
+            }
             Timer::State if self.state.is_handshake() => self.handshake_timeout(cx),
             Timer::State => self.shutdown_timeout(cx),
             Timer::Sack => {
@@ -135,7 +139,11 @@ impl Association {
                 transmitter.on_lifetime_over(&mut send_cx);
                 self.apply_effects(cx);
             }
-            Timer::ZeroWindow => self.transmitter.zero_window.expire(cx.now),
+            Timer::ZeroWindow => {
+                let timer = TimerKind::ZeroWindow;
+                cx.probe.on(cx.now, ProbeEvent::TimerExpired { timer, path: None });
+                self.transmitter.zero_window.expire(cx.now);
+            }
             Timer::PathMtu => self.expire_mtu_timers(cx.now),
         }
     }

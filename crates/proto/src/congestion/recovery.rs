@@ -40,21 +40,24 @@ impl FastRecovery {
         self.exit_point = Some(highest_outstanding);
     }
 
-    /// Ends it, whatever is acknowledged.
-    pub(crate) fn leave(&mut self) {
-        self.exit_point = None;
+    /// Ends it, whatever is acknowledged. Returns whether it was on.
+    pub(crate) fn leave(&mut self) -> bool {
+        self.exit_point.take().is_some()
     }
 
     /// Ends it if its exit point is reached, by the cumulative ack or by a pseudo cumulative ack of the path.
-    pub(crate) fn on_ack(&mut self, view: &RecoveryView) {
-        let Some(exit) = self.exit_point else { return };
+    /// Returns whether that ended it.
+    pub(crate) fn on_ack(&mut self, view: &RecoveryView) -> bool {
+        let Some(exit) = self.exit_point else { return false };
         let passed = match view.pseudo_cumulative {
             PseudoCumulative::Unused | PseudoCumulative::Unchanged => false,
             PseudoCumulative::Advanced(lowest) => lowest.is_none_or(|lowest| lowest.is_after(exit)),
         };
-        if passed || exit.is_at_or_before(view.cumulative) {
+        let is_over = passed || exit.is_at_or_before(view.cumulative);
+        if is_over {
             self.exit_point = None;
         }
+        is_over
     }
 }
 

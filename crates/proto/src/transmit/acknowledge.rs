@@ -160,6 +160,7 @@ impl Transmitter {
         source: Acknowledgement,
     ) -> Acked {
         let Report { cumulative, blocks, arrival, .. } = *report;
+        report_sack(cx, report, source);
         let outstanding = &self.outstanding;
         match sack::validate(cumulative, blocks, outstanding.base(), outstanding.next_tsn()) {
             Ok(Verdict::Apply) => {}
@@ -258,7 +259,12 @@ impl Transmitter {
     }
 
     /// Ends the silence of paths at the tail. Returns those on which a probe has shown a loss.
-    fn hear_of_probe(&mut self, cx: &SendCx<'_>, source: Acknowledgement, heard: Heard) -> PathSet {
+    fn hear_of_probe(
+        &mut self,
+        cx: &mut SendCx<'_>,
+        source: Acknowledgement,
+        heard: Heard,
+    ) -> PathSet {
         let Some(answered) = heard.answered else {
             self.end_silence(cx, heard.of);
             return PathSet::EMPTY;
@@ -266,7 +272,7 @@ impl Transmitter {
         let lost_on = match source {
             // The original has arrived, too.
             Acknowledgement::Sack { duplicates: Duplicates::Some, .. } => PathSet::EMPTY,
-            _ => self.lost_before_probe(cx.now, answered),
+            _ => self.lost_before_probe(cx, answered),
         };
         self.end_silence(cx, PathSet::ALL);
         lost_on
@@ -359,6 +365,17 @@ impl Transmitter {
             self.dry_told = true;
             cx.effects.push(Effect::Event(Event::SenderDry));
         }
+    }
+}
+
+/// Reports a SACK to the probe.
+fn report_sack(cx: &mut SendCx<'_>, report: &Report<'_>, source: Acknowledgement) {
+    if let Acknowledgement::Sack { a_rwnd, .. } = source
+        && cx.probe.wants_packets()
+    {
+        let (path, cumulative) = (report.arrival, report.cumulative);
+        let gap_blocks = report.blocks.len() as u32;
+        cx.probe.on(cx.now, ProbeEvent::SackReceived { path, cumulative, gap_blocks, a_rwnd });
     }
 }
 

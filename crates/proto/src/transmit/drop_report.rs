@@ -8,14 +8,13 @@ use crate::config::Burst;
 use crate::congestion::{Controller, Correction, Loss, LossCause, Recovery};
 use crate::extension::packet_drop::bottleneck::{self, BottleneckView};
 use crate::extension::packet_drop::repair::{self, COMPARED_BYTES, Repair, RepairView};
-use crate::probe::TransmissionCause;
-use crate::{PathId, Tsn};
+use crate::{LossDetection, PathId, ProbeEvent, Tsn};
 
 impl Transmitter {
     /// Marks a chunk for retransmission as missing reports do, but leaves the congestion window as it is.
     pub(crate) fn on_drop_report(
         &mut self,
-        cx: &SendCx<'_>,
+        cx: &mut SendCx<'_>,
         tsn: Tsn,
         start: &[u8; COMPARED_BYTES],
         flags: u8,
@@ -34,8 +33,10 @@ impl Transmitter {
             srtt: self.paths[chunk.path].rtt.srtt(),
         });
         if repair == Repair::Retransmit
-            && let Some(path) = self.mark_lost(tsn, TransmissionCause::DropReport)
+            && let Some(path) = self.mark_lost(tsn, LossDetection::DropReport.cause())
         {
+            let detection = LossDetection::DropReport;
+            cx.probe.on(cx.now, ProbeEvent::ChunkLost { path, tsn, detection });
             self.tell_of_drop(cx, path);
         }
         repair

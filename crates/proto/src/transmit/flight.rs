@@ -5,7 +5,7 @@ use super::effects::Effect;
 use super::outstanding::OutstandingChunk;
 use super::{SendCx, Transmitter};
 use crate::probe::TransmissionCause;
-use crate::{PathId, Tsn};
+use crate::{LossDetection, PathId, ProbeEvent, Tsn};
 
 /// Whether chunks that are marked lost count in the loss rate of their path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -27,8 +27,9 @@ impl Transmitter {
     /// Marks those unacknowledged chunks of a path lost that `which` chooses. Returns whether any were in flight.
     pub(super) fn mark_lost_on(
         &mut self,
+        cx: &mut SendCx<'_>,
         id: PathId,
-        cause: TransmissionCause,
+        detection: LossDetection,
         rate: LossRate,
         mut which: impl FnMut(&mut OutstandingChunk) -> bool,
     ) -> bool {
@@ -39,8 +40,9 @@ impl Transmitter {
             if !which(outstanding.get_mut(tsn)) {
                 continue;
             }
-            if let Some((_, charge)) = outstanding.mark_lost(tsn, cause) {
+            if let Some((_, charge)) = outstanding.mark_lost(tsn, detection.cause()) {
                 any = true;
+                cx.probe.on(cx.now, ProbeEvent::ChunkLost { path: id, tsn, detection });
                 path.take_out(tsn, charge);
                 if rate == LossRate::Counts {
                     path.loss_rate.on_lost();
@@ -70,12 +72,12 @@ impl Transmitter {
     }
 
     /// Nothing more comes back on the path: what is in flight there goes elsewhere.
-    pub(crate) fn on_path_lost(&mut self, id: PathId) {
+    pub(crate) fn on_path_lost(&mut self, cx: &mut SendCx<'_>, id: PathId) {
         let path = &mut self.paths[id];
         path.t3 = None;
         path.timed = None;
         path.awaited = None;
-        let cause = TransmissionCause::TimerRetransmission;
-        self.mark_lost_on(id, cause, LossRate::Unchanged, |_| true);
+        let detection = LossDetection::PathLost;
+        self.mark_lost_on(cx, id, detection, LossRate::Unchanged, |_| true);
     }
 }

@@ -10,11 +10,13 @@ use crate::mechanism::multiple_fast_rtx::{self, RepeatView};
 use crate::mechanism::sfr::{self, SfrView};
 use crate::mechanism::smart_fast_rtx;
 use crate::mechanism::tail_reinjection;
-use crate::probe::TransmissionCause;
 use crate::transmit::outstanding::OutstandingChunk;
 use crate::transmit::sack::{AckDelta, Silence, Unnamed};
 use crate::types::PathSet;
-use crate::{Duration, Instant, Tsn};
+use crate::{Duration, Instant, LossDetection, ProbeEvent, Tsn};
+
+/// As many missing reports as there can be: the chunk is overdue.
+const OVERDUE: u8 = u8::MAX;
 
 /// What a SACK that acknowledges something says about chunks that it does not name.
 struct Evidence<'a> {
@@ -44,7 +46,7 @@ impl Evidence<'_> {
         }
         let overdue_at = |srtt| tail_reinjection::overdue_at(chunk.sent_at, srtt, Duration::ZERO);
         if self.srtt[chunk.path.index()].is_some_and(|srtt| overdue_at(srtt) <= self.now) {
-            return Some(u8::MAX);
+            return Some(OVERDUE);
         }
         Some(dac::missing_report_weight(policies.delayed_ack.count, &self.dac, tsn))
     }
@@ -54,7 +56,7 @@ impl Transmitter {
     /// Counts missing reports and marks what is lost. Returns the paths that lost something.
     pub(super) fn count_missing(
         &mut self,
-        cx: &SendCx<'_>,
+        cx: &mut SendCx<'_>,
         cumulative: Tsn,
         flags: u8,
         delta: &AckDelta,
@@ -62,7 +64,8 @@ impl Transmitter {
     ) -> PathSet {
         let mut lost_on = PathSet::EMPTY;
         let Some(lowest_newly_acked) = delta.lowest_newly_acked else { return lost_on };
-        let policies = &cx.config.policies;
+        let config = cx.config;
+        let policies = &config.policies;
         let dac = DacView {
             paths_with_news: delta.paths_with_news(),
             lowest_newly_acked,
@@ -96,7 +99,12 @@ impl Transmitter {
                 if chunk.missing_reports < policies.fast_retransmit.threshold {
                     continue;
                 }
-                if let Some(path) = self.mark_lost(tsn, TransmissionCause::FastRetransmission) {
+                let detection = match reports {
+                    OVERDUE => LossDetection::Overdue,
+                    _ => LossDetection::MissingReports,
+                };
+                if let Some(path) = self.mark_lost(tsn, detection.cause()) {
+                    cx.probe.on(cx.now, ProbeEvent::ChunkLost { path, tsn, detection });
                     self.paths[path].loss_rate.on_lost();
                     lost_on.insert(path);
                 }

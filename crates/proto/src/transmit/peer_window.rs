@@ -5,9 +5,8 @@ use super::flight::LossRate;
 use super::outstanding::History;
 use super::zero_window::{ClosedWindow, ZeroWindow, ZeroWindowView};
 use super::{SendCx, Transmitter};
-use crate::probe::TransmissionCause;
 use crate::transmit::sack::AckDelta;
-use crate::{Instant, ProbeEvent};
+use crate::{LossDetection, ProbeEvent};
 
 impl Transmitter {
     /// The peer's window in a SACK with these news.
@@ -48,7 +47,7 @@ impl Transmitter {
         };
         self.advertised_window = u64::from(a_rwnd);
         if opened {
-            self.repeat_refused(cx.now);
+            self.repeat_refused(cx);
         }
         cx.probe.on(cx.now, ProbeEvent::PeerWindow { bytes: self.peer_window() });
     }
@@ -56,12 +55,13 @@ impl Transmitter {
     /// The peer's window has opened. A receiver that had no room refused what arrived, probes of the closed window among
     /// it; that is sent again at once instead of after timeouts that have backed off. Only what has had time to arrive
     /// counts as refused, and each chunk once, so that a window that opens and closes cannot make us flood.
-    fn repeat_refused(&mut self, now: Instant) {
+    fn repeat_refused(&mut self, cx: &mut SendCx<'_>) {
+        let now = cx.now;
         for id in self.paths.ids() {
             let rtt = &self.paths[id].rtt;
             let patience = rtt.srtt().unwrap_or_else(|| rtt.rto());
-            let cause = TransmissionCause::WindowProbe;
-            self.mark_lost_on(id, cause, LossRate::Unchanged, |chunk| {
+            let detection = LossDetection::WindowClosed;
+            self.mark_lost_on(cx, id, detection, LossRate::Unchanged, |chunk| {
                 let is_refused =
                     !chunk.history.contains(History::REPEATED) && chunk.sent_at + patience <= now;
                 if is_refused {

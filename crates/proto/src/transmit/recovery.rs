@@ -47,17 +47,25 @@ impl Transmitter {
         }
     }
 
-    pub(super) fn leave_recovery(&mut self, cx: &SendCx<'_>, cumulative: Tsn, changes: &[Change]) {
+    pub(super) fn leave_recovery(
+        &mut self,
+        cx: &mut SendCx<'_>,
+        cumulative: Tsn,
+        changes: &[Change],
+    ) {
         match cx.config.policies.fast_recovery {
             FastRecoveryScope::AssociationWide => {
-                self.recovery.on_ack(&RecoveryView {
-                    cumulative,
-                    pseudo_cumulative: PseudoCumulative::Unused,
-                });
+                let pseudo_cumulative = PseudoCumulative::Unused;
+                if self.recovery.on_ack(&RecoveryView { cumulative, pseudo_cumulative }) {
+                    cx.probe.on(cx.now, ProbeEvent::FastRecoveryLeft { path: None });
+                }
             }
             FastRecoveryScope::PerPath => {
                 for (path, change) in self.paths.iter_mut().zip(changes) {
-                    path.recovery.on_ack(&change.order.recovery);
+                    if path.recovery.on_ack(&change.order.recovery) {
+                        let path = Some(path.id);
+                        cx.probe.on(cx.now, ProbeEvent::FastRecoveryLeft { path });
+                    }
                 }
             }
         }

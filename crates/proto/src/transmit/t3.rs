@@ -7,9 +7,8 @@ use crate::config::T3Restart;
 use crate::congestion::coupled::group::GroupViews;
 use crate::congestion::{Controller, Timeout};
 use crate::mechanism::t3_policy::{self, T3Action, T3View};
-use crate::probe::TransmissionCause;
 use crate::transmit::sack::AckDelta;
-use crate::{Instant, PathId, ProbeEvent};
+use crate::{Instant, LossDetection, PathId, ProbeEvent};
 
 /// What the timer's policy must know of a path from before and after the SACK.
 #[derive(Clone, Copy)]
@@ -42,17 +41,22 @@ impl Transmitter {
             path.control(cx.now, &groups.view(id), |it, cx| it.on_timeout(cx, &timeout));
         }
         path.rtt.back_off();
-        path.recovery.leave();
+        let leaves_recovery = path.recovery.leave();
         path.reduction.end();
         path.free_retransmission = true;
         let rate = match expiry {
             Expiry::AnsweredProbe => LossRate::Unchanged,
             Expiry::Loss | Expiry::SilentProbe => LossRate::Counts,
         };
-        self.mark_lost_on(id, TransmissionCause::TimerRetransmission, rate, |_| true);
+        self.mark_lost_on(cx, id, LossDetection::Timeout, rate, |_| true);
         self.paths[id].lost_bytes = 0;
         cx.probe.on(cx.now, self.paths[id].window_event());
-        self.recovery.leave();
+        if leaves_recovery {
+            cx.probe.on(cx.now, ProbeEvent::FastRecoveryLeft { path: Some(id) });
+        }
+        if self.recovery.leave() {
+            cx.probe.on(cx.now, ProbeEvent::FastRecoveryLeft { path: None });
+        }
         self.forward.on_timeout(id);
         let errors = cx.book[id].errors + u32::from(expiry != Expiry::AnsweredProbe);
         cx.probe.on(cx.now, ProbeEvent::Timeout { path: id, errors });

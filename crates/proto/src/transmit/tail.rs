@@ -12,7 +12,7 @@ use crate::mechanism::tail_probe::{self, Answer, Phase, Tail};
 use crate::probe::TransmissionCause;
 use crate::transmit::outstanding::{History, OutstandingChunk};
 use crate::types::{Fate, PathSet};
-use crate::{Duration, Instant, PathId, Tsn};
+use crate::{Duration, Instant, LossDetection, PathId, Tsn};
 
 /// A chunk that had been sent as a probe was acknowledged.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -188,16 +188,16 @@ impl Transmitter {
 
     /// A probe was answered, and its path was silent until then: what was overdue before is lost, the original too. Returns
     /// the paths that lost something.
-    pub(super) fn lost_before_probe(&mut self, now: Instant, answered: Answered) -> PathSet {
+    pub(super) fn lost_before_probe(&mut self, cx: &mut SendCx<'_>, answered: Answered) -> PathSet {
         let Answered { path: probed, sent_at } = answered;
-        if !tail_probe::is_answer(now.since(sent_at), self.paths[probed].rtt.smallest()) {
+        if !tail_probe::is_answer(cx.now.since(sent_at), self.paths[probed].rtt.smallest()) {
             return PathSet::EMPTY;
         }
         let is_probed = |id: &PathId| self.paths[*id].tail_probe.phase() == Phase::Sent;
         let probed: SmallVec<[PathId; 4]> = self.paths.ids().filter(is_probed).collect();
         let mut lost_on = PathSet::EMPTY;
         for &id in &probed {
-            let is_overdue = self.mark_overdue_lost(id, sent_at);
+            let is_overdue = self.mark_overdue_lost(cx, id, sent_at);
             // The probe's own original is lost; where several paths are probed, nobody knows whose it was.
             if is_overdue || probed.len() == 1 {
                 lost_on.insert(id);
@@ -207,10 +207,12 @@ impl Transmitter {
     }
 
     /// Marks what was overdue on the path at `by`. Whether anything was.
-    fn mark_overdue_lost(&mut self, id: PathId, by: Instant) -> bool {
+    fn mark_overdue_lost(&mut self, cx: &mut SendCx<'_>, id: PathId, by: Instant) -> bool {
         let Some(overdue) = self.paths[id].rtt.srtt().map(|srtt| srtt * 2) else { return false };
-        let cause = TransmissionCause::FastRetransmission;
-        self.mark_lost_on(id, cause, LossRate::Counts, |chunk| chunk.sent_at + overdue <= by)
+        let detection = LossDetection::TailProbe;
+        self.mark_lost_on(cx, id, detection, LossRate::Counts, |chunk| {
+            chunk.sent_at + overdue <= by
+        })
     }
 
     /// Paths whose chunks were acknowledged are silent no more; after an answered probe none is.

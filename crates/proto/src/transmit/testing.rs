@@ -402,6 +402,12 @@ impl Bench {
         Some((id, self.expire(id)))
     }
 
+    /// The system cannot send on a path any more.
+    pub(crate) fn lose_path(&mut self, id: u8) {
+        let (tx, mut cx) = self.lend();
+        tx.on_path_lost(&mut cx, PathId(id));
+    }
+
     pub(crate) fn chunk(&self, chunk: u32) -> &OutstandingChunk {
         self.tx.outstanding.get(tsn(chunk))
     }

@@ -171,6 +171,10 @@ impl Probe for Eyes {
             observer.on(now, event);
         }
     }
+
+    fn wants_packets(&self) -> bool {
+        self.observer.as_ref().is_some_and(|observer| observer.wants_packets())
+    }
 }
 
 impl fmt::Debug for Eyes {
@@ -212,11 +216,11 @@ impl Probe for Recorder {
             }
             ProbeEvent::ChunkReceived { path, tsn } => self.on_received(now, path, tsn),
             // What they tell is read from the association at each look.
-            ProbeEvent::ChunkSent { .. }
-            | ProbeEvent::Window { .. }
-            | ProbeEvent::FastRecoveryEntered { .. }
-            | ProbeEvent::PathMtu { .. }
-            | ProbeEvent::PeerWindow { .. } => {}
+            _ => {}
         }
+    }
+
+    fn wants_packets(&self) -> bool {
+        false
     }
 }

@@ -79,10 +79,11 @@ impl Association {
     /// was refused there, its turn comes: the others had their time.
     pub(in crate::association) fn handshake_timeout(&mut self, cx: &mut Cx<'_>) {
         let rto = self.config.policies.rto;
+        self.report_handshake_timeout(cx);
         let Some(handshake) = self.state.handshake_mut() else { return };
         let timer = &mut handshake.timer;
         if timer.retransmissions >= self.config.max_init_retransmits {
-            return self.end(AssociationEnd::CannotConnect);
+            return self.end(cx, AssociationEnd::CannotConnect);
         }
         timer.retransmissions += 1;
         timer.timeout = (timer.timeout * 2).min(rto.max);
@@ -196,7 +197,7 @@ impl Association {
                 }
                 return;
             }
-            Err(problem) => return self.refuse_init_ack(init.initiate_tag, problem.causes()),
+            Err(problem) => return self.refuse_init_ack(cx, init.initiate_tag, problem.causes()),
         };
         let Some(cookie) = peer.cookie.clone() else { return };
         let addresses = self.in_our_order(&peer, &known, source);
@@ -222,6 +223,7 @@ impl Association {
             }
         }
         self.paths.primary = self.confirm_handshake_pair(came_to, source.address);
+        self.report_paths(cx);
         self.measure_by_init(cx, self.paths.primary);
         let report = (!peer.unrecognized.is_empty()).then(|| peer.unrecognized.to_causes());
         let peer = Peer::new(&self.config, &agreed);
@@ -230,6 +232,7 @@ impl Association {
             handshake.timer = T1::first(cx.now, self.config.policies.rto.initial);
             handshake.step = Step::CookieEchoed(Box::new(Echoed { cookie, report, peer }));
         }
+        self.report_state(cx);
         self.send_cookie_echo();
     }
 
@@ -290,12 +293,13 @@ impl Association {
         let Some(handshake) = self.state.handshake_mut() else { return };
         handshake.stale_cookies += 1;
         if handshake.stale_cookies > self.config.max_init_retransmits {
-            return self.end(AssociationEnd::CannotConnect);
+            return self.end(cx, AssociationEnd::CannotConnect);
         }
         self.control.clear();
         handshake.step = Step::CookieWait;
         handshake.timer.restart(cx.now);
         handshake.life_extension = Some(staleness + handshake.timer.timeout);
+        self.report_state(cx);
         self.send_init(cx.now);
     }
 }

@@ -121,6 +121,7 @@ impl Association {
     fn become_established(&mut self, cx: &mut Cx<'_>, peer: Peer) {
         let shutdown_wanted = self.state.handshake().is_some_and(|it| it.shutdown_wanted);
         self.state = State::Connected(Connected::established(peer));
+        self.report_state(cx);
         self.begin_transfer(cx);
         if shutdown_wanted {
             self.begin_shutdown(cx);

@@ -31,7 +31,8 @@ impl Association {
         let agreed = Agreed::of(&established.cookie);
         let state = State::Connected(Connected::established(Peer::new(&config, &agreed)));
         let mut association = Box::new(Self::new(cx, config, identity, state));
-        association.take_over(&agreed);
+        association.report_state(cx);
+        association.take_over(cx, &agreed);
         association.begin_transfer(cx);
         association.answer_cookie(cx, &established);
         association
@@ -90,7 +91,7 @@ impl Association {
         self.flush = Flush::default();
         self.readable_told = false;
         let agreed = Agreed::of(cookie);
-        self.take_over(&agreed);
+        self.take_over(cx, &agreed);
         let mut peer = Peer::new(&self.config, &agreed);
         // What the peer sent before it restarted was acknowledged and stays the user's.
         let before = self.state.take_peer();
@@ -115,7 +116,7 @@ impl Association {
         if self.state.is_handshake() {
             let agreed = Agreed::of(cookie);
             self.control.clear();
-            self.take_over(&agreed);
+            self.take_over(cx, &agreed);
             self.notice_addresses(cookie.peer_addresses.iter().copied());
             self.become_established(cx, Peer::new(&self.config, &agreed));
         } else if let Some(peer) = self.state.peer_mut() {
@@ -139,13 +140,14 @@ impl Association {
     }
 
     /// Takes over what a cookie says. The only confirmed path is the one on which INIT and INIT ACK went.
-    fn take_over(&mut self, agreed: &Agreed) {
+    fn take_over(&mut self, cx: &mut Cx<'_>, agreed: &Agreed) {
         let (local, remote) = agreed.handshake_pair;
         self.paths = PathBook::default();
         self.transmitter.paths = SendPaths::default();
         self.identity.local_addresses = first(&self.identity.local_addresses, local);
         self.settle(agreed);
         self.paths.primary = self.confirm_handshake_pair(local, remote.address);
+        self.report_paths(cx);
     }
 
     /// COOKIE ACK goes to where the COOKIE ECHO came from.

@@ -117,7 +117,7 @@ fn what_was_on_a_lost_path_waits_for_another_one() {
     bench.place(&[0, 1, 0]);
     let cwnd = bench.path(0).window.cwnd;
     (0..9).for_each(|_| bench.path(0).loss_rate.on_delivered(1));
-    bench.tx.on_path_lost(PathId(0));
+    bench.lose_path(0);
     bench.fail(0);
     assert_eq!(bench.lost(), [(0, TimerRetransmission), (2, TimerRetransmission)]);
     assert_eq!((bench.t3(0), bench.flights()), (None, [0, CHARGE].into()));

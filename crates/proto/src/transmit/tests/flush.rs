@@ -239,7 +239,7 @@ fn take(bench: &mut Bench, step: &Step) {
             }
         }
         Step::PathLost(id) => {
-            bench.tx.on_path_lost(PathId(id));
+            bench.lose_path(id);
             bench.fail(id);
         }
         Step::PathBack(id) => bench.book[PathId(id)].reach = crate::paths::reach::Reach::Active,

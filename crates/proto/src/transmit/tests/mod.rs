@@ -5,6 +5,7 @@ mod acknowledge;
 mod decide;
 mod flight;
 mod flush;
+mod observation;
 mod peer_window;
 mod retransmission;
 mod sending;

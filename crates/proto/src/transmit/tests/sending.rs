@@ -161,7 +161,7 @@ fn a_forward_tsn_whose_path_was_lost_is_due_again() {
     assert!(bench.flush()[0].forward.is_some());
     bench.begin();
     assert!(!bench.tx.forward.is_due());
-    bench.tx.on_path_lost(PathId(0));
+    bench.lose_path(0);
     bench.begin();
     assert!(bench.tx.forward.is_due());
 }

@@ -6,8 +6,8 @@ use bytes::Bytes;
 use polypath_proto::config::{AssociationConfig, EndpointConfig};
 use polypath_proto::{
     Association, AssociationId, Body, Collision, ConnectError, Cx, DropReason, Duration,
-    Encapsulation, Endpoint, Event, Instant, NoProbe, OutgoingMessage, PeerAddress, Received,
-    ReceivedMessage, Route, SendError, Transmit,
+    Encapsulation, Endpoint, Event, Instant, NoProbe, OutgoingMessage, PeerAddress, Probe,
+    ProbeEvent, Received, ReceivedMessage, Route, SendError, Transmit,
 };
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -43,6 +43,23 @@ pub struct Host {
     pub tick: Duration,
     rng: Xoshiro256PlusPlus,
     out: Vec<Transmit>,
+    trace: Trace,
+}
+
+/// Events of a host's associations, if they are kept.
+#[derive(Debug, Default)]
+struct Trace(Option<Vec<(Instant, ProbeEvent)>>);
+
+impl Probe for Trace {
+    fn on(&mut self, now: Instant, event: ProbeEvent) {
+        if let Some(events) = &mut self.0 {
+            events.push((now, event));
+        }
+    }
+
+    fn wants_packets(&self) -> bool {
+        self.0.is_some()
+    }
 }
 
 impl Host {
@@ -65,6 +82,7 @@ impl Host {
             tick: Duration::ZERO,
             rng,
             out: Vec::new(),
+            trace: Trace::default(),
         }
     }
 
@@ -85,7 +103,7 @@ impl Host {
             .iter()
             .map(|&address| PeerAddress { address, encapsulation: Encapsulation::None })
             .collect();
-        let mut cx = Cx { now, rng: &mut self.rng, probe: &mut NoProbe };
+        let mut cx = Cx { now, rng: &mut self.rng, probe: &mut self.trace };
         let (id, association) = self.endpoint.connect(&mut cx, config, port, &peer)?;
         self.slots.push(Slot { id, association, events: Vec::new(), messages: Vec::new() });
         self.settle(now, self.slots.len() - 1);
@@ -95,7 +113,7 @@ impl Host {
     /// Hands a packet to the endpoint and wherever it routes it.
     pub fn receive(&mut self, now: Instant, received: &Received<'_>) {
         let now = self.clock(now);
-        let mut cx = Cx { now, rng: &mut self.rng, probe: &mut NoProbe };
+        let mut cx = Cx { now, rng: &mut self.rng, probe: &mut self.trace };
         match self.endpoint.handle(&mut cx, received) {
             Route::Association(id) => {
                 if let Some(index) = position(&self.slots, id) {
@@ -134,7 +152,7 @@ impl Host {
         let now = self.clock(now);
         for index in 0..self.slots.len() {
             if self.slots[index].association.poll_timeout().is_some_and(|due| due <= now) {
-                let mut cx = Cx { now, rng: &mut self.rng, probe: &mut NoProbe };
+                let mut cx = Cx { now, rng: &mut self.rng, probe: &mut self.trace };
                 self.slots[index].association.handle_timeout(&mut cx);
                 self.settle(now, index);
             }
@@ -188,7 +206,7 @@ impl Host {
         f: impl FnOnce(&mut Association, &mut Cx<'_>) -> T,
     ) -> T {
         let now = self.clock(now);
-        let mut cx = Cx { now, rng: &mut self.rng, probe: &mut NoProbe };
+        let mut cx = Cx { now, rng: &mut self.rng, probe: &mut self.trace };
         f(&mut self.slots[slot].association, &mut cx)
     }
 
@@ -207,6 +225,16 @@ impl Host {
         }
     }
 
+    /// Keeps the events of all associations from now on, in memory; [`take_trace`](Self::take_trace) gives them.
+    pub fn keep_trace(&mut self) {
+        self.trace.0.get_or_insert_default();
+    }
+
+    /// Takes the events so far.
+    pub fn take_trace(&mut self) -> Vec<(Instant, ProbeEvent)> {
+        self.trace.0.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
     /// Takes the packets that wait to be sent.
     pub fn take_output(&mut self) -> Vec<Transmit> {
         std::mem::take(&mut self.out)
@@ -220,7 +248,7 @@ impl Host {
     pub fn settle(&mut self, now: Instant, index: usize) {
         let now = self.clock(now);
         let mut packets = 0;
-        let mut cx = Cx { now, rng: &mut self.rng, probe: &mut NoProbe };
+        let mut cx = Cx { now, rng: &mut self.rng, probe: &mut self.trace };
         let slot = &mut self.slots[index];
         loop {
             while let Some(transmit) = slot.association.poll_transmit(&mut cx) {

@@ -2,7 +2,7 @@
 
 use std::time;
 
-use polypath_proto::{Cx, Instant};
+use polypath_proto::{Cx, EarlyEvents, Instant, NoProbe, Probe};
 use rand_chacha::ChaCha12Rng;
 use rand_core::SeedableRng;
 
@@ -60,6 +60,11 @@ impl Context {
         Self { last: self.last, rng, probes: Probes::default() }
     }
 
+    /// The time of the last call; in a fork, that of the last call of the other before.
+    pub(crate) fn last(&self) -> Instant {
+        self.last
+    }
+
     /// What observes the owner.
     pub(crate) fn probes(&mut self) -> &mut Probes {
         &mut self.probes
@@ -76,6 +81,21 @@ impl Context {
         other.last = other.last.max(self.last).max(now);
         self.last = other.last;
         call(&mut Cx { now: self.last, rng: &mut self.rng, probe: other.probes.lend() })
+    }
+
+    /// Lends time and randomness to a call that may begin an association. Returns the association's events, which its
+    /// probes are to get, if they are `wanted`.
+    pub(crate) fn lend_early<R>(
+        &mut self,
+        now: Instant,
+        wanted: bool,
+        call: impl FnOnce(&mut Cx<'_>) -> R,
+    ) -> (R, EarlyEvents) {
+        self.last = self.last.max(now);
+        let mut early = EarlyEvents::default();
+        let probe: &mut dyn Probe = if wanted { &mut early } else { &mut NoProbe };
+        let result = call(&mut Cx { now: self.last, rng: &mut self.rng, probe });
+        (result, early)
     }
 
     /// Lends time, randomness and probes to `call`.

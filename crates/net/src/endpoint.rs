@@ -78,9 +78,11 @@ impl Endpoint {
         }
         let now = self.shared.clock.now();
         let EndpointState { protocol, context, table, .. } = &mut *state;
-        let (id, association) =
-            context.lend(now, |cx| protocol.connect(cx, config, peer.port, &addresses))?;
-        let shared = self.shared.adopt(id, Initiator::Local, association, context.fork());
+        let wanted = self.shared.observing.is_possible();
+        let (began, early) = context
+            .lend_early(now, wanted, |cx| protocol.connect(cx, config, peer.port, &addresses));
+        let (id, association) = began?;
+        let shared = self.shared.adopt(id, Initiator::Local, association, context.fork(), early);
         table.insert(id, Arc::clone(&shared));
         drop(state);
         shared.command();

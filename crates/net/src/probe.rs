@@ -73,6 +73,11 @@ impl fmt::Debug for dyn Observer {
 pub(crate) struct Observing(pub(crate) Option<Arc<dyn Observer>>);
 
 impl Observing {
+    /// Whether somebody may observe associations: the user, or a subscriber of the log.
+    pub(crate) fn is_possible(&self) -> bool {
+        self.0.is_some() || cfg!(feature = "tracing")
+    }
+
     /// The probe for an association that begins.
     pub(crate) fn probe(
         &self,

@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex};
 
 use common::{CLIENT, SERVER, addresses, client_on, pair, peer_of, server_with};
 use polypath::{
-    AssociationConfig, BoxedProbe, Endpoint, Initiator, Instant, Message, ObservedAssociation,
-    Probe, ProbeEvent, TransmissionCause,
+    AssociationConfig, AssociationState, BoxedProbe, Endpoint, Initiator, Instant, Message,
+    ObservedAssociation, Probe, ProbeEvent, TransmissionCause,
 };
 
 /// Events of all associations of an endpoint, with the association's number in the order in which they began.
@@ -94,6 +94,26 @@ async fn both_ends_see_the_same_transfer() {
     assert_eq!((began[0].local_port, began[0].remote_port), (client.port(), server.port()));
     assert_eq!(began[0].remote_addresses, server.local_addresses()[..1]);
     assert!(began[0].begins <= events[0].1);
+    // Both hear of the association from its beginning, although it began before they were asked.
+    assert_eq!(events[0].2, ProbeEvent::State { state: AssociationState::CookieWait });
+    let received = receiving.events.lock().unwrap();
+    assert_eq!(received[0].2, ProbeEvent::State { state: AssociationState::Established });
+    let ProbeEvent::PathOpened { path, local, remote, .. } = received[1].2 else {
+        panic!("{:?}", received[1])
+    };
+    assert_eq!(path.0, 0);
+    assert!(server.local_addresses().contains(&local));
+    assert!(client.local_addresses().contains(&remote));
+    drop(received);
+    let carries = |event: &ProbeEvent, wanted: &str| match event {
+        ProbeEvent::PacketSent { chunks, .. } | ProbeEvent::PacketReceived { chunks, .. } => {
+            chunks.names().any(|name| name == wanted)
+        }
+        _ => false,
+    };
+    let cookies = [&events, &receiving.events.lock().unwrap()]
+        .map(|events| events.iter().filter(|(_, _, event)| carries(event, "COOKIE-ECHO")).count());
+    assert_eq!(cookies, [1, 1]);
     let accepted = receiving.began.lock().unwrap();
     assert_eq!((accepted.len(), accepted[0].initiator), (1, Initiator::Peer));
     assert_eq!(accepted[0].remote_port, client.port());

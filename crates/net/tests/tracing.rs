@@ -102,6 +102,10 @@ fn every_event_is_in_the_span_of_its_association() {
     assert_eq!(count(&lines, Level::TRACE, "chunk acknowledged"), 1);
     assert!(count(&lines, Level::TRACE, "packet sent") >= 4, "handshake and data");
     assert!(count(&lines, Level::TRACE, "packet received") >= 4);
+    assert_eq!(count(&lines, Level::TRACE, "COOKIE-ECHO"), 2, "sent and received");
+    // COOKIE-WAIT, COOKIE-ECHOED, ESTABLISHED, CLOSED; the server's last two.
+    assert_eq!(count(&lines, Level::DEBUG, "association state"), 6);
+    assert!(count(&lines, Level::DEBUG, "path opened") >= 3);
 }
 
 #[test]
@@ -109,5 +113,7 @@ fn levels_choose_what_is_logged() {
     let (lines, _) = exchange(LevelFilter::INFO);
     assert_eq!(count(&lines, Level::INFO, "established"), 2);
     assert!(lines.iter().all(|(level, _)| *level <= Level::INFO), "{lines:#?}");
+    let (lines, _) = exchange(LevelFilter::DEBUG);
+    assert!(lines.iter().all(|(level, _)| *level <= Level::DEBUG), "{lines:#?}");
     assert!(exchange(LevelFilter::OFF).0.is_empty());
 }

@@ -52,7 +52,8 @@ pub use io::{
 pub use message::{Delivery, OutgoingMessage, ReceivedMessage};
 pub use polypath_units::{Duration, Instant};
 pub use probe::{
-    ChunkKinds, EndReason, LossDetection, NoProbe, Probe, ProbeEvent, TimerKind, TransmissionCause,
+    ChunkKinds, EarlyEvents, EndReason, LossDetection, NoProbe, Probe, ProbeEvent, TimerKind,
+    TransmissionCause,
 };
 pub use stats::{
     AbandonedCount, AbandonedMessages, AssociationState, AssociationStats, BlockedCause,

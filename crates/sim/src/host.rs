@@ -358,8 +358,10 @@ impl Host {
 
     /// Hands a packet to the association that it is for.
     fn route(&mut self, now: Instant, received: &Received<'_>) -> Routed {
+        let mut cx = Cx { now, rng: &mut self.rng, probe: self.watch.early() };
+        let route = self.endpoint.handle(&mut cx, received);
         let mut cx = Cx { now, rng: &mut self.rng, probe: &mut NoProbe };
-        match self.endpoint.handle(&mut cx, received) {
+        match route {
             Route::Association(id) => {
                 let Some(association) = self.associations.get_mut(id) else {
                     return Routed::Nowhere;
@@ -398,7 +400,7 @@ impl Host {
 
     fn connect<O: LinkObserver>(&mut self, world: &mut World<SimFrame, O>) {
         let Some(Connect { config, port, peer, .. }) = self.connect.take() else { return };
-        let mut cx = Cx { now: world.now(), rng: &mut self.rng, probe: &mut NoProbe };
+        let mut cx = Cx { now: world.now(), rng: &mut self.rng, probe: self.watch.early() };
         match self.endpoint.connect(&mut cx, config, port, &peer) {
             Ok((id, association)) => self.begin(id, association),
             Err(error) => self.outcome = Outcome::NotConnected(error),

@@ -43,6 +43,12 @@ impl Trace {
         self.events.iter().filter(|event| name(event) == kind).count()
     }
 
+    /// A field of all events of a kind, in their order.
+    pub(crate) fn values(&self, kind: &str, field: &str) -> Vec<&Value> {
+        let events = self.events.iter().filter(|event| name(event) == kind);
+        events.map(|event| &event["data"][field]).collect()
+    }
+
     /// Number of chunks that were sent for the first time.
     pub(crate) fn first_sent(&self) -> usize {
         let sent = self.events.iter().filter(|event| name(event) == "sctp:chunk_sent");

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use polypath_proto::{
-    Association as Protocol, AssociationId, Collision, Instant, Received, Route, Transmit,
+    Association as Protocol, AssociationId, Collision, EarlyEvents, Instant, Received, Route,
+    Transmit,
 };
 
 use crate::probe::Initiator;
@@ -41,7 +42,9 @@ impl Router<'_> {
     pub(super) fn route(&mut self, received: &Received<'_>) -> Option<Box<Transmit>> {
         let now = self.now;
         let EndpointState { protocol, context, table, .. } = &mut *self.state;
-        match context.lend(now, |cx| protocol.handle(cx, received)) {
+        let wanted = self.shared.observing.is_possible();
+        let (route, early) = context.lend_early(now, wanted, |cx| protocol.handle(cx, received));
+        match route {
             Route::Association(id) => {
                 if let Some(association) = table.get(&id) {
                     association.lock().call(now, |protocol, cx| protocol.handle(cx, received));
@@ -72,7 +75,7 @@ impl Router<'_> {
                     Collision::Drop(_) => self.stats.packets_dropped += 1,
                 }
             }
-            Route::New(id, association) => self.admit(id, association),
+            Route::New(id, association) => self.admit(id, association, early),
             Route::Reply(transmit) => return Some(transmit),
             Route::Drop(_) => self.stats.packets_dropped += 1,
         }
@@ -80,9 +83,9 @@ impl Router<'_> {
     }
 
     /// Queues an association that a peer began, if there is room.
-    fn admit(&mut self, id: AssociationId, protocol: Box<Protocol>) {
+    fn admit(&mut self, id: AssociationId, protocol: Box<Protocol>, early: EarlyEvents) {
         let context = self.state.context.fork();
-        let association = self.shared.adopt(id, Initiator::Peer, protocol, context);
+        let association = self.shared.adopt(id, Initiator::Peer, protocol, context, early);
         self.state.table.insert(id, Arc::clone(&association));
         touch(0, self.touched, &association);
         let reason = if self.state.closed || self.state.accepting == Accepting::Stopped {

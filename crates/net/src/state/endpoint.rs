@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use bytes::Bytes;
-use polypath_proto::{Association as Protocol, AssociationId};
+use polypath_proto::{Association as Protocol, AssociationId, EarlyEvents};
 use tokio::sync::Notify;
 
 use super::association::{AssociationShared, Handle};
@@ -73,14 +73,18 @@ impl EndpointShared {
         lock(&self.state)
     }
 
-    /// Assigns a new association to a shard, and attaches the probes of the endpoint's observer and of the log.
+    /// Assigns a new association to a shard, and attaches the probes of the endpoint's observer and of the log, which get
+    /// the events so far.
     pub(crate) fn adopt(
         &self,
         id: AssociationId,
         initiator: Initiator,
         protocol: Box<Protocol>,
         mut context: Context,
+        mut early: EarlyEvents,
     ) -> Arc<AssociationShared> {
+        // Not the present: its first events are older.
+        let begins = context.last();
         let user = self.observing.probe(|| {
             let identity = protocol.identity();
             let mut remotes: Vec<_> = protocol.path_stats().iter().map(|p| p.remote).collect();
@@ -92,11 +96,12 @@ impl EndpointShared {
                 local_port: identity.local_port,
                 remote_port: identity.remote_port,
                 remote_addresses: remotes,
-                begins: self.clock.now(),
+                begins,
             }
         });
         let log = Log::begin(id, &protocol);
         *context.probes() = Probes::new(user, log.probe());
+        early.hand_over(context.probes());
         let shard = self.shards.choose();
         AssociationShared::new(id, self.clock, log, shard, protocol, context)
     }

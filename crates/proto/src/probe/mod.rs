@@ -1,9 +1,11 @@
 //! Observation of an association from outside.
 
 mod chunk_kinds;
+mod early;
 mod event;
 
 pub use chunk_kinds::ChunkKinds;
+pub use early::EarlyEvents;
 pub use event::{EndReason, LossDetection, ProbeEvent, TimerKind, TransmissionCause};
 
 use crate::Instant;

@@ -2,7 +2,9 @@
 
 use std::fmt;
 
-use polypath_proto::{Association, NoProbe, PathId, PathStatus, Probe, ProbeEvent, Tsn};
+use polypath_proto::{
+    Association, EarlyEvents, NoProbe, PathId, PathStatus, Probe, ProbeEvent, Tsn,
+};
 use polypath_units::Instant;
 
 use super::blocking::{BlockedLog, Hold};
@@ -19,6 +21,8 @@ use crate::scenario::{Detail, Record, Switch};
 pub(crate) struct Watch {
     eyes: Eyes,
     observing: Option<Observing>,
+    /// Events of an association whose probe is not known yet.
+    early: EarlyEvents,
     nobody: NoProbe,
 }
 
@@ -49,7 +53,8 @@ pub(crate) struct Recorder {
 impl Watch {
     pub fn new(record: &Record) -> Self {
         let recorder = record.needs_probe().then(|| Box::new(Recorder::new(*record)));
-        Self { eyes: Eyes { recorder, observer: None }, observing: None, nobody: NoProbe }
+        let eyes = Eyes { recorder, observer: None };
+        Self { eyes, observing: None, early: EarlyEvents::default(), nobody: NoProbe }
     }
 
     /// Sets the observer of the associations that begin from now on.
@@ -68,6 +73,12 @@ impl Watch {
         }
     }
 
+    /// What to lend to the endpoint, which may begin an association.
+    #[inline]
+    pub fn early(&mut self) -> &mut dyn Probe {
+        if self.observing.is_some() { &mut self.early } else { &mut self.nobody }
+    }
+
     /// Whether messages that are delivered are to be written down.
     pub fn wants_deliveries(record: &Record) -> bool {
         record.tsns != Detail::Off || record.timeouts != Detail::Off
@@ -81,6 +92,7 @@ impl Watch {
         if let Some(observing) = &self.observing {
             self.eyes.observer = observing.begin(association);
         }
+        self.early.hand_over(&mut self.eyes);
     }
 
     /// A packet is about to be handed to the stack.

@@ -98,7 +98,7 @@ fn policies() -> impl Strategy<Value = AssociationConfig> {
         p.burst = draw.pick(BURSTS);
         p.congestion = draw.pick(CongestionAlgorithm::ALL);
         let groups = draw.pick(&groups());
-        if !matches!(p.congestion, CongestionAlgorithm::Rfc9260 | CongestionAlgorithm::Uncoupled) {
+        if p.congestion.couples() {
             p.path_groups = groups;
         }
         p.window = window(&mut draw);

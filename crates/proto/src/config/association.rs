@@ -142,6 +142,11 @@ impl AssociationConfig {
         self.policies.congestion.couples() || self.custom_congestion.is_some()
     }
 
+    /// Whether congestion controllers want to know how fast their paths deliver.
+    pub(crate) fn samples_rates(&self) -> bool {
+        self.policies.congestion.samples_rates() || self.custom_congestion.is_some()
+    }
+
     /// The configuration of a preset. With [`Preset::Recommended`] it is the default; the other presets have buffers of
     /// [`STUDY_BUFFER_BYTES`].
     pub fn with_preset(preset: Preset) -> Self {

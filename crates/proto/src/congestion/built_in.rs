@@ -1,102 +1,124 @@
-//! The controllers that the stack brings: slow start x window adjustment x coupling.
+//! The controllers that the stack brings.
 
-use super::NewPath;
-use super::coupled::Coupling;
-use super::reno::{Growth, Reno};
+use alloc::boxed::Box;
+
+use polypath_units::BitRate;
+
+use super::aimd::Aimd;
+use super::cubic::Cubic;
 use super::window::Window;
 use super::{
-    Acked, Context, Controller, Correction, CorrectionCause, Idle, Loss, LossCause, Recovery,
+    Acked, Context, Controller, Correction, EcnMarks, Idle, Loss, NewPath, Sent, SpuriousLoss,
     Timeout,
 };
 use crate::config::CongestionAlgorithm;
 
 /// A built-in controller of one path.
 ///
-/// Section 7.2 of RFC 9260 decides when the window grows; the coupling decides by how much, and what a loss leaves. It is
-/// public so that a controller of your own can hold one and change only some of its answers.
+/// It is public so that a controller of your own can hold one and change only some of its answers.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct BuiltIn {
-    pub(super) window: Window,
-    pub(super) adjustment: Reno,
-    pub(super) coupling: Coupling,
-    initial_cwnd: u64,
+pub struct BuiltIn(Kind);
+
+/// Which one it is. The large ones are apart, so that paths with the small ones stay small.
+#[derive(Clone, PartialEq, Eq, Debug)]
+enum Kind {
+    Aimd(Aimd),
+    Cubic(Box<Cubic>),
+}
+
+/// Calls the same method of whichever controller it is.
+macro_rules! ask {
+    ($self:ident, $method:ident($($argument:expr),*)) => {
+        match &$self.0 {
+            Kind::Aimd(it) => it.$method($($argument),*),
+            Kind::Cubic(it) => it.$method($($argument),*),
+        }
+    };
+    (mut $self:ident, $method:ident($($argument:expr),*)) => {
+        match &mut $self.0 {
+            Kind::Aimd(it) => it.$method($($argument),*),
+            Kind::Cubic(it) => it.$method($($argument),*),
+        }
+    };
 }
 
 impl BuiltIn {
     /// A controller for a path at its start.
     pub fn new(algorithm: CongestionAlgorithm, path: &NewPath) -> Self {
-        let window = Window { cwnd: path.initial_cwnd, ssthresh: path.initial_ssthresh };
-        Self {
-            window,
-            adjustment: Reno::default(),
-            coupling: Coupling::new(algorithm),
-            initial_cwnd: path.initial_cwnd,
+        Self(match algorithm {
+            CongestionAlgorithm::Cubic => Kind::Cubic(Box::new(Cubic::new(path))),
+            _ => Kind::Aimd(Aimd::new(algorithm, path)),
+        })
+    }
+
+    /// What it allows now.
+    #[inline]
+    pub(super) fn window(&self) -> Window {
+        match &self.0 {
+            Kind::Aimd(it) => it.window(),
+            Kind::Cubic(it) => it.window(),
         }
+    }
+
+    /// Whether it looks at each packet that is sent.
+    #[inline]
+    pub(super) fn hears_of_packets(&self) -> bool {
+        !matches!(self.0, Kind::Aimd(_))
     }
 
     /// Bytes that the path delivers between losses, as its group sees it.
     pub(super) fn between_losses(&self) -> u64 {
-        self.coupling.intervals.longest()
-    }
-
-    /// The threshold takes what a loss leaves; counting begins anew.
-    fn reduce(&mut self, cx: &Context<'_>) {
-        self.window.ssthresh = self.coupling.threshold(self.window.cwnd, cx.path, cx.group);
-        self.adjustment.partial_bytes_acked = 0;
-        self.coupling.intervals.on_loss();
+        match &self.0 {
+            Kind::Aimd(it) => it.between_losses(),
+            Kind::Cubic(_) => 0,
+        }
     }
 }
 
 impl Controller for BuiltIn {
+    #[inline]
+    fn on_sent(&mut self, cx: &Context<'_>, sent: &Sent) {
+        ask!(mut self, on_sent(cx, sent));
+    }
+
+    #[inline]
     fn on_ack(&mut self, cx: &Context<'_>, acked: &Acked) {
-        self.coupling.intervals.on_acked(acked.acked_bytes);
-        if acked.acked_bytes == 0 || acked.recovery == Recovery::On {
-            return;
-        }
-        let due = self.adjustment.due(&self.window, cx.path, acked);
-        if due == Growth::None {
-            return;
-        }
-        let window = &mut self.window;
-        let step = self.coupling.step(due, window.cwnd, cx.group);
-        // A step back never leads below the smallest window.
-        let smallest = cx.path.unit.min(window.cwnd);
-        window.cwnd = window.cwnd.saturating_add_signed(step).max(smallest);
+        ask!(mut self, on_ack(cx, acked));
     }
 
-    /// Reduction when fast recovery begins (RFC 9260 section 7.2.4). What a report says was damaged is no congestion.
     fn on_loss(&mut self, cx: &Context<'_>, loss: &Loss) {
-        if loss.cause != LossCause::DropReport && loss.recovery == Recovery::Off {
-            self.reduce(cx);
-            self.window.cwnd = self.window.ssthresh;
-        }
+        ask!(mut self, on_loss(cx, loss));
     }
 
-    /// Reduction when T3-rtx expires (RFC 9260 section 7.2.3).
-    fn on_timeout(&mut self, cx: &Context<'_>, _: &Timeout) {
-        self.reduce(cx);
-        self.window.cwnd = cx.path.unit;
+    fn on_timeout(&mut self, cx: &Context<'_>, timeout: &Timeout) {
+        ask!(mut self, on_timeout(cx, timeout));
+    }
+
+    fn on_spurious_loss(&mut self, cx: &Context<'_>, spurious: &SpuriousLoss) {
+        ask!(mut self, on_spurious_loss(cx, spurious));
+    }
+
+    fn on_ecn(&mut self, cx: &Context<'_>, marks: &EcnMarks) {
+        ask!(mut self, on_ecn(cx, marks));
     }
 
     fn on_idle(&mut self, cx: &Context<'_>, idle: &Idle) {
-        self.adjustment.on_idle(&mut self.window, cx.path, idle, self.initial_cwnd);
+        ask!(mut self, on_idle(cx, idle));
     }
 
-    fn on_correction(&mut self, _: &Context<'_>, correction: &Correction) {
-        self.window.cwnd = correction.cwnd;
-        self.window.ssthresh = correction.ssthresh.unwrap_or(self.window.ssthresh);
-        let begins_anew =
-            matches!(correction.cause, CorrectionCause::Restart | CorrectionCause::BottleneckFull);
-        if begins_anew {
-            self.adjustment.partial_bytes_acked = 0;
-        }
+    fn on_correction(&mut self, cx: &Context<'_>, correction: &Correction) {
+        ask!(mut self, on_correction(cx, correction));
     }
 
     fn cwnd(&self) -> u64 {
-        self.window.cwnd
+        ask!(self, cwnd())
     }
 
     fn ssthresh(&self) -> Option<u64> {
-        Some(self.window.ssthresh)
+        ask!(self, ssthresh())
+    }
+
+    fn pacing_rate(&self) -> Option<BitRate> {
+        ask!(self, pacing_rate())
     }
 }

@@ -1,13 +1,15 @@
 //! Congestion control, per path.
 //!
-//! A [`Controller`] hears what happens on one path and answers with a window. The built-in ones ([`BuiltIn`]) are composed of
-//! slow start (`slow_start`), the window adjustment of RFC 9260 section 7.2 (`reno`) and a coupling with the other paths of
-//! the group (`coupled`). One of your own goes into an association by
-//! [`custom_congestion`](crate::config::AssociationConfig::custom_congestion).
+//! A [`Controller`] hears what happens on one path and answers with a window. The built-in ones ([`BuiltIn`]) are those of RFC
+//! 9260 and CMT (`aimd`), composed of slow start (`slow_start`), the window adjustment of RFC 9260 section 7.2 (`reno`) and a
+//! coupling with the other paths of the group (`coupled`), and CUBIC (`cubic`). One of your own goes into an association
+//! by [`custom_congestion`](crate::config::AssociationConfig::custom_congestion).
 
+mod aimd;
 mod built_in;
 pub(crate) mod burst;
 pub(crate) mod coupled;
+pub(crate) mod cubic;
 mod parameters;
 pub(crate) mod path_fill;
 pub(crate) mod rate_reduction;
@@ -15,12 +17,15 @@ pub(crate) mod recovery;
 pub(crate) mod reno;
 mod slow_start;
 pub(crate) mod window;
+mod window_use;
 
 pub use crate::config::plug_in::{
     Acked, Advanced, Context, Controller, Correction, CorrectionCause, CustomCongestion, EcnMarks,
-    GroupView, Idle, Loss, LossCause, NewPath, Parameters, Pause, RateLimit, RateSample, Rates,
-    Recovery, Sent, Timeout,
+    GroupView, Idle, Loss, LossCause, LossSample, NewPath, Parameters, Pause, RateLimit,
+    RateSample, Rates, Recovery, Sent, SpuriousLoss, Timeout,
 };
+#[cfg(test)]
+pub(crate) use aimd::Aimd;
 pub use built_in::BuiltIn;
 
 use alloc::boxed::Box;
@@ -51,7 +56,7 @@ impl Congestion {
     #[inline]
     pub(crate) fn window(&self) -> Window {
         match self {
-            Self::BuiltIn(it) => it.window,
+            Self::BuiltIn(it) => it.window(),
             Self::Custom(it) => Window {
                 // A path on which nothing is outstanding may send, or nothing would ever happen there.
                 cwnd: it.cwnd().max(1),
@@ -60,10 +65,13 @@ impl Congestion {
         }
     }
 
-    /// Whether it wants to know of each packet that is sent; the built-in ones do not.
+    /// Whether it wants to know of each packet that is sent.
     #[inline]
     pub(crate) fn hears_of_packets(&self) -> bool {
-        matches!(self, Self::Custom(_))
+        match self {
+            Self::BuiltIn(it) => it.hears_of_packets(),
+            Self::Custom(_) => true,
+        }
     }
 
     /// Bytes that the path delivers between losses, as far as its controller knows.
@@ -92,6 +100,10 @@ impl Controller for Congestion {
 
     fn on_timeout(&mut self, cx: &Context<'_>, timeout: &Timeout) {
         ask!(self, on_timeout(cx, timeout));
+    }
+
+    fn on_spurious_loss(&mut self, cx: &Context<'_>, spurious: &SpuriousLoss) {
+        ask!(self, on_spurious_loss(cx, spurious));
     }
 
     fn on_ecn(&mut self, cx: &Context<'_>, marks: &EcnMarks) {

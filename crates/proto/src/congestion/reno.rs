@@ -118,13 +118,13 @@ mod tests {
     use super::*;
     use crate::config::CongestionAlgorithm::Uncoupled;
     use crate::config::SlowStart;
-    use crate::congestion::BuiltIn;
+    use crate::congestion::Aimd;
     use crate::congestion::GroupView;
     use crate::congestion::testing::{acked, controller, on_ack, on_fast_retransmit, on_timeout};
 
     const P: Parameters = Parameters::plain(1500, 6000);
 
-    fn window(cwnd: u64, ssthresh: u64, partial_bytes_acked: u64) -> BuiltIn {
+    fn window(cwnd: u64, ssthresh: u64, partial_bytes_acked: u64) -> Aimd {
         controller(cwnd, ssthresh, partial_bytes_acked)
     }
 
@@ -133,7 +133,7 @@ mod tests {
     }
 
     /// A controller as far as the tables look at it: not at what it remembers beside.
-    fn seen(controller: &BuiltIn) -> (u64, u64, u64) {
+    fn seen(controller: &Aimd) -> (u64, u64, u64) {
         crate::congestion::testing::state(controller)
     }
 
@@ -245,7 +245,7 @@ mod tests {
     }
 
     /// A pause of a path that began with 4404 bytes.
-    fn idle(w: &mut BuiltIn, idle: IdleRule, periods: u64, pause: Pause) {
+    fn idle(w: &mut Aimd, idle: IdleRule, periods: u64, pause: Pause) {
         let p = Parameters { idle, ..P };
         w.adjustment.on_idle(&mut w.window, &p, &Idle { periods, pause }, 4404);
     }

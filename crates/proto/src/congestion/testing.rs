@@ -3,21 +3,21 @@
 use super::GroupView;
 use super::coupled::Coupling;
 use super::{Acked, Advanced, Context, Controller, Loss, Timeout};
-use super::{BuiltIn, window::Window};
+use super::{Aimd, window::Window};
 use super::{NewPath, Parameters};
 use crate::Instant;
 use crate::config::CongestionAlgorithm;
 
 /// A controller with this window, as if no loss had happened yet.
-pub(crate) fn controller(cwnd: u64, ssthresh: u64, partial_bytes_acked: u64) -> BuiltIn {
+pub(crate) fn controller(cwnd: u64, ssthresh: u64, partial_bytes_acked: u64) -> Aimd {
     let path = NewPath::new(Parameters::plain(1500, 6000), cwnd, ssthresh);
-    let mut made = BuiltIn::new(CongestionAlgorithm::Rfc9260, &path);
+    let mut made = Aimd::new(CongestionAlgorithm::Rfc9260, &path);
     made.adjustment.partial_bytes_acked = partial_bytes_acked;
     made
 }
 
 /// Its window and partial_bytes_acked.
-pub(crate) fn state(controller: &BuiltIn) -> (u64, u64, u64) {
+pub(crate) fn state(controller: &Aimd) -> (u64, u64, u64) {
     let Window { cwnd, ssthresh } = controller.window;
     (cwnd, ssthresh, controller.adjustment.partial_bytes_acked)
 }
@@ -34,10 +34,10 @@ pub(crate) fn acked(
 /// What `event` does under a control.
 fn under<'a>(
     algorithm: CongestionAlgorithm,
-    to: &mut BuiltIn,
+    to: &mut Aimd,
     p: &'a Parameters,
     group: &'a GroupView,
-    event: impl FnOnce(&mut BuiltIn, &Context<'a>),
+    event: impl FnOnce(&mut Aimd, &Context<'a>),
 ) {
     let before = to.coupling.algorithm;
     to.coupling = Coupling { algorithm, ..to.coupling };
@@ -47,7 +47,7 @@ fn under<'a>(
 
 pub(crate) fn on_ack(
     algorithm: CongestionAlgorithm,
-    to: &mut BuiltIn,
+    to: &mut Aimd,
     p: &Parameters,
     acked: &Acked,
     group: &GroupView,
@@ -57,7 +57,7 @@ pub(crate) fn on_ack(
 
 pub(crate) fn on_fast_retransmit(
     algorithm: CongestionAlgorithm,
-    to: &mut BuiltIn,
+    to: &mut Aimd,
     p: &Parameters,
     group: &GroupView,
 ) {
@@ -66,7 +66,7 @@ pub(crate) fn on_fast_retransmit(
 
 pub(crate) fn on_timeout(
     algorithm: CongestionAlgorithm,
-    to: &mut BuiltIn,
+    to: &mut Aimd,
     p: &Parameters,
     group: &GroupView,
 ) {

@@ -15,7 +15,7 @@ use CongestionAlgorithm::{Balia, Lia, Olia, RpV1, RpV2, Uncoupled};
 const COUPLED: [CongestionAlgorithm; 5] = [RpV1, RpV2, Lia, Olia, Balia];
 const P: Parameters = Parameters::plain(1500, 1500);
 
-fn window(cwnd: u64, ssthresh: u64) -> BuiltIn {
+fn window(cwnd: u64, ssthresh: u64) -> Aimd {
     controller(cwnd, ssthresh, 0)
 }
 

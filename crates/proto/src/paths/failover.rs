@@ -50,13 +50,13 @@ mod tests {
     use crate::Instant;
     use crate::congestion::testing::{acked, controller, state};
     use crate::congestion::{
-        Advanced, BuiltIn, Context, Controller, Correction, CorrectionCause, Parameters, Timeout,
+        Advanced, Aimd, Context, Controller, Correction, CorrectionCause, Parameters, Timeout,
     };
 
     const MTU: u64 = 1500;
 
     /// What becomes of a window when a heartbeat is answered.
-    fn restart(window: &mut BuiltIn, detection: FailureDetection) {
+    fn restart(window: &mut Aimd, detection: FailureDetection) {
         let parameters = Parameters::plain(MTU, 4 * MTU);
         let cwnd = restart_cwnd(detection, MTU).unwrap();
         let restart = Correction { cause: CorrectionCause::Restart, cwnd, ssthresh: None };
@@ -80,7 +80,7 @@ mod tests {
     }
 
     /// Packets sent within n round trips after a timeout: a window each, every packet acknowledged by itself.
-    fn packets(mut window: BuiltIn, first_round: u32, rounds: u32) -> u64 {
+    fn packets(mut window: Aimd, first_round: u32, rounds: u32) -> u64 {
         let parameters = Parameters::plain(MTU, 4 * MTU);
         let mut total = 0;
         for _ in first_round..=rounds {

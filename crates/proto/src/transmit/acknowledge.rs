@@ -240,11 +240,11 @@ impl Transmitter {
             delta.paths.push(PathDelta { timed: path.timed, ..PathDelta::default() });
         }
         let (now, probe, paths) = (cx.now, &mut *cx.probe, &mut self.paths);
-        let samples_rates = cx.config.custom_congestion.is_some();
+        let samples_rates = cx.config.samples_rates();
         sack::apply_to(&mut self.outstanding, report, delta, |tsn, newly| {
             heard.note(newly);
             if samples_rates {
-                paths[newly.path].note_acked(newly);
+                paths[newly.path].note_acked(now, newly);
             }
             probe.on(now, ProbeEvent::ChunkAcked { path: newly.path, tsn });
         });

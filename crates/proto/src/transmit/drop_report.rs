@@ -47,9 +47,11 @@ impl Transmitter {
         let groups = self.group_views(cx);
         let recovers = self.recovery.is_active();
         let path = &mut self.paths[path];
+        let (lost_bytes, sample) = path.take_losses(cx.now);
         let loss = Loss {
             cause: LossCause::DropReport,
-            lost_bytes: core::mem::take(&mut path.lost_bytes),
+            lost_bytes,
+            sample,
             recovery: match recovers || path.recovery.is_active() {
                 true => Recovery::On,
                 false => Recovery::Off,

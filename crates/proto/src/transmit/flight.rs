@@ -18,10 +18,11 @@ pub(super) enum LossRate {
 impl Transmitter {
     /// Marks a chunk lost, if it is in flight. Returns its path then.
     pub(super) fn mark_lost(&mut self, tsn: Tsn, cause: TransmissionCause) -> Option<PathId> {
-        let (path, charge) = self.outstanding.mark_lost(tsn, cause)?;
-        self.paths[path].take_out(tsn, charge);
-        self.paths[path].lost_bytes += u64::from(charge);
-        Some(path)
+        let (id, charge) = self.outstanding.mark_lost(tsn, cause)?;
+        let path = &mut self.paths[id];
+        path.take_out(tsn, charge);
+        path.note_lost(self.outstanding.get(tsn).sent_at, charge, cause);
+        Some(id)
     }
 
     /// Marks those unacknowledged chunks of a path lost that `which` chooses. Returns whether any were in flight.
@@ -35,18 +36,19 @@ impl Transmitter {
     ) -> bool {
         let (outstanding, path) = (&mut self.outstanding, &mut self.paths[id]);
         let (mut from, mut any) = (outstanding.base(), false);
+        let cause = detection.cause();
         while let Some(tsn) = outstanding.next_unacked_on(id, from) {
             from = tsn.next();
             if !which(outstanding.get_mut(tsn)) {
                 continue;
             }
-            if let Some((_, charge)) = outstanding.mark_lost(tsn, detection.cause()) {
+            if let Some((_, charge)) = outstanding.mark_lost(tsn, cause) {
                 any = true;
                 cx.probe.on(cx.now, ProbeEvent::ChunkLost { path: id, tsn, detection });
                 path.take_out(tsn, charge);
                 if rate == LossRate::Counts {
                     path.loss_rate.on_lost();
-                    path.lost_bytes += u64::from(charge);
+                    path.note_lost(outstanding.get(tsn).sent_at, charge, cause);
                 }
             }
         }

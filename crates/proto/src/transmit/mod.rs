@@ -21,6 +21,7 @@ mod forward_tsn;
 pub(crate) mod lanes;
 mod late;
 mod loss;
+mod loss_episode;
 mod moving;
 pub(crate) mod outstanding;
 mod packet_builder;

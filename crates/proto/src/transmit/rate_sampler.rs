@@ -1,13 +1,17 @@
-//! How fast a path delivers (draft-cheng-iccrg-delivery-rate-estimation-02), for controllers that want to know.
+//! How fast a path delivers, and what it loses (draft-cheng-iccrg-delivery-rate-estimation-02; draft-ietf-ccwg-bbr section
+//! 4.1), for controllers that want to know.
 //!
-//! With each packet it is noted what had been delivered when it was sent. When the packet is acknowledged, what was
-//! delivered since then, by the time that it took, is a sample. Sending faster than the path carries does not shorten that
-//! time, and acknowledgements that come in one lump do not either, because the longer of both times counts: that in which
-//! the data was sent, and that in which it was acknowledged.
+//! With each packet it is noted what had been delivered and lost when it was sent. When the packet is acknowledged, what
+//! was delivered since then, by the time that it took, is a sample. Sending faster than the path carries does not shorten
+//! that time, and acknowledgements that come in one lump do not either, because the longer of both times counts: that in
+//! which the data was sent, and that in which it was acknowledged.
+//!
+//! Packets that have arrived are remembered for a round trip more, because those that were lost between them are found
+//! later.
 
 use alloc::collections::VecDeque;
 
-use crate::congestion::{RateLimit, RateSample};
+use crate::congestion::{LossSample, RateLimit, RateSample};
 use crate::{Duration, Instant};
 
 /// Most packets that are remembered. Those beyond give no samples.
@@ -16,18 +20,24 @@ const MOST_PACKETS: usize = 1 << 16;
 /// State of one path, in charged bytes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RateSampler {
-    /// Packets sent and not yet known to have arrived, in the order of sending.
+    /// Packets in the order of sending.
     packets: VecDeque<Packet>,
     /// Delivered so far.
     delivered: u64,
     /// When that was last more, or when sending began on the idle path.
     delivered_at: Instant,
+    /// Found lost so far.
+    lost: u64,
     /// When the packet was sent that was last known to arrive.
     first_sent_at: Instant,
     /// Until more than so much is delivered, what is outstanding was not limited by the window.
     limited_until: u64,
     /// When the newest chunk was sent that the present SACK acknowledges.
     newest: Option<Instant>,
+    /// When the newest chunk was sent that was found lost since the last loss sample.
+    newest_lost: Option<Instant>,
+    /// Shortest time from the sending of a packet to a sample of it.
+    shortest: Option<Duration>,
 }
 
 /// What was so when a packet was sent.
@@ -36,14 +46,17 @@ struct Packet {
     sent_at: Instant,
     delivered: u64,
     delivered_at: Instant,
+    lost: u64,
     first_sent_at: Instant,
+    /// Bytes outstanding, its own included.
+    flight: u64,
     limit: RateLimit,
 }
 
 impl RateSampler {
-    /// A packet with data is sent while so many bytes are outstanding, its own not counted.
-    pub(crate) fn on_sent(&mut self, now: Instant, outstanding: u64) {
-        if outstanding == 0 {
+    /// A packet with data is sent, which makes `flight` bytes outstanding of `before`.
+    pub(crate) fn on_sent(&mut self, now: Instant, before: u64, flight: u64) {
+        if before == 0 {
             // Nothing of what was before tells of the path now.
             self.packets.clear();
             (self.delivered_at, self.first_sent_at) = (now, now);
@@ -57,7 +70,9 @@ impl RateSampler {
             sent_at: now,
             delivered: self.delivered,
             delivered_at: self.delivered_at,
+            lost: self.lost,
             first_sent_at: self.first_sent_at,
+            flight,
             limit,
         });
     }
@@ -67,32 +82,73 @@ impl RateSampler {
         self.newest = self.newest.max(Some(sent_at));
     }
 
-    /// The SACK acknowledges so many bytes of what was outstanding. A sample, if it tells of a packet that is remembered.
+    /// A chunk of so many bytes that was last sent at this time is lost.
+    pub(crate) fn on_lost(&mut self, sent_at: Instant, bytes: u64) {
+        self.lost = self.lost.saturating_add(bytes);
+        self.newest_lost = self.newest_lost.max(Some(sent_at));
+    }
+
+    /// The SACK acknowledges so many bytes of what was outstanding. A sample, if it tells of a packet that is remembered and
+    /// no older than the last one.
     pub(crate) fn sample(&mut self, now: Instant, bytes: u64) -> Option<RateSample> {
         if bytes > 0 {
             self.delivered = self.delivered.saturating_add(bytes);
             self.delivered_at = now;
         }
         let newest = self.newest.take()?;
-        let mut found = None;
-        while let Some(packet) = self.packets.front().filter(|packet| packet.sent_at <= newest) {
-            found = Some(*packet);
-            self.packets.pop_front();
+        let packet = *self.last_sent_at(newest)?;
+        if packet.sent_at < self.first_sent_at {
+            return None;
         }
-        let packet = found.filter(|packet| packet.sent_at == newest)?;
         let sending = packet.sent_at.since(packet.first_sent_at);
         let arriving = now.since(packet.delivered_at);
+        let round_trip = now.since(packet.sent_at);
         self.first_sent_at = packet.sent_at;
+        self.shortest = Some(self.shortest.map_or(round_trip, |known| known.min(round_trip)));
+        self.forget_before(packet.sent_at, round_trip);
         let (interval, delivered) =
             (sending.max(arriving), self.delivered.saturating_sub(packet.delivered));
         (interval > Duration::ZERO && delivered > 0).then_some(RateSample {
             delivered,
             interval,
-            round_trip: now.since(packet.sent_at),
+            round_trip,
             delivered_before: packet.delivered,
+            delivered_total: self.delivered,
+            flight_then: packet.flight,
+            lost: self.lost.saturating_sub(packet.lost),
+            limit: packet.limit,
+        })
+    }
+
+    /// What was lost since the newest of the chunks was sent that were found lost since this was last asked.
+    pub(crate) fn loss_sample(&mut self) -> Option<LossSample> {
+        let newest = self.newest_lost.take()?;
+        let packet = self.last_sent_at(newest)?;
+        Some(LossSample {
+            flight_then: packet.flight,
+            lost: self.lost.saturating_sub(packet.lost),
             delivered_total: self.delivered,
             limit: packet.limit,
         })
+    }
+
+    /// Shortest time from the sending of a chunk to its acknowledgement, over whatever path that came.
+    pub(crate) fn shortest_round_trip(&self) -> Option<Duration> {
+        self.shortest
+    }
+
+    /// The last packet that was sent at this time.
+    fn last_sent_at(&self, at: Instant) -> Option<&Packet> {
+        let after = self.packets.partition_point(|packet| packet.sent_at <= at);
+        let packet = self.packets.get(after.checked_sub(1)?)?;
+        (packet.sent_at == at).then_some(packet)
+    }
+
+    /// Forgets packets that were sent a round trip before one that has arrived.
+    fn forget_before(&mut self, arrived: Instant, round_trip: Duration) {
+        while self.packets.front().is_some_and(|old| arrived.since(old.sent_at) > round_trip) {
+            self.packets.pop_front();
+        }
     }
 
     /// Nothing more is sent although the window would admit it. What is outstanding ends the time for which that counts.
@@ -115,7 +171,7 @@ mod tests {
         let mut sampler = RateSampler::default();
         let mut outstanding = 0;
         for n in 0..10 {
-            sampler.on_sent(ms(100 + n), outstanding);
+            sampler.on_sent(ms(100 + n), outstanding, outstanding + 1000);
             outstanding += 1000;
         }
         for n in 0..10 {
@@ -126,7 +182,7 @@ mod tests {
             assert_eq!(sample.interval, Duration::from_millis(50 + n));
             assert_eq!(sample.round_trip, Duration::from_millis(50));
             assert_eq!((sample.delivered_before, sample.limit), (0, RateLimit::Window));
-            sampler.on_sent(ms(150 + n), 9000);
+            sampler.on_sent(ms(150 + n), 9000, 10_000);
         }
         // From then on each packet replaces one: 10,000 bytes in a round trip, the first time.
         sampler.on_chunk_acked(ms(150));
@@ -140,7 +196,7 @@ mod tests {
     fn acknowledgements_in_one_lump_are_no_fast_path() {
         let mut sampler = RateSampler::default();
         for n in 0..10 {
-            sampler.on_sent(ms(10 * n), 1000 * n);
+            sampler.on_sent(ms(10 * n), 1000 * n, 1000 * (n + 1));
         }
         sampler.on_chunk_acked(ms(0));
         sampler.sample(ms(100), 1000).unwrap();
@@ -153,14 +209,14 @@ mod tests {
     #[test]
     fn a_sender_with_nothing_to_send_proves_no_limit() {
         let mut sampler = RateSampler::default();
-        sampler.on_sent(ms(0), 0);
+        sampler.on_sent(ms(0), 0, 1000);
         sampler.on_spare_window(1000);
-        sampler.on_sent(ms(5), 1000);
+        sampler.on_sent(ms(5), 1000, 2000);
         sampler.on_chunk_acked(ms(0));
         assert_eq!(sampler.sample(ms(50), 1000).unwrap().limit, RateLimit::Window);
         sampler.on_chunk_acked(ms(5));
         assert_eq!(sampler.sample(ms(55), 1000).unwrap().limit, RateLimit::Application);
-        sampler.on_sent(ms(56), 0);
+        sampler.on_sent(ms(56), 0, 1000);
         sampler.on_chunk_acked(ms(56));
         assert_eq!(sampler.sample(ms(99), 1000).unwrap().limit, RateLimit::Window, "that is over");
     }
@@ -168,20 +224,74 @@ mod tests {
     #[test]
     fn idle_time_is_not_counted() {
         let mut sampler = RateSampler::default();
-        sampler.on_sent(ms(0), 0);
+        sampler.on_sent(ms(0), 0, 1000);
         sampler.on_chunk_acked(ms(0));
         sampler.sample(ms(50), 1000).unwrap();
-        sampler.on_sent(ms(5000), 0);
+        sampler.on_sent(ms(5000), 0, 1000);
         sampler.on_chunk_acked(ms(5000));
         let sample = sampler.sample(ms(5050), 1000).unwrap();
         assert_eq!((sample.delivered, sample.interval), (1000, Duration::from_millis(50)));
+    }
+
+    /// Packets that leave in one burst have one time, and each of their acknowledgements is a sample.
+    #[test]
+    fn a_burst_gives_a_sample_for_each_acknowledgement() {
+        let mut sampler = RateSampler::default();
+        for n in 0..4 {
+            sampler.on_sent(ms(0), 1000 * n, 1000 * (n + 1));
+        }
+        for n in 0..4 {
+            sampler.on_chunk_acked(ms(0));
+            let sample = sampler.sample(ms(50 + n), 1000).unwrap();
+            assert_eq!((sample.delivered, sample.flight_then), (1000 * (n + 1), 4000));
+            assert_eq!(sample.round_trip, Duration::from_millis(50 + n));
+        }
+        assert_eq!(sampler.shortest_round_trip(), Some(Duration::from_millis(50)));
+    }
+
+    #[test]
+    fn losses_are_counted_from_the_sending_of_a_packet() {
+        let mut sampler = RateSampler::default();
+        for n in 0..10 {
+            sampler.on_sent(ms(n), 1000 * n, 1000 * (n + 1));
+        }
+        // Packets 1 and 2 are lost, 3 to 5 arrive.
+        sampler.on_chunk_acked(ms(5));
+        sampler.sample(ms(55), 4000).unwrap();
+        assert_eq!(sampler.loss_sample(), None, "nothing lost");
+        sampler.on_lost(ms(1), 1000);
+        sampler.on_lost(ms(2), 1000);
+        let loss = sampler.loss_sample().unwrap();
+        assert_eq!((loss.flight_then, loss.lost, loss.delivered_total), (3000, 2000, 4000));
+        assert_eq!(sampler.loss_sample(), None, "told once");
+        // What is sent now sees later losses only.
+        sampler.on_sent(ms(56), 4000, 5000);
+        sampler.on_lost(ms(9), 500);
+        sampler.on_chunk_acked(ms(8));
+        assert_eq!(sampler.sample(ms(58), 3000).unwrap().lost, 2500);
+        sampler.on_chunk_acked(ms(56));
+        assert_eq!(sampler.sample(ms(106), 1000).unwrap().lost, 500);
+    }
+
+    #[test]
+    fn packets_are_forgotten_a_round_trip_after_they_were_passed() {
+        let mut sampler = RateSampler::default();
+        for n in 0..100 {
+            sampler.on_sent(ms(n), 1000 * n, 1000 * (n + 1));
+        }
+        sampler.on_chunk_acked(ms(90));
+        sampler.sample(ms(100), 1000).unwrap();
+        sampler.on_lost(ms(79), 1000);
+        assert_eq!(sampler.loss_sample(), None, "sent 11 ms before, with a round trip of 10");
+        sampler.on_lost(ms(80), 1000);
+        assert_eq!(sampler.loss_sample().unwrap().flight_then, 81_000);
     }
 
     #[test]
     fn what_tells_nothing_gives_no_sample() {
         let mut sampler = RateSampler::default();
         assert_eq!(sampler.sample(ms(1), 1000), None, "no chunk");
-        sampler.on_sent(ms(2), 0);
+        sampler.on_sent(ms(2), 0, 1000);
         sampler.on_chunk_acked(ms(1));
         assert_eq!(sampler.sample(ms(3), 1000), None, "a packet that is not remembered");
         sampler.on_chunk_acked(ms(2));

@@ -122,6 +122,7 @@ impl Transmitter {
             };
             let old = path.window;
             path.control(cx.now, &groups.view(path.id), |it, cx| it.on_ack(cx, &acked));
+            path.judge_losses(cx.now, &groups.view(path.id), acked.recovery);
             if news.credited_bytes > 0 && !recovers {
                 path.grown_from = (self.packet, old.cwnd);
                 cx.probe.on(cx.now, path.window_event());
@@ -160,9 +161,11 @@ impl Transmitter {
                 self.enter_recovery(cx, path);
             }
             let path = &mut self.paths[path];
+            let (lost_bytes, sample) = path.take_losses(cx.now);
             let loss = Loss {
                 cause: lost_on.cause(path.id),
-                lost_bytes: core::mem::take(&mut path.lost_bytes),
+                lost_bytes,
+                sample,
                 recovery: if recovers { Recovery::On } else { Recovery::Off },
             };
             let old = path.window;

@@ -1,6 +1,7 @@
 //! The sending half of a path: what is outstanding on it, and how much more may be.
 
 mod control;
+mod feedback;
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
@@ -25,9 +26,9 @@ use crate::paths::PathBook;
 use crate::paths::rtt::RttEstimator;
 use crate::transmit::buffer_size::DeliveryRate;
 use crate::transmit::outstanding::{OutstandingData, Repaired};
-use crate::transmit::rate_sampler::RateSampler;
 use crate::types::PathSet;
 use crate::{Duration, Instant, PathId, Probe, ProbeEvent, Tsn};
+use feedback::Feedback;
 
 const COMMON_HEADER: u32 = 12;
 pub(crate) const DATA_HEADER: u32 = 16;
@@ -56,8 +57,8 @@ pub(crate) struct SendPath {
     control: Congestion,
     /// What that allows, as of the last event.
     pub(crate) window: Window,
-    /// How fast it delivers, for controllers of the program's own.
-    sampler: Option<Box<RateSampler>>,
+    /// What it delivers and loses, for controllers that want to know.
+    feedback: Option<Box<Feedback>>,
     pub(crate) recovery: FastRecovery,
     /// How fast it sends meanwhile, where the policy paces that.
     pub(crate) reduction: RateReduction,
@@ -65,7 +66,7 @@ pub(crate) struct SendPath {
     /// Charged bytes outstanding.
     pub(crate) flight: u64,
     /// Charged bytes found lost that the controller was not told of yet.
-    pub(crate) lost_bytes: u64,
+    lost_bytes: u64,
     /// Charged bytes put into the packet that is being filled.
     packet_bytes: u64,
     /// Deadline of T3-rtx.
@@ -144,7 +145,7 @@ impl SendPath {
             awaited: None,
             control,
             window,
-            sampler: config.custom_congestion.is_some().then(Box::default),
+            feedback: config.samples_rates().then(Box::default),
             recovery: FastRecovery::default(),
             reduction: RateReduction::default(),
             loss_rate: LossRate::default(),

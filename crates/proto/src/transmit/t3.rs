@@ -49,7 +49,7 @@ impl Transmitter {
             Expiry::Loss | Expiry::SilentProbe => LossRate::Counts,
         };
         self.mark_lost_on(cx, id, LossDetection::Timeout, rate, |_| true);
-        self.paths[id].lost_bytes = 0;
+        self.paths[id].take_losses(cx.now);
         cx.probe.on(cx.now, self.paths[id].window_event());
         if leaves_recovery {
             cx.probe.on(cx.now, ProbeEvent::FastRecoveryLeft { path: Some(id) });

@@ -32,6 +32,14 @@ pub const COVERAGE: &[Covered] = &[
     unequal("congestion", "lia", "cmt", &[], effect!(lia_takes_one_share)),
     unequal("congestion", "olia", "cmt", &[], effect!(olia_takes_one_share)),
     unequal("congestion", "balia", "cmt", &[], effect!(balia_takes_one_share)),
+    Covered {
+        key: "congestion",
+        value: "cubic",
+        against: "cmt",
+        scenario: LONG,
+        set: &[],
+        effect: effect!(cubic_comes_back_sooner_on_a_long_path),
+    },
     unequal("path_groups", "all", "separate", LIA, effect!(groups_apart_grow_uncoupled)),
     unequal("path_groups", "separate", "all", LIA, effect!(groups_apart_grow_uncoupled)),
     unequal("path_groups", "{ listed = [3, 4] }", "all", LIA, effect!(groups_apart_grow_uncoupled)),
@@ -239,6 +247,34 @@ message_size = "1452 B"
 preset = "cmt"
 "#;
 
+/// One path of 150 ms that loses few packets, with buffers beyond its bandwidth-delay product.
+const LONG: &str = r#"
+title = "One long path"
+
+[run]
+duration = "15 s"
+measure_from = "3 s"
+
+[[network.disjoint.paths]]
+name = "path"
+
+[network.disjoint.paths.bottleneck]
+rate = "20 Mbit/s"
+delay = "75 ms"
+queue = { drop-tail = { packets = 200 } }
+loss = { forward = "0.02 %" }
+
+[[traffic]]
+name = "bulk"
+source = "saturated"
+message_size = "1452 B"
+
+[sctp]
+preset = "cmt"
+send_buffer = "8 MiB"
+receive_buffer = "8 MiB"
+"#;
+
 /// Mean share of the goodput that two paths take from a single one on their bottleneck, over two seeds or as many as
 /// `POLYPATH_FAIRNESS_SEEDS` says; prints it with the interval of 95 % that a normal distribution would have.
 fn share(preset: &str) -> f64 {
@@ -315,6 +351,18 @@ fn olia_takes_one_share() {
 #[test]
 fn balia_takes_one_share() {
     takes_one_share("balia");
+}
+
+/// After a loss, the window of RFC 9260 needs hundreds of round trips to come back.
+#[test]
+fn cubic_comes_back_sooner_on_a_long_path() {
+    let mean = |congestion: &str| {
+        let congestion = format!("sctp.policies.congestion={congestion}");
+        let with = |seed| run(LONG, &[&congestion, seed]).goodput_bit_s;
+        ["run.seed=1", "run.seed=2"].map(with).iter().sum::<f64>() / 2.0
+    };
+    let (cubic, cmt) = (mean("cubic"), mean("cmt"));
+    assert!(cubic > 1.1 * cmt, "{cubic} against {cmt}");
 }
 
 /// Paths that share nothing are no bottleneck together: coupled controls still use both.

@@ -52,6 +52,16 @@ pub trait Controller: Debug + Send {
     /// receive window is closed and nothing says that the network lost anything.
     fn on_timeout(&mut self, cx: &Context<'_>, timeout: &Timeout);
 
+    /// What a loss or a timeout began was spurious: everything that counted as lost then has arrived after all. A controller can
+    /// take back what it did; this does nothing unless it is written otherwise.
+    ///
+    /// A chunk counts as arrived if it is acknowledged before it is sent again, or so soon after it was sent again on the same path that
+    /// only the original can be meant: in less than half the shortest round trip there. Called after [`on_ack`](Self::on_ack)
+    /// for the same SACK.
+    fn on_spurious_loss(&mut self, cx: &Context<'_>, spurious: &SpuriousLoss) {
+        let _ = (cx, spurious);
+    }
+
     /// The receiver reports congestion marks. Associations do not negotiate ECN yet, so that nothing calls this today.
     fn on_ecn(&mut self, cx: &Context<'_>, marks: &EcnMarks) {
         let _ = (cx, marks);
@@ -146,7 +156,8 @@ pub struct Acked {
     pub recovery: Recovery,
     /// The round-trip time that this SACK measured, if it did: about one sample per round trip.
     pub rtt: Option<Duration>,
-    /// How fast the path delivers; `None` where this SACK says nothing of it, and for built-in controllers.
+    /// How fast the path delivers; `None` where this SACK says nothing of it, and for the built-in controllers of RFC 9260 and
+    /// CMT, which do without.
     pub rate: Option<RateSample>,
 }
 
@@ -166,6 +177,10 @@ pub struct RateSample {
     pub delivered_before: u64,
     /// Bytes delivered on the path until now.
     pub delivered_total: u64,
+    /// Bytes outstanding on the path just after that chunk was sent.
+    pub flight_then: u64,
+    /// Bytes found lost on the path since then; those that a drop report named are not counted.
+    pub lost: u64,
     /// What limited the rate.
     pub limit: RateLimit,
 }
@@ -199,6 +214,23 @@ pub struct Loss {
     /// Whether the path is in fast recovery because of an earlier loss. Loss-based control reduces the window where it
     /// begins.
     pub recovery: Recovery,
+    /// How much the path lost while the newest of these bytes was under way; `None` where that is not known, and for the built-in
+    /// controllers of RFC 9260 and CMT, which do without.
+    pub sample: Option<LossSample>,
+}
+
+/// What a path lost since a lost packet was sent.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct LossSample {
+    /// Bytes outstanding on the path just after the packet was sent.
+    pub flight_then: u64,
+    /// Bytes found lost since then, the packet's included.
+    pub lost: u64,
+    /// Bytes delivered on the path until now.
+    pub delivered_total: u64,
+    /// What limited the rate then.
+    pub limit: RateLimit,
 }
 
 /// How it is known that data is lost.
@@ -232,6 +264,14 @@ pub enum Recovery {
 pub struct Timeout {
     /// Bytes that were outstanding.
     pub flight_before: u64,
+}
+
+/// What counted as lost has arrived.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
+pub struct SpuriousLoss {
+    /// Chunks that counted as lost.
+    pub chunks: u32,
 }
 
 /// The receiver saw congestion marks.

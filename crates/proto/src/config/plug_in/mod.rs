@@ -8,7 +8,7 @@ mod view;
 
 pub use controller::{
     Acked, Advanced, Context, Controller, Correction, CorrectionCause, EcnMarks, Idle, Loss,
-    LossCause, Pause, RateLimit, RateSample, Recovery, Sent, Timeout,
+    LossCause, LossSample, Pause, RateLimit, RateSample, Recovery, Sent, SpuriousLoss, Timeout,
 };
 pub use custom_congestion::CustomCongestion;
 pub use scheduler::{CustomScheduler, NewData, PathScheduler, PathView, Readiness};

@@ -20,13 +20,28 @@ policy_enum!(
         Olia = "olia",
         /// Balanced linked adaptation (BALIA; draft-walid-mptcp-congestion-control).
         Balia = "balia",
+        /// CUBIC (RFC 9438) with HyStart++ (RFC 9406) on each path, uncoupled: for one path that is long or fast.
+        /// `window.slow_start` does not apply.
+        Cubic = "cubic",
     }
 );
 
 impl CongestionAlgorithm {
     /// Whether it couples the windows of a group of paths.
     pub fn couples(self) -> bool {
-        !matches!(self, Self::Rfc9260 | Self::Uncoupled)
+        match self {
+            Self::Rfc9260 | Self::Uncoupled | Self::Cubic => false,
+            Self::RpV1 | Self::RpV2 | Self::Lia | Self::Olia | Self::Balia => true,
+        }
+    }
+
+    /// Whether it wants to know how fast paths deliver, beside what they acknowledge.
+    pub(crate) fn samples_rates(self) -> bool {
+        match self {
+            Self::Cubic => true,
+            Self::Rfc9260 | Self::Uncoupled => false,
+            Self::RpV1 | Self::RpV2 | Self::Lia | Self::Olia | Self::Balia => false,
+        }
     }
 }
 

@@ -6,9 +6,8 @@ use crate::congestion::GroupView;
 use crate::congestion::window::{Family, Window};
 use crate::congestion::{
     BuiltIn, Congestion, Context, Controller, Correction, CorrectionCause, Idle, NewPath,
-    Parameters, Pause, RateSample, Sent,
+    Parameters, Pause, Sent,
 };
-use crate::transmit::outstanding::Newly;
 use crate::{Duration, Instant};
 
 impl SendPath {
@@ -89,33 +88,10 @@ impl SendPath {
         if !self.control.hears_of_packets() {
             return;
         }
-        if let Some(sampler) = &mut self.sampler {
-            sampler.on_sent(now, self.flight.saturating_sub(sent.bytes));
+        if let Some(feedback) = &mut self.feedback {
+            feedback.rates.on_sent(now, self.flight.saturating_sub(sent.bytes), self.flight);
         }
         self.control(now, &GroupView::ALONE, |it, cx| it.on_sent(cx, &sent));
-    }
-
-    /// A chunk is acknowledged.
-    #[inline]
-    pub(crate) fn note_acked(&mut self, newly: &Newly) {
-        if let Some(sampler) = &mut self.sampler
-            && newly.transmissions == 1
-        {
-            sampler.on_chunk_acked(newly.sent_at);
-        }
-    }
-
-    /// How fast the path delivers, after a SACK that takes so many bytes out of its flight.
-    pub(crate) fn sample_rate(&mut self, now: Instant, bytes: u64) -> Option<RateSample> {
-        self.sampler.as_mut()?.sample(now, bytes)
-    }
-
-    /// Nothing more is sent in this flush.
-    pub(crate) fn note_spare_window(&mut self) {
-        let is_spare = self.has_window();
-        if let Some(sampler) = self.sampler.as_mut().filter(|_| is_spare) {
-            sampler.on_spare_window(self.flight);
-        }
     }
 
     /// The sample that was taken at this moment, once.

@@ -2,6 +2,7 @@
 
 mod abandon;
 mod acknowledge;
+mod bottleneck;
 mod decide;
 mod flight;
 mod flush;
@@ -9,6 +10,7 @@ mod observation;
 mod peer_window;
 mod retransmission;
 mod sending;
+mod spurious;
 mod tail;
 mod timeouts;
 

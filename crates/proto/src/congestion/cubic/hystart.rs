@@ -1,0 +1,207 @@
+//! When the first slow start ends (HyStart++, RFC 9406): where the round trips of a round are longer than those of the round
+//! before, a queue begins, and the window goes on more slowly for some rounds until that is certain.
+
+use crate::Duration;
+use crate::congestion::RateSample;
+
+/// MIN_RTT_THRESH and MAX_RTT_THRESH: the rise of round trips that counts, at least and at most.
+const LEAST_RISE: Duration = Duration::from_millis(4);
+const MOST_RISE: Duration = Duration::from_millis(16);
+/// MIN_RTT_DIVISOR: between them, this part of a round trip.
+const RISE_DIVISOR: u64 = 8;
+/// N_RTT_SAMPLE: samples that a round needs.
+const SAMPLES: u32 = 8;
+/// CSS_GROWTH_DIVISOR: conservative slow start grows by this part of slow start.
+const GROWTH_DIVISOR: u64 = 4;
+/// CSS_ROUNDS: rounds of conservative slow start.
+const ROUNDS: u32 = 5;
+/// L: units that one acknowledgement is worth at most while packets are not spaced.
+const UNITS: u64 = 8;
+
+/// What a sample says about slow start.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Verdict {
+    /// It goes on.
+    GoesOn,
+    /// The path is full.
+    Ends,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Phase {
+    /// Slow start.
+    Fast,
+    /// Conservative slow start (CSS).
+    Conservative {
+        /// Shortest round trip of the round that began it.
+        baseline: Duration,
+        /// Rounds so far, the one in which it began counts.
+        rounds: u32,
+    },
+    /// Standard slow start, after the first one: the threshold ends it.
+    Standard,
+}
+
+/// State of one path.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct HyStart {
+    phase: Phase,
+    /// Bytes delivered when the round began: data sent after that ends it.
+    round_begin: u64,
+    /// Shortest round trips of the round before and of this one.
+    last: Option<Duration>,
+    current: Option<Duration>,
+    /// Samples of this round.
+    samples: u32,
+}
+
+impl HyStart {
+    pub(super) fn new() -> Self {
+        Self { phase: Phase::Fast, round_begin: 0, last: None, current: None, samples: 0 }
+    }
+
+    /// The first slow start is over.
+    pub(super) fn end(&mut self) {
+        self.phase = Phase::Standard;
+    }
+
+    /// Bytes by which an acknowledgement of `bytes` lets the window grow.
+    pub(super) fn growth(&self, bytes: u64, unit: u64) -> u64 {
+        let bytes = bytes.min(unit.saturating_mul(UNITS));
+        match self.phase {
+            Phase::Fast | Phase::Standard => bytes,
+            Phase::Conservative { .. } => bytes / GROWTH_DIVISOR,
+        }
+    }
+
+    /// An acknowledgement in slow start brings a sample.
+    pub(super) fn on_sample(&mut self, sample: &RateSample) -> Verdict {
+        if self.phase == Phase::Standard {
+            return Verdict::GoesOn;
+        }
+        if sample.delivered_before >= self.round_begin && self.begin_round(sample) == Verdict::Ends
+        {
+            return Verdict::Ends;
+        }
+        let round_trip = sample.round_trip;
+        let current = self.current.map_or(round_trip, |known| known.min(round_trip));
+        self.current = Some(current);
+        self.samples += 1;
+        if self.samples < SAMPLES {
+            return Verdict::GoesOn;
+        }
+        match self.phase {
+            Phase::Fast if self.last.is_some_and(|last| current >= last + rise(last)) => {
+                self.phase = Phase::Conservative { baseline: current, rounds: 0 };
+            }
+            // The rise was a false alarm.
+            Phase::Conservative { baseline, .. } if current < baseline => self.phase = Phase::Fast,
+            _ => {}
+        }
+        Verdict::GoesOn
+    }
+
+    fn begin_round(&mut self, sample: &RateSample) -> Verdict {
+        self.round_begin = sample.delivered_total;
+        self.last = self.current.take();
+        self.samples = 0;
+        if let Phase::Conservative { rounds, .. } = &mut self.phase {
+            *rounds += 1;
+            if *rounds >= ROUNDS {
+                self.phase = Phase::Standard;
+                return Verdict::Ends;
+            }
+        }
+        Verdict::GoesOn
+    }
+}
+
+/// How much longer than `last` round trips are if a queue begins.
+fn rise(last: Duration) -> Duration {
+    (last / RISE_DIVISOR).clamp(LEAST_RISE, MOST_RISE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::congestion::RateLimit;
+
+    /// A round of as many samples, each `bytes` further, with this round trip in milliseconds; the verdict of the last.
+    fn round(start: &mut HyStart, delivered: &mut u64, samples: u32, ms: u64) -> Verdict {
+        let before = *delivered;
+        let mut verdict = Verdict::GoesOn;
+        for _ in 0..samples {
+            *delivered += 1000;
+            let sample = RateSample {
+                delivered: 1000,
+                interval: Duration::from_millis(ms),
+                round_trip: Duration::from_millis(ms),
+                delivered_before: before,
+                delivered_total: *delivered,
+                flight_then: 1000,
+                lost: 0,
+                limit: RateLimit::Window,
+            };
+            if start.on_sample(&sample) == Verdict::Ends {
+                verdict = Verdict::Ends;
+            }
+        }
+        // What is sent from now on is sent after all of this was delivered.
+        *delivered += 1;
+        verdict
+    }
+
+    fn is_conservative(start: &HyStart) -> bool {
+        matches!(start.phase, Phase::Conservative { .. })
+    }
+
+    #[test]
+    fn thresholds() {
+        for (ms, expected) in [(10, 4), (32, 4), (80, 10), (128, 16), (500, 16)] {
+            let rise = rise(Duration::from_millis(ms));
+            assert_eq!(rise, Duration::from_millis(expected), "{ms}");
+        }
+    }
+
+    #[test]
+    fn a_rise_of_the_round_trip_slows_down_and_five_rounds_end_it() {
+        let (mut start, mut delivered) = (HyStart::new(), 0);
+        round(&mut start, &mut delivered, 10, 80);
+        round(&mut start, &mut delivered, 10, 89);
+        assert!(!is_conservative(&start), "a rise of 9 ms, less than an eighth of 80");
+        assert_eq!(start.growth(2000, 1000), 2000);
+        round(&mut start, &mut delivered, 7, 101);
+        assert!(!is_conservative(&start), "seven samples are too few");
+        let mut start = HyStart::new();
+        round(&mut start, &mut delivered, 10, 80);
+        round(&mut start, &mut delivered, 10, 90);
+        assert!(is_conservative(&start));
+        assert_eq!((start.growth(2000, 1000), start.growth(100_000, 1000)), (500, 2000));
+        for _ in 0..4 {
+            assert_eq!(round(&mut start, &mut delivered, 10, 95), Verdict::GoesOn);
+        }
+        assert_eq!(round(&mut start, &mut delivered, 10, 95), Verdict::Ends);
+        assert_eq!(start.growth(100_000, 1000), 8000, "standard from now on");
+        assert_eq!(round(&mut start, &mut delivered, 10, 500), Verdict::GoesOn);
+    }
+
+    #[test]
+    fn a_false_alarm_resumes_slow_start() {
+        let (mut start, mut delivered) = (HyStart::new(), 0);
+        round(&mut start, &mut delivered, 10, 80);
+        round(&mut start, &mut delivered, 10, 100);
+        round(&mut start, &mut delivered, 7, 81);
+        assert!(is_conservative(&start), "seven samples are too few");
+        round(&mut start, &mut delivered, 8, 99);
+        assert!(!is_conservative(&start));
+    }
+
+    #[test]
+    fn later_slow_starts_are_standard() {
+        let (mut start, mut delivered) = (HyStart::new(), 0);
+        start.end();
+        round(&mut start, &mut delivered, 10, 80);
+        round(&mut start, &mut delivered, 10, 200);
+        assert_eq!(start.growth(4000, 1000), 4000);
+    }
+}

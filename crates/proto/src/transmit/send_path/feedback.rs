@@ -1,0 +1,74 @@
+//! What a path tells controllers beside the bytes that it acknowledges: how fast it delivers, what it loses, and whether
+//! that was a loss.
+
+use super::SendPath;
+use crate::Instant;
+use crate::congestion::{Controller, GroupView, LossSample, RateSample, Recovery, SpuriousLoss};
+use crate::probe::TransmissionCause;
+use crate::transmit::loss_episode::LossEpisode;
+use crate::transmit::outstanding::Newly;
+use crate::transmit::rate_sampler::RateSampler;
+
+/// State of one path.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Feedback {
+    pub(super) rates: RateSampler,
+    episode: LossEpisode,
+}
+
+impl SendPath {
+    /// A chunk is acknowledged.
+    #[inline]
+    pub(crate) fn note_acked(&mut self, now: Instant, newly: &Newly) {
+        let Some(feedback) = &mut self.feedback else { return };
+        if newly.transmissions == 1 {
+            feedback.rates.on_chunk_acked(newly.sent_at);
+        }
+        feedback.episode.on_acked(now, newly, feedback.rates.shortest_round_trip());
+    }
+
+    /// A chunk that was last sent at this time is lost.
+    pub(crate) fn note_lost(&mut self, sent_at: Instant, charge: u32, cause: TransmissionCause) {
+        self.lost_bytes += u64::from(charge);
+        let Some(feedback) = &mut self.feedback else { return };
+        // What was damaged, or dropped by a middlebox that says so, is no sign of congestion.
+        if cause != TransmissionCause::DropReport {
+            feedback.rates.on_lost(sent_at, charge.into());
+            feedback.episode.on_lost();
+        }
+    }
+
+    /// Bytes that were found lost since this was last asked, and what is known of the newest; for the controller.
+    pub(crate) fn take_losses(&mut self, now: Instant) -> (u64, Option<LossSample>) {
+        let sample = self.feedback.as_mut().and_then(|feedback| {
+            feedback.episode.on_told(now);
+            feedback.rates.loss_sample()
+        });
+        (core::mem::take(&mut self.lost_bytes), sample)
+    }
+
+    /// How fast the path delivers, after a SACK that takes so many bytes out of its flight.
+    pub(crate) fn sample_rate(&mut self, now: Instant, bytes: u64) -> Option<RateSample> {
+        self.feedback.as_mut()?.rates.sample(now, bytes)
+    }
+
+    /// A SACK has acknowledged data of the path: tells the controller if what was lost has arrived.
+    pub(crate) fn judge_losses(&mut self, now: Instant, group: &GroupView, recovery: Recovery) {
+        let is_over = recovery == Recovery::Off && self.lost_bytes == 0;
+        let Some(feedback) = &mut self.feedback else { return };
+        if let Some(chunks) = feedback.episode.take_spurious() {
+            let spurious = SpuriousLoss { chunks };
+            self.control(now, group, |it, cx| it.on_spurious_loss(cx, &spurious));
+        } else if is_over {
+            feedback.episode.end();
+        }
+    }
+
+    /// Nothing more is sent in this flush.
+    pub(crate) fn note_spare_window(&mut self) {
+        let is_spare = self.has_window();
+        if let Some(feedback) = self.feedback.as_mut().filter(|_| is_spare) {
+            feedback.rates.on_spare_window(self.flight);
+        }
+    }
+}

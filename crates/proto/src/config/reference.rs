@@ -387,7 +387,7 @@ pub const POLICY_KEYS: &[PolicyKey] = &[
         "congestion",
         "Congestion control.",
         "RFC 9260 section 7.2; dreibholz-asymmetric II; RFC 6356; draft-khalili-mptcp-congestion-control; \
-         draft-walid-mptcp-congestion-control; RFC 9438, RFC 9406",
+         draft-walid-mptcp-congestion-control; RFC 9438, RFC 9406; draft-ietf-ccwg-bbr",
         CongestionAlgorithm::VALUES,
     ),
     parameterized(

@@ -5,6 +5,7 @@ use alloc::boxed::Box;
 use polypath_units::BitRate;
 
 use super::aimd::Aimd;
+use super::bbr::Bbr;
 use super::cubic::Cubic;
 use super::window::Window;
 use super::{
@@ -24,6 +25,7 @@ pub struct BuiltIn(Kind);
 enum Kind {
     Aimd(Aimd),
     Cubic(Box<Cubic>),
+    Bbr(Box<Bbr>),
 }
 
 /// Calls the same method of whichever controller it is.
@@ -32,12 +34,14 @@ macro_rules! ask {
         match &$self.0 {
             Kind::Aimd(it) => it.$method($($argument),*),
             Kind::Cubic(it) => it.$method($($argument),*),
+            Kind::Bbr(it) => it.$method($($argument),*),
         }
     };
     (mut $self:ident, $method:ident($($argument:expr),*)) => {
         match &mut $self.0 {
             Kind::Aimd(it) => it.$method($($argument),*),
             Kind::Cubic(it) => it.$method($($argument),*),
+            Kind::Bbr(it) => it.$method($($argument),*),
         }
     };
 }
@@ -47,6 +51,7 @@ impl BuiltIn {
     pub fn new(algorithm: CongestionAlgorithm, path: &NewPath) -> Self {
         Self(match algorithm {
             CongestionAlgorithm::Cubic => Kind::Cubic(Box::new(Cubic::new(path))),
+            CongestionAlgorithm::Bbr => Kind::Bbr(Box::new(Bbr::new(path))),
             _ => Kind::Aimd(Aimd::new(algorithm, path)),
         })
     }
@@ -57,6 +62,7 @@ impl BuiltIn {
         match &self.0 {
             Kind::Aimd(it) => it.window(),
             Kind::Cubic(it) => it.window(),
+            Kind::Bbr(it) => it.window(),
         }
     }
 
@@ -70,7 +76,7 @@ impl BuiltIn {
     pub(super) fn between_losses(&self) -> u64 {
         match &self.0 {
             Kind::Aimd(it) => it.between_losses(),
-            Kind::Cubic(_) => 0,
+            Kind::Cubic(_) | Kind::Bbr(_) => 0,
         }
     }
 }

@@ -2,10 +2,11 @@
 //!
 //! A [`Controller`] hears what happens on one path and answers with a window. The built-in ones ([`BuiltIn`]) are those of RFC
 //! 9260 and CMT (`aimd`), composed of slow start (`slow_start`), the window adjustment of RFC 9260 section 7.2 (`reno`) and a
-//! coupling with the other paths of the group (`coupled`), and CUBIC (`cubic`). One of your own goes into an association
-//! by [`custom_congestion`](crate::config::AssociationConfig::custom_congestion).
+//! coupling with the other paths of the group (`coupled`), CUBIC (`cubic`) and BBR (`bbr`). One of your own goes into an
+//! association by [`custom_congestion`](crate::config::AssociationConfig::custom_congestion).
 
 mod aimd;
+mod bbr;
 mod built_in;
 pub(crate) mod burst;
 pub(crate) mod coupled;

@@ -40,6 +40,14 @@ pub const COVERAGE: &[Covered] = &[
         set: &[],
         effect: effect!(cubic_comes_back_sooner_on_a_long_path),
     },
+    Covered {
+        key: "congestion",
+        value: "bbr",
+        against: "cmt",
+        scenario: LONG,
+        set: RANDOM_LOSS,
+        effect: effect!(bbr_bears_random_loss),
+    },
     unequal("path_groups", "all", "separate", LIA, effect!(groups_apart_grow_uncoupled)),
     unequal("path_groups", "separate", "all", LIA, effect!(groups_apart_grow_uncoupled)),
     unequal("path_groups", "{ listed = [3, 4] }", "all", LIA, effect!(groups_apart_grow_uncoupled)),
@@ -275,6 +283,14 @@ send_buffer = "8 MiB"
 receive_buffer = "8 MiB"
 "#;
 
+/// A short path instead that loses one packet in a hundred.
+const RANDOM_LOSS: &[&str] = &[
+    "network.disjoint.paths.path.bottleneck.delay=10 ms",
+    "network.disjoint.paths.path.bottleneck.loss.forward=1 %",
+    "run.duration=8 s",
+    "run.measure_from=2 s",
+];
+
 /// Mean share of the goodput that two paths take from a single one on their bottleneck, over two seeds or as many as
 /// `POLYPATH_FAIRNESS_SEEDS` says; prints it with the interval of 95 % that a normal distribution would have.
 fn share(preset: &str) -> f64 {
@@ -363,6 +379,18 @@ fn cubic_comes_back_sooner_on_a_long_path() {
     };
     let (cubic, cmt) = (mean("cubic"), mean("cmt"));
     assert!(cubic > 1.1 * cmt, "{cubic} against {cmt}");
+}
+
+/// Whether packets are spaced or not: the window is what bears the loss.
+#[test]
+fn bbr_bears_random_loss() {
+    let with = |congestion: &str| {
+        let congestion = format!("sctp.policies.congestion={congestion}");
+        run(LONG, &[RANDOM_LOSS, &[&congestion]].concat())
+    };
+    let (bbr, cmt) = (with("bbr"), with("cmt"));
+    assert!(bbr.goodput_bit_s > 1.5 * cmt.goodput_bit_s, "{}", cmt.goodput_bit_s);
+    assert!(bbr.goodput_bit_s > 0.75 * 20e6, "{}", bbr.goodput_bit_s);
 }
 
 /// Paths that share nothing are no bottleneck together: coupled controls still use both.

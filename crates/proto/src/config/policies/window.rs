@@ -23,6 +23,9 @@ policy_enum!(
         /// CUBIC (RFC 9438) with HyStart++ (RFC 9406) on each path, uncoupled: for one path that is long or fast.
         /// `window.slow_start` does not apply.
         Cubic = "cubic",
+        /// BBR version 3 (draft-ietf-ccwg-bbr) on each path, uncoupled: for paths that lose packets at random or have long
+        /// queues. `window.slow_start`, `window.reduction`, `window.idle` and thresholds do not apply.
+        Bbr = "bbr",
     }
 );
 
@@ -30,7 +33,7 @@ impl CongestionAlgorithm {
     /// Whether it couples the windows of a group of paths.
     pub fn couples(self) -> bool {
         match self {
-            Self::Rfc9260 | Self::Uncoupled | Self::Cubic => false,
+            Self::Rfc9260 | Self::Uncoupled | Self::Cubic | Self::Bbr => false,
             Self::RpV1 | Self::RpV2 | Self::Lia | Self::Olia | Self::Balia => true,
         }
     }
@@ -38,7 +41,7 @@ impl CongestionAlgorithm {
     /// Whether it wants to know how fast paths deliver, beside what they acknowledge.
     pub(crate) fn samples_rates(self) -> bool {
         match self {
-            Self::Cubic => true,
+            Self::Cubic | Self::Bbr => true,
             Self::Rfc9260 | Self::Uncoupled => false,
             Self::RpV1 | Self::RpV2 | Self::Lia | Self::Olia | Self::Balia => false,
         }

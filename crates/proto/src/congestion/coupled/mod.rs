@@ -15,7 +15,7 @@ use super::Parameters;
 use super::reno::{self, Growth};
 use crate::config::CongestionAlgorithm;
 use crate::congestion::{GroupView, Rates};
-use CongestionAlgorithm::{Balia, Cubic, Lia, Olia, Rfc9260, RpV1, RpV2, Uncoupled};
+use CongestionAlgorithm::{Balia, Bbr, Cubic, Lia, Olia, Rfc9260, RpV1, RpV2, Uncoupled};
 use olia::LossIntervals;
 
 /// Coupling of one path with its group.
@@ -61,7 +61,7 @@ pub(super) fn step(
     group: &GroupView,
 ) -> i64 {
     let bytes = match (algorithm, &group.rates) {
-        (Rfc9260 | Uncoupled | Cubic, _) => due.bytes(),
+        (Rfc9260 | Uncoupled | Cubic | Bbr, _) => due.bytes(),
         (RpV1, _) => rp_v1::growth(due, group),
         (RpV2, Some(rates)) => rp_v2::growth(due, rates),
         (Lia, Some(rates)) => lia::growth(due, cwnd, rates),
@@ -80,7 +80,7 @@ pub(super) fn threshold(
     group: &GroupView,
 ) -> u64 {
     match (algorithm, &group.rates) {
-        (Rfc9260 | Uncoupled | Cubic, _) => reno::threshold(cwnd, p),
+        (Rfc9260 | Uncoupled | Cubic | Bbr, _) => reno::threshold(cwnd, p),
         (RpV1, _) => rp_v1::threshold(cwnd, p, group),
         (RpV2, Some(rates)) => rp_v2::threshold(cwnd, p, rates),
         (Lia, Some(_)) => lia::threshold(cwnd, p),

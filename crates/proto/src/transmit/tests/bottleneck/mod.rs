@@ -4,6 +4,7 @@
 //! second packet, one out of order at once, and a single one after 200 ms. Packets leave as the window and the rate of
 //! the controller allow. All flows have the same controller or one each, and nothing else that is random but the loss.
 
+mod bbr;
 mod cubic;
 mod flow;
 
@@ -60,6 +61,9 @@ pub(super) struct Seen {
     pub(super) mbit: f64,
     /// Packets that the full buffer dropped.
     pub(super) dropped: u64,
+    /// Mean and largest length of the queue that packets met, in bytes.
+    pub(super) queue: u64,
+    pub(super) longest_queue: u64,
 }
 
 /// A link and its flows.
@@ -73,6 +77,8 @@ pub(super) struct Model {
     free_at: Instant,
     random: u64,
     dropped: u64,
+    /// Lengths of the queue that packets met, together, how many they were, and the largest.
+    queued: (u64, u64, u64),
 }
 
 impl Model {
@@ -86,7 +92,13 @@ impl Model {
             free_at: Instant::ZERO,
             random: 0x9E37_79B9_7F4A_7C15,
             dropped: 0,
+            queued: (0, 0, 0),
         }
+    }
+
+    /// Changes the rate of the link from now on.
+    pub(super) fn set_rate(&mut self, mbit: u64) {
+        self.link.mbit = mbit;
     }
 
     /// A flow that begins after so long.
@@ -110,6 +122,7 @@ impl Model {
         let (begin, end) = (self.now, self.now + time);
         let delivered: Vec<u64> = self.flows.iter().map(|flow| flow.delivered).collect();
         let dropped = self.dropped;
+        self.queued = (0, 0, 0);
         while let Some(Reverse((at, _, flow, what))) = self.events.peek().copied()
             && at <= end
         {
@@ -122,6 +135,8 @@ impl Model {
         let seen = |(flow, before): (&Flow, u64)| Seen {
             mbit: (flow.delivered - before) as f64 * 8e-6 / seconds,
             dropped: self.dropped - dropped,
+            queue: self.queued.0 / self.queued.1.max(1),
+            longest_queue: self.queued.2,
         };
         self.flows.iter().zip(delivered).map(seen).collect()
     }
@@ -179,6 +194,8 @@ impl Model {
             self.dropped += 1;
             return;
         }
+        let (sum, packets, longest) = self.queued;
+        self.queued = (sum + queued, packets + 1, longest.max(queued));
         let time = Duration::from_nanos(PACKET * 8000 / self.link.mbit);
         self.free_at = self.free_at.max(self.now) + time;
         // xorshift64.

@@ -1,0 +1,204 @@
+//! What loss says about the path: how much in flight it bears for long, and how much and how fast since the last probe (section
+//! 5.5.10).
+
+use super::bandwidth::{Rate, percent};
+
+/// No bound.
+pub(super) const NONE: u64 = u64::MAX;
+/// BBR.Beta in percent: what a round with loss leaves at least.
+const BETA: u64 = 70;
+/// BBR.Headroom in percent: what is left to others.
+const HEADROOM: u64 = 15;
+/// BBR.LossThresh in percent.
+const LOSS: u64 = 2;
+
+/// Standard deviations of random loss that are taken for chance, squared.
+const CHANCE: u128 = 9;
+
+/// Whether more is lost of what was in flight, in packets of `unit` bytes, than a probe may cost: more than 2 %, and so much
+/// more that it is no chance. Where 100 packets are in flight and one in fifty is lost at random, three or more are lost in
+/// every third round.
+pub(super) fn is_too_much(lost: u64, flight: u64, unit: u64) -> bool {
+    let tolerated = percent(flight, LOSS);
+    let Some(excess) = lost.checked_sub(tolerated).filter(|excess| *excess > 0) else {
+        return false;
+    };
+    // The variance of a number of losses is that number.
+    let variance = u128::from(tolerated) * u128::from(unit);
+    u128::from(excess).saturating_mul(excess.into()) > variance.saturating_mul(CHANCE)
+}
+
+/// How much was in flight when the losses became too many, where the last `size` of `lost` bytes were lost at once
+/// (InflightAtLoss).
+pub(super) fn flight_at_loss(flight: u64, lost: u64, size: u64) -> u64 {
+    let (before, lost_before) = (flight.saturating_sub(size), lost.saturating_sub(size));
+    let room = percent(before, LOSS).saturating_sub(lost_before);
+    let prefix = u128::from(room) * 100 / u128::from(100 - LOSS);
+    before.saturating_add(u64::try_from(prefix).unwrap_or(u64::MAX))
+}
+
+/// The largest rate and volume of delivery in one round.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) struct Latest {
+    pub(super) rate: Rate,
+    pub(super) volume: u64,
+    /// What had been delivered when the round began.
+    pub(super) round_begin: u64,
+    /// The present acknowledgement ends it.
+    pub(super) round_ends: bool,
+    /// Something was lost in it.
+    pub(super) has_loss: bool,
+    /// How often.
+    pub(super) losses: u32,
+}
+
+impl Latest {
+    pub(super) fn on_sample(&mut self, rate: Rate, volume: u64, before: u64, delivered: u64) {
+        self.rate = self.rate.max(rate);
+        self.volume = self.volume.max(volume);
+        self.round_ends = before >= self.round_begin;
+        if self.round_ends {
+            self.round_begin = delivered;
+        }
+    }
+
+    /// The sample was used. If it ended the round, it is the first of the next one.
+    pub(super) fn after_sample(&mut self, rate: Rate, volume: u64) {
+        if self.round_ends {
+            (self.rate, self.volume, self.losses) = (rate, volume, 0);
+        }
+    }
+
+    /// Something is lost, when so much has been delivered.
+    pub(super) fn on_loss(&mut self, delivered: u64) {
+        if !self.has_loss {
+            self.round_begin = delivered;
+        }
+        self.has_loss = true;
+        self.losses = self.losses.saturating_add(1);
+    }
+
+    /// Forgets what was seen (ResetCongestionSignals).
+    pub(super) fn reset(&mut self) {
+        (self.rate, self.volume, self.has_loss) = (0, 0, false);
+    }
+}
+
+/// Bounds of one path.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Bounds {
+    /// Bytes in flight that the path bore when it was probed, inflight_longterm.
+    pub(super) long: u64,
+    /// Bytes in flight and rate since the last probe, inflight_shortterm and bw_shortterm.
+    pub(super) short: u64,
+    pub(super) rate: Rate,
+}
+
+impl Bounds {
+    pub(super) fn new() -> Self {
+        Self { long: NONE, short: NONE, rate: NONE }
+    }
+
+    /// Forgets the short term.
+    pub(super) fn reset_short_term(&mut self) {
+        (self.short, self.rate) = (NONE, NONE);
+    }
+
+    /// A round in which no probe was made ends, and something was lost in it.
+    pub(super) fn on_lossy_round(&mut self, latest: &Latest, max_bw: Rate, cwnd: u64) {
+        let rate = if self.rate == NONE { max_bw } else { self.rate };
+        let short = if self.short == NONE { cwnd } else { self.short };
+        self.rate = latest.rate.max(percent(rate, BETA));
+        self.short = latest.volume.max(percent(short, BETA));
+    }
+
+    /// A probe lost too much with `flight` bytes in flight; `target` is what the path should bear.
+    pub(super) fn on_failed_probe(&mut self, flight: u64, target: u64) {
+        self.long = flight.max(percent(target, BETA));
+    }
+
+    /// The long-term bound without what is left to others.
+    pub(super) fn with_headroom(&self, unit: u64, least: u64) -> u64 {
+        if self.long == NONE {
+            return NONE;
+        }
+        let headroom = percent(self.long, HEADROOM).max(unit);
+        self.long.saturating_sub(headroom).max(least)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 100 packets: 2 and three times the root of it, 6.2. 10,000 packets: 200 and 42.4.
+    #[test]
+    fn two_percent_and_chance_are_not_too_much() {
+        for (lost, flight, expected) in [
+            (2, 100, false),
+            (6, 100, false),
+            (7, 100, true),
+            (242, 10_000, false),
+            (243, 10_000, true),
+            (0, 0, false),
+            (1, 0, true),
+        ] {
+            assert_eq!(
+                is_too_much(lost * 1000, flight * 1000, 1000),
+                expected,
+                "{lost} of {flight}"
+            );
+        }
+        assert!(is_too_much(u64::MAX, u64::MAX, u64::MAX), "the largest numbers do no harm");
+    }
+
+    /// (0.02 x 90,000 - 1,000) / 0.98 = 816 bytes into the burst, and nothing where 2 % were lost before.
+    #[test]
+    fn where_in_a_burst_the_losses_became_too_many() {
+        assert_eq!(flight_at_loss(100_000, 11_000, 10_000), 90_816);
+        assert_eq!(flight_at_loss(100_000, 12_000, 10_000), 90_000);
+        assert_eq!(flight_at_loss(1000, 3000, 2000), 0);
+        assert_eq!(flight_at_loss(u64::MAX, u64::MAX, 0), u64::MAX);
+    }
+
+    #[test]
+    fn a_lossy_round_follows_what_was_delivered_down_to_seven_tenths() {
+        let latest = |rate, volume| Latest { rate, volume, ..Latest::default() };
+        let mut bounds = Bounds::new();
+        bounds.on_lossy_round(&latest(950, 90_000), 1000, 100_000);
+        assert_eq!((bounds.rate, bounds.short, bounds.long), (950, 90_000, NONE));
+        bounds.on_lossy_round(&latest(100, 10_000), 1000, 100_000);
+        assert_eq!((bounds.rate, bounds.short), (665, 63_000));
+        bounds.reset_short_term();
+        assert_eq!(bounds, Bounds::new());
+    }
+
+    #[test]
+    fn headroom_is_fifteen_percent_and_a_packet_at_least() {
+        let mut bounds = Bounds::new();
+        assert_eq!(bounds.with_headroom(1000, 4000), NONE);
+        for (long, expected) in [(100_000, 85_000), (6000, 5000), (4500, 4000)] {
+            bounds.long = long;
+            assert_eq!(bounds.with_headroom(1000, 4000), expected, "{long}");
+        }
+        bounds.on_failed_probe(50_000, 100_000);
+        assert_eq!(bounds.long, 70_000);
+        bounds.on_failed_probe(80_000, 100_000);
+        assert_eq!(bounds.long, 80_000);
+    }
+
+    #[test]
+    fn a_round_of_losses_begins_with_the_first() {
+        let mut latest = Latest::default();
+        latest.on_loss(5000);
+        latest.on_loss(6000);
+        latest.on_sample(10, 100, 4999, 7000);
+        assert!(!latest.round_ends && latest.losses == 2);
+        latest.after_sample(10, 100);
+        latest.on_sample(5, 50, 5000, 8000);
+        assert!(latest.round_ends);
+        assert_eq!((latest.rate, latest.volume), (10, 100));
+        latest.after_sample(5, 50);
+        assert_eq!((latest.rate, latest.volume, latest.losses), (5, 50, 0));
+    }
+}

@@ -1,0 +1,221 @@
+//! From phase to phase (section 5.3).
+
+use super::bounds::{self, NONE};
+use super::probe_bw::AckPhase;
+use super::probe_rtt::Step;
+use super::{Bbr, Phase, Sample};
+use crate::congestion::{Acked, Context, RateLimit};
+
+/// Rounds after which draining ends though the queue may not be empty.
+const DRAIN_ROUNDS: u64 = 3;
+/// BBRStartupFullLossCnt: losses of one round that end Startup.
+const STARTUP_LOSSES: u32 = 6;
+
+impl Bbr {
+    /// Whether the rate may rise.
+    pub(super) fn is_probing(&self) -> bool {
+        matches!(self.phase, Phase::Startup | Phase::Refill | Phase::Up)
+    }
+
+    /// Whether it is one of the phases that follow each other for ever (ProbeBW).
+    pub(super) fn is_in_cycle(&self) -> bool {
+        matches!(self.phase, Phase::Down | Phase::Cruise | Phase::Refill | Phase::Up)
+    }
+
+    /// Whether too much was lost since the packet of a sample was sent (IsInflightTooHigh).
+    pub(super) fn loses_much(&self, sample: &Sample) -> bool {
+        bounds::is_too_much(sample.of.lost, sample.of.flight_then, self.unit)
+    }
+
+    /// The phase after a sample.
+    pub(super) fn advance(&mut self, cx: &Context<'_>, acked: &Acked, sample: &Sample) {
+        self.leave_startup(sample);
+        if self.phase == Phase::Drain
+            && (acked.flight_after <= self.inflight(100)
+                || self.rounds.count > self.drain_round + DRAIN_ROUNDS)
+        {
+            self.begin_down(cx);
+        }
+        if self.pipe.was_full {
+            self.advance_cycle(cx, acked, sample);
+        }
+    }
+
+    /// Startup ends where the path is full, or where six times in a round of recovery something is lost, and too much.
+    fn leave_startup(&mut self, sample: &Sample) {
+        if self.phase != Phase::Startup {
+            return;
+        }
+        let loses_much = self.latest.round_ends
+            && self.recovery.is_fast()
+            && self.latest.losses >= STARTUP_LOSSES
+            && self.loses_much(sample);
+        if loses_much {
+            self.recovery.left = Some(Phase::Startup);
+            (self.pipe.is_full, self.pipe.was_full) = (true, true);
+            self.bounds.long = self.bdp(100).max(self.latest.volume);
+        }
+        if self.pipe.was_full {
+            self.phase = Phase::Drain;
+            self.drain_round = self.rounds.count;
+        }
+    }
+
+    /// UpdateProbeBWCyclePhase.
+    fn advance_cycle(&mut self, cx: &Context<'_>, acked: &Acked, sample: &Sample) {
+        if self.adapt_long_term(cx, acked, sample) {
+            return;
+        }
+        match self.phase {
+            Phase::Down | Phase::Cruise if self.is_time_to_probe(cx) => self.begin_refill(),
+            Phase::Down if self.is_drained(acked.flight_after) => self.phase = Phase::Cruise,
+            Phase::Refill if self.rounds.starts => {
+                self.probing.is_probe_sample = true;
+                self.begin_up(sample);
+            }
+            Phase::Up => self.end_probe(cx, acked, sample),
+            _ => {}
+        }
+    }
+
+    /// What a probe brings the long-term bounds (AdaptLongTermModel). Whether another phase began.
+    fn adapt_long_term(&mut self, cx: &Context<'_>, acked: &Acked, sample: &Sample) -> bool {
+        if self.rounds.starts {
+            match self.probing.acks {
+                AckPhase::ProbeStarting => self.probing.acks = AckPhase::ProbeFeedback,
+                AckPhase::ProbeStopping => {
+                    self.probing.is_probe_sample = false;
+                    self.probing.acks = AckPhase::Init;
+                    if self.is_in_cycle() && !sample.is_limited {
+                        self.max_bw.advance();
+                    }
+                    if self.is_in_cycle() && self.probing.was_cautious && !self.probing.was_too_high
+                    {
+                        self.begin_refill();
+                        return true;
+                    }
+                }
+                AckPhase::Init | AckPhase::Refilling | AckPhase::ProbeFeedback => {}
+            }
+        }
+        if self.bounds.long == NONE || self.loses_much(sample) {
+            return false;
+        }
+        self.bounds.long = self.bounds.long.max(sample.of.flight_then);
+        if self.phase == Phase::Up && self.usage.is_used(cx) && self.cwnd >= self.bounds.long {
+            let (bytes, starts) = (acked.acked_bytes, self.rounds.starts);
+            let growth = self.probing.growth(bytes, starts, self.cwnd, self.unit);
+            self.bounds.long = self.bounds.long.saturating_add(growth);
+        }
+        false
+    }
+
+    fn is_time_to_probe(&self, cx: &Context<'_>) -> bool {
+        let packets = self.bdp(100).min(self.cwnd) / self.unit;
+        self.probing.is_due(cx.now, packets.max(1))
+    }
+
+    /// Whether the queue is empty and others have room.
+    fn is_drained(&self, flight: u64) -> bool {
+        let room = self.bounds.with_headroom(self.unit, self.least_window());
+        flight <= room && flight <= self.inflight_at(self.max_bw.get(), 100)
+    }
+
+    /// A probe ends where the path is full, or where the last one lost too much (IsTimeToGoDown).
+    fn end_probe(&mut self, cx: &Context<'_>, acked: &Acked, sample: &Sample) {
+        if self.probing.was_too_high && acked.flight_after >= self.bounds.long {
+            self.probing.was_cautious = true;
+        } else if self.usage.is_used(cx) && self.cwnd >= self.bounds.long {
+            // The bound limits the rate, not the path.
+            self.pipe.restart(sample.rate);
+            return;
+        } else if !self.pipe.is_full {
+            return;
+        }
+        self.probing.was_too_high = false;
+        self.begin_down(cx);
+    }
+
+    pub(super) fn begin_down(&mut self, cx: &Context<'_>) {
+        self.latest.reset();
+        self.probing.begin_wait(cx.now, self.path, self.delivered);
+        self.rounds.restart(self.delivered);
+        self.phase = Phase::Down;
+    }
+
+    fn begin_refill(&mut self) {
+        self.bounds.reset_short_term();
+        self.probing.begin_refill();
+        self.rounds.restart(self.delivered);
+        self.phase = Phase::Refill;
+    }
+
+    fn begin_up(&mut self, sample: &Sample) {
+        self.probing.begin_probe(self.cwnd, self.unit);
+        self.rounds.restart(self.delivered);
+        self.pipe.restart(sample.rate);
+        self.phase = Phase::Up;
+    }
+
+    /// A probe lost too much, with so much in flight (HandleInflightTooHigh).
+    pub(super) fn end_failed_probe(&mut self, cx: &Context<'_>, flight: u64, limit: RateLimit) {
+        self.probing.was_too_high = true;
+        self.probing.is_probe_sample = false;
+        if limit == RateLimit::Window {
+            self.bounds.on_failed_probe(flight, self.bdp(100).min(self.cwnd));
+        }
+        if self.phase == Phase::Up {
+            self.recovery.left = Some(Phase::Up);
+            self.begin_down(cx);
+        }
+    }
+
+    /// The look for the shortest round trip begins, goes on or ends (CheckProbeRTT).
+    pub(super) fn look_for_round_trip(&mut self, cx: &Context<'_>, acked: &Acked) {
+        if self.phase != Phase::ProbeRtt && self.min_rtt.is_due && !self.restarts {
+            self.recovery.save_cwnd(self.cwnd, self.phase);
+            self.phase = Phase::ProbeRtt;
+            self.probe_rtt.begin();
+            self.probing.acks = AckPhase::ProbeStopping;
+            self.rounds.restart(self.delivered);
+        }
+        if self.phase != Phase::ProbeRtt {
+            return;
+        }
+        let (starts, flight) = (self.rounds.starts, acked.flight_after);
+        self.probe_rtt.low_until = self.delivered.saturating_add(flight).max(1);
+        match self.probe_rtt.on_ack(cx.now, starts, flight, self.probe_rtt_window()) {
+            Step::Begins => self.rounds.restart(self.delivered),
+            Step::GoesOn => {}
+            Step::Ends => self.end_probe_rtt(cx),
+        }
+    }
+
+    pub(super) fn end_probe_rtt(&mut self, cx: &Context<'_>) {
+        self.min_rtt.put_off(cx.now);
+        self.cwnd = self.recovery.restored(self.cwnd);
+        self.bounds.reset_short_term();
+        if self.pipe.was_full {
+            self.begin_down(cx);
+            self.phase = Phase::Cruise;
+        } else {
+            self.phase = Phase::Startup;
+        }
+    }
+
+    /// Goes back to the phase that a spurious loss ended.
+    pub(super) fn resume(&mut self, left: Option<Phase>) {
+        match left {
+            Some(Phase::Startup) if self.phase != Phase::Startup => {
+                self.pipe.was_full = false;
+                if self.phase != Phase::ProbeRtt {
+                    self.phase = Phase::Startup;
+                }
+            }
+            Some(Phase::Up) if !matches!(self.phase, Phase::Up | Phase::ProbeRtt) => {
+                self.begin_refill();
+            }
+            _ => {}
+        }
+    }
+}

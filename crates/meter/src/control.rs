@@ -17,7 +17,8 @@ use crate::text::shown;
 pub(crate) const PPID: u32 = 0x504D_5401;
 /// Stream of control messages.
 pub(crate) const STREAM: u16 = 0;
-pub(crate) const VERSION: u8 = 1;
+/// Version of the control protocol. It changes with any message: peers of another version are refused.
+pub(crate) const VERSION: u8 = 2;
 /// Most bytes of a piece: it fits a packet, and the smallest buffers.
 const PIECE: usize = 1000;
 /// Longest message in bytes.
@@ -170,24 +171,32 @@ mod tests {
     }
 
     #[test]
+    fn another_version_is_refused_by_its_number() {
+        let mut piece = encode(&Control::Ask(7)).unwrap().remove(0).to_vec();
+        piece[0] -= 1;
+        let error = Assembler::default().add(&piece).unwrap_err();
+        assert_eq!(error.to_string(), "version 1 of the control protocol; this is version 2");
+    }
+
+    #[test]
     fn garbage_is_an_error_and_takes_no_room() {
         for garbage in [
             &b""[..],
-            &[1],
+            &[2],
             &[9, 0, b'{'],
-            &[1, 7],
-            &[1, 0],
-            b"\x01\x00[1",
-            b"\x01\x00{\"ask\":-1}",
+            &[2, 7],
+            &[2, 0],
+            b"\x02\x00[1",
+            b"\x02\x00{\"ask\":-1}",
         ] {
             assert!(Assembler::default().add(garbage).is_err(), "{garbage:?}");
         }
-        let steering = Assembler::default().add(b"\x01\x00{\"\\u001b[2J\":1}").unwrap_err();
+        let steering = Assembler::default().add(b"\x02\x00{\"\\u001b[2J\":1}").unwrap_err();
         let steering = steering.to_string();
         assert!(steering.contains("[2J") && !steering.contains('\x1b'), "{steering}");
         let mut assembler = Assembler::default();
         let endless =
-            (0..).find_map(|_| assembler.add(&[&[1, 1][..], &[b' '; 100_000]].concat()).err());
+            (0..).find_map(|_| assembler.add(&[&[2, 1][..], &[b' '; 100_000]].concat()).err());
         assert!(endless.unwrap().to_string().contains("without end"));
         assert!(assembler.content.len() <= LONGEST);
     }

@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
-use polypath::{Endpoint, EndpointConfig, Peer, Preset};
+use polypath::{Endpoint, EndpointConfig, Message, Peer, Preset};
 use polypath_meter::document::{ClockSource, Document, Interval, StreamLine, Sum};
 use polypath_meter::{
     AgreementError, Client, ClientError, Direction, Event, FlowSpec, Observer, Plan, Requirements,
@@ -180,6 +180,27 @@ async fn a_refusal_says_why() {
     let (served, started, document, _endpoint) = serving.await.unwrap();
     assert!(matches!(served, Err(ServerError::Refused(_))) && !started, "{served:?}");
     assert_eq!(document.error, Some(format!("refused: {reason}")));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_client_of_another_version_is_told_so() {
+    let (endpoint, peer) = listening(&[11]);
+    let serving = tokio::spawn(async move {
+        let mut session = Server::new().accept(&endpoint).await.unwrap();
+        let served = session.run(&mut ()).await;
+        (served, session.started(), session.into_document(), endpoint)
+    });
+    let other = Endpoint::builder(local(&[12])).encapsulation_port(0).bind().unwrap();
+    let config = association_config(Preset::Recommended);
+    let association = other.connect(&peer, config).await.unwrap();
+    let proposal = Message::new(0, &b"\x01\x00{\"propose\":{}}"[..]).ppid(0x504D_5401);
+    association.send(proposal).await.unwrap();
+    let reason = "version 1 of the control protocol; this is version 2";
+    let ended = association.receive().await.unwrap_err().to_string();
+    assert!(ended.contains(reason), "{ended}");
+    let (served, started, document, _endpoint) = serving.await.unwrap();
+    assert!(served.is_err() && !started, "{served:?}");
+    assert!(document.error.unwrap().ends_with(reason));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

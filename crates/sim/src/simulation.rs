@@ -370,12 +370,12 @@ enum Progress {
 
 #[inline]
 fn is_everything_delivered([a, b]: &[Host; 2], now: Instant) -> bool {
-    [(a, b), (b, a)].iter().all(|(from, to)| {
+    let is_delivered = |from: &Host, to: &Host| {
         from.senders().iter().all(|sender| {
-            let delivered = to.delivered_messages(sender.flow());
-            sender.is_over(now) && from.is_settled(sender, delivered)
+            sender.is_over(now) && from.is_settled(sender, to.delivered_messages(sender.flow()))
         })
-    })
+    };
+    is_delivered(a, b) && is_delivered(b, a)
 }
 
 /// How many messages one that is missing can be behind another that came, however the buffers are set: gap blocks reach

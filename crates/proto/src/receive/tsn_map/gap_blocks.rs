@@ -51,8 +51,34 @@ impl TsnMap {
     /// The lowest `room` runs of TSNs received above the cumulative TSN ack, ascending.
     pub fn gap_blocks(&self, room: usize) -> SmallVec<[GapAckBlock; 4]> {
         let count = self.gap_block_count().min(room);
-        let last = count.saturating_sub(1);
-        self.runs(count, Wanted { first: 0, after: last, last })
+        let mut blocks = SmallVec::new();
+        if count == 0 {
+            return blocks;
+        }
+        blocks.resize(count, GapAckBlock { start: 0, end: 0 });
+        let mut places = blocks.iter_mut();
+        let (mut start, mut carry, mut is_open) = (0, 0, false);
+        for number in self.cumulative.next().locate().0..=self.highest.locate().0 {
+            let word = self.word(number);
+            let mut edges = word ^ (word << 1 | carry);
+            carry = word >> 63;
+            let origin = (number << 6).wrapping_sub(self.cumulative.0);
+            while edges != 0 {
+                let offset = origin.wrapping_add(edges.trailing_zeros().into()) as u16;
+                edges &= edges - 1;
+                if is_open {
+                    let Some(place) = places.next() else { return blocks };
+                    *place = GapAckBlock { start, end: offset.wrapping_sub(1) };
+                }
+                start = offset;
+                is_open = !is_open;
+            }
+        }
+        // The highest run may end with the last word.
+        if let Some(place) = places.next() {
+            *place = GapAckBlock { start, end: self.gap_span() as u16 };
+        }
+        blocks
     }
 
     /// The same, but where there is no room for all of them, those whose turn it is, and always the highest one. These

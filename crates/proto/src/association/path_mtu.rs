@@ -38,6 +38,12 @@ impl MtuWork {
         (self.due != Instant::FAR_FUTURE).then_some(self.due)
     }
 
+    /// Whether nothing is to be taken over or sent now.
+    #[inline]
+    pub(super) fn is_settled(&self) -> bool {
+        self.paths.is_empty()
+    }
+
     fn note(&mut self, path: PathId) {
         self.paths.insert(path);
     }
@@ -118,10 +124,15 @@ impl Association {
     }
 
     /// Takes over what the discovery has found.
+    #[inline]
     pub(super) fn settle_mtus(&mut self, cx: &mut Cx<'_>) {
-        if self.mtu_work.paths.is_empty() {
-            return;
+        if !self.mtu_work.is_settled() {
+            self.settle_each_mtu(cx);
         }
+    }
+
+    #[cold]
+    fn settle_each_mtu(&mut self, cx: &mut Cx<'_>) {
         for id in self.paths.ids() {
             if self.mtu_work.paths.contains(id) {
                 let path = &self.paths[id];
@@ -166,9 +177,10 @@ impl Association {
         cx: &mut Cx<'_>,
         packet: &mut Packet<'static>,
     ) -> Option<Built> {
-        if self.mtu_work.paths.is_empty() { None } else { self.next_mtu_probe(cx, packet) }
+        if self.mtu_work.is_settled() { None } else { self.next_mtu_probe(cx, packet) }
     }
 
+    #[cold]
     fn next_mtu_probe(&mut self, cx: &mut Cx<'_>, packet: &mut Packet<'static>) -> Option<Built> {
         while let Some(id) = self.mtu_work.paths.pop() {
             let wanted = self.paths.get(id).and_then(|path| path.plpmtu.as_ref()?.take(cx.now));

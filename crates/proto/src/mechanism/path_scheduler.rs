@@ -60,8 +60,15 @@ pub(crate) fn first(
     candidates: impl Iterator<Item = Candidate>,
     turn: Turn,
 ) -> Option<PathId> {
-    let ranked = candidates.filter_map(|it| Some((rank(policy, &it, turn)?, it.index)));
-    ranked.min().map(|(_, index)| PathId(index))
+    // A plain loop, because every packet comes by here.
+    let mut first: Option<(Rank, PathId)> = None;
+    for candidate in candidates {
+        let Some(rank) = rank(policy, &candidate, turn) else { continue };
+        if first.is_none_or(|(lowest, _)| rank < lowest) {
+            first = Some((rank, PathId(candidate.index)));
+        }
+    }
+    first.map(|(_, path)| path)
 }
 
 #[cfg(test)]

@@ -86,12 +86,20 @@ impl PathBook {
     /// Paths that can carry data: the active ones; with none of them the best of the potentially failed; with none
     /// of these the confirmed path with the fewest errors, so that a dormant association still probes (RFC 9260 section
     /// 8.2; RFC 7829 section 4.1).
+    #[inline]
     pub(crate) fn usable(&self) -> PathSet {
-        let active = self.iter().filter(|path| path.reach.is_active()).map(|path| path.id);
-        let active: PathSet = active.collect();
-        if !active.is_empty() {
-            return active;
+        let mut active = PathSet::EMPTY;
+        for path in &self.paths {
+            if path.reach.is_active() {
+                active.insert(path.id);
+            }
         }
+        if active.is_empty() { self.stand_ins() } else { active }
+    }
+
+    /// Paths that can carry data while none is active.
+    #[cold]
+    fn stand_ins(&self) -> PathSet {
         if let Some(suspect) = self.least_suspect() {
             return PathSet::of(suspect);
         }

@@ -76,13 +76,15 @@ pub(crate) enum Transition {
 
 impl Reach {
     /// Whether data may be sent while there is a choice.
+    #[inline]
     pub(crate) fn is_active(self) -> bool {
-        self == Self::Active
+        matches!(self, Self::Active)
     }
 
     /// Whether it is doubtful.
+    #[inline]
     pub(crate) fn is_potentially_failed(self) -> bool {
-        self == Self::PotentiallyFailed
+        matches!(self, Self::PotentiallyFailed)
     }
 
     /// Whether the address was proved to be the peer's, from a local address that still is ours.

@@ -38,7 +38,7 @@ impl Snapshot<'_> {
         let policies = &self.config.policies;
         policies.blocking_estimation == BlockingEstimation::On
             && policies.path_order != PathOrder::Primary
-            && self.usable.len() > 1
+            && self.usable.is_several()
     }
 
     /// The path whose window is to be reduced: if buffers are what stops the path that would carry most alone, and a slower
@@ -86,7 +86,14 @@ impl Snapshot<'_> {
 
 impl Transmitter {
     /// Nothing more can be sent: a path that blocks a faster one pays, once per round trip.
+    #[inline]
     pub(crate) fn penalize_blocking_path(&mut self, cx: &mut SendCx<'_>) {
+        if cx.config.policies.blocking_estimation == BlockingEstimation::On {
+            self.search_blocking_path(cx);
+        }
+    }
+
+    fn search_blocking_path(&mut self, cx: &mut SendCx<'_>) {
         let Some(slow) = self.snapshot(cx, cx.book.usable()).path_that_blocks() else { return };
         let slow = &mut self.paths[slow];
         slow.spared_until = cx.now + slow.rtt.srtt().unwrap_or_default();

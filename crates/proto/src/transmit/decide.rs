@@ -66,13 +66,11 @@ pub(super) fn decide(
     late: Option<(Tsn, PathId)>,
     rng: &mut dyn Rng,
 ) -> Option<Decision> {
-    let targets = match view.tx.outstanding.lost_count() {
-        0 => Targets::new(),
-        _ => view.retransmission_targets(rng),
-    };
+    let has_lost = view.tx.outstanding.lost_count() > 0;
+    let targets = if has_lost { view.retransmission_targets(rng) } else { Targets::new() };
     let (path, what) = if let Some((tsn, path)) = view.chunk_to_move() {
         (path, What::Move(tsn))
-    } else if let Some((_, path)) = view.tx.lowest_lost(&targets, None) {
+    } else if has_lost && let Some((_, path)) = view.tx.lowest_lost(&targets, None) {
         (path, What::Retransmit)
     } else if let Some((path, user_bytes)) = view.new_data(rng) {
         (path, What::New(user_bytes))
@@ -100,9 +98,15 @@ impl Snapshot<'_> {
         if !tx.paths.among(self.usable).any(SendPath::has_window) {
             return None;
         }
-        if let Some(scheduler) = &tx.scheduler {
-            return self.scheduled(&**scheduler, rng);
+        match &tx.scheduler {
+            Some(scheduler) => self.scheduled(&**scheduler, rng),
+            None => self.in_order(rng),
         }
+    }
+
+    /// The same where the order is a policy.
+    fn in_order(&self, rng: &mut dyn Rng) -> Option<(PathId, u32)> {
+        let (tx, policies) = (self.tx, &self.config.policies);
         let takes = |id: PathId| {
             let path = &tx.paths[id];
             let may = path.has_window() && !path.is_banned_at(self.now);
@@ -144,34 +148,46 @@ impl Snapshot<'_> {
     /// The usable paths that take new data now, as far as their windows decide.
     fn candidates(&self) -> PathSet {
         // Only the primary path takes new data where the order says so.
-        let only = (self.config.policies.path_order == PathOrder::Primary)
-            .then(|| self.book.primary_or_stand_in(self.usable));
-        let takes = |path: &&SendPath| {
-            path.has_window()
+        let asked = match self.config.policies.path_order {
+            PathOrder::Primary => PathSet::of(self.book.primary_or_stand_in(self.usable)),
+            _ => PathSet::ALL,
+        };
+        // A plain loop, because every packet comes by here; so below.
+        let mut candidates = PathSet::EMPTY;
+        for path in self.tx.paths.among(self.usable) {
+            if path.has_window()
+                && asked.contains(path.id)
                 && !path.is_banned_at(self.now)
                 && !self.waits_for_train(path)
-                && only.is_none_or(|only| only == path.id)
-        };
-        self.tx.paths.among(self.usable).filter(takes).map(|path| path.id).collect()
+            {
+                candidates.insert(path.id);
+            }
+        }
+        candidates
     }
 
     /// The candidate that the path scheduler puts first.
     fn first_of(&self, candidates: PathSet, lots: &[u32]) -> Option<PathId> {
-        if candidates.len() < 2 {
-            return candidates.first();
+        let first = candidates.first()?;
+        if candidates == PathSet::of(first) {
+            return Some(first);
         }
         let policies = &self.config.policies;
-        let candidate = |(place, path): (usize, &SendPath)| path_scheduler::Candidate {
-            index: path.id.0,
-            last_transmission: path.last_transmission(policies.path_fill),
-            free_window: path.window.cwnd.saturating_sub(path.flight),
-            ssthresh: path.window.ssthresh,
-            srtt: path.rtt.srtt(),
-            lot: lots.get(place).copied().unwrap_or(0),
+        let candidate = |id: PathId| {
+            let path = &self.tx.paths[id];
+            path_scheduler::Candidate {
+                index: id.0,
+                last_transmission: path.last_transmission(policies.path_fill),
+                free_window: path.window.cwnd.saturating_sub(path.flight),
+                ssthresh: path.window.ssthresh,
+                srtt: path.rtt.srtt(),
+                lot: match lots {
+                    [] => 0,
+                    lots => lots.get(self.usable.place_of(id)).copied().unwrap_or(0),
+                },
+            }
         };
-        let among = self.tx.paths.among(self.usable).enumerate();
-        let candidates = among.filter(|(_, path)| candidates.contains(path.id)).map(candidate);
-        path_scheduler::first(policies.path_order, candidates, self.turn())
+        path_scheduler::first(policies.path_order, candidates.iter().map(candidate), self.turn())
     }
 
     fn turn(&self) -> Turn {
@@ -183,10 +199,14 @@ impl Snapshot<'_> {
 
     /// Whether the path waits until its window has room for a train of packets. Where the window is being reduced, or the
     /// train has begun, it does not.
+    #[inline]
     pub(super) fn waits_for_train(&self, path: &SendPath) -> bool {
         let beside = train_bytes_beside(self.config, path);
-        if beside == 0
-            || path.flight.saturating_add(beside) < path.window.cwnd
+        beside > 0 && self.lacks_train(path, beside)
+    }
+
+    fn lacks_train(&self, path: &SendPath, beside: u64) -> bool {
+        if path.flight.saturating_add(beside) < path.window.cwnd
             || self.tx.flush.train == Some(path.id)
             || path.reduction.is_under_way()
         {
@@ -272,6 +292,7 @@ impl Snapshot<'_> {
 }
 
 /// Bytes beside those of one packet that make a train on the path; 0 where it makes none.
+#[inline]
 pub(super) fn train_bytes_beside(config: &AssociationConfig, path: &SendPath) -> u64 {
     let policies = &config.policies;
     if policies.path_fill != PathFill::Runs || policies.path_order == PathOrder::Primary {

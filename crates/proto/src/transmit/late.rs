@@ -15,10 +15,15 @@ use crate::{Duration, Instant, PathId, Tsn};
 impl Transmitter {
     /// At the tail of what there is to send: the chunk that arrives earlier if another path sends it again, and that path.
     /// What is passed here is looked at again only when something is overdue: until then it comes closer to its answer.
+    #[inline]
     pub(super) fn late_chunk(&mut self, cx: &SendCx<'_>, usable: PathSet) -> Option<(Tsn, PathId)> {
-        if !self.reinjects_at_tail(cx, usable) {
-            return None;
+        match self.reinjects_at_tail(cx, usable) {
+            true => self.search_late_chunk(cx, usable),
+            false => None,
         }
+    }
+
+    fn search_late_chunk(&mut self, cx: &SendCx<'_>, usable: PathSet) -> Option<(Tsn, PathId)> {
         let fastest = self.fastest_path(usable)?;
         let (fastest, new_rtt, has_window) =
             (fastest.id, fastest.rtt.srtt()?, fastest.has_window());
@@ -99,9 +104,10 @@ impl Transmitter {
         (is_movable(lowest, cx.now) && at > cx.now).then_some(at)
     }
 
+    #[inline]
     fn reinjects_at_tail(&self, cx: &SendCx<'_>, usable: PathSet) -> bool {
         cx.config.policies.tail_reinjection == TailReinjection::On
-            && usable.len() > 1
+            && usable.is_several()
             && self.is_all_sent()
     }
 

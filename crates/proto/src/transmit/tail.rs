@@ -34,10 +34,12 @@ pub(crate) struct Probe {
 
 impl Transmitter {
     /// Nothing else can be sent: the probe for a path that is silent for too long.
+    #[inline]
     pub(crate) fn next_probe(&mut self, cx: &SendCx<'_>) -> Option<Probe> {
-        if !self.is_at_tail(cx) {
-            return None;
-        }
+        if self.is_at_tail(cx) { self.search_probe(cx) } else { None }
+    }
+
+    fn search_probe(&mut self, cx: &SendCx<'_>) -> Option<Probe> {
         for silent in self.paths.ids() {
             if self.paths[silent].tail_probe.due() > cx.now {
                 continue;
@@ -51,12 +53,18 @@ impl Transmitter {
     }
 
     /// Nothing more can be sent now: paths on which something is outstanding wait for an answer.
+    #[inline]
     pub(crate) fn watch_tail(&mut self, cx: &SendCx<'_>) {
         let policies = &cx.config.policies;
-        let moves = policies.tail_reinjection == TailReinjection::On;
-        if policies.tail_probe == TailProbes::Off && !moves {
-            return;
+        if policies.tail_probe != TailProbes::Off
+            || policies.tail_reinjection == TailReinjection::On
+        {
+            self.observe_tail(cx);
         }
+    }
+
+    fn observe_tail(&mut self, cx: &SendCx<'_>) {
+        let moves = cx.config.policies.tail_reinjection == TailReinjection::On;
         let is_at_tail = self.is_at_tail(cx);
         for path in self.paths.ids() {
             let tail = if is_at_tail { self.tail_of(cx, path) } else { Tail::No };
@@ -72,6 +80,7 @@ impl Transmitter {
         cx.config.policies.tail_probe == TailProbes::TwoRtts && self.is_all_sent()
     }
 
+    #[inline]
     fn is_at_tail(&self, cx: &SendCx<'_>) -> bool {
         cx.config.policies.tail_probe == TailProbes::TwoRtts
             && cx.may_send()

@@ -69,6 +69,18 @@ impl PathSet {
         self.0 == 0
     }
 
+    /// Whether it has more than one path.
+    #[inline]
+    pub(crate) fn is_several(self) -> bool {
+        self.0 & self.0.wrapping_sub(1) != 0
+    }
+
+    /// How many paths of the set come before this one.
+    #[inline]
+    pub(crate) fn place_of(self, path: PathId) -> usize {
+        (self.0 & (Self::of(path).0 - 1)).count_ones() as usize
+    }
+
     /// Number of paths.
     #[inline]
     pub(crate) fn len(self) -> u32 {
@@ -100,6 +112,9 @@ mod tests {
         assert_eq!((set.len(), PathSet::EMPTY.len(), PathSet::ALL.len()), (3, 0, 32));
         assert_eq!(set.without(PathSet::of(PathId(7))).len(), 2);
         assert_eq!(set.union(PathSet::of(PathId(1))).len(), 4);
+        assert!(set.is_several() && !PathSet::of(PathId(7)).is_several());
+        assert!(!PathSet::EMPTY.is_several());
+        assert_eq!(paths.map(|path| set.place_of(path)), [2, 0, 1]);
         let drained: Vec<u8> = core::iter::from_fn(|| set.pop()).map(|path| path.0).collect();
         assert_eq!(drained, [0, 7, 31]);
         assert!(set.is_empty());

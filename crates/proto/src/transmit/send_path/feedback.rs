@@ -65,9 +65,12 @@ impl SendPath {
     }
 
     /// Nothing more is sent in this flush.
+    #[inline]
     pub(crate) fn note_spare_window(&mut self) {
         let is_spare = self.has_window();
-        if let Some(feedback) = self.feedback.as_mut().filter(|_| is_spare) {
+        if let Some(feedback) = &mut self.feedback
+            && is_spare
+        {
             feedback.rates.on_spare_window(self.flight);
         }
     }

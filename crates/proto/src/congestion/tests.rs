@@ -52,7 +52,7 @@ fn formulas(algorithm: CongestionAlgorithm, cwnd: u64, group: &GroupView) -> [i6
 fn of_one_path_every_control_makes_rfc9260() {
     for cwnd in [1500, 4404, 9001, 123_457, 80_000_000] {
         for rtt in [1, 1000, 333_333, 9_000_000] {
-            let group = views(&[member(cwnd, 20_000, Some(rtt))]).view(PathId(0));
+            let group = *views(&[member(cwnd, 20_000, Some(rtt))]).view(PathId(0));
             for coupling in COUPLED {
                 let expected = formulas(Uncoupled, cwnd, &group);
                 let found = formulas(coupling, cwnd, &group);
@@ -71,7 +71,7 @@ fn coupled_steps_stay_within_uncoupled_ones() {
         for other in paths {
             let members =
                 [own, other, own].map(|(cwnd, rtt)| member(cwnd, cwnd / 2 + 1, Some(rtt)));
-            let group = views(&members).view(PathId(0));
+            let group = *views(&members).view(PathId(0));
             for coupling in COUPLED {
                 let [avoidance, slow_start, threshold] = formulas(coupling, own.0, &group);
                 let what = alloc::format!("{coupling:?} {own:?} beside {other:?}");
@@ -89,7 +89,7 @@ fn coupled_steps_stay_within_uncoupled_ones() {
 /// Pitfall: no round-trip time yet. Resource pooling by thresholds needs none.
 #[test]
 fn unmeasured_paths_are_uncoupled() {
-    let group = views(&[member(9000, 6000, Some(10)), member(9000, 6000, None)]).view(PathId(0));
+    let group = *views(&[member(9000, 6000, Some(10)), member(9000, 6000, None)]).view(PathId(0));
     for (coupling, cwnd) in [
         (Uncoupled, 10_500),
         (RpV1, 9750),
@@ -107,7 +107,7 @@ fn unmeasured_paths_are_uncoupled() {
 /// Each control through the dispatcher, on two equal paths of 30,000 bytes and 10 ms.
 #[test]
 fn dispatch() {
-    let group = views(&[member(30_000, 20_000, Some(10_000)); 2]).view(PathId(0));
+    let group = *views(&[member(30_000, 20_000, Some(10_000)); 2]).view(PathId(0));
     for (coupling, avoidance, slow_start, threshold) in [
         (Uncoupled, 31_500, 11_500, 15_000),
         // Half of everything; a loss takes 60,000 / 2.
@@ -152,7 +152,7 @@ fn dispatch() {
 /// Three equal paths are coupled as well: a third of everything, or its square.
 #[test]
 fn three_paths_are_a_group() {
-    let group = views(&[member(30_000, 20_000, Some(10_000)); 3]).view(PathId(0));
+    let group = *views(&[member(30_000, 20_000, Some(10_000)); 3]).view(PathId(0));
     for (coupling, cwnd, threshold) in [
         (Uncoupled, 31_500, 15_000),
         (RpV1, 30_500, 1500),
@@ -191,7 +191,7 @@ fn losses_together_see_the_windows_of_before() {
     let views = views(&members);
     for (path, cwnd, expected) in [(0, 30_000, 1500), (1, 50_000, 10_000)] {
         let mut w = window(cwnd, 20_000);
-        on_fast_retransmit(RpV1, &mut w, &P, &views.view(PathId(path)));
+        on_fast_retransmit(RpV1, &mut w, &P, views.view(PathId(path)));
         assert_eq!(w.window.cwnd, expected);
     }
 }
@@ -202,7 +202,7 @@ fn olia_takes_back_but_leaves_a_segment() {
     let mut members = [member(30_000, 20_000, Some(10_000)), member(29_999, 20_000, Some(10_000))];
     members[1].between_losses = 1_000_000;
     for (cwnd, unit, expected) in [(30_000, 1500, 29_625), (1600, 1500, 1500)] {
-        let group = views(&members).view(PathId(0));
+        let group = *views(&members).view(PathId(0));
         let mut w = window(cwnd, 1000);
         on_ack(
             Olia,

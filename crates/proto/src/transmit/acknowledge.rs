@@ -11,7 +11,7 @@ use super::{SendCx, Transmitter};
 use crate::config::CwndUpdate;
 use crate::congestion::Advanced;
 use crate::congestion::burst;
-use crate::congestion::recovery::{PseudoCumulative, RecoveryView};
+use crate::congestion::recovery::PseudoCumulative;
 use crate::extension::nr_sack::{self, Disordered, Release};
 use crate::mechanism::cuc::{self, CucView, LowEnd};
 use crate::mechanism::sack_path::Duplicates;
@@ -43,7 +43,7 @@ pub(super) struct Before {
 pub(super) struct Order {
     pub(super) advanced: Advanced,
     earliest_acked: bool,
-    pub(super) recovery: RecoveryView,
+    pub(super) pseudo_cumulative: PseudoCumulative,
 }
 
 /// What brings an acknowledgement: a SACK or NR-SACK, or the cumulative ack of a SHUTDOWN, which says nothing about gaps
@@ -171,14 +171,15 @@ impl Transmitter {
             Err(problem) => return Acked::Refused(problem),
         }
         self.acknowledged = true;
-        let mut changes = self.low_ends(cx, cumulative);
+        let mut changes = self.low_ends(cx);
         let mut delta = AckDelta::default();
         let heard = self.apply_sack(cx, report, &mut delta);
+        let (changes, news) = (changes.as_mut_slice(), delta.paths.as_slice());
         let silence = Silence::of(report, &self.outstanding);
         let withdrawn = self.take_back(cx, report, source, &delta, &silence);
-        self.sample_rtt(cx, &delta, arrival);
+        self.sample_rtt(cx, news, arrival);
         self.measure_awaited(cx, cumulative, blocks, arrival);
-        self.order_changes(cx, &mut changes, &delta);
+        self.order_changes(cx, changes, news);
         let lost_on = match source {
             Acknowledgement::Sack { flags, .. } if !blocks.is_empty() && !withdrawn.overtaken => {
                 self.count_missing(cx, cumulative, flags, &delta, &silence)
@@ -187,16 +188,16 @@ impl Transmitter {
         };
         let probed = self.hear_of_probe(cx, source, heard);
         let lost_on = Losses { reported: lost_on, probed, ..Losses::default() };
-        self.leave_recovery(cx, cumulative, &changes);
-        self.reduce_rates(cx, &changes, &delta, lost_on.all());
+        self.leave_recovery(cx, cumulative, changes);
+        self.reduce_rates(cx, changes, news, lost_on.all());
         let groups = self.group_views(cx);
-        self.grow_windows(cx, &changes, &delta, &groups);
+        self.grow_windows(cx, changes, news, &groups);
         self.reduce_windows(cx, lost_on, &groups);
         let ends = changes.iter().map(|Change { before, order }| T3Ends {
             oldest_before: before.oldest,
             lowest_acked: order.earliest_acked,
         });
-        self.adjust_t3(cx, ends, &delta, withdrawn.chunks);
+        self.adjust_t3(cx, ends, news, withdrawn.chunks);
         note_reachability(cx, &delta);
         if let Acknowledgement::Sack { a_rwnd, .. } = source
             && !withdrawn.overtaken
@@ -213,11 +214,11 @@ impl Transmitter {
     }
 
     /// The paths before the SACK; their order has not changed yet.
-    fn low_ends(&mut self, cx: &SendCx<'_>, cumulative: Tsn) -> PerPath<Change> {
+    fn low_ends(&mut self, cx: &SendCx<'_>) -> PerPath<Change> {
         let order = Order {
             advanced: Advanced::No,
             earliest_acked: false,
-            recovery: RecoveryView { cumulative, pseudo_cumulative: PseudoCumulative::Unused },
+            pseudo_cumulative: PseudoCumulative::Unused,
         };
         let mut changes = PerPath::new();
         for id in self.paths.ids() {
@@ -303,9 +304,9 @@ impl Transmitter {
         withdrawn
     }
 
-    fn sample_rtt(&mut self, cx: &mut SendCx<'_>, delta: &AckDelta, arrival: PathId) {
+    fn sample_rtt(&mut self, cx: &mut SendCx<'_>, news: &[PathDelta], arrival: PathId) {
         let policy = cx.config.policies.rtt_sample;
-        for (path, news) in self.paths.iter_mut().zip(&delta.paths) {
+        for (path, news) in self.paths.iter_mut().zip(news) {
             let Some(sent_at) = news.timed_chunk_sent_at else { continue };
             let Some(tsn) = path.timed.take() else { continue };
             let returned = if arrival == path.id { Return::OwnPath } else { Return::OtherPath };
@@ -338,15 +339,15 @@ impl Transmitter {
     }
 
     /// CUC, and what else follows from the low ends of the paths.
-    fn order_changes(&mut self, cx: &SendCx<'_>, changes: &mut [Change], delta: &AckDelta) {
+    fn order_changes(&mut self, cx: &SendCx<'_>, changes: &mut [Change], news: &[PathDelta]) {
         let policy = cx.config.policies.cwnd_update;
-        for ((id, change), news) in self.paths.ids().zip(changes).zip(&delta.paths) {
+        for ((id, change), news) in self.paths.ids().zip(changes).zip(news) {
             let before = change.before;
             let (first, again) = self.outstanding.lowest_on(id);
             let first = LowEnd { before: before.first, after: first };
             let again = LowEnd { before: before.again, after: again };
             let view = CucView { cumulative_ack_on_path: news.by_cumulative_ack, first, again };
-            change.order.recovery.pseudo_cumulative = match policy {
+            change.order.pseudo_cumulative = match policy {
                 CwndUpdate::Normal => PseudoCumulative::Unused,
                 _ if first.advanced() => PseudoCumulative::Advanced(first.after),
                 _ => PseudoCumulative::Unchanged,

@@ -19,21 +19,25 @@ impl BitRing {
         Self { words: vec![0; capacity / 64] }
     }
 
+    #[inline]
     fn locate(&self, tsn: Tsn) -> (usize, u32) {
         let index = tsn.0 as usize & (self.words.len() * 64 - 1);
         (index / 64, index as u32 % 64)
     }
 
+    #[inline]
     pub(crate) fn get(&self, tsn: Tsn) -> bool {
         let (word, bit) = self.locate(tsn);
         self.words[word] >> bit & 1 == 1
     }
 
+    #[inline]
     pub(crate) fn set(&mut self, tsn: Tsn) {
         let (word, bit) = self.locate(tsn);
         self.words[word] |= 1 << bit;
     }
 
+    #[inline]
     pub(crate) fn clear(&mut self, tsn: Tsn) {
         let (word, bit) = self.locate(tsn);
         self.words[word] &= !(1 << bit);

@@ -57,7 +57,7 @@ impl Transmitter {
                 false => Recovery::Off,
             },
         };
-        path.control(cx.now, &groups.view(path.id), |it, cx| it.on_loss(cx, &loss));
+        path.control(cx.now, groups.view(path.id), |it, cx| it.on_loss(cx, &loss));
     }
 
     /// Notes that `tsn` was just sent again on `path` because of a report, or moved there.

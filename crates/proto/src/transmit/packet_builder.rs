@@ -55,12 +55,14 @@ impl<'a> PacketBuilder<'a> {
     }
 
     /// Adds a DATA chunk that fits.
+    #[inline]
     pub(crate) fn push_data(&mut self, chunk: Chunk<'static>, user_bytes: u32) {
         self.take(DATA_HEADER + user_bytes.next_multiple_of(4));
         self.data_chunks += 1;
         self.packet.chunks.push(chunk);
     }
 
+    #[inline]
     fn take(&mut self, bytes: u32) {
         self.oversized |= bytes > self.left;
         self.left = self.left.saturating_sub(bytes);

@@ -7,8 +7,7 @@ use crate::congestion::coupled::group::GroupViews;
 use crate::congestion::rate_reduction::LastSack;
 use crate::congestion::recovery::{PseudoCumulative, RecoveryView};
 use crate::congestion::{Acked, Advanced, Controller, Loss, LossCause, Recovery};
-use crate::transmit::sack::AckDelta;
-use crate::types::PathSet;
+use crate::types::{PathDelta, PathSet};
 use crate::{PathId, ProbeEvent, Tsn};
 
 /// Paths that lost something, by how that is known.
@@ -62,7 +61,11 @@ impl Transmitter {
             }
             FastRecoveryScope::PerPath => {
                 for (path, change) in self.paths.iter_mut().zip(changes) {
-                    if path.recovery.on_ack(&change.order.recovery) {
+                    if !path.recovery.is_active() {
+                        continue;
+                    }
+                    let pseudo_cumulative = change.order.pseudo_cumulative;
+                    if path.recovery.on_ack(&RecoveryView { cumulative, pseudo_cumulative }) {
                         let path = Some(path.id);
                         cx.probe.on(cx.now, ProbeEvent::FastRecoveryLeft { path });
                     }
@@ -76,14 +79,14 @@ impl Transmitter {
         &mut self,
         cx: &SendCx<'_>,
         changes: &[Change],
-        delta: &AckDelta,
+        news: &[PathDelta],
         lost_on: PathSet,
     ) {
         if cx.config.policies.window.reduction == Reduction::AtOnce {
             return;
         }
         let association_recovers = self.recovery.is_active();
-        let paths = self.paths.iter_mut().zip(changes).zip(&delta.paths);
+        let paths = self.paths.iter_mut().zip(changes).zip(news);
         for ((path, Change { order, .. }), news) in paths {
             if !association_recovers && !path.recovery.is_active() {
                 path.reduction.end();
@@ -101,11 +104,11 @@ impl Transmitter {
         &mut self,
         cx: &mut SendCx<'_>,
         changes: &[Change],
-        delta: &AckDelta,
+        news: &[PathDelta],
         groups: &GroupViews,
     ) {
         let association_recovers = self.recovery.is_active();
-        let paths = self.paths.iter_mut().zip(changes).zip(&delta.paths);
+        let paths = self.paths.iter_mut().zip(changes).zip(news);
         for ((path, Change { before, order }), news) in paths {
             if news.flight_bytes == 0 && news.credited_bytes == 0 {
                 continue;
@@ -121,8 +124,8 @@ impl Transmitter {
                 rate: path.sample_rate(cx.now, news.flight_bytes),
             };
             let old = path.window;
-            path.control(cx.now, &groups.view(path.id), |it, cx| it.on_ack(cx, &acked));
-            path.judge_losses(cx.now, &groups.view(path.id), acked.recovery);
+            path.control(cx.now, groups.view(path.id), |it, cx| it.on_ack(cx, &acked));
+            path.judge_losses(cx.now, groups.view(path.id), acked.recovery);
             if news.credited_bytes > 0 && !recovers {
                 path.grown_from = (self.packet, old.cwnd);
                 cx.probe.on(cx.now, path.window_event());
@@ -169,7 +172,7 @@ impl Transmitter {
                 recovery: if recovers { Recovery::On } else { Recovery::Off },
             };
             let old = path.window;
-            path.control(cx.now, &groups.view(path.id), |it, cx| it.on_loss(cx, &loss));
+            path.control(cx.now, groups.view(path.id), |it, cx| it.on_loss(cx, &loss));
             if !recovers {
                 let proportional = cx.config.policies.window.reduction == Reduction::Proportional;
                 if proportional && path.has_ssthresh() {

@@ -211,8 +211,7 @@ impl SendPath {
     /// acknowledgements.
     pub(crate) fn begin_flush(&mut self, now: Instant, burst: Burst, sacks: u64) {
         self.note_idle(now);
-        let parameters = self.parameters;
-        let (ssthresh, unit) = (self.window.ssthresh, parameters.unit);
+        let (ssthresh, unit) = (self.window.ssthresh, self.parameters.unit);
         let reduced = self.reduction.limit(self.flight, ssthresh, unit);
         let view = BurstView {
             cwnd: reduced.unwrap_or(self.window.cwnd),
@@ -228,7 +227,7 @@ impl SendPath {
         if reduced.is_none() && wanted != self.window {
             self.correct(now, CorrectionCause::Burst, wanted.cwnd, Some(wanted.ssthresh));
         }
-        if parameters.one_packet(self.window.cwnd) {
+        if self.parameters.one_packet(self.window.cwnd) {
             self.flush_limit = self.flush_limit.min(1);
         }
     }
@@ -481,7 +480,7 @@ mod tests {
         let views = |paths: &SendPaths, usable: &[u8]| {
             let usable = usable.iter().map(|id| PathId(*id)).collect();
             let views = paths.group_views(&groups, usable);
-            [0, 1].map(|id| views.view(PathId(id)))
+            [0, 1].map(|id| *views.view(PathId(id)))
         };
         let [first, second] = views(&paths, &[1]);
         assert_eq!(first, GroupView::ALONE);

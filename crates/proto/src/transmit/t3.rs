@@ -7,7 +7,7 @@ use crate::config::T3Restart;
 use crate::congestion::coupled::group::GroupViews;
 use crate::congestion::{Controller, Timeout};
 use crate::mechanism::t3_policy::{self, T3Action, T3View};
-use crate::transmit::sack::AckDelta;
+use crate::types::PathDelta;
 use crate::{Instant, LossDetection, PathId, ProbeEvent};
 
 /// What the timer's policy must know of a path from before and after the SACK.
@@ -38,7 +38,7 @@ impl Transmitter {
         self.stats.timeouts += 1;
         if expiry == Expiry::Loss {
             let timeout = Timeout { flight_before: path.flight };
-            path.control(cx.now, &groups.view(id), |it, cx| it.on_timeout(cx, &timeout));
+            path.control(cx.now, groups.view(id), |it, cx| it.on_timeout(cx, &timeout));
         }
         path.rtt.back_off();
         let leaves_recovery = path.recovery.leave();
@@ -90,11 +90,11 @@ impl Transmitter {
         &mut self,
         cx: &SendCx<'_>,
         ends: impl Iterator<Item = T3Ends>,
-        delta: &AckDelta,
+        news: &[PathDelta],
         reneged: u32,
     ) {
         let policy = cx.config.policies.t3_restart;
-        for ((id, ends), news) in self.paths.ids().zip(ends).zip(&delta.paths) {
+        for ((id, ends), news) in self.paths.ids().zip(ends).zip(news) {
             let view = T3View {
                 flight: self.paths[id].flight,
                 lowest_acked: ends.lowest_acked,

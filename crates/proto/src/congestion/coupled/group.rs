@@ -59,8 +59,8 @@ impl GroupViews {
     }
 
     /// The view of one path; without any it is coupled with no other.
-    pub(crate) fn view(&self, path: PathId) -> GroupView {
-        self.0.get(path.index()).copied().unwrap_or(GroupView::ALONE)
+    pub(crate) fn view(&self, path: PathId) -> &GroupView {
+        self.0.get(path.index()).unwrap_or(&GroupView::ALONE)
     }
 }
 
@@ -174,7 +174,7 @@ mod tests {
                 "path {path}"
             );
         }
-        assert_eq!(views.view(PathId(3)), GroupView::ALONE);
+        assert_eq!(*views.view(PathId(3)), GroupView::ALONE);
         assert_eq!(views.view(PathId(4)).members, 1);
         // c/r: 10,000/10 ms + 30,000/20 ms = 0.0025 bytes/ns; c/r^2: 1e-10 and 0.75e-10.
         let rates = views.view(PathId(2)).rates.unwrap();
@@ -198,7 +198,7 @@ mod tests {
     #[test]
     fn a_threshold_that_no_loss_has_set_counts_as_the_window() {
         let members = [member(10_000, u64::MAX, None), member(30_000, 6000, None)];
-        let view = GroupViews::of(&PathGroups::All, &members).view(PathId(0));
+        let view = *GroupViews::of(&PathGroups::All, &members).view(PathId(0));
         assert_eq!((view.own_ssthresh, view.ssthresh), (10_000, 16_000));
     }
 

@@ -61,21 +61,25 @@ pub(crate) struct OutstandingChunk {
 
 impl OutstandingChunk {
     /// Bytes of user data.
+    #[inline]
     pub(crate) fn user_bytes(&self) -> u32 {
         self.payload.len() as u32
     }
 
     /// What it takes in the send buffer.
+    #[inline]
     pub(crate) fn room(&self) -> BufferBytes {
         BufferBytes { user_bytes: self.user_bytes().into(), held: self.held.into() }
     }
 
     /// Whether a gap block acknowledged it.
+    #[inline]
     pub(crate) fn is_acked(&self) -> bool {
         self.fate == Fate::Acked
     }
 
     /// The DATA chunk to transmit.
+    #[inline]
     pub(crate) fn to_data(&self, tsn: Tsn) -> Data<'static> {
         Data {
             flags: self.flags,

@@ -144,6 +144,7 @@ impl OutstandingData {
         self.acked_count
     }
 
+    #[inline]
     fn slot_index(&self, tsn: Tsn) -> usize {
         tsn.0 as usize & (self.slots.len() - 1)
     }
@@ -188,6 +189,7 @@ impl OutstandingData {
     }
 
     /// Adds a chunk that is transmitted for the first time and returns its TSN.
+    #[inline]
     pub(crate) fn push(&mut self, chunk: OutstandingChunk) -> Tsn {
         if self.span() as usize == self.slots.len() {
             self.grow();
@@ -351,20 +353,22 @@ impl OutstandingData {
         (path, charge)
     }
 
+    /// Takes a chunk that nothing acknowledged before out of what is unacknowledged.
+    #[inline]
     fn leave_unacknowledged(&mut self, tsn: Tsn) -> Newly {
         let index = self.slot_index(tsn);
         let chunk = &mut self.slots[index];
+        let room = chunk.room();
         let newly = Newly {
             path: chunk.path,
             charge: chunk.charge,
-            user_bytes: chunk.user_bytes(),
+            user_bytes: room.user_bytes as u32,
             transmissions: chunk.transmissions,
             history: chunk.history,
             sent_at: chunk.sent_at,
             was_in_flight: chunk.fate == Fate::InFlight,
         };
         chunk.history |= History::CREDITED;
-        let room = chunk.room();
         let bits = &mut self.paths[newly.path.index()];
         if newly.was_in_flight {
             self.in_flight_user_bytes -= room.user_bytes;
@@ -398,26 +402,36 @@ impl OutstandingData {
     /// unless a gap block acknowledged it before or it was given up.
     pub(crate) fn pop(&mut self) -> (BufferBytes, Option<Newly>) {
         let tsn = self.base;
-        let abandoned = self.is_abandoned(tsn);
-        self.abandoned_count -= u32::from(abandoned);
-        let newly = if self.acked.get(tsn) {
-            self.acked.clear(tsn);
-            self.acked_count -= 1;
-            if self.released.get(tsn) {
-                self.forget_released(tsn);
+        let newly = match self.get(tsn).fate {
+            Fate::InFlight | Fate::Lost(_) => Some(self.leave_unacknowledged(tsn)),
+            Fate::Acked => {
+                self.forget_acked(tsn);
+                None
             }
-            None
-        } else if abandoned {
-            None
-        } else {
-            Some(self.leave_unacknowledged(tsn))
+            Fate::Abandoned => {
+                self.abandoned_count -= 1;
+                if self.acked.get(tsn) {
+                    self.forget_acked(tsn);
+                }
+                None
+            }
         };
         let released = self.empty(tsn);
         self.base = tsn.next();
         (released, newly)
     }
 
+    /// Takes the mark of a gap block away from a chunk that leaves the window.
+    fn forget_acked(&mut self, tsn: Tsn) {
+        self.acked.clear(tsn);
+        self.acked_count -= 1;
+        if self.released.get(tsn) {
+            self.forget_released(tsn);
+        }
+    }
+
     /// Takes the user data out of a chunk's slot. Returns what it took in the send buffer, nothing the second time.
+    #[inline]
     fn empty(&mut self, tsn: Tsn) -> BufferBytes {
         let index = self.slot_index(tsn);
         let chunk = &mut self.slots[index];

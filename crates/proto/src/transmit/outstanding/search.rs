@@ -1,6 +1,7 @@
 //! Finding chunks in the window by what is known of them.
 
 use super::OutstandingData;
+use crate::transmit::bit_ring::BitRing;
 use crate::types::Fate;
 use crate::{Instant, PathId, Tsn};
 
@@ -42,11 +43,20 @@ impl OutstandingData {
     pub(crate) fn lowest_on(&mut self, path: PathId) -> (Option<Tsn>, Option<Tsn>) {
         let (base, end) = (self.base, self.next);
         let Some(bits) = self.paths.get_mut(path.index()) else { return (None, None) };
-        let first = bits.first.next_set(later(base, bits.first_low), end);
-        let again = bits.again.next_set(later(base, bits.again_low), end);
-        bits.first_low = first.unwrap_or(end);
-        bits.again_low = again.unwrap_or(end);
-        (first, again)
+        let lowest = |ring: &BitRing, low: &mut Tsn| {
+            let from = later(base, *low);
+            // Mostly it is the one of the last time, or there is none.
+            let found = if !from.is_before(end) {
+                None
+            } else if ring.get(from) {
+                Some(from)
+            } else {
+                ring.next_set(from.next(), end)
+            };
+            *low = found.unwrap_or(end);
+            found
+        };
+        (lowest(&bits.first, &mut bits.first_low), lowest(&bits.again, &mut bits.again_low))
     }
 
     /// The unacknowledged chunks of `path` from `from` on, in TSN order.

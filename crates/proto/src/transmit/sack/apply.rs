@@ -101,10 +101,15 @@ fn note(delta: &mut AckDelta, tsn: Tsn, newly: &Newly, means: Means) {
     }
 }
 
+#[inline]
 fn later(highest: Option<Tsn>, tsn: Tsn) -> Option<Tsn> {
-    Some(highest.filter(|high| tsn.is_before(*high)).unwrap_or(tsn))
+    match highest {
+        Some(high) if tsn.is_before(high) => highest,
+        _ => Some(tsn),
+    }
 }
 
+#[inline]
 fn extend(lowest: &mut Option<Tsn>, highest: &mut Option<Tsn>, tsn: Tsn) {
     if lowest.is_none_or(|low| tsn.is_before(low)) {
         *lowest = Some(tsn);

@@ -263,7 +263,7 @@ impl Association {
         cx: &mut Cx<'_>,
         packet: &mut Packet<'static>,
     ) -> Option<Envelope> {
-        self.poll_packet(cx, packet)
+        if self.is_dry_at(cx.now) { None } else { self.poll_packet(cx, packet) }
     }
 
     /// When to call [`handle_timeout`](Self::handle_timeout); `None` when no timer runs.

@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 
 use super::Association;
 use super::observe;
-use super::state::Phase;
+use super::state::{Phase, State};
 use crate::config::SackPath;
 use crate::mechanism::sack_path::{self, Duplicates, SackPathView, SinceLastSack};
 use crate::paths::PathBook;
@@ -81,12 +81,20 @@ pub(super) struct Flush {
     is_open: bool,
     /// When the last one ended, as long as nothing has happened since that could give a packet.
     dry_at: Option<Instant>,
+    /// The last one found nothing to send.
+    only_listened: bool,
 }
 
 impl Association {
     /// Marks the association as possibly having output.
     pub(super) fn stir(&mut self) {
         self.flush.dry_at = None;
+    }
+
+    /// Whether nothing has happened since the last flush ended, at this very instant.
+    #[inline]
+    pub(super) fn is_dry_at(&self, now: Instant) -> bool {
+        self.flush.dry_at == Some(now)
     }
 
     pub(super) fn queue_control(&mut self, chunk: Chunk<'static>, to: To) {
@@ -111,7 +119,11 @@ impl Association {
         cx: &mut Cx<'_>,
         packet: &mut Packet<'static>,
     ) -> Option<Envelope> {
-        if self.paths.len() == 0 || self.flush.dry_at == Some(cx.now) {
+        if self.paths.len() == 0 || self.is_dry_at(cx.now) {
+            return None;
+        }
+        if self.only_listens() {
+            self.go_on_listening(cx);
             return None;
         }
         self.open_flush(cx);
@@ -131,6 +143,21 @@ impl Association {
                 None
             }
         }
+    }
+
+    /// Whether this side has nothing to send, nothing to answer and nothing to find out: what most packets with DATA leave
+    /// behind.
+    #[inline]
+    fn only_listens(&self) -> bool {
+        let State::Connected(connected) = &self.state else { return false };
+        matches!(connected.phase, Phase::Established)
+            && !connected.peer.receiver.sack_is_due()
+            && self.control.is_empty()
+            && self.transmitter.is_dry()
+            && !self.transmitter.forward.is_due()
+            && !self.transmitter.is_window_closed()
+            && self.mtu_work.is_settled()
+            && !self.paths.iter().any(|path| matches!(path.reach, Reach::Inactive(_)))
     }
 
     /// Fills a packet with what is first in turn. Each kind is asked for only where there can be something.
@@ -175,10 +202,25 @@ impl Association {
             false => BlockedCause::Application,
         };
         transmitter.end_flush();
-        self.flush = Flush { dry_at: Some(cx.now), is_open: false };
+        self.flush = Flush { dry_at: Some(cx.now), ..Flush::default() };
         self.report_blocked(cx, cause);
         self.blocked.enter(cx.now, cause);
         self.account_suspicion(cx.now);
+    }
+
+    /// Nothing can be sent, as [`only_listens`](Self::only_listens) has found: mostly as at the end of the last flush, and then
+    /// there is nothing to account for.
+    fn go_on_listening(&mut self, cx: &mut Cx<'_>) {
+        let is_news = !self.flush.only_listened
+            || self.transmitter.has_flushed()
+            || self.transmitter.room_is_wanted();
+        if is_news {
+            self.close_flush(cx);
+            self.flush.only_listened = !self.transmitter.room_is_wanted();
+        } else {
+            self.flush = Flush { dry_at: Some(cx.now), is_open: false, only_listened: true };
+            self.account_suspicion(cx.now);
+        }
     }
 
     fn open_flush(&mut self, cx: &mut Cx<'_>) {

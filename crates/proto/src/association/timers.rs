@@ -5,7 +5,9 @@
 
 use super::Association;
 use crate::congestion::coupled::group::GroupViews;
+use crate::paths::Path;
 use crate::receive::Receiver;
+use crate::transmit::SendPath;
 use crate::transmit::zero_window::Expiry;
 use crate::{Cx, Instant, PathId, ProbeEvent, TimerKind};
 
@@ -59,11 +61,16 @@ impl Association {
         for timer in BEFORE_PATHS {
             next = next.min(self.deadline(timer));
         }
-        if self.state.is_connected() {
-            for path in self.paths.ids() {
+        let paths = self.transmitter.paths.iter().zip(self.paths.iter());
+        if self.state.may_send_data() {
+            for (sending, path) in paths {
                 for timer in OF_PATHS {
-                    next = next.min(self.path_deadline(path, timer));
+                    next = next.min(deadline_of(timer, sending, path));
                 }
+            }
+        } else if self.state.is_connected() {
+            for (sending, path) in paths {
+                next = next.min(deadline_of(PathTimer::T3, sending, path));
             }
         }
         (next != NEVER).then_some(next)
@@ -105,15 +112,13 @@ impl Association {
     /// The same for a timer of a path.
     #[inline(always)]
     fn path_deadline(&self, id: PathId, timer: PathTimer) -> Instant {
-        let path = &self.transmitter.paths[id];
-        match timer {
-            PathTimer::T3 if self.state.is_connected() => path.t3.unwrap_or(NEVER),
-            _ if !self.state.may_send_data() => NEVER,
-            PathTimer::Ban => path.banned_until.unwrap_or(NEVER),
-            PathTimer::TailProbe => path.tail_probe.due(),
-            PathTimer::Overdue => path.tail_probe.overdue_at(),
-            PathTimer::Heartbeat => self.paths[id].heartbeat.due.unwrap_or(NEVER),
-            PathTimer::T3 => NEVER,
+        let runs = match timer {
+            PathTimer::T3 => self.state.is_connected(),
+            _ => self.state.may_send_data(),
+        };
+        match runs {
+            true => deadline_of(timer, &self.transmitter.paths[id], &self.paths[id]),
+            false => NEVER,
         }
     }
 
@@ -177,5 +182,17 @@ impl Association {
             self.count_path_error(cx, id);
         }
         self.probe_after_timeout(cx, id, before);
+    }
+}
+
+/// When a timer of a path expires that runs in the present state.
+#[inline(always)]
+fn deadline_of(timer: PathTimer, sending: &SendPath, path: &Path) -> Instant {
+    match timer {
+        PathTimer::Ban => sending.banned_until.unwrap_or(NEVER),
+        PathTimer::T3 => sending.t3.unwrap_or(NEVER),
+        PathTimer::TailProbe => sending.tail_probe.due(),
+        PathTimer::Overdue => sending.tail_probe.overdue_at(),
+        PathTimer::Heartbeat => path.heartbeat.due.unwrap_or(NEVER),
     }
 }

@@ -5,6 +5,7 @@ use polypath_wire::{Chunk, DataFlags};
 use super::decide::{self, Decision, Snapshot, Targets, What, train_bytes_beside};
 use super::outstanding::{History, MAX_SPAN, OutstandingChunk};
 use super::packet_builder::PacketBuilder;
+use super::partial_reliability::Reliability;
 use super::queue::{Asking, NextChunk};
 use super::send_path::{SendPath, charge};
 use super::{Flush, SendCx, SendPhase, Transmitter};
@@ -21,8 +22,13 @@ impl Transmitter {
         self.abandon_due(cx);
         self.watch_forward_tsn();
         let sacks = self.flush.sacks;
-        let repeated = self.paths.iter().map(|path| path.counters.retransmissions()).sum();
-        let limit: Burst = burst::in_force(cx.config.policies.burst, repeated);
+        let limit = match cx.config.policies.burst {
+            after_loss @ Burst::MaxBurstAfterLoss(_) => {
+                let repeated = self.paths.iter().map(|path| path.counters.retransmissions());
+                burst::in_force(after_loss, repeated.sum())
+            }
+            always => always,
+        };
         for path in self.paths.iter_mut() {
             let before = path.window;
             path.begin_flush(cx.now, limit, sacks);
@@ -36,6 +42,13 @@ impl Transmitter {
     pub(crate) fn end_flush(&mut self) {
         self.flush = Flush::default();
         self.paths.iter_mut().for_each(SendPath::note_spare_window);
+    }
+
+    /// Whether anything has happened since the last flush that the next one looks at.
+    #[inline]
+    pub(crate) fn has_flushed(&self) -> bool {
+        let Flush { sacks, serving, train } = self.flush;
+        sacks > 0 || serving.is_some() || train.is_some()
     }
 
     /// The next packet with DATA, if one may go.
@@ -163,8 +176,11 @@ impl Transmitter {
         };
         self.zero_window.on_sent();
         let data = chunk.to_data(self.outstanding.next_tsn());
+        let makes_room = matches!(chunk.reliability, Reliability::Priority(_));
         let tsn = self.outstanding.push(chunk);
-        self.note_sent(tsn);
+        if makes_room {
+            self.note_sent(tsn);
+        }
         packet.push_data(Chunk::Data(data), user_bytes);
         self.note_chunk_sent(cx, path, tsn, user_bytes, TransmissionCause::New);
         let path = &mut self.paths[path];

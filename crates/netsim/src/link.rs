@@ -135,7 +135,7 @@ impl Channel {
     }
 
     /// Hands a packet to a channel that does not classify. Whoever calls has seen to the MTU.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn offer_plain(&mut self, now: Instant, ticket: Ticket) -> Verdict {
         self.advance(now);
         self.counters.offered.add(ticket.bytes);

@@ -110,7 +110,8 @@ impl<F: Frame, O: LinkObserver> World<F, O> {
     }
 
     /// Makes an event for what a channel has to do next, unless it is pending.
-    #[inline]
+    // As below: every packet comes by here at every hop.
+    #[inline(always)]
     pub(super) fn arm(&mut self, index: usize) {
         let wire = &mut self.wires[index];
         let next = wire.channel.next_key();

@@ -38,10 +38,15 @@ impl Transmitter {
     }
 
     /// Gives up what was lost too often or has lived too long.
+    #[inline]
     pub(super) fn abandon_due(&mut self, cx: &mut SendCx<'_>) {
-        if !self.may_abandon(cx.phase) {
-            return;
+        let may_be_due = !self.queue.index.is_empty() || self.outstanding.has_lost_unreliable();
+        if may_be_due && self.may_abandon(cx.phase) {
+            self.abandon_what_is_due(cx);
         }
+    }
+
+    fn abandon_what_is_due(&mut self, cx: &mut SendCx<'_>) {
         let mut any = false;
         for tsn in self.outstanding.take_lost_unreliable() {
             any |= self.abandon_lost(cx, tsn);

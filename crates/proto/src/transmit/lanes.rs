@@ -2,8 +2,6 @@
 
 use alloc::vec::Vec;
 
-use polypath_wire::Payload;
-
 use super::partial_reliability::Reliability;
 use crate::OutgoingMessage;
 
@@ -69,6 +67,10 @@ impl Lanes {
 
     pub(crate) fn get(&self, slot: Slot) -> Option<&Waiting> {
         self.entries.get(slot.0 as usize)?.waiting.as_ref()
+    }
+
+    pub(crate) fn get_mut(&mut self, slot: Slot) -> Option<&mut Waiting> {
+        self.entries.get_mut(slot.0 as usize)?.waiting.as_mut()
     }
 
     /// Tells the message in a slot from others that were or will be there; `None` if there is none.
@@ -152,14 +154,12 @@ impl Lanes {
         if lane.head == NONE { Left::Nothing } else { Left::Some }
     }
 
-    /// Empties the slot of a message that is on no lane, for its content.
-    pub(crate) fn take_payload(&mut self, slot: Slot) -> Option<Payload<'static>> {
-        let entry = self.entries.get_mut(slot.0 as usize)?;
-        let payload = core::mem::take(&mut entry.waiting.as_mut()?.message.payload);
+    /// Empties the slot of a message that is on no lane, after its content was taken.
+    pub(crate) fn empty(&mut self, slot: Slot) {
+        let Some(entry) = self.entries.get_mut(slot.0 as usize) else { return };
         entry.waiting = None;
         entry.after = self.free;
         self.free = slot.0 + 1;
-        Some(payload)
     }
 
     /// Empties the slot of a message that is on no lane.

@@ -313,7 +313,14 @@ impl Transmitter {
     }
 
     /// Forgets messages that are gone when there are too many of them in the index.
+    #[inline]
     pub(crate) fn tidy_index(&mut self) {
+        if !self.queue.index.is_empty() {
+            self.tidy_crowded_index();
+        }
+    }
+
+    fn tidy_crowded_index(&mut self) {
         let messages = self.queue.len() + self.outstanding.span() as usize;
         if !self.queue.index.is_crowded(messages) {
             return;

@@ -278,28 +278,26 @@ impl SendQueue {
             Some(partial) => partial,
             None => self.start(asking)?,
         };
-        let Waiting { message, reliability } = self.messages.get(partial.slot)?;
+        let least = self.cost(0);
+        let Waiting { message, reliability } = self.messages.get_mut(partial.slot)?;
         let reliability = *reliability;
-        let len = (message.payload.len() - partial.sent).min(max_payload as usize);
+        let total = message.payload.len();
+        let len = (total - partial.sent).min(max_payload as usize);
+        let (begins, ends) = (partial.sent == 0, partial.sent + len == total);
         let mut flags = DataFlags::empty();
         flags.set(DataFlags::UNORDERED, message.delivery == Delivery::Unordered);
-        flags.set(DataFlags::BEGIN, partial.sent == 0);
-        let ends = partial.sent + len == message.payload.len();
+        flags.set(DataFlags::BEGIN, begins);
         flags.set(DataFlags::END, ends);
         // The first fragment has what a tiny message counts beyond its bytes.
-        let total = message.payload.len();
-        let beyond = if partial.sent == 0 { self.cost(total) - total as u64 } else { 0 };
+        let beyond = if begins { least.saturating_sub(total as u64) } else { 0 };
         let (stream, ppid, context) = (message.stream, message.ppid, message.context);
-        let payload = match flags.contains(DataFlags::BEGIN | DataFlags::END) {
-            true => self.messages.take_payload(partial.slot)?,
-            false => {
-                let payload = message.payload.slice(partial.sent, len);
-                if ends {
-                    self.messages.remove(partial.slot);
-                }
-                payload
-            }
+        let payload = match begins && ends {
+            true => core::mem::take(&mut message.payload),
+            false => message.payload.slice(partial.sent, len),
         };
+        if ends {
+            self.messages.empty(partial.slot);
+        }
         self.waiting -= len as u64;
         partial.sent += len;
         self.current = (!ends).then_some(partial);
@@ -336,10 +334,16 @@ impl SendQueue {
     }
 
     /// The message that is next for the asking path.
+    #[inline]
     fn choose(&self, asking: Asking) -> Option<Slot> {
-        if self.named == 0 {
-            return self.messages.first(self.scheduler.next(asking.bundled)?);
+        match self.named {
+            0 => self.messages.first(self.scheduler.next(asking.bundled)?),
+            _ => self.choose_suitable(asking),
         }
+    }
+
+    /// The same, where messages name paths.
+    fn choose_suitable(&self, asking: Asking) -> Option<Slot> {
         let mut looks = LOOK_AHEAD;
         self.scheduler.find(asking.bundled, |lane| match self.find(lane, asking, &mut looks) {
             Some(slot) => Visit::Found(slot),

@@ -57,6 +57,12 @@ impl OutstandingData {
         self.is_abandoned(tsn) || self.is_released(tsn)
     }
 
+    /// Whether there are any for [`take_lost_unreliable`](Self::take_lost_unreliable).
+    #[inline]
+    pub(crate) fn has_lost_unreliable(&self) -> bool {
+        !self.lost_unreliable.is_empty()
+    }
+
     /// Chunks of messages that may be given up, which were lost since the last call.
     pub(crate) fn take_lost_unreliable(&mut self) -> Vec<Tsn> {
         take(&mut self.lost_unreliable)

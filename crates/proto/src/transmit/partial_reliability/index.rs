@@ -69,6 +69,12 @@ impl Index {
         self.priorities.pop();
     }
 
+    /// Whether there is no entry, as long as all messages are reliable.
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.deadlines.is_empty() && self.priorities.is_empty()
+    }
+
     /// Whether entries of messages that are gone should be looked for, if `messages` can be alive.
     pub(crate) fn is_crowded(&self, messages: usize) -> bool {
         self.deadlines.len().max(self.priorities.len()) > 2 * messages + SLACK

@@ -2,8 +2,6 @@
 
 use alloc::collections::VecDeque;
 
-use bitflags::bitflags;
-
 use super::Association;
 use crate::paths::reach::Signal;
 use crate::transmit::{Delivered, Effect};
@@ -14,59 +12,35 @@ const MAX_WAITING: usize = 64;
 
 /// A queue in which a notification that the user has not yet taken is not repeated.
 #[derive(Debug, Default)]
-pub(super) struct Events {
-    waiting: VecDeque<Event>,
-    /// Which notifications wait.
-    notified: Notified,
-}
-
-bitflags! {
-    /// Events that say no more the second time.
-    #[derive(Clone, Copy, Debug, Default)]
-    struct Notified: u8 {
-        const READABLE = 1;
-        const WRITABLE = 2;
-        const SENDER_DRY = 4;
-    }
-}
-
-impl Notified {
-    #[inline]
-    fn of(event: &Event) -> Self {
-        match event {
-            Event::Readable => Self::READABLE,
-            Event::Writable => Self::WRITABLE,
-            Event::SenderDry => Self::SENDER_DRY,
-            _ => Self::empty(),
-        }
-    }
-}
+pub(super) struct Events(VecDeque<Event>);
 
 impl Events {
     #[inline]
     pub(super) fn push(&mut self, event: Event) {
-        let notified = Notified::of(&event);
-        if !self.notified.intersects(notified) {
-            self.notified |= notified;
-            self.waiting.push_back(event);
+        if !self.0.is_empty() && self.repeats(&event) {
+            return;
         }
+        self.0.push_back(event);
+    }
+
+    fn repeats(&self, event: &Event) -> bool {
+        matches!(event, Event::Readable | Event::Writable | Event::SenderDry)
+            && self.0.contains(event)
     }
 
     /// As [`push`](Self::push) for what the peer can cause at will: beyond a number that wait, nothing is added.
     pub(super) fn push_if_few(&mut self, event: Event) {
-        if self.waiting.len() < MAX_WAITING {
+        if self.0.len() < MAX_WAITING {
             self.push(event);
         }
     }
 
     pub(super) fn release_memory(&mut self) {
-        self.waiting.shrink_to_fit();
+        self.0.shrink_to_fit();
     }
 
     pub(super) fn pop(&mut self) -> Option<Event> {
-        let event = self.waiting.pop_front()?;
-        self.notified.remove(Notified::of(&event));
-        Some(event)
+        self.0.pop_front()
     }
 }
 
@@ -100,7 +74,7 @@ impl Association {
         let path = &mut self.paths[id];
         path.denied_since = None;
         if path.reach.is_active() && path.errors == 0 {
-            // As always: what is known already.
+            // Nearly always: that it works is known.
             self.errors = 0;
             return;
         }

@@ -95,13 +95,16 @@ impl Snapshot<'_> {
         {
             return None;
         }
-        if !tx.paths.among(self.usable).any(SendPath::has_window) {
-            return None;
-        }
         match &tx.scheduler {
-            Some(scheduler) => self.scheduled(&**scheduler, rng),
+            Some(scheduler) if self.has_window() => self.scheduled(&**scheduler, rng),
+            Some(_) => None,
             None => self.in_order(rng),
         }
+    }
+
+    /// Whether a usable path has congestion window left.
+    fn has_window(&self) -> bool {
+        self.tx.paths.among(self.usable).any(SendPath::has_window)
     }
 
     /// The same where the order is a policy.
@@ -112,8 +115,11 @@ impl Snapshot<'_> {
             let may = path.has_window() && !path.is_banned_at(self.now);
             may.then(|| self.next_chunk(id))?
         };
-        let lots = self.lots(rng);
         let mut candidates = self.candidates();
+        if candidates.is_empty() && !self.has_window() {
+            return None;
+        }
+        let lots = self.lots(rng);
         let members = candidates;
         let serving = match policies.path_fill {
             PathFill::PacketByPacket => None,

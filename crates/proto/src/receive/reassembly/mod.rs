@@ -78,6 +78,7 @@ pub struct Ready {
 }
 
 impl Ready {
+    #[inline]
     fn push(&mut self, complete: Complete) {
         if let Some(joined) = &mut self.joined {
             joined.push((complete.first, complete.message.fragments.len() as u32));
@@ -201,6 +202,7 @@ impl Reassembly {
         }
     }
 
+    #[inline]
     fn deliver(&mut self, complete: Complete) -> Result<(), Violation> {
         match complete.message.delivery {
             Delivery::Unordered => self.ready.push(complete),
@@ -212,6 +214,7 @@ impl Reassembly {
 
 /// A message as its first fragment describes it, without content. The SSN of an unordered one means nothing and is
 /// ignored (RFC 9260 section 6.6).
+#[inline]
 fn message_header(data: &Data<'_>) -> ReceivedMessage {
     let unordered = data.flags.contains(DataFlags::UNORDERED);
     let (delivery, ssn) =

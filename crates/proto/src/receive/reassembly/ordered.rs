@@ -21,6 +21,7 @@ pub struct OrderedStreams {
 
 impl OrderedStreams {
     /// Puts a message, and those that waited for it, at the end of `ready`; or lets it wait.
+    #[inline]
     pub fn accept(&mut self, complete: Complete, ready: &mut Ready) -> Result<(), Violation> {
         let (stream, ssn) = (complete.message.stream, complete.message.ssn);
         let next = self.next_mut(stream);

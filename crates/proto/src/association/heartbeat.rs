@@ -222,7 +222,7 @@ impl Association {
         path.counters.heartbeat_acks_received += 1;
         let rtt = cx.now.since(sent.at);
         cx.probe.on(cx.now, ProbeEvent::HeartbeatAcked { path: id, rtt });
-        self.transmitter.paths[id].sample_rtt(cx.now, cx.probe, sent.at);
+        self.transmitter.paths[id].sample_control_rtt(cx.now, cx.probe, sent.at);
         self.path_works(cx, id, Signal::HeartbeatAck);
         self.schedule_heartbeat(cx, id);
     }

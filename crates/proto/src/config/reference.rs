@@ -148,6 +148,12 @@ pub const POLICY_KEYS: &[PolicyKey] = &[
         DacCount::VALUES,
     ),
     choice(
+        "delayed_ack.scope",
+        "Which packets count towards a SACK.",
+        "RFC 9260 section 6.2",
+        AckScope::VALUES,
+    ),
+    choice(
         "fast_recovery",
         "Whose losses begin and end fast recovery.",
         "RFC 9260 section 7.2.4; Iyengar, Amer, Stewart 2006",
@@ -348,6 +354,18 @@ pub const POLICY_KEYS: &[PolicyKey] = &[
         "Which SACKs measure a path's round-trip time.",
         "RFC 9260 section 6.3.1; sarwar IV-C",
         RttSample::VALUES,
+    ),
+    choice(
+        "control_rtt",
+        "What answers to control chunks tell of a path's round-trip time.",
+        "RFC 9260 section 8.3",
+        ControlRtt::VALUES,
+    ),
+    choice(
+        "sack_request",
+        "When data asks for its SACK at once (I bit).",
+        "RFC 7053",
+        SackRequest::VALUES,
     ),
     choice(
         "stale_sack",

@@ -1,25 +1,31 @@
 //! Round-trip time and retransmission timeout of a path (RFC 9260 section 6.3.1).
 
-use crate::Duration;
-use crate::config::Rto;
+use crate::config::{ControlRtt, Rto};
+use crate::{Duration, Instant};
 
 /// Shortest timeout: with none at all, timers would expire without time passing.
 const LEAST: Duration = Duration::from_millis(1);
+
+/// How long a measurement of data is believed on a path that carries none, when control chunks tell something else.
+const BELIEVED: Duration = Duration::from_secs(10);
 
 /// Estimator of one path.
 #[derive(Clone, Debug)]
 pub(crate) struct RttEstimator {
     config: Rto,
+    control: ControlRtt,
     /// Smoothed round-trip time and its variation in nanoseconds.
     smoothed: Option<(f64, f64)>,
     /// The former in whole nanoseconds, which is asked for more often than it changes.
     srtt: Duration,
     smallest: Duration,
     rto: Duration,
+    /// When data was measured last.
+    of_data: Option<Instant>,
 }
 
 impl RttEstimator {
-    pub(crate) fn new(config: Rto) -> Self {
+    pub(crate) fn new(config: Rto, control: ControlRtt) -> Self {
         let least = |span: Duration| span.max(LEAST);
         let config = Rto {
             initial: least(config.initial),
@@ -29,11 +35,44 @@ impl RttEstimator {
         };
         Self {
             config,
+            control,
             smoothed: None,
             srtt: Duration::ZERO,
             smallest: Duration::MAX,
             rto: config.initial,
+            of_data: None,
         }
+    }
+
+    /// Takes a sample of data. It takes the place of what was known only from control chunks, where that is provisional.
+    pub(crate) fn on_data_sample(&mut self, now: Instant, sample: Duration) {
+        if self.control == ControlRtt::Provisional && self.of_data.is_none() {
+            (self.smoothed, self.smallest) = (None, Duration::MAX);
+        }
+        self.of_data = Some(now);
+        self.on_sample(sample);
+    }
+
+    /// Takes a sample of control chunks: where that is provisional, as a beginning, until data is measured, and anew when that
+    /// was long ago.
+    pub(crate) fn on_control_sample(&mut self, now: Instant, sample: Duration) {
+        if self.control == ControlRtt::Counts {
+            return self.on_sample(sample);
+        }
+        if self.of_data.is_some_and(|last| now.since(last) < BELIEVED) {
+            // The path works: its timeout is what it was before it expired.
+            return self.set_rto();
+        }
+        if self.of_data.take().is_some() {
+            (self.smoothed, self.smallest) = (None, Duration::MAX);
+        }
+        self.on_sample(sample);
+    }
+
+    /// Smoothed and smallest round-trip time of data, once there is a sample that is not provisional.
+    pub(crate) fn of_data(&self) -> Option<(Duration, Duration)> {
+        let is_known = self.control == ControlRtt::Counts || self.of_data.is_some();
+        is_known.then_some(self.srtt()?).zip(self.smallest())
     }
 
     /// Smoothed round-trip time, once there is a sample.
@@ -52,7 +91,7 @@ impl RttEstimator {
     }
 
     /// Takes a sample (rules C2, C3, C6, C7).
-    pub(crate) fn on_sample(&mut self, sample: Duration) {
+    fn on_sample(&mut self, sample: Duration) {
         self.smallest = self.smallest.min(sample);
         let r = sample.as_nanos() as f64;
         let (srtt, rttvar) = match self.smoothed {
@@ -67,6 +106,11 @@ impl RttEstimator {
         };
         self.smoothed = Some((srtt, rttvar));
         self.srtt = Duration::from_nanos(srtt as u64);
+        self.set_rto();
+    }
+
+    fn set_rto(&mut self) {
+        let Some((srtt, rttvar)) = self.smoothed else { return };
         let rto = Duration::from_nanos((srtt + 4.0 * rttvar) as u64);
         self.rto = rto.max(self.config.min).min(self.config.max);
     }
@@ -83,10 +127,8 @@ mod tests {
     use crate::config::Preset;
 
     fn estimator(min_ms: u64) -> RttEstimator {
-        RttEstimator::new(Rto {
-            min: Duration::from_millis(min_ms),
-            ..Preset::Rfc9260.policies().rto
-        })
+        let rto = Rto { min: Duration::from_millis(min_ms), ..Preset::Rfc9260.policies().rto };
+        RttEstimator::new(rto, ControlRtt::Counts)
     }
 
     #[test]
@@ -116,5 +158,31 @@ mod tests {
         assert_eq!(rtt.rto(), Duration::from_secs(1), "a new sample ends the backoff");
         rtt.on_sample(Duration::from_secs(1000));
         assert_eq!(rtt.rto(), Duration::from_secs(60), "RTO.Max");
+    }
+
+    #[test]
+    fn control_chunks_are_a_beginning() {
+        let at = |secs| Instant::ZERO + Duration::from_secs(secs);
+        let ms = Duration::from_millis;
+        let rto = Preset::Rfc9260.policies().rto;
+        let mut rtt = RttEstimator::new(rto, ControlRtt::Provisional);
+        rtt.on_control_sample(at(0), ms(10));
+        assert_eq!((rtt.srtt(), rtt.of_data()), (Some(ms(10)), None));
+        rtt.on_data_sample(at(1), ms(50));
+        assert_eq!(rtt.of_data(), Some((ms(50), ms(50))), "not smoothed with what was provisional");
+        rtt.on_control_sample(at(10), ms(10));
+        assert_eq!(rtt.of_data(), Some((ms(50), ms(50))), "data is believed");
+        rtt.on_control_sample(at(11), ms(10));
+        assert_eq!((rtt.srtt(), rtt.of_data()), (Some(ms(10)), None), "but not for ever");
+    }
+
+    #[test]
+    fn an_answer_to_a_control_chunk_ends_the_backoff() {
+        let rto = Rto { min: Duration::from_millis(1), ..Preset::Rfc9260.policies().rto };
+        let mut rtt = RttEstimator::new(rto, ControlRtt::Provisional);
+        rtt.on_data_sample(Instant::ZERO, Duration::from_millis(100));
+        rtt.back_off();
+        rtt.on_control_sample(Instant::ZERO, Duration::from_millis(7));
+        assert_eq!(rtt.rto(), Duration::from_millis(300));
     }
 }

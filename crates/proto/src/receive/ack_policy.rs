@@ -5,11 +5,15 @@
 //! different delay reorder all the time, so a gap is no reason to hurry; instead the SACK tells how many data packets
 //! it answers, and the sender counts missing reports by that.
 
-use crate::config::{DacCount, DelayedAck, FirstData, GapAck};
-use crate::{Duration, Instant};
+use crate::config::{AckScope, DacCount, DelayedAck, FirstData, GapAck};
+use crate::types::PathSet;
+use crate::{Duration, Instant, PathId};
 
 /// SACK.Delay must not be larger (RFC 9260 section 6.2).
 const MAX_DELAY: Duration = Duration::from_millis(500);
+
+/// Paths that have counters of their own.
+const COUNTED_PATHS: usize = 8;
 
 /// What a packet with DATA chunks brought.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -39,6 +43,10 @@ pub struct AckPolicy {
     policy: DelayedAck,
     /// Packets that brought new data since the last SACK.
     packets: u8,
+    /// The same for each path, where they count apart; paths beyond these share.
+    on_path: [u8; COUNTED_PATHS],
+    /// Paths whose packets made the SACK due.
+    due_on: PathSet,
     need: Need,
     /// The next packet brings the first DATA, which does not wait.
     first: bool,
@@ -58,21 +66,32 @@ impl AckPolicy {
         Self {
             policy: DelayedAck { delay, ..policy },
             packets: 0,
+            on_path: [0; COUNTED_PATHS],
+            due_on: PathSet::EMPTY,
             need: Need::Nothing,
             first: policy.first_data == FirstData::Immediate,
         }
     }
 
-    /// Takes note of a packet; one without DATA chunks changes nothing.
-    pub fn on_packet(&mut self, now: Instant, packet: PacketSummary) {
+    /// Takes note of a packet that came on `path`; one without DATA chunks changes nothing.
+    pub fn on_packet(&mut self, now: Instant, path: PathId, packet: PacketSummary) {
         if !packet.has_data() {
             return;
         }
+        let is_urgent = self.is_urgent(packet);
+        let on_path = &mut self.on_path[path.index() % COUNTED_PATHS];
         if packet.new_chunks > 0 {
             self.packets = self.packets.saturating_add(1);
+            *on_path = on_path.saturating_add(1);
         }
-        if self.is_urgent(packet) {
+        let counted = match self.policy.scope {
+            AckScope::Association => self.packets,
+            AckScope::Path => *on_path,
+        };
+        if is_urgent || counted >= self.policy.packets {
             self.need = Need::Now;
+            self.due_on.insert(path);
+            *on_path = 0;
         } else if self.need == Need::Nothing {
             self.need = Need::Until(now + self.policy.delay);
         }
@@ -89,7 +108,6 @@ impl AckPolicy {
             || packet.refused_chunks > 0
             || packet.immediate
             || gap
-            || self.packets >= self.policy.packets
             || self.policy.delay.is_zero()
     }
 
@@ -118,7 +136,13 @@ impl AckPolicy {
         };
         self.packets = 0;
         self.need = Need::Nothing;
+        self.due_on = PathSet::EMPTY;
         flags
+    }
+
+    /// Paths whose packets made the SACK due.
+    pub fn due_on(&self) -> PathSet {
+        self.due_on
     }
 
     /// Whether a SACK must go out now.
@@ -144,12 +168,14 @@ impl AckPolicy {
 mod tests {
     use super::*;
 
+    const PATH: PathId = PathId(0);
     const RFC9260: DelayedAck = DelayedAck {
         packets: 2,
         delay: Duration::from_millis(200),
         on_gap: GapAck::Immediate,
         first_data: FirstData::Immediate,
         count: DacCount::Off,
+        scope: AckScope::Association,
     };
     const DAC: DelayedAck =
         DelayedAck { on_gap: GapAck::Delayed, count: DacCount::SackFlags, ..RFC9260 };
@@ -165,7 +191,7 @@ mod tests {
     /// A policy that has sent its first SACK.
     fn started(policy: DelayedAck) -> AckPolicy {
         let mut acks = AckPolicy::new(policy);
-        acks.on_packet(Instant::ZERO, NEW);
+        acks.on_packet(Instant::ZERO, PATH, NEW);
         acks.on_sack();
         acks
     }
@@ -189,7 +215,7 @@ mod tests {
             (DAC, PacketSummary { gaps: true, ..refused }, true),
         ] {
             let mut acks = started(policy);
-            acks.on_packet(Instant::ZERO, packet);
+            acks.on_packet(Instant::ZERO, PATH, packet);
             assert_eq!(acks.is_due(), due, "{policy:?} {packet:?}");
             assert!(acks.is_pending());
         }
@@ -198,9 +224,9 @@ mod tests {
     #[test]
     fn a_packet_without_data_changes_nothing() {
         let mut acks = AckPolicy::new(DAC);
-        acks.on_packet(Instant::ZERO, PacketSummary { new_chunks: 0, gaps: true, ..NEW });
+        acks.on_packet(Instant::ZERO, PATH, PacketSummary { new_chunks: 0, gaps: true, ..NEW });
         assert!(!acks.is_pending());
-        acks.on_packet(Instant::ZERO, NEW);
+        acks.on_packet(Instant::ZERO, PATH, NEW);
         assert!(acks.is_due(), "this one is the first");
     }
 
@@ -208,11 +234,11 @@ mod tests {
     fn the_delay_runs_from_the_first_packet_and_is_limited() {
         let policy = DelayedAck { packets: 9, delay: Duration::from_secs(3), ..DAC };
         let mut acks = AckPolicy::new(policy);
-        acks.on_packet(Instant::ZERO, NEW);
+        acks.on_packet(Instant::ZERO, PATH, NEW);
         acks.on_sack();
         let at = |millis| Instant::ZERO + Duration::from_millis(millis);
-        acks.on_packet(at(100), NEW);
-        acks.on_packet(at(300), NEW);
+        acks.on_packet(at(100), PATH, NEW);
+        acks.on_packet(at(300), PATH, NEW);
         assert_eq!(acks.deadline(), Some(at(600)));
         acks.on_timeout(at(599));
         assert!(!acks.is_due());
@@ -234,7 +260,7 @@ mod tests {
         ] {
             let mut acks = AckPolicy::new(policy);
             for _ in 0..3 {
-                acks.on_packet(Instant::ZERO, NEW);
+                acks.on_packet(Instant::ZERO, PATH, NEW);
                 assert!(acks.is_due());
                 acks.on_sack();
             }
@@ -245,7 +271,7 @@ mod tests {
     fn the_artefact_counts_nothing_without_delay() {
         let count = |policy| {
             let mut acks = started(policy);
-            acks.on_packet(Instant::ZERO, NEW);
+            acks.on_packet(Instant::ZERO, PATH, NEW);
             acks.request();
             acks.on_sack() >> 6
         };
@@ -261,15 +287,40 @@ mod tests {
     #[test]
     fn only_packets_with_new_data_are_counted() {
         let mut acks = started(DAC);
-        acks.on_packet(Instant::ZERO, NEW);
-        acks.on_packet(Instant::ZERO, PacketSummary { new_chunks: 0, duplicate_chunks: 1, ..NEW });
+        acks.on_packet(Instant::ZERO, PATH, NEW);
+        acks.on_packet(
+            Instant::ZERO,
+            PATH,
+            PacketSummary { new_chunks: 0, duplicate_chunks: 1, ..NEW },
+        );
         acks.request();
         assert_eq!(acks.on_sack(), 0x40);
         acks.request();
         assert_eq!(acks.on_sack(), 0);
         for _ in 0..300 {
-            acks.on_packet(Instant::ZERO, NEW);
+            acks.on_packet(Instant::ZERO, PATH, NEW);
         }
         assert_eq!(acks.on_sack(), 0xc0);
+    }
+
+    #[test]
+    fn each_path_answers_for_its_own_packets() {
+        let mut acks = started(DelayedAck { scope: AckScope::Path, ..DAC });
+        let (slow, quick) = (PathId(1), PathId(2));
+        acks.on_packet(Instant::ZERO, slow, NEW);
+        acks.on_packet(Instant::ZERO, quick, NEW);
+        assert!(!acks.is_due(), "one packet of each");
+        acks.on_packet(Instant::ZERO, quick, NEW);
+        assert!(acks.is_due());
+        assert_eq!(acks.due_on(), PathSet::of(quick));
+        assert_eq!(acks.on_sack(), 0xc0, "it answers three packets all the same");
+        // The SACK covered the slow path's packet, but its next one is the second on that path.
+        acks.on_packet(Instant::ZERO, slow, NEW);
+        assert!(acks.is_due());
+        assert_eq!(acks.due_on(), PathSet::of(slow));
+        acks.on_packet(Instant::ZERO, quick, PacketSummary { immediate: true, ..NEW });
+        assert_eq!(acks.due_on().len(), 2);
+        acks.on_sack();
+        assert!(acks.due_on().is_empty());
     }
 }

@@ -249,7 +249,7 @@ impl Receiver {
         if packet.has_data() {
             self.sack_path = Some(path);
             self.sources.insert(path);
-            self.acks.on_packet(now, packet);
+            self.acks.on_packet(now, path, packet);
         }
         self.packet = PacketSummary::default();
     }
@@ -393,6 +393,11 @@ impl Receiver {
     /// Whether a TSN arrived again since the last SACK.
     pub fn has_duplicates(&self) -> bool {
         !self.duplicates.is_empty()
+    }
+
+    /// Paths whose packets made the SACK due.
+    pub fn due_on(&self) -> PathSet {
+        self.acks.due_on()
     }
 
     /// Bit per path that brought DATA since the last SACK.

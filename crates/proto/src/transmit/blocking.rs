@@ -132,11 +132,8 @@ impl Transmitter {
     }
 }
 
+/// What is known of a path, once data has measured it: what small control chunks meet says little.
 fn blocking_view(path: &SendPath) -> Option<PathView> {
-    Some(PathView {
-        cwnd: path.window.cwnd,
-        ssthresh: path.window.ssthresh,
-        srtt: path.rtt.srtt()?,
-        smallest_rtt: path.rtt.smallest()?,
-    })
+    let (srtt, smallest_rtt) = path.rtt.of_data()?;
+    Some(PathView { cwnd: path.window.cwnd, ssthresh: path.window.ssthresh, srtt, smallest_rtt })
 }

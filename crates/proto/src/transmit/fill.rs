@@ -9,7 +9,7 @@ use super::partial_reliability::Reliability;
 use super::queue::{Asking, NextChunk};
 use super::send_path::{SendPath, charge};
 use super::{Flush, SendCx, SendPhase, Transmitter};
-use crate::config::{Burst, PerTsn, T3Restart};
+use crate::config::{Burst, PerTsn, SackRequest, T3Restart};
 use crate::congestion::burst;
 use crate::probe::TransmissionCause;
 use crate::types::{Fate, PathSet};
@@ -150,7 +150,7 @@ impl Transmitter {
     ) {
         let user_bytes = next.payload.len() as u32;
         let mut flags = next.flags;
-        if cx.phase == SendPhase::Draining && self.queue.is_empty() {
+        if self.asks_for_sack(cx) {
             flags |= DataFlags::IMMEDIATE;
         }
         let charge = charge(cx.config.policies.window.bytes_counted, user_bytes);
@@ -191,6 +191,14 @@ impl Transmitter {
         }
         let makes_train = train_bytes_beside(cx.config, path) > 0;
         self.flush.train = makes_train.then_some(path.id);
+    }
+
+    /// Whether the new chunk that was just taken from the queue asks for its SACK at once (RFC 7053).
+    fn asks_for_sack(&self, cx: &SendCx<'_>) -> bool {
+        self.queue.is_empty()
+            && (cx.phase == SendPhase::Draining
+                || cx.config.policies.sack_request == SackRequest::WhenDone
+                    && !self.room_is_wanted())
     }
 
     /// Adds lost chunks whose target is this path.

@@ -139,7 +139,7 @@ impl SendPath {
             headers,
             mtu,
             parameters,
-            rtt: RttEstimator::new(config.policies.rto),
+            rtt: RttEstimator::new(config.policies.rto, config.policies.control_rtt),
             rtt_sample: None,
             timed: None,
             awaited: None,
@@ -266,10 +266,24 @@ impl SendPath {
         self.flight < self.flush_limit
     }
 
-    /// Something sent at `sent_at` was answered.
+    /// Data sent at `sent_at` was answered.
     pub(crate) fn sample_rtt(&mut self, now: Instant, probe: &mut dyn Probe, sent_at: Instant) {
-        let sample = now.since(sent_at);
-        self.rtt.on_sample(sample);
+        self.rtt.on_data_sample(now, now.since(sent_at));
+        self.note_sample(now, probe, now.since(sent_at));
+    }
+
+    /// A control chunk sent at `sent_at` was answered.
+    pub(crate) fn sample_control_rtt(
+        &mut self,
+        now: Instant,
+        probe: &mut dyn Probe,
+        sent_at: Instant,
+    ) {
+        self.rtt.on_control_sample(now, now.since(sent_at));
+        self.note_sample(now, probe, now.since(sent_at));
+    }
+
+    fn note_sample(&mut self, now: Instant, probe: &mut dyn Probe, sample: Duration) {
         self.rtt_sample = Some((now, sample));
         let (srtt, rto) = (self.rtt.srtt().unwrap_or(sample), self.rtt.rto());
         probe.on(now, ProbeEvent::Rtt { path: self.id, sample, srtt, rto });
@@ -472,7 +486,7 @@ mod tests {
         for (id, ms) in [(0, 10), (1, 20)] {
             let mut path = SendPath::new(PathId(id), Family::V4, 20, &config);
             path.set_window(30_000, None);
-            path.rtt.on_sample(Duration::from_millis(ms));
+            path.rtt.on_data_sample(Instant::ZERO, Duration::from_millis(ms));
             path.t3 = Some(Instant::ZERO);
             paths.push(path);
         }

@@ -221,7 +221,7 @@ impl Bench {
     pub(crate) fn shape(&mut self, id: u8, cwnd: u64, ssthresh: u64, rtt_ms: u64) {
         let path = self.path(id);
         path.set_window(cwnd * CHARGE, Some(ssthresh * CHARGE));
-        path.rtt.on_sample(Duration::from_millis(rtt_ms));
+        path.rtt.on_data_sample(Instant::ZERO, Duration::from_millis(rtt_ms));
     }
 
     /// The path has failed.

@@ -244,7 +244,7 @@ impl Association {
             && self.transmitter.paths[id].rtt.srtt().is_none()
             && let Some(at) = sent
         {
-            self.transmitter.paths[id].sample_rtt(cx.now, cx.probe, at);
+            self.transmitter.paths[id].sample_control_rtt(cx.now, cx.probe, at);
         }
     }
 

@@ -50,6 +50,16 @@ policy_enum!(
     }
 );
 
+policy_enum!(
+    /// Which packets count towards a SACK.
+    AckScope {
+        /// Those of all paths together (RFC 9260 section 6.2).
+        Association = "association",
+        /// Those of each path for itself, so that the packets of one do not answer for another.
+        Path = "path",
+    }
+);
+
 policy_group!(
     /// Delayed acknowledgement (RFC 9260 section 6.2).
     DelayedAck {
@@ -63,6 +73,8 @@ policy_group!(
         first_data: FirstData,
         /// Whether the number of packets is reported.
         count: DacCount,
+        /// Which packets count.
+        scope: AckScope,
     }
 );
 
@@ -116,6 +128,8 @@ policy_enum!(
         Primary = "primary",
         /// The paths that brought DATA since the last SACK in turn, longest unused first.
         RoundRobin = "round-robin",
+        /// The path whose packets made it due, longest unused first.
+        OwnPath = "own-path",
         /// The path with the smallest smoothed round-trip time; a SACK that reports duplicates, to the source of the last DATA.
         SmallestSrtt = "smallest-srtt",
     }
@@ -131,5 +145,26 @@ policy_enum!(
         /// The same, and a chunk first acknowledged over another path is measured by the next SACK over its own that
         /// covers it, even a stale one (INET `cmtSlowPathRTTUpdate`).
         SlowPathUpdate = "slow-path-update",
+    }
+);
+
+policy_enum!(
+    /// What answers to control chunks (INIT, HEARTBEAT) tell of a path's round-trip time.
+    ControlRtt {
+        /// As much as data (RFC 9260 section 8.3).
+        Counts = "counts",
+        /// What to begin with, until data has measured it: they are small and wait nowhere for their answer.
+        Provisional = "provisional",
+    }
+);
+
+policy_enum!(
+    /// When data asks for its SACK at once (I bit, RFC 7053).
+    SackRequest {
+        /// When it is moved or sent again as a probe, and when it is the last before a shutdown.
+        AtShutdown = "at-shutdown",
+        /// Also when nothing more waits to be sent: nobody knows how long the next message takes to come, and until then the
+        /// SACK would be delayed, which looks like a slow path.
+        WhenDone = "when-done",
     }
 );

@@ -68,6 +68,10 @@ policy_group!(
         sack_path: SackPath,
         /// What measures round-trip times.
         rtt_sample: RttSample,
+        /// What control chunks tell of them.
+        control_rtt: ControlRtt,
+        /// When data asks for its SACK at once.
+        sack_request: SackRequest,
         /// What overtaken SACKs prove.
         stale_sack: StaleSack,
         /// Limit on bursts.

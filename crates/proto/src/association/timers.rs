@@ -39,6 +39,8 @@ enum PathTimer {
     TailProbe,
     /// Its lowest chunk is overdue at the tail: the next poll may give it to another path.
     Overdue,
+    /// The pace lets the next packet go: the next poll gives it.
+    Pace,
     /// Heartbeats (RFC 9260 section 8.3).
     Heartbeat,
 }
@@ -46,8 +48,14 @@ enum PathTimer {
 /// In this order timers expire that are due together.
 const BEFORE_PATHS: [Timer; 5] =
     [Timer::ShutdownGuard, Timer::State, Timer::Sack, Timer::Abandon, Timer::ZeroWindow];
-const OF_PATHS: [PathTimer; 5] =
-    [PathTimer::Ban, PathTimer::T3, PathTimer::TailProbe, PathTimer::Overdue, PathTimer::Heartbeat];
+const OF_PATHS: [PathTimer; 6] = [
+    PathTimer::Ban,
+    PathTimer::T3,
+    PathTimer::TailProbe,
+    PathTimer::Overdue,
+    PathTimer::Pace,
+    PathTimer::Heartbeat,
+];
 const AFTER_PATHS: Timer = Timer::PathMtu;
 
 /// The deadline of what does not run.
@@ -164,7 +172,7 @@ impl Association {
             PathTimer::Ban => self.transmitter.paths[id].banned_until = None,
             PathTimer::T3 => self.t3_expired(cx, id, groups),
             // What they bring forth is decided when the next packet is polled.
-            PathTimer::TailProbe | PathTimer::Overdue => {}
+            PathTimer::TailProbe | PathTimer::Overdue | PathTimer::Pace => {}
             PathTimer::Heartbeat => self.heartbeat_expired(cx, id),
         }
     }
@@ -193,6 +201,7 @@ fn deadline_of(timer: PathTimer, sending: &SendPath, path: &Path) -> Instant {
         PathTimer::T3 => sending.t3.unwrap_or(NEVER),
         PathTimer::TailProbe => sending.tail_probe.due(),
         PathTimer::Overdue => sending.tail_probe.overdue_at(),
+        PathTimer::Pace => sending.pacer.due().unwrap_or(NEVER),
         PathTimer::Heartbeat => path.heartbeat.due.unwrap_or(NEVER),
     }
 }

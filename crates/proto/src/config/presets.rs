@@ -145,6 +145,7 @@ fn rfc9260() -> Policies {
         sack_request: SackRequest::AtShutdown,
         stale_sack: StaleSack::Classic,
         burst: Burst::MaxBurst(4),
+        pacing: Pacing::Off,
         congestion: CongestionAlgorithm::Rfc9260,
         path_groups: PathGroups::All,
         window: Window {
@@ -294,6 +295,9 @@ fn recommended() -> Policies {
         control_rtt: ControlRtt::Provisional,
         sack_request: SackRequest::WhenDone,
         stale_sack: StaleSack::SamePath,
+        // What the pace spaces needs no limit.
+        pacing: Pacing::On,
+        burst: Burst::Off,
         window: Window {
             slow_start: SlowStart::PerSecondPacket,
             reduction: Reduction::Proportional,

@@ -373,6 +373,12 @@ pub const POLICY_KEYS: &[PolicyKey] = &[
         "RFC 9260 section 6.2.1; sarwar IV",
         StaleSack::VALUES,
     ),
+    choice(
+        "pacing",
+        "Whether the packets that a window admits are spaced.",
+        "RFC 9002 section 7.7",
+        Pacing::VALUES,
+    ),
     parameterized(
         "burst",
         "Limit on packets sent in one go.",

@@ -11,6 +11,7 @@ mod built_in;
 pub(crate) mod burst;
 pub(crate) mod coupled;
 pub(crate) mod cubic;
+pub(crate) mod pacing;
 mod parameters;
 pub(crate) mod path_fill;
 pub(crate) mod rate_reduction;

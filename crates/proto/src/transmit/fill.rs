@@ -7,7 +7,7 @@ use super::outstanding::{History, MAX_SPAN, OutstandingChunk};
 use super::packet_builder::PacketBuilder;
 use super::partial_reliability::Reliability;
 use super::queue::{Asking, NextChunk};
-use super::send_path::{SendPath, charge};
+use super::send_path::charge;
 use super::{Flush, SendCx, SendPhase, Transmitter};
 use crate::config::{Burst, PerTsn, SackRequest, T3Restart};
 use crate::congestion::burst;
@@ -31,7 +31,7 @@ impl Transmitter {
         };
         for path in self.paths.iter_mut() {
             let before = path.window;
-            path.begin_flush(cx.now, limit, sacks);
+            path.begin_flush(cx.now, cx.config.policies.pacing, limit, sacks);
             if path.window != before {
                 cx.probe.on(cx.now, path.window_event());
             }
@@ -41,7 +41,8 @@ impl Transmitter {
     /// Nothing more can be sent now.
     pub(crate) fn end_flush(&mut self) {
         self.flush = Flush::default();
-        self.paths.iter_mut().for_each(SendPath::note_spare_window);
+        let waits = !self.queue.is_empty() || self.outstanding.lost_count() > 0;
+        self.paths.iter_mut().for_each(|path| path.end_flush(waits));
     }
 
     /// Whether anything has happened since the last flush that the next one looks at.

@@ -116,7 +116,11 @@ impl Transmitter {
             let recovers = association_recovers || path.recovery.is_active();
             let acked = Acked {
                 acked_bytes: news.credited_bytes,
-                flight_before: before.flight,
+                // What the pace holds back would be in flight by now.
+                flight_before: match path.pacer.holds() {
+                    true => before.flight.max(path.window.cwnd),
+                    false => before.flight,
+                },
                 flight_after: path.flight,
                 advanced: order.advanced,
                 recovery: if recovers { Recovery::On } else { Recovery::Off },

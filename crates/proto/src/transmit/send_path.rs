@@ -10,9 +10,12 @@ use core::ops::{Index, IndexMut};
 
 use smallvec::SmallVec;
 
-use crate::config::{AssociationConfig, Burst, BytesCounted, PathFill, PathGroups, WindowUnit};
+use crate::config::{
+    AssociationConfig, Burst, BytesCounted, Pacing, PathFill, PathGroups, WindowUnit,
+};
 use crate::congestion::burst::{self, BurstView};
 use crate::congestion::coupled::group::{GroupViews, Member, Standing};
+use crate::congestion::pacing::Pacer;
 use crate::congestion::rate_reduction::RateReduction;
 use crate::congestion::recovery::FastRecovery;
 use crate::congestion::window::{Family, Window};
@@ -80,6 +83,9 @@ pub(crate) struct SendPath {
     pub(crate) stretched_bursts: u64,
     /// Charged bytes that may be outstanding in the present flush; set when it begins.
     flush_limit: u64,
+    /// The same without the pace.
+    unpaced_limit: u64,
+    pub(crate) pacer: Pacer,
     /// One packet of retransmissions may ignore the window (RFC 9260 sections 6.3.3 E3, 7.2.4).
     pub(crate) free_retransmission: bool,
     /// Until then it takes no new data, because chunks left it (chunk rescheduling).
@@ -158,6 +164,8 @@ impl SendPath {
             decayed: Instant::ZERO,
             stretched_bursts: 0,
             flush_limit: 0,
+            unpaced_limit: 0,
+            pacer: Pacer::default(),
             free_retransmission: false,
             banned_until: None,
             spared_until: Instant::ZERO,
@@ -209,7 +217,7 @@ impl SendPath {
 
     /// Begins a flush at `now`: applies the idle rule and the limit of bursts that is in force after `sacks` packets with
     /// acknowledgements.
-    pub(crate) fn begin_flush(&mut self, now: Instant, burst: Burst, sacks: u64) {
+    pub(crate) fn begin_flush(&mut self, now: Instant, pacing: Pacing, burst: Burst, sacks: u64) {
         self.note_idle(now);
         let (ssthresh, unit) = (self.window.ssthresh, self.parameters.unit);
         let reduced = self.reduction.limit(self.flight, ssthresh, unit);
@@ -230,6 +238,27 @@ impl SendPath {
         if self.parameters.one_packet(self.window.cwnd) {
             self.flush_limit = self.flush_limit.min(1);
         }
+        self.unpaced_limit = self.flush_limit;
+        // While the window is being reduced, what arrives sets the pace.
+        let pace = match pacing {
+            Pacing::On if reduced.is_none() => self.pace(),
+            Pacing::On | Pacing::Off => 0,
+        };
+        let may_leave = self.pacer.begin_flush(now, pace, unit);
+        self.flush_limit = self.flush_limit.min(self.flight.saturating_add(may_leave));
+    }
+
+    /// Nothing more can be sent in this flush; `waits` if something would be.
+    pub(crate) fn end_flush(&mut self, waits: bool) {
+        if waits && self.flight >= self.flush_limit && self.flight < self.unpaced_limit {
+            self.pacer.hold();
+        }
+        self.note_spare_window();
+    }
+
+    /// Whether the congestion window would let another packet of data go, if only after a while.
+    pub(crate) fn has_unpaced_window(&self) -> bool {
+        self.flight < self.unpaced_limit
     }
 
     /// The path as its congestion group sees it. What is outstanding is a claim on the capacity even where nothing new

@@ -76,6 +76,8 @@ policy_group!(
         stale_sack: StaleSack,
         /// Limit on bursts.
         burst: Burst,
+        /// Spacing of packets.
+        pacing: Pacing,
         /// Congestion control.
         congestion: CongestionAlgorithm,
         /// Which paths share a bottleneck, for coupled congestion control.

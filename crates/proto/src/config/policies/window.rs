@@ -324,3 +324,13 @@ mod tests {
         assert_eq!(GroupList::new(&[3; 32]).unwrap().groups(), [3; 32]);
     }
 }
+
+policy_enum!(
+    /// Whether the packets that a window admits are spaced.
+    Pacing {
+        /// They leave as soon as the window admits them.
+        Off = "off",
+        /// They leave at the pace of the controller, or over a round trip.
+        On = "on",
+    }
+);

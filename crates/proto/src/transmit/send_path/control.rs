@@ -2,12 +2,12 @@
 
 use super::SendPath;
 use crate::config::AssociationConfig;
-use crate::congestion::GroupView;
 use crate::congestion::window::{Family, Window};
 use crate::congestion::{
     BuiltIn, Congestion, Context, Controller, Correction, CorrectionCause, Idle, NewPath,
     Parameters, Pause, Sent,
 };
+use crate::congestion::{GroupView, pacing};
 use crate::{Duration, Instant};
 
 impl SendPath {
@@ -41,6 +41,14 @@ impl SendPath {
         };
         event(&mut self.control, &cx);
         self.window = self.control.window();
+    }
+
+    /// How fast packets leave, in bytes per second.
+    pub(super) fn pace(&self) -> u64 {
+        match self.control.pacing_rate() {
+            Some(rate) => rate.as_bits_per_second() / 8,
+            None => pacing::pace_of(self.window.cwnd, self.window.ssthresh, self.rtt.srtt()),
+        }
     }
 
     /// Another mechanism wants another window.
@@ -85,6 +93,7 @@ impl SendPath {
     #[inline]
     pub(crate) fn packet_sent(&mut self, now: Instant) {
         let sent = Sent { bytes: core::mem::take(&mut self.packet_bytes) };
+        self.pacer.on_sent(sent.bytes);
         if !self.control.hears_of_packets() {
             return;
         }

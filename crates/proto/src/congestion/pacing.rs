@@ -1,0 +1,158 @@
+//! Spacing of packets: what a window admits leaves over a round trip, not in one burst (RFC 9002 section 7.7).
+//!
+//! With several paths one SACK may acknowledge what twenty others would have, because it overtook them on a shorter path; a
+//! window that opens by a hundred packets at once would put them all into a queue that holds ten.
+
+use crate::{Duration, Instant};
+
+/// What may leave beyond the pace when a timer was late: that long at the pace.
+const LATE: Duration = Duration::from_millis(4);
+
+/// What may leave in one go when nothing has waited: that long at the pace, and at least some packets.
+const BURST: Duration = Duration::from_micros(500);
+const BURST_PACKETS: u64 = 4;
+
+/// Pace of one path.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Pacer {
+    /// At the pace, all that was sent has left by then.
+    left_by: Instant,
+    /// Bytes per second; 0 for as fast as the window admits.
+    rate: u64,
+    /// Whether the pace, and not the window, kept the path from sending more.
+    holds: bool,
+}
+
+impl Pacer {
+    /// A flush begins: takes the present pace in bytes per second, 0 for none. Returns how many bytes may leave in it.
+    pub(crate) fn begin_flush(&mut self, now: Instant, rate: u64, unit: u64) -> u64 {
+        let held = core::mem::take(&mut self.holds);
+        self.rate = rate;
+        if rate == 0 {
+            return u64::MAX;
+        }
+        let burst = time_for(BURST_PACKETS * unit, rate).max(BURST);
+        let most = if held { burst.max(LATE) } else { burst };
+        self.left_by = self.left_by.max(now - most);
+        let open = now.since(self.left_by).as_nanos();
+        (u128::from(open) * u128::from(rate) / 1_000_000_000).min(u128::from(u64::MAX)) as u64
+    }
+
+    /// So many bytes were sent.
+    pub(crate) fn on_sent(&mut self, bytes: u64) {
+        if self.rate > 0 {
+            self.left_by = self.left_by + time_for(bytes, self.rate);
+        }
+    }
+
+    /// The pace, and not the window, keeps the path from sending more.
+    pub(crate) fn hold(&mut self) {
+        self.holds = self.rate > 0;
+    }
+
+    /// Whether it did when the last flush ended: the window was used as far as it could be.
+    pub(crate) fn holds(&self) -> bool {
+        self.holds
+    }
+
+    /// When the next packet may leave, where the pace is what it waits for: then at least a byte may.
+    pub(crate) fn due(&self) -> Option<Instant> {
+        let byte = time_for(1, self.rate) + Duration::from_nanos(1);
+        self.holds.then_some(self.left_by + byte)
+    }
+}
+
+/// How long so many bytes take.
+fn time_for(bytes: u64, rate: u64) -> Duration {
+    let nanos = u128::from(bytes) * 1_000_000_000 / u128::from(rate.max(1));
+    Duration::from_nanos(nanos.min(u128::from(u64::MAX)) as u64)
+}
+
+/// The pace of a window for controllers that have none of their own, in bytes per second: a little more than a window per round
+/// trip, so that the window stays the limit, and in slow start what doubles it. 0 for none.
+pub(crate) fn pace_of(cwnd: u64, ssthresh: u64, srtt: Option<Duration>) -> u64 {
+    let Some(srtt) = srtt else { return 0 };
+    let (numerator, denominator) = if cwnd < ssthresh { (2, 1) } else { (5, 4) };
+    let per_second = u128::from(cwnd) * numerator * 1_000_000_000;
+    let rate = per_second / (denominator * u128::from(srtt.as_nanos().max(1)));
+    rate.clamp(1, u128::from(u64::MAX)) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(micros: u64) -> Instant {
+        Instant::ZERO + Duration::from_secs(10) + Duration::from_micros(micros)
+    }
+
+    /// 12 Mbit/s: a packet of 1,500 bytes takes 1 ms.
+    const RATE: u64 = 1_500_000;
+
+    #[test]
+    fn after_the_first_packets_each_waits_for_the_one_before() {
+        let mut pacer = Pacer::default();
+        assert_eq!(pacer.begin_flush(at(0), RATE, 1500), 6000, "four packets");
+        for _ in 0..4 {
+            pacer.on_sent(1500);
+        }
+        pacer.hold();
+        let due = pacer.due().unwrap();
+        assert!(due < at(1));
+        assert_eq!(pacer.begin_flush(at(0), RATE, 1500), 0);
+        pacer.hold();
+        assert_eq!(pacer.begin_flush(due, RATE, 1500), 1, "by part of a packet it may overshoot");
+        pacer.on_sent(1500);
+        pacer.hold();
+        assert_eq!(pacer.due(), Some(due + Duration::from_millis(1)));
+    }
+
+    #[test]
+    fn a_late_timer_costs_nothing_and_a_pause_gains_nothing() {
+        for (holds, late_by_us, bytes) in
+            [(true, 1000, 1500), (true, 3000, 4500), (true, 9000, 6000), (false, 9000, 6000)]
+        {
+            let mut pacer = Pacer::default();
+            pacer.begin_flush(at(0), RATE, 1500);
+            pacer.on_sent(6000);
+            if holds {
+                pacer.hold();
+            }
+            assert_eq!(pacer.begin_flush(at(late_by_us), RATE, 1500), bytes, "{late_by_us} us");
+        }
+        // 1.2 Gbit/s: 4 ms are 600 kB, half a millisecond is 75 kB.
+        for (holds, bytes) in [(true, 600_000), (false, 75_000)] {
+            let mut pacer = Pacer::default();
+            pacer.begin_flush(at(0), 100 * RATE, 1500);
+            pacer.on_sent(75_000);
+            if holds {
+                pacer.hold();
+            }
+            assert_eq!(pacer.begin_flush(at(9000), 100 * RATE, 1500), bytes);
+        }
+    }
+
+    #[test]
+    fn without_a_pace_nothing_waits() {
+        let mut pacer = Pacer::default();
+        assert_eq!(pacer.begin_flush(at(0), 0, 1500), u64::MAX);
+        pacer.on_sent(u64::MAX);
+        pacer.hold();
+        assert_eq!((pacer.holds(), pacer.due()), (false, None));
+    }
+
+    #[test]
+    fn a_window_leaves_within_a_round_trip() {
+        let ms = |ms| Some(Duration::from_millis(ms));
+        for (cwnd, ssthresh, srtt, rate) in [
+            (100_000, 50_000, ms(100), 1_250_000),
+            (50_000, 50_000, ms(100), 625_000),
+            (49_999, 50_000, ms(100), 999_980),
+            (100_000, 50_000, None, 0),
+            (1, u64::MAX, Some(Duration::MAX), 1),
+            (u64::MAX, 0, Some(Duration::ZERO), u64::MAX),
+        ] {
+            assert_eq!(pace_of(cwnd, ssthresh, srtt), rate, "{cwnd} {ssthresh} {srtt:?}");
+        }
+    }
+}

@@ -95,6 +95,16 @@ pub(crate) struct SlowPath {
     pub(crate) chunk: u64,
     /// The buffer that would fill.
     pub(crate) buffer: u64,
+    pub(crate) waits: Waits,
+}
+
+/// What waits for the chunk.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Waits {
+    /// All that is sent later: the message is ordered, or the chunk is a part of it.
+    Everything,
+    /// Nothing; but the chunk takes room until it has arrived, and a quicker path needs as much as it can have in flight.
+    Nothing,
 }
 
 /// The round-trip time that a chunk would meet on a path with so much in flight, the chunk included: the smallest one, or
@@ -123,7 +133,11 @@ pub(crate) fn would_block(path: &SlowPath, others: impl Iterator<Item = PathView
             Lead::Small => 0,
             Lead::None => continue,
         };
-        meanwhile = meanwhile.saturating_add(other.sends_in(path.rtt, room));
+        let time = match path.waits {
+            Waits::Everything => path.rtt,
+            Waits::Nothing => other.srtt,
+        };
+        meanwhile = meanwhile.saturating_add(other.sends_in(time, room));
     }
     let own = u128::from(path.in_flight) + u128::from(path.chunk);
     meanwhile > 0 && meanwhile.saturating_add(own) > u128::from(path.buffer)
@@ -160,7 +174,8 @@ mod tests {
             ("two quick ones", &[FULL, FULL], 0, 8_000_000, true),
             ("windows without limit", &[endless], 0, u64::MAX, true),
         ] {
-            let path = SlowPath { rtt: ms(400), in_flight, chunk: 1400, buffer };
+            let waits = Waits::Everything;
+            let path = SlowPath { rtt: ms(400), in_flight, chunk: 1400, buffer, waits };
             assert_eq!(would_block(&path, others.iter().copied()), blocks, "{what}");
         }
     }

@@ -6,9 +6,9 @@ use super::send_path::SendPath;
 use super::{SendCx, Transmitter};
 use crate::config::{BlockingEstimation, PathOrder};
 use crate::congestion::CorrectionCause;
-use crate::mechanism::blocking_estimation::{self, MOST_TRIES, PathView, SlowPath};
+use crate::mechanism::blocking_estimation::{self, MOST_TRIES, PathView, SlowPath, Waits};
 use crate::types::PathSet;
-use crate::{BlockedCause, Delivery, PathId};
+use crate::{BlockedCause, PathId};
 
 impl Snapshot<'_> {
     /// Whether new data has to wait for a faster path, because it would block the buffers on this one.
@@ -17,7 +17,6 @@ impl Snapshot<'_> {
         if !self.estimates_blocking() || tx.queue.names(path) {
             return false;
         }
-        let Some(buffer) = self.buffer_that_blocks(path) else { return false };
         let own = &tx.paths[path];
         let others =
             || tx.paths.among(self.usable).filter(|it| it.id != path).filter_map(blocking_view);
@@ -30,7 +29,8 @@ impl Snapshot<'_> {
         };
         let rtt = blocking_estimation::expected_rtt(&view, own.flight, user_bytes.into());
         let in_flight = tx.outstanding.in_flight_on(path).user_bytes;
-        let slow = SlowPath { rtt, in_flight, chunk: user_bytes.into(), buffer };
+        let (buffer, waits) = (self.buffer_that_blocks(), self.waits_for_next(path));
+        let slow = SlowPath { rtt, in_flight, chunk: user_bytes.into(), buffer, waits };
         blocking_estimation::would_block(&slow, others())
     }
 
@@ -71,16 +71,23 @@ impl Snapshot<'_> {
         next.is_some_and(|user_bytes| !self.admits_new(path, user_bytes))
     }
 
-    /// Size of the buffer in which data waits for a chunk on this path; nothing if none does.
-    fn buffer_that_blocks(&self, path: PathId) -> Option<u64> {
-        // Non-renegable acknowledgements empty the send buffer, and unordered messages wait for no other.
-        let sender = (!self.tx.acks_are_final).then(|| self.tx.queue.limit());
+    /// Size of the buffer that a chunk on a slow path fills.
+    fn buffer_that_blocks(&self) -> u64 {
+        // Non-renegable acknowledgements empty the send buffer.
+        let receiver = self.tx.receive_buffer();
+        match self.tx.acks_are_final {
+            true => receiver,
+            false => receiver.min(self.tx.queue.limit()),
+        }
+    }
+
+    /// What would wait for the next chunk on the path.
+    fn waits_for_next(&self, path: PathId) -> Waits {
         let asking = Asking { path, usable: self.usable, bundled: None };
-        let receiver = match self.tx.queue.peek_delivery(asking) {
-            Some(Delivery::Unordered) => None,
-            _ => Some(self.tx.receive_buffer()),
-        };
-        sender.into_iter().chain(receiver).min()
+        match self.tx.queue.is_alone(asking, self.tx.max_fragment) {
+            true => Waits::Nothing,
+            false => Waits::Everything,
+        }
     }
 }
 

@@ -256,9 +256,11 @@ impl SendQueue {
         Some((left as u64).min(u64::from(max_payload)) as u32)
     }
 
-    /// How the message is delivered of which `asking` would get a fragment.
-    pub(crate) fn peek_delivery(&self, asking: Asking) -> Option<Delivery> {
-        self.next(asking).map(|(message, _)| message.delivery)
+    /// Whether nothing waits for what `asking` would get: it is a whole message that is delivered as it comes.
+    pub(crate) fn is_alone(&self, asking: Asking, max_payload: u32) -> bool {
+        self.next(asking).is_some_and(|(message, _)| {
+            message.delivery == Delivery::Unordered && message.payload.len() <= max_payload as usize
+        })
     }
 
     /// The message of which `asking` would get a fragment, and how much of it was sent.

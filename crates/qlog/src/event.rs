@@ -401,6 +401,7 @@ fn trigger(cause: TransmissionCause) -> &'static str {
         TransmissionCause::Rescheduled => "rescheduled",
         TransmissionCause::TailProbe => "tail_probe",
         TransmissionCause::WindowProbe => "window_probe",
+        TransmissionCause::Copy => "copy",
     }
 }
 

@@ -157,6 +157,10 @@ impl AssociationConfig {
         Self {
             send_buffer_bytes: buffer_bytes.into(),
             receive_buffer_bytes: buffer_bytes,
+            heartbeat_max_burst: match preset {
+                Preset::Recommended => Self::default().heartbeat_max_burst,
+                _ => 1,
+            },
             policies: preset.policies(),
             ..Self::default()
         }
@@ -181,7 +185,7 @@ impl Default for AssociationConfig {
             path_max_retrans: 5,
             max_init_retransmits: 8,
             heartbeat_interval: Some(Duration::from_secs(30)),
-            heartbeat_max_burst: 1,
+            heartbeat_max_burst: 8,
             shutdown_guard: None,
             policies: Preset::Recommended.policies(),
             custom_congestion: None,

@@ -125,6 +125,7 @@ fn rfc9260() -> Policies {
         buffer_split_by: BufferSplitBy::Buffered,
         buffer_split_shares: BufferSplitShares::Equal,
         blocking_estimation: BlockingEstimation::Off,
+        data_copies: DataCopies::Off,
         reschedule: Reschedule {
             side: RescheduleSide::None,
             threshold: 0.5,
@@ -284,6 +285,7 @@ fn recommended() -> Policies {
         path_fill: PathFill::Runs,
         buffer_split_shares: BufferSplitShares::ByNeed,
         blocking_estimation: BlockingEstimation::On,
+        data_copies: DataCopies::On,
         tail_reinjection: TailReinjection::On,
         tail_probe: TailProbes::TwoRtts,
         failover: pf_2(),
@@ -293,7 +295,7 @@ fn recommended() -> Policies {
         sack_path: SackPath::OwnPath,
         rtt_sample: RttSample::SlowPathUpdate,
         control_rtt: ControlRtt::Provisional,
-        sack_request: SackRequest::WhenDone,
+        sack_request: SackRequest::WhenNeeded,
         stale_sack: StaleSack::SamePath,
         // What the pace spaces needs no limit.
         pacing: Pacing::On,

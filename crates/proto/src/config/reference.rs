@@ -259,6 +259,12 @@ pub const POLICY_KEYS: &[PolicyKey] = &[
         BlockingEstimation::VALUES,
     ),
     choice(
+        "data_copies",
+        "Whether a second path carries copies of data.",
+        "draft-zuo-mptcp-scheduler-00",
+        DataCopies::VALUES,
+    ),
+    choice(
         "reschedule.side",
         "Which buffer's blocking makes a chunk move to another path.",
         "dreibholz-asymmetric IV-C",

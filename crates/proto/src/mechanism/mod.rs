@@ -2,6 +2,7 @@
 
 pub(crate) mod blocking_estimation;
 pub(crate) mod buffer_split;
+pub(crate) mod copies;
 pub(crate) mod cuc;
 pub(crate) mod custom_scheduler;
 pub(crate) mod dac;

@@ -93,7 +93,9 @@ pub(crate) fn asked(
 /// Whether a path that first has to send so many bytes, a window per round trip, brings the last of them before another
 /// one would that has window now.
 fn brings_earlier(chosen: &Candidate, next: &Candidate, lost_bytes: u64) -> bool {
-    let (Some(chosen_rtt), Some(next_rtt)) = (chosen.srtt, next.srtt) else { return false };
+    let Some(chosen_rtt) = chosen.srtt else { return false };
+    // What was never measured may be slow, or dead.
+    let Some(next_rtt) = next.srtt else { return true };
     let [chosen_rtt, next_rtt] = [chosen_rtt, next_rtt].map(|rtt| u128::from(rtt.as_nanos()));
     let waits = chosen_rtt * u128::from(lost_bytes) / u128::from(chosen.cwnd.max(1));
     chosen_rtt + waits < next_rtt

@@ -20,6 +20,8 @@ pub enum TransmissionCause {
     Rescheduled,
     /// Sent again because its path was silent when nothing new waited (tail probe).
     TailProbe,
+    /// Sent again at once on a second path: a thin flow, or a path that was never measured.
+    Copy,
     /// Retransmitted because it met a closed receive window, which has opened since.
     WindowProbe,
 }

@@ -101,6 +101,7 @@ impl Transmitter {
             release: Release::Nothing,
             arrival,
         };
+        self.measure_by_copy(cx, &report, &sack.duplicate_tsns);
         let duplicates = Duplicates::among(&sack.duplicate_tsns);
         let source = Acknowledgement::Sack { flags: sack.flags, a_rwnd: sack.a_rwnd, duplicates };
         self.acknowledge(cx, &report, source)
@@ -121,7 +122,9 @@ impl Transmitter {
         let (renegable, non_renegable) = (&sack.renegable_blocks, &sack.non_renegable_blocks);
         if renegable.is_empty() || non_renegable.is_empty() {
             let blocks = if renegable.is_empty() { non_renegable } else { renegable };
-            return self.acknowledge(cx, &Report { cumulative, blocks, release, arrival }, source);
+            let report = Report { cumulative, blocks, release, arrival };
+            self.measure_by_copy(cx, &report, &sack.duplicate_tsns);
+            return self.acknowledge(cx, &report, source);
         }
         // Taken and put back, so that its memory serves the next one.
         let mut joined = core::mem::take(&mut self.joined_blocks);
@@ -129,6 +132,7 @@ impl Transmitter {
             Ok(()) => {
                 let blocks = GapAckBlocks::Owned(joined);
                 let report = Report { cumulative, blocks: &blocks, release, arrival };
+                self.measure_by_copy(cx, &report, &sack.duplicate_tsns);
                 let acked = self.acknowledge(cx, &report, source);
                 if let GapAckBlocks::Owned(joined) = blocks {
                     self.joined_blocks = joined;

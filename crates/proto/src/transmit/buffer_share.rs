@@ -15,7 +15,10 @@ impl Snapshot<'_> {
     /// Whether the peer's window and the path's share of the buffers admit a new chunk of `user_bytes` on `path`.
     pub(super) fn admits_new(&self, path: PathId, user_bytes: u32) -> bool {
         let policies = &self.config.policies;
-        if !self.tx.peer_window_admits(user_bytes) || self.waits_for_faster(path, user_bytes) {
+        if !self.tx.peer_window_admits(user_bytes)
+            || self.waits_for_copy(path)
+            || self.waits_for_faster(path, user_bytes)
+        {
             return false;
         }
         if policies.buffer_split == BufferSplit::None {

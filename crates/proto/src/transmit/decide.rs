@@ -31,6 +31,8 @@ pub(crate) enum What {
     New(u32),
     /// A chunk at the tail of what there is to send arrives earlier here.
     Late(Tsn),
+    /// A copy of a chunk that went over another path, and nothing else.
+    Copy(Tsn),
 }
 
 /// One packet with DATA.
@@ -74,9 +76,11 @@ pub(super) fn decide(
         (path, What::Retransmit)
     } else if let Some((path, user_bytes)) = view.new_data(rng) {
         (path, What::New(user_bytes))
-    } else {
-        let (tsn, path) = late?;
+    } else if let Some((tsn, path)) = late {
         (path, What::Late(tsn))
+    } else {
+        let (tsn, path) = view.copy()?;
+        (path, What::Copy(tsn))
     };
     Some(Decision { path, what, usable: view.usable, targets, has_late: late.is_some() })
 }

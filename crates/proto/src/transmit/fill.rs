@@ -80,6 +80,7 @@ impl Transmitter {
         match decision.what {
             What::Move(tsn) => self.push_blocking(cx, path, tsn, packet),
             What::New(user_bytes) => next_new = Some(user_bytes),
+            What::Copy(tsn) => return self.push_copy(cx, path, tsn, packet),
             What::Retransmit | What::Late(_) => {}
         }
         if !decision.targets.is_empty() {
@@ -151,7 +152,7 @@ impl Transmitter {
     ) {
         let user_bytes = next.payload.len() as u32;
         let mut flags = next.flags;
-        if self.asks_for_sack(cx) {
+        if self.asks_for_sack(cx, path) {
             flags |= DataFlags::IMMEDIATE;
         }
         let charge = charge(cx.config.policies.window.bytes_counted, user_bytes);
@@ -195,11 +196,14 @@ impl Transmitter {
     }
 
     /// Whether the new chunk that was just taken from the queue asks for its SACK at once (RFC 7053).
-    fn asks_for_sack(&self, cx: &SendCx<'_>) -> bool {
-        self.queue.is_empty()
-            && (cx.phase == SendPhase::Draining
-                || cx.config.policies.sack_request == SackRequest::WhenDone
-                    && !self.room_is_wanted())
+    fn asks_for_sack(&self, cx: &SendCx<'_>, path: PathId) -> bool {
+        let is_last = self.queue.is_empty();
+        match cx.config.policies.sack_request {
+            SackRequest::AtShutdown => is_last && cx.phase == SendPhase::Draining,
+            SackRequest::WhenNeeded => {
+                is_last && !self.room_is_wanted() || self.paths[path].timed.is_none()
+            }
+        }
     }
 
     /// Adds lost chunks whose target is this path.
@@ -289,6 +293,7 @@ impl Transmitter {
                 self.stats.rescheduled_chunks += 1;
             }
             TransmissionCause::TailProbe => counters.tail_probes += 1,
+            TransmissionCause::Copy => counters.copies += 1,
             TransmissionCause::FastRetransmission => {
                 counters.fast_retransmissions += 1;
                 self.stats.fast_retransmissions += 1;

@@ -113,12 +113,13 @@ impl Transmitter {
 
     fn fastest_path(&self, usable: PathSet) -> Option<&SendPath> {
         let measured = self.paths.among(usable).filter(|path| path.rtt.srtt().is_some());
-        measured.min_by_key(|path| (path.rtt.srtt(), path.id))
+        measured.min_by_key(|path| (path.rtt.of_data().is_none(), path.rtt.srtt(), path.id))
     }
 
     fn shortest_round_trip_of(&self, path: PathId) -> Duration {
+        // What was never measured may take as long as its timer.
         let rtt = &self.paths[path].rtt;
-        rtt.smallest().unwrap_or_else(|| rtt.rto())
+        rtt.of_data().map_or_else(|| rtt.rto(), |(_, smallest)| smallest)
     }
 
     /// Adds chunks that arrive earlier on the path that was decided on.

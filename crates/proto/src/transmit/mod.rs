@@ -11,6 +11,7 @@ mod bit_ring;
 mod blocking;
 mod buffer_share;
 pub(crate) mod buffer_size;
+mod copies;
 mod counters;
 pub(crate) mod decide;
 mod drop_report;

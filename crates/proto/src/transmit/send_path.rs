@@ -20,6 +20,7 @@ use crate::congestion::rate_reduction::RateReduction;
 use crate::congestion::recovery::FastRecovery;
 use crate::congestion::window::{Family, Window};
 use crate::congestion::{Congestion, CorrectionCause, Parameters};
+use crate::mechanism::copies::Copies;
 use crate::mechanism::loss_rate::LossRate;
 use crate::mechanism::reschedule::Ban;
 use crate::mechanism::slow_path_rtt::Awaited;
@@ -92,6 +93,8 @@ pub(crate) struct SendPath {
     pub(crate) banned_until: Option<Instant>,
     /// Until then it pays no more for having blocked the buffers (blocking estimation).
     pub(crate) spared_until: Instant,
+    /// Copies of what went over other paths.
+    pub(crate) copies: Copies,
     /// Probing when it is silent at the tail.
     pub(crate) tail_probe: TailProbe,
     /// Chunks sent again here because of drop reports, or moved here, in that order.
@@ -117,6 +120,7 @@ pub(crate) struct SendCounters {
     pub(crate) reported_retransmissions: u64,
     pub(crate) rescheduled_chunks: u64,
     pub(crate) tail_probes: u64,
+    pub(crate) copies: u64,
     pub(crate) timeouts: u64,
     pub(crate) fast_recoveries: u64,
 }
@@ -169,6 +173,7 @@ impl SendPath {
             free_retransmission: false,
             banned_until: None,
             spared_until: Instant::ZERO,
+            copies: Copies::default(),
             tail_probe: TailProbe::default(),
             repaired: VecDeque::new(),
             grown_from: (u64::MAX, 0),

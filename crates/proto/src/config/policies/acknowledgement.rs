@@ -163,8 +163,8 @@ policy_enum!(
     SackRequest {
         /// When it is moved or sent again as a probe, and when it is the last before a shutdown.
         AtShutdown = "at-shutdown",
-        /// Also when nothing more waits to be sent: nobody knows how long the next message takes to come, and until then the
-        /// SACK would be delayed, which looks like a slow path.
-        WhenDone = "when-done",
+        /// Also when nothing more waits to be sent, because until the next message comes the SACK would be delayed; and
+        /// when it measures the round trip of its path, which a delay would make longer.
+        WhenNeeded = "when-needed",
     }
 );

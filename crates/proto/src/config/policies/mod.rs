@@ -48,6 +48,8 @@ policy_group!(
         buffer_split_shares: BufferSplitShares,
         /// Whether new data keeps off paths on which it would block the buffers.
         blocking_estimation: BlockingEstimation,
+        /// Copies of data on a second path.
+        data_copies: DataCopies,
         /// Chunk rescheduling.
         reschedule: Reschedule,
         /// Whether the last chunks of a transfer leave slow paths.

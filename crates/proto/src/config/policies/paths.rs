@@ -160,3 +160,14 @@ policy_group!(
         all_pf: AllPf,
     }
 );
+
+policy_enum!(
+    /// Whether a second path carries copies of data.
+    DataCopies {
+        /// Never.
+        Off = "off",
+        /// A path on which data was never measured carries one copy at a time, and no data of its own while another path
+        /// is there; and messages of thin flows take two paths, where that costs next to nothing.
+        On = "on",
+    }
+);

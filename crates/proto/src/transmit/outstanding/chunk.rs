@@ -10,7 +10,7 @@ use crate::{Instant, PathId, Tsn};
 bitflags! {
     /// What happened to a chunk so far.
     #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-    pub(crate) struct History: u8 {
+    pub(crate) struct History: u16 {
         /// It was retransmitted after missing reports.
         const FAST_RETRANSMITTED = 1;
         /// It was retransmitted after a timeout.
@@ -27,6 +27,8 @@ bitflags! {
         const RESCHEDULED = 64;
         /// It was sent again as a tail probe.
         const PROBED = 128;
+        /// A copy of it went over another path.
+        const COPIED = 256;
     }
 }
 

@@ -94,8 +94,9 @@ fn note(delta: &mut AckDelta, tsn: Tsn, newly: &Newly, means: Means) {
     }
     path.credited_bytes += u64::from(newly.charge);
     path.by_cumulative_ack |= means == Means::CumulativeAck;
-    path.unambiguous |= !newly.history.contains(History::MOVED);
-    path.sent_once |= newly.transmissions == 1;
+    let took_one_path = !newly.history.intersects(History::MOVED | History::COPIED);
+    path.unambiguous |= took_one_path;
+    path.sent_once |= took_one_path && newly.transmissions == 1;
     if newly.transmissions == 1 && path.timed == Some(tsn) {
         path.timed_chunk_sent_at = Some(newly.sent_at);
     }

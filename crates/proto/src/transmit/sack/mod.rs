@@ -32,6 +32,13 @@ pub(crate) struct Report<'a> {
 }
 
 impl Report<'_> {
+    /// Whether it acknowledges this TSN.
+    pub(crate) fn covers(&self, tsn: Tsn) -> bool {
+        let offset = tsn.distance_from(self.cumulative);
+        tsn.is_at_or_before(self.cumulative)
+            || self.blocks.iter().any(|b| (u32::from(b.start)..=u32::from(b.end)).contains(&offset))
+    }
+
     /// Whether it may name some of what was received and leave out the rest: it is long and final in all that it names.
     pub(crate) fn may_be_partial(&self) -> bool {
         matches!(self.release, Release::Reported) && self.blocks.len() >= CERTAINLY_WHOLE

@@ -1,0 +1,130 @@
+//! Copies of data on a second path: which chunk, which path, and what the answer tells.
+
+use polypath_wire::{Chunk, DataFlags, DuplicateTsns};
+
+use super::decide::Snapshot;
+use super::outstanding::{History, OutstandingChunk};
+use super::packet_builder::PacketBuilder;
+use super::sack::Report;
+use super::send_path::SendPath;
+use super::{SendCx, Transmitter};
+use crate::config::{DataCopies, PathOrder};
+use crate::mechanism::copies;
+use crate::probe::TransmissionCause;
+use crate::types::Fate;
+use crate::{PathId, Tsn};
+
+/// How many of the last chunks are looked at: a message of a thin flow has few.
+const LAST_CHUNKS: u32 = 4;
+
+impl Snapshot<'_> {
+    /// Nothing else can be sent: a chunk of which another path takes a copy, and that path.
+    pub(super) fn copy(&self) -> Option<(Tsn, PathId)> {
+        if !self.sends_copies() {
+            return None;
+        }
+        let outstanding = &self.tx.outstanding;
+        let last = outstanding.span().min(LAST_CHUNKS);
+        (0..last).find_map(|back| {
+            let tsn = Tsn(outstanding.next_tsn().0.wrapping_sub(last - back));
+            let chunk = outstanding.get(tsn);
+            let is_new = chunk.fate == Fate::InFlight
+                && chunk.transmissions == 1
+                && !chunk.history.contains(History::COPIED)
+                && chunk.may_be_sent_again(self.now);
+            is_new.then(|| Some((tsn, self.path_for_copy(chunk)?)))?
+        })
+    }
+
+    fn sends_copies(&self) -> bool {
+        let policies = &self.config.policies;
+        policies.data_copies == DataCopies::On
+            && policies.path_order != PathOrder::Primary
+            && self.usable.len() > 1
+            && !self.tx.outstanding.is_empty()
+    }
+
+    /// The quickest path that may take a copy of the chunk.
+    fn path_for_copy(&self, chunk: &OutstandingChunk) -> Option<PathId> {
+        let takes = |path: &&SendPath| {
+            path.id != chunk.path
+                && path.flight < path.window.cwnd
+                && !path.is_banned_at(self.now)
+                && match path.rtt.of_data() {
+                    None => path.copies.may_measure(self.now, path.rtt.rto()),
+                    Some(_) => self.is_thin(chunk, path),
+                }
+        };
+        let takers = self.tx.paths.among(self.usable).filter(takes);
+        takers.min_by_key(|path| (path.rtt.srtt().is_none(), path.rtt.srtt())).map(|path| path.id)
+    }
+
+    /// Whether the chunk belongs to a thin flow of which the path takes a copy in time.
+    fn is_thin(&self, chunk: &OutstandingChunk, path: &SendPath) -> bool {
+        let own = &self.tx.paths[chunk.path];
+        self.tx.is_all_sent()
+            && path.copies.may_repeat(self.now, chunk.charge.into())
+            && match (own.rtt.srtt(), path.rtt.srtt()) {
+                (Some(rtt), Some(its_rtt)) => copies::is_useful(rtt, its_rtt),
+                (None, _) => true,
+                (_, None) => false,
+            }
+    }
+
+    /// Whether new data keeps off the path, because it was never measured and another one is there: copies measure it.
+    pub(super) fn waits_for_copy(&self, path: PathId) -> bool {
+        let own = &self.tx.paths[path];
+        if own.rtt.of_data().is_some() || !self.sends_copies_at_all() || own.copies.is_given_up() {
+            return false;
+        }
+        let others = self.tx.paths.among(self.usable).filter(|other| other.id != path);
+        others.map(|other| other.rtt.of_data()).any(|known| known.is_some())
+    }
+
+    fn sends_copies_at_all(&self) -> bool {
+        let policies = &self.config.policies;
+        policies.data_copies == DataCopies::On && policies.path_order != PathOrder::Primary
+    }
+}
+
+impl Transmitter {
+    /// Adds a copy of the chunk to the packet, which goes over `path`.
+    pub(super) fn push_copy(
+        &mut self,
+        cx: &mut SendCx<'_>,
+        path: PathId,
+        tsn: Tsn,
+        packet: &mut PacketBuilder<'_>,
+    ) {
+        let chunk = self.outstanding.get_mut(tsn);
+        chunk.history |= History::COPIED;
+        let (user_bytes, charge) = (chunk.user_bytes(), chunk.charge);
+        let mut data = chunk.to_data(tsn);
+        // The answer measures the path.
+        data.flags |= DataFlags::IMMEDIATE;
+        packet.push_data(Chunk::Data(data), user_bytes);
+        self.note_chunk_sent(cx, path, tsn, user_bytes, TransmissionCause::Copy);
+        let path = &mut self.paths[path];
+        path.copies.on_sent(cx.now, tsn, charge.into());
+        path.counters.data_packets_sent += 1;
+    }
+
+    /// A SACK came over `arrival`: it may be the answer to the copy there.
+    pub(super) fn measure_by_copy(
+        &mut self,
+        cx: &mut SendCx<'_>,
+        report: &Report<'_>,
+        duplicates: &DuplicateTsns<'_>,
+    ) {
+        let Some(path) = self.paths.get_mut(report.arrival) else { return };
+        // A SACK that covers the chunk because the first transmission arrived may come too soon to be the answer.
+        let least = path.rtt.smallest().unwrap_or_default();
+        let sent_at = path.copies.on_sack(|tsn, sent_at| {
+            duplicates.iter().any(|duplicate| duplicate == tsn.0)
+                || cx.now.since(sent_at) >= least && report.covers(tsn)
+        });
+        if let Some(sent_at) = sent_at {
+            path.sample_rtt(cx.now, cx.probe, sent_at);
+        }
+    }
+}

@@ -294,6 +294,7 @@ fn recommended() -> Policies {
         delayed_ack: DelayedAck { scope: AckScope::Path, ..dreibholz_asymmetric().delayed_ack },
         sack_path: SackPath::OwnPath,
         rtt_sample: RttSample::SlowPathUpdate,
+        rto: Rto { min: Duration::from_millis(200), ..dreibholz_asymmetric().rto },
         control_rtt: ControlRtt::Provisional,
         sack_request: SackRequest::WhenNeeded,
         stale_sack: StaleSack::SamePath,

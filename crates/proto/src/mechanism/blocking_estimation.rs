@@ -192,7 +192,8 @@ mod tests {
             ("clearly quicker: it would have grown", held_up, 23_000, true),
         ] {
             let rtt = Duration::from_micros(rtt_us);
-            let path = SlowPath { rtt, in_flight: 28_000, chunk: 1400, buffer: 128_000 };
+            let waits = Waits::Everything;
+            let path = SlowPath { rtt, in_flight: 28_000, chunk: 1400, buffer: 128_000, waits };
             assert_eq!(would_block(&path, [other].into_iter()), blocks, "{what}");
         }
     }

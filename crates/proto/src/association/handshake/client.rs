@@ -64,14 +64,19 @@ impl Association {
         self.queue_control(Chunk::Init(init), To::Path(path));
     }
 
-    pub(in crate::association) fn send_cookie_echo(&mut self) {
+    fn send_cookie_echo_to(&mut self, to: To) {
         let State::Handshake(handshake) = &self.state else { return };
         let Step::CookieEchoed(echoed) = &handshake.step else { return };
         let (cookie, report) = (echoed.cookie.clone(), echoed.report.clone());
-        let to = To::Path(handshake.path);
         self.queue_control(Chunk::CookieEcho(Raw::Shared(cookie)), to);
         if let Some(report) = report {
             self.queue_control(Chunk::Error(report), to);
+        }
+    }
+
+    pub(in crate::association) fn send_cookie_echo(&mut self) {
+        if let Some(path) = self.state.handshake().map(|handshake| handshake.path) {
+            self.send_cookie_echo_to(To::Path(path));
         }
     }
 
@@ -86,7 +91,8 @@ impl Association {
             return self.end(cx, AssociationEnd::CannotConnect);
         }
         timer.retransmissions += 1;
-        timer.timeout = (timer.timeout * 2).min(rto.max);
+        // From the first timeout on it is no shorter than without a measurement.
+        timer.timeout = (timer.timeout * 2).max(rto.initial).min(rto.max);
         let aborted = timer.tries.aborted;
         timer.restart(cx.now);
         self.go_on_with(aborted.or_else(|| self.next_handshake_path()));
@@ -177,8 +183,14 @@ impl Association {
     ) {
         let known = match self.state.handshake() {
             Some(Handshake { step: Step::CookieWait, named, .. }) => named.clone(),
-            // RFC 9260 section 5.2.3: discarded. But the path is as quick as it came.
-            _ => return self.measure_by_init(cx, came_on),
+            // RFC 9260 section 5.2.3: discarded. But the path is as quick as it came, and the first cookie may have been lost.
+            Some(_) => {
+                if self.measure_by_init(cx, came_on) {
+                    self.send_cookie_echo_to(To::Path(came_on));
+                }
+                return;
+            }
+            None => return,
         };
         let path = &self.paths[came_on];
         let source = PeerAddress { address: path.remote, encapsulation: path.encapsulation };
@@ -225,26 +237,39 @@ impl Association {
         self.paths.primary = self.confirm_handshake_pair(came_to, source.address);
         self.report_paths(cx);
         self.measure_by_init(cx, self.paths.primary);
+        let timeout = self.cookie_timeout(self.paths.primary);
         let report = (!peer.unrecognized.is_empty()).then(|| peer.unrecognized.to_causes());
         let peer = Peer::new(&self.config, &agreed);
         if let Some(handshake) = self.state.handshake_mut() {
             handshake.path = self.paths.primary;
-            handshake.timer = T1::first(cx.now, self.config.policies.rto.initial);
+            handshake.timer = T1::first(cx.now, timeout);
             handshake.step = Step::CookieEchoed(Box::new(Echoed { cookie, report, peer }));
         }
         self.report_state(cx);
         self.send_cookie_echo();
     }
 
-    /// An INIT ACK came over the path.
-    fn measure_by_init(&mut self, cx: &mut Cx<'_>, id: PathId) {
+    /// An INIT ACK came over the path. Whether it is the first there, and all paths take part in the handshake.
+    fn measure_by_init(&mut self, cx: &mut Cx<'_>, id: PathId) -> bool {
         let path = &mut self.paths[id];
         let sent = path.init.on_answer();
-        if self.config.policies.handshake == HandshakePaths::AllPaths
-            && self.transmitter.paths[id].rtt.srtt().is_none()
+        if self.config.policies.handshake != HandshakePaths::AllPaths {
+            return false;
+        }
+        if self.transmitter.paths[id].rtt.srtt().is_none()
             && let Some(at) = sent
         {
             self.transmitter.paths[id].sample_control_rtt(cx.now, cx.probe, at);
+        }
+        sent.is_some()
+    }
+
+    /// How long COOKIE ACK may take on the path: the timeout of the path where the INIT ACK measured it.
+    fn cookie_timeout(&self, path: PathId) -> Duration {
+        let initial = self.config.policies.rto.initial;
+        match self.config.policies.handshake {
+            HandshakePaths::AllPaths => self.transmitter.paths[path].rtt.rto().min(initial),
+            HandshakePaths::Primary => initial,
         }
     }
 

@@ -8,8 +8,8 @@ policy_enum!(
     HandshakePaths {
         /// One at a time, the next one when T1-init expires (RFC 9260 sections 5.1 and 6.4.1).
         Primary = "primary",
-        /// As many at once as it takes to use every address of both sides; COOKIE ECHO goes where the first INIT ACK
-        /// came from, which becomes the primary path, and INIT ACKs measure round-trip times. Where some addresses are
+        /// As many at once as it takes to use every address of both sides; COOKIE ECHO goes where INIT ACKs come from, the
+        /// first of which names the primary path, and INIT ACKs measure round-trip times. Where some addresses are
         /// link-local, these first: only over them both sides name all addresses.
         AllPaths = "all-paths",
     }

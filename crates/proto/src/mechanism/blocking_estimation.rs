@@ -52,7 +52,7 @@ impl PathView {
         } else if self.cwnd < self.ssthresh {
             buffer.max(self.cwnd)
         } else {
-            self.cwnd.saturating_mul(2).min(buffer).max(self.cwnd)
+            self.cwnd.saturating_add(self.cwnd / 4).min(buffer).max(self.cwnd)
         }
     }
 

@@ -4,7 +4,7 @@ use std::boxed::Box;
 use std::collections::BTreeMap;
 use std::vec::Vec;
 
-use crate::config::Preset;
+use crate::config::{ControlRtt, Preset};
 use crate::congestion::{
     Acked, Advanced, Context, Controller, Loss, Parameters, Recovery, Sent, Timeout,
 };
@@ -84,7 +84,7 @@ impl Flow {
             receiver: Receiver::default(),
             delivered: 0,
             sampler: RateSampler::default(),
-            rtt: RttEstimator::new(Preset::Recommended.policies().rto),
+            rtt: RttEstimator::new(Preset::Recommended.policies().rto, ControlRtt::Counts),
             outstanding: BTreeMap::new(),
             highest: 0,
             next: 0,
@@ -186,7 +186,7 @@ impl Flow {
         }
         let bytes = before - self.flight();
         if let Some(sample) = sample {
-            self.rtt.on_sample(sample);
+            self.rtt.on_data_sample(now, sample);
         }
         let first = self.outstanding.keys().next().copied();
         if self.recovery.is_some_and(|end| first.is_none_or(|first| first > end)) {

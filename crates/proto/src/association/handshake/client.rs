@@ -184,13 +184,12 @@ impl Association {
         let known = match self.state.handshake() {
             Some(Handshake { step: Step::CookieWait, named, .. }) => named.clone(),
             // RFC 9260 section 5.2.3: discarded. But the path is as quick as it came, and the first cookie may have been lost.
-            Some(_) => {
+            _ => {
                 if self.measure_by_init(cx, came_on) {
                     self.send_cookie_echo_to(To::Path(came_on));
                 }
                 return;
             }
-            None => return,
         };
         let path = &self.paths[came_on];
         let source = PeerAddress { address: path.remote, encapsulation: path.encapsulation };

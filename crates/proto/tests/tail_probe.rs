@@ -4,7 +4,8 @@ mod common;
 
 use common::{message, millis, secs};
 use polypath_proto::config::{
-    AssociationConfig, BufferSize, PartialReliability, Preset, TailProbes, TailReinjection,
+    AssociationConfig, BufferSize, DataCopies, Pacing, PartialReliability, Preset, SackPath,
+    SackRequest, TailProbes, TailReinjection,
 };
 use polypath_proto::{Event, OutgoingMessage, PathId, PathStats, PathStatus};
 use polypath_testkit::{Faults, Pair, PairConfig, PathModel, Side};
@@ -21,6 +22,15 @@ fn config(tail_probe: TailProbes) -> AssociationConfig {
     config.policies.send_buffer = BufferSize::Bytes;
     // Else it would move the end away from a slow path before.
     config.policies.tail_reinjection = TailReinjection::Off;
+    // Each message takes the path that it names, as soon as it is handed over, and no SACK is asked for.
+    config.policies.data_copies = DataCopies::Off;
+    config.policies.pacing = Pacing::Off;
+    config.policies.sack_request = SackRequest::AtShutdown;
+    let classic = Preset::Rfc9260.policies();
+    config.policies.rto = classic.rto;
+    // Packets of all paths count towards one SACK.
+    config.policies.delayed_ack.scope = classic.delayed_ack.scope;
+    config.policies.sack_path = SackPath::RoundRobin;
     config
 }
 

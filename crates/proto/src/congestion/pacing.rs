@@ -45,9 +45,10 @@ impl Pacer {
         }
     }
 
-    /// The pace, and not the window, keeps the path from sending more.
-    pub(crate) fn hold(&mut self) {
-        self.holds = self.rate > 0;
+    /// A flush ends: `is_limit` if the pace, and not the window, keeps the path from sending more. That is said each time: a
+    /// pace that nothing waits for must not leave a deadline that has passed.
+    pub(crate) fn end_flush(&mut self, is_limit: bool) {
+        self.holds = is_limit && self.rate > 0;
     }
 
     /// Whether it did when the last flush ended: the window was used as far as it could be.
@@ -57,14 +58,13 @@ impl Pacer {
 
     /// When the next packet may leave, where the pace is what it waits for: then at least a byte may.
     pub(crate) fn due(&self) -> Option<Instant> {
-        let byte = time_for(1, self.rate) + Duration::from_nanos(1);
-        self.holds.then_some(self.left_by + byte)
+        self.holds.then_some(self.left_by + time_for(1, self.rate))
     }
 }
 
-/// How long so many bytes take.
+/// How long so many bytes take. Rounded up: rounded down, a timer would expire before anything may leave.
 fn time_for(bytes: u64, rate: u64) -> Duration {
-    let nanos = u128::from(bytes) * 1_000_000_000 / u128::from(rate.max(1));
+    let nanos = (u128::from(bytes) * 1_000_000_000).div_ceil(u128::from(rate.max(1)));
     Duration::from_nanos(nanos.min(u128::from(u64::MAX)) as u64)
 }
 
@@ -96,14 +96,14 @@ mod tests {
         for _ in 0..4 {
             pacer.on_sent(1500);
         }
-        pacer.hold();
+        pacer.end_flush(true);
         let due = pacer.due().unwrap();
         assert!(due < at(1));
         assert_eq!(pacer.begin_flush(at(0), RATE, 1500), 0);
-        pacer.hold();
+        pacer.end_flush(true);
         assert_eq!(pacer.begin_flush(due, RATE, 1500), 1, "by part of a packet it may overshoot");
         pacer.on_sent(1500);
-        pacer.hold();
+        pacer.end_flush(true);
         assert_eq!(pacer.due(), Some(due + Duration::from_millis(1)));
     }
 
@@ -115,9 +115,7 @@ mod tests {
             let mut pacer = Pacer::default();
             pacer.begin_flush(at(0), RATE, 1500);
             pacer.on_sent(6000);
-            if holds {
-                pacer.hold();
-            }
+            pacer.end_flush(holds);
             assert_eq!(pacer.begin_flush(at(late_by_us), RATE, 1500), bytes, "{late_by_us} us");
         }
         // 1.2 Gbit/s: 4 ms are 600 kB, half a millisecond is 75 kB.
@@ -125,11 +123,40 @@ mod tests {
             let mut pacer = Pacer::default();
             pacer.begin_flush(at(0), 100 * RATE, 1500);
             pacer.on_sent(75_000);
-            if holds {
-                pacer.hold();
-            }
+            pacer.end_flush(holds);
             assert_eq!(pacer.begin_flush(at(9000), 100 * RATE, 1500), bytes);
         }
+    }
+
+    #[test]
+    fn the_next_packet_is_due_later_and_then_may_leave() {
+        for rate in [1, 3, 999, 7_000, 1_000_003, 99_999_999, 1_000_000_001, u64::MAX] {
+            let (mut pacer, mut now) = (Pacer::default(), at(0));
+            for packet in [1500, 1, 1468, 700, 3, 1500] {
+                let mut left = pacer.begin_flush(now, rate, 1500);
+                assert!(left > 0, "{rate}: a timer that brings nothing");
+                // What a round trip at most admits at once, and a rest to the byte.
+                for bytes in [left.saturating_sub(packet), packet] {
+                    pacer.on_sent(bytes);
+                    left = left.saturating_sub(bytes);
+                }
+                pacer.end_flush(left == 0);
+                let due = pacer.due().unwrap();
+                assert!(due > now, "{rate}: {due:?} at {now:?}");
+                now = due;
+            }
+        }
+    }
+
+    #[test]
+    fn what_waits_no_more_is_due_never() {
+        let mut pacer = Pacer::default();
+        pacer.begin_flush(at(0), RATE, 1500);
+        pacer.on_sent(6000);
+        pacer.end_flush(true);
+        assert!(pacer.due().is_some());
+        pacer.end_flush(false);
+        assert_eq!((pacer.holds(), pacer.due()), (false, None));
     }
 
     #[test]
@@ -137,7 +164,7 @@ mod tests {
         let mut pacer = Pacer::default();
         assert_eq!(pacer.begin_flush(at(0), 0, 1500), u64::MAX);
         pacer.on_sent(u64::MAX);
-        pacer.hold();
+        pacer.end_flush(true);
         assert_eq!((pacer.holds(), pacer.due()), (false, None));
     }
 

@@ -74,7 +74,9 @@ impl Snapshot<'_> {
     /// Whether new data keeps off the path, because it was never measured and another one is there: copies measure it.
     pub(super) fn waits_for_copy(&self, path: PathId) -> bool {
         let own = &self.tx.paths[path];
-        if own.rtt.of_data().is_some() || !self.sends_copies_at_all() || own.copies.is_given_up() {
+        let is_proven = own.rtt.of_data().is_some() || own.copies.is_given_up();
+        // What names the path goes nowhere else: there may be nothing to copy until it has gone.
+        if is_proven || !self.sends_copies_at_all() || self.tx.queue.names(path) {
             return false;
         }
         let others = self.tx.paths.among(self.usable).filter(|other| other.id != path);

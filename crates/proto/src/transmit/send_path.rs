@@ -255,15 +255,9 @@ impl SendPath {
 
     /// Nothing more can be sent in this flush; `waits` if something would be.
     pub(crate) fn end_flush(&mut self, waits: bool) {
-        if waits && self.flight >= self.flush_limit && self.flight < self.unpaced_limit {
-            self.pacer.hold();
-        }
+        let is_limit = self.flight >= self.flush_limit && self.flight < self.unpaced_limit;
+        self.pacer.end_flush(waits && is_limit);
         self.note_spare_window();
-    }
-
-    /// Whether the congestion window would let another packet of data go, if only after a while.
-    pub(crate) fn has_unpaced_window(&self) -> bool {
-        self.flight < self.unpaced_limit
     }
 
     /// The path as its congestion group sees it. What is outstanding is a claim on the capacity even where nothing new

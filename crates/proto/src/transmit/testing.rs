@@ -19,7 +19,7 @@ use super::partial_reliability::{Reliability, Support};
 use super::sack::testing::blocks;
 use super::zero_window::Expiry;
 use super::{Acked, Effects, PacketBuilder, SendCx, SendPath, SendPhase, Transmitter};
-use crate::config::{AssociationConfig, Preset};
+use crate::config::{AssociationConfig, DataCopies, Pacing, Preset};
 use crate::congestion::window::Family;
 use crate::paths::reach::{Reach, Reason};
 use crate::paths::{Path, PathBook};
@@ -158,6 +158,14 @@ impl Bench {
         let mut config = AssociationConfig::with_preset(preset);
         tune(&mut config);
         Self::with(config, paths)
+    }
+
+    /// The same, where each chunk takes one path, and leaves as soon as the window lets it go.
+    pub(crate) fn plain(preset: Preset, paths: u8) -> Self {
+        Self::tuned(preset, paths, |config| {
+            config.policies.data_copies = DataCopies::Off;
+            config.policies.pacing = Pacing::Off;
+        })
     }
 
     fn with(config: AssociationConfig, paths: u8) -> Self {
@@ -341,7 +349,17 @@ impl Bench {
         let (tx, cx) = self.lend();
         tx.watch_tail(&cx);
         tx.end_flush();
+        let now = self.now;
+        let is_later = |path: &SendPath| path.pacer.due().is_none_or(|due| due > now);
+        assert!(self.tx.paths.iter().all(is_later), "a driver would poll for ever");
         sent
+    }
+
+    /// Waits until the pace of a path lets the next packet go; says whether one waits for that.
+    pub(crate) fn await_pace(&mut self) -> bool {
+        let due = self.tx.paths.iter().filter_map(|path| path.pacer.due()).min();
+        self.now = due.unwrap_or(self.now);
+        due.is_some()
     }
 
     /// Sends all that may be sent now; says the path and the chunks of each packet.

@@ -18,7 +18,7 @@ use crate::{PathId, ProbeEvent, SendError};
 
 /// Paths with windows of nine packets and 50 ms.
 fn bench(preset: Preset, paths: u8) -> Bench {
-    let mut bench = Bench::new(preset, paths);
+    let mut bench = Bench::plain(preset, paths);
     (0..paths).for_each(|id| bench.shape(id, 9, 9, 50));
     bench
 }

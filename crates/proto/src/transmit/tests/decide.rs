@@ -7,7 +7,8 @@ use polypath_wire::{Payload, VirtualPayload};
 
 use super::*;
 use crate::config::{
-    DataBeforeConfirmation, PathFill, PathOrder, Preset, RescheduleSide, TailReinjection,
+    DataBeforeConfirmation, DataCopies, PathFill, PathOrder, Preset, RescheduleSide,
+    TailReinjection,
 };
 use crate::paths::reach::{Reach, Reason};
 use crate::probe::TransmissionCause;
@@ -337,6 +338,7 @@ fn the_path_that_a_blocking_chunk_leaves_pays_and_is_watched() {
 fn tail(rtt_ms: u64, policy: TailReinjection) -> Bench {
     let mut bench = Bench::tuned(Preset::Recommended, 2, |config| {
         config.policies.tail_reinjection = policy;
+        config.policies.data_copies = DataCopies::Off;
     });
     bench.shape(0, 9, 9, rtt_ms);
     bench.shape(1, 9, 9, 400);

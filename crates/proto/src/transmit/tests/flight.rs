@@ -21,7 +21,7 @@ fn unreliable(preset: Preset) -> Bench {
 #[test]
 fn the_timer_runs_from_the_first_chunk_in_flight_to_the_last() {
     for preset in Preset::ALL {
-        let mut bench = Bench::new(*preset, 2);
+        let mut bench = Bench::plain(*preset, 2);
         (0..2).for_each(|id| bench.shape(id, 9, 9, 50));
         assert_eq!((bench.t3(0), bench.t3(1)), (None, None));
         bench.place(&[0, 0]);

@@ -73,13 +73,15 @@ fn flush(bench: &mut Bench) -> Vec<Sent> {
         assert!(path.flight <= most, "{:?}: {} bytes, {most} at most", path.id, path.flight);
     }
     let is_new = |tsn: u32| !Tsn(tsn).is_before(outstanding);
-    let data = sent.iter().flat_map(|sent| &sent.data);
-    let new: u64 = data.filter(|data| is_new(data.tsn)).map(|data| data.payload.len() as u64).sum();
+    let data = sent.iter().flat_map(|sent| &sent.data).filter(|data| is_new(data.tsn));
+    // A copy takes no more room.
+    let new: BTreeMap<u32, u64> = data.map(|data| (data.tsn, data.payload.len() as u64)).collect();
+    let new: u64 = new.values().sum();
     assert!(new <= room.max(FULL.into()), "{new} bytes into a window of {room}");
     sent
 }
 
-/// With a clock that stands still: a transfer over unequal paths that loses every fifth packet once.
+/// With a clock that moves only for the pace: a transfer over unequal paths that loses every fifth packet once.
 #[test]
 fn with_every_preset_each_flush_of_a_transfer_ends() {
     for preset in Preset::ALL {
@@ -91,7 +93,7 @@ fn with_every_preset_each_flush_of_a_transfer_ends() {
             bench.send(200);
             let mut arrived = [false; 200];
             let mut packets = 0;
-            for _ in 0..400 {
+            for _ in 0..1000 {
                 let sent = flush(&mut bench);
                 for packet in &sent {
                     packets += 1;
@@ -112,11 +114,12 @@ fn with_every_preset_each_flush_of_a_transfer_ends() {
                 if bench.tx.is_dry() {
                     break;
                 }
-                if sent.is_empty() {
-                    let now = bench.now;
-                    bench.expire_next();
-                    bench.now = now;
+                if !sent.is_empty() || bench.await_pace() {
+                    continue;
                 }
+                let now = bench.now;
+                bench.expire_next();
+                bench.now = now;
             }
             assert!(bench.tx.is_dry(), "{preset:?} over {paths} paths: {packets} packets");
         }

@@ -1,7 +1,10 @@
 //! Probes of paths that are silent at the tail of what there is to send.
 
 use super::*;
-use crate::config::{AssociationConfig, Preset, TailProbes, TailReinjection};
+use crate::Duration;
+use crate::config::{
+    AssociationConfig, DataCopies, Preset, SackRequest, TailProbes, TailReinjection,
+};
 use crate::mechanism::tail_probe::Phase;
 use crate::probe::TransmissionCause::FastRetransmission;
 use crate::transmit::outstanding::History;
@@ -12,6 +15,11 @@ use crate::transmit::testing::told;
 fn bench(other_ms: u64, tune: impl FnOnce(&mut AssociationConfig)) -> Bench {
     let mut bench = Bench::tuned(Preset::Recommended, 2, |config| {
         config.policies.tail_reinjection = TailReinjection::Off;
+        config.policies.data_copies = DataCopies::Off;
+        // Else the peer delays no SACK that a probe waits for.
+        config.policies.sack_request = SackRequest::AtShutdown;
+        // And T3-rtx expires later than that.
+        config.policies.rto.min = Duration::from_secs(1);
         tune(config);
     });
     bench.shape(0, 9, 9, 40);
@@ -43,6 +51,14 @@ fn a_silent_path_is_probed_once_by_its_last_chunk() {
         bench.wait(ms);
         assert_eq!(bench.sends(), [], "the rest is for T3-rtx");
     }
+}
+
+/// The peer was asked for the SACK of a packet on its own, and delays it no more than that of others.
+#[test]
+fn a_packet_that_asked_for_its_sack_is_probed_as_early_as_others() {
+    let mut bench = bench(400, |config| config.policies.sack_request = SackRequest::WhenNeeded);
+    bench.place(&[0]);
+    assert_eq!(bench.path(0).tail_probe.due().since(bench.now).as_millis(), 80);
 }
 
 #[test]

@@ -9,7 +9,7 @@ use crate::{Duration, PathId, ProbeEvent};
 
 /// Two paths with windows of 12 and 24 packets, twice their thresholds.
 fn bench(preset: Preset) -> Bench {
-    let mut bench = Bench::new(preset, 2);
+    let mut bench = Bench::plain(preset, 2);
     bench.shape(0, 12, 6, 50);
     bench.shape(1, 24, 12, 50);
     bench

@@ -3,10 +3,12 @@
 mod abandon;
 mod acknowledge;
 mod bottleneck;
+mod copies;
 mod decide;
 mod flight;
 mod flush;
 mod observation;
+mod pacing;
 mod peer_window;
 mod retransmission;
 mod sending;

@@ -1,0 +1,151 @@
+//! Copies of data on a second path.
+
+use std::vec::Vec;
+
+use super::*;
+use crate::config::{AssociationConfig, DataCopies, PathOrder, Preset};
+use crate::transmit::outstanding::History;
+use crate::transmit::partial_reliability::Reliability;
+use crate::transmit::testing::Sent;
+use crate::{Duration, Instant};
+
+/// Two paths with windows of nine packets, of which data has measured the first: 40 ms.
+fn bench(tune: impl FnOnce(&mut AssociationConfig)) -> Bench {
+    let mut bench = Bench::tuned(Preset::Recommended, 2, tune);
+    bench.shape(0, 9, 9, 40);
+    bench
+}
+
+/// The same, with a second path that data has measured.
+fn proven(other_ms: u64, tune: impl FnOnce(&mut AssociationConfig)) -> Bench {
+    let mut bench = bench(tune);
+    bench.shape(1, 9, 9, other_ms);
+    bench
+}
+
+#[test]
+fn an_unproven_path_gets_a_copy_and_no_data() {
+    let mut bench = bench(|_| {});
+    bench.send(20);
+    let sent = bench.flush();
+    let on = |path| sent.iter().filter(move |sent| sent.path == path);
+    let first: Vec<u32> = on(0).flat_map(|sent| sent.chunks.iter().copied()).collect();
+    let copies: Vec<_> = on(1).collect();
+    assert_eq!(copies.len(), 1, "one at a time");
+    assert!(copies[0].hurries(), "its answer is awaited");
+    let copy = copies[0].chunks[0];
+    assert!(first.contains(&copy) && bench.history(copy).contains(History::COPIED));
+    assert_eq!(bench.flights()[1], 0, "it counts in no window");
+    assert_eq!(bench.path(1).counters.copies, 1);
+}
+
+#[test]
+fn what_names_an_unproven_path_takes_it() {
+    let mut bench = bench(|config| config.policies.data_copies = DataCopies::On);
+    let payload = polypath_wire::VirtualPayload { message: 0, offset: 0, len: 3 * FULL };
+    let message = crate::OutgoingMessage::from_payload(0, polypath_wire::Payload::Virtual(payload));
+    let message = crate::OutgoingMessage { path: Some(crate::PathId(1)), ..message };
+    bench.send_message(message, Reliability::Full).1.unwrap();
+    bench.flush();
+    assert!(bench.tx.queue.is_empty());
+}
+
+#[test]
+fn the_answer_to_a_copy_measures_its_path() {
+    for (what, answer, sample) in [
+        ("first", Answer::of(1).over(1), Some(70)),
+        ("as a duplicate", Answer { twice: [0].into(), ..Answer::of(1).over(1) }, Some(70)),
+        ("over the other path", Answer::of(1), None),
+        ("of something else", Answer::of(0).over(1), None),
+    ] {
+        let mut bench = bench(|_| {});
+        bench.send(1);
+        assert_eq!(bench.sends(), [(0, [0].into()), (1, [0].into())]);
+        bench.wait(70);
+        bench.sack(&answer);
+        let measured = bench.path(1).rtt.of_data().map(|(srtt, _)| srtt.as_millis());
+        assert_eq!(measured, sample, "{what}");
+    }
+}
+
+#[test]
+fn the_original_measures_no_path_that_a_copy_may_have_answered_for() {
+    let mut bench = bench(|_| {});
+    bench.send(1);
+    bench.flush();
+    bench.trace();
+    bench.wait(25);
+    bench.sack(&Answer::of(1).over(1));
+    assert_eq!(bench.samples(), [(1, 25)]);
+}
+
+#[test]
+fn a_copy_is_awaited_and_then_repeated_until_data_has_to_try() {
+    let mut bench = bench(|_| {});
+    let mut copies = 0;
+    for round in 0..8 {
+        bench.send(1);
+        copies += bench.flush().iter().filter(|sent| sent.path == 1).count();
+        bench.sack(&Answer::of(round + 1));
+        let rto = bench.rto(1);
+        bench.wait(rto + 1);
+    }
+    assert!(bench.path(1).copies.is_given_up());
+    assert!(copies >= 4, "{copies}");
+    bench.send(20);
+    bench.flush();
+    assert!(bench.flights()[1] > 0, "then it gets data of its own");
+}
+
+#[test]
+fn messages_of_thin_flows_take_two_paths() {
+    for (what, other_ms, order, policy, copied) in [
+        ("thin", 60, PathOrder::LowestSrtt, DataCopies::On, true),
+        ("it would come too late", 201, PathOrder::LowestSrtt, DataCopies::On, false),
+        ("the primary path is named", 60, PathOrder::Primary, DataCopies::On, false),
+        ("off", 60, PathOrder::LowestSrtt, DataCopies::Off, false),
+    ] {
+        let mut bench = proven(other_ms, |config| {
+            config.policies.path_order = order;
+            config.policies.data_copies = policy;
+        });
+        bench.send_one(200, Reliability::Full).1.unwrap();
+        let expected: &[(u8, Vec<u32>)] = &[(0, [0].into()), (1, [0].into())];
+        assert_eq!(bench.sends(), expected[..1 + usize::from(copied)], "{what}");
+        assert_eq!(bench.sends(), [], "{what}: once");
+    }
+}
+
+#[test]
+fn a_budget_limits_the_copies_of_a_flow() {
+    let mut bench = proven(60, |_| {});
+    let mut copies = 0;
+    // One full packet per round trip, nearly twice what the budget pays.
+    for round in 0..100_u32 {
+        bench.send(1);
+        copies += bench.flush().iter().filter(|sent| sent.path == 1).count();
+        bench.wait(40);
+        bench.sack(&Answer::of(round + 1));
+    }
+    // 4 s at 20,000 bytes per second, and what may leave in one go.
+    assert!((52..=57).contains(&copies), "{copies}");
+}
+
+#[test]
+fn more_that_waits_is_no_thin_flow() {
+    let mut bench = proven(60, |_| {});
+    bench.send(40);
+    let sent = bench.flush();
+    assert!(!sent.is_empty() && !bench.tx.queue.is_empty());
+    assert_eq!(bench.path(1).counters.copies, 0);
+}
+
+#[test]
+fn what_measures_and_what_comes_last_asks_for_its_sack() {
+    let mut bench = Bench::tuned(Preset::Recommended, 1, |_| {});
+    bench.path(0).rtt.on_data_sample(Instant::ZERO, Duration::from_millis(40));
+    bench.path(0).set_window(9 * CHARGE, Some(9 * CHARGE));
+    bench.send(4);
+    let hurries: Vec<bool> = bench.flush().iter().map(Sent::hurries).collect();
+    assert_eq!(hurries, [true, false, false, true], "the timed chunk, and the last");
+}

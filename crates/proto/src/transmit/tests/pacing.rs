@@ -1,0 +1,127 @@
+//! What a window admits leaves over a round trip.
+
+use std::vec::Vec;
+
+use super::*;
+use crate::config::{AssociationConfig, BufferSize, Pacing, Preset};
+use crate::{Duration, Instant};
+
+/// One path with a window of so many packets, at its threshold, and 100 ms.
+fn bench(cwnd: u64, tune: impl FnOnce(&mut AssociationConfig)) -> Bench {
+    let mut bench = Bench::tuned(Preset::Recommended, 1, |config| {
+        config.policies.send_buffer = BufferSize::Bytes;
+        config.send_buffer_bytes = u64::from(100 * FULL);
+        tune(config);
+    });
+    bench.shape(0, cwnd, cwnd, 100);
+    bench
+}
+
+/// Sends whenever the pace lets a packet go, until it is not what is waited for; says when each packet went.
+fn departures(bench: &mut Bench) -> Vec<Instant> {
+    let mut departures = Vec::new();
+    loop {
+        departures.extend(bench.flush().iter().map(|_| bench.now));
+        if !bench.await_pace() {
+            return departures;
+        }
+    }
+}
+
+#[test]
+fn a_window_leaves_spaced() {
+    let mut bench = bench(40, |_| {});
+    bench.send(60);
+    let begin = bench.now;
+    let departures = departures(&mut bench);
+    assert_eq!(departures.len(), 40, "as many as without a pace");
+    let at_once = departures.iter().take_while(|at| **at == begin).count();
+    assert_eq!(at_once, 4);
+    // 50 packets per round trip: 2 ms each, and a packet may begin that is not paid in full.
+    let within = Duration::from_millis(10);
+    for (n, from) in departures.iter().enumerate() {
+        let count = departures[n..].iter().take_while(|at| at.since(*from) < within).count();
+        assert!(count <= 4 + 5, "{count} packets within 10 ms");
+    }
+    let whole = departures[39].since(begin);
+    let bounds = Duration::from_millis(70)..=Duration::from_millis(80);
+    assert!(bounds.contains(&whole), "{whole:?}");
+}
+
+#[test]
+fn without_the_policy_a_window_leaves_at_once() {
+    let mut bench = bench(40, |config| config.policies.pacing = Pacing::Off);
+    bench.send(60);
+    assert_eq!(bench.flush().len(), 40);
+    assert!(!bench.await_pace());
+}
+
+#[test]
+fn the_pace_is_waited_for_only_while_it_is_what_holds_data_back() {
+    type Change = fn(&mut Bench);
+    let cases: [(&str, Change, bool); 5] = [
+        ("more waits", |_| {}, true),
+        ("the window is full", |bench| bench.path(0).set_window(4 * CHARGE, None), false),
+        ("the peer has no room", |bench| drop(bench.sack(&Answer::of(0).window(0))), false),
+        (
+            "all of it was acknowledged, and nothing more waits",
+            |bench| {
+                while bench.await_pace() {
+                    bench.flush();
+                }
+                bench.sack(&Answer::of(9));
+            },
+            false,
+        ),
+        (
+            "fast recovery has a pace of its own",
+            |bench| bench.path(0).reduction.begin(9 * CHARGE),
+            false,
+        ),
+    ];
+    for (what, change, waits) in cases {
+        let mut bench = bench(40, |_| {});
+        bench.send(9);
+        bench.flush();
+        assert!(bench.path(0).pacer.due().is_some());
+        change(&mut bench);
+        // Where it is due for nothing, that is found out when it is.
+        bench.flush();
+        if !waits {
+            bench.await_pace();
+            bench.flush();
+        }
+        assert_eq!(bench.path(0).pacer.due().is_some(), waits, "{what}");
+    }
+}
+
+#[test]
+fn the_pace_of_a_failed_path_wakes_nobody_twice() {
+    let mut bench = Bench::plain(Preset::Recommended, 2);
+    bench.config.policies.pacing = Pacing::On;
+    bench.shape(0, 40, 40, 100);
+    bench.shape(1, 0, 40, 100);
+    bench.send(9);
+    bench.flush();
+    assert!(bench.path(0).pacer.due().is_some());
+    bench.fail(0);
+    bench.await_pace();
+    bench.flush();
+    assert!(!bench.await_pace());
+}
+
+/// A flow that the pace holds back uses its window, so that this may grow.
+#[test]
+fn a_window_grows_although_the_pace_holds_back() {
+    for (messages, grows) in [(60, true), (2, false)] {
+        let mut bench = bench(40, |_| {});
+        bench.shape(0, 40, 1000, 100);
+        bench.send(messages);
+        let sent = bench.flush().len() as u32;
+        let before = bench.path(0).window.cwnd;
+        assert!(bench.path(0).flight < before / 2);
+        bench.wait(100);
+        bench.sack(&Answer::of(sent));
+        assert_eq!(bench.path(0).window.cwnd > before, grows, "{messages} messages");
+    }
+}

@@ -114,6 +114,22 @@ fn a_path_that_loses_the_answers_costs_nothing() {
     assert_works(&mut pair);
 }
 
+#[test]
+fn a_lost_cookie_goes_again_over_the_next_path_that_answers() {
+    let mut pair = pair(HandshakePaths::AllPaths, &[10, 30], Default::default());
+    let begin = pair.now;
+    pair.connect();
+    // The INIT ACK is on its way; what answers it is lost.
+    pair.run_for(Duration::from_millis(15));
+    pair.paths[0].faults = LOST;
+    let client_is_ready = |pair: &Pair| pair.slot(Side::Client).association.is_established();
+    assert!(pair.run_until(Duration::from_secs(60), client_is_ready));
+    assert_eq!(pair.now.since(begin), Duration::from_millis(120), "two round trips of path 1");
+    pair.paths[0].faults = Faults::default();
+    assert_eq!(primary(&pair, Side::Client), pair.addresses(Side::Server)[0]);
+    assert_works(&mut pair);
+}
+
 /// New data may wait for the round trip of a path that has told nothing yet; but not for HB.interval.
 #[test]
 fn a_path_that_loses_the_first_questions_is_asked_again_soon() {

@@ -363,7 +363,7 @@ pub const POLICY_KEYS: &[PolicyKey] = &[
     ),
     choice(
         "control_rtt",
-        "What answers to control chunks tell of a path's round-trip time.",
+        "How answers to control chunks count as measurements of a path's round-trip time.",
         "RFC 9260 section 8.3",
         ControlRtt::VALUES,
     ),

@@ -53,9 +53,9 @@ policy_enum!(
 policy_enum!(
     /// Which packets count towards a SACK.
     AckScope {
-        /// Those of all paths together (RFC 9260 section 6.2).
+        /// Packets of all paths together (RFC 9260 section 6.2).
         Association = "association",
-        /// Those of each path for itself, so that the packets of one do not answer for another.
+        /// Packets of each path separately: `delayed_ack.packets` of one path make a SACK due, whatever other paths bring.
         Path = "path",
     }
 );
@@ -128,7 +128,8 @@ policy_enum!(
         Primary = "primary",
         /// The paths that brought DATA since the last SACK in turn, longest unused first.
         RoundRobin = "round-robin",
-        /// The path whose packets made it due, longest unused first.
+        /// The path whose packets made the SACK due; of several, the one that has carried no SACK for the longest time.
+        /// Useful with `delayed_ack.scope = "path"`.
         OwnPath = "own-path",
         /// The path with the smallest smoothed round-trip time; a SACK that reports duplicates, to the source of the last DATA.
         SmallestSrtt = "smallest-srtt",
@@ -149,11 +150,12 @@ policy_enum!(
 );
 
 policy_enum!(
-    /// What answers to control chunks (INIT, HEARTBEAT) tell of a path's round-trip time.
+    /// How answers to control chunks (INIT ACK, HEARTBEAT ACK) count as measurements of a path's round-trip time.
     ControlRtt {
-        /// As much as data (RFC 9260 section 8.3).
+        /// Like those of data (RFC 9260 section 8.3).
         Counts = "counts",
-        /// What to begin with, until data has measured it: they are small and wait nowhere for their answer.
+        /// As a provisional value, until data measures the path, and again when the last measurement by data is 10 s old:
+        /// control chunks are small and are answered without a delay.
         Provisional = "provisional",
     }
 );
@@ -161,10 +163,10 @@ policy_enum!(
 policy_enum!(
     /// When data asks for its SACK at once (I bit, RFC 7053).
     SackRequest {
-        /// When it is moved or sent again as a probe, and when it is the last before a shutdown.
+        /// When a chunk is moved to another path, sent as a probe, or the last one before a shutdown.
         AtShutdown = "at-shutdown",
-        /// Also when nothing more waits to be sent, because until the next message comes the SACK would be delayed; and
-        /// when it measures the round trip of its path, which a delay would make longer.
+        /// Also when no more data waits to be sent, since the SACK would be delayed until the next message, and when the
+        /// chunk measures the round-trip time of its path, since a delay would count as part of it.
         WhenNeeded = "when-needed",
     }
 );

@@ -8,9 +8,10 @@ policy_enum!(
     HandshakePaths {
         /// One at a time, the next one when T1-init expires (RFC 9260 sections 5.1 and 6.4.1).
         Primary = "primary",
-        /// As many at once as it takes to use every address of both sides; COOKIE ECHO goes where INIT ACKs come from, the
-        /// first of which names the primary path, and INIT ACKs measure round-trip times. Where some addresses are
-        /// link-local, these first: only over them both sides name all addresses.
+        /// As many at once as it takes to use every address of both sides. COOKIE ECHO goes over each path that brings an
+        /// INIT ACK, and the first of these paths becomes the primary one. INIT ACKs measure round-trip times, and the
+        /// retransmission timeout of the primary path, at most RTO.Initial, is that of T1-cookie. Link-local addresses come
+        /// first: only over them both sides name all addresses.
         AllPaths = "all-paths",
     }
 );
@@ -166,8 +167,9 @@ policy_enum!(
     DataCopies {
         /// Never.
         Off = "off",
-        /// A path on which data was never measured carries one copy at a time, and no data of its own while another path
-        /// is there; and messages of thin flows take two paths, where that costs next to nothing.
+        /// A path whose round-trip time data has not measured carries one copy at a time, and no data of its own while
+        /// another path is measured, until three copies had no answer. When nothing else waits, a measured path carries
+        /// copies, too, up to 20 kB/s, so that a message of a thin flow arrives by whichever path is faster.
         On = "on",
     }
 );

@@ -328,9 +328,10 @@ mod tests {
 policy_enum!(
     /// Whether the packets that a window admits are spaced.
     Pacing {
-        /// They leave as soon as the window admits them.
+        /// No: they leave as soon as the window admits them.
         Off = "off",
-        /// They leave at the pace of the controller, or over a round trip.
+        /// Yes: after a burst of four packets, or of half a millisecond, at the controller's rate; without one, at 5/4 of a
+        /// window per round trip, and in slow start at two windows. While a loss reduces the window, SACKs set the pace.
         On = "on",
     }
 );

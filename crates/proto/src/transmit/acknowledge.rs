@@ -101,10 +101,11 @@ impl Transmitter {
             release: Release::Nothing,
             arrival,
         };
-        self.measure_by_copy(cx, &report, &sack.duplicate_tsns);
         let duplicates = Duplicates::among(&sack.duplicate_tsns);
         let source = Acknowledgement::Sack { flags: sack.flags, a_rwnd: sack.a_rwnd, duplicates };
-        self.acknowledge(cx, &report, source)
+        let acked = self.acknowledge(cx, &report, source);
+        self.measure_by_copy(cx, &acked, &report, &sack.duplicate_tsns);
+        acked
     }
 
     /// Handles an NR-SACK: a SACK with the blocks of both lists, part of which is final.
@@ -123,8 +124,9 @@ impl Transmitter {
         if renegable.is_empty() || non_renegable.is_empty() {
             let blocks = if renegable.is_empty() { non_renegable } else { renegable };
             let report = Report { cumulative, blocks, release, arrival };
-            self.measure_by_copy(cx, &report, &sack.duplicate_tsns);
-            return self.acknowledge(cx, &report, source);
+            let acked = self.acknowledge(cx, &report, source);
+            self.measure_by_copy(cx, &acked, &report, &sack.duplicate_tsns);
+            return acked;
         }
         // Taken and put back, so that its memory serves the next one.
         let mut joined = core::mem::take(&mut self.joined_blocks);
@@ -132,8 +134,8 @@ impl Transmitter {
             Ok(()) => {
                 let blocks = GapAckBlocks::Owned(joined);
                 let report = Report { cumulative, blocks: &blocks, release, arrival };
-                self.measure_by_copy(cx, &report, &sack.duplicate_tsns);
                 let acked = self.acknowledge(cx, &report, source);
+                self.measure_by_copy(cx, &acked, &report, &sack.duplicate_tsns);
                 if let GapAckBlocks::Owned(joined) = blocks {
                     self.joined_blocks = joined;
                 }

@@ -7,7 +7,7 @@ use super::outstanding::{History, OutstandingChunk};
 use super::packet_builder::PacketBuilder;
 use super::sack::Report;
 use super::send_path::SendPath;
-use super::{SendCx, Transmitter};
+use super::{Acked, SendCx, Transmitter};
 use crate::config::{DataCopies, PathOrder};
 use crate::mechanism::copies;
 use crate::probe::TransmissionCause;
@@ -80,7 +80,9 @@ impl Snapshot<'_> {
             return false;
         }
         let others = self.tx.paths.among(self.usable).filter(|other| other.id != path);
-        others.map(|other| other.rtt.of_data()).any(|known| known.is_some())
+        others.map(|other| &other.rtt).any(|other| {
+            other.of_data().is_some() || own.rtt.srtt().is_none() && other.srtt().is_some()
+        })
     }
 
     fn sends_copies_at_all(&self) -> bool {
@@ -115,9 +117,13 @@ impl Transmitter {
     pub(super) fn measure_by_copy(
         &mut self,
         cx: &mut SendCx<'_>,
+        acked: &Acked,
         report: &Report<'_>,
         duplicates: &DuplicateTsns<'_>,
     ) {
+        if matches!(acked, Acked::Refused(_)) {
+            return;
+        }
         let Some(path) = self.paths.get_mut(report.arrival) else { return };
         // A SACK that covers the chunk because the first transmission arrived may come too soon to be the answer.
         let least = path.rtt.smallest().unwrap_or_default();

@@ -185,11 +185,13 @@ mod tests {
         // 100 Mbit/s with 20 ms and nothing in its queue, 60 kB of them sent.
         let held_up = PathView { cwnd: 60_000, ssthresh: 1, srtt: ms(20), smallest_rtt: ms(20) };
         let grown = PathView { cwnd: 100_000, ..held_up };
+        let starting = PathView { ssthresh: u64::MAX, ..held_up };
         for (what, other, rtt_us, blocks) in [
             ("alike", grown, 20_600, false),
             ("a little quicker, and its window fills the buffer", grown, 21_000, true),
             ("a little quicker, and its window may never", held_up, 21_000, false),
-            ("clearly quicker: it would have grown", held_up, 23_000, true),
+            ("clearly quicker, in slow start: it would have grown", starting, 23_000, true),
+            ("clearly quicker, but a loss has told what it carries", held_up, 23_000, false),
         ] {
             let rtt = Duration::from_micros(rtt_us);
             let waits = Waits::Everything;
@@ -204,8 +206,8 @@ mod tests {
         let slow_start = PathView { ssthresh: u64::MAX, ..empty };
         for (what, path, buffer, bytes) in [
             ("its queue says that it is full", FULL, 1_000_000, 125_000),
-            ("twice the window after a loss", empty, 1_000_000, 250_000),
-            ("never more than the buffer", empty, 200_000, 200_000),
+            ("a quarter more than the window after a loss", empty, 1_000_000, 156_250),
+            ("never more than the buffer", empty, 130_000, 130_000),
             ("all of it in slow start", slow_start, 1_000_000, 1_000_000),
         ] {
             assert_eq!(path.sends_in(ms(10), buffer), bytes, "{what}");

@@ -80,9 +80,7 @@ impl Snapshot<'_> {
             return false;
         }
         let others = self.tx.paths.among(self.usable).filter(|other| other.id != path);
-        others.map(|other| &other.rtt).any(|other| {
-            other.of_data().is_some() || own.rtt.srtt().is_none() && other.srtt().is_some()
-        })
+        others.map(|other| other.rtt.of_data()).any(|known| known.is_some())
     }
 
     fn sends_copies_at_all(&self) -> bool {

@@ -3,7 +3,10 @@
 use std::vec::Vec;
 
 use super::*;
-use crate::config::{AssociationConfig, FastRecoveryScope, MissingReports, TailReinjection};
+use crate::config::{
+    AssociationConfig, DataCopies, FastRecoveryScope, MissingReports, Pacing, SackRequest,
+    TailReinjection,
+};
 use crate::extension::packet_drop::flags;
 use crate::extension::packet_drop::repair::COMPARED_BYTES;
 use crate::{LossDetection, PathId, ProbeEvent};
@@ -72,6 +75,10 @@ fn an_answered_tail_probe_finds_losses() {
     let mut bench = bench(|config| {
         let mut policies = AssociationConfig::with_preset(preset("recommended")).policies;
         policies.tail_reinjection = TailReinjection::Off;
+        policies.data_copies = DataCopies::Off;
+        policies.pacing = Pacing::Off;
+        policies.sack_request = SackRequest::AtShutdown;
+        policies.rto = config.policies.rto;
         policies.fast_retransmit = config.policies.fast_retransmit;
         config.policies = policies;
     });

@@ -414,10 +414,7 @@ impl Association {
     }
 
     fn chosen_sack_path(&self, policy: SackPath, last: Option<PathId>) -> Option<PathId> {
-        let sources = match policy {
-            SackPath::OwnPath => self.state.receiver().map_or(PathSet::EMPTY, Receiver::due_on),
-            _ => self.state.receiver().map_or(PathSet::EMPTY, Receiver::sources),
-        };
+        let sources = self.state.receiver().map_or(PathSet::EMPTY, Receiver::sources);
         let active = self.paths.iter().filter(|path| path.reach.is_active());
         let candidates: SmallVec<[sack_path::Candidate; 8]> = active
             .map(|path| sack_path::Candidate {

@@ -201,7 +201,7 @@ fn deadline_of(timer: PathTimer, sending: &SendPath, path: &Path) -> Instant {
         PathTimer::T3 => sending.t3.unwrap_or(NEVER),
         PathTimer::TailProbe => sending.tail_probe.due(),
         PathTimer::Overdue => sending.tail_probe.overdue_at(),
-        PathTimer::Pace => sending.pacer.due().unwrap_or(NEVER),
+        PathTimer::Pace => sending.pacer().due().unwrap_or(NEVER),
         PathTimer::Heartbeat => path.heartbeat.due.unwrap_or(NEVER),
     }
 }

@@ -292,7 +292,7 @@ fn recommended() -> Policies {
         t3_restart: T3Restart::Smart,
         nr_sack: NrSack::AllInTurn,
         delayed_ack: DelayedAck { scope: AckScope::Path, ..dreibholz_asymmetric().delayed_ack },
-        sack_path: SackPath::OwnPath,
+        sack_path: SackPath::RoundRobin,
         rtt_sample: RttSample::SlowPathUpdate,
         rto: Rto { min: Duration::from_millis(200), ..dreibholz_asymmetric().rto },
         control_rtt: ControlRtt::Provisional,

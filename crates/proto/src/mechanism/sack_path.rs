@@ -77,8 +77,7 @@ pub(crate) fn choose(policy: SackPath, view: &SackPathView<'_>) -> Option<u8> {
         SackPath::Primary => {
             candidates.map(|c| c.index).find(|index| *index == view.primary).or(view.last_data)
         }
-        // For `OwnPath` those brought data that made the SACK due.
-        SackPath::RoundRobin | SackPath::OwnPath => candidates
+        SackPath::RoundRobin => candidates
             .filter(|c| c.since_last_sack == SinceLastSack::BroughtData)
             .min_by_key(|c| c.last_sack)
             .map(|c| c.index)

@@ -6,14 +6,13 @@
 //! it answers, and the sender counts missing reports by that.
 
 use crate::config::{AckScope, DacCount, DelayedAck, FirstData, GapAck};
-use crate::types::PathSet;
 use crate::{Duration, Instant, PathId};
 
 /// SACK.Delay must not be larger (RFC 9260 section 6.2).
 const MAX_DELAY: Duration = Duration::from_millis(500);
 
 /// Paths that have counters of their own.
-const COUNTED_PATHS: usize = 8;
+const COUNTED_PATHS: usize = 4;
 
 /// What a packet with DATA chunks brought.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -45,8 +44,6 @@ pub struct AckPolicy {
     packets: u8,
     /// The same for each path, where they count apart; paths beyond these share.
     on_path: [u8; COUNTED_PATHS],
-    /// Paths whose packets made the SACK due.
-    due_on: PathSet,
     need: Need,
     /// The next packet brings the first DATA, which does not wait.
     first: bool,
@@ -67,7 +64,6 @@ impl AckPolicy {
             policy: DelayedAck { delay, ..policy },
             packets: 0,
             on_path: [0; COUNTED_PATHS],
-            due_on: PathSet::EMPTY,
             need: Need::Nothing,
             first: policy.first_data == FirstData::Immediate,
         }
@@ -90,7 +86,6 @@ impl AckPolicy {
         };
         if is_urgent || counted >= self.policy.packets {
             self.need = Need::Now;
-            self.due_on.insert(path);
             *on_path = 0;
         } else if self.need == Need::Nothing {
             self.need = Need::Until(now + self.policy.delay);
@@ -136,13 +131,7 @@ impl AckPolicy {
         };
         self.packets = 0;
         self.need = Need::Nothing;
-        self.due_on = PathSet::EMPTY;
         flags
-    }
-
-    /// Paths whose packets made the SACK due.
-    pub fn due_on(&self) -> PathSet {
-        self.due_on
     }
 
     /// Whether a SACK must go out now.
@@ -312,15 +301,9 @@ mod tests {
         assert!(!acks.is_due(), "one packet of each");
         acks.on_packet(Instant::ZERO, quick, NEW);
         assert!(acks.is_due());
-        assert_eq!(acks.due_on(), PathSet::of(quick));
         assert_eq!(acks.on_sack(), 0xc0, "it answers three packets all the same");
         // The SACK covered the slow path's packet, but its next one is the second on that path.
         acks.on_packet(Instant::ZERO, slow, NEW);
         assert!(acks.is_due());
-        assert_eq!(acks.due_on(), PathSet::of(slow));
-        acks.on_packet(Instant::ZERO, quick, PacketSummary { immediate: true, ..NEW });
-        assert_eq!(acks.due_on().len(), 2);
-        acks.on_sack();
-        assert!(acks.due_on().is_empty());
     }
 }

@@ -395,11 +395,6 @@ impl Receiver {
         !self.duplicates.is_empty()
     }
 
-    /// Paths whose packets made the SACK due.
-    pub fn due_on(&self) -> PathSet {
-        self.acks.due_on()
-    }
-
     /// Bit per path that brought DATA since the last SACK.
     pub fn sources(&self) -> PathSet {
         self.sources

@@ -9,7 +9,7 @@ use super::sack::Report;
 use super::send_path::SendPath;
 use super::{Acked, SendCx, Transmitter};
 use crate::config::{DataCopies, PathOrder};
-use crate::mechanism::copies;
+use crate::mechanism::copies::{self, Copies};
 use crate::probe::TransmissionCause;
 use crate::types::Fate;
 use crate::{PathId, Tsn};
@@ -51,7 +51,7 @@ impl Snapshot<'_> {
                 && path.flight < path.window.cwnd
                 && !path.is_banned_at(self.now)
                 && match path.rtt.of_data() {
-                    None => path.copies.may_measure(self.now, path.rtt.rto()),
+                    None => path.copies().may_measure(self.now, path.rtt.rto()),
                     Some(_) => self.is_thin(chunk, path),
                 }
         };
@@ -63,7 +63,7 @@ impl Snapshot<'_> {
     fn is_thin(&self, chunk: &OutstandingChunk, path: &SendPath) -> bool {
         let own = &self.tx.paths[chunk.path];
         self.tx.is_all_sent()
-            && path.copies.may_repeat(self.now, chunk.charge.into())
+            && path.copies().may_repeat(self.now, chunk.charge.into())
             && match (own.rtt.srtt(), path.rtt.srtt()) {
                 (Some(rtt), Some(its_rtt)) => copies::is_useful(rtt, its_rtt),
                 (None, _) => true,
@@ -74,7 +74,7 @@ impl Snapshot<'_> {
     /// Whether new data keeps off the path, because it was never measured and another one is there: copies measure it.
     pub(super) fn waits_for_copy(&self, path: PathId) -> bool {
         let own = &self.tx.paths[path];
-        let is_proven = own.rtt.of_data().is_some() || own.copies.is_given_up();
+        let is_proven = own.rtt.of_data().is_some() || own.copies().is_given_up();
         // What names the path goes nowhere else: there may be nothing to copy until it has gone.
         if is_proven || !self.sends_copies_at_all() || self.tx.queue.names(path) {
             return false;
@@ -107,7 +107,7 @@ impl Transmitter {
         packet.push_data(Chunk::Data(data), user_bytes);
         self.note_chunk_sent(cx, path, tsn, user_bytes, TransmissionCause::Copy);
         let path = &mut self.paths[path];
-        path.copies.on_sent(cx.now, tsn, charge.into());
+        path.spread_mut().copies.on_sent(cx.now, tsn, charge.into());
         path.counters.data_packets_sent += 1;
     }
 
@@ -125,7 +125,10 @@ impl Transmitter {
         let Some(path) = self.paths.get_mut(report.arrival) else { return };
         // A SACK that covers the chunk because the first transmission arrived may come too soon to be the answer.
         let least = path.rtt.smallest().unwrap_or_default();
-        let sent_at = path.copies.on_sack(|tsn, sent_at| {
+        if path.copies() == Copies::default() {
+            return;
+        }
+        let sent_at = path.spread_mut().copies.on_sack(|tsn, sent_at| {
             duplicates.iter().any(|duplicate| duplicate == tsn.0)
                 || cx.now.since(sent_at) >= least && report.covers(tsn)
         });

@@ -287,13 +287,12 @@ impl Transmitter {
         counters.data_bytes_sent += u64::from(user_bytes);
         match cause {
             TransmissionCause::New => self.dry_told = false,
-            TransmissionCause::WindowProbe => {}
+            TransmissionCause::WindowProbe | TransmissionCause::Copy => {}
             TransmissionCause::Rescheduled => {
                 counters.rescheduled_chunks += 1;
                 self.stats.rescheduled_chunks += 1;
             }
             TransmissionCause::TailProbe => counters.tail_probes += 1,
-            TransmissionCause::Copy => counters.copies += 1,
             TransmissionCause::FastRetransmission => {
                 counters.fast_retransmissions += 1;
                 self.stats.fast_retransmissions += 1;

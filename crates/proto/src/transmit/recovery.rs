@@ -117,7 +117,7 @@ impl Transmitter {
             let acked = Acked {
                 acked_bytes: news.credited_bytes,
                 // What the pace holds back would be in flight by now.
-                flight_before: match path.pacer.holds() {
+                flight_before: match path.pacer().holds() {
                     true => before.flight.max(path.window.cwnd),
                     false => before.flight,
                 },

@@ -84,17 +84,14 @@ pub(crate) struct SendPath {
     pub(crate) stretched_bursts: u64,
     /// Charged bytes that may be outstanding in the present flush; set when it begins.
     flush_limit: u64,
-    /// The same without the pace.
-    unpaced_limit: u64,
-    pub(crate) pacer: Pacer,
+    /// Of a path that was paced or copied to since it was idle.
+    spread: Option<Box<Spread>>,
     /// One packet of retransmissions may ignore the window (RFC 9260 sections 6.3.3 E3, 7.2.4).
     pub(crate) free_retransmission: bool,
     /// Until then it takes no new data, because chunks left it (chunk rescheduling).
     pub(crate) banned_until: Option<Instant>,
     /// Until then it pays no more for having blocked the buffers (blocking estimation).
     pub(crate) spared_until: Instant,
-    /// Copies of what went over other paths.
-    pub(crate) copies: Copies,
     /// Probing when it is silent at the tail.
     pub(crate) tail_probe: TailProbe,
     /// Chunks sent again here because of drop reports, or moved here, in that order.
@@ -106,6 +103,15 @@ pub(crate) struct SendPath {
     /// What it delivers, where the send buffer follows that.
     pub(crate) delivery: DeliveryRate,
     pub(crate) counters: SendCounters,
+}
+
+/// What spreads packets over time and over paths. Apart from the rest, because idle paths need none of it.
+#[derive(Debug, Default)]
+pub(crate) struct Spread {
+    pub(crate) pacer: Pacer,
+    /// Charged bytes that might be outstanding in the present flush without the pace.
+    unpaced_limit: u64,
+    pub(crate) copies: Copies,
 }
 
 /// Counters of a path's sending half; kept after it has failed.
@@ -120,7 +126,6 @@ pub(crate) struct SendCounters {
     pub(crate) reported_retransmissions: u64,
     pub(crate) rescheduled_chunks: u64,
     pub(crate) tail_probes: u64,
-    pub(crate) copies: u64,
     pub(crate) timeouts: u64,
     pub(crate) fast_recoveries: u64,
 }
@@ -168,12 +173,10 @@ impl SendPath {
             decayed: Instant::ZERO,
             stretched_bursts: 0,
             flush_limit: 0,
-            unpaced_limit: 0,
-            pacer: Pacer::default(),
+            spread: None,
             free_retransmission: false,
             banned_until: None,
             spared_until: Instant::ZERO,
-            copies: Copies::default(),
             tail_probe: TailProbe::default(),
             repaired: VecDeque::new(),
             grown_from: (u64::MAX, 0),
@@ -243,21 +246,41 @@ impl SendPath {
         if self.parameters.one_packet(self.window.cwnd) {
             self.flush_limit = self.flush_limit.min(1);
         }
-        self.unpaced_limit = self.flush_limit;
         // While the window is being reduced, what arrives sets the pace.
-        let pace = match pacing {
-            Pacing::On if reduced.is_none() => self.pace(),
-            Pacing::On | Pacing::Off => 0,
-        };
-        let may_leave = self.pacer.begin_flush(now, pace, unit);
-        self.flush_limit = self.flush_limit.min(self.flight.saturating_add(may_leave));
+        if pacing == Pacing::On && reduced.is_none() {
+            let pace = self.pace();
+            let (flight, limit) = (self.flight, self.flush_limit);
+            let spread = self.spread_mut();
+            let paced = flight.saturating_add(spread.pacer.begin_flush(now, pace, unit));
+            spread.unpaced_limit = limit;
+            self.flush_limit = limit.min(paced);
+        } else if let Some(spread) = &mut self.spread {
+            spread.pacer.begin_flush(now, 0, unit);
+        }
     }
 
     /// Nothing more can be sent in this flush; `waits` if something would be.
     pub(crate) fn end_flush(&mut self, waits: bool) {
-        let is_limit = self.flight >= self.flush_limit && self.flight < self.unpaced_limit;
-        self.pacer.end_flush(waits && is_limit);
+        if let Some(spread) = &mut self.spread {
+            let is_limit = self.flight >= self.flush_limit && self.flight < spread.unpaced_limit;
+            spread.pacer.end_flush(waits && is_limit);
+        }
         self.note_spare_window();
+    }
+
+    /// The pace of its packets.
+    pub(crate) fn pacer(&self) -> Pacer {
+        self.spread.as_ref().map_or_else(Pacer::default, |spread| spread.pacer)
+    }
+
+    /// Copies of what went over other paths.
+    pub(crate) fn copies(&self) -> Copies {
+        self.spread.as_ref().map_or_else(Copies::default, |spread| spread.copies)
+    }
+
+    /// What spreads packets over time and over paths.
+    pub(crate) fn spread_mut(&mut self) -> &mut Spread {
+        self.spread.get_or_insert_with(Box::default)
     }
 
     /// The path as its congestion group sees it. What is outstanding is a claim on the capacity even where nothing new
@@ -328,6 +351,9 @@ impl SendPath {
 
     /// Gives memory back that nothing needs now.
     pub(crate) fn release_memory(&mut self) {
+        if self.flight == 0 {
+            self.spread = None;
+        }
         self.repaired.shrink_to_fit();
         self.retransmissions.release_memory();
     }

@@ -350,14 +350,14 @@ impl Bench {
         tx.watch_tail(&cx);
         tx.end_flush();
         let now = self.now;
-        let is_later = |path: &SendPath| path.pacer.due().is_none_or(|due| due > now);
+        let is_later = |path: &SendPath| path.pacer().due().is_none_or(|due| due > now);
         assert!(self.tx.paths.iter().all(is_later), "a driver would poll for ever");
         sent
     }
 
     /// Waits until the pace of a path lets the next packet go; says whether one waits for that.
     pub(crate) fn await_pace(&mut self) -> bool {
-        let due = self.tx.paths.iter().filter_map(|path| path.pacer.due()).min();
+        let due = self.tx.paths.iter().filter_map(|path| path.pacer().due()).min();
         self.now = due.unwrap_or(self.now);
         due.is_some()
     }

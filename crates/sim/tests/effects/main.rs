@@ -23,6 +23,7 @@ mod recovery;
 mod scenarios;
 mod slow_paths;
 mod smart;
+mod spread;
 
 use scenarios::UNEQUAL;
 
@@ -63,6 +64,7 @@ const COVERAGE: &[&[Covered]] = &[
     recovery::COVERAGE,
     slow_paths::COVERAGE,
     smart::COVERAGE,
+    spread::COVERAGE,
 ];
 
 /// Runs a scenario after these edits.

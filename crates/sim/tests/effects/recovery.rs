@@ -29,6 +29,7 @@ message_size = "1452 B"
 preset = "recommended"
 send_buffer = "32 MiB"
 receive_buffer = "32 MiB"
+policies = { pacing = "off", burst = { max-burst = 4 }, data_copies = "off", control_rtt = "counts", sack_request = "at-shutdown", rtt_sample = "classic", delayed_ack = { scope = "association" }, rto = { min = "1 s" } }
 "#;
 
 /// Windows go out at a time and are acknowledged by one SACK, which overtakes those of the longer path.
@@ -56,6 +57,7 @@ message_size = "1452 B"
 preset = "recommended"
 send_buffer = "32 MiB"
 receive_buffer = "32 MiB"
+policies = { pacing = "off", burst = { max-burst = 4 }, data_copies = "off", control_rtt = "counts", sack_request = "at-shutdown", rtt_sample = "classic", delayed_ack = { scope = "association" }, rto = { min = "1 s" } }
 "#;
 
 const fn reports(value: &'static str, against: &'static str) -> Covered {
@@ -77,6 +79,7 @@ const SMALLER_BUFFERS: &[&str] = &[
     "sctp.send_buffer=1 MiB",
     "sctp.receive_buffer=1 MiB",
     "network.disjoint.paths.long.bottleneck.rate=50 Mbit/s",
+    "sctp.policies.blocking_estimation=off",
 ];
 
 pub const COVERAGE: &[Covered] = &[

@@ -29,6 +29,7 @@ message_size = "1452 B"
 preset = "recommended"
 send_buffer = "1 MiB"
 receive_buffer = "1 MiB"
+policies = { pacing = "off", burst = { max-burst = 4 }, data_copies = "off", control_rtt = "counts", sack_request = "at-shutdown", rtt_sample = "classic", delayed_ack = { scope = "association" }, rto = { min = "1 s" } }
 "#;
 
 /// A transfer that is short beside the round trip of the slow path.

@@ -128,9 +128,6 @@ policy_enum!(
         Primary = "primary",
         /// The paths that brought DATA since the last SACK in turn, longest unused first.
         RoundRobin = "round-robin",
-        /// The path whose packets made the SACK due; of several, the one that has carried no SACK for the longest time.
-        /// Useful with `delayed_ack.scope = "path"`.
-        OwnPath = "own-path",
         /// The path with the smallest smoothed round-trip time; a SACK that reports duplicates, to the source of the last DATA.
         SmallestSrtt = "smallest-srtt",
     }

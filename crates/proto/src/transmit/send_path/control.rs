@@ -93,7 +93,9 @@ impl SendPath {
     #[inline]
     pub(crate) fn packet_sent(&mut self, now: Instant) {
         let sent = Sent { bytes: core::mem::take(&mut self.packet_bytes) };
-        self.pacer.on_sent(sent.bytes);
+        if let Some(spread) = &mut self.spread {
+            spread.pacer.on_sent(sent.bytes);
+        }
         if !self.control.hears_of_packets() {
             return;
         }

@@ -83,7 +83,7 @@ fn the_pace_is_waited_for_only_while_it_is_what_holds_data_back() {
         let mut bench = bench(40, |_| {});
         bench.send(9);
         bench.flush();
-        assert!(bench.path(0).pacer.due().is_some());
+        assert!(bench.path(0).pacer().due().is_some());
         change(&mut bench);
         // Where it is due for nothing, that is found out when it is.
         bench.flush();
@@ -91,7 +91,7 @@ fn the_pace_is_waited_for_only_while_it_is_what_holds_data_back() {
             bench.await_pace();
             bench.flush();
         }
-        assert_eq!(bench.path(0).pacer.due().is_some(), waits, "{what}");
+        assert_eq!(bench.path(0).pacer().due().is_some(), waits, "{what}");
     }
 }
 
@@ -103,7 +103,7 @@ fn the_pace_of_a_failed_path_wakes_nobody_twice() {
     bench.shape(1, 0, 40, 100);
     bench.send(9);
     bench.flush();
-    assert!(bench.path(0).pacer.due().is_some());
+    assert!(bench.path(0).pacer().due().is_some());
     bench.fail(0);
     bench.await_pace();
     bench.flush();

@@ -58,8 +58,14 @@ impl PathView {
 
     /// What it could send in a time, in bytes.
     fn sends_in(&self, time: Duration, buffer: u64) -> u128 {
-        let product = u128::from(self.could_send(buffer)) * u128::from(time.as_nanos());
-        product / u128::from(self.srtt.as_nanos().max(1))
+        let srtt = u128::from(self.srtt.as_nanos().max(1));
+        let bytes = u128::from(self.could_send(buffer)) * u128::from(time.as_nanos()) / srtt;
+        if self.is_full() || self.cwnd >= self.ssthresh {
+            return bytes;
+        }
+        // In slow start a window doubles with each round trip, and no faster.
+        let round_trips = u128::from(time.as_nanos()).div_ceil(srtt).min(62) as u32;
+        bytes.min(u128::from(self.cwnd) << (round_trips + 1))
     }
 
     /// Whether a round trip of `rtt` is clearly longer than one of this path.
@@ -208,10 +214,13 @@ mod tests {
             ("its queue says that it is full", FULL, 1_000_000, 125_000),
             ("a quarter more than the window after a loss", empty, 1_000_000, 156_250),
             ("never more than the buffer", empty, 130_000, 130_000),
-            ("all of it in slow start", slow_start, 1_000_000, 1_000_000),
+            ("all of it in slow start", slow_start, 400_000, 400_000),
         ] {
             assert_eq!(path.sends_in(ms(10), buffer), bytes, "{what}");
             assert_eq!(path.alone(buffer), bytes * 100, "{what}");
+        }
+        for (round_trips, bytes) in [(1, 500_000), (2, 1_000_000), (3, 2_000_000)] {
+            assert_eq!(slow_start.sends_in(ms(10 * round_trips), u64::MAX), bytes, "doubled");
         }
     }
 

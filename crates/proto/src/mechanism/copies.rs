@@ -69,6 +69,22 @@ impl Copies {
         self.paid_until = self.paid_until.max(now) + cost(bytes);
     }
 
+    /// A SACK came over another path. Where it acknowledges the copy long after its answer was due, `rtt` being the least that a
+    /// round trip takes, the peer answers over other paths.
+    pub(crate) fn on_other_sack(
+        &mut self,
+        now: Instant,
+        rtt: Duration,
+        covers: impl FnOnce(Tsn) -> bool,
+    ) {
+        if let Some(copy) = self.awaited
+            && now.since(copy.sent_at) > rtt * 4
+            && covers(copy.tsn)
+        {
+            self.unanswered = MOST_UNANSWERED;
+        }
+    }
+
     /// A SACK came over the path, which may answer the copy with this TSN that was sent at this time. Returns when it was sent, if
     /// so.
     pub(crate) fn on_sack(
@@ -122,6 +138,17 @@ mod tests {
         assert!(copies.is_given_up() && !copies.may_measure(at(9000), rto));
         copies.on_sack(|_, _| true);
         assert!(!copies.is_given_up());
+    }
+
+    #[test]
+    fn an_answer_over_another_path_ends_the_wait() {
+        let rtt = Duration::from_millis(10);
+        for (at_ms, covers, given_up) in [(40, true, false), (41, false, false), (41, true, true)] {
+            let mut copies = Copies::default();
+            copies.on_sent(at(0), Tsn(7), 1000);
+            copies.on_other_sack(at(at_ms), rtt, |_| covers);
+            assert_eq!(copies.is_given_up(), given_up, "{at_ms} {covers}");
+        }
     }
 
     #[test]

@@ -122,6 +122,13 @@ impl Transmitter {
         if matches!(acked, Acked::Refused(_)) {
             return;
         }
+        for path in self.paths.iter_mut().filter(|path| path.id != report.arrival) {
+            if path.copies() != Copies::default() && path.rtt.of_data().is_none() {
+                let rtt = path.rtt.smallest().unwrap_or_else(|| path.rtt.rto());
+                let copies = &mut path.spread_mut().copies;
+                copies.on_other_sack(cx.now, rtt, |tsn| report.covers(tsn));
+            }
+        }
         let Some(path) = self.paths.get_mut(report.arrival) else { return };
         // A SACK that covers the chunk because the first transmission arrived may come too soon to be the answer.
         let least = path.rtt.smallest().unwrap_or_default();

@@ -41,7 +41,7 @@ impl Pacer {
     /// So many bytes were sent.
     pub(crate) fn on_sent(&mut self, bytes: u64) {
         if self.rate > 0 {
-            self.left_by = self.left_by + time_for(bytes, self.rate);
+            self.left_by += time_for(bytes, self.rate);
         }
     }
 

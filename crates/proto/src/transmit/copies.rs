@@ -51,7 +51,10 @@ impl Snapshot<'_> {
                 && path.flight < path.window.cwnd
                 && !path.is_banned_at(self.now)
                 && match path.rtt.of_data() {
-                    None => path.copies().may_measure(self.now, path.rtt.rto()),
+                    None => {
+                        path.copies().may_measure(self.now, path.rtt.rto())
+                            || self.is_thin(chunk, path)
+                    }
                     Some(_) => self.is_thin(chunk, path),
                 }
         };

@@ -68,7 +68,7 @@ const SLOW_FIRST: &[&str] = &[
 
 /// A transfer that ends when the slow start of the second path has filled its queue.
 const FULL_QUEUE: &[&str] = &[
-    "traffic.bulk.source={ file = \"1 MB\" }",
+    "traffic.bulk.source={ file = \"800 kB\" }",
     "network.disjoint.paths.quick.bottleneck.rate=10 Mbit/s",
     "network.disjoint.paths.quick.bottleneck.delay=0.1 ms",
     "network.disjoint.paths.slow.bottleneck.rate=100 Mbit/s",

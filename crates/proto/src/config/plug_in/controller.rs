@@ -89,8 +89,8 @@ pub trait Controller: Debug + Send {
         None
     }
 
-    /// Rate at which packets should leave; `None` for as soon as the window admits them. It is reported to observers of the
-    /// controller; the stack does not space packets yet.
+    /// Rate at which packets should leave, where `policies.pacing` is on. With `None` the stack derives one from the window and
+    /// the round-trip time.
     fn pacing_rate(&self) -> Option<BitRate> {
         None
     }

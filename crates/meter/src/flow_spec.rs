@@ -116,7 +116,7 @@ fn read(text: &str) -> Result<FlowSpec> {
 }
 
 impl FlowSpec {
-    /// A flow of what the client and what the server sends; `None` for nothing in that direction.
+    /// A flow from what the client sends and what the server sends. `None`: that side sends nothing.
     pub fn new(to_server: Option<Traffic>, to_client: Option<Traffic>) -> Self {
         Self {
             text: String::new(),

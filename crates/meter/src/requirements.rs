@@ -118,7 +118,7 @@ mod tests {
         let mut end = End { sum_received: sum(3e6), ..End::default() };
         assert_eq!(end.received_rate(), Some(3e6));
         end.sum_sent_bidir_reverse = sum(9e6);
-        assert_eq!(end.received_rate(), None, "nobody knows what came of it");
+        assert_eq!(end.received_rate(), None, "the other side did not report");
         end.sum_received_bidir_reverse = sum(2e6);
         let met = |rate| judge(&required(Some(rate), None), &end)[0].met;
         assert!(met("2 Mbit/s") && !met("2.5 Mbit/s"));

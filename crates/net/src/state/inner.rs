@@ -187,7 +187,7 @@ impl Inner {
         is_below
     }
 
-    /// Whether somebody who waits for unsent bytes to become few is to look again.
+    /// Whether to wake a caller that waits until few bytes are unsent.
     pub(crate) fn has_drained(&mut self) -> bool {
         let has_drained = self.protocol.unsent_bytes() < self.low_water_bytes;
         if has_drained {

@@ -37,11 +37,7 @@ impl Snapshot<'_> {
     }
 
     fn sends_copies(&self) -> bool {
-        let policies = &self.config.policies;
-        policies.data_copies == DataCopies::On
-            && policies.path_order != PathOrder::Primary
-            && self.usable.len() > 1
-            && !self.tx.outstanding.is_empty()
+        self.policy_wants_copies() && self.usable.len() > 1 && !self.tx.outstanding.is_empty()
     }
 
     /// The quickest path that may take a copy of the chunk.
@@ -50,13 +46,9 @@ impl Snapshot<'_> {
             path.id != chunk.path
                 && path.flight < path.window.cwnd
                 && !path.is_banned_at(self.now)
-                && match path.rtt.of_data() {
-                    None => {
-                        path.copies().may_measure(self.now, path.rtt.rto())
-                            || self.is_thin(chunk, path)
-                    }
-                    Some(_) => self.is_thin(chunk, path),
-                }
+                && (self.is_thin(chunk, path)
+                    || path.rtt.of_data().is_none()
+                        && path.copies().may_measure(self.now, path.rtt.rto()))
         };
         let takers = self.tx.paths.among(self.usable).filter(takes);
         takers.min_by_key(|path| (path.rtt.srtt().is_none(), path.rtt.srtt())).map(|path| path.id)
@@ -79,14 +71,14 @@ impl Snapshot<'_> {
         let own = &self.tx.paths[path];
         let is_proven = own.rtt.of_data().is_some() || own.copies().is_given_up();
         // What names the path goes nowhere else: there may be nothing to copy until it has gone.
-        if is_proven || !self.sends_copies_at_all() || self.tx.queue.names(path) {
+        if is_proven || !self.policy_wants_copies() || self.tx.queue.names(path) {
             return false;
         }
         let others = self.tx.paths.among(self.usable).filter(|other| other.id != path);
         others.map(|other| other.rtt.of_data()).any(|known| known.is_some())
     }
 
-    fn sends_copies_at_all(&self) -> bool {
+    fn policy_wants_copies(&self) -> bool {
         let policies = &self.config.policies;
         policies.data_copies == DataCopies::On && policies.path_order != PathOrder::Primary
     }

@@ -30,7 +30,7 @@ impl LossEpisode {
         self.lost = self.lost.saturating_add(1);
     }
 
-    /// The controller is told of losses.
+    /// Notes that the controller was told of a loss.
     pub(crate) fn on_told(&mut self, now: Instant) {
         self.since = self.since.or(Some(now));
     }

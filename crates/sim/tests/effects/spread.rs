@@ -5,7 +5,7 @@ use polypath_sim::RunResult;
 use crate::{Covered, effect, run};
 
 const BURSTS: &str = r#"
-title = "A thin path whose SACKs overtake those of a thick one"
+title = "SACKs that return over the shorter path arrive first"
 
 [run]
 duration = "5 s"
@@ -58,7 +58,7 @@ receive_buffer = "1 MiB"
 
 /// The thin path needs 48 ms for a packet; what a small INIT meets is 6 ms.
 const SMALL_BUFFERS: &str = r#"
-title = "A thin path whose SACKs overtake those of a thick one"
+title = "Small buffers, and a path of 250 kbit/s beside one of 140 Mbit/s"
 
 [run]
 duration = "5 s"

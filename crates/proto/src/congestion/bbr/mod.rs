@@ -14,7 +14,7 @@
 //!   here, every second packet is answered at once.
 //! * Controllers have no randomness. The times between probes are drawn from the time and from what was delivered, which
 //!   differ between flows and repeat with a run.
-//! * A SACK is told as acknowledgement first and as loss after that; all that it finds lost is one loss.
+//! * The controller first hears what a SACK acknowledges, then what it shows to be lost; all losses of a SACK count as one.
 //!
 //! NOTE(deviation): loss that chance explains is no sign of congestion (`bounds::is_too_much`): 2 % of what was in flight and
 //! three standard deviations. The draft takes any loss between probes for one, and more than 2 % in a probe: a path of 85

@@ -85,7 +85,7 @@ fn the_pace_is_waited_for_only_while_it_is_what_holds_data_back() {
         bench.flush();
         assert!(bench.path(0).pacer().due().is_some());
         change(&mut bench);
-        // Where it is due for nothing, that is found out when it is.
+        // A timer that nothing needs any more is noticed when it expires.
         bench.flush();
         if !waits {
             bench.await_pace();

@@ -446,8 +446,13 @@ impl Channel {
 
     #[inline]
     fn note_level(&mut self, level: QueueLevel) {
-        self.counters.peak_queue_packets = self.counters.peak_queue_packets.max(level.packets);
-        self.counters.peak_queue_bytes = self.counters.peak_queue_bytes.max(level.bytes);
+        // Peaks are rare: two comparisons, where both maxima at once would be computed in vectors.
+        if level.packets > self.counters.peak_queue_packets {
+            self.counters.peak_queue_packets = level.packets;
+        }
+        if level.bytes > self.counters.peak_queue_bytes {
+            self.counters.peak_queue_bytes = level.bytes;
+        }
     }
 
     // Called for every packet on every link, so that calls count: what is rare is apart.

@@ -62,9 +62,15 @@ impl NodeTimer {
     pub fn set(&mut self, key: Key, node: u32, events: &mut EventQueue) {
         self.wanted = Some(key);
         if self.pending.last().is_none_or(|earliest| key < *earliest) {
-            self.pending.push(key);
-            events.push(key, Target::Timer(node));
+            self.add(key, node, events);
         }
+    }
+
+    // Apart, because most deadlines move later.
+    #[inline(never)]
+    fn add(&mut self, key: Key, node: u32, events: &mut EventQueue) {
+        self.pending.push(key);
+        events.push(key, Target::Timer(node));
     }
 
     pub fn clear(&mut self) {

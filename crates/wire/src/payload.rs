@@ -34,12 +34,18 @@ impl Payload<'_> {
     /// Length in bytes.
     #[inline]
     pub fn len(&self) -> usize {
+        // Comparisons, where an arm for each kind would be a jump through a table; every chunk is asked several times.
         match self {
-            Self::Borrowed(bytes) => bytes.len(),
-            Self::Shared(bytes) => bytes.len(),
-            Self::Joined(parts) => parts.len(),
             Self::Virtual(v) => v.len as usize,
+            Self::Shared(bytes) => bytes.len(),
+            Self::Borrowed(bytes) => bytes.len(),
+            other => other.joined_len(),
         }
+    }
+
+    #[cold]
+    fn joined_len(&self) -> usize {
+        self.slices().iter().map(|part| part.len()).sum()
     }
 
     /// Whether there is no data.

@@ -24,7 +24,7 @@ impl<F: Frame, O: LinkObserver> World<F, O> {
         first_hop: ChannelId,
         frame: F,
     ) {
-        let ends = [self.routing.address(from).ip, self.routing.address(to).ip];
+        let ends = [&self.routing.address(from).ip, &self.routing.address(to).ip];
         let (version, header) = if ends[0].is_ipv4() { (4, 20) } else { (6, 40) };
         let bytes = u32::try_from(frame.wire_len().saturating_add(header)).unwrap_or(u32::MAX);
         let hash = hash_of(ends, bytes, &frame, &mut self.packet_hasher);

@@ -108,7 +108,7 @@ pub(super) fn find_hash<F: Frame>(
     routing: &Routing,
     hasher: &mut TraceHasher,
 ) {
-    let ends = [routing.address(head.from).ip, routing.address(head.to).ip];
+    let ends = [&routing.address(head.from).ip, &routing.address(head.to).ip];
     head.label.hash = hash_of(ends, head.bytes, frame, hasher);
 }
 
@@ -116,7 +116,7 @@ pub(super) fn find_hash<F: Frame>(
 // Part of the one caller that every packet comes by.
 #[inline(always)]
 pub(super) fn hash_of<F: Frame>(
-    ends: [IpAddr; 2],
+    ends: [&IpAddr; 2],
     bytes: u32,
     frame: &F,
     hasher: &mut TraceHasher,
@@ -132,8 +132,8 @@ pub(super) fn hash_of<F: Frame>(
             hasher.array(fields);
         }
         [from, to] => {
-            hasher.bytes(&ipv6_octets(from));
-            hasher.bytes(&ipv6_octets(to));
+            hasher.bytes(&ipv6_octets(*from));
+            hasher.bytes(&ipv6_octets(*to));
             hasher.u32(bytes);
         }
     }

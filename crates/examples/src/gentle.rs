@@ -1,6 +1,6 @@
 //! A congestion controller: delay-based, after TCP Vegas (Brakmo, Peterson 1995).
 
-use polypath::congestion::{Acked, Context, Controller, Loss, NewPath, Recovery, Timeout};
+use polypath::congestion::{Acked, Context, Controller, Loss, NewPath, Timeout};
 
 /// Keeps two to four packets in the queue of its path. It sees the queue grow before anything is lost.
 #[derive(Debug)]
@@ -39,7 +39,7 @@ impl Controller for Gentle {
     }
 
     fn on_loss(&mut self, cx: &Context<'_>, loss: &Loss) {
-        if loss.recovery == Recovery::Off {
+        if !loss.in_recovery {
             (self.cwnd, self.probing) = ((self.cwnd * 3 / 4).max(2 * cx.path.unit), false);
         }
     }

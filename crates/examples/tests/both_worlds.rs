@@ -57,7 +57,7 @@ async fn transfer(bytes: usize, customize: fn(&mut AssociationConfig)) -> Vec<Pa
     paths
 }
 
-/// Both paths full, and no queue to speak of: the built-in control fills queues of 400 packets.
+/// Both paths full, and no queue to speak of: the control of RFC 9260 fills queues of 400 packets.
 #[test]
 fn the_controller_in_the_simulator() {
     let changes = [
@@ -68,6 +68,7 @@ fn the_controller_in_the_simulator() {
         "network.disjoint.paths.path 1.bottleneck.queue={ drop-tail = { packets = 400 } }",
         "network.disjoint.paths.path 2.bottleneck.queue={ drop-tail = { packets = 400 } }",
         "sctp.preset=recommended",
+        "sctp.policies.congestion=cmt",
         "sctp.send_buffer=4 MiB",
         "sctp.receive_buffer=4 MiB",
     ];

@@ -5,7 +5,7 @@ mod common;
 
 use bytes::Bytes;
 use common::{CLIENT, SERVER, client_on, pair, pair_with, pattern, server_with};
-use polypath::config::BufferSize;
+use polypath::config::{BlockingEstimation, BufferSize};
 use polypath::{
     Association, AssociationConfig, Delivery, Message, PathPairing, PathStatus, Preset,
     source_address,
@@ -61,6 +61,8 @@ async fn a_large_transfer_uses_both_paths_and_arrives_intact() {
     };
     config.policies.send_buffer = BufferSize::Bytes;
     config.policies.receive_buffer = BufferSize::Bytes;
+    // For the same reason the slower one would be left free.
+    config.policies.blocking_estimation = BlockingEstimation::Off;
     let server = server_with(&["127.0.0.1", "127.0.0.2"], config.clone());
     let pair = pair_with(server, client_on(&["127.0.0.3", "127.0.0.4"]), config).await;
     let paths = transfer(pair, 16 << 20, &[16 << 10]).await;

@@ -7,9 +7,9 @@ use polypath_proto::config::{
     AllPf, AssociationConfig, BeyondWindow, Burst, BytesCounted, CongestionAlgorithm, CwndUpdate,
     DacCount, FailureDetection, FastRecoveryScope, FirstData, GapAck, GroupList, HandshakePaths,
     IdleRule, InitialCwnd, InitialSsthresh, LossRateSource, MissingReports, NoWindow, NrSack,
-    PacketDropReport, PathFill, PathGroups, PathOrder, PerTsn, PmtuDiscovery, Preset, Reduction,
-    Reneging, RepeatedTimeout, RetransmissionPath, RttSample, SackPath, SlowStart,
-    SplitFastRetransmit, StaleSack, StreamScheduler, T3Restart, Window, WindowUnit,
+    PacketDropReport, PathFill, PathGroups, PathOrder, PeerReorderLimit, PerTsn, PmtuDiscovery,
+    Preset, Reduction, Reneging, RepeatedTimeout, RetransmissionPath, RttSample, SackPath,
+    SlowStart, SplitFastRetransmit, StaleSack, StreamScheduler, T3Restart, Window, WindowUnit,
 };
 use polypath_proto::config::{
     BlockingEstimation, BufferSize, BufferSplit, BufferSplitBy, BufferSplitShares, OldPathPays,
@@ -113,6 +113,9 @@ fn policies() -> impl Strategy<Value = AssociationConfig> {
             _ => draw.pick(&[NrSack::Off, NrSack::Deliverable]),
         };
         p.handshake = draw.pick(HandshakePaths::ALL);
+        p.peer_reorder_limit = draw.pick(PeerReorderLimit::ALL);
+        p.simulated_reorder_limit = draw.pick(&[None, Some(100)]);
+        p.failover.outage_probe_interval = draw.pick(&[None, Some(Duration::from_secs(2))]);
         config.receive_buffer_bytes = buffer;
         config.heartbeat_interval = heartbeat_interval;
         config

@@ -4,8 +4,8 @@ mod common;
 
 use common::{message, millis, secs};
 use polypath_proto::config::{
-    AssociationConfig, BufferSize, DataCopies, Pacing, PartialReliability, Preset, SackPath,
-    SackRequest, TailProbes, TailReinjection,
+    AssociationConfig, BufferSize, CongestionAlgorithm, DataCopies, Pacing, PartialReliability,
+    Preset, SackPath, SackRequest, TailProbes, TailReinjection,
 };
 use polypath_proto::{Event, OutgoingMessage, PathId, PathStats, PathStatus};
 use polypath_testkit::{Faults, Pair, PairConfig, PathModel, Side};
@@ -31,6 +31,7 @@ fn config(tail_probe: TailProbes) -> AssociationConfig {
     // Packets of all paths count towards one SACK.
     config.policies.delayed_ack.scope = classic.delayed_ack.scope;
     config.policies.sack_path = SackPath::RoundRobin;
+    config.policies.congestion = CongestionAlgorithm::Uncoupled;
     config
 }
 

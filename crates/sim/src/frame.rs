@@ -98,21 +98,21 @@ impl FrameBody {
 }
 
 impl SctpFrame {
-    /// A packet that a stack wants to send. One that cannot be encoded travels as a structure.
+    /// A packet that a stack wants to send, with what may be done with it where it is too large. One that cannot be encoded
+    /// travels as a structure.
     #[inline]
-    pub fn new(ecn: Ecn, packet: Box<Packet<'static>>, form: Form) -> Self {
+    pub fn new(
+        ecn: Ecn,
+        fragmentation: Fragmentation,
+        packet: Box<Packet<'static>>,
+        form: Form,
+    ) -> Self {
         let body = match form {
             Form::Structured => FrameBody::Structured(packet),
             Form::Wire => FrameBody::encoded(packet),
         };
-        Self { ecn, may_fragment: false, checksum_flips: 0, body }
-    }
-
-    /// The same packet, with what may be done with it where it is too large.
-    #[inline]
-    pub fn with_fragmentation(mut self, fragmentation: Fragmentation) -> Self {
-        self.may_fragment = fragmentation == Fragmentation::Allowed;
-        self
+        let may_fragment = fragmentation == Fragmentation::Allowed;
+        Self { ecn, may_fragment, checksum_flips: 0, body }
     }
 
     /// The form in which it travels.
@@ -443,7 +443,7 @@ mod tests {
     }
 
     fn frame(tsn: u32, form: Form) -> SctpFrame {
-        SctpFrame::new(Ecn::Ect0, Box::new(packet(tsn)), form)
+        SctpFrame::new(Ecn::Ect0, Fragmentation::Avoided, Box::new(packet(tsn)), form)
     }
 
     fn trace(frame: &SctpFrame) -> polypath_netsim::TraceHash {

@@ -10,7 +10,7 @@ use polypath_netsim::{LinkObserver, NodeId, Stream, World};
 use polypath_proto::config::{EndpointConfig, PartialReliability};
 use polypath_proto::{
     Association, AssociationEnd, AssociationId, Collision, ConnectError, Cx, DropReason, Endpoint,
-    Event, NoProbe, PathStats, Received, Route, Transmit,
+    Envelope, Event, NoProbe, PathStats, Received, Route, Transmit,
 };
 use polypath_units::{Fraction, Instant};
 use polypath_workload::{Carrier, FlowError};
@@ -84,8 +84,10 @@ pub(crate) struct Surroundings<'a, O> {
 
 /// What came of a packet.
 enum Routed {
-    /// An association may have something to say.
+    /// It is for this association.
     Association(AssociationId),
+    /// This association has taken it, and may have something to say.
+    Handled(AssociationId),
     /// The endpoint answers itself.
     Reply(Box<Transmit>),
     /// Nobody wants it.
@@ -194,12 +196,12 @@ impl Host {
         let now = around.world.now();
         self.watch.on_packet(frame);
         match self.route(now, received) {
-            Routed::Association(id) => self.pump(around, id),
+            Routed::Association(id) => self.pump(around, id, Some(received)),
+            Routed::Handled(id) => self.pump(around, id, None),
             Routed::Reply(reply) => {
                 let Transmit { local, remote, ecn, fragmentation, packet, .. } = *reply;
-                let frame = SctpFrame::new(ecn, Box::new(packet), self.form)
-                    .with_fragmentation(fragmentation);
-                return self.outlet().send(around.world, None, [local, remote], frame);
+                let frame = SctpFrame::new(ecn, fragmentation, Box::new(packet), self.form);
+                return self.outlet().send(around.world, None, [&local, &remote], frame);
             }
             Routed::Nowhere => return,
         }
@@ -222,7 +224,7 @@ impl Host {
             if self.latest == Some(id) {
                 feed(&mut self.senders, &mut self.turn, &mut cx, association, around.ledger);
             }
-            self.pump(around, id);
+            self.pump(around, id, None);
         }
         self.set_timer(around.world);
     }
@@ -235,7 +237,7 @@ impl Host {
             if let Some(association) = self.associations.get_mut(id) {
                 association.shutdown(&mut cx);
             }
-            self.pump(around, id);
+            self.pump(around, id, None);
         }
         self.set_timer(around.world);
     }
@@ -331,9 +333,14 @@ impl Host {
     pub fn is_settled(&self, sender: &Sender, delivered: u64) -> bool {
         let abandoned = sender.abandoned();
         delivered == sender.messages()
-            || abandoned > 0
-                && delivered + abandoned >= sender.messages()
-                && self.association().is_none_or(|a| a.stats().send_buffer_bytes == 0)
+            || abandoned > 0 && delivered + abandoned >= sender.messages() && self.holds_nothing()
+    }
+
+    /// Whether the send buffer of the association is empty.
+    // Apart, so that the question above costs no more than it takes for nearly all packets.
+    #[inline(never)]
+    fn holds_nothing(&self) -> bool {
+        self.association().is_none_or(|a| a.stats().send_buffer_bytes == 0)
     }
 
     /// What the applications should not have seen.
@@ -356,27 +363,20 @@ impl Host {
         }
     }
 
-    /// Hands a packet to the association that it is for.
+    /// Finds out what a packet is for, and handles those that concern more than one association.
     fn route(&mut self, now: Instant, received: &Received<'_>) -> Routed {
         let mut cx = Cx { now, rng: &mut self.rng, probe: self.watch.early() };
         let route = self.endpoint.handle(&mut cx, received);
         let mut cx = Cx { now, rng: &mut self.rng, probe: &mut NoProbe };
         match route {
-            Route::Association(id) => {
-                let Some(association) = self.associations.get_mut(id) else {
-                    return Routed::Nowhere;
-                };
-                cx.probe = self.watch.probe_if(self.latest == Some(id));
-                association.handle(&mut cx, received);
-                Routed::Association(id)
-            }
+            Route::Association(id) => Routed::Association(id),
             Route::Damaged(id) => {
                 let Some(association) = self.associations.get_mut(id) else {
                     return Routed::Nowhere;
                 };
                 cx.probe = self.watch.probe_if(self.latest == Some(id));
                 association.handle_damaged(&mut cx, received);
-                Routed::Association(id)
+                Routed::Handled(id)
             }
             Route::Collision(id) => {
                 let Some(association) = self.associations.get_mut(id) else {
@@ -385,13 +385,13 @@ impl Host {
                 cx.probe = self.watch.probe_if(self.latest == Some(id));
                 match self.endpoint.handle_collision(&mut cx, received, association) {
                     Collision::Reply(reply) => Routed::Reply(reply),
-                    Collision::Handled => Routed::Association(id),
+                    Collision::Handled => Routed::Handled(id),
                     Collision::Drop(_) => Routed::Nowhere,
                 }
             }
             Route::New(id, association) => {
                 self.begin(id, association);
-                Routed::Association(id)
+                Routed::Handled(id)
             }
             Route::Reply(reply) => Routed::Reply(reply),
             Route::Drop(_) => Routed::Nowhere,
@@ -420,12 +420,21 @@ impl Host {
         self.established = None;
     }
 
-    /// Takes out of an association whatever it has, in the order of its contract.
-    fn pump<O: LinkObserver>(&mut self, around: &mut Surroundings<'_, O>, id: AssociationId) {
+    /// Hands an association the packet that arrived for it, if one has, and takes out whatever it has, in the order of its
+    /// contract.
+    fn pump<O: LinkObserver>(
+        &mut self,
+        around: &mut Surroundings<'_, O>,
+        id: AssociationId,
+        arrived: Option<&Received<'_>>,
+    ) {
         let Surroundings { world, ledger, spares } = around;
         let Some(association) = self.associations.get_mut(id) else { return };
         let probe = self.watch.probe_if(self.latest == Some(id));
         let mut cx = Cx { now: world.now(), rng: &mut self.rng, probe };
+        if let Some(received) = arrived {
+            association.handle(&mut cx, received);
+        }
         let mut outlet = Outlet {
             node: self.node,
             form: self.form,
@@ -434,10 +443,10 @@ impl Host {
         };
         loop {
             while let Some(envelope) = association.poll_transmit_into(&mut cx, &mut spares.next) {
-                let frame = SctpFrame::new(envelope.ecn, spares.take(), self.form)
-                    .with_fragmentation(envelope.fragmentation);
-                let ends = [envelope.local, envelope.remote];
-                outlet.send(world, Some(envelope.path), ends, frame);
+                let Envelope { path, local, remote, ecn, fragmentation, .. } = &envelope;
+                let frame = SctpFrame::new(*ecn, *fragmentation, spares.take(), self.form);
+                let (path, ends) = (*path, [local, remote]);
+                outlet.send(world, Some(path), ends, frame);
             }
             let Some(event) = association.poll_event() else { break };
             let is_latest = self.latest == Some(id);

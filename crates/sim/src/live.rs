@@ -167,7 +167,7 @@ impl<'a> Live<'a> {
                         delivery => return delivery,
                     },
                     event => {
-                        self.simulation.on_event(event);
+                        self.simulation.on_event(&mut Some(event));
                     }
                 }
             }

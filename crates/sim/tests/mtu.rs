@@ -112,6 +112,21 @@ fn a_black_hole_in_the_middle_is_found_and_left_again() {
     assert!(wide.goodput_bit_s < 1.2e6, "no data passes after 8 s: {}", wide.goodput_bit_s);
 }
 
+/// The same on both paths at once: no other one takes what was cut for 1,500 bytes.
+#[test]
+fn black_holes_on_every_path_are_left_again() {
+    let holes = "steps=[{ path = 'wide', at = '8 s', mtu = '1300 B', way = 'forward' }, \
+                 { path = 'narrow', at = '8 s', mtu = '1300 B', way = 'forward' }]";
+    for preset in ["cmt", "recommended"] {
+        let preset = format!("sctp.preset={preset}");
+        let result = run(&[holes, &preset, "sctp.mtu=1500 B"]);
+        for path in &result.paths {
+            assert!((1200..=1300).contains(&path.mtu_bytes), "{}: {}", path.name, path.mtu_bytes);
+            assert!(path.goodput_bit_s > 1e6, "{}: {}", path.name, path.goodput_bit_s);
+        }
+    }
+}
+
 #[test]
 fn captures_say_why_a_packet_did_not_arrive() {
     let scenario = scenario(TEXT, &["run.duration=10 s"]);

@@ -16,11 +16,11 @@ pub struct PeerLimits {
 }
 
 impl Default for PeerLimits {
-    /// Those of `polypath receive`: 60 s without progress, and 8 kbit/s over 300 s.
+    /// Those of `polypath receive`: 300 s without progress, and 8 kbit/s over 300 s.
     fn default() -> Self {
         let rate = BitRate::from_bits_per_second(8000);
         let min_rate = MinRate { rate, span: Duration::from_secs(300) };
-        Self { idle_timeout: Duration::from_secs(60), min_rate: Some(min_rate) }
+        Self { idle_timeout: Duration::from_secs(300), min_rate: Some(min_rate) }
     }
 }
 

@@ -71,8 +71,8 @@ struct Taste {
 /// How slow a sender may be.
 #[derive(Debug, clap::Args)]
 struct Limits {
-    /// Give up a sender when nothing comes from it for this many seconds
-    #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..))]
+    /// Give up a sender when nothing comes from it for this many seconds, longer than an outage of all its links may last
+    #[arg(long, value_name = "SECONDS", default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..))]
     idle_timeout: u64,
     /// Give up a sender that is slower than this for --min-rate-span; 0 bit/s takes any
     #[arg(long, value_name = "RATE", default_value = "8 kbit/s")]

@@ -21,14 +21,14 @@ impl Association {
             return;
         }
         // The cause must fit one packet together with the headers.
-        let room = self
+        let space = self
             .transmitter
             .paths
             .iter()
             .map(|path| path.packet_capacity() as usize - 12 - 8)
             .min()
             .unwrap_or(0);
-        let reason = &reason[..reason.len().min(room)];
+        let reason = &reason[..reason.len().min(space)];
         let abort = self.abort_chunk(Causes::build([Cause::UserInitiatedAbort(reason)]));
         self.end_with(cx, abort, AssociationEnd::Aborted);
     }

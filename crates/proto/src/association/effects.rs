@@ -53,12 +53,13 @@ impl Association {
         }
     }
 
+    #[inline(never)]
     fn apply_each(&mut self, cx: &mut Cx<'_>) {
         // Taken and put back, so that its memory serves the next ones.
         let mut effects = core::mem::take(&mut self.effects);
         for effect in effects.drain(..) {
             match effect {
-                Effect::PeerAnswered => self.errors = 0,
+                Effect::PeerAnswered => self.peer_answered(cx.now),
                 Effect::Delivered(path, delivered) => self.data_delivered(cx, path, delivered),
                 Effect::WindowProbeAnswered(path) => self.paths[path].errors = 0,
                 Effect::Emptied(path) => self.watch_emptied_path(cx, path),
@@ -75,7 +76,7 @@ impl Association {
         path.denied_since = None;
         if path.reach.is_active() && path.errors == 0 {
             // Nearly always: that it works is known.
-            self.errors = 0;
+            self.peer_answered(cx.now);
             return;
         }
         if delivered == Delivered::Once || !path.reach.is_potentially_failed() {

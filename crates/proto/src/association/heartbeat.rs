@@ -7,7 +7,7 @@ use super::output::To;
 use crate::config::{HandshakePaths, SackPath};
 use crate::paths::Path;
 use crate::paths::first_contact::InitTry;
-use crate::paths::heartbeat::{Info, Purpose, Sent};
+use crate::paths::heartbeat::{Info, Purpose, SentHeartbeat};
 use crate::paths::reach::{Reach, Reason, Signal};
 use crate::{Cx, Duration, Instant, PathId, ProbeEvent, TimerKind};
 
@@ -54,7 +54,8 @@ impl Association {
 
     /// The heartbeat timer of a path expired: the last heartbeat counts as unanswered, and the next one is sent.
     pub(super) fn heartbeat_expired(&mut self, cx: &mut Cx<'_>, path: PathId) {
-        let unanswered = self.paths[path].heartbeat.outstanding.take().is_some();
+        let expired = self.paths[path].heartbeat.expire();
+        let unanswered = expired.is_some();
         if unanswered {
             let timer = TimerKind::Heartbeat;
             cx.probe.on(cx.now, ProbeEvent::TimerExpired { timer, path: Some(path) });
@@ -63,9 +64,13 @@ impl Association {
             // T3 judges what becomes of both (RFC 7829 section 3.2 rule 6).
         } else if unanswered {
             let before = self.paths[path].reach;
-            self.transmitter.paths[path].rtt.back_off();
-            if self.counts_for_association(path) {
-                self.errors += 1;
+            let rtt = &mut self.transmitter.paths[path].rtt;
+            let had_its_time = expired.is_some_and(|sent| cx.now.since(sent.at) >= rtt.rto());
+            if had_its_time || !self.outage.is_on() {
+                rtt.back_off();
+            }
+            if self.counts_for_association(path) && self.counts_in_outage(cx.now, path) {
+                self.paths.errors += 1;
             }
             self.count_heartbeat_error(cx, path);
             if !self.state.is_connected() {
@@ -74,7 +79,7 @@ impl Association {
             if before.is_potentially_failed() && !self.paths[path].reach.is_potentially_failed() {
                 return self.schedule_heartbeat(cx, path);
             }
-        } else if self.is_in_use(cx.now, path) {
+        } else if self.is_in_use(cx.now, path) && !self.waits_for_paths() {
             // Data watches the path; heartbeats are for idle ones.
             return self.schedule_heartbeat(cx, path);
         }
@@ -147,7 +152,7 @@ impl Association {
         let nonce = cx.rng.next_u64();
         let info = Info { path: path.0, nonce, purpose: Purpose::Reachability }.encode();
         let parameters = Parameters::build([Parameter::HeartbeatInfo(&info)]);
-        self.paths[path].heartbeat.outstanding = Some(Sent { nonce, at: cx.now });
+        self.paths[path].heartbeat.outstanding = Some(SentHeartbeat { nonce, at: cx.now });
         self.paths[path].counters.heartbeats_sent += 1;
         self.queue_control(Chunk::Heartbeat(parameters), To::Path(path));
         cx.probe.on(cx.now, ProbeEvent::HeartbeatSent { path });
@@ -169,6 +174,7 @@ impl Association {
     /// Without heartbeats a path that failed is probed all the same, at its RTO, which backs off up to RTO.Max. The
     /// interval governs the watching of idle paths (RFC 9260 section 8.3); nothing else would find out that a failed
     /// path works again, since data goes elsewhere (section 8.2), and it would be lost for good.
+    #[inline(never)]
     pub(super) fn schedule_heartbeat(&mut self, cx: &mut Cx<'_>, path: PathId) {
         let waits = self.left_init_unanswered(path) && self.paths[path].reach.is_active();
         let rto = self.transmitter.paths[path].rtt.rto();
@@ -213,11 +219,9 @@ impl Association {
             return self.mtu_probe_answered(cx, id, nonce);
         }
         let Some(path) = self.paths.get(id) else { return };
-        let Some(sent) = path.heartbeat.outstanding.filter(|sent| sent.nonce == nonce) else {
-            return;
-        };
+        let Some(sent) = path.heartbeat.answered(nonce) else { return };
         let path = &mut self.paths[id];
-        path.heartbeat.outstanding = None;
+        (path.heartbeat.outstanding, path.heartbeat.expired) = (None, None);
         path.denied_since = None;
         path.counters.heartbeat_acks_received += 1;
         let rtt = cx.now.since(sent.at);

@@ -2,8 +2,8 @@
 //! and that nobody takes SCTP at an address.
 
 use super::Association;
-use super::handshake::Step;
-use super::state::{Connected, Phase, State};
+use super::handshake::HandshakeStep;
+use super::state::{Connected, ConnectedPhase, State};
 use crate::paths::Path;
 use crate::paths::reach::{Reach, Signal, Transition};
 use crate::{AssociationEnd, Cx, Duration, Encapsulation, Instant, PathError, PathId};
@@ -53,7 +53,7 @@ struct View {
 
 /// What becomes of the association.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Verdict {
+enum IcmpAction {
     Ignore,
     /// Whether anybody is there is asked soon.
     Ask,
@@ -78,16 +78,16 @@ enum Verdict {
 ///
 /// NOTE(deviation): Linux says the same of each packet that finds the buffers of the peer's raw sockets full. So it is believed
 /// only after [`PATIENCE`]: if nobody is there any more, retransmissions hear it again, and heartbeats of who has none.
-fn judge(view: View) -> Verdict {
+fn judge(view: View) -> IcmpAction {
     match (view.quoted, view.standing, view.others_may_work) {
-        (_, Standing::Closed, _) => Verdict::Ignore,
-        (Quoted::Init, Standing::CookieWait, _) => Verdict::TryElsewhere,
-        (Quoted::Tagged, Standing::CookieEchoed, _) => Verdict::TryElsewhere,
-        (Quoted::Init, _, _) | (_, Standing::CookieWait, _) => Verdict::Ignore,
-        (Quoted::Tagged, Standing::Busy, _) => Verdict::Ask,
-        (Quoted::Tagged, Standing::Unconfirmed, _) => Verdict::LosePath,
-        (Quoted::Tagged, Standing::Confirmed, true) => Verdict::LosePath,
-        (Quoted::Tagged, Standing::Confirmed, false) => Verdict::End,
+        (_, Standing::Closed, _) => IcmpAction::Ignore,
+        (Quoted::Init, Standing::CookieWait, _) => IcmpAction::TryElsewhere,
+        (Quoted::Tagged, Standing::CookieEchoed, _) => IcmpAction::TryElsewhere,
+        (Quoted::Init, _, _) | (_, Standing::CookieWait, _) => IcmpAction::Ignore,
+        (Quoted::Tagged, Standing::Busy, _) => IcmpAction::Ask,
+        (Quoted::Tagged, Standing::Unconfirmed, _) => IcmpAction::LosePath,
+        (Quoted::Tagged, Standing::Confirmed, true) => IcmpAction::LosePath,
+        (Quoted::Tagged, Standing::Confirmed, false) => IcmpAction::End,
     }
 }
 
@@ -139,18 +139,18 @@ impl Association {
         let others_may_work = self.paths.iter().any(|other| other.id != id && may_work(other));
         let standing = self.standing(cx.now, id, carried);
         match judge(View { quoted, standing, others_may_work }) {
-            Verdict::Ignore => {}
-            Verdict::Ask => self.ask_soon(cx.now, id),
-            Verdict::TryElsewhere if self.has_handshake_path_besides(id) => {
+            IcmpAction::Ignore => {}
+            IcmpAction::Ask => self.ask_soon(cx.now, id),
+            IcmpAction::TryElsewhere if self.has_handshake_path_besides(id) => {
                 self.handshake_refused(cx.now, id);
             }
-            Verdict::LosePath => {
+            IcmpAction::LosePath => {
                 if self.path_refused(cx, id) != Transition::None {
                     // The peer may be gone altogether.
                     self.paths.ids().for_each(|other| self.ask_soon(cx.now, other));
                 }
             }
-            Verdict::TryElsewhere | Verdict::End => {
+            IcmpAction::TryElsewhere | IcmpAction::End => {
                 self.end(cx, AssociationEnd::ProtocolUnreachable)
             }
         }
@@ -161,12 +161,12 @@ impl Association {
         match &self.state {
             State::Closed(_) => Standing::Closed,
             State::Handshake(handshake) => match handshake.step {
-                Step::CookieWait => Standing::CookieWait,
-                Step::CookieEchoed(_) => Standing::CookieEchoed,
+                HandshakeStep::CookieWait => Standing::CookieWait,
+                HandshakeStep::CookieEchoed(_) => Standing::CookieEchoed,
             },
             _ if !path.reach.is_confirmed() => Standing::Unconfirmed,
             // All that the peer has left to do is to go.
-            State::Connected(Connected { phase: Phase::ShutdownAckSent(_), .. }) => {
+            State::Connected(Connected { phase: ConnectedPhase::ShutdownAckSent(_), .. }) => {
                 Standing::Confirmed
             }
             // A UDP port that somebody has is never said to be unreachable.
@@ -210,19 +210,19 @@ mod tests {
         use Quoted::{Init, Tagged};
         use Standing::{Busy, Closed, Confirmed, CookieEchoed, CookieWait, Unconfirmed};
         for (quoted, standing, alone, with_others) in [
-            (Init, CookieWait, Verdict::TryElsewhere, Verdict::TryElsewhere),
-            (Tagged, CookieEchoed, Verdict::TryElsewhere, Verdict::TryElsewhere),
-            (Tagged, Confirmed, Verdict::End, Verdict::LosePath),
-            (Tagged, Unconfirmed, Verdict::LosePath, Verdict::LosePath),
-            (Tagged, Busy, Verdict::Ask, Verdict::Ask),
-            (Init, Busy, Verdict::Ignore, Verdict::Ignore),
+            (Init, CookieWait, IcmpAction::TryElsewhere, IcmpAction::TryElsewhere),
+            (Tagged, CookieEchoed, IcmpAction::TryElsewhere, IcmpAction::TryElsewhere),
+            (Tagged, Confirmed, IcmpAction::End, IcmpAction::LosePath),
+            (Tagged, Unconfirmed, IcmpAction::LosePath, IcmpAction::LosePath),
+            (Tagged, Busy, IcmpAction::Ask, IcmpAction::Ask),
+            (Init, Busy, IcmpAction::Ignore, IcmpAction::Ignore),
             // The message is about a packet of long ago, or forged.
-            (Tagged, CookieWait, Verdict::Ignore, Verdict::Ignore),
-            (Init, CookieEchoed, Verdict::Ignore, Verdict::Ignore),
-            (Init, Confirmed, Verdict::Ignore, Verdict::Ignore),
-            (Init, Unconfirmed, Verdict::Ignore, Verdict::Ignore),
-            (Init, Closed, Verdict::Ignore, Verdict::Ignore),
-            (Tagged, Closed, Verdict::Ignore, Verdict::Ignore),
+            (Tagged, CookieWait, IcmpAction::Ignore, IcmpAction::Ignore),
+            (Init, CookieEchoed, IcmpAction::Ignore, IcmpAction::Ignore),
+            (Init, Confirmed, IcmpAction::Ignore, IcmpAction::Ignore),
+            (Init, Unconfirmed, IcmpAction::Ignore, IcmpAction::Ignore),
+            (Init, Closed, IcmpAction::Ignore, IcmpAction::Ignore),
+            (Tagged, Closed, IcmpAction::Ignore, IcmpAction::Ignore),
         ] {
             for (others_may_work, verdict) in [(false, alone), (true, with_others)] {
                 let view = View { quoted, standing, others_may_work };

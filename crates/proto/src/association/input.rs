@@ -8,11 +8,11 @@ use polypath_wire::{ChecksumPolicy, Chunk, PacketView, UnknownAction};
 use super::Association;
 use super::observe;
 use super::output::To;
-use super::state::Phase;
+use super::state::ConnectedPhase;
 use crate::extension::packet_drop::flags;
 use crate::extension::packet_drop::report::Why;
 use crate::receive::{DataError, DataOutcome, Receiver};
-use crate::transmit::Acked;
+use crate::transmit::AckOutcome;
 use crate::transmit::partial_reliability::Support;
 use crate::transmit::sack::SackProblem;
 use crate::types::Capabilities;
@@ -32,7 +32,7 @@ enum Flow {
 
 /// What is known of the packet being processed.
 #[derive(Clone, Copy)]
-struct Arrival {
+struct ArrivedPacket {
     path: PathId,
     position: usize,
     tag: u32,
@@ -59,6 +59,7 @@ impl Association {
             path.counters.packets_received += 1;
             path.denied_since = None;
         }
+        self.heard_over(cx, path);
         self.reports_allowed.refill();
         if self.state.receiver().is_some_and(Receiver::refuses_packet) {
             self.report_packet(received, Why::Refused);
@@ -69,7 +70,7 @@ impl Association {
     /// Handles the chunks of a packet up to one that is not believed. Returns whether the packet counts as received: not if
     /// that was the first.
     fn handle_chunks(&mut self, cx: &mut Cx<'_>, received: &Received<'_>, path: PathId) -> bool {
-        let mut arrival = Arrival { path, position: 0, tag: 0 };
+        let mut arrival = ArrivedPacket { path, position: 0, tag: 0 };
         match &received.body {
             Body::Datagram(bytes) | Body::Part { datagram: bytes, .. } => {
                 let memory = match &received.body {
@@ -110,7 +111,7 @@ impl Association {
     }
 
     /// What stands at this position is not believed, nor what follows it. Returns whether anything before it was.
-    fn refuse(&mut self, at: Arrival) -> bool {
+    fn refuse(&mut self, at: ArrivedPacket) -> bool {
         self.stats.packets_discarded += 1;
         at.position > 0
     }
@@ -124,12 +125,12 @@ impl Association {
     }
 
     fn end_packet(&mut self, cx: &mut Cx<'_>, path: PathId) {
-        let shutdown_sent = matches!(self.state.phase(), Some(Phase::ShutdownSent(_)));
-        let Some(receiver) = self.state.receiver_mut() else { return };
+        let shutdown_sent = matches!(self.state.phase(), Some(ConnectedPhase::ShutdownSent(_)));
         if shutdown_sent {
             // RFC 9260 section 9.2: a peer that still has something to send is there.
-            self.errors = 0;
+            self.peer_answered(cx.now);
         }
+        let Some(receiver) = self.state.receiver_mut() else { return };
         receiver.simulate_reneging(cx.rng);
         receiver.end_packet(cx.now, path);
         if receiver.adapts_buffer() {
@@ -145,7 +146,7 @@ impl Association {
     }
 
     /// One arm per chunk type, one call per arm.
-    fn handle_chunk(&mut self, cx: &mut Cx<'_>, chunk: &Chunk<'_>, arrival: Arrival) -> Flow {
+    fn handle_chunk(&mut self, cx: &mut Cx<'_>, chunk: &Chunk<'_>, arrival: ArrivedPacket) -> Flow {
         if !self.tag_is_right(chunk, arrival) || self.state.is_closed() {
             return Flow::Refuse;
         }
@@ -204,7 +205,7 @@ impl Association {
     }
 
     /// RFC 9260 section 8.5.1.
-    fn tag_is_right(&self, chunk: &Chunk<'_>, arrival: Arrival) -> bool {
+    fn tag_is_right(&self, chunk: &Chunk<'_>, arrival: ArrivedPacket) -> bool {
         let own = arrival.tag == self.identity.local_tag;
         match chunk {
             Chunk::Abort(abort) if abort.reflected_tag => self.reflects_peer_tag(arrival),
@@ -218,10 +219,11 @@ impl Association {
         }
     }
 
-    fn reflects_peer_tag(&self, arrival: Arrival) -> bool {
+    fn reflects_peer_tag(&self, arrival: ArrivedPacket) -> bool {
         self.state.peer_tag() == Some(arrival.tag)
     }
 
+    #[inline(always)]
     fn handle_data(
         &mut self,
         cx: &mut Cx<'_>,
@@ -261,16 +263,16 @@ impl Association {
     }
 
     /// What became of an acknowledgement.
-    fn acknowledged(&mut self, cx: &mut Cx<'_>, acked: Acked) {
+    fn acknowledged(&mut self, cx: &mut Cx<'_>, acked: AckOutcome) {
         match acked {
-            Acked::Applied => self.apply_effects(cx),
-            Acked::Stale => {}
-            Acked::Refused(SackProblem::AcknowledgesUnsent(_)) => {
+            AckOutcome::Applied => self.apply_effects(cx),
+            AckOutcome::Stale => {}
+            AckOutcome::Refused(SackProblem::AcknowledgesUnsent(_)) => {
                 let reason = b"SACK acknowledges a TSN that was not sent";
                 self.abort_with(cx, Cause::ProtocolViolation(reason));
             }
             // It says nothing that can be relied on.
-            Acked::Refused(SackProblem::MalformedBlock) => self.stats.packets_discarded += 1,
+            AckOutcome::Refused(SackProblem::MalformedBlock) => self.stats.packets_discarded += 1,
         }
     }
 
@@ -290,8 +292,8 @@ impl Association {
         }
         // A peer that has completed the shutdown answers what still arrives from a slower path with an ABORT that
         // reflects the tag; it may overtake the SHUTDOWN COMPLETE. Nothing is outstanding then on either side.
-        let completed =
-            abort.reflected_tag && matches!(self.state.phase(), Some(Phase::ShutdownAckSent(_)));
+        let completed = abort.reflected_tag
+            && matches!(self.state.phase(), Some(ConnectedPhase::ShutdownAckSent(_)));
         let end = match completed {
             true => AssociationEnd::ShutdownComplete,
             false => AssociationEnd::AbortedByPeer(abort.causes.as_slice().into()),
@@ -338,8 +340,8 @@ impl Association {
         if chunk.encode_into(&mut bytes).is_err() {
             return;
         }
-        let room = self.transmitter.paths[path].packet_capacity() as usize - 12 - 8;
-        bytes.truncate(chunk.encoded_len().min(room & !3));
+        let space = self.transmitter.paths[path].packet_capacity() as usize - 12 - 8;
+        bytes.truncate(chunk.encoded_len().min(space & !3));
         let causes = Causes::build([Cause::UnrecognizedChunk(&bytes)]);
         self.queue_control(Chunk::Error(causes), To::Path(path));
     }

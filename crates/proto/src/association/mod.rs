@@ -6,6 +6,7 @@ mod heartbeat;
 mod icmp;
 mod input;
 mod observe;
+mod outage;
 mod output;
 mod packet_drop;
 mod path_mtu;
@@ -29,12 +30,13 @@ use smallvec::SmallVec;
 
 use self::effects::Events;
 use self::handshake::{Handshake, T1, TieTags};
-use self::output::{ControlQueue, Flush};
+use self::output::{ControlQueue, OutputFlush};
 use self::path_mtu::MtuWork;
-use self::state::{Phase, State};
-use self::statistics::{Blocked, Counters};
+use self::state::{ConnectedPhase, State};
+use self::statistics::{AssociationCounters, Blocked};
 use crate::config::{AssociationConfig, SharedConfig, SourceRoute};
 use crate::extension::packet_drop::report::Allowance;
+use crate::mechanism::outage::Outage;
 use crate::paths::PathBook;
 use crate::paths::stopwatch::Stopwatch;
 use crate::receive::Receiver;
@@ -80,11 +82,11 @@ pub struct Association {
     /// What the transmitter wants done; empty in between.
     effects: Effects,
     control: ControlQueue,
-    flush: Flush,
+    flush: OutputFlush,
     events: Events,
     notices: VecDeque<Notice>,
-    /// Consecutive timeouts over all paths.
-    errors: u32,
+    /// The time in which no path has answered.
+    outage: Outage,
     /// Times that a path became potentially failed.
     suspicions: u64,
     /// Time in which no path was active and one or more were potentially failed.
@@ -96,7 +98,7 @@ pub struct Association {
     /// What limits reports of damaged packets.
     reports_allowed: Allowance,
     blocked: Blocked,
-    stats: Counters,
+    stats: AssociationCounters,
 }
 
 /// Streams agreed with the peer; during the handshake those asked for and those accepted at most.
@@ -166,17 +168,17 @@ impl Association {
             paths: PathBook::default(),
             effects: Effects::new(),
             control: ControlQueue::new(),
-            flush: Flush::default(),
+            flush: OutputFlush::default(),
             events: Events::default(),
             notices: VecDeque::new(),
-            errors: 0,
+            outage: Outage::default(),
             suspicions: 0,
             all_suspected: Stopwatch::default(),
             mtu_work: MtuWork::default(),
             readable_told: false,
             reports_allowed: Allowance::default(),
             blocked: Blocked::default(),
-            stats: Counters::default(),
+            stats: AssociationCounters::default(),
         }
     }
 
@@ -249,6 +251,12 @@ impl Association {
         self.apply_routes(cx, routes);
     }
 
+    /// Takes note that links, addresses or routes of this host have changed: paths that do not answer are probed at once.
+    pub fn handle_network_change(&mut self, cx: &mut Cx<'_>) {
+        self.stir();
+        self.probe_silent_paths(cx);
+    }
+
     /// The next packet to send; see the contract. After a `None` there is none until something else is called or time
     /// moves on.
     pub fn poll_transmit(&mut self, cx: &mut Cx<'_>) -> Option<Transmit> {
@@ -310,6 +318,9 @@ impl Association {
         let (transmitter, mut send_cx) = self.sending(cx);
         let queued = transmitter.enqueue(&mut send_cx, message, wanted);
         self.apply_effects(cx);
+        if self.outage.is_on() {
+            self.probe_in_outage(cx.now);
+        }
         queued
     }
 
@@ -326,7 +337,7 @@ impl Association {
 
     /// The next complete message, freeing its part of the receive window.
     pub fn receive(&mut self, _cx: &mut Cx<'_>) -> Option<ReceivedMessage> {
-        let message = self.state.receiver_mut().and_then(Receiver::receive);
+        let message = self.state.receiver_mut()?.receive();
         match &message {
             Some(message) => {
                 self.stats.messages_received += 1;
@@ -424,7 +435,10 @@ impl Association {
     /// Whether the peer has asked for shutdown: it sends nothing more.
     pub fn is_shut_by_peer(&self) -> bool {
         let phase = self.state.phase();
-        matches!(phase, Some(Phase::ShutdownReceived(_) | Phase::ShutdownAckSent(_)))
+        matches!(
+            phase,
+            Some(ConnectedPhase::ShutdownReceived(_) | ConnectedPhase::ShutdownAckSent(_))
+        )
     }
 
     /// The configuration.
@@ -467,11 +481,16 @@ impl Association {
     }
 
     /// Tells the user once that messages wait.
+    #[inline]
     fn announce_messages(&mut self) {
-        let waiting = self.state.receiver().is_some_and(Receiver::has_messages);
-        if !self.readable_told && waiting {
-            self.readable_told = true;
-            self.events.push(Event::Readable);
+        if !self.readable_told && self.state.receiver().is_some_and(Receiver::has_messages) {
+            self.report_readable();
         }
+    }
+
+    #[inline(never)]
+    fn report_readable(&mut self) {
+        self.readable_told = true;
+        self.events.push(Event::Readable);
     }
 }

@@ -3,8 +3,8 @@
 use polypath_wire::{ChecksumPolicy, Chunk, Packet, PacketView};
 
 use super::Association;
-use super::handshake::Step;
-use super::state::{Phase, State};
+use super::handshake::HandshakeStep;
+use super::state::{ConnectedPhase, State};
 use crate::{
     AssociationEnd, AssociationState, BlockedCause, Body, ChunkKinds, Cx, EndReason, PathId,
     ProbeEvent, Received, TimerKind, Tsn,
@@ -14,15 +14,15 @@ impl State {
     fn public(&self) -> AssociationState {
         match self {
             Self::Handshake(handshake) => match handshake.step {
-                Step::CookieWait => AssociationState::CookieWait,
-                Step::CookieEchoed(_) => AssociationState::CookieEchoed,
+                HandshakeStep::CookieWait => AssociationState::CookieWait,
+                HandshakeStep::CookieEchoed(_) => AssociationState::CookieEchoed,
             },
             Self::Connected(connected) => match connected.phase {
-                Phase::Established => AssociationState::Established,
-                Phase::ShutdownPending => AssociationState::ShutdownPending,
-                Phase::ShutdownSent(_) => AssociationState::ShutdownSent,
-                Phase::ShutdownReceived(_) => AssociationState::ShutdownReceived,
-                Phase::ShutdownAckSent(_) => AssociationState::ShutdownAckSent,
+                ConnectedPhase::Established => AssociationState::Established,
+                ConnectedPhase::ShutdownPending => AssociationState::ShutdownPending,
+                ConnectedPhase::ShutdownSent(_) => AssociationState::ShutdownSent,
+                ConnectedPhase::ShutdownReceived(_) => AssociationState::ShutdownReceived,
+                ConnectedPhase::ShutdownAckSent(_) => AssociationState::ShutdownAckSent,
             },
             Self::Closed(_) => AssociationState::Closed,
         }
@@ -69,8 +69,8 @@ impl Association {
     pub(super) fn report_handshake_timeout(&self, cx: &mut Cx<'_>) {
         let Some(handshake) = self.state.handshake() else { return };
         let timer = match handshake.step {
-            Step::CookieWait => TimerKind::T1Init,
-            Step::CookieEchoed(_) => TimerKind::T1Cookie,
+            HandshakeStep::CookieWait => TimerKind::T1Init,
+            HandshakeStep::CookieEchoed(_) => TimerKind::T1Cookie,
         };
         cx.probe.on(cx.now, ProbeEvent::TimerExpired { timer, path: Some(handshake.path) });
     }

@@ -7,9 +7,9 @@ use smallvec::SmallVec;
 
 use super::Association;
 use super::observe;
-use super::state::{Phase, State};
+use super::state::{ConnectedPhase, State};
 use crate::config::SackPath;
-use crate::mechanism::sack_path::{self, Duplicates, SackPathView, SinceLastSack};
+use crate::mechanism::sack_path::{self, SackPathView};
 use crate::paths::PathBook;
 use crate::paths::reach::{Reach, Reason};
 use crate::receive::Receiver;
@@ -77,7 +77,7 @@ pub(super) type ControlQueue = VecDeque<Control>;
 
 /// One flush: the packets between an input and the next `None` of `poll_transmit`.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Flush {
+pub(super) struct OutputFlush {
     is_open: bool,
     /// When the last one ended, as long as nothing has happened since that could give a packet.
     dry_at: Option<Instant>,
@@ -128,7 +128,7 @@ impl Association {
         }
         self.open_flush(cx);
         self.settle_mtus(cx);
-        if self.transmitter.is_window_closed() {
+        if self.transmitter.is_peer_window_closed() {
             let (transmitter, send_cx) = self.sending(cx);
             transmitter.watch_peer_window(&send_cx);
         }
@@ -150,12 +150,12 @@ impl Association {
     #[inline]
     fn only_listens(&self) -> bool {
         let State::Connected(connected) = &self.state else { return false };
-        matches!(connected.phase, Phase::Established)
+        matches!(connected.phase, ConnectedPhase::Established)
             && !connected.peer.receiver.sack_is_due()
             && self.control.is_empty()
             && self.transmitter.is_dry()
             && !self.transmitter.forward.is_due()
-            && !self.transmitter.is_window_closed()
+            && !self.transmitter.is_peer_window_closed()
             && self.mtu_work.is_settled()
             && !self.paths.iter().any(|path| matches!(path.reach, Reach::Inactive(_)))
     }
@@ -198,11 +198,11 @@ impl Association {
         transmitter.watch_tail(&send_cx);
         let cause = match is_sending {
             true => transmitter.why_blocked(&send_cx),
-            false if transmitter.room_is_wanted() => BlockedCause::SendBuffer,
+            false if transmitter.wants_buffer_space() => BlockedCause::SendBuffer,
             false => BlockedCause::Application,
         };
-        transmitter.end_flush();
-        self.flush = Flush { dry_at: Some(cx.now), ..Flush::default() };
+        transmitter.end_flush(send_cx.config);
+        self.flush = OutputFlush { dry_at: Some(cx.now), ..OutputFlush::default() };
         self.report_blocked(cx, cause);
         self.blocked.enter(cx.now, cause);
         self.account_suspicion(cx.now);
@@ -213,12 +213,12 @@ impl Association {
     fn go_on_listening(&mut self, cx: &mut Cx<'_>) {
         let is_news = !self.flush.only_listened
             || self.transmitter.has_flushed()
-            || self.transmitter.room_is_wanted();
+            || self.transmitter.wants_buffer_space();
         if is_news {
             self.close_flush(cx);
-            self.flush.only_listened = !self.transmitter.room_is_wanted();
+            self.flush.only_listened = !self.transmitter.wants_buffer_space();
         } else {
-            self.flush = Flush { dry_at: Some(cx.now), is_open: false, only_listened: true };
+            self.flush = OutputFlush { dry_at: Some(cx.now), is_open: false, only_listened: true };
             self.account_suspicion(cx.now);
         }
     }
@@ -242,10 +242,11 @@ impl Association {
         path: PathId,
         packet: &'a mut Packet<'static>,
     ) -> PacketBuilder<'a> {
-        PacketBuilder::new(path, self.transmitter.paths[path].packet_capacity(), packet)
+        self.transmitter.builder(path, packet)
     }
 
     /// A packet with the control chunks that wait for the same path.
+    #[inline(never)]
     fn control_packet(&mut self, packet: &mut Packet<'static>) -> Option<Built> {
         let Control { chunk, to, tag } = self.control.pop_front()?;
         let best = self.paths.best();
@@ -268,10 +269,12 @@ impl Association {
             let next = self.control.pop_front()?;
             packet.push(next.chunk);
         }
-        if matches!(self.state.phase(), Some(Phase::ShutdownSent(_))) {
+        if matches!(self.state.phase(), Some(ConnectedPhase::ShutdownSent(_))) {
             self.bundle_due_sack(&mut packet);
         }
-        if self.control.is_empty() && matches!(self.state.phase(), Some(Phase::Established)) {
+        if self.control.is_empty()
+            && matches!(self.state.phase(), Some(ConnectedPhase::Established))
+        {
             // Such chunks are rare once the handshake is over.
             self.control = ControlQueue::new();
         }
@@ -293,6 +296,7 @@ impl Association {
 
     /// A packet that begins with the FORWARD-TSN that is due. DATA goes along if there is any (RFC 3758 section 3.5, F2);
     /// the FORWARD-TSN does not wait for it, because the receiver may hold messages back.
+    #[inline(never)]
     fn forward_tsn_packet(
         &mut self,
         cx: &mut Cx<'_>,
@@ -329,14 +333,15 @@ impl Association {
     }
 
     fn data_packet(&mut self, cx: &mut Cx<'_>, packet: &mut Packet<'static>) -> Option<Built> {
-        let Some(decision) = self.next_data(cx) else {
-            let (transmitter, mut send_cx) = self.sending(cx);
+        let (transmitter, mut send_cx) = self.sending(cx);
+        let Some(decision) = transmitter.next(&mut send_cx) else {
             transmitter.penalize_blocking_path(&mut send_cx);
             return None;
         };
         let path = decision.path;
-        let mut packet = self.builder(path, packet);
-        self.fill(cx, &decision, &mut packet);
+        let mut packet = transmitter.builder(path, packet);
+        transmitter.fill(&mut send_cx, &decision, &mut packet);
+        self.apply_effects(cx);
         debug_assert!(!packet.is_empty(), "a path was chosen that carries nothing");
         if packet.is_empty() {
             return None;
@@ -375,7 +380,7 @@ impl Association {
     }
 
     /// Adds a SACK that is due to a packet with control chunks: in SHUTDOWN-SENT, DATA is answered by both (RFC 9260 section
-    /// 9.2), and the SHUTDOWN alone tells neither gaps nor the window.
+    /// 9.2), and the SHUTDOWN alone reports neither gaps nor the receive window.
     fn bundle_due_sack(&mut self, packet: &mut PacketBuilder<'_>) {
         let due = self.state.receiver().is_some_and(Receiver::sack_is_due);
         let last = packet.packet.chunks.last();
@@ -400,7 +405,8 @@ impl Association {
     }
 
     /// SACKs return to the source of the last DATA (RFC 9260 section 6.4), if that address is proved to be the peer's and
-    /// there is no doubt that what is sent there arrives, or where the policy wants them.
+    /// there is no doubt that what is sent there arrives, or where the policy wants them. While no path is active, the DATA that
+    /// came is the only sign of one that works.
     fn sack_return_path(&self) -> PathId {
         let active =
             |path: &PathId| self.paths.get(*path).is_some_and(|path| path.reach.is_active());
@@ -410,19 +416,26 @@ impl Association {
             SackPath::LastData => last,
             policy => self.chosen_sack_path(policy, last),
         };
-        chosen.unwrap_or_else(|| self.paths.best())
+        chosen.or_else(|| self.revived_path()).unwrap_or_else(|| self.paths.best())
     }
 
+    /// While no path is active, the one of the last DATA.
+    fn revived_path(&self) -> Option<PathId> {
+        let last = self.state.receiver().and_then(Receiver::sack_path);
+        let is_confirmed =
+            |path: &PathId| self.paths.get(*path).is_some_and(|p| p.reach.is_confirmed());
+        let some_is_active = self.paths.iter().any(|path| path.reach.is_active());
+        last.filter(|path| !some_is_active && is_confirmed(path))
+    }
+
+    #[inline(never)]
     fn chosen_sack_path(&self, policy: SackPath, last: Option<PathId>) -> Option<PathId> {
         let sources = self.state.receiver().map_or(PathSet::EMPTY, Receiver::sources);
         let active = self.paths.iter().filter(|path| path.reach.is_active());
-        let candidates: SmallVec<[sack_path::Candidate; 8]> = active
-            .map(|path| sack_path::Candidate {
+        let candidates: SmallVec<[sack_path::SackCandidate; 8]> = active
+            .map(|path| sack_path::SackCandidate {
                 index: path.id.0,
-                since_last_sack: match sources.contains(path.id) {
-                    true => SinceLastSack::BroughtData,
-                    false => SinceLastSack::Silent,
-                },
+                brought_data: sources.contains(path.id),
                 last_sack: path.sack_rank,
                 srtt: self.transmitter.paths[path.id]
                     .rtt
@@ -433,10 +446,7 @@ impl Association {
         let view = SackPathView {
             last_data: last.map(|path| path.0),
             primary: self.paths.primary.0,
-            duplicates: match self.state.receiver().is_some_and(Receiver::has_duplicates) {
-                true => Duplicates::Some,
-                false => Duplicates::None,
-            },
+            has_duplicates: self.state.receiver().is_some_and(Receiver::has_duplicates),
             candidates: &candidates,
         };
         sack_path::choose(policy, &view).map(PathId)
@@ -470,8 +480,8 @@ impl Association {
             return;
         }
         match self.state.phase() {
-            Some(Phase::ShutdownPending) => self.send_shutdown(cx, self.paths.best()),
-            Some(Phase::ShutdownReceived(came_on)) => {
+            Some(ConnectedPhase::ShutdownPending) => self.send_shutdown(cx, self.paths.best()),
+            Some(ConnectedPhase::ShutdownReceived(came_on)) => {
                 self.send_shutdown_ack(cx, self.answer_path(came_on));
             }
             _ => {}

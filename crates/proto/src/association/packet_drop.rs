@@ -8,7 +8,7 @@ use polypath_wire::{COMMON_HEADER_LEN, Checksum, Chunk, Packet, PacketDrop};
 use super::Association;
 use super::input::MAX_WAITING_ANSWERS;
 use super::output::To;
-use super::state::Phase;
+use super::state::ConnectedPhase;
 use crate::extension::packet_drop::repair::{self, Repair, Request};
 use crate::extension::packet_drop::report::{self, ReportView, Why};
 use crate::extension::packet_drop::{carried, flags};
@@ -48,8 +48,8 @@ impl Association {
             packet: &packet,
             why,
             buffer_limit: peer.receiver.buffer_limit(),
-            window: peer.receiver.window(),
-            room: self.least_packet_capacity().saturating_sub(COMMON_HEADER_LEN),
+            a_rwnd: peer.receiver.a_rwnd(),
+            space: self.least_packet_capacity().saturating_sub(COMMON_HEADER_LEN),
         };
         if let Some(report) = report::report(&view)
             && self.reports_allowed.take()
@@ -97,8 +97,8 @@ impl Association {
         }
         let (limit, queued) = (report.bandwidth_or_limit, report.queued);
         let (transmitter, mut send_cx) = self.sending(cx);
-        if let Some(window) = repair::told_window(report.flags, limit, queued) {
-            transmitter.on_peer_window(&mut send_cx, window);
+        if let Some(advertised) = repair::told_peer_window(report.flags, limit, queued) {
+            transmitter.on_peer_window(&mut send_cx, advertised);
         }
         transmitter.on_bottleneck(&mut send_cx, report, came_on);
     }
@@ -125,8 +125,10 @@ impl Association {
                 self.queue_control(Chunk::CookieAck, To::Path(came_on));
             }
             // Their timers go on.
-            (Request::Shutdown, Some(Phase::ShutdownSent(_))) => self.repeat_shutdown(came_on),
-            (Request::ShutdownAck, Some(Phase::ShutdownAckSent(_))) => {
+            (Request::Shutdown, Some(ConnectedPhase::ShutdownSent(_))) => {
+                self.repeat_shutdown(came_on)
+            }
+            (Request::ShutdownAck, Some(ConnectedPhase::ShutdownAckSent(_))) => {
                 self.queue_control(Chunk::ShutdownAck, To::Path(came_on));
             }
             _ => {}

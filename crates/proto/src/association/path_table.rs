@@ -8,7 +8,7 @@ use core::net::IpAddr;
 use smallvec::SmallVec;
 
 use super::Association;
-use super::handshake::{Handshake, Step, Tries};
+use super::handshake::{Handshake, HandshakeStep, Tries};
 use crate::config::{AssociationConfig, PathPairing, SharedConfig, SourceRoute};
 use crate::congestion::window::Family;
 use crate::paths::first_contact::InitTry;
@@ -155,7 +155,7 @@ impl Association {
     fn remains_without(&self, address: IpAddr) -> bool {
         let mut others = self.identity.local_addresses.iter().filter(|local| **local != address);
         match self.state.handshake() {
-            Some(Handshake { step: Step::CookieWait, named, .. }) => others
+            Some(Handshake { step: HandshakeStep::CookieWait, named, .. }) => others
                 .any(|local| named.iter().any(|named| local.is_ipv4() == named.address.is_ipv4())),
             _ => others.next().is_some(),
         }
@@ -247,7 +247,7 @@ impl Association {
             let id = known.map_or(PathId(self.paths.len() as u8), |(id, _)| id);
             let (mut path, mut sending) = self.new_path(id, local, remote);
             let sharers = self.paths.sharers(&self.config.policies, id);
-            sending.reset_window(&self.config, self.transmitter.advertised_window, sharers);
+            sending.reset_cwnd(&self.config, self.transmitter.advertised_window, sharers);
             match known {
                 Some(_) => {
                     // Counters and rank go on; what was learned of the old attachment does not.

@@ -19,7 +19,9 @@ impl Association {
 
     /// Counts a timeout against the path and the association.
     pub(super) fn count_path_error(&mut self, cx: &mut Cx<'_>, id: PathId) {
-        self.errors += 1;
+        if self.counts_in_outage(cx.now, id) {
+            self.paths.errors += 1;
+        }
         self.count_heartbeat_error(cx, id);
     }
 
@@ -34,7 +36,7 @@ impl Association {
         }
         self.path_changed(cx, id, transition);
         self.give_up_primary(id);
-        if self.errors > self.config.association_max_retrans {
+        if self.paths.errors > self.config.association_max_retrans {
             self.fail(cx, AssociationEnd::Unreachable);
         }
     }
@@ -42,9 +44,10 @@ impl Association {
     /// A heartbeat was answered over the path, or data that took no other path.
     pub(super) fn path_works(&mut self, cx: &mut Cx<'_>, id: PathId, sign: Signal) {
         let thresholds = self.thresholds();
-        self.errors = 0;
+        self.peer_answered(cx.now);
         let path = &mut self.paths[id];
         path.errors = 0;
+        path.heartbeat.expired = None;
         let transition = path.reach.on(sign, thresholds);
         if transition == Transition::None {
             return;
@@ -56,7 +59,7 @@ impl Association {
             if let Some(cwnd) = failover::restart_cwnd(detection, unit) {
                 sending.correct(cx.now, CorrectionCause::Restart, cwnd, None);
             }
-            cx.probe.on(cx.now, sending.window_event());
+            cx.probe.on(cx.now, sending.congestion_event());
         }
         self.path_changed(cx, id, transition);
     }

@@ -4,7 +4,7 @@ use polypath_wire::Chunk;
 
 use super::Association;
 use super::output::{Control, To};
-use super::state::{Phase, State, T2};
+use super::state::{ConnectedPhase, State, T2};
 use crate::{AssociationEnd, Cx, Event, PathId, ProbeEvent, TimerKind};
 
 impl Association {
@@ -12,8 +12,10 @@ impl Association {
     pub(super) fn begin_shutdown(&mut self, cx: &mut Cx<'_>) {
         match &mut self.state {
             State::Handshake(handshake) => handshake.shutdown_wanted = true,
-            State::Connected(connected) if matches!(connected.phase, Phase::Established) => {
-                connected.phase = Phase::ShutdownPending;
+            State::Connected(connected)
+                if matches!(connected.phase, ConnectedPhase::Established) =>
+            {
+                connected.phase = ConnectedPhase::ShutdownPending;
                 connected.shutdown_guard = self.config.shutdown_guard.map(|guard| cx.now + guard);
             }
             State::Connected(_) | State::Closed(_) => {}
@@ -22,12 +24,13 @@ impl Association {
     }
 
     /// Sends SHUTDOWN, for the first time or again.
+    #[inline(never)]
     pub(super) fn send_shutdown(&mut self, cx: &mut Cx<'_>, path: PathId) {
         let State::Connected(connected) = &mut self.state else { return };
         // The recommended length.
         connected.shutdown_guard.get_or_insert(cx.now + self.config.policies.rto.max * 5);
         let due = cx.now + self.transmitter.paths[path].rtt.rto();
-        connected.phase = Phase::ShutdownSent(T2 { due, path });
+        connected.phase = ConnectedPhase::ShutdownSent(T2 { due, path });
         self.report_state(cx);
         self.repeat_shutdown(path);
     }
@@ -39,16 +42,18 @@ impl Association {
         self.queue_control(Chunk::Shutdown { cumulative_tsn_ack }, To::Path(path));
     }
 
+    #[inline(never)]
     pub(super) fn send_shutdown_ack(&mut self, cx: &mut Cx<'_>, path: PathId) {
         let due = cx.now + self.transmitter.paths[path].rtt.rto();
-        self.state.enter(Phase::ShutdownAckSent(T2 { due, path }));
+        self.state.enter(ConnectedPhase::ShutdownAckSent(T2 { due, path }));
         self.report_state(cx);
         self.queue_control(Chunk::ShutdownAck, To::Path(path));
     }
 
     /// Timer T2-shutdown expired.
     pub(super) fn shutdown_timeout(&mut self, cx: &mut Cx<'_>) {
-        let Some(Phase::ShutdownSent(timer) | Phase::ShutdownAckSent(timer)) = self.state.phase()
+        let Some(ConnectedPhase::ShutdownSent(timer) | ConnectedPhase::ShutdownAckSent(timer)) =
+            self.state.phase()
         else {
             return;
         };
@@ -59,8 +64,10 @@ impl Association {
         self.count_path_error(cx, path);
         // It may have ended.
         match self.state.phase() {
-            Some(Phase::ShutdownSent(_)) => self.send_shutdown(cx, self.paths.best()),
-            Some(Phase::ShutdownAckSent(_)) => self.send_shutdown_ack(cx, self.paths.best()),
+            Some(ConnectedPhase::ShutdownSent(_)) => self.send_shutdown(cx, self.paths.best()),
+            Some(ConnectedPhase::ShutdownAckSent(_)) => {
+                self.send_shutdown_ack(cx, self.paths.best())
+            }
             _ => {}
         }
     }
@@ -70,25 +77,30 @@ impl Association {
         let answer = self.answer_path(came_on);
         let Some(phase) = self.state.phase() else { return };
         match phase {
-            Phase::Established | Phase::ShutdownPending => {
-                self.state.enter(Phase::ShutdownReceived(came_on));
+            ConnectedPhase::Established | ConnectedPhase::ShutdownPending => {
+                self.state.enter(ConnectedPhase::ShutdownReceived(came_on));
                 self.report_state(cx);
                 self.events.push(Event::PeerShutdown);
             }
-            Phase::ShutdownReceived(_) => self.state.enter(Phase::ShutdownReceived(came_on)),
+            ConnectedPhase::ShutdownReceived(_) => {
+                self.state.enter(ConnectedPhase::ShutdownReceived(came_on))
+            }
             // Both sides shut down at the same time.
-            Phase::ShutdownSent(_) => self.send_shutdown_ack(cx, answer),
+            ConnectedPhase::ShutdownSent(_) => self.send_shutdown_ack(cx, answer),
             // The timer goes on: a peer that repeats itself must not put it off.
-            Phase::ShutdownAckSent(_) if self.control.is_empty() => {
+            ConnectedPhase::ShutdownAckSent(_) if self.control.is_empty() => {
                 self.queue_control(Chunk::ShutdownAck, To::Path(answer));
             }
-            Phase::ShutdownAckSent(_) => {}
+            ConnectedPhase::ShutdownAckSent(_) => {}
         }
     }
 
     pub(super) fn handle_shutdown_ack(&mut self, cx: &mut Cx<'_>, came_on: PathId) {
         let phase = self.state.phase();
-        if matches!(phase, Some(Phase::ShutdownSent(_) | Phase::ShutdownAckSent(_))) {
+        if matches!(
+            phase,
+            Some(ConnectedPhase::ShutdownSent(_) | ConnectedPhase::ShutdownAckSent(_))
+        ) {
             let to = To::Path(self.answer_path(came_on));
             let complete = Chunk::ShutdownComplete { reflected_tag: false };
             let last = Some(Control::to_peer(complete, to));
@@ -97,7 +109,7 @@ impl Association {
     }
 
     pub(super) fn handle_shutdown_complete(&mut self, cx: &mut Cx<'_>) {
-        if matches!(self.state.phase(), Some(Phase::ShutdownAckSent(_))) {
+        if matches!(self.state.phase(), Some(ConnectedPhase::ShutdownAckSent(_))) {
             self.end(cx, AssociationEnd::ShutdownComplete);
         }
     }

@@ -1,6 +1,6 @@
 //! States of an association (RFC 9260 section 4); each owns what exists only in it.
 
-use super::handshake::{Echoed, Handshake, Step};
+use super::handshake::{Echoed, Handshake, HandshakeStep};
 use crate::receive::Receiver;
 use crate::transmit::SendPhase;
 use crate::types::Capabilities;
@@ -26,7 +26,7 @@ pub(crate) enum State {
 #[derive(Debug)]
 pub(crate) struct Connected {
     pub(crate) peer: Peer,
-    pub(crate) phase: Phase,
+    pub(crate) phase: ConnectedPhase,
     /// Deadline of T5-shutdown-guard, which runs from the first request for shutdown to the end.
     pub(crate) shutdown_guard: Option<Instant>,
 }
@@ -34,7 +34,7 @@ pub(crate) struct Connected {
 /// How far the shutdown of a connected association has come.
 #[derive(Clone, Copy, Debug)]
 #[repr(u8)]
-pub(crate) enum Phase {
+pub(crate) enum ConnectedPhase {
     /// Data flows.
     Established,
     /// The user asked for shutdown; data is still outstanding.
@@ -69,11 +69,11 @@ pub(crate) struct T2 {
 impl Connected {
     /// The handshake is done.
     pub(crate) fn established(peer: Peer) -> Self {
-        Self { peer, phase: Phase::Established, shutdown_guard: None }
+        Self { peer, phase: ConnectedPhase::Established, shutdown_guard: None }
     }
 }
 
-impl Phase {
+impl ConnectedPhase {
     #[inline]
     fn may_send_data(self) -> bool {
         matches!(self, Self::Established | Self::ShutdownPending | Self::ShutdownReceived(_))
@@ -97,8 +97,10 @@ impl State {
     #[inline]
     pub(crate) fn send_phase(&self) -> SendPhase {
         match self.phase() {
-            Some(Phase::ShutdownPending) => SendPhase::Draining,
-            Some(Phase::Established | Phase::ShutdownReceived(_)) => SendPhase::Open,
+            Some(ConnectedPhase::ShutdownPending) => SendPhase::Draining,
+            Some(ConnectedPhase::Established | ConnectedPhase::ShutdownReceived(_)) => {
+                SendPhase::Open
+            }
             _ => SendPhase::Closed,
         }
     }
@@ -112,7 +114,7 @@ impl State {
     /// Whether HEARTBEAT is answered (RFC 9260 section 8.3).
     pub(crate) fn answers_heartbeats(&self) -> bool {
         match self {
-            Self::Handshake(handshake) => matches!(handshake.step, Step::CookieEchoed(_)),
+            Self::Handshake(handshake) => matches!(handshake.step, HandshakeStep::CookieEchoed(_)),
             Self::Connected(_) => true,
             Self::Closed(_) => false,
         }
@@ -122,7 +124,7 @@ impl State {
     pub(crate) fn accepts_messages(&self) -> bool {
         match self {
             Self::Handshake(handshake) => !handshake.shutdown_wanted,
-            Self::Connected(connected) => matches!(connected.phase, Phase::Established),
+            Self::Connected(connected) => matches!(connected.phase, ConnectedPhase::Established),
             Self::Closed(_) => false,
         }
     }
@@ -134,7 +136,8 @@ impl State {
 
     /// Whether INIT waits for its answer: the peer is unknown.
     pub(crate) fn is_cookie_wait(&self) -> bool {
-        self.handshake().is_some_and(|handshake| matches!(handshake.step, Step::CookieWait))
+        self.handshake()
+            .is_some_and(|handshake| matches!(handshake.step, HandshakeStep::CookieWait))
     }
 
     /// Whether the handshake is done and the association not over.
@@ -153,8 +156,12 @@ impl State {
         match self {
             Self::Handshake(handshake) => Some(handshake.timer.due),
             Self::Connected(connected) => match connected.phase {
-                Phase::ShutdownSent(timer) | Phase::ShutdownAckSent(timer) => Some(timer.due),
-                Phase::Established | Phase::ShutdownPending | Phase::ShutdownReceived(_) => None,
+                ConnectedPhase::ShutdownSent(timer) | ConnectedPhase::ShutdownAckSent(timer) => {
+                    Some(timer.due)
+                }
+                ConnectedPhase::Established
+                | ConnectedPhase::ShutdownPending
+                | ConnectedPhase::ShutdownReceived(_) => None,
             },
             Self::Closed(_) => None,
         }
@@ -190,14 +197,14 @@ impl State {
     /// What INIT ACK brought, until the cookie is acknowledged.
     pub(crate) fn echoed(&self) -> Option<&Echoed> {
         match &self.handshake()?.step {
-            Step::CookieWait => None,
-            Step::CookieEchoed(echoed) => Some(echoed),
+            HandshakeStep::CookieWait => None,
+            HandshakeStep::CookieEchoed(echoed) => Some(echoed),
         }
     }
 
     /// How far the shutdown has come; `None` unless connected.
     #[inline]
-    pub(crate) fn phase(&self) -> Option<Phase> {
+    pub(crate) fn phase(&self) -> Option<ConnectedPhase> {
         match self {
             Self::Connected(connected) => Some(connected.phase),
             Self::Handshake(_) | Self::Closed(_) => None,
@@ -205,7 +212,7 @@ impl State {
     }
 
     /// Enters the next phase of a connected association.
-    pub(crate) fn enter(&mut self, phase: Phase) {
+    pub(crate) fn enter(&mut self, phase: ConnectedPhase) {
         debug_assert!(self.is_connected(), "{phase:?} without a peer");
         if let Self::Connected(connected) = self {
             connected.phase = phase;
@@ -228,8 +235,8 @@ impl State {
         match self {
             Self::Connected(connected) => Some(&mut connected.peer),
             Self::Handshake(handshake) => match &mut handshake.step {
-                Step::CookieWait => None,
-                Step::CookieEchoed(echoed) => Some(&mut echoed.peer),
+                HandshakeStep::CookieWait => None,
+                HandshakeStep::CookieEchoed(echoed) => Some(&mut echoed.peer),
             },
             Self::Closed(peer) => peer.as_mut(),
         }

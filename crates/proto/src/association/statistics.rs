@@ -78,8 +78,8 @@ impl Association {
             remote: path.remote,
             status: path.status(),
             primary: path.id == self.paths.primary,
-            cwnd_bytes: sending.window.cwnd,
-            ssthresh_bytes: sending.window.ssthresh,
+            cwnd_bytes: sending.congestion.cwnd,
+            ssthresh_bytes: sending.congestion.ssthresh,
             flight_bytes: sending.flight,
             srtt: sending.rtt.srtt(),
             rto: sending.rtt.rto(),
@@ -117,11 +117,11 @@ macro_rules! counters {
     ($($name:ident),* $(,)?) => {
         /// As the fields of the same name in [`AssociationStats`].
         #[derive(Clone, Debug, Default)]
-        pub(super) struct Counters {
+        pub(super) struct AssociationCounters {
             $(pub(super) $name: u64,)*
         }
 
-        impl Counters {
+        impl AssociationCounters {
             /// Statistics with these numbers, and nothing else.
             pub(super) fn stats(&self) -> AssociationStats {
                 AssociationStats {

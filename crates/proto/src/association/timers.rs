@@ -89,7 +89,7 @@ impl Association {
         for timer in BEFORE_PATHS {
             self.expire(cx, timer);
         }
-        // Of T3-rtx timers that expire together each sees the windows of before.
+        // Of T3-rtx timers that expire together each sees the congestion windows of before.
         let mut groups = None;
         for timer in OF_PATHS {
             for path in self.paths.ids() {
@@ -169,11 +169,17 @@ impl Association {
         groups: &mut Option<GroupViews>,
     ) {
         match timer {
-            PathTimer::Ban => self.transmitter.paths[id].banned_until = None,
-            PathTimer::T3 => self.t3_expired(cx, id, groups),
+            PathTimer::Ban => self.transmitter.paths[id].new_data_ban.lift(),
+            PathTimer::T3 => {
+                self.t3_expired(cx, id, groups);
+                self.probe_in_outage(cx.now);
+            }
             // What they bring forth is decided when the next packet is polled.
             PathTimer::TailProbe | PathTimer::Overdue | PathTimer::Pace => {}
-            PathTimer::Heartbeat => self.heartbeat_expired(cx, id),
+            PathTimer::Heartbeat => {
+                self.heartbeat_expired(cx, id);
+                self.probe_in_outage(cx.now);
+            }
         }
     }
 
@@ -197,7 +203,7 @@ impl Association {
 #[inline(always)]
 fn deadline_of(timer: PathTimer, sending: &SendPath, path: &Path) -> Instant {
     match timer {
-        PathTimer::Ban => sending.banned_until.unwrap_or(NEVER),
+        PathTimer::Ban => sending.new_data_ban.ends_at().unwrap_or(NEVER),
         PathTimer::T3 => sending.t3.unwrap_or(NEVER),
         PathTimer::TailProbe => sending.tail_probe.due(),
         PathTimer::Overdue => sending.tail_probe.overdue_at(),

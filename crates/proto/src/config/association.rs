@@ -90,7 +90,9 @@ pub struct AssociationConfig {
     pub routes: Vec<SourceRoute>,
     /// Most paths; further addresses are ignored and counted. At most 32.
     pub max_paths: u8,
-    /// Association.Max.Retrans: consecutive timeouts over all paths before the association fails.
+    /// Association.Max.Retrans: consecutive timeouts over all paths before the association fails. With
+    /// `policies.failover.outage_probe_interval` they count as those of one path would whose timeout doubles up to RTO.Max: the 20
+    /// of `recommended` are about 13 minutes of silence.
     pub association_max_retrans: u32,
     /// Path.Max.Retrans: a path fails when its consecutive timeouts exceed this.
     pub path_max_retrans: u32,
@@ -161,6 +163,11 @@ impl AssociationConfig {
                 Preset::Recommended => Self::default().heartbeat_max_burst,
                 _ => 1,
             },
+            // RFC 9260 section 16.
+            association_max_retrans: match preset {
+                Preset::Recommended => Self::default().association_max_retrans,
+                _ => 10,
+            },
             policies: preset.policies(),
             ..Self::default()
         }
@@ -181,7 +188,7 @@ impl Default for AssociationConfig {
             path_pairing: PathPairing::ByIndex,
             routes: Vec::new(),
             max_paths: 8,
-            association_max_retrans: 10,
+            association_max_retrans: 20,
             path_max_retrans: 5,
             max_init_retransmits: 8,
             heartbeat_interval: Some(Duration::from_secs(30)),

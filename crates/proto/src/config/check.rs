@@ -101,9 +101,12 @@ impl AssociationConfig {
 
 impl AssociationConfig {
     fn check_failover(&self) -> Result<(), ConfigError> {
-        let Failover { detection, pf_threshold, primary_switchover, all_pf } =
+        let Failover { detection, pf_threshold, primary_switchover, all_pf, outage_probe_interval } =
             self.policies.failover;
         let refuse = |key, problem: &str| Err(ConfigError { key, problem: problem.into() });
+        if outage_probe_interval == Some(Duration::ZERO) {
+            return refuse("policies.failover.outage_probe_interval", "is 0");
+        }
         let least = match detection {
             FailureDetection::Rfc9260 if pf_threshold != 0 => {
                 let problem = "has no effect while policies.failover.detection is \"rfc9260\"";
@@ -278,7 +281,7 @@ mod tests {
     #[test]
     fn what_cannot_be_used_is_named() {
         type Change = fn(&mut AssociationConfig);
-        let broken: [(&str, Change); 12] = [
+        let broken: [(&str, Change); 13] = [
             ("outbound_streams", |c| c.outbound_streams = 0),
             ("receive_buffer_bytes", |c| c.receive_buffer_bytes = 1499),
             ("max_paths", |c| c.max_paths = 33),
@@ -298,7 +301,11 @@ mod tests {
                     pf_threshold: 2,
                     primary_switchover: Some(1),
                     all_pf: AllPf::MakeActive,
+                    outage_probe_interval: None,
                 };
+            }),
+            ("policies.failover.outage_probe_interval", |c| {
+                c.policies.failover.outage_probe_interval = Some(Duration::ZERO);
             }),
             ("policies.path_groups", |c| c.policies.path_groups = PathGroups::Separate),
             ("policies.nr_sack", |c| {

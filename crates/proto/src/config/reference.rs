@@ -234,6 +234,15 @@ pub const POLICY_KEYS: &[PolicyKey] = &[
         "natarajan II-C, III-B.1",
         AllPf::VALUES,
     ),
+    quantity(
+        "failover.outage_probe_interval",
+        "Longest pause between the heartbeats of a path while no path answers and data waits; early in an outage it is a \
+         quarter of the silence. Timeouts meanwhile count against `association_max_retrans` as those of one path whose timeout \
+         doubles up to `rto.max`. If omitted, heartbeats back off to `rto.max`.",
+        "RFC 9260 sections 6.3.3 and 8.3 without it; RFC 8085 section 3.1.1",
+        "time, more than 0",
+        "\"2 s\"",
+    ),
     choice(
         "buffer_split",
         "Which buffers new data of one path may fill only to its share.",
@@ -342,6 +351,20 @@ pub const POLICY_KEYS: &[PolicyKey] = &[
                 "{ simulated = \"5 %\" }",
             ),
         ],
+    ),
+    choice(
+        "peer_reorder_limit",
+        "Whether the sender learns how many chunks may wait above a gap at the peer.",
+        "Polypath; usrsctp `max_chunks_on_queue`",
+        PeerReorderLimit::VALUES,
+    ),
+    quantity(
+        "simulated_reorder_limit",
+        "Chunks that wait above a gap beyond which this receiver drops what lies higher, without a word. If omitted, the receive \
+         window is the only limit.",
+        "usrsctp `max_chunks_on_queue`, 512 there",
+        "chunks, from 1",
+        "512",
     ),
     choice(
         "packet_drop_report",

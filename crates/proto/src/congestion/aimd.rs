@@ -3,10 +3,9 @@
 use super::NewPath;
 use super::coupled::Coupling;
 use super::reno::{Growth, Reno};
-use super::window::Window;
+use super::window::CongestionWindow;
 use super::{
-    Acked, Context, Controller, Correction, CorrectionCause, Idle, Loss, LossCause, Recovery,
-    Timeout,
+    Acked, Context, Controller, Correction, CorrectionCause, Idle, Loss, LossCause, Timeout,
 };
 use crate::config::CongestionAlgorithm;
 
@@ -14,7 +13,7 @@ use crate::config::CongestionAlgorithm;
 /// how much, and what a loss leaves.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Aimd {
-    pub(super) window: Window,
+    pub(super) window: CongestionWindow,
     pub(super) adjustment: Reno,
     pub(super) coupling: Coupling,
     initial_cwnd: u64,
@@ -23,7 +22,7 @@ pub(crate) struct Aimd {
 impl Aimd {
     /// A controller for a path at its start. An algorithm that does more than this one is taken as uncoupled.
     pub(crate) fn new(algorithm: CongestionAlgorithm, path: &NewPath) -> Self {
-        let window = Window { cwnd: path.initial_cwnd, ssthresh: path.initial_ssthresh };
+        let window = CongestionWindow { cwnd: path.initial_cwnd, ssthresh: path.initial_ssthresh };
         Self {
             window,
             adjustment: Reno::default(),
@@ -33,7 +32,7 @@ impl Aimd {
     }
 
     /// What it allows now.
-    pub(super) fn window(&self) -> Window {
+    pub(super) fn window(&self) -> CongestionWindow {
         self.window
     }
 
@@ -53,7 +52,7 @@ impl Aimd {
 impl Controller for Aimd {
     fn on_ack(&mut self, cx: &Context<'_>, acked: &Acked) {
         self.coupling.intervals.on_acked(acked.acked_bytes);
-        if acked.acked_bytes == 0 || acked.recovery == Recovery::On {
+        if acked.acked_bytes == 0 || acked.in_recovery {
             return;
         }
         let due = self.adjustment.due(&self.window, cx.path, acked);
@@ -69,7 +68,7 @@ impl Controller for Aimd {
 
     /// Reduction when fast recovery begins (RFC 9260 section 7.2.4). What a report says was damaged is no congestion.
     fn on_loss(&mut self, cx: &Context<'_>, loss: &Loss) {
-        if loss.cause != LossCause::DropReport && loss.recovery == Recovery::Off {
+        if loss.cause != LossCause::DropReport && !loss.in_recovery {
             self.reduce(cx);
             self.window.cwnd = self.window.ssthresh;
         }
@@ -101,5 +100,79 @@ impl Controller for Aimd {
 
     fn ssthresh(&self) -> Option<u64> {
         Some(self.window.ssthresh)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::congestion::testing::{acked, controller, state};
+    use crate::congestion::{Parameters, Pause};
+    use crate::{Duration, Instant};
+
+    const P: Parameters = Parameters::plain(1500, 6000);
+
+    fn at(ms: u64) -> Context<'static> {
+        Context::new(Instant::ZERO + Duration::from_millis(ms), &P)
+    }
+
+    #[test]
+    fn nothing_grows_without_news_or_in_fast_recovery() {
+        let news = acked(1500, 9000, 7500, true);
+        for (what, acked, cwnd) in [
+            ("news", news, 10_500),
+            ("nothing acknowledged", Acked { acked_bytes: 0, ..news }, 9000),
+            ("fast recovery", Acked { in_recovery: true, ..news }, 9000),
+        ] {
+            let mut it = controller(9000, 90_000, 7);
+            it.on_ack(&at(0), &acked);
+            assert_eq!(it.cwnd(), cwnd, "{what}");
+        }
+    }
+
+    #[test]
+    fn one_reduction_per_recovery_and_none_for_damage() {
+        let loss = Loss::default();
+        for (what, loss, after) in [
+            ("a loss", loss, (20_000, 20_000, 0)),
+            (
+                "another one in the recovery",
+                Loss { in_recovery: true, ..loss },
+                (40_000, 99_000, 7),
+            ),
+            ("damage", Loss { cause: LossCause::DropReport, ..loss }, (40_000, 99_000, 7)),
+        ] {
+            let mut it = controller(40_000, 99_000, 7);
+            it.on_loss(&at(0), &loss);
+            assert_eq!(state(&it), after, "{what}");
+            assert_eq!((it.cwnd(), it.ssthresh()), (after.0, Some(after.1)), "{what}");
+        }
+    }
+
+    #[test]
+    fn a_pause_and_a_correction_change_the_window() {
+        let mut it = controller(40_000, 10_000, 7);
+        it.on_idle(&at(0), &Idle { periods: 1, pause: Pause::Begins });
+        assert_eq!(state(&it), (20_000, 40_000, 0));
+        for (cause, ssthresh, after) in [
+            (CorrectionCause::Blocking, None, (8000, 30_000, 7)),
+            (CorrectionCause::Burst, Some(5000), (8000, 5000, 7)),
+            (CorrectionCause::Restart, Some(5000), (8000, 5000, 0)),
+        ] {
+            let mut it = controller(40_000, 30_000, 7);
+            it.on_correction(&at(0), &Correction { cause, cwnd: 8000, ssthresh });
+            assert_eq!(state(&it), after, "{cause:?}");
+        }
+    }
+
+    #[test]
+    fn bytes_between_losses_are_counted_for_the_group() {
+        let mut it = Aimd::new(CongestionAlgorithm::Olia, &NewPath::new(P, 9000, 90_000));
+        assert_eq!(it.between_losses(), 0);
+        it.on_ack(&at(0), &acked(1500, 9000, 7500, true));
+        it.on_ack(&at(0), &acked(3000, 9000, 6000, true));
+        assert_eq!(it.between_losses(), 4500);
+        it.on_loss(&at(0), &Loss::default());
+        assert_eq!(it.between_losses(), 4500, "the longer one of the last two");
     }
 }

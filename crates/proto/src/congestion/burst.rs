@@ -19,20 +19,20 @@ pub(crate) struct BurstView {
     pub(crate) cwnd: u64,
     /// Slow-start threshold in bytes.
     pub(crate) ssthresh: u64,
-    /// Charged bytes outstanding.
+    /// Counted bytes outstanding.
     pub(crate) flight: u64,
     /// Unit of windows in bytes.
     pub(crate) unit: u64,
     /// Packets with acknowledgements since the last flush.
     pub(crate) sacks: u64,
     /// Bursts that their acknowledgements are worth beyond one each.
-    pub(crate) stretched: u64,
+    pub(crate) extra_bursts: u64,
 }
 
 /// What the limit makes of a path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Limit {
-    /// Charged bytes that may be outstanding after the flush.
+    /// Counted bytes that may be outstanding after the flush.
     pub(crate) flush: u64,
     /// Congestion window in bytes.
     pub(crate) cwnd: u64,
@@ -53,7 +53,7 @@ pub(crate) fn in_force(policy: Burst, retransmissions: u64) -> Burst {
 pub(crate) fn limit(policy: Burst, view: &BurstView) -> Limit {
     let BurstView { cwnd, ssthresh, .. } = *view;
     let within = |n: u32| {
-        let bursts = view.sacks.max(1).saturating_add(view.stretched);
+        let bursts = view.sacks.max(1).saturating_add(view.extra_bursts);
         let burst = u64::from(n.max(1)).saturating_mul(view.unit).saturating_mul(bursts);
         cwnd.min(view.flight.saturating_add(burst))
     };
@@ -76,7 +76,11 @@ pub(crate) fn limit(policy: Burst, view: &BurstView) -> Limit {
 }
 
 /// Bursts beyond the first that a SACK is worth to a path on which it acknowledges `acked_bytes` for the first time.
-pub(crate) fn stretched(acked_bytes: u64, unit: u64) -> u64 {
+pub(crate) fn extra_bursts(acked_bytes: u64, unit: u64) -> u64 {
+    // Most SACKs acknowledge a packet of each path: that needs no division.
+    if acked_bytes <= unit {
+        return 0;
+    }
     let packets = acked_bytes.div_ceil(unit.max(1));
     (packets / PACKETS_PER_SACK).saturating_sub(1)
 }
@@ -90,10 +94,10 @@ mod tests {
         for (packets, expected) in
             [(0, 0), (1, 0), (2, 0), (3, 0), (4, 1), (5, 1), (6, 2), (40, 19)]
         {
-            assert_eq!(stretched(packets * 1468, 1500), expected, "{packets} packets");
-            assert_eq!(stretched(packets * 1500, 1500), expected, "{packets} full packets");
+            assert_eq!(extra_bursts(packets * 1468, 1500), expected, "{packets} packets");
+            assert_eq!(extra_bursts(packets * 1500, 1500), expected, "{packets} full packets");
         }
-        assert_eq!(stretched(1000, 0), 499, "no division by zero");
+        assert_eq!(extra_bursts(1000, 0), 499, "no division by zero");
     }
 
     #[test]
@@ -111,13 +115,13 @@ mod tests {
 
     #[test]
     fn limits() {
-        let view = |flight, sacks, stretched| BurstView {
+        let view = |flight, sacks, extra_bursts| BurstView {
             cwnd: 100_000,
             ssthresh: 50_000,
             flight,
             unit: 1500,
             sacks,
-            stretched,
+            extra_bursts,
         };
         for (policy, view, expected) in [
             (Burst::MaxBurst(4), view(10_000, 1, 0), 16_000),
@@ -149,7 +153,7 @@ mod tests {
             (CongestionWindowLimiting(4), 99_000, 50_000, (100_000, 50_000)),
         ] {
             let (cwnd, unit) = (100_000, 1500);
-            let view = BurstView { cwnd, ssthresh, flight, unit, sacks: 1, stretched: 0 };
+            let view = BurstView { cwnd, ssthresh, flight, unit, sacks: 1, extra_bursts: 0 };
             let Limit { flush, cwnd, ssthresh } = limit(policy, &view);
             assert_eq!((cwnd, ssthresh), expected, "{policy:?} {flight}");
             assert_eq!(flush, cwnd, "{policy:?} {flight}");

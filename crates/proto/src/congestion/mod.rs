@@ -22,9 +22,9 @@ pub(crate) mod window;
 mod window_use;
 
 pub use crate::config::plug_in::{
-    Acked, Advanced, Context, Controller, Correction, CorrectionCause, CustomCongestion, EcnMarks,
-    GroupView, Idle, Loss, LossCause, LossSample, NewPath, Parameters, Pause, RateLimit,
-    RateSample, Rates, Recovery, Sent, SpuriousLoss, Timeout,
+    Acked, Context, Controller, Correction, CorrectionCause, CustomCongestion, EcnMarks, GroupView,
+    Idle, Loss, LossCause, LossSample, MeasuredRate, NewPath, Parameters, Pause, RateLimit,
+    RateSample, Rates, Sent, SpuriousLoss, Timeout,
 };
 #[cfg(test)]
 pub(crate) use aimd::Aimd;
@@ -34,7 +34,7 @@ use alloc::boxed::Box;
 
 use polypath_units::BitRate;
 
-use window::Window;
+use window::CongestionWindow;
 
 /// The controller of one path: a built-in one without indirection, or one from outside.
 #[derive(Debug)]
@@ -56,14 +56,22 @@ macro_rules! ask {
 impl Congestion {
     /// What it allows now.
     #[inline]
-    pub(crate) fn window(&self) -> Window {
+    pub(crate) fn window(&self) -> CongestionWindow {
         match self {
             Self::BuiltIn(it) => it.window(),
-            Self::Custom(it) => Window {
+            Self::Custom(it) => CongestionWindow {
                 // A path on which nothing is outstanding may send, or nothing would ever happen there.
                 cwnd: it.cwnd().max(1),
                 ssthresh: it.ssthresh().unwrap_or(u64::MAX),
             },
+        }
+    }
+
+    /// Forgets its model of a path that has long been idle. Returns whether it had one.
+    pub(crate) fn forget(&mut self) -> bool {
+        match self {
+            Self::BuiltIn(it) => it.forget(),
+            Self::Custom(_) => false,
         }
     }
 
@@ -130,6 +138,10 @@ impl Controller for Congestion {
 
     fn pacing_rate(&self) -> Option<BitRate> {
         ask!(self, pacing_rate())
+    }
+
+    fn delivery_rate(&self) -> Option<MeasuredRate> {
+        ask!(self, delivery_rate())
     }
 }
 

@@ -90,6 +90,15 @@ mod tests {
     const RATE: u64 = 1_500_000;
 
     #[test]
+    fn what_was_sent_without_a_pace_delays_nothing() {
+        let mut pacer = Pacer::default();
+        let now = Instant::ZERO + Duration::from_secs(1);
+        assert_eq!(pacer.begin_flush(now, 0, 1500), u64::MAX);
+        pacer.on_sent(1_000_000);
+        assert_eq!(pacer.begin_flush(now, 1_000_000, 1500), 6000, "a burst of four packets");
+    }
+
+    #[test]
     fn after_the_first_packets_each_waits_for_the_one_before() {
         let mut pacer = Pacer::default();
         assert_eq!(pacer.begin_flush(at(0), RATE, 1500), 6000, "four packets");

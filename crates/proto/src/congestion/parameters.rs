@@ -16,3 +16,22 @@ impl Parameters {
         flight.saturating_add(gathered) >= cwnd || (flight > 0 && self.one_packet(cwnd))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_fills_a_window() {
+        let p = Parameters::plain(1500, 6000);
+        for (what, cwnd, flight, expected) in [
+            ("less than the window", 9000, 8999, false),
+            ("all of it", 9000, 9000, true),
+            ("a window of one packet, and a small one in flight", 1500, 100, true),
+            ("a window of one packet, and nothing in flight", 1500, 0, false),
+            ("no window at all", 0, 0, true),
+        ] {
+            assert_eq!(p.is_full(cwnd, flight), expected, "{what}");
+        }
+    }
+}

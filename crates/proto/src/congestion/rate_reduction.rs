@@ -8,7 +8,7 @@
 //! Below half a window RFC 9937 also makes up for what could have been sent before and was not. Here it is not made up for:
 //! where the peer's window kept the path from sending, that would be a burst.
 
-/// Account of a fast recovery, in charged bytes.
+/// Account of a fast recovery, in counted bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct RateReduction {
     /// Outstanding when it began, without what was lost by then (RecoverFS); 0: none is going on.
@@ -79,7 +79,7 @@ impl RateReduction {
             };
             news.saturating_add(more).min(ssthresh - flight)
         };
-        // What was lost is sent again at once, whatever the account says; and where nothing is outstanding, for it left for
+        // What was lost is retransmitted at once, whatever the account says; and where nothing is outstanding, for it left for
         // other paths, no SACK would ever allow anything.
         let least = if self.sent == 0 || flight == 0 { unit } else { 0 };
         Some(flight.saturating_add(may_send.max(least)))
@@ -174,14 +174,26 @@ mod tests {
     }
 
     #[test]
+    fn at_the_threshold_as_much_is_sent_as_is_delivered() {
+        let mut reduction = RateReduction::default();
+        reduction.begin(10 * UNIT);
+        reduction.on_sent(UNIT);
+        reduction.on_sack(4 * UNIT, LastSack::Safe);
+        assert_eq!(reduction.limit(5 * UNIT, 5 * UNIT, UNIT), Some(5 * UNIT), "none is missing");
+    }
+
+    #[test]
     fn outside_recovery_it_says_nothing() {
         let mut reduction = RateReduction::default();
+        assert!(!reduction.is_under_way());
         reduction.on_sack(UNIT, LastSack::Safe);
         reduction.on_sent(UNIT);
         assert_eq!(reduction.limit(0, 5 * UNIT, UNIT), None);
         reduction.begin(10 * UNIT);
+        assert!(reduction.is_under_way());
         assert_eq!(reduction.limit(9 * UNIT, 5 * UNIT, UNIT), Some(10 * UNIT));
         reduction.end();
+        assert!(!reduction.is_under_way());
         assert_eq!(reduction.limit(9 * UNIT, 5 * UNIT, UNIT), None);
     }
 

@@ -4,8 +4,8 @@
 //! = "cmt"`).
 
 use super::Parameters;
-use super::window::Window;
-use super::{Acked, Advanced, Idle, Pause};
+use super::window::CongestionWindow;
+use super::{Acked, Idle, Pause};
 use crate::config::IdleRule;
 
 /// What a SACK lets a window grow by, before any coupling.
@@ -38,12 +38,17 @@ pub(crate) struct Reno {
 
 impl Reno {
     /// What a SACK outside fast recovery allows a window to grow by. Counts in partial_bytes_acked.
-    pub(crate) fn due(&mut self, window: &Window, p: &Parameters, acked: &Acked) -> Growth {
+    pub(crate) fn due(
+        &mut self,
+        window: &CongestionWindow,
+        p: &Parameters,
+        acked: &Acked,
+    ) -> Growth {
         let window_was_full = p.is_full(window.cwnd, acked.flight_before);
         let mut due = Growth::None;
         if window.cwnd <= window.ssthresh {
             // Slow start, section 7.2.1.
-            if acked.advanced == Advanced::Yes && window_was_full {
+            if acked.advanced && window_was_full {
                 due = Growth::SlowStart(p.slow_start.allowance(acked.acked_bytes, p.unit));
             }
             self.partial_bytes_acked = 0;
@@ -52,7 +57,7 @@ impl Reno {
             self.partial_bytes_acked += acked.acked_bytes;
             if self.partial_bytes_acked >= window.cwnd {
                 if window_was_full {
-                    if acked.advanced == Advanced::Yes {
+                    if acked.advanced {
                         self.partial_bytes_acked -= window.cwnd;
                         due = Growth::Avoidance(p.unit);
                     }
@@ -70,7 +75,7 @@ impl Reno {
     /// What a pause does to a window (`policies.window.idle`).
     pub(crate) fn on_idle(
         &mut self,
-        window: &mut Window,
+        window: &mut CongestionWindow,
         p: &Parameters,
         idle: &Idle,
         initial: u64,
@@ -83,7 +88,7 @@ impl Reno {
     }
 
     /// Decay of a window that was not used for `periods` retransmission timeouts, section 7.2.1.
-    fn decay(&mut self, window: &mut Window, p: &Parameters, idle: &Idle) {
+    fn decay(&mut self, window: &mut CongestionWindow, p: &Parameters, idle: &Idle) {
         let floor = 4 * p.unit;
         if idle.periods == 0 || window.cwnd <= floor {
             return;
@@ -100,7 +105,7 @@ impl Reno {
 
     /// The window of a path that paused for a retransmission timeout goes back to its initial size (INET; RFC 5681 section
     /// 4.1), if it is larger; the threshold stays.
-    fn reset(&mut self, window: &mut Window, initial: u64, periods: u64) {
+    fn reset(&mut self, window: &mut CongestionWindow, initial: u64, periods: u64) {
         if periods > 0 && window.cwnd > initial {
             window.cwnd = initial;
             self.partial_bytes_acked = 0;
@@ -128,7 +133,7 @@ mod tests {
         controller(cwnd, ssthresh, partial_bytes_acked)
     }
 
-    fn ack(acked_bytes: u64, flight_before: u64, advanced: Advanced) -> Acked {
+    fn ack(acked_bytes: u64, flight_before: u64, advanced: bool) -> Acked {
         acked(acked_bytes, flight_before, flight_before - acked_bytes, advanced)
     }
 
@@ -143,9 +148,13 @@ mod tests {
         for (packets, each, second) in
             [(1, 1468, 1468), (2, 1500, 1500), (3, 1500, 1500), (4, 1500, 3000), (20, 1500, 15_000)]
         {
-            let ack = ack(packets * 1468, 60_000, Advanced::Yes);
+            let ack = ack(packets * 1468, 60_000, true);
             for (p, expected) in [(&P, each), (&per_second, second)] {
-                let due = Reno::default().due(&Window { cwnd: 60_000, ssthresh: 99_999 }, p, &ack);
+                let due = Reno::default().due(
+                    &CongestionWindow { cwnd: 60_000, ssthresh: 99_999 },
+                    p,
+                    &ack,
+                );
                 assert_eq!(due.bytes(), expected, "{packets} packets");
             }
         }
@@ -153,72 +162,71 @@ mod tests {
 
     #[test]
     fn growth() {
-        use Advanced::{No, Yes};
         for (what, before, ack, after) in [
             (
                 "slow start, full",
                 window(6000, 99_999, 7),
-                ack(1468, 6000, Yes),
+                ack(1468, 6000, true),
                 window(7468, 99_999, 0),
             ),
             (
                 "at most one MTU per SACK",
                 window(6000, 99_999, 0),
-                ack(2936, 6000, Yes),
+                ack(2936, 6000, true),
                 window(7500, 99_999, 0),
             ),
             (
                 "a window of one, with a packet of small messages",
                 window(1500, 99_999, 0),
-                ack(116, 116, Yes),
+                ack(116, 116, true),
                 window(1616, 99_999, 0),
             ),
             (
                 "slow start, not full",
                 window(6000, 99_999, 0),
-                ack(1468, 5999, Yes),
+                ack(1468, 5999, true),
                 window(6000, 99_999, 0),
             ),
             (
                 "slow start, out of order",
                 window(6000, 99_999, 0),
-                ack(1468, 6000, No),
+                ack(1468, 6000, false),
                 window(6000, 99_999, 0),
             ),
             (
                 "slow start at the threshold",
                 window(6000, 6000, 0),
-                ack(1468, 6000, Yes),
+                ack(1468, 6000, true),
                 window(7468, 6000, 0),
             ),
             (
                 "avoidance collects",
                 window(9000, 6000, 1000),
-                ack(1468, 9000, Yes),
+                ack(1468, 9000, true),
                 window(9000, 6000, 2468),
             ),
             (
                 "avoidance grows",
                 window(9000, 6000, 8000),
-                ack(1468, 9000, Yes),
+                ack(1468, 9000, true),
                 window(10_500, 6000, 468),
             ),
             (
                 "avoidance collects out of order",
                 window(9000, 6000, 8000),
-                ack(1468, 9000, No),
+                ack(1468, 9000, false),
                 window(9000, 6000, 9468),
             ),
             (
                 "unused window caps the count",
                 window(9000, 6000, 8000),
-                ack(1468, 8999, Yes),
+                ack(1468, 8999, true),
                 window(9000, 6000, 9000),
             ),
             (
                 "nothing left in flight",
                 window(9000, 6000, 100),
-                ack(3000, 3000, Yes),
+                ack(3000, 3000, true),
                 window(9000, 6000, 0),
             ),
         ] {
@@ -266,6 +274,9 @@ mod tests {
         assert_eq!(seen(&w), seen(&window(12_000, 48_000, 0)));
         idle(&mut w, IdleRule::Rfc9260, 1_000_000, Pause::GoesOn);
         assert_eq!(seen(&w), seen(&window(6000, 48_000, 0)));
+        let mut smallest = window(6000, 48_000, 5);
+        idle(&mut smallest, IdleRule::Rfc9260, 1, Pause::Begins);
+        assert_eq!(seen(&smallest), seen(&window(6000, 48_000, 5)), "four packets stay");
     }
 
     #[test]

@@ -9,7 +9,7 @@ impl SlowStart {
         let most = match self {
             Self::PerSack => unit,
             Self::PerSecondPacket => {
-                let sacks = 1 + burst::stretched(acked_bytes, unit);
+                let sacks = 1 + burst::extra_bursts(acked_bytes, unit);
                 unit.saturating_mul(sacks)
             }
         };

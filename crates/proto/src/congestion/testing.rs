@@ -2,8 +2,8 @@
 
 use super::GroupView;
 use super::coupled::Coupling;
-use super::{Acked, Advanced, Context, Controller, Loss, Timeout};
-use super::{Aimd, window::Window};
+use super::{Acked, Context, Controller, Loss, Timeout};
+use super::{Aimd, window::CongestionWindow};
 use super::{NewPath, Parameters};
 use crate::Instant;
 use crate::config::CongestionAlgorithm;
@@ -18,7 +18,7 @@ pub(crate) fn controller(cwnd: u64, ssthresh: u64, partial_bytes_acked: u64) -> 
 
 /// Its window and partial_bytes_acked.
 pub(crate) fn state(controller: &Aimd) -> (u64, u64, u64) {
-    let Window { cwnd, ssthresh } = controller.window;
+    let CongestionWindow { cwnd, ssthresh } = controller.window;
     (cwnd, ssthresh, controller.adjustment.partial_bytes_acked)
 }
 
@@ -26,7 +26,7 @@ pub(crate) fn acked(
     acked_bytes: u64,
     flight_before: u64,
     flight_after: u64,
-    advanced: Advanced,
+    advanced: bool,
 ) -> Acked {
     Acked { acked_bytes, flight_before, flight_after, advanced, ..Acked::default() }
 }

@@ -1,4 +1,4 @@
-use super::coupled::group::{GroupViews, Member, Standing};
+use super::coupled::group::{GroupViews, Member};
 use super::coupled::{step, threshold};
 use super::reno::Growth;
 use super::testing::{acked, controller, on_ack, on_fast_retransmit, on_timeout};
@@ -21,7 +21,7 @@ fn window(cwnd: u64, ssthresh: u64) -> Aimd {
 
 fn member(cwnd: u64, ssthresh: u64, rtt: Option<u64>) -> Member {
     Member {
-        standing: Standing::Active,
+        is_active: true,
         cwnd,
         ssthresh,
         srtt: rtt.map(Duration::from_micros),
@@ -35,7 +35,7 @@ fn views(members: &[Member]) -> GroupViews {
 
 /// A SACK after which a whole window, which was full, is acknowledged.
 fn window_acked(cwnd: u64) -> Acked {
-    acked(cwnd, cwnd, 1, Advanced::Yes)
+    acked(cwnd, cwnd, 1, true)
 }
 
 /// Growth in avoidance and slow start, and thresholds, as the formulas say, also of a path alone.
@@ -249,7 +249,7 @@ fn initial_windows() {
         (rfc, 1400, Family::V4, 3, 1867),
         (Mtu(10), 1500, Family::V4, 7, 2143),
     ] {
-        let window = Window::initial(&policy(initial), unit, family, 77_777, sharers);
+        let window = CongestionWindow::initial(&policy(initial), unit, family, 77_777, sharers);
         assert_eq!(window.cwnd, cwnd, "{initial:?} {unit} {family:?} {sharers}");
         assert_eq!(window.ssthresh, 77_777);
     }
@@ -266,4 +266,130 @@ fn presets_of_coupled_controls_have_a_floor_of_one_segment() {
     let coupled = policies.filter(|policies| policies.congestion.couples());
     let floors: alloc::vec::Vec<u8> = coupled.map(|p| p.window.ssthresh_floor_mtu).collect();
     assert_eq!(floors, [1; 5]);
+}
+
+/// What a controller of a program was told.
+#[derive(Debug, Default)]
+struct Recorder {
+    heard: alloc::vec::Vec<&'static str>,
+}
+
+impl Controller for Recorder {
+    fn on_sent(&mut self, _: &Context<'_>, _: &Sent) {
+        self.heard.push("sent");
+    }
+    fn on_ack(&mut self, _: &Context<'_>, _: &Acked) {
+        self.heard.push("ack");
+    }
+    fn on_loss(&mut self, _: &Context<'_>, _: &Loss) {
+        self.heard.push("loss");
+    }
+    fn on_timeout(&mut self, _: &Context<'_>, _: &Timeout) {
+        self.heard.push("timeout");
+    }
+    fn on_spurious_loss(&mut self, _: &Context<'_>, _: &SpuriousLoss) {
+        self.heard.push("spurious");
+    }
+    fn on_ecn(&mut self, _: &Context<'_>, _: &EcnMarks) {
+        self.heard.push("ecn");
+    }
+    fn on_idle(&mut self, _: &Context<'_>, _: &Idle) {
+        self.heard.push("idle");
+    }
+    fn on_correction(&mut self, _: &Context<'_>, _: &Correction) {
+        self.heard.push("correction");
+    }
+    fn cwnd(&self) -> u64 {
+        5000
+    }
+    fn ssthresh(&self) -> Option<u64> {
+        Some(7000)
+    }
+    fn pacing_rate(&self) -> Option<BitRate> {
+        Some(BitRate::from_mbit(3))
+    }
+}
+
+/// Every event that there is, once.
+fn tell_everything(it: &mut impl Controller) {
+    let cx = Context::new(crate::Instant::ZERO, &P);
+    it.on_sent(&cx, &Sent::default());
+    it.on_ack(&cx, &Acked::default());
+    it.on_loss(&cx, &Loss::default());
+    it.on_timeout(&cx, &Timeout::default());
+    it.on_spurious_loss(&cx, &SpuriousLoss::default());
+    it.on_ecn(&cx, &EcnMarks { packets: 1 });
+    it.on_idle(&cx, &Idle { periods: 1, pause: Pause::Begins });
+    let cause = CorrectionCause::Restart;
+    it.on_correction(&cx, &Correction { cause, cwnd: 4000, ssthresh: None });
+}
+
+#[test]
+fn every_event_reaches_a_controller_of_the_program_and_every_answer_comes_back() {
+    let mut it = Congestion::Custom(Box::new(Recorder::default()));
+    tell_everything(&mut it);
+    let all = r#"["sent", "ack", "loss", "timeout", "spurious", "ecn", "idle", "correction"]"#;
+    assert!(alloc::format!("{it:?}").contains(all), "{it:?}");
+    assert_eq!((it.cwnd(), it.ssthresh()), (5000, Some(7000)));
+    assert_eq!(it.window(), CongestionWindow { cwnd: 5000, ssthresh: 7000 });
+    assert_eq!(it.pacing_rate(), Some(BitRate::from_mbit(3)));
+    assert_eq!((it.hears_of_packets(), it.between_losses()), (true, 0));
+}
+
+/// Each event changes the state of at least one built-in controller; a second one that gets the event directly is compared.
+#[test]
+fn every_event_reaches_a_built_in_controller() {
+    use crate::Instant;
+    use crate::congestion::cubic::Cubic;
+    type Event = fn(&mut dyn Controller, &Context<'_>);
+    let events: [Event; 8] = [
+        |it, cx| it.on_ack(cx, &acked(3000, 9000, 6000, true)),
+        |it, cx| it.on_sent(cx, &Sent { bytes: 1500 }),
+        |it, cx| it.on_loss(cx, &Loss::default()),
+        |it, cx| it.on_spurious_loss(cx, &SpuriousLoss { chunks: 1 }),
+        |it, cx| it.on_ecn(cx, &EcnMarks { packets: 1 }),
+        |it, cx| it.on_correction(cx, &correction(40_000)),
+        |it, cx| it.on_idle(cx, &Idle { periods: 2, pause: Pause::Begins }),
+        |it, cx| it.on_timeout(cx, &Timeout { flight_before: 9000 }),
+    ];
+    let path = NewPath::new(P, 9000, 90_000);
+    let mut built_in = BuiltIn::new(CongestionAlgorithm::Cubic, &path);
+    let mut direct = Cubic::new(&path);
+    for (n, event) in events.iter().enumerate() {
+        let before = built_in.clone();
+        let now = Instant::ZERO + Duration::from_secs(n as u64 + 1);
+        let srtt = Some(Duration::from_millis(100));
+        let cx = Context { srtt, flight: 90_000, ..Context::new(now, &P) };
+        event(&mut built_in, &cx);
+        event(&mut direct, &cx);
+        assert_ne!(built_in, before, "event {n}");
+        assert_eq!(built_in.window(), direct.window(), "event {n}");
+        assert_eq!((built_in.cwnd(), built_in.ssthresh()), (direct.cwnd(), direct.ssthresh()));
+        assert_eq!(built_in.pacing_rate(), direct.pacing_rate(), "event {n}");
+        assert!(built_in.pacing_rate().is_some());
+    }
+}
+
+fn correction(cwnd: u64) -> Correction {
+    Correction { cause: CorrectionCause::Blocking, cwnd, ssthresh: None }
+}
+
+#[test]
+fn the_name_of_an_algorithm_chooses_its_controller() {
+    for (algorithm, hears_of_packets, name) in [
+        (CongestionAlgorithm::Rfc9260, false, "Aimd"),
+        (Olia, false, "Aimd"),
+        (CongestionAlgorithm::Cubic, true, "Cubic"),
+        (CongestionAlgorithm::Bbr, true, "Bbr"),
+    ] {
+        let mut it = BuiltIn::new(algorithm, &NewPath::new(P, 9000, 90_000));
+        assert_eq!(it.hears_of_packets(), hears_of_packets, "{algorithm:?}");
+        assert!(alloc::format!("{it:?}").contains(name), "{algorithm:?}: {it:?}");
+        it.on_ack(&Context::new(crate::Instant::ZERO, &P), &acked(3000, 9000, 6000, true));
+        let counted = if hears_of_packets { 0 } else { 3000 };
+        assert_eq!(it.between_losses(), counted, "{algorithm:?}");
+        let it = Congestion::BuiltIn(it);
+        assert_eq!(it.hears_of_packets(), hears_of_packets, "{algorithm:?}");
+        assert_eq!(it.between_losses(), counted, "{algorithm:?}");
+    }
 }

@@ -2,9 +2,9 @@
 
 use crate::config::{CongestionAlgorithm, InitialCwnd, InitialSsthresh, Window as WindowPolicy};
 
-/// What may be outstanding on a path, in charged bytes.
+/// What may be outstanding on a path, in counted bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Window {
+pub(crate) struct CongestionWindow {
     /// cwnd.
     pub(crate) cwnd: u64,
     /// ssthresh; `u64::MAX` without a limit.
@@ -26,7 +26,7 @@ pub(crate) fn sharers(algorithm: CongestionAlgorithm, group_size: u64) -> u64 {
     }
 }
 
-impl Window {
+impl CongestionWindow {
     /// The window at the start of a path (RFC 9260 section 7.2.1), which `sharers` paths share.
     pub(crate) fn initial(
         policy: &WindowPolicy,

@@ -5,7 +5,7 @@ use polypath_wire::{Abort, COMMON_HEADER_LEN, Cause, Causes, Chunk, chunk_type};
 use super::Endpoint;
 use super::init::ReturnPath;
 use super::route::{Contents, DropReason, Incoming, Route, ports_of_damaged};
-use super::table::Entry;
+use super::table::TableEntry;
 use crate::types::PeerAddress;
 use crate::types::address_scope::is_unicast;
 use crate::{AssociationId, Cx, Encapsulation, Received};
@@ -180,7 +180,7 @@ impl Endpoint {
     /// which it did not tell (address translation) would end a working association for it.
     fn route_foreign_address(
         &self,
-        entry: &Entry,
+        entry: &TableEntry,
         packet: &Incoming<'_, '_>,
     ) -> Result<Route, DropReason> {
         // RFC 9260 section 5.1.2 D: any address in an INIT ACK identifies the association.

@@ -17,7 +17,7 @@ use crate::{Association, AssociationId, Cx, Identity, Received, Transmit};
 
 /// What a COOKIE ECHO without association calls for.
 #[derive(Debug)]
-pub(super) enum Verdict {
+pub(super) enum EchoVerdict {
     /// It belongs to this association after all.
     Collision(AssociationId),
     /// An association begins.
@@ -35,9 +35,9 @@ impl Endpoint {
         packet: &Incoming<'_, '_>,
     ) -> Result<Route, DropReason> {
         match self.judge_cookie_echo(cx, received, packet)? {
-            Verdict::Collision(id) => Ok(Route::Collision(id)),
-            Verdict::Reply(transmit) => Ok(Route::Reply(transmit)),
-            Verdict::Accept(established) => {
+            EchoVerdict::Collision(id) => Ok(Route::Collision(id)),
+            EchoVerdict::Reply(transmit) => Ok(Route::Reply(transmit)),
+            EchoVerdict::Accept(established) => {
                 let cookie = &established.cookie;
                 let id =
                     self.table.insert(cookie.local_tag, cookie.remote_port, &cookie.peer_addresses);
@@ -56,24 +56,24 @@ impl Endpoint {
         cx: &Cx<'_>,
         received: &Received<'_>,
         packet: &Incoming<'_, '_>,
-    ) -> Result<Verdict, DropReason> {
+    ) -> Result<EchoVerdict, DropReason> {
         let established = self.open_cookie(cx, received, packet)?;
         let cookie = &established.cookie;
         if let Some(id) = self.table.by_any_peer(cookie.remote_port, &cookie.peer_addresses) {
-            return Ok(Verdict::Collision(id));
+            return Ok(EchoVerdict::Collision(id));
         }
         let to = ReturnPath::of(received, packet);
         if let Some(by) = cookie.staleness(cx.now) {
             let error = stale_cookie(by);
-            return self.answer_stranger(cx, &to, cookie.peer_tag, error).map(Verdict::Reply);
+            return self.answer_stranger(cx, &to, cookie.peer_tag, error).map(EchoVerdict::Reply);
         }
         if let Some(causes) = self.refusal() {
-            return self.refuse(cx, &to, cookie.peer_tag, causes).map(Verdict::Reply);
+            return self.refuse(cx, &to, cookie.peer_tag, causes).map(EchoVerdict::Reply);
         }
         if self.table.by_tag(cookie.local_tag).is_some() {
             return Err(DropReason::TagTaken);
         }
-        Ok(Verdict::Accept(Box::new(established)))
+        Ok(EchoVerdict::Accept(Box::new(established)))
     }
 
     /// Authenticates the cookie of a COOKIE ECHO, and checks that it was made for this packet.

@@ -8,7 +8,7 @@ const BUCKET: Duration = Duration::from_secs(1);
 
 /// How many associations there may be, and how often strangers are answered.
 #[derive(Debug)]
-pub(super) struct Limits {
+pub(super) struct EndpointLimits {
     max_associations: usize,
     /// Time that one answer costs; `None` when there are to be none.
     answer_cost: Option<Duration>,
@@ -18,7 +18,7 @@ pub(super) struct Limits {
     counted_at: Instant,
 }
 
-impl Limits {
+impl EndpointLimits {
     pub(super) fn new(config: &EndpointConfig, now: Instant) -> Self {
         let per_second = u64::from(config.max_out_of_the_blue_answers_per_s);
         Self {
@@ -51,12 +51,12 @@ impl Limits {
 mod tests {
     use super::*;
 
-    fn limits(max_out_of_the_blue_answers_per_s: u32) -> Limits {
+    fn limits(max_out_of_the_blue_answers_per_s: u32) -> EndpointLimits {
         let config = EndpointConfig { max_out_of_the_blue_answers_per_s, ..Default::default() };
-        Limits::new(&config, Instant::ZERO)
+        EndpointLimits::new(&config, Instant::ZERO)
     }
 
-    fn answers(limits: &mut Limits, now: Instant) -> usize {
+    fn answers(limits: &mut EndpointLimits, now: Instant) -> usize {
         (0..1000).filter(|_| limits.take_answer(now)).count()
     }
 
@@ -79,7 +79,7 @@ mod tests {
     #[test]
     fn associations_are_limited() {
         let config = EndpointConfig { max_associations: 2, ..Default::default() };
-        let limits = Limits::new(&config, Instant::ZERO);
+        let limits = EndpointLimits::new(&config, Instant::ZERO);
         assert!(limits.has_room(1));
         assert!(!limits.has_room(2));
     }

@@ -22,7 +22,7 @@ use crate::{
     Notice, Received,
 };
 use cookie::CookieSecrets;
-use limits::Limits;
+use limits::EndpointLimits;
 use table::AssociationTable;
 
 pub use route::{Collision, DropReason, Route};
@@ -44,7 +44,7 @@ pub struct Endpoint {
     local_addresses: AddressList,
     table: AssociationTable,
     secrets: CookieSecrets,
-    limits: Limits,
+    limits: EndpointLimits,
     dropped: [u64; DropReason::COUNT],
 }
 
@@ -63,7 +63,7 @@ impl Endpoint {
         let secrets =
             CookieSecrets::new(config.cookie_secret_life, max_cookie_life, cx.now, cx.rng);
         Self {
-            limits: Limits::new(&config, cx.now),
+            limits: EndpointLimits::new(&config, cx.now),
             accepted: config.association.clone().shared(),
             config,
             local_port,

@@ -13,7 +13,7 @@ use crate::types::AddressList;
 /// Ordered maps, so that no walk over them depends on anything but their content.
 #[derive(Debug, Default)]
 pub(super) struct AssociationTable {
-    by_tag: BTreeMap<u32, Entry>,
+    by_tag: BTreeMap<u32, TableEntry>,
     by_peer: BTreeMap<(u16, IpAddr), AssociationId>,
     tags: BTreeMap<AssociationId, u32>,
     next_id: u32,
@@ -21,13 +21,13 @@ pub(super) struct AssociationTable {
 
 /// What is known of one association.
 #[derive(Debug)]
-pub(super) struct Entry {
+pub(super) struct TableEntry {
     pub(super) id: AssociationId,
     remote_port: u16,
     addresses: AddressList,
 }
 
-impl Entry {
+impl TableEntry {
     /// Whether the peer of the association may send from this transport address.
     pub(super) fn has_peer(&self, port: u16, address: IpAddr) -> bool {
         self.remote_port == port && self.addresses.contains(&address)
@@ -53,7 +53,7 @@ impl AssociationTable {
         }
         self.next_id = id.0.wrapping_add(1);
         self.tags.insert(id, tag);
-        self.by_tag.insert(tag, Entry { id, remote_port, addresses: AddressList::new() });
+        self.by_tag.insert(tag, TableEntry { id, remote_port, addresses: AddressList::new() });
         addresses.iter().for_each(|address| self.add_address(id, *address));
         id
     }
@@ -73,7 +73,7 @@ impl AssociationTable {
     pub(super) fn renew(&mut self, id: AssociationId, tag: u32, addresses: &[IpAddr]) {
         let Some(entry) = self.take_entry(id) else { return };
         self.tags.insert(id, tag);
-        self.by_tag.insert(tag, Entry { addresses: AddressList::new(), ..entry });
+        self.by_tag.insert(tag, TableEntry { addresses: AddressList::new(), ..entry });
         addresses.iter().for_each(|address| self.add_address(id, *address));
     }
 
@@ -92,7 +92,7 @@ impl AssociationTable {
         tag
     }
 
-    pub(super) fn by_tag(&self, tag: u32) -> Option<&Entry> {
+    pub(super) fn by_tag(&self, tag: u32) -> Option<&TableEntry> {
         self.by_tag.get(&tag)
     }
 
@@ -115,7 +115,7 @@ impl AssociationTable {
         self.by_tag.is_empty() && self.by_peer.is_empty() && self.tags.is_empty()
     }
 
-    fn take_entry(&mut self, id: AssociationId) -> Option<Entry> {
+    fn take_entry(&mut self, id: AssociationId) -> Option<TableEntry> {
         let tag = self.tags.remove(&id)?;
         let entry = self.by_tag.remove(&tag)?;
         for address in &entry.addresses {

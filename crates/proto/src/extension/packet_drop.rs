@@ -1,5 +1,5 @@
 //! Packet drop reports (PKTDROP): the receiver of a packet with a wrong checksum sends it back, and its sender repairs
-//! the loss at once and without reducing its window, since damage is no congestion.
+//! the loss at once and without reducing its congestion window, since damage is no congestion.
 //!
 //! draft-stewart-sctp-pktdrprep-16; `dreibholz-asymmetric` section II and figs. 5 to 8. usrsctp: `pktdrop_enable`; INET:
 //! `packetDropReport`. Where draft and usrsctp differ, this follows usrsctp, the only one in use: the report carries the

@@ -1,21 +1,27 @@
-//! Blocking estimation: new data keeps off a path on which it would arrive so late that a quicker path had filled the
-//! buffers by then, and a path that blocks a quicker one all the same loses half its window.
+//! Blocking estimation: new data keeps off a path on which it would arrive so late that a path with a lower RTT had filled the
+//! buffers by then, and a path that blocks one with a lower RTT all the same loses half its congestion window.
 //!
 //! The estimate is that of Ferlin, Alay, Mehani, Boreli 2016 ("BLEST: Blocking estimation-based MPTCP scheduler for
 //! heterogeneous networks", section III), the penalty that of Raiciu et al. 2012 ("How hard can it be?", section 4.2), with
 //! paths in the place of subflows. What waits for the slow path's chunk takes room in the buffers for a round trip of that
-//! path. If what the quicker path could send in that time has no room beside what is in flight on the slow one, the chunk
-//! waits for the quicker path.
+//! path. If what the lower-RTT path could send in that time does not fit beside what is in flight on the slow one, the chunk
+//! waits for the lower-RTT path.
 //!
-//! BLEST takes the window of the quicker path for what it could send. But a path that was blocked never grew the window
+//! BLEST takes the congestion window of the lower-RTT path for what it could send. But a path that was blocked never grew the window
 //! that it would have alone, so here the window counts only where a queue shows that the path is full.
 
-use crate::Duration;
+use crate::{Duration, Instant};
 
 /// Packets that may be acknowledged on a path without telling its round trip before it is tried with more.
 pub(crate) const MOST_TRIES: u64 = 10;
 
-/// How much quicker a path is.
+/// A path that carries less than this part of another one has to be able to lose a packet without stopping that one.
+const NEGLIGIBLE: u128 = 32;
+
+/// Nanoseconds of a second.
+const NANOS: u128 = 1_000_000_000;
+
+/// How much lower the RTT of a path is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Lead {
     /// Not at all, or by less than round trips vary: up to a thirty-second.
@@ -26,9 +32,17 @@ enum Lead {
     Clear,
 }
 
+/// How fast a path delivers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct KnownRate {
+    pub(crate) bytes_per_second: u64,
+    /// It does not carry more.
+    pub(crate) is_final: bool,
+}
+
 /// What is known of a path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct PathView {
+pub(crate) struct MeasuredPath {
     /// Its congestion window in bytes.
     pub(crate) cwnd: u64,
     /// Its slow-start threshold in bytes.
@@ -37,9 +51,11 @@ pub(crate) struct PathView {
     pub(crate) srtt: Duration,
     /// The smallest one that was measured.
     pub(crate) smallest_rtt: Duration,
+    /// How fast it delivers, where its controller measures that.
+    pub(crate) rate: Option<KnownRate>,
 }
 
-impl PathView {
+impl MeasuredPath {
     /// Whether packets wait in a queue of the path: then a larger window would not make it faster.
     pub(crate) fn is_full(&self) -> bool {
         self.srtt > self.smallest_rtt + self.smallest_rtt / 2
@@ -56,20 +72,25 @@ impl PathView {
         }
     }
 
+    fn smallest_nanos(&self) -> u128 {
+        u128::from(self.smallest_rtt.as_nanos().max(1))
+    }
+
     /// What it could send in a time, in bytes.
     fn sends_in(&self, time: Duration, buffer: u64) -> u128 {
+        if let Some(rate) = self.final_rate() {
+            let most = u128::from(buffer.max(self.cwnd)) * NANOS / self.smallest_nanos();
+            return u128::from(rate).min(most) * u128::from(time.as_nanos()) / NANOS;
+        }
         let srtt = u128::from(self.srtt.as_nanos().max(1));
         let bytes = u128::from(self.could_send(buffer)) * u128::from(time.as_nanos()) / srtt;
-        if self.is_full() || self.cwnd >= self.ssthresh {
-            return bytes;
-        }
-        // In slow start a window doubles with each round trip, and no faster.
+        // In slow start a congestion window doubles with each round trip, and no faster; otherwise it never comes to that.
         let round_trips = u128::from(time.as_nanos()).div_ceil(srtt).min(62) as u32;
         bytes.min(u128::from(self.cwnd) << (round_trips + 1))
     }
 
     /// Whether a round trip of `rtt` is clearly longer than one of this path.
-    pub(crate) fn is_quicker_than(&self, rtt: Duration) -> bool {
+    pub(crate) fn has_lower_rtt_than(&self, rtt: Duration) -> bool {
         self.lead_over(rtt) == Lead::Clear
     }
 
@@ -82,6 +103,23 @@ impl PathView {
         } else {
             Lead::None
         }
+    }
+
+    fn final_rate(&self) -> Option<u64> {
+        self.rate.filter(|rate| rate.is_final).map(|rate| rate.bytes_per_second)
+    }
+
+    /// What it carried at least, in bytes per second.
+    fn proven(&self) -> u128 {
+        match self.rate {
+            Some(rate) => rate.bytes_per_second.into(),
+            None => u128::from(self.cwnd) * NANOS / u128::from(self.srtt.as_nanos().max(1)),
+        }
+    }
+
+    /// Whether it may still grow to more than it carried.
+    fn is_growing(&self) -> bool {
+        self.rate.map_or(self.cwnd < self.ssthresh, |rate| !rate.is_final)
     }
 
     /// What it would carry alone, in bytes per second.
@@ -109,32 +147,58 @@ pub(crate) struct SlowPath {
 pub(crate) enum Waits {
     /// All that is sent later: the message is ordered, or the chunk is a part of it.
     Everything,
-    /// Nothing; but the chunk takes room until it has arrived, and a quicker path needs as much as it can have in flight.
+    /// Nothing; but the chunk takes buffer space until it has arrived, and a path with a lower RTT needs as much as it can have in flight.
     Nothing,
 }
 
-/// The round-trip time that a chunk would meet on a path with so much in flight, the chunk included: the smallest one, or
-/// what the path needs for all of that at the rate of a window per round trip. With nothing in flight nothing of ours
-/// waits there, whatever it was when the smoothed one was measured.
-pub(crate) fn expected_rtt(path: &PathView, flight: u64, chunk: u64) -> Duration {
+/// The round-trip time that counts for a chunk on a path with so much in flight: twice the time until it arrives, because all
+/// that waits for it waits at the receiver.
+///
+/// Where the rate of the path is known, that is half the shortest round trip, the time to send the chunk, and the time to
+/// send what is in flight beyond a round trip. A thin path needs most of its round trip for sending, and its SACKs return
+/// quickly: its round trip tells too little. Otherwise it is the shortest round trip, or what the path needs for all that is
+/// in flight at a congestion window per round trip. With nothing in flight nothing of ours waits there, whatever it was when
+/// the smoothed round trip was measured.
+pub(crate) fn expected_rtt(path: &MeasuredPath, flight: u64, chunk: u64) -> Duration {
     let (smallest, srtt) = (path.smallest_rtt, path.srtt);
-    if flight == 0 || srtt <= smallest {
+    let bytes = u128::from(flight.saturating_add(chunk));
+    if let Some(known) = path.rate {
+        let rate = u128::from(known.bytes_per_second.max(1));
+        let smallest = u128::from(smallest.as_nanos());
+        // A path that grows delivers up to twice as much in the next round trip, and its rate says little of a single chunk.
+        let (rate, sending) = match known.is_final {
+            true => (rate, u128::from(chunk) * NANOS / rate),
+            false => (2 * rate, 0),
+        };
+        let queue = (bytes * NANOS / rate).saturating_sub(smallest);
+        let twice = smallest + sending + 2 * queue;
+        return Duration::from_nanos(u64::try_from(twice).unwrap_or(u64::MAX));
+    }
+    if flight == 0 {
         return smallest;
     }
-    let bytes = u128::from(flight.saturating_add(chunk));
     let time = bytes * u128::from(srtt.as_nanos()) / u128::from(path.cwnd.max(1));
     let time = u64::try_from(time).unwrap_or(u64::MAX);
     Duration::from_nanos(time).min(srtt).max(smallest)
 }
 
-/// Whether the quicker of the other paths would fill the buffer while the chunk is on its way.
+/// Whether the path carries so little beside another one that a single stall would cost more than it ever brings.
+pub(crate) fn is_negligible(
+    path: &MeasuredPath,
+    mut others: impl Iterator<Item = MeasuredPath>,
+) -> bool {
+    let own = path.proven().saturating_mul(NEGLIGIBLE);
+    !path.is_growing() && others.any(|other| own < other.proven())
+}
+
+/// Whether other paths with lower RTTs would fill the buffer while the chunk is on its way.
 ///
-/// A path that is only a little quicker has to show that it would: a full buffer makes every transfer as slow as its longest
+/// A path whose RTT is only a little lower has to show that it would: a full buffer makes every transfer as slow as its longest
 /// round trip, but what a window could grow to counts only where the difference is clear.
-pub(crate) fn would_block(path: &SlowPath, others: impl Iterator<Item = PathView>) -> bool {
+pub(crate) fn would_block(path: &SlowPath, others: impl Iterator<Item = MeasuredPath>) -> bool {
     let mut meanwhile = 0u128;
     for other in others {
-        let room = match other.lead_over(path.rtt) {
+        let space = match other.lead_over(path.rtt) {
             Lead::Clear => path.buffer,
             Lead::Small => 0,
             Lead::None => continue,
@@ -143,15 +207,34 @@ pub(crate) fn would_block(path: &SlowPath, others: impl Iterator<Item = PathView
             Waits::Everything => path.rtt,
             Waits::Nothing => other.srtt,
         };
-        meanwhile = meanwhile.saturating_add(other.sends_in(time, room));
+        meanwhile = meanwhile.saturating_add(other.sends_in(time, space));
     }
     let own = u128::from(path.in_flight) + u128::from(path.chunk);
     meanwhile > 0 && meanwhile.saturating_add(own) > u128::from(path.buffer)
 }
 
-/// Congestion window of a path that blocked a quicker one.
+/// Congestion window of a path that blocked one with a lower RTT.
 pub(crate) fn penalized(cwnd: u64, unit: u64) -> u64 {
     (cwnd / 2).max(unit.min(cwnd))
+}
+
+/// Limits the penalty of a path to one per round-trip time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct PenaltyInterval {
+    /// No further penalty before; unset if there was none yet.
+    ends: Option<Instant>,
+}
+
+impl PenaltyInterval {
+    /// Whether the path may be penalised at `now`.
+    pub(crate) fn is_over(&self, now: Instant) -> bool {
+        self.ends.is_none_or(|ends| now >= ends)
+    }
+
+    /// The path was penalised at `now`: the next penalty is possible one round-trip time later.
+    pub(crate) fn begin(&mut self, now: Instant, round_trip: Duration) {
+        self.ends = Some(now + round_trip);
+    }
 }
 
 #[cfg(test)]
@@ -163,13 +246,18 @@ mod tests {
     }
 
     /// 100 Mbit/s with 10 ms, of which 5 ms are a queue.
-    const FULL: PathView =
-        PathView { cwnd: 125_000, ssthresh: 60_000, srtt: ms(10), smallest_rtt: ms(5) };
+    const FULL: MeasuredPath = MeasuredPath {
+        cwnd: 125_000,
+        ssthresh: 60_000,
+        srtt: ms(10),
+        smallest_rtt: ms(5),
+        rate: None,
+    };
 
     #[test]
     fn a_slow_path_gets_what_the_quick_ones_leave() {
-        let alike = PathView { srtt: ms(390), smallest_rtt: ms(200), ..FULL };
-        let endless = PathView { cwnd: u64::MAX, srtt: ms(0), ..FULL };
+        let alike = MeasuredPath { srtt: ms(390), smallest_rtt: ms(200), ..FULL };
+        let endless = MeasuredPath { cwnd: u64::MAX, srtt: ms(0), ..FULL };
         for (what, others, in_flight, buffer, blocks) in [
             ("nobody is quicker", &[][..], 60_000, 64_000, false),
             ("paths alike are no reason to wait", &[alike], 60_000, 1_000, false),
@@ -189,9 +277,15 @@ mod tests {
     #[test]
     fn who_is_a_little_quicker_has_to_have_the_window() {
         // 100 Mbit/s with 20 ms and nothing in its queue, 60 kB of them sent.
-        let held_up = PathView { cwnd: 60_000, ssthresh: 1, srtt: ms(20), smallest_rtt: ms(20) };
-        let grown = PathView { cwnd: 100_000, ..held_up };
-        let starting = PathView { ssthresh: u64::MAX, ..held_up };
+        let held_up = MeasuredPath {
+            cwnd: 60_000,
+            ssthresh: 1,
+            srtt: ms(20),
+            smallest_rtt: ms(20),
+            rate: None,
+        };
+        let grown = MeasuredPath { cwnd: 100_000, ..held_up };
+        let starting = MeasuredPath { ssthresh: u64::MAX, ..held_up };
         for (what, other, rtt_us, blocks) in [
             ("alike", grown, 20_600, false),
             ("a little quicker, and its window fills the buffer", grown, 21_000, true),
@@ -208,8 +302,8 @@ mod tests {
 
     #[test]
     fn a_window_that_was_held_back_says_little() {
-        let empty = PathView { smallest_rtt: ms(10), ..FULL };
-        let slow_start = PathView { ssthresh: u64::MAX, ..empty };
+        let empty = MeasuredPath { smallest_rtt: ms(10), ..FULL };
+        let slow_start = MeasuredPath { ssthresh: u64::MAX, ..empty };
         for (what, path, buffer, bytes) in [
             ("its queue says that it is full", FULL, 1_000_000, 125_000),
             ("a quarter more than the window after a loss", empty, 1_000_000, 156_250),
@@ -225,21 +319,112 @@ mod tests {
     }
 
     #[test]
+    fn where_the_limits_are() {
+        use Lead::{Clear, None, Small};
+        let path = MeasuredPath {
+            cwnd: 80_000,
+            ssthresh: 80_000,
+            srtt: ms(32),
+            smallest_rtt: ms(32),
+            rate: Option::None,
+        };
+        for (rtt_us, lead) in
+            [(32_000, None), (33_000, None), (33_001, Small), (36_000, Small), (36_001, Clear)]
+        {
+            assert_eq!(path.lead_over(Duration::from_micros(rtt_us)), lead, "{rtt_us} us");
+        }
+        for (srtt, is_full) in [(48, false), (49, true)] {
+            assert_eq!(MeasuredPath { srtt: ms(srtt), ..path }.is_full(), is_full, "{srtt} ms");
+        }
+        assert_eq!(path.could_send(1 << 30), 100_000, "at the threshold it grows slowly");
+        let below = MeasuredPath { ssthresh: 80_001, ..path };
+        assert_eq!(below.could_send(1 << 30), 1 << 30);
+    }
+
+    #[test]
     fn a_path_is_as_slow_as_what_is_on_it() {
-        let path = PathView { cwnd: 100_000, ssthresh: 0, srtt: ms(200), smallest_rtt: ms(20) };
+        let path = MeasuredPath {
+            cwnd: 100_000,
+            ssthresh: 0,
+            srtt: ms(200),
+            smallest_rtt: ms(20),
+            rate: None,
+        };
         for (flight, expected) in
             [(0, 20), (4000, 20), (49_000, 100), (99_000, 200), (500_000, 200), (u64::MAX, 200)]
         {
             assert_eq!(expected_rtt(&path, flight, 1000), ms(expected), "{flight}");
         }
-        let steady = PathView { smallest_rtt: ms(200), ..path };
+        assert_eq!(expected_rtt(&path, 0, 50_000), ms(20), "nothing waits before a large chunk");
+        let steady = MeasuredPath { smallest_rtt: ms(200), ..path };
         assert_eq!(expected_rtt(&steady, 4000, 1000), ms(200));
+    }
+
+    #[test]
+    fn one_penalty_per_round_trip() {
+        let at = |millis| Instant::ZERO + ms(millis);
+        let mut interval = PenaltyInterval::default();
+        assert!(interval.is_over(at(0)), "none yet");
+        interval.begin(at(10), ms(40));
+        for (time, expected) in [(10, false), (49, false), (50, true), (90, true)] {
+            assert_eq!(interval.is_over(at(time)), expected, "{time} ms");
+        }
+        interval.begin(at(60), ms(10));
+        assert_eq!([69, 70].map(|time| interval.is_over(at(time))), [false, true]);
     }
 
     #[test]
     fn a_penalty_leaves_a_packet() {
         for (cwnd, expected) in [(60_000, 30_000), (2000, 1468), (1468, 1468), (1000, 1000)] {
             assert_eq!(penalized(cwnd, 1468), expected);
+        }
+    }
+
+    const fn delivers(bytes_per_second: u64, is_final: bool) -> Option<KnownRate> {
+        Some(KnownRate { bytes_per_second, is_final })
+    }
+
+    #[test]
+    fn a_measured_rate_takes_the_place_of_a_window() {
+        let path = MeasuredPath { rate: delivers(1_000_000, true), ..FULL };
+        assert_eq!(path.sends_in(ms(100), 1 << 30), 100_000);
+        assert_eq!(path.alone(1 << 30), 1_000_000);
+        let small = MeasuredPath { cwnd: 1000, ..path };
+        assert_eq!(small.alone(2500), 500_000, "a buffer in each round trip");
+        let grows = delivers(1, false);
+        let growing =
+            MeasuredPath { rate: grows, ssthresh: u64::MAX, smallest_rtt: ms(10), ..small };
+        assert_eq!(growing.sends_in(ms(10), 1 << 30), 4000, "the rate is a lower limit");
+    }
+
+    #[test]
+    fn a_thin_path_is_as_slow_as_it_sends() {
+        // 100 bytes a millisecond: a chunk of 1,000 bytes takes 10 of the 14 ms of its round trip.
+        let rate = delivers(100_000, true);
+        let thin = MeasuredPath { cwnd: 4000, srtt: ms(14), smallest_rtt: ms(14), rate, ..FULL };
+        for (flight, expected) in [(0, 24), (400, 24), (1000, 36), (2000, 56)] {
+            assert_eq!(expected_rtt(&thin, flight, 1000), ms(expected), "{flight}");
+        }
+        let grows = MeasuredPath { rate: delivers(100_000, false), ..thin };
+        for (flight, expected) in [(0, 14), (1800, 14), (2000, 16)] {
+            assert_eq!(expected_rtt(&grows, flight, 1000), ms(expected), "{flight}, growing");
+        }
+        let none = MeasuredPath { rate: delivers(0, true), ..thin };
+        assert!(expected_rtt(&none, u64::MAX, u64::MAX) > ms(1_000_000), "no overflow");
+    }
+
+    #[test]
+    fn a_path_is_negligible_beside_thirty_two_times_its_rate() {
+        let path = |rate, is_final| MeasuredPath { rate: delivers(rate, is_final), ..FULL };
+        for (what, own, other, expected) in [
+            ("32 times", path(1000, true), path(32_000, true), false),
+            ("more", path(1000, true), path(32_001, true), true),
+            ("at least that much more", path(1000, true), path(32_001, false), true),
+            ("it may still grow", path(1000, false), path(32_001, true), false),
+            ("a window per round trip", path(1000, true), FULL, true),
+            ("a window that grows", MeasuredPath { ssthresh: u64::MAX, ..FULL }, FULL, false),
+        ] {
+            assert_eq!(is_negligible(&own, [other].into_iter()), expected, "{what}");
         }
     }
 }

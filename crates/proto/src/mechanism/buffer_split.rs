@@ -28,7 +28,7 @@ pub(crate) struct SplitView {
     /// Paths among which the buffers are split.
     pub(crate) paths: u32,
     /// Sent on the path and not yet released.
-    pub(crate) booked: BufferBytes,
+    pub(crate) unreleased: BufferBytes,
     /// In flight on the path.
     pub(crate) in_flight: BufferBytes,
     /// MTU of the path.
@@ -47,7 +47,7 @@ pub(crate) struct Speed {
 }
 
 impl Speed {
-    /// Whether a window per round trip is more than another path's.
+    /// Whether a congestion window per round trip is more than another path's.
     pub(crate) fn exceeds(&self, other: &Self) -> bool {
         let Some(srtt) = self.srtt else { return false };
         // A path that was never measured has carried nothing yet.
@@ -71,11 +71,11 @@ impl SplitView {
 /// MTU would stop everything.
 pub(crate) fn admits(split: BufferSplit, by: BufferSplitBy, view: &SplitView) -> bool {
     let taken = match by {
-        BufferSplitBy::Buffered => view.booked,
+        BufferSplitBy::Buffered => view.unreleased,
         BufferSplitBy::Outstanding => view.in_flight,
     };
     let fits = |taken: u64, buffer: u64| taken.saturating_add(view.mtu) <= view.share(buffer);
-    let sender = || fits(taken.held, view.send_buffer);
+    let sender = || fits(taken.cost, view.send_buffer);
     let receiver = || fits(taken.user_bytes, view.peer_window.saturating_add(view.outstanding));
     taken.user_bytes == 0
         || match split {
@@ -90,8 +90,8 @@ pub(crate) fn admits(split: BufferSplit, by: BufferSplitBy, view: &SplitView) ->
 mod tests {
     use super::*;
 
-    const fn room(bytes: u64) -> BufferBytes {
-        BufferBytes { user_bytes: bytes, held: bytes }
+    const fn buffered(bytes: u64) -> BufferBytes {
+        BufferBytes { user_bytes: bytes, cost: bytes }
     }
 
     /// Two paths, a send buffer of 250,000 bytes, a peer's window that was 125,000 bytes before 60,000 were sent.
@@ -100,8 +100,8 @@ mod tests {
         peer_window: 65_000,
         outstanding: 60_000,
         paths: 2,
-        booked: room(0),
-        in_flight: room(0),
+        unreleased: buffered(0),
+        in_flight: buffered(0),
         mtu: 1500,
         needs: None,
     };
@@ -115,7 +115,7 @@ mod tests {
     fn the_papers_formulas() {
         use BufferSplitBy::{Buffered, Outstanding};
         let (open, shut) = (true, false);
-        for (what, booked, in_flight, by, expected) in [
+        for (what, unreleased, in_flight, by, expected) in [
             ("room in both shares", 60_000, 9000, Buffered, [open; 4]),
             ("an MTU below the receiver's share", 61_000, 9000, Buffered, [open; 4]),
             ("a byte too much for it", 61_001, 9000, Buffered, [open, open, shut, shut]),
@@ -125,7 +125,11 @@ mod tests {
             ("too much in flight", 200_000, 61_001, Outstanding, [open, open, shut, shut]),
             ("nothing in flight", 200_000, 0, Outstanding, [open; 4]),
         ] {
-            let view = SplitView { booked: room(booked), in_flight: room(in_flight), ..VIEW };
+            let view = SplitView {
+                unreleased: buffered(unreleased),
+                in_flight: buffered(in_flight),
+                ..VIEW
+            };
             assert_eq!(cases(by, &view), expected, "{what}");
         }
     }
@@ -137,8 +141,8 @@ mod tests {
             send_buffer,
             peer_window: receive_buffer - 62_000,
             outstanding: 62_000,
-            booked: room(62_000),
-            in_flight: room(62_000),
+            unreleased: buffered(62_000),
+            in_flight: buffered(62_000),
             ..VIEW
         };
         let variants = |view| cases(BufferSplitBy::Buffered, &view);
@@ -150,8 +154,8 @@ mod tests {
     #[test]
     fn tiny_messages_fill_the_send_buffer_before_the_peers() {
         // A thousand messages of a byte each.
-        let booked = BufferBytes { user_bytes: 1000, held: 128_000 };
-        let view = SplitView { booked, ..VIEW };
+        let unreleased = BufferBytes { user_bytes: 1000, cost: 128_000 };
+        let view = SplitView { unreleased, ..VIEW };
         assert_eq!(cases(BufferSplitBy::Buffered, &view), [true, false, true, false]);
     }
 
@@ -179,6 +183,7 @@ mod tests {
             (speed(40_000, Some(40)), speed(40_000, Some(41)), true),
             (speed(40_000, Some(40)), speed(40_000, Some(40)), false),
             (speed(64_000, Some(2600)), speed(33_000, Some(40)), false),
+            (speed(100_000, Some(40)), speed(10_000, Some(30)), true),
             (speed(1, Some(40)), speed(40_000, None), true),
             (speed(40_000, None), speed(1, Some(1000)), false),
             (speed(u64::MAX, Some(40)), speed(u64::MAX, Some(u64::MAX / 1_000_000)), true),
@@ -190,9 +195,9 @@ mod tests {
     #[test]
     fn one_path_has_all_of_the_buffers() {
         for paths in [0, 1] {
-            let fits = SplitView { paths, booked: room(125_000 - 1500), ..VIEW };
+            let fits = SplitView { paths, unreleased: buffered(125_000 - 1500), ..VIEW };
             assert_eq!(cases(BufferSplitBy::Buffered, &fits), [true; 4]);
-            let more = SplitView { booked: room(125_001 - 1500), ..fits };
+            let more = SplitView { unreleased: buffered(125_001 - 1500), ..fits };
             assert_eq!(cases(BufferSplitBy::Buffered, &more), [true, true, false, false]);
         }
     }
@@ -201,17 +206,17 @@ mod tests {
     fn shares_below_an_mtu_stop_nothing() {
         let tiny = SplitView { send_buffer: 2000, peer_window: 1000, outstanding: 0, ..VIEW };
         assert_eq!(cases(BufferSplitBy::Buffered, &tiny), [true; 4]);
-        let one = SplitView { booked: room(1), ..tiny };
+        let one = SplitView { unreleased: buffered(1), ..tiny };
         assert_eq!(cases(BufferSplitBy::Buffered, &one), [true, false, false, false]);
     }
 
     #[test]
     fn an_unlimited_buffer_is_never_full() {
-        let view = SplitView { send_buffer: u64::MAX, booked: room(u64::MAX / 4), ..VIEW };
+        let view = SplitView { send_buffer: u64::MAX, unreleased: buffered(u64::MAX / 4), ..VIEW };
         assert_eq!(cases(BufferSplitBy::Buffered, &view), [true, true, false, false]);
         // Sums and products beyond 64 bits are no small ones.
-        for booked in [u64::MAX - 100, 1 << 63] {
-            let view = SplitView { booked: room(booked), ..VIEW };
+        for unreleased in [u64::MAX - 100, 1 << 63] {
+            let view = SplitView { unreleased: buffered(unreleased), ..VIEW };
             assert_eq!(cases(BufferSplitBy::Buffered, &view), [true, false, false, false]);
         }
     }

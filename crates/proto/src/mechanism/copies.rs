@@ -8,7 +8,7 @@
 //! * A thin flow, such as voice or requests, sends each message over two paths when that costs next to nothing: it arrives
 //!   when the first of both does, so that a loss on one costs no round trip.
 //!
-//! A copy counts neither in flight nor in a window; a budget limits them.
+//! A copy counts neither as in flight nor in a congestion window; a budget limits them.
 
 use crate::{Duration, Instant, Tsn};
 
@@ -26,7 +26,7 @@ const MOST_UNANSWERED: u8 = 3;
 /// two, and its answer takes half of one.
 const RECOVERY_ROUND_TRIPS: u64 = 5;
 
-/// Paths this quick are alike for whoever waits.
+/// Paths with RTTs this low make no difference to the application.
 const ALIKE: Duration = Duration::from_millis(20);
 
 /// The copy of which the answer measures its path.
@@ -164,6 +164,9 @@ mod tests {
         // 64 kbit/s in packets of 20 ms: 200 bytes each.
         let voice: usize = (0..500).map(|n| sent(&mut copies, 20 * n)).sum();
         assert_eq!(voice, 500);
+        for (bytes, may) in [(4000, true), (4001, false)] {
+            assert_eq!(Copies::default().may_repeat(at(0), bytes), may, "200 ms at 20 kB/s");
+        }
         // A message of 200 bytes each millisecond gets a tenth.
         let bulk: usize = (0..1000).map(|n| sent(&mut copies, 20_000 + n)).sum();
         assert_eq!(bulk, 119);

@@ -1,4 +1,4 @@
-//! Cwnd update for CMT (CUC, CUCv2): may a path's window grow although the association's cumulative ack stands still?
+//! Cwnd update for CMT (CUC, CUCv2): may a path's congestion window grow although the association's cumulative ack stands still?
 //!
 //! `dreibholz-model` section 3.2 and fig. 4; Iyengar, Amer, Stewart 2006. INET: `cmtCUCVariant` = `normal`,
 //! `pseudoCumAck`, `pseudoCumAckV2`; usrsctp: always CUCv2 while CMT is on.
@@ -10,7 +10,6 @@
 
 use crate::Tsn;
 use crate::config::CwndUpdate;
-use crate::congestion::Advanced;
 
 /// Lowest unacknowledged TSN of some chunks of a path, before and after a SACK.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -43,8 +42,8 @@ impl LowEnd {
 }
 
 /// Whether the path's in-order point advanced.
-pub(crate) fn advanced(policy: CwndUpdate, view: &CucView) -> Advanced {
-    let yes = match policy {
+pub(crate) fn advanced(policy: CwndUpdate, view: &CucView) -> bool {
+    match policy {
         CwndUpdate::Normal => view.cumulative_ack_on_path,
         // The first version does not tell retransmissions apart.
         CwndUpdate::PseudoCumAck => {
@@ -53,8 +52,7 @@ pub(crate) fn advanced(policy: CwndUpdate, view: &CucView) -> Advanced {
         CwndUpdate::PseudoCumAckV2 => {
             view.cumulative_ack_on_path || view.first.advanced() || view.again.advanced()
         }
-    };
-    if yes { Advanced::Yes } else { Advanced::No }
+    }
 }
 
 fn lower(a: Option<Tsn>, b: Option<Tsn>) -> Option<Tsn> {

@@ -3,25 +3,13 @@
 use crate::PathId;
 use crate::config::plug_in::PathView;
 
-/// The path to take: what the scheduler chose, if it may send. While nothing is outstanding, some path that may.
-pub(crate) fn settle(
-    chosen: Option<PathId>,
-    paths: &[PathView],
-    outstanding: Outstanding,
-) -> Option<PathId> {
+/// The path to take: what the scheduler chose, if it may send. With nothing in flight, no SACK and no timer would end a
+/// wait: then the first path that may send stands in. `in_flight` is in bytes of user data, on all paths.
+pub(crate) fn settle(chosen: Option<PathId>, paths: &[PathView], in_flight: u64) -> Option<PathId> {
     let is_ready = |id| paths.iter().any(|path| path.id == id && path.is_ready());
     let first = || paths.iter().find(|path| path.is_ready()).map(|path| path.id);
-    match outstanding {
-        Outstanding::Something => chosen.filter(|id| is_ready(*id)),
-        Outstanding::Nothing => chosen.filter(|id| is_ready(*id)).or_else(first),
-    }
-}
-
-/// Whether anything is outstanding, so that a SACK or a timer will come.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Outstanding {
-    Something,
-    Nothing,
+    let chosen = chosen.filter(|id| is_ready(*id));
+    if in_flight == 0 { chosen.or_else(first) } else { chosen }
 }
 
 #[cfg(test)]
@@ -31,22 +19,21 @@ mod tests {
 
     #[test]
     fn a_choice_holds_if_the_path_may_send() {
-        use Outstanding::{Nothing, Something};
         let path = |id, readiness| PathView { readiness, ..PathView::new(PathId(id)) };
         let paths =
             [path(0, Readiness::Full), path(1, Readiness::Ready), path(2, Readiness::Ready)];
-        for (chosen, outstanding, expected) in [
-            (Some(2), Something, Some(2)),
-            (Some(0), Something, None),
-            (Some(7), Something, None),
-            (None, Something, None),
+        for (chosen, in_flight, expected) in [
+            (Some(2), 1, Some(2)),
+            (Some(0), 1, None),
+            (Some(7), 1, None),
+            (None, 1, None),
             // Nothing would ever end the wait.
-            (Some(2), Nothing, Some(2)),
-            (Some(0), Nothing, Some(1)),
-            (None, Nothing, Some(1)),
+            (Some(2), 0, Some(2)),
+            (Some(0), 0, Some(1)),
+            (None, 0, Some(1)),
         ] {
-            let found = settle(chosen.map(PathId), &paths, outstanding);
-            assert_eq!(found, expected.map(PathId), "{chosen:?} {outstanding:?}");
+            let found = settle(chosen.map(PathId), &paths, in_flight);
+            assert_eq!(found, expected.map(PathId), "{chosen:?} {in_flight}");
         }
     }
 }

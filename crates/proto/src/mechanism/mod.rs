@@ -9,7 +9,9 @@ pub(crate) mod dac;
 pub(crate) mod loss_rate;
 
 pub(crate) mod multiple_fast_rtx;
+pub(crate) mod outage;
 pub(crate) mod path_scheduler;
+pub(crate) mod peer_limit;
 pub(crate) mod reschedule;
 pub(crate) mod rtx_policy;
 pub(crate) mod sack_path;

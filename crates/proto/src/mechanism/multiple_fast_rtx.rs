@@ -35,7 +35,7 @@ pub(crate) fn reports_missing(policy: PerTsn, view: &RepeatView) -> bool {
 mod tests {
     use super::*;
 
-    /// TSN x was sent again when x + 20 was the next new one: x + 19 and lower ones say nothing, x + 20 does.
+    /// TSN x was retransmitted when x + 20 was the next new one: x + 19 and lower ones say nothing, x + 20 does.
     #[test]
     fn only_what_was_sent_after_the_retransmission_counts() {
         for x in [100u32, u32::MAX - 10] {

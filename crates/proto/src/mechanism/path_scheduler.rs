@@ -1,20 +1,20 @@
 //! Which path carries new data next.
 //!
 //! `dreibholz-model` section 4.1, parameter `cmtSendAllVariant` (INET `cmtSendAllComparisonFunction`); ns-2 and usrsctp
-//! rotate. A scheduler only orders; windows decide.
+//! rotate. A scheduler only orders; congestion windows decide.
 
 use crate::config::PathOrder;
 use crate::{Duration, PathId};
 
 /// What the scheduler knows of a path that may carry data.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Candidate {
+pub(crate) struct SchedulerCandidate {
     /// Position in the path table.
     pub(crate) index: u8,
     /// When it last sent data, as a number that grows; 0: not yet.
     pub(crate) last_transmission: u64,
     /// Bytes of its congestion window that are free.
-    pub(crate) free_window: u64,
+    pub(crate) free_cwnd: u64,
     /// Slow-start threshold in bytes.
     pub(crate) ssthresh: u64,
     /// Smoothed round-trip time, once measured.
@@ -25,7 +25,7 @@ pub(crate) struct Candidate {
 
 /// What the scheduler remembers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Turn {
+pub(crate) struct LastTurn {
     /// The primary path, or its stand-in while it has failed.
     pub(crate) primary: u8,
     /// The path that was served last.
@@ -33,11 +33,11 @@ pub(crate) struct Turn {
 }
 
 /// Place of a path in the order, lowest first; of equal ones the one that comes first in the path table.
-type Rank = (u64, u64);
+type PathRank = (u64, u64);
 
 /// The rank of a candidate; none if the policy leaves the path out.
 #[inline]
-fn rank(policy: PathOrder, c: &Candidate, turn: Turn) -> Option<Rank> {
+fn rank(policy: PathOrder, c: &SchedulerCandidate, turn: LastTurn) -> Option<PathRank> {
     let largest = |value: u64| u64::MAX - value;
     let rank = match policy {
         PathOrder::Primary if c.index != turn.primary => return None,
@@ -45,9 +45,9 @@ fn rank(policy: PathOrder, c: &Candidate, turn: Turn) -> Option<Rank> {
         PathOrder::SmallestLastTransmission => (c.last_transmission, 0),
         PathOrder::Rotating => (u64::from(c.index <= turn.last_served), 0),
         PathOrder::Random => (c.lot.into(), 0),
-        PathOrder::LargestSpace => (largest(c.free_window), 0),
+        PathOrder::LargestSpace => (largest(c.free_cwnd), 0),
         PathOrder::LargestSsthresh => (largest(c.ssthresh), 0),
-        PathOrder::LargestSpaceAndSsthresh => (largest(c.ssthresh), largest(c.free_window)),
+        PathOrder::LargestSpaceAndSsthresh => (largest(c.ssthresh), largest(c.free_cwnd)),
         PathOrder::LowestSrtt => (c.srtt.is_none().into(), c.srtt.map_or(0, Duration::as_nanos)),
     };
     Some(rank)
@@ -57,11 +57,11 @@ fn rank(policy: PathOrder, c: &Candidate, turn: Turn) -> Option<Rank> {
 #[inline]
 pub(crate) fn first(
     policy: PathOrder,
-    candidates: impl Iterator<Item = Candidate>,
-    turn: Turn,
+    candidates: impl Iterator<Item = SchedulerCandidate>,
+    turn: LastTurn,
 ) -> Option<PathId> {
     // A plain loop, because every packet comes by here.
-    let mut first: Option<(Rank, PathId)> = None;
+    let mut first: Option<(PathRank, PathId)> = None;
     for candidate in candidates {
         let Some(rank) = rank(policy, &candidate, turn) else { continue };
         if first.is_none_or(|(lowest, _)| rank < lowest) {
@@ -77,7 +77,7 @@ mod tests {
 
     use super::*;
 
-    fn order(policy: PathOrder, candidates: &[Candidate], turn: Turn) -> Vec<u8> {
+    fn order(policy: PathOrder, candidates: &[SchedulerCandidate], turn: LastTurn) -> Vec<u8> {
         let mut left = candidates.to_vec();
         let next = || {
             let path = first(policy, left.iter().copied(), turn)?.0;
@@ -89,21 +89,22 @@ mod tests {
 
     #[test]
     fn orders() {
-        let candidate = |index, last_transmission, free_window, ssthresh, srtt_ms, lot| Candidate {
-            index,
-            last_transmission,
-            free_window,
-            ssthresh,
-            srtt: (srtt_ms > 0).then(|| Duration::from_millis(srtt_ms)),
-            lot,
-        };
+        let candidate =
+            |index, last_transmission, free_cwnd, ssthresh, srtt_ms, lot| SchedulerCandidate {
+                index,
+                last_transmission,
+                free_cwnd,
+                ssthresh,
+                srtt: (srtt_ms > 0).then(|| Duration::from_millis(srtt_ms)),
+                lot,
+            };
         let candidates = [
             candidate(0, 9, 3000, 6000, 40, 77),
             candidate(1, 0, 4500, 9000, 0, 3),
             candidate(3, 5, 4500, 6000, 20, 12),
             candidate(4, 7, 0, 9000, 90, 80),
         ];
-        let turn = Turn { primary: 3, last_served: 1 };
+        let turn = LastTurn { primary: 3, last_served: 1 };
         for (policy, expected) in [
             (PathOrder::Primary, &[3][..]),
             (PathOrder::Fixed, &[0, 1, 3, 4]),
@@ -117,7 +118,7 @@ mod tests {
         ] {
             assert_eq!(order(policy, &candidates, turn).as_slice(), expected, "{policy:?}");
         }
-        let primary_failed = Turn { primary: 2, last_served: 1 };
+        let primary_failed = LastTurn { primary: 2, last_served: 1 };
         assert!(order(PathOrder::Primary, &candidates, primary_failed).is_empty());
     }
 }

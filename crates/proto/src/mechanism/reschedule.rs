@@ -1,4 +1,4 @@
-//! Chunk rescheduling: what blocks the buffers is sent again on a path that waits for it.
+//! Chunk rescheduling: what blocks the buffers is retransmitted on a path that waits for it.
 //!
 //! `dreibholz-asymmetric` section IV-C and fig. 2; INET: `cmtChunkReschedulingVariant`,
 //! `cmtChunkReschedulingThreshold`. Chunks that a path has delivered stay in the send buffer, and ordered ones in the
@@ -8,13 +8,14 @@
 //! NR-SACK frees the send buffer of ordered chunks too, if the receiver promises to keep them all, but not the receive
 //! buffer (section VI-C): only the receiver's test then sees what blocks.
 //!
-//! The test is made whenever a path could send, and the chunk goes at once; there is nothing to remember in between.
+//! The test is made whenever a path could send, and the chunk goes at once. Nothing is stored in between but the time until
+//! which a path that a chunk has left takes no new data ([`NewDataBan`]).
 
-use crate::Duration;
 use crate::config::{
     BufferSplit, OldPathPays, Reschedule, RescheduleConditions, RescheduleFor, RescheduleSide,
 };
 use crate::types::BufferBytes;
+use crate::{Delivery, Duration, Instant};
 
 /// What a path that could send has in the buffers, in bytes of user data; where the send buffer is concerned, as it counts
 /// them.
@@ -25,35 +26,37 @@ pub(crate) struct BlockingView {
     /// What is left of the peer's receive window, outstanding data deducted.
     pub(crate) peer_window: u64,
     /// Sent on any path and not yet released.
-    pub(crate) booked_on_all: u64,
+    pub(crate) unreleased_on_all: u64,
     /// Paths among which buffers are split, if they are.
     pub(crate) paths: u32,
     /// Sent on the path and not yet released.
-    pub(crate) booked: BufferBytes,
+    pub(crate) unreleased: BufferBytes,
     /// In flight on the path.
     pub(crate) in_flight: BufferBytes,
     /// Released early (NR-SACK) of what was sent on the path, but held back by the receiver.
-    pub(crate) kept: u64,
+    pub(crate) released_early: u64,
     /// The same of all paths.
-    pub(crate) kept_on_all: u64,
+    pub(crate) released_early_on_all: u64,
 }
 
 /// Whether the path blocks so much of a buffer, although it was delivered, that a chunk should move to it.
 pub(crate) fn blocks(policy: &Reschedule, split: BufferSplit, view: &BlockingView) -> bool {
-    let (booked, in_flight) = (view.booked, view.in_flight);
+    let (unreleased, in_flight) = (view.unreleased, view.in_flight);
     let beyond = |delivered: u64, buffer: u64, share: u32| {
         delivered as f64 > policy.threshold * buffer as f64 / f64::from(share.max(1))
     };
     let share = |is_split: bool| if is_split { view.paths } else { 1 };
     let sender = || {
         let is_split = matches!(split, BufferSplit::Sender | BufferSplit::Both);
-        let delivered = booked.held.saturating_sub(in_flight.held);
+        let delivered = unreleased.cost.saturating_sub(in_flight.cost);
         beyond(delivered, view.send_buffer, share(is_split))
     };
     let receiver = || {
         let is_split = matches!(split, BufferSplit::Receiver | BufferSplit::Both);
-        let delivered = booked.user_bytes.saturating_sub(in_flight.user_bytes) + view.kept;
-        let buffer = view.peer_window.saturating_add(view.booked_on_all + view.kept_on_all);
+        let delivered =
+            unreleased.user_bytes.saturating_sub(in_flight.user_bytes) + view.released_early;
+        let buffer =
+            view.peer_window.saturating_add(view.unreleased_on_all + view.released_early_on_all);
         beyond(delivered, buffer, share(is_split))
     };
     match policy.side {
@@ -73,40 +76,23 @@ pub(crate) enum LastSent {
     Elsewhere,
 }
 
-/// Whether a chunk was rescheduled before.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Moves {
-    None,
-    Some,
-}
-
-/// Whether a path, the one that would take a chunk or the one that it leaves, is in fast recovery.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Recovery {
-    Off,
-    On,
-}
-
-/// Whether a path takes no new data because a chunk left it during its fast recovery ([`Payment::Block`]).
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Ban {
-    Off,
-    On,
-}
-
-/// Whether messages of the chunk's kind have an order.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Kind {
-    Ordered,
-    Unordered,
+/// State of a path that would take a chunk, or that a chunk leaves.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct PathState {
+    /// The path, or the association where fast recovery is association-wide, is in fast recovery.
+    pub(crate) in_fast_recovery: bool,
+    /// The path takes no new data, because a chunk left it for another path ([`NewDataBan`]).
+    pub(crate) is_banned: bool,
 }
 
 /// The lowest chunk that is missing, and the path that would take it. The chunk is in flight.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct ChunkView {
-    pub(crate) kind: Kind,
+    /// Whether its message is ordered.
+    pub(crate) delivery: Delivery,
     pub(crate) last_sent: LastSent,
-    pub(crate) moves: Moves,
+    /// Whether it was rescheduled before.
+    pub(crate) was_rescheduled: bool,
     /// Time since its last transmission.
     pub(crate) age: Duration,
     /// Round-trip time of the path of that transmission.
@@ -114,9 +100,7 @@ pub(crate) struct ChunkView {
     /// Round-trip time of the path that would take it.
     pub(crate) new_rtt: Duration,
     /// State of that path.
-    pub(crate) recovery: Recovery,
-    /// Whether that path may carry new data.
-    pub(crate) ban: Ban,
+    pub(crate) new_path: PathState,
 }
 
 /// Whether the chunk may move to the path.
@@ -125,19 +109,18 @@ pub(crate) struct ChunkView {
 /// or paths that wait for the same chunk would throw it to and fro. That time is never none: where the clock is coarser
 /// than a round trip, a chunk moves again at the next tick at the earliest, so that what is sent at one instant has an end.
 pub(crate) fn may_move(policy: &Reschedule, chunk: &ChunkView) -> bool {
-    if policy.traffic == RescheduleFor::Ordered && chunk.kind == Kind::Unordered {
+    if policy.traffic == RescheduleFor::Ordered && chunk.delivery == Delivery::Unordered {
         return false;
     }
     match policy.conditions {
         RescheduleConditions::Paper => {
             chunk.last_sent == LastSent::Elsewhere
-                && (chunk.moves == Moves::None
-                    || chunk.age >= chunk.its_rtt && !chunk.age.is_zero())
+                && (!chunk.was_rescheduled || chunk.age >= chunk.its_rtt && !chunk.age.is_zero())
         }
         RescheduleConditions::Inet => {
-            chunk.moves == Moves::None
-                && chunk.recovery == Recovery::Off
-                && chunk.ban == Ban::Off
+            !chunk.was_rescheduled
+                && !chunk.new_path.in_fast_recovery
+                && !chunk.new_path.is_banned
                 && (chunk.last_sent == LastSent::Elsewhere || chunk.age > chunk.new_rtt * 2)
         }
     }
@@ -148,7 +131,7 @@ pub(crate) fn may_move(policy: &Reschedule, chunk: &ChunkView) -> bool {
 pub(crate) enum Payment {
     /// The chunk's size.
     Size,
-    /// Half its window, and it enters fast recovery.
+    /// Half its congestion window, and it enters fast recovery.
     Half,
     /// It takes no new data for a round-trip time.
     Block,
@@ -158,19 +141,49 @@ pub(crate) enum Payment {
 
 /// What a path pays that is in this state when a chunk leaves it. A path in fast recovery has halved its window for this
 /// round trip already; INET then keeps new data from it for a round-trip time, once.
-pub(crate) fn payment(policy: &Reschedule, recovery: Recovery, ban: Ban) -> Payment {
-    match (policy.old_path, recovery, policy.conditions, ban) {
-        (OldPathPays::ChunkSize, ..) => Payment::Size,
-        (OldPathPays::Half, Recovery::Off, ..) => Payment::Half,
-        (OldPathPays::Half, Recovery::On, RescheduleConditions::Inet, Ban::Off) => Payment::Block,
-        (OldPathPays::Half, Recovery::On, ..) => Payment::Nothing,
+pub(crate) fn payment(policy: &Reschedule, old_path: PathState) -> Payment {
+    match policy.old_path {
+        OldPathPays::ChunkSize => Payment::Size,
+        OldPathPays::Half if !old_path.in_fast_recovery => Payment::Half,
+        OldPathPays::Half => match policy.conditions {
+            RescheduleConditions::Inet if !old_path.is_banned => Payment::Block,
+            _ => Payment::Nothing,
+        },
     }
 }
 
-/// Congestion window of the path that a chunk of `charge` bytes leaves: the transmission may still be on its way there,
+/// Congestion window of the path that a chunk of `flight_bytes` leaves: the transmission may still be on its way there,
 /// which the path's count of outstanding bytes no longer knows.
-pub(crate) fn window_without(cwnd: u64, charge: u32, unit: u64) -> u64 {
-    cwnd.saturating_sub(charge.into()).max(unit.min(cwnd))
+pub(crate) fn cwnd_without(cwnd: u64, flight_bytes: u32, unit: u64) -> u64 {
+    cwnd.saturating_sub(flight_bytes.into()).max(unit.min(cwnd))
+}
+
+/// Keeps new data off a path for one round-trip time after a chunk has left it for another path.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct NewDataBan {
+    until: Option<Instant>,
+}
+
+impl NewDataBan {
+    /// Begins the ban, or begins it again. It ends one round-trip time after `now`.
+    pub(crate) fn begin(&mut self, now: Instant, round_trip: Duration) {
+        self.until = Some(now + round_trip);
+    }
+
+    /// Ends the ban.
+    pub(crate) fn lift(&mut self) {
+        self.until = None;
+    }
+
+    /// Whether the path must not carry new data at `now`.
+    pub(crate) fn is_active(&self, now: Instant) -> bool {
+        self.until > Some(now)
+    }
+
+    /// When the ban ends; `None` if there is none.
+    pub(crate) fn ends_at(&self) -> Option<Instant> {
+        self.until
+    }
 }
 
 #[cfg(test)]

@@ -16,11 +16,11 @@ use crate::Duration;
 use crate::config::{NoWindow, RepeatedTimeout, RetransmissionPath};
 
 /// Indices of paths in the order in which they are asked.
-pub(crate) type Order = SmallVec<[u8; 8]>;
+pub(crate) type PathOrdering = SmallVec<[u8; 8]>;
 
 /// What the policy knows of a path that may carry data.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Candidate {
+pub(crate) struct RetransmissionCandidate {
     /// Position in the path table.
     pub(crate) index: u8,
     /// Congestion window in bytes.
@@ -31,8 +31,8 @@ pub(crate) struct Candidate {
     pub(crate) errors: u32,
     /// Smoothed round-trip time, once measured.
     pub(crate) srtt: Option<Duration>,
-    /// Whether it has free window now.
-    pub(crate) has_window: bool,
+    /// Whether its congestion window admits a packet now.
+    pub(crate) cwnd_admits: bool,
     /// Lost chunks in parts per million of those sent.
     pub(crate) loss_ppm: u32,
     /// Random number that breaks ties.
@@ -54,9 +54,9 @@ pub(crate) fn preference(
     policy: RetransmissionPath,
     repeated: RepeatedTimeout,
     attempt: Attempt,
-    candidates: &[Candidate],
+    candidates: &[RetransmissionCandidate],
     lost_on: u8,
-) -> Order {
+) -> PathOrdering {
     let mut order = order_of(policy, candidates, lost_on);
     if attempt == Attempt::Repeated
         && repeated == RepeatedTimeout::AvoidDoubtful
@@ -68,11 +68,11 @@ pub(crate) fn preference(
     order
 }
 
-/// How many of the paths in `order` are asked for window, where `lost_bytes` wait for it.
-pub(crate) fn asked(
+/// How many of the paths in `order` may be taken, the first one whose congestion window admits a packet, where `lost_bytes` wait.
+pub(crate) fn eligible(
     no_window: NoWindow,
     order: &[u8],
-    candidates: &[Candidate],
+    candidates: &[RetransmissionCandidate],
     lost_bytes: u64,
 ) -> usize {
     let of = |index: &u8| candidates.iter().find(|c| c.index == *index);
@@ -81,7 +81,7 @@ pub(crate) fn asked(
         NoWindow::Next => order.len(),
         NoWindow::Sooner => {
             let mut paths = order.iter().filter_map(of);
-            let (chosen, next) = (paths.next(), paths.find(|c| c.has_window));
+            let (chosen, next) = (paths.next(), paths.find(|c| c.cwnd_admits));
             match (chosen, next) {
                 (Some(chosen), Some(next)) if brings_earlier(chosen, next, lost_bytes) => 1,
                 _ => order.len(),
@@ -90,9 +90,13 @@ pub(crate) fn asked(
     }
 }
 
-/// Whether a path that first has to send so many bytes, a window per round trip, brings the last of them before another
-/// one would that has window now.
-fn brings_earlier(chosen: &Candidate, next: &Candidate, lost_bytes: u64) -> bool {
+/// Whether a path that first has to send so many bytes, a congestion window per round trip, brings the last of them before another
+/// one would whose congestion window admits them now.
+fn brings_earlier(
+    chosen: &RetransmissionCandidate,
+    next: &RetransmissionCandidate,
+    lost_bytes: u64,
+) -> bool {
     let Some(chosen_rtt) = chosen.srtt else { return false };
     // What was never measured may be slow, or dead.
     let Some(next_rtt) = next.srtt else { return true };
@@ -101,7 +105,11 @@ fn brings_earlier(chosen: &Candidate, next: &Candidate, lost_bytes: u64) -> bool
     chosen_rtt + waits < next_rtt
 }
 
-fn order_of(policy: RetransmissionPath, candidates: &[Candidate], lost_on: u8) -> Order {
+fn order_of(
+    policy: RetransmissionPath,
+    candidates: &[RetransmissionCandidate],
+    lost_on: u8,
+) -> PathOrdering {
     match policy {
         RetransmissionPath::Same => same_first(candidates, lost_on),
         RetransmissionPath::Alternate => {
@@ -111,11 +119,11 @@ fn order_of(policy: RetransmissionPath, candidates: &[Candidate], lost_on: u8) -
             }
             order
         }
-        RetransmissionPath::Asap => sorted(candidates, |c| !c.has_window),
+        RetransmissionPath::Asap => sorted(candidates, |c| !c.cwnd_admits),
         RetransmissionPath::Cwnd => sorted(candidates, |c| Reverse(c.cwnd)),
         RetransmissionPath::Ssthresh => sorted(candidates, |c| Reverse(c.ssthresh)),
         RetransmissionPath::LossRate => sorted(candidates, |c| c.loss_ppm),
-        RetransmissionPath::LowestSrtt => quickest(candidates, lost_on),
+        RetransmissionPath::LowestSrtt => lowest_srtt(candidates, lost_on),
     }
 }
 
@@ -126,14 +134,14 @@ pub(crate) fn wants_lots(policy: RetransmissionPath) -> bool {
 }
 
 /// The path itself, then those after it in the table, then those before it.
-fn same_first(candidates: &[Candidate], lost_on: u8) -> Order {
+fn same_first(candidates: &[RetransmissionCandidate], lost_on: u8) -> PathOrdering {
     let from_it_on = candidates.iter().filter(|c| c.index >= lost_on);
     let before = candidates.iter().filter(|c| c.index < lost_on);
     from_it_on.chain(before).map(|c| c.index).collect()
 }
 
 /// By round-trip time, unmeasured ones last; of equal ones the path itself first.
-fn quickest(candidates: &[Candidate], lost_on: u8) -> Order {
+fn lowest_srtt(candidates: &[RetransmissionCandidate], lost_on: u8) -> PathOrdering {
     let mut order = same_first(candidates, lost_on);
     order.sort_by_key(|index| {
         let srtt = candidates.iter().find(|c| c.index == *index).and_then(|c| c.srtt);
@@ -143,8 +151,11 @@ fn quickest(candidates: &[Candidate], lost_on: u8) -> Order {
 }
 
 /// By rank, lowest first; ties at random.
-fn sorted<K: Ord>(candidates: &[Candidate], rank: impl Fn(&Candidate) -> K) -> Order {
-    let mut sorted: SmallVec<[Candidate; 4]> = candidates.into();
+fn sorted<K: Ord>(
+    candidates: &[RetransmissionCandidate],
+    rank: impl Fn(&RetransmissionCandidate) -> K,
+) -> PathOrdering {
+    let mut sorted: SmallVec<[RetransmissionCandidate; 4]> = candidates.into();
     sorted.sort_by_key(|c| (rank(c), c.lot));
     sorted.iter().map(|c| c.index).collect()
 }
@@ -163,38 +174,45 @@ mod tests {
             ("never waits", NoWindow::Next, &[1, 0], 0, 2),
             ("what was never measured may be slow", NoWindow::Sooner, &[1, 2], u64::MAX, 1),
             ("nor is that waited for", NoWindow::Sooner, &[2, 1], 0, 2),
-            ("nobody else has window", NoWindow::Sooner, &[1, 0], 3000, 2),
+            ("no other path has space", NoWindow::Sooner, &[1, 0], 3000, 2),
             ("the next one is quicker", NoWindow::Sooner, &[0, 1], 0, 2),
         ] {
-            assert_eq!(asked(no_window, order, &candidates, lost), expected, "{what}");
+            assert_eq!(eligible(no_window, order, &candidates, lost), expected, "{what}");
         }
         let mut both = candidates;
-        both[0].has_window = true;
+        both[0].cwnd_admits = true;
         for (lost, expected) in [(0, 1), (5999, 1), (6000, 2), (u64::MAX, 2)] {
-            assert_eq!(asked(NoWindow::Sooner, &[1, 0], &both, lost), expected, "{lost} bytes");
+            assert_eq!(eligible(NoWindow::Sooner, &[1, 0], &both, lost), expected, "{lost} bytes");
         }
     }
 
-    fn candidates() -> [Candidate; 3] {
+    fn candidates() -> [RetransmissionCandidate; 3] {
         [
             (0, 3000, 9000, false, 10_000, 5),
             (1, 6000, 9000, true, 20_000, 2),
             (2, 4500, 1000, true, 10_000, 1),
         ]
-        .map(|(index, cwnd, ssthresh, has_window, loss_ppm, lot)| Candidate {
-            index,
-            cwnd,
-            ssthresh,
-            errors: 0,
-            // The third path was never measured; of the others, the second one is quicker.
-            srtt: [Some(40), Some(20), None][usize::from(index).min(2)].map(Duration::from_millis),
-            has_window,
-            loss_ppm,
-            lot,
+        .map(|(index, cwnd, ssthresh, cwnd_admits, loss_ppm, lot)| {
+            RetransmissionCandidate {
+                index,
+                cwnd,
+                ssthresh,
+                errors: 0,
+                // The third path was never measured; of the others, the second one has the lower RTT.
+                srtt: [Some(40), Some(20), None][usize::from(index).min(2)]
+                    .map(Duration::from_millis),
+                cwnd_admits,
+                loss_ppm,
+                lot,
+            }
         })
     }
 
-    fn first(policy: RetransmissionPath, candidates: &[Candidate], lost_on: u8) -> Order {
+    fn first(
+        policy: RetransmissionPath,
+        candidates: &[RetransmissionCandidate],
+        lost_on: u8,
+    ) -> PathOrdering {
         preference(policy, AsChosen, Attempt::First, candidates, lost_on)
     }
 

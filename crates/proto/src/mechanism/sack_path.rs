@@ -8,47 +8,20 @@
 //! receives notices nothing, and the peer gives the association up although other paths work. A duplicate tells, and
 //! its SACK returns the way it came (RFC 9260 section 6.4).
 
-use polypath_wire::DuplicateTsns;
-
 use crate::Duration;
 use crate::config::SackPath;
 
 /// A path whose address is proved to be the peer's.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Candidate {
+pub(crate) struct SackCandidate {
     /// Position in the path table.
     pub(crate) index: u8,
-    /// What the path did since the last SACK.
-    pub(crate) since_last_sack: SinceLastSack,
+    /// Whether DATA came over the path since the last SACK.
+    pub(crate) brought_data: bool,
     /// Rank of the last SACK that it carried; 0: none yet.
     pub(crate) last_sack: u64,
     /// Smoothed round-trip time, or RTO.Initial before the first sample.
     pub(crate) srtt: Duration,
-}
-
-/// Whether DATA came over a path since the last SACK.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum SinceLastSack {
-    /// It did.
-    BroughtData,
-    /// It did not.
-    Silent,
-}
-
-/// Whether a TSN arrived again since the last SACK.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Duplicates {
-    /// One did: the peer may not receive the SACKs.
-    Some,
-    /// None did.
-    None,
-}
-
-impl Duplicates {
-    /// Whether a SACK reports any.
-    pub(crate) fn among(tsns: &DuplicateTsns<'_>) -> Self {
-        if tsns.is_empty() { Self::None } else { Self::Some }
-    }
 }
 
 /// The choice.
@@ -58,10 +31,10 @@ pub(crate) struct SackPathView<'a> {
     pub(crate) last_data: Option<u8>,
     /// The primary path.
     pub(crate) primary: u8,
-    /// What the SACK reports besides.
-    pub(crate) duplicates: Duplicates,
+    /// Whether a TSN arrived again since the last SACK: then the peer may not receive the SACKs.
+    pub(crate) has_duplicates: bool,
     /// The active paths.
-    pub(crate) candidates: &'a [Candidate],
+    pub(crate) candidates: &'a [SackCandidate],
 }
 
 /// The path for the next SACK; `None` where the policy names none that can be used.
@@ -70,7 +43,7 @@ pub(crate) fn choose(policy: SackPath, view: &SackPathView<'_>) -> Option<u8> {
     match policy {
         SackPath::LastData => view.last_data,
         SackPath::Primary | SackPath::SmallestSrtt
-            if view.duplicates == Duplicates::Some && view.last_data.is_some() =>
+            if view.has_duplicates && view.last_data.is_some() =>
         {
             view.last_data
         }
@@ -78,7 +51,7 @@ pub(crate) fn choose(policy: SackPath, view: &SackPathView<'_>) -> Option<u8> {
             candidates.map(|c| c.index).find(|index| *index == view.primary).or(view.last_data)
         }
         SackPath::RoundRobin => candidates
-            .filter(|c| c.since_last_sack == SinceLastSack::BroughtData)
+            .filter(|c| c.brought_data)
             .min_by_key(|c| c.last_sack)
             .map(|c| c.index)
             .or(view.last_data),
@@ -95,24 +68,20 @@ mod tests {
     const POLICIES: [SackPath; 4] =
         [SackPath::LastData, SackPath::Primary, SackPath::RoundRobin, SackPath::SmallestSrtt];
 
-    fn candidate(index: u8, brought_data: bool, last_sack: u64, srtt_ms: u64) -> Candidate {
-        let since_last_sack = match brought_data {
-            true => SinceLastSack::BroughtData,
-            false => SinceLastSack::Silent,
-        };
-        Candidate { index, since_last_sack, last_sack, srtt: Duration::from_millis(srtt_ms) }
+    fn candidate(index: u8, brought_data: bool, last_sack: u64, srtt_ms: u64) -> SackCandidate {
+        SackCandidate { index, brought_data, last_sack, srtt: Duration::from_millis(srtt_ms) }
     }
 
-    fn choices(last_data: Option<u8>, candidates: &[Candidate]) -> [Option<u8>; 4] {
-        choices_with(Duplicates::None, last_data, candidates)
+    fn choices(last_data: Option<u8>, candidates: &[SackCandidate]) -> [Option<u8>; 4] {
+        choices_with(false, last_data, candidates)
     }
 
     fn choices_with(
-        duplicates: Duplicates,
+        has_duplicates: bool,
         last_data: Option<u8>,
-        candidates: &[Candidate],
+        candidates: &[SackCandidate],
     ) -> [Option<u8>; 4] {
-        let view = SackPathView { last_data, primary: 1, duplicates, candidates };
+        let view = SackPathView { last_data, primary: 1, has_duplicates, candidates };
         POLICIES.map(|policy| choose(policy, &view))
     }
 
@@ -133,9 +102,12 @@ mod tests {
     fn sacks_alternate_between_the_sources() {
         let mut paths = [candidate(0, true, 0, 1), candidate(1, true, 0, 1)];
         for rank in 1..=6 {
-            let duplicates = Duplicates::None;
-            let view =
-                SackPathView { last_data: Some(1), primary: 0, duplicates, candidates: &paths };
+            let view = SackPathView {
+                last_data: Some(1),
+                primary: 0,
+                has_duplicates: false,
+                candidates: &paths,
+            };
             let chosen = choose(SackPath::RoundRobin, &view).unwrap();
             assert_eq!(u64::from(chosen), (rank - 1) % 2);
             paths[usize::from(chosen)].last_sack = rank;
@@ -156,7 +128,7 @@ mod tests {
     fn a_duplicate_is_answered_the_way_it_came() {
         let paths =
             [candidate(0, true, 7, 40), candidate(1, true, 8, 20), candidate(2, true, 9, 30)];
-        let duplicates = |last| choices_with(Duplicates::Some, last, &paths);
+        let duplicates = |last| choices_with(true, last, &paths);
         assert_eq!(choices(Some(2), &paths), [Some(2), Some(1), Some(0), Some(1)]);
         assert_eq!(duplicates(Some(2)), [Some(2), Some(2), Some(0), Some(2)]);
         assert_eq!(duplicates(None), [None, Some(1), Some(0), Some(1)]);

@@ -39,16 +39,17 @@ mod tests {
     /// the missing reports that TSN 9 has after those and after one for 13, which path 1 carried after it.
     fn reports_for_9(policy: SplitFastRetransmit, offset: u32) -> [u32; 2] {
         let tsn = |n: u32| Tsn(n.wrapping_add(offset));
-        let mut window = OutstandingData::new(tsn(9));
+        let mut outstanding = OutstandingData::new(tsn(9));
         for path in [0, 1, 1, 1, 0] {
-            window.push(chunk(path, 100));
+            outstanding.push(chunk(path, 100));
         }
         let mut reports = 0;
         let mut sack = |gap_end: u16| {
             let gaps = blocks(&[(2, gap_end)]);
             let report = report(tsn(8), &gaps);
-            let delta = crate::transmit::sack::apply(&mut window, &report, &[None; 2], |_, _| {});
-            let path = delta.paths[usize::from(window.get(tsn(9)).path.0)];
+            let delta =
+                crate::transmit::sack::apply(&mut outstanding, &report, &[None; 2], |_, _| {});
+            let path = delta.paths[usize::from(outstanding.get(tsn(9)).path.0)];
             let view = SfrView {
                 highest_newly_acked_on_path: path.highest,
                 highest_newly_acked: delta.highest_newly_acked,
@@ -56,7 +57,8 @@ mod tests {
                 every_hole: false,
             };
             let end = missing_before(policy, &view);
-            let counts = |end| window.next_countable_on(PathId(0), tsn(9), end) == Some(tsn(9));
+            let counts =
+                |end| outstanding.next_countable_on(PathId(0), tsn(9), end) == Some(tsn(9));
             reports += u32::from(end.is_some_and(counts));
             reports
         };

@@ -2,7 +2,7 @@
 //!
 //! `dreibholz-asymmetric` sections III-C and IV-D; INET: `cmtSmartFastRTX`. After a timeout chunks go out again on
 //! another path. If the originals were only late, their acknowledgements count for the new path, among whose TSNs they
-//! open gaps that do not exist; bursts of spurious fast retransmissions would follow, and the window would be cut.
+//! open gaps that do not exist; bursts of spurious fast retransmissions would follow, and the congestion window would be cut.
 
 use crate::Tsn;
 use crate::config::SmartFastRtx;
@@ -33,18 +33,18 @@ mod tests {
     /// time out and go out again on path 1. Then the originals of those three are acknowledged. Returns how many chunks
     /// of path 1 the SACK reports missing.
     fn reported_after_late_originals(policy: SmartFastRtx, first: u32) -> usize {
-        let mut window = OutstandingData::new(Tsn(first));
+        let mut outstanding = OutstandingData::new(Tsn(first));
         for path in [1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0] {
-            window.push(chunk(path, 1452));
+            outstanding.push(chunk(path, 1452));
         }
         for late in 10..13 {
             let tsn = Tsn(first).plus(late);
-            window.mark_lost(tsn, TransmissionCause::TimerRetransmission);
-            window.retransmit(tsn, PathId(1), Instant::ZERO);
+            outstanding.mark_lost(tsn, TransmissionCause::TimerRetransmission);
+            outstanding.retransmit(tsn, PathId(1), Instant::ZERO);
         }
         let cumulative = Tsn(first).previous();
         let gaps = blocks(&[(11, 13)]);
-        let delta = apply(&mut window, &report(cumulative, &gaps), &[None; 2], |_, _| {});
+        let delta = apply(&mut outstanding, &report(cumulative, &gaps), &[None; 2], |_, _| {});
         let view = SfrView {
             highest_newly_acked_on_path: highest(policy, &delta.paths[1]),
             highest_newly_acked: delta.highest_newly_acked,
@@ -54,7 +54,7 @@ mod tests {
         let Some(end) = sfr::missing_before(SplitFastRetransmit::Sfr, &view) else { return 0 };
         let mut from = cumulative.next();
         let mut reported = 0;
-        while let Some(tsn) = window.next_countable_on(PathId(1), from, end) {
+        while let Some(tsn) = outstanding.next_countable_on(PathId(1), from, end) {
             reported += 1;
             from = tsn.next();
         }
@@ -71,12 +71,12 @@ mod tests {
 
     #[test]
     fn what_stayed_on_its_path_reports_as_ever() {
-        let mut window = OutstandingData::new(Tsn(u32::MAX));
+        let mut outstanding = OutstandingData::new(Tsn(u32::MAX));
         for path in [0, 1, 1, 0] {
-            window.push(chunk(path, 1452));
+            outstanding.push(chunk(path, 1452));
         }
         let delta = apply(
-            &mut window,
+            &mut outstanding,
             &report(Tsn(u32::MAX - 1), &blocks(&[(3, 4)])),
             &[None; 2],
             |_, _| {},

@@ -1,8 +1,8 @@
-//! What a SACK proves that another one may have overtaken.
+//! What a SACK proves that may have been reordered behind a newer one.
 //!
 //! `sarwar` section IV and fig. 6: SACKs return over paths of different delay, so one that was sent earlier arrives
 //! later. Behind the cumulative ack it is dropped (RFC 9260 section 6.2.1, D i). With an equal cumulative ack it must not
-//! be taken for news: what it does not mention was not discarded, and its window is an old one.
+//! be taken for news: what it does not mention was not discarded, and its receive window is an old one.
 //!
 //! A SACK that advances the cumulative ack was sent after every one that was applied. Within a path SACKs keep their
 //! order; so one that comes over the path on which a TSN was acknowledged, and no longer mentions it, was sent later.
@@ -28,7 +28,7 @@ pub(crate) struct OmissionView {
 pub(crate) enum Omission {
     /// The receiver has discarded the TSN.
     Reneged,
-    /// The SACK was overtaken: nothing of it is news.
+    /// The SACK is stale: nothing in it is news.
     Overtaken,
     /// Nothing: the SACK may be old, and what else it says is taken as it is.
     Nothing,

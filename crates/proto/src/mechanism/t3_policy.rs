@@ -16,7 +16,7 @@ use crate::{Instant, Tsn};
 /// What a SACK did to a path that still has data in flight or not.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct T3View {
-    /// Charged bytes in flight.
+    /// Counted bytes in flight.
     pub(crate) flight: u64,
     /// The lowest outstanding TSN of the path was acknowledged.
     pub(crate) lowest_acked: bool,
@@ -139,7 +139,7 @@ mod tests {
                 outstanding.iter().any(|&(t, ms)| (Tsn(t), at(ms)) == (tsn, time))
             })
         };
-        // The highest serial number before the wrap was sent again at 40 ms.
+        // The highest serial number before the wrap was retransmitted at 40 ms.
         outstanding.remove(0);
         assert_eq!(oldest(&outstanding), Some(at(20)));
         // TSN 0 is acknowledged behind the front, then the front.
@@ -148,5 +148,7 @@ mod tests {
         outstanding.remove(0);
         assert_eq!(oldest(&outstanding), Some(at(40)));
         assert_eq!(oldest(&[]), None);
+        log.release_memory();
+        assert_eq!(log.0.capacity(), 0);
     }
 }

@@ -1,4 +1,4 @@
-//! Tail probes: when nothing new waits and a path is silent for two of its round trips, its last chunk is sent again.
+//! Tail probes: when nothing new waits and a path is silent for two of its round trips, its last chunk is retransmitted.
 //!
 //! What is lost at the tail no later chunk reports missing, and T3-rtx waits for RTO.Min at least. RFC 8985 section 7 (TLP)
 //! probes the path of a TCP connection then; here the probe takes whichever path answers first, with I bit (RFC 7053), and its
@@ -15,7 +15,7 @@ const LONGEST_SACK_DELAY: Duration = Duration::from_millis(200);
 
 /// Where a path stands at the tail.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) enum Phase {
+pub(crate) enum TailPhase {
     /// There is nothing to wait for, or something was just sent or acknowledged.
     #[default]
     Idle,
@@ -30,7 +30,7 @@ pub(crate) enum Phase {
 /// The timer of a path.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TailProbe {
-    phase: Phase,
+    phase: TailPhase,
     /// When the probe is due; in the far future unless the path waits for it.
     due: Instant,
     /// When its lowest chunk is overdue and another path may take it; in the far future where none can.
@@ -61,12 +61,12 @@ pub(crate) enum Answer {
 
 impl Default for TailProbe {
     fn default() -> Self {
-        Self { phase: Phase::Idle, due: Instant::FAR_FUTURE, overdue_at: Instant::FAR_FUTURE }
+        Self { phase: TailPhase::Idle, due: Instant::FAR_FUTURE, overdue_at: Instant::FAR_FUTURE }
     }
 }
 
 impl TailProbe {
-    pub(crate) fn phase(&self) -> Phase {
+    pub(crate) fn phase(&self) -> TailPhase {
         self.phase
     }
 
@@ -92,7 +92,7 @@ impl TailProbe {
 
     /// A chunk left the path: unless a probe is out, the wait begins anew.
     pub(crate) fn begin_anew(&mut self) {
-        if self.phase != Phase::Sent {
+        if self.phase != TailPhase::Sent {
             self.rest();
         }
     }
@@ -100,29 +100,29 @@ impl TailProbe {
     /// Nothing more can be sent at `now`.
     pub(crate) fn observe(&mut self, now: Instant, tail: Tail) {
         match (self.phase, tail) {
-            (_, Tail::No) | (Phase::Idle | Phase::Waiting, Tail::Nothing) => self.rest(),
-            (Phase::Idle, Tail::Answer(timeout)) => {
-                *self = Self { phase: Phase::Waiting, due: now + timeout, ..Self::default() };
+            (_, Tail::No) | (TailPhase::Idle | TailPhase::Waiting, Tail::Nothing) => self.rest(),
+            (TailPhase::Idle, Tail::Answer(timeout)) => {
+                *self = Self { phase: TailPhase::Waiting, due: now + timeout, ..Self::default() };
             }
-            (Phase::Waiting, Tail::Answer(_)) | (Phase::Sent | Phase::Spent, _) => {}
+            (TailPhase::Waiting, Tail::Answer(_)) | (TailPhase::Sent | TailPhase::Spent, _) => {}
         }
     }
 
     /// The answer to what the path waits for is due earlier than it seemed.
     pub(crate) fn hurry(&mut self, due: Instant) {
-        if self.phase == Phase::Waiting {
+        if self.phase == TailPhase::Waiting {
             self.due = self.due.min(due);
         }
     }
 
-    /// The wait ended with a probe ([`Phase::Sent`]), or without ([`Phase::Spent`]).
-    pub(crate) fn end(&mut self, phase: Phase) {
+    /// The wait ended with a probe ([`TailPhase::Sent`]), or without ([`TailPhase::Spent`]).
+    pub(crate) fn end(&mut self, phase: TailPhase) {
         *self = Self { phase, ..Self::default() };
     }
 }
 
 /// How long after the last transmission or acknowledgement a path is silent for too long (RFC 8985 section 7.2); nothing if
-/// nobody knows or T3-rtx expires before.
+/// the RTT is unknown or T3-rtx expires before.
 pub(crate) fn timeout(srtt: Option<Duration>, rto: Duration, answer: Answer) -> Option<Duration> {
     let srtt = srtt?;
     let timeout = match answer {
@@ -171,18 +171,18 @@ mod tests {
         let (never, answer) = (Instant::FAR_FUTURE, Tail::Answer(ms(40)));
         let mut probe = TailProbe::default();
         for (what, now, tail, phase, due) in [
-            ("new data waits", 0, Tail::No, Phase::Idle, never),
-            ("nothing outstanding", 1, Tail::Nothing, Phase::Idle, never),
-            ("the wait begins", 2, answer, Phase::Waiting, at(42)),
-            ("other paths send; this one is silent", 20, answer, Phase::Waiting, at(42)),
-            ("new data after all", 30, Tail::No, Phase::Idle, never),
-            ("it begins anew", 31, answer, Phase::Waiting, at(71)),
-            ("all is acknowledged", 35, Tail::Nothing, Phase::Idle, never),
+            ("new data waits", 0, Tail::No, TailPhase::Idle, never),
+            ("nothing outstanding", 1, Tail::Nothing, TailPhase::Idle, never),
+            ("the wait begins", 2, answer, TailPhase::Waiting, at(42)),
+            ("other paths send; this one is silent", 20, answer, TailPhase::Waiting, at(42)),
+            ("new data after all", 30, Tail::No, TailPhase::Idle, never),
+            ("it begins anew", 31, answer, TailPhase::Waiting, at(71)),
+            ("all is acknowledged", 35, Tail::Nothing, TailPhase::Idle, never),
         ] {
             probe.observe(at(now), tail);
             assert_eq!((probe.phase(), probe.due()), (phase, due), "{what}");
         }
-        for end in [Phase::Sent, Phase::Spent] {
+        for end in [TailPhase::Sent, TailPhase::Spent] {
             probe.observe(at(20), answer);
             probe.hurry(at(70));
             assert_eq!(probe.due(), at(60));
@@ -196,17 +196,46 @@ mod tests {
             }
             probe.rest();
             probe.observe(at(80), answer);
-            assert_eq!((probe.phase(), probe.due()), (Phase::Waiting, at(120)), "heard of");
+            assert_eq!((probe.phase(), probe.due()), (TailPhase::Waiting, at(120)), "heard of");
             probe.end(end);
             probe.observe(at(90), Tail::No);
-            assert_eq!(probe.phase(), Phase::Idle, "the tail is over");
+            assert_eq!(probe.phase(), TailPhase::Idle, "the tail is over");
         }
+    }
+
+    #[test]
+    fn a_chunk_that_leaves_ends_the_wait_but_not_a_probe() {
+        let at = |time| Instant::ZERO + ms(time);
+        for (phase, after) in [
+            (TailPhase::Idle, TailPhase::Idle),
+            (TailPhase::Waiting, TailPhase::Idle),
+            (TailPhase::Sent, TailPhase::Sent),
+            (TailPhase::Spent, TailPhase::Idle),
+        ] {
+            let mut probe = TailProbe { phase, due: at(40), overdue_at: at(50) };
+            probe.begin_anew();
+            assert_eq!(probe.phase(), after, "{phase:?}");
+        }
+    }
+
+    #[test]
+    fn the_time_at_which_a_chunk_may_leave_lasts_until_something_is_sent() {
+        let at = Instant::ZERO + ms(50);
+        let mut probe = TailProbe::default();
+        assert_eq!(probe.overdue_at(), Instant::FAR_FUTURE);
+        probe.leave_at(Some(at));
+        assert_eq!((probe.overdue_at(), probe.due()), (at, Instant::FAR_FUTURE));
+        probe.leave_at(None);
+        assert_eq!(probe.overdue_at(), Instant::FAR_FUTURE);
+        probe.leave_at(Some(at));
+        probe.rest();
+        assert_eq!(probe.overdue_at(), Instant::FAR_FUTURE);
     }
 
     #[test]
     fn what_comes_too_soon_answers_the_original() {
         for (after, smallest, expected) in
-            [(20, Some(20), true), (11, Some(20), true), (9, Some(20), false), (9, None, false)]
+            [(20, Some(20), true), (10, Some(20), true), (9, Some(20), false), (9, None, false)]
         {
             assert_eq!(is_answer(ms(after), smallest.map(ms)), expected, "{after} {smallest:?}");
         }

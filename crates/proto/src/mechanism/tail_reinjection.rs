@@ -1,18 +1,18 @@
-//! Reinjection at the tail: when nothing new waits, chunks that are still on their way over a slow path are sent again on a
-//! fast one that has window, if they arrive earlier so.
+//! Reinjection at the tail: when nothing new waits, chunks that are still on their way over a slow path are retransmitted on a
+//! fast one whose congestion window admits them, if they arrive earlier so.
 //!
 //! The end of a transfer is otherwise that of its slowest path, and two paths are slower than one. Multipath TCP does the
-//! same when a window is closed (Raiciu et al. 2012, "How hard can it be?", section 4.2, opportunistic retransmission);
+//! same when the receive window is full (Raiciu et al. 2012, "How hard can it be?", section 4.2, opportunistic retransmission);
 //! here it is the sender that has nothing else to do. Chunk rescheduling is the same for buffers that are full.
 
-use crate::{Duration, Instant};
+use crate::{Duration, Instant, Tsn};
 
 /// Timers and hosts are not more exact.
 const LEAST_LATE: Duration = Duration::from_millis(2);
 
 /// A chunk in flight and the path that would take it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Waiting {
+pub(crate) struct LateChunk {
     /// Time since its transmission.
     pub(crate) age: Duration,
     /// Smallest round-trip time of the path that it is on: what waits in a queue there, later chunks would report missing
@@ -31,9 +31,43 @@ pub(crate) fn overdue_at(sent_at: Instant, srtt: Duration, sack_delay: Duration)
 
 /// Whether a copy is answered clearly before the original is: by a quarter of its round trip, or paths that are nearly
 /// alike would repeat each other's packets.
-pub(crate) fn arrives_earlier(waiting: &Waiting) -> bool {
+pub(crate) fn arrives_earlier(waiting: &LateChunk) -> bool {
     let copy = waiting.new_rtt + waiting.new_rtt / 4;
     waiting.its_rtt > waiting.age + copy
+}
+
+/// How far the search for chunks to reinject has come. Chunks before this point would not arrive earlier on another path,
+/// and the longer they are under way the less: the search returns to one only when its acknowledgement is overdue.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct SearchPoint {
+    next: Tsn,
+}
+
+impl SearchPoint {
+    /// Nothing was searched yet.
+    pub(crate) fn new(initial_tsn: Tsn) -> Self {
+        Self { next: initial_tsn }
+    }
+
+    /// The acknowledgement of this chunk is overdue: it is searched again unless it is still ahead.
+    pub(crate) fn return_to(&mut self, overdue: Tsn) {
+        if overdue.is_before(self.next) {
+            self.next = overdue;
+        }
+    }
+
+    /// Everything before `tsn` was searched.
+    pub(crate) fn advance_to(&mut self, tsn: Tsn) {
+        self.next = tsn;
+    }
+
+    /// The first TSN to search of those outstanding, which are the ones from `base` to before `end`.
+    pub(crate) fn within(&self, base: Tsn, end: Tsn) -> Tsn {
+        match self.next.distance_from(base) <= end.distance_from(base) {
+            true => self.next,
+            false => base,
+        }
+    }
 }
 
 #[cfg(test)]
@@ -41,10 +75,29 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_search_goes_on_where_it_ended() {
+        for first in [100, u32::MAX - 3] {
+            let tsn = |n| Tsn(first).plus(n);
+            let mut search = SearchPoint::new(tsn(0));
+            assert_eq!(search.within(tsn(0), tsn(0)), tsn(0), "nothing is outstanding");
+            assert_eq!(search.within(tsn(0), tsn(8)), tsn(0));
+            search.advance_to(tsn(5));
+            search.return_to(tsn(6));
+            assert_eq!(search.within(tsn(0), tsn(8)), tsn(5), "it comes to an overdue one later");
+            assert_eq!(search.within(tsn(5), tsn(8)), tsn(5));
+            assert_eq!(search.within(tsn(2), tsn(5)), tsn(5), "all were searched");
+            assert_eq!(search.within(tsn(6), tsn(8)), tsn(6), "it was acknowledged");
+            search.return_to(tsn(4));
+            assert_eq!(search.within(tsn(0), tsn(8)), tsn(4));
+        }
+    }
+
+    #[test]
     fn only_what_is_quicker_is_sent_again() {
         for (what, age, its_rtt, new_rtt, expected) in [
             ("just sent on a slow path", 0, 400, 20, true),
             ("half way", 200, 400, 20, true),
+            ("late, and a copy is clearly earlier all the same", 370, 400, 20, true),
             ("a copy would be a little earlier", 375, 400, 20, false),
             ("as good as there", 390, 400, 20, false),
             ("after its answer was due", 450, 400, 20, false),
@@ -52,7 +105,7 @@ mod tests {
             ("on the faster one", 0, 20, 400, false),
         ] {
             let ms = Duration::from_millis;
-            let waiting = Waiting { age: ms(age), its_rtt: ms(its_rtt), new_rtt: ms(new_rtt) };
+            let waiting = LateChunk { age: ms(age), its_rtt: ms(its_rtt), new_rtt: ms(new_rtt) };
             assert_eq!(arrives_earlier(&waiting), expected, "{what}");
         }
     }

@@ -19,11 +19,13 @@ pub(crate) struct PathBook {
     paths: Vec<Path>,
     /// The primary path (RFC 9260 section 6.4).
     pub(crate) primary: PathId,
+    /// Consecutive timeouts over all paths.
+    pub(crate) errors: u32,
 }
 
 impl Default for PathBook {
     fn default() -> Self {
-        Self { paths: Vec::new(), primary: PathId(0) }
+        Self { paths: Vec::new(), primary: PathId(0), errors: 0 }
     }
 }
 
@@ -90,9 +92,7 @@ impl PathBook {
     pub(crate) fn usable(&self) -> PathSet {
         let mut active = PathSet::EMPTY;
         for path in &self.paths {
-            if path.reach.is_active() {
-                active.insert(path.id);
-            }
+            active.insert_if(path.id, path.reach.is_active());
         }
         if active.is_empty() { self.stand_ins() } else { active }
     }

@@ -50,7 +50,7 @@ mod tests {
     use crate::Instant;
     use crate::congestion::testing::{acked, controller, state};
     use crate::congestion::{
-        Advanced, Aimd, Context, Controller, Correction, CorrectionCause, Parameters, Timeout,
+        Aimd, Context, Controller, Correction, CorrectionCause, Parameters, Timeout,
     };
 
     const MTU: u64 = 1500;
@@ -89,7 +89,7 @@ mod tests {
             for _ in 0..packets {
                 // What was acknowledged is replaced at once.
                 let flight = window.cwnd();
-                let acked = acked(MTU, flight, flight, Advanced::Yes);
+                let acked = acked(MTU, flight, flight, true);
                 window.on_ack(&Context::new(Instant::ZERO, &parameters), &acked);
             }
         }

@@ -13,10 +13,24 @@ pub(crate) struct Heartbeat {
     /// When the next one is sent and the last one counts as unanswered.
     pub(crate) due: Option<Instant>,
     /// The one that was sent and not answered.
-    pub(crate) outstanding: Option<Sent>,
+    pub(crate) outstanding: Option<SentHeartbeat>,
+    /// The one before, which was not answered in time, but may be still.
+    pub(crate) expired: Option<SentHeartbeat>,
 }
 
 impl Heartbeat {
+    /// The last one counts as unanswered from now on. Returns it if there was one.
+    pub(crate) fn expire(&mut self) -> Option<SentHeartbeat> {
+        let unanswered = self.outstanding.take();
+        self.expired = unanswered.or(self.expired);
+        unanswered
+    }
+
+    /// The one that has this nonce.
+    pub(crate) fn answered(&self, nonce: u64) -> Option<SentHeartbeat> {
+        self.outstanding.into_iter().chain(self.expired).find(|sent| sent.nonce == nonce)
+    }
+
     /// It becomes due at `at`, if not before.
     pub(crate) fn not_after(&mut self, at: Instant) {
         self.due = Some(self.due.map_or(at, |due| due.min(at)));
@@ -25,7 +39,7 @@ impl Heartbeat {
 
 /// A heartbeat on its way.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Sent {
+pub(crate) struct SentHeartbeat {
     /// Proves that the answer comes from where the heartbeat went.
     pub(crate) nonce: u64,
     /// When it was sent.

@@ -19,7 +19,7 @@ use crate::config::{AssociationConfig, PmtuDiscovery};
 use crate::{Encapsulation, Instant, PathId, PathStatus};
 use first_contact::InitTry;
 use heartbeat::Heartbeat;
-use plpmtu::{Limits, Plpmtu};
+use plpmtu::{Plpmtu, SizeLimits};
 use reach::Reach;
 use stopwatch::Stopwatch;
 
@@ -44,7 +44,7 @@ pub(crate) struct Path {
     pub(crate) sack_turn: u8,
     /// Discovery of the MTU by probes, where that is on.
     pub(crate) plpmtu: Option<Box<Plpmtu>>,
-    pub(crate) counters: Counters,
+    pub(crate) counters: PathCounters,
 }
 
 /// History of a path's failures, suspected and real.
@@ -62,7 +62,7 @@ pub(crate) struct Suspicion {
 
 /// Counters of a path that its sending half does not keep; they stay after the path has failed.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Counters {
+pub(crate) struct PathCounters {
     pub(crate) packets_sent: u64,
     pub(crate) packets_received: u64,
     pub(crate) data_bytes_received: u64,
@@ -94,10 +94,10 @@ impl Path {
             sack_rank: 0,
             sack_turn: 0,
             plpmtu: None,
-            counters: Counters::default(),
+            counters: PathCounters::default(),
         };
         if config.pmtu_discovery == Some(PmtuDiscovery::Probe) {
-            let limits = Limits::new(path.headers(), path.least_mtu(), mtu);
+            let limits = SizeLimits::new(path.headers(), path.least_mtu(), mtu);
             path.plpmtu = Some(Box::new(Plpmtu::new(limits)));
         }
         path
@@ -118,6 +118,12 @@ impl Path {
     pub(crate) fn bounds_fragments(&self) -> bool {
         let has_failed = matches!(self.reach, Reach::Inactive(_));
         self.plpmtu.as_ref().is_none_or(|plpmtu| plpmtu.mtu().is_some() && !has_failed)
+    }
+
+    /// Whether nothing speaks against the path, so that an answer that came over it proves nothing new.
+    #[inline]
+    pub(crate) fn is_beyond_doubt(&self) -> bool {
+        self.reach.is_active() && self.errors == 0 && self.denied_since.is_none()
     }
 
     pub(crate) fn status(&self) -> PathStatus {

@@ -19,16 +19,17 @@ pub(crate) fn pairs(
     remote: &[PeerAddress],
 ) -> Pairs {
     let mut all = Pairs::new();
-    let kinds = || local.iter().copied().chain(remote.iter().map(|r| r.address)).map(Kind::of);
+    let kinds =
+        || local.iter().copied().chain(remote.iter().map(|r| r.address)).map(AddressKind::of);
     if kinds().all(|kind| Some(kind) == kinds().next()) {
         add_pairs(&mut all, pairing, routes, local, remote);
         return all;
     }
     for kind in KINDS {
         let local: SmallVec<[IpAddr; 4]> =
-            local.iter().copied().filter(|a| Kind::of(*a) == kind).collect();
+            local.iter().copied().filter(|a| AddressKind::of(*a) == kind).collect();
         let remote: SmallVec<[PeerAddress; 4]> =
-            remote.iter().copied().filter(|r| Kind::of(r.address) == kind).collect();
+            remote.iter().copied().filter(|r| AddressKind::of(r.address) == kind).collect();
         add_pairs(&mut all, pairing, routes, &local, &remote);
     }
     all
@@ -37,22 +38,22 @@ pub(crate) fn pairs(
 /// What two addresses have in common that packets go between: a link-local address and one of the world do not reach each
 /// other, nor do two families.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Kind {
+struct AddressKind {
     is_ipv4: bool,
     scope: Scope,
 }
 
 /// All of them, those that reach furthest first.
-const KINDS: [Kind; 6] = [
-    Kind { is_ipv4: true, scope: Scope::Network },
-    Kind { is_ipv4: false, scope: Scope::Network },
-    Kind { is_ipv4: true, scope: Scope::Link },
-    Kind { is_ipv4: false, scope: Scope::Link },
-    Kind { is_ipv4: true, scope: Scope::Host },
-    Kind { is_ipv4: false, scope: Scope::Host },
+const KINDS: [AddressKind; 6] = [
+    AddressKind { is_ipv4: true, scope: Scope::Network },
+    AddressKind { is_ipv4: false, scope: Scope::Network },
+    AddressKind { is_ipv4: true, scope: Scope::Link },
+    AddressKind { is_ipv4: false, scope: Scope::Link },
+    AddressKind { is_ipv4: true, scope: Scope::Host },
+    AddressKind { is_ipv4: false, scope: Scope::Host },
 ];
 
-impl Kind {
+impl AddressKind {
     fn of(address: IpAddr) -> Self {
         Self { is_ipv4: address.is_ipv4(), scope: scope(address) }
     }

@@ -110,9 +110,16 @@ impl RttEstimator {
     }
 
     fn set_rto(&mut self) {
-        let Some((srtt, rttvar)) = self.smoothed else { return };
+        if self.smoothed.is_some() {
+            self.rto = self.rto_without_backoff();
+        }
+    }
+
+    /// Retransmission timeout as if none had expired since the last sample.
+    pub(crate) fn rto_without_backoff(&self) -> Duration {
+        let Some((srtt, rttvar)) = self.smoothed else { return self.config.initial };
         let rto = Duration::from_nanos((srtt + 4.0 * rttvar) as u64);
-        self.rto = rto.max(self.config.min).min(self.config.max);
+        rto.max(self.config.min).min(self.config.max)
     }
 
     /// Doubles the timeout after it expired (rule E2).

@@ -54,6 +54,8 @@ pub struct ReceiverConfig {
     pub nr_sack: NrSack,
     /// Whether what was acknowledged may be discarded.
     pub reneging: Reneging,
+    /// Chunks above a gap at which what lies above them is dropped.
+    pub reorder_limit: Option<u32>,
 }
 
 /// What it means that a message lacks fragments although later TSNs have arrived.
@@ -140,6 +142,7 @@ pub struct Receiver {
     /// What NR-SACKs promise; `None` while SACKs are sent.
     promise: Option<Promise>,
     reneging: Reneging,
+    reorder_limit: Option<u32>,
     inbound_streams: u16,
     packet: PacketSummary,
     sack_path: Option<PathId>,
@@ -178,6 +181,7 @@ impl Receiver {
             acks: AckPolicy::new(config.policy),
             promise,
             reneging: config.reneging,
+            reorder_limit: config.reorder_limit,
             inbound_streams: config.inbound_streams,
             packet: PacketSummary::default(),
             sack_path: None,
@@ -212,8 +216,10 @@ impl Receiver {
     }
 
     /// Takes in a DATA chunk. After an error other than [`DataError::InvalidStream`] the receiver is of no further use.
+    #[inline(always)]
     pub fn on_data(&mut self, data: &Data<'_>) -> Result<DataOutcome, DataError> {
-        if data.payload.is_empty() {
+        let bytes = data.payload.len();
+        if bytes == 0 {
             return Err(DataError::NoUserData { tsn: data.tsn });
         }
         self.packet.immediate |= data.flags.contains(DataFlags::IMMEDIATE);
@@ -229,15 +235,22 @@ impl Receiver {
             }
             return Err(DataError::InvalidStream { stream: data.stream });
         }
+        if self.is_beyond_limit(tsn) {
+            // As usrsctp does: a SACK is due as for any DATA above a gap.
+            self.packet.new_chunks += 1;
+            return Ok(DataOutcome::Refused);
+        }
         if !self.has_place_for(tsn) && !self.grow_for_more() && !self.make_place_for(tsn) {
             return self.refuse(tsn, data.stream);
         }
         self.reassembly.on_data(tsn, data)?;
-        self.window.hold(data.payload.len());
-        self.received_bytes += data.payload.len() as u64;
+        self.window.hold(bytes);
+        self.received_bytes += bytes as u64;
         self.record(tsn)?;
-        for (first, count) in self.reassembly.joined() {
-            self.tsns.make_firm(first, count);
+        if self.reassembly.follows_joined() {
+            for (first, count) in self.reassembly.joined() {
+                self.tsns.make_firm(first, count);
+            }
         }
         Ok(DataOutcome::New)
     }
@@ -262,13 +275,13 @@ impl Receiver {
     /// Lets the buffer grow after a packet. `rtt` and `rto` are those of this side's slowest path, as far as known.
     pub fn adapt_buffer(&mut self, now: Instant, rtt: Option<Duration>, rto: Duration) {
         let Some(sizing) = &mut self.sizing else { return };
-        let stuck = if self.reassembly.has_messages() { 0 } else { self.window.held() };
+        let stuck = if self.reassembly.has_messages() { 0 } else { self.window.buffered() };
         let view = SizingView {
             now,
             received: self.received_bytes,
             read: self.counters.message_bytes,
             stuck,
-            window: self.window.window(),
+            window: self.window.a_rwnd(),
             buffer: self.window.buffer(),
             rtt,
             rto,
@@ -354,15 +367,18 @@ impl Receiver {
 
     /// The next message for the user. Its part of the window becomes free, which may make a SACK due.
     pub fn receive(&mut self) -> Option<ReceivedMessage> {
-        let message = self.reassembly.receive()?;
-        let len = message.len();
-        self.window.release(len, message.fragments.len());
-        self.counters.messages += 1;
-        self.counters.message_bytes += len as u64;
-        if self.window.update_is_due() {
-            self.acks.request();
+        // Looked at in its place: unwrapped and wrapped again, it would be copied.
+        let message = self.reassembly.receive();
+        if let Some(message) = &message {
+            let len = message.len();
+            self.window.release(len, message.fragments.len());
+            self.counters.messages += 1;
+            self.counters.message_bytes += len as u64;
+            if self.window.update_is_due() {
+                self.acks.request();
+            }
         }
-        Some(message)
+        message
     }
 
     /// Whether there is a message for the user.
@@ -416,13 +432,13 @@ impl Receiver {
     }
 
     /// The receive window in bytes that a SACK would advertise now.
-    pub fn window(&self) -> u32 {
-        self.window.window()
+    pub fn a_rwnd(&self) -> u32 {
+        self.window.a_rwnd()
     }
 
     /// Bytes of user data held: fragments, messages waiting for their turn and messages the user has not read.
     pub fn buffered_bytes(&self) -> u64 {
-        self.window.held()
+        self.window.buffered()
     }
 
     /// Most bytes of user data that were ever held.
@@ -439,28 +455,33 @@ impl Receiver {
     /// chunk beyond the window is a window probe and must be dropped (RFC 9260 section 6.2).
     fn has_place_for(&self, tsn: WideTsn) -> bool {
         let fills_first_gap = || self.tsns.has_gaps() && tsn == self.tsns.cumulative().next();
-        self.window.has_room() || fills_first_gap() && self.window.has_reserve()
+        self.window.has_space() || fills_first_gap() && self.window.has_reserve()
     }
 
     /// Enlarges a full buffer if nothing in it is the user's to read: only more data can complete a message.
+    #[inline(never)]
     fn grow_for_more(&mut self) -> bool {
         let Some(sizing) = &self.sizing else { return false };
         if self.reassembly.has_messages() {
             return false;
         }
         self.window.enlarge(self.window.buffer().saturating_mul(2).min(sizing.most()));
-        self.window.has_room()
+        self.window.has_space()
     }
 
+    #[inline]
     fn record(&mut self, tsn: WideTsn) -> Result<(), Violation> {
         self.tsns.record(tsn);
         self.packet.new_chunks += 1;
         self.counters.new_chunks += 1;
-        let dropped = self.reassembly.check_up_to(self.tsns.cumulative())?;
-        self.window.release(dropped.bytes, dropped.chunks);
+        if self.reassembly.has_fragments() {
+            let dropped = self.reassembly.check_up_to(self.tsns.cumulative())?;
+            self.window.release(dropped.bytes, dropped.chunks);
+        }
         Ok(())
     }
 
+    #[inline(never)]
     fn refuse(&mut self, tsn: WideTsn, stream: u16) -> Result<DataOutcome, DataError> {
         if tsn == self.tsns.cumulative().next() && !self.reassembly.has_messages() {
             return Err(DataError::MessageTooLarge { stream });
@@ -468,12 +489,19 @@ impl Receiver {
         Ok(self.note_refused())
     }
 
+    /// Whether more chunks wait above a gap than a limit that is simulated admits, and this one lies above them.
+    fn is_beyond_limit(&self, tsn: WideTsn) -> bool {
+        self.reorder_limit.is_some_and(|limit| self.tsns.is_crowded(tsn, limit))
+    }
+
+    #[inline(never)]
     fn note_refused(&mut self) -> DataOutcome {
         self.packet.refused_chunks += 1;
         self.counters.refused_chunks += 1;
         DataOutcome::Refused
     }
 
+    #[inline(never)]
     fn note_duplicate(&mut self, tsn: u32) -> DataOutcome {
         self.packet.duplicate_chunks += 1;
         self.counters.duplicate_chunks += 1;

@@ -47,17 +47,17 @@ pub(crate) fn build(
     max_bytes: usize,
     turn: u8,
 ) -> NrSackChunk<'static> {
-    let room = max_bytes.saturating_sub(MIN_NR_SACK_BYTES) / ENTRY_BYTES;
+    let space = max_bytes.saturating_sub(MIN_NR_SACK_BYTES) / ENTRY_BYTES;
     let (renegable, non_renegable) = match promise {
-        Promise::Everything(Cut::Lowest) => (SmallVec::new(), tsns.gap_blocks(room)),
+        Promise::Everything(Cut::Lowest) => (SmallVec::new(), tsns.gap_blocks(space)),
         Promise::Everything(Cut::InTurn) => {
             // Or no duplicate would ever be reported while blocks are left out.
             let others = duplicates.len().min(DUPLICATES_BESIDE);
-            (SmallVec::new(), tsns.gap_blocks_in_turn(room, others, turn))
+            (SmallVec::new(), tsns.gap_blocks_in_turn(space, others, turn))
         }
-        Promise::Delivered => tsns.split_gap_blocks(room),
+        Promise::Delivered => tsns.split_gap_blocks(space),
     };
-    let left = room - renegable.len() - non_renegable.len();
+    let left = space - renegable.len() - non_renegable.len();
     let duplicates = &duplicates[..duplicates.len().min(left)];
     NrSackChunk {
         flags,

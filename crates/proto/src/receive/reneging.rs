@@ -16,8 +16,8 @@ impl Receiver {
             return false;
         }
         let floor = tsn.max(self.tsns.cumulative());
-        while !self.window.has_room() && self.discard_highest(floor) {}
-        self.window.has_room()
+        while !self.window.has_space() && self.discard_highest(floor) {}
+        self.window.has_space()
     }
 
     /// Discards the chunk or message with the highest TSN, if the policy simulates reneging and the lot says so. To be

@@ -15,7 +15,7 @@ const MEMORY_FACTOR: u64 = 4;
 pub struct ReceiveWindow {
     buffer: u32,
     mtu: u32,
-    held: u64,
+    buffered: u64,
     memory: u64,
     peak: u64,
     /// User data that the peer may still send after all that has arrived, as last advertised.
@@ -25,7 +25,7 @@ pub struct ReceiveWindow {
 impl ReceiveWindow {
     /// An empty buffer of `buffer` bytes that the handshake has advertised.
     pub fn new(buffer: u32, mtu: u16) -> Self {
-        Self { buffer, mtu: u32::from(mtu), held: 0, memory: 0, peak: 0, credit: buffer }
+        Self { buffer, mtu: u32::from(mtu), buffered: 0, memory: 0, peak: 0, credit: buffer }
     }
 
     /// Makes the buffer at least this large.
@@ -34,8 +34,8 @@ impl ReceiveWindow {
     }
 
     /// Whether any new DATA chunk is kept. The last one may exceed the room that is left.
-    pub fn has_room(&self) -> bool {
-        self.held < u64::from(self.buffer) && self.memory < self.memory_limit()
+    pub fn has_space(&self) -> bool {
+        self.buffered < u64::from(self.buffer) && self.memory < self.memory_limit()
     }
 
     /// Whether the lowest missing TSN is kept although there is no room. Since nothing that was acknowledged is ever
@@ -47,33 +47,33 @@ impl ReceiveWindow {
 
     /// Takes in a chunk with `len` bytes of user data.
     pub fn hold(&mut self, len: usize) {
-        self.held += len as u64;
+        self.buffered += len as u64;
         self.memory += len as u64 + CHUNK_OVERHEAD;
-        self.peak = self.peak.max(self.held);
+        self.peak = self.peak.max(self.buffered);
         self.credit = self.credit.saturating_sub(u32::try_from(len).unwrap_or(u32::MAX));
     }
 
     /// Gives back what a message held that had `len` bytes of user data in `chunks` chunks.
     pub fn release(&mut self, len: usize, chunks: usize) {
-        self.held = self.held.saturating_sub(len as u64);
+        self.buffered = self.buffered.saturating_sub(len as u64);
         self.memory = self.memory.saturating_sub(len as u64 + CHUNK_OVERHEAD * chunks as u64);
     }
 
     /// The window to advertise now. Small increases are held back until they are worth it (silly window avoidance as in
     /// RFC 1122 section 4.2.3.3), except when nothing is held any more.
-    pub fn window(&self) -> u32 {
+    pub fn a_rwnd(&self) -> u32 {
         let free = self.free();
         let step = self.mtu.min(self.buffer / 2);
-        if self.held > 0 && free > self.credit && free - self.credit < step {
+        if self.buffered > 0 && free > self.credit && free - self.credit < step {
             self.credit
         } else {
             free
         }
     }
 
-    /// Takes note that [`window`](Self::window) was advertised, which it gives.
+    /// Takes note that [`a_rwnd`](Self::a_rwnd) was advertised, which it gives.
     pub fn advertise(&mut self) -> u32 {
-        self.credit = self.window();
+        self.credit = self.a_rwnd();
         self.credit
     }
 
@@ -84,7 +84,7 @@ impl ReceiveWindow {
         let opened = self.free().saturating_sub(self.credit);
         let step = (2 * self.mtu).min(self.buffer / 2).max(1);
         let stopped = self.credit < step;
-        let all_free = self.held == 0 && self.credit < self.mtu && opened > 0;
+        let all_free = self.buffered == 0 && self.credit < self.mtu && opened > 0;
         all_free || opened >= step && (stopped || opened >= self.buffer / 4)
     }
 
@@ -94,8 +94,8 @@ impl ReceiveWindow {
     }
 
     /// Bytes of user data held.
-    pub fn held(&self) -> u64 {
-        self.held
+    pub fn buffered(&self) -> u64 {
+        self.buffered
     }
 
     /// Most bytes of user data that were ever held.
@@ -104,7 +104,7 @@ impl ReceiveWindow {
     }
 
     fn free(&self) -> u32 {
-        let data = u64::from(self.buffer).saturating_sub(self.held);
+        let data = u64::from(self.buffer).saturating_sub(self.buffered);
         let memory = self.memory_limit().saturating_sub(self.memory);
         data.min(memory) as u32
     }
@@ -137,12 +137,12 @@ mod tests {
         assert_eq!(window.advertise(), 7000);
         window.hold(2500);
         assert_eq!(window.advertise(), 4500);
-        assert_eq!((window.held(), window.peak()), (5500, 5500));
+        assert_eq!((window.buffered(), window.peak()), (5500, 5500));
         window.release(3000, 3);
         assert_eq!(window.advertise(), 7500);
         window.release(2500, 1);
         assert_eq!(window.advertise(), 10_000);
-        assert_eq!((window.held(), window.peak(), window.memory), (0, 5500, 0));
+        assert_eq!((window.buffered(), window.peak(), window.memory), (0, 5500, 0));
     }
 
     #[test]
@@ -201,9 +201,9 @@ mod tests {
     #[test]
     fn what_arrives_uses_up_what_was_advertised() {
         let mut window = window(100_000);
-        for (held, expected) in [(40_000, 60_000), (40_000, 20_000), (19_000, 1000)] {
-            window.hold(held);
-            assert_eq!(window.window(), expected);
+        for (buffered, expected) in [(40_000, 60_000), (40_000, 20_000), (19_000, 1000)] {
+            window.hold(buffered);
+            assert_eq!(window.a_rwnd(), expected);
         }
         window.release(3500, 1);
         assert!(window.update_is_due(), "the peer has 1000 bytes left");
@@ -211,27 +211,27 @@ mod tests {
         window.advertise();
         window.hold(10_000);
         window.release(1000, 1);
-        assert_eq!(window.window(), 50_000, "1000 bytes are not worth it");
+        assert_eq!(window.a_rwnd(), 50_000, "1000 bytes are not worth it");
     }
 
     #[test]
     fn a_last_chunk_may_exceed_the_buffer_but_not_the_next() {
         let mut window = filled(2000, 1, 1999);
-        assert!(window.has_room());
+        assert!(window.has_space());
         window.hold(1400);
-        assert!(!window.has_room());
+        assert!(!window.has_space());
         assert_eq!(window.advertise(), 0);
         window.release(1399, 1);
-        assert!(!window.has_room(), "2000 bytes are still held");
+        assert!(!window.has_space(), "2000 bytes are still held");
         window.release(1, 0);
-        assert!(window.has_room());
+        assert!(window.has_space());
     }
 
     #[test]
     fn tiny_chunks_run_into_the_memory_limit() {
         let mut window = window(100_000);
         let mut chunks = 0;
-        while window.has_room() {
+        while window.has_space() {
             window.hold(1);
             chunks += 1;
         }
@@ -241,7 +241,7 @@ mod tests {
             window.hold(1);
         }
         assert!((450_000..450_000 + 257).contains(&window.memory));
-        let chunks = window.held() as usize;
+        let chunks = window.buffered() as usize;
         window.release(chunks, chunks);
         assert_eq!(window.advertise(), 100_000);
     }

@@ -20,10 +20,10 @@ pub fn build_sack(
     flags: u8,
     max_bytes: usize,
 ) -> Sack<'static> {
-    let mut room = max_bytes.saturating_sub(MIN_SACK_BYTES) / ENTRY_BYTES;
-    let blocks = tsns.gap_blocks(room);
-    room -= blocks.len();
-    let duplicates = &duplicates[..duplicates.len().min(room)];
+    let mut space = max_bytes.saturating_sub(MIN_SACK_BYTES) / ENTRY_BYTES;
+    let blocks = tsns.gap_blocks(space);
+    space -= blocks.len();
+    let duplicates = &duplicates[..duplicates.len().min(space)];
     Sack {
         flags,
         cumulative_tsn_ack: tsns.cumulative_tsn().0,
@@ -56,7 +56,7 @@ mod tests {
     #[test]
     fn entries_are_cut_to_the_room() {
         let duplicates = [7, 8, 9];
-        for (blocks, room, expected_blocks, expected_duplicates) in [
+        for (blocks, space, expected_blocks, expected_duplicates) in [
             (0, 16, 0, 0),
             (0, 1400, 0, 3),
             (2, 0, 0, 0),
@@ -68,12 +68,12 @@ mod tests {
             (2, 1400, 2, 3),
             (400, 1468, 363, 0),
         ] {
-            let sack = build_sack(&map(blocks), &duplicates, 5, 0x80, room);
+            let sack = build_sack(&map(blocks), &duplicates, 5, 0x80, space);
             let got: Vec<_> = sack.gap_ack_blocks.iter().map(|b| (b.start, b.end)).collect();
             let lowest: Vec<_> = (1..=expected_blocks).map(|i| (2 * i, 2 * i)).collect();
             assert_eq!(got, lowest);
             let got: Vec<_> = sack.duplicate_tsns.iter().collect();
-            assert_eq!(got, duplicates[..expected_duplicates], "{blocks} blocks in {room} bytes");
+            assert_eq!(got, duplicates[..expected_duplicates], "{blocks} blocks in {space} bytes");
             assert_eq!((sack.cumulative_tsn_ack, sack.a_rwnd, sack.flags), (9, 5, 0x80));
         }
     }

@@ -25,6 +25,7 @@ fn config() -> ReceiverConfig {
         policy: Preset::Rfc9260.policies().delayed_ack,
         nr_sack: NrSack::Off,
         reneging: Reneging::Never,
+        reorder_limit: None,
     }
 }
 
@@ -192,7 +193,7 @@ fn a_full_buffer_refuses_probes_but_not_what_fills_a_gap() {
     let mut receiver = started(config());
     let chunks: Vec<_> = (3..13).map(|tsn| unordered(tsn, 1000)).collect();
     packet(&mut receiver, at(1), &chunks);
-    assert_eq!((receiver.buffered_bytes(), receiver.window()), (10_000, 0));
+    assert_eq!((receiver.buffered_bytes(), receiver.a_rwnd()), (10_000, 0));
     receiver.take_sack(ROOM);
 
     // Beyond the highest TSN: refused, reported at once as not received.
@@ -258,7 +259,7 @@ fn one_byte_chunks_cannot_hold_memory_without_limit() {
     });
     let kept = kept.count() as u32;
     assert_eq!(kept, 40_000_u32.div_ceil(257));
-    assert_eq!(receiver.window(), 0);
+    assert_eq!(receiver.a_rwnd(), 0);
     // A message that fills the gap is taken; what follows is a probe until something was read.
     assert_eq!(packet(&mut receiver, at(1), &[unordered(2, 6000)]), [DataOutcome::New]);
     assert_eq!(receiver.cumulative_tsn(), Tsn(2 + kept));
@@ -308,7 +309,7 @@ fn user_data_is_copied_out_of_the_datagram_and_virtual_data_stays_virtual() {
     assert_eq!(receiver.buffered_bytes(), 5100);
     assert_eq!(receiver.receive().unwrap().into_bytes(), [9; 100][..]);
     assert_eq!(receiver.receive().unwrap().fragments[..], [Payload::Virtual(description)]);
-    assert_eq!(receiver.window(), 10_000);
+    assert_eq!(receiver.a_rwnd(), 10_000);
 }
 
 mod transfer;

@@ -178,6 +178,13 @@ impl TsnMap {
         (self.highest.0 - self.cumulative.0) as u32
     }
 
+    /// Whether a TSN lies above the highest one while `limit` or more wait above the cumulative one. Costs as much as the map is
+    /// long.
+    pub fn is_crowded(&self, tsn: WideTsn, limit: u32) -> bool {
+        let waiting = || self.words.iter().map(|word| word.count_ones()).sum::<u32>();
+        tsn > self.highest && self.has_gaps() && waiting() >= limit
+    }
+
     /// Moves the cumulative TSN ack over what was received right after it and clears those bits.
     fn absorb(&mut self) {
         let mut next = self.cumulative.next();

@@ -14,7 +14,7 @@ impl Transmitter {
         self.stats.messages_kept_reliable += self.queue.settle_support(support);
     }
 
-    /// The next time at which a message that waits is given up.
+    /// The next time at which a message that waits is abandoned.
     pub(crate) fn abandon_deadline(&self, phase: SendPhase) -> Option<Instant> {
         self.queue.index.next_deadline().filter(|_| self.may_abandon(phase))
     }
@@ -46,6 +46,7 @@ impl Transmitter {
         }
     }
 
+    #[inline(never)]
     fn abandon_what_is_due(&mut self, cx: &mut SendCx<'_>) {
         let mut any = false;
         for tsn in self.outstanding.take_lost_unreliable() {
@@ -67,7 +68,7 @@ impl Transmitter {
 
     /// Makes room for a message by giving up less important ones (RFC 7496 section 3.2): those that wait before those that
     /// were sent.
-    pub(super) fn make_room(&mut self, cx: &mut SendCx<'_>, size: usize, rule: Reliability) {
+    pub(super) fn make_space(&mut self, cx: &mut SendCx<'_>, size: usize, rule: Reliability) {
         if !self.may_abandon(cx.phase) || size as u64 > self.queue.limit() {
             return;
         }
@@ -80,7 +81,7 @@ impl Transmitter {
                 Place::Sent(tsn) => self.is_undelivered(Tsn(tsn), old),
                 Place::Waiting { slot, serial } => self.queue.is_alive(slot, serial.0),
             };
-            if alive && !old.makes_room_for(rule) {
+            if alive && !old.makes_space_for(rule) {
                 break;
             }
             self.queue.index.take_least_important();
@@ -95,17 +96,17 @@ impl Transmitter {
         }
     }
 
-    /// Gives up the message of a chunk that is lost, if its rule says so now.
+    /// Abandons the message of a chunk that is lost, if its rule says so now.
     fn abandon_lost(&mut self, cx: &mut SendCx<'_>, tsn: Tsn) -> bool {
-        let window = &self.outstanding;
-        if !window.contains(tsn) {
+        let outstanding = &self.outstanding;
+        if !outstanding.contains(tsn) {
             return false;
         }
-        let chunk = window.get(tsn);
+        let chunk = outstanding.get(tsn);
         if !matches!(chunk.fate, Fate::Lost(_)) {
             return false;
         }
-        if !chunk.may_be_sent_again(cx.now) {
+        if !chunk.may_be_retransmitted(cx.now) {
             return self.abandon_sent(cx, tsn);
         }
         // At its first loss: the entry stays until it is due.
@@ -136,9 +137,10 @@ impl Transmitter {
 
     /// Gives up a message of which the last chunks were not yet sent.
     fn abandon_current(&mut self, cx: &mut SendCx<'_>) -> bool {
-        let window = &self.outstanding;
-        let last = window.next_tsn().previous();
-        if window.contains(last) && !window.get(last).flags.contains(polypath_wire::DataFlags::END)
+        let outstanding = &self.outstanding;
+        let last = outstanding.next_tsn().previous();
+        if outstanding.contains(last)
+            && !outstanding.get(last).flags.contains(polypath_wire::DataFlags::END)
         {
             return self.abandon_sent(cx, last);
         }
@@ -146,7 +148,7 @@ impl Transmitter {
         self.abandon_rest_of_current(cx)
     }
 
-    /// Gives up the message of a chunk: all its chunks, and what was not sent of it.
+    /// Abandons the message of a chunk: all its chunks, and what was not sent of it.
     fn abandon_sent(&mut self, cx: &mut SendCx<'_>, tsn: Tsn) -> bool {
         let extent = self.outstanding.message_around(tsn);
         let chunk = self.outstanding.get(tsn);
@@ -155,7 +157,7 @@ impl Transmitter {
         let mut next = extent.first;
         while !next.is_after(extent.last) {
             if let Some(gone) = self.outstanding.abandon(next) {
-                released += gone.room;
+                released += gone.buffer_bytes;
                 self.stats.chunks_abandoned += 1;
                 let path = &mut self.paths[gone.path];
                 path.take_out(next, gone.flight);
@@ -183,7 +185,7 @@ impl Transmitter {
         true
     }
 
-    /// A path whose chunks were abandoned: without losses nothing may ignore its window.
+    /// A path whose chunks were abandoned: without losses nothing may ignore its congestion window.
     fn settle_abandoned(&mut self, id: PathId) {
         self.settle(id);
         self.paths[id].free_retransmission &= self.outstanding.lowest_lost_on(id).is_some();

@@ -4,28 +4,28 @@ use polypath_wire::{GapAckBlocks, NrSack, Sack};
 use smallvec::SmallVec;
 
 use super::effects::{Delivered, Effect};
+use super::peer_limit::SackSigns;
 use super::recovery::Losses;
+use super::send_path::SendPath;
 use super::t3::T3Ends;
 use super::tail::Answered;
 use super::{SendCx, Transmitter};
 use crate::config::CwndUpdate;
-use crate::congestion::Advanced;
 use crate::congestion::burst;
 use crate::congestion::recovery::PseudoCumulative;
 use crate::extension::nr_sack::{self, Disordered, Release};
 use crate::mechanism::cuc::{self, CucView, LowEnd};
-use crate::mechanism::sack_path::Duplicates;
 use crate::mechanism::slow_path_rtt::{self, Awaited, Awaiting, Measure, Return};
 use crate::transmit::outstanding::{History, Newly};
-use crate::transmit::sack::{self, AckDelta, Report, SackProblem, Silence, Verdict, Withdrawn};
-use crate::types::{PathDelta, PathSet};
+use crate::transmit::sack::{self, AckDelta, Report, SackProblem, SackVerdict, Silence, Withdrawn};
+use crate::types::{PathDelta, PathSet, Unambiguous};
 use crate::{Event, Instant, PathId, ProbeEvent, Tsn};
 
 /// A path as a SACK finds and leaves it, beside what it acknowledges there.
 #[derive(Clone, Copy)]
-pub(super) struct Change {
+pub(super) struct AckedPath {
     pub(super) before: Before,
-    pub(super) order: Order,
+    pub(super) order: PathProgress,
 }
 
 /// Low end and flight of a path before the SACK.
@@ -40,23 +40,23 @@ pub(super) struct Before {
 
 /// What the SACK did to a path's order.
 #[derive(Clone, Copy)]
-pub(super) struct Order {
-    pub(super) advanced: Advanced,
+pub(super) struct PathProgress {
+    pub(super) advanced: bool,
     earliest_acked: bool,
     pub(super) pseudo_cumulative: PseudoCumulative,
 }
 
 /// What brings an acknowledgement: a SACK or NR-SACK, or the cumulative ack of a SHUTDOWN, which says nothing about gaps
-/// and window.
+/// and receive window.
 #[derive(Clone, Copy)]
 pub(super) enum Acknowledgement {
-    Sack { flags: u8, a_rwnd: u32, duplicates: Duplicates },
+    Sack { flags: u8, a_rwnd: u32, has_duplicates: bool },
     Shutdown,
 }
 
 /// What became of an acknowledgement.
 #[derive(Debug)]
-pub(crate) enum Acked {
+pub(crate) enum AckOutcome {
     /// It was applied.
     Applied,
     /// It is older than one that was applied.
@@ -93,7 +93,7 @@ impl Transmitter {
         cx: &mut SendCx<'_>,
         sack: &Sack<'_>,
         arrival: PathId,
-    ) -> Acked {
+    ) -> AckOutcome {
         self.stats.sacks_received += 1;
         let report = Report {
             cumulative: Tsn(sack.cumulative_tsn_ack),
@@ -101,8 +101,9 @@ impl Transmitter {
             release: Release::Nothing,
             arrival,
         };
-        let duplicates = Duplicates::among(&sack.duplicate_tsns);
-        let source = Acknowledgement::Sack { flags: sack.flags, a_rwnd: sack.a_rwnd, duplicates };
+        let has_duplicates = !sack.duplicate_tsns.is_empty();
+        let (flags, a_rwnd) = (sack.flags, sack.a_rwnd);
+        let source = Acknowledgement::Sack { flags, a_rwnd, has_duplicates };
         let acked = self.acknowledge(cx, &report, source);
         self.measure_by_copy(cx, &acked, &report, &sack.duplicate_tsns);
         acked
@@ -114,12 +115,13 @@ impl Transmitter {
         cx: &mut SendCx<'_>,
         sack: &NrSack<'_>,
         arrival: PathId,
-    ) -> Acked {
+    ) -> AckOutcome {
         self.stats.sacks_received += 1;
         self.stats.nr_sacks_received += 1;
         let (cumulative, release) = (Tsn(sack.cumulative_tsn_ack), Release::by(sack));
-        let duplicates = Duplicates::among(&sack.duplicate_tsns);
-        let source = Acknowledgement::Sack { flags: sack.flags, a_rwnd: sack.a_rwnd, duplicates };
+        let has_duplicates = !sack.duplicate_tsns.is_empty();
+        let (flags, a_rwnd) = (sack.flags, sack.a_rwnd);
+        let source = Acknowledgement::Sack { flags, a_rwnd, has_duplicates };
         let (renegable, non_renegable) = (&sack.renegable_blocks, &sack.non_renegable_blocks);
         if renegable.is_empty() || non_renegable.is_empty() {
             let blocks = if renegable.is_empty() { non_renegable } else { renegable };
@@ -141,7 +143,7 @@ impl Transmitter {
                 }
                 acked
             }
-            Err(Disordered) => Acked::Refused(SackProblem::MalformedBlock),
+            Err(Disordered) => AckOutcome::Refused(SackProblem::MalformedBlock),
         }
     }
 
@@ -151,33 +153,34 @@ impl Transmitter {
         cx: &mut SendCx<'_>,
         cumulative: Tsn,
         arrival: PathId,
-    ) -> Acked {
+    ) -> AckOutcome {
         let blocks = &GapAckBlocks::Borrowed(&[]);
         let report = Report { cumulative, blocks, release: Release::Nothing, arrival };
         self.acknowledge(cx, &report, Acknowledgement::Shutdown)
     }
 
-    /// Applies an acknowledgement: validate, window, RTT, CUC, missing reports, recovery, growth, reduction, T3,
+    /// Applies an acknowledgement: validate, outstanding data, RTT, CUC, missing reports, recovery, growth, reduction, T3,
     /// reachability, peer window.
     fn acknowledge(
         &mut self,
         cx: &mut SendCx<'_>,
         report: &Report<'_>,
         source: Acknowledgement,
-    ) -> Acked {
+    ) -> AckOutcome {
         let Report { cumulative, blocks, arrival, .. } = *report;
         report_sack(cx, report, source);
         let outstanding = &self.outstanding;
         match sack::validate(cumulative, blocks, outstanding.base(), outstanding.next_tsn()) {
-            Ok(Verdict::Apply) => {}
-            Ok(Verdict::Stale) => {
+            Ok(SackVerdict::Apply) => {}
+            Ok(SackVerdict::Stale) => {
                 self.measure_awaited(cx, cumulative, blocks, arrival);
-                return Acked::Stale;
+                return AckOutcome::Stale;
             }
-            Err(problem) => return Acked::Refused(problem),
+            Err(problem) => return AckOutcome::Refused(problem),
         }
         self.acknowledged = true;
-        let mut changes = self.low_ends(cx);
+        let mut changes = PerPath::new();
+        self.note_low_ends(cx, &mut changes);
         let mut delta = AckDelta::default();
         let heard = self.apply_sack(cx, report, &mut delta);
         let (changes, news) = (changes.as_mut_slice(), delta.paths.as_slice());
@@ -187,26 +190,30 @@ impl Transmitter {
         self.measure_awaited(cx, cumulative, blocks, arrival);
         self.order_changes(cx, changes, news);
         let lost_on = match source {
-            Acknowledgement::Sack { flags, .. } if !blocks.is_empty() && !withdrawn.overtaken => {
+            Acknowledgement::Sack { flags, .. } if !blocks.is_empty() && !withdrawn.is_stale => {
                 self.count_missing(cx, cumulative, flags, &delta, &silence)
             }
             _ => PathSet::EMPTY,
         };
+        if let Acknowledgement::Sack { a_rwnd, has_duplicates, .. } = source {
+            let signs = SackSigns { a_rwnd, has_duplicates, is_stale: withdrawn.is_stale };
+            self.note_peer_limit(cx, &delta, signs);
+        }
         let probed = self.hear_of_probe(cx, source, heard);
         let lost_on = Losses { reported: lost_on, probed, ..Losses::default() };
         self.leave_recovery(cx, cumulative, changes);
         self.reduce_rates(cx, changes, news, lost_on.all());
         let groups = self.group_views(cx);
-        self.grow_windows(cx, changes, news, &groups);
-        self.reduce_windows(cx, lost_on, &groups);
-        let ends = changes.iter().map(|Change { before, order }| T3Ends {
+        self.grow_cwnds(cx, changes, news, &groups);
+        self.reduce_cwnds(cx, lost_on, &groups);
+        let ends = changes.iter().map(|AckedPath { before, order }| T3Ends {
             oldest_before: before.oldest,
             lowest_acked: order.earliest_acked,
         });
         self.adjust_t3(cx, ends, news, withdrawn.chunks);
         note_reachability(cx, &delta);
         if let Acknowledgement::Sack { a_rwnd, .. } = source
-            && !withdrawn.overtaken
+            && !withdrawn.is_stale
         {
             self.update_peer_window(cx, a_rwnd, &delta);
         }
@@ -216,24 +223,22 @@ impl Transmitter {
         self.advance_peer_ack_point(cx, withdrawn.chunks);
         self.miss_at_tail(cx, arrival);
         self.after_acknowledgement(cx);
-        Acked::Applied
+        AckOutcome::Applied
     }
 
     /// The paths before the SACK; their order has not changed yet.
-    fn low_ends(&mut self, cx: &SendCx<'_>) -> PerPath<Change> {
-        let order = Order {
-            advanced: Advanced::No,
+    fn note_low_ends(&mut self, cx: &SendCx<'_>, changes: &mut PerPath<AckedPath>) {
+        let order = PathProgress {
+            advanced: false,
             earliest_acked: false,
             pseudo_cumulative: PseudoCumulative::Unused,
         };
-        let mut changes = PerPath::new();
         for id in self.paths.ids() {
             let (first, again) = self.outstanding.lowest_on(id);
             let oldest = self.oldest_transmission(cx.config.policies.t3_restart, id);
             let before = Before { first, again, oldest, flight: self.paths[id].flight };
-            changes.push(Change { before, order });
+            changes.push(AckedPath { before, order });
         }
-        changes
     }
 
     fn apply_sack(
@@ -243,9 +248,9 @@ impl Transmitter {
         delta: &mut AckDelta,
     ) -> Heard {
         let mut heard = Heard::default();
-        for path in self.paths.iter() {
-            delta.paths.push(PathDelta { timed: path.timed, ..PathDelta::default() });
-        }
+        let without_news =
+            |path: &SendPath| PathDelta { timed: path.timed, ..PathDelta::default() };
+        delta.paths.extend(self.paths.iter().map(without_news));
         let (now, probe, paths) = (cx.now, &mut *cx.probe, &mut self.paths);
         let samples_rates = cx.config.samples_rates();
         sack::apply_to(&mut self.outstanding, report, delta, |tsn, newly| {
@@ -259,7 +264,7 @@ impl Transmitter {
             path.flight = path.flight.saturating_sub(news.flight_bytes);
             path.counters.data_bytes_acked += news.user_bytes;
             let unit = path.parameters().unit;
-            path.stretched_bursts += burst::stretched(news.flight_bytes, unit);
+            path.extra_bursts += burst::extra_bursts(news.flight_bytes, unit);
             path.loss_rate.on_delivered(news.chunks);
         }
         heard
@@ -278,7 +283,7 @@ impl Transmitter {
         };
         let lost_on = match source {
             // The original has arrived, too.
-            Acknowledgement::Sack { duplicates: Duplicates::Some, .. } => PathSet::EMPTY,
+            Acknowledgement::Sack { has_duplicates: true, .. } => PathSet::EMPTY,
             _ => self.lost_before_probe(cx, answered),
         };
         self.end_silence(cx, PathSet::ALL);
@@ -296,7 +301,7 @@ impl Transmitter {
     ) -> Withdrawn {
         let (paths, policy) = (&mut self.paths, cx.config.policies.stale_sack);
         let outstanding = &mut self.outstanding;
-        let on_reneged = |path: PathId, charge| paths[path].flight += u64::from(charge);
+        let on_reneged = |path: PathId, flight_bytes| paths[path].flight += u64::from(flight_bytes);
         let withdrawn = match source {
             Acknowledgement::Sack { .. } => {
                 sack::withdraw(outstanding, report, delta, silence, policy, on_reneged)
@@ -306,7 +311,7 @@ impl Transmitter {
             }
         };
         self.stats.chunks_withdrawn += u64::from(withdrawn.chunks);
-        self.stats.stale_sacks += u64::from(withdrawn.overtaken);
+        self.stats.stale_sacks += u64::from(withdrawn.is_stale);
         withdrawn
     }
 
@@ -345,7 +350,7 @@ impl Transmitter {
     }
 
     /// CUC, and what else follows from the low ends of the paths.
-    fn order_changes(&mut self, cx: &SendCx<'_>, changes: &mut [Change], news: &[PathDelta]) {
+    fn order_changes(&mut self, cx: &SendCx<'_>, changes: &mut [AckedPath], news: &[PathDelta]) {
         let policy = cx.config.policies.cwnd_update;
         for ((id, change), news) in self.paths.ids().zip(changes).zip(news) {
             let before = change.before;
@@ -389,14 +394,24 @@ fn report_sack(cx: &mut SendCx<'_>, report: &Report<'_>, source: Acknowledgement
 /// An acknowledged chunk that took no other path proves its path alive (RFC 9260 section 8.2).
 fn note_reachability(cx: &mut SendCx<'_>, delta: &AckDelta) {
     // Whatever path the acknowledged chunk took, the peer is there (section 8.1).
-    if delta.anything_new() {
+    let is_doubted = cx.book.errors > 0 || cx.book.iter().any(|path| !path.is_beyond_doubt());
+    if delta.anything_new() && is_doubted {
         cx.effects.push(Effect::PeerAnswered);
     }
-    for (index, news) in delta.paths.iter().enumerate() {
-        let path = PathId(index as u8);
+    for (path, news) in cx.book.iter().zip(&delta.paths) {
+        // Nearly always it is known that the path works.
+        if path.is_beyond_doubt() {
+            continue;
+        }
+        let doubts = cx.config.policies.failover.outage_probe_interval.is_some();
+        if doubts && news.unambiguous != Unambiguous::InFlight && path.heartbeat.expired.is_some() {
+            // It arrived before the outage that a later heartbeat did not pass; its SACK did not.
+            continue;
+        }
+        let path = path.id;
         if news.sent_once {
             cx.effects.push(Effect::Delivered(path, Delivered::Once));
-        } else if news.unambiguous {
+        } else if news.unambiguous != Unambiguous::None {
             cx.effects.push(Effect::Delivered(path, Delivered::Sometime));
         }
     }

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use crate::Tsn;
 
-/// One bit per TSN of a window. The capacity is a power of two, so that serial numbers wrap with the ring; or 0, and then
+/// One bit per outstanding TSN. The capacity is a power of two, so that serial numbers wrap with the ring; or 0, and then
 /// no bit may be asked for.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct BitRing {
@@ -21,8 +21,7 @@ impl BitRing {
 
     #[inline]
     fn locate(&self, tsn: Tsn) -> (usize, u32) {
-        let index = tsn.0 as usize & (self.words.len() * 64 - 1);
-        (index / 64, index as u32 % 64)
+        ((tsn.0 / 64) as usize & self.words.len().wrapping_sub(1), tsn.0 % 64)
     }
 
     #[inline]

@@ -5,16 +5,24 @@ use super::queue::Asking;
 use super::send_path::SendPath;
 use super::{SendCx, Transmitter};
 use crate::config::{BlockingEstimation, PathOrder};
-use crate::congestion::CorrectionCause;
-use crate::mechanism::blocking_estimation::{self, MOST_TRIES, PathView, SlowPath, Waits};
+use crate::congestion::{CorrectionCause, MeasuredRate};
+use crate::mechanism::blocking_estimation::{
+    self, KnownRate, MOST_TRIES, MeasuredPath, SlowPath, Waits,
+};
 use crate::types::PathSet;
 use crate::{BlockedCause, PathId};
 
 impl Snapshot<'_> {
     /// Whether new data has to wait for a faster path, because it would block the buffers on this one.
+    #[inline]
     pub(super) fn waits_for_faster(&self, path: PathId, user_bytes: u32) -> bool {
+        self.estimates_blocking() && self.would_block_faster(path, user_bytes)
+    }
+
+    #[inline(never)]
+    fn would_block_faster(&self, path: PathId, user_bytes: u32) -> bool {
         let tx = self.tx;
-        if !self.estimates_blocking() || tx.queue.names(path) {
+        if tx.queue.names(path) {
             return false;
         }
         let own = &tx.paths[path];
@@ -27,11 +35,34 @@ impl Snapshot<'_> {
             let tries = own.counters.data_bytes_acked / u64::from(tx.max_fragment.max(1));
             return is_probed && tries < MOST_TRIES && others().next().is_some();
         };
-        let rtt = blocking_estimation::expected_rtt(&view, own.flight, user_bytes.into());
+        if tx.paths.iter().all(|path| path.flight == 0) {
+            return self.arrives_sooner_elsewhere(own, &view, user_bytes);
+        }
         let in_flight = tx.outstanding.in_flight_on(path).user_bytes;
-        let (buffer, waits) = (self.buffer_that_blocks(), self.waits_for_next(path));
+        let buffer = self.buffer_that_blocks().min(self.peer_limit_bytes(user_bytes));
+        let waits = self.waits_for_next(path);
+        let rtt = match blocking_estimation::is_negligible(&view, others()) {
+            true => own.rtt.rto().max(view.srtt),
+            false => blocking_estimation::expected_rtt(&view, own.flight, user_bytes.into()),
+        };
         let slow = SlowPath { rtt, in_flight, chunk: user_bytes.into(), buffer, waits };
         blocking_estimation::would_block(&slow, others())
+    }
+
+    /// Nothing is in flight, so that no answer will change anything: the chunk waits only for a path that would take it now and on
+    /// which it arrives sooner. The best path never waits.
+    fn arrives_sooner_elsewhere(&self, own: &SendPath, view: &MeasuredPath, chunk: u32) -> bool {
+        let arrival =
+            |view: &MeasuredPath| blocking_estimation::expected_rtt(view, 0, chunk.into());
+        let own_arrival = arrival(view);
+        self.tx
+            .paths
+            .among(self.usable)
+            .filter(|it| {
+                it.id != own.id && it.cwnd_admits() && !it.new_data_ban.is_active(self.now)
+            })
+            .filter_map(blocking_view)
+            .any(|other| arrival(&other) < own_arrival)
     }
 
     fn estimates_blocking(&self) -> bool {
@@ -41,30 +72,31 @@ impl Snapshot<'_> {
             && self.usable.is_several()
     }
 
-    /// The path whose window is to be reduced: if buffers are what stops the path that would carry most alone, and a slower
+    /// The path whose congestion window is to be reduced: if buffers are what stops the path that would carry most alone, and a slower
     /// one has filled them, that one.
     fn path_that_blocks(&self) -> Option<PathId> {
         let tx = self.tx;
         if !self.estimates_blocking() || tx.outstanding.is_empty() {
             return None;
         }
-        let buffer = tx.queue.limit().min(tx.receive_buffer());
+        let limit = self.peer_limit_bytes(tx.max_fragment);
+        let buffer = tx.queue.limit().min(tx.receive_buffer()).min(limit);
         let views = tx.paths.among(self.usable).filter_map(|it| Some((it, blocking_view(it)?)));
         let (best, view) = views.max_by_key(|(_, view)| view.alone(buffer))?;
-        if view.is_full() || !best.has_window() || !self.is_held_up(best.id) {
+        if view.is_full() || !best.cwnd_admits() || !self.is_held_up(best.id) {
             return None;
         }
         let lowest = tx.outstanding.get(tx.outstanding.base());
         let slow = &tx.paths[lowest.path];
-        let is_slow = slow.rtt.srtt().is_some_and(|rtt| view.is_quicker_than(rtt));
-        let pays = slow.id != best.id && is_slow && self.now >= slow.spared_until;
+        let is_slow = slow.rtt.srtt().is_some_and(|rtt| view.has_lower_rtt_than(rtt));
+        let pays = slow.id != best.id && is_slow && slow.penalty_interval.is_over(self.now);
         pays.then_some(slow.id)
     }
 
     /// Whether a full buffer keeps the path from sending.
     fn is_held_up(&self, path: PathId) -> bool {
         if self.tx.queue.is_empty() {
-            return self.tx.room_is_wanted();
+            return self.tx.wants_buffer_space();
         }
         let asking = Asking { path, usable: self.usable, bundled: None };
         let next = self.tx.queue.peek(asking, self.tx.max_fragment);
@@ -100,20 +132,21 @@ impl Transmitter {
         }
     }
 
+    #[inline(never)]
     fn search_blocking_path(&mut self, cx: &mut SendCx<'_>) {
         let Some(slow) = self.snapshot(cx, cx.book.usable()).path_that_blocks() else { return };
         let slow = &mut self.paths[slow];
-        slow.spared_until = cx.now + slow.rtt.srtt().unwrap_or_default();
+        slow.penalty_interval.begin(cx.now, slow.rtt.srtt().unwrap_or_default());
         let unit = slow.parameters().unit;
-        let cwnd = blocking_estimation::penalized(slow.window.cwnd, unit);
+        let cwnd = blocking_estimation::penalized(slow.congestion.cwnd, unit);
         slow.correct(cx.now, CorrectionCause::Blocking, cwnd, None);
-        cx.probe.on(cx.now, slow.window_event());
+        cx.probe.on(cx.now, slow.congestion_event());
     }
 
     /// Why nothing can be sent now, in an association that is established.
     pub(crate) fn why_blocked(&self, cx: &SendCx<'_>) -> BlockedCause {
         if self.queue.is_empty() && self.outstanding.lost_count() == 0 {
-            return match self.room_is_wanted() {
+            return match self.wants_buffer_space() {
                 true => BlockedCause::SendBuffer,
                 false => BlockedCause::Application,
             };
@@ -122,16 +155,16 @@ impl Transmitter {
         if usable.is_empty() {
             return BlockedCause::NoPath;
         }
-        let asked = match cx.config.policies.path_order {
+        let eligible = match cx.config.policies.path_order {
             PathOrder::Primary => PathSet::of(cx.book.primary_or_stand_in(usable)),
             _ => usable,
         };
         let snapshot = self.snapshot(cx, usable);
-        let has_window = self
+        let cwnd_admits = self
             .paths
-            .among(asked)
-            .any(|path| path.has_window() && !snapshot.waits_for_train(path));
-        match has_window {
+            .among(eligible)
+            .any(|path| path.cwnd_admits() && !snapshot.waits_for_train(path));
+        match cwnd_admits {
             true if self.peer_window_admits(self.max_fragment) => BlockedCause::BufferShare,
             true => BlockedCause::PeerWindow,
             false => BlockedCause::CongestionWindow,
@@ -139,8 +172,20 @@ impl Transmitter {
     }
 }
 
+fn known_rate(known: MeasuredRate) -> KnownRate {
+    let bytes_per_second = known.rate.as_bits_per_second() / 8;
+    KnownRate { bytes_per_second, is_final: known.is_final }
+}
+
 /// What is known of a path, once data has measured it: what small control chunks meet says little.
-fn blocking_view(path: &SendPath) -> Option<PathView> {
+fn blocking_view(path: &SendPath) -> Option<MeasuredPath> {
     let (srtt, smallest_rtt) = path.rtt.of_data()?;
-    Some(PathView { cwnd: path.window.cwnd, ssthresh: path.window.ssthresh, srtt, smallest_rtt })
+    let (cwnd, ssthresh) = (path.congestion.cwnd, path.congestion.ssthresh);
+    Some(MeasuredPath {
+        cwnd,
+        ssthresh,
+        srtt,
+        smallest_rtt,
+        rate: path.delivery_rate().map(known_rate),
+    })
 }

@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 
-use super::buffer_size::{self, Phase, SizedPath};
+use super::buffer_size::{self, SizedPath};
 use super::decide::Snapshot;
 use super::send_path::SendPath;
 use super::{SendCx, Transmitter};
@@ -13,25 +13,30 @@ use crate::transmit::sack::AckDelta;
 
 impl Snapshot<'_> {
     /// Whether the peer's window and the path's share of the buffers admit a new chunk of `user_bytes` on `path`.
+    #[inline]
     pub(super) fn admits_new(&self, path: PathId, user_bytes: u32) -> bool {
         let policies = &self.config.policies;
         if !self.tx.peer_window_admits(user_bytes)
+            || !self.tx.peer_keeps(self.tx.outstanding.next_tsn())
             || self.waits_for_copy(path)
             || self.waits_for_faster(path, user_bytes)
         {
             return false;
         }
-        if policies.buffer_split == BufferSplit::None {
-            return true;
-        }
-        let outstanding = &self.tx.outstanding;
+        policies.buffer_split == BufferSplit::None || self.share_admits(path)
+    }
+
+    /// Whether the path's share of the buffers admits a new chunk.
+    #[inline(never)]
+    fn share_admits(&self, path: PathId) -> bool {
+        let (policies, outstanding) = (&self.config.policies, &self.tx.outstanding);
         let paths = self.sharing_paths();
         let view = SplitView {
             send_buffer: self.tx.queue.limit(),
             peer_window: self.tx.peer_window(),
             outstanding: outstanding.in_flight_user_bytes(),
             paths,
-            booked: outstanding.booked_on(path),
+            unreleased: outstanding.unreleased_on(path),
             in_flight: outstanding.in_flight_on(path),
             mtu: self.tx.paths[path].mtu().into(),
             needs: match policies.buffer_split_shares {
@@ -42,10 +47,10 @@ impl Snapshot<'_> {
         buffer_split::admits(policies.buffer_split, policies.buffer_split_by, &view)
     }
 
-    /// What the other paths that carry new data could use of the buffers: a window, and a packet by which it grows; what
+    /// What the other paths that carry new data could use of the buffers: a congestion window, and a packet by which it grows; what
     /// they have, where new data stays away from them. `None` if this is not the fastest one.
     fn needs_beside(&self, path: PathId) -> Option<SmallVec<[u64; 4]>> {
-        let speed = |path: &SendPath| Speed { cwnd: path.window.cwnd, srtt: path.rtt.srtt() };
+        let speed = |path: &SendPath| Speed { cwnd: path.needed_cwnd(), srtt: path.rtt.srtt() };
         let own = speed(&self.tx.paths[path]);
         let others = self.tx.paths.among(self.usable).filter(|other| other.id != path);
         others
@@ -53,7 +58,7 @@ impl Snapshot<'_> {
                 let is_slower = own.exceeds(&speed(other));
                 is_slower.then(|| match self.waits_for_faster(other.id, other.mtu()) {
                     true => self.tx.outstanding.in_flight_on(other.id).user_bytes,
-                    false => other.window.cwnd.saturating_add(other.mtu().into()),
+                    false => other.needed_cwnd().saturating_add(other.mtu().into()),
                 })
             })
             .collect()
@@ -72,16 +77,22 @@ impl Transmitter {
     /// Size of the peer's receive buffer, as far as its window tells.
     pub(super) fn receive_buffer(&self) -> u64 {
         let outstanding = &self.outstanding;
-        let held = |path| outstanding.booked_on(path).user_bytes + outstanding.kept_on(path);
+        let held =
+            |path| outstanding.unreleased_on(path).user_bytes + outstanding.released_early_on(path);
         self.peer_window().saturating_add(self.paths.ids().map(held).sum())
     }
 
     /// Lets the send buffer grow to what the paths deliver, where its size is not configured.
+    #[inline]
     pub(super) fn adapt_send_buffer(&mut self, cx: &SendCx<'_>, delta: &AckDelta) {
         let policy = cx.config.policies.send_buffer;
-        if !matches!(policy, BufferSize::AutoFast | BufferSize::AutoTimeout) {
-            return;
+        if matches!(policy, BufferSize::AutoFast | BufferSize::AutoTimeout) {
+            self.follow_delivery(cx, policy, delta);
         }
+    }
+
+    #[inline(never)]
+    fn follow_delivery(&mut self, cx: &SendCx<'_>, policy: BufferSize, delta: &AckDelta) {
         let mut measured = false;
         for (path, news) in self.paths.iter_mut().zip(&delta.paths) {
             if let Some(rtt) = path.rtt.srtt().filter(|_| news.user_bytes > 0) {
@@ -92,12 +103,9 @@ impl Transmitter {
             return;
         }
         let paths = self.paths.iter().filter_map(|path| {
-            let phase = match path.window.cwnd <= path.window.ssthresh {
-                true => Phase::SlowStart,
-                false => Phase::Avoidance,
-            };
+            let in_slow_start = path.congestion.cwnd <= path.congestion.ssthresh;
             let (rtt, rto) = (path.rtt.srtt()?, path.rtt.rto());
-            Some(SizedPath { rtt, rto, rate: path.delivery.rate(), phase })
+            Some(SizedPath { rtt, rto, rate: path.delivery.rate(), in_slow_start })
         });
         self.enlarge_buffer(buffer_size::needed(policy, paths));
     }

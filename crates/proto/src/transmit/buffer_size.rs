@@ -45,14 +45,8 @@ pub(crate) struct SizedPath {
     pub(crate) rtt: Duration,
     pub(crate) rto: Duration,
     pub(crate) rate: BitRate,
-    pub(crate) phase: Phase,
-}
-
-/// Whether a path doubles its rate every round trip.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Phase {
-    SlowStart,
-    Avoidance,
+    /// Whether its rate may double every round trip.
+    pub(crate) in_slow_start: bool,
 }
 
 /// The size in bytes that the paths need; 0 where the policy follows no formula.
@@ -62,7 +56,7 @@ pub(crate) fn needed(policy: BufferSize, paths: impl Iterator<Item = SizedPath>)
         rtt = rtt.max(path.rtt);
         rto = rto.max(path.rto);
         // What a path in slow start sends in the next round trip must find room already.
-        let growth = if path.phase == Phase::SlowStart { 2 } else { 1 };
+        let growth = if path.in_slow_start { 2 } else { 1 };
         bits = bits.saturating_add(path.rate.as_bits_per_second().saturating_mul(growth));
     }
     policy.least(rtt, rto, BitRate::from_bits_per_second(bits)).map_or(0, ByteCount::as_bytes)
@@ -87,17 +81,17 @@ mod tests {
 
     #[test]
     fn the_size_follows_the_slowest_path_and_the_sum() {
-        let path = |ms, mbit, phase| SizedPath {
+        let path = |ms, mbit, in_slow_start| SizedPath {
             rtt: Duration::from_millis(ms),
             rto: Duration::from_secs(1),
             rate: BitRate::from_mbit(mbit),
-            phase,
+            in_slow_start,
         };
-        let paths = [path(10, 100, Phase::Avoidance), path(110, 100, Phase::Avoidance)];
+        let paths = [path(10, 100, false), path(110, 100, false)];
         assert_eq!(needed(BufferSize::AutoFast, paths.into_iter()), 5_500_000);
         assert_eq!(needed(BufferSize::AutoTimeout, paths.into_iter()), 33_250_000);
         assert_eq!(needed(BufferSize::Bytes, paths.into_iter()), 0);
-        let growing = [path(100, 8, Phase::SlowStart)];
+        let growing = [path(100, 8, true)];
         assert_eq!(needed(BufferSize::AutoFast, growing.into_iter()), 400_000);
     }
 }

@@ -7,7 +7,7 @@ use super::outstanding::{History, OutstandingChunk};
 use super::packet_builder::PacketBuilder;
 use super::sack::Report;
 use super::send_path::SendPath;
-use super::{Acked, SendCx, Transmitter};
+use super::{AckOutcome, SendCx, Transmitter};
 use crate::config::{DataCopies, PathOrder};
 use crate::mechanism::copies::{self, Copies};
 use crate::probe::TransmissionCause;
@@ -31,7 +31,7 @@ impl Snapshot<'_> {
             let is_new = chunk.fate == Fate::InFlight
                 && chunk.transmissions == 1
                 && !chunk.history.contains(History::COPIED)
-                && chunk.may_be_sent_again(self.now);
+                && chunk.may_be_retransmitted(self.now);
             is_new.then(|| Some((tsn, self.path_for_copy(chunk)?)))?
         })
     }
@@ -40,12 +40,12 @@ impl Snapshot<'_> {
         self.policy_wants_copies() && self.usable.len() > 1 && !self.tx.outstanding.is_empty()
     }
 
-    /// The quickest path that may take a copy of the chunk.
+    /// The lowest-RTT path that may take a copy of the chunk.
     fn path_for_copy(&self, chunk: &OutstandingChunk) -> Option<PathId> {
         let takes = |path: &&SendPath| {
             path.id != chunk.path
-                && path.flight < path.window.cwnd
-                && !path.is_banned_at(self.now)
+                && path.flight < path.congestion.cwnd
+                && !path.new_data_ban.is_active(self.now)
                 && (self.is_thin(chunk, path)
                     || path.rtt.of_data().is_none()
                         && path.copies().may_measure(self.now, path.rtt.rto()))
@@ -58,7 +58,7 @@ impl Snapshot<'_> {
     fn is_thin(&self, chunk: &OutstandingChunk, path: &SendPath) -> bool {
         let own = &self.tx.paths[chunk.path];
         self.tx.is_all_sent()
-            && path.copies().may_repeat(self.now, chunk.charge.into())
+            && path.copies().may_repeat(self.now, chunk.flight_bytes.into())
             && match (own.rtt.srtt(), path.rtt.srtt()) {
                 (Some(rtt), Some(its_rtt)) => copies::is_useful(rtt, its_rtt),
                 (None, _) => true,
@@ -67,11 +67,17 @@ impl Snapshot<'_> {
     }
 
     /// Whether new data keeps off the path, because it was never measured and another one is there: copies measure it.
+    #[inline]
     pub(super) fn waits_for_copy(&self, path: PathId) -> bool {
+        self.policy_wants_copies() && self.is_measured_by_copies(path)
+    }
+
+    #[inline(never)]
+    fn is_measured_by_copies(&self, path: PathId) -> bool {
         let own = &self.tx.paths[path];
         let is_proven = own.rtt.of_data().is_some() || own.copies().is_given_up();
         // What names the path goes nowhere else: there may be nothing to copy until it has gone.
-        if is_proven || !self.policy_wants_copies() || self.tx.queue.names(path) {
+        if is_proven || self.tx.queue.names(path) {
             return false;
         }
         let others = self.tx.paths.among(self.usable).filter(|other| other.id != path);
@@ -86,6 +92,7 @@ impl Snapshot<'_> {
 
 impl Transmitter {
     /// Adds a copy of the chunk to the packet, which goes over `path`.
+    #[inline(never)]
     pub(super) fn push_copy(
         &mut self,
         cx: &mut SendCx<'_>,
@@ -95,28 +102,39 @@ impl Transmitter {
     ) {
         let chunk = self.outstanding.get_mut(tsn);
         chunk.history |= History::COPIED;
-        let (user_bytes, charge) = (chunk.user_bytes(), chunk.charge);
+        let (user_bytes, flight_bytes) = (chunk.user_bytes(), chunk.flight_bytes);
         let mut data = chunk.to_data(tsn);
         // The answer measures the path.
         data.flags |= DataFlags::IMMEDIATE;
         packet.push_data(Chunk::Data(data), user_bytes);
         self.note_chunk_sent(cx, path, tsn, user_bytes, TransmissionCause::Copy);
         let path = &mut self.paths[path];
-        path.spread_mut().copies.on_sent(cx.now, tsn, charge.into());
+        path.spread_mut().copies.on_sent(cx.now, tsn, flight_bytes.into());
         path.counters.data_packets_sent += 1;
     }
 
     /// A SACK came over `arrival`: it may be the answer to the copy there.
+    #[inline]
     pub(super) fn measure_by_copy(
         &mut self,
         cx: &mut SendCx<'_>,
-        acked: &Acked,
+        acked: &AckOutcome,
         report: &Report<'_>,
         duplicates: &DuplicateTsns<'_>,
     ) {
-        if matches!(acked, Acked::Refused(_)) {
-            return;
+        let sends_copies = cx.config.policies.data_copies == DataCopies::On;
+        if sends_copies && !matches!(acked, AckOutcome::Refused(_)) {
+            self.hear_of_copy(cx, report, duplicates);
         }
+    }
+
+    #[inline(never)]
+    fn hear_of_copy(
+        &mut self,
+        cx: &mut SendCx<'_>,
+        report: &Report<'_>,
+        duplicates: &DuplicateTsns<'_>,
+    ) {
         for path in self.paths.iter_mut().filter(|path| path.id != report.arrival) {
             if path.copies() != Copies::default() && path.rtt.of_data().is_none() {
                 let rtt = path.rtt.smallest().unwrap_or_else(|| path.rtt.rto());

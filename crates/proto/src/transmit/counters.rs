@@ -7,12 +7,12 @@ macro_rules! counters {
     ($($name:ident),* $(,)?) => {
         /// As the fields of the same name in [`AssociationStats`].
         #[derive(Clone, Debug, Default)]
-        pub(crate) struct Counters {
+        pub(crate) struct TransmitCounters {
             $(pub(crate) $name: u64,)*
             pub(crate) abandoned: AbandonedMessages,
         }
 
-        impl Counters {
+        impl TransmitCounters {
             /// Enters these numbers.
             pub(crate) fn enter(&self, stats: &mut AssociationStats) {
                 $(stats.$name = self.$name;)*

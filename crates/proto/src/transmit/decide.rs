@@ -13,7 +13,7 @@ use crate::config::{
     RetransmissionPath,
 };
 use crate::congestion::path_fill;
-use crate::mechanism::path_scheduler::{self, Turn};
+use crate::mechanism::path_scheduler::{self, LastTurn};
 use crate::mechanism::rtx_policy::{self, Attempt};
 use crate::paths::PathBook;
 use crate::probe::TransmissionCause;
@@ -25,7 +25,7 @@ use crate::{Instant, PathId, PathStatus, Tsn};
 pub(crate) enum What {
     /// The chunk that blocks the buffers moves to this path.
     Move(Tsn),
-    /// Lost chunks are sent again.
+    /// Lost chunks are retransmitted.
     Retransmit,
     /// A new chunk with so many bytes of user data.
     New(u32),
@@ -100,15 +100,15 @@ impl Snapshot<'_> {
             return None;
         }
         match &tx.scheduler {
-            Some(scheduler) if self.has_window() => self.scheduled(&**scheduler, rng),
+            Some(scheduler) if self.cwnd_admits() => self.scheduled(&**scheduler, rng),
             Some(_) => None,
             None => self.in_order(rng),
         }
     }
 
     /// Whether a usable path has congestion window left.
-    fn has_window(&self) -> bool {
-        self.tx.paths.among(self.usable).any(SendPath::has_window)
+    fn cwnd_admits(&self) -> bool {
+        self.tx.paths.among(self.usable).any(SendPath::cwnd_admits)
     }
 
     /// The same where the order is a policy.
@@ -116,11 +116,11 @@ impl Snapshot<'_> {
         let (tx, policies) = (self.tx, &self.config.policies);
         let takes = |id: PathId| {
             let path = &tx.paths[id];
-            let may = path.has_window() && !path.is_banned_at(self.now);
+            let may = path.cwnd_admits() && !path.new_data_ban.is_active(self.now);
             may.then(|| self.next_chunk(id))?
         };
         let mut candidates = self.candidates();
-        if candidates.is_empty() && !self.has_window() {
+        if candidates.is_empty() && !self.cwnd_admits() {
             return None;
         }
         let lots = self.lots(rng);
@@ -155,19 +155,19 @@ impl Snapshot<'_> {
         }
     }
 
-    /// The usable paths that take new data now, as far as their windows decide.
+    /// The usable paths that take new data now, as far as their congestion windows decide.
     fn candidates(&self) -> PathSet {
         // Only the primary path takes new data where the order says so.
-        let asked = match self.config.policies.path_order {
+        let eligible = match self.config.policies.path_order {
             PathOrder::Primary => PathSet::of(self.book.primary_or_stand_in(self.usable)),
             _ => PathSet::ALL,
         };
         // A plain loop, because every packet comes by here; so below.
         let mut candidates = PathSet::EMPTY;
         for path in self.tx.paths.among(self.usable) {
-            if path.has_window()
-                && asked.contains(path.id)
-                && !path.is_banned_at(self.now)
+            if path.cwnd_admits()
+                && eligible.contains(path.id)
+                && !path.new_data_ban.is_active(self.now)
                 && !self.waits_for_train(path)
             {
                 candidates.insert(path.id);
@@ -185,11 +185,11 @@ impl Snapshot<'_> {
         let policies = &self.config.policies;
         let candidate = |id: PathId| {
             let path = &self.tx.paths[id];
-            path_scheduler::Candidate {
+            path_scheduler::SchedulerCandidate {
                 index: id.0,
                 last_transmission: path.last_transmission(policies.path_fill),
-                free_window: path.window.cwnd.saturating_sub(path.flight),
-                ssthresh: path.window.ssthresh,
+                free_cwnd: path.congestion.cwnd.saturating_sub(path.flight),
+                ssthresh: path.congestion.ssthresh,
                 srtt: path.rtt.srtt(),
                 lot: match lots {
                     [] => 0,
@@ -200,14 +200,14 @@ impl Snapshot<'_> {
         path_scheduler::first(policies.path_order, candidates.iter().map(candidate), self.turn())
     }
 
-    fn turn(&self) -> Turn {
-        Turn {
+    fn turn(&self) -> LastTurn {
+        LastTurn {
             primary: self.book.primary_or_stand_in(self.usable).0,
             last_served: self.tx.last_served,
         }
     }
 
-    /// Whether the path waits until its window has room for a train of packets. Where the window is being reduced, or the
+    /// Whether the path waits until its congestion window has space for a burst of packets. Where it is being reduced, or the
     /// train has begun, it does not.
     #[inline]
     pub(super) fn waits_for_train(&self, path: &SendPath) -> bool {
@@ -216,7 +216,7 @@ impl Snapshot<'_> {
     }
 
     fn lacks_train(&self, path: &SendPath, beside: u64) -> bool {
-        if path.flight.saturating_add(beside) < path.window.cwnd
+        if path.flight.saturating_add(beside) < path.congestion.cwnd
             || self.tx.flush.train == Some(path.id)
             || path.reduction.is_under_way()
         {
@@ -235,6 +235,7 @@ impl Snapshot<'_> {
     }
 
     /// Which path takes what was lost on each path. Ties are broken at random.
+    #[inline(never)]
     fn retransmission_targets(&self, rng: &mut dyn Rng) -> Targets {
         let candidates = self.retransmission_candidates(rng);
         self.tx
@@ -248,7 +249,7 @@ impl Snapshot<'_> {
     fn retransmission_target(
         &self,
         lost_on: PathId,
-        candidates: &[rtx_policy::Candidate],
+        candidates: &[rtx_policy::RetransmissionCandidate],
     ) -> Option<PathId> {
         let (tx, policy) = (self.tx, &self.config.policies.retransmission);
         let chunk = tx.outstanding.get(tx.outstanding.lowest_lost_on(lost_on)?);
@@ -269,20 +270,23 @@ impl Snapshot<'_> {
         let lost_bytes = u64::from(tx.outstanding.lost_count()) * u64::from(tx.max_fragment);
         let tried = match is_damaged {
             true => 1,
-            false => rtx_policy::asked(policy.no_window, &order, candidates, lost_bytes),
+            false => rtx_policy::eligible(policy.no_window, &order, candidates, lost_bytes),
         };
         let mut tried = order.iter().take(tried).map(|&index| PathId(index));
-        tried.find(|path| tx.paths[*path].has_window())
+        tried.find(|path| tx.paths[*path].cwnd_admits())
     }
 
-    fn retransmission_candidates(&self, rng: &mut dyn Rng) -> SmallVec<[rtx_policy::Candidate; 4]> {
+    fn retransmission_candidates(
+        &self,
+        rng: &mut dyn Rng,
+    ) -> SmallVec<[rtx_policy::RetransmissionCandidate; 4]> {
         let policy = &self.config.policies.retransmission;
-        let candidate = |path: &SendPath| rtx_policy::Candidate {
+        let candidate = |path: &SendPath| rtx_policy::RetransmissionCandidate {
             index: path.id.0,
-            cwnd: path.window.cwnd,
-            ssthresh: path.window.ssthresh,
+            cwnd: path.congestion.cwnd,
+            ssthresh: path.congestion.ssthresh,
             errors: self.book[path.id].errors,
-            has_window: path.has_window(),
+            cwnd_admits: path.cwnd_admits(),
             srtt: path.rtt.srtt(),
             loss_ppm: match policy.loss_rate {
                 LossRateSource::Measured => path.loss_rate.measured_ppm(),

@@ -5,7 +5,7 @@ use polypath_wire::PacketDrop;
 use super::outstanding::MAX_SPAN;
 use super::{SendCx, Transmitter};
 use crate::config::Burst;
-use crate::congestion::{Controller, Correction, Loss, LossCause, Recovery};
+use crate::congestion::{Controller, Correction, Loss, LossCause};
 use crate::extension::packet_drop::bottleneck::{self, BottleneckView};
 use crate::extension::packet_drop::repair::{self, COMPARED_BYTES, Repair, RepairView};
 use crate::{LossDetection, PathId, ProbeEvent, Tsn};
@@ -52,15 +52,12 @@ impl Transmitter {
             cause: LossCause::DropReport,
             lost_bytes,
             sample,
-            recovery: match recovers || path.recovery.is_active() {
-                true => Recovery::On,
-                false => Recovery::Off,
-            },
+            in_recovery: recovers || path.recovery.is_active(),
         };
         path.control(cx.now, groups.view(path.id), |it, cx| it.on_loss(cx, &loss));
     }
 
-    /// Notes that `tsn` was just sent again on `path` because of a report, or moved there.
+    /// Notes that `tsn` was just retransmitted on `path` because of a report, or moved there.
     pub(super) fn remember_repair(&mut self, tsn: Tsn, path: PathId) {
         let repaired = &mut self.paths[path].repaired;
         // What is forgotten is found by T3. Only a peer that reports without end comes so far.
@@ -94,13 +91,13 @@ impl Transmitter {
                 | Burst::CongestionWindowLimiting(n) => u64::from(n),
                 Burst::Off => u64::MAX / u64::from(u32::MAX),
             },
-            cwnd_before_packet: if grew { cwnd } else { path.window.cwnd },
+            cwnd_before_packet: if grew { cwnd } else { path.congestion.cwnd },
         };
         if let Some(Correction { cause, cwnd, ssthresh }) =
-            bottleneck::window_after(&view, &path.window)
+            bottleneck::cwnd_after(&view, &path.congestion)
         {
             path.correct(cx.now, cause, cwnd, ssthresh);
-            cx.probe.on(cx.now, path.window_event());
+            cx.probe.on(cx.now, path.congestion_event());
         }
     }
 }

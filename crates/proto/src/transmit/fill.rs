@@ -1,15 +1,15 @@
 //! Filling a packet with the DATA that was decided on.
 
-use polypath_wire::{Chunk, DataFlags};
+use polypath_wire::{Chunk, Data, DataFlags};
 
 use super::decide::{self, Decision, Snapshot, Targets, What, train_bytes_beside};
 use super::outstanding::{History, MAX_SPAN, OutstandingChunk};
 use super::packet_builder::PacketBuilder;
 use super::partial_reliability::Reliability;
 use super::queue::{Asking, NextChunk};
-use super::send_path::charge;
+use super::send_path::flight_bytes;
 use super::{Flush, SendCx, SendPhase, Transmitter};
-use crate::config::{Burst, PerTsn, SackRequest, T3Restart};
+use crate::config::{AssociationConfig, Burst, PerTsn, SackRequest, T3Restart};
 use crate::congestion::burst;
 use crate::probe::TransmissionCause;
 use crate::types::{Fate, PathSet};
@@ -30,19 +30,22 @@ impl Transmitter {
             always => always,
         };
         for path in self.paths.iter_mut() {
-            let before = path.window;
+            let before = path.congestion;
             path.begin_flush(cx.now, cx.config.policies.pacing, limit, sacks);
-            if path.window != before {
-                cx.probe.on(cx.now, path.window_event());
+            if path.congestion != before {
+                cx.probe.on(cx.now, path.congestion_event());
             }
         }
     }
 
     /// Nothing more can be sent now.
-    pub(crate) fn end_flush(&mut self) {
+    pub(crate) fn end_flush(&mut self, config: &AssociationConfig) {
         self.flush = Flush::default();
         let waits = !self.queue.is_empty() || self.outstanding.lost_count() > 0;
-        self.paths.iter_mut().for_each(|path| path.end_flush(waits));
+        for path in self.paths.iter_mut() {
+            let train = train_bytes_beside(config, path);
+            path.end_flush(waits, train);
+        }
     }
 
     /// Whether anything has happened since the last flush that the next one looks at.
@@ -86,10 +89,12 @@ impl Transmitter {
         if !decision.targets.is_empty() {
             self.push_retransmissions(cx, path, &decision.targets, packet);
         }
-        if self.paths[path].has_window() || packet.has_data() {
+        if self.paths[path].cwnd_admits() || packet.has_data() {
             self.push_new(cx, path, usable, next_new, packet);
         }
-        self.push_late(cx, decision, packet);
+        if decision.has_late {
+            self.push_late(cx, decision, packet);
+        }
         if packet.has_data() {
             self.note_data_packet(cx, path);
         }
@@ -121,7 +126,7 @@ impl Transmitter {
         mut admitted: Option<u32>,
         packet: &mut PacketBuilder<'_>,
     ) {
-        if !usable.contains(path) || self.paths[path].is_banned_at(cx.now) {
+        if !usable.contains(path) || self.paths[path].new_data_ban.is_active(cx.now) {
             return;
         }
         let mut asking = Asking { path, usable, bundled: None };
@@ -135,7 +140,7 @@ impl Transmitter {
             if !is_admitted && !self.snapshot(cx, usable).admits_new(path, user_bytes) {
                 break;
             }
-            // The rule for new data is the window of the packet's start, but never a second probe of a closed window.
+            // New data follows the congestion window at the packet's start, but a closed receive window never gets a second probe.
             let Some(next) = self.queue.take(asking, self.max_fragment) else { break };
             asking.bundled = Some(next.stream);
             self.push_next(cx, path, next, packet);
@@ -155,13 +160,19 @@ impl Transmitter {
         if self.asks_for_sack(cx, path) {
             flags |= DataFlags::IMMEDIATE;
         }
-        let charge = charge(cx.config.policies.window.bytes_counted, user_bytes);
-        let chunk = OutstandingChunk {
+        let flight_bytes = flight_bytes(cx.config.policies.window.bytes_counted, user_bytes);
+        self.zero_window.on_sent();
+        let (stream, ssn, ppid) = (next.stream, next.ssn, next.ppid);
+        let (tsn, payload) = (self.outstanding.next_tsn(), next.payload.clone());
+        let data = Data { flags, tsn: tsn.0, stream, ssn, ppid, payload };
+        packet.push_data(Chunk::Data(data), user_bytes);
+        // Built in its place in the call, since a chunk is large.
+        self.outstanding.push(OutstandingChunk {
             payload: next.payload,
             flags,
-            stream: next.stream,
-            ssn: next.ssn,
-            ppid: next.ppid,
+            stream,
+            ssn,
+            ppid,
             path,
             fate: Fate::InFlight,
             history: History::empty(),
@@ -169,25 +180,21 @@ impl Transmitter {
             missing_reports: 0,
             acked_over: path,
             sent_before: Tsn(0),
-            charge,
+            flight_bytes,
             context: next.context,
-            held: next.held,
-            kept: 0,
+            cost: next.cost,
+            released_early: 0,
             sent_at: cx.now,
             reliability: next.reliability,
-        };
-        self.zero_window.on_sent();
-        let data = chunk.to_data(self.outstanding.next_tsn());
-        let makes_room = matches!(chunk.reliability, Reliability::Priority(_));
-        let tsn = self.outstanding.push(chunk);
-        if makes_room {
+        });
+        if matches!(next.reliability, Reliability::Priority(_)) {
             self.note_sent(tsn);
         }
-        packet.push_data(Chunk::Data(data), user_bytes);
         self.note_chunk_sent(cx, path, tsn, user_bytes, TransmissionCause::New);
         let path = &mut self.paths[path];
-        path.put_out(charge);
-        path.start_t3(cx.now);
+        path.put_out(flight_bytes);
+        path.last_asks_for_sack = flags.contains(DataFlags::IMMEDIATE);
+        path.start_t3(cx.now, cx.config);
         if path.timed.is_none() {
             path.timed = Some(tsn);
         }
@@ -201,12 +208,13 @@ impl Transmitter {
         match cx.config.policies.sack_request {
             SackRequest::AtShutdown => is_last && cx.phase == SendPhase::Draining,
             SackRequest::WhenNeeded => {
-                is_last && !self.room_is_wanted() || self.paths[path].timed.is_none()
+                is_last && !self.wants_buffer_space() || self.paths[path].timed.is_none()
             }
         }
     }
 
     /// Adds lost chunks whose target is this path.
+    #[inline(never)]
     fn push_retransmissions(
         &mut self,
         cx: &mut SendCx<'_>,
@@ -217,7 +225,8 @@ impl Transmitter {
         let mut has_begun = false;
         while let Some((tsn, _)) = self.lowest_lost(targets, Some(path)) {
             let chunk = self.outstanding.get(tsn);
-            let (user_bytes, charge, lost_on) = (chunk.user_bytes(), chunk.charge, chunk.path);
+            let (user_bytes, flight_bytes, lost_on) =
+                (chunk.user_bytes(), chunk.flight_bytes, chunk.path);
             let Fate::Lost(cause) = chunk.fate else { break };
             if !packet.fits_data(user_bytes) {
                 break;
@@ -227,7 +236,7 @@ impl Transmitter {
                 data.flags |= DataFlags::IMMEDIATE;
             }
             if !has_begun {
-                // One packet may ignore the window (RFC 9260 sections 6.3.3 E3 and 7.2.4).
+                // One packet may ignore the congestion window (RFC 9260 sections 6.3.3 E3 and 7.2.4).
                 self.paths[lost_on].free_retransmission = false;
                 has_begun = true;
             }
@@ -240,14 +249,16 @@ impl Transmitter {
             } else if cause == TransmissionCause::DropReport {
                 self.remember_repair(tsn, path);
             }
+            let asks_for_sack = data.flags.contains(DataFlags::IMMEDIATE);
             packet.push_data(Chunk::Data(data), user_bytes);
             self.note_chunk_sent(cx, path, tsn, user_bytes, cause);
             let path = &mut self.paths[path];
-            path.put_out(charge);
+            path.put_out(flight_bytes);
+            path.last_asks_for_sack = asks_for_sack;
             if is_earliest {
-                path.restart_t3(cx.now);
+                path.restart_t3(cx.now, cx.config);
             } else {
-                path.start_t3(cx.now);
+                path.start_t3(cx.now, cx.config);
             }
         }
     }
@@ -269,7 +280,7 @@ impl Transmitter {
                 lowest = Some((tsn, target));
             }
         }
-        lowest
+        lowest.filter(|(tsn, _)| self.peer_keeps(*tsn))
     }
 
     /// Counts a chunk that was put into a packet.

@@ -9,7 +9,7 @@ use crate::{LossDetection, PathId, ProbeEvent, Tsn};
 
 /// Whether chunks that are marked lost count in the loss rate of their path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum LossRate {
+pub(super) enum LossAccounting {
     Counts,
     /// The network has not lost them: the peer had no room, or the path is gone.
     Unchanged,
@@ -18,10 +18,10 @@ pub(super) enum LossRate {
 impl Transmitter {
     /// Marks a chunk lost, if it is in flight. Returns its path then.
     pub(super) fn mark_lost(&mut self, tsn: Tsn, cause: TransmissionCause) -> Option<PathId> {
-        let (id, charge) = self.outstanding.mark_lost(tsn, cause)?;
+        let (id, flight_bytes) = self.outstanding.mark_lost(tsn, cause)?;
         let path = &mut self.paths[id];
-        path.take_out(tsn, charge);
-        path.note_lost(self.outstanding.get(tsn).sent_at, charge, cause);
+        path.take_out(tsn, flight_bytes);
+        path.note_lost(self.outstanding.get(tsn).sent_at, flight_bytes, cause);
         Some(id)
     }
 
@@ -31,24 +31,37 @@ impl Transmitter {
         cx: &mut SendCx<'_>,
         id: PathId,
         detection: LossDetection,
-        rate: LossRate,
+        rate: LossAccounting,
+        which: impl FnMut(&mut OutstandingChunk) -> bool,
+    ) -> bool {
+        self.mark_lost_from(cx, id, self.outstanding.base(), detection, rate, which)
+    }
+
+    /// The same for those from `from` on.
+    pub(super) fn mark_lost_from(
+        &mut self,
+        cx: &mut SendCx<'_>,
+        id: PathId,
+        mut from: Tsn,
+        detection: LossDetection,
+        rate: LossAccounting,
         mut which: impl FnMut(&mut OutstandingChunk) -> bool,
     ) -> bool {
         let (outstanding, path) = (&mut self.outstanding, &mut self.paths[id]);
-        let (mut from, mut any) = (outstanding.base(), false);
+        let mut any = false;
         let cause = detection.cause();
         while let Some(tsn) = outstanding.next_unacked_on(id, from) {
             from = tsn.next();
             if !which(outstanding.get_mut(tsn)) {
                 continue;
             }
-            if let Some((_, charge)) = outstanding.mark_lost(tsn, cause) {
+            if let Some((_, flight_bytes)) = outstanding.mark_lost(tsn, cause) {
                 any = true;
                 cx.probe.on(cx.now, ProbeEvent::ChunkLost { path: id, tsn, detection });
-                path.take_out(tsn, charge);
-                if rate == LossRate::Counts {
+                path.take_out(tsn, flight_bytes);
+                if rate == LossAccounting::Counts {
                     path.loss_rate.on_lost();
-                    path.note_lost(outstanding.get(tsn).sent_at, charge, cause);
+                    path.note_lost(outstanding.get(tsn).sent_at, flight_bytes, cause);
                 }
             }
         }
@@ -80,6 +93,6 @@ impl Transmitter {
         path.timed = None;
         path.awaited = None;
         let detection = LossDetection::PathLost;
-        self.mark_lost_on(cx, id, detection, LossRate::Unchanged, |_| true);
+        self.mark_lost_on(cx, id, detection, LossAccounting::Unchanged, |_| true);
     }
 }

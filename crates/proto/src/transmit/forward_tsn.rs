@@ -19,7 +19,7 @@ impl Transmitter {
         packet.push(Chunk::ForwardTsn(ForwardTsn::of_streams(point.0, skipped)));
         self.forward.on_sent(cx.now, packet.path, point);
         self.stats.forward_tsns_sent += 1;
-        self.paths[packet.path].start_t3(cx.now);
+        self.paths[packet.path].start_t3(cx.now, cx.config);
     }
 
     /// Steps of a SACK, after the normal ones (rules C1 to C3).
@@ -42,7 +42,7 @@ impl Transmitter {
         self.settle(path);
     }
 
-    /// A FORWARD-TSN whose guard is gone has to be sent again.
+    /// A FORWARD-TSN whose guard is gone has to be retransmitted.
     pub(super) fn watch_forward_tsn(&mut self) {
         if let Some(path) = self.forward.guarded_by()
             && self.paths[path].t3.is_none()

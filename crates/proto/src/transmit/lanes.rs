@@ -13,14 +13,14 @@ pub(crate) struct Slot(u32);
 
 /// A message that waits, wholly or in part.
 #[derive(Debug)]
-pub(crate) struct Waiting {
+pub(crate) struct QueuedMessage {
     pub(crate) message: OutgoingMessage,
     pub(crate) reliability: Reliability,
 }
 
 #[derive(Debug)]
-struct Entry {
-    waiting: Option<Waiting>,
+struct LaneEntry {
+    waiting: Option<QueuedMessage>,
     /// Tells messages apart that had the same slot.
     serial: u32,
     before: u32,
@@ -33,17 +33,10 @@ struct Lane {
     tail: u32,
 }
 
-/// What is left of a lane after a message was taken off it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Left {
-    Some,
-    Nothing,
-}
-
 /// The queues.
 #[derive(Debug, Default)]
 pub(crate) struct Lanes {
-    entries: Vec<Entry>,
+    entries: Vec<LaneEntry>,
     /// Slots that are free, linked by `after`; one more than the number of the first, 0 for none.
     free: u32,
     lanes: Vec<Lane>,
@@ -65,11 +58,11 @@ impl Lanes {
         }
     }
 
-    pub(crate) fn get(&self, slot: Slot) -> Option<&Waiting> {
+    pub(crate) fn get(&self, slot: Slot) -> Option<&QueuedMessage> {
         self.entries.get(slot.0 as usize)?.waiting.as_ref()
     }
 
-    pub(crate) fn get_mut(&mut self, slot: Slot) -> Option<&mut Waiting> {
+    pub(crate) fn get_mut(&mut self, slot: Slot) -> Option<&mut QueuedMessage> {
         self.entries.get_mut(slot.0 as usize)?.waiting.as_mut()
     }
 
@@ -86,26 +79,20 @@ impl Lanes {
     }
 
     /// Appends a message to a lane; says whether it is the first there.
-    pub(crate) fn push(&mut self, lane: u16, waiting: Waiting) -> (Slot, bool) {
+    pub(crate) fn push(&mut self, lane: u16, waiting: QueuedMessage) -> (Slot, bool) {
         let index = usize::from(lane);
         if self.lanes.len() <= index {
             self.lanes.resize(index + 1, Lane { head: NONE, tail: NONE });
         }
         let tail = self.lanes[index].tail;
         self.serial = self.serial.wrapping_add(1);
-        let serial = self.serial;
-        let entry = Entry { waiting: Some(waiting), serial, before: tail, after: NONE };
-        let slot = match self.free.checked_sub(1) {
-            Some(slot) => {
-                self.free = self.entries[slot as usize].after;
-                self.entries[slot as usize] = entry;
-                slot
-            }
-            None => {
-                self.entries.push(entry);
-                self.entries.len() as u32 - 1
-            }
-        };
+        let slot = self.free_slot();
+        // Written where it stays, because moving it about costs more than queueing it. There is nothing to drop in a free slot.
+        let entry = &mut self.entries[slot as usize];
+        if entry.waiting.is_none() {
+            entry.waiting = Some(waiting);
+        }
+        (entry.serial, entry.before, entry.after) = (self.serial, tail, NONE);
         let lane = &mut self.lanes[index];
         lane.tail = slot;
         match tail {
@@ -116,7 +103,27 @@ impl Lanes {
         (Slot(slot), tail == NONE)
     }
 
+    /// Takes a slot without a message.
+    fn free_slot(&mut self) -> u32 {
+        match self.free.checked_sub(1) {
+            Some(slot) => {
+                self.free = self.entries[slot as usize].after;
+                slot
+            }
+            None => {
+                self.entries.push(LaneEntry {
+                    waiting: None,
+                    serial: 0,
+                    before: NONE,
+                    after: NONE,
+                });
+                self.entries.len() as u32 - 1
+            }
+        }
+    }
+
     /// The first message of a lane.
+    #[inline]
     pub(crate) fn first(&self, lane: u16) -> Option<Slot> {
         let head = self.lanes.get(usize::from(lane))?.head;
         (head != NONE).then_some(Slot(head))
@@ -138,9 +145,10 @@ impl Lanes {
         (0..self.lanes.len()).map(|lane| lane as u16)
     }
 
-    /// Takes a message off its lane; it stays in its slot.
-    pub(crate) fn unlink(&mut self, lane: u16, slot: Slot) -> Left {
-        let Entry { before, after, .. } = self.entries[slot.0 as usize];
+    /// Takes a message off its lane; it stays in its slot. Returns whether the lane is empty now.
+    #[inline]
+    pub(crate) fn unlink(&mut self, lane: u16, slot: Slot) -> bool {
+        let LaneEntry { before, after, .. } = self.entries[slot.0 as usize];
         let lane = &mut self.lanes[usize::from(lane)];
         match before {
             NONE => lane.head = after,
@@ -151,7 +159,7 @@ impl Lanes {
             _ => self.entries[after as usize].before = before,
         }
         self.len -= 1;
-        if lane.head == NONE { Left::Nothing } else { Left::Some }
+        lane.head == NONE
     }
 
     /// Empties the slot of a message that is on no lane, after its content was taken.
@@ -163,7 +171,7 @@ impl Lanes {
     }
 
     /// Empties the slot of a message that is on no lane.
-    pub(crate) fn remove(&mut self, slot: Slot) -> Option<Waiting> {
+    pub(crate) fn remove(&mut self, slot: Slot) -> Option<QueuedMessage> {
         let entry = self.entries.get_mut(slot.0 as usize)?;
         let waiting = entry.waiting.take()?;
         entry.after = self.free;
@@ -173,7 +181,7 @@ impl Lanes {
 }
 
 /// Bytes that keeping a message takes, without its content.
-pub(crate) const ENTRY_BYTES: usize = size_of::<Entry>();
+pub(crate) const ENTRY_BYTES: usize = size_of::<LaneEntry>();
 
 #[cfg(test)]
 mod tests {
@@ -181,9 +189,9 @@ mod tests {
 
     use super::*;
 
-    fn waiting(context: u32) -> Waiting {
+    fn waiting(context: u32) -> QueuedMessage {
         let message = OutgoingMessage { context, ..OutgoingMessage::new(0, &b"x"[..]) };
-        Waiting { message, reliability: Reliability::Full }
+        QueuedMessage { message, reliability: Reliability::Full }
     }
 
     fn contexts(lanes: &Lanes, lane: u16) -> Vec<u32> {
@@ -197,15 +205,15 @@ mod tests {
         assert!(lanes.push(0, waiting(9)).1);
         assert_eq!(lanes.len(), 5);
         for (taken, left) in [(1, &[0, 2, 3][..]), (3, &[0, 2]), (0, &[2])] {
-            assert_eq!(lanes.unlink(1, slots[taken]), Left::Some);
+            assert!(!lanes.unlink(1, slots[taken]));
             let message = lanes.remove(slots[taken]).unwrap().message;
             assert_eq!(message.context, taken as u32);
             assert_eq!(contexts(&lanes, 1), left);
         }
         assert_eq!(lanes.push(1, waiting(5)), (slots[0], false));
         assert_eq!(contexts(&lanes, 1), [2, 5]);
-        assert_eq!(lanes.unlink(1, slots[2]), Left::Some);
-        assert_eq!(lanes.unlink(1, slots[0]), Left::Nothing);
+        assert!(!lanes.unlink(1, slots[2]));
+        assert!(lanes.unlink(1, slots[0]), "the last one");
         assert_eq!((lanes.first(1), contexts(&lanes, 0)), (None, [9].into()));
         assert!(lanes.get(slots[0]).is_some(), "taken off its lane, but still kept");
         assert!(lanes.remove(slots[0]).is_some());

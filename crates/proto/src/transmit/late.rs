@@ -7,7 +7,7 @@ use super::send_path::SendPath;
 use super::tail::is_answered_at_once;
 use super::{SendCx, Transmitter};
 use crate::config::TailReinjection;
-use crate::mechanism::tail_reinjection::{self, Waiting};
+use crate::mechanism::tail_reinjection::{self, LateChunk};
 use crate::probe::TransmissionCause;
 use crate::types::{Fate, PathSet};
 use crate::{Duration, Instant, PathId, Tsn};
@@ -23,25 +23,21 @@ impl Transmitter {
         }
     }
 
+    #[inline(never)]
     fn search_late_chunk(&mut self, cx: &SendCx<'_>, usable: PathSet) -> Option<(Tsn, PathId)> {
         let fastest = self.fastest_path(usable)?;
-        let (fastest, new_rtt, has_window) =
-            (fastest.id, fastest.rtt.srtt()?, fastest.has_window());
-        if let Some(overdue) = self.lowest_overdue(cx, fastest)
-            && overdue.is_before(self.tail_seen)
-        {
-            self.tail_seen = overdue;
+        let (fastest, new_rtt, cwnd_admits) =
+            (fastest.id, fastest.rtt.srtt()?, fastest.cwnd_admits());
+        if let Some(overdue) = self.lowest_overdue(cx, fastest) {
+            self.tail_search.return_to(overdue);
         }
-        if !has_window {
+        if !cwnd_admits {
             // It will have, long before another one could help.
             return None;
         }
         let outstanding = &self.outstanding;
         let end = outstanding.next_tsn();
-        let mut from = self.tail_seen;
-        if !outstanding.contains(from) && from != end {
-            from = outstanding.base();
-        }
+        let mut from = self.tail_search.within(outstanding.base(), end);
         let mut found = None;
         while let Some(tsn) = outstanding.next_unacked(from, end) {
             let chunk = outstanding.get(tsn);
@@ -55,7 +51,7 @@ impl Transmitter {
             }
             from = tsn.next();
         }
-        self.tail_seen = if found.is_some() { from } else { end };
+        self.tail_search.advance_to(if found.is_some() { from } else { end });
         found
     }
 
@@ -76,7 +72,7 @@ impl Transmitter {
     fn overdue_at(&self, cx: &SendCx<'_>, chunk: &OutstandingChunk) -> Option<Instant> {
         let srtt = self.paths[chunk.path].rtt.srtt()?;
         let in_flight: u64 = self.paths.iter().map(|path| path.flight).sum();
-        let is_alone = in_flight <= u64::from(chunk.charge);
+        let is_alone = in_flight <= u64::from(chunk.flight_bytes);
         let delay = match is_alone && !is_answered_at_once(chunk) {
             true => cx.config.policies.delayed_ack.delay,
             false => Duration::ZERO,
@@ -86,7 +82,7 @@ impl Transmitter {
 
     fn arrives_earlier(&self, chunk: &OutstandingChunk, now: Instant, new_rtt: Duration) -> bool {
         let (age, its_rtt) = (now.since(chunk.sent_at), self.shortest_round_trip_of(chunk.path));
-        tail_reinjection::arrives_earlier(&Waiting { age, its_rtt, new_rtt })
+        tail_reinjection::arrives_earlier(&LateChunk { age, its_rtt, new_rtt })
     }
 
     /// When the lowest chunk of the path is overdue and another path could take it, if that is later than now.
@@ -96,7 +92,7 @@ impl Transmitter {
             return None;
         }
         let fastest = self.fastest_path(usable)?;
-        if fastest.id == id || !fastest.has_window() {
+        if fastest.id == id || !fastest.cwnd_admits() {
             return None;
         }
         let lowest = self.outstanding.get(self.lowest_outstanding(id)?);
@@ -123,15 +119,13 @@ impl Transmitter {
     }
 
     /// Adds chunks that arrive earlier on the path that was decided on.
+    #[inline(never)]
     pub(super) fn push_late(
         &mut self,
         cx: &mut SendCx<'_>,
         decision: &Decision,
         packet: &mut PacketBuilder<'_>,
     ) {
-        if !decision.has_late {
-            return;
-        }
         let path = decision.path;
         let mut decided = match decision.what {
             What::Late(tsn) => Some((tsn, path)),
@@ -141,23 +135,27 @@ impl Transmitter {
             && to == path
         {
             let chunk = self.outstanding.get(tsn);
-            let (user_bytes, charge, old) = (chunk.user_bytes(), chunk.charge, chunk.path);
+            let (user_bytes, flight_bytes, old) =
+                (chunk.user_bytes(), chunk.flight_bytes, chunk.path);
             if !packet.fits_data(user_bytes) {
                 break;
             }
-            self.withdraw_from(cx, old, tsn, charge);
+            self.withdraw_from(cx, old, tsn, flight_bytes);
             self.push_moved(cx, path, tsn, TransmissionCause::Rescheduled, packet);
-            self.paths[path].start_t3(cx.now);
+            self.paths[path].start_t3(cx.now, cx.config);
         }
     }
 
     /// Takes a chunk out of what is outstanding on `old`. The transmission is still on its way there, so nothing new
-    /// follows for a round trip; its window has done nothing wrong.
-    fn withdraw_from(&mut self, cx: &mut SendCx<'_>, old: PathId, tsn: Tsn, charge: u32) {
+    /// follows for a round trip; its congestion window stays.
+    fn withdraw_from(&mut self, cx: &mut SendCx<'_>, old: PathId, tsn: Tsn, flight_bytes: u32) {
         let path = &mut self.paths[old];
         path.tail_probe.begin_anew();
-        path.take_out(tsn, charge);
-        path.banned_until = path.rtt.srtt().map(|round_trip| cx.now + round_trip);
+        path.take_out(tsn, flight_bytes);
+        match path.rtt.srtt() {
+            Some(round_trip) => path.new_data_ban.begin(cx.now, round_trip),
+            None => path.new_data_ban.lift(),
+        }
         self.settle_left(cx, old);
     }
 }
@@ -165,5 +163,5 @@ impl Transmitter {
 fn is_movable(chunk: &OutstandingChunk, now: Instant) -> bool {
     chunk.fate == Fate::InFlight
         && !chunk.history.contains(History::RESCHEDULED)
-        && chunk.may_be_sent_again(now)
+        && chunk.may_be_retransmitted(now)
 }

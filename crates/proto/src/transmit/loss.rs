@@ -54,6 +54,7 @@ impl Evidence<'_> {
 
 impl Transmitter {
     /// Counts missing reports and marks what is lost. Returns the paths that lost something.
+    #[inline(never)]
     pub(super) fn count_missing(
         &mut self,
         cx: &mut SendCx<'_>,

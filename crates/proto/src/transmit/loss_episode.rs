@@ -1,9 +1,9 @@
 //! Whether what counted as lost has arrived after all.
 //!
 //! Reordering looks like loss, and so does a delay that is longer than the retransmission timeout. Without timestamps a
-//! sender can still tell: a chunk that is acknowledged before it was sent again was never lost, and neither was one that is
+//! sender can still tell: a chunk that is acknowledged before it was retransmitted was never lost, and neither was one that is
 //! acknowledged so soon after its retransmission that only the original can be meant (after RFC 3522). Where every chunk of
-//! an episode is found to have arrived, the episode was spurious. Chunks that were sent again on another path prove nothing.
+//! an episode is found to have arrived, the episode was spurious. Chunks that were retransmitted on another path prove nothing.
 
 use crate::transmit::outstanding::{History, Newly};
 use crate::{Duration, Instant};
@@ -81,7 +81,7 @@ mod tests {
     fn chunk(transmissions: u16, sent_at: Instant) -> Newly {
         Newly {
             path: PathId(0),
-            charge: 1000,
+            flight_bytes: 1000,
             user_bytes: 1000,
             transmissions,
             history: History::empty(),

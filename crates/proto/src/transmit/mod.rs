@@ -27,6 +27,7 @@ mod moving;
 pub(crate) mod outstanding;
 mod packet_builder;
 pub(crate) mod partial_reliability;
+mod peer_limit;
 mod peer_window;
 pub(crate) mod queue;
 mod rate_sampler;
@@ -43,8 +44,8 @@ mod testing;
 mod tests;
 pub(crate) mod zero_window;
 
-pub(crate) use acknowledge::Acked;
-pub(crate) use counters::Counters;
+pub(crate) use acknowledge::AckOutcome;
+pub(crate) use counters::TransmitCounters;
 pub(crate) use effects::{Delivered, Effect, Effects};
 pub(crate) use packet_builder::PacketBuilder;
 pub(crate) use send_path::{SendPath, SendPaths};
@@ -59,6 +60,8 @@ use smallvec::SmallVec;
 use crate::config::AssociationConfig;
 use crate::config::plug_in::{CustomScheduler, PathScheduler};
 use crate::congestion::recovery::FastRecovery;
+use crate::mechanism::peer_limit::PeerLimit;
+use crate::mechanism::tail_reinjection::SearchPoint;
 use crate::paths::PathBook;
 use crate::types::Fate;
 use crate::{Event, Instant, OutgoingMessage, PathId, Probe, SendError, Tsn};
@@ -134,13 +137,15 @@ pub(crate) struct Transmitter {
     acknowledged: bool,
     /// Memory for the blocks of an NR-SACK; empty in between.
     joined_blocks: SmallVec<[GapAckBlock; 4]>,
-    pub(crate) stats: Counters,
+    pub(crate) stats: TransmitCounters,
     /// Progress of the FORWARD-TSN, which tells the peer of abandoned chunks.
     pub(crate) forward: Forward,
     /// The peer's receive window as it last announced it.
     pub(crate) advertised_window: u64,
     /// That window, while it is closed.
     pub(crate) closed_window: Option<ClosedWindow>,
+    /// How many chunks may wait above a gap at the peer.
+    peer_limit: PeerLimit,
     /// Probing of a window that is closed.
     pub(crate) zero_window: ZeroWindow,
     /// Association-wide fast recovery, where the policy wants one.
@@ -151,8 +156,8 @@ pub(crate) struct Transmitter {
     pub(crate) last_served: u8,
     /// The application met a full buffer and wants to know when there is room for this many bytes.
     writable_wanted: Option<u64>,
-    /// The first chunk at the tail of which it is not known that it arrives earliest where it is.
-    pub(crate) tail_seen: Tsn,
+    /// Search for chunks that would arrive earlier on another path.
+    tail_search: SearchPoint,
     /// Everything was acknowledged and the user was told.
     pub(crate) dry_told: bool,
 }
@@ -172,16 +177,17 @@ impl Transmitter {
             packet: 0,
             acknowledged: false,
             joined_blocks: SmallVec::new(),
-            stats: Counters::default(),
+            stats: TransmitCounters::default(),
             forward: Forward::new(initial_tsn),
             advertised_window: 0,
             closed_window: None,
+            peer_limit: PeerLimit::default(),
             zero_window: ZeroWindow::default(),
             recovery: FastRecovery::default(),
             transmissions: 0,
             last_served: u8::MAX,
             writable_wanted: None,
-            tail_seen: initial_tsn,
+            tail_search: SearchPoint::new(initial_tsn),
             dry_told: true,
         }
     }
@@ -243,7 +249,7 @@ impl Transmitter {
         wanted: Reliability,
     ) -> Result<(), SendError> {
         let size = message.payload.len();
-        self.make_room(cx, size, wanted);
+        self.make_space(cx, size, wanted);
         self.reserve(size)?;
         let reliability = self.agreed_reliability(wanted);
         self.queue.push(message, reliability);
@@ -272,35 +278,35 @@ impl Transmitter {
 
     /// Whether the user must be told now that there is room.
     pub(crate) fn writable_again(&mut self) -> bool {
-        let room = self.writable_wanted.is_some_and(|wanted| self.queue.free() >= wanted);
-        if room {
+        let space = self.writable_wanted.is_some_and(|wanted| self.queue.free() >= wanted);
+        if space {
             self.writable_wanted = None;
         }
-        room
+        space
     }
 
     /// All that the application has handed in was sent, and it does not wait to hand in more.
     pub(crate) fn is_all_sent(&self) -> bool {
-        self.queue.is_empty() && !self.room_is_wanted()
+        self.queue.is_empty() && !self.wants_buffer_space()
     }
 
     /// Whether the user waits for room.
-    pub(crate) fn room_is_wanted(&self) -> bool {
+    pub(crate) fn wants_buffer_space(&self) -> bool {
         self.writable_wanted.is_some()
     }
 
     /// Whether the message that begins with `tsn` has this rule, and the peer may not have all of it.
     pub(crate) fn is_undelivered(&self, tsn: Tsn, rule: Reliability) -> bool {
-        let window = &self.outstanding;
-        if !window.contains(tsn)
-            || window.is_abandoned(tsn)
-            || window.get(tsn).reliability != rule
-            || !window.get(tsn).flags.contains(DataFlags::BEGIN)
+        let outstanding = &self.outstanding;
+        if !outstanding.contains(tsn)
+            || outstanding.is_abandoned(tsn)
+            || outstanding.get(tsn).reliability != rule
+            || !outstanding.get(tsn).flags.contains(DataFlags::BEGIN)
         {
             return false;
         }
-        let extent = window.message_around(tsn);
-        !extent.ends || window.next_unacked(extent.first, extent.last.next()).is_some()
+        let extent = outstanding.message_around(tsn);
+        !extent.ends || outstanding.next_unacked(extent.first, extent.last.next()).is_some()
     }
 
     /// A new chunk was sent: one that begins a message of low priority can still make room for others.

@@ -10,12 +10,10 @@ use super::send_path::SendPath;
 use super::{SendCx, Transmitter};
 use crate::config::RescheduleSide;
 use crate::congestion::CorrectionCause;
-use crate::mechanism::reschedule::{
-    self, BlockingView, ChunkView, Kind, LastSent, Moves, Payment, Recovery,
-};
+use crate::mechanism::reschedule::{self, BlockingView, ChunkView, LastSent, PathState, Payment};
 use crate::probe::TransmissionCause;
 use crate::types::{Fate, PathSet};
-use crate::{Duration, PathId, Tsn};
+use crate::{Delivery, Duration, Instant, PathId, Tsn};
 
 impl Snapshot<'_> {
     /// The chunk that blocks the buffers and the path that has to take it now, if there are any: of several paths the one
@@ -31,15 +29,16 @@ impl Snapshot<'_> {
         self.blocking_chunk()
     }
 
+    #[inline(never)]
     fn blocking_chunk(&self) -> Option<(Tsn, PathId)> {
         let (policies, outstanding) = (&self.config.policies, &self.tx.outstanding);
         let tsn = outstanding.base();
         let chunk = outstanding.get(tsn);
-        if chunk.fate != Fate::InFlight || !chunk.may_be_sent_again(self.now) {
+        if chunk.fate != Fate::InFlight || !chunk.may_be_retransmitted(self.now) {
             return None;
         }
         let takes = |path: &&SendPath| {
-            path.has_window()
+            path.cwnd_admits()
                 && reschedule::blocks(
                     &policies.reschedule,
                     policies.buffer_split,
@@ -57,45 +56,50 @@ impl Snapshot<'_> {
         BlockingView {
             send_buffer: tx.queue.limit(),
             peer_window: tx.peer_window(),
-            booked_on_all: tx.paths.ids().map(|path| outstanding.booked_on(path).user_bytes).sum(),
+            unreleased_on_all: tx
+                .paths
+                .ids()
+                .map(|path| outstanding.unreleased_on(path).user_bytes)
+                .sum(),
             paths: self.sharing_paths(),
-            booked: outstanding.booked_on(path),
+            unreleased: outstanding.unreleased_on(path),
             in_flight: outstanding.in_flight_on(path),
-            kept: outstanding.kept_on(path),
-            kept_on_all: tx.paths.ids().map(|path| outstanding.kept_on(path)).sum(),
+            released_early: outstanding.released_early_on(path),
+            released_early_on_all: tx
+                .paths
+                .ids()
+                .map(|path| outstanding.released_early_on(path))
+                .sum(),
         }
     }
 
     fn chunk_view(&self, chunk: &OutstandingChunk, path: &SendPath) -> ChunkView {
         let rtt = |path: &SendPath| path.rtt.srtt().unwrap_or_else(|| path.rtt.rto());
         ChunkView {
-            kind: match chunk.flags.contains(DataFlags::UNORDERED) {
-                true => Kind::Unordered,
-                false => Kind::Ordered,
+            delivery: match chunk.flags.contains(DataFlags::UNORDERED) {
+                true => Delivery::Unordered,
+                false => Delivery::Ordered,
             },
             last_sent: if chunk.path == path.id { LastSent::Here } else { LastSent::Elsewhere },
-            moves: match chunk.history.contains(History::RESCHEDULED) {
-                true => Moves::Some,
-                false => Moves::None,
-            },
+            was_rescheduled: chunk.history.contains(History::RESCHEDULED),
             age: self.now.since(chunk.sent_at),
             its_rtt: rtt(&self.tx.paths[chunk.path]),
             new_rtt: rtt(path),
-            recovery: self.tx.recovery_of(path),
-            ban: path.ban_at(self.now),
+            new_path: self.tx.state_of(path, self.now),
         }
     }
 }
 
 impl Transmitter {
-    fn recovery_of(&self, path: &SendPath) -> Recovery {
-        match path.recovery.is_active() || self.recovery.is_active() {
-            true => Recovery::On,
-            false => Recovery::Off,
+    fn state_of(&self, path: &SendPath, now: Instant) -> PathState {
+        PathState {
+            in_fast_recovery: path.recovery.is_active() || self.recovery.is_active(),
+            is_banned: path.new_data_ban.is_active(now),
         }
     }
 
     /// Adds the chunk that has to move to `path`.
+    #[inline(never)]
     pub(super) fn push_blocking(
         &mut self,
         cx: &mut SendCx<'_>,
@@ -104,14 +108,14 @@ impl Transmitter {
         packet: &mut PacketBuilder<'_>,
     ) {
         let chunk = self.outstanding.get(tsn);
-        let (user_bytes, charge, old) = (chunk.user_bytes(), chunk.charge, chunk.path);
+        let (user_bytes, flight_bytes, old) = (chunk.user_bytes(), chunk.flight_bytes, chunk.path);
         if !packet.fits_data(user_bytes) {
             return;
         }
-        self.leave_path(cx, old, tsn, charge);
+        self.leave_path(cx, old, tsn, flight_bytes);
         self.push_moved(cx, path, tsn, TransmissionCause::Rescheduled, packet);
         // It is the lowest TSN of all, and so of its path.
-        self.paths[path].restart_t3(cx.now);
+        self.paths[path].restart_t3(cx.now, cx.config);
     }
 
     /// Adds a chunk that has left its path to the packet, which goes over `path`.
@@ -124,7 +128,7 @@ impl Transmitter {
         packet: &mut PacketBuilder<'_>,
     ) {
         let chunk = self.outstanding.get(tsn);
-        let (user_bytes, charge) = (chunk.user_bytes(), chunk.charge);
+        let (user_bytes, flight_bytes) = (chunk.user_bytes(), chunk.flight_bytes);
         let mut data = chunk.to_data(tsn);
         // The sooner its SACK comes, the sooner the buffers are free (RFC 7053).
         data.flags |= DataFlags::IMMEDIATE;
@@ -132,33 +136,34 @@ impl Transmitter {
         packet.push_data(Chunk::Data(data), user_bytes);
         self.note_chunk_sent(cx, path, tsn, user_bytes, cause);
         self.remember_repair(tsn, path);
-        self.paths[path].put_out(charge);
+        let path = &mut self.paths[path];
+        path.put_out(flight_bytes);
+        path.last_asks_for_sack = true;
     }
 
     /// Takes a chunk out of what is outstanding on `old`, which pays for the transmission that may still be on its way.
-    fn leave_path(&mut self, cx: &mut SendCx<'_>, old: PathId, tsn: Tsn, charge: u32) {
-        let recovery = self.recovery_of(&self.paths[old]);
+    fn leave_path(&mut self, cx: &mut SendCx<'_>, old: PathId, tsn: Tsn, flight_bytes: u32) {
+        let state = self.state_of(&self.paths[old], cx.now);
         let path = &mut self.paths[old];
-        path.take_out(tsn, charge);
-        let ban = path.ban_at(cx.now);
-        match reschedule::payment(&cx.config.policies.reschedule, recovery, ban) {
+        path.take_out(tsn, flight_bytes);
+        match reschedule::payment(&cx.config.policies.reschedule, state) {
             Payment::Size => {
                 let unit = path.parameters().unit;
-                let cwnd = reschedule::window_without(path.window.cwnd, charge, unit);
+                let cwnd = reschedule::cwnd_without(path.congestion.cwnd, flight_bytes, unit);
                 path.correct(cx.now, CorrectionCause::Rescheduling, cwnd, None);
-                cx.probe.on(cx.now, path.window_event());
+                cx.probe.on(cx.now, path.congestion_event());
             }
             Payment::Half => {
                 // As after a fast retransmission, which however would have a packet to send on this path.
                 let free = path.free_retransmission;
                 let groups = self.group_views(cx);
                 let lost_on = Losses { rescheduled: PathSet::of(old), ..Losses::default() };
-                self.reduce_windows(cx, lost_on, &groups);
+                self.reduce_cwnds(cx, lost_on, &groups);
                 self.paths[old].free_retransmission = free;
             }
             Payment::Block => {
                 let round_trip = path.rtt.srtt().unwrap_or_else(|| path.rtt.rto());
-                path.banned_until = Some(cx.now + round_trip);
+                path.new_data_ban.begin(cx.now, round_trip);
             }
             Payment::Nothing => {}
         }

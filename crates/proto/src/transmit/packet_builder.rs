@@ -2,6 +2,7 @@
 
 use polypath_wire::{Chunk, Packet};
 
+use super::Transmitter;
 use super::send_path::DATA_HEADER;
 use crate::PathId;
 
@@ -15,6 +16,17 @@ pub(crate) struct PacketBuilder<'a> {
     data_chunks: u32,
     /// A single chunk is larger than the path's MTU.
     pub(crate) oversized: bool,
+}
+
+impl Transmitter {
+    /// An empty packet for a path.
+    pub(crate) fn builder<'a>(
+        &self,
+        path: PathId,
+        packet: &'a mut Packet<'static>,
+    ) -> PacketBuilder<'a> {
+        PacketBuilder::new(path, self.paths[path].packet_capacity(), packet)
+    }
 }
 
 impl<'a> PacketBuilder<'a> {
@@ -66,5 +78,30 @@ impl<'a> PacketBuilder<'a> {
     fn take(&mut self, bytes: u32) {
         self.oversized |= bytes > self.left;
         self.left = self.left.saturating_sub(bytes);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use polypath_wire::Chunk;
+
+    use super::*;
+
+    #[test]
+    fn only_the_first_chunk_may_be_larger_than_the_packet() {
+        let mut packet = Packet::default();
+        let mut builder = PacketBuilder::new(PathId(0), 28, &mut packet);
+        assert!(builder.is_empty() && builder.fits_data(1000));
+        let chunk = || Chunk::Shutdown { cumulative_tsn_ack: 1 };
+        builder.push(chunk());
+        assert_eq!((builder.left(), builder.is_empty(), builder.oversized), (8, false, false));
+        assert!(builder.fits(&chunk()) && !builder.fits_data(1));
+        builder.push(chunk());
+        assert_eq!((builder.left(), builder.oversized), (0, false));
+        assert!(!builder.fits(&chunk()));
+        builder.take(1);
+        assert!(builder.oversized);
+        builder.take(0);
+        assert!(builder.oversized, "it stays");
     }
 }

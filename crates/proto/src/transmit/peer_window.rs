@@ -1,7 +1,7 @@
 //! What the peer says of its receive window (RFC 9260 sections 6.1 A, 6.2.1).
 
 use super::effects::Effect;
-use super::flight::LossRate;
+use super::flight::LossAccounting;
 use super::outstanding::History;
 use super::zero_window::{ClosedWindow, ZeroWindow, ZeroWindowView};
 use super::{SendCx, Transmitter};
@@ -9,7 +9,7 @@ use crate::transmit::sack::AckDelta;
 use crate::{LossDetection, ProbeEvent};
 
 impl Transmitter {
-    /// The peer's window in a SACK with these news.
+    /// The peer's receive window in a SACK with these news.
     pub(super) fn update_peer_window(
         &mut self,
         cx: &mut SendCx<'_>,
@@ -25,6 +25,7 @@ impl Transmitter {
     }
 
     /// The peer answered that its window is still closed, which speaks for the paths that probe it.
+    #[cold]
     fn note_closed_window(&mut self, cx: &mut SendCx<'_>) {
         let Some(closed) = &mut self.closed_window else { return };
         closed.on_answer(cx.now);
@@ -53,15 +54,16 @@ impl Transmitter {
     }
 
     /// The peer's window has opened. A receiver that had no room refused what arrived, probes of the closed window among
-    /// it; that is sent again at once instead of after timeouts that have backed off. Only what has had time to arrive
+    /// it; that is retransmitted at once instead of after timeouts that have backed off. Only what has had time to arrive
     /// counts as refused, and each chunk once, so that a window that opens and closes cannot make us flood.
+    #[cold]
     fn repeat_refused(&mut self, cx: &mut SendCx<'_>) {
         let now = cx.now;
         for id in self.paths.ids() {
             let rtt = &self.paths[id].rtt;
             let patience = rtt.srtt().unwrap_or_else(|| rtt.rto());
             let detection = LossDetection::WindowClosed;
-            self.mark_lost_on(cx, id, detection, LossRate::Unchanged, |chunk| {
+            self.mark_lost_on(cx, id, detection, LossAccounting::Unchanged, |chunk| {
                 let is_refused =
                     !chunk.history.contains(History::REPEATED) && chunk.sent_at + patience <= now;
                 if is_refused {
@@ -74,11 +76,12 @@ impl Transmitter {
     }
 
     /// Whether the peer's window is closed, or was when packets were polled the last time.
-    pub(crate) fn is_window_closed(&self) -> bool {
+    pub(crate) fn is_peer_window_closed(&self) -> bool {
         self.advertised_window == 0 || self.zero_window != ZeroWindow::Idle
     }
 
     /// Begins to wait for a probe of the peer's window when it is closed and everything sent is acknowledged.
+    #[cold]
     pub(crate) fn watch_peer_window(&mut self, cx: &SendCx<'_>) {
         if !cx.may_send() {
             return;

@@ -7,7 +7,7 @@ use core::cmp::Reverse;
 use polypath_wire::{DataFlags, Payload};
 use smallvec::SmallVec;
 
-use super::lanes::{self, Lanes, Left, Slot, Waiting};
+use super::lanes::{self, Lanes, QueuedMessage, Slot};
 use super::outstanding::OutstandingChunk;
 use super::partial_reliability::index::{Index, Place};
 use super::partial_reliability::{Reliability, Support};
@@ -33,7 +33,7 @@ pub(crate) struct SendQueue {
     current: Option<Partial>,
     /// Waiting messages that name a path.
     named: usize,
-    /// Messages that may be given up.
+    /// Messages that may be abandoned.
     pub(crate) index: Index,
     support: Support,
     /// Next SSN of each stream that was used so far.
@@ -42,7 +42,7 @@ pub(crate) struct SendQueue {
     /// User bytes waiting or unacknowledged.
     used: u64,
     /// What they count against the limit.
-    held: u64,
+    used_cost: u64,
     /// User bytes waiting.
     waiting: u64,
     peak: u64,
@@ -64,7 +64,7 @@ pub(crate) struct NextChunk {
     pub(crate) ppid: u32,
     pub(crate) context: u32,
     /// What it counts against the limit of the send buffer.
-    pub(crate) held: u32,
+    pub(crate) cost: u32,
     pub(crate) payload: Payload<'static>,
     pub(crate) reliability: Reliability,
 }
@@ -92,7 +92,7 @@ impl SendQueue {
             next_ssn: Vec::new(),
             limit,
             used: 0,
-            held: 0,
+            used_cost: 0,
             waiting: 0,
             peak: 0,
         }
@@ -136,7 +136,7 @@ impl SendQueue {
 
     /// Free bytes.
     pub(crate) fn free(&self) -> u64 {
-        self.limit.saturating_sub(self.held)
+        self.limit.saturating_sub(self.used_cost)
     }
 
     /// What a message of `len` bytes counts against the limit; never more than an empty buffer has.
@@ -148,12 +148,12 @@ impl SendQueue {
     pub(crate) fn push(&mut self, message: OutgoingMessage, reliability: Reliability) {
         let len = message.payload.len() as u64;
         self.used += len;
-        self.held += self.cost(message.payload.len());
+        self.used_cost += self.cost(message.payload.len());
         self.waiting += len;
         self.peak = self.peak.max(self.used);
         self.named += usize::from(message.path.is_some());
         let lane = self.scheduler.lane(message.stream);
-        let (slot, is_first) = self.messages.push(lane, Waiting { message, reliability });
+        let (slot, is_first) = self.messages.push(lane, QueuedMessage { message, reliability });
         if is_first {
             self.scheduler.on_waiting(lane);
         }
@@ -207,7 +207,7 @@ impl SendQueue {
     }
 
     /// Takes out a message of which nothing was sent.
-    pub(crate) fn abandon(&mut self, slot: Slot) -> Option<Waiting> {
+    pub(crate) fn abandon(&mut self, slot: Slot) -> Option<QueuedMessage> {
         let stream = self.messages.get(slot)?.message.stream;
         self.remove(self.scheduler.lane(stream), slot)
     }
@@ -215,10 +215,10 @@ impl SendQueue {
     /// Takes out the rest of the message of which a part was sent, as a chunk of `path` without content.
     pub(crate) fn abandon_current(&mut self, path: PathId) -> Option<OutstandingChunk> {
         let partial = self.current.take()?;
-        let Waiting { message, reliability } = self.messages.remove(partial.slot)?;
+        let QueuedMessage { message, reliability } = self.messages.remove(partial.slot)?;
         let rest = (message.payload.len() - partial.sent) as u64;
         self.used -= rest;
-        self.held -= rest;
+        self.used_cost -= rest;
         self.waiting -= rest;
         let mut flags = DataFlags::empty();
         flags.set(DataFlags::UNORDERED, message.delivery == Delivery::Unordered);
@@ -246,7 +246,7 @@ impl SendQueue {
     /// Frees the room of acknowledged chunks.
     pub(crate) fn release(&mut self, released: BufferBytes) {
         self.used = self.used.saturating_sub(released.user_bytes);
-        self.held = self.held.saturating_sub(released.held);
+        self.used_cost = self.used_cost.saturating_sub(released.cost);
     }
 
     /// Length of the fragment that `asking` would get, at most `max_payload` bytes.
@@ -281,7 +281,7 @@ impl SendQueue {
             None => self.start(asking)?,
         };
         let least = self.cost(0);
-        let Waiting { message, reliability } = self.messages.get_mut(partial.slot)?;
+        let QueuedMessage { message, reliability } = self.messages.get_mut(partial.slot)?;
         let reliability = *reliability;
         let total = message.payload.len();
         let len = (total - partial.sent).min(max_payload as usize);
@@ -303,9 +303,9 @@ impl SendQueue {
         self.waiting -= len as u64;
         partial.sent += len;
         self.current = (!ends).then_some(partial);
-        let held = (len as u64 + beyond) as u32;
+        let cost = (len as u64 + beyond) as u32;
         let ssn = partial.ssn;
-        Some(NextChunk { flags, stream, ssn, ppid, context, held, payload, reliability })
+        Some(NextChunk { flags, stream, ssn, ppid, context, cost, payload, reliability })
     }
 
     /// Takes the next message off its lane.
@@ -327,16 +327,16 @@ impl SendQueue {
             }
         };
         let lane = self.scheduler.lane(stream);
-        let left = self.messages.unlink(lane, slot);
+        let is_empty = self.messages.unlink(lane, slot);
         self.scheduler.on_taken(lane, bytes, asking.bundled);
-        if left == Left::Nothing {
+        if is_empty {
             self.scheduler.on_empty(lane);
         }
         Some(Partial { slot, ssn, sent: 0 })
     }
 
     /// The message that is next for the asking path.
-    #[inline]
+    #[inline(always)]
     fn choose(&self, asking: Asking) -> Option<Slot> {
         match self.named {
             0 => self.messages.first(self.scheduler.next(asking.bundled)?),
@@ -397,7 +397,7 @@ impl SendQueue {
         for lane in self.messages.used() {
             let refused = self.messages.iter(lane).filter(|(_, message)| message.stream >= count);
             for slot in refused.map(|(slot, _)| slot).collect::<Vec<_>>() {
-                if let Some(Waiting { message, .. }) = self.remove(lane, slot) {
+                if let Some(QueuedMessage { message, .. }) = self.remove(lane, slot) {
                     removed.push((message.stream, message.context));
                 }
             }
@@ -406,15 +406,15 @@ impl SendQueue {
     }
 
     /// Takes a message that waits wholly out of the queue, and frees its room.
-    fn remove(&mut self, lane: u16, slot: Slot) -> Option<Waiting> {
-        if self.messages.unlink(lane, slot) == Left::Nothing {
+    fn remove(&mut self, lane: u16, slot: Slot) -> Option<QueuedMessage> {
+        if self.messages.unlink(lane, slot) {
             self.scheduler.on_empty(lane);
         }
         let waiting = self.messages.remove(slot)?;
         let len = waiting.message.payload.len();
         self.named -= usize::from(waiting.message.path.is_some());
         self.used -= len as u64;
-        self.held -= self.cost(len);
+        self.used_cost -= self.cost(len);
         self.waiting -= len as u64;
         Some(waiting)
     }
@@ -423,14 +423,14 @@ impl SendQueue {
     /// stream, context and whether anything was sent.
     pub(crate) fn drain_unsent(&mut self) -> Vec<(u16, u32, bool)> {
         let mut unsent = Vec::new();
-        if let Some(Waiting { message, .. }) =
+        if let Some(QueuedMessage { message, .. }) =
             self.current.take().and_then(|p| self.messages.remove(p.slot))
         {
             unsent.push((message.stream, message.context, true));
         }
         for lane in self.messages.used() {
             while let Some(slot) = self.messages.first(lane) {
-                if let Some(Waiting { message, .. }) = self.remove(lane, slot) {
+                if let Some(QueuedMessage { message, .. }) = self.remove(lane, slot) {
                     unsent.push((message.stream, message.context, false));
                 }
             }

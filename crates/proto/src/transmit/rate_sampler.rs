@@ -17,7 +17,7 @@ use crate::{Duration, Instant};
 /// Most packets that are remembered. Those beyond give no samples.
 const MOST_PACKETS: usize = 1 << 16;
 
-/// State of one path, in charged bytes.
+/// State of one path, in counted bytes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RateSampler {
     /// Packets in the order of sending.
@@ -30,7 +30,7 @@ pub(crate) struct RateSampler {
     lost: u64,
     /// When the packet was sent that was last known to arrive.
     first_sent_at: Instant,
-    /// Until more than so much is delivered, what is outstanding was not limited by the window.
+    /// Until more than so much is delivered, what is outstanding was not limited by the congestion window.
     limited_until: u64,
     /// When the newest chunk was sent that the present SACK acknowledges.
     newest: Option<Instant>,
@@ -151,8 +151,8 @@ impl RateSampler {
         }
     }
 
-    /// Nothing more is sent although the window would admit it. What is outstanding ends the time for which that counts.
-    pub(crate) fn on_spare_window(&mut self, outstanding: u64) {
+    /// Nothing more is sent although the congestion window would admit it. What is outstanding ends the time for which that counts.
+    pub(crate) fn on_spare_cwnd(&mut self, outstanding: u64) {
         self.limited_until = self.delivered.saturating_add(outstanding).max(1);
     }
 }
@@ -210,7 +210,7 @@ mod tests {
     fn a_sender_with_nothing_to_send_proves_no_limit() {
         let mut sampler = RateSampler::default();
         sampler.on_sent(ms(0), 0, 1000);
-        sampler.on_spare_window(1000);
+        sampler.on_spare_cwnd(1000);
         sampler.on_sent(ms(5), 1000, 2000);
         sampler.on_chunk_acked(ms(0));
         assert_eq!(sampler.sample(ms(50), 1000).unwrap().limit, RateLimit::Window);

@@ -1,12 +1,12 @@
 //! Congestion windows: growth, reduction and fast recovery.
 
-use super::acknowledge::Change;
+use super::acknowledge::AckedPath;
 use super::{SendCx, Transmitter};
 use crate::config::{BeyondWindow, FastRecoveryScope, Reduction};
 use crate::congestion::coupled::group::GroupViews;
 use crate::congestion::rate_reduction::LastSack;
 use crate::congestion::recovery::{PseudoCumulative, RecoveryView};
-use crate::congestion::{Acked, Advanced, Controller, Loss, LossCause, Recovery};
+use crate::congestion::{Acked, Controller, Loss, LossCause};
 use crate::types::{PathDelta, PathSet};
 use crate::{PathId, ProbeEvent, Tsn};
 
@@ -39,6 +39,7 @@ impl Losses {
 
 impl Transmitter {
     /// What a coupled congestion control knows of each path's group; empty where nothing is coupled.
+    #[inline]
     pub(crate) fn group_views(&self, cx: &SendCx<'_>) -> GroupViews {
         match cx.config.couples_windows() {
             false => GroupViews::default(),
@@ -50,7 +51,7 @@ impl Transmitter {
         &mut self,
         cx: &mut SendCx<'_>,
         cumulative: Tsn,
-        changes: &[Change],
+        changes: &[AckedPath],
     ) {
         match cx.config.policies.fast_recovery {
             FastRecoveryScope::AssociationWide => {
@@ -78,7 +79,7 @@ impl Transmitter {
     pub(super) fn reduce_rates(
         &mut self,
         cx: &SendCx<'_>,
-        changes: &[Change],
+        changes: &[AckedPath],
         news: &[PathDelta],
         lost_on: PathSet,
     ) {
@@ -87,29 +88,29 @@ impl Transmitter {
         }
         let association_recovers = self.recovery.is_active();
         let paths = self.paths.iter_mut().zip(changes).zip(news);
-        for ((path, Change { order, .. }), news) in paths {
+        for ((path, AckedPath { order, .. }), news) in paths {
             if !association_recovers && !path.recovery.is_active() {
                 path.reduction.end();
                 continue;
             }
-            let last_sack = match order.advanced {
-                Advanced::Yes if !lost_on.contains(path.id) => LastSack::Safe,
-                _ => LastSack::Doubtful,
+            let last_sack = match order.advanced && !lost_on.contains(path.id) {
+                true => LastSack::Safe,
+                false => LastSack::Doubtful,
             };
             path.reduction.on_sack(news.flight_bytes, last_sack);
         }
     }
 
-    pub(super) fn grow_windows(
+    pub(super) fn grow_cwnds(
         &mut self,
         cx: &mut SendCx<'_>,
-        changes: &[Change],
+        changes: &[AckedPath],
         news: &[PathDelta],
         groups: &GroupViews,
     ) {
         let association_recovers = self.recovery.is_active();
         let paths = self.paths.iter_mut().zip(changes).zip(news);
-        for ((path, Change { before, order }), news) in paths {
+        for ((path, AckedPath { before, order }), news) in paths {
             if news.flight_bytes == 0 && news.credited_bytes == 0 {
                 continue;
             }
@@ -118,39 +119,44 @@ impl Transmitter {
                 acked_bytes: news.credited_bytes,
                 // What the pace holds back would be in flight by now.
                 flight_before: match path.pacer().holds() {
-                    true => before.flight.max(path.window.cwnd),
+                    true => before.flight.max(path.congestion.cwnd),
                     false => before.flight,
                 },
                 flight_after: path.flight,
                 advanced: order.advanced,
-                recovery: if recovers { Recovery::On } else { Recovery::Off },
+                in_recovery: recovers,
                 rtt: path.take_rtt_sample(cx.now),
                 rate: path.sample_rate(cx.now, news.flight_bytes),
             };
-            let old = path.window;
+            let old = path.congestion;
             path.control(cx.now, groups.view(path.id), |it, cx| it.on_ack(cx, &acked));
-            path.judge_losses(cx.now, groups.view(path.id), acked.recovery);
+            path.judge_losses(cx.now, groups.view(path.id), acked.in_recovery);
             if news.credited_bytes > 0 && !recovers {
                 path.grown_from = (self.packet, old.cwnd);
-                cx.probe.on(cx.now, path.window_event());
-            } else if path.window != old {
-                cx.probe.on(cx.now, path.window_event());
+                cx.probe.on(cx.now, path.congestion_event());
+            } else if path.congestion != old {
+                cx.probe.on(cx.now, path.congestion_event());
             }
         }
     }
 
-    /// Tells the controllers of losses, which reduce the windows where fast recovery begins. Of a path that is in both sets
+    /// Tells the controllers of losses, which reduce the congestion windows where fast recovery begins. Of a path that is in both sets
     /// the missing reports count.
-    pub(super) fn reduce_windows(
+    #[inline]
+    pub(super) fn reduce_cwnds(
         &mut self,
         cx: &mut SendCx<'_>,
         lost_on: Losses,
         groups: &GroupViews,
     ) {
-        let all = lost_on.all();
-        if all.is_empty() {
-            return;
+        if !lost_on.all().is_empty() {
+            self.reduce_each(cx, lost_on, groups);
         }
+    }
+
+    #[inline(never)]
+    fn reduce_each(&mut self, cx: &mut SendCx<'_>, lost_on: Losses, groups: &GroupViews) {
+        let all = lost_on.all();
         let already = self.recovery.is_active();
         for path in self.paths.ids() {
             if !all.contains(path) {
@@ -169,13 +175,9 @@ impl Transmitter {
             }
             let path = &mut self.paths[path];
             let (lost_bytes, sample) = path.take_losses(cx.now);
-            let loss = Loss {
-                cause: lost_on.cause(path.id),
-                lost_bytes,
-                sample,
-                recovery: if recovers { Recovery::On } else { Recovery::Off },
-            };
-            let old = path.window;
+            let loss =
+                Loss { cause: lost_on.cause(path.id), lost_bytes, sample, in_recovery: recovers };
+            let old = path.congestion;
             path.control(cx.now, groups.view(path.id), |it, cx| it.on_loss(cx, &loss));
             if !recovers {
                 let proportional = cx.config.policies.window.reduction == Reduction::Proportional;
@@ -184,8 +186,8 @@ impl Transmitter {
                 }
                 cx.probe.on(cx.now, ProbeEvent::FastRecoveryEntered { path: path.id });
             }
-            if !recovers || path.window != old {
-                cx.probe.on(cx.now, path.window_event());
+            if !recovers || path.congestion != old {
+                cx.probe.on(cx.now, path.congestion_event());
             }
         }
     }

@@ -7,10 +7,11 @@ use super::decide::Snapshot;
 use super::send_path::SendPath;
 use crate::PathId;
 use crate::config::plug_in::{NewData, PathScheduler, PathView, Readiness};
-use crate::mechanism::custom_scheduler::{self, Outstanding};
+use crate::mechanism::custom_scheduler;
 
 impl Snapshot<'_> {
     /// The path that the scheduler chooses, and the length of the next chunk there.
+    #[inline(never)]
     pub(super) fn scheduled(
         &self,
         scheduler: &dyn PathScheduler,
@@ -27,12 +28,9 @@ impl Snapshot<'_> {
             peer_window: self.tx.peer_window(),
             lot: rng.next_u32(),
         };
-        let outstanding = match self.tx.outstanding.in_flight_user_bytes() {
-            0 => Outstanding::Nothing,
-            _ => Outstanding::Something,
-        };
+        let in_flight = self.tx.outstanding.in_flight_user_bytes();
         let chosen = scheduler.choose(&paths, &data);
-        let path = custom_scheduler::settle(chosen, &paths, outstanding)?;
+        let path = custom_scheduler::settle(chosen, &paths, in_flight)?;
         chunks
             .iter()
             .find(|(view, _)| view.id == path)
@@ -41,19 +39,19 @@ impl Snapshot<'_> {
 
     /// A path and the length of the next chunk there, if it may send one.
     fn view_of(&self, path: &SendPath) -> (PathView, Option<u32>) {
-        let may = path.has_window() && !path.is_banned_at(self.now);
+        let may = path.cwnd_admits() && !path.new_data_ban.is_active(self.now);
         let next = if may { self.next_chunk(path.id) } else { None };
         let view = PathView {
             readiness: match next {
                 Some(_) => Readiness::Ready,
-                None if !path.has_window() => Readiness::Full,
+                None if !path.cwnd_admits() => Readiness::Full,
                 None => Readiness::Held,
             },
             status: self.book[path.id].status(),
             srtt: path.rtt.srtt(),
             smallest_rtt: path.rtt.smallest(),
-            cwnd: path.window.cwnd,
-            ssthresh: path.window.ssthresh,
+            cwnd: path.congestion.cwnd,
+            ssthresh: path.congestion.ssthresh,
             flight: path.flight,
             mtu: path.mtu(),
             last_sent: path.last_data_sent,

@@ -11,18 +11,19 @@ use core::ops::{Index, IndexMut};
 use smallvec::SmallVec;
 
 use crate::config::{
-    AssociationConfig, Burst, BytesCounted, Pacing, PathFill, PathGroups, WindowUnit,
+    AssociationConfig, Burst, BytesCounted, Pacing, PathFill, PathGroups, SackRequest, WindowUnit,
 };
 use crate::congestion::burst::{self, BurstView};
-use crate::congestion::coupled::group::{GroupViews, Member, Standing};
+use crate::congestion::coupled::group::{GroupViews, Member};
 use crate::congestion::pacing::Pacer;
 use crate::congestion::rate_reduction::RateReduction;
 use crate::congestion::recovery::FastRecovery;
-use crate::congestion::window::{Family, Window};
+use crate::congestion::window::{CongestionWindow, Family};
 use crate::congestion::{Congestion, CorrectionCause, Parameters};
+use crate::mechanism::blocking_estimation::PenaltyInterval;
 use crate::mechanism::copies::Copies;
 use crate::mechanism::loss_rate::LossRate;
-use crate::mechanism::reschedule::Ban;
+use crate::mechanism::reschedule::NewDataBan;
 use crate::mechanism::slow_path_rtt::Awaited;
 use crate::mechanism::t3_policy::RetransmissionLog;
 use crate::mechanism::tail_probe::TailProbe;
@@ -59,44 +60,46 @@ pub(crate) struct SendPath {
     pub(crate) awaited: Option<Awaited>,
     /// Its congestion controller, told of events by [`control`](Self::control).
     control: Congestion,
-    /// What that allows, as of the last event.
-    pub(crate) window: Window,
+    /// Congestion window and slow-start threshold that it allows, as of the last event.
+    pub(crate) congestion: CongestionWindow,
     /// What it delivers and loses, for controllers that want to know.
     feedback: Option<Box<Feedback>>,
     pub(crate) recovery: FastRecovery,
     /// How fast it sends meanwhile, where the policy paces that.
     pub(crate) reduction: RateReduction,
     pub(crate) loss_rate: LossRate,
-    /// Charged bytes outstanding.
+    /// Counted bytes outstanding.
     pub(crate) flight: u64,
-    /// Charged bytes found lost that the controller was not told of yet.
+    /// Counted bytes found lost that the controller was not told of yet.
     lost_bytes: u64,
-    /// Charged bytes put into the packet that is being filled.
+    /// Counted bytes put into the packet that is being filled.
     packet_bytes: u64,
     /// Deadline of T3-rtx.
     pub(crate) t3: Option<Instant>,
+    /// The last chunk that was sent here asks for its SACK at once.
+    pub(crate) last_asks_for_sack: bool,
     /// Time and rank of the last data packet.
     pub(crate) last_data_sent: Option<Instant>,
     pub(crate) transmission_rank: u64,
     /// When the idle rule was last applied.
     decayed: Instant,
     /// Bursts that acknowledgements since the last flush are worth beyond one each.
-    pub(crate) stretched_bursts: u64,
-    /// Charged bytes that may be outstanding in the present flush; set when it begins.
+    pub(crate) extra_bursts: u64,
+    /// Counted bytes that may be outstanding in the present flush; set when it begins.
     flush_limit: u64,
     /// Of a path that was paced or copied to since it was idle.
     spread: Option<Box<Spread>>,
-    /// One packet of retransmissions may ignore the window (RFC 9260 sections 6.3.3 E3, 7.2.4).
+    /// One packet of retransmissions may ignore the congestion window (RFC 9260 sections 6.3.3 E3, 7.2.4).
     pub(crate) free_retransmission: bool,
-    /// Until then it takes no new data, because chunks left it (chunk rescheduling).
-    pub(crate) banned_until: Option<Instant>,
-    /// Until then it pays no more for having blocked the buffers (blocking estimation).
-    pub(crate) spared_until: Instant,
+    /// Keeps new data off after a chunk left it (chunk rescheduling, tail reinjection).
+    pub(crate) new_data_ban: NewDataBan,
+    /// Time between penalties for having blocked the buffers (blocking estimation).
+    pub(crate) penalty_interval: PenaltyInterval,
     /// Probing when it is silent at the tail.
     pub(crate) tail_probe: TailProbe,
-    /// Chunks sent again here because of drop reports, or moved here, in that order.
+    /// Chunks retransmitted here because of drop reports, or moved here, in that order.
     pub(crate) repaired: VecDeque<Repaired>,
-    /// The window before a SACK made it grow, and the number of the packet with that SACK.
+    /// The congestion window before a SACK made it grow, and the number of the packet with that SACK.
     pub(crate) grown_from: (u64, u64),
     /// Kept where the policy of T3-rtx looks at times.
     pub(crate) retransmissions: RetransmissionLog,
@@ -109,7 +112,7 @@ pub(crate) struct SendPath {
 #[derive(Debug, Default)]
 pub(crate) struct Spread {
     pub(crate) pacer: Pacer,
-    /// Charged bytes that might be outstanding in the present flush without the pace.
+    /// Counted bytes that might be outstanding in the present flush without the pace.
     unpaced_limit: u64,
     pub(crate) copies: Copies,
 }
@@ -131,7 +134,7 @@ pub(crate) struct SendCounters {
 }
 
 impl SendCounters {
-    /// Chunks sent again because they were lost.
+    /// Chunks retransmitted because they were lost.
     pub(crate) fn retransmissions(&self) -> u64 {
         self.fast_retransmissions + self.timeout_retransmissions + self.reported_retransmissions
     }
@@ -147,7 +150,8 @@ impl SendPath {
     ) -> Self {
         let mtu = u32::from(config.mtu_bytes).max(LEAST_MTU);
         let parameters = parameters(id, mtu, headers, config);
-        let (control, window) = control::begin(&parameters, family, config, u64::from(u32::MAX), 1);
+        let (control, congestion) =
+            control::begin(&parameters, family, config, u64::from(u32::MAX), 1);
         Self {
             id,
             family,
@@ -159,8 +163,8 @@ impl SendPath {
             timed: None,
             awaited: None,
             control,
-            window,
-            feedback: config.samples_rates().then(Box::default),
+            congestion,
+            feedback: None,
             recovery: FastRecovery::default(),
             reduction: RateReduction::default(),
             loss_rate: LossRate::default(),
@@ -168,15 +172,16 @@ impl SendPath {
             lost_bytes: 0,
             packet_bytes: 0,
             t3: None,
+            last_asks_for_sack: false,
             last_data_sent: None,
             transmission_rank: 0,
             decayed: Instant::ZERO,
-            stretched_bursts: 0,
+            extra_bursts: 0,
             flush_limit: 0,
             spread: None,
             free_retransmission: false,
-            banned_until: None,
-            spared_until: Instant::ZERO,
+            new_data_ban: NewDataBan::default(),
+            penalty_interval: PenaltyInterval::default(),
             tail_probe: TailProbe::default(),
             repaired: VecDeque::new(),
             grown_from: (u64::MAX, 0),
@@ -227,26 +232,26 @@ impl SendPath {
     /// acknowledgements.
     pub(crate) fn begin_flush(&mut self, now: Instant, pacing: Pacing, burst: Burst, sacks: u64) {
         self.note_idle(now);
-        let (ssthresh, unit) = (self.window.ssthresh, self.parameters.unit);
+        let (ssthresh, unit) = (self.congestion.ssthresh, self.parameters.unit);
         let reduced = self.reduction.limit(self.flight, ssthresh, unit);
         let view = BurstView {
-            cwnd: reduced.unwrap_or(self.window.cwnd),
+            cwnd: reduced.unwrap_or(self.congestion.cwnd),
             ssthresh,
             flight: self.flight,
             unit,
             sacks,
-            stretched: core::mem::take(&mut self.stretched_bursts),
+            extra_bursts: core::mem::take(&mut self.extra_bursts),
         };
         let limit = burst::limit(burst, &view);
         self.flush_limit = limit.flush;
-        let wanted = Window { cwnd: limit.cwnd, ssthresh: limit.ssthresh };
-        if reduced.is_none() && wanted != self.window {
+        let wanted = CongestionWindow { cwnd: limit.cwnd, ssthresh: limit.ssthresh };
+        if reduced.is_none() && wanted != self.congestion {
             self.correct(now, CorrectionCause::Burst, wanted.cwnd, Some(wanted.ssthresh));
         }
-        if self.parameters.one_packet(self.window.cwnd) {
+        if self.parameters.one_packet(self.congestion.cwnd) {
             self.flush_limit = self.flush_limit.min(1);
         }
-        // While the window is being reduced, what arrives sets the pace.
+        // While the congestion window is being reduced, what arrives sets the pace.
         if pacing == Pacing::On && reduced.is_none() {
             let pace = self.pace();
             let (flight, limit) = (self.flight, self.flush_limit);
@@ -259,13 +264,14 @@ impl SendPath {
         }
     }
 
-    /// Nothing more can be sent in this flush; `waits` if something would be.
-    pub(crate) fn end_flush(&mut self, waits: bool) {
+    /// Nothing more can be sent in this flush; `waits` if something would be. A train has `train` bytes beside those of its first
+    /// packet.
+    pub(crate) fn end_flush(&mut self, waits: bool, train: u64) {
         if let Some(spread) = &mut self.spread {
             let is_limit = self.flight >= self.flush_limit && self.flight < spread.unpaced_limit;
             spread.pacer.end_flush(waits && is_limit);
         }
-        self.note_spare_window();
+        self.note_spare_cwnd(train);
     }
 
     /// The pace of its packets.
@@ -286,38 +292,22 @@ impl SendPath {
     /// The path as its congestion group sees it. What is outstanding is a claim on the capacity even where nothing new
     /// may follow.
     pub(crate) fn as_member(&self, usable: bool) -> Member {
-        let standing = match usable {
-            false if self.flight == 0 => Standing::Inactive,
-            _ => Standing::Active,
-        };
         Member {
-            standing,
-            cwnd: self.window.cwnd,
-            ssthresh: self.window.ssthresh,
+            is_active: usable || self.flight > 0,
+            cwnd: self.congestion.cwnd,
+            ssthresh: self.congestion.ssthresh,
             srtt: self.rtt.srtt(),
             between_losses: self.control.between_losses(),
         }
     }
 
-    /// The same, for chunk rescheduling.
-    pub(crate) fn ban_at(&self, now: Instant) -> Ban {
-        match self.banned_until > Some(now) {
-            true => Ban::On,
-            false => Ban::Off,
-        }
-    }
-
-    /// Whether new data has to keep away.
-    pub(crate) fn is_banned_at(&self, now: Instant) -> bool {
-        self.ban_at(now) == Ban::On
-    }
-
-    /// Whether the window lets another packet of data go (RFC 9260 section 6.1 B: it may overshoot by part of one).
-    pub(crate) fn has_window(&self) -> bool {
+    /// Whether the congestion window admits another packet of data, and the burst limit and the pace do (RFC 9260 section 6.1 B: the
+    pub(crate) fn cwnd_admits(&self) -> bool {
         self.flight < self.flush_limit
     }
 
     /// Data sent at `sent_at` was answered.
+    #[inline(never)]
     pub(crate) fn sample_rtt(&mut self, now: Instant, probe: &mut dyn Probe, sent_at: Instant) {
         self.rtt.on_data_sample(now, now.since(sent_at));
         self.note_sample(now, probe, now.since(sent_at));
@@ -340,11 +330,16 @@ impl SendPath {
         probe.on(now, ProbeEvent::Rtt { path: self.id, sample, srtt, rto });
     }
 
+    /// The round trip that was measured last, unless the controller has taken it already.
+    pub(crate) fn last_sample(&self) -> Option<Duration> {
+        self.rtt_sample.map(|(_, sample)| sample)
+    }
+
     /// Missing reports count again for chunks that drop reports repaired, once `acked`, which was sent later on this
     /// path, has arrived. Each such chunk is looked at once.
-    pub(crate) fn count_repaired_again(&mut self, window: &mut OutstandingData, acked: Tsn) {
+    pub(crate) fn count_repaired_again(&mut self, outstanding: &mut OutstandingData, acked: Tsn) {
         while let Some(repaired) = self.repaired.front().filter(|r| r.is_older_than(acked)) {
-            window.count_again(repaired);
+            outstanding.count_again(repaired);
             self.repaired.pop_front();
         }
     }
@@ -353,39 +348,49 @@ impl SendPath {
     pub(crate) fn release_memory(&mut self) {
         if self.flight == 0 {
             self.spread = None;
+            if self.control.forget() {
+                self.feedback = None;
+                self.congestion = self.control.window();
+            }
         }
         self.repaired.shrink_to_fit();
         self.retransmissions.release_memory();
     }
 
     /// Starts T3-rtx unless it runs.
-    pub(crate) fn start_t3(&mut self, now: Instant) {
+    pub(crate) fn start_t3(&mut self, now: Instant, config: &AssociationConfig) {
         if self.t3.is_none() {
-            self.restart_t3(now);
+            self.restart_t3(now, config);
         }
     }
 
     /// A chunk was sent here.
-    pub(crate) fn put_out(&mut self, charge: u32) {
-        self.flight += u64::from(charge);
-        self.packet_bytes += u64::from(charge);
-        self.reduction.on_sent(u64::from(charge));
+    pub(crate) fn put_out(&mut self, flight_bytes: u32) {
+        self.flight += u64::from(flight_bytes);
+        self.packet_bytes += u64::from(flight_bytes);
+        self.reduction.on_sent(u64::from(flight_bytes));
     }
 
-    /// A chunk is outstanding here no more, though nothing acknowledged it: it was lost, given up, or leaves for another
+    /// A chunk is outstanding here no more, though nothing acknowledged it: it was lost, abandoned, or leaves for another
     /// path.
-    pub(crate) fn take_out(&mut self, tsn: Tsn, charge: u32) {
-        self.flight = self.flight.saturating_sub(u64::from(charge));
+    pub(crate) fn take_out(&mut self, tsn: Tsn, flight_bytes: u32) {
+        self.flight = self.flight.saturating_sub(u64::from(flight_bytes));
         self.timed = self.timed.filter(|timed| *timed != tsn);
     }
 
-    /// Starts T3-rtx anew.
-    pub(crate) fn restart_t3(&mut self, now: Instant) {
-        self.t3 = Some(now + self.rtt.rto());
+    /// Starts T3-rtx anew. The receiver may delay the SACK for a single packet that does not ask for it: where the timeout is
+    /// not much longer than that delay anyway, it is added.
+    pub(crate) fn restart_t3(&mut self, now: Instant, config: &AssociationConfig) {
+        let policies = &config.policies;
+        let is_delayed = policies.sack_request == SackRequest::WhenNeeded
+            && self.flight <= self.parameters.largest_chunk
+            && !self.last_asks_for_sack;
+        let delay = if is_delayed { policies.delayed_ack.delay } else { Duration::ZERO };
+        self.t3 = Some(now + self.rtt.rto() + delay);
     }
 
     /// When the path last sent data, for comparison between paths. Where each path sends one packet at a time, those
-    /// of one instant have an order, or one path would get them all; where each fills its window, they are equal.
+    /// of one instant have an order, or one path would get them all; where each fills its congestion window, they are equal.
     pub(crate) fn last_transmission(&self, fill: PathFill) -> u64 {
         match fill {
             PathFill::PacketByPacket | PathFill::Runs => self.transmission_rank,
@@ -394,8 +399,8 @@ impl SendPath {
     }
 
     /// The congestion state, for observers.
-    pub(crate) fn window_event(&self) -> ProbeEvent {
-        let Window { cwnd, ssthresh } = self.window;
+    pub(crate) fn congestion_event(&self) -> ProbeEvent {
+        let CongestionWindow { cwnd, ssthresh } = self.congestion;
         ProbeEvent::Window { path: self.id, cwnd, ssthresh, flight: self.flight }
     }
 }
@@ -448,8 +453,8 @@ impl SendPaths {
 }
 
 impl SendPaths {
-    /// Puts all windows back to their initial size, once the peer's receive window is known.
-    pub(crate) fn reset_windows(
+    /// Puts all congestion windows back to their initial size, once the peer's receive window is known.
+    pub(crate) fn reset_cwnds(
         &mut self,
         config: &AssociationConfig,
         book: &PathBook,
@@ -457,7 +462,7 @@ impl SendPaths {
     ) {
         for path in self.iter_mut() {
             let sharers = book.sharers(&config.policies, path.id);
-            path.reset_window(config, peer_window, sharers);
+            path.reset_cwnd(config, peer_window, sharers);
         }
     }
 
@@ -489,8 +494,8 @@ impl IndexMut<PathId> for SendPaths {
     }
 }
 
-/// Bytes that a DATA chunk with `user_bytes` counts in windows.
-pub(crate) fn charge(counted: BytesCounted, user_bytes: u32) -> u32 {
+/// Bytes that a DATA chunk with `user_bytes` counts in the congestion window.
+pub(crate) fn flight_bytes(counted: BytesCounted, user_bytes: u32) -> u32 {
     match counted {
         BytesCounted::WithHeader => DATA_HEADER + user_bytes.next_multiple_of(4),
         BytesCounted::Payload => user_bytes,
@@ -507,7 +512,7 @@ fn capacity(mtu: u32, headers: u32) -> u32 {
 fn parameters(id: PathId, mtu: u32, headers: u32, config: &AssociationConfig) -> Parameters {
     let policy = &config.policies.window;
     let largest_payload = capacity(mtu, headers) - COMMON_HEADER - DATA_HEADER;
-    let largest_chunk = u64::from(charge(policy.bytes_counted, largest_payload));
+    let largest_chunk = u64::from(flight_bytes(policy.bytes_counted, largest_payload));
     let unit = match policy.unit {
         WindowUnit::Pmdcs => largest_chunk,
         WindowUnit::PathMtu => u64::from(mtu),
@@ -539,7 +544,7 @@ mod tests {
         let mut paths = SendPaths::default();
         for (id, ms) in [(0, 10), (1, 20)] {
             let mut path = SendPath::new(PathId(id), Family::V4, 20, &config);
-            path.set_window(30_000, None);
+            path.set_cwnd(30_000, None);
             path.rtt.on_data_sample(Instant::ZERO, Duration::from_millis(ms));
             path.t3 = Some(Instant::ZERO);
             paths.push(path);

@@ -1,6 +1,6 @@
 //! T3-rtx: when it expires, and what an acknowledgement does to it.
 
-use super::flight::LossRate;
+use super::flight::LossAccounting;
 use super::zero_window::{self, Expiry};
 use super::{SendCx, Transmitter};
 use crate::config::T3Restart;
@@ -45,12 +45,12 @@ impl Transmitter {
         path.reduction.end();
         path.free_retransmission = true;
         let rate = match expiry {
-            Expiry::AnsweredProbe => LossRate::Unchanged,
-            Expiry::Loss | Expiry::SilentProbe => LossRate::Counts,
+            Expiry::AnsweredProbe => LossAccounting::Unchanged,
+            Expiry::Loss | Expiry::SilentProbe => LossAccounting::Counts,
         };
         self.mark_lost_on(cx, id, LossDetection::Timeout, rate, |_| true);
         self.paths[id].take_losses(cx.now);
-        cx.probe.on(cx.now, self.paths[id].window_event());
+        cx.probe.on(cx.now, self.paths[id].congestion_event());
         if leaves_recovery {
             cx.probe.on(cx.now, ProbeEvent::FastRecoveryLeft { path: Some(id) });
         }
@@ -107,8 +107,8 @@ impl Transmitter {
                 T3Action::Stop => {
                     self.settle(id);
                 }
-                T3Action::Restart => self.paths[id].restart_t3(cx.now),
-                T3Action::Start => self.paths[id].start_t3(cx.now),
+                T3Action::Restart => self.paths[id].restart_t3(cx.now, cx.config),
+                T3Action::Start => self.paths[id].start_t3(cx.now, cx.config),
                 T3Action::Keep => {}
             }
         }

@@ -3,12 +3,12 @@
 use polypath_wire::DataFlags;
 use smallvec::SmallVec;
 
-use super::flight::LossRate;
+use super::flight::LossAccounting;
 use super::packet_builder::PacketBuilder;
 use super::send_path::SendPath;
 use super::{SendCx, Transmitter};
 use crate::config::{TailProbes, TailReinjection};
-use crate::mechanism::tail_probe::{self, Answer, Phase, Tail};
+use crate::mechanism::tail_probe::{self, Answer, Tail, TailPhase};
 use crate::probe::TransmissionCause;
 use crate::transmit::outstanding::{History, OutstandingChunk};
 use crate::types::{Fate, PathSet};
@@ -25,7 +25,7 @@ pub(super) struct Answered {
 
 /// A chunk that goes out again to find out what became of a silent path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Probe {
+pub(crate) struct TailProbePacket {
     /// Path that the packet takes.
     pub(crate) path: PathId,
     silent: PathId,
@@ -35,19 +35,20 @@ pub(crate) struct Probe {
 impl Transmitter {
     /// Nothing else can be sent: the probe for a path that is silent for too long.
     #[inline]
-    pub(crate) fn next_probe(&mut self, cx: &SendCx<'_>) -> Option<Probe> {
+    pub(crate) fn next_probe(&mut self, cx: &SendCx<'_>) -> Option<TailProbePacket> {
         if self.is_at_tail(cx) { self.search_probe(cx) } else { None }
     }
 
-    fn search_probe(&mut self, cx: &SendCx<'_>) -> Option<Probe> {
+    #[inline(never)]
+    fn search_probe(&mut self, cx: &SendCx<'_>) -> Option<TailProbePacket> {
         for silent in self.paths.ids() {
             if self.paths[silent].tail_probe.due() > cx.now {
                 continue;
             }
             if let Some((tsn, path)) = self.tail_probe_for(cx, silent) {
-                return Some(Probe { path, silent, tsn });
+                return Some(TailProbePacket { path, silent, tsn });
             }
-            self.paths[silent].tail_probe.end(Phase::Spent);
+            self.paths[silent].tail_probe.end(TailPhase::Spent);
         }
         None
     }
@@ -63,6 +64,7 @@ impl Transmitter {
         }
     }
 
+    #[inline(never)]
     fn observe_tail(&mut self, cx: &SendCx<'_>) {
         let moves = cx.config.policies.tail_reinjection == TailReinjection::On;
         let is_at_tail = self.is_at_tail(cx);
@@ -75,7 +77,7 @@ impl Transmitter {
         }
     }
 
-    /// Whether what is sent again asks for its SACK at once (RFC 7053), since a lost one is missed the sooner.
+    /// Whether what is retransmitted asks for its SACK at once (RFC 7053), since a lost one is missed the sooner.
     pub(super) fn hurries_at_tail(&self, cx: &SendCx<'_>) -> bool {
         cx.config.policies.tail_probe == TailProbes::TwoRtts && self.is_all_sent()
     }
@@ -98,15 +100,16 @@ impl Transmitter {
     }
 
     pub(super) fn lowest_outstanding(&self, path: PathId) -> Option<Tsn> {
-        let window = &self.outstanding;
-        (self.paths[path].flight > 0).then(|| window.next_unacked_on(path, window.base()))?
+        let outstanding = &self.outstanding;
+        (self.paths[path].flight > 0)
+            .then(|| outstanding.next_unacked_on(path, outstanding.base()))?
     }
 
     fn tail_timeout(&self, cx: &SendCx<'_>, path: PathId, lowest: Tsn) -> Option<Duration> {
-        let window = &self.outstanding;
-        let chunk = window.get(lowest);
+        let outstanding = &self.outstanding;
+        let chunk = outstanding.get(lowest);
         let is_quick = is_answered_at_once(chunk);
-        let in_flight = window.in_flight_on(path).user_bytes;
+        let in_flight = outstanding.in_flight_on(path).user_bytes;
         let one_packet = in_flight <= u64::from(self.max_fragment);
         let answer = if chunk.missing_reports > 0 {
             Answer::Passed
@@ -129,7 +132,7 @@ impl Transmitter {
         let rtt = |path: &SendPath| path.rtt.srtt().unwrap_or_else(|| path.rtt.rto());
         let back = self.paths.get(arrival).map_or(Duration::MAX, rtt);
         for id in self.paths.ids() {
-            if self.paths[id].tail_probe.phase() != Phase::Waiting {
+            if self.paths[id].tail_probe.phase() != TailPhase::Waiting {
                 continue;
             }
             let Some(lowest) = self.lowest_outstanding(id) else { continue };
@@ -145,7 +148,7 @@ impl Transmitter {
     }
 
     /// The chunk that probes for a path, the highest in flight, so that its answer tells of all others; and the path that
-    /// it takes: the quickest that has room. On its own path it needs none. No chunk probes twice, and none that T3-rtx
+    /// it takes: the lowest-RTT path whose congestion window admits it. On its own path it needs none. No chunk probes twice, and none that T3-rtx
     /// found lost before.
     fn tail_probe_for(&self, cx: &SendCx<'_>, silent: PathId) -> Option<(Tsn, PathId)> {
         let tsn = self.outstanding.highest_on(silent)?;
@@ -153,12 +156,12 @@ impl Transmitter {
         let spent = History::PROBED | History::TIMER_RETRANSMITTED;
         if chunk.fate != Fate::InFlight
             || chunk.history.intersects(spent)
-            || !chunk.may_be_sent_again(cx.now)
+            || !chunk.may_be_retransmitted(cx.now)
         {
             return None;
         }
         let takes = |path: &&SendPath| {
-            path.rtt.srtt().is_some() && (path.has_window() || path.id == silent)
+            path.rtt.srtt().is_some() && (path.cwnd_admits() || path.id == silent)
         };
         let usable = self.paths.among(cx.book.usable());
         let fastest = usable.filter(takes).min_by_key(|path| path.rtt.srtt())?;
@@ -169,19 +172,19 @@ impl Transmitter {
     pub(crate) fn fill_probe(
         &mut self,
         cx: &mut SendCx<'_>,
-        probe: Probe,
+        probe: TailProbePacket,
         packet: &mut PacketBuilder<'_>,
     ) {
-        let Probe { path: to, silent, tsn } = probe;
-        let charge = self.outstanding.get(tsn).charge;
-        self.paths[silent].take_out(tsn, charge);
+        let TailProbePacket { path: to, silent, tsn } = probe;
+        let flight_bytes = self.outstanding.get(tsn).flight_bytes;
+        self.paths[silent].take_out(tsn, flight_bytes);
         self.push_moved(cx, to, tsn, TransmissionCause::TailProbe, packet);
         self.outstanding.get_mut(tsn).history |= History::PROBED;
         let is_lowest = self.lowest_outstanding(to) == Some(tsn);
         match is_lowest {
             // RFC 9260 section 6.3.2, RFC 8985 section 7.3.
-            true => self.paths[to].restart_t3(cx.now),
-            false => self.paths[to].start_t3(cx.now),
+            true => self.paths[to].restart_t3(cx.now, cx.config),
+            false => self.paths[to].start_t3(cx.now, cx.config),
         }
         if to != silent {
             self.settle_left(cx, silent);
@@ -189,25 +192,26 @@ impl Transmitter {
         // A path whose own probe is out goes on waiting for its answer.
         let own = self.paths[to].tail_probe;
         self.note_data_packet(cx, to);
-        if own.phase() == Phase::Sent {
+        if own.phase() == TailPhase::Sent {
             self.paths[to].tail_probe = own;
         }
-        self.paths[silent].tail_probe.end(Phase::Sent);
+        self.paths[silent].tail_probe.end(TailPhase::Sent);
     }
 
     /// A probe was answered, and its path was silent until then: what was overdue before is lost, the original too. Returns
     /// the paths that lost something.
+    #[inline(never)]
     pub(super) fn lost_before_probe(&mut self, cx: &mut SendCx<'_>, answered: Answered) -> PathSet {
         let Answered { path: probed, sent_at } = answered;
         if !tail_probe::is_answer(cx.now.since(sent_at), self.paths[probed].rtt.smallest()) {
             return PathSet::EMPTY;
         }
-        let is_probed = |id: &PathId| self.paths[*id].tail_probe.phase() == Phase::Sent;
+        let is_probed = |id: &PathId| self.paths[*id].tail_probe.phase() == TailPhase::Sent;
         let probed: SmallVec<[PathId; 4]> = self.paths.ids().filter(is_probed).collect();
         let mut lost_on = PathSet::EMPTY;
         for &id in &probed {
             let is_overdue = self.mark_overdue_lost(cx, id, sent_at);
-            // The probe's own original is lost; where several paths are probed, nobody knows whose it was.
+            // The probe's own original is lost; where several paths are probed, it is unknown on which.
             if is_overdue || probed.len() == 1 {
                 lost_on.insert(id);
             }
@@ -219,7 +223,7 @@ impl Transmitter {
     fn mark_overdue_lost(&mut self, cx: &mut SendCx<'_>, id: PathId, by: Instant) -> bool {
         let Some(overdue) = self.paths[id].rtt.srtt().map(|srtt| srtt * 2) else { return false };
         let detection = LossDetection::TailProbe;
-        self.mark_lost_on(cx, id, detection, LossRate::Counts, |chunk| {
+        self.mark_lost_on(cx, id, detection, LossAccounting::Counts, |chunk| {
             chunk.sent_at + overdue <= by
         })
     }

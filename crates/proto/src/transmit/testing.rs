@@ -18,8 +18,8 @@ use super::outstanding::{History, OutstandingChunk};
 use super::partial_reliability::{Reliability, Support};
 use super::sack::testing::blocks;
 use super::zero_window::Expiry;
-use super::{Acked, Effects, PacketBuilder, SendCx, SendPath, SendPhase, Transmitter};
-use crate::config::{AssociationConfig, DataCopies, Pacing, Preset};
+use super::{AckOutcome, Effects, PacketBuilder, SendCx, SendPath, SendPhase, Transmitter};
+use crate::config::{AssociationConfig, CongestionAlgorithm, DataCopies, Pacing, Preset};
 use crate::congestion::window::Family;
 use crate::paths::reach::{Reach, Reason};
 use crate::paths::{Path, PathBook};
@@ -31,9 +31,9 @@ use crate::{
 
 /// Chunk 0.
 const FIRST: Tsn = Tsn(u32::MAX - 2);
-/// User bytes of a chunk that fills a packet of 1500 bytes, and what it counts in windows.
+/// User bytes of a chunk that fills a packet of 1500 bytes, and what it counts in a congestion window.
 pub(crate) const FULL: u32 = 1452;
-pub(crate) const CHARGE: u64 = 1468;
+pub(crate) const CHUNK: u64 = 1468;
 
 /// The preset of that name.
 pub(crate) fn preset(name: &str) -> Preset {
@@ -85,7 +85,7 @@ pub(crate) struct Answer {
     pub(crate) count: u32,
     /// First and last chunk of each gap block.
     pub(crate) gaps: Vec<(u32, u32)>,
-    pub(crate) window: u32,
+    pub(crate) a_rwnd: u32,
     pub(crate) over: u8,
     pub(crate) flags: u8,
     /// Chunks that arrived twice.
@@ -96,15 +96,15 @@ impl Answer {
     /// The first `count` chunks have arrived; the peer's window is that of the beginning.
     pub(crate) fn of(count: u32) -> Self {
         let (gaps, twice) = (Vec::new(), Vec::new());
-        Self { count, gaps, window: Bench::PEER_WINDOW, over: 0, flags: 0, twice }
+        Self { count, gaps, a_rwnd: Bench::PEER_WINDOW, over: 0, flags: 0, twice }
     }
 
     pub(crate) fn gaps(self, gaps: &[(u32, u32)]) -> Self {
         Self { gaps: gaps.into(), ..self }
     }
 
-    pub(crate) fn window(self, window: u32) -> Self {
-        Self { window, ..self }
+    pub(crate) fn a_rwnd(self, a_rwnd: u32) -> Self {
+        Self { a_rwnd, ..self }
     }
 
     pub(crate) fn over(self, over: u8) -> Self {
@@ -118,7 +118,7 @@ impl Answer {
         Sack {
             flags: self.flags,
             cumulative_tsn_ack: cumulative.0,
-            a_rwnd: self.window,
+            a_rwnd: self.a_rwnd,
             gap_ack_blocks: blocks(&pairs),
             duplicate_tsns: DuplicateTsns::Owned(
                 self.twice.iter().map(|chunk| tsn(*chunk).0).collect(),
@@ -146,21 +146,24 @@ impl Bench {
 
     /// So many active paths, of which nothing is known yet, and the policies of a preset.
     pub(crate) fn new(preset: Preset, paths: u8) -> Self {
-        Self::with(AssociationConfig::with_preset(preset), paths)
+        Self::tuned(preset, paths, |_| {})
     }
 
-    /// The same, with policies that the test chooses.
+    /// The same, with policies that the test chooses, and with congestion windows that a test can set.
     pub(crate) fn tuned(
         preset: Preset,
         paths: u8,
         tune: impl FnOnce(&mut AssociationConfig),
     ) -> Self {
         let mut config = AssociationConfig::with_preset(preset);
+        if config.policies.congestion == CongestionAlgorithm::Bbr {
+            config.policies.congestion = CongestionAlgorithm::Uncoupled;
+        }
         tune(&mut config);
         Self::with(config, paths)
     }
 
-    /// The same, where each chunk takes one path, and leaves as soon as the window lets it go.
+    /// The same, where each chunk takes one path, and leaves as soon as the congestion window admits it.
     pub(crate) fn plain(preset: Preset, paths: u8) -> Self {
         Self::tuned(preset, paths, |config| {
             config.policies.data_copies = DataCopies::Off;
@@ -182,7 +185,7 @@ impl Bench {
         let payloads = tx.paths.iter().map(SendPath::max_chunk_payload);
         tx.max_fragment = payloads.min().unwrap_or(0);
         tx.advertised_window = Self::PEER_WINDOW.into();
-        tx.paths.reset_windows(&config, &book, Self::PEER_WINDOW.into());
+        tx.paths.reset_cwnds(&config, &book, Self::PEER_WINDOW.into());
         tx.settle_partial_reliability(Support::Yes);
         Self {
             tx,
@@ -225,10 +228,10 @@ impl Bench {
         self.tx.paths.iter().map(|path| path.flight).collect()
     }
 
-    /// Gives a path so many packets as window, at its threshold unless that is another one, and a round-trip time.
+    /// Gives a path a congestion window of so many packets, at its threshold unless that is another one, and a round-trip time.
     pub(crate) fn shape(&mut self, id: u8, cwnd: u64, ssthresh: u64, rtt_ms: u64) {
         let path = self.path(id);
-        path.set_window(cwnd * CHARGE, Some(ssthresh * CHARGE));
+        path.set_cwnd(cwnd * CHUNK, Some(ssthresh * CHUNK));
         path.rtt.on_data_sample(Instant::ZERO, Duration::from_millis(rtt_ms));
     }
 
@@ -285,7 +288,7 @@ impl Bench {
     pub(crate) fn choice(&mut self) -> Option<(u8, What)> {
         self.begin();
         let decision = self.decide();
-        self.tx.end_flush();
+        self.tx.end_flush(&self.config);
         decision.map(|decision| (decision.path.0, decision.what))
     }
 
@@ -348,7 +351,7 @@ impl Bench {
         }
         let (tx, cx) = self.lend();
         tx.watch_tail(&cx);
-        tx.end_flush();
+        tx.end_flush(cx.config);
         let now = self.now;
         let is_later = |path: &SendPath| path.pacer().due().is_none_or(|due| due > now);
         assert!(self.tx.paths.iter().all(is_later), "a driver would poll for ever");
@@ -388,7 +391,7 @@ impl Bench {
     }
 
     /// The peer's SACK arrives in a packet of its own.
-    pub(crate) fn hear(&mut self, answer: &Answer) -> Acked {
+    pub(crate) fn hear(&mut self, answer: &Answer) -> AckOutcome {
         let sack = answer.to_sack();
         let (tx, mut cx) = self.lend();
         tx.begin_packet();
@@ -400,7 +403,7 @@ impl Bench {
     /// The same for one that must be applied; says what that wants done.
     pub(crate) fn sack(&mut self, answer: &Answer) -> Vec<String> {
         match self.hear(answer) {
-            Acked::Applied => self.told(),
+            AckOutcome::Applied => self.told(),
             other => panic!("{answer:?} gave {other:?}"),
         }
     }
@@ -463,6 +466,12 @@ impl Bench {
 }
 
 impl Bench {
+    /// A timeout on each path: what proves one alive is news.
+    pub(crate) fn doubt_all(&mut self) {
+        self.book.errors = 1;
+        self.book.iter_mut().for_each(|path| path.errors = 1);
+    }
+
     /// What the transmitter wants done since the last call, as text.
     pub(crate) fn told(&mut self) -> Vec<String> {
         told(&core::mem::take(&mut self.effects))

@@ -9,7 +9,7 @@ use crate::{Duration, Instant};
 /// Where the probing stands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) enum ZeroWindow {
-    /// The window is open, or what was sent is not all acknowledged yet.
+    /// The receive window is open, or what was sent is not all acknowledged yet.
     #[default]
     Idle,
     /// The next probe goes at `due`.
@@ -44,7 +44,7 @@ pub(crate) struct ZeroWindowView {
     pub(crate) longest: Duration,
 }
 
-/// The peer's window while it is closed.
+/// The peer's receive window while it is closed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct ClosedWindow {
     /// When the peer closed it. What was sent since then are probes.

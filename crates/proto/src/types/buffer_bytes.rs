@@ -8,19 +8,19 @@ pub(crate) struct BufferBytes {
     /// Bytes of user data.
     pub(crate) user_bytes: u64,
     /// Bytes counted against the limit of the buffer, which counts more than the user data of tiny messages.
-    pub(crate) held: u64,
+    pub(crate) cost: u64,
 }
 
 impl AddAssign for BufferBytes {
     fn add_assign(&mut self, other: Self) {
         self.user_bytes += other.user_bytes;
-        self.held += other.held;
+        self.cost += other.cost;
     }
 }
 
 impl SubAssign for BufferBytes {
     fn sub_assign(&mut self, other: Self) {
         self.user_bytes -= other.user_bytes;
-        self.held -= other.held;
+        self.cost -= other.cost;
     }
 }

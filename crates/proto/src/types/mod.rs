@@ -13,5 +13,5 @@ pub(crate) use addresses::{AddressList, MAX_ADDRESSES};
 pub(crate) use buffer_bytes::BufferBytes;
 pub(crate) use capabilities::Capabilities;
 pub(crate) use fate::Fate;
-pub(crate) use path_delta::PathDelta;
+pub(crate) use path_delta::{PathDelta, Unambiguous};
 pub(crate) use path_set::PathSet;

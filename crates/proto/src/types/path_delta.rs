@@ -2,14 +2,26 @@
 
 use crate::{Instant, Tsn};
 
+/// Whether chunks were acknowledged that took only one path.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+pub(crate) enum Unambiguous {
+    /// None.
+    #[default]
+    None,
+    /// Some that had been taken for lost.
+    TakenForLost,
+    /// One or more that were in flight until now.
+    InFlight,
+}
+
 /// What one SACK acknowledged for the first time among the chunks last sent on one path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct PathDelta {
     /// Chunk whose round trip is being measured; known before.
     pub(crate) timed: Option<Tsn>,
-    /// Charged bytes that grow the path's window; each chunk counts once in its life.
+    /// Counted bytes that grow the path's window; each chunk counts once in its life.
     pub(crate) credited_bytes: u64,
-    /// Charged bytes that leave the path's flight.
+    /// Counted bytes that leave the path's flight.
     pub(crate) flight_bytes: u64,
     /// Bytes of user data.
     pub(crate) user_bytes: u64,
@@ -24,7 +36,7 @@ pub(crate) struct PathDelta {
     /// Whether the cumulative ack covers one of them.
     pub(crate) by_cumulative_ack: bool,
     /// Whether one of them never took another path, so that it proves this one alive.
-    pub(crate) unambiguous: bool,
+    pub(crate) unambiguous: Unambiguous,
     /// Whether one of them was never retransmitted, so that it tells which transmission arrived.
     pub(crate) sent_once: bool,
     /// When that chunk had been sent, if it is one of them.

@@ -33,6 +33,12 @@ impl PathSet {
         self.0 |= Self::of(path).0;
     }
 
+    /// Adds a path if the condition holds, without a branch.
+    #[inline]
+    pub(crate) fn insert_if(&mut self, path: PathId, condition: bool) {
+        self.0 |= u32::from(condition) << path.0;
+    }
+
     /// The lowest path.
     #[inline]
     pub(crate) fn first(self) -> Option<PathId> {

@@ -29,19 +29,19 @@ pub(crate) type Courses = Vec<Option<([IpAddr; 2], Course)>>;
 
 impl Outlet<'_> {
     /// Sends a packet; without a route it is lost like any other that does not arrive, and counted.
-    #[inline]
+    #[inline(always)]
     pub fn send<O: LinkObserver>(
         &mut self,
         world: &mut World<SimFrame, O>,
         path: Option<PathId>,
-        ends: [IpAddr; 2],
+        ends: [&IpAddr; 2],
         frame: SctpFrame,
     ) {
         self.unsent.unencodable += u64::from(frame.form() != self.form);
         let known = path.and_then(|path| self.courses.get(usize::from(path.0))?.as_ref());
         let course = match known {
-            Some((known, course)) if *known == ends => Some(*course),
-            _ => self.find(world, path, ends),
+            Some((known, course)) if known.each_ref() == ends => Some(*course),
+            _ => self.find(world, path, ends.map(|end| *end)),
         };
         match course {
             Some(course) => world.send_on(course, SimFrame::Sctp(frame)),
@@ -72,7 +72,7 @@ mod tests {
     use bytes::Bytes;
     use polypath_netsim::topology::{DisjointPaths, IpVersion, PathConfig};
     use polypath_netsim::{ChannelConfig, NetworkBuilder, NoObserver};
-    use polypath_proto::Ecn;
+    use polypath_proto::{Ecn, Fragmentation};
     use polypath_units::{BitRate, Duration, Instant};
     use polypath_wire::{Chunk, Packet, Raw};
 
@@ -104,8 +104,8 @@ mod tests {
             let mut courses = Courses::default();
             let courses = &mut courses;
             let mut outlet = Outlet { node: net.a, form, unsent: &mut unsent, courses };
-            let frame = SctpFrame::new(Ecn::NotEct, packet(padding), form);
-            outlet.send(&mut world, Some(PathId(0)), [from, to], frame);
+            let frame = SctpFrame::new(Ecn::NotEct, Fragmentation::Avoided, packet(padding), form);
+            outlet.send(&mut world, Some(PathId(0)), [&from, &to], frame);
             (unsent.unroutable, unsent.unencodable)
         };
         for form in [Form::Structured, Form::Wire] {

@@ -342,9 +342,13 @@ fn rescheduling_goes_on_where_nr_sack_frees_the_send_buffer() {
     // Blocking estimation leaves nothing to reschedule here: it does not send what would block. What else `recommended` has
     // for slow paths leaves less to win.
     for (preset, factor) in [("dreibholz-asymmetric", 3.0), ("recommended", 1.2)] {
-        let alone =
-            [format!("sctp.preset={preset}"), "sctp.policies.blocking_estimation=off".into()];
-        let alone = alone.iter().map(String::as_str).collect::<Vec<_>>();
+        let preset_edit = format!("sctp.preset={preset}");
+        let alone = [
+            preset_edit.as_str(),
+            "sctp.policies.blocking_estimation=off",
+            "sctp.policies.congestion=cmt",
+            "sctp.policies.sack_path=last-data",
+        ];
         let with = |side: &str| {
             let side = format!("sctp.policies.reschedule.side={side}");
             let edits = [side.as_str(), "sctp.policies.nr_sack=all"];

@@ -14,9 +14,11 @@ mod buffers;
 mod congestion;
 mod failover;
 mod feedback;
+mod foreign;
 mod gap_blocks;
 mod messages;
 mod nr_sack;
+mod outages;
 mod paths;
 mod queues;
 mod recovery;
@@ -57,9 +59,11 @@ const COVERAGE: &[&[Covered]] = &[
     congestion::COVERAGE,
     failover::COVERAGE,
     feedback::COVERAGE,
+    foreign::COVERAGE,
     gap_blocks::COVERAGE,
     messages::COVERAGE,
     nr_sack::COVERAGE,
+    outages::COVERAGE,
     paths::COVERAGE,
     recovery::COVERAGE,
     slow_paths::COVERAGE,

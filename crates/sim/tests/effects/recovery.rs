@@ -29,7 +29,7 @@ message_size = "1452 B"
 preset = "recommended"
 send_buffer = "32 MiB"
 receive_buffer = "32 MiB"
-policies = { pacing = "off", burst = { max-burst = 4 }, data_copies = "off", control_rtt = "counts", sack_request = "at-shutdown", rtt_sample = "classic", delayed_ack = { scope = "association" }, rto = { min = "1 s" } }
+policies = { congestion = "cmt", sack_path = "round-robin", pacing = "off", burst = { max-burst = 4 }, data_copies = "off", control_rtt = "counts", sack_request = "at-shutdown", rtt_sample = "classic", delayed_ack = { scope = "association" }, rto = { min = "1 s" } }
 "#;
 
 /// Windows go out at a time and are acknowledged by one SACK, which overtakes those of the longer path.
@@ -57,7 +57,7 @@ message_size = "1452 B"
 preset = "recommended"
 send_buffer = "32 MiB"
 receive_buffer = "32 MiB"
-policies = { pacing = "off", burst = { max-burst = 4 }, data_copies = "off", control_rtt = "counts", sack_request = "at-shutdown", rtt_sample = "classic", delayed_ack = { scope = "association" }, rto = { min = "1 s" } }
+policies = { congestion = "cmt", sack_path = "round-robin", pacing = "off", burst = { max-burst = 4 }, data_copies = "off", control_rtt = "counts", sack_request = "at-shutdown", rtt_sample = "classic", delayed_ack = { scope = "association" }, rto = { min = "1 s" } }
 "#;
 
 const fn reports(value: &'static str, against: &'static str) -> Covered {

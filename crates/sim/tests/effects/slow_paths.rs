@@ -29,7 +29,7 @@ message_size = "1452 B"
 preset = "recommended"
 send_buffer = "1 MiB"
 receive_buffer = "1 MiB"
-policies = { pacing = "off", burst = { max-burst = 4 }, data_copies = "off", control_rtt = "counts", sack_request = "at-shutdown", rtt_sample = "classic", delayed_ack = { scope = "association" }, rto = { min = "1 s" } }
+policies = { congestion = "cmt", sack_path = "round-robin", pacing = "off", burst = { max-burst = 4 }, data_copies = "off", control_rtt = "counts", sack_request = "at-shutdown", rtt_sample = "classic", delayed_ack = { scope = "association" }, rto = { min = "1 s" } }
 "#;
 
 /// A transfer that is short beside the round trip of the slow path.
@@ -47,6 +47,7 @@ const SHORT_FILE: &[&str] = &[
 /// The slow path loses, and nothing else repairs what it lost.
 const SLOW_LOSES: &[&str] = &[
     "sctp.preset=cmt",
+    "sctp.policies.sack_path=last-data",
     "sctp.send_buffer=512 KiB",
     "sctp.receive_buffer=512 KiB",
     "network.disjoint.paths.quick.bottleneck.rate=20 Mbit/s",

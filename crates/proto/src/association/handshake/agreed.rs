@@ -82,13 +82,14 @@ impl Peer {
                 false => NrSack::Off,
             },
             reneging: config.policies.reneging,
+            reorder_limit: config.policies.simulated_reorder_limit,
         });
         Self { tag: agreed.tag, extensions, receiver }
     }
 }
 
 impl Association {
-    /// Takes over what the peer wants and this side allows: streams, window, extensions, addresses.
+    /// Takes over what the peer wants and this side allows: streams, receive window, extensions, addresses.
     pub(super) fn settle(&mut self, agreed: &Agreed) {
         let extensions = agreed.extensions(&self.config);
         let forward_tsn = extensions.contains(Capabilities::FORWARD_TSN);
@@ -98,6 +99,6 @@ impl Association {
         self.transmitter.advertised_window = u64::from(agreed.a_rwnd);
         self.streams = agreed.streams(&self.config);
         self.build_paths(&agreed.addresses, Some(agreed.handshake_pair));
-        self.transmitter.paths.reset_windows(&self.config, &self.paths, u64::from(agreed.a_rwnd));
+        self.transmitter.paths.reset_cwnds(&self.config, &self.paths, u64::from(agreed.a_rwnd));
     }
 }

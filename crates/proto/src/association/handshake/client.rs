@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 
 use super::agreed::Agreed;
 use super::init_parameters::{self, InitKind, InitLimits, InitProblem, PeerInit};
-use super::{Echoed, Handshake, Step, T1};
+use super::{Echoed, Handshake, HandshakeStep, T1};
 use crate::association::Association;
 use crate::association::input::MAX_WAITING_ANSWERS;
 use crate::association::output::To;
@@ -66,7 +66,7 @@ impl Association {
 
     fn send_cookie_echo_to(&mut self, to: To) {
         let State::Handshake(handshake) = &self.state else { return };
-        let Step::CookieEchoed(echoed) = &handshake.step else { return };
+        let HandshakeStep::CookieEchoed(echoed) = &handshake.step else { return };
         let (cookie, report) = (echoed.cookie.clone(), echoed.report.clone());
         self.queue_control(Chunk::CookieEcho(Raw::Shared(cookie)), to);
         if let Some(report) = report {
@@ -126,7 +126,7 @@ impl Association {
     ) -> bool {
         let is_late = |cause| matches!(cause, Cause::RestartWithNewAddresses(_));
         match self.state.handshake_mut() {
-            Some(handshake) if matches!(handshake.step, Step::CookieWait) => {
+            Some(handshake) if matches!(handshake.step, HandshakeStep::CookieWait) => {
                 let others_asked = self.config.policies.handshake == HandshakePaths::AllPaths
                     && id != handshake.path;
                 if others_asked {
@@ -170,8 +170,8 @@ impl Association {
         let Some(handshake) = self.state.handshake() else { return false };
         !handshake.timer.tries.refused.contains(path)
             && match handshake.step {
-                Step::CookieWait => true,
-                Step::CookieEchoed(_) => self.paths[path].reach.is_active(),
+                HandshakeStep::CookieWait => true,
+                HandshakeStep::CookieEchoed(_) => self.paths[path].reach.is_active(),
             }
     }
 
@@ -182,7 +182,7 @@ impl Association {
         came_on: PathId,
     ) {
         let known = match self.state.handshake() {
-            Some(Handshake { step: Step::CookieWait, named, .. }) => named.clone(),
+            Some(Handshake { step: HandshakeStep::CookieWait, named, .. }) => named.clone(),
             // RFC 9260 section 5.2.3: discarded. But the path is as quick as it came, and the first cookie may have been lost.
             _ => {
                 if self.measure_by_init(cx, came_on) {
@@ -242,7 +242,7 @@ impl Association {
         if let Some(handshake) = self.state.handshake_mut() {
             handshake.path = self.paths.primary;
             handshake.timer = T1::first(cx.now, timeout);
-            handshake.step = Step::CookieEchoed(Box::new(Echoed { cookie, report, peer }));
+            handshake.step = HandshakeStep::CookieEchoed(Box::new(Echoed { cookie, report, peer }));
         }
         self.report_state(cx);
         self.send_cookie_echo();
@@ -320,7 +320,7 @@ impl Association {
             return self.end(cx, AssociationEnd::CannotConnect);
         }
         self.control.clear();
-        handshake.step = Step::CookieWait;
+        handshake.step = HandshakeStep::CookieWait;
         handshake.timer.restart(cx.now);
         handshake.life_extension = Some(staleness + handshake.timer.timeout);
         self.report_state(cx);

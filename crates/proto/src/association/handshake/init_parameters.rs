@@ -345,8 +345,8 @@ impl PeerInit {
         // one host share its addresses, above all `::1`, of which there is only one.
         let ours = local.contains(&address) && !is_this_host(source, local);
         let reachable = AddressTypes::among(local).contains(AddressTypes::of(address));
-        let room = self.addresses.len() < limits.max_addresses.min(MAX_ADDRESSES);
-        if is_meaningful(address, source) && !ours && reachable && room {
+        let space = self.addresses.len() < limits.max_addresses.min(MAX_ADDRESSES);
+        if is_meaningful(address, source) && !ours && reachable && space {
             self.addresses.push(address);
         } else {
             self.ignored_addresses = self.ignored_addresses.saturating_add(1);

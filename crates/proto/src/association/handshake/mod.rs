@@ -24,7 +24,7 @@ use crate::{Cx, Duration, Event, Instant, PathChange, PathId};
 /// The client's half of the handshake.
 #[derive(Debug)]
 pub(crate) struct Handshake {
-    pub(crate) step: Step,
+    pub(crate) step: HandshakeStep,
     /// Timer T1-init or T1-cookie.
     pub(crate) timer: T1,
     /// Path of the chunk that was sent last.
@@ -41,7 +41,7 @@ pub(crate) struct Handshake {
 
 /// What was sent, and what is known from the answer to what was sent before.
 #[derive(Debug)]
-pub(crate) enum Step {
+pub(crate) enum HandshakeStep {
     /// INIT sent.
     CookieWait,
     /// COOKIE ECHO sent.
@@ -97,7 +97,7 @@ impl Handshake {
     /// INIT is to be sent to the addresses that the user named.
     pub(crate) fn new(timer: T1, named: &[PeerAddress]) -> Self {
         Self {
-            step: Step::CookieWait,
+            step: HandshakeStep::CookieWait,
             timer,
             path: PathId(0),
             named: named.into(),
@@ -109,9 +109,9 @@ impl Handshake {
 
     /// Goes back to COOKIE-WAIT and gives what INIT ACK had brought, if one had come.
     pub(crate) fn take_echoed(&mut self) -> Option<Echoed> {
-        match core::mem::replace(&mut self.step, Step::CookieWait) {
-            Step::CookieWait => None,
-            Step::CookieEchoed(echoed) => Some(*echoed),
+        match core::mem::replace(&mut self.step, HandshakeStep::CookieWait) {
+            HandshakeStep::CookieWait => None,
+            HandshakeStep::CookieEchoed(echoed) => Some(*echoed),
         }
     }
 }

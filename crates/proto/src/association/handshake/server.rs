@@ -8,9 +8,9 @@ use smallvec::SmallVec;
 
 use super::agreed::Agreed;
 use super::view::{Established, HandshakePhase, HandshakeView, ShutdownAckTrigger};
-use super::{Step, TieTags};
-use crate::association::output::{Flush, To};
-use crate::association::state::{Connected, Peer, Phase, State};
+use super::{HandshakeStep, TieTags};
+use crate::association::output::{OutputFlush, To};
+use crate::association::state::{Connected, ConnectedPhase, Peer, State};
 use crate::association::{Association, Identity};
 use crate::config::SharedConfig;
 use crate::paths::PathBook;
@@ -42,15 +42,15 @@ impl Association {
     pub(crate) fn handshake_view(&self) -> HandshakeView {
         let phase = match &self.state {
             State::Handshake(handshake) => match handshake.step {
-                Step::CookieWait => HandshakePhase::CookieWait,
-                Step::CookieEchoed(_) => HandshakePhase::CookieEchoed,
+                HandshakeStep::CookieWait => HandshakePhase::CookieWait,
+                HandshakeStep::CookieEchoed(_) => HandshakePhase::CookieEchoed,
             },
             State::Connected(connected) => match connected.phase {
-                Phase::ShutdownAckSent(_) => HandshakePhase::ShutdownAckSent,
-                Phase::Established
-                | Phase::ShutdownPending
-                | Phase::ShutdownSent(_)
-                | Phase::ShutdownReceived(_) => HandshakePhase::Established,
+                ConnectedPhase::ShutdownAckSent(_) => HandshakePhase::ShutdownAckSent,
+                ConnectedPhase::Established
+                | ConnectedPhase::ShutdownPending
+                | ConnectedPhase::ShutdownSent(_)
+                | ConnectedPhase::ShutdownReceived(_) => HandshakePhase::Established,
             },
             State::Closed(_) => HandshakePhase::Closed,
         };
@@ -87,8 +87,8 @@ impl Association {
         self.tie_tags = TieTags::draw(cx.rng);
         self.transmitter.restart(Tsn(cookie.local_initial_tsn), &self.config);
         self.control.clear();
-        self.errors = 0;
-        self.flush = Flush::default();
+        self.paths.errors = 0;
+        self.flush = OutputFlush::default();
         self.readable_told = false;
         let agreed = Agreed::of(cookie);
         self.take_over(cx, &agreed);
@@ -128,7 +128,7 @@ impl Association {
     /// Queues SHUTDOWN ACK again, on a path of its own choice.
     pub(crate) fn resend_shutdown_ack(&mut self, _cx: &mut Cx<'_>, trigger: ShutdownAckTrigger) {
         self.stir();
-        if !matches!(self.state.phase(), Some(Phase::ShutdownAckSent(_))) {
+        if !matches!(self.state.phase(), Some(ConnectedPhase::ShutdownAckSent(_))) {
             return;
         }
         // The timer goes on: a peer that repeats itself must not put it off.

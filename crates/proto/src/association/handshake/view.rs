@@ -58,7 +58,7 @@ pub(crate) struct Established {
     pub(crate) remote: PeerAddress,
 }
 
-/// Why a SHUTDOWN ACK is sent again although no timer expired (RFC 9260 sections 5.2.4 and 9.2).
+/// Why a SHUTDOWN ACK is retransmitted although no timer expired (RFC 9260 sections 5.2.4 and 9.2).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum ShutdownAckTrigger {
     /// INIT in SHUTDOWN-ACK-SENT.

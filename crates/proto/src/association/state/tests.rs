@@ -21,21 +21,22 @@ fn peer() -> Peer {
         policy: Preset::Rfc9260.policies().delayed_ack,
         nr_sack: NrSack::Off,
         reneging: Reneging::Never,
+        reorder_limit: None,
     });
     Peer { tag: TAG, extensions: Capabilities::NR_SACK, receiver }
 }
 
-fn handshake(step: Step) -> State {
+fn handshake(step: HandshakeStep) -> State {
     let timer = T1::first(Instant::ZERO, T1_DUE);
     State::Handshake(Handshake { step, ..Handshake::new(timer, &[]) })
 }
 
 fn echoed() -> State {
     let echoed = Echoed { cookie: Default::default(), report: None, peer: peer() };
-    handshake(Step::CookieEchoed(Box::new(echoed)))
+    handshake(HandshakeStep::CookieEchoed(Box::new(echoed)))
 }
 
-fn connected(phase: Phase) -> State {
+fn connected(phase: ConnectedPhase) -> State {
     State::Connected(Connected { phase, ..Connected::established(peer()) })
 }
 
@@ -45,13 +46,13 @@ fn what_each_state_allows() {
     let (t1_due, t2_due) = (Some(Instant::ZERO + T1_DUE), Some(T2_DUE));
     // sends DATA, takes DATA, takes messages of the user, answers HEARTBEAT, T1 or T2
     for (state, allows, timer) in [
-        (handshake(Step::CookieWait), [false, false, true, false], t1_due),
+        (handshake(HandshakeStep::CookieWait), [false, false, true, false], t1_due),
         (echoed(), [false, false, true, true], t1_due),
-        (connected(Phase::Established), [true, true, true, true], None),
-        (connected(Phase::ShutdownPending), [true, true, false, true], None),
-        (connected(Phase::ShutdownSent(t2)), [false, true, false, true], t2_due),
-        (connected(Phase::ShutdownReceived(PathId(0))), [true, false, false, true], None),
-        (connected(Phase::ShutdownAckSent(t2)), [false, false, false, true], t2_due),
+        (connected(ConnectedPhase::Established), [true, true, true, true], None),
+        (connected(ConnectedPhase::ShutdownPending), [true, true, false, true], None),
+        (connected(ConnectedPhase::ShutdownSent(t2)), [false, true, false, true], t2_due),
+        (connected(ConnectedPhase::ShutdownReceived(PathId(0))), [true, false, false, true], None),
+        (connected(ConnectedPhase::ShutdownAckSent(t2)), [false, false, false, true], t2_due),
         (State::Closed(Some(peer())), [false; 4], None),
         (State::Closed(None), [false; 4], None),
     ] {
@@ -70,16 +71,17 @@ fn what_each_state_allows() {
 
 #[test]
 fn a_user_who_wants_to_shut_down_sends_nothing_more() {
-    let mut state = handshake(Step::CookieWait);
+    let mut state = handshake(HandshakeStep::CookieWait);
     state.handshake_mut().unwrap().shutdown_wanted = true;
     assert!(!state.accepts_messages());
 }
 
 #[test]
 fn the_peer_is_known_from_init_ack_to_beyond_the_end() {
-    assert!(handshake(Step::CookieWait).take_peer().is_none());
+    assert!(handshake(HandshakeStep::CookieWait).take_peer().is_none());
     assert!(State::Closed(None).take_peer().is_none());
-    for mut state in [echoed(), connected(Phase::Established), State::Closed(Some(peer()))] {
+    for mut state in [echoed(), connected(ConnectedPhase::Established), State::Closed(Some(peer()))]
+    {
         assert_eq!(state.peer_tag(), Some(TAG));
         assert!(state.receiver().is_some() && state.receiver_mut().is_some());
         assert!(state.has_agreed_on(Capabilities::NR_SACK));

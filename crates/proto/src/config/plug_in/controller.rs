@@ -13,7 +13,7 @@ use crate::{Duration, Instant};
 /// bytes may be outstanding there. Loss detection, retransmission, timers, burst limits and the choice of paths are not its
 /// business. It reads no clock: [`Context::now`] is the time.
 ///
-/// All byte counts are *charged* bytes, as `policies.window.bytes_counted` says: with the chunk header and padding, or user
+/// All byte counts are *counted* bytes, as `policies.window.bytes_counted` says: with the chunk header and padding, or user
 /// data alone.
 ///
 /// The methods are called in this order for one SACK: [`on_ack`](Self::on_ack) for every path on which it acknowledges
@@ -21,7 +21,7 @@ use crate::{Duration, Instant};
 /// read again.
 ///
 /// ```
-/// use polypath_proto::congestion::{Acked, Context, Controller, Loss, Recovery, Timeout};
+/// use polypath_proto::congestion::{Acked, Context, Controller, Loss, Timeout};
 ///
 /// /// A window that never changes.
 /// #[derive(Debug)]
@@ -94,6 +94,21 @@ pub trait Controller: Debug + Send {
     fn pacing_rate(&self) -> Option<BitRate> {
         None
     }
+
+    /// Rate at which the path delivers, if the controller measures it: what the path would carry, not what it carries at the
+    /// moment. Blocking estimation and buffer splitting use it in place of a congestion window per round trip.
+    fn delivery_rate(&self) -> Option<MeasuredRate> {
+        None
+    }
+}
+
+/// How fast a path delivers, as a controller has measured it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct MeasuredRate {
+    /// The highest rate that was measured.
+    pub rate: BitRate,
+    /// Whether the path carries no more than that. Before, as in slow start, the rate is a lower limit.
+    pub is_final: bool,
 }
 
 /// State of the path that goes with every event.
@@ -150,10 +165,10 @@ pub struct Acked {
     pub flight_before: u64,
     /// Bytes outstanding on the path after the SACK.
     pub flight_after: u64,
-    /// Whether data arrived in order on the path, as `policies.cwnd_update` sees it.
-    pub advanced: Advanced,
+    /// Whether the lowest outstanding data of the path arrived, as `policies.cwnd_update` sees it.
+    pub advanced: bool,
     /// Whether the path is in fast recovery.
-    pub recovery: Recovery,
+    pub in_recovery: bool,
     /// The round-trip time that this SACK measured, if it did: about one sample per round trip.
     pub rtt: Option<Duration>,
     /// How fast the path delivers; `None` where this SACK says nothing of it, and for the built-in controllers of RFC 9260 and
@@ -213,7 +228,7 @@ pub struct Loss {
     pub lost_bytes: u64,
     /// Whether the path is in fast recovery because of an earlier loss. Loss-based control reduces the window where it
     /// begins.
-    pub recovery: Recovery,
+    pub in_recovery: bool,
     /// How much the path lost while the newest of these bytes was under way; `None` where that is not known, and for the built-in
     /// controllers of RFC 9260 and CMT, which do without.
     pub sample: Option<LossSample>,
@@ -246,16 +261,6 @@ pub enum LossCause {
     DropReport,
     /// Nothing was lost: chunks left the path because they blocked the buffers, and the policy wants it to pay as for a loss.
     Rescheduling,
-}
-
-/// Whether fast recovery goes on.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Recovery {
-    /// It does not, or begins with this event.
-    #[default]
-    Off,
-    /// It does.
-    On,
 }
 
 /// T3-rtx expired.
@@ -320,16 +325,6 @@ pub enum CorrectionCause {
     BottleneckFull,
     /// A middlebox says that it carries more.
     BottleneckFree,
-}
-
-/// Whether the in-order point moved.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Advanced {
-    /// It did: the lowest outstanding data of the path arrived.
-    Yes,
-    /// It did not.
-    #[default]
-    No,
 }
 
 /// Whether a path has just become idle, or was before.

@@ -8,7 +8,7 @@ use super::view::NewPath;
 
 /// Makes controllers; associations that share a configuration share it.
 #[allow(clippy::disallowed_types)]
-type Factory = alloc::sync::Arc<dyn Fn(&NewPath) -> Box<dyn Controller> + Send + Sync>;
+type ControllerFactory = alloc::sync::Arc<dyn Fn(&NewPath) -> Box<dyn Controller> + Send + Sync>;
 
 /// A congestion control that the program brings: makes a controller for each path.
 ///
@@ -24,7 +24,7 @@ type Factory = alloc::sync::Arc<dyn Fn(&NewPath) -> Box<dyn Controller> + Send +
 #[derive(Clone)]
 pub struct CustomCongestion {
     name: &'static str,
-    make: Factory,
+    make: ControllerFactory,
 }
 
 impl CustomCongestion {

@@ -7,8 +7,8 @@ mod scheduler;
 mod view;
 
 pub use controller::{
-    Acked, Advanced, Context, Controller, Correction, CorrectionCause, EcnMarks, Idle, Loss,
-    LossCause, LossSample, Pause, RateLimit, RateSample, Recovery, Sent, SpuriousLoss, Timeout,
+    Acked, Context, Controller, Correction, CorrectionCause, EcnMarks, Idle, Loss, LossCause,
+    LossSample, MeasuredRate, Pause, RateLimit, RateSample, Sent, SpuriousLoss, Timeout,
 };
 pub use custom_congestion::CustomCongestion;
 pub use scheduler::{CustomScheduler, NewData, PathScheduler, PathView, Readiness};

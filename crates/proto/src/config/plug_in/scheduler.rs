@@ -138,13 +138,13 @@ pub struct NewData {
 
 /// Makes schedulers; associations that share a configuration share it.
 #[allow(clippy::disallowed_types)]
-type Factory = alloc::sync::Arc<dyn Fn() -> Box<dyn PathScheduler> + Send + Sync>;
+type SchedulerFactory = alloc::sync::Arc<dyn Fn() -> Box<dyn PathScheduler> + Send + Sync>;
 
 /// A path scheduler that the program brings.
 #[derive(Clone)]
 pub struct CustomScheduler {
     name: &'static str,
-    make: Factory,
+    make: SchedulerFactory,
 }
 
 impl CustomScheduler {

@@ -50,6 +50,18 @@ policy_enum!(
 );
 
 policy_enum!(
+    /// Whether the sender learns that the peer drops what lies too far above a gap, although its receive window is open.
+    PeerReorderLimit {
+        /// No: such chunks are lost as others are.
+        Off = "off",
+        /// After eight SACKs that say nothing, the number of chunks that wait above the gap is taken for the limit, and no more are
+        /// sent than fit in. `blocking_estimation` takes the limit for a buffer. It grows again by an eighth after 10 s, and
+        /// after longer pauses where that was wrong.
+        Learned = "learned",
+    }
+);
+
+policy_enum!(
     /// Whether chunks on a slow path are sent again on a faster one when nothing new waits.
     TailReinjection {
         /// They stay where they are.

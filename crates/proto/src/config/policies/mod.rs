@@ -64,6 +64,10 @@ policy_group!(
         nr_sack: NrSack,
         /// Whether the receiver takes acknowledgements back.
         reneging: Reneging,
+        /// Whether the sender learns how many chunks may wait above a gap at the peer.
+        peer_reorder_limit: PeerReorderLimit,
+        /// Chunks that wait above a gap beyond which this receiver drops what lies higher, as usrsctp does beyond 512. `None`: none.
+        simulated_reorder_limit: Option<u32>,
         /// Reports of damaged packets.
         packet_drop_report: PacketDropReport,
         /// Where SACKs go.

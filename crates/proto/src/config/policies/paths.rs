@@ -1,6 +1,7 @@
 //! Which path carries what, and when a path is given up.
 
 use super::{policy_enum, policy_group};
+use crate::Duration;
 
 policy_enum!(
     /// Over which paths INIT goes. The peer answers each INIT without keeping state (RFC 9260 section 5.1.3); the first
@@ -159,6 +160,10 @@ policy_group!(
         primary_switchover: Option<u32>,
         /// What happens when every path is potentially failed.
         all_pf: AllPf,
+        /// Longest pause between the heartbeats of a path while no path answers and data waits, if the timeout that the path had
+        /// before is not longer. Meanwhile timeouts count against the association as those of one path do. `None`: heartbeats
+        /// back off to RTO.Max or HB.interval.
+        outage_probe_interval: Option<Duration>,
     }
 );
 

@@ -32,8 +32,8 @@ pub(super) fn is_too_much(lost: u64, flight: u64, unit: u64) -> bool {
 /// (InflightAtLoss).
 pub(super) fn flight_at_loss(flight: u64, lost: u64, size: u64) -> u64 {
     let (before, lost_before) = (flight.saturating_sub(size), lost.saturating_sub(size));
-    let room = percent(before, LOSS).saturating_sub(lost_before);
-    let prefix = u128::from(room) * 100 / u128::from(100 - LOSS);
+    let allowance = percent(before, LOSS).saturating_sub(lost_before);
+    let prefix = u128::from(allowance) * 100 / u128::from(100 - LOSS);
     before.saturating_add(u64::try_from(prefix).unwrap_or(u64::MAX))
 }
 

@@ -117,8 +117,8 @@ impl Bbr {
 
     /// Whether the queue is empty and others have room.
     fn is_drained(&self, flight: u64) -> bool {
-        let room = self.bounds.with_headroom(self.unit, self.least_window());
-        flight <= room && flight <= self.inflight_at(self.max_bw.get(), 100)
+        let space = self.bounds.with_headroom(self.unit, self.least_window());
+        flight <= space && flight <= self.inflight_at(self.max_bw.get(), 100)
     }
 
     /// A probe ends where the path is full, or where the last one lost too much (IsTimeToGoDown).

@@ -38,11 +38,11 @@ mod tests;
 
 use polypath_units::BitRate;
 
-use super::window::Window;
+use super::window::CongestionWindow;
 use super::window_use::WindowUse;
 use super::{
-    Acked, Context, Controller, Correction, CorrectionCause, Loss, LossCause, NewPath, RateLimit,
-    RateSample, Recovery, Sent, SpuriousLoss, Timeout,
+    Acked, Context, Controller, Correction, CorrectionCause, Loss, LossCause, MeasuredRate,
+    NewPath, RateLimit, RateSample, Sent, SpuriousLoss, Timeout,
 };
 use crate::PathId;
 use aggregation::ExtraAcked;
@@ -141,9 +141,13 @@ impl Bbr {
         }
     }
 
+    pub(super) fn initial_cwnd(&self) -> u64 {
+        self.initial_cwnd
+    }
+
     /// What it allows now.
-    pub(super) fn window(&self) -> Window {
-        Window { cwnd: self.cwnd.max(1), ssthresh: u64::MAX }
+    pub(super) fn window(&self) -> CongestionWindow {
+        CongestionWindow { cwnd: self.cwnd.max(1), ssthresh: u64::MAX }
     }
 
     /// A sample is limited by what the application sends, or by a look for the round trip.
@@ -208,11 +212,12 @@ impl Controller for Bbr {
         self.usage.note(cx.now, cx.path, self.cwnd, cx.flight);
     }
 
+    #[inline(never)]
     fn on_ack(&mut self, cx: &Context<'_>, acked: &Acked) {
         self.unit = cx.path.unit.max(1);
         self.usage.note(cx.now, cx.path, self.cwnd, acked.flight_before);
         let before = acked.rate.map(|sample| sample.delivered_before);
-        if self.recovery.on_ack(acked.recovery == Recovery::On, before) {
+        if self.recovery.on_ack(acked.in_recovery, before) {
             self.cwnd = self.recovery.restored(self.cwnd);
         }
         if let Some(sample) = &acked.rate {
@@ -228,7 +233,7 @@ impl Controller for Bbr {
         if matches!(loss.cause, LossCause::DropReport | LossCause::Rescheduling) {
             return;
         }
-        if loss.recovery == Recovery::Off {
+        if !loss.in_recovery {
             self.recovery.begin_fast(self.cwnd, self.phase, &self.bounds);
         }
         self.latest.on_loss(loss.sample.map_or(self.delivered, |sample| sample.delivered_total));
@@ -273,5 +278,10 @@ impl Controller for Bbr {
 
     fn pacing_rate(&self) -> Option<BitRate> {
         self.pacing()
+    }
+
+    fn delivery_rate(&self) -> Option<MeasuredRate> {
+        let rate = BitRate::from_bits_per_second(self.bw.saturating_mul(8));
+        (self.bw > 0).then_some(MeasuredRate { rate, is_final: self.pipe.was_full })
     }
 }

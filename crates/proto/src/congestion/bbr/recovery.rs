@@ -6,7 +6,7 @@ use super::bounds::Bounds;
 
 /// Which recovery goes on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-enum Kind {
+enum RecoveryKind {
     #[default]
     None,
     Fast,
@@ -19,7 +19,7 @@ enum Kind {
 /// State of one path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct LossRecovery {
-    kind: Kind,
+    kind: RecoveryKind,
     /// The last window that neither a loss nor a look for the round trip made smaller.
     prior_cwnd: u64,
     bounds: Bounds,
@@ -29,20 +29,20 @@ pub(super) struct LossRecovery {
 
 impl LossRecovery {
     pub(super) fn new() -> Self {
-        Self { kind: Kind::None, prior_cwnd: 0, bounds: Bounds::new(), left: None }
+        Self { kind: RecoveryKind::None, prior_cwnd: 0, bounds: Bounds::new(), left: None }
     }
 
     pub(super) fn is_fast(&self) -> bool {
-        self.kind == Kind::Fast
+        self.kind == RecoveryKind::Fast
     }
 
     pub(super) fn is_after_timeout(&self) -> bool {
-        matches!(self.kind, Kind::Timeout { .. })
+        matches!(self.kind, RecoveryKind::Timeout { .. })
     }
 
     /// Remembers the window (SaveCwnd).
     pub(super) fn save_cwnd(&mut self, cwnd: u64, phase: Phase) {
-        let is_modulated = self.kind != Kind::None || phase == Phase::ProbeRtt;
+        let is_modulated = self.kind != RecoveryKind::None || phase == Phase::ProbeRtt;
         self.prior_cwnd = if is_modulated { self.prior_cwnd.max(cwnd) } else { cwnd };
     }
 
@@ -53,7 +53,7 @@ impl LossRecovery {
 
     pub(super) fn begin_fast(&mut self, cwnd: u64, phase: Phase, bounds: &Bounds) {
         self.begin(cwnd, phase, bounds);
-        self.kind = Kind::Fast;
+        self.kind = RecoveryKind::Fast;
     }
 
     pub(super) fn begin_after_timeout(
@@ -67,7 +67,7 @@ impl LossRecovery {
         if !self.is_after_timeout() {
             self.begin(cwnd, phase, bounds);
         }
-        self.kind = Kind::Timeout { delivered };
+        self.kind = RecoveryKind::Timeout { delivered };
     }
 
     fn begin(&mut self, cwnd: u64, phase: Phase, bounds: &Bounds) {
@@ -79,19 +79,19 @@ impl LossRecovery {
     /// whether that ends the recovery.
     pub(super) fn on_ack(&mut self, is_fast: bool, before: Option<u64>) -> bool {
         let is_over = match self.kind {
-            Kind::None => false,
-            Kind::Fast => !is_fast,
-            Kind::Timeout { delivered } => before.is_some_and(|before| before > delivered),
+            RecoveryKind::None => false,
+            RecoveryKind::Fast => !is_fast,
+            RecoveryKind::Timeout { delivered } => before.is_some_and(|before| before > delivered),
         };
         if is_over {
-            self.kind = Kind::None;
+            self.kind = RecoveryKind::None;
         }
         is_over
     }
 
     /// The losses were none: restores the bounds; the phase that they ended.
     pub(super) fn undo(&mut self, bounds: &mut Bounds) -> Option<Phase> {
-        self.kind = Kind::None;
+        self.kind = RecoveryKind::None;
         bounds.long = bounds.long.max(self.bounds.long);
         bounds.short = bounds.short.max(self.bounds.short);
         bounds.rate = bounds.rate.max(self.bounds.rate);

@@ -3,7 +3,7 @@
 
 use super::probe_bw::AckPhase;
 use super::*;
-use crate::congestion::{Advanced, LossSample, Parameters};
+use crate::congestion::{LossSample, Parameters};
 use crate::{Duration, Instant};
 
 const UNIT: u64 = 1000;
@@ -19,7 +19,7 @@ struct Bench {
     delivered: u64,
     flight: u64,
     limit: RateLimit,
-    recovery: Recovery,
+    in_recovery: bool,
 }
 
 impl Bench {
@@ -30,7 +30,7 @@ impl Bench {
             delivered: 0,
             flight: BDP,
             limit: RateLimit::Window,
-            recovery: Recovery::Off,
+            in_recovery: false,
         }
     }
 
@@ -88,8 +88,8 @@ impl Bench {
             acked_bytes: bytes,
             flight_before: self.bbr.cwnd(),
             flight_after: self.flight,
-            advanced: Advanced::Yes,
-            recovery: self.recovery,
+            advanced: true,
+            in_recovery: self.in_recovery,
             rtt: None,
             rate: Some(sample),
         };
@@ -106,13 +106,13 @@ impl Bench {
         };
         let loss = Loss {
             lost_bytes: bytes,
-            recovery: self.recovery,
+            in_recovery: self.in_recovery,
             sample: Some(sample),
             ..Loss::default()
         };
         let cx = self.cx();
         self.bbr.on_loss(&cx, &loss);
-        self.recovery = Recovery::On;
+        self.in_recovery = true;
     }
 
     fn mbit(&self) -> f64 {
@@ -227,7 +227,7 @@ fn a_probe_that_loses_much_ends_and_sets_a_bound() {
     assert!(bench.bbr.cwnd() <= 115 * UNIT);
     assert!(bench.bbr.probing.was_too_high && !bench.bbr.probing.is_probe_sample);
     // The next probe stops as soon as so much is in flight.
-    (bench.recovery, bench.flight) = (Recovery::Off, 100 * UNIT);
+    (bench.in_recovery, bench.flight) = (false, 100 * UNIT);
     let mut next = bench.until(Phase::Up);
     next.flight = 130 * UNIT;
     next.round(RATE);

@@ -12,8 +12,8 @@ use crate::{Duration, PathId};
 /// One path, as its group sees it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Member {
-    /// Whether it takes part.
-    pub(crate) standing: Standing,
+    /// Whether it carries data. If it does not, its congestion window is no claim on the capacity of the group.
+    pub(crate) is_active: bool,
     /// cwnd in bytes, c.
     pub(crate) cwnd: u64,
     /// ssthresh in bytes, s.
@@ -22,15 +22,6 @@ pub(crate) struct Member {
     pub(crate) srtt: Option<Duration>,
     /// Bytes between losses, l (OLIA).
     pub(crate) between_losses: u64,
-}
-
-/// Whether a path takes part in its group.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Standing {
-    /// It carries data.
-    Active,
-    /// It does not, so its window is no claim on the capacity.
-    Inactive,
 }
 
 /// The views of all paths of an association.
@@ -45,14 +36,13 @@ impl GroupViews {
             let group = groups.group_of(index);
             let peers = || {
                 members.iter().enumerate().filter_map(|(other, peer)| {
-                    let coupled =
-                        peer.standing == Standing::Active && groups.group_of(other) == group;
+                    let coupled = peer.is_active && groups.group_of(other) == group;
                     coupled.then_some(peer)
                 })
             };
-            views.push(match member.standing {
-                Standing::Active => view(member, &peers),
-                Standing::Inactive => GroupView::ALONE,
+            views.push(match member.is_active {
+                true => view(member, &peers),
+                false => GroupView::ALONE,
             });
         }
         Self(views)
@@ -141,7 +131,7 @@ mod tests {
 
     fn member(cwnd: u64, ssthresh: u64, rtt: Option<u64>) -> Member {
         Member {
-            standing: Standing::Active,
+            is_active: true,
             cwnd,
             ssthresh,
             srtt: rtt.map(Duration::from_millis),
@@ -159,7 +149,7 @@ mod tests {
             member(70_000, 60_000, None),
             member(90_000, 80_000, Some(10)),
         ];
-        members[3].standing = Standing::Inactive;
+        members[3].is_active = false;
         let groups = PathGroups::Listed(GroupList::new(&[5, 1, 5, 5]).unwrap());
         let views = GroupViews::of(&groups, &members);
         for (path, members, cwnd, ssthresh, own) in [

@@ -33,14 +33,14 @@ fn linked(bytes: u64, cwnd: u64, rates: &Rates) -> u64 {
 mod tests {
     use super::*;
     use crate::config::PathGroups;
-    use crate::congestion::coupled::group::{GroupViews, Member, Standing};
+    use crate::congestion::coupled::group::{GroupViews, Member};
     use crate::{Duration, PathId};
 
     const P: Parameters = Parameters::plain(1500, 1500);
 
     fn rates(own: (u64, u64), other: (u64, u64)) -> Rates {
         let member = |(cwnd, rtt)| Member {
-            standing: Standing::Active,
+            is_active: true,
             cwnd,
             ssthresh: 0,
             srtt: Some(Duration::from_millis(rtt)),

@@ -29,7 +29,7 @@ pub(crate) fn threshold(cwnd: u64, p: &Parameters, rates: &Rates) -> u64 {
 mod tests {
     use super::*;
     use crate::config::PathGroups;
-    use crate::congestion::coupled::group::{GroupViews, Member, Standing};
+    use crate::congestion::coupled::group::{GroupViews, Member};
     use crate::{Duration, PathId};
 
     const P: Parameters = Parameters::plain(1500, 1500);
@@ -37,7 +37,7 @@ mod tests {
     /// The rates of the first of two paths, given as (cwnd, milliseconds).
     fn rates(own: (u64, u64), other: (u64, u64)) -> Rates {
         let member = |(cwnd, rtt)| Member {
-            standing: Standing::Active,
+            is_active: true,
             cwnd,
             ssthresh: 0,
             srtt: Some(Duration::from_millis(rtt)),

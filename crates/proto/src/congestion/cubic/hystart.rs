@@ -18,17 +18,8 @@ const ROUNDS: u32 = 5;
 /// L: units that one acknowledgement is worth at most while packets are not spaced.
 const UNITS: u64 = 8;
 
-/// What a sample says about slow start.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Verdict {
-    /// It goes on.
-    GoesOn,
-    /// The path is full.
-    Ends,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Phase {
+enum HystartPhase {
     /// Slow start.
     Fast,
     /// Conservative slow start (CSS).
@@ -45,7 +36,7 @@ enum Phase {
 /// State of one path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct HyStart {
-    phase: Phase,
+    phase: HystartPhase,
     /// Bytes delivered when the round began: data sent after that ends it.
     round_begin: u64,
     /// Shortest round trips of the round before and of this one.
@@ -57,62 +48,64 @@ pub(super) struct HyStart {
 
 impl HyStart {
     pub(super) fn new() -> Self {
-        Self { phase: Phase::Fast, round_begin: 0, last: None, current: None, samples: 0 }
+        Self { phase: HystartPhase::Fast, round_begin: 0, last: None, current: None, samples: 0 }
     }
 
     /// The first slow start is over.
     pub(super) fn end(&mut self) {
-        self.phase = Phase::Standard;
+        self.phase = HystartPhase::Standard;
     }
 
     /// Bytes by which an acknowledgement of `bytes` lets the window grow.
     pub(super) fn growth(&self, bytes: u64, unit: u64) -> u64 {
         let bytes = bytes.min(unit.saturating_mul(UNITS));
         match self.phase {
-            Phase::Fast | Phase::Standard => bytes,
-            Phase::Conservative { .. } => bytes / GROWTH_DIVISOR,
+            HystartPhase::Fast | HystartPhase::Standard => bytes,
+            HystartPhase::Conservative { .. } => bytes / GROWTH_DIVISOR,
         }
     }
 
-    /// An acknowledgement in slow start brings a sample.
-    pub(super) fn on_sample(&mut self, sample: &RateSample) -> Verdict {
-        if self.phase == Phase::Standard {
-            return Verdict::GoesOn;
+    /// An acknowledgement in slow start brings a sample. Returns whether slow start ends, because the path is full.
+    pub(super) fn on_sample(&mut self, sample: &RateSample) -> bool {
+        if self.phase == HystartPhase::Standard {
+            return false;
         }
-        if sample.delivered_before >= self.round_begin && self.begin_round(sample) == Verdict::Ends
-        {
-            return Verdict::Ends;
+        if sample.delivered_before >= self.round_begin && self.begin_round(sample) {
+            return true;
         }
         let round_trip = sample.round_trip;
         let current = self.current.map_or(round_trip, |known| known.min(round_trip));
         self.current = Some(current);
         self.samples += 1;
         if self.samples < SAMPLES {
-            return Verdict::GoesOn;
+            return false;
         }
         match self.phase {
-            Phase::Fast if self.last.is_some_and(|last| current >= last + rise(last)) => {
-                self.phase = Phase::Conservative { baseline: current, rounds: 0 };
+            HystartPhase::Fast if self.last.is_some_and(|last| current >= last + rise(last)) => {
+                self.phase = HystartPhase::Conservative { baseline: current, rounds: 0 };
             }
             // The rise was a false alarm.
-            Phase::Conservative { baseline, .. } if current < baseline => self.phase = Phase::Fast,
+            HystartPhase::Conservative { baseline, .. } if current < baseline => {
+                self.phase = HystartPhase::Fast
+            }
             _ => {}
         }
-        Verdict::GoesOn
+        false
     }
 
-    fn begin_round(&mut self, sample: &RateSample) -> Verdict {
+    /// The first sample of a round trip. Returns whether slow start ends.
+    fn begin_round(&mut self, sample: &RateSample) -> bool {
         self.round_begin = sample.delivered_total;
         self.last = self.current.take();
         self.samples = 0;
-        if let Phase::Conservative { rounds, .. } = &mut self.phase {
+        if let HystartPhase::Conservative { rounds, .. } = &mut self.phase {
             *rounds += 1;
             if *rounds >= ROUNDS {
-                self.phase = Phase::Standard;
-                return Verdict::Ends;
+                self.phase = HystartPhase::Standard;
+                return true;
             }
         }
-        Verdict::GoesOn
+        false
     }
 }
 
@@ -126,10 +119,11 @@ mod tests {
     use super::*;
     use crate::congestion::RateLimit;
 
-    /// A round of as many samples, each `bytes` further, with this round trip in milliseconds; the verdict of the last.
-    fn round(start: &mut HyStart, delivered: &mut u64, samples: u32, ms: u64) -> Verdict {
+    /// A round of as many samples, each `bytes` further, with this round trip in milliseconds. Whether one of them
+    /// ends slow start.
+    fn round(start: &mut HyStart, delivered: &mut u64, samples: u32, ms: u64) -> bool {
         let before = *delivered;
-        let mut verdict = Verdict::GoesOn;
+        let mut ends = false;
         for _ in 0..samples {
             *delivered += 1000;
             let sample = RateSample {
@@ -142,17 +136,15 @@ mod tests {
                 lost: 0,
                 limit: RateLimit::Window,
             };
-            if start.on_sample(&sample) == Verdict::Ends {
-                verdict = Verdict::Ends;
-            }
+            ends |= start.on_sample(&sample);
         }
         // What is sent from now on is sent after all of this was delivered.
         *delivered += 1;
-        verdict
+        ends
     }
 
     fn is_conservative(start: &HyStart) -> bool {
-        matches!(start.phase, Phase::Conservative { .. })
+        matches!(start.phase, HystartPhase::Conservative { .. })
     }
 
     #[test]
@@ -178,11 +170,11 @@ mod tests {
         assert!(is_conservative(&start));
         assert_eq!((start.growth(2000, 1000), start.growth(100_000, 1000)), (500, 2000));
         for _ in 0..4 {
-            assert_eq!(round(&mut start, &mut delivered, 10, 95), Verdict::GoesOn);
+            assert!(!round(&mut start, &mut delivered, 10, 95));
         }
-        assert_eq!(round(&mut start, &mut delivered, 10, 95), Verdict::Ends);
+        assert!(round(&mut start, &mut delivered, 10, 95));
         assert_eq!(start.growth(100_000, 1000), 8000, "standard from now on");
-        assert_eq!(round(&mut start, &mut delivered, 10, 500), Verdict::GoesOn);
+        assert!(!round(&mut start, &mut delivered, 10, 500));
     }
 
     #[test]

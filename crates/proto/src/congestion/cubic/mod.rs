@@ -13,15 +13,15 @@ mod tests;
 use polypath_units::{BitRate, ByteCount};
 
 use super::reno::Reno;
-use super::window::Window;
+use super::window::CongestionWindow;
 use super::window_use::WindowUse;
 use super::{
-    Acked, Advanced, Context, Controller, Correction, CorrectionCause, EcnMarks, Idle, Loss,
-    LossCause, NewPath, Recovery, Sent, SpuriousLoss, Timeout,
+    Acked, Context, Controller, Correction, CorrectionCause, EcnMarks, Idle, Loss, LossCause,
+    NewPath, Sent, SpuriousLoss, Timeout,
 };
 use crate::{Duration, Instant};
 use curve::Curve;
-use hystart::{HyStart, Verdict};
+use hystart::HyStart;
 
 /// Part of the window that a loss leaves, beta_cubic, in tenths.
 const BETA_TENTHS: u64 = 7;
@@ -33,7 +33,7 @@ const FRACTION: u32 = 16;
 /// CUBIC on one path.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Cubic {
-    window: Window,
+    window: CongestionWindow,
     initial_cwnd: u64,
     start: HyStart,
     /// Where the last loss came, W_max, in bytes; `None` before the first loss and after a timeout.
@@ -71,7 +71,7 @@ struct Stage {
 /// The state before a reduction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Undo {
-    window: Window,
+    window: CongestionWindow,
     plateau: Option<u64>,
     prior: u64,
     stage: Option<Stage>,
@@ -81,7 +81,7 @@ impl Cubic {
     /// A controller for a path at its start.
     pub(crate) fn new(path: &NewPath) -> Self {
         Self {
-            window: Window { cwnd: path.initial_cwnd, ssthresh: path.initial_ssthresh },
+            window: CongestionWindow { cwnd: path.initial_cwnd, ssthresh: path.initial_ssthresh },
             initial_cwnd: path.initial_cwnd,
             start: HyStart::new(),
             plateau: None,
@@ -97,7 +97,7 @@ impl Cubic {
     }
 
     /// What it allows now.
-    pub(super) fn window(&self) -> Window {
+    pub(super) fn window(&self) -> CongestionWindow {
         self.window
     }
 
@@ -107,7 +107,7 @@ impl Cubic {
 
     /// Slow start (RFC 9406 section 4.2), up to the threshold.
     fn start(&mut self, cx: &Context<'_>, bytes: u64, flight_before: u64) {
-        let Window { cwnd, ssthresh } = self.window;
+        let CongestionWindow { cwnd, ssthresh } = self.window;
         // A sender that spaces its packets has half a window outstanding while it doubles.
         if !self.usage.is_used(cx) && flight_before < cwnd / 2 {
             return;
@@ -203,21 +203,22 @@ impl Controller for Cubic {
         self.usage.note(cx.now, cx.path, self.window.cwnd, cx.flight);
     }
 
+    #[inline(never)]
     fn on_ack(&mut self, cx: &Context<'_>, acked: &Acked) {
         self.srtt = cx.srtt;
         self.usage.note(cx.now, cx.path, self.window.cwnd, acked.flight_before);
-        if acked.acked_bytes == 0 || acked.recovery == Recovery::On {
+        if acked.acked_bytes == 0 || acked.in_recovery {
             return;
         }
         self.timed_out = false;
         if self.is_in_slow_start()
             && let Some(sample) = &acked.rate
-            && self.start.on_sample(sample) == Verdict::Ends
+            && self.start.on_sample(sample)
         {
             self.window.ssthresh = self.window.cwnd;
         }
         self.disordered = self.disordered.saturating_add(acked.acked_bytes);
-        if acked.advanced == Advanced::No {
+        if !acked.advanced {
             return;
         }
         let bytes = core::mem::take(&mut self.disordered);
@@ -230,7 +231,7 @@ impl Controller for Cubic {
 
     /// What a report says was damaged is no congestion.
     fn on_loss(&mut self, cx: &Context<'_>, loss: &Loss) {
-        if loss.cause != LossCause::DropReport && loss.recovery == Recovery::Off {
+        if loss.cause != LossCause::DropReport && !loss.in_recovery {
             self.remember();
             self.reduce(cx);
             self.window.cwnd = self.window.ssthresh;
@@ -239,7 +240,7 @@ impl Controller for Cubic {
 
     /// Section 4.8. Slow start leads back to the threshold, and from there a curve begins at its plateau.
     fn on_timeout(&mut self, cx: &Context<'_>, _: &Timeout) {
-        // A timeout of what was sent again after one says nothing new.
+        // A timeout of what was retransmitted after one says nothing new.
         if !self.timed_out {
             self.remember();
             self.reduce(cx);

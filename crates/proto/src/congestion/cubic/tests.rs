@@ -28,7 +28,7 @@ fn after_loss(units: u64) -> Cubic {
 /// Acknowledges bytes of a full window in order.
 fn ack(it: &mut Cubic, ms: u64, bytes: u64) {
     let flight = it.cwnd();
-    it.on_ack(&at(ms), &acked(bytes, flight, flight - bytes.min(flight), Advanced::Yes));
+    it.on_ack(&at(ms), &acked(bytes, flight, flight - bytes.min(flight), true));
 }
 
 #[test]
@@ -56,13 +56,18 @@ fn a_loss_leaves_seven_tenths_and_the_plateau_moves() {
 fn one_reduction_per_recovery_and_none_for_damage() {
     let mut it = cubic(100);
     for loss in [
-        Loss { recovery: Recovery::On, ..Loss::default() },
+        Loss { in_recovery: true, ..Loss::default() },
         Loss { cause: LossCause::DropReport, ..Loss::default() },
     ] {
         it.on_loss(&at(0), &loss);
         assert_eq!(it.cwnd(), 100_000, "{loss:?}");
     }
+    let mut recovering = cubic(100);
+    recovering.on_ack(&at(0), &Acked { in_recovery: true, ..acked(2000, 100_000, 98_000, true) });
+    assert_eq!(recovering.cwnd(), 100_000);
     let mut marks = cubic(100);
+    marks.on_ecn(&at(0), &EcnMarks { packets: 0 });
+    assert_eq!(marks.cwnd(), 100_000, "no packet was marked");
     for (ms, cwnd) in [(0, 70_000), (99, 70_000), (100, 49_000)] {
         marks.on_ecn(&at(ms), &EcnMarks { packets: 1 });
         assert_eq!(marks.cwnd(), cwnd, "marks at {ms} ms");
@@ -113,7 +118,7 @@ fn a_window_that_is_not_used_does_not_grow_and_time_stands_still() {
     let before = paused.cwnd();
     // From 1.0 to 3.0 s a tenth of the window is outstanding.
     for ms in [1000, 2000] {
-        paused.on_ack(&at(ms), &acked(1000, 7000, 6000, Advanced::Yes));
+        paused.on_ack(&at(ms), &acked(1000, 7000, 6000, true));
         assert_eq!(paused.cwnd(), before);
     }
     ack(&mut paused, 3000, 10_000);
@@ -126,11 +131,11 @@ fn a_window_that_is_not_used_does_not_grow_and_time_stands_still() {
 #[test]
 fn what_arrives_beyond_a_gap_counts_when_the_gap_closes() {
     let mut it = cubic(10);
-    it.on_ack(&at(0), &acked(2000, 10_000, 8000, Advanced::No));
+    it.on_ack(&at(0), &acked(2000, 10_000, 8000, false));
     assert_eq!(it.cwnd(), 10_000);
-    it.on_ack(&at(0), &acked(1000, 10_000, 9000, Advanced::Yes));
+    it.on_ack(&at(0), &acked(1000, 10_000, 9000, true));
     assert_eq!(it.cwnd(), 13_000);
-    it.on_ack(&at(0), &acked(2000, 13_000, 11_000, Advanced::No));
+    it.on_ack(&at(0), &acked(2000, 13_000, 11_000, false));
     it.on_loss(&at(0), &Loss::default());
     ack(&mut it, 0, 910);
     // Seven tenths, and Reno's step: nothing of what came before the loss.
@@ -141,7 +146,7 @@ fn what_arrives_beyond_a_gap_counts_when_the_gap_closes() {
 fn slow_start_needs_half_a_window() {
     for (flight, cwnd) in [(10_000, 12_000), (5000, 12_000), (4999, 10_000)] {
         let mut it = cubic(10);
-        it.on_ack(&at(0), &acked(2000, flight, flight - 2000, Advanced::Yes));
+        it.on_ack(&at(0), &acked(2000, flight, flight - 2000, true));
         assert_eq!(it.cwnd(), cwnd, "{flight}");
     }
 }
@@ -207,11 +212,43 @@ fn a_pause_ends_the_stage_where_it_changes_the_window() {
 }
 
 #[test]
+fn a_correction_sets_the_window_and_may_begin_anew() {
+    for (cause, ssthresh, keeps_curve) in [
+        (CorrectionCause::Blocking, None, true),
+        (CorrectionCause::Burst, Some(9000), true),
+        (CorrectionCause::Restart, Some(9000), false),
+        (CorrectionCause::BottleneckFull, Some(9000), false),
+    ] {
+        let mut it = after_loss(100);
+        ack(&mut it, 1, 1000);
+        let before = it.cwnd();
+        assert!(it.stage.is_some() && before > 70_000);
+        it.on_correction(&at(0), &Correction { cause, cwnd: 8000, ssthresh });
+        assert_eq!(
+            (it.cwnd(), it.ssthresh()),
+            (8000, Some(ssthresh.unwrap_or(70_000))),
+            "{cause:?}"
+        );
+        assert_eq!(it.stage.is_some(), keeps_curve, "{cause:?}");
+    }
+}
+
+#[test]
+fn a_window_that_has_grown_back_is_not_restored() {
+    for (cwnd, ssthresh) in [(99_999, u64::MAX), (100_000, 70_000)] {
+        let mut it = after_loss(100);
+        it.window.cwnd = cwnd;
+        it.on_spurious_loss(&at(0), &SpuriousLoss { chunks: 1 });
+        assert_eq!((it.cwnd(), it.ssthresh()), (100_000, Some(ssthresh)), "{cwnd}");
+    }
+}
+
+#[test]
 fn rates() {
     let mut it = cubic(10);
     assert_eq!(it.pacing_rate(), None, "without a round trip");
     // Two windows of 10,000 bytes in 100 ms, then five quarters of 7,000 bytes.
-    it.on_ack(&at(0), &acked(0, 10_000, 10_000, Advanced::No));
+    it.on_ack(&at(0), &acked(0, 10_000, 10_000, false));
     assert_eq!(it.pacing_rate().unwrap().as_bits_per_second(), 1_600_000);
     it.on_loss(&at(0), &Loss::default());
     assert_eq!(it.pacing_rate().unwrap().as_bits_per_second(), 700_000);
@@ -222,7 +259,7 @@ fn the_largest_numbers_do_no_harm() {
     let path = NewPath::new(Parameters::plain(u64::MAX, 0), u64::MAX, u64::MAX);
     let cx = Context { path: &path.path, ..at(u64::MAX / 2_000_000) };
     let mut it = Cubic::new(&path);
-    let everything = acked(u64::MAX, u64::MAX, 0, Advanced::Yes);
+    let everything = acked(u64::MAX, u64::MAX, 0, true);
     for _ in 0..3 {
         it.on_ack(&cx, &everything);
         it.on_loss(&cx, &Loss::default());

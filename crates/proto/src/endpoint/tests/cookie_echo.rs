@@ -21,7 +21,7 @@ impl World {
 
     fn accepted(&mut self, echo: &Arrival) -> Box<Established> {
         match self.judge(echo) {
-            Ok(echo::Verdict::Accept(established)) => established,
+            Ok(echo::EchoVerdict::Accept(established)) => established,
             other => panic!("{other:?}"),
         }
     }
@@ -265,7 +265,7 @@ fn the_whole_packet_must_be_readable() {
     assert_eq!(world.dropped_received(&damaged), DropReason::Malformed);
     let whole = encode(&ticket.packet());
     let verdict = world.judge_received(&ticket.echo().datagram(&whole));
-    assert!(matches!(verdict, Ok(echo::Verdict::Accept(_))));
+    assert!(matches!(verdict, Ok(echo::EchoVerdict::Accept(_))));
 }
 
 #[test]

@@ -112,11 +112,11 @@ impl World {
     }
 
     /// Handles COOKIE ECHO as far as it goes without an association.
-    fn judge(&mut self, arrival: &Arrival) -> Result<echo::Verdict, DropReason> {
+    fn judge(&mut self, arrival: &Arrival) -> Result<echo::EchoVerdict, DropReason> {
         self.judge_received(&arrival.received())
     }
 
-    fn judge_received(&mut self, received: &Received<'_>) -> Result<echo::Verdict, DropReason> {
+    fn judge_received(&mut self, received: &Received<'_>) -> Result<echo::EchoVerdict, DropReason> {
         let packet = route::Incoming::open(received).unwrap();
         let cx = Cx { now: self.now, rng: &mut self.rng, probe: &mut NoProbe };
         self.endpoint.judge_cookie_echo(&cx, received, &packet)

@@ -93,17 +93,17 @@ fn the_union_is_what_a_sack_would_say() {
     assert_eq!(join(&[(0, 4)], &[(9, 9)]), Err(Disordered));
 }
 
-fn window(count: u32) -> OutstandingData {
-    let mut window = OutstandingData::new(Tsn(1));
+fn outstanding(count: u32) -> OutstandingData {
+    let mut outstanding = OutstandingData::new(Tsn(1));
     (0..count).for_each(|_| {
-        window.push(chunk(0, 100));
+        outstanding.push(chunk(0, 100));
     });
-    window
+    outstanding
 }
 
 #[test]
 fn released_once_and_never_withdrawn() {
-    let mut w = window(9);
+    let mut w = outstanding(9);
     let acknowledge = |w: &mut OutstandingData,
                        cumulative,
                        all: &[(u16, u16)],
@@ -140,7 +140,7 @@ proptest! {
         reports in prop::collection::vec((0u32..4, prop::collection::vec((1u16..6, 0u16..4, any::<bool>()), 0..8)), 1..30),
     ) {
         let count = 400u32;
-        let mut w = window(count);
+        let mut w = outstanding(count);
         let (mut released, mut cumulative) = (0, 0);
         for (advance, runs) in reports {
             cumulative = (cumulative + advance).min(count);

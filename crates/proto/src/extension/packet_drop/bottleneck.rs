@@ -3,7 +3,7 @@
 
 use super::flags;
 use crate::Duration;
-use crate::congestion::window::Window;
+use crate::congestion::window::CongestionWindow;
 use crate::congestion::{Correction, CorrectionCause};
 
 /// RTO.Large: only paths whose round trip was never shorter take part.
@@ -24,18 +24,21 @@ pub(crate) struct BottleneckView {
     pub(crate) rtt: Option<(Duration, Duration)>,
     /// Timeouts that nothing has answered since.
     pub(crate) errors: u32,
-    /// Charged bytes outstanding on the path.
+    /// Counted bytes outstanding on the path.
     pub(crate) flight: u64,
     /// Path MTU in bytes.
     pub(crate) mtu: u64,
     /// Most packets that one report may add.
     pub(crate) burst: u64,
-    /// The window before a SACK in the same packet made it grow; the window itself if there was none.
+    /// The congestion window before a SACK in the same packet made it grow; the present one if there was none.
     pub(crate) cwnd_before_packet: u64,
 }
 
-/// The window after the report; `None`: it stays. Windows are in bytes.
-pub(crate) fn window_after(view: &BottleneckView, window: &Window) -> Option<Correction> {
+/// The congestion window after the report; `None`: it stays. In bytes.
+pub(crate) fn cwnd_after(
+    view: &BottleneckView,
+    congestion: &CongestionWindow,
+) -> Option<Correction> {
     let (srtt, smallest) = view.rtt?;
     let counts = view.flags & flags::PACKET_COUNTS != 0;
     if view.flags & flags::MIDDLEBOX == 0
@@ -63,7 +66,7 @@ pub(crate) fn window_after(view: &BottleneckView, window: &Window) -> Option<Cor
         Some(Correction { cause: CorrectionCause::BottleneckFull, cwnd, ssthresh })
     } else {
         let more = ((capacity - queued) / 4).min(view.burst * view.mtu);
-        let cwnd = (window.cwnd + more).min(capacity).max(view.mtu);
+        let cwnd = (congestion.cwnd + more).min(capacity).max(view.mtu);
         Some(Correction { cause: CorrectionCause::BottleneckFree, cwnd, ssthresh: None })
     }
 }
@@ -91,12 +94,12 @@ mod tests {
         }
     }
 
-    fn window(cwnd: u64) -> Window {
-        Window { cwnd, ssthresh: 1 << 20 }
+    fn congestion(cwnd: u64) -> CongestionWindow {
+        CongestionWindow { cwnd, ssthresh: 1 << 20 }
     }
 
     fn after(view: BottleneckView, cwnd: u64) -> Option<(u64, u64, u64)> {
-        let correction = window_after(&view, &window(cwnd))?;
+        let correction = cwnd_after(&view, &congestion(cwnd))?;
         let mut controller = testing::controller(cwnd, 1 << 20, 700);
         let parameters = Parameters::plain(MTU, 4 * MTU);
         controller.on_correction(&Context::new(Instant::ZERO, &parameters), &correction);
@@ -116,7 +119,7 @@ mod tests {
             (BottleneckView { rtt: Some((ms(800), ms(501))), ..view() }, true),
             (BottleneckView { errors: 1, ..view() }, false),
         ] {
-            assert_eq!(window_after(&view, &window(60_000)).is_some(), takes_part, "{view:?}");
+            assert_eq!(cwnd_after(&view, &congestion(60_000)).is_some(), takes_part, "{view:?}");
         }
     }
 

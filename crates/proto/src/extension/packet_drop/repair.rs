@@ -67,7 +67,7 @@ pub(crate) struct RepairView<'a> {
     /// The user data that was sent.
     pub(crate) sent: &'a Payload<'static>,
     pub(crate) fate: Fate,
-    /// The window that the peer last told, in bytes.
+    /// The receive window that the peer last told, in bytes.
     pub(crate) advertised_window: u64,
     /// Time since the last transmission.
     pub(crate) age: Duration,
@@ -108,7 +108,7 @@ pub(crate) fn judge(view: &RepairView<'_>) -> Repair {
 }
 
 /// The peer's receive window that a report tells (draft-stewart-sctp-pktdrprep-16 section 5; `None`: it tells none).
-pub(crate) fn told_window(flags: u8, limit: u32, queued: u32) -> Option<u32> {
+pub(crate) fn told_peer_window(flags: u8, limit: u32, queued: u32) -> Option<u32> {
     let tells = flags & flags::MIDDLEBOX == 0 && limit != 0 && queued != 0;
     tells.then(|| limit.saturating_sub(queued))
 }
@@ -223,7 +223,7 @@ mod tests {
             (0, 5, 0, None),
             (flags::MIDDLEBOX, 10, 4, None),
         ] {
-            assert_eq!(told_window(flags, limit, queued), expected);
+            assert_eq!(told_peer_window(flags, limit, queued), expected);
         }
     }
 }

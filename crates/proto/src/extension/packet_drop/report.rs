@@ -15,7 +15,7 @@ const PER_INTACT_PACKET: u32 = 4;
 pub(crate) enum Why {
     /// Its checksum is wrong.
     Damaged,
-    /// Its DATA had no room. The report tells the window only; nothing is sent again because of it.
+    /// Its DATA had no room. The report has the receive window only; nothing is retransmitted because of it.
     Refused,
 }
 
@@ -28,9 +28,9 @@ pub(crate) struct ReportView<'a> {
     /// Size of the receive buffer in bytes.
     pub(crate) buffer_limit: u32,
     /// The receive window in bytes, as a SACK would tell it.
-    pub(crate) window: u32,
+    pub(crate) a_rwnd: u32,
     /// Bytes for chunks in a packet that fits every path.
-    pub(crate) room: usize,
+    pub(crate) space: usize,
 }
 
 /// The report on a packet; `None` if it must not be reported: an answer to a report, to an ABORT or to an INIT ACK could
@@ -45,7 +45,7 @@ pub(crate) fn report(view: &ReportView<'_>) -> Option<PacketDrop<'static>> {
     if carried::chunks(view.packet).any(unreported) {
         return None;
     }
-    let most = view.room.checked_sub(HEADER_BYTES)?;
+    let most = view.space.checked_sub(HEADER_BYTES)?;
     let carried = &view.packet[..view.packet.len().min(most)];
     let mut report = PacketDrop {
         flags: match view.why {
@@ -53,8 +53,8 @@ pub(crate) fn report(view: &ReportView<'_>) -> Option<PacketDrop<'static>> {
             Why::Refused => 0,
         },
         bandwidth_or_limit: view.buffer_limit,
-        // With no window left, both numbers are equal, whatever the window is kept back for.
-        queued: view.buffer_limit.saturating_sub(view.window),
+        // With no receive window left, both numbers are equal, whatever it is kept back for.
+        queued: view.buffer_limit.saturating_sub(view.a_rwnd),
         truncated_length: 0,
         reserved: 0,
         packet: Raw::Shared(Bytes::copy_from_slice(carried)),
@@ -108,8 +108,8 @@ mod tests {
     }
 
     fn view(packet: &[u8]) -> ReportView<'_> {
-        let (buffer_limit, window) = (10_000, 4_000);
-        ReportView { packet, why: Why::Damaged, buffer_limit, window, room: 1468 }
+        let (buffer_limit, a_rwnd) = (10_000, 4_000);
+        ReportView { packet, why: Why::Damaged, buffer_limit, a_rwnd, space: 1468 }
     }
 
     #[test]
@@ -139,23 +139,23 @@ mod tests {
         assert_eq!((whole.bandwidth_or_limit, whole.queued), (10_000, 6_000));
         assert_eq!((whole.flags, whole.truncated_length), (flags::BAD_CHECKSUM, 0));
         assert_eq!(whole.packet.as_slice(), bytes);
-        let refused = report(&ReportView { why: Why::Refused, window: 0, ..view(&bytes) }).unwrap();
+        let refused = report(&ReportView { why: Why::Refused, a_rwnd: 0, ..view(&bytes) }).unwrap();
         assert_eq!((refused.flags, refused.queued), (0, 10_000), "no window: both numbers agree");
     }
 
     #[test]
     fn what_does_not_fit_is_cut() {
-        for (len, room, carried) in
+        for (len, space, carried) in
             [(1436, 1468, 1452), (1440, 1468, 1452), (1464, 1468, 1452), (40, 52, 36)]
         {
             let bytes = packet(&[0], len);
-            let report = report(&ReportView { room, ..view(&bytes) }).unwrap();
+            let report = report(&ReportView { space, ..view(&bytes) }).unwrap();
             assert_eq!(report.packet.len(), carried.min(bytes.len()));
             let cut = bytes.len() > carried;
             assert_eq!(report.flags & flags::TRUNCATED != 0, cut, "{len}");
             assert_eq!(report.truncated_length, if cut { bytes.len() as u16 } else { 0 });
         }
-        assert_eq!(report(&ReportView { room: 15, ..view(&packet(&[0], 40)) }), None);
+        assert_eq!(report(&ReportView { space: 15, ..view(&packet(&[0], 40)) }), None);
     }
 
     #[test]

@@ -14,33 +14,33 @@ use crate::transmit::sack::testing::{blocks, chunk, report};
 use crate::{Instant, PathId, Tsn};
 
 /// Applies a SACK and says for each of two paths whether CUCv2 lets its window grow.
-fn grows(window: &mut OutstandingData, cumulative: u32, gaps: &[(u16, u16)]) -> [bool; 2] {
+fn grows(outstanding: &mut OutstandingData, cumulative: u32, gaps: &[(u16, u16)]) -> [bool; 2] {
     let paths = [PathId(0), PathId(1)];
-    let before = paths.map(|path| window.lowest_on(path));
+    let before = paths.map(|path| outstanding.lowest_on(path));
     let delta = crate::transmit::sack::apply(
-        window,
+        outstanding,
         &report(Tsn(cumulative), &blocks(gaps)),
         &[None, None],
         |_, _| {},
     );
-    let after = paths.map(|path| window.lowest_on(path));
+    let after = paths.map(|path| outstanding.lowest_on(path));
     [0, 1].map(|i| {
         let view = CucView {
             cumulative_ack_on_path: delta.paths[i].by_cumulative_ack,
             first: LowEnd { before: before[i].0, after: after[i].0 },
             again: LowEnd { before: before[i].1, after: after[i].1 },
         };
-        advanced(CwndUpdate::PseudoCumAckV2, &view) == Advanced::Yes
+        advanced(CwndUpdate::PseudoCumAckV2, &view)
     })
 }
 
 /// Chunks from TSN `first` on, each on the path given.
-fn window(first: u32, paths: &[u8]) -> OutstandingData {
-    let mut window = OutstandingData::new(Tsn(first));
+fn outstanding(first: u32, paths: &[u8]) -> OutstandingData {
+    let mut outstanding = OutstandingData::new(Tsn(first));
     for &path in paths {
-        window.push(chunk(path, 100));
+        outstanding.push(chunk(path, 100));
     }
-    window
+    outstanding
 }
 
 #[test]
@@ -48,7 +48,7 @@ fn figure_4() {
     for offset in [0, u32::MAX - 15] {
         let tsn = |n: u32| n.wrapping_add(offset);
         // Cumulative ack 12 stands; 13 and 14 went over path 1, 15 and 16 over path 2, 17 and 18 over path 2.
-        let mut w = window(tsn(13), &[0, 0, 1, 1, 1, 1]);
+        let mut w = outstanding(tsn(13), &[0, 0, 1, 1, 1, 1]);
         // The SACK acknowledges 13, and 15, 16, 18 in gap blocks; 14 and 17 are missing.
         assert_eq!(grows(&mut w, tsn(13), &[(2, 3), (5, 5)]), [true, true]);
         assert_eq!(w.lowest_on(PathId(0)).0, Some(Tsn(tsn(14))), "pseudo cumulative ack of path 1");
@@ -110,7 +110,7 @@ fn policies_read_their_own_signal() {
             (CwndUpdate::PseudoCumAck, cuc),
             (CwndUpdate::PseudoCumAckV2, cuc_v2),
         ] {
-            assert_eq!(advanced(policy, &view) == Advanced::Yes, expected, "{what}, {policy:?}");
+            assert_eq!(advanced(policy, &view), expected, "{what}, {policy:?}");
         }
     }
 }
@@ -149,7 +149,7 @@ proptest! {
         arrivals in prop::collection::vec(any::<prop::sample::Index>(), 1..60),
         start in prop_oneof![Just(1u32), Just(u32::MAX - 5)],
     ) {
-        let mut w = window(start, &paths);
+        let mut w = outstanding(start, &paths);
         let mut received = vec![false; paths.len()];
         let mut acked = vec![false; paths.len()];
         let mut explicit = [Explicit::default(); 2];

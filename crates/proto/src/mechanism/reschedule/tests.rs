@@ -6,15 +6,15 @@ use crate::extension::nr_sack::Release;
 use crate::transmit::outstanding::{History, OutstandingChunk, OutstandingData};
 use crate::transmit::sack::testing::{blocks as gap_blocks, chunk, report};
 use crate::transmit::sack::{Report, apply};
-use crate::types::BufferBytes;
+use crate::types::{BufferBytes, Unambiguous};
 use crate::{Instant, PathId, Tsn};
 
 fn policy() -> Reschedule {
     Reschedule { side: RescheduleSide::Sender, ..Preset::Cmt.policies().reschedule }
 }
 
-fn room(bytes: u64) -> BufferBytes {
-    BufferBytes { user_bytes: bytes, held: bytes }
+fn buffered(bytes: u64) -> BufferBytes {
+    BufferBytes { user_bytes: bytes, cost: bytes }
 }
 
 const SIDES: [RescheduleSide; 4] =
@@ -26,15 +26,15 @@ fn the_blocking_fraction() {
     let view = BlockingView {
         send_buffer: 100_000,
         peer_window: 20_000,
-        booked_on_all: 40_000,
+        unreleased_on_all: 40_000,
         paths: 2,
-        booked: room(0),
-        in_flight: room(5000),
-        kept: 0,
-        kept_on_all: 0,
+        unreleased: buffered(0),
+        in_flight: buffered(5000),
+        released_early: 0,
+        released_early_on_all: 0,
     };
     let (no, yes) = (false, true);
-    for (what, split, booked, expected) in [
+    for (what, split, unreleased, expected) in [
         ("nothing", BufferSplit::None, 5000, [no; 4]),
         ("less in the buffer than in flight", BufferSplit::None, 0, [no; 4]),
         ("half the peer's buffer", BufferSplit::None, 35_000, [no; 4]),
@@ -48,9 +48,9 @@ fn the_blocking_fraction() {
         ("each side has its own split", BufferSplit::Sender, 30_001, [no, yes, no, yes]),
         ("each side has its own split", BufferSplit::Receiver, 30_001, [no, no, yes, yes]),
     ] {
-        let view = BlockingView { booked: room(booked), ..view };
+        let view = BlockingView { unreleased: buffered(unreleased), ..view };
         let blocked = SIDES.map(|side| blocks(&Reschedule { side, ..policy() }, split, &view));
-        assert_eq!(blocked, expected, "{what}: {split:?} {booked}");
+        assert_eq!(blocked, expected, "{what}: {split:?} {unreleased}");
     }
 }
 
@@ -59,45 +59,50 @@ fn an_unlimited_buffer_is_never_blocked() {
     let view = BlockingView {
         send_buffer: u64::MAX,
         peer_window: 0,
-        booked_on_all: 1 << 40,
+        unreleased_on_all: 1 << 40,
         paths: 2,
-        booked: room(1 << 40),
-        in_flight: room(0),
-        kept: 0,
-        kept_on_all: 0,
+        unreleased: buffered(1 << 40),
+        in_flight: buffered(0),
+        released_early: 0,
+        released_early_on_all: 0,
     };
     assert!(!blocks(&policy(), BufferSplit::Both, &view));
 }
 
 /// Fig. 2: #27 and #28 were sent on path 0, #29 to #34 on path 1; all but #28 arrive.
 fn figure_2(first: u32) -> (OutstandingData, u64) {
-    let mut window = OutstandingData::new(Tsn(first));
+    let mut outstanding = OutstandingData::new(Tsn(first));
     for path in [0, 0, 1, 1, 1, 1, 1, 1] {
-        window.push(chunk(path, 1452));
+        outstanding.push(chunk(path, 1452));
     }
     let delta =
-        apply(&mut window, &report(Tsn(first), &gap_blocks(&[(2, 7)])), &[None; 2], |_, _| {});
-    (window, delta.released.user_bytes)
+        apply(&mut outstanding, &report(Tsn(first), &gap_blocks(&[(2, 7)])), &[None; 2], |_, _| {});
+    (outstanding, delta.released.user_bytes)
 }
 
 #[test]
 fn figure_2_frees_one_chunk_and_blocks_six() {
     for first in [27, u32::MAX - 3] {
-        let (window, released) = figure_2(first);
+        let (outstanding, released) = figure_2(first);
         assert_eq!(released, 1452, "only #27 leaves the buffer");
-        let on = |path| (window.booked_on(PathId(path)), window.in_flight_on(PathId(path)));
-        assert_eq!(on(0), (room(1452), room(1452)), "#28");
-        assert_eq!(on(1), (room(6 * 1452), room(0)), "#29 to #34");
+        let on = |path| {
+            (outstanding.unreleased_on(PathId(path)), outstanding.in_flight_on(PathId(path)))
+        };
+        assert_eq!(on(0), (buffered(1452), buffered(1452)), "#28");
+        assert_eq!(on(1), (buffered(6 * 1452), buffered(0)), "#29 to #34");
         // The send buffer has room for eight chunks: path 1 blocks three quarters of it, path 0 nothing.
         let view = |path| BlockingView {
             send_buffer: 8 * 1452,
             peer_window: 0,
-            booked_on_all: 7 * 1452,
+            unreleased_on_all: 7 * 1452,
             paths: 2,
-            booked: on(path).0,
+            unreleased: on(path).0,
             in_flight: on(path).1,
-            kept: window.kept_on(PathId(path)),
-            kept_on_all: [0, 1].map(|path| window.kept_on(PathId(path))).iter().sum(),
+            released_early: outstanding.released_early_on(PathId(path)),
+            released_early_on_all: [0, 1]
+                .map(|path| outstanding.released_early_on(PathId(path)))
+                .iter()
+                .sum(),
         };
         for (split, expected) in
             [(BufferSplit::None, [false, true]), (BufferSplit::Both, [false, true])]
@@ -115,27 +120,32 @@ fn figure_2_frees_one_chunk_and_blocks_six() {
 #[test]
 fn figure_2_with_nr_sack_and_unordered_data_frees_seven_chunks() {
     for first in [27, u32::MAX - 3] {
-        let mut window = OutstandingData::new(Tsn(first));
+        let mut outstanding = OutstandingData::new(Tsn(first));
         for path in [0, 0, 1, 1, 1, 1, 1, 1] {
-            window.push(OutstandingChunk { flags: DataFlags::UNORDERED, ..chunk(path, 1452) });
+            outstanding.push(OutstandingChunk { flags: DataFlags::UNORDERED, ..chunk(path, 1452) });
         }
         let gaps = gap_blocks(&[(2, 7)]);
         let report = Report { release: Release::Reported, ..report(Tsn(first), &gaps) };
-        let delta = apply(&mut window, &report, &[None; 2], |_, _| {});
+        let delta = apply(&mut outstanding, &report, &[None; 2], |_, _| {});
         assert_eq!(delta.released.user_bytes, 7 * 1452, "all but #28");
         assert_eq!(delta.released_early, 6 * 1452, "#29 to #34 before the cumulative ack");
-        let on = |path| (window.booked_on(PathId(path)), window.in_flight_on(PathId(path)));
-        assert_eq!(on(0), (room(1452), room(1452)), "#28");
-        assert_eq!(on(1), (room(0), room(0)), "nothing");
+        let on = |path| {
+            (outstanding.unreleased_on(PathId(path)), outstanding.in_flight_on(PathId(path)))
+        };
+        assert_eq!(on(0), (buffered(1452), buffered(1452)), "#28");
+        assert_eq!(on(1), (buffered(0), buffered(0)), "nothing");
         let view = |path| BlockingView {
             send_buffer: 8 * 1452,
             peer_window: 7 * 1452,
-            booked_on_all: 1452,
+            unreleased_on_all: 1452,
             paths: 2,
-            booked: on(path).0,
+            unreleased: on(path).0,
             in_flight: on(path).1,
-            kept: window.kept_on(PathId(path)),
-            kept_on_all: [0, 1].map(|path| window.kept_on(PathId(path))).iter().sum(),
+            released_early: outstanding.released_early_on(PathId(path)),
+            released_early_on_all: [0, 1]
+                .map(|path| outstanding.released_early_on(PathId(path)))
+                .iter()
+                .sum(),
         };
         for side in SIDES {
             let policy = Reschedule { side, traffic: RescheduleFor::All, ..policy() };
@@ -144,12 +154,12 @@ fn figure_2_with_nr_sack_and_unordered_data_frees_seven_chunks() {
         }
         // The marker stays until the cumulative ack passes, which frees the last chunk and nothing twice.
         let delta = apply(
-            &mut window,
+            &mut outstanding,
             &self::report(Tsn(first).plus(7), &gap_blocks(&[])),
             &[None; 2],
             |_, _| {},
         );
-        assert_eq!((delta.released.user_bytes, window.is_empty()), (1452, true));
+        assert_eq!((delta.released.user_bytes, outstanding.is_empty()), (1452, true));
     }
 }
 
@@ -157,68 +167,79 @@ fn figure_2_with_nr_sack_and_unordered_data_frees_seven_chunks() {
 #[test]
 fn figure_2_with_nr_sack_and_ordered_data_blocks_the_receive_buffer() {
     for first in [27, u32::MAX - 3] {
-        let mut window = OutstandingData::new(Tsn(first));
+        let mut outstanding = OutstandingData::new(Tsn(first));
         for path in [0, 0, 1, 1, 1, 1, 1, 1] {
-            window.push(chunk(path, 1452));
+            outstanding.push(chunk(path, 1452));
         }
         let gaps = gap_blocks(&[(2, 7)]);
         let nr_sack = Report { release: Release::Reported, ..report(Tsn(first), &gaps) };
-        let delta = apply(&mut window, &nr_sack, &[None; 2], |_, _| {});
+        let delta = apply(&mut outstanding, &nr_sack, &[None; 2], |_, _| {});
         assert_eq!(delta.released.user_bytes, 7 * 1452, "the send buffer is free");
-        let kept = |window: &OutstandingData| [0, 1].map(|path| window.kept_on(PathId(path)));
-        assert_eq!(kept(&window), [0, 6 * 1452]);
+        let released_early = |outstanding: &OutstandingData| {
+            [0, 1].map(|path| outstanding.released_early_on(PathId(path)))
+        };
+        assert_eq!(released_early(&outstanding), [0, 6 * 1452]);
         // The receive buffer has room for eight chunks: #29 to #34 wait in it, #28 may still come.
         let view = |path: u8| BlockingView {
             send_buffer: 8 * 1452,
             peer_window: 1452,
-            booked_on_all: 1452,
+            unreleased_on_all: 1452,
             paths: 2,
-            booked: window.booked_on(PathId(path)),
-            in_flight: window.in_flight_on(PathId(path)),
-            kept: window.kept_on(PathId(path)),
-            kept_on_all: 6 * 1452,
+            unreleased: outstanding.unreleased_on(PathId(path)),
+            in_flight: outstanding.in_flight_on(PathId(path)),
+            released_early: outstanding.released_early_on(PathId(path)),
+            released_early_on_all: 6 * 1452,
         };
         let blocked = SIDES.map(|side| {
             let policy = Reschedule { side, ..policy() };
             [0, 1].map(|path| blocks(&policy, BufferSplit::None, &view(path)))
         });
         assert_eq!(blocked, [[false, false], [false, false], [false, true], [false, true]]);
-        // What is given up or acknowledged is kept no longer.
-        assert!(window.abandon(Tsn(first).plus(7)).is_some());
-        assert_eq!(kept(&window), [0, 5 * 1452]);
-        apply(&mut window, &report(Tsn(first).plus(7), &gap_blocks(&[])), &[None; 2], |_, _| {});
-        assert_eq!((kept(&window), window.is_empty()), ([0, 0], true));
+        // What is abandoned or acknowledged is not kept by the receiver any longer.
+        assert!(outstanding.abandon(Tsn(first).plus(7)).is_some());
+        assert_eq!(released_early(&outstanding), [0, 5 * 1452]);
+        apply(
+            &mut outstanding,
+            &report(Tsn(first).plus(7), &gap_blocks(&[])),
+            &[None; 2],
+            |_, _| {},
+        );
+        assert_eq!((released_early(&outstanding), outstanding.is_empty()), ([0, 0], true));
     }
 }
 
 #[test]
 fn a_moved_chunk_changes_sides_and_frees_everything() {
     for first in [27, u32::MAX - 3] {
-        let (mut window, _) = figure_2(first);
+        let (mut outstanding, _) = figure_2(first);
         let missing = Tsn(first).next();
-        window.get_mut(missing).missing_reports = 2;
-        assert_eq!(window.base(), missing, "the first chunk that blocks");
-        window.reschedule(missing, PathId(1), Instant::from_nanos(7));
-        let moved = window.get(missing);
+        outstanding.get_mut(missing).missing_reports = 2;
+        assert_eq!(outstanding.base(), missing, "the first chunk that blocks");
+        outstanding.reschedule(missing, PathId(1), Instant::from_nanos(7));
+        let moved = outstanding.get(missing);
         assert_eq!((moved.path, moved.missing_reports, moved.transmissions), (PathId(1), 0, 2));
         assert!(moved.history.contains(History::MOVED | History::RESCHEDULED));
-        let on =
-            |w: &OutstandingData, path| (w.booked_on(PathId(path)), w.in_flight_on(PathId(path)));
+        let on = |w: &OutstandingData, path| {
+            (w.unreleased_on(PathId(path)), w.in_flight_on(PathId(path)))
+        };
         assert_eq!(
-            (on(&window, 0), on(&window, 1)),
-            ((room(0), room(0)), (room(7 * 1452), room(1452)))
+            (on(&outstanding, 0), on(&outstanding, 1)),
+            ((buffered(0), buffered(0)), (buffered(7 * 1452), buffered(1452)))
         );
-        assert_eq!(window.in_flight_user_bytes(), 1452);
+        assert_eq!(outstanding.in_flight_user_bytes(), 1452);
         let timed = [Some(missing), Some(missing)];
         let delta =
-            apply(&mut window, &report(missing.plus(6), &gap_blocks(&[])), &timed, |_, _| {});
+            apply(&mut outstanding, &report(missing.plus(6), &gap_blocks(&[])), &timed, |_, _| {});
         let news = delta.paths[1];
         assert_eq!((news.credited_bytes, news.flight_bytes), (0, 1468), "it grows no window");
         assert_eq!(news.timed_chunk_sent_at, None, "it measures nothing");
-        assert!(!news.unambiguous, "it proves no path");
+        assert_eq!(news.unambiguous, Unambiguous::None, "it proves no path");
         assert!(!news.by_cumulative_ack, "it is no progress of the path's own order");
         assert_eq!(delta.released.user_bytes, 7 * 1452);
-        assert_eq!((on(&window, 0), on(&window, 1)), ((room(0), room(0)), (room(0), room(0))));
+        assert_eq!(
+            (on(&outstanding, 0), on(&outstanding, 1)),
+            ((buffered(0), buffered(0)), (buffered(0), buffered(0)))
+        );
     }
 }
 
@@ -226,20 +247,21 @@ fn a_moved_chunk_changes_sides_and_frees_everything() {
 fn which_chunks_move() {
     let ms = Duration::from_millis;
     let chunk = ChunkView {
-        kind: Kind::Ordered,
+        delivery: Delivery::Ordered,
         last_sent: LastSent::Elsewhere,
-        moves: Moves::None,
+        was_rescheduled: false,
         age: Duration::ZERO,
         its_rtt: ms(200),
         new_rtt: ms(10),
-        recovery: Recovery::Off,
-        ban: Ban::Off,
+        new_path: PathState::default(),
     };
+    let recovering = PathState { in_fast_recovery: true, is_banned: false };
+    let banned = PathState { in_fast_recovery: false, is_banned: true };
     let here = ChunkView { last_sent: LastSent::Here, ..chunk };
-    let again = ChunkView { moves: Moves::Some, ..chunk };
+    let again = ChunkView { was_rescheduled: true, ..chunk };
     for (what, chunk, paper, inet) in [
         ("the lowest one", chunk, true, true),
-        ("an unordered one", ChunkView { kind: Kind::Unordered, ..chunk }, false, false),
+        ("an unordered one", ChunkView { delivery: Delivery::Unordered, ..chunk }, false, false),
         ("one that is on this path already", here, false, false),
         ("after two round-trip times", ChunkView { age: ms(20), ..here }, false, false),
         ("after more", ChunkView { age: ms(21), ..here }, false, true),
@@ -251,8 +273,8 @@ fn which_chunks_move() {
             false,
             false,
         ),
-        ("to a path in fast recovery", ChunkView { recovery: Recovery::On, ..chunk }, true, false),
-        ("to a path without new data", ChunkView { ban: Ban::On, ..chunk }, true, false),
+        ("to a path in fast recovery", ChunkView { new_path: recovering, ..chunk }, true, false),
+        ("to a path without new data", ChunkView { new_path: banned, ..chunk }, true, false),
     ] {
         for (conditions, expected) in
             [(RescheduleConditions::Paper, paper), (RescheduleConditions::Inet, inet)]
@@ -262,25 +284,21 @@ fn which_chunks_move() {
         }
     }
     let all = Reschedule { traffic: RescheduleFor::All, ..policy() };
-    assert!(may_move(&all, &ChunkView { kind: Kind::Unordered, ..chunk }));
+    assert!(may_move(&all, &ChunkView { delivery: Delivery::Unordered, ..chunk }));
 }
 
 #[test]
 fn the_old_path_pays_the_chunks_size() {
     for (cwnd, expected) in [(10_000, 8532), (2968, 1500), (2000, 1500), (1500, 1500), (700, 700)] {
-        assert_eq!(window_without(cwnd, 1468, 1500), expected);
+        assert_eq!(cwnd_without(cwnd, 1468, 1500), expected);
     }
 }
 
 #[test]
 fn what_the_old_path_pays() {
     use OldPathPays::{ChunkSize, Half};
-    let states = [
-        (Recovery::Off, Ban::Off),
-        (Recovery::On, Ban::Off),
-        (Recovery::On, Ban::On),
-        (Recovery::Off, Ban::On),
-    ];
+    let states = [(false, false), (true, false), (true, true), (false, true)]
+        .map(|(in_fast_recovery, is_banned)| PathState { in_fast_recovery, is_banned });
     for (old_path, conditions, expected) in [
         (ChunkSize, RescheduleConditions::Paper, [Payment::Size; 4]),
         (ChunkSize, RescheduleConditions::Inet, [Payment::Size; 4]),
@@ -296,7 +314,23 @@ fn what_the_old_path_pays() {
         ),
     ] {
         let policy = Reschedule { old_path, conditions, ..policy() };
-        let found = states.map(|(recovery, ban)| payment(&policy, recovery, ban));
+        let found = states.map(|old_path| payment(&policy, old_path));
         assert_eq!(found, expected, "{old_path:?}, {conditions:?}");
     }
+}
+
+#[test]
+fn a_ban_lasts_one_round_trip() {
+    let ms = |millis| Instant::ZERO + Duration::from_millis(millis);
+    let mut ban = NewDataBan::default();
+    assert_eq!((ban.is_active(ms(0)), ban.ends_at()), (false, None));
+    ban.begin(ms(10), Duration::from_millis(40));
+    assert_eq!(ban.ends_at(), Some(ms(50)));
+    for (at, expected) in [(10, true), (49, true), (50, false), (51, false)] {
+        assert_eq!(ban.is_active(ms(at)), expected, "{at} ms");
+    }
+    ban.begin(ms(30), Duration::from_millis(40));
+    assert_eq!(ban.ends_at(), Some(ms(70)), "a second chunk prolongs it");
+    ban.lift();
+    assert_eq!((ban.is_active(ms(31)), ban.ends_at()), (false, None));
 }

@@ -29,7 +29,7 @@ const LEAST_PROBE_TIMER: Duration = Duration::from_secs(1);
 
 /// Sizes of packets that are tried, in bytes, IP header included.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Limits {
+pub(crate) struct SizeLimits {
     /// MIN_PLPMTU.
     min: u32,
     /// BASE_PLPMTU.
@@ -38,7 +38,7 @@ pub(crate) struct Limits {
     max: u32,
 }
 
-impl Limits {
+impl SizeLimits {
     /// For packets with `headers` bytes of IP and UDP, at most `max` bytes long; `least` is what every path of that IP
     /// version carries.
     pub(crate) fn new(headers: u32, least: u32, max: u32) -> Self {
@@ -65,7 +65,7 @@ pub(crate) enum Traffic {
 
 /// States of RFC 8899 section 5.2.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Phase {
+enum PlpmtuState {
     /// The path is not known to work.
     Disabled,
     /// The base size is to be confirmed.
@@ -87,7 +87,7 @@ enum Floor {
 
 /// A probe on its way.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Probe {
+struct MtuProbe {
     nonce: u64,
     size: u32,
     sent: Instant,
@@ -109,8 +109,8 @@ pub(crate) struct Counts {
 /// The discovery on one path.
 #[derive(Clone, Debug)]
 pub(crate) struct Plpmtu {
-    limits: Limits,
-    phase: Phase,
+    limits: SizeLimits,
+    phase: PlpmtuState,
     /// The path is doubtful: nothing is sent and nothing is concluded.
     paused: bool,
     /// The MTU to use.
@@ -123,7 +123,7 @@ pub(crate) struct Plpmtu {
     lost: u8,
     /// Signs in a row that the present MTU does not pass any more.
     doubts: u8,
-    probe: Option<Probe>,
+    probe: Option<MtuProbe>,
     /// When the next probe is sent, or the search begins again.
     next: Instant,
     /// Probes are a round-trip time apart (RFC 8899 section 8).
@@ -135,10 +135,10 @@ pub(crate) struct Plpmtu {
 
 impl Plpmtu {
     /// The discovery on a path that is not known to work yet.
-    pub(crate) fn new(limits: Limits) -> Self {
+    pub(crate) fn new(limits: SizeLimits) -> Self {
         Self {
             limits,
-            phase: Phase::Disabled,
+            phase: PlpmtuState::Disabled,
             paused: false,
             mtu: limits.max,
             too_big: limits.max + 1,
@@ -155,22 +155,22 @@ impl Plpmtu {
 
     /// The MTU to use; `None` as long as the path is not known to work.
     pub(crate) fn mtu(&self) -> Option<u32> {
-        (self.phase != Phase::Disabled).then_some(self.mtu)
+        (self.phase != PlpmtuState::Disabled).then_some(self.mtu)
     }
 
     /// What the MTU may become in the search that goes on.
     pub(crate) fn sought(&self) -> u32 {
         match self.phase {
-            Phase::Disabled | Phase::Base | Phase::Search => self.too_big - 1,
-            Phase::Complete | Phase::Error(_) => self.mtu,
+            PlpmtuState::Disabled | PlpmtuState::Base | PlpmtuState::Search => self.too_big - 1,
+            PlpmtuState::Complete | PlpmtuState::Error(_) => self.mtu,
         }
     }
 
     /// The path works, for the first time or again.
     pub(crate) fn connect(&mut self) {
-        if self.phase == Phase::Disabled {
+        if self.phase == PlpmtuState::Disabled {
             self.begin_base();
-        } else if self.phase == Phase::Base && self.lost >= MAX_PROBES {
+        } else if self.phase == PlpmtuState::Base && self.lost >= MAX_PROBES {
             self.begin_error();
         } else if self.paused && self.doubts > 0 {
             self.next = Instant::ZERO;
@@ -184,7 +184,7 @@ impl Plpmtu {
     /// heartbeats make it work each time. So these probes count; all that can come of it is a look at smaller sizes.
     pub(crate) fn pause(&mut self) {
         self.paused = true;
-        if self.probe.take().is_some() && self.phase == Phase::Base {
+        if self.probe.take().is_some() && self.phase == PlpmtuState::Base {
             self.lost = self.lost.saturating_add(1);
         }
     }
@@ -194,8 +194,8 @@ impl Plpmtu {
     pub(crate) fn fail(&mut self) {
         self.paused = false;
         match self.phase {
-            Phase::Search | Phase::Complete if self.doubts == 0 => self.disconnect(),
-            Phase::Disabled => {}
+            PlpmtuState::Search | PlpmtuState::Complete if self.doubts == 0 => self.disconnect(),
+            PlpmtuState::Disabled => {}
             _ => {
                 self.mtu = self.mtu.min(self.limits.base);
                 self.begin_error();
@@ -205,13 +205,13 @@ impl Plpmtu {
 
     /// Nothing can be sent on the path.
     pub(crate) fn disconnect(&mut self) {
-        self.reset(Phase::Disabled, self.limits.max);
+        self.reset(PlpmtuState::Disabled, self.limits.max);
         self.paused = false;
     }
 
     /// When [`expire`](Self::expire) and [`take`](Self::take) have something to do.
     pub(crate) fn deadline(&self) -> Option<Instant> {
-        if self.paused || self.phase == Phase::Disabled {
+        if self.paused || self.phase == PlpmtuState::Disabled {
             return None;
         }
         Some(self.probe.map_or(self.next.max(self.spaced), |probe| probe.due))
@@ -241,14 +241,14 @@ impl Plpmtu {
     /// A probe of the size that [`take`](Self::take) gave went out.
     pub(crate) fn on_sent(&mut self, now: Instant, nonce: u64, size: u32, timing: Timing) {
         let due = now + timing.rto.max(LEAST_PROBE_TIMER);
-        self.probe = Some(Probe { nonce, size, sent: now, due });
+        self.probe = Some(MtuProbe { nonce, size, sent: now, due });
         self.spaced = now + self.rtt.unwrap_or(timing.rtt);
         self.counts.sent += 1;
     }
 
     /// A probe was answered. Says whether it is the one that is awaited.
     pub(crate) fn on_answer(&mut self, now: Instant, nonce: u64) -> bool {
-        let Some(Probe { size, sent, .. }) = self.probe.take_if(|probe| probe.nonce == nonce)
+        let Some(MtuProbe { size, sent, .. }) = self.probe.take_if(|probe| probe.nonce == nonce)
         else {
             return false;
         };
@@ -258,14 +258,14 @@ impl Plpmtu {
         self.doubts = 0;
         self.told = self.told.filter(|told| *told > size);
         match self.phase {
-            Phase::Base => self.begin_search(size),
-            Phase::Error(_) if size >= self.limits.base => self.begin_search(size),
-            Phase::Error(_) => {
+            PlpmtuState::Base => self.begin_search(size),
+            PlpmtuState::Error(_) if size >= self.limits.base => self.begin_search(size),
+            PlpmtuState::Error(_) => {
                 self.mtu = size;
-                self.phase = Phase::Error(Floor::Proven);
+                self.phase = PlpmtuState::Error(Floor::Proven);
             }
-            Phase::Search | Phase::Complete => self.mtu = self.mtu.max(size),
-            Phase::Disabled => {}
+            PlpmtuState::Search | PlpmtuState::Complete => self.mtu = self.mtu.max(size),
+            PlpmtuState::Disabled => {}
         }
         self.go_on(now);
         true
@@ -273,7 +273,10 @@ impl Plpmtu {
 
     /// T3-rtx expired: what was in flight was not acknowledged in time.
     pub(crate) fn on_data_timeout(&mut self, now: Instant) {
-        if matches!(self.phase, Phase::Disabled | Phase::Base | Phase::Error(Floor::Unproven)) {
+        if matches!(
+            self.phase,
+            PlpmtuState::Disabled | PlpmtuState::Base | PlpmtuState::Error(Floor::Unproven)
+        ) {
             return;
         }
         // The present size comes first.
@@ -286,11 +289,11 @@ impl Plpmtu {
     /// 4.6.2).
     pub(crate) fn on_too_big(&mut self, now: Instant, told: u32) {
         let largest = self.probe.map_or(0, |probe| probe.size).max(self.mtu);
-        if self.phase == Phase::Disabled || told < self.limits.min || told >= largest {
+        if self.phase == PlpmtuState::Disabled || told < self.limits.min || told >= largest {
             return;
         }
-        let is_in_error = matches!(self.phase, Phase::Error(_));
-        if told < self.limits.base && self.phase == Phase::Base {
+        let is_in_error = matches!(self.phase, PlpmtuState::Error(_));
+        if told < self.limits.base && self.phase == PlpmtuState::Base {
             self.begin_error();
         } else if told < self.limits.base && !is_in_error {
             // No message alone makes the MTU smaller than that (section 8).
@@ -310,19 +313,19 @@ impl Plpmtu {
 
     /// The size that is to be probed next, if any.
     fn wanted(&self) -> Option<u32> {
-        let Limits { min, base, max } = self.limits;
+        let SizeLimits { min, base, max } = self.limits;
         let larger = |max| {
             let told = self.told.filter(|told| *told > self.mtu && *told <= max);
             told.or_else(|| search::next(self.mtu, self.too_big, max))
         };
         match self.phase {
-            Phase::Disabled => None,
-            Phase::Base => Some(base),
-            Phase::Error(Floor::Unproven) => Some(min),
+            PlpmtuState::Disabled => None,
+            PlpmtuState::Base => Some(base),
+            PlpmtuState::Error(Floor::Unproven) => Some(min),
             _ if self.doubts > 0 => Some(self.mtu),
-            Phase::Error(Floor::Proven) => larger(base),
-            Phase::Search => larger(max),
-            Phase::Complete => None,
+            PlpmtuState::Error(Floor::Proven) => larger(base),
+            PlpmtuState::Search => larger(max),
+            PlpmtuState::Complete => None,
         }
     }
 
@@ -330,8 +333,8 @@ impl Plpmtu {
         self.counts.lost += 1;
         self.lost = self.lost.saturating_add(1);
         match self.phase {
-            Phase::Base if self.lost >= MAX_PROBES => self.begin_error(),
-            Phase::Disabled | Phase::Base | Phase::Error(Floor::Unproven) => {}
+            PlpmtuState::Base if self.lost >= MAX_PROBES => self.begin_error(),
+            PlpmtuState::Disabled | PlpmtuState::Base | PlpmtuState::Error(Floor::Unproven) => {}
             _ if self.doubts > 0 => self.doubt(),
             _ if self.lost >= MAX_PROBES => {
                 self.too_big = size;
@@ -354,30 +357,30 @@ impl Plpmtu {
 
     fn begin_base(&mut self) {
         self.mtu = self.mtu.min(self.limits.base);
-        self.reset(Phase::Base, self.limits.max);
+        self.reset(PlpmtuState::Base, self.limits.max);
     }
 
     /// The base size does not pass. The MTU stays until the least size was seen to.
     fn begin_error(&mut self) {
-        self.reset(Phase::Error(Floor::Unproven), self.limits.base);
+        self.reset(PlpmtuState::Error(Floor::Unproven), self.limits.base);
     }
 
     fn begin_search(&mut self, mtu: u32) {
         self.mtu = mtu;
-        self.reset(Phase::Search, self.limits.max);
+        self.reset(PlpmtuState::Search, self.limits.max);
     }
 
     /// The search begins again: the path may carry more by now.
     fn begin_raise(&mut self, now: Instant) {
         let (phase, max) = match self.phase {
-            Phase::Complete => (Phase::Search, self.limits.max),
+            PlpmtuState::Complete => (PlpmtuState::Search, self.limits.max),
             phase => (phase, self.limits.base),
         };
         self.reset(phase, max);
         self.go_on(now);
     }
 
-    fn reset(&mut self, phase: Phase, max: u32) {
+    fn reset(&mut self, phase: PlpmtuState, max: u32) {
         self.phase = phase;
         self.too_big = max + 1;
         self.told = None;
@@ -392,8 +395,8 @@ impl Plpmtu {
         self.next = now;
         if self.probe.is_none() && self.wanted().is_none() {
             self.next = now + RAISE_INTERVAL;
-            if self.phase == Phase::Search {
-                self.phase = Phase::Complete;
+            if self.phase == PlpmtuState::Search {
+                self.phase = PlpmtuState::Complete;
             }
         }
     }

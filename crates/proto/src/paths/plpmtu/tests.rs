@@ -17,14 +17,14 @@ struct Path {
 }
 
 impl Path {
-    fn new(limits: Limits, mtu: u32) -> Self {
+    fn new(limits: SizeLimits, mtu: u32) -> Self {
         let mut plpmtu = Plpmtu::new(limits);
         plpmtu.connect();
         Self { plpmtu, mtu, now: Instant::ZERO + RTT, nonce: 0, probes: Vec::new() }
     }
 
     fn v4(max: u32, mtu: u32) -> Self {
-        Self::new(Limits::new(28, 576, max), mtu)
+        Self::new(SizeLimits::new(28, 576, max), mtu)
     }
 
     /// Sends the probe that is wanted now, if any, and answers it after a round trip if it passes.
@@ -60,7 +60,7 @@ impl Path {
     fn settled(max: u32, mtu: u32) -> Self {
         let mut path = Self::v4(max, mtu);
         path.run_for(Duration::from_secs(60));
-        assert_eq!(path.plpmtu.phase, Phase::Complete);
+        assert_eq!(path.plpmtu.phase, PlpmtuState::Complete);
         path.probes.clear();
         path
     }
@@ -76,7 +76,7 @@ fn limits_count_the_headers() {
         ("told to stay small", 28, 576, 1000, (576, 1000, 1000)),
         ("told to stay tiny", 28, 576, 300, (300, 300, 300)),
     ] {
-        let Limits { min, base, max } = Limits::new(headers, least, max);
+        let SizeLimits { min, base, max } = SizeLimits::new(headers, least, max);
         assert_eq!((min, base, max), expected, "{case}");
     }
 }
@@ -88,12 +88,12 @@ fn the_usual_path_takes_two_probes() {
     assert_eq!(path.plpmtu.sought(), 1500);
     path.run_for(Duration::from_secs(500));
     assert_eq!((path.sizes(), path.plpmtu.sought()), ([1228, 1500].to_vec(), 1500));
-    assert_eq!((path.plpmtu.mtu(), path.plpmtu.phase), (Some(1500), Phase::Complete));
+    assert_eq!((path.plpmtu.mtu(), path.plpmtu.phase), (Some(1500), PlpmtuState::Complete));
 }
 
 #[test]
 fn nothing_happens_before_the_path_works_or_after_it_failed() {
-    let mut plpmtu = Plpmtu::new(Limits::new(28, 576, 1500));
+    let mut plpmtu = Plpmtu::new(SizeLimits::new(28, 576, 1500));
     assert_eq!((plpmtu.mtu(), plpmtu.deadline(), plpmtu.take(Instant::ZERO)), (None, None, None));
     plpmtu.on_too_big(Instant::ZERO, 1000);
     plpmtu.on_data_timeout(Instant::ZERO);
@@ -131,7 +131,7 @@ fn jumbo_frames_are_found() {
 #[test]
 fn probes_wait_for_the_larger_of_a_second_and_the_rto() {
     for (rto, waits) in [(200, 1000), (1000, 1000), (3000, 3000)] {
-        let mut plpmtu = Plpmtu::new(Limits::new(28, 576, 1500));
+        let mut plpmtu = Plpmtu::new(SizeLimits::new(28, 576, 1500));
         plpmtu.connect();
         let rto = Duration::from_millis(rto);
         plpmtu.on_sent(Instant::ZERO, 1, 1228, Timing { rtt: RTT, rto });
@@ -196,7 +196,7 @@ fn three_timeouts_are_a_black_hole_without_probes() {
         path.plpmtu.on_data_timeout(path.now);
         assert_eq!(path.plpmtu.mtu(), Some(mtu));
     }
-    assert_eq!(path.plpmtu.phase, Phase::Base);
+    assert_eq!(path.plpmtu.phase, PlpmtuState::Base);
 }
 
 #[test]
@@ -238,7 +238,7 @@ fn paths_below_the_base_size_are_served() {
     let mut path = Path::v4(1500, 1000);
     path.run_for(Duration::from_secs(60));
     assert_eq!(path.sizes()[..8], [1228, 1228, 1228, 576, 1228, 1228, 1228, 1006]);
-    assert_eq!(path.plpmtu.phase, Phase::Error(Floor::Proven));
+    assert_eq!(path.plpmtu.phase, PlpmtuState::Error(Floor::Proven));
     let mtu = path.plpmtu.mtu().expect("it works");
     assert!((970..=1000).contains(&mtu), "{mtu}");
     path.mtu = 1500;
@@ -250,7 +250,7 @@ fn paths_below_the_base_size_are_served() {
 fn an_outage_is_no_small_mtu() {
     let mut path = Path::v4(1500, 0);
     path.run_for(Duration::from_secs(100));
-    assert_eq!(path.plpmtu.phase, Phase::Error(Floor::Unproven));
+    assert_eq!(path.plpmtu.phase, PlpmtuState::Error(Floor::Unproven));
     assert_eq!(path.plpmtu.mtu(), Some(1228), "nothing passes, whatever its size");
     path.mtu = 1500;
     path.probes.clear();
@@ -270,18 +270,18 @@ fn a_path_that_fails_before_three_probes_are_lost_is_served_too() {
             path.plpmtu.connect();
         }
         path.run_for(Duration::from_secs(1));
-        assert_eq!(path.plpmtu.phase, Phase::Error(Floor::Proven), "{:?}", path.sizes());
+        assert_eq!(path.plpmtu.phase, PlpmtuState::Error(Floor::Proven), "{:?}", path.sizes());
     }
 }
 
 #[test]
 fn the_least_size_of_ipv6_is_its_base() {
-    let mut path = Path::new(Limits::new(48, 1280, 1500), 0);
+    let mut path = Path::new(SizeLimits::new(48, 1280, 1500), 0);
     path.run_for(Duration::from_secs(20));
     assert!(path.sizes().iter().all(|size| *size == 1280));
     path.mtu = 1280;
     path.run_for(Duration::from_secs(20));
-    assert_eq!((path.plpmtu.mtu(), path.plpmtu.phase), (Some(1280), Phase::Complete));
+    assert_eq!((path.plpmtu.mtu(), path.plpmtu.phase), (Some(1280), PlpmtuState::Complete));
 }
 
 /// RFC 8899 section 4.6.2, case by case.
@@ -320,7 +320,7 @@ fn messages_shorten_the_search() {
     path.run_for(RTT);
     path.plpmtu.on_too_big(path.now, 1390);
     path.run_for(Duration::from_secs(1));
-    assert_eq!((path.plpmtu.mtu(), path.plpmtu.phase), (Some(1390), Phase::Complete));
+    assert_eq!((path.plpmtu.mtu(), path.plpmtu.phase), (Some(1390), PlpmtuState::Complete));
 }
 
 #[test]
@@ -336,7 +336,7 @@ fn probes_are_a_round_trip_apart_even_after_messages() {
 
 #[test]
 fn an_answer_ends_the_wait_for_a_round_trip_that_was_not_measured() {
-    let mut plpmtu = Plpmtu::new(Limits::new(28, 576, 1500));
+    let mut plpmtu = Plpmtu::new(SizeLimits::new(28, 576, 1500));
     plpmtu.connect();
     plpmtu.on_sent(Instant::ZERO, 1, 1228, Timing { rtt: RTO, rto: RTO });
     assert!(plpmtu.on_answer(Instant::ZERO + RTT, 1));

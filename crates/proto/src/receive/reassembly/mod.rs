@@ -71,14 +71,14 @@ pub struct Discarded {
 
 /// Messages that wait for the user.
 #[derive(Debug, Default)]
-pub struct Ready {
+pub struct ReadyMessages {
     messages: VecDeque<ReceivedMessage>,
     /// First TSN and number of chunks of those that joined since the receiver last asked, if it wants to know.
     joined: Option<Vec<(WideTsn, u32)>>,
 }
 
-impl Ready {
-    #[inline]
+impl ReadyMessages {
+    #[inline(always)]
     fn push(&mut self, complete: Complete) {
         if let Some(joined) = &mut self.joined {
             joined.push((complete.first, complete.message.fragments.len() as u32));
@@ -93,7 +93,7 @@ pub struct Reassembly {
     incomplete: Incomplete,
     fragments: Fragments,
     ordered: OrderedStreams,
-    ready: Ready,
+    ready: ReadyMessages,
 }
 
 /// What dropped fragments took of the receive window.
@@ -123,14 +123,43 @@ impl Reassembly {
     /// Takes in a chunk with a new TSN; copies its user data out of the datagram.
     pub fn on_data(&mut self, tsn: WideTsn, data: &Data<'_>) -> Result<(), Violation> {
         if data.flags.contains(DataFlags::BEGIN | DataFlags::END) {
-            let mut message = message_header(data);
-            message.fragments.push(data.payload.to_owned());
-            return self.deliver(Complete { first: tsn, message });
+            return self.take_whole(tsn, data);
         }
         match self.fragments.insert(tsn, data, self.incomplete)? {
             Some(complete) => self.deliver(complete),
             None => Ok(()),
         }
+    }
+
+    /// Takes in a message of one chunk, as most are. It is made where it waits: moving it about costs more than that.
+    #[inline]
+    fn take_whole(&mut self, first: WideTsn, data: &Data<'_>) -> Result<(), Violation> {
+        let whole = || {
+            let fragments = SmallVec::from_buf([data.payload.to_owned()]);
+            Complete { first, message: ReceivedMessage { fragments, ..message_header(data) } }
+        };
+        if data.flags.contains(DataFlags::UNORDERED) {
+            self.ready.push(whole());
+            return Ok(());
+        }
+        if !self.ordered.take_turn(data.stream, data.ssn) {
+            return self.ordered.wait(whole());
+        }
+        self.ready.push(whole());
+        self.ordered.follow(data.stream, &mut self.ready);
+        Ok(())
+    }
+
+    /// Whether there are fragments of messages that are not complete.
+    #[inline]
+    pub fn has_fragments(&self) -> bool {
+        !self.fragments.is_empty()
+    }
+
+    /// Whether it is wanted to be known which chunks became deliverable.
+    #[inline]
+    pub fn follows_joined(&self) -> bool {
+        self.ready.joined.is_some()
     }
 
     /// Checks what can be known once every TSN up to `cumulative` has been taken in. Messages that can no longer become
@@ -202,7 +231,6 @@ impl Reassembly {
         }
     }
 
-    #[inline]
     fn deliver(&mut self, complete: Complete) -> Result<(), Violation> {
         match complete.message.delivery {
             Delivery::Unordered => self.ready.push(complete),

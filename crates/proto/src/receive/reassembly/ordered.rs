@@ -3,7 +3,7 @@
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
-use super::{Complete, Discarded, Ready, Violation};
+use super::{Complete, Discarded, ReadyMessages, Violation};
 use crate::Ssn;
 use crate::receive::tsn_map::WideTsn;
 
@@ -21,23 +21,41 @@ pub struct OrderedStreams {
 
 impl OrderedStreams {
     /// Puts a message, and those that waited for it, at the end of `ready`; or lets it wait.
-    #[inline]
-    pub fn accept(&mut self, complete: Complete, ready: &mut Ready) -> Result<(), Violation> {
+    pub fn accept(
+        &mut self,
+        complete: Complete,
+        ready: &mut ReadyMessages,
+    ) -> Result<(), Violation> {
         let (stream, ssn) = (complete.message.stream, complete.message.ssn);
-        let next = self.next_mut(stream);
-        if ssn != next.0 {
+        if !self.take_turn(stream, ssn) {
             return self.wait(complete);
         }
-        *next = next.next();
         ready.push(complete);
-        if !self.waiting.is_empty() {
-            self.release(stream, ready);
-        }
+        self.follow(stream, ready);
         Ok(())
     }
 
+    /// Whether it is the turn of `ssn`; if so, the next one's comes.
+    #[inline]
+    pub fn take_turn(&mut self, stream: u16, ssn: u16) -> bool {
+        let next = self.next_mut(stream);
+        let is_next = ssn == next.0;
+        if is_next {
+            *next = next.next();
+        }
+        is_next
+    }
+
+    /// Puts what waited for a message whose turn was [taken](Self::take_turn) at the end of `ready`.
+    #[inline]
+    pub fn follow(&mut self, stream: u16, ready: &mut ReadyMessages) {
+        if !self.waiting.is_empty() {
+            self.release(stream, ready);
+        }
+    }
+
     /// Delivers what waits in a stream up to `ssn`, and what follows on it (RFC 3758 section 3.6).
-    pub fn skip(&mut self, stream: u16, ssn: Ssn, ready: &mut Ready) {
+    pub fn skip(&mut self, stream: u16, ssn: Ssn, ready: &mut ReadyMessages) {
         if self.is_past(stream, ssn) {
             return;
         }
@@ -84,7 +102,8 @@ impl OrderedStreams {
         Some(Discarded { first, chunks: message.fragments.len() as u32, bytes: message.len() })
     }
 
-    fn wait(&mut self, complete: Complete) -> Result<(), Violation> {
+    /// Lets a message wait for earlier ones.
+    pub fn wait(&mut self, complete: Complete) -> Result<(), Violation> {
         let (stream, ssn) = (complete.message.stream, complete.message.ssn);
         match self.waiting.insert((stream, ssn), complete) {
             None => Ok(()),
@@ -92,7 +111,7 @@ impl OrderedStreams {
         }
     }
 
-    fn release(&mut self, stream: u16, ready: &mut Ready) {
+    fn release(&mut self, stream: u16, ready: &mut ReadyMessages) {
         let mut next = self.next.get(usize::from(stream)).copied().unwrap_or(Ssn(0));
         while let Some(complete) = self.waiting.remove(&(stream, next.0)) {
             ready.push(complete);

@@ -119,7 +119,7 @@ proptest! {
         user.read(&mut receiver, usize::MAX);
         prop_assert_eq!(user.got.len(), messages.len());
         prop_assert_eq!(receiver.buffered_bytes(), 0);
-        prop_assert_eq!(receiver.window(), buffer_bytes);
+        prop_assert_eq!(receiver.a_rwnd(), buffer_bytes);
         prop_assert_eq!(receiver.counters().new_chunks, chunks.len() as u64);
     }
 }

@@ -33,9 +33,9 @@ impl TsnMap {
 
     /// The runs of TSNs received above the cumulative TSN ack: those that may be discarded, and those that will not be.
     /// No more than `room` of both, the lowest; what is left out lies above all of them.
-    pub fn split_gap_blocks(&self, room: usize) -> Split {
+    pub fn split_gap_blocks(&self, space: usize) -> Split {
         let mut split = Split::default();
-        if !self.has_gaps() || room == 0 {
+        if !self.has_gaps() || space == 0 {
             return split;
         }
         let mut carry = [0, 0];
@@ -63,7 +63,7 @@ impl TsnMap {
                 }
                 for list in [0, 1] {
                     if edges[list] >> bit & words[list] >> bit & 1 == 1 {
-                        if begun == room {
+                        if begun == space {
                             return split;
                         }
                         begun += 1;

@@ -49,8 +49,8 @@ impl TsnMap {
     }
 
     /// The lowest `room` runs of TSNs received above the cumulative TSN ack, ascending.
-    pub fn gap_blocks(&self, room: usize) -> SmallVec<[GapAckBlock; 4]> {
-        let count = self.gap_block_count().min(room);
+    pub fn gap_blocks(&self, space: usize) -> SmallVec<[GapAckBlock; 4]> {
+        let count = self.gap_block_count().min(space);
         let mut blocks = SmallVec::new();
         if count == 0 {
             return blocks;
@@ -85,19 +85,19 @@ impl TsnMap {
     /// leave room for `others`. So few that they could be taken for all of them are the lowest.
     pub fn gap_blocks_in_turn(
         &self,
-        room: usize,
+        space: usize,
         others: usize,
         turn: u8,
     ) -> SmallVec<[GapAckBlock; 4]> {
         let count = self.gap_block_count();
-        if count <= room || room < CERTAINLY_WHOLE + others {
-            return self.gap_blocks(room);
+        if count <= space || space < CERTAINLY_WHOLE + others {
+            return self.gap_blocks(space);
         }
-        let room = room - others;
-        let (in_a_row, last) = (room - 1, count - 1);
+        let space = space - others;
+        let (in_a_row, last) = (space - 1, count - 1);
         let turns = last.div_ceil(in_a_row);
         let first = (usize::from(turn) % turns * in_a_row).min(last - in_a_row);
-        self.runs(room, Wanted { first, after: first + in_a_row, last })
+        self.runs(space, Wanted { first, after: first + in_a_row, last })
     }
 
     /// The wanted runs, `count` of them, ascending.
@@ -168,10 +168,10 @@ mod tests {
     }
 
     /// Places of the blocks that are named, among all of them.
-    fn named(map: &TsnMap, room: usize, turn: u8) -> Vec<usize> {
+    fn named(map: &TsnMap, space: usize, turn: u8) -> Vec<usize> {
         let all = map.gap_blocks(usize::MAX);
         let place = |block: &GapAckBlock| all.iter().position(|other| other == block);
-        let named = map.gap_blocks_in_turn(room, 0, turn);
+        let named = map.gap_blocks_in_turn(space, 0, turn);
         named.iter().map(|block| place(block).expect("a run of the map")).collect()
     }
 

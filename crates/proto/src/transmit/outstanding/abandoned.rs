@@ -1,4 +1,4 @@
-//! Chunks that were given up: they stay in the window until the peer has moved its cumulative TSN ack over them, but count
+//! Abandoned chunks: they stay among the outstanding data until the peer has moved its cumulative TSN ack over them, but count
 //! for nothing (RFC 3758 section 3.5, A2).
 
 use core::mem::take;
@@ -7,7 +7,6 @@ use alloc::vec::Vec;
 use polypath_wire::{DataFlags, Payload, VirtualPayload};
 
 use super::{OutstandingChunk, OutstandingData};
-use crate::transmit::partial_reliability::Verdict;
 use crate::types::{BufferBytes, Fate};
 use crate::{Instant, PathId, Tsn};
 
@@ -16,13 +15,13 @@ use crate::{Instant, PathId, Tsn};
 pub(crate) struct Abandoned {
     /// Path of its last transmission.
     pub(crate) path: PathId,
-    /// Charged bytes that leave the path's flight.
+    /// Counted bytes that leave the path's flight.
     pub(crate) flight: u32,
     /// What it took in the send buffer.
-    pub(crate) room: BufferBytes,
+    pub(crate) buffer_bytes: BufferBytes,
 }
 
-/// The chunks of a message that are in the window.
+/// The outstanding chunks of a message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Extent {
     /// The lowest one; those before it may have been acknowledged.
@@ -35,9 +34,9 @@ pub(crate) struct Extent {
 
 impl OutstandingChunk {
     /// Whether the rule of its message allows another transmission.
-    pub(crate) fn may_be_sent_again(&self, now: Instant) -> bool {
+    pub(crate) fn may_be_retransmitted(&self, now: Instant) -> bool {
         let retransmissions = self.transmissions.saturating_sub(1);
-        self.reliability.on_loss(now, retransmissions) == Verdict::Keep
+        !self.reliability.ends_with_loss(now, retransmissions)
     }
 }
 
@@ -47,12 +46,12 @@ impl OutstandingData {
         self.abandoned_count
     }
 
-    /// Whether `tsn`, which is in the window, was given up.
+    /// Whether `tsn`, which is outstanding, was abandoned.
     pub(crate) fn is_abandoned(&self, tsn: Tsn) -> bool {
         self.get(tsn).fate == Fate::Abandoned
     }
 
-    /// Whether the peer may be told to pass `tsn`: it was given up, or the peer has it and promised to keep it.
+    /// Whether the peer may be told to pass `tsn`: it was abandoned, or the peer has it and promised to keep it.
     pub(crate) fn may_be_passed(&self, tsn: Tsn) -> bool {
         self.is_abandoned(tsn) || self.is_released(tsn)
     }
@@ -63,7 +62,7 @@ impl OutstandingData {
         !self.lost_unreliable.is_empty()
     }
 
-    /// Chunks of messages that may be given up, which were lost since the last call.
+    /// Chunks of messages that may be abandoned, which were lost since the last call.
     pub(crate) fn take_lost_unreliable(&mut self) -> Vec<Tsn> {
         take(&mut self.lost_unreliable)
     }
@@ -90,15 +89,15 @@ impl OutstandingData {
         let index = self.slot_index(tsn);
         let chunk = &mut self.slots[index];
         let (path, mut flight) = (chunk.path, 0);
-        let room = chunk.room();
+        let buffer_bytes = chunk.buffer_bytes();
         let bits = &mut self.paths[path.index()];
         match chunk.fate {
             Fate::Abandoned => return None,
             Fate::Acked => {}
             Fate::InFlight => {
-                flight = chunk.charge;
-                self.in_flight_user_bytes -= room.user_bytes;
-                bits.in_flight -= room;
+                flight = chunk.flight_bytes;
+                self.in_flight_user_bytes -= buffer_bytes.user_bytes;
+                bits.in_flight -= buffer_bytes;
             }
             Fate::Lost(_) => {
                 self.lost.clear(tsn);
@@ -107,22 +106,22 @@ impl OutstandingData {
         }
         chunk.fate = Fate::Abandoned;
         chunk.payload = Payload::Virtual(VirtualPayload { message: 0, offset: 0, len: 0 });
-        chunk.held = 0;
-        bits.booked -= room;
+        chunk.cost = 0;
+        bits.unreleased -= buffer_bytes;
         if !acked {
             self.countable.clear(tsn);
             bits.first.clear(tsn);
             bits.again.clear(tsn);
         }
         self.abandoned_count += 1;
-        Some(Abandoned { path, flight, room })
+        Some(Abandoned { path, flight, buffer_bytes })
     }
 
-    /// Gives up the rest of a message whose other chunks were given up: its place is a TSN that is never sent. Without it the
+    /// Abandons the rest of a message whose other chunks were abandoned: its place is a TSN that is never sent. Without it the
     /// message after it would follow without gap, and a receiver would find that one beginning inside the other.
     pub(crate) fn abandon_rest(&mut self, last: OutstandingChunk) {
         let flags = (last.flags - DataFlags::BEGIN) | DataFlags::END;
-        let tsn = self.push(OutstandingChunk { flags, fate: Fate::InFlight, held: 0, ..last });
+        let tsn = self.push(OutstandingChunk { flags, fate: Fate::InFlight, cost: 0, ..last });
         self.abandon(tsn);
     }
 }

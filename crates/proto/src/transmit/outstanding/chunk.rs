@@ -1,4 +1,4 @@
-//! One chunk of the window.
+//! One outstanding chunk.
 
 use bitflags::bitflags;
 use polypath_wire::{Data, DataFlags, Payload, VirtualPayload};
@@ -19,20 +19,20 @@ bitflags! {
         const RENEGED = 4;
         /// Its bytes were credited to a congestion window.
         const CREDITED = 8;
-        /// It was sent again because the peer's window had been closed.
+        /// It was retransmitted because the peer's receive window had been closed.
         const REPEATED = 16;
         /// Its transmissions took different paths.
         const MOVED = 32;
-        /// It was sent again on another path because it blocked the buffers.
+        /// It was retransmitted on another path because it blocked the buffers.
         const RESCHEDULED = 64;
-        /// It was sent again as a tail probe.
+        /// It was retransmitted as a tail probe.
         const PROBED = 128;
         /// A copy of it went over another path.
         const COPIED = 256;
     }
 }
 
-/// A chunk in the window.
+/// An outstanding chunk.
 #[derive(Clone, Debug)]
 pub(crate) struct OutstandingChunk {
     pub(crate) payload: Payload<'static>,
@@ -50,13 +50,13 @@ pub(crate) struct OutstandingChunk {
     pub(crate) acked_over: PathId,
     /// First TSN that was sent after its last retransmission.
     pub(crate) sent_before: Tsn,
-    /// Bytes that it counts in flight and windows.
-    pub(crate) charge: u32,
+    /// Bytes that it counts in the flight and in the congestion window.
+    pub(crate) flight_bytes: u32,
     pub(crate) context: u32,
     /// What it counts against the limit of the send buffer.
-    pub(crate) held: u32,
+    pub(crate) cost: u32,
     /// User bytes that the receiver holds back for their order, although they have left the send buffer.
-    pub(crate) kept: u32,
+    pub(crate) released_early: u32,
     pub(crate) sent_at: Instant,
     pub(crate) reliability: Reliability,
 }
@@ -70,8 +70,8 @@ impl OutstandingChunk {
 
     /// What it takes in the send buffer.
     #[inline]
-    pub(crate) fn room(&self) -> BufferBytes {
-        BufferBytes { user_bytes: self.user_bytes().into(), held: self.held.into() }
+    pub(crate) fn buffer_bytes(&self) -> BufferBytes {
+        BufferBytes { user_bytes: self.user_bytes().into(), cost: self.cost.into() }
     }
 
     /// Whether a gap block acknowledged it.
@@ -108,10 +108,10 @@ impl OutstandingChunk {
             missing_reports: 0,
             acked_over: PathId(0),
             sent_before: Tsn(0),
-            charge: 0,
+            flight_bytes: 0,
             context: 0,
-            held: 0,
-            kept: 0,
+            cost: 0,
+            released_early: 0,
             sent_at: Instant::ZERO,
             reliability: Reliability::Full,
         }

@@ -23,7 +23,7 @@ pub(crate) use repaired::Repaired;
 /// More TSNs than this are never outstanding: gap ack blocks reach 65,535 above the cumulative ack.
 pub(crate) const MAX_SPAN: u32 = 60_000;
 
-/// Of a window that has had a chunk; before, and after [`OutstandingData::release_memory`], it has no memory at all.
+/// Once there was an outstanding chunk; before, and after [`OutstandingData::release_memory`], it has no memory at all.
 const INITIAL_CAPACITY: usize = 64;
 
 /// Unacknowledged chunks whose last transmission was on one path.
@@ -38,11 +38,11 @@ struct PathBits {
     /// No bit of `again` is set before this TSN.
     again_low: Tsn,
     /// Bytes that the chunks take whose last transmission was on the path, acknowledged in gap blocks or not.
-    booked: BufferBytes,
+    unreleased: BufferBytes,
     /// What of it those in flight take.
     in_flight: BufferBytes,
     /// User bytes of released chunks that the receiver holds back for their order.
-    kept: u64,
+    released_early: u64,
 }
 
 /// Chunks sent and not yet cumulatively acknowledged.
@@ -63,7 +63,7 @@ pub(crate) struct OutstandingData {
     lost_count: u32,
     lost_low: Tsn,
     abandoned_count: u32,
-    /// Chunks of messages that may be given up, as they were lost.
+    /// Chunks of messages that may be abandoned, as they were lost.
     lost_unreliable: Vec<Tsn>,
     /// Bytes of user data in flight.
     in_flight_user_bytes: u64,
@@ -73,7 +73,7 @@ pub(crate) struct OutstandingData {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Newly {
     pub(crate) path: PathId,
-    pub(crate) charge: u32,
+    pub(crate) flight_bytes: u32,
     pub(crate) user_bytes: u32,
     pub(crate) transmissions: u16,
     pub(crate) history: History,
@@ -125,9 +125,9 @@ impl OutstandingData {
         self.in_flight_user_bytes
     }
 
-    /// Bytes that is booked on a path, by what was sent on it last and not yet released.
-    pub(crate) fn booked_on(&self, path: PathId) -> BufferBytes {
-        self.paths.get(path.index()).map_or_else(BufferBytes::default, |bits| bits.booked)
+    /// Bytes in the send buffer of chunks that were last sent on the path and are not yet released.
+    pub(crate) fn unreleased_on(&self, path: PathId) -> BufferBytes {
+        self.paths.get(path.index()).map_or_else(BufferBytes::default, |bits| bits.unreleased)
     }
 
     /// Bytes of what is in flight on a path.
@@ -137,6 +137,11 @@ impl OutstandingData {
 
     pub(crate) fn lost_count(&self) -> u32 {
         self.lost_count
+    }
+
+    /// Chunks in flight, and those that were abandoned.
+    pub(crate) fn in_flight_count(&self) -> u32 {
+        self.span() - self.acked_count - self.lost_count
     }
 
     /// TSNs acknowledged in gap blocks.
@@ -149,7 +154,7 @@ impl OutstandingData {
         tsn.0 as usize & (self.slots.len() - 1)
     }
 
-    /// Whether `tsn` is in the window.
+    /// Whether `tsn` is outstanding.
     pub(crate) fn contains(&self, tsn: Tsn) -> bool {
         tsn.distance_from(self.base) < self.span()
     }
@@ -181,9 +186,9 @@ impl OutstandingData {
                 again: BitRing::with_capacity(capacity),
                 first_low: self.next,
                 again_low: self.next,
-                booked: BufferBytes::default(),
+                unreleased: BufferBytes::default(),
                 in_flight: BufferBytes::default(),
-                kept: 0,
+                released_early: 0,
             });
         }
     }
@@ -197,13 +202,13 @@ impl OutstandingData {
         self.ensure_path(chunk.path);
         let tsn = self.next;
         self.next = tsn.next();
-        let room = chunk.room();
+        let buffer_bytes = chunk.buffer_bytes();
         let bits = &mut self.paths[chunk.path.index()];
         bits.first.set(tsn);
-        bits.booked += room;
-        bits.in_flight += room;
+        bits.unreleased += buffer_bytes;
+        bits.in_flight += buffer_bytes;
         self.countable.set(tsn);
-        self.in_flight_user_bytes += room.user_bytes;
+        self.in_flight_user_bytes += buffer_bytes.user_bytes;
         let index = self.slot_index(tsn);
         self.slots[index] = chunk;
         tsn
@@ -234,10 +239,10 @@ impl OutstandingData {
         }
     }
 
-    /// Gives the memory of an empty window back.
+    /// Gives the memory back if nothing is outstanding.
     pub(crate) fn release_memory(&mut self) {
         if self.is_empty() {
-            // Nothing is booked on a path either while nothing is outstanding.
+            // No path has unreleased chunks either while nothing is outstanding.
             self.slots = Vec::new();
             self.paths = Vec::new();
             self.lost_unreliable = Vec::new();
@@ -271,16 +276,16 @@ impl OutstandingData {
         chunk.missing_reports = 0;
         chunk.sent_before = self.next;
         chunk.sent_at = now;
-        let room = chunk.room();
-        self.in_flight_user_bytes += room.user_bytes;
+        let buffer_bytes = chunk.buffer_bytes();
+        self.in_flight_user_bytes += buffer_bytes.user_bytes;
         self.lost.clear(tsn);
         self.lost_count -= 1;
         self.paths[old].first.clear(tsn);
         self.paths[old].again.clear(tsn);
-        self.paths[old].booked -= room;
+        self.paths[old].unreleased -= buffer_bytes;
         let bits = &mut self.paths[path.index()];
-        bits.booked += room;
-        bits.in_flight += room;
+        bits.unreleased += buffer_bytes;
+        bits.in_flight += buffer_bytes;
         bits.again.set(tsn);
         if tsn.is_before(bits.again_low) {
             bits.again_low = tsn;
@@ -293,7 +298,7 @@ impl OutstandingData {
         self.countable.set(tsn);
     }
 
-    /// Marks an unacknowledged chunk for retransmission. Returns its path and charge if it was in flight.
+    /// Marks an unacknowledged chunk for retransmission. Returns its path and its bytes of flight if it was in flight.
     pub(crate) fn mark_lost(
         &mut self,
         tsn: Tsn,
@@ -310,10 +315,10 @@ impl OutstandingData {
             }
             Fate::InFlight => chunk.fate = Fate::Lost(cause),
         }
-        let (path, charge) = (chunk.path, chunk.charge);
-        let room = chunk.room();
-        self.in_flight_user_bytes -= room.user_bytes;
-        self.paths[path.index()].in_flight -= room;
+        let (path, flight_bytes) = (chunk.path, chunk.flight_bytes);
+        let buffer_bytes = chunk.buffer_bytes();
+        self.in_flight_user_bytes -= buffer_bytes.user_bytes;
+        self.paths[path.index()].in_flight -= buffer_bytes;
         if chunk.reliability != Reliability::Full {
             self.lost_unreliable.push(tsn);
         }
@@ -323,11 +328,11 @@ impl OutstandingData {
         if tsn.is_before(self.lost_low) || self.lost_count == 1 {
             self.lost_low = tsn;
         }
-        was_in_flight.then_some((path, charge))
+        was_in_flight.then_some((path, flight_bytes))
     }
 
     /// Takes back a gap ack (reneging): the chunk is in flight again, with one missing report. Returns its path and
-    /// charge.
+    /// bytes of flight.
     pub(crate) fn renege(&mut self, tsn: Tsn) -> (PathId, u32) {
         debug_assert!(self.acked.get(tsn));
         self.acked.clear(tsn);
@@ -340,29 +345,29 @@ impl OutstandingData {
         chunk.history |= History::RENEGED;
         chunk.fate = Fate::InFlight;
         chunk.missing_reports = 1;
-        let room = chunk.room();
-        self.in_flight_user_bytes += room.user_bytes;
-        let (path, charge) = (chunk.path, chunk.charge);
+        let buffer_bytes = chunk.buffer_bytes();
+        self.in_flight_user_bytes += buffer_bytes.user_bytes;
+        let (path, flight_bytes) = (chunk.path, chunk.flight_bytes);
         let bits = &mut self.paths[path.index()];
-        bits.in_flight += room;
+        bits.in_flight += buffer_bytes;
         bits.again.set(tsn);
         if tsn.is_before(bits.again_low) {
             bits.again_low = tsn;
         }
         self.countable.set(tsn);
-        (path, charge)
+        (path, flight_bytes)
     }
 
     /// Takes a chunk that nothing acknowledged before out of what is unacknowledged.
-    #[inline]
+    #[inline(always)]
     fn leave_unacknowledged(&mut self, tsn: Tsn) -> Newly {
         let index = self.slot_index(tsn);
         let chunk = &mut self.slots[index];
-        let room = chunk.room();
+        let buffer_bytes = chunk.buffer_bytes();
         let newly = Newly {
             path: chunk.path,
-            charge: chunk.charge,
-            user_bytes: room.user_bytes as u32,
+            flight_bytes: chunk.flight_bytes,
+            user_bytes: buffer_bytes.user_bytes as u32,
             transmissions: chunk.transmissions,
             history: chunk.history,
             sent_at: chunk.sent_at,
@@ -371,8 +376,8 @@ impl OutstandingData {
         chunk.history |= History::CREDITED;
         let bits = &mut self.paths[newly.path.index()];
         if newly.was_in_flight {
-            self.in_flight_user_bytes -= room.user_bytes;
-            bits.in_flight -= room;
+            self.in_flight_user_bytes -= buffer_bytes.user_bytes;
+            bits.in_flight -= buffer_bytes;
         } else {
             self.lost.clear(tsn);
             self.lost_count -= 1;
@@ -384,7 +389,7 @@ impl OutstandingData {
     }
 
     /// Acknowledges `tsn` in a gap block of a SACK that came over `arrival`; it must not be acknowledged yet. Nothing is new
-    /// about a chunk that was given up.
+    /// about a chunk that was abandoned.
     pub(crate) fn gap_ack(&mut self, tsn: Tsn, arrival: PathId) -> Option<Newly> {
         let newly = (!self.is_abandoned(tsn)).then(|| self.leave_unacknowledged(tsn));
         let index = self.slot_index(tsn);
@@ -398,8 +403,9 @@ impl OutstandingData {
         newly
     }
 
-    /// Removes the lowest chunk of a non-empty window. Returns what it took in the send buffer, and what is new about it
-    /// unless a gap block acknowledged it before or it was given up.
+    /// Removes the lowest chunk; there must be one. Returns what it took in the send buffer, and what is new about it
+    /// unless a gap block acknowledged it before or it was abandoned.
+    #[inline(never)]
     pub(crate) fn pop(&mut self) -> (BufferBytes, Option<Newly>) {
         let tsn = self.base;
         let newly = match self.get(tsn).fate {
@@ -421,7 +427,7 @@ impl OutstandingData {
         (released, newly)
     }
 
-    /// Takes the mark of a gap block away from a chunk that leaves the window.
+    /// Takes the mark of a gap block away from a chunk that is no longer outstanding.
     fn forget_acked(&mut self, tsn: Tsn) {
         self.acked.clear(tsn);
         self.acked_count -= 1;
@@ -431,14 +437,14 @@ impl OutstandingData {
     }
 
     /// Takes the user data out of a chunk's slot. Returns what it took in the send buffer, nothing the second time.
-    #[inline]
+    #[inline(always)]
     fn empty(&mut self, tsn: Tsn) -> BufferBytes {
         let index = self.slot_index(tsn);
         let chunk = &mut self.slots[index];
-        let released = chunk.room();
+        let released = chunk.buffer_bytes();
         chunk.payload = Payload::Virtual(VirtualPayload { message: 0, offset: 0, len: 0 });
-        chunk.held = 0;
-        self.paths[chunk.path.index()].booked -= released;
+        chunk.cost = 0;
+        self.paths[chunk.path.index()].unreleased -= released;
         released
     }
 }
@@ -449,21 +455,22 @@ mod tests {
 
     #[test]
     fn an_empty_window_gives_its_memory_back_and_takes_it_again() {
-        let mut window = OutstandingData::new(Tsn(u32::MAX - 150));
-        assert_eq!(window.slots.capacity(), 0);
+        let mut outstanding = OutstandingData::new(Tsn(u32::MAX - 150));
+        assert_eq!(outstanding.slots.capacity(), 0);
         for round in 0..3 {
             for _ in 0..100 {
-                window.push(OutstandingChunk { path: PathId(1), ..OutstandingChunk::vacant() });
+                outstanding
+                    .push(OutstandingChunk { path: PathId(1), ..OutstandingChunk::vacant() });
             }
-            window.release_memory();
-            assert_eq!(window.span(), 100, "round {round}: what is outstanding stays");
-            assert_eq!(window.lowest_on(PathId(1)), (Some(window.base()), None));
-            while !window.is_empty() {
-                window.pop();
+            outstanding.release_memory();
+            assert_eq!(outstanding.span(), 100, "round {round}: what is outstanding stays");
+            assert_eq!(outstanding.lowest_on(PathId(1)), (Some(outstanding.base()), None));
+            while !outstanding.is_empty() {
+                outstanding.pop();
             }
-            window.release_memory();
-            assert_eq!((window.slots.capacity(), window.paths.capacity()), (0, 0));
-            assert_eq!(window.lowest_on(PathId(1)), (None, None));
+            outstanding.release_memory();
+            assert_eq!((outstanding.slots.capacity(), outstanding.paths.capacity()), (0, 0));
+            assert_eq!(outstanding.lowest_on(PathId(1)), (None, None));
         }
     }
 }

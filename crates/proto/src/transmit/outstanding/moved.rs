@@ -1,11 +1,11 @@
-//! A chunk that is sent again on another path although nothing says that it is lost.
+//! A chunk that is retransmitted on another path although nothing says that it is lost.
 
 use super::{History, OutstandingData};
 use crate::types::Fate;
 use crate::{Instant, PathId, Tsn};
 
 impl OutstandingData {
-    /// Records that a chunk in flight is sent again on `path`, where it now belongs. What was known of the old
+    /// Records that a chunk in flight is retransmitted on `path`, where it now belongs. What was known of the old
     /// transmission is forgotten.
     ///
     /// Missing reports do not count for it at first: TSNs above it were sent before it, so their order proves no loss. As
@@ -26,17 +26,17 @@ impl OutstandingData {
         chunk.missing_reports = 0;
         chunk.sent_before = self.next;
         chunk.sent_at = now;
-        let room = chunk.room();
+        let buffer_bytes = chunk.buffer_bytes();
         self.countable.clear(tsn);
         let bits = &mut self.paths[old.index()];
         bits.first.clear(tsn);
         bits.again.clear(tsn);
-        bits.booked -= room;
-        bits.in_flight -= room;
+        bits.unreleased -= buffer_bytes;
+        bits.in_flight -= buffer_bytes;
         let bits = &mut self.paths[path.index()];
         bits.again.set(tsn);
-        bits.booked += room;
-        bits.in_flight += room;
+        bits.unreleased += buffer_bytes;
+        bits.in_flight += buffer_bytes;
         if tsn.is_before(bits.again_low) {
             bits.again_low = tsn;
         }

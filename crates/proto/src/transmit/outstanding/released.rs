@@ -16,33 +16,34 @@ impl OutstandingData {
         let index = self.slot_index(tsn);
         let chunk = &mut self.slots[index];
         if !chunk.flags.contains(DataFlags::UNORDERED) {
-            chunk.kept = chunk.user_bytes();
-            self.paths[chunk.path.index()].kept += u64::from(chunk.kept);
+            chunk.released_early = chunk.user_bytes();
+            self.paths[chunk.path.index()].released_early += u64::from(chunk.released_early);
         }
         self.empty(tsn)
     }
 
-    /// Takes the mark of a released chunk away that leaves the window.
+    /// A released chunk is no longer outstanding: takes its mark away.
     pub(super) fn forget_released(&mut self, tsn: Tsn) {
         self.released.clear(tsn);
         self.released_count -= 1;
         self.stop_keeping(tsn);
     }
 
-    /// A released chunk leaves the window or is given up: the receiver does not wait with it any longer.
+    /// A released chunk is no longer outstanding, or is abandoned: the receiver does not keep it any longer.
     pub(super) fn stop_keeping(&mut self, tsn: Tsn) {
         let index = self.slot_index(tsn);
         let chunk = &mut self.slots[index];
-        self.paths[chunk.path.index()].kept -= u64::from(core::mem::take(&mut chunk.kept));
+        self.paths[chunk.path.index()].released_early -=
+            u64::from(core::mem::take(&mut chunk.released_early));
     }
 
     /// User bytes of ordered chunks that were sent on `path` last and released: they left the send buffer, but the receiver
     /// holds them until what is missing below has arrived.
-    pub(crate) fn kept_on(&self, path: PathId) -> u64 {
-        self.paths.get(path.index()).map_or(0, |bits| bits.kept)
+    pub(crate) fn released_early_on(&self, path: PathId) -> u64 {
+        self.paths.get(path.index()).map_or(0, |bits| bits.released_early)
     }
 
-    /// Whether the receiver promised to keep `tsn`, which is in the window.
+    /// Whether the receiver promised to keep `tsn`, which is outstanding.
     pub(crate) fn is_released(&self, tsn: Tsn) -> bool {
         self.released.get(tsn)
     }

@@ -4,7 +4,7 @@ use super::{History, OutstandingData};
 use crate::Tsn;
 use crate::types::Fate;
 
-/// A chunk that was sent again because of a drop report.
+/// A chunk that was retransmitted because of a drop report.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Repaired {
     pub(crate) tsn: Tsn,

@@ -1,4 +1,4 @@
-//! Finding chunks in the window by what is known of them.
+//! Finding outstanding chunks by what is known of them.
 
 use super::OutstandingData;
 use crate::transmit::bit_ring::BitRing;
@@ -6,7 +6,7 @@ use crate::types::Fate;
 use crate::{Instant, PathId, Tsn};
 
 impl OutstandingData {
-    /// Whether a gap block acknowledged `tsn`, which is in the window.
+    /// Whether a gap block acknowledged `tsn`, which is outstanding.
     pub(crate) fn is_acked(&self, tsn: Tsn) -> bool {
         self.acked.get(tsn)
     }
@@ -40,23 +40,14 @@ impl OutstandingData {
     }
 
     /// Lowest unacknowledged chunk of `path` that was transmitted once, and lowest that was retransmitted.
+    #[inline]
     pub(crate) fn lowest_on(&mut self, path: PathId) -> (Option<Tsn>, Option<Tsn>) {
         let (base, end) = (self.base, self.next);
         let Some(bits) = self.paths.get_mut(path.index()) else { return (None, None) };
-        let lowest = |ring: &BitRing, low: &mut Tsn| {
-            let from = later(base, *low);
-            // Mostly it is the one of the last time, or there is none.
-            let found = if !from.is_before(end) {
-                None
-            } else if ring.get(from) {
-                Some(from)
-            } else {
-                ring.next_set(from.next(), end)
-            };
-            *low = found.unwrap_or(end);
-            found
-        };
-        (lowest(&bits.first, &mut bits.first_low), lowest(&bits.again, &mut bits.again_low))
+        bits.first_low = lowest(&bits.first, later(base, bits.first_low), end);
+        bits.again_low = lowest(&bits.again, later(base, bits.again_low), end);
+        let found = |low: Tsn| (low != end).then_some(low);
+        (found(bits.first_low), found(bits.again_low))
     }
 
     /// The unacknowledged chunks of `path` from `from` on, in TSN order.
@@ -105,6 +96,19 @@ impl OutstandingData {
         let again =
             bits.again.next_set_in_both(&self.lost, later(start, bits.again_low), self.next);
         earlier_of(first, again)
+    }
+}
+
+/// The lowest one bit in `from..end`, or `end`.
+#[inline]
+fn lowest(ring: &BitRing, from: Tsn, end: Tsn) -> Tsn {
+    // Mostly it is the one of the last time, or there is none.
+    if !from.is_before(end) {
+        end
+    } else if ring.get(from) {
+        from
+    } else {
+        ring.next_set(from.next(), end).unwrap_or(end)
     }
 }
 

@@ -5,7 +5,7 @@
 //! holes alternate with what has arrived, each costs a round trip (what lies behind a hole joins the cumulative ack when the
 //! receiver has passed it, and only then the next hole is told). Passing what was acknowledged would save that, but a
 //! receiver may renege until it hears of the point, and then messages would be lost of which nobody is told, even those
-//! that would not be sent again. A receiver that promised to keep a chunk (NR-SACK) cannot: such chunks are passed, as
+//! that would not be retransmitted. A receiver that promised to keep a chunk (NR-SACK) cannot: such chunks are passed, as
 //! usrsctp does.
 
 use polypath_wire::{DataFlags, SkippedStream};
@@ -65,19 +65,19 @@ impl Forward {
     }
 
     /// Moves the point on (rules C1 to C3) after an acknowledgement, a timeout, or when something was abandoned.
-    pub(crate) fn advance(&mut self, window: &OutstandingData) {
-        let acknowledged = window.base().previous();
+    pub(crate) fn advance(&mut self, outstanding: &OutstandingData) {
+        let acknowledged = outstanding.base().previous();
         if self.point.is_before(acknowledged) {
             self.point = acknowledged;
         }
-        if self.looked.is_before(self.point) || !window.contains(self.looked) {
+        if self.looked.is_before(self.point) || !outstanding.contains(self.looked) {
             self.looked = self.point;
         }
-        if window.abandoned_count() > 0 {
+        if outstanding.abandoned_count() > 0 {
             let mut next = self.looked.next();
-            while window.contains(next) && window.may_be_passed(next) {
+            while outstanding.contains(next) && outstanding.may_be_passed(next) {
                 self.looked = next;
-                if window.is_abandoned(next) {
+                if outstanding.is_abandoned(next) {
                     self.point = next;
                 }
                 next = next.next();
@@ -114,12 +114,12 @@ impl Forward {
 
     /// What to tell in a chunk with room for `most` streams: the new cumulative TSN, and the highest SSN skipped in each
     /// stream (rule C4). Streams for which there is no room end it early.
-    pub(crate) fn content(&self, window: &OutstandingData, most: usize) -> (Tsn, Skipped) {
+    pub(crate) fn content(&self, outstanding: &OutstandingData, most: usize) -> (Tsn, Skipped) {
         let mut skipped = Skipped::new();
-        let mut tsn = window.base();
+        let mut tsn = outstanding.base();
         while !tsn.is_after(self.point) {
-            let chunk = window.get(tsn);
-            if window.is_abandoned(tsn) && !chunk.flags.contains(DataFlags::UNORDERED) {
+            let chunk = outstanding.get(tsn);
+            if outstanding.is_abandoned(tsn) && !chunk.flags.contains(DataFlags::UNORDERED) {
                 match skipped.iter().position(|skipped| skipped.stream == chunk.stream) {
                     Some(known) => skipped[known].ssn = chunk.ssn,
                     None if skipped.len() == most => break,

@@ -1,4 +1,4 @@
-//! Finds the messages whose turn to be given up comes first. Entries of messages that are gone stay until they come up or
+//! Finds the messages whose turn to be abandoned comes first. Entries of messages that are gone stay until they come up or
 //! until they are many.
 
 use alloc::collections::BinaryHeap;
@@ -30,7 +30,7 @@ impl Place {
     }
 }
 
-/// Messages by how soon they are given up.
+/// Messages by how soon they are abandoned.
 #[derive(Debug, Default)]
 pub(crate) struct Index {
     deadlines: BinaryHeap<(Reverse<Instant>, Place)>,
@@ -43,7 +43,7 @@ impl Index {
         self.deadlines.peek().map(|(Reverse(deadline), _)| *deadline)
     }
 
-    /// Adds a message that is given up at `deadline`.
+    /// Adds a message that is abandoned at `deadline`.
     pub(crate) fn add_deadline(&mut self, deadline: Instant, place: Place) {
         self.deadlines.push((Reverse(deadline), place));
     }

@@ -1,4 +1,4 @@
-//! When a message is given up: timed reliability (RFC 3758 section 4.1), limited retransmissions and priority (RFC 7496
+//! When a message is abandoned: timed reliability (RFC 3758 section 4.1), limited retransmissions and priority (RFC 7496
 //! section 3; usrsctp and Linux `SCTP_PR_SCTP_TTL`, `_RTX` and `_PRIO`; RFC 6458 `sctp_prinfo`).
 //!
 //! A message has one of these rules from the moment it is handed over. Time is looked at whenever packets are about to be
@@ -24,15 +24,6 @@ pub(crate) enum Reliability {
     Priority(u32),
 }
 
-/// What becomes of a message.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Verdict {
-    /// It is still to be delivered.
-    Keep,
-    /// It is given up.
-    Abandon,
-}
-
 impl Reliability {
     /// The rule for a message that is handed over now.
     pub(crate) fn of(policy: PartialReliability, now: Instant) -> Self {
@@ -44,25 +35,22 @@ impl Reliability {
         }
     }
 
-    /// Whether a message is given up at `now`, of which no chunk is lost.
-    pub(crate) fn at(self, now: Instant) -> Verdict {
-        match self {
-            Self::Until(end) if end <= now => Verdict::Abandon,
-            _ => Verdict::Keep,
-        }
+    /// Whether a message without lost chunks is abandoned at `now`.
+    pub(crate) fn has_expired(self, now: Instant) -> bool {
+        matches!(self, Self::Until(end) if end <= now)
     }
 
-    /// Whether a message is given up at `now`, of which a chunk is lost that was retransmitted so often.
-    pub(crate) fn on_loss(self, now: Instant, retransmissions: u16) -> Verdict {
+    /// Whether a message is abandoned at `now` of which a chunk is lost that was retransmitted this often.
+    pub(crate) fn ends_with_loss(self, now: Instant, retransmissions: u16) -> bool {
         match self {
-            Self::Retransmissions(limit) if retransmissions >= limit => Verdict::Abandon,
-            _ => self.at(now),
+            Self::Retransmissions(limit) => retransmissions >= limit,
+            _ => self.has_expired(now),
         }
     }
 
     /// Whether a message with this rule makes room for another one with that rule (RFC 7496 section 3.2): reliable ones
     /// and those with other rules count as more important than any priority.
-    pub(crate) fn makes_room_for(self, other: Self) -> bool {
+    pub(crate) fn makes_space_for(self, other: Self) -> bool {
         match (self, other) {
             (Self::Priority(own), Self::Priority(other)) => own > other,
             (Self::Priority(_), _) => true,
@@ -108,20 +96,19 @@ mod tests {
         let timed = Reliability::of(PartialReliability::Timed(Duration::from_millis(50)), at(100));
         let limited = Reliability::of(PartialReliability::LimitedRetransmissions(2), at(100));
         let priority = Reliability::of(PartialReliability::Priority(3), at(100));
-        // (rule, time, retransmissions, without loss, after a loss)
-        use Verdict::{Abandon, Keep};
+        // (rule, time, retransmissions, abandoned without loss, after a loss)
         for (rule, ms, retransmissions, unlost, lost) in [
-            (Reliability::Full, 1 << 40, u16::MAX, Keep, Keep),
-            (timed, 149, 9, Keep, Keep),
-            (timed, 150, 0, Abandon, Abandon),
-            (limited, 1 << 40, 1, Keep, Keep),
-            (limited, 100, 2, Keep, Abandon),
-            (limited, 100, 3, Keep, Abandon),
-            (priority, 1 << 40, u16::MAX, Keep, Keep),
+            (Reliability::Full, 1 << 40, u16::MAX, false, false),
+            (timed, 149, 9, false, false),
+            (timed, 150, 0, true, true),
+            (limited, 1 << 40, 1, false, false),
+            (limited, 100, 2, false, true),
+            (limited, 100, 3, false, true),
+            (priority, 1 << 40, u16::MAX, false, false),
         ] {
             let case = (rule, ms, retransmissions);
-            assert_eq!(rule.at(at(ms)), unlost, "{case:?}");
-            assert_eq!(rule.on_loss(at(ms), retransmissions), lost, "{case:?}");
+            assert_eq!(rule.has_expired(at(ms)), unlost, "{case:?}");
+            assert_eq!(rule.ends_with_loss(at(ms), retransmissions), lost, "{case:?}");
         }
     }
 
@@ -138,7 +125,7 @@ mod tests {
             (other, high, false),
             (Reliability::Full, high, false),
         ] {
-            assert_eq!(own.makes_room_for(new), expected, "{own:?} for {new:?}");
+            assert_eq!(own.makes_space_for(new), expected, "{own:?} for {new:?}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Applying a validated SACK to the window.
+//! Applying a validated SACK to the outstanding data.
 
 use polypath_wire::GapAckBlocks;
 
@@ -6,21 +6,21 @@ use super::{AckDelta, Report};
 use crate::Tsn;
 use crate::extension::nr_sack::Release;
 use crate::transmit::outstanding::{History, Newly, OutstandingData};
-use crate::types::BufferBytes;
+use crate::types::{BufferBytes, Unambiguous};
 
 /// Applies the cumulative ack and then the gap blocks and tells in `delta` what that changed; for each path it has an entry
-/// without news. The blocks ascend. The work is proportional to the chunks that leave the window or become
+/// without news. The blocks ascend. The work is proportional to the chunks that are removed or become
 /// acknowledged and to the number of blocks, plus a word per 64 TSNs that they cover.
 pub(crate) fn apply_to(
-    window: &mut OutstandingData,
+    outstanding: &mut OutstandingData,
     report: &Report<'_>,
     delta: &mut AckDelta,
     mut on_newly: impl FnMut(Tsn, &Newly),
 ) {
     let Report { cumulative, blocks, release, arrival } = *report;
-    while window.base().is_at_or_before(cumulative) {
-        let tsn = window.base();
-        let (released, newly) = window.pop();
+    while outstanding.base().is_at_or_before(cumulative) {
+        let tsn = outstanding.base();
+        let (released, newly) = outstanding.pop();
         delta.released += released;
         delta.cumulative_ack_advanced = true;
         if let Some(newly) = newly {
@@ -36,14 +36,14 @@ pub(crate) fn apply_to(
         delta.reported += u64::from(end - start + 1);
         let mut at = cumulative.plus(start);
         // Mostly one TSN that an earlier SACK reported already.
-        if start == end && window.is_acked(at) {
+        if start == end && outstanding.is_acked(at) {
             return;
         }
         let stop = cumulative.plus(end + 1);
-        while let Some(tsn) = window.next_unacked(at, stop) {
-            if let Some(newly) = window.gap_ack(tsn, arrival) {
+        while let Some(tsn) = outstanding.next_unacked(at, stop) {
+            if let Some(newly) = outstanding.gap_ack(tsn, arrival) {
                 if matches!(release, Release::Reported) {
-                    delta.release_early(window.release(tsn));
+                    delta.release_early(outstanding.release(tsn));
                 }
                 note(delta, tsn, &newly, Means::GapBlock);
                 on_newly(tsn, &newly);
@@ -56,11 +56,11 @@ pub(crate) fn apply_to(
     }
     // Anything acknowledged by an earlier SACK that was not final.
     match release {
-        Release::Reported if window.has_renegable() => {
-            delta.release_early(release_blocks(window, cumulative, blocks));
+        Release::Reported if outstanding.has_renegable() => {
+            delta.release_early(release_blocks(outstanding, cumulative, blocks));
         }
-        Release::Blocks(final_ones) if window.has_renegable() => {
-            delta.release_early(release_blocks(window, cumulative, final_ones));
+        Release::Blocks(final_ones) if outstanding.has_renegable() => {
+            delta.release_early(release_blocks(outstanding, cumulative, final_ones));
         }
         Release::Nothing | Release::Reported | Release::Blocks(_) => {}
     }
@@ -77,7 +77,7 @@ fn note(delta: &mut AckDelta, tsn: Tsn, newly: &Newly, means: Means) {
     let Some(path) = delta.paths.get_mut(newly.path.index()) else { return };
     // A chunk acknowledged again after reneging was credited before and proves nothing new (CUC, SFR).
     if newly.was_in_flight {
-        path.flight_bytes += u64::from(newly.charge);
+        path.flight_bytes += u64::from(newly.flight_bytes);
     }
     path.user_bytes += u64::from(newly.user_bytes);
     if newly.history.contains(History::CREDITED) {
@@ -92,10 +92,14 @@ fn note(delta: &mut AckDelta, tsn: Tsn, newly: &Newly, means: Means) {
     if newly.history.contains(History::RESCHEDULED) {
         return;
     }
-    path.credited_bytes += u64::from(newly.charge);
+    path.credited_bytes += u64::from(newly.flight_bytes);
     path.by_cumulative_ack |= means == Means::CumulativeAck;
     let took_one_path = !newly.history.intersects(History::MOVED | History::COPIED);
-    path.unambiguous |= took_one_path;
+    path.unambiguous = path.unambiguous.max(match (took_one_path, newly.was_in_flight) {
+        (true, true) => Unambiguous::InFlight,
+        (true, false) => Unambiguous::TakenForLost,
+        (false, _) => Unambiguous::None,
+    });
     path.sent_once |= took_one_path && newly.transmissions == 1;
     if newly.transmissions == 1 && path.timed == Some(tsn) {
         path.timed_chunk_sent_at = Some(newly.sent_at);
@@ -121,18 +125,18 @@ fn extend(lowest: &mut Option<Tsn>, highest: &mut Option<Tsn>, tsn: Tsn) {
 /// Releases what lies in `blocks` and was acknowledged but still kept. Returns the room that became free. The work is
 /// that of the blocks and of what is released.
 fn release_blocks(
-    window: &mut OutstandingData,
+    outstanding: &mut OutstandingData,
     cumulative: Tsn,
     blocks: &GapAckBlocks<'_>,
 ) -> BufferBytes {
-    let mut room = BufferBytes::default();
+    let mut buffer_bytes = BufferBytes::default();
     for block in blocks.iter() {
         let stop = cumulative.plus(u32::from(block.end) + 1);
         let mut at = cumulative.plus(block.start.into());
-        while let Some(tsn) = window.next_renegable(at, stop) {
-            room += window.release(tsn);
+        while let Some(tsn) = outstanding.next_renegable(at, stop) {
+            buffer_bytes += outstanding.release(tsn);
             at = tsn.next();
         }
     }
-    room
+    buffer_bytes
 }

@@ -1,4 +1,4 @@
-//! Selective acknowledgements: SACK x window -> [`AckDelta`], without side effects outside the window.
+//! Selective acknowledgements: SACK x outstanding data -> [`AckDelta`], without other side effects.
 
 mod apply;
 mod delta;
@@ -11,7 +11,7 @@ pub(crate) use apply::apply_to;
 pub(crate) use delta::AckDelta;
 pub(crate) use renege::{Withdrawn, withdraw, withdraw_next};
 pub(crate) use silence::{Silence, Unnamed};
-pub(crate) use validate::{SackProblem, Verdict, validate};
+pub(crate) use validate::{SackProblem, SackVerdict, validate};
 
 use polypath_wire::GapAckBlocks;
 

@@ -12,18 +12,33 @@ use crate::{PathId, Tsn};
 pub(crate) struct Withdrawn {
     /// Number of chunks that are in flight again.
     pub(crate) chunks: u32,
-    /// Whether it was overtaken by another SACK, so that it neither reports anything missing nor tells the window.
-    pub(crate) overtaken: bool,
+    /// Whether it arrived after a newer SACK: then it reports nothing missing, and its receive window is out of date.
+    pub(crate) is_stale: bool,
 }
 
 /// Puts back into flight every chunk that an earlier SACK acknowledged and this one, which may be stale, withdraws; that
-/// counts as one missing report. Tells path and charge of each.
+/// counts as one missing report. Reports path and bytes of flight of each.
 ///
 /// Blocks may have been cut for want of room: above the highest one a long SACK says nothing. One that leaves others out
-/// withdraws nothing, and was overtaken if more is known where it names everything. Costs nothing while the reported and
+/// withdraws nothing, and is stale if more is known where it names everything. Costs nothing while the reported and
 /// the remembered numbers of TSNs agree, and ends at the first TSN that proves the SACK stale.
 pub(crate) fn withdraw(
-    window: &mut OutstandingData,
+    outstanding: &mut OutstandingData,
+    report: &Report<'_>,
+    delta: &AckDelta,
+    silence: &Silence,
+    policy: StaleSack,
+    on_reneged: impl FnMut(PathId, u32),
+) -> Withdrawn {
+    match u64::from(outstanding.acked_count()) <= delta.reported {
+        true => Withdrawn::default(),
+        false => withdraw_unreported(outstanding, report, delta, silence, policy, on_reneged),
+    }
+}
+
+#[inline(never)]
+fn withdraw_unreported(
+    outstanding: &mut OutstandingData,
     report: &Report<'_>,
     delta: &AckDelta,
     silence: &Silence,
@@ -31,17 +46,14 @@ pub(crate) fn withdraw(
     mut on_reneged: impl FnMut(PathId, u32),
 ) -> Withdrawn {
     let mut withdrawn = Withdrawn::default();
-    if u64::from(window.acked_count()) <= delta.reported {
-        return withdrawn;
-    }
     if silence.is_certain() {
         let may_be_old = policy == StaleSack::SamePath && !delta.cumulative_ack_advanced;
-        withdrawn.overtaken = may_be_old && more_is_known(window, report, delta, silence);
+        withdrawn.is_stale = may_be_old && more_is_known(outstanding, report, delta, silence);
         return withdrawn;
     }
     let mut hole = report.cumulative.next();
     let offsets = report.blocks.iter().map(|block| (block.start, u32::from(block.end) + 1));
-    let last_hole = (report.blocks.len() < CERTAINLY_WHOLE).then(|| window.next_tsn());
+    let last_hole = (report.blocks.len() < CERTAINLY_WHOLE).then(|| outstanding.next_tsn());
     let holes = offsets
         .map(|(start, after)| (report.cumulative.plus(start.into()), report.cumulative.plus(after)))
         .chain(last_hole.map(|end| (end, end)));
@@ -49,17 +61,17 @@ pub(crate) fn withdraw(
     let promises_tell = policy == StaleSack::SamePath && !delta.cumulative_ack_advanced;
     for (end, after) in holes {
         while let Some(tsn) = match promises_tell {
-            true => window.next_acked(hole, end),
-            false => window.next_renegable(hole, end),
+            true => outstanding.next_acked(hole, end),
+            false => outstanding.next_renegable(hole, end),
         } {
-            match judge(window, tsn, report, delta, policy) {
+            match judge(outstanding, tsn, report, delta, policy) {
                 Omission::Reneged => {
-                    let (path, charge) = window.renege(tsn);
-                    on_reneged(path, charge);
+                    let (path, flight_bytes) = outstanding.renege(tsn);
+                    on_reneged(path, flight_bytes);
                     withdrawn.chunks += 1;
                 }
                 Omission::Overtaken => {
-                    withdrawn.overtaken = true;
+                    withdrawn.is_stale = true;
                     return withdrawn;
                 }
                 Omission::Nothing => return withdrawn,
@@ -74,46 +86,46 @@ pub(crate) fn withdraw(
 /// Whether more has arrived than a report knows that leaves blocks out: above its highest block, or between those that it
 /// names in a row.
 fn more_is_known(
-    window: &OutstandingData,
+    outstanding: &OutstandingData,
     report: &Report<'_>,
     delta: &AckDelta,
     silence: &Silence,
 ) -> bool {
     let above = delta.highest_gap_acked.map(Tsn::next);
-    if above.is_some_and(|tsn| window.next_acked(tsn, window.next_tsn()).is_some()) {
+    if above.is_some_and(|tsn| outstanding.next_acked(tsn, outstanding.next_tsn()).is_some()) {
         return true;
     }
     let last = report.blocks.iter().next_back();
     let last = last.map_or(0, |block| u64::from(block.end - block.start) + 1);
     let named = delta.reported.saturating_sub(last);
-    silence.named().is_some_and(|(from, end)| u64::from(window.acked_in(from, end)) > named)
+    silence.named().is_some_and(|(from, end)| u64::from(outstanding.acked_in(from, end)) > named)
 }
 
 /// Puts the chunk right behind a cumulative ack back into flight that comes without gap blocks (SHUTDOWN) and withdraws
-/// that one: had the receiver kept it, the ack would be beyond it. Tells its path and charge.
+/// that one: had the receiver not discarded it, the ack would be beyond it. Reports its path and bytes of flight.
 pub(crate) fn withdraw_next(
-    window: &mut OutstandingData,
+    outstanding: &mut OutstandingData,
     cumulative: Tsn,
     on_reneged: impl FnOnce(PathId, u32),
 ) -> Withdrawn {
     let next = cumulative.next();
     let mut withdrawn = Withdrawn::default();
-    if window.contains(next) && window.is_acked(next) && !window.is_released(next) {
-        let (path, charge) = window.renege(next);
-        on_reneged(path, charge);
+    if outstanding.contains(next) && outstanding.is_acked(next) && !outstanding.is_released(next) {
+        let (path, flight_bytes) = outstanding.renege(next);
+        on_reneged(path, flight_bytes);
         withdrawn.chunks = 1;
     }
     withdrawn
 }
 
 fn judge(
-    window: &OutstandingData,
+    outstanding: &OutstandingData,
     tsn: Tsn,
     report: &Report<'_>,
     delta: &AckDelta,
     policy: StaleSack,
 ) -> Omission {
-    if window.is_released(tsn) {
+    if outstanding.is_released(tsn) {
         return Omission::Overtaken;
     }
     // A hole is below whatever gap blocks acknowledge: had the receiver kept this one, the cumulative ack would be
@@ -125,7 +137,7 @@ fn judge(
         cumulative_ack_advanced: delta.cumulative_ack_advanced,
         anything_new: delta.anything_new(),
         arrival: report.arrival,
-        acked_over: window.get(tsn).acked_over,
+        acked_over: outstanding.get(tsn).acked_over,
     };
     stale_sack::judge(policy, &view)
 }

@@ -31,12 +31,18 @@ pub(crate) enum Unnamed {
 pub(crate) struct Silence([Option<Hole>; 2]);
 
 impl Silence {
-    /// Looks at a report that was applied to the window.
-    pub(crate) fn of(report: &Report<'_>, window: &OutstandingData) -> Self {
+    /// Examines a report that was applied to the outstanding data.
+    #[inline]
+    pub(crate) fn of(report: &Report<'_>, outstanding: &OutstandingData) -> Self {
         // A receiver with something left that it could discard names all blocks, or the lowest.
-        if !report.may_be_partial() || window.has_renegable() {
-            return Self::default();
+        match report.may_be_partial() && !outstanding.has_renegable() {
+            true => Self::of_partial(report, outstanding),
+            false => Self::default(),
         }
+    }
+
+    #[inline(never)]
+    fn of_partial(report: &Report<'_>, outstanding: &OutstandingData) -> Self {
         let last = report.blocks.len() - 1;
         Self([0, last].map(|place| {
             let below = match place {
@@ -45,7 +51,7 @@ impl Silence {
             };
             let from = report.cumulative.plus(u32::from(below) + 1);
             let end = report.cumulative.plus(report.blocks.get(place)?.start.into());
-            Some(Hole { from, end, is_silent: window.next_acked(from, end).is_some() })
+            Some(Hole { from, end, is_silent: outstanding.next_acked(from, end).is_some() })
         }))
     }
 
@@ -81,16 +87,16 @@ mod tests {
 
     /// What an acknowledgement of these runs says after one of those; offsets are from the cumulative TSN ack, 9.
     fn silence(before: &[(u16, u16)], named: &[(u16, u16)], release: Release<'_>) -> Silence {
-        let mut window = OutstandingData::new(Tsn(10));
+        let mut outstanding = OutstandingData::new(Tsn(10));
         (0..1000).for_each(|_| {
-            window.push(chunk(0, 100));
+            outstanding.push(chunk(0, 100));
         });
         let (before, named) = (blocks(before), blocks(named));
         let before = Report { release: Release::Reported, ..report(Tsn(9), &before) };
-        apply(&mut window, &before, &[None], |_, _| {});
+        apply(&mut outstanding, &before, &[None], |_, _| {});
         let named = Report { release, ..report(Tsn(9), &named) };
-        apply(&mut window, &named, &[None], |_, _| {});
-        Silence::of(&named, &window)
+        apply(&mut outstanding, &named, &[None], |_, _| {});
+        Silence::of(&named, &outstanding)
     }
 
     fn offsets(silence: &Silence, wanted: impl Fn(Unnamed) -> bool) -> Vec<u16> {
@@ -130,16 +136,16 @@ mod tests {
     /// What was acknowledged and not promised shows that the receiver may discard.
     #[test]
     fn a_receiver_that_may_renege_leaves_nothing_out() {
-        let mut window = OutstandingData::new(Tsn(10));
+        let mut outstanding = OutstandingData::new(Tsn(10));
         (0..400).for_each(|_| {
-            window.push(chunk(0, 100));
+            outstanding.push(chunk(0, 100));
         });
         let kept = blocks(&[(350, 360)]);
-        apply(&mut window, &report(Tsn(9), &kept), &[None], |_, _| {});
+        apply(&mut outstanding, &report(Tsn(9), &kept), &[None], |_, _| {});
         let every_second: Vec<(u16, u16)> = (0..120).map(|i| (2 + 2 * i, 2 + 2 * i)).collect();
         let promised = blocks(&every_second);
         let promised = Report { release: Release::Reported, ..report(Tsn(9), &promised) };
-        apply(&mut window, &promised, &[None], |_, _| {});
-        assert_eq!(Silence::of(&promised, &window), Silence::default());
+        apply(&mut outstanding, &promised, &[None], |_, _| {});
+        assert_eq!(Silence::of(&promised, &outstanding), Silence::default());
     }
 }

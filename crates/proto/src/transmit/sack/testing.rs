@@ -22,7 +22,7 @@ pub(crate) fn report<'a>(cumulative: Tsn, blocks: &'a GapAckBlocks<'a>) -> Repor
 
 /// Applies a report and says what that changed.
 pub(crate) fn apply(
-    window: &mut OutstandingData,
+    outstanding: &mut OutstandingData,
     report: &Report<'_>,
     timed: &[Option<Tsn>],
     on_newly: impl FnMut(Tsn, &Newly),
@@ -30,23 +30,23 @@ pub(crate) fn apply(
     let mut delta = AckDelta::default();
     let entry = |timed: &Option<Tsn>| PathDelta { timed: *timed, ..PathDelta::default() };
     delta.paths.extend(timed.iter().map(entry));
-    apply_to(window, report, &mut delta, on_newly);
+    apply_to(outstanding, report, &mut delta, on_newly);
     delta
 }
 
 /// Puts back into flight what a report withdraws that was applied.
 pub(crate) fn take_back(
-    window: &mut OutstandingData,
+    outstanding: &mut OutstandingData,
     report: &Report<'_>,
     delta: &AckDelta,
     policy: StaleSack,
     on_reneged: impl FnMut(PathId, u32),
 ) -> Withdrawn {
-    let silence = Silence::of(report, window);
-    withdraw(window, report, delta, &silence, policy, on_reneged)
+    let silence = Silence::of(report, outstanding);
+    withdraw(outstanding, report, delta, &silence, policy, on_reneged)
 }
 
-/// A chunk of `user_bytes` about to be sent on `path` at time zero; it is charged 16 bytes more.
+/// A chunk of `user_bytes` about to be sent on `path` at time zero; it counts 16 bytes more in flight.
 pub(crate) fn chunk(path: u8, user_bytes: u32) -> OutstandingChunk {
     OutstandingChunk {
         payload: Payload::Virtual(VirtualPayload { message: 0, offset: 0, len: user_bytes }),
@@ -61,10 +61,10 @@ pub(crate) fn chunk(path: u8, user_bytes: u32) -> OutstandingChunk {
         missing_reports: 0,
         acked_over: PathId(path),
         sent_before: Tsn(0),
-        charge: user_bytes + 16,
+        flight_bytes: user_bytes + 16,
         context: 0,
-        held: user_bytes,
-        kept: 0,
+        cost: user_bytes,
+        released_early: 0,
         sent_at: Instant::ZERO,
         reliability: Reliability::Full,
     }

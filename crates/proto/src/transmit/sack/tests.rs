@@ -11,15 +11,15 @@ use crate::config::StaleSack;
 use crate::extension::nr_sack::Release;
 use crate::probe::TransmissionCause;
 use crate::transmit::outstanding::{OutstandingChunk, OutstandingData};
-use crate::types::PathDelta;
+use crate::types::{PathDelta, Unambiguous};
 use crate::{PathId, Tsn};
 
-fn window(first: u32, paths: &[u8]) -> OutstandingData {
-    let mut window = OutstandingData::new(Tsn(first));
+fn outstanding(first: u32, paths: &[u8]) -> OutstandingData {
+    let mut outstanding = OutstandingData::new(Tsn(first));
     for &path in paths {
-        window.push(chunk(path, 100));
+        outstanding.push(chunk(path, 100));
     }
-    window
+    outstanding
 }
 
 #[test]
@@ -27,12 +27,16 @@ fn validation() {
     let judge = |cumulative, gaps: &[(u16, u16)]| {
         validate(Tsn(cumulative), &blocks(gaps), Tsn(10), Tsn(20))
     };
-    assert_eq!(judge(9, &[]), Ok(Verdict::Apply), "nothing new");
-    assert_eq!(judge(19, &[]), Ok(Verdict::Apply), "everything");
-    assert_eq!(judge(8, &[]), Ok(Verdict::Stale));
-    assert_eq!(judge(8, &[(3, 4)]), Ok(Verdict::Stale), "an overtaken SACK says nothing new");
+    assert_eq!(judge(9, &[]), Ok(SackVerdict::Apply), "nothing new");
+    assert_eq!(judge(19, &[]), Ok(SackVerdict::Apply), "everything");
+    assert_eq!(judge(8, &[]), Ok(SackVerdict::Stale));
+    assert_eq!(
+        judge(8, &[(3, 4)]),
+        Ok(SackVerdict::Stale),
+        "a SACK older than the last one says nothing new"
+    );
     assert_eq!(judge(20, &[]), Err(SackProblem::AcknowledgesUnsent(Tsn(20))));
-    assert_eq!(judge(9, &[(2, 10)]), Ok(Verdict::Apply));
+    assert_eq!(judge(9, &[(2, 10)]), Ok(SackVerdict::Apply));
     assert_eq!(judge(9, &[(2, 11)]), Err(SackProblem::AcknowledgesUnsent(Tsn(20))));
     assert_eq!(judge(9, &[(0, 2)]), Err(SackProblem::MalformedBlock));
     assert_eq!(judge(9, &[(3, 2)]), Err(SackProblem::MalformedBlock));
@@ -48,14 +52,14 @@ fn validation() {
     );
     assert_eq!(
         validate(Tsn(2), &blocks(&[(2, 2)]), Tsn(u32::MAX), Tsn(5)),
-        Ok(Verdict::Apply),
+        Ok(SackVerdict::Apply),
         "across the wrap"
     );
 }
 
 #[test]
 fn each_chunk_counts_once() {
-    let mut w = window(u32::MAX - 1, &[0, 1, 0, 1]);
+    let mut w = outstanding(u32::MAX - 1, &[0, 1, 0, 1]);
     let none = [None, None];
     let first = apply(&mut w, &report(Tsn(u32::MAX - 2), &blocks(&[(2, 3)])), &none, |_, _| {});
     assert_eq!((first.paths[0].credited_bytes, first.paths[1].credited_bytes), (116, 116));
@@ -76,7 +80,7 @@ fn each_chunk_counts_once() {
 
 #[test]
 fn the_timed_chunk_gives_a_sample_once() {
-    let mut w = window(1, &[0, 0]);
+    let mut w = outstanding(1, &[0, 0]);
     let timed = [Some(Tsn(2))];
     let delta = apply(&mut w, &report(Tsn(1), &blocks(&[])), &timed, |_, _| {});
     assert_eq!(delta.paths[0].timed_chunk_sent_at, None);
@@ -87,10 +91,10 @@ fn the_timed_chunk_gives_a_sample_once() {
         delta.paths[0].timed_chunk_sent_at, None,
         "Karn: a retransmitted chunk measures nothing"
     );
-    assert!(delta.paths[0].unambiguous, "but it took no other path");
+    assert_ne!(delta.paths[0].unambiguous, Unambiguous::None, "but it took no other path");
 }
 
-/// Six chunks across the wrap: `[0]` to `[5]`. `[1]` moved to path 1, `[3]` was sent again on its path.
+/// Six chunks across the wrap: `[0]` to `[5]`. `[1]` moved to path 1, `[3]` was retransmitted on its path.
 #[test]
 fn what_a_sack_tells_of_each_path() {
     let tsn = |n: u32| Tsn(u32::MAX - 1).plus(n);
@@ -125,7 +129,7 @@ fn what_a_sack_tells_of_each_path() {
         highest: Some(tsn(5)),
         highest_of_its_own: Some(tsn(5)),
         by_cumulative_ack: true,
-        unambiguous: true,
+        unambiguous: Unambiguous::InFlight,
         sent_once: true,
         timed_chunk_sent_at: Some(at(7)),
     };
@@ -153,7 +157,7 @@ fn what_a_sack_tells_of_each_path() {
         highest: Some(tsn(1)),
         highest_of_its_own: None,
         by_cumulative_ack: true,
-        unambiguous: false,
+        unambiguous: Unambiguous::None,
         sent_once: false,
         timed_chunk_sent_at: None,
         ..second
@@ -171,17 +175,22 @@ fn what_a_sack_tells_of_each_path() {
 fn reneging() {
     let sack = |w: &mut OutstandingData, gaps: &[(u16, u16)]| {
         let blocks = blocks(gaps);
-        assert_eq!(validate(Tsn(0), &blocks, w.base(), w.next_tsn()), Ok(Verdict::Apply));
+        assert_eq!(validate(Tsn(0), &blocks, w.base(), w.next_tsn()), Ok(SackVerdict::Apply));
         let delta = apply(w, &report(Tsn(0), &blocks), &[None], |_, _| {});
-        let mut charged = 0;
-        let withdrawn =
-            take_back(w, &report(Tsn(0), &blocks), &delta, StaleSack::Classic, |_, charge| {
-                charged += charge;
-            });
-        assert_eq!(charged, withdrawn.chunks * 116);
+        let mut back_in_flight = 0;
+        let withdrawn = take_back(
+            w,
+            &report(Tsn(0), &blocks),
+            &delta,
+            StaleSack::Classic,
+            |_, flight_bytes| {
+                back_in_flight += flight_bytes;
+            },
+        );
+        assert_eq!(back_in_flight, withdrawn.chunks * 116);
         (withdrawn.chunks, delta.paths[0].credited_bytes)
     };
-    let mut w = window(1, &[0; 8]);
+    let mut w = outstanding(1, &[0; 8]);
     assert_eq!(sack(&mut w, &[(2, 3), (5, 6)]), (0, 4 * 116));
     assert_eq!(sack(&mut w, &[(2, 2), (6, 6)]), (0, 0), "nothing new: an older SACK, overtaken");
     assert_eq!(sack(&mut w, &[(2, 2)]), (0, 0), "cut short");
@@ -206,7 +215,7 @@ fn a_cumulative_ack_alone_withdraws_the_next_chunk_at_most() {
             (&[(3, 4)], false, 3, 0),
         ] {
             let tsn = |n: u32| Tsn(first).plus(n);
-            let mut w = window(first, &[0, 0, 1, 0]);
+            let mut w = outstanding(first, &[0, 0, 1, 0]);
             let gaps = blocks(gaps);
             apply(&mut w, &report(tsn(0).previous(), &gaps), &[None; 2], |_, _| {});
             if released {
@@ -214,11 +223,11 @@ fn a_cumulative_ack_alone_withdraws_the_next_chunk_at_most() {
             }
             apply(&mut w, &report(tsn(cumulative), &blocks(&[])), &[None; 2], |_, _| {});
             let mut told = Vec::new();
-            let withdrawn = withdraw_next(&mut w, tsn(cumulative), |path, charge| {
-                told.push((path, charge));
+            let withdrawn = withdraw_next(&mut w, tsn(cumulative), |path, flight_bytes| {
+                told.push((path, flight_bytes));
             });
             let case = (first, &gaps, released, cumulative);
-            assert_eq!(withdrawn, Withdrawn { chunks: expected, overtaken: false }, "{case:?}");
+            assert_eq!(withdrawn, Withdrawn { chunks: expected, is_stale: false }, "{case:?}");
             assert_eq!(told.len(), expected as usize);
             assert!(told.iter().all(|(path, _)| *path == PathId(1)), "{told:?}");
         }
@@ -228,7 +237,7 @@ fn a_cumulative_ack_alone_withdraws_the_next_chunk_at_most() {
 #[test]
 fn what_was_withdrawn_above_everything_reported_comes_back() {
     for policy in [StaleSack::Classic, StaleSack::SamePath] {
-        let mut w = window(u32::MAX - 1, &[0, 1, 0, 1]);
+        let mut w = outstanding(u32::MAX - 1, &[0, 1, 0, 1]);
         let sack = |w: &mut OutstandingData, cumulative, gaps: &[(u16, u16)], arrival| {
             let blocks = blocks(gaps);
             let report = Report { arrival: PathId(arrival), ..report(Tsn(cumulative), &blocks) };
@@ -238,11 +247,11 @@ fn what_was_withdrawn_above_everything_reported_comes_back() {
         sack(&mut w, u32::MAX - 2, &[(3, 4)], 0);
         assert_eq!(w.in_flight_user_bytes(), 200);
         let withdrawn = sack(&mut w, u32::MAX, &[], 1);
-        assert_eq!((withdrawn.chunks, withdrawn.overtaken), (2, false), "{policy:?}");
+        assert_eq!((withdrawn.chunks, withdrawn.is_stale), (2, false), "{policy:?}");
         assert_eq!(w.in_flight_user_bytes(), 200);
         assert_eq!(w.lowest_on(PathId(0)).1, Some(Tsn(0)));
         // A SHUTDOWN told the cumulative ack before, and says nothing of gaps.
-        let mut w = window(1, &[0, 0]);
+        let mut w = outstanding(1, &[0, 0]);
         sack(&mut w, 0, &[(2, 2)], 0);
         let blocks = blocks(&[]);
         apply(&mut w, &report(Tsn(1), &blocks), &[None; 2], |_, _| {});
@@ -258,7 +267,7 @@ fn an_overtaken_sack_withdraws_nothing() {
     for x in [0u32, u32::MAX - 14] {
         let tsn = |n: u32| Tsn(x.wrapping_add(n));
         for (policy, stale) in [(StaleSack::SamePath, true), (StaleSack::Classic, false)] {
-            let mut w = window(tsn(13).0, &[1, 1, 1, 1, 0, 0, 0]);
+            let mut w = outstanding(tsn(13).0, &[1, 1, 1, 1, 0, 0, 0]);
             let newer = blocks(&[(5, 6)]);
             let newer = Report { arrival: PathId(0), ..report(tsn(12), &newer) };
             let delta = apply(&mut w, &newer, &[None; 2], |_, _| {});
@@ -267,12 +276,12 @@ fn an_overtaken_sack_withdraws_nothing() {
             let older = Report { arrival: PathId(1), ..report(tsn(12), &older) };
             let delta = apply(&mut w, &older, &[None; 2], |_, _| {});
             let withdrawn = take_back(&mut w, &older, &delta, policy, |_, _| {});
-            assert_eq!((withdrawn.chunks, withdrawn.overtaken), (0, stale), "{policy:?}");
-            // The same over the path that acknowledged them cannot have been overtaken.
+            assert_eq!((withdrawn.chunks, withdrawn.is_stale), (0, stale), "{policy:?}");
+            // The same over the path that acknowledged them cannot have been reordered.
             let same = Report { arrival: PathId(0), ..older };
             let withdrawn = take_back(&mut w, &same, &delta, policy, |_, _| {});
             let expected = if policy == StaleSack::SamePath { 2 } else { 0 };
-            assert_eq!((withdrawn.chunks, withdrawn.overtaken), (expected, false), "{policy:?}");
+            assert_eq!((withdrawn.chunks, withdrawn.is_stale), (expected, false), "{policy:?}");
         }
     }
 }
@@ -281,7 +290,7 @@ fn an_overtaken_sack_withdraws_nothing() {
 #[test]
 fn a_long_sack_may_have_been_cut() {
     for (blocks_left, withdrawn) in [(99, 1), (100, 0)] {
-        let mut w = window(1, &[0; 210]);
+        let mut w = outstanding(1, &[0; 210]);
         let mut sack = |gaps: &[(u16, u16)]| {
             let blocks = blocks(gaps);
             let report = report(Tsn(0), &blocks);
@@ -302,7 +311,7 @@ fn a_long_sack_may_have_been_cut() {
 /// which comes over path 1, is old.
 #[test]
 fn an_old_sack_is_read_no_further() {
-    let mut w = window(u32::MAX, &[0, 0, 0, 0]);
+    let mut w = outstanding(u32::MAX, &[0, 0, 0, 0]);
     let mut sack = |gaps: &[(u16, u16)], arrival| {
         let blocks = blocks(gaps);
         let cumulative = Tsn(u32::MAX - 1);
@@ -312,7 +321,7 @@ fn an_old_sack_is_read_no_further() {
     };
     sack(&[(2, 2)], 0);
     sack(&[(2, 2), (4, 4)], 1);
-    assert_eq!(sack(&[], 1), Withdrawn { chunks: 0, overtaken: true });
+    assert_eq!(sack(&[], 1), Withdrawn { chunks: 0, is_stale: true });
 }
 
 /// What an NR-SACK promised to keep is released, and never withdrawn: a SACK without it is old if it brings no other news,
@@ -323,7 +332,7 @@ fn what_a_partial_nr_sack_leaves_out_was_not_withdrawn() {
     let halves: [Vec<_>; 2] = [(0..100), (99..199)]
         .map(|places| places.map(|i| (2 * i + 2, 2 * i + 2)).chain([(400, 400)]).collect());
     for policy in [StaleSack::Classic, StaleSack::SamePath] {
-        let mut w = window(1, &[0; 400]);
+        let mut w = outstanding(1, &[0; 400]);
         let mut acknowledge = |named: &[(u16, u16)]| {
             let gaps = blocks(named);
             let report = Report { release: Release::Reported, ..report(Tsn(0), &gaps) };
@@ -334,7 +343,7 @@ fn what_a_partial_nr_sack_leaves_out_was_not_withdrawn() {
         assert_eq!(acknowledge(&halves[0]), (101, whole));
         assert_eq!(acknowledge(&halves[1]), (99, whole));
         assert_eq!(acknowledge(&halves[0]), (0, whole));
-        let old = Withdrawn { overtaken: policy == StaleSack::SamePath, chunks: 0 };
+        let old = Withdrawn { is_stale: policy == StaleSack::SamePath, chunks: 0 };
         let before_399 = &halves[1][..100];
         assert_eq!(acknowledge(before_399), (0, old), "{policy:?}");
         let before_42 = [&halves[0][..20], &halves[0][21..], &[(202, 202)]].concat();
@@ -350,7 +359,7 @@ fn what_a_partial_nr_sack_leaves_out_was_not_withdrawn() {
 fn a_promise_is_never_withdrawn() {
     for policy in [StaleSack::Classic, StaleSack::SamePath] {
         for arrival in [0, 1] {
-            let mut w = window(u32::MAX, &[0, 0, 0, 0]);
+            let mut w = outstanding(u32::MAX, &[0, 0, 0, 0]);
             let gaps = blocks(&[(2, 2), (4, 4)]);
             let nr_sack = Report { release: Release::Reported, ..report(Tsn(u32::MAX - 1), &gaps) };
             let delta = apply(&mut w, &nr_sack, &[None], |_, _| {});
@@ -361,15 +370,15 @@ fn a_promise_is_never_withdrawn() {
                 let delta = apply(&mut w, &report, &[None], |_, _| {});
                 take_back(&mut w, &report, &delta, policy, |_, _| {})
             };
-            let old = Withdrawn { chunks: 0, overtaken: policy == StaleSack::SamePath };
+            let old = Withdrawn { chunks: 0, is_stale: policy == StaleSack::SamePath };
             assert_eq!(sack(Tsn(u32::MAX - 1)), old, "{policy:?} {arrival}");
-            let fresh = Withdrawn { chunks: 0, overtaken: false };
+            let fresh = Withdrawn { chunks: 0, is_stale: false };
             assert_eq!(sack(Tsn(u32::MAX)), fresh, "{policy:?} {arrival}");
         }
     }
 }
 
-/// A window as a map, for comparison.
+/// The outstanding data as a map, for comparison.
 #[derive(Default)]
 struct Model {
     chunks: BTreeMap<u64, (u8, bool)>,
@@ -448,9 +457,9 @@ proptest! {
             prop_assert_eq!(u64::from(w.lost_count()), lost.len() as u64);
             for path in 0..3u8 {
                 let on_it = || model.chunks.iter().filter(|(_, (p, _))| *p == path);
-                prop_assert_eq!(w.booked_on(PathId(path)).user_bytes, on_it().count() as u64 * 100);
+                prop_assert_eq!(w.unreleased_on(PathId(path)).user_bytes, on_it().count() as u64 * 100);
                 let flying = on_it().filter(|(n, (_, acked))| !acked && !lost.contains(n)).count();
-                prop_assert_eq!(w.in_flight_on(PathId(path)).held, flying as u64 * 100);
+                prop_assert_eq!(w.in_flight_on(PathId(path)).cost, flying as u64 * 100);
                 let lowest = model.chunks.iter().find(|(_, (p, acked))| *p == path && !acked).map(|(n, _)| tsn(*n));
                 let (first, again) = w.lowest_on(PathId(path));
                 let ours = match (first, again) {

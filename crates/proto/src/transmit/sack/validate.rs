@@ -6,10 +6,10 @@ use crate::Tsn;
 
 /// What to do with a SACK.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Verdict {
+pub(crate) enum SackVerdict {
     /// Apply it.
     Apply,
-    /// Its cumulative ack lies behind: it was overtaken by a later one (RFC 9260 section 6.2.1, D i).
+    /// Its cumulative ack lies behind: it was reordered, and a later one arrived first (RFC 9260 section 6.2.1, D i).
     Stale,
 }
 
@@ -22,7 +22,7 @@ pub(crate) enum SackProblem {
     MalformedBlock,
 }
 
-/// Judges a SACK against the window `base..next`.
+/// Judges a SACK against the outstanding TSNs `base..next`.
 ///
 /// # Errors
 ///
@@ -32,13 +32,13 @@ pub(crate) fn validate(
     blocks: &GapAckBlocks<'_>,
     base: Tsn,
     next: Tsn,
-) -> Result<Verdict, SackProblem> {
+) -> Result<SackVerdict, SackProblem> {
     let last_sent = next.previous();
     if cumulative.is_after(last_sent) {
         return Err(SackProblem::AcknowledgesUnsent(cumulative));
     }
     if cumulative.next().is_before(base) {
-        return Ok(Verdict::Stale);
+        return Ok(SackVerdict::Stale);
     }
     // One pass without branches: SACKs over unequal paths have hundreds of blocks.
     let (malformed, highest) = blocks.iter().fold((false, 1), |(malformed, previous), block| {
@@ -51,5 +51,5 @@ pub(crate) fn validate(
     if !blocks.is_empty() && end.is_after(last_sent) {
         return Err(SackProblem::AcknowledgesUnsent(end));
     }
-    Ok(Verdict::Apply)
+    Ok(SackVerdict::Apply)
 }

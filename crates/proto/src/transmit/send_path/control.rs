@@ -1,24 +1,26 @@
 //! The congestion controller of a path: the events that it gets, and what it allows.
 
+use alloc::boxed::Box;
+
 use super::SendPath;
 use crate::config::AssociationConfig;
-use crate::congestion::window::{Family, Window};
+use crate::congestion::window::{CongestionWindow, Family};
 use crate::congestion::{
-    BuiltIn, Congestion, Context, Controller, Correction, CorrectionCause, Idle, NewPath,
-    Parameters, Pause, Sent,
+    BuiltIn, Congestion, Context, Controller, Correction, CorrectionCause, Idle, MeasuredRate,
+    NewPath, Parameters, Pause, Sent,
 };
 use crate::congestion::{GroupView, pacing};
 use crate::{Duration, Instant};
 
 impl SendPath {
-    /// Puts the window back to its initial size, which `sharers` paths share, once the peer's receive window is known.
-    pub(crate) fn reset_window(
+    /// Puts the congestion window back to its initial size, which `sharers` paths share, once the peer's receive window is known.
+    pub(crate) fn reset_cwnd(
         &mut self,
         config: &AssociationConfig,
         peer_window: u64,
         sharers: u64,
     ) {
-        (self.control, self.window) =
+        (self.control, self.congestion) =
             begin(&self.parameters, self.family, config, peer_window, sharers);
     }
 
@@ -40,18 +42,36 @@ impl SendPath {
             flight: self.flight,
         };
         event(&mut self.control, &cx);
-        self.window = self.control.window();
+        self.congestion = self.control.window();
     }
 
     /// How fast packets leave, in bytes per second.
     pub(super) fn pace(&self) -> u64 {
         match self.control.pacing_rate() {
             Some(rate) => rate.as_bits_per_second() / 8,
-            None => pacing::pace_of(self.window.cwnd, self.window.ssthresh, self.rtt.srtt()),
+            None => {
+                pacing::pace_of(self.congestion.cwnd, self.congestion.ssthresh, self.rtt.srtt())
+            }
         }
     }
 
-    /// Another mechanism wants another window.
+    /// Rate at which the path delivers, if its controller measures it.
+    pub(crate) fn delivery_rate(&self) -> Option<MeasuredRate> {
+        self.control.delivery_rate()
+    }
+
+    /// Bytes that have to be outstanding so that the path is used: its congestion window, or what it delivers in a round trip
+    /// and a quarter where its controller knows.
+    pub(crate) fn needed_cwnd(&self) -> u64 {
+        let cwnd = self.congestion.cwnd;
+        let known = self.delivery_rate().filter(|known| known.is_final).zip(self.rtt.smallest());
+        let Some((known, rtt)) = known else { return cwnd };
+        let bits = u128::from(known.rate.as_bits_per_second()) * u128::from(rtt.as_nanos());
+        u64::try_from(bits / (8 * 800_000_000)).unwrap_or(u64::MAX).min(cwnd)
+    }
+
+    /// Another mechanism wants another congestion window.
+    #[inline(never)]
     pub(crate) fn correct(
         &mut self,
         now: Instant,
@@ -63,9 +83,9 @@ impl SendPath {
         self.control(now, &GroupView::ALONE, |it, cx| it.on_correction(cx, &correction));
     }
 
-    /// Gives the path another window, for tests.
+    /// Gives the path another congestion window, for tests.
     #[cfg(test)]
-    pub(crate) fn set_window(&mut self, cwnd: u64, ssthresh: Option<u64>) {
+    pub(crate) fn set_cwnd(&mut self, cwnd: u64, ssthresh: Option<u64>) {
         self.correct(Instant::ZERO, CorrectionCause::Burst, cwnd, ssthresh);
     }
 
@@ -75,8 +95,15 @@ impl SendPath {
     }
 
     /// Tells the controller of a pause of retransmission timeouts.
+    #[inline]
     pub(super) fn note_idle(&mut self, now: Instant) {
-        let Some(last) = self.last_data_sent.filter(|_| self.flight == 0) else { return };
+        if let Some(last) = self.last_data_sent.filter(|_| self.flight == 0) {
+            self.note_idle_since(last, now);
+        }
+    }
+
+    #[inline(never)]
+    fn note_idle_since(&mut self, last: Instant, now: Instant) {
         let applied = Some(self.decayed).filter(|decayed| *decayed > last);
         let periods =
             now.since(applied.unwrap_or(last)).as_nanos() / self.rtt.rto().as_nanos().max(1);
@@ -99,9 +126,8 @@ impl SendPath {
         if !self.control.hears_of_packets() {
             return;
         }
-        if let Some(feedback) = &mut self.feedback {
-            feedback.rates.on_sent(now, self.flight.saturating_sub(sent.bytes), self.flight);
-        }
+        let feedback = self.feedback.get_or_insert_with(Box::default);
+        feedback.rates.on_sent(now, self.flight.saturating_sub(sent.bytes), self.flight);
         self.control(now, &GroupView::ALONE, |it, cx| it.on_sent(cx, &sent));
     }
 
@@ -112,16 +138,17 @@ impl SendPath {
     }
 }
 
-/// The controller of a path that begins, and its window, which `sharers` paths share.
+/// The controller of a path that begins, and its congestion window, which `sharers` paths share.
 pub(super) fn begin(
     path: &Parameters,
     family: Family,
     config: &AssociationConfig,
     peer_window: u64,
     sharers: u64,
-) -> (Congestion, Window) {
+) -> (Congestion, CongestionWindow) {
     let policies = &config.policies;
-    let initial = Window::initial(&policies.window, path.unit, family, peer_window, sharers);
+    let initial =
+        CongestionWindow::initial(&policies.window, path.unit, family, peer_window, sharers);
     let new = NewPath::new(*path, initial.cwnd, initial.ssthresh);
     let control = match &config.custom_congestion {
         Some(custom) => Congestion::Custom(custom.controller(&new)),

@@ -3,7 +3,7 @@
 
 use super::SendPath;
 use crate::Instant;
-use crate::congestion::{Controller, GroupView, LossSample, RateSample, Recovery, SpuriousLoss};
+use crate::congestion::{Controller, GroupView, LossSample, RateSample, SpuriousLoss};
 use crate::probe::TransmissionCause;
 use crate::transmit::loss_episode::LossEpisode;
 use crate::transmit::outstanding::Newly;
@@ -28,12 +28,17 @@ impl SendPath {
     }
 
     /// A chunk that was last sent at this time is lost.
-    pub(crate) fn note_lost(&mut self, sent_at: Instant, charge: u32, cause: TransmissionCause) {
-        self.lost_bytes += u64::from(charge);
+    pub(crate) fn note_lost(
+        &mut self,
+        sent_at: Instant,
+        flight_bytes: u32,
+        cause: TransmissionCause,
+    ) {
+        self.lost_bytes += u64::from(flight_bytes);
         let Some(feedback) = &mut self.feedback else { return };
         // What was damaged, or dropped by a middlebox that says so, is no sign of congestion.
         if cause != TransmissionCause::DropReport {
-            feedback.rates.on_lost(sent_at, charge.into());
+            feedback.rates.on_lost(sent_at, flight_bytes.into());
             feedback.episode.on_lost();
         }
     }
@@ -48,13 +53,23 @@ impl SendPath {
     }
 
     /// How fast the path delivers, after a SACK that takes so many bytes out of its flight.
+    // Apart: a sample is large, and the caller copies it unless it is written in its place.
+    #[inline(never)]
     pub(crate) fn sample_rate(&mut self, now: Instant, bytes: u64) -> Option<RateSample> {
         self.feedback.as_mut()?.rates.sample(now, bytes)
     }
 
     /// A SACK has acknowledged data of the path: tells the controller if what was lost has arrived.
-    pub(crate) fn judge_losses(&mut self, now: Instant, group: &GroupView, recovery: Recovery) {
-        let is_over = recovery == Recovery::Off && self.lost_bytes == 0;
+    #[inline]
+    pub(crate) fn judge_losses(&mut self, now: Instant, group: &GroupView, in_recovery: bool) {
+        if self.feedback.is_some() {
+            self.judge_episode(now, group, in_recovery);
+        }
+    }
+
+    #[inline(never)]
+    fn judge_episode(&mut self, now: Instant, group: &GroupView, in_recovery: bool) {
+        let is_over = !in_recovery && self.lost_bytes == 0;
         let Some(feedback) = &mut self.feedback else { return };
         if let Some(chunks) = feedback.episode.take_spurious() {
             let spurious = SpuriousLoss { chunks };
@@ -66,12 +81,14 @@ impl SendPath {
 
     /// Nothing more is sent in this flush.
     #[inline]
-    pub(crate) fn note_spare_window(&mut self) {
-        let is_spare = self.has_window();
+    pub(crate) fn note_spare_cwnd(&mut self, train: u64) {
+        // What waits until a whole train fits waits for the congestion window.
+        let is_spare =
+            self.cwnd_admits() && self.flight.saturating_add(train) < self.congestion.cwnd;
         if let Some(feedback) = &mut self.feedback
             && is_spare
         {
-            feedback.rates.on_spare_window(self.flight);
+            feedback.rates.on_spare_cwnd(self.flight);
         }
     }
 }

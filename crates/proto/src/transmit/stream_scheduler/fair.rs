@@ -6,9 +6,9 @@
 //! next message starts; each message moves it on by its length. A stream that paused starts at the present virtual time,
 //! so that it cannot save up.
 
-use super::{Rank, Turn};
+use super::{StreamRank, StreamTurn};
 
 /// Virtual start of the stream's next message.
-pub(super) fn rank(turn: &Turn) -> Rank {
-    turn.rank.max(turn.served) + Rank::from(turn.bytes)
+pub(super) fn rank(turn: &StreamTurn) -> StreamRank {
+    turn.rank.max(turn.served) + StreamRank::from(turn.bytes)
 }

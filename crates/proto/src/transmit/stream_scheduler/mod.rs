@@ -14,21 +14,21 @@ mod weighted_fair;
 
 use alloc::vec::Vec;
 
-use self::ready::Ready;
+use self::ready::ReadyStreams;
 use crate::config::StreamScheduler;
 
 /// Place of a stream in the order; the lowest is next.
-pub(crate) type Rank = u128;
+pub(crate) type StreamRank = u128;
 
 /// A stream that gets a new place in the order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Turn {
+struct StreamTurn {
     /// Counts the places given so far: later ones have higher numbers.
     count: u64,
     /// Rank that the stream has, or had last.
-    rank: Rank,
+    rank: StreamRank,
     /// Rank of the stream that was served last.
-    served: Rank,
+    served: StreamRank,
     /// Length of the message that was taken, in bytes; 0 for a stream that gets a message after a pause.
     bytes: u64,
     /// What the user gave the stream: its priority or its weight; 0 if nothing.
@@ -39,16 +39,16 @@ struct Turn {
 #[derive(Debug)]
 pub(crate) struct Scheduler {
     policy: StreamScheduler,
-    ready: Ready,
+    ready: ReadyStreams,
     count: u64,
-    served: Rank,
+    served: StreamRank,
     /// By stream, as far as the user has given any.
     values: Vec<u16>,
 }
 
 impl Scheduler {
     pub(crate) fn new(policy: StreamScheduler) -> Self {
-        let (ready, values) = (Ready::default(), Vec::new());
+        let (ready, values) = (ReadyStreams::default(), Vec::new());
         Self { policy, ready, count: 0, served: 0, values }
     }
 
@@ -101,6 +101,7 @@ impl Scheduler {
     }
 
     /// The lane that is next for a packet whose other new messages are of stream `bundled`.
+    #[inline]
     pub(crate) fn next(&self, bundled: Option<u16>) -> Option<u16> {
         match (self.policy, bundled) {
             (StreamScheduler::Fcfs, _) => Some(fcfs::LANE),
@@ -133,7 +134,7 @@ impl Scheduler {
 
     fn place(&mut self, lane: u16, bytes: u64) {
         self.count += 1;
-        let turn = Turn {
+        let turn = StreamTurn {
             count: self.count,
             rank: self.ready.rank(lane),
             served: self.served,

@@ -5,21 +5,21 @@ use alloc::vec::Vec;
 
 use smallvec::SmallVec;
 
-use super::{Rank, Visit};
+use super::{StreamRank, Visit};
 
 const NOWHERE: u32 = u32::MAX;
 
 /// Ready streams.
 #[derive(Debug, Default)]
-pub(super) struct Ready {
+pub(super) struct ReadyStreams {
     heap: Vec<u16>,
     /// By stream: its rank, also while it is not ready, and its place in the heap.
-    streams: Vec<(Rank, u32)>,
+    streams: Vec<(StreamRank, u32)>,
 }
 
-impl Ready {
+impl ReadyStreams {
     /// Rank that the stream has or had last.
-    pub(super) fn rank(&self, stream: u16) -> Rank {
+    pub(super) fn rank(&self, stream: u16) -> StreamRank {
         self.streams.get(usize::from(stream)).map_or(0, |(rank, _)| *rank)
     }
 
@@ -33,7 +33,7 @@ impl Ready {
     }
 
     /// Makes a stream ready, or gives it another rank.
-    pub(super) fn put(&mut self, stream: u16, rank: Rank) {
+    pub(super) fn put(&mut self, stream: u16, rank: StreamRank) {
         let index = usize::from(stream);
         if self.streams.len() <= index {
             self.streams.resize(index + 1, (0, NOWHERE));
@@ -86,7 +86,7 @@ impl Ready {
     }
 
     /// Equal ranks go by the number of the stream.
-    fn key(&self, place: usize) -> (Rank, u16) {
+    fn key(&self, place: usize) -> (StreamRank, u16) {
         let stream = self.heap[place];
         (self.streams[usize::from(stream)].0, stream)
     }
@@ -137,8 +137,8 @@ mod tests {
 
     #[test]
     fn agrees_with_an_ordered_set() {
-        let mut ready = Ready::default();
-        let mut model: BTreeSet<(Rank, u16)> = BTreeSet::new();
+        let mut ready = ReadyStreams::default();
+        let mut model: BTreeSet<(StreamRank, u16)> = BTreeSet::new();
         for step in 0..20_000 {
             let stream = (noise(3 * step) % 200) as u16;
             let old = (ready.rank(stream), stream);
@@ -146,7 +146,7 @@ mod tests {
             if noise(3 * step + 1).is_multiple_of(3) {
                 ready.remove(stream);
             } else {
-                let rank = Rank::from(noise(3 * step + 2) % 50);
+                let rank = StreamRank::from(noise(3 * step + 2) % 50);
                 ready.put(stream, rank);
                 model.insert((rank, stream));
             }

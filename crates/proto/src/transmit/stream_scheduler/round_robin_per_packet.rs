@@ -3,10 +3,10 @@
 //!
 //! What is retransmitted fills packets as ever; the rule is for new messages.
 
-use super::{Rank, Turn};
+use super::{StreamRank, StreamTurn};
 
 /// Behind all others; asked only for the message that begins a packet.
-pub(super) fn rank(turn: &Turn) -> Rank {
+pub(super) fn rank(turn: &StreamTurn) -> StreamRank {
     turn.count.into()
 }
 

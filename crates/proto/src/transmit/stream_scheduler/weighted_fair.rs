@@ -4,13 +4,13 @@
 //! As [`fair`](super::fair), where each message moves the virtual time on by its length divided by the weight. A stream
 //! without weight has weight 1.
 
-use super::{Rank, Turn};
+use super::{StreamRank, StreamTurn};
 
 /// Units of virtual time that a byte takes at weight 1; the largest weight still costs some per byte.
-const SCALE: Rank = 1 << 32;
+const SCALE: StreamRank = 1 << 32;
 
 /// Virtual start of the stream's next message.
-pub(super) fn rank(turn: &Turn) -> Rank {
-    let weight = Rank::from(turn.value.max(1));
-    turn.rank.max(turn.served) + Rank::from(turn.bytes) * SCALE / weight
+pub(super) fn rank(turn: &StreamTurn) -> StreamRank {
+    let weight = StreamRank::from(turn.value.max(1));
+    turn.rank.max(turn.served) + StreamRank::from(turn.bytes) * SCALE / weight
 }

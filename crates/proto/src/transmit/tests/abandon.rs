@@ -81,7 +81,7 @@ fn all_chunks_of_a_message_go_with_the_one_that_was_lost() {
     assert_eq!(bench.flush().len(), 1);
     lose(&mut bench, &[2]);
     bench.begin();
-    assert_eq!(bench.flights(), [2 * CHARGE]);
+    assert_eq!(bench.flights(), [2 * CHUNK]);
     assert_eq!(bench.tx.stats.chunks_abandoned, 3);
     assert_eq!(bench.tx.queue.used(), u64::from(2 * FULL));
     assert!(!bench.tx.forward.is_due(), "chunk 0 is still to come");
@@ -125,7 +125,7 @@ fn a_chunk_in_flight_outlives_its_message_until_it_is_lost() {
         bench.flush();
         bench.wait(lost_after);
         assert_eq!(bench.begin(), [""; 0], "{what}: it may have arrived");
-        bench.tx.end_flush();
+        bench.tx.end_flush(&bench.config);
         lose(&mut bench, &[0]);
         let sent = bench.flush();
         assert_eq!(sent[0].forward.is_none(), arrives, "{what}");
@@ -142,7 +142,7 @@ fn a_lost_message_that_waits_for_a_window_is_abandoned_in_time() {
     bench.flush();
     bench.place(&[0]);
     lose(&mut bench, &[0]);
-    bench.path(0).set_window(CHARGE, None);
+    bench.path(0).set_cwnd(CHUNK, None);
     assert_eq!(bench.sends(), [], "no window");
     assert_eq!(bench.tx.abandon_deadline(bench.phase), Some(bench.now + Duration::from_millis(50)));
     bench.wait(50);
@@ -153,7 +153,7 @@ fn a_lost_message_that_waits_for_a_window_is_abandoned_in_time() {
 #[test]
 fn the_rest_of_a_message_is_abandoned_with_what_was_sent_of_it() {
     let mut bench = bench();
-    bench.path(0).set_window(2 * CHARGE, None);
+    bench.path(0).set_cwnd(2 * CHUNK, None);
     let rule = until(&bench, 50);
     bench.send_one(4 * FULL, rule).1.unwrap();
     bench.send(1);
@@ -173,11 +173,11 @@ fn the_rest_of_a_message_is_abandoned_with_what_was_sent_of_it() {
 #[test]
 fn the_rest_is_abandoned_too_when_all_that_was_sent_of_it_has_arrived() {
     let mut bench = bench();
-    bench.path(0).set_window(2 * CHARGE, None);
+    bench.path(0).set_cwnd(2 * CHUNK, None);
     let rule = until(&bench, 50);
     bench.send_one(4 * FULL, rule).1.unwrap();
     bench.flush();
-    bench.sack(&Answer::of(2).window(0));
+    bench.sack(&Answer::of(2).a_rwnd(0));
     bench.wait(50);
     assert_eq!(bench.begin(), [abandoned(0, true)]);
     assert_eq!(bench.tx.queue.used(), 0);
@@ -212,7 +212,7 @@ fn important_messages_take_the_place_of_less_important_ones() {
 fn waiting_messages_make_room_before_those_that_were_sent() {
     let low = Reliability::Priority(9);
     let mut bench = bench();
-    bench.path(0).set_window(4 * CHARGE, None);
+    bench.path(0).set_cwnd(4 * CHUNK, None);
     (0..4).for_each(|_| bench.send_one(2 * FULL, low).1.unwrap());
     assert_eq!(bench.flush().len(), 4, "the first two messages");
     for gone in [abandoned(2, false), abandoned(3, false), abandoned(1, true), abandoned(0, true)] {
@@ -277,10 +277,10 @@ fn the_acknowledgement_of_an_abandoned_chunk_is_no_news() {
     bench.flush();
     lose(&mut bench, &[0]);
     bench.flush();
-    let cwnd = bench.path(0).window.cwnd;
+    let cwnd = bench.path(0).congestion.cwnd;
     // The original has arrived, the FORWARD-TSN not yet, and chunk 1 is on its way.
     assert_eq!(bench.sack(&Answer::of(1)), ["PeerAnswered", "Delivered(PathId(0), Once)"]);
-    assert_eq!((bench.flights(), bench.path(0).window.cwnd), ([CHARGE].into(), cwnd));
+    assert_eq!((bench.flights(), bench.path(0).congestion.cwnd), ([CHUNK].into(), cwnd));
     assert!(bench.t3(0).is_some());
 }
 
@@ -293,7 +293,7 @@ fn without_losses_on_its_path_nothing_ignores_the_window() {
     bench.expire(0);
     bench.begin();
     assert!(bench.path(0).free_retransmission, "the second message goes again");
-    bench.tx.end_flush();
+    bench.tx.end_flush(&bench.config);
     bench.flush();
     bench.expire(0);
     bench.begin();

@@ -9,7 +9,7 @@ use crate::config::{
     CwndUpdate, Preset, RetransmissionPath, RttSample, SplitFastRetransmit, StaleSack,
 };
 use crate::probe::TransmissionCause::FastRetransmission;
-use crate::transmit::Acked;
+use crate::transmit::AckOutcome;
 use crate::transmit::outstanding::History;
 use crate::transmit::partial_reliability::Reliability;
 use crate::transmit::sack::SackProblem;
@@ -25,9 +25,9 @@ fn bench(preset: Preset, paths: u8) -> Bench {
 
 /// What an acknowledgement must not change that says nothing.
 fn state(bench: &Bench) -> impl PartialEq + core::fmt::Debug + use<> {
-    let windows: Vec<_> = bench.tx.paths.iter().map(|path| (path.window, path.t3)).collect();
-    let window = &bench.tx.outstanding;
-    let counts = (window.base(), window.acked_count(), window.lost_count());
+    let windows: Vec<_> = bench.tx.paths.iter().map(|path| (path.congestion, path.t3)).collect();
+    let outstanding = &bench.tx.outstanding;
+    let counts = (outstanding.base(), outstanding.acked_count(), outstanding.lost_count());
     (bench.flights(), windows, counts, bench.tx.advertised_window, bench.tx.queue.used())
 }
 
@@ -44,8 +44,8 @@ fn a_sack_that_cannot_be_right_is_refused_and_changes_nothing() {
             (Answer::of(0).gaps(&[(2, 2), (1, 1)]), SackProblem::MalformedBlock),
             (Answer::of(0).gaps(&[(0, 1)]), SackProblem::MalformedBlock),
         ] {
-            match bench.hear(&answer.clone().window(7)) {
-                Acked::Refused(given) => assert_eq!(given, problem, "{answer:?}"),
+            match bench.hear(&answer.clone().a_rwnd(7)) {
+                AckOutcome::Refused(given) => assert_eq!(given, problem, "{answer:?}"),
                 other => panic!("{answer:?} gave {other:?}"),
             }
             assert_eq!(state(&bench), before, "{preset:?}: {answer:?}");
@@ -59,8 +59,8 @@ fn a_sack_from_before_the_cumulative_ack_is_stale_and_changes_nothing() {
     bench.place(&[0, 1, 0]);
     bench.sack(&Answer::of(2));
     let before = state(&bench);
-    let stale = Answer::of(1).gaps(&[(2, 2)]).window(7);
-    assert!(matches!(bench.hear(&stale), Acked::Stale));
+    let stale = Answer::of(1).gaps(&[(2, 2)]).a_rwnd(7);
+    assert!(matches!(bench.hear(&stale), AckOutcome::Stale));
     assert_eq!(state(&bench), before);
 }
 
@@ -70,7 +70,7 @@ fn a_sack_without_news_tells_the_window_and_allows_a_burst() {
     bench.place(&[0, 1, 0]);
     bench.sack(&Answer::of(1));
     let flights = bench.flights();
-    assert_eq!(bench.sack(&Answer::of(1).window(50_000)), [""; 0]);
+    assert_eq!(bench.sack(&Answer::of(1).a_rwnd(50_000)), [""; 0]);
     assert_eq!((bench.flights(), bench.tx.advertised_window), (flights, 50_000));
     assert_eq!(bench.tx.flush.sacks, 2);
     assert_eq!(bench.tx.stats.sacks_received, 2);
@@ -105,6 +105,7 @@ fn what_an_acknowledgement_wants_done_comes_in_one_order() {
     // More than one message does not have room.
     let limit = bench.tx.queue.limit() as u32;
     assert_eq!(bench.send_one(limit, Reliability::Full).1, Err(SendError::WouldBlock));
+    bench.doubt_all();
     let effects = bench.sack(&Answer::of(4));
     let expected = [
         "PeerAnswered",
@@ -124,8 +125,9 @@ fn a_chunk_that_moved_proves_neither_path_alive() {
     bench.place(&[0, 0]);
     bench.tx.mark_lost(tsn(0), FastRetransmission);
     assert_eq!(bench.sends(), [(1, [0].into())]);
+    bench.doubt_all();
     assert_eq!(bench.sack(&Answer::of(1)), ["PeerAnswered"]);
-    assert_eq!(bench.flights(), [CHARGE, 0]);
+    assert_eq!(bench.flights(), [CHUNK, 0]);
 }
 
 #[test]
@@ -135,10 +137,10 @@ fn a_chunk_that_the_peer_discarded_is_in_flight_again() {
         bench.config.policies.stale_sack = policy;
         bench.place(&[0, 1, 1, 0]);
         bench.sack(&Answer::of(0).gaps(&[(2, 3)]).over(1));
-        assert_eq!(bench.flights(), [CHARGE, CHARGE]);
+        assert_eq!(bench.flights(), [CHUNK, CHUNK]);
         bench.sack(&Answer::of(1).gaps(&[(3, 3)]).over(1));
         assert_eq!(bench.tx.stats.chunks_withdrawn, 1, "{policy:?}");
-        assert_eq!(bench.flights(), [0, 2 * CHARGE]);
+        assert_eq!(bench.flights(), [0, 2 * CHUNK]);
         assert_eq!(bench.history(2), History::CREDITED | History::RENEGED);
         assert_eq!(bench.chunk(2).missing_reports, 1);
         assert!(bench.t3(1).is_some());
@@ -155,12 +157,12 @@ fn an_overtaken_sack_withdraws_nothing_where_the_policy_knows_them() {
         bench.place(&[0, 1, 1, 0]);
         bench.sack(&Answer::of(0).gaps(&[(1, 3)]).over(1));
         // Sent before that one, and slower on path 0.
-        bench.sack(&Answer::of(0).gaps(&[(1, 1)]).over(0).window(9));
+        bench.sack(&Answer::of(0).gaps(&[(1, 1)]).over(0).a_rwnd(9));
         let counted = (bench.tx.stats.chunks_withdrawn, bench.tx.stats.stale_sacks);
         assert_eq!(counted, (withdrawn, stale), "{policy:?}");
-        let window = if stale > 0 { Bench::PEER_WINDOW } else { 9 };
-        assert_eq!(bench.tx.advertised_window, u64::from(window), "{policy:?}");
-        assert_eq!(bench.flights(), [CHARGE, 0]);
+        let advertised = if stale > 0 { Bench::PEER_WINDOW } else { 9 };
+        assert_eq!(bench.tx.advertised_window, u64::from(advertised), "{policy:?}");
+        assert_eq!(bench.flights(), [CHUNK, 0]);
     }
 }
 
@@ -215,7 +217,7 @@ fn a_sack_over_another_path_measures_what_the_policy_says() {
         bench.sack(&Answer::of(2).over(1));
         bench.trace();
         bench.wait(39);
-        assert!(matches!(bench.hear(&Answer::of(1).over(0)), Acked::Stale));
+        assert!(matches!(bench.hear(&Answer::of(1).over(0)), AckOutcome::Stale));
         assert_eq!(bench.samples(), later, "{policy:?}");
         assert_eq!(bench.path(0).awaited, None);
     }
@@ -275,7 +277,7 @@ fn proportional_reduction_lasts_as_long_as_fast_recovery() {
 }
 
 /// What an NR-SACK acknowledges, of four chunks on two paths.
-fn non_renegable(bench: &mut Bench, renegable: &[(u16, u16)], kept: &[(u16, u16)]) -> Acked {
+fn non_renegable(bench: &mut Bench, renegable: &[(u16, u16)], kept: &[(u16, u16)]) -> AckOutcome {
     let nr_sack = NrSack {
         flags: 0,
         cumulative_tsn_ack: tsn(0).previous().0,
@@ -301,10 +303,10 @@ fn what_the_peer_promises_to_keep_leaves_the_send_buffer_at_once() {
         let mut bench = bench(preset("cmt"), 2);
         bench.place(&[0, 1, 0, 1]);
         let acked = non_renegable(&mut bench, renegable, kept);
-        assert!(matches!(acked, Acked::Applied), "{acked:?}");
+        assert!(matches!(acked, AckOutcome::Applied), "{acked:?}");
         assert_eq!(
             bench.flights(),
-            flights.map(|packets| packets * CHARGE),
+            flights.map(|packets| packets * CHUNK),
             "{renegable:?} {kept:?}"
         );
         let used = u64::from(FULL) * (4 - released);
@@ -318,23 +320,23 @@ fn what_the_peer_promises_to_keep_leaves_the_send_buffer_at_once() {
     let mut bench = bench(preset("cmt"), 2);
     bench.place(&[0, 1, 0, 1]);
     let acked = non_renegable(&mut bench, &[(3, 2)], &[(4, 4)]);
-    assert!(matches!(acked, Acked::Refused(SackProblem::MalformedBlock)), "{acked:?}");
+    assert!(matches!(acked, AckOutcome::Refused(SackProblem::MalformedBlock)), "{acked:?}");
 }
 
 #[test]
 fn a_shutdown_acknowledges_and_says_nothing_of_gaps_and_window() {
     let mut bench = bench(preset("cmt"), 2);
     bench.place(&[0, 1, 0, 1]);
-    bench.sack(&Answer::of(0).gaps(&[(2, 3)]).window(5000));
+    bench.sack(&Answer::of(0).gaps(&[(2, 3)]).a_rwnd(5000));
     let (tx, mut cx) = bench.lend();
     let acked = tx.on_shutdown(&mut cx, tsn(0), PathId(0));
-    assert!(matches!(acked, Acked::Applied));
-    assert_eq!(bench.flights(), [0, CHARGE], "chunk 2 is still acknowledged");
+    assert!(matches!(acked, AckOutcome::Applied));
+    assert_eq!(bench.flights(), [0, CHUNK], "chunk 2 is still acknowledged");
     assert_eq!(bench.tx.advertised_window, 5000);
     let (tx, mut cx) = bench.lend();
     let acked = tx.on_shutdown(&mut cx, tsn(1), PathId(0));
-    assert!(matches!(acked, Acked::Applied));
-    assert_eq!(bench.flights(), [CHARGE, 0], "had the peer kept chunk 2, it would say so");
+    assert!(matches!(acked, AckOutcome::Applied));
+    assert_eq!(bench.flights(), [CHUNK, 0], "had the peer kept chunk 2, it would say so");
 }
 
 /// `dreibholz-model` fig. 3: chunk 0 goes over path 0, the next three over path 1 and arrive first, each with a SACK.
@@ -347,14 +349,14 @@ fn split_fast_retransmit_sees_no_loss_in_reordering_between_paths() {
         let mut bench = bench(preset("cmt"), 2);
         bench.config.policies.fast_retransmit.split = split;
         bench.place(&[0, 1, 1, 1, 0]);
-        let cwnd = bench.path(0).window.cwnd;
+        let cwnd = bench.path(0).congestion.cwnd;
         for last in 1..=3 {
             assert_eq!(bench.lost(), []);
             bench.sack(&Answer::of(0).gaps(&[(1, last)]).over(1));
         }
         assert_eq!(bench.lost(), lost, "{split:?}");
         let halved = if lost.is_empty() { cwnd } else { cwnd / 2 };
-        assert_eq!(bench.path(0).window.cwnd, halved, "{split:?}");
+        assert_eq!(bench.path(0).congestion.cwnd, halved, "{split:?}");
         assert_eq!(bench.path(0).recovery.is_active(), !lost.is_empty(), "{split:?}");
         assert!(!bench.path(1).recovery.is_active(), "path 1 has lost nothing");
     }
@@ -393,14 +395,14 @@ fn cwnd_update_lets_the_window_of_a_path_grow_that_delivers_in_order() {
         (0..2).for_each(|id| bench.shape(id, 3, 100, 50));
         bench.place(&[0, 1, 1, 1]);
         bench.sack(&Answer::of(0).gaps(&[(1, 1)]).over(1));
-        let expected = if grows { 4 } else { 3 } * CHARGE;
-        assert_eq!(bench.path(1).window.cwnd, expected, "{policy:?}");
-        assert_eq!(bench.path(0).window.cwnd, 3 * CHARGE);
+        let expected = if grows { 4 } else { 3 } * CHUNK;
+        assert_eq!(bench.path(1).congestion.cwnd, expected, "{policy:?}");
+        assert_eq!(bench.path(0).congestion.cwnd, 3 * CHUNK);
         // Out of its order: nobody's window grows.
-        let before = bench.path(1).window.cwnd;
+        let before = bench.path(1).congestion.cwnd;
         bench.send(1);
         bench.sack(&Answer::of(0).gaps(&[(1, 1), (3, 3)]).over(1));
-        assert_eq!(bench.path(1).window.cwnd, before, "{policy:?}");
+        assert_eq!(bench.path(1).congestion.cwnd, before, "{policy:?}");
     }
 }
 

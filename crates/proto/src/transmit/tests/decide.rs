@@ -27,7 +27,7 @@ type Case = (&'static str, fn(&mut Bench), Option<(u8, What)>);
 
 fn full(bench: &mut Bench, id: u8) {
     let path = bench.path(id);
-    path.flight = path.window.cwnd;
+    path.flight = path.congestion.cwnd;
 }
 
 fn to(path: u8) -> OutgoingMessage {
@@ -126,7 +126,7 @@ fn unequal(order: PathOrder) -> Bench {
     let paths = [(20, 30, 50, 10, 5), (40, 20, 20, 20, 9), (40, 30, 90, 25, 3)];
     for (id, (cwnd, ssthresh, rtt, flight, rank)) in (0..).zip(paths) {
         bench.shape(id, cwnd, ssthresh, rtt);
-        bench.path(id).flight = flight * CHARGE;
+        bench.path(id).flight = flight * CHUNK;
         bench.path(id).transmission_rank = rank;
     }
     bench.tx.last_served = 1;
@@ -137,7 +137,7 @@ fn unequal(order: PathOrder) -> Bench {
 
 #[test]
 fn new_data_takes_the_first_path_of_the_order_that_may_carry_it() {
-    // (order, its first path, the one that follows where that has no window, is banned or has failed)
+    // (order, its first path, the one that follows where that has a full cwnd, is banned or has failed)
     for (order, first, second) in [
         (PathOrder::Fixed, 0, 1),
         (PathOrder::SmallestLastTransmission, 2, 0),
@@ -149,9 +149,10 @@ fn new_data_takes_the_first_path_of_the_order_that_may_carry_it() {
     ] {
         assert_eq!(unequal(order).choice(), Some((first, NEW)), "{order:?}");
         let changes: [Obstacle; 3] = [
-            ("no window", full),
+            ("full cwnd", full),
             ("banned", |bench, id| {
-                bench.path(id).banned_until = Some(bench.now + Duration::from_nanos(1));
+                let now = bench.now;
+                bench.path(id).new_data_ban.begin(now, Duration::from_nanos(1));
             }),
             ("failed", |bench, id| bench.fail(id)),
         ];
@@ -186,7 +187,8 @@ fn in_random_order_every_path_with_window_has_its_turn() {
 #[test]
 fn a_ban_ends_at_its_time() {
     let mut bench = unequal(PathOrder::Fixed);
-    bench.path(0).banned_until = Some(bench.now + Duration::from_millis(1));
+    let now = bench.now;
+    bench.path(0).new_data_ban.begin(now, Duration::from_millis(1));
     assert_eq!(bench.choice(), Some((1, NEW)));
     bench.wait(1);
     assert_eq!(bench.choice(), Some((0, NEW)));
@@ -214,7 +216,7 @@ fn how_much_a_path_takes_at_a_time() {
 #[test]
 fn a_slow_path_waits_for_room_for_a_train_and_then_sends_all_of_it() {
     let slow = Duration::from_millis(100);
-    for (what, fill, window, fast_ms, expected) in [
+    for (what, fill, cwnd, fast_ms, expected) in [
         ("room for one packet", PathFill::Runs, 129, 20, 0),
         ("room for two", PathFill::Runs, 130, 20, 2),
         ("no trains", PathFill::PacketByPacket, 129, 20, 1),
@@ -224,9 +226,9 @@ fn a_slow_path_waits_for_room_for_a_train_and_then_sends_all_of_it() {
             config.policies.path_fill = fill;
         });
         bench.shape(0, 10, 10, fast_ms);
-        bench.shape(1, window, 10, slow.as_millis());
+        bench.shape(1, cwnd, 10, slow.as_millis());
         full(&mut bench, 0);
-        bench.path(1).flight = 128 * CHARGE;
+        bench.path(1).flight = 128 * CHUNK;
         bench.send(9);
         let sent = bench.sends();
         assert_eq!(sent.len(), expected, "{what}");
@@ -327,8 +329,8 @@ fn the_path_that_a_blocking_chunk_leaves_pays_and_is_watched() {
     assert_eq!((sent.path, &sent.chunks[..]), (1, &[0][..]));
     assert!(sent.hurries(), "its SACK is to come at once");
     assert_eq!(crate::transmit::testing::told(&sent.effects), ["Emptied(PathId(0))"]);
-    assert_eq!(bench.flights(), [0, CHARGE]);
-    assert_eq!(bench.path(0).window.cwnd, 8 * CHARGE, "what may still be on its way");
+    assert_eq!(bench.flights(), [0, CHUNK]);
+    assert_eq!(bench.path(0).congestion.cwnd, 8 * CHUNK, "what may still be on its way");
     assert_eq!(bench.t3(0), None);
     assert_eq!(bench.t3(1), Some(bench.rto(1)));
     assert_eq!(bench.decide(), None, "it does not move back at the same instant");
@@ -372,14 +374,15 @@ fn the_last_chunks_leave_a_path_where_they_are_late() {
 #[test]
 fn a_path_that_a_late_chunk_leaves_takes_no_new_data_for_a_round_trip() {
     let mut bench = tail(20, TailReinjection::On);
-    let cwnd = bench.path(1).window.cwnd;
+    let cwnd = bench.path(1).congestion.cwnd;
     let decision = bench.decide().unwrap();
     let sent = bench.fill(&decision);
     assert_eq!((sent.path, &sent.chunks[..]), (0, &[0][..]));
     assert_eq!(crate::transmit::testing::told(&sent.effects), ["Emptied(PathId(1))"]);
-    assert_eq!(bench.flights(), [CHARGE, 0]);
+    assert_eq!(bench.flights(), [CHUNK, 0]);
     let until = bench.now + Duration::from_millis(400);
-    assert_eq!((bench.path(1).banned_until, bench.path(1).window.cwnd), (Some(until), cwnd));
+    assert_eq!(bench.path(1).new_data_ban.ends_at(), Some(until));
+    assert_eq!(bench.path(1).congestion.cwnd, cwnd);
     assert_eq!(bench.t3(1), None);
     assert!(bench.t3(0).is_some());
     assert_eq!(bench.decide(), None, "it does not move twice");

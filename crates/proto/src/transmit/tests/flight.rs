@@ -9,7 +9,7 @@ use crate::transmit::testing::told;
 
 const ONCE: Reliability = Reliability::Retransmissions(0);
 
-/// Chunk 0 went over path 0 and may not be sent again.
+/// Chunk 0 went over path 0 and may not be retransmitted.
 fn unreliable(preset: Preset) -> Bench {
     let mut bench = Bench::new(preset, 2);
     (0..2).for_each(|id| bench.shape(id, 9, 9, 50));
@@ -66,7 +66,7 @@ fn the_timer_does_not_end_with_the_last_chunk_while_it_guards_a_forward_tsn() {
     let mut bench = unreliable(Preset::Rfc9260);
     bench.tx.mark_lost(tsn(0), FastRetransmission);
     bench.place(&[0]);
-    assert_eq!(bench.flights(), [CHARGE, 0]);
+    assert_eq!(bench.flights(), [CHUNK, 0]);
     bench.wait(20);
     bench.sack(&Answer::of(0).gaps(&[(1, 1)]));
     assert_eq!(bench.flights(), [0, 0]);
@@ -115,17 +115,17 @@ fn what_was_on_a_lost_path_waits_for_another_one() {
     let mut bench = Bench::new(preset("cmt"), 2);
     (0..2).for_each(|id| bench.shape(id, 9, 9, 50));
     bench.place(&[0, 1, 0]);
-    let cwnd = bench.path(0).window.cwnd;
+    let cwnd = bench.path(0).congestion.cwnd;
     (0..9).for_each(|_| bench.path(0).loss_rate.on_delivered(1));
     bench.lose_path(0);
     bench.fail(0);
     assert_eq!(bench.lost(), [(0, TimerRetransmission), (2, TimerRetransmission)]);
-    assert_eq!((bench.t3(0), bench.flights()), (None, [0, CHARGE].into()));
+    assert_eq!((bench.t3(0), bench.flights()), (None, [0, CHUNK].into()));
     assert_eq!(bench.path(0).timed, None, "what goes elsewhere measures nothing here");
     assert_eq!(bench.path(0).loss_rate.measured_ppm(), 0, "the network has lost nothing");
     bench.path(0).loss_rate.on_delivered(1);
     assert_eq!(bench.path(0).loss_rate.measured_ppm(), 0);
-    assert_eq!(bench.path(0).window.cwnd, cwnd);
+    assert_eq!(bench.path(0).congestion.cwnd, cwnd);
     assert_eq!(bench.sends(), [(1, [0].into()), (1, [2].into())]);
 }
 
@@ -147,7 +147,7 @@ fn what_was_marked_lost_is_counted_once() {
     bench.place(&[0, 0]);
     assert_eq!(bench.tx.mark_lost(tsn(0), FastRetransmission), Some(PathId(0)));
     assert_eq!(bench.tx.mark_lost(tsn(0), FastRetransmission), None);
-    assert_eq!(bench.flights(), [CHARGE, 0]);
+    assert_eq!(bench.flights(), [CHUNK, 0]);
     assert_eq!(bench.path(0).timed, None, "its round trip cannot be measured");
     bench.sack(&Answer::of(2));
     assert_eq!(bench.flights(), [0, 0]);

@@ -12,12 +12,12 @@ use super::*;
 use crate::config::{BufferSize, Preset};
 use crate::transmit::partial_reliability::Reliability;
 use crate::transmit::testing::Sent;
-use crate::transmit::{Acked, SendPhase};
+use crate::transmit::{AckOutcome, SendPhase};
 use crate::types::Fate;
 use crate::{Duration, OutgoingMessage, PathId, Tsn};
 
-/// Packets that may leave a path beyond its window in one flush: the last one overshoots, one of retransmissions ignores
-/// the window, and so does a tail probe.
+/// Packets that may leave a path beyond its congestion window in one flush: the last one overshoots, one of retransmissions ignores
+/// the congestion window, and so does a tail probe.
 const BEYOND: u64 = 3;
 
 /// What counts a path, and the queue, against what the chunks say.
@@ -29,7 +29,7 @@ fn check_books(bench: &Bench) {
         let chunk = tx.outstanding.get(tsn);
         user_bytes += u64::from(chunk.user_bytes());
         if chunk.fate == Fate::InFlight {
-            *flights.entry(chunk.path).or_default() += u64::from(chunk.charge);
+            *flights.entry(chunk.path).or_default() += u64::from(chunk.flight_bytes);
             in_flight += u64::from(chunk.user_bytes());
         }
         tsn = tsn.next();
@@ -58,7 +58,7 @@ fn in_flight(bench: &Bench) -> Vec<(Tsn, u64)> {
 
 /// A flush, which may send no more than the windows of the paths and the peer.
 fn flush(bench: &mut Bench) -> Vec<Sent> {
-    let windows: Vec<_> = bench.tx.paths.iter().map(|path| path.window.cwnd).collect();
+    let windows: Vec<_> = bench.tx.paths.iter().map(|path| path.congestion.cwnd).collect();
     let before = bench.flights();
     let outstanding = bench.tx.outstanding.next_tsn();
     let mut room = bench.tx.peer_window();
@@ -69,7 +69,7 @@ fn flush(bench: &mut Bench) -> Vec<Sent> {
     room += abandoned.map(|(_, bytes)| bytes).sum::<u64>();
     for ((path, cwnd), before) in bench.tx.paths.iter().zip(windows).zip(before) {
         // What has moved here was in flight elsewhere; no more than a window of that either.
-        let most = cwnd.max(path.window.cwnd).max(before) + BEYOND * CHARGE;
+        let most = cwnd.max(path.congestion.cwnd).max(before) + BEYOND * CHUNK;
         assert!(path.flight <= most, "{:?}: {} bytes, {most} at most", path.id, path.flight);
     }
     let is_new = |tsn: u32| !Tsn(tsn).is_before(outstanding);
@@ -139,7 +139,7 @@ enum Step {
     Sack {
         eighths: u32,
         bits: u64,
-        window: u32,
+        a_rwnd: u32,
         over: u8,
     },
     /// One that names what was never sent, or nothing in order.
@@ -174,13 +174,13 @@ fn rule() -> impl Strategy<Value = Rule> {
 fn step() -> impl Strategy<Value = Step> {
     let path = 0..3_u8;
     let bytes = prop_oneof![Just(FULL), Just(100), 1..9000_u32];
-    let window = prop_oneof![4 => Just(Bench::PEER_WINDOW), 1 => Just(0), 1 => 0..20_000_u32];
+    let a_rwnd = prop_oneof![4 => Just(Bench::PEER_WINDOW), 1 => Just(0), 1 => 0..20_000_u32];
     prop_oneof![
         6 => (bytes, rule(), prop::option::weighted(0.2, path.clone()))
             .prop_map(|(bytes, rule, path)| Step::Send { bytes, rule, path }),
         6 => Just(Step::Flush),
-        8 => (0..=8_u32, any::<u64>(), window, path.clone())
-            .prop_map(|(eighths, bits, window, over)| Step::Sack { eighths, bits, window, over }),
+        8 => (0..=8_u32, any::<u64>(), a_rwnd, path.clone())
+            .prop_map(|(eighths, bits, a_rwnd, over)| Step::Sack { eighths, bits, a_rwnd, over }),
         1 => (0..400_u32, (0..400_u32, 0..400_u32))
             .prop_map(|(count, gaps)| Step::Nonsense { count, gaps }),
         2 => Just(Step::Timeout),
@@ -223,15 +223,15 @@ fn take(bench: &mut Bench, step: &Step) {
             let _ = bench.send_message(message, rule);
         }
         Step::Flush => drop(flush(bench)),
-        Step::Sack { eighths, bits, window, over } => {
-            let answer = answer(bench, eighths, bits).window(window).over(over);
+        Step::Sack { eighths, bits, a_rwnd, over } => {
+            let answer = answer(bench, eighths, bits).a_rwnd(a_rwnd).over(over);
             bench.sack(&answer);
         }
         Step::Nonsense { count, gaps } => {
             let acked = bench.hear(&Answer::of(count).gaps(&[gaps]));
             let (_, next) = sent_so_far(bench);
             if count > next {
-                assert!(matches!(acked, Acked::Refused(_)), "{acked:?}");
+                assert!(matches!(acked, AckOutcome::Refused(_)), "{acked:?}");
             }
         }
         Step::Timeout => drop(bench.expire_next()),

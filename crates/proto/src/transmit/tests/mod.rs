@@ -2,8 +2,10 @@
 
 mod abandon;
 mod acknowledge;
+mod blocking;
 mod bottleneck;
 mod copies;
+mod custom_scheduler;
 mod decide;
 mod flight;
 mod flush;
@@ -16,4 +18,4 @@ mod spurious;
 mod tail;
 mod timeouts;
 
-use super::testing::{Answer, Bench, CHARGE, FULL, preset, tsn};
+use super::testing::{Answer, Bench, CHUNK, FULL, preset, tsn};

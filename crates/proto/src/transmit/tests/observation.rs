@@ -125,7 +125,7 @@ fn a_timeout_and_a_lost_path_lose_what_is_in_flight() {
 fn what_a_closed_window_refused_is_lost_when_it_opens() {
     let mut bench = bench(|_| {});
     bench.place(&[0, 0]);
-    bench.sack(&Answer::of(1).window(0));
+    bench.sack(&Answer::of(1).a_rwnd(0));
     bench.wait(500);
     bench.trace();
     bench.sack(&Answer::of(1));
@@ -137,7 +137,7 @@ fn each_sack_is_reported_before_what_it_means() {
     let mut bench = bench(|_| {});
     bench.place(&[0, 1, 0, 1]);
     bench.trace();
-    bench.sack(&Answer::of(1).gaps(&[(3, 3)]).window(5000).over(1));
+    bench.sack(&Answer::of(1).gaps(&[(3, 3)]).a_rwnd(5000).over(1));
     let (path, cumulative) = (PathId(1), tsn(0));
     let expected = ProbeEvent::SackReceived { path, cumulative, gap_blocks: 1, a_rwnd: 5000 };
     let trace = bench.trace();

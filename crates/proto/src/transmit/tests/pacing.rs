@@ -61,8 +61,8 @@ fn the_pace_is_waited_for_only_while_it_is_what_holds_data_back() {
     type Change = fn(&mut Bench);
     let cases: [(&str, Change, bool); 5] = [
         ("more waits", |_| {}, true),
-        ("the window is full", |bench| bench.path(0).set_window(4 * CHARGE, None), false),
-        ("the peer has no room", |bench| drop(bench.sack(&Answer::of(0).window(0))), false),
+        ("the window is full", |bench| bench.path(0).set_cwnd(4 * CHUNK, None), false),
+        ("the peer has no room", |bench| drop(bench.sack(&Answer::of(0).a_rwnd(0))), false),
         (
             "all of it was acknowledged, and nothing more waits",
             |bench| {
@@ -75,7 +75,7 @@ fn the_pace_is_waited_for_only_while_it_is_what_holds_data_back() {
         ),
         (
             "fast recovery has a pace of its own",
-            |bench| bench.path(0).reduction.begin(9 * CHARGE),
+            |bench| bench.path(0).reduction.begin(9 * CHUNK),
             false,
         ),
     ];
@@ -118,10 +118,10 @@ fn a_window_grows_although_the_pace_holds_back() {
         bench.shape(0, 40, 1000, 100);
         bench.send(messages);
         let sent = bench.flush().len() as u32;
-        let before = bench.path(0).window.cwnd;
+        let before = bench.path(0).congestion.cwnd;
         assert!(bench.path(0).flight < before / 2);
         bench.wait(100);
         bench.sack(&Answer::of(sent));
-        assert_eq!(bench.path(0).window.cwnd > before, grows, "{messages} messages");
+        assert_eq!(bench.path(0).congestion.cwnd > before, grows, "{messages} messages");
     }
 }

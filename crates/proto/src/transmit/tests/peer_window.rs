@@ -18,7 +18,7 @@ fn bench() -> Bench {
 /// When the next probe may go.
 fn probe_at(bench: &mut Bench) -> Option<Instant> {
     bench.begin();
-    bench.tx.end_flush();
+    bench.tx.end_flush(&bench.config);
     bench.tx.zero_window.deadline()
 }
 
@@ -35,7 +35,7 @@ fn probing() -> Bench {
     bench.send(3);
     bench.tx.advertised_window = 0;
     bench.wait(50);
-    bench.sack(&Answer::of(1).window(0));
+    bench.sack(&Answer::of(1).a_rwnd(0));
     let_probe(&mut bench);
     assert_eq!(bench.sends(), [(0, [1].into())], "one chunk");
     bench
@@ -45,7 +45,7 @@ fn probing() -> Bench {
 fn what_fits_into_the_window_goes() {
     // With something in flight, a window smaller than a chunk is as good as closed; with nothing, one chunk may go.
     let full = u64::from(FULL);
-    for (window, in_flight, packets) in [
+    for (advertised, in_flight, packets) in [
         (4 * full, 0, 4),
         (3 * full, 0, 3),
         (3 * full - 1, 0, 2),
@@ -61,9 +61,9 @@ fn what_fits_into_the_window_goes() {
     ] {
         let mut bench = bench();
         (0..in_flight).for_each(|_| bench.place(&[0]));
-        bench.tx.advertised_window = window;
+        bench.tx.advertised_window = advertised;
         bench.send(4);
-        assert_eq!(bench.flush().len(), packets, "{window} bytes, {in_flight} in flight");
+        assert_eq!(bench.flush().len(), packets, "{advertised} bytes, {in_flight} in flight");
     }
 }
 
@@ -74,7 +74,7 @@ fn a_closed_window_is_probed_by_one_chunk_after_a_timeout() {
     bench.send(2);
     bench.tx.advertised_window = 0;
     assert_eq!(probe_at(&mut bench), None, "what is outstanding probes already");
-    bench.sack(&Answer::of(1).window(0));
+    bench.sack(&Answer::of(1).a_rwnd(0));
     assert_eq!(bench.sends(), []);
     let due = probe_at(&mut bench).unwrap();
     assert_eq!(due.since(bench.now).as_millis(), bench.rto(0));
@@ -90,7 +90,7 @@ fn probes_that_are_taken_follow_at_doubled_intervals() {
     bench.send(9);
     bench.tx.advertised_window = 0;
     for (count, seconds) in (1..).zip([1, 2, 4, 8]) {
-        bench.sack(&Answer::of(count).window(0));
+        bench.sack(&Answer::of(count).a_rwnd(0));
         let due = probe_at(&mut bench).unwrap();
         assert_eq!(due.since(bench.now).as_millis(), seconds * 1000);
         let_probe(&mut bench);
@@ -105,7 +105,7 @@ fn probes_that_are_taken_follow_at_doubled_intervals() {
 fn the_answer_to_a_probe_speaks_for_the_peer_and_for_its_path() {
     let mut bench = probing();
     bench.wait(50);
-    let answer = Answer::of(1).window(0);
+    let answer = Answer::of(1).a_rwnd(0);
     assert_eq!(bench.sack(&answer), ["PeerAnswered", "WindowProbeAnswered(PathId(0))"]);
     bench.fail(0);
     assert_eq!(bench.sack(&answer), ["PeerAnswered"], "not for one that has failed");
@@ -116,12 +116,12 @@ fn data_from_before_the_window_closed_is_no_probe() {
     let mut bench = bench();
     bench.place(&[0, 0]);
     bench.wait(1);
-    bench.sack(&Answer::of(1).window(0));
-    assert_eq!(bench.sack(&Answer::of(1).window(0)), ["PeerAnswered"]);
+    bench.sack(&Answer::of(1).a_rwnd(0));
+    assert_eq!(bench.sack(&Answer::of(1).a_rwnd(0)), ["PeerAnswered"]);
     bench.wait(1000);
-    let cwnd = bench.path(0).window.cwnd;
+    let cwnd = bench.path(0).congestion.cwnd;
     assert_eq!(bench.expire(0), Expiry::Loss);
-    assert!(bench.path(0).window.cwnd < cwnd);
+    assert!(bench.path(0).congestion.cwnd < cwnd);
 }
 
 #[test]
@@ -130,14 +130,14 @@ fn a_probe_that_times_out_is_no_loss_of_the_path() {
         [("answered", true, Expiry::AnsweredProbe), ("silence", false, Expiry::SilentProbe)]
     {
         let mut bench = probing();
-        let window = bench.path(0).window;
+        let before = bench.path(0).congestion;
         bench.path(0).loss_rate.on_delivered(20);
         bench.wait(50);
         if is_answered {
-            bench.sack(&Answer::of(1).window(0));
+            bench.sack(&Answer::of(1).a_rwnd(0));
         }
         assert_eq!(bench.expire_next(), Some((0, expected)), "{what}");
-        assert_eq!(bench.path(0).window, window, "{what}");
+        assert_eq!(bench.path(0).congestion, before, "{what}");
         assert_eq!(bench.lost(), [(1, TimerRetransmission)], "{what}: the probe goes again");
         assert_eq!(bench.rto(0), 2000, "{what}");
         let counts = bench.path(0).loss_rate.measured_ppm() > 0;
@@ -151,20 +151,20 @@ fn a_probe_that_times_out_is_no_loss_of_the_path() {
 fn when_the_window_opens_what_it_refused_goes_again_at_once_and_once() {
     let mut bench = probing();
     bench.wait(50);
-    bench.sack(&Answer::of(1).window(0));
+    bench.sack(&Answer::of(1).a_rwnd(0));
     bench.sack(&Answer::of(1));
     assert_eq!(bench.lost(), [(1, WindowProbe)]);
     assert_eq!(bench.t3(0), None, "nothing is in flight");
-    let cwnd = bench.path(0).window.cwnd;
+    let cwnd = bench.path(0).congestion.cwnd;
     let sent: std::vec::Vec<_> = bench.sends().into_iter().flat_map(|(_, chunks)| chunks).collect();
     assert_eq!(sent, [1, 2, 3]);
     assert!(bench.history(1).contains(History::REPEATED));
     assert!(bench.t3(0).is_some());
-    assert_eq!(bench.path(0).window.cwnd, cwnd);
+    assert_eq!(bench.path(0).congestion.cwnd, cwnd);
     assert_eq!(bench.path(0).loss_rate.measured_ppm(), 0);
     // It closes and opens again: what was repeated waits for its timer, what was not is repeated.
     bench.wait(50);
-    bench.sack(&Answer::of(1).window(0));
+    bench.sack(&Answer::of(1).a_rwnd(0));
     bench.sack(&Answer::of(1));
     assert_eq!(bench.lost(), [(2, WindowProbe), (3, WindowProbe)]);
 }
@@ -185,7 +185,7 @@ fn a_window_that_was_open_refuses_nothing_when_it_grows() {
     let mut bench = bench();
     bench.place(&[0, 0]);
     bench.wait(500);
-    bench.sack(&Answer::of(1).window(9));
+    bench.sack(&Answer::of(1).a_rwnd(9));
     bench.sack(&Answer::of(1));
     assert_eq!(bench.lost(), []);
 }
@@ -196,11 +196,11 @@ fn the_window_is_what_the_peer_announced_less_what_is_in_flight() {
     bench.place(&[0, 1, 0]);
     let full = u64::from(FULL);
     assert_eq!(bench.tx.peer_window(), u64::from(Bench::PEER_WINDOW) - 3 * full);
-    bench.sack(&Answer::of(0).gaps(&[(1, 1)]).window(4000));
+    bench.sack(&Answer::of(0).gaps(&[(1, 1)]).a_rwnd(4000));
     assert_eq!(bench.tx.peer_window(), 4000 - 2 * full);
     bench.tx.mark_lost(tsn(2), TimerRetransmission);
     assert_eq!(bench.tx.peer_window(), 4000 - full);
-    bench.sack(&Answer::of(0).gaps(&[(1, 1)]).window(100));
+    bench.sack(&Answer::of(0).gaps(&[(1, 1)]).a_rwnd(100));
     assert_eq!(bench.tx.peer_window(), 0, "the peer took back what it had announced");
 }
 

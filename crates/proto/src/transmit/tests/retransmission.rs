@@ -30,7 +30,7 @@ fn lose(bench: &mut Bench, cause: TransmissionCause) {
 
 fn full(bench: &mut Bench, id: u8) {
     let path = bench.path(id);
-    path.flight = path.window.cwnd;
+    path.flight = path.congestion.cwnd;
 }
 
 #[test]
@@ -73,7 +73,7 @@ fn a_chosen_path_without_window_is_waited_for_or_not_as_the_policy_says() {
         ("the next one takes it", NoWindow::Next, &[1], Some((2, AGAIN))),
         ("and the one after that", NoWindow::Next, &[1, 2], Some((0, AGAIN))),
         ("the next one is sooner", NoWindow::Sooner, &[1], Some((2, AGAIN))),
-        ("none has window", NoWindow::Next, &[0, 1, 2], None),
+        ("every cwnd is full", NoWindow::Next, &[0, 1, 2], None),
     ] {
         let mut bench = bench(Via::Cwnd, Via::Cwnd, no_window);
         lose(&mut bench, FastRetransmission);
@@ -141,7 +141,7 @@ fn a_retransmission_takes_its_bytes_along_to_its_new_path() {
     assert_eq!(bench.flights(), [0, 0, 0]);
     bench.wait(5);
     assert_eq!(bench.sends(), [(1, [0].into())]);
-    assert_eq!(bench.flights(), [0, CHARGE, 0]);
+    assert_eq!(bench.flights(), [0, CHUNK, 0]);
     let chunk = bench.chunk(0);
     assert_eq!((chunk.path, chunk.transmissions, chunk.sent_at), (PathId(1), 2, bench.now));
     assert_eq!(bench.history(0), History::FAST_RETRANSMITTED | History::MOVED);

@@ -5,7 +5,7 @@ use crate::Duration;
 use crate::config::{
     AssociationConfig, DataCopies, Preset, SackRequest, TailProbes, TailReinjection,
 };
-use crate::mechanism::tail_probe::Phase;
+use crate::mechanism::tail_probe::TailPhase;
 use crate::probe::TransmissionCause::FastRetransmission;
 use crate::transmit::outstanding::History;
 use crate::transmit::partial_reliability::Reliability;
@@ -42,9 +42,9 @@ fn a_silent_path_is_probed_once_by_its_last_chunk() {
         assert_eq!(sent.len(), 1, "{chunks} chunks");
         assert_eq!((sent[0].path, &sent[0].chunks[..]), (0, &[last][..]));
         assert!(sent[0].hurries() && sent[0].effects.is_empty());
-        assert_eq!(bench.flights(), [chunks as u64 * CHARGE, 0]);
+        assert_eq!(bench.flights(), [chunks as u64 * CHUNK, 0]);
         assert!(bench.history(last).contains(History::PROBED));
-        assert_eq!(bench.path(0).tail_probe.phase(), Phase::Sent);
+        assert_eq!(bench.path(0).tail_probe.phase(), TailPhase::Sent);
         assert_eq!(bench.path(0).counters.tail_probes, 1);
         let restarted = chunks == 1;
         assert_eq!(bench.t3(0) == Some(bench.rto(0)), restarted, "of the lowest chunk only");
@@ -71,7 +71,7 @@ fn the_quickest_path_with_window_carries_the_probe() {
         let mut bench = bench(other_ms, |_| {});
         bench.place(&[0]);
         if is_full {
-            bench.path(1).set_window(0, None);
+            bench.path(1).set_cwnd(0, None);
         }
         bench.wait(280);
         let sent = bench.flush();
@@ -103,7 +103,11 @@ fn what_was_overdue_before_an_answered_probe_is_lost() {
         bench.sack(&answer);
         assert_eq!(bench.lost(), lost, "{what}");
         assert_eq!(bench.path(0).recovery.is_active(), !lost.is_empty(), "{what}");
-        assert_eq!(bench.path(0).tail_probe.phase(), Phase::Idle, "{what}: it is silent no more");
+        assert_eq!(
+            bench.path(0).tail_probe.phase(),
+            TailPhase::Idle,
+            "{what}: it is silent no more"
+        );
     }
 }
 
@@ -130,12 +134,12 @@ fn only_at_the_tail_of_an_open_window_is_there_anything_to_probe() {
         (
             "more waits",
             |bench| {
-                (0..2).for_each(|id| bench.path(id).set_window(0, None));
+                (0..2).for_each(|id| bench.path(id).set_cwnd(0, None));
                 bench.send_one(FULL, Reliability::Full).1.unwrap();
             },
             0,
         ),
-        ("the peer has closed its window", |bench| drop(bench.sack(&Answer::of(0).window(0))), 0),
+        ("the peer has closed its window", |bench| drop(bench.sack(&Answer::of(0).a_rwnd(0))), 0),
         (
             "T3-rtx found it lost before",
             |bench| {

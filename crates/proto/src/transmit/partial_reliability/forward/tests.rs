@@ -8,7 +8,7 @@ use crate::transmit::partial_reliability::Reliability;
 use crate::transmit::sack::apply;
 use crate::transmit::sack::testing::{blocks, chunk, report};
 
-/// First TSNs: in the middle, and with the wrap inside the window.
+/// First TSNs: in the middle, and with the wrap inside the outstanding data.
 const FIRST: [Tsn; 3] = [Tsn(103), Tsn(u32::MAX - 1), Tsn(0)];
 
 /// What became of a chunk.
@@ -29,8 +29,8 @@ use Is::{Abandoned, Acked, Final, InFlight, Kept};
 /// Chunks as (state, stream, SSN); unordered without SSN.
 type Row = (Is, u16, Option<u16>);
 
-fn window_of(first: Tsn, rows: &[Row]) -> OutstandingData {
-    let mut window = OutstandingData::new(first);
+fn outstanding_of(first: Tsn, rows: &[Row]) -> OutstandingData {
+    let mut outstanding = OutstandingData::new(first);
     for &(is, stream, ssn) in rows {
         let mut new = OutstandingChunk { stream, ssn: ssn.unwrap_or(0), ..chunk(0, 100) };
         if ssn.is_none() {
@@ -39,26 +39,26 @@ fn window_of(first: Tsn, rows: &[Row]) -> OutstandingData {
         if is == Final {
             new.reliability = Reliability::Retransmissions(0);
         }
-        window.push(new);
+        outstanding.push(new);
     }
     for (offset, &(is, ..)) in (0..).zip(rows) {
         let tsn = first.plus(offset);
         if matches!(is, Acked | Kept | Final) {
-            assert!(window.gap_ack(tsn, PathId(0)).is_some());
+            assert!(outstanding.gap_ack(tsn, PathId(0)).is_some());
         }
         match is {
-            Abandoned => assert!(window.abandon(tsn).is_some()),
-            Kept => assert_eq!(window.release(tsn).user_bytes, 100),
+            Abandoned => assert!(outstanding.abandon(tsn).is_some()),
+            Kept => assert_eq!(outstanding.release(tsn).user_bytes, 100),
             _ => {}
         }
     }
-    window
+    outstanding
 }
 
 /// How many chunks the point passes.
 fn advanced(first: Tsn, rows: &[Row]) -> u32 {
     let mut forward = Forward::new(first);
-    forward.advance(&window_of(first, rows));
+    forward.advance(&outstanding_of(first, rows));
     assert_eq!(forward.is_due(), forward.point != first.previous());
     forward.point.distance_from(first.previous())
 }
@@ -121,12 +121,12 @@ fn it_goes_on_where_it_stopped() {
             (Kept, 0, Some(3)),
             (InFlight, 0, Some(4)),
         ];
-        let mut window = window_of(first, &rows);
+        let mut outstanding = outstanding_of(first, &rows);
         let mut forward = Forward::new(first);
         let mut after = |offset: u32| {
-            window.mark_lost(first.plus(offset), TransmissionCause::FastRetransmission);
-            window.abandon(first.plus(offset));
-            forward.advance(&window);
+            outstanding.mark_lost(first.plus(offset), TransmissionCause::FastRetransmission);
+            outstanding.abandon(first.plus(offset));
+            forward.advance(&outstanding);
             forward.point.distance_from(first.previous())
         };
         assert_eq!(after(4), 1, "the third chunk is in flight");
@@ -144,11 +144,11 @@ fn each_stream_is_told_once_with_its_highest_ssn() {
             (Abandoned, 3, Some(0)),
             (Abandoned, 5, Some(1)),
         ];
-        let window = window_of(first, &rows);
+        let outstanding = outstanding_of(first, &rows);
         let mut forward = Forward::new(first);
-        forward.advance(&window);
+        forward.advance(&outstanding);
         let told = |most| {
-            let (tsn, streams) = forward.content(&window, most);
+            let (tsn, streams) = forward.content(&outstanding, most);
             let streams: Vec<_> = streams.iter().map(|s| (s.stream, s.ssn)).collect();
             (tsn.distance_from(first.previous()), streams)
         };
@@ -162,14 +162,14 @@ fn each_stream_is_told_once_with_its_highest_ssn() {
 fn it_is_told_again_until_the_peer_has_moved() {
     let at = |ms| Instant::ZERO + Duration::from_millis(ms);
     let first = Tsn(u32::MAX);
-    let mut window = window_of(first, &[(Abandoned, 0, None), (InFlight, 0, None)]);
+    let mut outstanding = outstanding_of(first, &[(Abandoned, 0, None), (InFlight, 0, None)]);
     let mut forward = Forward::new(first);
-    forward.advance(&window);
-    let (point, _) = forward.content(&window, 9);
+    forward.advance(&outstanding);
+    let (point, _) = forward.content(&outstanding, 9);
     forward.on_sent(at(0), PathId(1), point);
     let round_trip = Duration::from_millis(100);
     assert_eq!(forward.told(), Some((first, PathId(1), Proof::OfThePath)));
-    forward.advance(&window);
+    forward.advance(&outstanding);
     forward.on_sack(at(99), round_trip);
     assert!(!forward.is_due(), "an answer may still be on its way");
     forward.on_sack(at(100), round_trip);
@@ -185,7 +185,7 @@ fn it_is_told_again_until_the_peer_has_moved() {
         Some((first, PathId(0), Proof::OfThePeer)),
         "either may have arrived"
     );
-    apply(&mut window, &report(first, &blocks(&[])), &[None], |_, _| {});
-    forward.advance(&window);
+    apply(&mut outstanding, &report(first, &blocks(&[])), &[None], |_, _| {});
+    forward.advance(&outstanding);
     assert_eq!((forward.is_due(), forward.guarded_by(), forward.told()), (false, None, None));
 }

@@ -96,6 +96,6 @@ fn an_application_that_sends_little_grows_no_window() {
     // 8 of 100 Mbit/s: 50,000 bytes in a round trip.
     model.limit(0, Some(1000));
     model.run(secs(30));
-    let window = model.controller(0).cwnd();
-    assert!(window < 4 * 50_000, "{window}");
+    let cwnd = model.controller(0).cwnd();
+    assert!(cwnd < 4 * 50_000, "{cwnd}");
 }

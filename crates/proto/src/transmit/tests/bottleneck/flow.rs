@@ -5,9 +5,7 @@ use std::collections::BTreeMap;
 use std::vec::Vec;
 
 use crate::config::{ControlRtt, Preset};
-use crate::congestion::{
-    Acked, Advanced, Context, Controller, Loss, Parameters, Recovery, Sent, Timeout,
-};
+use crate::congestion::{Acked, Context, Controller, Loss, Parameters, Sent, Timeout};
 use crate::paths::rtt::RttEstimator;
 use crate::transmit::rate_sampler::RateSampler;
 use crate::{Duration, Instant};
@@ -126,7 +124,7 @@ impl Flow {
         if let Some(application) = &mut self.application {
             let allowed = application.bytes_per_ms * now.since(application.since).as_millis();
             if application.sent + PACKET > allowed {
-                self.sampler.on_spare_window(before);
+                self.sampler.on_spare_cwnd(before);
                 return None;
             }
             application.sent += PACKET;
@@ -193,13 +191,12 @@ impl Flow {
             self.recovery = None;
         }
         let lost = self.find_lost();
-        let recovery = |on: bool| if on { Recovery::On } else { Recovery::Off };
         let acked = Acked {
             acked_bytes: bytes,
             flight_before: before,
             flight_after: self.flight(),
-            advanced: if first == lowest { Advanced::No } else { Advanced::Yes },
-            recovery: recovery(self.recovery.is_some()),
+            advanced: first != lowest,
+            in_recovery: self.recovery.is_some(),
             rtt: sample,
             rate: self.sampler.sample(now, bytes),
         };
@@ -207,7 +204,7 @@ impl Flow {
         if lost > 0 {
             let loss = Loss {
                 lost_bytes: lost * PACKET,
-                recovery: recovery(self.recovery.is_some()),
+                in_recovery: self.recovery.is_some(),
                 sample: self.sampler.loss_sample(),
                 ..Loss::default()
             };

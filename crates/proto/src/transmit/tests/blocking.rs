@@ -1,0 +1,71 @@
+//! New data keeps off a path on which it would block the buffers.
+
+use super::*;
+use crate::config::{
+    BlockingEstimation, BufferSize, BufferSplit, DataCopies, PathOrder, Preset, RescheduleSide,
+    TailReinjection,
+};
+use crate::mechanism::blocking_estimation::MOST_TRIES;
+use crate::transmit::decide::What;
+
+/// Path 0 has 20 ms, and its window is full; path 1 is free and has this round-trip time. The send buffer has room for
+/// this many packets.
+fn bench(estimation: BlockingEstimation, order: PathOrder, slow_ms: u64, packets: u32) -> Bench {
+    let mut bench = Bench::tuned(Preset::Recommended, 2, |config| {
+        config.policies.blocking_estimation = estimation;
+        config.policies.path_order = order;
+        config.policies.data_copies = DataCopies::Off;
+        config.policies.tail_reinjection = TailReinjection::Off;
+        config.policies.reschedule.side = RescheduleSide::None;
+        config.policies.buffer_split = BufferSplit::None;
+        config.policies.send_buffer = BufferSize::Bytes;
+        config.send_buffer_bytes = u64::from(packets * FULL);
+    });
+    bench.shape(0, 20, 20, 20);
+    bench.shape(1, 20, 20, slow_ms);
+    bench.send(2);
+    let path = bench.path(0);
+    path.flight = path.congestion.cwnd;
+    bench
+}
+
+#[test]
+fn a_chunk_waits_for_the_faster_path_only_where_it_would_block_the_buffer() {
+    use BlockingEstimation::{Off, On};
+    let slow = Some((1, What::New(FULL)));
+    for (what, estimation, order, slow_ms, packets, expected) in [
+        (
+            "40 ms, in which the faster path sends 40 packets",
+            On,
+            PathOrder::LowestSrtt,
+            40,
+            30,
+            None,
+        ),
+        ("a buffer for all of them", On, PathOrder::LowestSrtt, 40, 300, slow),
+        ("paths alike", On, PathOrder::LowestSrtt, 20, 30, slow),
+        ("no estimation", Off, PathOrder::LowestSrtt, 40, 30, slow),
+    ] {
+        let mut bench = bench(estimation, order, slow_ms, packets);
+        assert_eq!(bench.choice(), expected, "{what}");
+    }
+    // With a primary path there is no choice, and so no estimation.
+    let mut primary = bench(On, PathOrder::Primary, 40, 30);
+    primary.book.primary = crate::PathId(1);
+    assert_eq!(primary.choice(), slow);
+}
+
+#[test]
+fn a_path_without_a_round_trip_gets_one_packet_at_a_time_until_it_was_tried_often() {
+    let slow = Some((1, What::New(FULL)));
+    let mut bench = bench(BlockingEstimation::On, PathOrder::LargestSpace, 40, 30);
+    bench.path(1).rtt = crate::paths::rtt::RttEstimator::new(
+        bench.config.policies.rto,
+        bench.config.policies.control_rtt,
+    );
+    assert_eq!(bench.choice(), slow, "nothing is in flight there");
+    bench.path(1).flight = CHUNK;
+    assert_eq!(bench.choice(), None, "its answer will tell");
+    bench.path(1).counters.data_bytes_acked = u64::from(FULL) * MOST_TRIES;
+    assert_eq!(bench.choice(), slow, "answers do not tell");
+}

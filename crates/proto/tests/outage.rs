@@ -1,0 +1,119 @@
+//! Outages of all paths: how often the paths are probed, and when the association ends.
+
+mod common;
+
+use common::{config, message, millis, secs};
+use polypath_proto::config::{AssociationConfig, Preset};
+use polypath_proto::{AssociationEnd, Duration, Event, PathStatus};
+use polypath_testkit::{Pair, PairConfig, Side};
+
+/// Two paths, on which data has flowed in both directions.
+fn warm(config: AssociationConfig) -> Pair {
+    let mut pair = Pair::connected(PairConfig::new(2, config));
+    assert!(pair.run_until(secs(60), Pair::all_confirmed));
+    for number in 0..10 {
+        pair.send(Side::Client, message(number, 1400)).unwrap();
+    }
+    pair.run_for(secs(1));
+    pair
+}
+
+fn cut(pair: &mut Pair) {
+    pair.paths.iter_mut().for_each(|path| path.faults.loss = 1000);
+}
+
+fn mend(pair: &mut Pair, path: usize) {
+    pair.paths[path].faults.loss = 0;
+}
+
+fn heartbeats(pair: &Pair, side: Side) -> u64 {
+    pair.slot(side).association.path_stats().iter().map(|path| path.heartbeats_sent).sum()
+}
+
+fn end(pair: &Pair) -> Option<AssociationEnd> {
+    match pair.slot(Side::Client).events.last() {
+        Some(Event::Ended(end)) => Some(end.clone()),
+        _ => None,
+    }
+}
+
+#[test]
+fn while_data_waits_paths_are_probed_every_two_seconds() {
+    let mut pair = warm(config(Preset::Recommended));
+    cut(&mut pair);
+    pair.send(Side::Client, message(10, 1400)).unwrap();
+    pair.run_for(secs(20));
+    let before = heartbeats(&pair, Side::Client);
+    pair.run_for(secs(100));
+    let sent = heartbeats(&pair, Side::Client) - before;
+    assert!((98..=106).contains(&sent), "{sent} heartbeats in 100 s on two paths");
+
+    mend(&mut pair, 1);
+    let arrived = |pair: &Pair| pair.slot(Side::Server).messages.len() == 11;
+    assert!(pair.run_until(secs(3), arrived), "{:?}", pair.slot(Side::Client).events);
+}
+
+#[test]
+fn nobody_waits_and_nothing_is_hurried() {
+    let mut pair = warm(config(Preset::Recommended));
+    cut(&mut pair);
+    pair.run_for(secs(120));
+    let before = heartbeats(&pair, Side::Client);
+    pair.run_for(secs(120));
+    let sent = heartbeats(&pair, Side::Client) - before;
+    assert!(sent <= 8, "{sent} heartbeats in 120 s on two paths");
+
+    // Data that comes to wait later changes that.
+    pair.send(Side::Client, message(10, 1400)).unwrap();
+    pair.run_for(secs(2));
+    mend(&mut pair, 0);
+    let arrived = |pair: &Pair| pair.slot(Side::Server).messages.len() == 11;
+    assert!(pair.run_until(secs(4), arrived), "{:?}", pair.slot(Side::Client).events);
+}
+
+/// How long an association lives whose paths are all silent.
+fn lives(config: AssociationConfig, waits: bool) -> Duration {
+    let mut pair = warm(config);
+    cut(&mut pair);
+    let began = pair.now;
+    if waits {
+        pair.send(Side::Client, message(10, 1400)).unwrap();
+    }
+    assert!(pair.run_until(secs(3600), |pair| end(pair).is_some()));
+    assert_eq!(end(&pair), Some(AssociationEnd::Unreachable));
+    pair.now.since(began)
+}
+
+#[test]
+fn probes_do_not_hasten_the_end() {
+    for waits in [true, false] {
+        let lived = lives(config(Preset::Recommended), waits);
+        assert!((secs(660)..secs(1800)).contains(&lived), "{waits}: {lived:?}");
+    }
+}
+
+#[test]
+fn few_retransmissions_end_it_as_soon_as_without_probes() {
+    let mut impatient =
+        AssociationConfig { association_max_retrans: 3, ..config(Preset::Recommended) };
+    let with_probes = lives(impatient.clone(), true);
+    impatient.policies.failover.outage_probe_interval = None;
+    assert_eq!(with_probes, lives(impatient, true));
+    assert!(with_probes < secs(2), "{with_probes:?}");
+}
+
+#[test]
+fn a_change_of_the_network_is_a_reason_to_probe() {
+    let mut pair = warm(config(Preset::Recommended));
+    cut(&mut pair);
+    pair.send(Side::Client, message(10, 1400)).unwrap();
+    pair.run_for(secs(300));
+    pair.paths.iter_mut().for_each(|path| path.faults.loss = 0);
+    let now = pair.now;
+    pair.hosts[0].command(now, 0, |association, cx| association.handle_network_change(cx));
+    // What follows is polled with the next message.
+    pair.send(Side::Client, message(11, 1400)).unwrap();
+    pair.run_for(millis(300));
+    let paths = pair.slot(Side::Client).association.path_stats();
+    assert!(paths.iter().all(|path| path.status == PathStatus::Active), "{paths:?}");
+}

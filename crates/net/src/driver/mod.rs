@@ -7,6 +7,7 @@
 
 mod inbound;
 mod local_addresses;
+mod network;
 mod outbound;
 mod reports;
 mod router;
@@ -26,6 +27,7 @@ use tokio::time::{MissedTickBehavior, interval, sleep_until};
 
 use self::inbound::{BUFFERS, Inbound};
 use self::local_addresses::LocalAddresses;
+use self::network::NetworkWatch;
 use self::router::Router;
 use self::shard::Shard;
 use self::worker::Worker;
@@ -44,6 +46,8 @@ enum Wake {
     Work,
     /// It is time to see whether interfaces are still the same.
     Watch,
+    /// Links, addresses or routes of this host have changed.
+    Network,
     /// The runtime shuts down.
     SocketsGone,
 }
@@ -53,6 +57,7 @@ enum Wake {
 pub(crate) struct Driver {
     shard: Shard,
     addresses: LocalAddresses,
+    network: NetworkWatch,
     inbound: Inbound,
     /// By shard: what was received for its associations.
     parcels: Vec<Inbox>,
@@ -63,7 +68,13 @@ impl Driver {
         let parcels = shared.shards.iter().map(|_| Inbox::default()).collect();
         let sockets = shared.sockets.get();
         let shard = Shard::new(shared, 0, sockets);
-        Self { shard, addresses: LocalAddresses::new(binding), inbound: Inbound::new(), parcels }
+        Self {
+            shard,
+            addresses: LocalAddresses::new(binding),
+            network: NetworkWatch::new(),
+            inbound: Inbound::new(),
+            parcels,
+        }
     }
 
     /// The other shards.
@@ -103,6 +114,11 @@ impl Driver {
             match wake {
                 Wake::Work => self.step(),
                 Wake::Watch => self.follow_devices(),
+                Wake::Network => {
+                    self.follow_devices();
+                    self.network_changed();
+                    self.step();
+                }
                 Wake::SocketsGone => return,
             }
             // Users of a runtime with a single thread have their turn too.
@@ -120,6 +136,9 @@ impl Driver {
             if socket.poll_reports(cx).is_ready() {
                 return Poll::Ready(Wake::Work);
             }
+        }
+        if self.network.poll_changed(cx).is_ready() {
+            return Poll::Ready(Wake::Network);
         }
         self.shard.poll_writable(cx).map(|()| Wake::Work)
     }
@@ -161,6 +180,18 @@ impl Driver {
     fn follow_devices(&mut self) {
         if let Some(sockets) = self.addresses.reopen(&self.shard.sockets) {
             self.use_sockets(sockets);
+            self.network_changed();
+        }
+    }
+
+    /// Associations probe their paths that do not answer.
+    fn network_changed(&mut self) {
+        let shared = Arc::clone(&self.shard.shared);
+        let table: Vec<_> = shared.state().table.values().map(Arc::clone).collect();
+        let now = shared.clock.now();
+        for association in table {
+            association.lock().call(now, |protocol, cx| protocol.handle_network_change(cx));
+            self.shard.follow(&association);
         }
     }
 

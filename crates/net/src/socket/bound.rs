@@ -13,6 +13,7 @@ use tokio::net::UdpSocket;
 
 use super::fragment;
 use super::icmp::{self, Report};
+use super::ipv4_fragments::{Carrier, FragmentSocket};
 use super::options;
 use super::wait::Wait;
 use crate::lock::lock;
@@ -42,6 +43,8 @@ pub(crate) struct BoundSocket {
     reports_due: Mutex<Wait>,
     /// Held for writing while packets may be fragmented, which the option of the socket says of all of them.
     whole: RwLock<()>,
+    /// For IPv4 packets in fragments of our own.
+    fragments: FragmentSocket,
 }
 
 impl BoundSocket {
@@ -72,6 +75,7 @@ impl BoundSocket {
             reports: Mutex::default(),
             reports_due: Mutex::default(),
             whole: RwLock::default(),
+            fragments: FragmentSocket::default(),
         })
     }
 
@@ -187,6 +191,22 @@ impl BoundSocket {
     fn collect_reports(&self) -> bool {
         let mut reports = lock(&self.reports);
         icmp::drain(&self.socket, &mut reports)
+    }
+
+    /// Sends an SCTP packet in fragments that every link carries, over IPv4 and where the system allows it; gives whether that was
+    /// so. What stands alone in its packet belongs to a handshake, which fragments might not reach.
+    pub(crate) fn send_in_fragments(
+        &self,
+        destination: SocketAddr,
+        ecn: Ecn,
+        carrier: Carrier,
+        packet: &[u8],
+    ) -> bool {
+        let (IpAddr::V4(from), SocketAddr::V4(to)) = (self.address, destination) else {
+            return false;
+        };
+        !fragment::stands_alone(packet)
+            && self.fragments.send((from, self.device.as_ref()), to, ecn, carrier, packet)
     }
 
     /// Sends one datagram that IP may fragment.

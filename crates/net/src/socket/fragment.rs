@@ -31,6 +31,11 @@ pub(super) fn beyond(packet: &[u8], mtu_bytes: usize) -> Option<Vec<u8>> {
     Some(padded)
 }
 
+/// Whether the packet consists of a chunk that nothing may stand behind.
+pub(super) fn stands_alone(packet: &[u8]) -> bool {
+    packet.get(FIRST_CHUNK).is_none_or(|chunk| is_alone(*chunk))
+}
+
 /// Whether nothing may stand in a packet behind this chunk (RFC 9260 section 6.10).
 fn is_alone(chunk: u8) -> bool {
     matches!(chunk, chunk_type::INIT | chunk_type::INIT_ACK | chunk_type::SHUTDOWN_COMPLETE)

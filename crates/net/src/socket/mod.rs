@@ -8,6 +8,7 @@ mod bound;
 mod fault;
 mod fragment;
 mod icmp;
+mod ipv4_fragments;
 mod options;
 mod port;
 mod raw;

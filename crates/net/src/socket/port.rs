@@ -10,6 +10,7 @@ use quinn_udp::RecvMeta;
 
 use super::bound::BoundSocket;
 use super::icmp::Report;
+use super::ipv4_fragments::Carrier;
 use super::raw::RawPort;
 use super::udp::UdpPort;
 use super::wait::Wait;
@@ -135,13 +136,20 @@ impl Port {
         self.socket().try_send(destination, ecn, contents, segment)
     }
 
-    /// As [`BoundSocket::try_send_fragmentable`].
+    /// Sends a packet in fragments of our own, or else as [`BoundSocket::try_send_fragmentable`].
     pub(crate) fn try_send_fragmentable(
         &self,
         destination: SocketAddr,
         ecn: Ecn,
         datagram: &[u8],
     ) -> io::Result<()> {
+        let carrier = match self {
+            Self::Udp(port) => Carrier::Udp { from: port.port() },
+            Self::Raw(_) => Carrier::Ip,
+        };
+        if self.socket().send_in_fragments(destination, ecn, carrier, datagram) {
+            return Ok(());
+        }
         self.socket().try_send_fragmentable(destination, ecn, datagram)
     }
 }

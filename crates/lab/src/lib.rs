@@ -3,7 +3,7 @@
 //! A [`study`] says what is varied, measured and drawn. [`run`] makes its runs and adds each to a journal as soon as it is
 //! over; [`results`] are tables made from the journal. [`stats`] has means and intervals, [`verdict`] judges statements by them, and
 //! [`figure`] draws. A [`paper`] is studies and statements; to [`reproduce`] it is to run and judge all of them, and to
-//! write a [`report`].
+//! write a [`report`]. A [`random`] sample runs networks that nobody chose, and has no study.
 //!
 //! ```no_run
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -34,6 +34,7 @@
 pub mod figure;
 mod journal;
 pub mod paper;
+pub mod random;
 pub mod report;
 pub mod reproduce;
 pub mod results;

@@ -60,7 +60,7 @@ pub struct Order<'a> {
     pub test_bed: Option<&'a dyn TestBed>,
     /// When set, no more runs are begun.
     pub stop: &'a AtomicBool,
-    /// Is told how far it is.
+    /// Called with the progress of the runs.
     pub progress: &'a dyn Watch,
 }
 

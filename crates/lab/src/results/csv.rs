@@ -6,7 +6,10 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use super::table::text_of;
-use super::{EXECUTION, RUNS, ResultsError, SERIES, Table, TableError, finished, make_directory};
+use super::{
+    EXECUTION, NETWORKS, RUNS, ResultsError, SAMPLE, SERIES, Table, TableError, finished,
+    make_directory,
+};
 
 /// Writes the tables of a directory with results as CSV into another one; returns the files.
 ///
@@ -14,13 +17,16 @@ use super::{EXECUTION, RUNS, ResultsError, SERIES, Table, TableError, finished, 
 /// There are no results or not all, a table cannot be read, or a file not written.
 pub fn export(directory: &Path, out: &Path) -> Result<Vec<PathBuf>, ResultsError> {
     let failed = |path: &Path, error| ResultsError::Io { path: path.to_owned(), error };
-    finished(directory)?;
+    // A random sample has no study; its tables appear when all runs are there.
+    if !(directory.join(SAMPLE).is_file() && directory.join(RUNS).is_file()) {
+        finished(directory)?;
+    }
     make_directory(out)?;
     let mut files = Vec::new();
-    for name in [RUNS, SERIES, EXECUTION] {
+    for name in [RUNS, NETWORKS, SERIES, EXECUTION] {
         let source = directory.join(name);
-        // Only a study that keeps series has the second one.
-        if name == SERIES && !source.exists() {
+        // Only random samples have a table of networks, and only studies that keep series one of those.
+        if (name == SERIES || name == NETWORKS) && !source.exists() {
             continue;
         }
         let target = out.join(name).with_extension("csv");

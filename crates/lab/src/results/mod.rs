@@ -20,7 +20,9 @@ pub use directory::{DirectoryError, make_directory};
 pub(crate) use directory::{pictures_in, study_in};
 pub use samples::{Sample, samples};
 pub use table::{Column, Table, TableError, TableWriter};
-pub(crate) use write::{RowKey, write};
+pub(crate) use write::{
+    Places, RowKey, Tally, column, execution_columns, execution_row, float, result_columns, write,
+};
 
 pub use crate::journal::Kind;
 
@@ -43,6 +45,10 @@ pub const SERIES: &str = "series.parquet";
 pub const EXECUTION: &str = "execution.parquet";
 /// File with the resolved study.
 pub const STUDY: &str = "study.toml";
+/// File with what a random sample is, in place of [`STUDY`].
+pub const SAMPLE: &str = "sample.toml";
+/// File with a row per network and measure of a random sample.
+pub const NETWORKS: &str = "networks.parquet";
 /// Folder of pictures.
 pub const FIGURES: &str = "figures";
 

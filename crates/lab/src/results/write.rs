@@ -44,11 +44,8 @@ pub(crate) fn write(
     rows: &[RowKey],
 ) -> Result<Tally, WriteError> {
     let kinds = journal.kinds(rows.iter().map(|row| row.id));
-    // What never had a value is a number that was not there.
-    let kind = |kind: Option<Kind>| kind.unwrap_or(Kind::Float);
     let mut columns = leading_columns(study);
-    let results = kinds.iter().map(|(name, found)| column(&format!("result.{name}"), kind(*found)));
-    columns.extend(results);
+    columns.extend(result_columns(&kinds));
     let mut runs = TableWriter::create(&directory.join(RUNS), columns)?;
     let mut series = match study.series() {
         Some(_) => Some(TableWriter::create(&directory.join(SERIES), series_columns())?),
@@ -62,7 +59,7 @@ pub(crate) fn write(
     for keys in rows.chunks(TOGETHER) {
         let prepare = |places: &mut Places, key: &RowKey| -> Result<Prepared, JournalError> {
             let entry = journal.read(key.id)?;
-            let executed = entry.as_ref().map(|entry| execution_row(key, entry));
+            let executed = entry.as_ref().map(|entry| execution_row(key.id, entry));
             let mut outcome = entry.map_or_else(|| nothing(key), |entry| entry.outcome);
             places.find(&outcome.result.names, &names);
             let row = row(study, key, &mut outcome, &axes, places);
@@ -87,6 +84,15 @@ pub(crate) fn write(
     Ok(tally)
 }
 
+/// Columns of results, from their names and what they hold.
+pub(crate) fn result_columns(
+    kinds: &BTreeMap<String, Option<Kind>>,
+) -> impl Iterator<Item = Column> {
+    // What never had a value is a number that was not there.
+    let kind = |kind: Option<Kind>| kind.unwrap_or(Kind::Float);
+    kinds.iter().map(move |(name, found)| column(&format!("result.{name}"), kind(*found)))
+}
+
 /// A row, ready to be written, and the rest of what came out: its values are in the row.
 struct Prepared {
     row: Vec<Cell>,
@@ -96,7 +102,7 @@ struct Prepared {
 
 /// Where the values of a shape stand among those of a run; most often the next run has the same shape.
 #[derive(Default)]
-struct Places {
+pub(crate) struct Places {
     shape: Arc<Vec<String>>,
     /// By column.
     places: Vec<Option<usize>>,
@@ -104,13 +110,19 @@ struct Places {
 
 impl Places {
     /// Makes them those of a shape, for columns of these names.
-    fn find(&mut self, shape: &Arc<Vec<String>>, names: &[&String]) {
+    pub fn find(&mut self, shape: &Arc<Vec<String>>, names: &[&String]) {
         if Arc::ptr_eq(&self.shape, shape) && self.places.len() == names.len() {
             return;
         }
         let known: BTreeMap<&String, usize> = shape.iter().zip(0..).collect();
         self.places = names.iter().map(|name| known.get(name).copied()).collect();
         self.shape = Arc::clone(shape);
+    }
+
+    /// Moves the values of a run of this shape to a row, in the order of the columns.
+    pub fn take(&self, values: &mut [Cell], row: &mut Vec<Cell>) {
+        let mut take = |place: usize| values.get_mut(place).map(mem::take).unwrap_or_default();
+        row.extend(self.places.iter().map(|place| place.map_or(Cell::Null, &mut take)));
     }
 }
 
@@ -124,7 +136,7 @@ fn axis_cells(study: &Study) -> Vec<Vec<[Cell; 2]>> {
 }
 
 impl Tally {
-    fn count(&mut self, outcome: &Outcome) {
+    pub fn count(&mut self, outcome: &Outcome) {
         *self.statuses.entry(outcome.status).or_default() += 1;
         if let Some(error) = &outcome.error
             && self.errors.len() < ERRORS
@@ -141,7 +153,7 @@ fn nothing(key: &RowKey) -> Outcome {
     Outcome::without_result(Status::Refused, error)
 }
 
-fn column(name: &str, kind: Kind) -> Column {
+pub(crate) fn column(name: &str, kind: Kind) -> Column {
     Column { name: name.to_owned(), kind }
 }
 
@@ -178,7 +190,7 @@ fn key_cells(study: &Study, key: &RowKey) -> [Cell; 4] {
     ]
 }
 
-fn float(number: Option<f64>) -> Cell {
+pub(crate) fn float(number: Option<f64>) -> Cell {
     number.map_or(Cell::Null, Cell::Float)
 }
 
@@ -203,9 +215,7 @@ fn row(
     for measure in study.measures() {
         row.push(float(measure.of(&result.names, &result.values).ok().flatten()));
     }
-    let mut values = mem::take(&mut result.values);
-    let mut take = |place: usize| values.get_mut(place).map(mem::take).unwrap_or_default();
-    row.extend(places.places.iter().map(|place| place.map_or(Cell::Null, &mut take)));
+    places.take(&mut result.values, &mut row);
     row
 }
 
@@ -234,7 +244,7 @@ fn write_series(
     Ok(())
 }
 
-fn execution_columns() -> Vec<Column> {
+pub(crate) fn execution_columns() -> Vec<Column> {
     vec![
         column("run", Kind::Text),
         column("wall_s", Kind::Float),
@@ -246,9 +256,9 @@ fn execution_columns() -> Vec<Column> {
     ]
 }
 
-fn execution_row(key: &RowKey, entry: &Entry) -> [Cell; 7] {
+pub(crate) fn execution_row(id: RunId, entry: &Entry) -> [Cell; 7] {
     [
-        Cell::Text(key.id.to_string()),
+        Cell::Text(id.to_string()),
         Cell::Float(entry.execution.wall_s),
         float(entry.execution.core_s),
         Cell::Float(entry.execution.started_unix_s),

@@ -2,10 +2,12 @@
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use polypath_sim::{Form, RunResult, Scenario, Simulation};
 
-use crate::journal::{FlatResult, Outcome, Status};
+use super::clock::Clock;
+use crate::journal::{Execution, FlatResult, Outcome, Status};
 
 /// Runs a scenario with a seed. Whatever happens is an outcome, a panic too.
 pub fn run_once(scenario: &Scenario, seed: u64) -> Outcome {
@@ -19,6 +21,19 @@ pub fn run_once(scenario: &Scenario, seed: u64) -> Outcome {
     };
     catch_unwind(AssertUnwindSafe(run))
         .unwrap_or_else(|panic| Outcome::without_result(Status::Crashed, message_of(&*panic)))
+}
+
+/// Does a run, and says how long that took; in real time, processor time says nothing.
+pub(crate) fn timed<T>(is_simulated: bool, run: impl FnOnce() -> T) -> (T, Execution) {
+    let started = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let (start, clock) = (Instant::now(), Clock::start());
+    let outcome = run();
+    let execution = Execution {
+        wall_s: start.elapsed().as_secs_f64(),
+        core_s: is_simulated.then(|| clock.elapsed_s()),
+        started_unix_s: started.as_secs_f64(),
+    };
+    (outcome, execution)
 }
 
 /// What came out of a run that was possible.

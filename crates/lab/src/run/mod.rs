@@ -11,7 +11,9 @@ mod test_bed;
 
 pub use cost::{Cost, cost};
 pub use job::run_once;
+pub(crate) use job::timed;
 pub use names::check_names;
+pub(crate) use pool::make_runs;
 pub use pool::{Progress, Silent};
 pub use study::{Finish, Request, RunError, Summary, merge, run_study};
 pub use test_bed::TestBed;

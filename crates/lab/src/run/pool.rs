@@ -1,6 +1,7 @@
 //! Work on all cores.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use rayon::ThreadPool;
 
@@ -25,7 +26,7 @@ impl Progress for Silent {
 
 /// Does `count` pieces of work, each thread with a state of its own, until all are done or `stop` is set. Pieces are
 /// begun in order.
-pub(super) fn work<S>(
+fn work<S>(
     pool: &ThreadPool,
     count: usize,
     stop: &AtomicBool,
@@ -43,4 +44,37 @@ pub(super) fn work<S>(
             each(&mut state, number);
         }
     });
+}
+
+/// Does `count` runs, each thread with a state of its own, until all are done, one cannot be made or `stop` is set.
+///
+/// # Errors
+/// The first of those that cannot be made.
+pub(crate) fn make_runs<S, E: Send>(
+    pool: &ThreadPool,
+    count: usize,
+    (stop, progress): (&AtomicBool, &dyn Progress),
+    begin: impl Fn() -> S + Sync,
+    each: impl Fn(&mut S, usize) -> Result<Status, E> + Sync,
+) -> Result<(), E> {
+    let trouble: Mutex<Option<E>> = Mutex::new(None);
+    // Stopped by the user, or by the first trouble.
+    let halt = AtomicBool::new(false);
+    work(pool, count, &halt, begin, |state, number| {
+        if stop.load(Ordering::Relaxed) {
+            halt.store(true, Ordering::Relaxed);
+            return;
+        }
+        match each(state, number) {
+            Ok(status) => progress.done(status),
+            Err(error) => {
+                halt.store(true, Ordering::Relaxed);
+                trouble.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+            }
+        }
+    });
+    match trouble.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        Some(error) => Err(error),
+        None => Ok(()),
+    }
 }

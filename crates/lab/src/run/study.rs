@@ -5,21 +5,20 @@ use std::fs;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::Instant;
 
 use polypath_sim::Scenario;
 use polypath_sim::scenario::Record;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use serde::Serialize;
 
-use super::clock::Clock;
-use super::pool::{Progress, work};
+use super::job::timed;
+use super::pool::{Progress, make_runs};
 use super::run_once;
 use super::test_bed::TestBed;
 use crate::journal::{
-    Entry, Execution, Journal, JournalError, NoResult, Outcome, Plan, Program, RemainingError,
-    RunId, Shard, Status, first_target, is_recorded, keys, record,
+    Entry, Journal, JournalError, NoResult, Outcome, Plan, Program, RemainingError, RunId, Shard,
+    Status, first_target, is_recorded, keys, record,
 };
 use crate::results::{self, DirectoryError, ResultsError, WriteError};
 use crate::stats::mean;
@@ -37,7 +36,7 @@ pub struct Request<'a> {
     pub test_bed: Option<&'a dyn TestBed>,
     /// When set, no more runs are begun.
     pub stop: &'a AtomicBool,
-    /// Is told how far it is.
+    /// Called with the progress of the runs.
     pub progress: &'a dyn Progress,
 }
 
@@ -338,27 +337,13 @@ impl<'a> Laboratory<'a> {
         stop: &AtomicBool,
         progress: &dyn Progress,
     ) -> Result<(), RunError> {
-        let trouble: Mutex<Option<RunError>> = Mutex::new(None);
-        let begin = || None::<Cached>;
-        // Stopped by the user, or by the first trouble.
-        let halt = AtomicBool::new(false);
-        work(&self.pool, missing.len(), &halt, begin, |cache, number| {
-            if stop.load(Ordering::Relaxed) {
-                halt.store(true, Ordering::Relaxed);
-                return;
-            }
-            match self.make_one(cache, missing[number]) {
-                Ok(status) => progress.done(status),
-                Err(error) => {
-                    halt.store(true, Ordering::Relaxed);
-                    trouble.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
-                }
-            }
-        });
-        match trouble.into_inner().unwrap_or_else(PoisonError::into_inner) {
-            Some(error) => Err(error),
-            None => Ok(()),
-        }
+        make_runs(
+            &self.pool,
+            missing.len(),
+            (stop, progress),
+            || None::<Cached>,
+            |cache, number| self.make_one(cache, missing[number]),
+        )
     }
 
     fn make_one(
@@ -377,22 +362,10 @@ impl<'a> Laboratory<'a> {
         }
         let Some(Cached { asked, scenario, .. }) = cache else { return Ok(Status::Refused) };
         scenario.record = record(self.study, *asked, is_recorded(self.study, replication));
-        let started = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let (start, clock) = (Instant::now(), Clock::start());
         let seed = self.study.seed(place, variant, replication);
-        let mut outcome = run_anywhere(scenario, seed, self.test_bed)?;
-        // That one run is the truth is not to be taken on trust.
-        if self.study.replications().deterministic && outcome.status.has_results() {
-            let other = run_once(scenario, seed.wrapping_add(1));
-            if let Some(error) = differing(self.study.measures(), &outcome, &other)? {
-                outcome = Outcome::without_result(Status::Refused, error);
-            }
-        }
-        let execution = Execution {
-            wall_s: start.elapsed().as_secs_f64(),
-            core_s: scenario.test_bed.is_none().then(|| clock.elapsed_s()),
-            started_unix_s: started.as_secs_f64(),
-        };
+        let is_simulated = scenario.test_bed.is_none();
+        let (outcome, execution) = timed(is_simulated, || self.make_outcome(scenario, seed));
+        let outcome = outcome?;
         let status = outcome.status;
         if status.has_results() {
             for measure in self.study.measures() {
@@ -403,6 +376,19 @@ impl<'a> Laboratory<'a> {
         let id = self.plan.id(self.study, point, variant, replication);
         self.journal.add(id, outcome, execution)?;
         Ok(status)
+    }
+
+    /// Runs a scenario; with a second seed, too, where the study says that nothing is random.
+    fn make_outcome(&self, scenario: &Scenario, seed: u64) -> Result<Outcome, RunError> {
+        let outcome = run_anywhere(scenario, seed, self.test_bed)?;
+        // That one run is the truth is not to be taken on trust.
+        if self.study.replications().deterministic && outcome.status.has_results() {
+            let other = run_once(scenario, seed.wrapping_add(1));
+            if let Some(error) = differing(self.study.measures(), &outcome, &other)? {
+                return Ok(Outcome::without_result(Status::Refused, error));
+            }
+        }
+        Ok(outcome)
     }
 
     /// Leaves out series that the study does not keep.

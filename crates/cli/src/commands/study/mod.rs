@@ -3,6 +3,8 @@
 mod export;
 mod judge;
 mod merge;
+mod random;
+mod random_text;
 mod run;
 mod table;
 
@@ -20,7 +22,8 @@ Examples:
   polypath study run studies/asymmetry.toml --out part1 --shard 1/2
   polypath study merge part1 part2 --out results
   polypath study export results --csv tables
-  polypath study judge studies/asymmetry-expected.toml results")]
+  polypath study judge studies/asymmetry-expected.toml results
+  polypath study random bulk voice --networks 100 --seed 1 --out sample")]
 pub(crate) struct Args {
     #[command(subcommand)]
     command: Command,
@@ -37,6 +40,8 @@ enum Command {
     Export(export::Args),
     /// Say which statements hold in results
     Judge(judge::Args),
+    /// Run random networks with all paths and with each path alone, and compare
+    Random(random::Args),
 }
 
 /// Does it.
@@ -46,5 +51,6 @@ pub(crate) fn run(args: Args) -> Outcome {
         Command::Merge(args) => merge::run(&args),
         Command::Export(args) => export::run(&args),
         Command::Judge(args) => judge::run(&args),
+        Command::Random(args) => random::run(args),
     }
 }

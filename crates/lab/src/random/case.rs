@@ -1,0 +1,13 @@
+//! What was measured of a network.
+
+use super::network::Network;
+use super::ratio::Values;
+
+/// What was measured of a network.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Case {
+    /// The network.
+    pub network: Network,
+    /// Values by measure, in the order of [`measures`](super::measures) of its kind.
+    pub values: Vec<Values>,
+}

@@ -1,0 +1,33 @@
+//! Random networks: whether more paths hurt where nobody looked.
+//!
+//! A [`Sample`] has kinds of traffic, a number of networks and a seed. [`Network::draw`] makes network `i` of a kind and a seed,
+//! whatever else is drawn. [`run_sample`] runs each with all paths and with each path alone, and compares: a [`Case`] has what
+//! was measured of a network, a [`Summary`] how the ratios of a measure are distributed. What is finished stands in the journal, so
+//! that an interrupted sample goes on, and a larger one makes only what is new.
+
+mod case;
+mod change;
+mod draw;
+mod generate;
+mod kind;
+mod measure;
+mod network;
+mod picture;
+mod ratio;
+mod run;
+mod sample;
+mod scenario;
+mod summary;
+mod tables;
+
+pub use case::Case;
+pub use change::Change;
+pub use kind::Kind;
+pub use measure::measures;
+pub use network::{Loss, Network, Path, Return, Traffic};
+pub use picture::{PICTURE, picture};
+pub use ratio::{Distribution, Values};
+pub use run::{Found, Request, SampleError, run_sample};
+pub use sample::{Numbers, Sample};
+pub use scenario::Way;
+pub use summary::{Hurt, Summary, hurt, summaries};

@@ -1,0 +1,255 @@
+//! Runs the networks of a sample.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io;
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use polypath_sim::document::DocumentError;
+use rayon::prelude::*;
+use rayon::{ThreadPool, ThreadPoolBuilder};
+
+use super::case::Case;
+use super::measure::{measures, value};
+use super::network::Network;
+use super::ratio::Values;
+use super::sample::{Numbers, Sample};
+use super::scenario::Way;
+use super::tables;
+use crate::journal::{Identity, Journal, JournalError, NoResult, Outcome, Program, RunId, Status};
+use crate::results::{self, DirectoryError, Tally, WriteError};
+use crate::run::{Progress, make_runs, run_once, timed};
+
+/// How a sample is to be run.
+pub struct Request<'a> {
+    /// Threads; if omitted, as many as there are processors.
+    pub jobs: Option<NonZeroUsize>,
+    /// Who runs it.
+    pub program: Program,
+    /// When set, no more runs are begun.
+    pub stop: &'a AtomicBool,
+    /// Called with the progress of the runs.
+    pub progress: &'a dyn Progress,
+}
+
+/// What became of a sample.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Found {
+    /// What was measured, by kind and number; nothing if the sample was stopped.
+    pub cases: Option<Vec<Case>>,
+    /// Runs of the sample.
+    pub runs: usize,
+    /// Runs made now.
+    pub new: usize,
+    /// Runs in the directory, of this and other samples.
+    pub kept: usize,
+    /// Runs without a result.
+    pub without_result: usize,
+    /// Runs in which the association broke, or the applications got what was not sent.
+    pub failed: usize,
+    /// Some of the errors.
+    pub errors: Vec<String>,
+}
+
+/// Why a sample cannot be run.
+#[derive(Debug, thiserror::Error)]
+pub enum SampleError {
+    /// The journal does not work.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    /// A measure does not exist.
+    #[error(transparent)]
+    NoResult(#[from] NoResult),
+    /// Tables cannot be written.
+    #[error(transparent)]
+    Write(#[from] WriteError),
+    /// The directory cannot be made.
+    #[error(transparent)]
+    Directory(#[from] DirectoryError),
+    /// The threads cannot be started.
+    #[error("cannot start threads: {0}")]
+    Threads(#[from] rayon::ThreadPoolBuildError),
+    /// The changes of the user make no scenario.
+    #[error(transparent)]
+    Change(#[from] DocumentError),
+    /// The directory belongs to a study.
+    #[error("{} has the results of a study; name another directory", .0.display())]
+    Occupied(PathBuf),
+}
+
+/// A run of a network.
+pub(super) struct Job {
+    /// The network, by its place.
+    pub network: usize,
+    /// Which paths.
+    pub way: Way,
+    /// Its name, or why there is no scenario.
+    pub id: Result<RunId, String>,
+}
+
+/// A sample that is being run.
+struct Runner<'a> {
+    sample: &'a Sample,
+    networks: Vec<Network>,
+    jobs: Vec<Job>,
+    journal: Journal,
+    pool: ThreadPool,
+}
+
+/// Makes the runs of a sample that are not in the directory yet. Tables are written for samples of [`Numbers::First`].
+///
+/// # Errors
+/// The changes of the sample make no sense, or files cannot be read or written. Runs that fail are no error but rows.
+pub fn run_sample(
+    sample: &Sample,
+    directory: &Path,
+    request: &Request<'_>,
+) -> Result<Found, SampleError> {
+    check_changes(sample)?;
+    if directory.join(results::STUDY).exists() {
+        return Err(SampleError::Occupied(directory.to_owned()));
+    }
+    results::make_directory(directory)?;
+    let journal = Journal::open(&directory.join(results::JOURNAL))?;
+    journal.sign(&request.program)?;
+    let threads = request.jobs.map_or(0, NonZeroUsize::get);
+    let pool = ThreadPoolBuilder::new().num_threads(threads).build()?;
+    let networks = sample.networks();
+    let jobs = pool.install(|| jobs_of(&networks, &sample.edits));
+    let runner = Runner { sample, networks, jobs, journal, pool };
+    runner.run(directory, request)
+}
+
+/// Complains about changes before anything is written: the first network of each kind shows whether they make sense.
+fn check_changes(sample: &Sample) -> Result<(), SampleError> {
+    for kind in &sample.kinds {
+        let number = match sample.numbers {
+            Numbers::First(_) => 1,
+            Numbers::One(number) => number,
+        };
+        Network::draw(*kind, sample.seed, number).scenario(Way::All, &sample.edits)?;
+    }
+    Ok(())
+}
+
+/// All runs, in the order of tables.
+fn jobs_of(networks: &[Network], edits: &[String]) -> Vec<Job> {
+    let ways = |(place, network)| Way::of(network).map(move |way| (place, way));
+    let all: Vec<(usize, Way)> = networks.iter().enumerate().flat_map(ways).collect();
+    all.into_par_iter()
+        .map(|(place, way)| {
+            let network: &Network = &networks[place];
+            let id = network.scenario(way, edits).map_err(|error| error.to_string()).and_then(
+                |scenario| {
+                    let identity = Identity::of(&scenario).map_err(|error| error.to_string())?;
+                    Ok(identity.run(scenario.run.seed))
+                },
+            );
+            Job { network: place, way, id }
+        })
+        .collect()
+}
+
+impl Runner<'_> {
+    fn run(&self, directory: &Path, request: &Request<'_>) -> Result<Found, SampleError> {
+        let known = self.journal.len();
+        let missing = self.missing();
+        request.progress.expect(missing.len());
+        make_runs(
+            &self.pool,
+            missing.len(),
+            (request.stop, request.progress),
+            || (),
+            |(), number| self.make(missing[number]),
+        )?;
+        self.journal.sync()?;
+        let stopped = request.stop.load(Ordering::Relaxed);
+        let mut tally = Tally::default();
+        let cases = if stopped { None } else { Some(self.finish(directory, &mut tally)?) };
+        let results = |status: &Status| status.has_results();
+        let without = tally.statuses.iter().filter(|(status, _)| !results(status));
+        Ok(Found {
+            cases,
+            runs: self.jobs.len(),
+            new: self.journal.len() - known,
+            kept: self.journal.len(),
+            without_result: without.map(|(_, count)| count).sum(),
+            failed: tally.statuses.get(&Status::Failed).copied().unwrap_or_default(),
+            errors: tally.errors,
+        })
+    }
+
+    /// Runs that are not done, each once.
+    fn missing(&self) -> Vec<&Job> {
+        let mut ids = BTreeSet::new();
+        let is_missing =
+            |job: &&Job| job.id.as_ref().is_ok_and(|id| !self.journal.has(*id) && ids.insert(*id));
+        self.jobs.iter().filter(is_missing).collect()
+    }
+
+    fn make(&self, job: &Job) -> Result<Status, SampleError> {
+        let network = &self.networks[job.network];
+        let scenario = network.scenario(job.way, &self.sample.edits)?;
+        let (outcome, execution) = timed(true, || run_once(&scenario, scenario.run.seed));
+        let status = outcome.status;
+        if let Ok(id) = job.id {
+            self.journal.add(id, outcome, execution)?;
+        }
+        Ok(status)
+    }
+
+    /// What all runs measured; writes the tables of a whole sample.
+    fn finish(&self, directory: &Path, tally: &mut Tally) -> Result<Vec<Case>, SampleError> {
+        let outcomes: Result<Vec<_>, JournalError> =
+            self.pool.install(|| self.jobs.par_iter().map(|job| self.outcome(job)).collect());
+        let outcomes = outcomes?;
+        outcomes.iter().for_each(|outcome| tally.count(outcome));
+        let cases = self.cases(&outcomes)?;
+        if let Numbers::First(_) = self.sample.numbers {
+            let path = directory.join(results::SAMPLE);
+            let text = self.sample.file().map_err(WriteError::Form)?;
+            let io = |error: io::Error| WriteError::Io { path: path.clone(), error };
+            fs::write(&path, text).map_err(io)?;
+            tables::write_runs(directory, &self.networks, &self.jobs, &self.journal)?;
+            tables::write_networks(&directory.join(results::NETWORKS), &cases)?;
+        }
+        Ok(cases)
+    }
+
+    fn outcome(&self, job: &Job) -> Result<Outcome, JournalError> {
+        let refused = |error: &str| Outcome::without_result(Status::Refused, error.to_owned());
+        Ok(match &job.id {
+            Ok(id) => match self.journal.read(*id)? {
+                Some(entry) => entry.outcome,
+                None => refused("the run was not made"),
+            },
+            Err(error) => refused(error),
+        })
+    }
+
+    fn cases(&self, outcomes: &[Outcome]) -> Result<Vec<Case>, SampleError> {
+        let mut cases: Vec<Case> = self.networks.iter().map(empty).collect();
+        for (job, outcome) in self.jobs.iter().zip(outcomes) {
+            let case = &mut cases[job.network];
+            let kind = case.network.kind;
+            for (values, measure) in case.values.iter_mut().zip(measures(kind)) {
+                let value = value(kind, &measure, outcome)?;
+                match job.way {
+                    Way::All => values.all = value,
+                    Way::Alone(_) => values.alone.push(value),
+                }
+            }
+        }
+        Ok(cases)
+    }
+}
+
+/// A case that nothing was measured of yet.
+fn empty(network: &Network) -> Case {
+    let measures = measures(network.kind);
+    let none = |better| Values { all: None, alone: Vec::new(), better };
+    let values = measures.iter().map(|measure| none(measure.better)).collect();
+    Case { network: network.clone(), values }
+}

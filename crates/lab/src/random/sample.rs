@@ -1,0 +1,65 @@
+//! What a sample is.
+
+use serde::Serialize;
+
+use super::kind::Kind;
+use super::network::Network;
+
+/// What a sample is.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Sample {
+    /// Kinds of traffic, in the order of tables.
+    pub kinds: Vec<Kind>,
+    /// Which networks of each kind.
+    pub numbers: Numbers,
+    /// Seed that all networks are drawn from.
+    pub seed: u64,
+    /// Changes of every scenario, of the form `key.to.value=value`.
+    pub edits: Vec<String>,
+}
+
+/// Which networks of each kind.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Numbers {
+    /// So many, from number 1 on.
+    First(u32),
+    /// The one of this number.
+    One(u32),
+}
+
+/// The form of a sample in its directory.
+#[derive(Serialize)]
+struct SampleFile {
+    kinds: Vec<String>,
+    networks: u32,
+    seed: u64,
+    set: Vec<String>,
+}
+
+impl Sample {
+    /// All networks, in the order of tables.
+    pub fn networks(&self) -> Vec<Network> {
+        let numbers = match self.numbers {
+            Numbers::First(count) => 1..=count,
+            Numbers::One(number) => number..=number,
+        };
+        let of = |kind: &Kind| {
+            let kind = *kind;
+            numbers.clone().map(move |number| Network::draw(kind, self.seed, number))
+        };
+        self.kinds.iter().flat_map(of).collect()
+    }
+
+    /// Its description, as TOML.
+    pub(super) fn file(&self) -> Result<String, toml::ser::Error> {
+        toml::to_string(&SampleFile {
+            kinds: self.kinds.iter().map(|kind| kind.label()).collect(),
+            networks: match self.numbers {
+                Numbers::First(count) => count,
+                Numbers::One(_) => 1,
+            },
+            seed: self.seed,
+            set: self.edits.clone(),
+        })
+    }
+}

@@ -78,13 +78,15 @@ bench-net: setup-rust ## associations over UDP on the loopback interface: a tabl
 	scripts/bench_net.py
 
 .PHONY: bench-emulated
-bench-emulated: setup-rust ## transfers in real time, beside kernel TCP and MPTCP, and usrsctp; needs root, takes an hour
+bench-emulated: setup-rust ## transfers in real time, beside kernel TCP and MPTCP, and usrsctp; needs root, takes two hours
 	cargo build --profile optimized --workspace --locked --bin polypath --example interop_peer
 	@status=0; \
 	scripts/bench_emulated.py grid || status=1; \
 	scripts/bench_emulated.py shaped || status=1; \
 	scripts/bench_emulated.py fairness --parallel 3 || status=1; \
 	scripts/bench_emulated.py failover --parallel 3 || status=1; \
+	scripts/bench_emulated.py lossy || status=1; \
+	scripts/bench_emulated.py conditions || status=1; \
 	exit $$status
 
 .PHONY: fuzz

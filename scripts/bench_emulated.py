@@ -5,6 +5,8 @@
     bench_emulated.py shaped              links of 100 and 50 Mbit/s that the kernel shapes, with large and small buffers
     bench_emulated.py fairness [--quick]  a kernel TCP flow against an association with two paths at one bottleneck
     bench_emulated.py failover [--quick]  one of two emulated paths goes silent: the longest time without a delivery
+    bench_emulated.py lossy [--quick]     paths that lose packets, beside kernel TCP and MPTCP, and what others on them wait for
+    bench_emulated.py conditions [--quick]  a file while packets are reordered, doubled, damaged and lost, and paths fail
 
 The grid demands that the preset `recommended` over both paths reaches 95 % of its better single path; kernel MPTCP and
 usrsctp's CMT, with its own buffers and with 8 MiB, stand beside it where they are there. Cells near the demand are
@@ -13,7 +15,8 @@ flows, resource pooling as much as one, which is measured, too (`rfc9260`: one p
 take the same; the mean of several runs is shown with its 95 % interval. What the emulation could not keep up with is marked
 as such. Everything is in target/bench-emulated-WHAT.json too.
 
-POLYPATH names the program; `--only TEXT` takes the rows whose name has that text.
+POLYPATH names the program; `--only TEXT` takes the rows whose name has that text, `--senders TEXT` those of
+`lossy` and `conditions`.
 """
 
 from __future__ import annotations
@@ -29,10 +32,12 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from conditions import conditions
 from emulated import (
     HEADER, PROBE, BenchError, Growth, Runs, addresses, disjoint, emulate, kernel, link, mptcp, program, target, transfer,
     usrsctp, usrsctp_transfer, wait_until,
 )
+from lossy import lossy
 from shaped import shaped
 
 Paths = tuple[tuple[int, int], tuple[int, int]]
@@ -293,11 +298,12 @@ def stall_of_mptcp(cut: float) -> tuple[float, float]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", choices=["grid", "shaped", "fairness", "failover"])
+    parser.add_argument("what", choices=["grid", "shaped", "fairness", "failover", "lossy", "conditions"])
     parser.add_argument("--quick", action="store_true", help="some cells, few runs")
     parser.add_argument("--only", default="", metavar="TEXT", help="rows whose name has this text")
     parser.add_argument("--parallel", type=int, default=1, metavar="N", help="emulations at a time, of fairness and failover")
     parser.add_argument("--rounds", type=int, default=5, metavar="N", help="runs of each row of shaped (default 5)")
+    parser.add_argument("--senders", default="", metavar="TEXT", help="rows of lossy, columns of conditions whose name has this text")
     arguments = parser.parse_args()
     quick, only, parallel = arguments.quick, arguments.only, arguments.parallel
     kinds: dict[str, Callable[[], tuple[list[Any], bool]]] = {
@@ -305,6 +311,8 @@ def main() -> int:
         "shaped": lambda: shaped(usrsctp(), 1 if quick else arguments.rounds, only),
         "fairness": lambda: fairness(quick, only, parallel),
         "failover": lambda: failover(quick, only, parallel),
+        "lossy": lambda: lossy(quick, only, arguments.senders),
+        "conditions": lambda: conditions(quick, only, arguments.senders),
     }
     # So that namespaces go, too.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))

@@ -3,6 +3,7 @@
 
 * names: in `polypath-proto`, identifiers with `cmt` live in `mechanism/` and `config/`: multipath is the data model, and
   CMT a preset.
+* types: in `polypath-proto`, no two structs, enums, traits or type aliases outside of tests have the same name.
 * attributes: wire, units and proto say `#![no_std]`; wire, units, proto, qlog, workload, netsim and sim forbid unsafe code.
 * testkit: `polypath_testkit` is named in `tests/`, `benches/` and `examples/` only.
 * rooms: what docs/architecture.md names exists (`room/file` of `polypath-proto`, folders of the project, crates), and
@@ -55,6 +56,24 @@ def check_names(root: Path) -> Iterator[str]:
             continue
         for number, name in foreign_names(path.read_text(encoding="utf-8")):
             yield f"{path.relative_to(root)}:{number}: `{name}` belongs into mechanism/ or config/"
+
+
+TYPE = re.compile(r"^(?:pub(?:\([a-z ]+\))? )?(?:struct|enum|trait|type) (\w+)")
+
+
+def check_types(root: Path) -> Iterator[str]:
+    source = root / "crates/proto/src"
+    first: dict[str, str] = {}
+    for path in sorted(source.rglob("*.rs")):
+        place = path.relative_to(source)
+        if "tests" in place.parts or place.name in ("tests.rs", "testing.rs"):
+            continue
+        for number, line in enumerate(blank_text(path.read_text(encoding="utf-8")).splitlines(), start=1):
+            if match := TYPE.match(line):
+                here = f"{path.relative_to(root)}:{number}"
+                other = first.setdefault(match[1], here)
+                if other != here:
+                    yield f"{here}: `{match[1]}` is the name of a type in {other}, too"
 
 
 def check_attributes(root: Path) -> Iterator[str]:
@@ -119,6 +138,7 @@ def check_lints(root: Path) -> Iterator[str]:
 
 CHECKS = {
     "names": check_names,
+    "types": check_types,
     "attributes": check_attributes,
     "testkit": check_testkit,
     "rooms": check_rooms,

@@ -79,7 +79,7 @@ LAYERS: dict[str, Layers] = {
         ("journal",),
         ("results",),
         ("run", "verdict", "figure"),
-        ("paper",),
+        ("paper", "random"),
         ("reproduce",),
         ("report",),
     ),

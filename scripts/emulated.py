@@ -79,7 +79,7 @@ def usrsctp() -> Path | None:
 
 @dataclass
 class Emulated:
-    """What an emulation reported, and the last JSON that programs on each host printed."""
+    """What an emulation reported, and the JSON that programs on each host printed, in one object."""
 
     result: dict[str, Any]
     said: dict[str, dict[str, Any]]
@@ -89,21 +89,21 @@ class Emulated:
         return float(self.result["timing"]["behind_share"])
 
 
-def emulate(scenario: str, programs: list[str], may_fail: bool = False) -> Emulated:
+def emulate(scenario: str, programs: list[str], may_fail: bool = False, minutes: float = 4) -> Emulated:
     with tempfile.NamedTemporaryFile("w", suffix=".toml") as file:
         file.write(scenario)
         file.flush()
-        command = [str(program()), "emulate", file.name, "--json", "--allow-behind", "100 %", "--duration", "4 min"]
+        command = [str(program()), "emulate", file.name, "--json", "--allow-behind", "100 %", "--duration", f"{60 * minutes:.0f} s"]
         for one in programs:
             command += ["--exec", one]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0 and not (may_fail and done.stdout):
         raise BenchError(done.stderr[-2000:])
-    said = {}
+    said: dict[str, dict[str, Any]] = {}
     for line in done.stderr.splitlines():
         host, _, text = line.partition(": ")
         if text.startswith("{"):
-            said[host] = json.loads(text)
+            said.setdefault(host, {}).update(json.loads(text))
     return Emulated(json.loads(done.stdout), said)
 
 

@@ -256,6 +256,14 @@ class House(unittest.TestCase):
         self.write("crates/proto/src/config/presets.rs", "fn cmt() {}")
         self.assertEqual(list(check_house.check_names(self.root)), [])
 
+    def test_types_of_the_same_name_fail(self) -> None:
+        self.write("crates/proto/src/send/queue.rs", "pub(crate) struct Entry;\n// struct Order;\n")
+        self.write("crates/proto/src/send/tests.rs", "struct Entry;\n")
+        self.write("crates/proto/src/recv/map.rs", "struct Order;\nmod tests {\n    struct Entry;\n}\n")
+        self.assertEqual(list(check_house.check_types(self.root)), [])
+        self.write("crates/proto/src/recv/gaps.rs", "enum Entry {}\n")
+        self.assertEqual(len(list(check_house.check_types(self.root))), 1)
+
     def test_missing_attribute_fails(self) -> None:
         self.write("crates/wire/src/lib.rs", "#![no_std]\n// #![forbid(unsafe_code)]\n")
         self.assertEqual(len(list(check_house.check_attributes(self.root))), 1)

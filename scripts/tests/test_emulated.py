@@ -5,13 +5,16 @@ from __future__ import annotations
 import math
 import sys
 import tempfile
+import tomllib
 import unittest
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import bench_emulated
+import conditions
 import emulated
+import lossy
 import shaped
 
 
@@ -59,6 +62,48 @@ class Files(unittest.TestCase):
 
     def test_the_ceiling_counts_all_headers(self) -> None:
         self.assertAlmostEqual(shaped.CEILING, 142.857, places=3)
+
+
+class Scenarios(unittest.TestCase):
+    def test_profiles_lose_in_both_directions(self) -> None:
+        for paths in lossy.PROFILES.values():
+            found = tomllib.loads(lossy.scenario(paths))["network"]["disjoint"]["paths"]
+            for (rate, delay, loss), path in zip(paths, found, strict=True):
+                link = path["bottleneck"]
+                self.assertEqual((link["rate"], link["delay"]), (f"{rate} Mbit/s", f"{delay} ms"))
+                self.assertEqual(link["loss"], {"forward": loss, "backward": loss})
+                self.assertEqual(link["queue"], {"drop-tail": {"packets": 1000}})
+
+    def test_each_profile_is_measured_alone_and_together(self) -> None:
+        rows = lossy.rows_of("lte + starlink")
+        self.assertEqual([paths for paths, _, _ in rows.values()][:4], [[1], [2], [1, 2], [1, 2]])
+        self.assertIn("TCP, CUBIC", lossy.rows_of("one path, loss 0.01 %"))
+
+    def test_latency_is_that_of_its_path(self) -> None:
+        said = {"a": {"load 10.2.1.1": {"sent": 50, "answered": 49, "p50_s": 0.1, "p99_s": 0.25}, "bit_s": 1.0}}
+        done = emulated.Emulated({}, said)
+        median, high, lost = lossy.latency(done, 2)
+        self.assertEqual((median, high), (0.1, 0.25))
+        self.assertAlmostEqual(lost, 0.02)
+        self.assertEqual(lossy.latency(done, 1), (None, None, 1.0))
+        self.assertEqual(lossy.words(lossy.latency(done, 2)), "100 / 250 (2.0% lost)")
+        self.assertEqual(lossy.words((None, None, 1.0)), "no answer")
+
+    def test_conditions_change_what_they_name(self) -> None:
+        found = {one.name: tomllib.loads(one.scenario()) for one in conditions.CONDITIONS}
+        self.assertEqual(len(found), len(conditions.CONDITIONS))
+        clean = found["clean"]["network"]["disjoint"]["paths"]
+        self.assertEqual([path["bottleneck"]["delay"] for path in clean], ["10 ms", "25 ms"])
+        for name, document in found.items():
+            changed = document["network"]["disjoint"]["paths"] != clean or "faults" in document or "steps" in document
+            self.assertEqual(changed, name != "clean", name)
+        thin = found["path 2: 1 Mbit/s, 300 ms, loss 5 %"]["network"]["disjoint"]["paths"]
+        self.assertEqual(thin[0], clean[0])
+        self.assertEqual((thin[1]["bottleneck"]["rate"], thin[1]["bottleneck"]["delay"]), ("1 Mbit/s", "300 ms"))
+
+    def test_a_cell_has_seconds_and_a_rate(self) -> None:
+        self.assertEqual(conditions.cell(4.0, 20_000_000), "4.00 (40.0)")
+        self.assertEqual(conditions.cell(None, 1), "not finished")
 
 
 if __name__ == "__main__":

@@ -37,7 +37,7 @@ impl MaxBandwidth {
 
     /// A sample; one that the application limited counts only if it is larger.
     pub(super) fn on_sample(&mut self, rate: Rate, is_limited: bool) {
-        if rate > 0 && (rate >= self.get() || !is_limited) {
+        if rate >= self.get() || !is_limited {
             self.present = self.present.max(rate);
         }
     }

@@ -20,9 +20,7 @@ const CHANCE: u128 = 9;
 /// every third round.
 pub(super) fn is_too_much(lost: u64, flight: u64, unit: u64) -> bool {
     let tolerated = percent(flight, LOSS);
-    let Some(excess) = lost.checked_sub(tolerated).filter(|excess| *excess > 0) else {
-        return false;
-    };
+    let excess = lost.saturating_sub(tolerated);
     // The variance of a number of losses is that number.
     let variance = u128::from(tolerated) * u128::from(unit);
     u128::from(excess).saturating_mul(excess.into()) > variance.saturating_mul(CHANCE)
@@ -138,6 +136,9 @@ mod tests {
             (2, 100, false),
             (6, 100, false),
             (7, 100, true),
+            // Exactly three times the root of 1.
+            (4, 50, false),
+            (5, 50, true),
             (242, 10_000, false),
             (243, 10_000, true),
             (0, 0, false),
@@ -185,6 +186,15 @@ mod tests {
         assert_eq!(bounds.long, 70_000);
         bounds.on_failed_probe(80_000, 100_000);
         assert_eq!(bounds.long, 80_000);
+    }
+
+    #[test]
+    fn a_probe_that_ends_forgets_what_was_seen() {
+        let mut latest = Latest::default();
+        latest.on_sample(10, 100, 0, 1000);
+        latest.on_loss(1000);
+        latest.reset();
+        assert_eq!((latest.rate, latest.volume, latest.has_loss), (0, 0, false));
     }
 
     #[test]

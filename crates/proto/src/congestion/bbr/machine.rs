@@ -206,7 +206,7 @@ impl Bbr {
     /// Goes back to the phase that a spurious loss ended.
     pub(super) fn resume(&mut self, left: Option<Phase>) {
         match left {
-            Some(Phase::Startup) if self.phase != Phase::Startup => {
+            Some(Phase::Startup) => {
                 self.pipe.was_full = false;
                 if self.phase != Phase::ProbeRtt {
                     self.phase = Phase::Startup;

@@ -144,6 +144,21 @@ mod tests {
         assert!(seen.len() > 80, "{}", seen.len());
     }
 
+    /// The first number of splitmix64 with seed 0. The time, the bytes and the path share bits here that cancel out.
+    #[test]
+    fn draws_are_those_of_splitmix64() {
+        const FIRST: u64 = 0xE220_A839_7B1D_CDAF;
+        let at = |nanos| Instant::ZERO + Duration::from_nanos(nanos);
+        for (path, nanos, delivered) in [(0, 0, 0), (0, 1 << 32, 1), (1, 1 << 56, 0)] {
+            assert_eq!(draw(PathId(path), at(nanos), delivered), FIRST, "{path} {delivered}");
+        }
+        let mut probing = Probing::new();
+        probing.begin_wait(at(0), PathId(0), 0);
+        // Its lowest bit is a round, the others are milliseconds.
+        assert_eq!(probing.rounds, 1);
+        assert_eq!(probing.wait.as_millis(), 2000 + (FIRST / 2) % 1001);
+    }
+
     #[test]
     fn a_probe_is_due_after_the_wait_or_enough_rounds() {
         let mut probing = Probing::new();

@@ -124,6 +124,26 @@ mod tests {
     }
 
     #[test]
+    fn a_window_that_nothing_made_smaller_replaces_the_one_before() {
+        for (phase, expected) in [(Phase::Cruise, 20_000), (Phase::ProbeRtt, 50_000)] {
+            let mut recovery = LossRecovery::new();
+            recovery.save_cwnd(50_000, Phase::Cruise);
+            recovery.save_cwnd(20_000, phase);
+            assert_eq!(recovery.restored(0), expected, "{phase:?}");
+        }
+    }
+
+    #[test]
+    fn a_second_timeout_keeps_the_bounds_of_the_first() {
+        let (mut recovery, before) = (LossRecovery::new(), Bounds::new());
+        let mut bounds = Bounds { long: 1, short: 2, rate: 3 };
+        recovery.begin_after_timeout(50_000, Phase::Cruise, &before, 1000);
+        recovery.begin_after_timeout(1500, Phase::Cruise, &bounds, 1000);
+        recovery.undo(&mut bounds);
+        assert_eq!(bounds, before);
+    }
+
+    #[test]
     fn a_spurious_loss_leaves_no_trace_in_the_bounds() {
         let (mut recovery, before) = (LossRecovery::new(), Bounds::new());
         recovery.begin_fast(50_000, Phase::Up, &before);

@@ -1,6 +1,10 @@
 //! The phases of BBR, round by round, on a path of 50 Mbit/s and 20 ms with packets of 1,000 bytes: its bandwidth-delay product is
 //! 125,000 bytes.
 
+mod cycle;
+mod signals;
+mod window;
+
 use super::probe_bw::AckPhase;
 use super::*;
 use crate::congestion::{LossSample, Parameters};
@@ -20,6 +24,8 @@ struct Bench {
     flight: u64,
     limit: RateLimit,
     in_recovery: bool,
+    /// The window was full before each acknowledgement.
+    fills_window: bool,
 }
 
 impl Bench {
@@ -31,6 +37,7 @@ impl Bench {
             flight: BDP,
             limit: RateLimit::Window,
             in_recovery: false,
+            fills_window: true,
         }
     }
 
@@ -71,8 +78,12 @@ impl Bench {
 
     fn round_of(&mut self, rate: Rate, round_trip: Duration, lost: u64) {
         self.now += round_trip;
-        let before = self.delivered;
         let bytes = bandwidth::bytes_in(rate, round_trip);
+        self.ack(self.delivered, bytes, round_trip, lost);
+    }
+
+    /// An acknowledgement of what was sent when `before` bytes had been delivered.
+    fn ack(&mut self, before: u64, bytes: u64, round_trip: Duration, lost: u64) {
         self.delivered += bytes;
         let sample = RateSample {
             delivered: bytes,
@@ -86,7 +97,7 @@ impl Bench {
         };
         let acked = Acked {
             acked_bytes: bytes,
-            flight_before: self.bbr.cwnd(),
+            flight_before: if self.fills_window { self.bbr.cwnd() } else { 0 },
             flight_after: self.flight,
             advanced: true,
             in_recovery: self.in_recovery,
@@ -95,6 +106,23 @@ impl Bench {
         };
         let cx = self.cx();
         self.bbr.on_ack(&cx, &acked);
+    }
+
+    /// A packet is sent.
+    fn send(&mut self) {
+        let cx = self.cx();
+        self.bbr.on_sent(&cx, &Sent { bytes: UNIT });
+    }
+
+    fn time_out(&mut self) {
+        let cx = self.cx();
+        self.bbr.on_timeout(&cx, &Timeout::default());
+    }
+
+    /// What counted as lost has arrived.
+    fn find_spurious(&mut self) {
+        let cx = self.cx();
+        self.bbr.on_spurious_loss(&cx, &SpuriousLoss::default());
     }
 
     fn lose(&mut self, bytes: u64, lost: u64) {

@@ -1,0 +1,136 @@
+//! What samples, pauses and losses say, and what they do not.
+
+use super::*;
+
+/// In the look for the shortest round trip.
+fn looking() -> Bench {
+    let mut bench = Bench::cruising();
+    bench.now += Duration::from_secs(6);
+    bench.round_of(RATE, Duration::from_millis(25), 0);
+    assert_eq!(bench.bbr.phase, Phase::ProbeRtt);
+    bench
+}
+
+#[test]
+fn nothing_is_known_of_the_rate_before_the_first_sample() {
+    let mut bench = Bench::new();
+    assert_eq!(bench.bbr.delivery_rate(), None);
+    bench.round(RATE);
+    let rate = BitRate::from_bits_per_second(8 * RATE);
+    assert_eq!(bench.bbr.delivery_rate(), Some(MeasuredRate { rate, is_final: false }));
+    let cruising = Bench::cruising();
+    assert_eq!(cruising.bbr.delivery_rate(), Some(MeasuredRate { rate, is_final: true }));
+}
+
+#[test]
+fn what_was_sent_before_a_look_ended_says_little_about_the_rate() {
+    let mut bench = Bench::cruising();
+    bench.bbr.probe_rtt.low_until = 5000;
+    for (before, is_limited) in [(0, true), (4999, true), (5000, false), (5001, false)] {
+        let sample = RateSample {
+            delivered: UNIT,
+            interval: RTT,
+            round_trip: RTT,
+            delivered_before: before,
+            delivered_total: 9000,
+            flight_then: BDP,
+            lost: 0,
+            limit: RateLimit::Window,
+        };
+        assert_eq!(bench.bbr.seen(&sample).is_limited, is_limited, "{before}");
+    }
+}
+
+#[test]
+fn what_the_application_limits_does_not_end_a_cycle_of_the_largest_rate() {
+    for (limit, is_kept) in [(RateLimit::Application, true), (RateLimit::Window, false)] {
+        let mut bench = Bench::cruising().until(Phase::Down);
+        assert_eq!(bench.bbr.probing.acks, AckPhase::ProbeStopping);
+        let before = bench.bbr.max_bw;
+        bench.limit = limit;
+        bench.round(RATE / 2);
+        assert_eq!(bench.bbr.max_bw == before, is_kept, "{limit:?}");
+    }
+}
+
+#[test]
+fn after_a_pause_the_next_look_comes_in_five_seconds() {
+    let mut bench = Bench::cruising();
+    bench.now += Duration::from_secs(7);
+    bench.flight = UNIT;
+    bench.send();
+    let begin = bench.now;
+    while bench.bbr.phase != Phase::ProbeRtt {
+        bench.round_of(RATE, Duration::from_millis(25), 0);
+        assert!(bench.now.since(begin) < Duration::from_millis(5100));
+    }
+    assert!(bench.now.since(begin) > Duration::from_secs(5));
+}
+
+#[test]
+fn a_pause_ends_a_look_that_has_lasted_long_enough() {
+    for (ms, phase) in [(200, Phase::ProbeRtt), (201, Phase::Cruise)] {
+        let mut bench = looking();
+        // The 200 ms begin when little enough is in flight.
+        bench.flight = BDP / 2;
+        bench.round(RATE / 2);
+        bench.now += Duration::from_millis(ms);
+        bench.flight = UNIT;
+        bench.send();
+        assert_eq!(bench.bbr.phase, phase, "{ms}");
+    }
+}
+
+#[test]
+fn what_a_timeout_sends_follows_no_pause() {
+    let mut bench = Bench::cruising().until(Phase::Up);
+    bench.time_out();
+    bench.flight = UNIT;
+    bench.send();
+    assert!((bench.mbit() - 61.875).abs() < 0.01, "{}", bench.mbit());
+}
+
+#[test]
+fn losses_of_a_probe_are_none_of_the_short_term() {
+    let starting = || {
+        let mut bench = Bench::new();
+        bench.round(RATE / 4);
+        bench
+    };
+    let cases = [(starting(), false), (Bench::cruising().until(Phase::Refill), false)];
+    for (mut bench, is_bounded) in cases.into_iter().chain([(Bench::cruising(), true)]) {
+        let phase = bench.bbr.phase;
+        bench.lose(20 * UNIT, 20 * UNIT);
+        bench.round_of(RATE, RTT, 20 * UNIT);
+        assert_eq!(bench.bbr.bounds.short != bounds::NONE, is_bounded, "{phase:?}");
+    }
+}
+
+#[test]
+fn what_a_second_loss_of_a_recovery_finds_is_not_what_a_spurious_one_restores() {
+    let mut bench = Bench::cruising().until(Phase::Up);
+    bench.lose(20 * UNIT, 20 * UNIT);
+    assert_ne!(bench.bbr.bounds.long, bounds::NONE);
+    bench.lose(UNIT, 21 * UNIT);
+    bench.find_spurious();
+    assert_eq!((bench.bbr.phase, bench.bbr.bounds.long), (Phase::Refill, bounds::NONE));
+}
+
+#[test]
+fn a_spurious_loss_does_not_end_a_look() {
+    let mut bench = Bench::cruising().until(Phase::Up);
+    bench.lose(20 * UNIT, 20 * UNIT);
+    bench.now += Duration::from_secs(6);
+    bench.round_of(RATE, Duration::from_millis(25), 0);
+    assert_eq!(bench.bbr.phase, Phase::ProbeRtt);
+    bench.find_spurious();
+    assert_eq!(bench.bbr.phase, Phase::ProbeRtt);
+}
+
+#[test]
+fn a_look_is_no_occasion_for_another_probe() {
+    let mut bench = looking();
+    bench.bbr.probing.was_cautious = true;
+    bench.round(RATE);
+    assert_eq!(bench.bbr.phase, Phase::ProbeRtt);
+}

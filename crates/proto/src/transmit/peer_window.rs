@@ -86,10 +86,6 @@ impl Transmitter {
         if !cx.may_send() {
             return;
         }
-        if self.advertised_window > 0 {
-            self.zero_window = ZeroWindow::Idle;
-            return;
-        }
         let view = ZeroWindowView {
             advertised: self.advertised_window,
             is_outstanding: !self.outstanding.is_empty(),

@@ -86,3 +86,30 @@ impl Index {
         self.priorities.retain(|(_, place)| alive(*place));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn twice_as_many_entries_as_messages_and_sixty_four_are_a_crowd() {
+        for (entries, messages, is_crowded) in [
+            (64, 0, false),
+            (65, 0, true),
+            (66, 1, false),
+            (67, 1, true),
+            (70, 3, false),
+            (71, 3, true),
+        ] {
+            let (mut deadlines, mut priorities) = (Index::default(), Index::default());
+            for n in 0..entries {
+                deadlines.add_deadline(Instant::ZERO, Place::Sent(n));
+                priorities.add_priority(1, Place::Sent(n));
+            }
+            for index in [&deadlines, &priorities] {
+                assert_eq!(index.is_crowded(messages), is_crowded, "{entries} {messages}");
+                assert!(!index.is_empty());
+            }
+        }
+    }
+}

@@ -10,6 +10,7 @@ use crate::{AssociationEnd, Cx, Event, PathId, ProbeEvent, TimerKind};
 impl Association {
     /// The user asked for shutdown.
     pub(super) fn begin_shutdown(&mut self, cx: &mut Cx<'_>) {
+        self.transmitter.end_input();
         match &mut self.state {
             State::Handshake(handshake) => handshake.shutdown_wanted = true,
             State::Connected(connected)

@@ -14,6 +14,7 @@ pub(crate) mod buffer_size;
 mod copies;
 mod counters;
 pub(crate) mod decide;
+mod demand;
 mod drop_report;
 mod effects;
 mod fill;
@@ -65,6 +66,7 @@ use crate::mechanism::tail_reinjection::SearchPoint;
 use crate::paths::PathBook;
 use crate::types::Fate;
 use crate::{Event, Instant, OutgoingMessage, PathId, Probe, SendError, Tsn};
+use demand::Demand;
 use outstanding::OutstandingData;
 use partial_reliability::Reliability;
 use partial_reliability::forward::Forward;
@@ -154,8 +156,8 @@ pub(crate) struct Transmitter {
     pub(crate) transmissions: u64,
     /// Path that was served last.
     pub(crate) last_served: u8,
-    /// The application met a full buffer and wants to know when there is room for this many bytes.
-    writable_wanted: Option<u64>,
+    /// What the user waits for.
+    demand: Demand,
     /// Search for chunks that would arrive earlier on another path.
     tail_search: SearchPoint,
     /// Everything was acknowledged and the user was told.
@@ -186,7 +188,7 @@ impl Transmitter {
             recovery: FastRecovery::default(),
             transmissions: 0,
             last_served: u8::MAX,
-            writable_wanted: None,
+            demand: Demand::None,
             tail_search: SearchPoint::new(initial_tsn),
             dry_told: true,
         }
@@ -253,6 +255,7 @@ impl Transmitter {
         self.reserve(size)?;
         let reliability = self.agreed_reliability(wanted);
         self.queue.push(message, reliability);
+        self.demand.accept();
         self.tidy_index();
         self.dry_told = false;
         self.stats.messages_sent += 1;
@@ -269,8 +272,7 @@ impl Transmitter {
         let (wanted, limit) = (self.queue.cost(size), self.queue.limit());
         if wanted > self.queue.free() {
             // Not for every single message: waking the user has a price.
-            let before = self.writable_wanted.unwrap_or(0);
-            self.writable_wanted = Some(wanted.max(limit / 8).max(before));
+            self.demand.refuse(wanted.max(limit / 8));
             return Err(SendError::WouldBlock);
         }
         Ok(())
@@ -278,21 +280,22 @@ impl Transmitter {
 
     /// Whether the user must be told now that there is room.
     pub(crate) fn writable_again(&mut self) -> bool {
-        let space = self.writable_wanted.is_some_and(|wanted| self.queue.free() >= wanted);
-        if space {
-            self.writable_wanted = None;
-        }
-        space
+        self.demand.on_room(self.queue.free())
     }
 
-    /// All that the application has handed in was sent, and it does not wait to hand in more.
+    /// The user hands over nothing more.
+    pub(crate) fn end_input(&mut self) {
+        self.demand = Demand::None;
+    }
+
+    /// All that the user has handed over was sent, and it was not kept from handing over more.
     pub(crate) fn is_all_sent(&self) -> bool {
-        self.queue.is_empty() && !self.wants_buffer_space()
+        self.queue.is_empty() && self.demand == Demand::None
     }
 
     /// Whether the user waits for room.
     pub(crate) fn wants_buffer_space(&self) -> bool {
-        self.writable_wanted.is_some()
+        self.demand.is_waiting()
     }
 
     /// Whether the message that begins with `tsn` has this rule, and the peer may not have all of it.

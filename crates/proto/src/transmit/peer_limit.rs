@@ -40,6 +40,8 @@ impl Transmitter {
             || delta.cumulative_ack_advanced
             || signs.has_duplicates
             || signs.is_stale
+            // It was overtaken, or has no room for all that arrived: what it does not name is no news either.
+            || delta.reported < u64::from(waiting)
             // A window update needs no DATA.
             || u64::from(signs.a_rwnd) > self.advertised_window
             || u64::from(signs.a_rwnd) < in_flight + u64::from(self.max_fragment)

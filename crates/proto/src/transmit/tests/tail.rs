@@ -178,3 +178,25 @@ fn a_sack_that_should_have_covered_it_proves_that_no_delay_is_the_cause() {
         assert_eq!(bench.flush().len(), probes, "{ms} ms: 40 there and 40 back");
     }
 }
+
+/// The user met a full buffer, and more follows as soon as it has run: no chunk leaves its path, which would get nothing new
+/// for a round trip then.
+#[test]
+fn a_user_that_was_told_of_room_is_expected_back() {
+    let mut bench = bench(400, |config| {
+        config.policies.tail_reinjection = TailReinjection::On;
+        config.policies.tail_probe = TailProbes::Off;
+    });
+    let most = bench.tx.queue.limit() as usize;
+    bench.send(1);
+    assert!(bench.tx.reserve(most).is_err(), "there is no room beside the message");
+    bench.path(0).set_cwnd(0, None);
+    assert_eq!(bench.sends(), [(1, [0].into())]);
+    bench.path(0).set_cwnd(9 * CHUNK, None);
+    assert_eq!(bench.sends(), [], "the user waits");
+    bench.tx.queue.enlarge(u64::MAX);
+    assert!(bench.tx.writable_again() && !bench.tx.wants_buffer_space());
+    assert_eq!(bench.sends(), [], "it was told, and has not run yet");
+    bench.tx.end_input();
+    assert_eq!(bench.sends(), [(0, [0].into())], "it hands over no more");
+}

@@ -1,13 +1,14 @@
 //! A path scheduler that the program brings: what it is shown, and what becomes of its choice.
 
 use alloc::boxed::Box;
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::vec::Vec;
 
 use super::*;
 use crate::config::DataCopies;
 use crate::config::plug_in::{CustomScheduler, NewData, PathScheduler, PathView, Readiness};
 use crate::transmit::decide::What;
-use crate::{Duration, PathId};
+use crate::{Duration, PathId, PathStatus};
 
 /// Takes the path with the highest id that is ready, and fails unless the readiness of all is this.
 #[derive(Debug)]
@@ -57,4 +58,52 @@ fn it_is_not_asked_where_no_path_may_send() {
         path.flight = path.congestion.cwnd;
     }
     assert_eq!(bench.choice(), None);
+}
+
+/// Takes the first path, and passes on what it was shown.
+#[derive(Debug)]
+struct Watcher(Sender<Vec<PathView>>);
+
+impl PathScheduler for Watcher {
+    fn choose(&self, paths: &[PathView], _: &NewData) -> Option<PathId> {
+        self.0.send(paths.to_vec()).unwrap();
+        paths.first().map(|path| path.id)
+    }
+}
+
+#[test]
+fn it_sees_what_is_known_of_each_path() {
+    let (sender, shown): (_, Receiver<Vec<PathView>>) = channel();
+    let mut bench = Bench::tuned(preset("cmt"), 2, |config| {
+        config.policies.data_copies = DataCopies::Off;
+        let make = move || -> Box<dyn PathScheduler> { Box::new(Watcher(sender.clone())) };
+        config.custom_scheduler = Some(CustomScheduler::new("watcher", make));
+    });
+    bench.shape(0, 9, 7, 50);
+    let now = bench.now;
+    bench.path(0).rtt.on_data_sample(now, Duration::from_millis(90));
+    bench.send(1);
+    bench.flush();
+    shown.try_iter().for_each(drop);
+    bench.wait(5);
+    bench.send(1);
+    bench.choice();
+    let views = shown.try_iter().next().unwrap();
+    let expected = PathView {
+        readiness: Readiness::Ready,
+        status: PathStatus::Active,
+        // RTO.Alpha is an eighth: 50 + 40 / 8.
+        srtt: Some(Duration::from_millis(55)),
+        smallest_rtt: Some(Duration::from_millis(50)),
+        cwnd: 9 * CHUNK,
+        ssthresh: 7 * CHUNK,
+        flight: CHUNK,
+        mtu: 1500,
+        last_sent: Some(now),
+        last_sent_rank: 1,
+        ..PathView::new(PathId(0))
+    };
+    assert_eq!(views[0], expected);
+    assert_eq!((views[1].srtt, views[1].last_sent, views[1].flight), (None, None, 0));
+    assert_eq!(views[1].mtu, bench.path(1).mtu());
 }

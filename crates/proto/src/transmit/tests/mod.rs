@@ -19,6 +19,7 @@ mod peer_limit;
 mod peer_window;
 mod retransmission;
 mod sending;
+mod shares;
 mod spurious;
 mod tail;
 mod timeouts;

@@ -220,7 +220,7 @@ impl Transmitter {
         self.queue.release(delta.released);
         self.stats.bytes_released_early += delta.released_early;
         self.adapt_send_buffer(cx, &delta);
-        self.advance_peer_ack_point(cx, withdrawn.chunks);
+        self.advance_peer_ack_point(cx);
         self.miss_at_tail(cx, arrival);
         self.after_acknowledgement(cx);
         AckOutcome::Applied

@@ -23,10 +23,7 @@ impl Transmitter {
     }
 
     /// Steps of a SACK, after the normal ones (rules C1 to C3).
-    pub(super) fn advance_peer_ack_point(&mut self, cx: &mut SendCx<'_>, reneged: u32) {
-        if reneged > 0 {
-            self.forward.on_reneged();
-        }
+    pub(super) fn advance_peer_ack_point(&mut self, cx: &mut SendCx<'_>) {
         let told = self.forward.told();
         self.forward.advance(&self.outstanding);
         let Some((point, path, proof)) = told else { return };

@@ -138,6 +138,15 @@ mod tests {
     }
 
     #[test]
+    fn what_arrived_before_anything_was_lost_proves_nothing() {
+        let mut episode = LossEpisode::default();
+        // A chunk that was dropped on the way counts in no episode.
+        episode.on_acked(ms(400), &Newly { was_in_flight: false, ..chunk(1, ms(300)) }, RTT);
+        episode.on_lost();
+        assert_eq!(episode.take_spurious(), None);
+    }
+
+    #[test]
     fn without_a_round_trip_nothing_is_proved() {
         let mut episode = lost(1);
         episode.on_acked(ms(500), &chunk(2, ms(500)), None);

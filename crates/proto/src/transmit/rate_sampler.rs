@@ -233,6 +233,17 @@ mod tests {
         assert_eq!((sample.delivered, sample.interval), (1000, Duration::from_millis(50)));
     }
 
+    /// A chunk that had counted as lost arrives, and nothing that was outstanding.
+    #[test]
+    fn an_acknowledgement_that_delivers_nothing_does_not_end_a_time_of_delivery() {
+        let mut sampler = RateSampler::default();
+        sampler.on_sent(ms(0), 0, 1000);
+        assert_eq!(sampler.sample(ms(30), 0), None);
+        sampler.on_sent(ms(40), 1000, 2000);
+        sampler.on_chunk_acked(ms(40));
+        assert_eq!(sampler.sample(ms(90), 2000).unwrap().interval, Duration::from_millis(90));
+    }
+
     /// Packets that leave in one burst have one time, and each of their acknowledgements is a sample.
     #[test]
     fn a_burst_gives_a_sample_for_each_acknowledgement() {
@@ -296,5 +307,9 @@ mod tests {
         assert_eq!(sampler.sample(ms(3), 1000), None, "a packet that is not remembered");
         sampler.on_chunk_acked(ms(2));
         assert_eq!(sampler.sample(ms(2), 1000), None, "no time has passed");
+        let mut lost = RateSampler::default();
+        lost.on_sent(ms(0), 0, 1000);
+        lost.on_chunk_acked(ms(0));
+        assert_eq!(lost.sample(ms(50), 0), None, "of what was outstanding nothing arrived");
     }
 }

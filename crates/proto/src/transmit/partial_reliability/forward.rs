@@ -70,7 +70,7 @@ impl Forward {
         if self.point.is_before(acknowledged) {
             self.point = acknowledged;
         }
-        if self.looked.is_before(self.point) || !outstanding.contains(self.looked) {
+        if self.looked.is_before(self.point) {
             self.looked = self.point;
         }
         if outstanding.abandoned_count() > 0 {
@@ -95,11 +95,6 @@ impl Forward {
     pub(crate) fn told(&self) -> Option<(Tsn, PathId, Proof)> {
         let proof = |told: Told| if told.moved { Proof::OfThePeer } else { Proof::OfThePath };
         self.told.map(|told| (told.point, told.path, proof(told)))
-    }
-
-    /// The receiver took back what it had acknowledged: the point may pass that no more.
-    pub(crate) fn on_reneged(&mut self) {
-        self.looked = self.point;
     }
 
     /// A SACK came that does not answer the last FORWARD-TSN, which is repeated once a round trip (rule F2).

@@ -66,6 +66,8 @@ fn a_path_without_a_round_trip_gets_one_packet_at_a_time_until_it_was_tried_ofte
     assert_eq!(bench.choice(), slow, "nothing is in flight there");
     bench.path(1).flight = CHUNK;
     assert_eq!(bench.choice(), None, "its answer will tell");
+    bench.path(1).counters.data_bytes_acked = u64::from(FULL) * MOST_TRIES - 1;
+    assert_eq!(bench.choice(), None, "the last try may tell");
     bench.path(1).counters.data_bytes_acked = u64::from(FULL) * MOST_TRIES;
     assert_eq!(bench.choice(), slow, "answers do not tell");
 }

@@ -249,6 +249,9 @@ fn a_message_takes_the_path_that_it_names_while_that_works() {
             bench
         };
         assert_eq!(bench().choice(), Some((2, NEW)), "{order:?}");
+        let mut only = bench();
+        (0..2).for_each(|id| full(&mut only, id));
+        assert_eq!(only.choice(), Some((2, NEW)), "{order:?}: no other one has window");
         let mut no_window = bench();
         full(&mut no_window, 2);
         assert_eq!(no_window.choice(), None, "{order:?}: it waits for its window");

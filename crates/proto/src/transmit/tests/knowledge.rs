@@ -5,6 +5,7 @@ use std::vec::Vec;
 use super::*;
 use crate::config::{
     AssociationConfig, DataCopies, Pacing, Preset, SackRequest, T3Restart, TailProbes,
+    TailReinjection,
 };
 use crate::paths::rtt::RttEstimator;
 use crate::probe::TransmissionCause::FastRetransmission;
@@ -294,4 +295,50 @@ fn with_nothing_in_flight_a_chunk_waits_only_for_a_path_that_takes_it_now() {
     let snapshot = tx.snapshot(&cx, cx.book.usable());
     assert!(snapshot.waits_for_faster(PathId(1), FULL));
     assert!(!snapshot.waits_for_faster(PathId(0), FULL));
+}
+
+#[test]
+fn what_was_sent_twice_is_answered_at_once() {
+    for (wait, is_late) in [(499, false), (500, true)] {
+        let mut bench = tail(2, |_| {});
+        put(&mut bench, &[1]);
+        bench.tx.outstanding.get_mut(tsn(0)).transmissions = 2;
+        bench.wait(wait);
+        let late = is_late.then_some((0, What::Late(tsn(0))));
+        assert_eq!(bench.choice(), late, "{wait} ms");
+    }
+}
+
+#[test]
+fn a_path_is_polled_when_its_lowest_chunk_is_overdue_without_probes_too() {
+    for (policy, ms) in [(TailReinjection::On, Some(700)), (TailReinjection::Off, None)] {
+        let mut bench = tail(2, |config| config.policies.tail_reinjection = policy);
+        put(&mut bench, &[1]);
+        bench.path(0).set_cwnd(9 * CHUNK, None);
+        // Half way, so that a copy would not arrive earlier.
+        bench.tx.outstanding.get_mut(tsn(0)).sent_at = bench.now - Duration::from_millis(390);
+        bench.flush();
+        let at = bench.path(1).tail_probe.overdue_at();
+        let expected =
+            ms.map_or(crate::Instant::FAR_FUTURE, |ms| bench.now + Duration::from_millis(ms - 390));
+        assert_eq!(at, expected, "{policy:?}");
+    }
+}
+
+#[test]
+fn a_chunk_that_was_passed_by_another_is_probed_for_after_a_quarter_of_a_round_trip() {
+    for (reports, ms) in [(0, 80), (1, 10)] {
+        let mut bench = tail(1, |config| {
+            config.policies.tail_probe = TailProbes::TwoRtts;
+            config.policies.rto.min = Duration::from_secs(1);
+        });
+        bench.shape(0, 9, 9, 20);
+        bench.path(0).rtt =
+            RttEstimator::new(bench.config.policies.rto, bench.config.policies.control_rtt);
+        bench.shape(0, 9, 9, 40);
+        put(&mut bench, &[0, 0, 0]);
+        bench.tx.outstanding.get_mut(tsn(0)).missing_reports = reports;
+        bench.flush();
+        assert_eq!(bench.path(0).tail_probe.due().since(bench.now).as_millis(), ms, "{reports}");
+    }
 }

@@ -2,8 +2,10 @@
 
 mod abandon;
 mod acknowledge;
+mod answers;
 mod blocking;
 mod bottleneck;
+mod chunks;
 mod controller;
 mod copies;
 mod custom_scheduler;

@@ -4,8 +4,8 @@ use polypath_wire::DataFlags;
 
 use super::*;
 use crate::config::{
-    AssociationConfig, BlockingEstimation, BufferSplit, DataCopies, PerTsn, Preset, RescheduleSide,
-    RetransmissionPath, SackRequest, TailReinjection,
+    AssociationConfig, BlockingEstimation, BufferSplit, DataCopies, PathOrder, PerTsn, Preset,
+    RescheduleSide, RetransmissionPath, SackRequest, TailReinjection,
 };
 use crate::probe::TransmissionCause::{
     DropReport, FastRetransmission, New, TimerRetransmission, WindowProbe,
@@ -207,6 +207,14 @@ fn why_nothing_can_be_sent() {
             }
         }),
     ];
+    let mut primary = bench(preset("cmt"), |config| {
+        config.policies.path_order = PathOrder::Primary;
+    });
+    primary.send(1);
+    full(&mut primary, 0);
+    primary.begin();
+    let (tx, cx) = primary.lend();
+    assert_eq!(tx.why_blocked(&cx), BlockedCause::CongestionWindow, "path 1 takes nothing new");
     for (expected, change) in cases {
         let mut bench = bench(preset("cmt"), |config| {
             config.policies.buffer_split = BufferSplit::Both;
@@ -252,12 +260,156 @@ fn a_path_that_blocks_a_faster_one_pays_once_per_round_trip() {
     bench.flush();
     assert!(bench.path(1).congestion.cwnd < paid);
     assert_eq!(bench.path(0).congestion.cwnd, 40 * CHUNK);
+    let mut full = slowed(BlockingEstimation::On, 400);
+    full.path(0).set_cwnd(3 * CHUNK, None);
+    let mut queued = slowed(BlockingEstimation::On, 400);
+    for _ in 0..9 {
+        queued.path(0).rtt.on_data_sample(crate::Instant::ZERO, Duration::from_millis(60));
+    }
     for (what, mut bench) in [
         ("no estimation", slowed(BlockingEstimation::Off, 400)),
         ("it is not slower", slowed(BlockingEstimation::On, 20)),
+        ("the faster path is full", full),
+        ("the faster path has a queue", queued),
     ] {
         let before = bench.path(1).congestion.cwnd;
         bench.flush();
         assert_eq!(bench.path(1).congestion.cwnd, before, "{what}");
     }
+}
+
+#[test]
+fn a_path_that_fills_the_peers_window_pays_too() {
+    for (window, pays) in [(4, true), (9, false)] {
+        let mut bench = slowed(BlockingEstimation::On, 400);
+        bench.tx.writable_again();
+        bench.tx.queue.enlarge(u64::from(20 * FULL));
+        assert!(bench.tx.writable_again());
+        bench.tx.advertised_window = u64::from(window * FULL);
+        let before = bench.path(1).congestion.cwnd;
+        bench.send(1);
+        // What waits fits into the window, or does not.
+        bench.begin();
+        let (tx, mut cx) = bench.lend();
+        tx.penalize_blocking_path(&mut cx);
+        assert_eq!(bench.path(1).congestion.cwnd < before, pays, "{window} packets");
+    }
+}
+
+/// A second small message has no room in the peer's window, though it has in the packet.
+#[test]
+fn what_follows_in_a_packet_must_fit_into_the_peers_window() {
+    for (window, chunks) in [(200, 2), (199, 1)] {
+        let mut bench = bench(preset("cmt"), |_| {});
+        bench.tx.advertised_window = window;
+        for _ in 0..2 {
+            bench.send_one(100, Reliability::Full).1.unwrap();
+        }
+        assert_eq!(bench.flush()[0].chunks.len(), chunks, "{window} bytes");
+    }
+}
+
+#[test]
+fn new_data_does_not_follow_a_retransmission_to_a_path_that_takes_none() {
+    for (banned, chunks) in [(false, &[0, 1][..]), (true, &[0])] {
+        let mut bench = bench(preset("cmt"), |_| {});
+        (0..2).for_each(|id| bench.path(id).set_cwnd(2 * CHUNK, None));
+        bench.path(1).flight = 2 * CHUNK;
+        bench.send_one(1000, Reliability::Full).1.unwrap();
+        assert_eq!(bench.sends(), [(0, [0].into())]);
+        bench.tx.mark_lost(tsn(0), FastRetransmission);
+        let now = bench.now;
+        if banned {
+            bench.path(0).new_data_ban.begin(now, Duration::from_millis(10));
+        }
+        bench.send_one(10, Reliability::Full).1.unwrap();
+        assert_eq!(bench.flush()[0].chunks, chunks, "{banned}");
+    }
+}
+
+#[test]
+fn a_flush_has_begun_when_something_was_heard_or_sent() {
+    let mut bench = bench(preset("cmt"), |_| {});
+    assert!(!bench.tx.has_flushed());
+    bench.begin();
+    bench.send(1);
+    let decision = bench.decide().unwrap();
+    bench.fill(&decision);
+    assert!(bench.tx.has_flushed(), "data was sent");
+    bench.tx.end_flush(&bench.config);
+    assert!(!bench.tx.has_flushed(), "it is over");
+    bench.sack(&Answer::of(1));
+    assert!(bench.tx.has_flushed(), "a SACK came");
+    let mut trains = crate::transmit::testing::Bench::tuned(preset("cmt"), 1, |config| {
+        config.policies.path_fill = crate::config::PathFill::Runs;
+    });
+    trains.shape(0, 9, 9, 50);
+    trains.place(&[0]);
+    assert!(!trains.tx.has_flushed());
+}
+
+#[test]
+fn a_window_that_is_closed_or_was_is_watched() {
+    let mut bench = bench(preset("cmt"), |_| {});
+    assert!(!bench.tx.is_peer_window_closed());
+    bench.place(&[0]);
+    bench.sack(&Answer::of(1).a_rwnd(0));
+    assert!(bench.tx.is_peer_window_closed());
+    bench.begin();
+    bench.sack(&Answer::of(1));
+    assert!(bench.tx.is_peer_window_closed(), "nothing was polled since");
+    bench.begin();
+    assert!(!bench.tx.is_peer_window_closed());
+}
+
+#[test]
+fn a_flush_tells_the_probe_of_windows_that_it_changes_only() {
+    let windows = |bench: &mut Bench| {
+        let is_window = |event: &ProbeEvent| matches!(event, ProbeEvent::Window { .. });
+        bench.trace().iter().filter(|event| is_window(event)).count()
+    };
+    let mut bench = bench(preset("cmt"), |config| {
+        config.policies.burst = crate::config::Burst::UseItOrLoseIt(4);
+    });
+    windows(&mut bench);
+    bench.begin();
+    assert_eq!(windows(&mut bench), 2);
+    assert_eq!(bench.path(0).congestion.cwnd, 4 * CHUNK, "what a burst does not use is lost");
+    bench.begin();
+    assert_eq!(windows(&mut bench), 0);
+}
+
+#[test]
+fn a_path_knows_its_new_size_at_once() {
+    let mut bench = bench(preset("cmt"), |_| {});
+    let Bench { tx, config, .. } = &mut bench;
+    let path = &mut tx.paths[PathId(0)];
+    path.resize(1280, 40, config);
+    assert_eq!((path.mtu(), path.packet_capacity(), path.max_chunk_payload()), (1280, 1240, 1212));
+    assert_eq!(path.parameters().largest_chunk, 1228);
+}
+
+#[test]
+fn initial_windows_follow_what_the_handshake_has_settled() {
+    let mut bench = bench(preset("cmt"), |_| {});
+    let initial = Bench::tuned(preset("cmt"), 2, |_| {}).path(0).congestion;
+    assert_ne!(bench.path(0).congestion.cwnd, initial.cwnd);
+    let Bench { tx, config, book, .. } = &mut bench;
+    tx.paths.reset_cwnds(config, book, Bench::PEER_WINDOW.into());
+    assert_eq!([0, 1].map(|id| bench.path(id).congestion), [initial; 2]);
+}
+
+#[test]
+fn the_slowest_path_is_one_that_is_confirmed() {
+    let mut bench = bench(preset("cmt"), |_| {});
+    bench.shape(1, 9, 9, 3000);
+    let slowest = |bench: &Bench| {
+        let (rtt, rto) = bench.tx.paths.slowest(&bench.book);
+        (rtt.map(|rtt| rtt.as_millis()), rto.as_millis())
+    };
+    let [quick, slow] = [0, 1].map(|id| bench.path(id).rtt.srtt().map(Duration::as_millis));
+    assert!(quick < slow);
+    assert_eq!(slowest(&bench), (slow, bench.rto(1)));
+    bench.book[PathId(1)].reach = crate::paths::reach::Reach::Unconfirmed;
+    assert_eq!(slowest(&bench), (quick, bench.rto(0)));
 }

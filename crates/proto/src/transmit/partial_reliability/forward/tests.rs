@@ -175,6 +175,7 @@ fn it_is_told_again_until_the_peer_has_moved() {
     forward.on_sack(at(100), round_trip);
     assert!(forward.is_due(), "a round trip later");
     forward.on_sent(at(100), PathId(1), point);
+    assert_eq!(forward.told(), Some((first, PathId(1), Proof::OfThePath)), "the same path");
     forward.on_timeout(PathId(0));
     assert!(!forward.is_due(), "another path's timer");
     forward.on_timeout(PathId(1));

@@ -140,6 +140,19 @@ mod tests {
     }
 
     #[test]
+    fn finds_what_is_set_here_and_not_there_from_any_place() {
+        let (mut ring, mut other) = (BitRing::with_capacity(256), BitRing::with_capacity(256));
+        let (from, end) = (Tsn(u32::MAX - 100), Tsn(99));
+        [0, 1, 70, 71, 130, 199].iter().for_each(|offset| ring.set(from.plus(*offset)));
+        [1, 71].iter().for_each(|offset| other.set(from.plus(*offset)));
+        for first in 0..200 {
+            let next = [0, 70, 130, 199].into_iter().find(|offset| *offset >= first);
+            let found = ring.next_set_without(&other, from.plus(first), end);
+            assert_eq!(found, next.map(|offset| from.plus(offset)), "{first}");
+        }
+    }
+
+    #[test]
     fn counts_across_words_and_the_wrap() {
         let mut ring = BitRing::with_capacity(256);
         let from = Tsn(u32::MAX - 100);

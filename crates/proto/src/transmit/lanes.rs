@@ -199,6 +199,21 @@ mod tests {
     }
 
     #[test]
+    fn memory_is_given_back_once_no_message_waits() {
+        let mut lanes = Lanes::default();
+        let slot = lanes.push(0, waiting(0)).0;
+        lanes.release_memory();
+        assert_eq!(contexts(&lanes, 0), [0]);
+        lanes.unlink(0, slot);
+        lanes.remove(slot);
+        assert!(lanes.entries.capacity() > 0);
+        lanes.release_memory();
+        assert_eq!(lanes.entries.capacity(), 0);
+        lanes.push(0, waiting(1));
+        assert_eq!(contexts(&lanes, 0), [1]);
+    }
+
+    #[test]
     fn messages_leave_from_anywhere_and_slots_are_used_again() {
         let mut lanes = Lanes::default();
         let slots: Vec<Slot> = (0..4).map(|n| lanes.push(1, waiting(n)).0).collect();

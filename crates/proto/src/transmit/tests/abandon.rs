@@ -311,3 +311,21 @@ fn a_message_that_is_lost_again_and_again_is_remembered_no_more_often_than_it_ta
     }
     assert!(!bench.tx.queue.index.is_crowded(1));
 }
+
+#[test]
+fn a_message_as_large_as_the_buffer_takes_the_place_of_all_and_a_larger_one_of_none() {
+    for (packets, phase, gone) in [
+        (8, SendPhase::Open, 4),
+        (9, SendPhase::Open, 0),
+        (8, SendPhase::Closed, 0),
+        (1, SendPhase::Closed, 0),
+    ] {
+        let mut bench = bench();
+        for _ in 0..4 {
+            bench.send_one(2 * FULL, Reliability::Priority(9)).1.unwrap();
+        }
+        bench.phase = phase;
+        let (effects, result) = bench.send_one(packets * FULL, Reliability::Priority(1));
+        assert_eq!((effects.len(), result.is_ok()), (gone, gone > 0), "{packets} {phase:?}");
+    }
+}

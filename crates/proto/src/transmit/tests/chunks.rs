@@ -40,6 +40,7 @@ fn an_abandoned_chunk_is_on_no_list_whatever_it_was_before() {
         assert_eq!(outstanding.lowest_on(path), (None, None), "{what}");
         assert_eq!(outstanding.lost_count(), 0, "{what}");
         assert_eq!(outstanding.unreleased_on(path).user_bytes, 0, "{what}");
+        assert_eq!(outstanding.in_flight_on(path).user_bytes, 0, "{what}");
         assert_eq!(outstanding.abandoned_count(), 1, "{what}");
         assert_eq!(outstanding.abandon(tsn(gone)), None, "{what}: once");
         bench.sack(&Answer::of(2));

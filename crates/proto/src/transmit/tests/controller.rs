@@ -9,7 +9,9 @@ use polypath_wire::PacketDrop;
 
 use super::*;
 use crate::config::plug_in::CustomCongestion;
-use crate::config::{AssociationConfig, Burst, FastRecoveryScope};
+use crate::config::{
+    AssociationConfig, BlockingEstimation, Burst, FastRecoveryScope, PathOrder, Reduction,
+};
 use crate::congestion::{
     Acked, Context, Controller, Correction, Idle, Loss, LossCause, MeasuredRate, Pause, RateLimit,
     SpuriousLoss, Timeout,
@@ -17,6 +19,8 @@ use crate::congestion::{
 use crate::extension::packet_drop::flags;
 use crate::extension::packet_drop::repair::COMPARED_BYTES;
 use crate::probe::TransmissionCause::FastRetransmission;
+use crate::transmit::recovery::Losses;
+use crate::types::PathSet;
 use crate::{Duration, PathId, ProbeEvent};
 
 /// What the controller of path 0 was told.
@@ -79,11 +83,11 @@ impl Controller for Listener {
 
 /// Two paths with windows of nine packets and 50 ms, and what the controller of the first is told.
 fn bench(tune: impl FnOnce(&mut AssociationConfig)) -> (Bench, Receiver<Told>) {
-    delivering(None, tune)
+    delivering([None; 2], tune)
 }
 
 fn delivering(
-    delivers: Option<MeasuredRate>,
+    rates: [Option<MeasuredRate>; 2],
     tune: impl FnOnce(&mut AssociationConfig),
 ) -> (Bench, Receiver<Told>) {
     let (sender, told) = channel();
@@ -92,6 +96,7 @@ fn delivering(
         config.policies.fast_retransmit.threshold = 1;
         let make = move |path: &crate::congestion::NewPath| -> Box<dyn Controller> {
             let told = (path.path.id == PathId(0)).then(|| sender.clone());
+            let delivers = rates[path.path.id.index()];
             Box::new(Listener { cwnd: 9 * CHUNK, delivers, told })
         };
         config.custom_congestion = Some(CustomCongestion::new("listener", make));
@@ -162,11 +167,16 @@ fn losses_are_told_with_cause_and_size_and_each_byte_once() {
     for (scope, fast_recoveries) in
         [(FastRecoveryScope::PerPath, 1), (FastRecoveryScope::AssociationWide, 1)]
     {
-        let (mut bench, told) = bench(|config| config.policies.fast_recovery = scope);
+        let (mut bench, told) = bench(|config| {
+            config.policies.fast_recovery = scope;
+            config.policies.window.reduction = Reduction::Proportional;
+        });
         bench.place(&[0, 0, 0, 0, 0, 0]);
         bench.sack(&Answer::of(0).gaps(&[(2, 2)]));
         let first = losses(&told);
         assert_eq!(first.len(), 1, "{scope:?}");
+        let of = |event: &ProbeEvent| matches!(event, ProbeEvent::Window { path: PathId(0), .. });
+        assert!(bench.trace().iter().any(of), "the probe is told of the window, too");
         assert_eq!((first[0].cause, first[0].in_recovery), (LossCause::MissingReports, false));
         assert_eq!(first[0].lost_bytes, 2 * CHUNK);
         bench.sack(&Answer::of(0).gaps(&[(2, 2), (4, 4)]));
@@ -272,43 +282,88 @@ fn a_spurious_loss_is_told_and_an_episode_ends_with_recovery() {
     };
     let (mut bench, told) = bench(|_| {});
     bench.config.policies.retransmission.fast = crate::config::RetransmissionPath::Same;
-    bench.place(&[0; 6]);
+    bench.place(&[0; 8]);
     bench.wait(50);
     bench.sack(&Answer::of(0).gaps(&[(1, 1)]));
     bench.sack(&Answer::of(2));
     assert_eq!(spurious(&told), [1], "it arrived before it was sent again");
-    // Two more are lost, in one recovery; one of them has arrived, and the other one is sent again.
-    bench.sack(&Answer::of(2).gaps(&[(4, 4)]));
+    // Two more are lost, one after the other in one recovery; the second has arrived.
+    bench.sack(&Answer::of(2).gaps(&[(3, 3)]));
+    bench.sack(&Answer::of(2).gaps(&[(3, 4)]));
+    assert_eq!(bench.lost().len(), 1);
+    bench.sack(&Answer::of(2).gaps(&[(3, 4), (6, 6)]));
     assert_eq!(bench.lost().len(), 2);
-    bench.sack(&Answer::of(3).gaps(&[(4, 4)]));
-    assert_eq!(spurious(&told), [0; 0], "the other one may have been lost");
+    bench.sack(&Answer::of(2).gaps(&[(3, 6)]));
+    assert_eq!(spurious(&told), [0; 0], "the first may have been lost");
     bench.sends();
     bench.wait(50);
-    bench.sack(&Answer::of(6));
+    bench.sack(&Answer::of(8));
     assert_eq!(spurious(&told), [0; 0], "it was");
     assert!(!bench.path(0).recovery.is_active());
     // What is lost now is an episode of its own.
     bench.place(&[0; 3]);
     bench.wait(50);
-    bench.sack(&Answer::of(6).gaps(&[(7, 7)]));
-    bench.sack(&Answer::of(9));
+    bench.sack(&Answer::of(8).gaps(&[(9, 9)]));
+    bench.sack(&Answer::of(11));
     assert_eq!(spurious(&told), [1]);
+}
+
+fn rate(kbit: u64, is_final: bool) -> Option<MeasuredRate> {
+    let rate = BitRate::from_bits_per_second(kbit * 1000);
+    Some(MeasuredRate { rate, is_final })
+}
+
+/// A packet needs half a round trip and 12 ms on path 0, half of 60 ms and a tenth of a millisecond on path 1.
+#[test]
+fn a_chunk_waits_for_a_path_with_a_longer_round_trip_that_sends_it_faster() {
+    let fast = rate(100_000, true);
+    for (slow, expected) in [(rate(1000, true), 1), (rate(8000, true), 0)] {
+        let (mut bench, _told) = delivering([slow, fast], |config| {
+            config.policies.blocking_estimation = BlockingEstimation::On;
+            config.policies.path_order = PathOrder::LowestSrtt;
+        });
+        bench.path(1).rtt = crate::paths::rtt::RttEstimator::new(
+            bench.config.policies.rto,
+            bench.config.policies.control_rtt,
+        );
+        bench.shape(1, 9, 9, 60);
+        bench.send(1);
+        let path = bench.choice().map(|(path, _)| path);
+        assert_eq!(path, Some(expected), "{slow:?}");
+    }
+}
+
+#[test]
+fn the_cause_of_a_loss_is_that_which_says_most() {
+    let of = |ids: &[u8]| ids.iter().map(|id| PathId(*id)).collect::<PathSet>();
+    for (reported, probed, rescheduled, cause) in [
+        (&[0][..], &[][..], &[][..], Some(LossCause::MissingReports)),
+        (&[], &[0], &[], Some(LossCause::TailProbe)),
+        (&[], &[], &[0], Some(LossCause::Rescheduling)),
+        (&[0], &[0], &[0], Some(LossCause::MissingReports)),
+        (&[], &[0], &[0], Some(LossCause::TailProbe)),
+        (&[1], &[1], &[1], None),
+    ] {
+        let (mut bench, told) = bench(|_| {});
+        let (tx, mut cx) = bench.lend();
+        let groups = tx.group_views(&cx);
+        let lost_on =
+            Losses { reported: of(reported), probed: of(probed), rescheduled: of(rescheduled) };
+        tx.reduce_cwnds(&mut cx, lost_on, &groups);
+        assert_eq!(losses(&told).first().map(|loss| loss.cause), cause);
+    }
 }
 
 #[test]
 fn a_path_that_delivers_so_much_needs_no_larger_window() {
     // 1.2 Mbit/s for 50 ms and a quarter are 9,375 bytes; the window has 13,212.
-    let rate = |kbit, is_final| {
-        let rate = BitRate::from_bits_per_second(kbit * 1000_u64);
-        Some(MeasuredRate { rate, is_final })
-    };
     for (delivers, needed) in [
         (None, 9 * CHUNK),
         (rate(1200, true), 9375),
         (rate(1200, false), 9 * CHUNK),
         (rate(5000, true), 9 * CHUNK),
     ] {
-        let (mut bench, _told) = delivering(delivers, |_| {});
+        let (mut bench, _told) = delivering([delivers; 2], |_| {});
         assert_eq!(bench.path(0).needed_cwnd(), needed, "{delivers:?}");
         assert_eq!(bench.path(0).delivery_rate(), delivers);
     }
@@ -358,4 +413,11 @@ fn a_report_of_a_bottleneck_changes_the_window_as_it_was_before_the_packet() {
     tx.on_bottleneck(&mut cx, &report(1_000_000, 0), PathId(0));
     let mtu = u64::from(bench.path(0).mtu());
     assert_eq!(bench.path(0).congestion.cwnd, before + 4 * mtu);
+    let mut unlimited = satellite();
+    unlimited.config.policies.burst = Burst::Off;
+    let (tx, mut cx) = unlimited.lend();
+    tx.on_bottleneck(&mut cx, &report(100_000, 0), PathId(0));
+    // A quarter of what is free of 80,000 bytes.
+    let expected = before + (80_000 - 4 * CHUNK) / 4;
+    assert_eq!(unlimited.path(0).congestion.cwnd, expected);
 }

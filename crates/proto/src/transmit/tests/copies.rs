@@ -2,6 +2,8 @@
 
 use std::vec::Vec;
 
+use polypath_wire::DataFlags;
+
 use super::*;
 use crate::config::{AssociationConfig, DataCopies, PathOrder, Preset};
 use crate::transmit::outstanding::History;
@@ -33,6 +35,7 @@ fn an_unproven_path_gets_a_copy_and_no_data() {
     let copies: Vec<_> = on(1).collect();
     assert_eq!(copies.len(), 1, "one at a time");
     assert!(copies[0].hurries(), "its answer is awaited");
+    assert!(copies[0].data[0].flags.contains(DataFlags::BEGIN | DataFlags::END));
     let copy = copies[0].chunks[0];
     assert!(first.contains(&copy) && bench.history(copy).contains(History::COPIED));
     assert_eq!(bench.flights()[1], 0, "it counts in no window");
@@ -57,6 +60,12 @@ fn the_answer_to_a_copy_measures_its_path() {
         ("as a duplicate", Answer { twice: [0].into(), ..Answer::of(1).over(1) }, Some(70)),
         ("over the other path", Answer::of(1), None),
         ("of something else", Answer::of(0).over(1), None),
+        ("a duplicate only", Answer { twice: [0].into(), ..Answer::of(0).over(1) }, Some(70)),
+        (
+            "a duplicate of something else",
+            Answer { twice: [3].into(), ..Answer::of(0).over(1) },
+            None,
+        ),
     ] {
         let mut bench = bench(|_| {});
         bench.send(1);
@@ -149,4 +158,64 @@ fn what_measures_and_what_comes_last_asks_for_its_sack() {
     bench.send(4);
     let hurries: Vec<bool> = bench.flush().iter().map(Sent::hurries).collect();
     assert_eq!(hurries, [true, false, false, true], "the timed chunk, and the last");
+}
+
+#[test]
+fn a_sack_that_cannot_be_right_answers_no_copy() {
+    let mut bench = bench(|_| {});
+    bench.send(1);
+    bench.flush();
+    bench.wait(70);
+    bench.hear(&Answer { twice: [0].into(), ..Answer::of(5).over(1) });
+    assert_eq!(bench.path(1).rtt.of_data(), None);
+}
+
+#[test]
+fn only_what_was_sent_once_and_is_in_flight_is_copied_to_a_path_with_window() {
+    type Change = fn(&mut Bench);
+    let cases: [(&str, Change, bool); 4] = [
+        ("in flight", |_| {}, true),
+        ("sent twice", |bench| bench.tx.outstanding.get_mut(tsn(1)).transmissions = 2, false),
+        ("acknowledged", |bench| drop(bench.sack(&Answer::of(0).gaps(&[(1, 1)]))), false),
+        (
+            "no window",
+            |bench| {
+                let path = bench.path(1);
+                path.flight = path.congestion.cwnd;
+            },
+            false,
+        ),
+    ];
+    for (what, change, copied) in cases {
+        let mut bench = proven(60, |config| config.policies.data_copies = DataCopies::Off);
+        for _ in 0..2 {
+            bench.send_one(200, Reliability::Full).1.unwrap();
+            bench.flush();
+        }
+        bench.config.policies.data_copies = DataCopies::On;
+        bench.tx.outstanding.get_mut(tsn(0)).history |= History::COPIED;
+        change(&mut bench);
+        let sent: Vec<u8> = bench.flush().iter().map(|sent| sent.path).collect();
+        assert_eq!(sent.contains(&1), copied, "{what}");
+    }
+}
+
+#[test]
+fn a_peer_that_answers_over_another_path_measures_none() {
+    for (late, over, given_up) in [(1, 0, true), (0, 0, false), (1, 1, false)] {
+        let mut bench = bench(|_| {});
+        bench.send(1);
+        bench.flush();
+        let rto = bench.rto(1);
+        bench.wait(4 * rto + late);
+        bench.sack(&Answer::of(1).over(over));
+        assert_eq!(bench.path(1).copies().is_given_up(), given_up, "{late} ms over path {over}");
+    }
+    // One that was measured is not given up.
+    let mut bench = proven(60, |_| {});
+    bench.send_one(200, Reliability::Full).1.unwrap();
+    assert_eq!(bench.flush().len(), 2);
+    bench.wait(1000);
+    bench.sack(&Answer::of(1));
+    assert!(!bench.path(1).copies().is_given_up());
 }

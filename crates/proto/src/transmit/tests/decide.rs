@@ -390,3 +390,51 @@ fn a_path_that_a_late_chunk_leaves_takes_no_new_data_for_a_round_trip() {
     assert!(bench.t3(0).is_some());
     assert_eq!(bench.decide(), None, "it does not move twice");
 }
+
+#[test]
+fn a_chunk_does_not_move_to_a_path_that_recovers_or_takes_nothing_new() {
+    let cases: [(&str, fn(&mut Bench), bool); 4] = [
+        ("nothing", |_| {}, true),
+        ("the path recovers", |bench| bench.path(1).recovery.enter(tsn(3)), false),
+        ("the association does", |bench| bench.tx.recovery.enter(tsn(3)), false),
+        (
+            "the path is banned",
+            |bench| {
+                let now = bench.now;
+                bench.path(1).new_data_ban.begin(now, Duration::from_millis(5));
+            },
+            false,
+        ),
+    ];
+    for (what, change, moves) in cases {
+        let mut bench = blocked(RescheduleSide::Both, 3);
+        bench.config.policies.reschedule.conditions = crate::config::RescheduleConditions::Inet;
+        change(&mut bench);
+        assert_eq!(bench.choice(), moves.then_some((1, What::Move(tsn(0)))), "{what}");
+    }
+}
+
+#[test]
+fn a_path_that_a_blocking_chunk_leaves_pays_half_where_the_policy_says_so() {
+    let mut bench = blocked(RescheduleSide::Both, 3);
+    bench.config.policies.reschedule.old_path = crate::config::OldPathPays::Half;
+    assert_eq!(bench.sends()[0], (1, [0].into()));
+    assert_eq!(bench.path(0).congestion.cwnd, 9 * CHUNK / 2);
+    assert_eq!(bench.path(1).counters.rescheduled_chunks, 1);
+    assert_eq!(bench.tx.stats.rescheduled_chunks, 1);
+}
+
+/// As slow as above, but the only path that takes new data.
+#[test]
+fn a_primary_path_makes_no_trains() {
+    let mut bench = Bench::tuned(preset("cmt"), 2, |config| {
+        config.policies.path_fill = PathFill::Runs;
+        config.policies.path_order = PathOrder::Primary;
+    });
+    bench.book.primary = PathId(1);
+    bench.shape(0, 10, 10, 20);
+    bench.shape(1, 129, 10, 100);
+    bench.path(1).flight = 128 * CHUNK;
+    bench.send(9);
+    assert_eq!(bench.sends().len(), 1);
+}

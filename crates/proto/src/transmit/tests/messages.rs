@@ -211,6 +211,66 @@ fn once_no_message_names_a_path_the_first_one_is_next_for_all() {
 }
 
 #[test]
+fn the_rest_of_a_message_is_as_long_as_what_was_not_sent() {
+    let mut bench = bench(1, StreamScheduler::Fcfs);
+    bench.send_one(FULL + 100, Reliability::Full).1.unwrap();
+    bench.flush();
+    assert_eq!(bench.tx.queue.peek(asks(0, &[0]), FULL), Some(100));
+}
+
+/// Streams of the chunks that a flush sends.
+fn streams(bench: &mut Bench) -> Vec<u16> {
+    let sent = bench.flush();
+    sent.iter().flat_map(|sent| sent.data.iter().map(|data| data.stream)).collect()
+}
+
+#[test]
+fn each_stream_has_its_own_queue_where_streams_take_turns() {
+    for (scheduler, order) in [
+        (StreamScheduler::Fcfs, [1, 1, 2, 2]),
+        (StreamScheduler::RoundRobin, [1, 2, 1, 2]),
+        (StreamScheduler::Fair, [1, 2, 1, 2]),
+    ] {
+        let mut bench = bench(9, scheduler);
+        for stream in [1, 1, 2, 2] {
+            bench.send_message(message(stream, FULL), Reliability::Full).1.unwrap();
+        }
+        assert_eq!(streams(&mut bench), order, "{scheduler:?}");
+    }
+}
+
+#[test]
+fn the_value_of_a_stream_takes_no_turn_from_others() {
+    // Stream 1 has nothing to send; streams 2 and 3 have messages, and the value of 2 is set again.
+    for (scheduler, order) in
+        [(StreamScheduler::Priority, [3, 3, 2, 2]), (StreamScheduler::RoundRobin, [2, 3, 2, 3])]
+    {
+        let mut bench = bench(9, scheduler);
+        for stream in [2, 2, 3, 3] {
+            bench.send_message(message(stream, FULL), Reliability::Full).1.unwrap();
+        }
+        bench.tx.queue.set_stream_value(1, 0);
+        bench.tx.queue.set_stream_value(2, 5);
+        assert_eq!(streams(&mut bench), order, "{scheduler:?}");
+    }
+}
+
+#[test]
+fn a_packet_carries_one_stream_where_streams_take_turns_by_packets() {
+    let mut bench = bench(9, StreamScheduler::RoundRobinPerPacket);
+    for stream in [1, 2, 1, 2] {
+        // One message names a path that is not there, so that all are looked at.
+        let path = (stream == 2).then_some(PathId(0));
+        let message = OutgoingMessage { path, ..message(stream, 100) };
+        bench.send_message(message, Reliability::Full).1.unwrap();
+    }
+    let sent = bench.flush();
+    let streams: Vec<Vec<u16>> =
+        sent.iter().map(|sent| sent.data.iter().map(|data| data.stream).collect()).collect();
+    assert_eq!(streams, [[1, 1], [2, 2]]);
+}
+
+#[test]
 fn messages_for_streams_that_the_peer_refused_are_taken_out() {
     for scheduler in [StreamScheduler::Fcfs, StreamScheduler::RoundRobin] {
         let mut bench = bench(9, scheduler);

@@ -59,8 +59,9 @@ fn without_the_policy_a_window_leaves_at_once() {
 #[test]
 fn the_pace_is_waited_for_only_while_it_is_what_holds_data_back() {
     type Change = fn(&mut Bench);
-    let cases: [(&str, Change, bool); 5] = [
+    let cases: [(&str, Change, bool); 6] = [
         ("more waits", |_| {}, true),
+        ("nothing more waits", |bench| _ = bench.tx.queue.drain_unsent(), false),
         ("the window is full", |bench| bench.path(0).set_cwnd(4 * CHUNK, None), false),
         ("the peer has no room", |bench| drop(bench.sack(&Answer::of(0).a_rwnd(0))), false),
         (

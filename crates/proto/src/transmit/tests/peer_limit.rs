@@ -132,3 +132,20 @@ fn no_more_is_sent_above_the_gap_than_the_peer_keeps() {
     bench.sack(&Answer::of(WAIT + 1));
     assert!(bench.sends().len() >= 10, "without a gap nothing waits");
 }
+
+#[test]
+fn what_is_in_flight_above_a_gap_counts_as_if_it_had_arrived() {
+    let mut bench = bench(|_| {});
+    prove(&mut bench, &full());
+    bench.sack(&Answer::of(WAIT + 11));
+    assert_eq!(bench.flights(), [0, 0]);
+    // Another gap.
+    bench.place(&[0]);
+    bench.place(&[1]);
+    bench.sack(&Answer::of(WAIT + 11).gaps(&[(WAIT + 12, WAIT + 12)]));
+    bench.send(2 * WAIT);
+    bench.flush();
+    let in_flight: u64 = bench.flights().iter().sum();
+    // One waits, and one more would make it as many as the limit.
+    assert_eq!(in_flight, u64::from(WAIT - 1) * CHUNK);
+}

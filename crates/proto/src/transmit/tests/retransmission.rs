@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::PathId;
-use crate::config::{NoWindow, RepeatedTimeout, RetransmissionPath as Via};
+use crate::config::{Burst, NoWindow, RepeatedTimeout, RetransmissionPath as Via};
 use crate::probe::TransmissionCause::{self, DropReport, FastRetransmission, TimerRetransmission};
 use crate::transmit::decide::What;
 use crate::transmit::outstanding::History;
@@ -12,6 +12,7 @@ const AGAIN: What = What::Retransmit;
 /// Three paths of which each is the best in something; chunk 0 was sent over path 0.
 fn bench(fast: Via, timer: Via, no_window: NoWindow) -> Bench {
     let mut bench = Bench::tuned(preset("cmt"), 3, |config| {
+        config.policies.burst = Burst::Off;
         let policy = &mut config.policies.retransmission;
         (policy.fast, policy.timer, policy.no_window) = (fast, timer, no_window);
     });
@@ -85,6 +86,10 @@ fn a_chosen_path_without_window_is_waited_for_or_not_as_the_policy_says() {
     lose(&mut bench, FastRetransmission);
     full(&mut bench, 2);
     assert_eq!(bench.choice(), None, "its window comes sooner than path 0 brings the chunk");
+    // 14 more need two thirds of its window, and so 20 ms more.
+    bench.place(&[1; 14]);
+    (1..=14).for_each(|chunk| _ = bench.tx.mark_lost(tsn(chunk), FastRetransmission));
+    assert_eq!(bench.choice(), Some((0, AGAIN)), "others are lost, too");
 }
 
 #[test]
@@ -147,4 +152,19 @@ fn a_retransmission_takes_its_bytes_along_to_its_new_path() {
     assert_eq!(bench.history(0), History::FAST_RETRANSMITTED | History::MOVED);
     assert_eq!(bench.t3(1), Some(bench.rto(1)));
     assert_eq!(bench.path(1).counters.fast_retransmissions, 1);
+}
+
+#[test]
+fn of_paths_alike_each_has_its_turn_at_random() {
+    for (fast, timer, cause) in
+        [(Via::Cwnd, Via::Same, FastRetransmission), (Via::Same, Via::Cwnd, TimerRetransmission)]
+    {
+        let mut bench = bench(fast, timer, NoWindow::Wait);
+        (0..3).for_each(|id| bench.shape(id, 20, 20, 50));
+        lose(&mut bench, cause);
+        for path in 0..3 {
+            let mut choices = (0..100).map(|_| bench.choice());
+            assert!(choices.any(|choice| choice == Some((path, AGAIN))), "{cause:?} {path}");
+        }
+    }
 }

@@ -121,6 +121,10 @@ fn the_receive_buffer_holds_what_waits_for_its_order_though_the_sender_has_forgo
     assert_eq!(kept(&bench), [0, 1], "the peer is told to forget it");
     bench.sack(&Answer::of(4));
     assert_eq!((kept(&bench), bench.tx.receive_buffer()), ([0, 0], whole));
+    // What a later SACK says without a promise may be withdrawn.
+    bench.place(&[0, 0]);
+    bench.sack(&Answer::of(4).gaps(&[(5, 5)]));
+    assert!(bench.tx.outstanding.has_renegable());
     // What is delivered in any order does not wait.
     let mut unordered = split(|config| config.policies.buffer_split = BufferSplit::None);
     for path in [0, 1] {

@@ -1,5 +1,7 @@
 //! Probes of paths that are silent at the tail of what there is to send.
 
+use polypath_wire::{DuplicateTsns, NrSack};
+
 use super::*;
 use crate::Duration;
 use crate::config::{
@@ -9,6 +11,7 @@ use crate::mechanism::tail_probe::TailPhase;
 use crate::probe::TransmissionCause::FastRetransmission;
 use crate::transmit::outstanding::History;
 use crate::transmit::partial_reliability::Reliability;
+use crate::transmit::sack::testing::blocks;
 use crate::transmit::testing::told;
 
 /// Two paths with windows of nine packets; path 0 takes 40 ms.
@@ -199,4 +202,98 @@ fn a_user_that_was_told_of_room_is_expected_back() {
     assert_eq!(bench.sends(), [], "it was told, and has not run yet");
     bench.tx.end_input();
     assert_eq!(bench.sends(), [(0, [0].into())], "it hands over no more");
+}
+
+/// Path 0 takes 40 ms: two round trips are 80, and a delayed SACK comes after 280.
+#[test]
+fn a_sack_over_another_path_tells_when_it_left_after_a_chunk_had_to_arrive() {
+    for (other_ms, heard_ms, due_ms) in
+        [(100, 139, 280), (100, 140, 140), (20, 59, 280), (20, 60, 80)]
+    {
+        let mut bench = bench(other_ms, |_| {});
+        bench.place(&[0, 1]);
+        let sent_at = bench.now;
+        bench.wait(heard_ms);
+        bench.path(1).timed = None;
+        bench.sack(&Answer::of(0).gaps(&[(1, 1)]).over(1));
+        let due = bench.path(0).tail_probe.due().since(sent_at).as_millis();
+        assert_eq!(due, due_ms, "heard after {heard_ms} ms over {other_ms} ms");
+    }
+}
+
+#[test]
+fn an_answered_probe_proves_lost_what_was_overdue_when_it_was_sent() {
+    let mut bench = bench(20, |_| {});
+    bench.config.policies.fast_retransmit.threshold = u8::MAX;
+    bench.config.policies.fast_retransmit.reports = crate::config::MissingReports::PerSack;
+    bench.place(&[0]);
+    bench.wait(30);
+    bench.place(&[0, 0, 1]);
+    bench.path(1).timed = None;
+    bench.wait(30);
+    // The SACK of path 1 shows that chunk 0, sent 60 ms ago, needs no longer than two round trips.
+    bench.sack(&Answer::of(0).gaps(&[(3, 3)]).over(1));
+    bench.wait(20);
+    bench.path(1).set_cwnd(0, None);
+    assert_eq!(bench.sends(), [(0, [2].into())], "80 ms after chunk 0");
+    bench.wait(40);
+    bench.sack(&Answer::of(0).gaps(&[(2, 3)]));
+    assert_eq!(bench.lost(), [(0, FastRetransmission)], "chunk 1 was not overdue then");
+}
+
+#[test]
+fn an_nr_sack_that_reports_a_duplicate_tells_that_the_original_has_arrived() {
+    for (twice, lost) in [(&[2][..], 0), (&[], 2)] {
+        for blocks_of in [0, 1] {
+            let mut bench = bench(400, |_| {});
+            bench.config.policies.fast_retransmit.threshold = u8::MAX;
+            bench.config.policies.fast_retransmit.reports = crate::config::MissingReports::PerSack;
+            bench.place(&[0, 0, 0]);
+            bench.wait(80);
+            assert_eq!(bench.sends(), [(0, [2].into())]);
+            bench.wait(40);
+            let named = [blocks(&[(3, 3)]), blocks(&[])];
+            let [renegable_blocks, non_renegable_blocks] =
+                if blocks_of == 0 { named } else { [blocks(&[]), blocks(&[(3, 3)])] };
+            let nr_sack = NrSack {
+                flags: 0,
+                cumulative_tsn_ack: tsn(0).previous().0,
+                a_rwnd: Bench::PEER_WINDOW,
+                renegable_blocks,
+                non_renegable_blocks,
+                duplicate_tsns: DuplicateTsns::Owned(
+                    twice.iter().map(|chunk| tsn(*chunk).0).collect(),
+                ),
+                reserved: 0,
+            };
+            let (tx, mut cx) = bench.lend();
+            tx.on_nr_sack(&mut cx, &nr_sack, crate::PathId(0));
+            assert_eq!(bench.lost().len(), lost, "{twice:?}");
+        }
+    }
+}
+
+/// The probe of path 1 goes over path 0, whose own probe is out.
+#[test]
+fn where_several_paths_were_probed_only_those_pay_that_lost_something_for_certain() {
+    let mut bench = bench(60, |_| {});
+    bench.place(&[0, 1]);
+    bench.wait(280);
+    assert_eq!(bench.sends(), [(0, [0].into())]);
+    bench.wait(40);
+    assert_eq!(bench.sends(), [(0, [1].into())]);
+    let phases = [0, 1].map(|id| bench.path(id).tail_probe.phase());
+    assert_eq!(phases, [TailPhase::Sent; 2], "both wait for their answers");
+    bench.wait(40);
+    bench.config.policies.fast_retransmit.threshold = u8::MAX;
+    bench.config.policies.fast_retransmit.reports = crate::config::MissingReports::PerSack;
+    bench.sack(&Answer::of(0).gaps(&[(1, 1)]));
+    assert_eq!([0, 1].map(|id| bench.path(id).counters.fast_recoveries), [0, 0]);
+    let mut alone = self::bench(400, |_| {});
+    alone.place(&[0]);
+    alone.wait(280);
+    assert_eq!(alone.sends(), [(0, [0].into())]);
+    alone.wait(40);
+    alone.sack(&Answer::of(1));
+    assert_eq!(alone.path(0).counters.fast_recoveries, 1, "its original was lost");
 }

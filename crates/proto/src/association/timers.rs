@@ -35,6 +35,8 @@ enum PathTimer {
     Ban,
     /// T3-rtx (RFC 9260 section 6.3).
     T3,
+    /// The reordering window of a path has run out for a chunk.
+    Late,
     /// A path that is silent at the tail: the next poll gives a probe.
     TailProbe,
     /// Its lowest chunk is overdue at the tail: the next poll may give it to another path.
@@ -48,9 +50,10 @@ enum PathTimer {
 /// In this order timers expire that are due together.
 const BEFORE_PATHS: [Timer; 5] =
     [Timer::ShutdownGuard, Timer::State, Timer::Sack, Timer::Abandon, Timer::ZeroWindow];
-const OF_PATHS: [PathTimer; 6] = [
+const OF_PATHS: [PathTimer; 7] = [
     PathTimer::Ban,
     PathTimer::T3,
+    PathTimer::Late,
     PathTimer::TailProbe,
     PathTimer::Overdue,
     PathTimer::Pace,
@@ -174,6 +177,10 @@ impl Association {
                 self.t3_expired(cx, id, groups);
                 self.probe_in_outage(cx.now);
             }
+            PathTimer::Late => {
+                let (transmitter, mut send_cx) = self.sending(cx);
+                transmitter.on_late(&mut send_cx, id);
+            }
             // What they bring forth is decided when the next packet is polled.
             PathTimer::TailProbe | PathTimer::Overdue | PathTimer::Pace => {}
             PathTimer::Heartbeat => {
@@ -205,6 +212,7 @@ fn deadline_of(timer: PathTimer, sending: &SendPath, path: &Path) -> Instant {
     match timer {
         PathTimer::Ban => sending.new_data_ban.ends_at().unwrap_or(NEVER),
         PathTimer::T3 => sending.t3.unwrap_or(NEVER),
+        PathTimer::Late => sending.late_due(),
         PathTimer::TailProbe => sending.tail_probe.due(),
         PathTimer::Overdue => sending.tail_probe.overdue_at(),
         PathTimer::Pace => sending.pacer().due().unwrap_or(NEVER),

@@ -6,7 +6,7 @@ use core::net::IpAddr;
 use crate::Duration;
 
 use super::plug_in::{CustomCongestion, CustomScheduler};
-use super::{Policies, Preset};
+use super::{MissingReports, Policies, Preset};
 
 /// Which pairs of a local and a remote address become paths.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Hash)]
@@ -147,6 +147,11 @@ impl AssociationConfig {
     /// Whether congestion controllers want to know how fast their paths deliver.
     pub(crate) fn samples_rates(&self) -> bool {
         self.policies.congestion.samples_rates() || self.custom_congestion.is_some()
+    }
+
+    /// Whether a reordering window finds losses.
+    pub(crate) fn adapts_to_reordering(&self) -> bool {
+        self.policies.fast_retransmit.reports == MissingReports::Adaptive
     }
 
     /// The configuration of a preset. With [`Preset::Recommended`] it is the default; the other presets have buffers of

@@ -272,7 +272,7 @@ fn inet() -> Policies {
 fn recommended() -> Policies {
     Policies {
         fast_retransmit: FastRetransmit {
-            reports: MissingReports::Overdue,
+            reports: MissingReports::Adaptive,
             per_tsn: PerTsn::Multiple,
             beyond_window: BeyondWindow::OncePerRecovery,
             ..dreibholz_asymmetric().fast_retransmit

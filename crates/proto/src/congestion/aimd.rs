@@ -1,11 +1,14 @@
 //! Additive increase, multiplicative decrease: slow start x window adjustment x coupling.
 
+use alloc::boxed::Box;
+
 use super::NewPath;
 use super::coupled::Coupling;
 use super::reno::{Growth, Reno};
 use super::window::CongestionWindow;
 use super::{
-    Acked, Context, Controller, Correction, CorrectionCause, Idle, Loss, LossCause, Timeout,
+    Acked, Context, Controller, Correction, CorrectionCause, Idle, Loss, LossCause, SpuriousLoss,
+    Timeout,
 };
 use crate::config::CongestionAlgorithm;
 
@@ -17,6 +20,16 @@ pub(crate) struct Aimd {
     pub(super) adjustment: Reno,
     pub(super) coupling: Coupling,
     initial_cwnd: u64,
+    /// What a loss was answered from, until it is known that it was one. Apart, because idle paths have none.
+    undo: Option<Box<Unreduced>>,
+}
+
+/// State before a reaction to a loss.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Unreduced {
+    window: CongestionWindow,
+    adjustment: Reno,
+    coupling: Coupling,
 }
 
 impl Aimd {
@@ -28,6 +41,7 @@ impl Aimd {
             adjustment: Reno::default(),
             coupling: Coupling::new(algorithm),
             initial_cwnd: path.initial_cwnd,
+            undo: None,
         }
     }
 
@@ -43,6 +57,15 @@ impl Aimd {
 
     /// The threshold takes what a loss leaves; counting begins anew.
     fn reduce(&mut self, cx: &Context<'_>) {
+        // A timeout of what was retransmitted after one says nothing new.
+        if self.window.cwnd > cx.path.unit || self.undo.is_none() {
+            let (window, adjustment, coupling) = (self.window, self.adjustment, self.coupling);
+            let before = Unreduced { window, adjustment, coupling };
+            match &mut self.undo {
+                Some(known) => **known = before,
+                None => self.undo = Some(Box::new(before)),
+            }
+        }
         self.window.ssthresh = self.coupling.threshold(self.window.cwnd, cx.path, cx.group);
         self.adjustment.partial_bytes_acked = 0;
         self.coupling.intervals.on_loss();
@@ -78,6 +101,15 @@ impl Controller for Aimd {
     fn on_timeout(&mut self, cx: &Context<'_>, _: &Timeout) {
         self.reduce(cx);
         self.window.cwnd = cx.path.unit;
+    }
+
+    /// The window is what it was, if it has not become larger since.
+    fn on_spurious_loss(&mut self, _: &Context<'_>, _: &SpuriousLoss) {
+        let Some(undo) = self.undo.take() else { return };
+        if self.window.cwnd < undo.window.cwnd {
+            let Unreduced { window, adjustment, coupling } = *undo;
+            (self.window, self.adjustment, self.coupling) = (window, adjustment, coupling);
+        }
     }
 
     fn on_idle(&mut self, cx: &Context<'_>, idle: &Idle) {
@@ -147,6 +179,31 @@ mod tests {
             assert_eq!(state(&it), after, "{what}");
             assert_eq!((it.cwnd(), it.ssthresh()), (after.0, Some(after.1)), "{what}");
         }
+    }
+
+    #[test]
+    fn a_loss_that_was_none_is_taken_back_once() {
+        let (loss, spurious) = (Loss::default(), SpuriousLoss::default());
+        let mut it = controller(40_000, 99_000, 7);
+        it.on_spurious_loss(&at(0), &spurious);
+        assert_eq!(state(&it), (40_000, 99_000, 7), "nothing to take back");
+        it.on_loss(&at(0), &loss);
+        it.on_spurious_loss(&at(1), &spurious);
+        assert_eq!(state(&it), (40_000, 99_000, 7));
+        it.window.cwnd = 20_000;
+        it.on_spurious_loss(&at(2), &spurious);
+        assert_eq!(state(&it), (20_000, 99_000, 7), "once");
+
+        it.on_loss(&at(3), &loss);
+        it.window.cwnd = 30_000;
+        it.on_spurious_loss(&at(4), &spurious);
+        assert_eq!(state(&it).0, 30_000, "it has become larger since");
+
+        let mut it = controller(40_000, 99_000, 7);
+        (0..3).for_each(|_| it.on_timeout(&at(0), &Timeout { flight_before: 40_000 }));
+        assert_eq!(it.cwnd(), P.unit);
+        it.on_spurious_loss(&at(1), &spurious);
+        assert_eq!(state(&it), (40_000, 99_000, 7), "the first of several timeouts counts");
     }
 
     #[test]

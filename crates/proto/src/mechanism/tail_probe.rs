@@ -55,8 +55,9 @@ pub(crate) enum Answer {
     AtOnce,
     /// It may delay its SACK so long.
     Delayed(Duration),
-    /// It has: what was sent later on the path has arrived, so that this is lost or only reordered (RFC 8985 section 6.2).
-    Passed,
+    /// It has: what was sent later on the path has arrived, so that this is lost or only reordered (RFC 8985 section 6.2),
+    /// within this window where the path's is known.
+    Passed { reordering: Option<Duration> },
 }
 
 impl Default for TailProbe {
@@ -126,7 +127,8 @@ impl TailProbe {
 pub(crate) fn timeout(srtt: Option<Duration>, rto: Duration, answer: Answer) -> Option<Duration> {
     let srtt = srtt?;
     let timeout = match answer {
-        Answer::Passed => (srtt / 4).max(LEAST),
+        Answer::Passed { reordering } => reordering.unwrap_or_default().max(srtt / 4).max(LEAST),
+        // A round trip and the reordering window, which is one at most.
         Answer::AtOnce => (srtt * 2).max(LEAST),
         Answer::Delayed(delay) => (srtt * 2).max(LEAST) + delay.min(LONGEST_SACK_DELAY),
     };
@@ -149,12 +151,15 @@ mod tests {
     #[test]
     fn the_wait_is_two_round_trips_and_less_than_an_rto() {
         let late = Answer::Delayed(ms(200));
+        let passed = |window: Option<u64>| Answer::Passed { reordering: window.map(ms) };
         for (what, srtt, rto, answer, expected) in [
             ("several packets in flight", Some(100), 1000, Answer::AtOnce, Some(200)),
             ("one: its SACK may be delayed", Some(100), 1000, late, Some(400)),
             ("a configured delay", Some(100), 1000, Answer::Delayed(ms(20)), Some(220)),
             ("more than peers wait", Some(100), 1000, Answer::Delayed(ms(900)), Some(400)),
-            ("what was sent later has arrived", Some(100), 1000, Answer::Passed, Some(25)),
+            ("what was sent later has arrived", Some(100), 1000, passed(None), Some(25)),
+            ("on a path that reorders", Some(100), 1000, passed(Some(60)), Some(60)),
+            ("on one that does not", Some(100), 1000, passed(Some(2)), Some(25)),
             ("very near", Some(0), 1000, Answer::AtOnce, Some(2)),
             ("very near, one packet", Some(0), 1000, late, Some(202)),
             ("the timer is as quick", Some(500), 1000, Answer::AtOnce, None),

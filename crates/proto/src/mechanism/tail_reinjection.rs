@@ -23,10 +23,16 @@ pub(crate) struct LateChunk {
 }
 
 /// When what was sent on a path with this smoothed round-trip time at `sent_at`, and whose SACK may be delayed, should have been
-/// answered, a quarter late (the allowance of RFC 8985 section 6.2): it may be lost, and a copy costs a path that has
-/// nothing else to do nothing.
-pub(crate) fn overdue_at(sent_at: Instant, srtt: Duration, sack_delay: Duration) -> Instant {
-    sent_at + srtt + (srtt / 4).max(LEAST_LATE) + sack_delay
+/// answered, a quarter late (the allowance of RFC 8985 section 6.2) or as late as the path reorders: it may be lost, and a copy
+/// costs a path that has nothing else to do nothing.
+pub(crate) fn overdue_at(
+    sent_at: Instant,
+    srtt: Duration,
+    reordering: Option<Duration>,
+    sack_delay: Duration,
+) -> Instant {
+    let allowed = reordering.unwrap_or_default().max(srtt / 4).max(LEAST_LATE);
+    sent_at + srtt + allowed + sack_delay
 }
 
 /// Whether a copy is answered clearly before the original is: by a quarter of its round trip, or paths that are nearly
@@ -111,11 +117,17 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_may_be_a_quarter_late() {
+    fn an_answer_may_be_late_by_a_quarter_or_the_reordering_window() {
         let ms = Duration::from_millis;
-        for (srtt, delay, expected) in [(200, 0, 280), (200, 200, 480), (0, 0, 32)] {
-            let at = overdue_at(Instant::ZERO + ms(30), ms(srtt), ms(delay));
-            assert_eq!(at, Instant::ZERO + ms(expected), "{srtt} {delay}");
+        for (srtt, reordering, delay, expected) in [
+            (200, None, 0, 280),
+            (200, None, 200, 480),
+            (0, None, 0, 32),
+            (200, Some(40), 0, 280),
+            (200, Some(90), 200, 520),
+        ] {
+            let at = overdue_at(Instant::ZERO + ms(30), ms(srtt), reordering.map(ms), ms(delay));
+            assert_eq!(at, Instant::ZERO + ms(expected), "{srtt} {reordering:?} {delay}");
         }
     }
 }

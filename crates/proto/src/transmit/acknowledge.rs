@@ -105,7 +105,7 @@ impl Transmitter {
         let (flags, a_rwnd) = (sack.flags, sack.a_rwnd);
         let source = Acknowledgement::Sack { flags, a_rwnd, has_duplicates };
         let acked = self.acknowledge(cx, &report, source);
-        self.measure_by_copy(cx, &acked, &report, &sack.duplicate_tsns);
+        self.note_duplicates(cx, &acked, &report, &sack.duplicate_tsns);
         acked
     }
 
@@ -127,7 +127,7 @@ impl Transmitter {
             let blocks = if renegable.is_empty() { non_renegable } else { renegable };
             let report = Report { cumulative, blocks, release, arrival };
             let acked = self.acknowledge(cx, &report, source);
-            self.measure_by_copy(cx, &acked, &report, &sack.duplicate_tsns);
+            self.note_duplicates(cx, &acked, &report, &sack.duplicate_tsns);
             return acked;
         }
         // Taken and put back, so that its memory serves the next one.
@@ -137,7 +137,7 @@ impl Transmitter {
                 let blocks = GapAckBlocks::Owned(joined);
                 let report = Report { cumulative, blocks: &blocks, release, arrival };
                 let acked = self.acknowledge(cx, &report, source);
-                self.measure_by_copy(cx, &acked, &report, &sack.duplicate_tsns);
+                self.note_duplicates(cx, &acked, &report, &sack.duplicate_tsns);
                 if let GapAckBlocks::Owned(joined) = blocks {
                     self.joined_blocks = joined;
                 }
@@ -199,12 +199,15 @@ impl Transmitter {
             let signs = SackSigns { a_rwnd, has_duplicates, is_stale: withdrawn.is_stale };
             self.note_peer_limit(cx, &delta, signs);
         }
+        // What the peer has dropped is not late.
+        let lost_on = lost_on.union(self.late_after_sack(cx, &silence));
         let probed = self.hear_of_probe(cx, source, heard);
         let lost_on = Losses { reported: lost_on, probed, ..Losses::default() };
         self.leave_recovery(cx, cumulative, changes);
         self.reduce_rates(cx, changes, news, lost_on.all());
         let groups = self.group_views(cx);
         self.grow_cwnds(cx, changes, news, &groups);
+        self.undo_spurious(cx, &groups);
         self.reduce_cwnds(cx, lost_on, &groups);
         let ends = changes.iter().map(|AckedPath { before, order }| T3Ends {
             oldest_before: before.oldest,
@@ -253,10 +256,14 @@ impl Transmitter {
         delta.paths.extend(self.paths.iter().map(without_news));
         let (now, probe, paths) = (cx.now, &mut *cx.probe, &mut self.paths);
         let samples_rates = cx.config.samples_rates();
+        let adapts = cx.config.adapts_to_reordering();
         sack::apply_to(&mut self.outstanding, report, delta, |tsn, newly| {
             heard.note(newly);
             if samples_rates {
                 paths[newly.path].note_acked(now, newly);
+            }
+            if adapts {
+                paths.note_order(now, tsn, newly);
             }
             probe.on(now, ProbeEvent::ChunkAcked { path: newly.path, tsn });
         });
@@ -264,7 +271,8 @@ impl Transmitter {
             path.flight = path.flight.saturating_sub(news.flight_bytes);
             path.counters.data_bytes_acked += news.user_bytes;
             let unit = path.parameters().unit;
-            path.extra_bursts += burst::extra_bursts(news.flight_bytes, unit);
+            let bursts = burst::extra_bursts(news.flight_bytes, unit);
+            path.extra_bursts = path.extra_bursts.saturating_add(bursts as u32);
             path.loss_rate.on_delivered(news.chunks);
         }
         heard
@@ -310,6 +318,9 @@ impl Transmitter {
                 sack::withdraw_next(outstanding, report.cumulative, on_reneged)
             }
         };
+        if withdrawn.chunks > 0 && cx.config.adapts_to_reordering() {
+            self.watch_reneged();
+        }
         self.stats.chunks_withdrawn += u64::from(withdrawn.chunks);
         self.stats.stale_sacks += u64::from(withdrawn.is_stale);
         withdrawn

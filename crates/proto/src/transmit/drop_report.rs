@@ -33,7 +33,7 @@ impl Transmitter {
             srtt: self.paths[chunk.path].rtt.srtt(),
         });
         if repair == Repair::Retransmit
-            && let Some(path) = self.mark_lost(tsn, LossDetection::DropReport.cause())
+            && let Some(path) = self.mark_lost(cx.now, tsn, LossDetection::DropReport.cause())
         {
             let detection = LossDetection::DropReport;
             cx.probe.on(cx.now, ProbeEvent::ChunkLost { path, tsn, detection });

@@ -11,6 +11,7 @@ use super::send_path::flight_bytes;
 use super::{Flush, SendCx, SendPhase, Transmitter};
 use crate::config::{AssociationConfig, Burst, PerTsn, SackRequest, T3Restart};
 use crate::congestion::burst;
+use crate::mechanism::reordering::Transmission;
 use crate::probe::TransmissionCause;
 use crate::types::{Fate, PathSet};
 use crate::{PathId, ProbeEvent, Tsn};
@@ -110,6 +111,9 @@ impl Transmitter {
         path.transmission_rank = rank;
         path.last_data_sent = Some(cx.now);
         path.tail_probe.rest();
+        if cx.config.adapts_to_reordering() {
+            path.arrivals_mut();
+        }
         path.counters.data_packets_sent += 1;
         path.packet_sent(cx.now);
         if let Some(scheduler) = &mut self.scheduler {
@@ -319,6 +323,10 @@ impl Transmitter {
         }
         if cause != TransmissionCause::New && cx.config.policies.t3_restart == T3Restart::Smart {
             self.paths[path].retransmissions.push(tsn, cx.now);
+        }
+        let is_repeated = !matches!(cause, TransmissionCause::New | TransmissionCause::Copy);
+        if is_repeated && cx.config.policies.fast_retransmit.per_tsn == PerTsn::Multiple {
+            self.paths[path].note_retransmitted(Transmission { at: cx.now, tsn });
         }
         cx.probe.on(cx.now, ProbeEvent::ChunkSent { path, tsn, cause });
     }

@@ -5,7 +5,7 @@ use super::effects::Effect;
 use super::outstanding::OutstandingChunk;
 use super::{SendCx, Transmitter};
 use crate::probe::TransmissionCause;
-use crate::{LossDetection, PathId, ProbeEvent, Tsn};
+use crate::{Instant, LossDetection, PathId, ProbeEvent, Tsn};
 
 /// Whether chunks that are marked lost count in the loss rate of their path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -17,11 +17,16 @@ pub(super) enum LossAccounting {
 
 impl Transmitter {
     /// Marks a chunk lost, if it is in flight. Returns its path then.
-    pub(super) fn mark_lost(&mut self, tsn: Tsn, cause: TransmissionCause) -> Option<PathId> {
+    pub(super) fn mark_lost(
+        &mut self,
+        now: Instant,
+        tsn: Tsn,
+        cause: TransmissionCause,
+    ) -> Option<PathId> {
         let (id, flight_bytes) = self.outstanding.mark_lost(tsn, cause)?;
         let path = &mut self.paths[id];
         path.take_out(tsn, flight_bytes);
-        path.note_lost(self.outstanding.get(tsn).sent_at, flight_bytes, cause);
+        path.note_lost(now, tsn, self.outstanding.get(tsn), cause);
         Some(id)
     }
 
@@ -61,7 +66,7 @@ impl Transmitter {
                 path.take_out(tsn, flight_bytes);
                 if rate == LossAccounting::Counts {
                     path.loss_rate.on_lost();
-                    path.note_lost(outstanding.get(tsn).sent_at, flight_bytes, cause);
+                    path.note_lost(cx.now, tsn, outstanding.get(tsn), cause);
                 }
             }
         }

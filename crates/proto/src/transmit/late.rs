@@ -70,14 +70,15 @@ impl Transmitter {
     }
 
     fn overdue_at(&self, cx: &SendCx<'_>, chunk: &OutstandingChunk) -> Option<Instant> {
-        let srtt = self.paths[chunk.path].rtt.srtt()?;
+        let path = &self.paths[chunk.path];
+        let (srtt, reordering) = (path.rtt.srtt()?, path.reordering_window());
         let in_flight: u64 = self.paths.iter().map(|path| path.flight).sum();
         let is_alone = in_flight <= u64::from(chunk.flight_bytes);
         let delay = match is_alone && !is_answered_at_once(chunk) {
             true => cx.config.policies.delayed_ack.delay,
             false => Duration::ZERO,
         };
-        Some(tail_reinjection::overdue_at(chunk.sent_at, srtt, delay))
+        Some(tail_reinjection::overdue_at(chunk.sent_at, srtt, reordering, delay))
     }
 
     fn arrives_earlier(&self, chunk: &OutstandingChunk, now: Instant, new_rtt: Duration) -> bool {

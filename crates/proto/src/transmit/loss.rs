@@ -1,19 +1,21 @@
-//! Missing reports: what a SACK proves to be lost (RFC 9260 section 7.2.4).
+//! What a SACK proves to be lost: by missing reports (RFC 9260 section 7.2.4), or by the time that has gone by (RFC 8985).
 
 use smallvec::SmallVec;
 
+use super::recovery::Losses;
 use super::send_path::SendPath;
 use super::{SendCx, Transmitter};
 use crate::config::{FastRecoveryScope, MissingReports, Policies, SplitFastRetransmit};
 use crate::mechanism::dac::{self, DacView};
 use crate::mechanism::multiple_fast_rtx::{self, RepeatView};
+use crate::mechanism::reordering::{Reordering, RoundTrips, Transmission};
 use crate::mechanism::sfr::{self, SfrView};
 use crate::mechanism::smart_fast_rtx;
 use crate::mechanism::tail_reinjection;
-use crate::transmit::outstanding::OutstandingChunk;
+use crate::transmit::outstanding::{History, OutstandingChunk};
 use crate::transmit::sack::{AckDelta, Silence, Unnamed};
-use crate::types::PathSet;
-use crate::{Duration, Instant, LossDetection, ProbeEvent, Tsn};
+use crate::types::{Fate, PathSet};
+use crate::{Duration, Instant, LossDetection, PathId, ProbeEvent, Tsn};
 
 /// As many missing reports as there can be: the chunk is overdue.
 const OVERDUE: u8 = u8::MAX;
@@ -44,11 +46,60 @@ impl Evidence<'_> {
         if unnamed == Unnamed::Doubtful {
             return Some(1);
         }
-        let overdue_at = |srtt| tail_reinjection::overdue_at(chunk.sent_at, srtt, Duration::ZERO);
+        let overdue_at =
+            |srtt| tail_reinjection::overdue_at(chunk.sent_at, srtt, None, Duration::ZERO);
         if self.srtt[chunk.path.index()].is_some_and(|srtt| overdue_at(srtt) <= self.now) {
             return Some(OVERDUE);
         }
         Some(dac::missing_report_weight(policies.delayed_ack.count, &self.dac, tsn))
+    }
+}
+
+/// What tells late chunks of a path from others.
+struct LateJudge<'a> {
+    order: Reordering,
+    rtts: RoundTrips,
+    now: Instant,
+    silence: &'a Silence,
+    threshold: u8,
+    /// When the first chunk is lost that has time left.
+    due: Instant,
+}
+
+/// What it says of a chunk.
+enum Verdict {
+    /// It is lost.
+    Late,
+    /// It would be late if it was certain that it has not arrived.
+    Doubtful,
+    /// Nothing is known of the chunks up to this TSN.
+    Silent(Tsn),
+    /// It has time left, and so has all that was sent later.
+    InTime,
+}
+
+impl LateJudge<'_> {
+    fn verdict(&mut self, tsn: Tsn, chunk: &mut OutstandingChunk) -> Verdict {
+        let unnamed = self.silence.around(tsn);
+        if let Unnamed::Silent(end) = unnamed {
+            return Verdict::Silent(end);
+        }
+        let sent = Transmission { at: chunk.sent_at, tsn };
+        if !self.order.has_passed(&sent) {
+            return Verdict::InTime;
+        }
+        let lost_at = self.order.lost_at(chunk.sent_at, self.rtts);
+        if lost_at > self.now {
+            self.due = self.due.min(lost_at);
+            return Verdict::InTime;
+        }
+        if unnamed == Unnamed::Doubtful {
+            chunk.missing_reports = chunk.missing_reports.saturating_add(1);
+            if chunk.missing_reports < self.threshold {
+                return Verdict::Doubtful;
+            }
+        }
+        Verdict::Late
     }
 }
 
@@ -82,6 +133,9 @@ impl Transmitter {
             if let Some(highest) = view.highest_newly_acked_on_path {
                 self.paths[path].count_repaired_again(&mut self.outstanding, highest);
             }
+            if split == SplitFastRetransmit::Sfr && !self.paths[path].counts_reports() {
+                continue;
+            }
             let Some(end) = sfr::missing_before(split, &view) else { continue };
             let mut from = cumulative.next();
             while let Some(tsn) = match split {
@@ -104,7 +158,7 @@ impl Transmitter {
                     OVERDUE => LossDetection::Overdue,
                     _ => LossDetection::MissingReports,
                 };
-                if let Some(path) = self.mark_lost(tsn, detection.cause()) {
+                if let Some(path) = self.mark_lost(cx.now, tsn, detection.cause()) {
                     cx.probe.on(cx.now, ProbeEvent::ChunkLost { path, tsn, detection });
                     self.paths[path].loss_rate.on_lost();
                     lost_on.insert(path);
@@ -117,10 +171,117 @@ impl Transmitter {
         lost_on
     }
 
+    /// Marks what is late, by a reordering window that adapts. Returns the paths that lost something.
+    #[inline]
+    pub(super) fn late_after_sack(&mut self, cx: &mut SendCx<'_>, silence: &Silence) -> PathSet {
+        match cx.config.adapts_to_reordering() {
+            true => self.find_late(cx, silence),
+            false => PathSet::EMPTY,
+        }
+    }
+
+    #[inline(never)]
+    fn find_late(&mut self, cx: &mut SendCx<'_>, silence: &Silence) -> PathSet {
+        let mut lost_on = PathSet::EMPTY;
+        for id in self.paths.ids() {
+            if self.paths[id].end_sack() && self.mark_late(cx, id, silence) {
+                lost_on.insert(id);
+            }
+        }
+        lost_on
+    }
+
+    /// The reordering window of a path has run out for a chunk, and no SACK came.
+    pub(crate) fn on_late(&mut self, cx: &mut SendCx<'_>, id: PathId) {
+        if self.mark_late(cx, id, &Silence::default()) {
+            let groups = self.group_views(cx);
+            let lost_on = Losses { reported: PathSet::of(id), ..Losses::default() };
+            self.reduce_cwnds(cx, lost_on, &groups);
+            self.settle(id);
+        }
+    }
+
+    /// The peer took acknowledgements back: what is in flight again is watched as retransmissions are. Goes over all that is
+    /// outstanding, so it is only for rare events.
+    #[cold]
+    pub(super) fn watch_reneged(&mut self) {
+        let mut from = self.outstanding.base();
+        while let Some(tsn) = self.outstanding.next_unacked(from, self.outstanding.next_tsn()) {
+            let chunk = self.outstanding.get(tsn);
+            if chunk.history.contains(History::RENEGED) && chunk.fate == Fate::InFlight {
+                self.paths[chunk.path].watch_again(Transmission { at: chunk.sent_at, tsn });
+            }
+            from = tsn.next();
+        }
+    }
+
+    /// Marks those chunks of a path lost that something sent later has passed, and whose time is over; notes when that of the
+    /// next one is. Returns whether there were any.
+    ///
+    /// Chunks that were sent once and retransmissions are both looked at in the order of sending, up to the first that has
+    /// time left.
+    fn mark_late(&mut self, cx: &mut SendCx<'_>, id: PathId, silence: &Silence) -> bool {
+        let path = &mut self.paths[id];
+        let rtts = path.round_trips();
+        let arrivals = path.arrivals_mut();
+        let mut retransmitted = core::mem::take(&mut arrivals.retransmitted);
+        let mut judge = LateJudge {
+            order: arrivals.order,
+            rtts,
+            now: cx.now,
+            silence,
+            threshold: cx.config.policies.fast_retransmit.threshold,
+            due: Instant::FAR_FUTURE,
+        };
+        let mut is_any = false;
+        let mut from = self.outstanding.base();
+        while let Some(tsn) = self.outstanding.next_sent_once_on(id, from) {
+            match judge.verdict(tsn, self.outstanding.get_mut(tsn)) {
+                Verdict::Late => is_any |= self.lose_late(cx, id, tsn),
+                Verdict::Doubtful => {}
+                Verdict::Silent(end) => {
+                    from = end;
+                    continue;
+                }
+                Verdict::InTime => break,
+            }
+            from = tsn.next();
+        }
+        let mut place = 0;
+        while let Some(&sent) = retransmitted.get(place) {
+            if !self.outstanding.is_in_flight(sent, id) {
+                retransmitted.remove(place);
+                continue;
+            }
+            match judge.verdict(sent.tsn, self.outstanding.get_mut(sent.tsn)) {
+                Verdict::Late => {
+                    is_any |= self.lose_late(cx, id, sent.tsn);
+                    retransmitted.remove(place);
+                }
+                Verdict::Doubtful | Verdict::Silent(_) => place += 1,
+                Verdict::InTime => break,
+            }
+        }
+        let due = judge.due;
+        let arrivals = self.paths[id].arrivals_mut();
+        (arrivals.retransmitted, arrivals.due) = (retransmitted, due);
+        is_any
+    }
+
+    fn lose_late(&mut self, cx: &mut SendCx<'_>, path: PathId, tsn: Tsn) -> bool {
+        let detection = LossDetection::Overdue;
+        let is_lost = self.mark_lost(cx.now, tsn, detection.cause()).is_some();
+        if is_lost {
+            cx.probe.on(cx.now, ProbeEvent::ChunkLost { path, tsn, detection });
+            self.paths[path].loss_rate.on_lost();
+        }
+        is_lost
+    }
+
     /// The round-trip time of each path, where what is overdue is lost.
     fn round_trips_that_count(&self, cx: &SendCx<'_>) -> SmallVec<[Option<Duration>; 4]> {
         let srtt = |path: &SendPath| match cx.config.policies.fast_retransmit.reports {
-            MissingReports::PerSack => None,
+            MissingReports::PerSack | MissingReports::Adaptive => None,
             MissingReports::Overdue => path.rtt.srtt(),
         };
         self.paths.iter().map(srtt).collect()

@@ -19,15 +19,22 @@ pub(crate) struct LossEpisode {
     since: Option<Instant>,
     /// The next loss begins another episode.
     is_over: bool,
+    /// Tells episodes apart.
+    number: u32,
 }
 
 impl LossEpisode {
-    /// A chunk is lost.
-    pub(crate) fn on_lost(&mut self) {
+    /// A chunk is lost. Returns the number of the episode.
+    pub(crate) fn on_lost(&mut self) -> u32 {
         if self.is_over {
-            *self = Self::default();
+            self.begin_anew();
         }
         self.lost = self.lost.saturating_add(1);
+        self.number
+    }
+
+    fn begin_anew(&mut self) {
+        *self = Self { number: self.number.wrapping_add(1), ..Self::default() };
     }
 
     /// Notes that the controller was told of a loss.
@@ -45,7 +52,14 @@ impl LossEpisode {
         } else {
             newly.transmissions == 1
         };
-        if is_original && self.arrived < self.lost {
+        if is_original {
+            self.on_arrived(self.number);
+        }
+    }
+
+    /// A chunk that was lost in the episode of that number has arrived. Each is told once.
+    pub(crate) fn on_arrived(&mut self, episode: u32) {
+        if episode == self.number && self.arrived < self.lost {
             self.arrived += 1;
         }
     }
@@ -56,7 +70,7 @@ impl LossEpisode {
         if lost == 0 || arrived < lost {
             return None;
         }
-        *self = Self::default();
+        self.begin_anew();
         Some(lost)
     }
 
@@ -92,7 +106,9 @@ mod tests {
 
     fn lost(chunks: u32) -> LossEpisode {
         let mut episode = LossEpisode::default();
-        (0..chunks).for_each(|_| episode.on_lost());
+        (0..chunks).for_each(|_| {
+            episode.on_lost();
+        });
         episode.on_told(ms(500));
         episode
     }
@@ -144,6 +160,20 @@ mod tests {
         episode.on_acked(ms(400), &Newly { was_in_flight: false, ..chunk(1, ms(300)) }, RTT);
         episode.on_lost();
         assert_eq!(episode.take_spurious(), None);
+    }
+
+    #[test]
+    fn what_arrives_of_an_earlier_episode_proves_nothing_of_this_one() {
+        let mut episode = LossEpisode::default();
+        let first = episode.on_lost();
+        episode.end();
+        let second = episode.on_lost();
+        episode.on_arrived(first);
+        assert_eq!(episode.take_spurious(), None);
+        episode.on_arrived(second);
+        assert_eq!(episode.take_spurious(), Some(1));
+        episode.on_arrived(second);
+        assert_eq!(episode.take_spurious(), None, "once");
     }
 
     #[test]

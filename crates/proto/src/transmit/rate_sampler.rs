@@ -88,6 +88,11 @@ impl RateSampler {
         self.newest_lost = self.newest_lost.max(Some(sent_at));
     }
 
+    /// A chunk of so many bytes that was found lost has arrived after all.
+    pub(crate) fn on_found(&mut self, bytes: u64) {
+        self.lost = self.lost.saturating_sub(bytes);
+    }
+
     /// The SACK acknowledges so many bytes of what was outstanding. A sample, if it tells of a packet that is remembered and
     /// no older than the last one.
     pub(crate) fn sample(&mut self, now: Instant, bytes: u64) -> Option<RateSample> {
@@ -282,6 +287,17 @@ mod tests {
         assert_eq!(sampler.sample(ms(58), 3000).unwrap().lost, 2500);
         sampler.on_chunk_acked(ms(56));
         assert_eq!(sampler.sample(ms(106), 1000).unwrap().lost, 500);
+    }
+
+    #[test]
+    fn what_was_found_again_was_not_lost() {
+        let mut sampler = RateSampler::default();
+        sampler.on_lost(ms(0), 2000);
+        sampler.on_sent(ms(1), 0, 1000);
+        sampler.on_lost(ms(0), 3000);
+        sampler.on_found(3000);
+        sampler.on_chunk_acked(ms(1));
+        assert_eq!(sampler.sample(ms(50), 1000).unwrap().lost, 0);
     }
 
     #[test]

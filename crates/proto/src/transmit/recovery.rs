@@ -202,6 +202,7 @@ impl Transmitter {
                 self.paths[path].recovery.enter(exit);
             }
         }
+        self.paths[path].on_recovery();
         self.paths[path].counters.fast_recoveries += 1;
     }
 }

@@ -1,5 +1,6 @@
 //! The sending half of a path: what is outstanding on it, and how much more may be.
 
+mod arrivals;
 mod control;
 mod feedback;
 
@@ -33,6 +34,7 @@ use crate::transmit::buffer_size::DeliveryRate;
 use crate::transmit::outstanding::{OutstandingData, Repaired};
 use crate::types::PathSet;
 use crate::{Duration, Instant, PathId, Probe, ProbeEvent, Tsn};
+use arrivals::Arrivals;
 use feedback::Feedback;
 
 const COMMON_HEADER: u32 = 12;
@@ -64,6 +66,8 @@ pub(crate) struct SendPath {
     pub(crate) congestion: CongestionWindow,
     /// What it delivers and loses, for controllers that want to know.
     feedback: Option<Box<Feedback>>,
+    /// In which order it delivers, where the policy looks at that.
+    arrivals: Option<Box<Arrivals>>,
     pub(crate) recovery: FastRecovery,
     /// How fast it sends meanwhile, where the policy paces that.
     pub(crate) reduction: RateReduction,
@@ -71,9 +75,9 @@ pub(crate) struct SendPath {
     /// Counted bytes outstanding.
     pub(crate) flight: u64,
     /// Counted bytes found lost that the controller was not told of yet.
-    lost_bytes: u64,
+    lost_bytes: u32,
     /// Counted bytes put into the packet that is being filled.
-    packet_bytes: u64,
+    packet_bytes: u32,
     /// Deadline of T3-rtx.
     pub(crate) t3: Option<Instant>,
     /// The last chunk that was sent here asks for its SACK at once.
@@ -84,7 +88,7 @@ pub(crate) struct SendPath {
     /// When the idle rule was last applied.
     decayed: Instant,
     /// Bursts that acknowledgements since the last flush are worth beyond one each.
-    pub(crate) extra_bursts: u64,
+    pub(crate) extra_bursts: u32,
     /// Counted bytes that may be outstanding in the present flush; set when it begins.
     flush_limit: u64,
     /// Of a path that was paced or copied to since it was idle.
@@ -165,6 +169,7 @@ impl SendPath {
             control,
             congestion,
             feedback: None,
+            arrivals: None,
             recovery: FastRecovery::default(),
             reduction: RateReduction::default(),
             loss_rate: LossRate::default(),
@@ -240,7 +245,7 @@ impl SendPath {
             flight: self.flight,
             unit,
             sacks,
-            extra_bursts: core::mem::take(&mut self.extra_bursts),
+            extra_bursts: core::mem::take(&mut self.extra_bursts).into(),
         };
         let limit = burst::limit(burst, &view);
         self.flush_limit = limit.flush;
@@ -348,6 +353,7 @@ impl SendPath {
     pub(crate) fn release_memory(&mut self) {
         if self.flight == 0 {
             self.spread = None;
+            self.arrivals = None;
             if self.control.forget() {
                 self.feedback = None;
                 self.congestion = self.control.window();
@@ -367,7 +373,7 @@ impl SendPath {
     /// A chunk was sent here.
     pub(crate) fn put_out(&mut self, flight_bytes: u32) {
         self.flight += u64::from(flight_bytes);
-        self.packet_bytes += u64::from(flight_bytes);
+        self.packet_bytes += flight_bytes;
         self.reduction.on_sent(u64::from(flight_bytes));
     }
 

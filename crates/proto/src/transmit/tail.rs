@@ -111,15 +111,16 @@ impl Transmitter {
         let is_quick = is_answered_at_once(chunk);
         let in_flight = outstanding.in_flight_on(path).user_bytes;
         let one_packet = in_flight <= u64::from(self.max_fragment);
-        let answer = if chunk.missing_reports > 0 {
-            Answer::Passed
+        let own = &self.paths[path];
+        let is_passed = chunk.missing_reports > 0 || own.late_due() != Instant::FAR_FUTURE;
+        let answer = if is_passed {
+            Answer::Passed { reordering: own.reordering_window() }
         } else if one_packet && !is_quick {
             Answer::Delayed(cx.config.policies.delayed_ack.delay)
         } else {
             Answer::AtOnce
         };
-        let rtt = &self.paths[path].rtt;
-        tail_probe::timeout(rtt.srtt(), rtt.rto(), answer)
+        tail_probe::timeout(own.rtt.srtt(), own.rtt.rto(), answer)
     }
 
     /// A SACK came over `arrival`. The peer sent it when what silent paths have in flight should have arrived: if it

@@ -206,6 +206,11 @@ impl Bench {
         (tx, SendCx { now: *now, rng, probe: trace, config, book, phase: *phase, effects })
     }
 
+    /// Marks a chunk lost.
+    pub(crate) fn mark_lost(&mut self, tsn: Tsn, cause: TransmissionCause) -> Option<PathId> {
+        self.tx.mark_lost(self.now, tsn, cause)
+    }
+
     pub(crate) fn wait(&mut self, ms: u64) {
         self.now += Duration::from_millis(ms);
     }
@@ -421,6 +426,22 @@ impl Bench {
         let (at, id) = timers.min()?;
         self.now = self.now.max(at);
         Some((id, self.expire(id)))
+    }
+
+    /// Milliseconds until the reordering window of a path runs out for a chunk.
+    pub(crate) fn late_in(&self, id: u8) -> Option<u64> {
+        let due = self.tx.paths[PathId(id)].late_due();
+        (due != Instant::FAR_FUTURE).then(|| due.since(self.now).as_millis())
+    }
+
+    /// Waits until the first of those windows runs out; says of which path.
+    pub(crate) fn expire_late(&mut self) -> Option<u8> {
+        let timers = self.tx.paths.iter().map(|path| (path.late_due(), path.id.0));
+        let (at, id) = timers.min().filter(|(at, _)| *at != Instant::FAR_FUTURE)?;
+        self.now = self.now.max(at);
+        let (tx, mut cx) = self.lend();
+        tx.on_late(&mut cx, PathId(id));
+        Some(id)
     }
 
     /// The system cannot send on a path any more.

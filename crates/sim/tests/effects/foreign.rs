@@ -39,6 +39,7 @@ policies.simulated_reorder_limit = 512
 # BBR keeps less in flight here, so that a peer's limit shows less often.
 policies.congestion = "cmt"
 policies.sack_path = "round-robin"
+policies.fast_retransmit.reports = "overdue"
 "#;
 
 type Effect = (&'static str, fn());

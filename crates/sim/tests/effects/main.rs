@@ -22,6 +22,7 @@ mod outages;
 mod paths;
 mod queues;
 mod recovery;
+mod reordering;
 mod scenarios;
 mod slow_paths;
 mod smart;
@@ -66,6 +67,7 @@ const COVERAGE: &[&[Covered]] = &[
     outages::COVERAGE,
     paths::COVERAGE,
     recovery::COVERAGE,
+    reordering::COVERAGE,
     slow_paths::COVERAGE,
     smart::COVERAGE,
     spread::COVERAGE,

@@ -41,6 +41,11 @@ policy_enum!(
         /// As many; but what was sent a quarter of a round trip more than one ago is lost at once when something arrives that
         /// was sent later on its path: a SACK that overtook others stands for them (RACK, RFC 8985 section 6.2, for TCP).
         Overdue = "overdue",
+        /// As many, as long as the path keeps the order; and what is a round trip and a reordering window old is lost as soon as
+        /// something that was sent later on its path has arrived, with a timer of its own. The window begins with a quarter
+        /// of a round trip, grows to what came late, up to a round trip, and shrinks after recoveries that did not need it;
+        /// a reaction to losses that were none is taken back (after RACK, RFC 8985).
+        Adaptive = "adaptive",
     }
 );
 

@@ -1,6 +1,7 @@
 //! Finding outstanding chunks by what is known of them.
 
 use super::OutstandingData;
+use crate::mechanism::reordering::Transmission;
 use crate::transmit::bit_ring::BitRing;
 use crate::types::Fate;
 use crate::{Instant, PathId, Tsn};
@@ -32,6 +33,21 @@ impl OutstandingData {
         let first = bits.first.next_set_in_both(&self.countable, later(from, bits.first_low), end);
         let again = bits.again.next_set_in_both(&self.countable, later(from, bits.again_low), end);
         earlier_of(first, again)
+    }
+
+    /// The first chunk that was sent once, on `path`, from `from` on, for which missing reports count.
+    pub(crate) fn next_sent_once_on(&self, path: PathId, from: Tsn) -> Option<Tsn> {
+        let bits = self.paths.get(path.index())?;
+        let from = later(from, later(self.base, bits.first_low));
+        bits.first.next_set_in_both(&self.countable, from, self.next)
+    }
+
+    /// Whether this is the last transmission of a chunk, on that path, and in flight.
+    pub(crate) fn is_in_flight(&self, sent: Transmission, path: PathId) -> bool {
+        self.contains(sent.tsn) && {
+            let chunk = self.get(sent.tsn);
+            chunk.fate == Fate::InFlight && chunk.path == path && chunk.sent_at == sent.at
+        }
     }
 
     /// The first chunk of any path in `from..end` for which missing reports count.

@@ -119,7 +119,7 @@ impl SendPath {
     /// The packet with what was put out goes.
     #[inline]
     pub(crate) fn packet_sent(&mut self, now: Instant) {
-        let sent = Sent { bytes: core::mem::take(&mut self.packet_bytes) };
+        let sent = Sent { bytes: core::mem::take(&mut self.packet_bytes).into() };
         if let Some(spread) = &mut self.spread {
             spread.pacer.on_sent(sent.bytes);
         }

@@ -2,12 +2,12 @@
 //! that was a loss.
 
 use super::SendPath;
-use crate::Instant;
 use crate::congestion::{Controller, GroupView, LossSample, RateSample, SpuriousLoss};
 use crate::probe::TransmissionCause;
 use crate::transmit::loss_episode::LossEpisode;
-use crate::transmit::outstanding::Newly;
+use crate::transmit::outstanding::{Newly, OutstandingChunk};
 use crate::transmit::rate_sampler::RateSampler;
+use crate::{Instant, Tsn};
 
 /// State of one path.
 #[derive(Clone, Debug, Default)]
@@ -27,20 +27,24 @@ impl SendPath {
         feedback.episode.on_acked(now, newly, feedback.rates.shortest_round_trip());
     }
 
-    /// A chunk that was last sent at this time is lost.
+    /// A chunk is lost.
     pub(crate) fn note_lost(
         &mut self,
-        sent_at: Instant,
-        flight_bytes: u32,
+        now: Instant,
+        tsn: Tsn,
+        chunk: &OutstandingChunk,
         cause: TransmissionCause,
     ) {
-        self.lost_bytes += u64::from(flight_bytes);
-        let Some(feedback) = &mut self.feedback else { return };
+        self.lost_bytes = self.lost_bytes.saturating_add(chunk.flight_bytes);
         // What was damaged, or dropped by a middlebox that says so, is no sign of congestion.
-        if cause != TransmissionCause::DropReport {
-            feedback.rates.on_lost(sent_at, flight_bytes.into());
+        if cause == TransmissionCause::DropReport {
+            return;
+        }
+        if let Some(feedback) = &mut self.feedback {
+            feedback.rates.on_lost(chunk.sent_at, chunk.flight_bytes.into());
             feedback.episode.on_lost();
         }
+        self.log_loss(now, tsn, chunk, cause);
     }
 
     /// Bytes that were found lost since this was last asked, and what is known of the newest; for the controller.
@@ -49,7 +53,7 @@ impl SendPath {
             feedback.episode.on_told(now);
             feedback.rates.loss_sample()
         });
-        (core::mem::take(&mut self.lost_bytes), sample)
+        (core::mem::take(&mut self.lost_bytes).into(), sample)
     }
 
     /// How fast the path delivers, after a SACK that takes so many bytes out of its flight.
@@ -62,7 +66,8 @@ impl SendPath {
     /// A SACK has acknowledged data of the path: tells the controller if what was lost has arrived.
     #[inline]
     pub(crate) fn judge_losses(&mut self, now: Instant, group: &GroupView, in_recovery: bool) {
-        if self.feedback.is_some() {
+        // Where the reordering window adapts, a log of losses judges them.
+        if self.feedback.is_some() && self.arrivals.is_none() {
             self.judge_episode(now, group, in_recovery);
         }
     }

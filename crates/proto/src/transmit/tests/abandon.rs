@@ -30,7 +30,7 @@ fn until(bench: &Bench, ms: u64) -> Reliability {
 
 fn lose(bench: &mut Bench, chunks: &[u32]) {
     for chunk in chunks {
-        bench.tx.mark_lost(tsn(*chunk), FastRetransmission);
+        bench.mark_lost(tsn(*chunk), FastRetransmission);
     }
 }
 

@@ -96,11 +96,11 @@ fn what_an_acknowledgement_wants_done_comes_in_one_order() {
     let retransmission = &mut bench.config.policies.retransmission;
     retransmission.fast = RetransmissionPath::Same;
     for chunk in [1, 3] {
-        bench.tx.mark_lost(tsn(chunk), FastRetransmission);
+        bench.mark_lost(tsn(chunk), FastRetransmission);
     }
     assert_eq!(bench.sends(), [(1, [1].into()), (1, [3].into())]);
     bench.config.policies.retransmission.fast = RetransmissionPath::Alternate;
-    bench.tx.mark_lost(tsn(2), FastRetransmission);
+    bench.mark_lost(tsn(2), FastRetransmission);
     assert_eq!(bench.sends(), [(0, [2].into())]);
     // More than one message does not have room.
     let limit = bench.tx.queue.limit() as u32;
@@ -123,7 +123,7 @@ fn a_chunk_that_moved_proves_neither_path_alive() {
     let mut bench = bench(Preset::Rfc9260, 2);
     bench.config.policies.retransmission.fast = RetransmissionPath::Alternate;
     bench.place(&[0, 0]);
-    bench.tx.mark_lost(tsn(0), FastRetransmission);
+    bench.mark_lost(tsn(0), FastRetransmission);
     assert_eq!(bench.sends(), [(1, [0].into())]);
     bench.doubt_all();
     assert_eq!(bench.sack(&Answer::of(1)), ["PeerAnswered"]);
@@ -189,7 +189,7 @@ fn each_path_measures_its_own_round_trip() {
 fn a_retransmitted_chunk_measures_nothing() {
     let mut bench = bench(Preset::Rfc9260, 2);
     bench.place(&[0]);
-    bench.tx.mark_lost(tsn(0), FastRetransmission);
+    bench.mark_lost(tsn(0), FastRetransmission);
     bench.wait(30);
     assert_eq!(bench.sends(), [(0, [0].into())]);
     bench.trace();

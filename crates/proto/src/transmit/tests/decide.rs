@@ -286,7 +286,7 @@ fn lost_chunks_go_before_new_ones_and_fill_the_packet() {
     }
     assert_eq!(bench.sends(), [(0, [0, 1, 2].into())]);
     for chunk in [0, 2] {
-        bench.tx.mark_lost(tsn(chunk), TransmissionCause::FastRetransmission);
+        bench.mark_lost(tsn(chunk), TransmissionCause::FastRetransmission);
     }
     bench.send_one(100, Reliability::Full).1.unwrap();
     assert_eq!(bench.choice(), Some((0, What::Retransmit)));

@@ -52,7 +52,7 @@ fn only_the_acknowledgement_of_its_lowest_chunk_starts_the_timer_anew() {
 #[test]
 fn the_timer_ends_with_an_abandoned_chunk_and_guards_the_forward_tsn() {
     let mut bench = unreliable(Preset::Rfc9260);
-    bench.tx.mark_lost(tsn(0), FastRetransmission);
+    bench.mark_lost(tsn(0), FastRetransmission);
     assert!(bench.t3(0).is_some(), "it will be sent again, as far as is known");
     bench.begin();
     assert_eq!((bench.t3(0), bench.flights()), (None, [0, 0].into()));
@@ -64,7 +64,7 @@ fn the_timer_ends_with_an_abandoned_chunk_and_guards_the_forward_tsn() {
 #[test]
 fn the_timer_does_not_end_with_the_last_chunk_while_it_guards_a_forward_tsn() {
     let mut bench = unreliable(Preset::Rfc9260);
-    bench.tx.mark_lost(tsn(0), FastRetransmission);
+    bench.mark_lost(tsn(0), FastRetransmission);
     bench.place(&[0]);
     assert_eq!(bench.flights(), [CHUNK, 0]);
     bench.wait(20);
@@ -145,8 +145,8 @@ fn what_was_marked_lost_is_counted_once() {
     let mut bench = Bench::new(preset("cmt"), 2);
     (0..2).for_each(|id| bench.shape(id, 9, 9, 50));
     bench.place(&[0, 0]);
-    assert_eq!(bench.tx.mark_lost(tsn(0), FastRetransmission), Some(PathId(0)));
-    assert_eq!(bench.tx.mark_lost(tsn(0), FastRetransmission), None);
+    assert_eq!(bench.mark_lost(tsn(0), FastRetransmission), Some(PathId(0)));
+    assert_eq!(bench.mark_lost(tsn(0), FastRetransmission), None);
     assert_eq!(bench.flights(), [CHUNK, 0]);
     assert_eq!(bench.path(0).timed, None, "its round trip cannot be measured");
     bench.sack(&Answer::of(2));
@@ -164,7 +164,7 @@ fn a_path_settles_without_a_word_where_nothing_moved_away() {
     let (tx, mut cx) = bench.lend();
     tx.settle_left(&mut cx, PathId(0));
     assert!(bench.told().is_empty() && bench.t3(0).is_some(), "a chunk is still there");
-    bench.tx.mark_lost(tsn(0), FastRetransmission);
+    bench.mark_lost(tsn(0), FastRetransmission);
     assert!(bench.tx.settle(PathId(0)));
     assert_eq!(bench.t3(0), None);
     let (tx, mut cx) = bench.lend();

@@ -148,6 +148,7 @@ enum Step {
         gaps: (u32, u32),
     },
     Timeout,
+    Late,
     ProbeDue,
     PathLost(u8),
     PathBack(u8),
@@ -184,6 +185,7 @@ fn step() -> impl Strategy<Value = Step> {
         1 => (0..400_u32, (0..400_u32, 0..400_u32))
             .prop_map(|(count, gaps)| Step::Nonsense { count, gaps }),
         2 => Just(Step::Timeout),
+        2 => Just(Step::Late),
         1 => Just(Step::ProbeDue),
         1 => path.clone().prop_map(Step::PathLost),
         1 => path.prop_map(Step::PathBack),
@@ -235,6 +237,7 @@ fn take(bench: &mut Bench, step: &Step) {
             }
         }
         Step::Timeout => drop(bench.expire_next()),
+        Step::Late => drop(bench.expire_late()),
         Step::ProbeDue => {
             if let Some(due) = bench.tx.zero_window.deadline() {
                 bench.now = bench.now.max(due);

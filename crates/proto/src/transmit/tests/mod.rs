@@ -19,6 +19,7 @@ mod observation;
 mod pacing;
 mod peer_limit;
 mod peer_window;
+mod reordering;
 mod retransmission;
 mod sending;
 mod shares;

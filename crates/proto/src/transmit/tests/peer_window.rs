@@ -198,7 +198,7 @@ fn the_window_is_what_the_peer_announced_less_what_is_in_flight() {
     assert_eq!(bench.tx.peer_window(), u64::from(Bench::PEER_WINDOW) - 3 * full);
     bench.sack(&Answer::of(0).gaps(&[(1, 1)]).a_rwnd(4000));
     assert_eq!(bench.tx.peer_window(), 4000 - 2 * full);
-    bench.tx.mark_lost(tsn(2), TimerRetransmission);
+    bench.mark_lost(tsn(2), TimerRetransmission);
     assert_eq!(bench.tx.peer_window(), 4000 - full);
     bench.sack(&Answer::of(0).gaps(&[(1, 1)]).a_rwnd(100));
     assert_eq!(bench.tx.peer_window(), 0, "the peer took back what it had announced");
@@ -210,7 +210,7 @@ fn a_retransmission_does_not_ask_for_a_window() {
     bench.place(&[0]);
     bench.send_one(FULL, Reliability::Full).1.unwrap();
     bench.tx.advertised_window = 0;
-    bench.tx.mark_lost(tsn(0), TimerRetransmission);
+    bench.mark_lost(tsn(0), TimerRetransmission);
     bench.book.primary = PathId(0);
     assert_eq!(bench.sends(), [(1, [0].into())], "it has room there, or probes; new data waits");
 }

@@ -26,7 +26,7 @@ fn bench(fast: Via, timer: Via, no_window: NoWindow) -> Bench {
 }
 
 fn lose(bench: &mut Bench, cause: TransmissionCause) {
-    assert_eq!(bench.tx.mark_lost(tsn(0), cause), Some(PathId(0)));
+    assert_eq!(bench.mark_lost(tsn(0), cause), Some(PathId(0)));
 }
 
 fn full(bench: &mut Bench, id: u8) {
@@ -97,7 +97,7 @@ fn one_packet_after_a_loss_ignores_the_window() {
     let mut bench = bench(Via::Same, Via::Same, NoWindow::Wait);
     bench.place(&[0, 0]);
     for chunk in 0..3 {
-        bench.tx.mark_lost(tsn(chunk), FastRetransmission);
+        bench.mark_lost(tsn(chunk), FastRetransmission);
     }
     full(&mut bench, 0);
     assert_eq!(bench.choice(), None);

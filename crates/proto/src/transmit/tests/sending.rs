@@ -31,7 +31,7 @@ fn each_transmission_is_counted_by_its_cause_and_told_to_the_probe() {
     let mut bench = bench(preset("cmt"), |_| {});
     bench.place(&[0, 1, 0]);
     for cause in [FastRetransmission, DropReport, TimerRetransmission, WindowProbe] {
-        bench.tx.mark_lost(tsn(0), cause);
+        bench.mark_lost(tsn(0), cause);
         bench.trace();
         assert_eq!(bench.sends(), [(0, [0].into())]);
         let sent = ProbeEvent::ChunkSent { path: PathId(0), tsn: tsn(0), cause };
@@ -102,7 +102,7 @@ fn at_the_tail_what_goes_again_asks_for_its_sack_at_once() {
             config.policies.sack_request = SackRequest::AtShutdown;
         });
         bench.place(&[0, 0, 0]);
-        bench.tx.mark_lost(tsn(0), FastRetransmission);
+        bench.mark_lost(tsn(0), FastRetransmission);
         (0..2).for_each(|id| bench.path(id).set_cwnd(3 * CHUNK, None));
         bench.path(1).flight = 3 * CHUNK;
         bench.send(more);
@@ -118,7 +118,7 @@ fn the_timer_begins_anew_with_the_retransmission_of_the_lowest_chunk() {
         let mut bench = bench(preset("cmt"), |_| {});
         bench.place(&[0, 0, 0]);
         bench.wait(10);
-        bench.tx.mark_lost(tsn(chunk), FastRetransmission);
+        bench.mark_lost(tsn(chunk), FastRetransmission);
         assert_eq!(bench.sends(), [(0, [chunk].into())]);
         let expected = bench.rto(0) - if restarts { 0 } else { 10 };
         assert_eq!(bench.t3(0), Some(expected), "chunk {chunk}");
@@ -147,7 +147,7 @@ fn missing_reports_find_a_lost_retransmission_where_the_policy_counts_them() {
 fn a_repaired_chunk_is_missing_once_what_was_sent_after_it_has_arrived() {
     let mut bench = bench(preset("cmt"), |_| {});
     bench.place(&[0, 0, 0, 0]);
-    bench.tx.mark_lost(tsn(0), DropReport);
+    bench.mark_lost(tsn(0), DropReport);
     assert_eq!(bench.sends(), [(0, [0].into())]);
     (1..=3).for_each(|last| drop(bench.sack(&Answer::of(0).gaps(&[(1, last)]))));
     assert_eq!(bench.lost(), []);
@@ -161,7 +161,7 @@ fn a_forward_tsn_whose_path_was_lost_is_due_again() {
     let mut bench = bench(Preset::Rfc9260, |_| {});
     bench.send_one(FULL, Reliability::Retransmissions(0)).1.unwrap();
     bench.flush();
-    bench.tx.mark_lost(tsn(0), FastRetransmission);
+    bench.mark_lost(tsn(0), FastRetransmission);
     assert!(bench.flush()[0].forward.is_some());
     bench.begin();
     assert!(!bench.tx.forward.is_due());
@@ -191,7 +191,7 @@ fn why_nothing_can_be_sent() {
         }),
         (BlockedCause::CongestionWindow, |bench| {
             bench.place(&[0]);
-            bench.tx.mark_lost(tsn(0), FastRetransmission);
+            bench.mark_lost(tsn(0), FastRetransmission);
             (0..2).for_each(|id| full(bench, id));
         }),
         (BlockedCause::PeerWindow, |bench| {

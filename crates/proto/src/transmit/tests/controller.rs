@@ -10,7 +10,7 @@ use polypath_wire::PacketDrop;
 use super::*;
 use crate::config::plug_in::CustomCongestion;
 use crate::config::{
-    AssociationConfig, BlockingEstimation, Burst, FastRecoveryScope, PathOrder, Reduction,
+    AssociationConfig, BlockingEstimation, Burst, FastRecoveryScope, Pacing, PathOrder, Reduction,
 };
 use crate::congestion::{
     Acked, Context, Controller, Correction, Idle, Loss, LossCause, MeasuredRate, Pause, RateLimit,
@@ -37,6 +37,7 @@ enum Told {
 struct Listener {
     cwnd: u64,
     delivers: Option<MeasuredRate>,
+    pacing_rate: Option<BitRate>,
     told: Option<Sender<Told>>,
 }
 
@@ -76,6 +77,10 @@ impl Controller for Listener {
         self.cwnd
     }
 
+    fn pacing_rate(&self) -> Option<BitRate> {
+        self.pacing_rate
+    }
+
     fn delivery_rate(&self) -> Option<MeasuredRate> {
         self.delivers
     }
@@ -97,7 +102,9 @@ fn delivering(
         let make = move |path: &crate::congestion::NewPath| -> Box<dyn Controller> {
             let told = (path.path.id == PathId(0)).then(|| sender.clone());
             let delivers = rates[path.path.id.index()];
-            Box::new(Listener { cwnd: 9 * CHUNK, delivers, told })
+            // A packet in 10 ms.
+            let pacing_rate = Some(BitRate::from_bits_per_second(800 * CHUNK));
+            Box::new(Listener { cwnd: 9 * CHUNK, delivers, pacing_rate, told })
         };
         config.custom_congestion = Some(CustomCongestion::new("listener", make));
         tune(config);
@@ -420,4 +427,18 @@ fn a_report_of_a_bottleneck_changes_the_window_as_it_was_before_the_packet() {
     // A quarter of what is free of 80,000 bytes.
     let expected = before + (80_000 - 4 * CHUNK) / 4;
     assert_eq!(unlimited.path(0).congestion.cwnd, expected);
+}
+
+#[test]
+fn packets_leave_at_the_rate_that_the_controller_asks_for() {
+    let (mut bench, _told) = bench(|config| config.policies.pacing = Pacing::On);
+    bench.path(0).set_cwnd(1000 * CHUNK, None);
+    bench.path(1).set_cwnd(0, None);
+    bench.send(200);
+    let end = bench.now + Duration::from_secs(1);
+    let mut packets = bench.flush().len();
+    while bench.await_pace() && bench.now < end {
+        packets += bench.flush().len();
+    }
+    assert!((98..=106).contains(&packets), "{packets}");
 }

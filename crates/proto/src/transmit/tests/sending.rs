@@ -413,3 +413,13 @@ fn the_slowest_path_is_one_that_is_confirmed() {
     bench.book[PathId(1)].reach = crate::paths::reach::Reach::Unconfirmed;
     assert_eq!(slowest(&bench), (quick, bench.rto(0)));
 }
+
+/// IPv6, UDP and what IP guarantees for any path: 40, 8 and 64 bytes.
+#[test]
+fn no_path_is_so_small_that_nothing_fits() {
+    for (mtu_bytes, mtu) in [(0, 112), (112, 112), (113, 113), (1500, 1500)] {
+        let mut bench = bench(preset("cmt"), |config| config.mtu_bytes = mtu_bytes);
+        assert_eq!(bench.path(0).mtu(), mtu, "{mtu_bytes}");
+        assert!(bench.path(0).max_chunk_payload() > 0);
+    }
+}

@@ -20,7 +20,7 @@ impl DeliveryRate {
     /// Takes in acknowledged bytes of user data. Says whether a round trip is over and there is a new rate.
     pub(crate) fn on_acked(&mut self, now: Instant, bytes: u64, rtt: Duration) -> bool {
         let Some(since) = self.since else {
-            *self = Self { since: Some(now), acked: 0, ..*self };
+            self.since = Some(now);
             return false;
         };
         self.acked += bytes;

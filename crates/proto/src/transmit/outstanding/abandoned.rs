@@ -121,7 +121,7 @@ impl OutstandingData {
     /// message after it would follow without gap, and a receiver would find that one beginning inside the other.
     pub(crate) fn abandon_rest(&mut self, last: OutstandingChunk) {
         let flags = (last.flags - DataFlags::BEGIN) | DataFlags::END;
-        let tsn = self.push(OutstandingChunk { flags, fate: Fate::InFlight, cost: 0, ..last });
+        let tsn = self.push(OutstandingChunk { flags, ..last });
         self.abandon(tsn);
     }
 }

@@ -7,6 +7,7 @@ use polypath_wire::{DuplicateTsns, NrSack};
 use super::*;
 use crate::config::{
     AssociationConfig, BeyondWindow, CwndUpdate, FastRecoveryScope, Reduction, RetransmissionPath,
+    SplitFastRetransmit,
 };
 use crate::paths::heartbeat::SentHeartbeat;
 use crate::probe::TransmissionCause::FastRetransmission;
@@ -205,5 +206,28 @@ fn one_packet_in_a_recovery_ignores_the_window_or_one_after_each_loss() {
             bench.sack(&Answer::of(0).gaps(&[(1, 1), (3, 3)]));
             assert_eq!(bench.path(0).free_retransmission, again, "{policy:?} {scope:?}");
         }
+    }
+}
+
+/// Chunk 0 was lost and sent again; chunks 3 to 5 are missing once.
+#[test]
+fn in_recovery_all_holes_are_missing_where_the_cumulative_ack_advances() {
+    for (what, answer, lost) in [
+        ("chunk 3 has arrived", Answer::of(0).gaps(&[(1, 3), (6, 6)]), &[][..]),
+        ("chunk 0 has arrived", Answer::of(3).gaps(&[(6, 6)]), &[3, 4, 5]),
+    ] {
+        let mut bench = bench(|config| {
+            config.policies.fast_recovery = FastRecoveryScope::AssociationWide;
+            config.policies.fast_retransmit.split = SplitFastRetransmit::Off;
+            config.policies.fast_retransmit.threshold = 2;
+        });
+        bench.place(&[0; 8]);
+        bench.sack(&Answer::of(0).gaps(&[(1, 1)]));
+        bench.sack(&Answer::of(0).gaps(&[(1, 2)]));
+        assert_eq!(bench.sends(), [(0, [0].into())]);
+        bench.sack(&Answer::of(0).gaps(&[(1, 2), (6, 6)]));
+        bench.sack(&answer);
+        let found: Vec<u32> = bench.lost().into_iter().map(|(chunk, _)| chunk).collect();
+        assert_eq!(found, lost, "{what}");
     }
 }

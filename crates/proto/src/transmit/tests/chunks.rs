@@ -121,3 +121,13 @@ fn a_forward_tsn_names_as_many_streams_as_its_packet_has_room_for() {
         bench.sack(&Answer::of(end));
     }
 }
+
+#[test]
+fn what_is_in_flight_was_neither_acknowledged_nor_lost() {
+    let mut bench = bench();
+    bench.place(&[0, 0, 1, 0, 0]);
+    bench.sack(&Answer::of(0).gaps(&[(1, 1)]));
+    bench.tx.mark_lost(tsn(0), FastRetransmission);
+    bench.tx.mark_lost(tsn(3), FastRetransmission);
+    assert_eq!(bench.tx.outstanding.in_flight_count(), 2);
+}

@@ -10,7 +10,8 @@ use polypath_wire::PacketDrop;
 use super::*;
 use crate::config::plug_in::CustomCongestion;
 use crate::config::{
-    AssociationConfig, BlockingEstimation, Burst, FastRecoveryScope, Pacing, PathOrder, Reduction,
+    AssociationConfig, BlockingEstimation, BufferSize, Burst, FastRecoveryScope, Pacing, PathFill,
+    PathOrder, Reduction,
 };
 use crate::congestion::{
     Acked, Context, Controller, Correction, Idle, Loss, LossCause, MeasuredRate, Pause, RateLimit,
@@ -182,8 +183,12 @@ fn losses_are_told_with_cause_and_size_and_each_byte_once() {
         bench.sack(&Answer::of(0).gaps(&[(2, 2)]));
         let first = losses(&told);
         assert_eq!(first.len(), 1, "{scope:?}");
-        let of = |event: &ProbeEvent| matches!(event, ProbeEvent::Window { path: PathId(0), .. });
-        assert!(bench.trace().iter().any(of), "the probe is told of the window, too");
+        let events = bench.trace();
+        let (path, entered) = (PathId(0), ProbeEvent::FastRecoveryEntered { path: PathId(0) });
+        let window =
+            ProbeEvent::Window { path, cwnd: 9 * CHUNK, ssthresh: u64::MAX, flight: 3 * CHUNK };
+        let in_turn = events.windows(2).any(|told| told == [entered, window]);
+        assert!(in_turn, "though it stays as it is: {events:?}");
         assert_eq!((first[0].cause, first[0].in_recovery), (LossCause::MissingReports, false));
         assert_eq!(first[0].lost_bytes, 2 * CHUNK);
         bench.sack(&Answer::of(0).gaps(&[(2, 2), (4, 4)]));
@@ -441,4 +446,26 @@ fn packets_leave_at_the_rate_that_the_controller_asks_for() {
         packets += bench.flush().len();
     }
     assert!((98..=106).contains(&packets), "{packets}");
+}
+
+/// With 128 packets in flight a path waits until two fit.
+#[test]
+fn what_waits_for_room_for_a_train_waits_for_the_window() {
+    for (cwnd, limit) in [(129, RateLimit::Window), (130, RateLimit::Application)] {
+        let (mut bench, told) = bench(|config| {
+            config.policies.path_fill = PathFill::Runs;
+            config.policies.path_order = PathOrder::LowestSrtt;
+            config.policies.send_buffer = BufferSize::Infinite;
+        });
+        bench.path(0).set_cwnd(128 * CHUNK, None);
+        bench.place(&[0; 128]);
+        bench.path(0).set_cwnd(cwnd * CHUNK, None);
+        assert_eq!(bench.sends(), [], "nothing waits");
+        bench.wait(50);
+        bench.sack(&Answer::of(1));
+        bench.place(&[0]);
+        bench.wait(50);
+        bench.sack(&Answer::of(129));
+        assert_eq!(acks(&told).pop().unwrap().rate.unwrap().limit, limit, "{cwnd}");
+    }
 }

@@ -393,7 +393,8 @@ fn a_path_that_a_late_chunk_leaves_takes_no_new_data_for_a_round_trip() {
 
 #[test]
 fn a_chunk_does_not_move_to_a_path_that_recovers_or_takes_nothing_new() {
-    let cases: [(&str, fn(&mut Bench), bool); 4] = [
+    type Change = fn(&mut Bench);
+    let cases: [(&str, Change, bool); 4] = [
         ("nothing", |_| {}, true),
         ("the path recovers", |bench| bench.path(1).recovery.enter(tsn(3)), false),
         ("the association does", |bench| bench.tx.recovery.enter(tsn(3)), false),

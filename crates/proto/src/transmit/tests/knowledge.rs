@@ -254,7 +254,8 @@ fn the_smart_timer_begins_anew_when_the_oldest_transmission_was_answered() {
 fn with_nothing_in_flight_a_chunk_waits_only_for_a_path_that_takes_it_now() {
     let slow = Some((1, What::New(FULL)));
     type Change = fn(&mut Bench);
-    let cases: [(&str, Change, Option<(u8, What)>); 4] = [
+    type Choice = Option<(u8, What)>;
+    let cases: [(&str, Change, Choice); 4] = [
         ("the faster path takes it", |_| {}, Some((0, What::New(FULL)))),
         ("it is full", |bench| bench.path(0).set_cwnd(0, None), slow),
         (

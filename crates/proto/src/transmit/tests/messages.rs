@@ -231,11 +231,14 @@ fn each_stream_has_its_own_queue_where_streams_take_turns() {
         (StreamScheduler::RoundRobin, [1, 2, 1, 2]),
         (StreamScheduler::Fair, [1, 2, 1, 2]),
     ] {
-        let mut bench = bench(9, scheduler);
-        for stream in [1, 1, 2, 2] {
-            bench.send_message(message(stream, FULL), Reliability::Full).1.unwrap();
+        // In packets of their own, and all in one.
+        for bytes in [FULL, 100] {
+            let mut bench = bench(9, scheduler);
+            for stream in [1, 1, 2, 2] {
+                bench.send_message(message(stream, bytes), Reliability::Full).1.unwrap();
+            }
+            assert_eq!(streams(&mut bench), order, "{scheduler:?} {bytes}");
         }
-        assert_eq!(streams(&mut bench), order, "{scheduler:?}");
     }
 }
 

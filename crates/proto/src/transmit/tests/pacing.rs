@@ -126,3 +126,11 @@ fn a_window_grows_although_the_pace_holds_back() {
         assert_eq!(bench.path(0).congestion.cwnd > before, grows, "{messages} messages");
     }
 }
+
+#[test]
+fn the_last_packets_wait_for_no_pace() {
+    let mut bench = bench(40, |_| {});
+    bench.send(4);
+    assert_eq!(bench.flush().len(), 4, "what leaves at once");
+    assert_eq!(bench.path(0).pacer().due(), None, "there is nothing that waits");
+}

@@ -17,9 +17,13 @@ impl Transmitter {
         let most = (packet.left() - HEADER_BYTES) / STREAM_BYTES;
         let (point, skipped) = self.forward.content(&self.outstanding, most as usize);
         packet.push(Chunk::ForwardTsn(ForwardTsn::of_streams(point.0, skipped)));
+        let guard = self.forward.guarded_by();
         self.forward.on_sent(cx.now, packet.path, point);
         self.stats.forward_tsns_sent += 1;
         self.paths[packet.path].start_t3(cx.now, cx.config);
+        if let Some(before) = guard.filter(|before| *before != packet.path) {
+            self.settle(before);
+        }
     }
 
     /// Steps of a SACK, after the normal ones (rules C1 to C3).

@@ -171,3 +171,24 @@ fn a_path_settles_without_a_word_where_nothing_moved_away() {
     tx.settle_left(&mut cx, PathId(0));
     assert_eq!(bench.told(), ["Emptied(PathId(0))"]);
 }
+
+/// Chunk 0 was abandoned, and the FORWARD-TSN that says so went over path 0.
+#[test]
+fn a_forward_tsn_that_takes_another_path_leaves_no_timer_behind() {
+    for (in_flight, runs) in [(0, false), (1, true)] {
+        let mut bench = unreliable(Preset::Rfc9260);
+        bench.tx.mark_lost(tsn(0), FastRetransmission);
+        bench.begin();
+        assert!(bench.packet().unwrap().forward.is_some());
+        bench.tx.end_flush(&bench.config);
+        assert!(bench.t3(0).is_some());
+        bench.place(&[0, 0][..in_flight]);
+        bench.tx.forward.on_timeout(PathId(0));
+        bench.book.primary = PathId(1);
+        bench.fail(0);
+        bench.begin();
+        let again = bench.packet().unwrap();
+        assert_eq!((again.path, again.forward.is_some()), (1, true));
+        assert_eq!((bench.t3(0).is_some(), bench.t3(1).is_some()), (runs, true), "{in_flight}");
+    }
+}

@@ -392,3 +392,36 @@ fn a_path_that_the_user_chose_stays_the_primary() {
     pair.run_for(Duration::from_secs(1));
     assert_eq!(primary(&pair, Side::Client), server_address(0));
 }
+
+/// The network may deliver a COOKIE ECHO twice, and the second time after the end.
+#[test]
+fn a_cookie_that_arrives_again_after_the_end_makes_nothing() {
+    let now = Instant::from_nanos(1_000_000);
+    let listening = EndpointConfig { listening: true, ..EndpointConfig::default() };
+    let (ours, theirs) = ([0, 1].map(client_address), [0, 1].map(server_address));
+    let mut hosts = [
+        Host::new(1, EndpointConfig::default(), CLIENT_PORT, &ours, now),
+        Host::new(2, listening, SERVER_PORT, &theirs, now),
+    ];
+    hosts[0].connect(now, config(HandshakePaths::AllPaths), SERVER_PORT, &theirs).unwrap();
+    let mut echo = None;
+    let mut exchange = |hosts: &mut [Host; 2]| {
+        for side in [0, 1].repeat(10) {
+            for sent in hosts[side].take_output() {
+                if matches!(sent.packet.chunks.first(), Some(Chunk::CookieEcho(_))) {
+                    echo = Some(copy(&sent));
+                }
+                deliver(&mut hosts[1 - side], now, &sent);
+            }
+        }
+    };
+    exchange(&mut hosts);
+    hosts[0].shutdown(now, 0);
+    exchange(&mut hosts);
+    let complete = Event::Ended(AssociationEnd::ShutdownComplete);
+    for host in &hosts {
+        assert_eq!(host.slots[0].events.last(), Some(&complete));
+    }
+    deliver(&mut hosts[1], now, &echo.expect("a COOKIE ECHO"));
+    assert_eq!((hosts[1].slots.len(), hosts[1].take_output().len()), (1, 0));
+}

@@ -7,9 +7,10 @@ use polypath_proto::config::{
     AllPf, AssociationConfig, BeyondWindow, Burst, BytesCounted, CongestionAlgorithm, CwndUpdate,
     DacCount, FailureDetection, FastRecoveryScope, FirstData, GapAck, GroupList, HandshakePaths,
     IdleRule, InitialCwnd, InitialSsthresh, LossRateSource, MissingReports, NoWindow, NrSack,
-    PacketDropReport, PathFill, PathGroups, PathOrder, PeerReorderLimit, PerTsn, PmtuDiscovery,
-    Preset, Reduction, Reneging, RepeatedTimeout, RetransmissionPath, RttSample, SackPath,
-    SlowStart, SplitFastRetransmit, StaleSack, StreamScheduler, T3Restart, Window, WindowUnit,
+    PacketDropReport, PartialReliability, PathFill, PathGroups, PathOrder, PeerReorderLimit,
+    PerTsn, PmtuDiscovery, Preset, Reduction, Reneging, RepeatedTimeout, RetransmissionPath,
+    RttSample, SackPath, SlowStart, SplitFastRetransmit, StaleSack, StreamScheduler, T3Restart,
+    Window, WindowUnit,
 };
 use polypath_proto::config::{
     BlockingEstimation, BufferSize, BufferSplit, BufferSplitBy, BufferSplitShares, OldPathPays,
@@ -18,7 +19,8 @@ use polypath_proto::config::{
 };
 use polypath_proto::{AssociationEnd, Duration};
 use polypath_testkit::{
-    Faults, Op, Outcome, Script, mtu_strategy, run_script, script_strategy, shutdown_strategy,
+    Faults, Form, Op, Outcome, PathModel, Script, Side, mtu_strategy, run_script, script_strategy,
+    shutdown_strategy,
 };
 use polypath_units::Fraction;
 use proptest::prelude::*;
@@ -184,6 +186,37 @@ fn judge(script: &Script, config: &AssociationConfig) -> Result<(), TestCaseErro
         Err(failure) => prop_assert!(false, "{failure}"),
     }
     Ok(())
+}
+
+/// A COOKIE ECHO that arrives once more after the end makes no association that takes the messages of the script.
+#[test]
+fn a_late_cookie_changes_nothing_after_a_shutdown() {
+    let path = |ms| PathModel {
+        delay: Duration::from_millis(ms),
+        faults: Faults { duplication: 300, reordering: 300, ..Faults::default() },
+        ..PathModel::default()
+    };
+    let send = Op::Send {
+        from_client: false,
+        stream: 0,
+        unordered: false,
+        size: 1,
+        count: 1,
+        reliability: PartialReliability::None,
+    };
+    let mut config = AssociationConfig::with_preset(Preset::Cmt);
+    config.policies.handshake = HandshakePaths::AllPaths;
+    for seed in 0..300 {
+        let wait = 20 + 5 * (seed % 20) as u16;
+        let script = Script {
+            paths: vec![path(41), path(9)],
+            ops: vec![Op::Shutdown(Side::Client), Op::Wait(wait), send.clone()],
+            seed,
+            form: Form::Structured,
+        };
+        let outcome = run_script(&script, &config);
+        assert!(matches!(outcome, Ok(Outcome::Delivered { .. })), "{seed}: {outcome:?}");
+    }
 }
 
 proptest! {

@@ -22,10 +22,8 @@
 //!
 //! The tags of an existing association are never in it, only random numbers that stand for them (RFC 5062 section 3).
 //!
-//! A cookie is no ticket for one ride: within its life it can be echoed again. While the association exists, that
-//! changes nothing; after its end, it makes a new one (RFC 9260 keeps no memory of cookies). Each such replay makes one
-//! association with an address that has shown that it receives our packets, and nothing more is sent to its other
-//! addresses than path verification allows.
+//! Within its life a cookie can be echoed again. While the association exists, that changes nothing; after its end, the
+//! endpoint [remembers](super::spent_tags) that its tag is spent.
 
 use alloc::vec::Vec;
 use core::fmt;

@@ -70,7 +70,10 @@ impl Endpoint {
         if let Some(causes) = self.refusal() {
             return self.refuse(cx, &to, cookie.peer_tag, causes).map(EchoVerdict::Reply);
         }
-        if self.table.by_tag(cookie.local_tag).is_some() {
+        let life = self.config.cookie_life * 2;
+        if self.table.by_tag(cookie.local_tag).is_some()
+            || self.spent.contains(cookie.local_tag, cx.now, life)
+        {
             return Err(DropReason::TagTaken);
         }
         Ok(EchoVerdict::Accept(Box::new(established)))

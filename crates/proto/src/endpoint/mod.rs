@@ -7,6 +7,7 @@ mod echo;
 mod init;
 mod limits;
 mod route;
+mod spent_tags;
 mod table;
 
 use alloc::boxed::Box;
@@ -23,6 +24,7 @@ use crate::{
 };
 use cookie::CookieSecrets;
 use limits::EndpointLimits;
+use spent_tags::SpentTags;
 use table::AssociationTable;
 
 pub use route::{Collision, DropReason, Route};
@@ -43,6 +45,7 @@ pub struct Endpoint {
     local_port: u16,
     local_addresses: AddressList,
     table: AssociationTable,
+    spent: SpentTags,
     secrets: CookieSecrets,
     limits: EndpointLimits,
     dropped: [u64; DropReason::COUNT],
@@ -69,6 +72,7 @@ impl Endpoint {
             local_port,
             local_addresses: local_addresses.iter().copied().filter(|a| is_unicast(*a)).collect(),
             table: AssociationTable::default(),
+            spent: SpentTags::default(),
             secrets,
             dropped: [0; DropReason::COUNT],
         }
@@ -154,7 +158,11 @@ impl Endpoint {
     pub fn on_notice(&mut self, id: AssociationId, notice: Notice) {
         match notice {
             Notice::PeerAddress(address) => self.table.add_address(id, address),
-            Notice::Closed => self.table.remove(id),
+            Notice::Closed => {
+                if let Some(tag) = self.table.remove(id) {
+                    self.spent.add(tag);
+                }
+            }
         }
     }
 

@@ -93,7 +93,7 @@ pub enum DropReason {
     /// The cookie does not belong to the association that exists (RFC 9260 section 5.2.4).
     #[error("the state cookie does not belong to the association")]
     CookieSuperseded,
-    /// The tag in the cookie was given to another association meanwhile.
+    /// The tag in the cookie was given to another association meanwhile, or its association has ended already.
     #[error("the verification tag in the state cookie is taken")]
     TagTaken,
     /// The INIT ACK cannot go to an address that the association may use (RFC 9260 section 5.2.1).

@@ -77,9 +77,11 @@ impl AssociationTable {
         addresses.iter().for_each(|address| self.add_address(id, *address));
     }
 
-    /// Forgets an association.
-    pub(super) fn remove(&mut self, id: AssociationId) {
+    /// Forgets an association. Returns its tag, if there is one.
+    pub(super) fn remove(&mut self, id: AssociationId) -> Option<u32> {
+        let tag = self.tags.get(&id).copied();
         self.take_entry(id);
+        tag
     }
 
     /// A random tag, not 0, that no association has (RFC 9260 section 5.3.1).

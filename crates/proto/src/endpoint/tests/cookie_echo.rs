@@ -221,6 +221,21 @@ fn a_replayed_cookie_makes_nothing_new() {
 }
 
 #[test]
+fn a_cookie_makes_one_association_and_none_after_its_end() {
+    for (seconds, spent) in [(0, DropReason::TagTaken), (59, DropReason::TagTaken)] {
+        let mut world = World::listening();
+        let ticket = world.ticket(&init_arrival(99, "198.51.100.2"));
+        let Route::New(id, _) = world.handle(&ticket.echo()) else { panic!("no association") };
+        world.endpoint.on_notice(id, crate::Notice::Closed);
+        world.now = world.now + crate::Duration::from_secs(seconds);
+        assert_eq!(world.dropped(&ticket.echo()), spent, "{seconds} s later");
+        // The same peer may begin another one.
+        let again = world.ticket(&init_arrival(98, "198.51.100.2"));
+        assert!(matches!(world.handle(&again.echo()), Route::New(..)));
+    }
+}
+
+#[test]
 fn a_cookie_with_an_address_of_an_association_belongs_to_it() {
     let mut world = World::listening();
     let ticket = world.ticket(&init_arrival(99, "198.51.100.2"));

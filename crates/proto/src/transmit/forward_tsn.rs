@@ -17,11 +17,12 @@ impl Transmitter {
         let most = (packet.left() - HEADER_BYTES) / STREAM_BYTES;
         let (point, skipped) = self.forward.content(&self.outstanding, most as usize);
         packet.push(Chunk::ForwardTsn(ForwardTsn::of_streams(point.0, skipped)));
-        let guard = self.forward.guarded_by();
+        let guarded_by = self.forward.guarded_by();
         self.forward.on_sent(cx.now, packet.path, point);
         self.stats.forward_tsns_sent += 1;
         self.paths[packet.path].start_t3(cx.now, cx.config);
-        if let Some(before) = guard.filter(|before| *before != packet.path) {
+        // The timer of the path that the one before took has nothing left to guard.
+        if let Some(before) = guarded_by.filter(|before| *before != packet.path) {
             self.settle(before);
         }
     }

@@ -170,6 +170,37 @@ fn a_forward_tsn_whose_path_was_lost_is_due_again() {
     assert!(bench.tx.forward.is_due());
 }
 
+/// The path that a FORWARD-TSN took before is guarded on, as long as something is in flight there.
+#[test]
+fn a_forward_tsn_over_another_path_leaves_no_timer() {
+    for (what, in_flight, is_lost, runs) in [
+        ("nothing is left on the path", false, true, false),
+        ("a chunk is in flight there", true, true, true),
+        ("the same path", false, false, true),
+    ] {
+        let mut bench = bench(Preset::Rfc9260, |_| {});
+        bench.send_one(FULL, Reliability::Retransmissions(0)).1.unwrap();
+        bench.flush();
+        if in_flight {
+            bench.send(1);
+            bench.flush();
+        }
+        bench.mark_lost(tsn(0), FastRetransmission);
+        assert!(bench.flush()[0].forward.is_some());
+        assert!(bench.t3(0).is_some());
+        // A SACK that does not answer it, after more than a round trip.
+        bench.wait(900);
+        bench.sack(&Answer::of(0));
+        if is_lost {
+            bench.fail(0);
+        }
+        let sent = bench.flush();
+        assert_eq!((sent[0].path == 0, sent[0].forward.is_some()), (!is_lost, true), "{what}");
+        assert_eq!(bench.t3(0).is_some(), runs, "{what}");
+        assert_eq!(bench.t3(1).is_some(), is_lost, "{what}");
+    }
+}
+
 #[test]
 fn why_nothing_can_be_sent() {
     type Change = fn(&mut Bench);

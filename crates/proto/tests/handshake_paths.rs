@@ -147,7 +147,10 @@ fn a_path_that_loses_the_first_questions_is_asked_again_soon() {
 
 #[test]
 fn each_path_takes_one_init_per_round() {
-    let mut pair = pair(HandshakePaths::AllPaths, &[10, 10, 10], Default::default());
+    let mut config = config(HandshakePaths::AllPaths);
+    // The timer backs off.
+    config.policies.failover.outage_probe_interval = None;
+    let mut pair = Pair::new(PairConfig::new(3, config));
     for path in &mut pair.paths {
         path.faults = LOST;
     }

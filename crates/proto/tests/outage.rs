@@ -9,7 +9,11 @@ use polypath_testkit::{Pair, PairConfig, Side};
 
 /// Two paths, on which data has flowed in both directions.
 fn warm(config: AssociationConfig) -> Pair {
-    let mut pair = Pair::connected(PairConfig::new(2, config));
+    warm_with(PairConfig::new(2, config))
+}
+
+fn warm_with(config: PairConfig) -> Pair {
+    let mut pair = Pair::connected(config);
     assert!(pair.run_until(secs(60), Pair::all_confirmed));
     for number in 0..10 {
         pair.send(Side::Client, message(number, 1400)).unwrap();
@@ -116,4 +120,73 @@ fn a_change_of_the_network_is_a_reason_to_probe() {
     pair.run_for(millis(300));
     let paths = pair.slot(Side::Client).association.path_stats();
     assert!(paths.iter().all(|path| path.status == PathStatus::Active), "{paths:?}");
+}
+
+/// Silences, in minutes; for the longer one the limits of the user have to be wide enough.
+const OUTAGES: [u64; 2] = [1, 10];
+
+fn patient() -> PairConfig {
+    let config = AssociationConfig {
+        max_init_retransmits: 20,
+        shutdown_guard: Some(secs(3600)),
+        ..config(Preset::Recommended)
+    };
+    PairConfig::new(2, config)
+}
+
+fn is_established(pair: &Pair) -> bool {
+    let events = &pair.slot(Side::Client).events;
+    events.iter().any(|event| matches!(event, Event::Established { .. }))
+}
+
+/// All links are silent for so long, and then one of them is back.
+fn outage(pair: &mut Pair, minutes: u64) {
+    cut(pair);
+    pair.run_for(secs(60 * minutes));
+    assert_eq!(end(pair), None, "{minutes} min");
+    mend(pair, 0);
+}
+
+#[test]
+fn a_handshake_goes_on_when_a_link_is_back() {
+    for minutes in OUTAGES {
+        for (state, packets) in [("COOKIE-WAIT", 0), ("COOKIE-ECHOED", 1)] {
+            let mut pair = Pair::new(patient());
+            pair.connect();
+            let has_heard = |pair: &Pair| {
+                pair.slot(Side::Client).association.stats().packets_received == packets
+            };
+            assert!(pair.run_until(secs(3), has_heard), "{state}");
+            outage(&mut pair, minutes);
+            assert!(pair.run_until(secs(3), is_established), "{state} {minutes} min");
+        }
+    }
+}
+
+#[test]
+fn a_shutdown_goes_on_when_a_link_is_back() {
+    for minutes in OUTAGES {
+        let mut pair = warm_with(patient());
+        pair.shutdown(Side::Client);
+        outage(&mut pair, minutes);
+        let ended = |pair: &Pair| end(pair) == Some(AssociationEnd::ShutdownComplete);
+        assert!(pair.run_until(secs(3), ended), "{minutes} min");
+    }
+}
+
+#[test]
+fn a_handshake_without_answer_ends_as_late_as_without_probes() {
+    let lives = |interval| {
+        let mut config = config(Preset::Recommended);
+        config.policies.failover.outage_probe_interval = interval;
+        let mut pair = Pair::new(PairConfig::new(2, config));
+        cut(&mut pair);
+        pair.connect();
+        let began = pair.now;
+        assert!(pair.run_until(secs(3600), |pair| end(pair).is_some()));
+        assert_eq!(end(&pair), Some(AssociationEnd::CannotConnect));
+        pair.now.since(began)
+    };
+    let (probed, backed_off) = (lives(Some(secs(2))), lives(None));
+    assert!((backed_off..backed_off + secs(2)).contains(&probed), "{probed:?} {backed_off:?}");
 }

@@ -2,7 +2,7 @@
 
 use super::Association;
 use crate::paths::reach::{Reach, Reason};
-use crate::{Cx, Instant, PathId};
+use crate::{Cx, Duration, Instant, PathId};
 
 impl Association {
     /// A packet on the path was not answered. Returns whether that counts against the association (RFC 9260 section 8.1):
@@ -14,6 +14,22 @@ impl Association {
         }
         let rto = self.transmitter.paths[id].rtt.rto_without_backoff();
         self.outage.on_unanswered(now, rto, self.config.policies.rto.max)
+    }
+
+    /// INIT or COOKIE ECHO was not answered. Returns whether that counts as a retransmission: where they are repeated more often
+    /// than their timer would, as often as if it backed off.
+    pub(super) fn counts_handshake_timeout(&mut self, now: Instant) -> bool {
+        let (policies, outage) = (&self.config.policies, &mut self.outage);
+        policies.failover.outage_probe_interval.is_none()
+            || outage.on_unanswered(now, policies.rto.initial, policies.rto.max)
+    }
+
+    /// How long INIT, COOKIE ECHO, SHUTDOWN and SHUTDOWN ACK wait for an answer at most, where `rto` is the timeout without a
+    /// back-off.
+    pub(super) fn longest_pause(&self, rto: Duration) -> Duration {
+        let (policies, longest) = (&self.config.policies, self.config.policies.rto.max);
+        let interval = policies.failover.outage_probe_interval;
+        interval.map_or(longest, |interval| interval.max(rto).min(longest))
     }
 
     /// Whether a path other than the one that has just not answered carries data without timeouts.

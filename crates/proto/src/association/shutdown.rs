@@ -5,7 +5,7 @@ use polypath_wire::Chunk;
 use super::Association;
 use super::output::{Control, To};
 use super::state::{ConnectedPhase, State, T2};
-use crate::{AssociationEnd, Cx, Event, PathId, ProbeEvent, TimerKind};
+use crate::{AssociationEnd, Cx, Event, Instant, PathId, ProbeEvent, TimerKind};
 
 impl Association {
     /// The user asked for shutdown.
@@ -27,10 +27,10 @@ impl Association {
     /// Sends SHUTDOWN, for the first time or again.
     #[inline(never)]
     pub(super) fn send_shutdown(&mut self, cx: &mut Cx<'_>, path: PathId) {
+        let due = self.shutdown_due(cx.now, path);
         let State::Connected(connected) = &mut self.state else { return };
         // The recommended length.
         connected.shutdown_guard.get_or_insert(cx.now + self.config.policies.rto.max * 5);
-        let due = cx.now + self.transmitter.paths[path].rtt.rto();
         connected.phase = ConnectedPhase::ShutdownSent(T2 { due, path });
         self.report_state(cx);
         self.repeat_shutdown(path);
@@ -45,10 +45,16 @@ impl Association {
 
     #[inline(never)]
     pub(super) fn send_shutdown_ack(&mut self, cx: &mut Cx<'_>, path: PathId) {
-        let due = cx.now + self.transmitter.paths[path].rtt.rto();
+        let due = self.shutdown_due(cx.now, path);
         self.state.enter(ConnectedPhase::ShutdownAckSent(T2 { due, path }));
         self.report_state(cx);
         self.queue_control(Chunk::ShutdownAck, To::Path(path));
+    }
+
+    /// When T2-shutdown expires that is started now.
+    fn shutdown_due(&self, now: Instant, path: PathId) -> Instant {
+        let rtt = &self.transmitter.paths[path].rtt;
+        now + rtt.rto().min(self.longest_pause(rtt.rto_without_backoff()))
     }
 
     /// Timer T2-shutdown expired.

@@ -237,10 +237,11 @@ pub const POLICY_KEYS: &[PolicyKey] = &[
     quantity(
         "failover.outage_probe_interval",
         "Longest pause between the heartbeats of a path while no path answers and data waits; early in an outage it is a \
-         quarter of the silence. Timeouts meanwhile count against `association_max_retrans` as those of one path whose timeout \
-         doubles up to `rto.max`. If omitted, heartbeats back off to `rto.max`.",
+         quarter of the silence. INIT, COOKIE ECHO, SHUTDOWN and SHUTDOWN ACK are repeated that often, too. Timeouts meanwhile \
+         count against `association_max_retrans` and `max_init_retransmits` as those of one timer that doubles up to `rto.max`. \
+         With `\"off\"`, and if omitted, heartbeats and timers back off to `rto.max`.",
         "RFC 9260 sections 6.3.3 and 8.3 without it; RFC 8085 section 3.1.1",
-        "time, more than 0",
+        "time, more than 0, or \"off\"",
         "\"2 s\"",
     ),
     choice(

@@ -85,14 +85,16 @@ impl Association {
     pub(in crate::association) fn handshake_timeout(&mut self, cx: &mut Cx<'_>) {
         let rto = self.config.policies.rto;
         self.report_handshake_timeout(cx);
+        let counts = self.counts_handshake_timeout(cx.now);
+        let longest = self.longest_pause(rto.initial);
         let Some(handshake) = self.state.handshake_mut() else { return };
         let timer = &mut handshake.timer;
-        if timer.retransmissions >= self.config.max_init_retransmits {
+        if counts && timer.retransmissions >= self.config.max_init_retransmits {
             return self.end(cx, AssociationEnd::CannotConnect);
         }
-        timer.retransmissions += 1;
+        timer.retransmissions += u32::from(counts);
         // From the first timeout on it is no shorter than without a measurement.
-        timer.timeout = (timer.timeout * 2).max(rto.initial).min(rto.max);
+        timer.timeout = (timer.timeout * 2).max(rto.initial).min(longest);
         let aborted = timer.tries.aborted;
         timer.restart(cx.now);
         self.go_on_with(aborted.or_else(|| self.next_handshake_path()));
@@ -236,6 +238,7 @@ impl Association {
         self.paths.primary = self.confirm_handshake_pair(came_to, source.address);
         self.report_paths(cx);
         self.measure_by_init(cx, self.paths.primary);
+        self.outage.on_answer();
         let timeout = self.cookie_timeout(self.paths.primary);
         let report = (!peer.unrecognized.is_empty()).then(|| peer.unrecognized.to_causes());
         let peer = Peer::new(&self.config, &agreed);
@@ -315,6 +318,7 @@ impl Association {
         staleness: Duration,
     ) {
         let Some(handshake) = self.state.handshake_mut() else { return };
+        self.outage.on_answer();
         handshake.stale_cookies += 1;
         if handshake.stale_cookies > self.config.max_init_retransmits {
             return self.end(cx, AssociationEnd::CannotConnect);

@@ -120,6 +120,7 @@ impl Association {
     /// Enters ESTABLISHED from a state of the handshake.
     fn become_established(&mut self, cx: &mut Cx<'_>, peer: Peer) {
         let shutdown_wanted = self.state.handshake().is_some_and(|it| it.shutdown_wanted);
+        self.outage.on_answer();
         self.state = State::Connected(Connected::established(peer));
         self.report_state(cx);
         self.begin_transfer(cx);

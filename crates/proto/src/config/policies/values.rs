@@ -46,3 +46,58 @@ macro_rules! policy_group {
 }
 
 pub(super) use {policy_enum, policy_group};
+
+/// How a time that may be `"off"` stands in files.
+#[cfg(feature = "serde")]
+pub(super) mod or_off {
+    use alloc::string::String;
+
+    use serde::de::Error;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    use crate::Duration;
+
+    const OFF: &str = "off";
+
+    pub(crate) fn serialize<S: Serializer>(
+        time: &Option<Duration>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        match time {
+            Some(time) => time.serialize(serializer),
+            None => OFF.serialize(serializer),
+        }
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<Duration>, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        match text.as_str() {
+            OFF => Ok(None),
+            time => time.parse().map(Some).map_err(D::Error::custom),
+        }
+    }
+}
+
+/// What [`or_off`] reads, for schemas.
+#[cfg(feature = "schema")]
+#[derive(schemars::JsonSchema)]
+#[schemars(untagged)]
+#[allow(dead_code)]
+pub(super) enum TimeOrOff {
+    /// None.
+    Off(Off),
+    /// So long.
+    Time(crate::Duration),
+}
+
+/// The word for none.
+#[cfg(feature = "schema")]
+#[derive(schemars::JsonSchema)]
+#[allow(dead_code)]
+pub(super) enum Off {
+    /// None.
+    #[schemars(rename = "off")]
+    Off,
+}

@@ -9,7 +9,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use common::{STUDY, run, study};
 use polypath_lab::results::{self, Dataset, Table, TableError};
 use polypath_lab::run::{
-    Cell, Finish, Program, Progress, Request, RunError, Shard, Silent, Status, Summary, run_study,
+    Cell, Finish, MakeError, Program, Progress, Request, RunError, Shard, Silent, Status, Summary,
+    run_study,
 };
 use polypath_lab::study::{Extent, Study};
 
@@ -177,7 +178,7 @@ fn a_measure_that_no_run_has_ends_the_study_at_once() {
     let study = study(&text, Extent::Full);
     let stop = AtomicBool::new(false);
     let error = run_study(&study, directory.path(), &request(&stop, &Silent)).expect_err("no such");
-    assert!(matches!(error, RunError::NoResult(_)));
+    assert!(matches!(error, RunError::Make(MakeError::NoResult(_))));
     assert!(error.to_string().ends_with("did you mean `goodput_bit_s`?"), "{error}");
 }
 

@@ -20,7 +20,7 @@ use super::scenario::Way;
 use super::tables;
 use crate::journal::{Identity, Journal, JournalError, NoResult, Outcome, Program, RunId, Status};
 use crate::results::{self, DirectoryError, Tally, WriteError};
-use crate::run::{Progress, make_runs, run_once, timed};
+use crate::run::{MakeError, Progress, from_causes, make_runs, run_once, timed};
 
 /// How a sample is to be run.
 pub struct Request<'a> {
@@ -56,21 +56,9 @@ pub struct Found {
 /// Why a sample cannot be run.
 #[derive(Debug, thiserror::Error)]
 pub enum SampleError {
-    /// The journal does not work.
+    /// Runs cannot be made or written down.
     #[error(transparent)]
-    Journal(#[from] JournalError),
-    /// A measure does not exist.
-    #[error(transparent)]
-    NoResult(#[from] NoResult),
-    /// Tables cannot be written.
-    #[error(transparent)]
-    Write(#[from] WriteError),
-    /// The directory cannot be made.
-    #[error(transparent)]
-    Directory(#[from] DirectoryError),
-    /// The threads cannot be started.
-    #[error("cannot start threads: {0}")]
-    Threads(#[from] rayon::ThreadPoolBuildError),
+    Make(#[from] MakeError),
     /// The changes of the user make no scenario.
     #[error(transparent)]
     Change(#[from] DocumentError),
@@ -78,6 +66,14 @@ pub enum SampleError {
     #[error("{} has the results of a study; name another directory", .0.display())]
     Occupied(PathBuf),
 }
+
+from_causes!(
+    SampleError: JournalError,
+    NoResult,
+    WriteError,
+    DirectoryError,
+    rayon::ThreadPoolBuildError,
+);
 
 /// A run of a network.
 pub(super) struct Job {

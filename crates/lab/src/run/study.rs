@@ -13,6 +13,7 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 use serde::Serialize;
 
 use super::job::timed;
+use super::make_error::{MakeError, from_causes};
 use super::pool::{Progress, make_runs};
 use super::run_once;
 use super::test_bed::TestBed;
@@ -74,24 +75,12 @@ pub enum Finish {
 /// Why a study cannot be run.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
-    /// The journal does not work.
+    /// Runs cannot be made or written down.
     #[error(transparent)]
-    Journal(#[from] JournalError),
-    /// A measure does not exist.
-    #[error(transparent)]
-    NoResult(#[from] NoResult),
-    /// Tables cannot be written.
-    #[error(transparent)]
-    Write(#[from] WriteError),
+    Make(#[from] MakeError),
     /// Results of shards cannot be read, or do not belong together.
     #[error(transparent)]
     Results(#[from] ResultsError),
-    /// The directory cannot be made.
-    #[error(transparent)]
-    Directory(#[from] DirectoryError),
-    /// The threads cannot be started.
-    #[error("cannot start threads: {0}")]
-    Threads(#[from] rayon::ThreadPoolBuildError),
     /// There is no test bed for it, or the test bed could not run it.
     #[error("in real time it cannot be run: {0}")]
     TestBed(String),
@@ -105,14 +94,14 @@ pub enum RunError {
     },
 }
 
-impl From<RemainingError> for RunError {
-    fn from(error: RemainingError) -> Self {
-        match error {
-            RemainingError::Journal(error) => Self::Journal(error),
-            RemainingError::Threads(error) => Self::Threads(error),
-        }
-    }
-}
+from_causes!(
+    RunError: JournalError,
+    NoResult,
+    WriteError,
+    DirectoryError,
+    rayon::ThreadPoolBuildError,
+    RemainingError,
+);
 
 /// The scenario of the last run of a thread: most often the next one has the same.
 struct Cached {

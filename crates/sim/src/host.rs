@@ -9,8 +9,8 @@ use std::net::IpAddr;
 use polypath_netsim::{LinkObserver, NodeId, Stream, World};
 use polypath_proto::config::{EndpointConfig, PartialReliability};
 use polypath_proto::{
-    Association, AssociationEnd, AssociationId, Collision, ConnectError, Cx, DropReason, Endpoint,
-    Envelope, Event, NoProbe, PathStats, Received, Route, Transmit,
+    Association, AssociationEnd, AssociationId, Body, Collision, ConnectError, Cx, DropReason,
+    Endpoint, Envelope, Event, NoProbe, PathStats, Received, Route, Transmit,
 };
 use polypath_units::{Fraction, Instant};
 use polypath_workload::{Carrier, FlowError};
@@ -195,7 +195,12 @@ impl Host {
     ) {
         let now = around.world.now();
         self.watch.on_packet(frame);
-        match self.route(now, received) {
+        // Nearly every packet is one of the association's; a structure has no checksum that could be wrong.
+        let owner = match received.body {
+            Body::Structured(_) => self.endpoint.owner_of(received),
+            _ => None,
+        };
+        match owner.map_or_else(|| self.route(now, received), Routed::Association) {
             Routed::Association(id) => self.pump(around, id, Some(received)),
             Routed::Handled(id) => self.pump(around, id, None),
             Routed::Reply(reply) => {
@@ -364,6 +369,7 @@ impl Host {
     }
 
     /// Finds out what a packet is for, and handles those that concern more than one association.
+    #[inline(never)]
     fn route(&mut self, now: Instant, received: &Received<'_>) -> Routed {
         let mut cx = Cx { now, rng: &mut self.rng, probe: self.watch.early() };
         let route = self.endpoint.handle(&mut cx, received);

@@ -1,10 +1,10 @@
 //! Where each packet goes (RFC 9260 sections 5.1, 8.4 and 8.5).
 
-use polypath_wire::{Abort, COMMON_HEADER_LEN, Cause, Causes, Chunk, chunk_type};
+use polypath_wire::{Abort, Cause, Causes, Chunk, chunk_type};
 
 use super::Endpoint;
 use super::init::ReturnPath;
-use super::route::{Contents, DropReason, Incoming, Route, ports_of_damaged};
+use super::route::{Beginning, Contents, DropReason, Incoming, Route, ports_of_damaged};
 use super::table::TableEntry;
 use crate::types::PeerAddress;
 use crate::types::address_scope::is_unicast;
@@ -45,15 +45,11 @@ impl Endpoint {
 
     /// As [`route`](Self::route) would decide for nearly all packets, without looking beyond the headers.
     pub(super) fn peek_owner(&self, received: &Received<'_>) -> Option<AssociationId> {
-        let datagram = received.body.datagram()?;
-        let header: &[u8; COMMON_HEADER_LEN] = datagram.first_chunk()?;
-        let [s0, s1, d0, d1, t0, t1, t2, t3, ..] = *header;
-        let tag = u32::from_be_bytes([t0, t1, t2, t3]);
+        let Beginning { ports: [source, destination], tag, first_type } =
+            Beginning::of(&received.body)?;
         let entry = self.table.by_tag(tag)?;
-        let is_owned = u16::from_be_bytes([d0, d1]) == self.local_port
-            && entry.has_peer(u16::from_be_bytes([s0, s1]), received.remote);
-        let first = datagram.get(COMMON_HEADER_LEN).copied();
-        let is_handshake = matches!(first, Some(chunk_type::COOKIE_ECHO | chunk_type::INIT) | None);
+        let is_owned = destination == self.local_port && entry.has_peer(source, received.remote);
+        let is_handshake = matches!(first_type, chunk_type::COOKIE_ECHO | chunk_type::INIT);
         (is_owned && !is_handshake).then_some(entry.id)
     }
 

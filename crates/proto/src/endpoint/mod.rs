@@ -110,9 +110,10 @@ impl Endpoint {
         })
     }
 
-    /// The association that a datagram belongs to, where addresses, ports and verification tag tell. Nothing else of it
-    /// was looked at: before [`Association::handle`] the checksum is to be verified, and that the tag still is the
-    /// association's. `None` for whatever needs [`handle`](Self::handle), which comes to the same association.
+    /// The association that a packet belongs to, where addresses, ports and verification tag tell. Nothing else of it
+    /// was looked at: before [`Association::handle`] the checksum of a datagram is to be verified, and that the tag still
+    /// is the association's. `None` for whatever needs [`handle`](Self::handle), which comes to the same association.
+    #[inline]
     pub fn owner_of(&self, received: &Received<'_>) -> Option<AssociationId> {
         self.peek_owner(received)
     }

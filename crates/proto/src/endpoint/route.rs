@@ -123,6 +123,36 @@ pub(super) fn ports_of_damaged(body: &Body<'_>) -> Option<(u16, u16)> {
     }
 }
 
+/// The common header of a packet without its checksum, and the type of its first chunk: what tells whose nearly every
+/// packet is.
+pub(super) struct Beginning {
+    /// Source and destination.
+    pub(super) ports: [u16; 2],
+    pub(super) tag: u32,
+    pub(super) first_type: u8,
+}
+
+impl Beginning {
+    /// `None` for a packet without a chunk, and for one that is known to be damaged.
+    #[inline]
+    pub(super) fn of(body: &Body<'_>) -> Option<Self> {
+        match body {
+            Body::Datagram(bytes) | Body::Part { datagram: bytes, .. } => {
+                let &[s0, s1, d0, d1, t0, t1, t2, t3, _, _, _, _, first_type] =
+                    bytes.first_chunk()?;
+                let ports = [[s0, s1], [d0, d1]].map(u16::from_be_bytes);
+                Some(Self { ports, tag: u32::from_be_bytes([t0, t1, t2, t3]), first_type })
+            }
+            Body::Structured(packet) => {
+                let first_type = packet.chunks.first()?.chunk_type();
+                let ports = [packet.source_port, packet.destination_port];
+                Some(Self { ports, tag: packet.verification_tag, first_type })
+            }
+            Body::Damaged { .. } => None,
+        }
+    }
+}
+
 /// A received packet whose checksum was found right.
 pub(super) enum Incoming<'r, 'a> {
     Datagram(PacketView<'a>),

@@ -85,10 +85,17 @@ pub(super) struct OutputFlush {
     only_listened: bool,
 }
 
+impl OutputFlush {
+    /// Something may have output now.
+    pub(super) fn stir(&mut self) {
+        self.dry_at = None;
+    }
+}
+
 impl Association {
     /// Marks the association as possibly having output.
     pub(super) fn stir(&mut self) {
-        self.flush.dry_at = None;
+        self.flush.stir();
     }
 
     /// Whether nothing has happened since the last flush ended, at this very instant.

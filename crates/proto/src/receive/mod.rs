@@ -365,20 +365,33 @@ impl Receiver {
         least + 4 * (blocks + self.duplicates.len())
     }
 
-    /// The next message for the user. Its part of the window becomes free, which may make a SACK due.
-    pub fn receive(&mut self) -> Option<ReceivedMessage> {
-        // Looked at in its place: unwrapped and wrapped again, it would be copied.
-        let message = self.reassembly.receive();
-        if let Some(message) = &message {
-            let len = message.len();
-            self.window.release(len, message.fragments.len());
-            self.counters.messages += 1;
-            self.counters.message_bytes += len as u64;
-            if self.window.update_is_due() {
-                self.acks.request();
-            }
+    /// Frees the part of the window that the next message for the user takes, which may make a SACK due, and says how long
+    /// that message is; [`take_first`](Self::take_first) then gives it. In two steps, because a message that is looked at on
+    /// its way is copied once more.
+    #[inline]
+    pub fn release_first(&mut self) -> Option<usize> {
+        let message = self.reassembly.first()?;
+        let (len, chunks) = (message.len(), message.fragments.len());
+        self.window.release(len, chunks);
+        self.counters.messages += 1;
+        self.counters.message_bytes += len as u64;
+        if self.window.update_is_due() {
+            self.acks.request();
         }
-        message
+        Some(len)
+    }
+
+    /// The next message for the user, which [`release_first`](Self::release_first) has released.
+    #[inline]
+    pub fn take_first(&mut self) -> Option<ReceivedMessage> {
+        self.reassembly.receive()
+    }
+
+    /// Both at once.
+    #[cfg(test)]
+    pub fn receive(&mut self) -> Option<ReceivedMessage> {
+        self.release_first()?;
+        self.take_first()
     }
 
     /// Whether there is a message for the user.

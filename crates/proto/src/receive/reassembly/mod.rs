@@ -200,6 +200,11 @@ impl Reassembly {
         self.ready.messages.push_back(message);
     }
 
+    /// The message that [`receive`](Self::receive) gives next.
+    pub fn first(&self) -> Option<&ReceivedMessage> {
+        self.ready.messages.front()
+    }
+
     /// The next message for the user.
     pub fn receive(&mut self) -> Option<ReceivedMessage> {
         self.ready.messages.pop_front()

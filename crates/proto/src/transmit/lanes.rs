@@ -79,7 +79,12 @@ impl Lanes {
     }
 
     /// Appends a message to a lane; says whether it is the first there.
-    pub(crate) fn push(&mut self, lane: u16, waiting: QueuedMessage) -> (Slot, bool) {
+    pub(crate) fn push(
+        &mut self,
+        lane: u16,
+        message: OutgoingMessage,
+        reliability: Reliability,
+    ) -> (Slot, bool) {
         let index = usize::from(lane);
         if self.lanes.len() <= index {
             self.lanes.resize(index + 1, Lane { head: NONE, tail: NONE });
@@ -90,7 +95,7 @@ impl Lanes {
         // Written where it stays, because moving it about costs more than queueing it. There is nothing to drop in a free slot.
         let entry = &mut self.entries[slot as usize];
         if entry.waiting.is_none() {
-            entry.waiting = Some(waiting);
+            entry.waiting = Some(QueuedMessage { message, reliability });
         }
         (entry.serial, entry.before, entry.after) = (self.serial, tail, NONE);
         let lane = &mut self.lanes[index];
@@ -189,9 +194,9 @@ mod tests {
 
     use super::*;
 
-    fn waiting(context: u32) -> QueuedMessage {
+    fn push(lanes: &mut Lanes, lane: u16, context: u32) -> (Slot, bool) {
         let message = OutgoingMessage { context, ..OutgoingMessage::new(0, &b"x"[..]) };
-        QueuedMessage { message, reliability: Reliability::Full }
+        lanes.push(lane, message, Reliability::Full)
     }
 
     fn contexts(lanes: &Lanes, lane: u16) -> Vec<u32> {
@@ -216,8 +221,8 @@ mod tests {
     #[test]
     fn messages_leave_from_anywhere_and_slots_are_used_again() {
         let mut lanes = Lanes::default();
-        let slots: Vec<Slot> = (0..4).map(|n| lanes.push(1, waiting(n)).0).collect();
-        assert!(lanes.push(0, waiting(9)).1);
+        let slots: Vec<Slot> = (0..4).map(|n| push(&mut lanes, 1, n).0).collect();
+        assert!(push(&mut lanes, 0, 9).1);
         assert_eq!(lanes.len(), 5);
         for (taken, left) in [(1, &[0, 2, 3][..]), (3, &[0, 2]), (0, &[2])] {
             assert!(!lanes.unlink(1, slots[taken]));
@@ -225,7 +230,7 @@ mod tests {
             assert_eq!(message.context, taken as u32);
             assert_eq!(contexts(&lanes, 1), left);
         }
-        assert_eq!(lanes.push(1, waiting(5)), (slots[0], false));
+        assert_eq!(push(&mut lanes, 1, 5), (slots[0], false));
         assert_eq!(contexts(&lanes, 1), [2, 5]);
         assert!(!lanes.unlink(1, slots[2]));
         assert!(lanes.unlink(1, slots[0]), "the last one");

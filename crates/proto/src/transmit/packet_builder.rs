@@ -13,6 +13,8 @@ pub(crate) struct PacketBuilder<'a> {
     /// Bytes left for padded chunks.
     left: u32,
     pub(crate) packet: &'a mut Packet<'static>,
+    /// Chunks in it; asking the list for its length costs more.
+    chunks: u32,
     data_chunks: u32,
     /// A single chunk is larger than the path's MTU.
     pub(crate) oversized: bool,
@@ -33,11 +35,11 @@ impl<'a> PacketBuilder<'a> {
     /// An empty packet with room for `capacity` bytes, common header included.
     pub(crate) fn new(path: PathId, capacity: u32, packet: &'a mut Packet<'static>) -> Self {
         packet.chunks.clear();
-        Self { path, left: capacity - 12, packet, data_chunks: 0, oversized: false }
+        Self { path, left: capacity - 12, packet, chunks: 0, data_chunks: 0, oversized: false }
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.packet.chunks.is_empty()
+        self.chunks == 0
     }
 
     pub(crate) fn has_data(&self) -> bool {
@@ -76,6 +78,7 @@ impl<'a> PacketBuilder<'a> {
 
     #[inline]
     fn take(&mut self, bytes: u32) {
+        self.chunks += 1;
         self.oversized |= bytes > self.left;
         self.left = self.left.saturating_sub(bytes);
     }

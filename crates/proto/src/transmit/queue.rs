@@ -153,17 +153,18 @@ impl SendQueue {
         self.peak = self.peak.max(self.used);
         self.named += usize::from(message.path.is_some());
         let lane = self.scheduler.lane(message.stream);
-        let (slot, is_first) = self.messages.push(lane, QueuedMessage { message, reliability });
+        let (slot, is_first) = self.messages.push(lane, message, reliability);
         if is_first {
             self.scheduler.on_waiting(lane);
         }
-        let serial = Reverse(self.messages.serial(slot).unwrap_or(0));
+        let place = |messages: &Lanes| Place::Waiting {
+            serial: Reverse(messages.serial(slot).unwrap_or(0)),
+            slot,
+        };
         match reliability {
-            Reliability::Until(end) => {
-                self.index.add_deadline(end, Place::Waiting { serial, slot })
-            }
+            Reliability::Until(end) => self.index.add_deadline(end, place(&self.messages)),
             Reliability::Priority(priority) => {
-                self.index.add_priority(priority, Place::Waiting { serial, slot });
+                self.index.add_priority(priority, place(&self.messages));
             }
             Reliability::Full | Reliability::Retransmissions(_) => {}
         }

@@ -22,7 +22,11 @@ pub(crate) struct LossRate {
 
 impl LossRate {
     /// Chunks were acknowledged.
+    #[inline]
     pub(crate) fn on_delivered(&mut self, chunks: u32) {
+        if chunks == 0 {
+            return;
+        }
         self.outcomes = self.outcomes.checked_shl(chunks).unwrap_or(0) & mask();
         self.known = self.known.saturating_add(chunks).min(WINDOW);
     }

@@ -6,7 +6,6 @@ use smallvec::SmallVec;
 use super::effects::{Delivered, Effect};
 use super::peer_limit::SackSigns;
 use super::recovery::Losses;
-use super::send_path::SendPath;
 use super::t3::T3Ends;
 use super::tail::Answered;
 use super::{SendCx, Transmitter};
@@ -251,9 +250,9 @@ impl Transmitter {
         delta: &mut AckDelta,
     ) -> Heard {
         let mut heard = Heard::default();
-        let without_news =
-            |path: &SendPath| PathDelta { timed: path.timed, ..PathDelta::default() };
-        delta.paths.extend(self.paths.iter().map(without_news));
+        for path in self.paths.iter() {
+            delta.paths.push(PathDelta { timed: path.timed, ..PathDelta::default() });
+        }
         let (now, probe, paths) = (cx.now, &mut *cx.probe, &mut self.paths);
         let samples_rates = cx.config.samples_rates();
         let adapts = cx.config.adapts_to_reordering();

@@ -3,6 +3,8 @@
 //! SACKs over unequal paths have hundreds of blocks, so the words of the map are looked at once and memory is taken once,
 //! none for up to four blocks.
 
+use core::ops::Range;
+
 use polypath_wire::GapAckBlock;
 use smallvec::SmallVec;
 
@@ -33,13 +35,20 @@ impl Wanted {
 }
 
 impl TsnMap {
+    /// Numbers of the words that have the bits above the cumulative TSN ack.
+    #[inline]
+    fn gap_words(&self) -> Range<u64> {
+        // Not inclusive, which makes a loop slower.
+        self.cumulative.next().locate().0..self.highest.locate().0 + 1
+    }
+
     /// Number of runs of TSNs received above the cumulative TSN ack.
     pub fn gap_block_count(&self) -> usize {
         if !self.has_gaps() {
             return 0;
         }
         let mut carry = 0;
-        let begun = (self.cumulative.next().locate().0..=self.highest.locate().0).map(|number| {
+        let begun = self.gap_words().map(|number| {
             let word = self.word(number);
             let rising = word & !(word << 1 | carry);
             carry = word >> 63;
@@ -50,15 +59,14 @@ impl TsnMap {
 
     /// The lowest `room` runs of TSNs received above the cumulative TSN ack, ascending.
     pub fn gap_blocks(&self, space: usize) -> SmallVec<[GapAckBlock; 4]> {
-        let count = self.gap_block_count().min(space);
-        let mut blocks = SmallVec::new();
-        if count == 0 {
+        // Between two runs something is missing. Counting the runs would cost more than memory for as many as there can be.
+        let most = (self.gap_span() as usize).div_ceil(2).min(space);
+        let mut blocks = SmallVec::with_capacity(most);
+        if most == 0 {
             return blocks;
         }
-        blocks.resize(count, GapAckBlock { start: 0, end: 0 });
-        let mut places = blocks.iter_mut();
         let (mut start, mut carry, mut is_open) = (0, 0, false);
-        for number in self.cumulative.next().locate().0..=self.highest.locate().0 {
+        for number in self.gap_words() {
             let word = self.word(number);
             let mut edges = word ^ (word << 1 | carry);
             carry = word >> 63;
@@ -67,16 +75,18 @@ impl TsnMap {
                 let offset = origin.wrapping_add(edges.trailing_zeros().into()) as u16;
                 edges &= edges - 1;
                 if is_open {
-                    let Some(place) = places.next() else { return blocks };
-                    *place = GapAckBlock { start, end: offset.wrapping_sub(1) };
+                    blocks.push(GapAckBlock { start, end: offset.wrapping_sub(1) });
+                    if blocks.len() == most {
+                        return blocks;
+                    }
                 }
                 start = offset;
                 is_open = !is_open;
             }
         }
-        // The highest run may end with the last word.
-        if let Some(place) = places.next() {
-            *place = GapAckBlock { start, end: self.gap_span() as u16 };
+        if is_open {
+            // The highest run ends with the last word.
+            blocks.push(GapAckBlock { start, end: self.gap_span() as u16 });
         }
         blocks
     }
@@ -106,7 +116,7 @@ impl TsnMap {
         if count == 0 {
             return blocks;
         }
-        let words = self.cumulative.next().locate().0..=self.highest.locate().0;
+        let words = self.gap_words();
         blocks.resize(count, GapAckBlock { start: 0, end: 0 });
         let mut places = blocks.iter_mut();
         let (mut start, mut carry, mut begun) = (0, 0, 0);

@@ -17,17 +17,40 @@ pub(crate) fn apply_to(
     delta: &mut AckDelta,
     mut on_newly: impl FnMut(Tsn, &Newly),
 ) {
-    let Report { cumulative, blocks, release, arrival } = *report;
+    let Report { cumulative, blocks, release, .. } = *report;
     while outstanding.base().is_at_or_before(cumulative) {
         let tsn = outstanding.base();
         let (released, newly) = outstanding.pop();
         delta.released += released;
         delta.cumulative_ack_advanced = true;
-        if let Some(newly) = newly {
-            note(delta, tsn, &newly, Means::CumulativeAck);
-            on_newly(tsn, &newly);
+        if let Some(newly) = &newly {
+            note(delta, tsn, newly, Means::CumulativeAck);
+            on_newly(tsn, newly);
         }
     }
+    if !blocks.is_empty() {
+        apply_blocks(outstanding, report, delta, on_newly);
+    }
+    // Anything acknowledged by an earlier SACK that was not final.
+    match release {
+        Release::Reported if outstanding.has_renegable() => {
+            delta.release_early(release_blocks(outstanding, cumulative, blocks));
+        }
+        Release::Blocks(final_ones) if outstanding.has_renegable() => {
+            delta.release_early(release_blocks(outstanding, cumulative, final_ones));
+        }
+        Release::Nothing | Release::Reported | Release::Blocks(_) => {}
+    }
+}
+
+/// Applies the gap blocks.
+fn apply_blocks(
+    outstanding: &mut OutstandingData,
+    report: &Report<'_>,
+    delta: &mut AckDelta,
+    mut on_newly: impl FnMut(Tsn, &Newly),
+) {
+    let Report { cumulative, blocks, release, arrival } = *report;
     let mut highest = 0;
     // `for_each`, because iterating from inside is faster, and SACKs over unequal paths have hundreds of blocks.
     blocks.iter().for_each(|block| {
@@ -51,19 +74,7 @@ pub(crate) fn apply_to(
             at = tsn.next();
         }
     });
-    if highest > 0 {
-        delta.highest_gap_acked = Some(cumulative.plus(highest));
-    }
-    // Anything acknowledged by an earlier SACK that was not final.
-    match release {
-        Release::Reported if outstanding.has_renegable() => {
-            delta.release_early(release_blocks(outstanding, cumulative, blocks));
-        }
-        Release::Blocks(final_ones) if outstanding.has_renegable() => {
-            delta.release_early(release_blocks(outstanding, cumulative, final_ones));
-        }
-        Release::Nothing | Release::Reported | Release::Blocks(_) => {}
-    }
+    delta.highest_gap_acked = Some(cumulative.plus(highest));
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]

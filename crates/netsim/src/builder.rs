@@ -250,6 +250,7 @@ impl NetworkBuilder {
             steps,
             to,
             iface: IfaceId(iface.unwrap_or_default() as u32),
+            last_step: None,
         })
     }
 

@@ -83,12 +83,30 @@ impl TraceHasher {
 
     /// Feeds bytes as they are; feed their number first where it varies.
     pub fn bytes(&mut self, bytes: &[u8]) {
-        let end = self.len + bytes.len();
-        if end > self.bytes.len() {
-            self.bytes.resize(end.next_power_of_two(), 0);
+        self.place(bytes.len()).copy_from_slice(bytes);
+    }
+
+    /// Feeds `count` numbers of four bytes, least significant first: quicker than one after the other.
+    pub fn u32s(&mut self, count: usize, values: impl Iterator<Item = u32>) {
+        let mut places = self.place(4 * count).as_chunks_mut().0.iter_mut();
+        // From inside, which is faster for values of several sources.
+        values.for_each(|value| {
+            if let Some(place) = places.next() {
+                *place = value.to_le_bytes();
+            }
+        });
+        debug_assert!(places.next().is_none(), "fewer than {count} numbers");
+    }
+
+    /// The place of the next so many bytes.
+    #[inline]
+    fn place(&mut self, len: usize) -> &mut [u8] {
+        let start = self.len;
+        self.len += len;
+        if self.len > self.bytes.len() {
+            self.bytes.resize(self.len.next_power_of_two(), 0);
         }
-        self.bytes[self.len..end].copy_from_slice(bytes);
-        self.len = end;
+        &mut self.bytes[start..self.len]
     }
 
     /// The hash of all that was fed so far.
@@ -256,6 +274,10 @@ mod tests {
             by_words.u64(u64::from_le_bytes(word.try_into().unwrap()));
         }
         assert_eq!(by_words.hash(), whole);
+        let mut by_numbers = TraceHasher::new();
+        let numbers = bytes.chunks_exact(4).map(|n| u32::from_le_bytes(n.try_into().unwrap()));
+        by_numbers.u32s(bytes.len() / 4, numbers);
+        assert_eq!(by_numbers.hash(), whole);
         let mut mixed = TraceHasher::new();
         mixed.bytes(b"of a packet before");
         mixed.begin();

@@ -376,9 +376,9 @@ fn trace_sack(sack: &Sack<'_>, hasher: &mut TraceHasher) {
     fields[6..10].copy_from_slice(&sack.a_rwnd.to_le_bytes());
     fields[10..].copy_from_slice(&(sack.gap_ack_blocks.len() as u16).to_le_bytes());
     hasher.array(fields);
-    sack.gap_ack_blocks
-        .iter()
-        .for_each(|block| hasher.u32(u32::from(block.start) | u32::from(block.end) << 16));
+    let blocks = &sack.gap_ack_blocks;
+    let words = blocks.iter().map(|block| u32::from(block.start) | u32::from(block.end) << 16);
+    hasher.u32s(blocks.len(), words);
     hasher.u16(sack.duplicate_tsns.len() as u16);
     for tsn in sack.duplicate_tsns.iter() {
         hasher.u32(tsn);

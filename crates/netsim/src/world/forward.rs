@@ -4,7 +4,7 @@ use polypath_units::Instant;
 
 use super::packets::Head;
 use super::record::{find_hash, hash_of};
-use super::{Label, MAX_HOPS, World};
+use super::{Label, MAX_HOPS, Step, World};
 use crate::event::{Key, Target};
 use crate::impair::{Damage, Within};
 use crate::node::NodeKind;
@@ -235,7 +235,7 @@ impl<F: Frame, O: LinkObserver> World<F, O> {
             find_hash(head, frame, &self.routing, &mut self.packet_hasher);
         }
         let Head { from, to, hops, label, .. } = *head;
-        let next = match self.next_step(node, from, to, hops) {
+        let next = match self.next_step(index, node, from, to, hops) {
             Ok(next) => next,
             Err(cause) => {
                 self.wires[index].channel.refuse(ticket, cause);
@@ -253,8 +253,30 @@ impl<F: Frame, O: LinkObserver> World<F, O> {
         }
     }
 
-    /// Where a packet goes from a node: over a channel, or nowhere because it is for this host.
+    /// Where a packet goes from the node at the far end of a channel: over a channel, or nowhere because it is for this
+    /// host. Mostly that is where the one before it went.
+    #[inline]
     fn next_step(
+        &mut self,
+        index: usize,
+        node: NodeId,
+        from: AddressId,
+        to: AddressId,
+        hops: u8,
+    ) -> Result<Option<ChannelId>, DropCause> {
+        if let Some(last) = self.wires[index].last_step
+            && (last.from, last.to) == (from, to)
+            && hops < MAX_HOPS
+        {
+            return Ok(last.next);
+        }
+        let next = self.find_step(node, from, to, hops)?;
+        self.wires[index].last_step = Some(Step { from, to, next });
+        Ok(next)
+    }
+
+    #[inline(never)]
+    fn find_step(
         &self,
         node: NodeId,
         from: AddressId,
@@ -275,20 +297,21 @@ impl<F: Frame, O: LinkObserver> World<F, O> {
     #[inline]
     pub(super) fn hand_over(&mut self, index: usize, id: PacketId) -> Option<Event<F>> {
         let (node, iface) = (self.wires[index].to, self.wires[index].iface);
-        let (head, frame) = self.packets.take(id)?;
-        let Head { sent, from, to, .. } = *head;
         if self.captures.any() {
-            let head = *head;
-            self.capture_received((&head, &frame), node, iface);
+            self.capture_received(id, node, iface);
         }
+        let Head { sent, from, to, .. } = *self.packets.head(id)?;
         let (from, to) = (self.routing.address(from).ip, self.routing.address(to).ip);
+        // At the end, so that the frame is moved only once.
+        let frame = self.packets.take(id)?;
         Some(Event::Arrival(Arrival { node, iface, from, to, sent, frame }))
     }
 
     /// The end of a packet that was dropped.
     fn discard(&mut self, index: usize, ticket: Ticket, cause: DropCause) {
-        let Some((head, _)) = self.packets.take(ticket.packet) else { return };
+        let Some((head, _)) = self.packets.get(ticket.packet) else { return };
         let Head { number, label, .. } = *head;
+        self.packets.take(ticket.packet);
         let dropped = LinkEventKind::Dropped { bytes: ticket.bytes, cause };
         self.record_packet(index, dropped, label);
         if self.captures.any() {

@@ -64,6 +64,17 @@ pub(crate) struct Wire {
     pub to: NodeId,
     /// Interface of that node.
     pub iface: IfaceId,
+    /// Where the last packet went that came over it.
+    pub last_step: Option<Step>,
+}
+
+/// Where the packets between two addresses go from the far end of a channel.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Step {
+    pub from: AddressId,
+    pub to: AddressId,
+    /// The next channel; `None` for the host there.
+    pub next: Option<ChannelId>,
 }
 
 /// What records say of a packet.

@@ -75,13 +75,20 @@ impl<F> Packets<F> {
         Some((head, frame.as_mut()?))
     }
 
+    /// What is known of a packet, or was of the last one in its place.
+    #[inline]
+    pub fn head(&self, id: PacketId) -> Option<&Head> {
+        self.places.get(id.0 as usize).map(|place| &place.head)
+    }
+
     /// Takes a packet out.
     #[inline]
-    pub fn take(&mut self, id: PacketId) -> Option<(&Head, F)> {
-        let Place { head, frame } = self.places.get_mut(id.0 as usize)?;
-        let frame = frame.take()?;
-        self.free.push(id.0);
-        Some((head, frame))
+    pub fn take(&mut self, id: PacketId) -> Option<F> {
+        let place = self.places.get_mut(id.0 as usize)?;
+        if place.frame.is_some() {
+            self.free.push(id.0);
+        }
+        place.frame.take()
     }
 
     /// All frames.
@@ -105,7 +112,8 @@ mod tests {
         let mut packets = Packets::new();
         let ids = [10, 11, 12].map(|number| packets.insert(head(number), number));
         assert_eq!(ids, [PacketId(0), PacketId(1), PacketId(2)]);
-        assert_eq!(packets.take(ids[1]).map(|(head, frame)| (head.number, frame)), Some((11, 11)));
+        assert_eq!(packets.head(ids[1]).map(|head| head.number), Some(11));
+        assert_eq!(packets.take(ids[1]), Some(11));
         assert!(packets.take(ids[1]).is_none() && packets.get(ids[1]).is_none());
         assert!(packets.get_mut(ids[1]).is_none() && packets.get(PacketId(9)).is_none());
         assert_eq!(packets.frames().copied().collect::<Vec<_>>(), [10, 12]);

@@ -50,9 +50,11 @@ impl<F: Frame, O: LinkObserver> World<F, O> {
     }
 
     #[cold]
-    pub(super) fn capture_received(&mut self, packet: (&Head, &F), node: NodeId, iface: IfaceId) {
-        self.captures.settle(packet.0.number, None);
-        self.capture_packet(node, iface, Flow::Received, packet);
+    pub(super) fn capture_received(&mut self, id: PacketId, node: NodeId, iface: IfaceId) {
+        let Some((head, frame)) = self.packets.get(id) else { return };
+        let (head, frame) = (*head, frame.clone());
+        self.captures.settle(head.number, None);
+        self.capture_packet(node, iface, Flow::Received, (&head, &frame));
     }
 
     #[cold]

@@ -202,6 +202,15 @@ pub enum AssociationError {
     /// Too many retransmissions on all paths.
     #[error("the peer became unreachable on every path")]
     Unreachable,
+    /// A packet with a chunk of this much user data gets through on no path, while smaller ones do.
+    #[error(
+        "no path carries packets with {user_bytes} bytes of user data any more, though smaller ones get through: set the MTU \
+         lower, or send smaller messages"
+    )]
+    ChunkTooLarge {
+        /// User data of the chunk, in bytes.
+        user_bytes: u32,
+    },
     /// The peer broke the protocol.
     #[error("the peer broke the protocol{}", Described(.0))]
     ProtocolViolation(Vec<u8>),
@@ -227,6 +236,7 @@ impl AssociationError {
             AssociationEnd::HandshakeRefused(causes) => Self::HandshakeRefused(causes),
             AssociationEnd::ShutdownTimeout => Self::ShutdownTimeout,
             AssociationEnd::Unreachable => Self::Unreachable,
+            AssociationEnd::ChunkTooLarge { user_bytes } => Self::ChunkTooLarge { user_bytes },
             AssociationEnd::ProtocolViolation(causes) => Self::ProtocolViolation(causes),
             AssociationEnd::ProtocolUnreachable => Self::ProtocolUnreachable,
         })

@@ -103,6 +103,11 @@ pub enum AssociationEnd {
     ShutdownTimeout,
     /// The peer became unreachable: too many retransmissions (SCTP_COMM_LOST).
     Unreachable,
+    /// A chunk is too large for every path: it timed out again and again, while smaller packets were answered.
+    ChunkTooLarge {
+        /// Its user data, in bytes.
+        user_bytes: u32,
+    },
     /// The peer broke the protocol: encoded error causes that were sent to it.
     ProtocolViolation(Vec<u8>),
     /// The peer's host says that nobody takes SCTP there (RFC 9260 section 10, ICMP8).

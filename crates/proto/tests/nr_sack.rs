@@ -179,6 +179,7 @@ fn exchange(
         delay: millis(delay),
         bytes_per_second: Some(rate),
         mtu: None,
+        drops_fragments: false,
         queue: millis(150),
         faults: Faults { loss: 20, ..Faults::default() },
         faults_back: None,

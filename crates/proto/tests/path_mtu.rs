@@ -5,7 +5,8 @@ mod common;
 use common::{Victim, config, ip, message, millis, secs};
 use polypath_proto::config::{AssociationConfig, PmtuDiscovery, Preset};
 use polypath_proto::{
-    Duration, Event, Fragmentation, PathChange, PathError, PathId, PathStats, PathStatus, Transmit,
+    AssociationEnd, Duration, Event, Fragmentation, PathChange, PathError, PathId, PathStats,
+    PathStatus, Transmit,
 };
 use polypath_testkit::{Faults, Form, Pair, PairConfig, PathModel, Side};
 use polypath_wire::{Chunk, Parameter, Parameters};
@@ -111,6 +112,37 @@ fn a_black_hole_in_the_middle_of_a_transfer_is_survived() {
         assert_eq!(path.black_holes, 1, "{preset:?}");
         assert!((1280..=1300).contains(&path.mtu_bytes), "{preset:?}: {}", path.mtu_bytes);
         assert_ne!(path.status, PathStatus::Inactive);
+    }
+}
+
+/// What was cut for the larger MTU gets through nowhere, and heartbeats do: the user is told the reason.
+#[test]
+fn a_chunk_that_no_path_carries_ends_the_association_with_that_reason() {
+    for paths in [1, 2] {
+        let config = AssociationConfig {
+            policies: Preset::Recommended.policies(),
+            association_max_retrans: 20,
+            ..probing(1500)
+        };
+        let mut pair = pair(&[1500, 1500][..paths], config);
+        assert!(pair.run_until(secs(10), Pair::all_confirmed));
+        transfer(&mut pair, 100, 5000, secs(30));
+        for path in &mut pair.paths {
+            (path.mtu, path.drops_fragments) = (Some(1300), true);
+        }
+        let began = pair.now;
+        while pair.send(Side::Client, message(100, 5000)).is_ok() {}
+        let end = |pair: &Pair| match pair.slot(Side::Client).events.last() {
+            Some(Event::Ended(end)) => Some(end.clone()),
+            _ => None,
+        };
+        assert!(pair.run_until(secs(3600), |pair| end(pair).is_some()), "{paths} paths");
+        let Some(AssociationEnd::ChunkTooLarge { user_bytes }) = end(&pair) else {
+            panic!("{paths} paths: {:?}", end(&pair));
+        };
+        assert!((1300..1500).contains(&user_bytes), "{paths} paths: {user_bytes} bytes");
+        let lived = pair.now.since(began);
+        assert!((secs(600)..secs(1200)).contains(&lived), "{paths} paths: {lived:?}");
     }
 }
 

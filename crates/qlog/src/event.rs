@@ -353,6 +353,7 @@ fn end_reason(reason: EndReason) -> &'static str {
         EndReason::HandshakeRefused => "handshake_refused",
         EndReason::ShutdownTimeout => "shutdown_timeout",
         EndReason::Unreachable => "unreachable",
+        EndReason::ChunkTooLarge => "chunk_too_large",
         EndReason::ProtocolViolation => "protocol_violation",
         EndReason::ProtocolUnreachable => "protocol_unreachable",
     }

@@ -24,6 +24,8 @@ pub struct PathModel {
     pub bytes_per_second: Option<u64>,
     /// Longest IP packet; longer ones disappear, or are fragmented where they may be. `None`: any.
     pub mtu: Option<u32>,
+    /// Nothing is fragmented: what is longer disappears even where it may be.
+    pub drops_fragments: bool,
     /// Longest time a packet may wait for its turn before it is dropped.
     pub queue: Duration,
     /// Faults, in both directions unless `faults_back` says otherwise.
@@ -41,7 +43,7 @@ impl PathModel {
     /// Whether a packet passes, if IP may fragment it or not.
     pub(crate) fn carries(&self, bytes: usize, fragmentation: Fragmentation) -> bool {
         let fits = self.mtu.is_none_or(|mtu| bytes <= mtu as usize);
-        fits || fragmentation == Fragmentation::Allowed
+        fits || fragmentation == Fragmentation::Allowed && !self.drops_fragments
     }
 
     /// Faults of what `side` (0 or 1) sends.
@@ -69,6 +71,7 @@ impl Default for PathModel {
             delay: Duration::from_millis(10),
             bytes_per_second: None,
             mtu: None,
+            drops_fragments: false,
             queue: Duration::from_millis(100),
             faults: Faults::default(),
             faults_back: None,

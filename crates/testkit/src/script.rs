@@ -86,6 +86,7 @@ pub fn script_strategy() -> impl Strategy<Value = Script> {
             delay: Duration::from_millis(ms),
             bytes_per_second: rate,
             mtu: None,
+            drops_fragments: false,
             queue: Duration::from_millis(150),
             faults,
             faults_back: None,

@@ -37,6 +37,7 @@ use self::statistics::{AssociationCounters, Blocked};
 use crate::config::{AssociationConfig, SharedConfig, SourceRoute};
 use crate::extension::packet_drop::report::Allowance;
 use crate::mechanism::outage::Outage;
+use crate::mechanism::size_black_hole::SizeBlackHole;
 use crate::paths::PathBook;
 use crate::paths::stopwatch::Stopwatch;
 use crate::receive::Receiver;
@@ -87,6 +88,8 @@ pub struct Association {
     notices: VecDeque<Notice>,
     /// The time in which no path has answered.
     outage: Outage,
+    /// Timeouts of a chunk that may be too large for every path.
+    size_black_hole: Option<Box<SizeBlackHole>>,
     /// Times that a path became potentially failed.
     suspicions: u64,
     /// Time in which no path was active and one or more were potentially failed.
@@ -172,6 +175,7 @@ impl Association {
             events: Events::default(),
             notices: VecDeque::new(),
             outage: Outage::default(),
+            size_black_hole: None,
             suspicions: 0,
             all_suspected: Stopwatch::default(),
             mtu_work: MtuWork::default(),

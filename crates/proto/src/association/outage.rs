@@ -64,6 +64,9 @@ impl Association {
     #[inline]
     pub(super) fn peer_answered(&mut self, now: Instant) {
         self.paths.errors = 0;
+        if let Some(hole) = &mut self.size_black_hole {
+            hole.on_answer();
+        }
         if self.outage.on_answer() {
             self.end_outage(now);
         }

@@ -1,5 +1,6 @@
 //! The MTU of each path: told by routers, or found by probes (RFC 8899 section 6.2).
 
+use alloc::boxed::Box;
 use alloc::vec;
 
 use polypath_wire::{Chunk, Packet, Parameter, Parameters, Raw};
@@ -7,12 +8,15 @@ use polypath_wire::{Chunk, Packet, Parameter, Parameters, Raw};
 use super::Association;
 use super::output::{Built, Tag};
 use crate::config::PmtuDiscovery;
+use crate::mechanism::size_black_hole::{LowestTimeout, SizeBlackHole};
 use crate::paths::heartbeat::{Info, Purpose};
 use crate::paths::plpmtu::{Timing, Traffic};
 use crate::paths::reach::{Reach, Reason, Signal};
 use crate::transmit::{PacketBuilder, SendPath};
 use crate::types::PathSet;
-use crate::{Cx, Event, Fragmentation, Instant, PathChange, PathId, ProbeEvent};
+use crate::{
+    AssociationEnd, Cx, Event, Fragmentation, Instant, PathChange, PathId, ProbeEvent, Tsn,
+};
 
 /// Chunk header.
 const CHUNK_HEADER: u32 = 4;
@@ -91,6 +95,30 @@ impl Association {
             plpmtu.on_data_timeout(now);
             self.mtu_work.note(id);
         }
+    }
+
+    /// T3-rtx of the path expired, on which the lowest outstanding chunk was with so much user data, if it was. Returns
+    /// whether that ends the association: the chunk is too large for every path.
+    pub(super) fn is_too_large(
+        &mut self,
+        cx: &mut Cx<'_>,
+        path: PathId,
+        lowest: Option<(Tsn, u32)>,
+    ) -> bool {
+        let fits = self.transmitter.max_fragment;
+        let Some((tsn, user_bytes)) = lowest.filter(|(_, bytes)| *bytes > fits) else {
+            return false;
+        };
+        let rto = self.transmitter.paths[path].rtt.rto_without_backoff();
+        let longest = self.config.policies.rto.max;
+        let hole = self.size_black_hole.get_or_insert_with(|| Box::new(SizeBlackHole::new(tsn)));
+        hole.on_timeout(cx.now, LowestTimeout { tsn, path, rto, longest });
+        let tried = self.paths.iter().filter(|path| path.bounds_fragments()).map(|path| path.id);
+        let is_proved = hole.is_proved(self.config.association_max_retrans, tried);
+        if is_proved {
+            self.fail(cx, AssociationEnd::ChunkTooLarge { user_bytes });
+        }
+        is_proved
     }
 
     /// A probe came through. Other than an answered HEARTBEAT it measures nothing: its size is not that of data.

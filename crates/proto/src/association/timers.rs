@@ -193,11 +193,15 @@ impl Association {
     /// T3-rtx expired (RFC 9260 section 6.3.3).
     fn t3_expired(&mut self, cx: &mut Cx<'_>, id: PathId, groups: &mut Option<GroupViews>) {
         let before = self.paths[id].reach;
+        let lowest = self.transmitter.lowest_on(id);
         let (transmitter, mut send_cx) = self.sending(cx);
         let groups = groups.get_or_insert_with(|| transmitter.group_views(&send_cx));
         let expiry = transmitter.on_timeout(&mut send_cx, id, groups);
         if expiry == Expiry::Loss {
             self.doubt_mtu(cx.now, id);
+            if self.is_too_large(cx, id, lowest) {
+                return;
+            }
         }
         if expiry != Expiry::AnsweredProbe {
             self.count_path_error(cx, id);

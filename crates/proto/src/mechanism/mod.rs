@@ -17,6 +17,7 @@ pub(crate) mod reschedule;
 pub(crate) mod rtx_policy;
 pub(crate) mod sack_path;
 pub(crate) mod sfr;
+pub(crate) mod size_black_hole;
 pub(crate) mod slow_path_rtt;
 pub(crate) mod smart_fast_rtx;
 pub(crate) mod stale_sack;

@@ -93,6 +93,8 @@ pub enum EndReason {
     ShutdownTimeout,
     /// Too many retransmissions were not answered.
     Unreachable,
+    /// A chunk is too large for every path.
+    ChunkTooLarge,
     /// The peer broke the protocol.
     ProtocolViolation,
     /// The peer's host says that nobody takes SCTP there.
@@ -109,6 +111,7 @@ impl From<&AssociationEnd> for EndReason {
             AssociationEnd::HandshakeRefused(_) => Self::HandshakeRefused,
             AssociationEnd::ShutdownTimeout => Self::ShutdownTimeout,
             AssociationEnd::Unreachable => Self::Unreachable,
+            AssociationEnd::ChunkTooLarge { .. } => Self::ChunkTooLarge,
             AssociationEnd::ProtocolViolation(_) => Self::ProtocolViolation,
             AssociationEnd::ProtocolUnreachable => Self::ProtocolUnreachable,
         }

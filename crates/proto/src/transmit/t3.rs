@@ -7,8 +7,8 @@ use crate::config::T3Restart;
 use crate::congestion::coupled::group::GroupViews;
 use crate::congestion::{Controller, Timeout};
 use crate::mechanism::t3_policy::{self, T3Action, T3View};
-use crate::types::PathDelta;
-use crate::{Instant, LossDetection, PathId, ProbeEvent};
+use crate::types::{Fate, PathDelta};
+use crate::{Instant, LossDetection, PathId, ProbeEvent, Tsn};
 
 /// What the timer's policy must know of a path from before and after the SACK.
 #[derive(Clone, Copy)]
@@ -61,6 +61,15 @@ impl Transmitter {
         let errors = cx.book[id].errors + u32::from(expiry != Expiry::AnsweredProbe);
         cx.probe.on(cx.now, ProbeEvent::Timeout { path: id, errors });
         expiry
+    }
+
+    /// The lowest outstanding chunk and its user data in bytes, if it is in flight on the path.
+    pub(crate) fn lowest_on(&self, path: PathId) -> Option<(Tsn, u32)> {
+        let outstanding = &self.outstanding;
+        let tsn = outstanding.base();
+        let chunk = (!outstanding.is_empty()).then(|| outstanding.get(tsn))?;
+        let is_here = chunk.path == path && chunk.fate == Fate::InFlight;
+        is_here.then(|| (tsn, chunk.user_bytes()))
     }
 
     /// When the oldest transmission on the path was made that is not acknowledged, if the policy wants to know. First

@@ -196,6 +196,7 @@ fn causes_and_states_have_names_of_their_own() {
             EndReason::HandshakeRefused,
             EndReason::ShutdownTimeout,
             EndReason::Unreachable,
+            EndReason::ChunkTooLarge,
             EndReason::ProtocolViolation,
             EndReason::ProtocolUnreachable,
         ],

@@ -52,6 +52,7 @@ fn outcome_name(host: &Host) -> (&'static str, bool) {
             AssociationEnd::HandshakeRefused(_) => ("handshake refused", true),
             AssociationEnd::ShutdownTimeout => ("shutdown timeout", true),
             AssociationEnd::Unreachable => ("peer unreachable", true),
+            AssociationEnd::ChunkTooLarge { .. } => ("chunk too large for every path", true),
             AssociationEnd::ProtocolViolation(_) => ("protocol violation", true),
             AssociationEnd::ProtocolUnreachable => ("protocol unreachable", true),
         },

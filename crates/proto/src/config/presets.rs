@@ -126,6 +126,7 @@ fn rfc9260() -> Policies {
         buffer_split_by: BufferSplitBy::Buffered,
         buffer_split_shares: BufferSplitShares::Equal,
         blocking_estimation: BlockingEstimation::Off,
+        earliest_completion: EarliestCompletion::Off,
         data_copies: DataCopies::Off,
         reschedule: Reschedule {
             side: RescheduleSide::None,
@@ -288,6 +289,7 @@ fn recommended() -> Policies {
         path_fill: PathFill::Runs,
         buffer_split_shares: BufferSplitShares::ByNeed,
         blocking_estimation: BlockingEstimation::On,
+        earliest_completion: EarliestCompletion::On,
         peer_reorder_limit: PeerReorderLimit::Learned,
         data_copies: DataCopies::On,
         tail_reinjection: TailReinjection::On,

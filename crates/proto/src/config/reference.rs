@@ -269,6 +269,12 @@ pub const POLICY_KEYS: &[PolicyKey] = &[
         BlockingEstimation::VALUES,
     ),
     choice(
+        "earliest_completion",
+        "Whether new data waits for other paths where all that remains is delivered there before it would arrive.",
+        "after Lim, Nahum, Towsley, Gibbens 2017 (ECF)",
+        EarliestCompletion::VALUES,
+    ),
+    choice(
         "data_copies",
         "Whether a second path carries copies of data.",
         "draft-zuo-mptcp-scheduler-00",

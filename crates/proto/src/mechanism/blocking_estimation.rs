@@ -53,6 +53,8 @@ pub(crate) struct MeasuredPath {
     pub(crate) smallest_rtt: Duration,
     /// How fast it delivers, where its controller measures that.
     pub(crate) rate: Option<KnownRate>,
+    /// Bytes per second that its bottleneck passes on, where trains of packets have told.
+    pub(crate) bottleneck: Option<u64>,
 }
 
 impl MeasuredPath {
@@ -86,7 +88,10 @@ impl MeasuredPath {
         let bytes = u128::from(self.could_send(buffer)) * u128::from(time.as_nanos()) / srtt;
         // In slow start a congestion window doubles with each round trip, and no faster; otherwise it never comes to that.
         let round_trips = u128::from(time.as_nanos()).div_ceil(srtt).min(62) as u32;
-        bytes.min(u128::from(self.cwnd) << (round_trips + 1))
+        let bottleneck = self
+            .bottleneck
+            .map_or(u128::MAX, |rate| u128::from(rate) * u128::from(time.as_nanos()) / NANOS);
+        bytes.min(u128::from(self.cwnd) << (round_trips + 1)).min(bottleneck)
     }
 
     /// Whether a round trip of `rtt` is clearly longer than one of this path.
@@ -105,8 +110,13 @@ impl MeasuredPath {
         }
     }
 
-    fn final_rate(&self) -> Option<u64> {
+    pub(crate) fn final_rate(&self) -> Option<u64> {
         self.rate.filter(|rate| rate.is_final).map(|rate| rate.bytes_per_second)
+    }
+
+    /// What it carries, in bytes per second, where that is known.
+    fn carries(&self) -> Option<u64> {
+        self.final_rate().or(self.bottleneck)
     }
 
     /// What it carried at least, in bytes per second.
@@ -118,7 +128,7 @@ impl MeasuredPath {
     }
 
     /// Whether it may still grow to more than it carried.
-    fn is_growing(&self) -> bool {
+    pub(crate) fn is_growing(&self) -> bool {
         self.rate.map_or(self.cwnd < self.ssthresh, |rate| !rate.is_final)
     }
 
@@ -162,14 +172,15 @@ pub(crate) enum Waits {
 pub(crate) fn expected_rtt(path: &MeasuredPath, flight: u64, chunk: u64) -> Duration {
     let (smallest, srtt) = (path.smallest_rtt, path.srtt);
     let bytes = u128::from(flight.saturating_add(chunk));
-    if let Some(known) = path.rate {
-        let rate = u128::from(known.bytes_per_second.max(1));
+    let carries = path.carries().map(|rate| u128::from(rate.max(1)));
+    // A path that grows delivers up to twice as much in the next round trip, and its rate says little of a single chunk.
+    let known = match (carries, path.rate) {
+        (Some(rate), _) => Some((rate, u128::from(chunk) * NANOS / rate)),
+        (None, Some(grows)) => Some((2 * u128::from(grows.bytes_per_second.max(1)), 0)),
+        (None, None) => None,
+    };
+    if let Some((rate, sending)) = known {
         let smallest = u128::from(smallest.as_nanos());
-        // A path that grows delivers up to twice as much in the next round trip, and its rate says little of a single chunk.
-        let (rate, sending) = match known.is_final {
-            true => (rate, u128::from(chunk) * NANOS / rate),
-            false => (2 * rate, 0),
-        };
         let queue = (bytes * NANOS / rate).saturating_sub(smallest);
         let twice = smallest + sending + 2 * queue;
         return Duration::from_nanos(u64::try_from(twice).unwrap_or(u64::MAX));
@@ -252,6 +263,7 @@ mod tests {
         srtt: ms(10),
         smallest_rtt: ms(5),
         rate: None,
+        bottleneck: None,
     };
 
     #[test]
@@ -283,6 +295,7 @@ mod tests {
             srtt: ms(20),
             smallest_rtt: ms(20),
             rate: None,
+            bottleneck: None,
         };
         let grown = MeasuredPath { cwnd: 100_000, ..held_up };
         let starting = MeasuredPath { ssthresh: u64::MAX, ..held_up };
@@ -327,6 +340,7 @@ mod tests {
             srtt: ms(32),
             smallest_rtt: ms(32),
             rate: Option::None,
+            bottleneck: Option::None,
         };
         for (rtt_us, lead) in
             [(32_000, None), (33_000, None), (33_001, Small), (36_000, Small), (36_001, Clear)]
@@ -349,6 +363,7 @@ mod tests {
             srtt: ms(200),
             smallest_rtt: ms(20),
             rate: None,
+            bottleneck: None,
         };
         for (flight, expected) in
             [(0, 20), (4000, 20), (49_000, 100), (99_000, 200), (500_000, 200), (u64::MAX, 200)]

@@ -328,6 +328,9 @@ impl Transmitter {
     fn sample_rtt(&mut self, cx: &mut SendCx<'_>, news: &[PathDelta], arrival: PathId) {
         let policy = cx.config.policies.rtt_sample;
         for (path, news) in self.paths.iter_mut().zip(news) {
+            if news.flight_bytes > 0 {
+                path.note_dispersion(cx.now, news.flight_bytes, arrival == path.id);
+            }
             let Some(sent_at) = news.timed_chunk_sent_at else { continue };
             let Some(tsn) = path.timed.take() else { continue };
             let returned = if arrival == path.id { Return::OwnPath } else { Return::OtherPath };

@@ -4,11 +4,12 @@ use super::decide::Snapshot;
 use super::queue::Asking;
 use super::send_path::SendPath;
 use super::{SendCx, Transmitter};
-use crate::config::{BlockingEstimation, PathOrder};
+use crate::config::{BlockingEstimation, EarliestCompletion, PathOrder};
 use crate::congestion::{CorrectionCause, MeasuredRate};
 use crate::mechanism::blocking_estimation::{
     self, KnownRate, MOST_TRIES, MeasuredPath, SlowPath, Waits,
 };
+use crate::mechanism::earliest_completion::{self, LoadedPath};
 use crate::types::PathSet;
 use crate::{BlockedCause, PathId};
 
@@ -16,15 +17,21 @@ impl Snapshot<'_> {
     /// Whether new data has to wait for a faster path, because it would block the buffers on this one.
     #[inline]
     pub(super) fn waits_for_faster(&self, path: PathId, user_bytes: u32) -> bool {
-        self.estimates_blocking() && self.would_block_faster(path, user_bytes)
+        self.compares_paths() && self.is_better_elsewhere(path, user_bytes)
     }
 
     #[inline(never)]
+    fn is_better_elsewhere(&self, path: PathId, user_bytes: u32) -> bool {
+        let policies = &self.config.policies;
+        !self.tx.queue.names(path)
+            && (policies.earliest_completion == EarliestCompletion::On
+                && self.completes_sooner_elsewhere(path, user_bytes)
+                || policies.blocking_estimation == BlockingEstimation::On
+                    && self.would_block_faster(path, user_bytes))
+    }
+
     fn would_block_faster(&self, path: PathId, user_bytes: u32) -> bool {
         let tx = self.tx;
-        if tx.queue.names(path) {
-            return false;
-        }
         let own = &tx.paths[path];
         let others =
             || tx.paths.among(self.usable).filter(|it| it.id != path).filter_map(blocking_view);
@@ -49,6 +56,21 @@ impl Snapshot<'_> {
         blocking_estimation::would_block(&slow, others())
     }
 
+    /// Whether all that remains is delivered on other paths before the chunk would arrive on this one.
+    fn completes_sooner_elsewhere(&self, path: PathId, chunk: u32) -> bool {
+        let own = &self.tx.paths[path];
+        let Some(view) = blocking_view(own).filter(|_| self.tx.has_all()) else { return false };
+        let load = |path: &SendPath, view| LoadedPath { path: view, flight: path.flight };
+        let others = self.tx.paths.among(self.usable).filter(|it| {
+            // A SACK will tell when it may send again.
+            let is_awake = it.cwnd_admits() || it.flight > 0;
+            it.id != own.id && is_awake && !it.new_data_ban.is_active(self.now)
+        });
+        let others = others.filter_map(|it| Some(load(it, blocking_view(it)?)));
+        let (own, remains) = (load(own, view), self.tx.queue.waiting());
+        earliest_completion::completes_sooner(&own, chunk.into(), remains, others)
+    }
+
     /// Nothing is in flight, so that no answer will change anything: the chunk waits only for a path that would take it now and on
     /// which it arrives sooner. The best path never waits.
     fn arrives_sooner_elsewhere(&self, own: &SendPath, view: &MeasuredPath, chunk: u32) -> bool {
@@ -65,9 +87,11 @@ impl Snapshot<'_> {
             .any(|other| arrival(&other) < own_arrival)
     }
 
-    fn estimates_blocking(&self) -> bool {
+    /// Whether the paths for new data are compared by when it would arrive.
+    fn compares_paths(&self) -> bool {
         let policies = &self.config.policies;
-        policies.blocking_estimation == BlockingEstimation::On
+        (policies.blocking_estimation == BlockingEstimation::On
+            || policies.earliest_completion == EarliestCompletion::On)
             && policies.path_order != PathOrder::Primary
             && self.usable.is_several()
     }
@@ -76,7 +100,7 @@ impl Snapshot<'_> {
     /// one has filled them, that one.
     fn path_that_blocks(&self) -> Option<PathId> {
         let tx = self.tx;
-        if !self.estimates_blocking() || tx.outstanding.is_empty() {
+        if !self.compares_paths() || tx.outstanding.is_empty() {
             return None;
         }
         let limit = self.peer_limit_bytes(tx.max_fragment);
@@ -178,7 +202,7 @@ fn known_rate(known: MeasuredRate) -> KnownRate {
 }
 
 /// What is known of a path, once data has measured it: what small control chunks meet says little.
-fn blocking_view(path: &SendPath) -> Option<MeasuredPath> {
+pub(super) fn blocking_view(path: &SendPath) -> Option<MeasuredPath> {
     let (srtt, smallest_rtt) = path.rtt.of_data()?;
     let (cwnd, ssthresh) = (path.congestion.cwnd, path.congestion.ssthresh);
     Some(MeasuredPath {
@@ -187,5 +211,6 @@ fn blocking_view(path: &SendPath) -> Option<MeasuredPath> {
         srtt,
         smallest_rtt,
         rate: path.delivery_rate().map(known_rate),
+        bottleneck: path.bottleneck_rate(),
     })
 }

@@ -206,7 +206,7 @@ mod tests {
     #[test]
     fn memory_is_given_back_once_no_message_waits() {
         let mut lanes = Lanes::default();
-        let slot = lanes.push(0, waiting(0)).0;
+        let slot = push(&mut lanes, 0, 0).0;
         lanes.release_memory();
         assert_eq!(contexts(&lanes, 0), [0]);
         lanes.unlink(0, slot);
@@ -214,7 +214,7 @@ mod tests {
         assert!(lanes.entries.capacity() > 0);
         lanes.release_memory();
         assert_eq!(lanes.entries.capacity(), 0);
-        lanes.push(0, waiting(1));
+        push(&mut lanes, 0, 1);
         assert_eq!(contexts(&lanes, 0), [1]);
     }
 

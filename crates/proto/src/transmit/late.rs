@@ -1,5 +1,6 @@
 //! The end of what there is to send: chunks that arrive earlier if another path sends them again.
 
+use super::blocking::blocking_view;
 use super::decide::{Decision, What};
 use super::outstanding::{History, OutstandingChunk};
 use super::packet_builder::PacketBuilder;
@@ -7,6 +8,7 @@ use super::send_path::SendPath;
 use super::tail::is_answered_at_once;
 use super::{SendCx, Transmitter};
 use crate::config::TailReinjection;
+use crate::mechanism::blocking_estimation::expected_rtt;
 use crate::mechanism::tail_reinjection::{self, LateChunk};
 use crate::probe::TransmissionCause;
 use crate::types::{Fate, PathSet};
@@ -27,7 +29,7 @@ impl Transmitter {
     fn search_late_chunk(&mut self, cx: &SendCx<'_>, usable: PathSet) -> Option<(Tsn, PathId)> {
         let fastest = self.fastest_path(usable)?;
         let (fastest, new_rtt, cwnd_admits) =
-            (fastest.id, fastest.rtt.srtt()?, fastest.cwnd_admits());
+            (fastest.id, self.answer_time(fastest)?, fastest.cwnd_admits());
         if let Some(overdue) = self.lowest_overdue(cx, fastest) {
             self.tail_search.return_to(overdue);
         }
@@ -110,7 +112,15 @@ impl Transmitter {
 
     fn fastest_path(&self, usable: PathSet) -> Option<&SendPath> {
         let measured = self.paths.among(usable).filter(|path| path.rtt.srtt().is_some());
-        measured.min_by_key(|path| (path.rtt.of_data().is_none(), path.rtt.srtt(), path.id))
+        measured.min_by_key(|path| (path.rtt.of_data().is_none(), self.answer_time(path), path.id))
+    }
+
+    /// Time until a chunk sent next on the path would be answered, as far as its round trip is known.
+    fn answer_time(&self, path: &SendPath) -> Option<Duration> {
+        match blocking_view(path) {
+            Some(view) => Some(expected_rtt(&view, path.flight, self.max_fragment.into())),
+            None => path.rtt.srtt(),
+        }
     }
 
     fn shortest_round_trip_of(&self, path: PathId) -> Duration {

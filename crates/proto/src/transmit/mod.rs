@@ -15,6 +15,7 @@ mod copies;
 mod counters;
 pub(crate) mod decide;
 mod demand;
+mod dispersion;
 mod drop_report;
 mod effects;
 mod fill;
@@ -190,7 +191,7 @@ impl Transmitter {
             recovery: FastRecovery::default(),
             transmissions: 0,
             last_served: u8::MAX,
-            demand: Demand::None,
+            demand: Demand::default(),
             tail_search: SearchPoint::new(initial_tsn),
             dry_told: true,
         }
@@ -287,12 +288,17 @@ impl Transmitter {
 
     /// The user hands over nothing more.
     pub(crate) fn end_input(&mut self) {
-        self.demand = Demand::None;
+        self.demand = Demand::default();
+    }
+
+    /// The user has handed over all that it had: it was not kept from handing over more.
+    pub(crate) fn has_all(&self) -> bool {
+        !self.demand.expects_more()
     }
 
     /// All that the user has handed over was sent, and it was not kept from handing over more.
     pub(crate) fn is_all_sent(&self) -> bool {
-        self.queue.is_empty() && self.demand == Demand::None
+        self.queue.is_empty() && self.has_all()
     }
 
     /// Whether the user waits for room.

@@ -40,12 +40,14 @@ impl Transmitter {
             || delta.cumulative_ack_advanced
             || signs.has_duplicates
             || signs.is_stale
-            // It was overtaken, or has no room for all that arrived: what it does not name is no news either.
-            || delta.reported < u64::from(waiting)
             // A window update needs no DATA.
             || u64::from(signs.a_rwnd) > self.advertised_window
             || u64::from(signs.a_rwnd) < in_flight + u64::from(self.max_fragment)
             || delta.highest_gap_acked.is_none_or(|tsn| tsn.next() == outstanding.next_tsn());
+        if !has_news && delta.reported < u64::from(waiting) {
+            // It was overtaken, or has no room for all that arrived.
+            return;
+        }
         let news = if has_news { News::Some } else { News::None };
         let highest = delta.highest_gap_acked;
         let view = PeerLimitView { waiting, highest, news };

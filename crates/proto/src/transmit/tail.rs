@@ -86,7 +86,7 @@ impl Transmitter {
     fn is_at_tail(&self, cx: &SendCx<'_>) -> bool {
         cx.config.policies.tail_probe == TailProbes::TwoRtts
             && cx.may_send()
-            && self.queue.is_empty()
+            && self.is_all_sent()
             && self.outstanding.lost_count() == 0
             && !self.outstanding.is_empty()
             && self.closed_window.is_none()

@@ -44,6 +44,25 @@ const SHORT_FILE: &[&str] = &[
     "run.duration=60 s",
 ];
 
+/// A file whose end a thin path takes long to carry, and nothing else takes it from there.
+const THIN: &[&str] = &[
+    "traffic.bulk.source={ file = \"1 MB\" }",
+    "network.disjoint.paths.quick.bottleneck.rate=20 Mbit/s",
+    "network.disjoint.paths.quick.bottleneck.delay=20 ms",
+    "network.disjoint.paths.slow.bottleneck.rate=0.5 Mbit/s",
+    "network.disjoint.paths.slow.bottleneck.delay=10 ms",
+    "sctp.policies.congestion=bbr",
+    "sctp.policies.pacing=on",
+    "sctp.policies.burst=off",
+    "sctp.policies.blocking_estimation=off",
+    "sctp.policies.tail_reinjection=off",
+    "sctp.policies.tail_probe=off",
+    "sctp.send_buffer=4 MiB",
+    "sctp.receive_buffer=4 MiB",
+    "run.measure_from=0 s",
+    "run.duration=60 s",
+];
+
 /// The slow path loses, and nothing else repairs what it lost.
 const SLOW_LOSES: &[&str] = &[
     "sctp.preset=cmt",
@@ -74,6 +93,7 @@ const FULL_QUEUE: &[&str] = &[
     "network.disjoint.paths.quick.bottleneck.delay=0.1 ms",
     "network.disjoint.paths.slow.bottleneck.rate=100 Mbit/s",
     "network.disjoint.paths.slow.bottleneck.delay=0.1 ms",
+    "sctp.policies.earliest_completion=off",
     "sctp.policies.tail_reinjection=off",
     "sctp.policies.fast_retransmit.reports=per-sack",
     "sctp.policies.sack_path=last-data",
@@ -141,6 +161,12 @@ const fn reinjection(value: &'static str, against: &'static str) -> Covered {
     Covered { key, value, against, scenario: QUICK_AND_SLOW, set, effect }
 }
 
+const fn completion(value: &'static str, against: &'static str) -> Covered {
+    let effect = effect!(the_end_of_a_file_keeps_off_a_thin_path);
+    let (key, set) = ("earliest_completion", THIN);
+    Covered { key, value, against, scenario: QUICK_AND_SLOW, set, effect }
+}
+
 const fn probe(value: &'static str, against: &'static str) -> Covered {
     let effect = effect!(what_is_lost_at_the_end_does_not_wait_for_the_timer);
     let (key, set) = ("tail_probe", FULL_QUEUE);
@@ -164,6 +190,8 @@ pub const COVERAGE: &[Covered] = &[
     handshake("all-paths", "primary"),
     estimation("off", "on"),
     estimation("on", "off"),
+    completion("off", "on"),
+    completion("on", "off"),
     reinjection("off", "on"),
     reinjection("on", "off"),
     probe("off", "two-rtts"),
@@ -200,6 +228,17 @@ fn new_data_that_would_block_waits_for_the_quick_path() {
     let (off, on) = (of("off"), of("on"));
     assert!(on > 1.1 * off, "{on} against {off} bit/s where the slow path blocks");
     assert!(on > one_path, "{on} against {one_path} bit/s alone");
+}
+
+#[test]
+fn the_end_of_a_file_keeps_off_a_thin_path() {
+    let finish = |value| {
+        let result = with(THIN, "earliest_completion", value);
+        assert!(result.flows[0].complete);
+        result.flows[0].last_delivery_s.expect("delivered")
+    };
+    let (off, on) = (finish("off"), finish("on"));
+    assert!(on < 0.95 * off, "{on} s against {off} s");
 }
 
 #[test]

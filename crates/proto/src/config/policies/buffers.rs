@@ -50,11 +50,21 @@ policy_enum!(
 );
 
 policy_enum!(
+    /// Whether new data waits for other paths where all that remains is delivered there before it would arrive (ECF).
+    EarliestCompletion {
+        /// It does not: every path that has window carries data.
+        Off = "off",
+        /// It does, once the user has handed over all that it has.
+        On = "on",
+    }
+);
+
+policy_enum!(
     /// Whether the sender learns that the peer drops what lies too far above a gap, although its receive window is open.
     PeerReorderLimit {
         /// No: such chunks are lost as others are.
         Off = "off",
-        /// After eight SACKs that say nothing, the number of chunks that wait above the gap is taken for the limit, and no more are
+        /// After four SACKs that say nothing, the number of chunks that wait above the gap is taken for the limit, and no more are
         /// sent than fit in. `blocking_estimation` takes the limit for a buffer. It grows again by an eighth after 10 s, and
         /// after longer pauses where that was wrong.
         Learned = "learned",

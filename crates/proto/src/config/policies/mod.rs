@@ -48,6 +48,8 @@ policy_group!(
         buffer_split_shares: BufferSplitShares,
         /// Whether new data keeps off paths on which it would block the buffers.
         blocking_estimation: BlockingEstimation,
+        /// Whether new data keeps off paths on which it would arrive when all else has.
+        earliest_completion: EarliestCompletion,
         /// Copies of data on a second path.
         data_copies: DataCopies,
         /// Chunk rescheduling.

@@ -227,7 +227,7 @@ fn a_cookie_makes_one_association_and_none_after_its_end() {
         let ticket = world.ticket(&init_arrival(99, "198.51.100.2"));
         let Route::New(id, _) = world.handle(&ticket.echo()) else { panic!("no association") };
         world.endpoint.on_notice(id, crate::Notice::Closed);
-        world.now = world.now + crate::Duration::from_secs(seconds);
+        world.now += crate::Duration::from_secs(seconds);
         assert_eq!(world.dropped(&ticket.echo()), spent, "{seconds} s later");
         // The same peer may begin another one.
         let again = world.ticket(&init_arrival(98, "198.51.100.2"));

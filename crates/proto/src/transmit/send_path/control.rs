@@ -48,11 +48,20 @@ impl SendPath {
     /// How fast packets leave, in bytes per second.
     pub(super) fn pace(&self) -> u64 {
         match self.control.pacing_rate() {
-            Some(rate) => rate.as_bits_per_second() / 8,
+            Some(rate) => self.near_bottleneck(rate.as_bits_per_second() / 8),
             None => {
                 pacing::pace_of(self.congestion.cwnd, self.congestion.ssthresh, self.rtt.srtt())
             }
         }
+    }
+
+    /// The pace of a controller that does not know yet what the path carries, where trains of packets have told.
+    fn near_bottleneck(&self, pace: u64) -> u64 {
+        let bottleneck = match self.delivery_rate() {
+            Some(known) if !known.is_final => self.bottleneck_rate(),
+            _ => None,
+        };
+        bottleneck.map_or(pace, |rate| pacing::near(pace, rate))
     }
 
     /// Rate at which the path delivers, if its controller measures it.

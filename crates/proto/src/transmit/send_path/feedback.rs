@@ -4,6 +4,7 @@
 use super::SendPath;
 use crate::congestion::{Controller, GroupView, LossSample, RateSample, SpuriousLoss};
 use crate::probe::TransmissionCause;
+use crate::transmit::dispersion::Dispersion;
 use crate::transmit::loss_episode::LossEpisode;
 use crate::transmit::outstanding::{Newly, OutstandingChunk};
 use crate::transmit::rate_sampler::RateSampler;
@@ -14,6 +15,7 @@ use crate::{Instant, Tsn};
 pub(super) struct Feedback {
     pub(super) rates: RateSampler,
     episode: LossEpisode,
+    dispersion: Dispersion,
 }
 
 impl SendPath {
@@ -23,6 +25,7 @@ impl SendPath {
         let Some(feedback) = &mut self.feedback else { return };
         if newly.transmissions == 1 {
             feedback.rates.on_chunk_acked(newly.sent_at);
+            feedback.dispersion.on_chunk_acked(newly.sent_at);
         }
         feedback.episode.on_acked(now, newly, feedback.rates.shortest_round_trip());
     }
@@ -54,6 +57,19 @@ impl SendPath {
             feedback.rates.loss_sample()
         });
         (core::mem::take(&mut self.lost_bytes).into(), sample)
+    }
+
+    /// A SACK acknowledges so many bytes of the path; `is_own` if it came over it.
+    #[inline]
+    pub(crate) fn note_dispersion(&mut self, now: Instant, bytes: u64, is_own: bool) {
+        if let Some(feedback) = &mut self.feedback {
+            feedback.dispersion.on_sack(now, bytes, is_own);
+        }
+    }
+
+    /// Bytes per second that the bottleneck passes on, where trains of packets have told.
+    pub(crate) fn bottleneck_rate(&self) -> Option<u64> {
+        self.feedback.as_ref()?.dispersion.rate()
     }
 
     /// How fast the path delivers, after a SACK that takes so many bytes out of its flight.

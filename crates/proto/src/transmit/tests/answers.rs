@@ -89,7 +89,7 @@ fn what_arrived_before_an_outage_proves_no_path_alive() {
         let heartbeat = SentHeartbeat { nonce: 1, at: sent_at };
         bench.book[PathId(1)].heartbeat.expired = expired.then_some(heartbeat);
         if was_lost {
-            bench.tx.mark_lost(tsn(1), FastRetransmission);
+            bench.tx.mark_lost(bench.now, tsn(1), FastRetransmission);
         }
         let told = bench.sack(&Answer::of(2));
         let delivered = told.iter().any(|told| told.starts_with("Delivered(PathId(1)"));

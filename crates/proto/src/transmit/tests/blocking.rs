@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::config::{
-    BlockingEstimation, BufferSize, BufferSplit, DataCopies, PathOrder, Preset, RescheduleSide,
-    TailReinjection,
+    BlockingEstimation, BufferSize, BufferSplit, DataCopies, EarliestCompletion, PathOrder, Preset,
+    RescheduleSide, TailReinjection,
 };
 use crate::mechanism::blocking_estimation::MOST_TRIES;
 use crate::transmit::decide::What;
@@ -13,6 +13,7 @@ use crate::transmit::decide::What;
 fn bench(estimation: BlockingEstimation, order: PathOrder, slow_ms: u64, packets: u32) -> Bench {
     let mut bench = Bench::tuned(Preset::Recommended, 2, |config| {
         config.policies.blocking_estimation = estimation;
+        config.policies.earliest_completion = EarliestCompletion::Off;
         config.policies.path_order = order;
         config.policies.data_copies = DataCopies::Off;
         config.policies.tail_reinjection = TailReinjection::Off;
@@ -70,4 +71,23 @@ fn a_path_without_a_round_trip_gets_one_packet_at_a_time_until_it_was_tried_ofte
     assert_eq!(bench.choice(), None, "the last try may tell");
     bench.path(1).counters.data_bytes_acked = u64::from(FULL) * MOST_TRIES;
     assert_eq!(bench.choice(), slow, "answers do not tell");
+}
+
+/// All that remains is two packets. The quick path, whose window is full, has delivered them long before the slow path brings
+/// its first.
+#[test]
+fn the_end_of_what_there_is_waits_for_the_path_that_has_delivered_it_first() {
+    let slow = Some((1, What::New(FULL)));
+    for (what, slow_ms, has_more, expected) in [
+        ("the slow path would bring its packet when all has arrived", 400, false, None),
+        ("it brings it as soon", 20, false, slow),
+        ("more follows", 400, true, slow),
+    ] {
+        let mut bench = bench(BlockingEstimation::Off, PathOrder::LowestSrtt, slow_ms, 300);
+        bench.config.policies.earliest_completion = EarliestCompletion::On;
+        if has_more {
+            assert!(bench.tx.reserve(300 * FULL as usize).is_err());
+        }
+        assert_eq!(bench.choice(), expected, "{what}");
+    }
 }

@@ -27,7 +27,7 @@ fn only_what_lies_between_the_cumulative_ack_and_the_next_tsn_is_outstanding() {
 fn an_abandoned_chunk_is_on_no_list_whatever_it_was_before() {
     for (what, before) in [
         ("in flight", (|_| {}) as fn(&mut Bench)),
-        ("lost", |bench| _ = bench.tx.mark_lost(tsn(0), FastRetransmission)),
+        ("lost", |bench| _ = bench.tx.mark_lost(bench.now, tsn(0), FastRetransmission)),
         ("acknowledged", |bench| drop(bench.sack(&Answer::of(0).gaps(&[(1, 1)])))),
     ] {
         let mut bench = bench();
@@ -81,12 +81,12 @@ fn missing_reports_count_for_a_repaired_chunk_again_unless_more_has_happened() {
             |bench| bench.tx.outstanding.get_mut(tsn(0)).history |= History::TIMER_RETRANSMITTED,
             false,
         ),
-        ("it is lost", |bench| _ = bench.tx.mark_lost(tsn(0), DropReport), false),
+        ("it is lost", |bench| _ = bench.tx.mark_lost(bench.now, tsn(0), DropReport), false),
     ];
     for (what, change, counts) in cases {
         let mut bench = bench();
         bench.place(&[0, 0]);
-        bench.tx.mark_lost(tsn(0), DropReport);
+        bench.tx.mark_lost(bench.now, tsn(0), DropReport);
         let now = bench.now;
         bench.tx.outstanding.retransmit(tsn(0), PathId(0), now);
         let repaired = bench.tx.outstanding.repaired(tsn(0));
@@ -109,7 +109,7 @@ fn a_forward_tsn_names_as_many_streams_as_its_packet_has_room_for() {
         bench.send_message(message, Reliability::Retransmissions(0)).1.unwrap();
     }
     bench.flush();
-    (0..400).for_each(|chunk| _ = bench.tx.mark_lost(tsn(chunk), FastRetransmission));
+    (0..400).for_each(|chunk| _ = bench.tx.mark_lost(bench.now, tsn(chunk), FastRetransmission));
     // 1,480 bytes less the headers of the packet and of the chunk, and four for each stream.
     let most = (1480 - 12 - 8) / 4;
     for (streams, end, count) in [(most, most, 1), (400 - most, 400, 2)] {
@@ -127,7 +127,7 @@ fn what_is_in_flight_was_neither_acknowledged_nor_lost() {
     let mut bench = bench();
     bench.place(&[0, 0, 1, 0, 0]);
     bench.sack(&Answer::of(0).gaps(&[(1, 1)]));
-    bench.tx.mark_lost(tsn(0), FastRetransmission);
-    bench.tx.mark_lost(tsn(3), FastRetransmission);
+    bench.tx.mark_lost(bench.now, tsn(0), FastRetransmission);
+    bench.tx.mark_lost(bench.now, tsn(3), FastRetransmission);
     assert_eq!(bench.tx.outstanding.in_flight_count(), 2);
 }

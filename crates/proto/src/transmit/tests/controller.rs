@@ -164,7 +164,7 @@ fn only_a_path_of_which_something_arrived_hears_of_a_sack() {
     assert_eq!(acks(&told).len(), 1);
     // What arrived after all, when it counted as lost.
     bench.place(&[0]);
-    bench.tx.mark_lost(tsn(2), FastRetransmission);
+    bench.tx.mark_lost(bench.now, tsn(2), FastRetransmission);
     bench.sack(&Answer::of(3));
     let acked = acks(&told);
     assert_eq!((acked.len(), acked[0].acked_bytes), (1, CHUNK));

@@ -28,7 +28,7 @@ fn what_the_peer_does_not_have_at_the_end_is_reported_in_the_order_of_sending() 
         bench.send_one(packets * FULL, rule).1.unwrap();
     }
     assert_eq!(bench.flush().len(), 6);
-    bench.tx.mark_lost(tsn(4), FastRetransmission);
+    bench.tx.mark_lost(bench.now, tsn(4), FastRetransmission);
     bench.begin();
     bench.path(0).set_cwnd(0, None);
     bench.sack(&Answer::of(0).gaps(&[(2, 3)]));

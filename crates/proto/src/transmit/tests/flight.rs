@@ -177,7 +177,7 @@ fn a_path_settles_without_a_word_where_nothing_moved_away() {
 fn a_forward_tsn_that_takes_another_path_leaves_no_timer_behind() {
     for (in_flight, runs) in [(0, false), (1, true)] {
         let mut bench = unreliable(Preset::Rfc9260);
-        bench.tx.mark_lost(tsn(0), FastRetransmission);
+        bench.tx.mark_lost(bench.now, tsn(0), FastRetransmission);
         bench.begin();
         assert!(bench.packet().unwrap().forward.is_some());
         bench.tx.end_flush(&bench.config);

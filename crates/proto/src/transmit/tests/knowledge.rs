@@ -185,7 +185,7 @@ fn the_oldest_transmission_of_a_path_is_found_whatever_became_of_others() {
     bench.wait(10);
     // Chunk 0 is sent again, and again.
     for _ in 0..2 {
-        bench.tx.mark_lost(tsn(0), FastRetransmission);
+        bench.tx.mark_lost(bench.now, tsn(0), FastRetransmission);
         assert_eq!(bench.sends(), [(0, [0].into())]);
         bench.wait(10);
     }
@@ -213,13 +213,13 @@ fn a_retransmission_that_left_the_path_or_was_answered_is_not_waited_for_there()
         ("moved to path 1", |bench| {
             bench.config.policies.retransmission.fast =
                 crate::config::RetransmissionPath::Alternate;
-            bench.tx.mark_lost(tsn(1), FastRetransmission);
+            bench.tx.mark_lost(bench.now, tsn(1), FastRetransmission);
             assert_eq!(bench.sends(), [(1, [1].into())]);
         }),
     ] {
         let mut bench = smart();
         bench.place(&[1, 0]);
-        bench.tx.mark_lost(tsn(1), FastRetransmission);
+        bench.tx.mark_lost(bench.now, tsn(1), FastRetransmission);
         assert_eq!(bench.sends(), [(0, [1].into())]);
         bench.wait(10);
         leave(&mut bench);
@@ -240,7 +240,7 @@ fn the_smart_timer_begins_anew_when_the_oldest_transmission_was_answered() {
         // The lowest one of path 0 comes from path 1, and was sent last.
         bench.config.policies.retransmission.fast = crate::config::RetransmissionPath::Alternate;
         bench.wait(5);
-        bench.tx.mark_lost(tsn(0), FastRetransmission);
+        bench.tx.mark_lost(bench.now, tsn(0), FastRetransmission);
         assert_eq!(bench.sends(), [(0, [0].into())]);
         let rto = bench.rto(0);
         bench.wait(40);

@@ -2,15 +2,19 @@
 
 use std::vec::Vec;
 
+use polypath_wire::{DuplicateTsns, NrSack};
+
 use super::*;
+use crate::PathId;
 use crate::config::{
     AssociationConfig, BufferSize, Burst, DataCopies, Pacing, PeerReorderLimit, RetransmissionPath,
 };
 use crate::probe::TransmissionCause::FastRetransmission;
+use crate::transmit::sack::testing::blocks;
 
 /// Chunks that wait at the peer above a gap, as many as prove a limit, and SACKs without news that prove it.
 const WAIT: u32 = 300;
-const PROOF: u32 = 8;
+const PROOF: u32 = 4;
 
 /// Chunk 0 is missing, the next 300 have arrived, and ten more were sent 50 ms ago, a round trip.
 fn bench(tune: impl FnOnce(&mut AssociationConfig)) -> Bench {
@@ -92,6 +96,32 @@ fn a_sack_with_another_reason_says_nothing_of_a_limit() {
     assert_eq!(limit(&mut forward), None, "there is no gap");
 }
 
+/// A final SACK that names chunks 1 to `last`.
+fn final_sack(last: u32) -> NrSack<'static> {
+    NrSack {
+        flags: 0,
+        cumulative_tsn_ack: tsn(0).previous().0,
+        a_rwnd: Bench::PEER_WINDOW,
+        renegable_blocks: blocks(&[]),
+        non_renegable_blocks: blocks(&[(2, last as u16 + 1)]),
+        duplicate_tsns: DuplicateTsns::Borrowed(&[]),
+        reserved: 0,
+    }
+}
+
+/// What comes over a longer way back, or has no room for all gaps, names less than is known by then.
+#[test]
+fn a_sack_that_was_overtaken_or_cut_off_says_nothing_of_a_limit() {
+    for (named, proves) in [(WAIT, true), (WAIT - 1, false), (WAIT / 2, false)] {
+        let mut bench = bench(|_| {});
+        for _ in 0..PROOF {
+            let (tx, mut cx) = bench.lend();
+            tx.on_nr_sack(&mut cx, &final_sack(named), PathId(1));
+        }
+        assert_eq!(limit(&mut bench).is_some(), proves, "{named}");
+    }
+}
+
 #[test]
 fn what_was_dropped_goes_again_and_is_no_sign_of_congestion() {
     let mut bench = bench(|_| {});
@@ -126,7 +156,7 @@ fn no_more_is_sent_above_the_gap_than_the_peer_keeps() {
     bench.send(20);
     assert_eq!(bench.sends(), [], "the peer keeps 300, and these wait");
     // Chunk 0 is below all of them.
-    bench.tx.mark_lost(tsn(0), FastRetransmission);
+    bench.tx.mark_lost(bench.now, tsn(0), FastRetransmission);
     assert_eq!(bench.sends(), [(0, [0].into())]);
     bench.wait(50);
     bench.sack(&Answer::of(WAIT + 1));

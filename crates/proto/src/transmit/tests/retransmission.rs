@@ -88,7 +88,7 @@ fn a_chosen_path_without_window_is_waited_for_or_not_as_the_policy_says() {
     assert_eq!(bench.choice(), None, "its window comes sooner than path 0 brings the chunk");
     // 14 more need two thirds of its window, and so 20 ms more.
     bench.place(&[1; 14]);
-    (1..=14).for_each(|chunk| _ = bench.tx.mark_lost(tsn(chunk), FastRetransmission));
+    (1..=14).for_each(|chunk| _ = bench.tx.mark_lost(bench.now, tsn(chunk), FastRetransmission));
     assert_eq!(bench.choice(), Some((0, AGAIN)), "others are lost, too");
 }
 

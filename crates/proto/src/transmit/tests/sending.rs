@@ -348,7 +348,7 @@ fn new_data_does_not_follow_a_retransmission_to_a_path_that_takes_none() {
         bench.path(1).flight = 2 * CHUNK;
         bench.send_one(1000, Reliability::Full).1.unwrap();
         assert_eq!(bench.sends(), [(0, [0].into())]);
-        bench.tx.mark_lost(tsn(0), FastRetransmission);
+        bench.tx.mark_lost(bench.now, tsn(0), FastRetransmission);
         let now = bench.now;
         if banned {
             bench.path(0).new_data_ban.begin(now, Duration::from_millis(10));

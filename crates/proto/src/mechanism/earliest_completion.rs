@@ -1,0 +1,160 @@
+//! Earliest completion first: when all that remains to be sent is known, new data keeps off a path on which it would arrive after
+//! the others had delivered everything.
+//!
+//! Lim, Nahum, Towsley, Gibbens 2017 ("ECF: An MPTCP path scheduler to manage heterogeneous paths"). A path that has no
+//! congestion window left, or whose pace lets no packet go now, may still be the one to wait for: a path that is free but
+//! long, or thin, would bring its chunk later than that one brings the whole rest. ECF compares two paths by round trips and congestion
+//! windows; here any number of paths is compared, by when a chunk arrives and what arrives elsewhere until then.
+
+use crate::Duration;
+use crate::mechanism::blocking_estimation::{MeasuredPath, expected_rtt};
+
+/// A path and what is on its way there.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct LoadedPath {
+    pub(crate) path: MeasuredPath,
+    /// Bytes in flight.
+    pub(crate) flight: u64,
+}
+
+impl LoadedPath {
+    /// How long a chunk takes to arrive that is sent next.
+    fn arrival(&self, chunk: u64) -> Duration {
+        expected_rtt(&self.path, self.flight, chunk) / 2
+    }
+
+    /// What arrives within so long after the first chunk did, and that chunk.
+    fn delivers(&self, time: Duration, chunk: u64) -> u128 {
+        let most = |rate: u64| {
+            u128::from(chunk) + u128::from(rate) * u128::from(time.as_nanos()) / 1_000_000_000
+        };
+        match (self.path.final_rate(), self.path.bottleneck) {
+            (Some(rate), _) => most(rate),
+            (None, Some(rate)) => most(rate).min(self.window_delivers(time, chunk)),
+            (None, None) => self.window_delivers(time, chunk),
+        }
+    }
+
+    /// The same as far as the congestion window is the limit.
+    fn window_delivers(&self, time: Duration, chunk: u64) -> u128 {
+        let MeasuredPath { cwnd, srtt, .. } = self.path;
+        let nanos = u128::from(time.as_nanos());
+        let (cwnd, srtt) = (u128::from(cwnd), u128::from(srtt.as_nanos().max(1)));
+        let free = cwnd.saturating_sub(self.flight.into()).max(chunk.into());
+        let (round_trips, part) = (nanos / srtt, cwnd * (nanos % srtt) / srtt);
+        if !self.path.is_growing() {
+            return free + cwnd * round_trips + part;
+        }
+        // A window that doubles in each round trip.
+        let factor = 1u128 << round_trips.min(40);
+        free + cwnd.saturating_mul(factor - 1) + part.saturating_mul(factor)
+    }
+}
+
+/// Whether the other paths have delivered all that `remains`, this chunk included, before it would arrive on this path. A path on
+/// which a chunk arrives no sooner does not count, so that the best one never waits.
+pub(crate) fn completes_sooner(
+    own: &LoadedPath,
+    chunk: u64,
+    remains: u64,
+    others: impl Iterator<Item = LoadedPath>,
+) -> bool {
+    let arrival = own.arrival(chunk);
+    let mut delivered = 0u128;
+    for other in others {
+        let first = other.arrival(chunk);
+        if first < arrival {
+            delivered = delivered.saturating_add(other.delivers(arrival - first, chunk));
+        }
+    }
+    delivered > 0 && delivered >= u128::from(remains)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mechanism::blocking_estimation::KnownRate;
+
+    const CHUNK: u64 = 1000;
+
+    /// 8 Mbit/s: a chunk takes 1 ms, and half a round trip 5 ms.
+    const QUICK: MeasuredPath = MeasuredPath {
+        cwnd: 20_000,
+        ssthresh: u64::MAX,
+        srtt: Duration::from_millis(10),
+        smallest_rtt: Duration::from_millis(10),
+        rate: Some(KnownRate { bytes_per_second: 1_000_000, is_final: true }),
+        bottleneck: None,
+    };
+
+    const fn idle(path: MeasuredPath) -> LoadedPath {
+        LoadedPath { path, flight: 0 }
+    }
+
+    const fn with_rtt(path: MeasuredPath, ms: u64) -> MeasuredPath {
+        let rtt = Duration::from_millis(ms);
+        MeasuredPath { srtt: rtt, smallest_rtt: rtt, ..path }
+    }
+
+    /// A chunk arrives after 5.5 ms on the quick path, and after 20.5 ms on the long one: 15 ms later, in which 15 more arrive.
+    #[test]
+    fn a_long_path_gets_what_the_quick_one_does_not_deliver_meanwhile() {
+        let long = idle(with_rtt(QUICK, 40));
+        let quick = idle(QUICK);
+        let grows = MeasuredPath { rate: None, ..QUICK };
+        let thin = MeasuredPath { bottleneck: Some(100_000), ..grows };
+        for (what, others, remains, waits) in [
+            ("no other path", &[][..], CHUNK, false),
+            ("one chunk", &[quick], CHUNK, true),
+            ("as much as arrives meanwhile", &[quick], 16_000, true),
+            ("more than that", &[quick], 16_001, false),
+            ("two quick paths", &[quick, quick], 32_000, true),
+            ("not even they", &[quick, quick], 32_001, false),
+            ("paths alike", &[long], CHUNK, false),
+            // 15.5 ms: 20 chunks, 20 in the first round trip, and 22 in half a one.
+            ("a window that doubles", &[idle(grows)], 62_000, true),
+            ("and no more", &[idle(grows)], 62_001, false),
+            // The first chunk arrives after 10 ms, and 1,050 bytes until the long path's.
+            ("a bottleneck that is known", &[idle(thin)], 2050, true),
+            ("no window passes it", &[idle(thin)], 2051, false),
+        ] {
+            let waiting = completes_sooner(&long, CHUNK, remains, others.iter().copied());
+            assert_eq!(waiting, waits, "{what}");
+        }
+    }
+
+    /// Forty chunks in flight leave the quick path in 40 ms, and 10 of them are in a round trip.
+    #[test]
+    fn what_is_in_flight_comes_first() {
+        let loaded = LoadedPath { path: QUICK, flight: 40_000 };
+        for (long_ms, waits) in [(60, false), (90, true)] {
+            let long = idle(with_rtt(QUICK, long_ms));
+            assert_eq!(completes_sooner(&long, CHUNK, CHUNK, [loaded].into_iter()), waits);
+        }
+    }
+
+    #[test]
+    fn of_paths_that_wait_for_each_other_there_are_none() {
+        let paths = [10, 11, 30, 300].map(|ms| idle(with_rtt(QUICK, ms)));
+        for remains in [CHUNK, 10_000, u64::MAX] {
+            let waits = |at: usize| {
+                let others = paths.iter().enumerate().filter(|(other, _)| *other != at);
+                completes_sooner(&paths[at], CHUNK, remains, others.map(|(_, path)| *path))
+            };
+            assert!(!waits(0), "the best path never waits");
+        }
+    }
+
+    #[test]
+    fn the_largest_numbers_do_no_harm() {
+        let most = MeasuredPath {
+            cwnd: u64::MAX,
+            rate: None,
+            srtt: Duration::from_nanos(1),
+            smallest_rtt: Duration::from_nanos(0),
+            ..QUICK
+        };
+        let never = MeasuredPath { smallest_rtt: Duration::MAX, ..most };
+        assert!(completes_sooner(&idle(never), u64::MAX, u64::MAX, [idle(most)].into_iter()));
+    }
+}

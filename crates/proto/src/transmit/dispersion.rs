@@ -1,0 +1,144 @@
+//! How fast the bottleneck of a path passes packets on, told by those that left together and arrived apart (packet trains;
+//! Dovrolis, Ramanathan, Moore 2001, "What do packet dispersion techniques measure?").
+//!
+//! The delivery rate of a flow that sends little is a flight per round trip, however fast the path is. But within a flight,
+//! packets leave at one instant, and the bottleneck spreads them: the time between two SACKs of the path is the time that it took to pass
+//! on what the second one acknowledges.
+
+use crate::Instant;
+
+/// What the trains of one path have told.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Dispersion {
+    train: Option<Train>,
+    /// When the newest chunk was sent that the present SACK acknowledges.
+    newest: Option<Instant>,
+    /// Bytes per second.
+    rate: Option<u64>,
+}
+
+/// SACKs over the path for packets that were sent before the first of these SACKs arrived.
+#[derive(Clone, Copy, Debug)]
+struct Train {
+    /// When its first SACK arrived, and when the newest chunk was sent that it acknowledged.
+    arrived: Instant,
+    sent: Instant,
+    /// Acknowledged since then.
+    bytes: u64,
+    /// What was known before.
+    before: Option<u64>,
+}
+
+impl Dispersion {
+    /// Bytes per second that the bottleneck passes on, once a train has told.
+    pub(crate) fn rate(&self) -> Option<u64> {
+        self.rate
+    }
+
+    /// The present SACK acknowledges a chunk that was sent at this time, and only once.
+    pub(crate) fn on_chunk_acked(&mut self, sent_at: Instant) {
+        self.newest = self.newest.max(Some(sent_at));
+    }
+
+    /// The SACK acknowledges so many bytes of the path; `is_own` if it came over it.
+    pub(crate) fn on_sack(&mut self, now: Instant, bytes: u64, is_own: bool) {
+        // What went before a SACK over another path may have been acknowledged by it.
+        let Some(newest) = self.newest.take().filter(|_| is_own) else {
+            self.train = None;
+            return;
+        };
+        match &mut self.train {
+            Some(train) if newest < train.arrived => {
+                train.bytes = train.bytes.saturating_add(bytes);
+                let train = *train;
+                self.learn(now, newest, &train);
+            }
+            train => {
+                let before = self.rate;
+                *train = Some(Train { arrived: now, sent: newest, bytes: 0, before });
+            }
+        }
+    }
+
+    fn learn(&mut self, now: Instant, newest: Instant, train: &Train) {
+        let (arriving, sending) = (now.since(train.arrived), newest.since(train.sent));
+        let time = u128::from(arriving.max(sending).as_nanos());
+        if time == 0 {
+            return;
+        }
+        let seen = u128::from(train.bytes) * 1_000_000_000 / time;
+        let seen = u64::try_from(seen).unwrap_or(u64::MAX);
+        // What was sent no faster than it arrived tells only that the path is no slower.
+        let is_spread = sending < arriving - arriving / 8;
+        self.rate = match (self.rate, train.before) {
+            (_, Some(before)) if is_spread => Some(before - before / 4 + seen / 4),
+            (Some(rate), _) if !is_spread => Some(rate.max(seen)),
+            _ => is_spread.then_some(seen),
+        };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Duration;
+
+    fn at(micros: u64) -> Instant {
+        Instant::ZERO + Duration::from_secs(1) + Duration::from_micros(micros)
+    }
+
+    /// Pairs of packets of 1,000 bytes that were sent in these microseconds, and their SACKs.
+    fn heard(pairs: &[(u64, u64)]) -> Dispersion {
+        let mut dispersion = Dispersion::default();
+        for &(sent, arrived) in pairs {
+            dispersion.on_chunk_acked(at(sent));
+            dispersion.on_sack(at(arrived), 2000, true);
+        }
+        dispersion
+    }
+
+    #[test]
+    fn packets_that_left_together_tell_the_bottleneck() {
+        for (what, pairs, rate) in [
+            ("one SACK", &[(0, 50_000)][..], None),
+            ("2,000 bytes in 2 ms", &[(0, 50_000), (0, 52_000)], Some(1_000_000)),
+            ("4,000 in 8 ms", &[(0, 50_000), (0, 52_000), (0, 58_000)], Some(500_000)),
+            ("SACKs in one lump", &[(0, 50_000), (0, 50_000)], None),
+            (
+                "what is sent after the first SACK is another train",
+                &[(0, 50_000), (50_000, 99_000)],
+                None,
+            ),
+            ("packets that were sent as slowly", &[(0, 50_000), (2000, 52_000)], None),
+        ] {
+            assert_eq!(heard(pairs).rate(), rate, "{what}");
+        }
+    }
+
+    #[test]
+    fn later_trains_count_for_a_quarter_and_faster_ones_at_once() {
+        let mut dispersion = heard(&[(0, 50_000), (0, 52_000)]);
+        let mut train = |sent: u64, spread: u64, arriving: u64| {
+            for (sent, arrived) in
+                [(sent, sent + 50_000), (sent + spread, sent + 50_000 + arriving)]
+            {
+                dispersion.on_chunk_acked(at(sent));
+                dispersion.on_sack(at(arrived), 2000, true);
+            }
+            dispersion.rate().unwrap()
+        };
+        assert_eq!(train(100_000, 0, 4000), 875_000, "500,000 for a quarter");
+        assert_eq!(train(200_000, 1900, 2000), 1_000_000, "no slower than it was sent");
+        assert_eq!(train(300_000, 3900, 4000), 1_000_000, "which says nothing of more");
+    }
+
+    #[test]
+    fn a_sack_over_another_path_ends_a_train() {
+        let mut dispersion = heard(&[(0, 50_000)]);
+        dispersion.on_chunk_acked(at(0));
+        dispersion.on_sack(at(51_000), 2000, false);
+        dispersion.on_chunk_acked(at(0));
+        dispersion.on_sack(at(52_000), 2000, true);
+        assert_eq!(dispersion.rate(), None);
+    }
+}

@@ -20,11 +20,17 @@ fn small_buffers() -> AssociationConfig {
     }
 }
 
-/// Sends until neither buffer takes more; gives the messages that were taken.
+/// Sends until neither buffer takes more, and what is unsent does not fit into what is left of the receive buffer; gives the messages
+/// that were taken.
 async fn fill(pair: &common::Pair) -> usize {
     let mut sent = 0;
     let mut messages = VecDeque::new();
-    while pair.far.stats().receive_buffer_bytes <= 48 << 10 || pair.near.stats().unsent_bytes == 0 {
+    let is_full = || {
+        let (received, unsent) =
+            (pair.far.stats().receive_buffer_bytes, pair.near.stats().unsent_bytes);
+        received > 48 << 10 && received + unsent > 64 << 10
+    };
+    while !is_full() {
         messages.resize_with(8, || Message::new(0, vec![1; 8 << 10]));
         sent += pair.near.try_send_many(&mut messages).unwrap();
         tokio::task::yield_now().await;

@@ -118,6 +118,23 @@ impl Ears {
         }
         panic!("no such chunk came");
     }
+
+    /// Returns when nothing more arrives for a while: after a tail probe it takes until T3-rtx expires. What arrives while the new client is
+    /// there and has not sent INIT yet would be answered with ABORT.
+    fn await_silence(self) {
+        let mut packet = [0; 2048];
+        self.0.iter().for_each(|ear| ear.set_nonblocking(true).unwrap());
+        let mut is_silent = false;
+        while !is_silent {
+            std::thread::sleep(std::time::Duration::from_millis(40));
+            is_silent = true;
+            for ear in &self.0 {
+                while ear.recv(&mut packet).is_ok() {
+                    is_silent = false;
+                }
+            }
+        }
+    }
 }
 
 #[test]
@@ -127,7 +144,7 @@ fn an_association_survives_the_restart_of_its_peer() {
     let ears = Ears::open(ports.1);
     here.block_on(far.send(Message::new(0, "nobody hears this"))).unwrap();
     ears.await_chunk(DATA);
-    drop(ears);
+    ears.await_silence();
     let (life, client) = client(ports);
     let near = connect(&life, &client, &server);
     here.block_on(async {

@@ -47,7 +47,7 @@ pub enum Event {
         /// Whether any part of it was ever transmitted.
         transmitted: bool,
     },
-    /// A message that was not sent as fully reliable was given up (SCTP_SEND_FAILED_EVENT; RFC 3758, RFC 7496). The peer may
+    /// A message that was not sent as fully reliable was abandoned (SCTP_SEND_FAILED_EVENT; RFC 3758, RFC 7496). The peer may
     /// have got it nevertheless if it was transmitted.
     Abandoned {
         /// Stream of the message.
@@ -110,6 +110,6 @@ pub enum AssociationEnd {
     },
     /// The peer broke the protocol: encoded error causes that were sent to it.
     ProtocolViolation(Vec<u8>),
-    /// The peer's host says that nobody takes SCTP there (RFC 9260 section 10, ICMP8).
+    /// The peer's host reports that it does not accept SCTP (RFC 9260 section 10, ICMP8).
     ProtocolUnreachable,
 }

@@ -17,7 +17,7 @@ pub struct Cx<'a> {
     pub now: Instant,
     /// Source of randomness.
     pub rng: &'a mut dyn Rng,
-    /// Observer of protocol events; [`NoProbe`](crate::NoProbe) when nobody looks.
+    /// Observer of protocol events; [`NoProbe`](crate::NoProbe) for none.
     pub probe: &'a mut dyn Probe,
 }
 

@@ -102,9 +102,9 @@ pub struct PathStats {
     pub timeout_retransmissions: u64,
     /// Chunks retransmitted on this path because a report said that they were damaged or dropped.
     pub reported_retransmissions: u64,
-    /// Chunks sent again on this path because they blocked the buffers (chunk rescheduling).
+    /// Chunks retransmitted on this path because they blocked the buffers (chunk rescheduling).
     pub rescheduled_chunks: u64,
-    /// Chunks sent again on this path because it or another one was silent when nothing new waited (tail probes).
+    /// Chunks retransmitted on this path because it or another one was silent when nothing new waited (tail probes).
     pub tail_probes: u64,
     /// T3 expiries.
     pub timeouts: u64,
@@ -173,7 +173,7 @@ pub struct BlockedTime {
     pub no_path: Duration,
 }
 
-/// Messages that were given up by one rule (RFC 7496 section 4.4).
+/// Messages that were abandoned by one rule (RFC 7496 section 4.4).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct AbandonedCount {
     /// Before any part of them was sent.
@@ -182,7 +182,7 @@ pub struct AbandonedCount {
     pub sent: u64,
 }
 
-/// Messages that were given up, by the rule that they were sent with.
+/// Messages that were abandoned, by the rule that they were sent with.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct AbandonedMessages {
     /// Their time was over (SCTP_PR_SCTP_TTL).
@@ -228,7 +228,7 @@ pub struct AssociationStats {
     pub chunks_reneged: u64,
     /// Acknowledged chunks that the peer's SACKs withdrew, and that are in flight again.
     pub chunks_withdrawn: u64,
-    /// SACKs received that others had overtaken, so that they counted for nothing (`stale_sack = same-path`).
+    /// SACKs received after later ones, so that they counted for nothing (`stale_sack = same-path`).
     pub stale_sacks: u64,
     /// Bytes of user data that left the send buffer before the cumulative ack covered them (NR-SACK).
     pub bytes_released_early: u64,
@@ -244,9 +244,9 @@ pub struct AssociationStats {
     pub fast_retransmissions: u64,
     /// Chunks retransmitted after a timeout.
     pub timeout_retransmissions: u64,
-    /// Chunks sent again on another path because they blocked the buffers (chunk rescheduling).
+    /// Chunks retransmitted on another path because they blocked the buffers (chunk rescheduling).
     pub rescheduled_chunks: u64,
-    /// Chunks sent again because a path was silent when nothing new waited (tail probes).
+    /// Chunks retransmitted because a path was silent when nothing new waited (tail probes).
     pub tail_probes: u64,
     /// T3 expiries.
     pub timeouts: u64,
@@ -258,11 +258,11 @@ pub struct AssociationStats {
     pub reported_retransmissions: u64,
     /// Messages accepted from the user.
     pub messages_sent: u64,
-    /// Messages given up.
+    /// Messages abandoned.
     pub abandoned: AbandonedMessages,
-    /// DATA chunks given up that had been sent.
+    /// DATA chunks abandoned after they had been sent.
     pub chunks_abandoned: u64,
-    /// Messages that could have been given up, but the peer does not understand FORWARD-TSN: they stay reliable.
+    /// Messages that could have been abandoned, but the peer does not understand FORWARD-TSN: they stay reliable.
     pub messages_kept_reliable: u64,
     /// FORWARD-TSN chunks sent.
     pub forward_tsns_sent: u64,

@@ -113,7 +113,7 @@ fn a_window_holds_and_everything_is_told() {
     // the same rate; three SACKs answer these five. All others went while more waited.
     let (first, rest) = heard.limits.split_at(3);
     assert_eq!(first, [RateLimit::Application; 3]);
-    assert!(rest.len() > 20 && rest.iter().all(|limit| *limit == RateLimit::Window));
+    assert!(rest.len() > 20 && rest.iter().all(|limit| *limit == RateLimit::Cwnd));
     assert!(heard.losses.is_empty() && heard.timeouts.is_empty());
     pair.send(Side::Client, message(100, 1400)).unwrap();
     pair.run_for(secs(1));

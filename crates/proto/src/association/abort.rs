@@ -38,7 +38,7 @@ impl Association {
         let end = AssociationEnd::HandshakeRefused(causes.as_slice().into());
         let abort = Chunk::Abort(Abort { reflected_tag: false, causes });
         let abort = Control { chunk: abort, to: To::Best, tag: Tag::Announced(tag) };
-        // Without a tag there is nobody to answer (RFC 9260 section 3.3.3).
+        // Without a tag there is no peer to answer (RFC 9260 section 3.3.3).
         self.end_with(cx, (tag != 0).then_some(abort), end);
     }
 

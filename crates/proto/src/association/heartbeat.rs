@@ -90,7 +90,7 @@ impl Association {
     /// Whether an unanswered heartbeat of the path counts against the association (RFC 9260 section 8.1): not while
     /// another path works. The fast probes of a doubtful path must not end the association sooner than slow ones would
     /// (RFC 7829 section 4), and an address that is not proved to be the peer's says nothing about it; but while data can
-    /// go nowhere, no timer but these would ever find out that nobody is there.
+    /// go nowhere, no timer but these would ever show that the peer is gone.
     fn counts_for_association(&self, path: PathId) -> bool {
         let others_work =
             self.paths.iter().any(|other| other.id != path && other.reach.is_active());

@@ -1,5 +1,5 @@
 //! What the system and ICMP say of a path (RFC 9260 section 10): packets too big for it, a pair of addresses that is not served,
-//! and that nobody takes SCTP at an address.
+//! and that a host does not accept SCTP at an address.
 
 use super::Association;
 use super::handshake::HandshakeStep;
@@ -42,7 +42,7 @@ enum Standing {
     Closed,
 }
 
-/// A message that says that nobody takes SCTP at the address of a path.
+/// A message that says that the host at the address of a path does not accept SCTP.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct View {
     quoted: Quoted,
@@ -77,7 +77,7 @@ enum IcmpAction {
 /// elsewhere; and behind an address that was never confirmed there may be somebody whom the peer named (RFC 5062 section 2).
 ///
 /// NOTE(deviation): Linux says the same of each packet that finds the buffers of the peer's raw sockets full. So it is believed
-/// only after [`PATIENCE`]: if nobody is there any more, retransmissions hear it again, and heartbeats of who has none.
+/// only after [`PATIENCE`]: if the host is gone, retransmissions hear it again, and heartbeats of who has none.
 fn judge(view: View) -> IcmpAction {
     match (view.quoted, view.standing, view.others_may_work) {
         (_, Standing::Closed, _) => IcmpAction::Ignore,
@@ -169,7 +169,7 @@ impl Association {
             State::Connected(Connected { phase: ConnectedPhase::ShutdownAckSent(_), .. }) => {
                 Standing::Confirmed
             }
-            // A UDP port that somebody has is never said to be unreachable.
+            // A UDP port in use is never reported as unreachable.
             _ if carried != Encapsulation::None => Standing::Confirmed,
             _ if now < *path.denied_since.get_or_insert(now) + PATIENCE => Standing::Busy,
             _ => Standing::Confirmed,

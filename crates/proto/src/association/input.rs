@@ -291,7 +291,7 @@ impl Association {
             return;
         }
         // A peer that has completed the shutdown answers what still arrives from a slower path with an ABORT that
-        // reflects the tag; it may overtake the SHUTDOWN COMPLETE. Nothing is outstanding then on either side.
+        // reflects the tag; it may arrive before the SHUTDOWN COMPLETE. Nothing is outstanding then on either side.
         let completed = abort.reflected_tag
             && matches!(self.state.phase(), Some(ConnectedPhase::ShutdownAckSent(_)));
         let end = match completed {

@@ -216,7 +216,7 @@ impl Association {
         self.apply_path_error(cx, path, error);
     }
 
-    /// Takes note that a host tells by ICMP that nobody takes SCTP there: "protocol unreachable" and "unrecognized next
+    /// Takes note that a host reports by ICMP that it does not accept SCTP: "protocol unreachable" and "unrecognized next
     /// header", and for packets in UDP "port unreachable" (RFC 6951 section 5.5). `quoted` is the beginning of the packet
     /// that it quotes, and `carried` how that was carried. What was not [sent](Self::has_sent) is ignored, and so is what
     /// went to a UDP port that the peer no longer uses.
@@ -398,7 +398,7 @@ impl Association {
     /// Gives an outbound stream what the stream scheduler asks for (RFC 6458 `SCTP_SS_VALUE`): with
     /// [`Priority`](crate::config::StreamScheduler::Priority) its priority, where the lowest number goes first and 0 is
     /// the default; with [`WeightedFair`](crate::config::StreamScheduler::WeightedFair) its weight, where 1 is the
-    /// default and 0 counts as 1. Other schedulers ask for nothing.
+    /// default and 0 counts as 1. Other schedulers do not use it.
     ///
     /// # Errors
     ///

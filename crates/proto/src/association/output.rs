@@ -172,7 +172,7 @@ impl Association {
         if !self.control.is_empty() {
             return self.control_packet(packet);
         }
-        // In a queue that is nearly full, what nobody would miss must not take the place of a retransmission.
+        // In a queue that is nearly full, a chunk that can be spared must not take the place of a retransmission.
         let repeats = self.transmitter.outstanding.lost_count() > 0;
         if !repeats && let Some(built) = self.mtu_probe_packet(cx, packet) {
             return Some(built);

@@ -1,4 +1,4 @@
-//! Statistics: what an association counts itself, and what it gathers from where it is kept when somebody asks.
+//! Statistics: what an association counts itself, and what it collects from its parts on request.
 
 use alloc::vec::Vec;
 

@@ -1,6 +1,6 @@
 //! Spacing of packets: what a window admits leaves over a round trip, not in one burst (RFC 9002 section 7.7).
 //!
-//! With several paths one SACK may acknowledge what twenty others would have, because it overtook them on a shorter path; a
+//! With several paths one SACK may acknowledge what twenty others would have, because it arrived before them on a shorter path; a
 //! window that opens by a hundred packets at once would put them all into a queue that holds ten.
 
 use crate::{Duration, Instant};

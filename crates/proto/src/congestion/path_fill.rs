@@ -1,8 +1,8 @@
 //! How much a path takes before the next one is asked.
 //!
-//! Whatever takes one packet at a time from a path with a long round trip leaves a hole between the TSNs of the quicker
+//! Whatever takes one packet at a time from a path with a long round trip leaves a hole between the TSNs of the lower-RTT
 //! ones for each, and a SACK has room for some hundreds of gap ack blocks. Above those that it can name, nothing leaves the
-//! flight of the quick path. A path that waits for room for several packets leaves one hole for all of them.
+//! flight of the lower-RTT path. A path that waits for room for several packets leaves one hole for all of them.
 //!
 //! Runs are as short as a SACK allows, because each is a burst, and never longer than Max.Burst of RFC 9260.
 

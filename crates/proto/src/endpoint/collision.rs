@@ -232,7 +232,7 @@ pub(super) fn judge_cookie(
             Ok(CookieAction::RefuseWhileShuttingDown)
         }
         (false, false, _) if tied => match adds_addresses(view, cookie) {
-            // Addresses may have been given up since the INIT was answered.
+            // Addresses may have been abandoned since the INIT was answered.
             true => Err(DropReason::CookieSuperseded),
             false => Ok(CookieAction::Restart),
         },

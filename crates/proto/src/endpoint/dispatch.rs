@@ -53,8 +53,8 @@ impl Endpoint {
         (is_owned && !is_handshake).then_some(entry.id)
     }
 
-    /// Sent to an SCTP port that is not this endpoint's. Over UDP, the UDP port is this endpoint's alone, so nobody else can
-    /// say that nobody has that SCTP port (RFC 9260 sections 5.1 and 8.4). Over IP, somebody else may have it.
+    /// Sent to an SCTP port that is not this endpoint's. Over UDP, the UDP port is this endpoint's alone, so no other program can
+    /// say that the SCTP port is not in use (RFC 9260 sections 5.1 and 8.4). Over IP, another program may have it.
     fn route_other_port(
         &mut self,
         cx: &Cx<'_>,
@@ -85,7 +85,7 @@ impl Endpoint {
         Ok(Route::Damaged(id))
     }
 
-    /// Whom nobody may answer.
+    /// A sender that must not be answered.
     fn check_source(&self, received: &Received<'_>, port: u16) -> Result<(), DropReason> {
         let source =
             PeerAddress { address: received.remote, encapsulation: received.encapsulation };
@@ -124,7 +124,7 @@ impl Endpoint {
         Ok(Route::Reply(self.init_ack(cx, &to, &peer, &own)))
     }
 
-    /// Why nobody can begin an association now.
+    /// Why no association can begin now.
     pub(super) fn refusal(&self) -> Option<Causes<'static>> {
         if !self.config.listening {
             Some(Causes::empty())

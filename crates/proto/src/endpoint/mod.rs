@@ -36,7 +36,7 @@ pub use route::{Collision, DropReason, Route};
 /// without keeping anything; an association begins with its COOKIE ECHO.
 ///
 /// Packets over IP to other SCTP ports are dropped without an answer, since they may belong to others on the same host.
-/// Over UDP they are answered as if nobody had those ports.
+/// Over UDP they are answered as if those ports were not in use.
 #[derive(Debug)]
 pub struct Endpoint {
     config: EndpointConfig,

@@ -2,7 +2,7 @@
 //!
 //! A COOKIE ECHO that the network duplicates or delays may arrive when the association is over, and its cookie is as good as
 //! new. The association that it would make has the tags of the one that ended: a peer that waits for SHUTDOWN COMPLETE would
-//! repeat its SHUTDOWN ACK to that one, in vain, and count as unreachable. RFC 9260 section 5.3.1 wants another tag whenever
+//! repeat its SHUTDOWN ACK to that one without effect, and count as unreachable. RFC 9260 section 5.3.1 wants another tag whenever
 //! an association with the same peer begins anew. So tags are remembered for as long as a cookie lives.
 
 use alloc::collections::{BTreeSet, VecDeque};

@@ -53,7 +53,7 @@ pub(crate) struct MeasuredPath {
     pub(crate) smallest_rtt: Duration,
     /// How fast it delivers, where its controller measures that.
     pub(crate) rate: Option<KnownRate>,
-    /// Bytes per second that its bottleneck passes on, where trains of packets have told.
+    /// Bytes per second that its bottleneck passes on, once a train of packets has been measured.
     pub(crate) bottleneck: Option<u64>,
 }
 

@@ -96,7 +96,7 @@ mod tests {
         MeasuredPath { srtt: rtt, smallest_rtt: rtt, ..path }
     }
 
-    /// A chunk arrives after 5.5 ms on the quick path, and after 20.5 ms on the long one: 15 ms later, in which 15 more arrive.
+    /// A chunk arrives after 5.5 ms on the lower-RTT path, and after 20.5 ms on the other one: 15 ms later, in which 15 more arrive.
     #[test]
     fn a_long_path_gets_what_the_quick_one_does_not_deliver_meanwhile() {
         let long = idle(with_rtt(QUICK, 40));
@@ -123,7 +123,7 @@ mod tests {
         }
     }
 
-    /// Forty chunks in flight leave the quick path in 40 ms, and 10 of them are in a round trip.
+    /// Forty chunks in flight leave the loaded path in 40 ms, and 10 of them are in a round trip.
     #[test]
     fn what_is_in_flight_comes_first() {
         let loaded = LoadedPath { path: QUICK, flight: 40_000 };

@@ -19,7 +19,7 @@ pub(crate) struct RepeatView {
     pub(crate) highest_newly_acked_on_path: Option<Tsn>,
 }
 
-/// Whether the SACK reports the chunk's last transmission missing. With [`PerTsn::Once`] nobody asks for chunks that
+/// Whether the SACK reports the chunk's last transmission missing. With [`PerTsn::Once`] nothing asks for chunks that
 /// may not be retransmitted again.
 pub(crate) fn reports_missing(policy: PerTsn, view: &RepeatView) -> bool {
     let sent_later = |highest: Tsn| view.sent_before.is_at_or_before(highest);

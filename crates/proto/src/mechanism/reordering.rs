@@ -146,7 +146,7 @@ impl Reordering {
         self.note_late(now, late);
     }
 
-    /// A chunk that was declared lost at `lost_at` had only been late, by a time that nobody knows.
+    /// A chunk that was declared lost at `lost_at` had only been late, by an unknown time.
     pub(crate) fn on_spurious(&mut self, now: Instant, lost_at: Instant, rtts: RoundTrips) {
         // What is found out of one window lets it grow once.
         if lost_at >= self.grown_at {

@@ -1,7 +1,7 @@
 //! Split fast retransmit (SFR): a TSN is reported missing only by later TSNs *of its own path*.
 //!
 //! `dreibholz-model` section 3.1 and fig. 3; Iyengar, Amer, Stewart 2006. INET: `cmtUseSFR`; usrsctp: on while CMT
-//! is on. Without it, TSNs that overtake each other on paths of different delay look lost.
+//! is on. Without it, TSNs that are reordered by paths of different delay look lost.
 
 use crate::Tsn;
 use crate::config::SplitFastRetransmit;

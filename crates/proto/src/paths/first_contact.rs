@@ -61,7 +61,7 @@ pub(crate) enum InitTry {
     None,
     /// One, sent then: its INIT ACK measures the round trip.
     Once(Instant),
-    /// It was answered, or there were several, and nobody knows which of them an INIT ACK answers (RFC 9260 section 6.3.1,
+    /// It was answered, or there were several, and it is unknown which of them an INIT ACK answers (RFC 9260 section 6.3.1,
     /// rule C5).
     Spent,
 }

@@ -97,7 +97,7 @@ pub enum EndReason {
     ChunkTooLarge,
     /// The peer broke the protocol.
     ProtocolViolation,
-    /// The peer's host says that nobody takes SCTP there.
+    /// The peer's host reports that it does not accept SCTP.
     ProtocolUnreachable,
 }
 
@@ -138,7 +138,7 @@ pub enum ProbeEvent {
         /// Its TSN.
         tsn: Tsn,
     },
-    /// A DATA chunk was given up (RFC 3758).
+    /// A DATA chunk was abandoned (RFC 3758).
     ChunkAbandoned {
         /// Path of its last transmission.
         path: PathId,

@@ -1,4 +1,4 @@
-//! How fast the bottleneck of a path passes packets on, told by those that left together and arrived apart (packet trains;
+//! How fast the bottleneck of a path passes packets on, measured by those that left together and arrived apart (packet trains;
 //! Dovrolis, Ramanathan, Moore 2001, "What do packet dispersion techniques measure?").
 //!
 //! The delivery rate of a flow that sends little is a flight per round trip, however fast the path is. But within a flight,
@@ -7,7 +7,7 @@
 
 use crate::Instant;
 
-/// What the trains of one path have told.
+/// What the trains of one path have shown.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Dispersion {
     train: Option<Train>,
@@ -30,7 +30,7 @@ struct Train {
 }
 
 impl Dispersion {
-    /// Bytes per second that the bottleneck passes on, once a train has told.
+    /// Bytes per second that the bottleneck passes on, once a train has been measured.
     pub(crate) fn rate(&self) -> Option<u64> {
         self.rate
     }
@@ -68,7 +68,7 @@ impl Dispersion {
         }
         let seen = u128::from(train.bytes) * 1_000_000_000 / time;
         let seen = u64::try_from(seen).unwrap_or(u64::MAX);
-        // What was sent no faster than it arrived tells only that the path is no slower.
+        // What was sent no faster than it arrived shows only that the path is no slower.
         let is_spread = sending < arriving - arriving / 8;
         self.rate = match (self.rate, train.before) {
             (_, Some(before)) if is_spread => Some(before - before / 4 + seen / 4),

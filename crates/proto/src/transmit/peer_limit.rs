@@ -45,7 +45,7 @@ impl Transmitter {
             || u64::from(signs.a_rwnd) < in_flight + u64::from(self.max_fragment)
             || delta.highest_gap_acked.is_none_or(|tsn| tsn.next() == outstanding.next_tsn());
         if !has_news && delta.reported < u64::from(waiting) {
-            // It was overtaken, or has no room for all that arrived.
+            // A later one arrived before it, or it has no room for all gap ack blocks.
             return;
         }
         let news = if has_news { News::Some } else { News::None };

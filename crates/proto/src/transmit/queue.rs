@@ -355,7 +355,7 @@ impl SendQueue {
         })
     }
 
-    /// The first message of a lane that may go on the asking path without overtaking one of its own stream.
+    /// The first message of a lane that may go on the asking path without reordering its own stream.
     fn find(&self, lane: u16, asking: Asking, looks: &mut usize) -> Option<Slot> {
         let mut passed: SmallVec<[u16; 8]> = SmallVec::new();
         for (slot, message) in self.messages.iter(lane).take(*looks) {

@@ -65,7 +65,7 @@ impl RateSampler {
             return;
         }
         let is_limited = self.limited_until > 0 && self.delivered <= self.limited_until;
-        let limit = if is_limited { RateLimit::Application } else { RateLimit::Window };
+        let limit = if is_limited { RateLimit::Application } else { RateLimit::Cwnd };
         self.packets.push_back(Packet {
             sent_at: now,
             delivered: self.delivered,
@@ -186,7 +186,7 @@ mod tests {
             assert_eq!(sample.delivered, 1000 * (n + 1));
             assert_eq!(sample.interval, Duration::from_millis(50 + n));
             assert_eq!(sample.round_trip, Duration::from_millis(50));
-            assert_eq!((sample.delivered_before, sample.limit), (0, RateLimit::Window));
+            assert_eq!((sample.delivered_before, sample.limit), (0, RateLimit::Cwnd));
             sampler.on_sent(ms(150 + n), 9000, 10_000);
         }
         // From then on each packet replaces one: 10,000 bytes in a round trip, the first time.
@@ -218,12 +218,12 @@ mod tests {
         sampler.on_spare_cwnd(1000);
         sampler.on_sent(ms(5), 1000, 2000);
         sampler.on_chunk_acked(ms(0));
-        assert_eq!(sampler.sample(ms(50), 1000).unwrap().limit, RateLimit::Window);
+        assert_eq!(sampler.sample(ms(50), 1000).unwrap().limit, RateLimit::Cwnd);
         sampler.on_chunk_acked(ms(5));
         assert_eq!(sampler.sample(ms(55), 1000).unwrap().limit, RateLimit::Application);
         sampler.on_sent(ms(56), 0, 1000);
         sampler.on_chunk_acked(ms(56));
-        assert_eq!(sampler.sample(ms(99), 1000).unwrap().limit, RateLimit::Window, "that is over");
+        assert_eq!(sampler.sample(ms(99), 1000).unwrap().limit, RateLimit::Cwnd, "that is over");
     }
 
     #[test]

@@ -242,7 +242,7 @@ impl Transmitter {
     }
 }
 
-/// Whether the peer should not delay its SACK; where a path loses, a probe for nothing is cheaper than the wait, too.
+/// Whether the peer should not delay its SACK; where a path loses, a spurious probe is cheaper than the wait, too.
 pub(super) fn is_answered_at_once(chunk: &OutstandingChunk) -> bool {
     chunk.flags.contains(DataFlags::IMMEDIATE) || chunk.transmissions > 1
 }

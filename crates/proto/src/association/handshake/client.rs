@@ -116,10 +116,10 @@ impl Association {
     }
 
     /// An ABORT came: whether it refuses just one of several INITs, and the association goes on. The address behind it may
-    /// be somebody else's by now, so that another one, and above all the first, has until T1-init expires to answer.
+    /// belong to another host by now, so that another one, and above all the first, has until T1-init expires to answer.
     ///
     /// Once COOKIE-WAIT is over, a refusal of an INIT (RFC 9260 section 5.2.2) is about one that came late: it took a slower
-    /// path than the INIT of this association, or an address translator that made it look like somebody else's.
+    /// path than the INIT of this association, or an address translator that made it look like another host's.
     pub(in crate::association) fn survives_abort(
         &mut self,
         now: Instant,
@@ -185,7 +185,7 @@ impl Association {
     ) {
         let known = match self.state.handshake() {
             Some(Handshake { step: HandshakeStep::CookieWait, named, .. }) => named.clone(),
-            // RFC 9260 section 5.2.3: discarded. But the path is as quick as it came, and the first cookie may have been lost.
+            // RFC 9260 section 5.2.3: discarded. But it measures the path all the same, and the first cookie may have been lost.
             _ => {
                 if self.measure_by_init(cx, came_on) {
                     self.send_cookie_echo_to(To::Path(came_on));

@@ -43,7 +43,7 @@ pub(crate) struct HandshakeView {
     pub(crate) max_inbound_streams: u16,
     /// Extensions that this side offers.
     pub(crate) offered: Capabilities,
-    /// Addresses of the peer: those of the user's request until the peer named its own, without any that was given up.
+    /// Addresses of the peer: those of the user's request until the peer named its own, without any that was abandoned.
     pub(crate) peer_addresses: SmallVec<[PeerAddress; 2]>,
 }
 

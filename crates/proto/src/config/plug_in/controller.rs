@@ -55,7 +55,7 @@ pub trait Controller: Debug + Send {
     /// What a loss or a timeout began was spurious: everything that counted as lost then has arrived after all. A controller can
     /// take back what it did; this does nothing unless it is written otherwise.
     ///
-    /// A chunk counts as arrived if it is acknowledged before it is sent again, or so soon after it was sent again on the same path that
+    /// A chunk counts as arrived if it is acknowledged before it is retransmitted, or so soon after its retransmission on the same path that
     /// only the original can be meant: in less than half the shortest round trip there. Called after [`on_ack`](Self::on_ack)
     /// for the same SACK.
     fn on_spurious_loss(&mut self, cx: &Context<'_>, spurious: &SpuriousLoss) {
@@ -212,7 +212,7 @@ impl RateSample {
 pub enum RateLimit {
     /// The congestion window: the rate is what the path carries, or less.
     #[default]
-    Window,
+    Cwnd,
     /// The application had nothing to send, or the peer's receive window or the send buffer held it back: the path may carry
     /// more.
     Application,

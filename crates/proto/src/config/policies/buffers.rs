@@ -39,11 +39,11 @@ policy_enum!(
 );
 
 policy_enum!(
-    /// Whether new data waits for a quicker path where it would block the buffers on a slow one (BLEST).
+    /// Whether new data waits for a lower-RTT path where it would block the buffers on a slow one (BLEST).
     BlockingEstimation {
         /// It does not: every path that has window carries data.
         Off = "off",
-        /// It does, if the quicker paths would fill the buffer during a round trip of the slow one; a path that nevertheless
+        /// It does, if the lower-RTT paths would fill the buffer during a round trip of the slow one; a path that nevertheless
         /// blocks the one that would carry most alone loses half its window, once per round trip.
         On = "on",
     }
@@ -72,7 +72,7 @@ policy_enum!(
 );
 
 policy_enum!(
-    /// Whether chunks on a slow path are sent again on a faster one when nothing new waits.
+    /// Whether chunks on a slow path are retransmitted on a faster one when nothing new waits.
     TailReinjection {
         /// They stay where they are.
         Off = "off",
@@ -130,7 +130,7 @@ policy_enum!(
 );
 
 policy_group!(
-    /// Chunk rescheduling: what blocks a buffer and is overdue on its path is sent again on a path that waits
+    /// Chunk rescheduling: what blocks a buffer and is overdue on its path is retransmitted on a path that waits
     /// (`dreibholz-asymmetric` section IV-C). Acknowledgements of moved chunks grow no window.
     Reschedule {
         /// Which buffer's blocking makes a chunk move.

@@ -39,7 +39,7 @@ policy_enum!(
         /// One (RFC 9260 section 7.2.4), or as many as delayed acknowledgement for CMT counts.
         PerSack = "per-sack",
         /// As many; but what was sent a quarter of a round trip more than one ago is lost at once when something arrives that
-        /// was sent later on its path: a SACK that overtook others stands for them (RACK, RFC 8985 section 6.2, for TCP).
+        /// was sent later on its path: a SACK that arrives before earlier ones stands for them (RACK, RFC 8985 section 6.2, for TCP).
         Overdue = "overdue",
         /// As many, as long as the path keeps the order; and what is a round trip and a reordering window old is lost as soon as
         /// something that was sent later on its path has arrived, with a timer of its own. The window begins with a quarter
@@ -92,7 +92,7 @@ policy_enum!(
         /// It is not: T3-rtx finds what is lost at the tail.
         Off = "off",
         /// It is, after two round trips without an answer, and the delay of SACKs where only one packet is in flight there:
-        /// its last chunk is sent again, once, on the quickest path. When that is answered, what was overdue before is
+        /// its last chunk is retransmitted, once, on the lowest-RTT path. When that is answered, what was overdue before is
         /// lost as after missing reports.
         TwoRtts = "two-rtts",
     }
@@ -110,7 +110,7 @@ policy_enum!(
 );
 
 policy_enum!(
-    /// What a SACK proves that another may have overtaken on a faster path (`sarwar` section IV and fig. 6).
+    /// What a SACK proves that may have arrived after a later one, which took a faster path (`sarwar` section IV and fig. 6).
     StaleSack {
         /// SACKs below the cumulative ack are dropped; an equal one tells the window, and what it no longer acknowledges
         /// was reneged if it also acknowledges something for the first time (RFC 9260 section 6.2.1).

@@ -38,7 +38,7 @@ policy_group!(
         path_fill: PathFill,
         /// Where retransmissions go.
         retransmission: Retransmission,
-        /// When a path is given up.
+        /// When a path fails.
         failover: Failover,
         /// Which buffers are split between paths.
         buffer_split: BufferSplit,
@@ -80,7 +80,7 @@ policy_group!(
         control_rtt: ControlRtt,
         /// When data asks for its SACK at once.
         sack_request: SackRequest,
-        /// What overtaken SACKs prove.
+        /// What reordered SACKs prove.
         stale_sack: StaleSack,
         /// Limit on bursts.
         burst: Burst,

@@ -1,4 +1,4 @@
-//! Which path carries what, and when a path is given up.
+//! Which path carries what, and when a path fails.
 
 use super::{policy_enum, policy_group};
 use crate::Duration;
@@ -48,7 +48,7 @@ policy_enum!(
         PacketByPacket = "packet-by-packet",
         /// As much as its window allows.
         FillWindow = "fill-window",
-        /// One packet, but beside a quicker path one with 128 full packets in flight and more waits until its window has room
+        /// One packet, but beside a lower-RTT path one with 128 full packets in flight and more waits until its window has room
         /// for up to four, and sends them in a row, so that SACKs have fewer gaps to report.
         Runs = "runs",
     }
@@ -155,7 +155,7 @@ policy_group!(
         /// PFMR: a path is potentially failed when its consecutive timeouts exceed this (RFC 7829 section 3; the
         /// papers' 0: at the first).
         pf_threshold: u32,
-        /// PSMR: the primary path is given up for its alternate, which becomes the primary, when its consecutive timeouts
+        /// PSMR: the primary path is replaced by its alternate, which becomes the primary, when its consecutive timeouts
         /// exceed this (RFC 7829 section 5); `None` never gives it up.
         primary_switchover: Option<u32>,
         /// What happens when every path is potentially failed.

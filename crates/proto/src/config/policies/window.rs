@@ -96,7 +96,7 @@ policy_enum!(
     SlowStart {
         /// By one unit at most (RFC 9260 section 7.2.1, L = 1).
         PerSack = "per-sack",
-        /// By one unit for every second packet that it acknowledges, as if no SACK had been lost, or overtaken by one on a quicker
+        /// By one unit for every second packet that it acknowledges, as if no SACK had been lost, or arrived after one on a lower-RTT
         /// path.
         PerSecondPacket = "per-second-packet",
     }

@@ -161,7 +161,7 @@ impl Bbr {
     pub(super) fn end_failed_probe(&mut self, cx: &Context<'_>, flight: u64, limit: RateLimit) {
         self.probing.was_too_high = true;
         self.probing.is_probe_sample = false;
-        if limit == RateLimit::Window {
+        if limit == RateLimit::Cwnd {
             self.bounds.on_failed_probe(flight, self.bdp(100).min(self.cwnd));
         }
         if self.phase == Phase::Up {

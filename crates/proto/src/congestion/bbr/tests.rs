@@ -35,7 +35,7 @@ impl Bench {
             now: Instant::ZERO + Duration::from_secs(1),
             delivered: 0,
             flight: BDP,
-            limit: RateLimit::Window,
+            limit: RateLimit::Cwnd,
             in_recovery: false,
             fills_window: true,
         }
@@ -388,14 +388,14 @@ fn the_largest_numbers_do_no_harm() {
         delivered_total: u64::MAX,
         flight_then: u64::MAX,
         lost: u64::MAX,
-        limit: RateLimit::Window,
+        limit: RateLimit::Cwnd,
     };
     let acked = Acked { acked_bytes: u64::MAX, rate: Some(sample), ..Acked::default() };
     let lost = LossSample {
         flight_then: u64::MAX,
         lost: u64::MAX,
         delivered_total: u64::MAX,
-        limit: RateLimit::Window,
+        limit: RateLimit::Cwnd,
     };
     for _ in 0..10 {
         bbr.on_sent(&cx, &Sent { bytes: u64::MAX });

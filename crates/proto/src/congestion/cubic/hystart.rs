@@ -134,7 +134,7 @@ mod tests {
                 delivered_total: *delivered,
                 flight_then: 1000,
                 lost: 0,
-                limit: RateLimit::Window,
+                limit: RateLimit::Cwnd,
             };
             ends |= start.on_sample(&sample);
         }

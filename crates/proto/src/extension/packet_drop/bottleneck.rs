@@ -58,7 +58,7 @@ pub(crate) fn cwnd_after(
         let cwnd = view.cwnd_before_packet;
         let packets = |bytes: u64| u128::from(bytes / view.mtu.max(1));
         let share = u128::from(queued - capacity) * packets(view.flight) / packets(queued).max(1);
-        // What is not in use of the window counts as given up already.
+        // What is not in use of the window counts as abandoned already.
         let share = (share as u64).saturating_sub(cwnd.saturating_sub(view.flight));
         let cwnd = cwnd.saturating_sub(share).min(capacity).max(view.mtu);
         // Below the window, so that it grows as in congestion avoidance.

@@ -31,7 +31,7 @@ pub(crate) enum Request<'a> {
     Shutdown,
     /// To repeat SHUTDOWN ACK.
     ShutdownAck,
-    /// Nothing: what it was an answer to comes again, or nobody waits for it. INIT is among them: reports are agreed on
+    /// Nothing: what it was an answer to comes again, or no one waits for it. INIT is among them: reports are agreed on
     /// by the answer to it.
     Nothing,
 }

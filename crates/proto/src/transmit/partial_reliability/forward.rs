@@ -4,7 +4,7 @@
 //! Rule C2 moves the point over abandoned chunks only, and that is what we do: chunks in gap blocks stop it. Where many
 //! holes alternate with what has arrived, each costs a round trip (what lies behind a hole joins the cumulative ack when the
 //! receiver has passed it, and only then the next hole is told). Passing what was acknowledged would save that, but a
-//! receiver may renege until it hears of the point, and then messages would be lost of which nobody is told, even those
+//! receiver may renege until it hears of the point, and then messages would be lost that are not reported, even those
 //! that would not be retransmitted. A receiver that promised to keep a chunk (NR-SACK) cannot: such chunks are passed, as
 //! usrsctp does.
 

@@ -7,7 +7,7 @@ use core::cmp::Reverse;
 use crate::transmit::lanes::Slot;
 use crate::{Instant, Tsn};
 
-/// Entries that may be outdated before somebody looks.
+/// Entries that may be outdated before it is searched.
 const SLACK: usize = 64;
 
 /// Where a message is.

@@ -201,7 +201,7 @@ fn reneging() {
     assert_eq!(sack(&mut w, &[(2, 3), (5, 7)]), (0, 0), "acknowledged again, they grow no window");
 }
 
-/// The cumulative ack arrives at what the receiver has discarded: nobody would ever send it again.
+/// The cumulative ack arrives at what the receiver has discarded: it would never be retransmitted.
 /// A SHUTDOWN has no gap blocks: of what it withdraws only the next chunk is certain.
 #[test]
 fn a_cumulative_ack_alone_withdraws_the_next_chunk_at_most() {

@@ -55,7 +55,7 @@ impl SendPath {
         }
     }
 
-    /// The pace of a controller that does not know yet what the path carries, where trains of packets have told.
+    /// The pace of a controller that does not know yet what the path carries, once a train of packets has been measured.
     fn near_bottleneck(&self, pace: u64) -> u64 {
         let bottleneck = match self.delivery_rate() {
             Some(known) if !known.is_final => self.bottleneck_rate(),

@@ -67,7 +67,7 @@ impl SendPath {
         }
     }
 
-    /// Bytes per second that the bottleneck passes on, where trains of packets have told.
+    /// Bytes per second that the bottleneck passes on, once a train of packets has been measured.
     pub(crate) fn bottleneck_rate(&self) -> Option<u64> {
         self.feedback.as_ref()?.dispersion.rate()
     }

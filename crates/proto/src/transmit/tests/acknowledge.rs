@@ -398,7 +398,7 @@ fn cwnd_update_lets_the_window_of_a_path_grow_that_delivers_in_order() {
         let expected = if grows { 4 } else { 3 } * CHUNK;
         assert_eq!(bench.path(1).congestion.cwnd, expected, "{policy:?}");
         assert_eq!(bench.path(0).congestion.cwnd, 3 * CHUNK);
-        // Out of its order: nobody's window grows.
+        // Out of order: no congestion window grows.
         let before = bench.path(1).congestion.cwnd;
         bench.send(1);
         bench.sack(&Answer::of(0).gaps(&[(1, 1), (3, 3)]).over(1));

@@ -123,7 +123,7 @@ fn what_the_peer_has_discarded_may_be_kept_by_a_later_promise() {
     }
 }
 
-/// Chunk 0 of six on path 0 was lost and sent again.
+/// Chunk 0 of six on path 0 was lost and retransmitted.
 fn recovering(tune: impl FnOnce(&mut AssociationConfig)) -> Bench {
     let mut bench = bench(tune);
     bench.place(&[0; 6]);
@@ -209,7 +209,7 @@ fn one_packet_in_a_recovery_ignores_the_window_or_one_after_each_loss() {
     }
 }
 
-/// Chunk 0 was lost and sent again; chunks 3 to 5 are missing once.
+/// Chunk 0 was lost and retransmitted; chunks 3 to 5 are missing once.
 #[test]
 fn in_recovery_all_holes_are_missing_where_the_cumulative_ack_advances() {
     for (what, answer, lost) in [

@@ -73,7 +73,7 @@ fn a_path_without_a_round_trip_gets_one_packet_at_a_time_until_it_was_tried_ofte
     assert_eq!(bench.choice(), slow, "answers do not tell");
 }
 
-/// All that remains is two packets. The quick path, whose window is full, has delivered them long before the slow path brings
+/// All that remains is two packets. The lower-RTT path, whose congestion window is full, has delivered them long before the slow path brings
 /// its first.
 #[test]
 fn the_end_of_what_there_is_waits_for_the_path_that_has_delivered_it_first() {

@@ -266,8 +266,8 @@ fn a_pause_goes_on_until_data_ends_it() {
 fn a_sender_with_window_left_proves_no_limit_of_the_path() {
     for (packets, burst, limit) in [
         (8, Burst::Off, RateLimit::Application),
-        (9, Burst::Off, RateLimit::Window),
-        (4, Burst::MaxBurst(4), RateLimit::Window),
+        (9, Burst::Off, RateLimit::Cwnd),
+        (4, Burst::MaxBurst(4), RateLimit::Cwnd),
     ] {
         let (mut bench, told) = bench(|config| config.policies.burst = burst);
         bench.place(&[0; 9][..packets as usize]);
@@ -451,7 +451,7 @@ fn packets_leave_at_the_rate_that_the_controller_asks_for() {
 /// With 128 packets in flight a path waits until two fit.
 #[test]
 fn what_waits_for_room_for_a_train_waits_for_the_window() {
-    for (cwnd, limit) in [(129, RateLimit::Window), (130, RateLimit::Application)] {
+    for (cwnd, limit) in [(129, RateLimit::Cwnd), (130, RateLimit::Application)] {
         let (mut bench, told) = bench(|config| {
             config.policies.path_fill = PathFill::Runs;
             config.policies.path_order = PathOrder::LowestSrtt;

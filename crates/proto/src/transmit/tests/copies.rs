@@ -211,7 +211,7 @@ fn a_peer_that_answers_over_another_path_measures_none() {
         bench.sack(&Answer::of(1).over(over));
         assert_eq!(bench.path(1).copies().is_given_up(), given_up, "{late} ms over path {over}");
     }
-    // One that was measured is not given up.
+    // One that was measured is not abandoned.
     let mut bench = proven(60, |_| {});
     bench.send_one(200, Reliability::Full).1.unwrap();
     assert_eq!(bench.flush().len(), 2);

@@ -183,7 +183,7 @@ fn the_oldest_transmission_of_a_path_is_found_whatever_became_of_others() {
     bench.wait(10);
     bench.place(&[0]);
     bench.wait(10);
-    // Chunk 0 is sent again, and again.
+    // Chunk 0 is retransmitted, and once more.
     for _ in 0..2 {
         bench.tx.mark_lost(bench.now, tsn(0), FastRetransmission);
         assert_eq!(bench.sends(), [(0, [0].into())]);

@@ -109,7 +109,7 @@ fn final_sack(last: u32) -> NrSack<'static> {
     }
 }
 
-/// What comes over a longer way back, or has no room for all gaps, names less than is known by then.
+/// A SACK that takes a longer path back, or has no room for all gap ack blocks, names less than is known by then.
 #[test]
 fn a_sack_that_was_overtaken_or_cut_off_says_nothing_of_a_limit() {
     for (named, proves) in [(WAIT, true), (WAIT - 1, false), (WAIT / 2, false)] {

@@ -35,7 +35,7 @@ fn what_was_sent_before_a_look_ended_says_little_about_the_rate() {
             delivered_total: 9000,
             flight_then: BDP,
             lost: 0,
-            limit: RateLimit::Window,
+            limit: RateLimit::Cwnd,
         };
         assert_eq!(bench.bbr.seen(&sample).is_limited, is_limited, "{before}");
     }
@@ -43,7 +43,7 @@ fn what_was_sent_before_a_look_ended_says_little_about_the_rate() {
 
 #[test]
 fn what_the_application_limits_does_not_end_a_cycle_of_the_largest_rate() {
-    for (limit, is_kept) in [(RateLimit::Application, true), (RateLimit::Window, false)] {
+    for (limit, is_kept) in [(RateLimit::Application, true), (RateLimit::Cwnd, false)] {
         let mut bench = Bench::cruising().until(Phase::Down);
         assert_eq!(bench.bbr.probing.acks, AckPhase::ProbeStopping);
         let before = bench.bbr.max_bw;

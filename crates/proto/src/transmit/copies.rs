@@ -110,6 +110,7 @@ impl Transmitter {
         self.note_chunk_sent(cx, path, tsn, user_bytes, TransmissionCause::Copy);
         let path = &mut self.paths[path];
         path.spread_mut().copies.on_sent(cx.now, tsn, flight_bytes.into());
+        path.last_data_sent = Some(cx.now);
         path.counters.data_packets_sent += 1;
     }
 

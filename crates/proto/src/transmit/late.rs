@@ -76,7 +76,8 @@ impl Transmitter {
         let (srtt, reordering) = (path.rtt.srtt()?, path.reordering_window());
         let in_flight: u64 = self.paths.iter().map(|path| path.flight).sum();
         let is_alone = in_flight <= u64::from(chunk.flight_bytes);
-        let delay = match is_alone && !is_answered_at_once(chunk) {
+        let is_delayed = is_alone && !is_answered_at_once(chunk) && !self.is_followed(chunk);
+        let delay = match is_delayed {
             true => cx.config.policies.delayed_ack.delay,
             false => Duration::ZERO,
         };

@@ -115,12 +115,17 @@ impl Transmitter {
         let is_passed = chunk.missing_reports > 0 || own.late_due() != Instant::FAR_FUTURE;
         let answer = if is_passed {
             Answer::Passed { reordering: own.reordering_window() }
-        } else if one_packet && !is_quick {
+        } else if one_packet && !is_quick && !self.is_followed(chunk) {
             Answer::Delayed(cx.config.policies.delayed_ack.delay)
         } else {
             Answer::AtOnce
         };
         tail_probe::timeout(own.rtt.srtt(), own.rtt.rto(), answer)
+    }
+
+    /// Whether more data, or a copy, was sent on the path of the chunk later: the peer does not delay the SACK for a second packet.
+    pub(super) fn is_followed(&self, chunk: &OutstandingChunk) -> bool {
+        self.paths[chunk.path].last_data_sent > Some(chunk.sent_at)
     }
 
     /// A SACK came over `arrival`. The peer sent it when what silent paths have in flight should have arrived: if it

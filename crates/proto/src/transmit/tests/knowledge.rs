@@ -317,7 +317,9 @@ fn a_path_is_polled_when_its_lowest_chunk_is_overdue_without_probes_too() {
         put(&mut bench, &[1]);
         bench.path(0).set_cwnd(9 * CHUNK, None);
         // Half way, so that a copy would not arrive earlier.
-        bench.tx.outstanding.get_mut(tsn(0)).sent_at = bench.now - Duration::from_millis(390);
+        let sent_at = bench.now - Duration::from_millis(390);
+        bench.tx.outstanding.get_mut(tsn(0)).sent_at = sent_at;
+        bench.path(1).last_data_sent = Some(sent_at);
         bench.flush();
         let at = bench.path(1).tail_probe.overdue_at();
         let expected =

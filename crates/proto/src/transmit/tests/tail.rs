@@ -297,3 +297,21 @@ fn where_several_paths_were_probed_only_those_pay_that_lost_something_for_certai
     alone.sack(&Answer::of(1));
     assert_eq!(alone.path(0).counters.fast_recoveries, 1, "its original was lost");
 }
+
+/// A copy follows on the path of the only packet in flight: the peer answers the second packet at once.
+#[test]
+fn the_sack_of_a_packet_is_not_delayed_where_another_one_followed() {
+    for (follows, due_ms) in [(false, 280), (true, 80)] {
+        let mut bench = bench(400, |_| {});
+        bench.place(&[0]);
+        bench.wait(1);
+        let now = bench.now;
+        let path = bench.path(0);
+        path.tail_probe.rest();
+        if follows {
+            path.last_data_sent = Some(now);
+        }
+        assert_eq!(bench.sends(), []);
+        assert_eq!(bench.path(0).tail_probe.due().since(now).as_millis(), due_ms);
+    }
+}

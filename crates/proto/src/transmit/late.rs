@@ -46,7 +46,7 @@ impl Transmitter {
             from = tsn;
             if chunk.path != fastest
                 && is_movable(chunk, cx.now)
-                && (self.is_overdue(cx, chunk) || self.arrives_earlier(chunk, cx.now, new_rtt))
+                && (self.is_overdue(cx, tsn) || self.arrives_earlier(chunk, cx.now, new_rtt))
             {
                 found = Some((tsn, fastest));
                 break;
@@ -62,21 +62,22 @@ impl Transmitter {
         let others = self.paths.ids().filter(|id| *id != fastest);
         let lowest = others.filter_map(|id| self.lowest_outstanding(id)).filter(|tsn| {
             let chunk = self.outstanding.get(*tsn);
-            is_movable(chunk, cx.now) && self.is_overdue(cx, chunk)
+            is_movable(chunk, cx.now) && self.is_overdue(cx, *tsn)
         });
         lowest.reduce(|low, tsn| if tsn.is_before(low) { tsn } else { low })
     }
 
-    fn is_overdue(&self, cx: &SendCx<'_>, chunk: &OutstandingChunk) -> bool {
-        self.overdue_at(cx, chunk).is_some_and(|at| at <= cx.now)
+    fn is_overdue(&self, cx: &SendCx<'_>, tsn: Tsn) -> bool {
+        self.overdue_at(cx, tsn).is_some_and(|at| at <= cx.now)
     }
 
-    fn overdue_at(&self, cx: &SendCx<'_>, chunk: &OutstandingChunk) -> Option<Instant> {
+    fn overdue_at(&self, cx: &SendCx<'_>, tsn: Tsn) -> Option<Instant> {
+        let chunk = self.outstanding.get(tsn);
         let path = &self.paths[chunk.path];
         let (srtt, reordering) = (path.rtt.srtt()?, path.reordering_window());
         let in_flight: u64 = self.paths.iter().map(|path| path.flight).sum();
         let is_alone = in_flight <= u64::from(chunk.flight_bytes);
-        let is_delayed = is_alone && !is_answered_at_once(chunk) && !self.is_followed(chunk);
+        let is_delayed = is_alone && !is_answered_at_once(chunk) && !self.is_followed(tsn);
         let delay = match is_delayed {
             true => cx.config.policies.delayed_ack.delay,
             false => Duration::ZERO,
@@ -99,8 +100,8 @@ impl Transmitter {
         if fastest.id == id || !fastest.cwnd_admits() {
             return None;
         }
-        let lowest = self.outstanding.get(self.lowest_outstanding(id)?);
-        let at = self.overdue_at(cx, lowest)?;
+        let tsn = self.lowest_outstanding(id)?;
+        let (lowest, at) = (self.outstanding.get(tsn), self.overdue_at(cx, tsn)?);
         (is_movable(lowest, cx.now) && at > cx.now).then_some(at)
     }
 

@@ -14,6 +14,9 @@ use crate::transmit::outstanding::{History, OutstandingChunk};
 use crate::types::{Fate, PathSet};
 use crate::{Duration, Instant, LossDetection, PathId, Tsn};
 
+/// How many chunks above one are looked at for one that left in the same flush.
+const NEIGHBOURS: u32 = 4;
+
 /// A chunk that had been sent as a probe was acknowledged.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Answered {
@@ -115,7 +118,7 @@ impl Transmitter {
         let is_passed = chunk.missing_reports > 0 || own.late_due() != Instant::FAR_FUTURE;
         let answer = if is_passed {
             Answer::Passed { reordering: own.reordering_window() }
-        } else if one_packet && !is_quick && !self.is_followed(chunk) {
+        } else if one_packet && !is_quick && !self.is_followed(lowest) {
             Answer::Delayed(cx.config.policies.delayed_ack.delay)
         } else {
             Answer::AtOnce
@@ -123,9 +126,17 @@ impl Transmitter {
         tail_probe::timeout(own.rtt.srtt(), own.rtt.rto(), answer)
     }
 
-    /// Whether more data, or a copy, was sent on the path of the chunk later: the peer does not delay the SACK for a second packet.
-    pub(super) fn is_followed(&self, chunk: &OutstandingChunk) -> bool {
+    /// Whether more data, or a copy, was sent on the path of the chunk after it: the peer does not delay the SACK for a second packet.
+    pub(super) fn is_followed(&self, tsn: Tsn) -> bool {
+        let chunk = self.outstanding.get(tsn);
+        let follows = |next: Tsn| {
+            self.outstanding.contains(next) && {
+                let next = self.outstanding.get(next);
+                next.path == chunk.path && next.sent_at == chunk.sent_at
+            }
+        };
         self.paths[chunk.path].last_data_sent > Some(chunk.sent_at)
+            || (1..=NEIGHBOURS).any(|ahead| follows(tsn.plus(ahead)))
     }
 
     /// A SACK came over `arrival`. The peer sent it when what silent paths have in flight should have arrived: if it

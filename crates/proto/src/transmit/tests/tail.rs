@@ -298,7 +298,7 @@ fn where_several_paths_were_probed_only_those_pay_that_lost_something_for_certai
     assert_eq!(alone.path(0).counters.fast_recoveries, 1, "its original was lost");
 }
 
-/// A copy follows on the path of the only packet in flight: the peer answers the second packet at once.
+/// A later packet, or a copy, follows on the path of the only packet in flight: the peer answers the second packet at once.
 #[test]
 fn the_sack_of_a_packet_is_not_delayed_where_another_one_followed() {
     for (follows, due_ms) in [(false, 280), (true, 80)] {
@@ -314,4 +314,14 @@ fn the_sack_of_a_packet_is_not_delayed_where_another_one_followed() {
         assert_eq!(bench.sends(), []);
         assert_eq!(bench.path(0).tail_probe.due().since(now).as_millis(), due_ms);
     }
+    // Of three that left together the first and the last have arrived.
+    let mut together = bench(400, |_| {});
+    together.config.policies.fast_retransmit.threshold = u8::MAX;
+    together.place(&[0, 0, 0]);
+    together.tx.outstanding.get_mut(tsn(2)).history |= History::COPIED;
+    together.wait(40);
+    together.sack(&Answer::of(1).gaps(&[(2, 2)]));
+    together.path(0).tail_probe.rest();
+    assert_eq!(together.sends(), []);
+    assert!(together.path(0).tail_probe.due().since(together.now).as_millis() <= 80);
 }

@@ -53,7 +53,10 @@ impl Snapshot<'_> {
             false => blocking_estimation::expected_rtt(&view, own.flight, user_bytes.into()),
         };
         let slow = SlowPath { rtt, in_flight, chunk: user_bytes.into(), buffer, waits };
+        // What is in flight leaves the send buffer with its own answer, whatever waits for it at the receiver.
+        let sender = SlowPath { buffer: tx.queue.limit(), waits: Waits::Nothing, ..slow };
         blocking_estimation::would_block(&slow, others())
+            || tx.acks_are_final && blocking_estimation::would_block(&sender, others())
     }
 
     /// Whether all that remains is delivered on other paths before the chunk would arrive on this one.

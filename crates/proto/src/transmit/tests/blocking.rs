@@ -91,3 +91,15 @@ fn the_end_of_what_there_is_waits_for_the_path_that_has_delivered_it_first() {
         assert_eq!(bench.choice(), expected, "{what}");
     }
 }
+
+/// With NR-SACK the receive buffer alone is what ordered data fills, but what is in flight is in the send buffer, too: with 20 packets of
+/// it the other path, which can have 20 in flight, needs all.
+#[test]
+fn what_is_in_flight_takes_room_in_a_short_send_buffer() {
+    let slow = Some((1, What::New(FULL)));
+    for (packets, acks_are_final, expected) in [(20, true, None), (300, true, slow)] {
+        let mut bench = bench(BlockingEstimation::On, PathOrder::LowestSrtt, 40, packets);
+        bench.tx.acks_are_final = acks_are_final;
+        assert_eq!(bench.choice(), expected, "{packets} packets");
+    }
+}

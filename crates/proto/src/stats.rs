@@ -228,7 +228,7 @@ pub struct AssociationStats {
     pub chunks_reneged: u64,
     /// Acknowledged chunks that the peer's SACKs withdrew, and that are in flight again.
     pub chunks_withdrawn: u64,
-    /// SACKs received after later ones, so that they counted for nothing (`stale_sack = same-path`).
+    /// SACKs that arrived after later ones and were ignored (`stale_sack = same-path`).
     pub stale_sacks: u64,
     /// Bytes of user data that left the send buffer before the cumulative ack covered them (NR-SACK).
     pub bytes_released_early: u64,

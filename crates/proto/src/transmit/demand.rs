@@ -4,8 +4,8 @@ use core::num::NonZeroU64;
 
 /// What a user waits for that had more to send than there was room for.
 ///
-/// Between the time that it is told of room and its next message the queue is empty, and the association would look as if
-/// everything was sent. But that is no tail: more follows as soon as the user has run.
+/// Between the notice of room and the user's next message the send queue is empty, although the transfer is not at its tail: more data
+/// follows as soon as the program runs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Demand {
     /// It wants to know when there is room for so many bytes.

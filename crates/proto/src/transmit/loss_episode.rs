@@ -57,7 +57,7 @@ impl LossEpisode {
         }
     }
 
-    /// A chunk that was lost in the episode of that number has arrived. Each is told once.
+    /// A chunk that was lost in the episode of that number has arrived. The caller reports each chunk once.
     pub(crate) fn on_arrived(&mut self, episode: u32) {
         if episode == self.number && self.arrived < self.lost {
             self.arrived += 1;

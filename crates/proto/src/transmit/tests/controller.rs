@@ -33,7 +33,7 @@ enum Told {
     Spurious(u32),
 }
 
-/// A window that stays as it is, unless something is told for the first time.
+/// A congestion window that changes only with the first event of a kind.
 #[derive(Debug)]
 struct Listener {
     cwnd: u64,
@@ -87,7 +87,7 @@ impl Controller for Listener {
     }
 }
 
-/// Two paths with windows of nine packets and 50 ms, and what the controller of the first is told.
+/// Two paths with windows of nine packets and 50 ms, and the events that the controller of the first receives.
 fn bench(tune: impl FnOnce(&mut AssociationConfig)) -> (Bench, Receiver<Told>) {
     delivering([None; 2], tune)
 }

@@ -111,7 +111,7 @@ fn final_sack(last: u32) -> NrSack<'static> {
 
 /// A SACK that takes a longer path back, or has no room for all gap ack blocks, names less than is known by then.
 #[test]
-fn a_sack_that_was_overtaken_or_cut_off_says_nothing_of_a_limit() {
+fn a_reordered_or_truncated_sack_proves_no_limit() {
     for (named, proves) in [(WAIT, true), (WAIT - 1, false), (WAIT / 2, false)] {
         let mut bench = bench(|_| {});
         for _ in 0..PROOF {

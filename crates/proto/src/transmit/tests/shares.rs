@@ -118,7 +118,7 @@ fn the_receive_buffer_holds_what_waits_for_its_order_though_the_sender_has_forgo
     };
     assert_eq!(kept(&bench), [0, 2]);
     bench.tx.outstanding.abandon(tsn(1));
-    assert_eq!(kept(&bench), [0, 1], "the peer is told to forget it");
+    assert_eq!(kept(&bench), [0, 1], "a FORWARD-TSN abandons it");
     bench.sack(&Answer::of(4));
     assert_eq!((kept(&bench), bench.tx.receive_buffer()), ([0, 0], whole));
     // What a later SACK says without a promise may be withdrawn.

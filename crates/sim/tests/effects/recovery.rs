@@ -2,10 +2,12 @@
 
 use polypath_sim::RunResult;
 
+use crate::scenarios::loss_based;
 use crate::{Covered, effect, run};
 
 /// Two long paths whose queues hold a fraction of what is on its way.
-const OVERFILLED: &str = r#"
+const OVERFILLED: &str = loss_based!(
+    r#"
 title = "Two paths of 200 ms with short queues"
 
 [run]
@@ -20,20 +22,13 @@ bottleneck = { rate = "10 Mbit/s", delay = "200 ms" }
 name = "other"
 bottleneck = { rate = "10 Mbit/s", delay = "200 ms" }
 
-[[traffic]]
-name = "bulk"
-source = "saturated"
-message_size = "1452 B"
-
-[sctp]
-preset = "recommended"
-send_buffer = "32 MiB"
-receive_buffer = "32 MiB"
-policies = { congestion = "cmt", sack_path = "round-robin", pacing = "off", burst = { max-burst = 4 }, data_copies = "off", control_rtt = "counts", sack_request = "at-shutdown", rtt_sample = "classic", delayed_ack = { scope = "association" }, rto = { min = "1 s" } }
-"#;
+"#,
+    "32 MiB"
+);
 
 /// Windows go out at a time and are acknowledged by one SACK, which overtakes those of the longer path.
-const BURSTS: &str = r#"
+const BURSTS: &str = loss_based!(
+    r#"
 title = "A long path beside one of half its round trip"
 
 [run]
@@ -48,17 +43,9 @@ bottleneck = { rate = "25 Mbit/s", delay = "200 ms" }
 name = "other"
 bottleneck = { rate = "100 Mbit/s", delay = "100 ms" }
 
-[[traffic]]
-name = "bulk"
-source = "saturated"
-message_size = "1452 B"
-
-[sctp]
-preset = "recommended"
-send_buffer = "32 MiB"
-receive_buffer = "32 MiB"
-policies = { congestion = "cmt", sack_path = "round-robin", pacing = "off", burst = { max-burst = 4 }, data_copies = "off", control_rtt = "counts", sack_request = "at-shutdown", rtt_sample = "classic", delayed_ack = { scope = "association" }, rto = { min = "1 s" } }
-"#;
+"#,
+    "32 MiB"
+);
 
 const fn reports(value: &'static str, against: &'static str) -> Covered {
     let effect = effect!(one_sack_per_round_trip_tells_what_is_lost);

@@ -2,10 +2,12 @@
 
 use polypath_sim::RunResult;
 
+use crate::scenarios::bulk;
 use crate::{Covered, effect, run};
 
 /// Two paths on which every fifth packet comes up to 20 ms late.
-const REORDERED: &str = r#"
+const REORDERED: &str = bulk!(
+    r#"
 title = "Two paths that reorder"
 
 [run]
@@ -26,14 +28,8 @@ rate = "20 Mbit/s"
 delay = "25 ms"
 reordering = { probability = "20 %", extra_delay = "20 ms" }
 
-[[traffic]]
-name = "bulk"
-source = "saturated"
-message_size = "1452 B"
-
-[sctp]
-preset = "recommended"
-"#;
+"#
+);
 
 pub const COVERAGE: &[Covered] = &[Covered {
     key: "fast_retransmit.reports",

@@ -34,3 +34,35 @@ message_size = "1452 B"
 [sctp]
 preset = "cmt"
 "#;
+
+/// Paths, and a saturated flow over them with the recommended policies; what follows goes to the end of `[sctp]`.
+macro_rules! bulk {
+    ($paths:literal $(, $sctp:expr)* $(,)?) => {
+        concat!(
+            $paths,
+            r#"[[traffic]]
+name = "bulk"
+source = "saturated"
+message_size = "1452 B"
+
+[sctp]
+preset = "recommended"
+"#,
+            $($sctp,)*
+        )
+    };
+}
+
+/// The same with loss-based congestion control without pacing, and buffers of this size on both sides.
+macro_rules! loss_based {
+    ($paths:literal, $buffer:literal) => {
+        $crate::scenarios::bulk!(
+            $paths,
+            concat!("send_buffer = \"", $buffer, "\"\nreceive_buffer = \"", $buffer, "\"\n"),
+            r#"policies = { congestion = "cmt", sack_path = "round-robin", pacing = "off", burst = { max-burst = 4 }, data_copies = "off", control_rtt = "counts", sack_request = "at-shutdown", rtt_sample = "classic", delayed_ack = { scope = "association" }, rto = { min = "1 s" } }
+"#,
+        )
+    };
+}
+
+pub(crate) use {bulk, loss_based};

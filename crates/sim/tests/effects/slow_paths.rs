@@ -2,10 +2,12 @@
 
 use polypath_sim::RunResult;
 
+use crate::scenarios::loss_based;
 use crate::{Covered, effect, run};
 
 /// Paths that differ in their round trips, and buffers that the quick one can fill alone.
-const QUICK_AND_SLOW: &str = r#"
+const QUICK_AND_SLOW: &str = loss_based!(
+    r#"
 title = "50 and 200 ms with buffers of a round trip"
 
 [run]
@@ -20,17 +22,9 @@ bottleneck = { rate = "100 Mbit/s", delay = "25 ms" }
 name = "slow"
 bottleneck = { rate = "100 Mbit/s", delay = "100 ms" }
 
-[[traffic]]
-name = "bulk"
-source = "saturated"
-message_size = "1452 B"
-
-[sctp]
-preset = "recommended"
-send_buffer = "1 MiB"
-receive_buffer = "1 MiB"
-policies = { congestion = "cmt", sack_path = "round-robin", pacing = "off", burst = { max-burst = 4 }, data_copies = "off", control_rtt = "counts", sack_request = "at-shutdown", rtt_sample = "classic", delayed_ack = { scope = "association" }, rto = { min = "1 s" } }
-"#;
+"#,
+    "1 MiB"
+);
 
 /// A transfer that is short beside the round trip of the slow path.
 const SHORT_FILE: &[&str] = &[

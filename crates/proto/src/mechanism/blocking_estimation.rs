@@ -10,6 +10,7 @@
 //! BLEST takes the congestion window of the lower-RTT path for what it could send. But a path that was blocked never grew the window
 //! that it would have alone, so here the window counts only where a queue shows that the path is full.
 
+use crate::types::NANOS_PER_SECOND;
 use crate::{Duration, Instant};
 
 /// Packets that may be acknowledged on a path without telling its round trip before it is tried with more.
@@ -17,9 +18,6 @@ pub(crate) const MOST_TRIES: u64 = 10;
 
 /// A path that carries less than this part of another one has to be able to lose a packet without stopping that one.
 const NEGLIGIBLE: u128 = 32;
-
-/// Nanoseconds of a second.
-const NANOS: u128 = 1_000_000_000;
 
 /// How much lower the RTT of a path is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -81,16 +79,16 @@ impl MeasuredPath {
     /// What it could send in a time, in bytes.
     fn sends_in(&self, time: Duration, buffer: u64) -> u128 {
         if let Some(rate) = self.final_rate() {
-            let most = u128::from(buffer.max(self.cwnd)) * NANOS / self.smallest_nanos();
-            return u128::from(rate).min(most) * u128::from(time.as_nanos()) / NANOS;
+            let most = u128::from(buffer.max(self.cwnd)) * NANOS_PER_SECOND / self.smallest_nanos();
+            return u128::from(rate).min(most) * u128::from(time.as_nanos()) / NANOS_PER_SECOND;
         }
         let srtt = u128::from(self.srtt.as_nanos().max(1));
         let bytes = u128::from(self.could_send(buffer)) * u128::from(time.as_nanos()) / srtt;
         // In slow start a congestion window doubles with each round trip, and no faster; otherwise it never comes to that.
         let round_trips = u128::from(time.as_nanos()).div_ceil(srtt).min(62) as u32;
-        let bottleneck = self
-            .bottleneck
-            .map_or(u128::MAX, |rate| u128::from(rate) * u128::from(time.as_nanos()) / NANOS);
+        let bottleneck = self.bottleneck.map_or(u128::MAX, |rate| {
+            u128::from(rate) * u128::from(time.as_nanos()) / NANOS_PER_SECOND
+        });
         bytes.min(u128::from(self.cwnd) << (round_trips + 1)).min(bottleneck)
     }
 
@@ -123,7 +121,9 @@ impl MeasuredPath {
     fn proven(&self) -> u128 {
         match self.rate {
             Some(rate) => rate.bytes_per_second.into(),
-            None => u128::from(self.cwnd) * NANOS / u128::from(self.srtt.as_nanos().max(1)),
+            None => {
+                u128::from(self.cwnd) * NANOS_PER_SECOND / u128::from(self.srtt.as_nanos().max(1))
+            }
         }
     }
 
@@ -175,13 +175,13 @@ pub(crate) fn expected_rtt(path: &MeasuredPath, flight: u64, chunk: u64) -> Dura
     let carries = path.carries().map(|rate| u128::from(rate.max(1)));
     // A path that grows delivers up to twice as much in the next round trip, and its rate says little of a single chunk.
     let known = match (carries, path.rate) {
-        (Some(rate), _) => Some((rate, u128::from(chunk) * NANOS / rate)),
+        (Some(rate), _) => Some((rate, u128::from(chunk) * NANOS_PER_SECOND / rate)),
         (None, Some(grows)) => Some((2 * u128::from(grows.bytes_per_second.max(1)), 0)),
         (None, None) => None,
     };
     if let Some((rate, sending)) = known {
         let smallest = u128::from(smallest.as_nanos());
-        let queue = (bytes * NANOS / rate).saturating_sub(smallest);
+        let queue = (bytes * NANOS_PER_SECOND / rate).saturating_sub(smallest);
         let twice = smallest + sending + 2 * queue;
         return Duration::from_nanos(u64::try_from(twice).unwrap_or(u64::MAX));
     }

@@ -8,6 +8,7 @@
 
 use crate::Duration;
 use crate::mechanism::blocking_estimation::{MeasuredPath, expected_rtt};
+use crate::types::NANOS_PER_SECOND;
 
 /// A path and what is on its way there.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -26,7 +27,7 @@ impl LoadedPath {
     /// What arrives within so long after the first chunk did, and that chunk.
     fn delivers(&self, time: Duration, chunk: u64) -> u128 {
         let most = |rate: u64| {
-            u128::from(chunk) + u128::from(rate) * u128::from(time.as_nanos()) / 1_000_000_000
+            u128::from(chunk) + u128::from(rate) * u128::from(time.as_nanos()) / NANOS_PER_SECOND
         };
         match (self.path.final_rate(), self.path.bottleneck) {
             (Some(rate), _) => most(rate),

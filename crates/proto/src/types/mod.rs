@@ -8,6 +8,9 @@ mod fate;
 mod path_delta;
 mod path_set;
 
+/// Nanoseconds of a second, for rates per second.
+pub(crate) const NANOS_PER_SECOND: u128 = 1_000_000_000;
+
 pub use addresses::PeerAddress;
 pub(crate) use addresses::{AddressList, MAX_ADDRESSES};
 pub(crate) use buffer_bytes::BufferBytes;

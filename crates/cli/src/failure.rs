@@ -11,7 +11,7 @@ pub(crate) enum Failure {
     Failed(anyhow::Error),
     /// It makes no sense as it was asked for: exit code 2.
     Usage(anyhow::Error),
-    /// Nobody answers at the other end, or it refuses: exit code 3.
+    /// The peer does not answer, or refuses: exit code 3.
     CannotConnect(anyhow::Error),
     /// It was done, but does not fulfil what was required: exit code 4.
     Missed(anyhow::Error),
@@ -33,7 +33,7 @@ impl Failure {
         Self::Usage(error.into())
     }
 
-    /// Tells the user, and the shell.
+    /// Reports the failure to the user, and its exit code to the shell.
     pub fn report(self) -> ExitCode {
         // Where nobody reads standard error any more, the exit code still says it.
         let _ = writeln!(io::stderr(), "error: {self}");

@@ -16,7 +16,7 @@ pub(crate) struct Place {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum State {
     Works,
-    /// Somebody has to switch it on.
+    /// It is down.
     Down,
     /// It is on, but nothing is at the other end of the cable, or no network is joined.
     NoCarrier,

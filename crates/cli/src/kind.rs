@@ -36,7 +36,7 @@ impl Kind {
     }
 
     /// Complains about a file of another kind, naming the command that reads it. What cannot be read, or might be of this
-    /// kind with mistakes in it, is left to whoever reads it.
+    /// kind with mistakes in it, is left to the parser of that kind.
     pub fn expect(self, path: &Path) -> Outcome {
         let Ok(document) = Document::read(path) else { return Ok(()) };
         let found = Self::of(&document);

@@ -6,7 +6,7 @@ use anyhow::Context;
 
 use crate::failure::Outcome;
 
-/// Writes a line to standard error. If nobody reads it any more, the work goes on in silence.
+/// Writes a line to standard error. If it has been closed, the line is dropped and the command continues.
 pub(crate) fn tell(line: std::fmt::Arguments<'_>) {
     let _ = writeln!(io::stderr(), "{line}");
 }

@@ -36,7 +36,7 @@ fn write_summary(out: &mut String, result: &RunResult) -> std::fmt::Result {
         let found = result.violations;
         writeln!(
             out,
-            "  VIOLATIONS   {} damaged, {} of nobody, {} duplicated, {} out of order",
+            "  VIOLATIONS   {} damaged, {} never sent, {} duplicated, {} out of order",
             found.damaged, found.strange, found.duplicated, found.out_of_order
         )?;
     }
@@ -113,7 +113,7 @@ fn write_flows(out: &mut String, result: &RunResult) -> std::fmt::Result {
     })
 }
 
-/// What flows tell that no association carries.
+/// Results of flows that no association carries.
 fn write_background(out: &mut String, flows: &[FlowResult]) -> std::fmt::Result {
     for flow in flows {
         let name = in_pair(&flow.pair, &flow.name);

@@ -16,7 +16,7 @@ pub(crate) struct SctpArgs {
     /// Travel over IP itself (protocol 132) and not in UDP, at both ends; needs the capability CAP_NET_RAW
     #[arg(long, conflicts_with = "encapsulation_port")]
     pub(crate) raw: bool,
-    /// Policies to begin with; `polypath policies` tells what they are
+    /// Preset of policies to begin with; `polypath policies` describes them
     #[arg(long, value_name = "NAME", default_value = Preset::Recommended.name(), value_parser = preset_parser())]
     pub(crate) preset: Preset,
     /// Change a setting of the association, for example 'policies.burst=off' or 'policies.rto.min=200 ms'; repeatable

@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use polypath::{Association, PathStats, PathStatus};
 use serde::Serialize;
 
-/// The addresses that a command was told to use.
+/// The addresses that were given to a command.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Named<'a> {
     /// Of the peer.

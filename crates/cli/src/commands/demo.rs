@@ -105,7 +105,7 @@ fn table(scenario: &Scenario, results: &[RunResult]) -> Result<String, std::fmt:
     let header: Vec<&str> = ["", "goodput"]
         .into_iter()
         .chain(paths.iter().map(|path| path.name.as_str()))
-        .chain(["of what fits", "retransmitted", "for nothing"])
+        .chain(["utilisation", "retransmitted", "spurious"])
         .collect();
     let rows = VARIANTS.iter().zip(results).map(|(variant, result)| {
         let by_path = paths.iter().map(|path| rate(goodput_on(result, &path.name)));
@@ -114,11 +114,11 @@ fn table(scenario: &Scenario, results: &[RunResult]) -> Result<String, std::fmt:
             .paths
             .iter()
             .map(|path| path.fast_retransmissions + path.timeout_retransmissions);
-        let for_nothing = result.hosts.iter().map(|host| host.duplicate_chunks_received);
+        let spurious = result.hosts.iter().map(|host| host.duplicate_chunks_received);
         [variant.name.to_owned(), rate(result.goodput_bit_s)]
             .into_iter()
             .chain(by_path)
-            .chain([format!("{share:.1} %"), count(retransmitted.sum()), count(for_nothing.sum())])
+            .chain([format!("{share:.1} %"), count(retransmitted.sum()), count(spurious.sum())])
             .collect()
     });
     write_table(&mut out, &header, rows.collect())?;

@@ -144,7 +144,7 @@ fn interruption() -> anyhow::Result<&'static AtomicBool> {
     Ok(&INTERRUPTED)
 }
 
-/// Shows what goes on.
+/// Reports progress.
 struct Screen {
     json: bool,
     waits: bool,
@@ -173,7 +173,7 @@ impl Watcher for Screen {
     }
 
     fn said(&self, host: &str, stream: Stream, line: &str) {
-        // Nobody may listen any more; the work goes on.
+        // The reader may be gone; the emulation continues.
         let _ = match stream {
             Stream::Out if !self.json => writeln!(io::stdout().lock(), "{host}: {line}"),
             _ => writeln!(io::stderr().lock(), "{host}: {line}"),

@@ -30,7 +30,7 @@ const BACKLOG: usize = 16;
 /// Arguments.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Options have the letters of iperf3 where they mean the same, flows the form of NetPerfMeter. docs/meter.md has the rest.
+Option letters are those of iperf3 where the meaning is the same; flows are given as in NetPerfMeter. docs/meter.md has the rest.
 
 Exit codes: 0 success, 1 the run failed, 2 wrong usage, 3 cannot connect, refused or busy, 4 a requirement was missed,
 5 the system refuses (port in use, no such address), 130 interrupted.
@@ -96,7 +96,7 @@ struct ServerArgs {
     /// Refuse, and stop, measurements of more seconds
     #[arg(long, value_name = "SECONDS", value_parser = numbers::time)]
     server_max_duration: Option<Duration>,
-    /// Give up a client that shows no sign of life for so many seconds
+    /// Abort a measurement when its client makes no progress for this many seconds
     #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = numbers::time)]
     idle_timeout: Duration,
 }
@@ -276,7 +276,7 @@ fn conclude(ended: Result<Ended, JoinError>) -> Option<Outcome> {
     }
 }
 
-/// Serves one client. Whatever it does, it concerns nobody else.
+/// Serves one client. Its errors do not affect other clients.
 async fn serve_one(
     number: u64,
     mut session: ServerSession,

@@ -71,10 +71,10 @@ struct Taste {
 /// How slow a sender may be.
 #[derive(Debug, clap::Args)]
 struct Limits {
-    /// Give up a sender when nothing comes from it for this many seconds, longer than an outage of all its links may last
+    /// Abort a transfer without progress for this many seconds; set it longer than an outage of all links may last
     #[arg(long, value_name = "SECONDS", default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..))]
     idle_timeout: u64,
-    /// Give up a sender that is slower than this for --min-rate-span; 0 bit/s takes any
+    /// Abort a transfer that is slower than this for --min-rate-span; 0 bit/s accepts any rate
     #[arg(long, value_name = "RATE", default_value = "8 kbit/s")]
     min_rate: BitRate,
     /// Seconds of waiting for the sender over which its rate is taken

@@ -42,10 +42,10 @@ pub(crate) struct Args {
     /// receiver begin at]
     #[arg(long, value_name = "ADDR[%DEV]", value_delimiter = ',')]
     from: Vec<Zoned>,
-    /// Give up connecting after this many seconds
+    /// Timeout for connecting, in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..))]
     connect_timeout: u64,
-    /// Give up the receiver when nothing comes from it for this many seconds; it must be able to write a file to its disk
+    /// Abort a transfer without progress for this many seconds; the receiver must be able to write a file to its disk
     /// within them
     #[arg(long, value_name = "SECONDS", default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..))]
     idle_timeout: u64,

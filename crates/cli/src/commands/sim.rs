@@ -135,7 +135,7 @@ fn judge(result: &RunResult) -> Outcome {
         anyhow!("the association did not take the messages of flow `{flow}`: {reason}")
     } else {
         anyhow!(
-            "the applications got what was not sent: {} messages damaged, {} of nobody, {} duplicated, {} out of order",
+            "the applications got what was not sent: {} messages damaged, {} never sent, {} duplicated, {} out of order",
             violations.damaged,
             violations.strange,
             violations.duplicated,

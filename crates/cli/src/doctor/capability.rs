@@ -17,7 +17,7 @@ impl Capability {
         }
     }
 
-    /// Whether this process has it; `None` if the system does not tell.
+    /// Whether this process has it; `None` if unknown.
     pub(super) fn is_held(self) -> Option<bool> {
         self.is_in(&std::fs::read_to_string("/proc/self/status").ok()?)
     }

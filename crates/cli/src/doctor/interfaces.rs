@@ -98,7 +98,7 @@ fn present() -> io::Result<Vec<Interface>> {
     Ok(found)
 }
 
-/// As Linux tells it.
+/// As Linux reports it.
 fn mtu_of(name: &str) -> Option<u32> {
     let text = std::fs::read_to_string(format!("/sys/class/net/{name}/mtu")).ok()?;
     text.trim().parse().ok()

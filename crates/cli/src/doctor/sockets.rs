@@ -97,7 +97,7 @@ fn judge_kernel(abilities: &SocketAbilities) -> Finding {
     Finding::ok(Check::KernelSctp, "the kernel's own SCTP is not loaded")
 }
 
-/// Tries what a user of `--raw` would: whoever asks for capabilities only hears nothing of other hindrances.
+/// Tries what a user of `--raw` would: a check of capabilities alone would miss other obstacles.
 pub(super) fn examine_raw() -> Finding {
     let address = IpAddr::V4(Ipv4Addr::LOCALHOST);
     let bound = with_runtime(async {

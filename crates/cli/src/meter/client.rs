@@ -47,7 +47,7 @@ impl Target {
     }
 }
 
-/// Measures, and tells what comes out through `reporter`. The outcome says how it ended; the document is whole as far as
+/// Measures, and passes results to `reporter`. The outcome says how it ended; the document is whole as far as
 /// it goes.
 pub(crate) async fn measure(
     target: &Target,
@@ -107,7 +107,7 @@ fn failure(error: ClientError) -> Failure {
     }
 }
 
-/// Tells of addresses that the user wrote down and that did nothing. Of those that a name stands for, some often do not.
+/// Warns of addresses that the user gave and that were not used. Of those that a name resolves to, some often are not.
 fn tell_unused(target: &Target, options: &ClientOptions, association: &Association) {
     let written = options.hosts.iter().filter_map(|host| host.parse::<Zoned>().ok());
     let to: Vec<IpAddr> =

@@ -47,10 +47,10 @@ pub(crate) struct ClientOptions {
     pub pcap: Option<PathBuf>,
     #[command(flatten)]
     pub qlog: QlogArgs,
-    /// Give up connecting after so many seconds
+    /// Timeout for connecting, in seconds
     #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = numbers::time)]
     pub connect_timeout: Duration,
-    /// Give up a server that shows no sign of life for so many seconds
+    /// Abort the measurement when the server makes no progress for this many seconds
     #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = numbers::time)]
     pub idle_timeout: Duration,
 }
@@ -71,7 +71,7 @@ pub(crate) struct Transport {
     /// the routes begin at]
     #[arg(short = 'B', long, value_name = "ADDR[%DEV]", value_delimiter = ',')]
     pub bind: Vec<Zoned>,
-    /// Policies to begin with; `polypath policies` tells what they are
+    /// Preset of policies to begin with; `polypath policies` describes them
     #[arg(long, value_name = "NAME", default_value = Preset::Recommended.name(), value_parser = preset_parser())]
     pub preset: Preset,
     /// Change a setting of the association, for example 'policies.rto.min=200 ms'; repeatable
@@ -157,7 +157,7 @@ pub(crate) struct Requirements {
     pub synchronized_clocks: bool,
 }
 
-/// What is told, and how.
+/// What is reported, and how.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct ReportOptions {
     #[command(flatten)]
@@ -176,13 +176,13 @@ pub(crate) struct ReportOptions {
     pub csv: Option<PathBuf>,
 }
 
-/// The form of what is told: the same at both ends.
+/// The format of reports: the same at both ends.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct FormatOptions {
     /// Print the results as JSON
     #[arg(short = 'J', long)]
     pub json: bool,
-    /// Print JSON while it goes on: an object per line
+    /// Print JSON during the measurement: an object per line
     #[arg(long, conflicts_with = "json")]
     pub json_stream: bool,
     /// Begin each line with the time (UTC)

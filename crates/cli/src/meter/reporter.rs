@@ -29,7 +29,7 @@ pub(crate) enum Format {
     Nothing,
 }
 
-/// Tells results.
+/// Reports results.
 #[derive(Debug)]
 pub(crate) struct Reporter {
     format: Format,
@@ -44,7 +44,7 @@ pub(crate) struct Reporter {
     kept: Option<String>,
     /// Whether the next interval begins a table.
     table: Table,
-    /// The first thing that could not be told.
+    /// The first error while writing a report.
     failure: Option<Failure>,
 }
 
@@ -145,7 +145,7 @@ impl Reporter {
         })
     }
 
-    /// Another one for what is measured beside: only text tells of that.
+    /// Another one for what is measured beside: only the text report includes it.
     pub fn aside(&self) -> Result<Self> {
         let format = if self.format == Format::Text { Format::Text } else { Format::Nothing };
         Ok(Self { format, ..self.sibling(self.prefix.clone())? })
@@ -182,7 +182,7 @@ impl Reporter {
         }
     }
 
-    /// The measurement is over. The line of its error is not told as text: whoever ends says it.
+    /// The measurement is over. Its error is not printed as text: the caller does that.
     pub fn end(&mut self, document: &Document) {
         self.lines(|| text::end(document));
         match self.format {
@@ -227,7 +227,7 @@ impl Reporter {
         self.lines(|| vec![remark.to_owned()]);
     }
 
-    /// Whether all could be told.
+    /// Whether all reports could be written.
     pub fn outcome(&mut self) -> Outcome {
         self.failure.take().map_or(Ok(()), Err)
     }

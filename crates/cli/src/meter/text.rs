@@ -179,7 +179,7 @@ fn role(sends: Option<bool>) -> &'static str {
     }
 }
 
-/// Why chunks were sent again on a path, and how long it was suspected.
+/// Why chunks were retransmitted on a path, and how long it was potentially failed.
 fn repairs(path: &PathReport) -> Option<String> {
     let causes = [
         (path.fast_retransmits, "fast"),

@@ -312,7 +312,7 @@ mod tests {
         }
     }
 
-    /// The settings that the meter is told lead to those of the scenario.
+    /// The settings that are passed to the meter lead to those of the scenario.
     #[test]
     fn policies_arrive_whole() {
         for preset in polypath::Preset::ALL {

@@ -27,8 +27,8 @@ use watch::Watcher;
 /// Arguments.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Runs are kept in the directory for results: interrupted work goes on with the same command, and nothing is run twice.
-A statement that differs is a result and no failure; with --strict it is one if nobody knows the cause.
+Runs are kept in the directory for results: the same command resumes interrupted work, and nothing is run twice.
+A statement that differs is a result and no failure; with --strict it is one unless its cause is documented.
 The studies are those of --papers, of a folder `papers` here, or those that the program carries.
 
 Examples:
@@ -49,7 +49,7 @@ pub(crate) struct Args {
     /// Runs of each configuration, in place of what the studies say; where nothing is random, it stays one
     #[arg(long, value_name = "N")]
     runs: Option<NonZeroU32>,
-    /// Directory for results; `reproduction-quick` or `reproduction-full` where it is missing
+    /// Directory for results; default: `reproduction-quick` or `reproduction-full`
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Print everything as JSON
@@ -58,7 +58,7 @@ pub(crate) struct Args {
     /// With `list`: print the recorded verdicts as a table in Markdown
     #[arg(long, conflicts_with = "json")]
     markdown: bool,
-    /// Threads; as many as there are processors where it is missing
+    /// Threads; default: the number of processors
     #[arg(long, value_name = "N")]
     jobs: Option<NonZeroUsize>,
     /// Only part i of n parts of the runs, for job arrays; --merge joins them and judges
@@ -130,7 +130,7 @@ pub(crate) fn run(args: Args) -> Outcome {
     target.among(&papers).map_err(|error| Failure::usage(anyhow!(error)))?;
     if !args.form.full && !args.form.quick && !args.dry_run {
         output::tell(format_args!(
-            "the quick form; --full makes as many runs as careful answers need"
+            "the quick form; --full makes enough runs for narrow confidence intervals"
         ));
     }
     output::tell(format_args!("papers in {}, results in {}", folder.display(), out.display()));
@@ -219,7 +219,7 @@ fn work(
             result = &mut work => result,
             () = interruption.happened() => {
                 stop.store(true, Ordering::Relaxed);
-                output::tell(format_args!("finishing the runs that have begun; once more, and they are lost"));
+                output::tell(format_args!("finishing the runs in progress; interrupt again to discard them"));
                 work.await
             }
         };
@@ -251,7 +251,7 @@ fn outcome(report: &Report, strict: bool) -> Outcome {
         return Err(Failure::Unfit(anyhow!("{}: {}", left.study, left.error)));
     }
     if !report.complete {
-        output::tell(format_args!("what is done is kept; the same command goes on"));
+        output::tell(format_args!("finished runs are kept; the same command resumes"));
         return Err(Failure::Interrupted);
     }
     let errors = report.errors();

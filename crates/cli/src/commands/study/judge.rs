@@ -27,7 +27,7 @@ pub(crate) struct Args {
     /// Directory with results
     #[arg(value_name = "RESULTS")]
     results: PathBuf,
-    /// Only statements about this study; all that these results can answer where it is missing
+    /// Only statements about this study; default: all that these results can answer
     #[arg(long, value_name = "STUDY.toml")]
     study: Option<String>,
     /// Print everything as JSON

@@ -32,7 +32,7 @@ Each network is run with all paths and with each path alone. The ratio is what a
 path alone reaches, chosen with hindsight; for times it is the inverse. Below 1, more paths hurt.
 
 Network I of a seed is the same whatever else is drawn. Runs that are in the directory already are not repeated: an
-interrupted sample goes on, and a larger one makes what is new. docs/studies.md says what networks are drawn from.
+interrupted sample resumes, and a larger one adds only its new networks. docs/studies.md says what networks are drawn from.
 
 Examples:
   polypath study random bulk --networks 100 --seed 1 --out sample
@@ -126,7 +126,7 @@ pub(crate) fn run(args: Args) -> Outcome {
             result = &mut work => result,
             () = interruption.happened() => {
                 stop.store(true, Ordering::Relaxed);
-                output::tell(format_args!("finishing the runs that have begun; once more, and they are lost"));
+                output::tell(format_args!("finishing the runs in progress; interrupt again to discard them"));
                 work.await
             }
         };
@@ -134,7 +134,7 @@ pub(crate) fn run(args: Args) -> Outcome {
         let found = found.map_err(failure)?;
         let Some(cases) = &found.cases else {
             output::tell(format_args!(
-                "{} runs are kept in {}; the same command goes on",
+                "{} runs are kept in {}; the same command resumes",
                 found.kept,
                 out.display()
             ));

@@ -22,7 +22,7 @@ use crate::{output, program, runtime};
 /// Arguments.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Runs that are in the directory already are not repeated: an interrupted study goes on, and a study with more values or
+Runs that are in the directory already are not repeated: an interrupted study resumes, and a study with more values or
 more runs makes what is new.
 
 Examples:
@@ -33,10 +33,10 @@ pub(crate) struct Args {
     /// Study file
     #[arg(value_name = "STUDY.toml")]
     study: PathBuf,
-    /// Directory for results; the name of the study where it is missing
+    /// Directory for results; default: the name of the study
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Threads; as many as there are processors where it is missing
+    /// Threads; default: the number of processors
     #[arg(long, value_name = "N")]
     jobs: Option<NonZeroUsize>,
     /// Fewer points and runs and a shorter time, as the study says
@@ -97,7 +97,7 @@ pub(crate) fn run(args: Args) -> Outcome {
             result = &mut work => result,
             () = interruption.happened() => {
                 stop.store(true, Ordering::Relaxed);
-                output::tell(format_args!("finishing the runs that have begun; once more, and they are lost"));
+                output::tell(format_args!("finishing the runs in progress; interrupt again to discard them"));
                 work.await
             }
         };
@@ -108,7 +108,7 @@ pub(crate) fn run(args: Args) -> Outcome {
             Finish::Interrupted => {
                 let kept = summary.known + summary.new;
                 output::tell(format_args!(
-                    "{kept} runs are kept in {}; the same command goes on",
+                    "{kept} runs are kept in {}; the same command resumes",
                     summary.directory.display()
                 ));
                 Err(Failure::Interrupted)

@@ -62,7 +62,7 @@ pub enum FigureError {
 /// Whether the pictures of a whole study select values that its axes have. Its quick form may lack some of them.
 ///
 /// # Errors
-/// A value is on no axis; the error tells where it stands.
+/// A value is on no axis; the error says where it stands.
 pub fn check_selections(study: &Study) -> Result<(), DocumentError> {
     for (index, plan) in study.figures().iter().enumerate() {
         let steps = |key| [Step::Key("figures"), Step::Index(index), Step::Key(key)];

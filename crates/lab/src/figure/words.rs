@@ -44,7 +44,7 @@ const QUANTITIES: [(&str, &str); 31] = [
     ("tail_probes.tsn", "tail probe"),
     ("window_probes.tsn", "window probe"),
     ("received.tsn", "received"),
-    ("lives.retransmissions", "times sent again"),
+    ("lives.retransmissions", "retransmissions of a TSN"),
     ("lives.transfer_s", "time to the receiver"),
     ("lives.delivery_s", "time to the application"),
     ("lives.acknowledgement_s", "time to the acknowledgement"),

@@ -66,7 +66,7 @@ pub struct Comparison {
     /// A curve that each is divided by, run by run. What it does not name is that of the curve itself.
     #[serde(default)]
     pub divided_by: Option<Operand>,
-    /// What curves of claims are here; variants of the same name where it is missing.
+    /// What curves of claims are here; default: variants of the same name.
     #[serde(default)]
     pub curves: BTreeMap<String, Operand>,
     /// Why numbers differ, as far as that is known, and which of the two is right.
@@ -86,7 +86,7 @@ impl Places {
     /// Reads places.
     ///
     /// # Errors
-    /// Something is unknown, missing or of the wrong kind; the error tells where and what.
+    /// Something is unknown, missing or of the wrong kind; the error says where and what.
     pub fn from_document(document: &Document) -> Result<Self, DocumentError> {
         document.decode(&[Layer::At(&[])])
     }

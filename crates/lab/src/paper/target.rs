@@ -56,7 +56,7 @@ pub struct Part {
     pub paper: usize,
     /// File names of the studies.
     pub studies: Vec<String>,
-    /// The figure, in the form of [`slug`]; all where it is missing.
+    /// The figure, in the form of [`slug`]; default: all.
     pub figure: Option<String>,
 }
 

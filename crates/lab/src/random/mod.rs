@@ -3,7 +3,7 @@
 //! A [`Sample`] has kinds of traffic, a number of networks and a seed. [`Network::draw`] makes network `i` of a kind and a seed,
 //! whatever else is drawn. [`run_sample`] runs each with all paths and with each path alone, and compares: a [`Case`] has what
 //! was measured of a network, a [`Summary`] how the ratios of a measure are distributed. What is finished stands in the journal, so
-//! that an interrupted sample goes on, and a larger one makes only what is new.
+//! that an interrupted sample resumes, and a larger one adds only its new networks.
 
 mod case;
 mod change;

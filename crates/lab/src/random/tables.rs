@@ -147,7 +147,7 @@ fn network_columns() -> Vec<Column> {
     columns.map(|(name, kind)| column(name, kind)).into()
 }
 
-/// What decides over a network, for whoever looks for the reason of a ratio.
+/// The parameters of a network that may explain its ratio.
 fn feature_cells(network: &Network) -> [Cell; 17] {
     let paths = || network.paths.iter();
     let least = |of: fn(&Path) -> u64| paths().map(of).min().unwrap_or_default();

@@ -108,7 +108,7 @@ fn extent_note(report: &Report) -> String {
                  the paper are not comparable with other tools' in full.</p>\n";
     }
     if !report.complete {
-        html += "<p class=\"note error\">This was interrupted: studies are missing. The same command goes on.</p>\n";
+        html += "<p class=\"note error\">This was interrupted: studies are missing. The same command resumes.</p>\n";
     }
     html
 }

@@ -2,7 +2,7 @@
 
 use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd, html};
 
-/// The beginnings of headlines that stand behind the verdicts: they tell what came out.
+/// The beginnings of headlines that stand behind the verdicts: they give the outcome.
 const AFTER: [&str; 4] = ["What comes out", "Slips", "Not yet", "What came out"];
 
 /// What stands before the verdicts, and what behind them, as HTML.

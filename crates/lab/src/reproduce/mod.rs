@@ -44,7 +44,7 @@ pub struct Order<'a> {
     pub target: &'a Target,
     /// How much of each study.
     pub extent: Extent,
-    /// Runs of each configuration; as many as each study says where it is missing.
+    /// Runs of each configuration; default: as many as each study says.
     pub runs: Option<NonZeroU32>,
     /// Directory for results.
     pub out: &'a Path,
@@ -52,11 +52,11 @@ pub struct Order<'a> {
     pub merge: &'a [PathBuf],
     /// The part that is to be run.
     pub shard: Shard,
-    /// Threads; as many as there are processors where it is missing.
+    /// Threads; default: the number of processors.
     pub jobs: Option<NonZeroUsize>,
     /// Who runs it.
     pub program: Program,
-    /// Who runs what takes real time; that is not run where it is missing.
+    /// Runs the studies that take real time; default: none, and they are left out.
     pub test_bed: Option<&'a dyn TestBed>,
     /// When set, no more runs are begun.
     pub stop: &'a AtomicBool,
@@ -64,7 +64,7 @@ pub struct Order<'a> {
     pub progress: &'a dyn Watch,
 }
 
-/// Is told how far the work has come.
+/// Receives progress.
 pub trait Watch: Progress {
     /// A study begins.
     fn begin(&self, paper: &str, study: &str);
@@ -102,7 +102,7 @@ pub struct PaperReport {
     pub key: String,
     /// Its title.
     pub title: String,
-    /// The figure that was asked for; all where it is missing.
+    /// The figure that was asked for; default: all.
     pub figure: Option<String>,
     /// Every statement.
     pub statements: Vec<Row>,
@@ -112,7 +112,7 @@ pub struct PaperReport {
     pub studies: Vec<StudyReport>,
     /// Studies that could not be run, judged or drawn, with the reason.
     pub failures: Vec<StudyFailure>,
-    /// Studies in real time that were left out: nobody asked for them, or this machine cannot; with the reason.
+    /// Studies in real time that were left out: not requested, or impossible on this machine; with the reason.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<StudyFailure>,
     /// Time that runs took on one core, in seconds; also those of earlier commands.

@@ -61,7 +61,7 @@ pub(super) enum Ran {
     Done(Box<Done>),
     /// It was interrupted.
     Stopped,
-    /// It takes real time, and nobody asked for that, or this machine cannot; the reason.
+    /// It takes real time, which was not requested or is impossible on this machine; the reason.
     Not(String),
 }
 

@@ -167,7 +167,7 @@ fn shortened(scenario: &mut Scenario) -> Option<f64> {
     Some(factor)
 }
 
-/// Whether a run does not end without this flow. It goes on only for flows of associations, and for others with an end.
+/// Whether a run does not end without this flow. It continues only for flows of associations, and for others with an end.
 fn is_awaited(flow: &Flow) -> bool {
     let is_endless = match &flow.source {
         Source::Saturated

@@ -64,7 +64,7 @@ fn problem(result: &RunResult) -> Option<String> {
     } else {
         let found = result.violations;
         format!(
-            "the applications got {} messages damaged, {} of nobody, {} duplicated, {} out of order",
+            "the applications got {} messages damaged, {} never sent, {} duplicated, {} out of order",
             found.damaged, found.strange, found.duplicated, found.out_of_order
         )
     })

@@ -20,7 +20,7 @@ const SAMPLED: Duration = Duration::from_millis(5);
 /// would be found out by the first long run, or never.
 ///
 /// # Errors
-/// A name fits nothing; the error tells where it stands, and what is near.
+/// A name fits nothing; the error says where it stands, and what is near.
 pub fn check_names(study: &Study) -> Result<(), DocumentError> {
     let mut series: Vec<String> = Vec::new();
     // Series of events are there only once something happened, which a short run need not see.

@@ -7,7 +7,7 @@ use rayon::ThreadPool;
 
 use crate::journal::Status;
 
-/// Is told how far the work has come.
+/// Receives progress.
 pub trait Progress: Sync {
     /// So many more runs are to be done.
     fn expect(&self, runs: usize);
@@ -15,7 +15,7 @@ pub trait Progress: Sync {
     fn done(&self, status: Status);
 }
 
-/// Tells nobody.
+/// Reports nothing.
 #[derive(Clone, Copy, Debug)]
 pub struct Silent;
 

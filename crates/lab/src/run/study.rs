@@ -27,7 +27,7 @@ use crate::study::{Measure, Study, Until, matches};
 
 /// How a study is to be run.
 pub struct Request<'a> {
-    /// Threads; as many as there are processors where it is missing.
+    /// Threads; default: the number of processors.
     pub jobs: Option<NonZeroUsize>,
     /// The part of it.
     pub shard: Shard,
@@ -84,7 +84,7 @@ pub enum RunError {
     /// There is no test bed for it, or the test bed could not run it.
     #[error("in real time it cannot be run: {0}")]
     TestBed(String),
-    /// Runs are missing that nobody is asked to make.
+    /// Runs are missing, and none may be made.
     #[error(
         "{missing} runs are missing: run the shards to their end, or the study itself with this directory as --out"
     )]

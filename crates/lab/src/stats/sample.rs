@@ -45,7 +45,7 @@ impl Confidence {
     }
 }
 
-/// What runs tell about a number.
+/// A number over several runs.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Estimate {
     /// The estimate itself.

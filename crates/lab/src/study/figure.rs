@@ -13,16 +13,16 @@ use super::{Operand, StudyFile, Where, unknown};
 pub struct FigurePlan {
     /// Name of its files, without ending.
     pub name: String,
-    /// What stands above it; the title of the study where it is missing.
+    /// What stands above it; default: the title of the study.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
     /// What is drawn.
     #[serde(default)]
     pub kind: FigureKind,
-    /// Axis of the study along which lines and groups of bars lie; the first one where it is missing.
+    /// Axis of the study along which lines and groups of bars lie; default: the first one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub x: Option<String>,
-    /// Measure on the other axis; the first one where it is missing. Not for time lines and sequences.
+    /// Measure on the other axis; default: the first one. Not for time lines and sequences.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub y: Option<String>,
     /// Lines and bars: a curve that each is divided by, run by run. What it does not name (variant, measure, values of
@@ -33,19 +33,19 @@ pub struct FigurePlan {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub series: Vec<String>,
     /// What legends call series, by the names in `series`: `"paths.a.*.cwnd_bytes" = "cwnd of *"`, where each `*` becomes the
-    /// name of the element; what the series is, in words, where it is missing.
+    /// name of the element; default: a description of the series.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub names: BTreeMap<String, String>,
-    /// What the numbers of series are multiplied with; 1 where it is missing.
+    /// What the numbers of series are multiplied with; default: 1.
     #[serde(default = "one")]
     pub scale: f64,
-    /// What stands beside the axis of numbers; what the measure or series is, with its unit, where it is missing.
+    /// What stands beside the axis of numbers; default: the measure or series, with its unit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub y_label: Option<String>,
-    /// Points that are drawn; all where it is missing.
+    /// Points that are drawn; default: all.
     #[serde(default, rename = "where", skip_serializing_if = "Where::is_empty")]
     pub selection: Where,
-    /// Variants that are drawn; all where it is missing.
+    /// Variants that are drawn; default: all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub variants: Vec<String>,
     /// Division of the axis along which lines lie.

@@ -37,7 +37,7 @@ pub struct StudyFile {
     pub variants: Vec<Variant>,
     /// What is read from the result of each run.
     pub measures: Vec<Measure>,
-    /// Time series to keep; none where it is missing.
+    /// Time series to keep; default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub series: Option<SeriesPlan>,
     /// Pictures of the results.
@@ -58,10 +58,10 @@ pub struct StudyFile {
 pub struct Axis {
     /// Name in results, figures and statements.
     pub name: String,
-    /// What pictures call it; the name where it is missing.
+    /// What pictures call it; default: the name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
-    /// Unit of its numbers in results and pictures; bit/s, s, B or a fraction of 1 where it is missing.
+    /// Unit of its numbers in results and pictures; default: bit/s, s, B or a fraction of 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unit: Option<String>,
     /// Keys of the scenario that get the value; none where `with` has all of them.
@@ -70,7 +70,7 @@ pub struct Axis {
     /// The values.
     #[schemars(with = "Vec<serde_json::Value>")]
     pub values: Vec<Value>,
-    /// What pictures and tables call the values; the values themselves where it is missing.
+    /// What pictures and tables call the values; default: the values themselves.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub labels: Vec<String>,
     /// Further keys, each with a value for each of `values`.
@@ -81,7 +81,7 @@ pub struct Axis {
     /// part (`70 %`).
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub scaled: BTreeMap<String, f64>,
-    /// Name of the group of axes that advance together; an axis of its own where it is missing.
+    /// Name of the group of axes that advance together; default: an axis of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub zip: Option<String>,
 }
@@ -92,7 +92,7 @@ pub struct Axis {
 pub struct Variant {
     /// Name in results and statements.
     pub name: String,
-    /// The mechanism in words, for legends; the name where it is missing.
+    /// The mechanism in words, for legends; default: the name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
     /// What it changes.
@@ -105,7 +105,7 @@ pub struct Variant {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, expecting = "a table, for example { runs = 10 }")]
 pub struct Replications {
-    /// How many; 1 where it is missing. `until` has numbers of its own.
+    /// How many; default: 1. `until` has numbers of its own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub runs: Option<u32>,
     /// The seed that the seeds of all runs are made from.
@@ -170,7 +170,7 @@ pub struct Until {
 pub struct Measure {
     /// Name in results, figures and statements.
     pub name: String,
-    /// What pictures call it; the name where it is missing.
+    /// What pictures call it; default: the name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
     /// The result, as it is named in `runs`: `goodput_bit_s`, `paths.a.path 2.timeouts`, `flows.a.bulk.goodput_bit_s`.
@@ -182,7 +182,7 @@ pub struct Measure {
     /// Another result that it is divided by, aggregated likewise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub per: Option<String>,
-    /// What the number is multiplied with; 1 where it is missing.
+    /// What the number is multiplied with; default: 1.
     #[serde(default = "one")]
     pub scale: f64,
     /// Unit of the number after that.
@@ -229,10 +229,10 @@ pub enum Better {
 pub struct SeriesPlan {
     /// Time between samples.
     pub interval: Duration,
-    /// Runs of each configuration that are recorded, from the first one on; 1 where it is missing.
+    /// Runs of each configuration that are recorded, from the first one on; default: 1.
     #[serde(default = "one_run")]
     pub runs: u32,
-    /// Series to keep, `*` standing for any name of an element; all where it is missing.
+    /// Series to keep, `*` standing for any name of an element; default: all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub only: Vec<String>,
 }

@@ -38,7 +38,7 @@ pub(super) fn make_absolute(file: &mut StudyFile, base: &Document, folder: &Path
 }
 
 /// Leaves of the names of files what does not depend on the folder: studies that are equal then are the same one, perhaps in
-/// copies of the repository. What the files contain, the names of runs tell.
+/// copies of the repository. The names of runs identify their content.
 pub(super) fn leave_folders(mut file: StudyFile) -> StudyFile {
     rename_all(&mut file, &last_part, &last_part);
     file

@@ -80,7 +80,7 @@ impl Study {
     /// Reads a study and the scenario that it names.
     ///
     /// # Errors
-    /// Something is unknown, missing, of the wrong kind or makes no sense; the error tells where and what.
+    /// Something is unknown, missing, of the wrong kind or makes no sense; the error says where and what.
     pub fn read(path: &Path, reading: Reading<'_>) -> Result<Self, DocumentError> {
         let directory = path.parent().unwrap_or(Path::new(""));
         Self::from_document(&Document::read(path)?, directory, reading)
@@ -278,7 +278,7 @@ impl Study {
     /// those of the variant.
     ///
     /// # Errors
-    /// The scenario makes no sense; the error tells where and what.
+    /// The scenario makes no sense; the error says where and what.
     pub fn scenario(&self, point: &Point, variant: usize) -> Result<Scenario, DocumentError> {
         let mut document = self.base.clone();
         for (axis, (places, index)) in

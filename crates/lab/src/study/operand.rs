@@ -12,10 +12,10 @@ use super::{AxisRange, Better, Study, Where, unknown};
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, expecting = "a curve, for example { variant = \"cmt\" }")]
 pub struct Operand {
-    /// Name of the variant; the first one where it is missing.
+    /// Name of the variant; default: the first one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub variant: Option<String>,
-    /// Name of the measure; the first one where it is missing.
+    /// Name of the measure; default: the first one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub measure: Option<String>,
     /// Values of axes that are not those of the point: `{ loss = "0 %" }` looks at the point without loss instead.

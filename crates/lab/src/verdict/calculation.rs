@@ -24,7 +24,7 @@ pub struct Calculated {
     pub of: Calculation,
     /// What the paper says: Mbit/s for rates, MiB for buffers, ms for times.
     pub value: f64,
-    /// How far off the calculation may be, as a part of the number; 5 % where it is missing.
+    /// How far off the calculation may be, as a part of the number; default: 5 %.
     #[serde(default = "about")]
     pub within: Fraction,
     /// Why it differs here.
@@ -68,7 +68,7 @@ pub enum Calculation {
     /// How many chunks leave the send buffer when acknowledgements written by hand come to a sender of the stack
     /// (`dreibholz-asymmetric` fig. 2).
     FreedChunks(HandmadeExample),
-    /// How many chunks are sent again then (`sarwar` fig. 6).
+    /// How many chunks are then retransmitted (`sarwar` fig. 6).
     ChunksSentAgain(HandmadeExample),
     /// How far the sender is then from where it would be, had they come in the order in which they were sent: the
     /// peer's window and the bytes in flight, in bytes.

@@ -21,7 +21,7 @@ impl Expectations {
     /// be there, in their quick form, too. `document` is where the statements were read from.
     ///
     /// # Errors
-    /// A study makes no sense, or lacks something; the error tells where it is named.
+    /// A study makes no sense, or lacks something; the error says where it is named.
     pub fn check_studies(&self, document: &Document, folder: &Path) -> Result<(), DocumentError> {
         let mut studies: BTreeMap<&str, [Study; 2]> = BTreeMap::new();
         for (index, statement) in self.statements.iter().enumerate() {

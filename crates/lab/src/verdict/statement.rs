@@ -82,7 +82,7 @@ pub struct Statement {
     pub statement: String,
     /// How it is judged.
     pub rule: Rule,
-    /// The points that it is about; all where it is missing.
+    /// The points that it is about; default: all.
     #[serde(default, rename = "where", skip_serializing_if = "Where::is_empty")]
     pub selection: Where,
     /// Whether it is about each of them.
@@ -151,7 +151,7 @@ pub struct About {
     pub of: Operand,
     /// The number, in the unit of the measure.
     pub value: f64,
-    /// How far off the mean may be, as a part of the number; 5 % where it is missing.
+    /// How far off the mean may be, as a part of the number; default: 5 %.
     #[serde(default = "about")]
     pub within: Fraction,
 }
@@ -162,10 +162,10 @@ pub struct About {
 pub struct Between {
     /// The curve.
     pub of: Operand,
-    /// The smaller number; none where it is missing.
+    /// The smaller number; default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<f64>,
-    /// The larger number; none where it is missing.
+    /// The larger number; default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<f64>,
 }
@@ -176,7 +176,7 @@ pub struct Between {
 pub struct Alike {
     /// The curves, at least two.
     pub of: Vec<Operand>,
-    /// Largest difference of two, as a part of the second; 5 % where it is missing.
+    /// Largest difference of two, as a part of the second; default: 5 %.
     #[serde(default = "about")]
     pub within: Fraction,
 }
@@ -228,7 +228,7 @@ pub struct AlmostNothing {
     pub of: Operand,
     /// The others: those with the largest mean at a point counts.
     pub beside: Vec<Operand>,
-    /// Largest part of it; 5 % where it is missing.
+    /// Largest part of it; default: 5 %.
     #[serde(default = "about")]
     pub below: Fraction,
 }
@@ -251,7 +251,7 @@ pub struct Proportional {
     pub of: Operand,
     /// The axis.
     pub along: String,
-    /// How far off a point may be; 5 % where it is missing.
+    /// How far off a point may be; default: 5 %.
     #[serde(default = "about")]
     pub within: Fraction,
 }
@@ -267,7 +267,7 @@ pub struct Knee {
     /// Where it bends; this point belongs to both sides.
     #[schemars(with = "serde_json::Value")]
     pub at: Value,
-    /// How many times as steep it is before; 3 where it is missing.
+    /// How many times as steep it is before; default: 3.
     #[serde(default = "knee")]
     pub factor: f64,
 }
@@ -346,7 +346,7 @@ impl Expectations {
     /// Reads a file of statements.
     ///
     /// # Errors
-    /// Something is unknown, missing or of the wrong kind; the error tells where and what.
+    /// Something is unknown, missing or of the wrong kind; the error says where and what.
     pub fn read(path: &Path) -> Result<Self, DocumentError> {
         Self::from_document(&Document::read(path)?)
     }

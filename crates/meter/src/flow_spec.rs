@@ -42,7 +42,7 @@ pub struct FlowSpec {
     repeats: bool,
 }
 
-/// When a flow goes on or off, in nanoseconds.
+/// When a flow is switched on or off, in nanoseconds.
 #[derive(Clone, PartialEq, Debug)]
 enum Turn {
     /// Since the beginning.

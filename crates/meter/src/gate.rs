@@ -47,7 +47,7 @@ impl Gate {
 
     /// Waits until it is worth asking again: the association has sent half of what may wait. Flows have their turns in the order
     /// in which they began to wait, since the first one may take all that may pass. Where the association is gone everything
-    /// passes: whoever sends learns why.
+    /// passes: the sender gets the reason.
     pub async fn opened(&self) {
         let _turn = self.turn.lock().await;
         if self.association.unsent_below(self.most().div_ceil(2)).await.is_err() {

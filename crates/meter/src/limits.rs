@@ -11,7 +11,7 @@ use crate::proposal::{Extent, Proposal};
 use crate::tally::Tally;
 use crate::traffic::Traffic;
 
-/// Rates are limited over this time: nobody sends more at once than the limit allows in it.
+/// Rates are limited over this time: no burst is larger than the limit allows in it.
 const LIMIT_SPAN: Duration = Duration::from_secs(5);
 /// How often rates are looked at. A sender without limit is stopped when it has used up its span, not after it.
 const LIMIT_LOOK: Duration = Duration::from_millis(100);

@@ -45,7 +45,7 @@ pub struct CpuUtilization {
 }
 
 impl ProcessorTime {
-    /// So far; nothing where the system does not tell.
+    /// So far; `None` where the system does not report it.
     #[cfg(unix)]
     pub fn now() -> Option<Self> {
         use nix::sys::resource::{UsageWho, getrusage};
@@ -87,7 +87,7 @@ impl ProcessorShare {
 }
 
 impl CpuUtilization {
-    /// Of this side and, as far as it told, the peer.
+    /// Of this side and, if it reported it, of the peer.
     pub(crate) fn new(host: ProcessorShare, remote: Option<ProcessorShare>) -> Self {
         Self {
             host_total: host.total(),

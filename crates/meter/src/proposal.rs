@@ -171,7 +171,7 @@ impl Proposal {
         }
     }
 
-    /// How long flows may be silent by themselves, where somebody waits for `idle`. Up to a planned end: nothing if one of
+    /// How long flows may be silent by themselves, where the peer has a timeout of `idle`. Up to a planned end: nothing if one of
     /// them always sends, otherwise all of it. With a number of bytes, which one side may have sent before the other: the
     /// longest pause of any of them.
     pub fn longest_pause(&self, idle: Duration) -> Duration {

@@ -5,7 +5,7 @@ use crate::payload::Role;
 use crate::processor::CpuUtilization;
 use crate::proposal::Proposal;
 
-/// The results as `role` tells them. Of the other side nothing is known if it could not tell.
+/// The results as `role` reports them. Those of the other side are unknown if its report did not arrive.
 pub(crate) fn end(plan: &Proposal, role: Role, own: SideReport, peer: Option<SideReport>) -> End {
     let nothing = SideReport::default();
     let other = peer.as_ref().unwrap_or(&nothing);

@@ -150,7 +150,7 @@ impl Session {
         }
     }
 
-    /// Sends all, waits until it was acknowledged or abandoned, and tells the peer.
+    /// Sends all, waits until it was acknowledged or abandoned, and notifies the peer.
     fn send_all(&self) -> impl Future<Output = Result<(), SessionError>> + use<> {
         let senders = Senders {
             association: self.association.clone(),

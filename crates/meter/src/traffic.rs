@@ -15,7 +15,7 @@ use crate::payload::{self, HEADER};
 pub(crate) const MOST_PER_SECOND: f64 = 1e6;
 /// Largest mean of the length of frames in bytes.
 pub(crate) const LARGEST_FRAME: f64 = 16.0 * 1024.0 * 1024.0;
-/// Most times at which a flow goes on or off.
+/// Largest number of times at which a flow is switched on or off.
 pub(crate) const MOST_TURNS: usize = 1000;
 
 /// Why the traffic of a flow is invalid.
@@ -25,7 +25,7 @@ pub enum TrafficError {
     /// Messages are shorter than their header.
     #[error("messages have at least {HEADER} bytes, not {0}")]
     ShortMessages(u16),
-    /// It goes on and off too often.
+    /// It is switched on and off too often.
     #[error("more than {MOST_TURNS} times of on and off")]
     TooManyTurns,
     /// The mean length of frames is too long.

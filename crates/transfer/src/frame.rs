@@ -47,7 +47,7 @@ pub(crate) type Digest = [u8; 32];
 /// Yes, or why not.
 pub(crate) type Reply = Result<(), String>;
 
-/// What is told of a file before it is sent.
+/// Metadata of a file, sent before its content.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Offer {
     /// Offers that follow this one.
@@ -130,7 +130,7 @@ pub(crate) fn end(digest: &Digest) -> Message {
     message(END, Bytes::copy_from_slice(digest))
 }
 
-/// Tells whether the file was stored.
+/// Reports whether the file was stored.
 pub(crate) fn verdict(reply: &Reply) -> Message {
     message(VERDICT, encode_reply(reply))
 }

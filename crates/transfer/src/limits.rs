@@ -125,7 +125,7 @@ mod tests {
         Watch::new(PeerLimits { idle_timeout: SECOND * idle as u32, min_rate }, 1000)
     }
 
-    /// Looks every second at a peer that moves so many bytes in each; gives the number of looks before it was given up.
+    /// Looks every second at a peer that moves so many bytes in each; gives the number of checks before it is abandoned.
     fn seconds(watch: &mut Watch, bytes: impl IntoIterator<Item = u64>) -> (u64, String) {
         let mut total = 1000;
         for (second, moved) in (0..).zip(bytes) {

@@ -60,7 +60,7 @@ pub(crate) fn check(name: &[u8]) -> Result<&str, NameError> {
     Ok(name)
 }
 
-/// Refuses a name that begins with a dot: a file that nobody sees may configure the programs of its owner.
+/// Refuses a name that begins with a dot: a hidden file may configure the programs of its owner.
 pub(crate) fn check_visible(name: &str) -> Result<(), NameError> {
     if name.starts_with('.') { Err(NameError::Hidden(name.to_owned())) } else { Ok(()) }
 }

@@ -249,7 +249,7 @@ impl Receiver {
         }
     }
 
-    /// Gives up the file that is being received, if any, and waits until it is gone.
+    /// Discards the file that is being received, if any, and waits until it is removed.
     async fn discard(&mut self, reason: &str) {
         // It stays in its place meanwhile, so that another attempt can follow one that was dropped.
         let Some(current) = &mut self.current else { return };
@@ -267,7 +267,7 @@ impl Receiver {
         self.files.push(file);
     }
 
-    /// Tells the sender that the file failed and waits, but not for long, until it has understood.
+    /// Reports to the sender that the file failed, and waits briefly for its confirmation.
     async fn refuse_rest(&mut self, reason: String) {
         let understood = async {
             let verdict = frame::verdict(&Err(reason));

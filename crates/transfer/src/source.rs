@@ -77,7 +77,7 @@ impl Source {
         Ok(Self { file, name: name.to_owned(), size: metadata.len() })
     }
 
-    /// The name that the receiver is told.
+    /// The name that is sent to the receiver.
     pub(crate) fn name(&self) -> &str {
         &self.name
     }

@@ -23,7 +23,7 @@ enum Order {
     Store(Digest),
 }
 
-/// A file that is being written. Whoever gives it up calls [`discard`](Self::discard), which waits until nothing is
+/// A file that is being written. To abandon it, call [`discard`](Self::discard), which waits until nothing is
 /// left of it; merely dropping it lets the thread clean up later.
 #[derive(Debug)]
 pub(crate) struct Writer {

@@ -8,9 +8,9 @@ use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFl
 use nix::time::{ClockId as Clocks, clock_gettime};
 use polypath_units::Instant;
 
-/// Tells how far time has come since the start.
+/// Measures the time since the start.
 pub(crate) trait Clock {
-    /// The present; never earlier than what was told before.
+    /// The present; never earlier than the last one returned.
     fn now(&self) -> Instant;
 }
 

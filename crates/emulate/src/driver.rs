@@ -12,7 +12,7 @@ use crate::timing::Timing;
 
 /// Packets that are taken from one device before the others have their turn.
 const BATCH: usize = 32;
-/// Longest sleep: so the delay with which the system wakes the emulation is known even where nothing goes on.
+/// Longest sleep: so the delay with which the system wakes the emulation is known even on an idle network.
 const LONGEST_SLEEP: Duration = Duration::from_millis(10);
 
 /// The interfaces of external hosts.

@@ -34,7 +34,7 @@ pub struct Options<'a> {
     pub scenario: &'a Scenario,
     /// Seed of all random numbers.
     pub seed: u64,
-    /// How long at most; without it, until the programs have ended or somebody interrupts.
+    /// How long at most; without it, until the programs have ended or the run is interrupted.
     pub duration: Option<Duration>,
     /// Programs to run, started in this order.
     pub programs: Vec<Program>,
@@ -44,7 +44,7 @@ pub struct Options<'a> {
     pub captures: Vec<File>,
 }
 
-/// Learns what goes on.
+/// Observes the emulation.
 pub trait Watcher: Sync {
     /// The network is up.
     fn ready(&self, hosts: &[HostOutcome]);

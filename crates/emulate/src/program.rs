@@ -23,7 +23,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 const STEP: Duration = Duration::from_millis(10);
 /// How often who listens to a program that says nothing looks whether it should still, in ms.
 const LOOK_UP: u16 = 50;
-/// Most bytes of a line that are kept: a longer one is told in pieces.
+/// Most bytes of a line that are kept: a longer one is reported in pieces.
 const LONGEST_LINE: usize = 64 << 10;
 
 /// A command for the shell of a host, from `HOST=COMMAND`. With `&` at its end it is in the background: it does not keep
@@ -116,7 +116,7 @@ impl Running {
         Ok(Self { program: program.clone(), child, status: None, was_stopped: false })
     }
 
-    /// Calls `said` with each line that it writes, endless lines in pieces, until nobody has its output open any more, or
+    /// Calls `said` with each line that it writes, endless lines in pieces, until no process has its output open any more, or
     /// `is_over`.
     pub fn listen<'scope>(
         &mut self,

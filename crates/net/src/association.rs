@@ -250,7 +250,7 @@ impl Association {
         }
     }
 
-    /// Ends the association at once; messages not yet delivered are lost. The peer is told `reason` as text or
+    /// Ends the association at once; messages not yet delivered are lost. The peer is sent `reason` as text or
     /// whatever the application agreed on (RFC 9260 section 3.3.10.12).
     pub fn abort(&self, reason: impl Into<Bytes>) {
         self.shared.abort(&reason.into());

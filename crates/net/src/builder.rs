@@ -130,7 +130,7 @@ impl EndpointBuilder {
 
     /// Sets what packets are carried in: UDP, which is the default, IP itself, or both.
     ///
-    /// Raw sockets cannot tell that another program serves the same SCTP port of the same address: both would answer.
+    /// Raw sockets cannot detect that another program serves the same SCTP port of the same address: both would answer.
     #[must_use]
     pub fn carriers(mut self, carriers: Carriers) -> Self {
         self.carriers = carriers;

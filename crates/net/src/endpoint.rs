@@ -180,7 +180,7 @@ impl Endpoint {
         }
     }
 
-    /// Waits until no association is left, counting those that nobody holds any more and that shut down in the
+    /// Waits until no association is left, counting those whose handles are dropped and that shut down in the
     /// background. Call it before the program ends, so that they can finish.
     pub async fn idle(&self) {
         loop {
@@ -211,7 +211,7 @@ impl Endpoint {
     /// Adds a local address, with a socket of its own on the same UDP port (`sctp_bindx`, `SCTP_BINDX_ADD_ADDR`).
     ///
     /// Associations that begin later use it. Those that live open paths from it as their pairing wants, which are probed
-    /// before they carry data. Their peers are not told (that would be ASCONF, RFC 5061), so a path comes into use only
+    /// before they carry data. Their peers are not notified (that would be ASCONF, RFC 5061), so a path comes into use only
     /// where the peer knows the address from the handshake, as it does when an address comes back that was
     /// [removed](Self::bind_remove).
     ///
@@ -247,7 +247,7 @@ impl Endpoint {
     ///
     /// Paths from it become inactive at once, with their counters kept, and what was in flight on them goes elsewhere. An
     /// association that has no other address tries on until the address comes back or its peer counts as unreachable.
-    /// Call it when an interface loses an address; peers are not told, and find out by their timeouts.
+    /// Call it when an interface loses an address; peers are not notified, and find out by their timeouts.
     ///
     /// Once polled, it happens even if the future is dropped.
     pub async fn bind_remove(&self, address: IpAddr) -> Result<(), BindError> {

@@ -172,7 +172,7 @@ pub enum ConnectError {
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum AssociationError {
     /// The peer restarted: what it had not acknowledged is lost, streams begin anew, and nobody knows that it is who it
-    /// was (RFC 5062 section 4). The association lives, and goes on with
+    /// was (RFC 5062 section 4). The association lives, and continues with
     /// [`accept_restart`](crate::Association::accept_restart).
     #[error("the peer restarted the association")]
     PeerRestarted,
@@ -214,7 +214,7 @@ pub enum AssociationError {
     /// The peer broke the protocol.
     #[error("the peer broke the protocol{}", Described(.0))]
     ProtocolViolation(Vec<u8>),
-    /// The peer's host says by ICMP that nobody takes SCTP there (RFC 9260 section 10, ICMP8): the UDP port is closed, or
+    /// The peer's host reports by ICMP that SCTP is unreachable there (RFC 9260 section 10, ICMP8): the UDP port is closed, or
     /// no SCTP runs over IP.
     #[error(
         "nobody takes SCTP at the peer's address: the other program does not run there, or uses something else"

@@ -9,7 +9,7 @@ const LOOKS: u32 = 10;
 
 /// Notices when a peer has made no progress for a while: neither sent nor acknowledged user data.
 ///
-/// Heartbeats keep an association alive whose peer reads nothing and sends nothing; whoever waits for such a peer may want to
+/// Heartbeats keep an association alive whose peer reads nothing and sends nothing; an application that waits for such a peer may want to
 /// stop waiting. The watch has no clock and no task: its owner waits for the time that [`next_look`](Self::next_look) gives,
 /// then passes how long that took and [`Association::progress_bytes`](crate::Association::progress_bytes) to
 /// [`look`](Self::look).

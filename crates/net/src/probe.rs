@@ -47,7 +47,7 @@ pub struct ObservedAssociation {
 /// are observers, too.
 ///
 /// The observer and its probes are called under a lock, by the task that drives the endpoint or by the task that calls a
-/// method of the association. They must be quick, and must not call methods of the endpoint or the association.
+/// method of the association. They must not block, and must not call methods of the endpoint or the association.
 pub trait Observer: Send + Sync {
     /// Called when an association begins. Returns the probe that receives all of its events, or `None` to leave it unobserved.
     fn observe(&self, association: &ObservedAssociation) -> Option<BoxedProbe>;

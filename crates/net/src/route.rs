@@ -28,7 +28,7 @@ pub fn source_address(to: IpAddr) -> io::Result<IpAddr> {
 }
 
 /// The local addresses that suit an endpoint whose user names none: those that the default routes of IPv4 and IPv6 begin at,
-/// then the loopback addresses that this host has, for peers on it. Peers elsewhere are not told the latter.
+/// then the loopback addresses that this host has, for peers on it. Peers elsewhere do not learn of the latter.
 ///
 /// ```
 /// let local = polypath::default_addresses();
@@ -52,7 +52,7 @@ pub(crate) fn sources(remotes: &[IpAddr]) -> Vec<SourceRoute> {
     remotes.iter().filter_map(route).collect()
 }
 
-/// MTU in bytes of the route from `from`, which may be bound to a device, to `to`, if there is a route and the system tells.
+/// MTU in bytes of the route from `from`, which may be bound to a device, to `to`, if there is a route and the system reports it.
 pub(crate) fn mtu(from: IpAddr, device: Option<&str>, to: IpAddr) -> Option<u32> {
     if from.is_ipv4() != to.is_ipv4() {
         return None;

@@ -14,9 +14,9 @@ pub struct EndpointStats {
     pub packets_refused: u64,
     /// Packets that were larger than the path's MTU and were sent in IP fragments.
     pub packets_fragmented: u64,
-    /// ICMP messages that told of a smaller path MTU and were believed.
+    /// ICMP messages that reported a smaller path MTU and were accepted.
     pub path_mtu_reports: u64,
-    /// ICMP messages that said that nobody takes SCTP at an address of a peer and were believed (RFC 9260 section 10,
+    /// ICMP messages that said that SCTP is unreachable at an address of a peer and were accepted (RFC 9260 section 10,
     /// ICMP8; in UDP "port unreachable", RFC 6951 section 5.5).
     pub unreachable_reports: u64,
     /// Packets that cannot be sent at all: from an address that is not the endpoint's or no longer, to an address of

@@ -50,7 +50,7 @@ impl SocketAbilities {
     }
 }
 
-/// Linux doubles what was asked for, to have room for its own, and tells the double.
+/// Linux doubles what was asked for, to have room for its own, and reports the double.
 fn usable(told: usize) -> usize {
     if cfg!(target_os = "linux") { told / 2 } else { told }
 }

@@ -9,7 +9,7 @@ use polypath_wire::Checksum;
 
 /// Sees every SCTP packet that an endpoint sends and receives.
 ///
-/// It is called by the task that drives the endpoint, so it has to be quick.
+/// It is called by the task that drives the endpoint, so it must not block.
 pub trait PacketTap: Send + Sync {
     /// A packet was handed to the system, or came from it.
     fn packet(&self, packet: &TappedPacket<'_>);

@@ -11,7 +11,7 @@ impl NetworkWatch {
         Self(system::Reports::open().ok())
     }
 
-    /// Becomes ready when something has changed; never where the system tells nothing.
+    /// Becomes ready when something has changed; never where the system reports no changes.
     pub(super) fn poll_changed(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let Some(reports) = &self.0 else { return Poll::Pending };
         match reports.poll_next(cx) {

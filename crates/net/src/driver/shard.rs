@@ -114,7 +114,7 @@ impl Shard {
         }
     }
 
-    /// Tells associations what the system said of their paths. What they send then goes out in the next step.
+    /// Passes reports of the system about paths to their associations. What they send then goes out in the next step.
     fn follow_faults(&mut self) {
         for report in self.outbound.take_faults() {
             let Some(association) =
@@ -174,7 +174,7 @@ impl Shard {
         }
     }
 
-    /// Tells users and endpoint what happened to an association, and notes its next deadline.
+    /// Reports events of an association to its users and the endpoint, and notes its next deadline.
     fn report(&mut self, association: &Arc<AssociationShared>) {
         let mut inner = association.lock();
         // A handle may have ended it since its packets were taken. Its end is told when the last packet is out.

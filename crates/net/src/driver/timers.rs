@@ -6,7 +6,7 @@ use std::collections::BinaryHeap;
 use polypath_proto::{AssociationId, Instant};
 
 /// A heap with one live entry per association, where a deadline that moves back costs nothing: the entry stays at its
-/// earlier time, and whoever finds it due asks the association again.
+/// earlier time, and when it is due, the association is asked again.
 #[derive(Debug, Default)]
 pub(crate) struct Timers {
     heap: BinaryHeap<Reverse<(Instant, AssociationId)>>,

@@ -95,7 +95,7 @@ impl BoundSocket {
         now.is_some() && now != self.device_index
     }
 
-    /// The local address and port, as the system tells them.
+    /// The local address and port, as the system reports them.
     pub(crate) fn local(&self) -> io::Result<SocketAddr> {
         self.socket.local_addr()
     }
@@ -172,7 +172,7 @@ impl BoundSocket {
         lock(&self.reports_due).poll(&self.socket, Interest::ERROR, cx)
     }
 
-    /// Whether ICMP messages came in the way of sending and nobody has asked for them.
+    /// Whether ICMP messages failed a send and have not been read yet.
     pub(crate) fn has_reports(&self) -> bool {
         !lock(&self.reports).is_empty()
     }

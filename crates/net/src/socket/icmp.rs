@@ -41,7 +41,7 @@ enum Kind {
     },
     /// The host does not know what the packet was carried in.
     ProtocolUnreachable,
-    /// Nobody has the UDP port.
+    /// The UDP port is closed.
     PortUnreachable,
 }
 
@@ -75,7 +75,7 @@ impl Report {
     }
 }
 
-/// Who tells of an error.
+/// The origin of an error.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Origin {
     Icmpv4,
@@ -130,7 +130,7 @@ mod system {
 
     use super::{MAX_REPORTS, Origin, QUOTE, Report, kind_of};
 
-    /// Room for the error beside what else the socket tells of packets.
+    /// Room for the error beside other ancillary data of packets.
     const CONTROL: usize = 512;
 
     /// Lets the socket keep what ICMP says of its packets.

@@ -43,7 +43,7 @@ impl SharedSockets {
         self.version.store(sockets.version, Ordering::Release);
     }
 
-    /// MTU in bytes of the route between two addresses, if there is one and the system tells.
+    /// MTU in bytes of the route between two addresses, if there is one and the system reports it.
     pub(crate) fn route_mtu(&self, from: IpAddr, to: IpAddr) -> Option<u32> {
         route::mtu(from, self.device_of(from).as_deref(), to)
     }

@@ -28,18 +28,18 @@ pub(crate) struct Inner {
     pub(crate) context: Context,
     /// How it ended, once its last packet is out.
     ended: Option<Result<(), AssociationError>>,
-    /// Somebody asked for shutdown, or nobody holds it any more: so it remains, even if the peer restarts.
+    /// Shutdown was requested, or its last handle was dropped: so it remains, even if the peer restarts.
     pub(crate) leaving: bool,
     /// A packet that a handle's call gave rise to; it goes out before what the association has to send next.
     ready: Option<Box<Transmit>>,
     /// Messages that are still to be read from before the peer's restart, until the user accepts that.
     restart: Option<usize>,
-    /// Somebody waits until fewer bytes than this are unsent; 0 while nobody does.
+    /// A task waits until fewer bytes than this are unsent; 0 if none does.
     low_water_bytes: u64,
     /// The association's entry among the driver's timers.
     pub(crate) scheduled: Option<Instant>,
     events: Option<broadcast::Sender<Event>>,
-    /// Events that the protocol had when a restart was looked for; they are to be told before its others.
+    /// Events that the protocol had when a restart was looked for; they are to be reported before its others.
     early: VecDeque<Event>,
 }
 
@@ -103,7 +103,7 @@ impl Inner {
         }
     }
 
-    /// What happened next and was not told yet.
+    /// The next event that was not reported yet.
     pub(crate) fn next_event(&mut self) -> Option<Event> {
         self.early.pop_front().or_else(|| self.protocol.poll_event())
     }
@@ -151,7 +151,7 @@ impl Inner {
         self.events.get_or_insert_with(|| broadcast::channel(EVENTS_KEPT).0).subscribe()
     }
 
-    /// Passes an event on to whoever listens.
+    /// Passes an event on to the subscribers.
     pub(crate) fn publish(&self, event: Event) {
         if let Some(events) = &self.events {
             // Nobody listens any more: nothing to do.
@@ -206,7 +206,7 @@ impl Inner {
         }
     }
 
-    /// Nobody holds the association any more.
+    /// The last handle of the association was dropped.
     pub(crate) fn abandon(&mut self, now: Instant) {
         match self.phase() {
             Phase::Pending => self.call(now, |protocol, cx| protocol.abort(cx, &Bytes::new())),

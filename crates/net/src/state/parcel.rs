@@ -145,7 +145,7 @@ mod tests {
 
     const HERE: IpAddr = IpAddr::V4(std::net::Ipv4Addr::LOCALHOST);
 
-    /// Two associations that are being set up with nobody.
+    /// Two associations that are being set up without a peer.
     fn associations() -> [Arc<AssociationShared>; 2] {
         let (clock, bell) = (Clock::start(), Arc::new(Notify::new()));
         let mut context = Context::new(secure_rng().unwrap());

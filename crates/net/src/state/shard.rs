@@ -48,7 +48,7 @@ impl ShardShared {
         self.work.notify_one();
     }
 
-    /// Waits until somebody wakes the task.
+    /// Waits until the task is woken.
     pub(crate) async fn woken(&self) {
         self.work.notified().await;
     }

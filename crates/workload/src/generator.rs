@@ -15,7 +15,7 @@ use crate::{Delivery, FlowError, FlowSpec, Source};
 /// Produces the messages of a flow.
 ///
 /// Ask [`peek`](Self::peek) for the next message, offer it to the transport, and call [`taken`](Self::taken) if that took
-/// it; a message that was refused stays the next. [`next_turn`](Self::next_turn) tells when to come back at the latest.
+/// it; a message that was refused stays the next. [`next_turn`](Self::next_turn) says when to come back at the latest.
 #[derive(Clone, Debug)]
 pub struct Generator {
     spec: FlowSpec,
@@ -61,7 +61,7 @@ pub struct Message {
     pub number: u64,
     /// Length in bytes.
     pub bytes: u32,
-    /// Whether it may overtake others.
+    /// Whether it may be delivered out of order.
     pub delivery: Delivery,
     /// How hard the transport tries.
     pub effort: Effort,

@@ -18,7 +18,7 @@ use crate::Distribution;
 pub struct CrossTraffic {
     /// Mean load of the bottleneck, counted in IP packets.
     pub load: Fraction,
-    /// The rate that the load is a part of; that of the bottleneck where it is missing.
+    /// The rate that the load is a part of; default: that of the bottleneck.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     pub link: Option<BitRate>,
     /// Generators that share it.

@@ -25,7 +25,7 @@ pub struct RequestResponse {
     /// Requests that can be under way at once.
     #[cfg_attr(feature = "serde", serde(default = "one"))]
     pub concurrent: u32,
-    /// Requests altogether; without end where it is missing.
+    /// Requests altogether; default: without end.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     pub requests: Option<u64>,
 }

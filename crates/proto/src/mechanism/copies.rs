@@ -70,19 +70,20 @@ impl Copies {
     }
 
     /// A SACK came over another path. Where it acknowledges the copy long after its answer was due, `rtt` being the least that a
-    /// round trip takes, the peer answers over other paths.
+    /// round trip takes, the peer answers over other paths. Returns whether it acknowledges the copy, and so late that the copy
+    /// may be what arrived.
     pub(crate) fn on_other_sack(
         &mut self,
         now: Instant,
         rtt: Duration,
         covers: impl FnOnce(Tsn) -> bool,
-    ) {
-        if let Some(copy) = self.awaited
-            && now.since(copy.sent_at) > rtt * 4
-            && covers(copy.tsn)
-        {
+    ) -> bool {
+        let Some(copy) = self.awaited.filter(|copy| covers(copy.tsn)) else { return false };
+        let age = now.since(copy.sent_at);
+        if age > rtt * 4 {
             self.unanswered = MOST_UNANSWERED;
         }
+        age >= rtt / 2
     }
 
     /// A SACK came over the path, which may answer the copy with this TSN that was sent at this time. Returns when it was sent, if
@@ -143,10 +144,17 @@ mod tests {
     #[test]
     fn an_answer_over_another_path_ends_the_wait() {
         let rtt = Duration::from_millis(10);
-        for (at_ms, covers, given_up) in [(40, true, false), (41, false, false), (41, true, true)] {
+        for (at_ms, covers, given_up) in [
+            (4, true, false),
+            (5, true, false),
+            (40, true, false),
+            (41, false, false),
+            (41, true, true),
+        ] {
             let mut copies = Copies::default();
             copies.on_sent(at(0), Tsn(7), 1000);
-            copies.on_other_sack(at(at_ms), rtt, |_| covers);
+            let arrived = copies.on_other_sack(at(at_ms), rtt, |_| covers);
+            assert_eq!(arrived, covers && at_ms >= 5, "{at_ms} {covers}");
             assert_eq!(copies.is_given_up(), given_up, "{at_ms} {covers}");
         }
     }

@@ -269,6 +269,9 @@ impl Transmitter {
         for (path, news) in self.paths.iter_mut().zip(&delta.paths) {
             path.flight = path.flight.saturating_sub(news.flight_bytes);
             path.counters.data_bytes_acked += news.user_bytes;
+            // Of a chunk that also went over another path, this one may have delivered it only if it ever answered.
+            let answers = news.chunks > 0 && path.rtt.srtt().is_some();
+            path.has_delivered |= news.sent_once || answers;
             let unit = path.parameters().unit;
             let bursts = burst::extra_bursts(news.flight_bytes, unit);
             path.extra_bursts = path.extra_bursts.saturating_add(bursts as u32);

@@ -139,8 +139,10 @@ impl Transmitter {
         for path in self.paths.iter_mut().filter(|path| path.id != report.arrival) {
             if path.copies() != Copies::default() && path.rtt.of_data().is_none() {
                 let rtt = path.rtt.smallest().unwrap_or_else(|| path.rtt.rto());
+                let answers = path.rtt.srtt().is_some();
                 let copies = &mut path.spread_mut().copies;
-                copies.on_other_sack(cx.now, rtt, |tsn| report.covers(tsn));
+                let arrived = copies.on_other_sack(cx.now, rtt, |tsn| report.covers(tsn));
+                path.has_delivered |= arrived && answers;
             }
         }
         let Some(path) = self.paths.get_mut(report.arrival) else { return };

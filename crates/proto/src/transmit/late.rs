@@ -114,7 +114,13 @@ impl Transmitter {
 
     fn fastest_path(&self, usable: PathSet) -> Option<&SendPath> {
         let measured = self.paths.among(usable).filter(|path| path.rtt.srtt().is_some());
-        measured.min_by_key(|path| (path.rtt.of_data().is_none(), self.answer_time(path), path.id))
+        // Of those that no data measured, one that delivered some: its SACKs returned over another path.
+        let evidence = |path: &SendPath| match path.rtt.of_data() {
+            Some(_) => 0,
+            None if path.has_delivered => 1,
+            None => 2,
+        };
+        measured.min_by_key(|path| (evidence(path), self.answer_time(path), path.id))
     }
 
     /// Time until a chunk sent next on the path would be answered, as far as its round trip is known.

@@ -93,6 +93,8 @@ pub(crate) struct SendPath {
     flush_limit: u64,
     /// Of a path that was paced or copied to since it was idle.
     spread: Option<Box<Spread>>,
+    /// Data was acknowledged that went over this path only, whichever path its SACK took.
+    pub(crate) has_delivered: bool,
     /// One packet of retransmissions may ignore the congestion window (RFC 9260 sections 6.3.3 E3, 7.2.4).
     pub(crate) free_retransmission: bool,
     /// Keeps new data off after a chunk left it (chunk rescheduling, tail reinjection).
@@ -184,6 +186,7 @@ impl SendPath {
             extra_bursts: 0,
             flush_limit: 0,
             spread: None,
+            has_delivered: false,
             free_retransmission: false,
             new_data_ban: NewDataBan::default(),
             penalty_interval: PenaltyInterval::default(),

@@ -325,3 +325,20 @@ fn the_sack_of_a_packet_is_not_delayed_where_another_one_followed() {
     assert_eq!(together.sends(), []);
     assert!(together.path(0).tail_probe.due().since(together.now).as_millis() <= 80);
 }
+
+/// The handshake has measured the first path as the shorter one, but only what went over the second has arrived, and its SACK
+/// comes over the first.
+#[test]
+fn the_end_of_a_first_flight_goes_where_data_has_arrived() {
+    let mut bench = Bench::new(Preset::Recommended, 2);
+    for (id, ms) in [(0, 10), (1, 20)] {
+        let now = bench.now;
+        bench.path(id).rtt.on_control_sample(now, Duration::from_millis(ms));
+    }
+    bench.send(6);
+    let first = bench.sends();
+    assert!(first.iter().map(|(path, _)| *path).eq([0, 0, 0, 1, 1, 1]), "{first:?}");
+    bench.wait(22);
+    bench.sack(&Answer::of(0).gaps(&[(3, 5)]));
+    assert_eq!(bench.sends(), [(1, [0].into()), (1, [1].into()), (1, [2].into())]);
+}

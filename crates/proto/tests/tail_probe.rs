@@ -7,7 +7,7 @@ use polypath_proto::config::{
     AssociationConfig, BufferSize, CongestionAlgorithm, DataCopies, Pacing, PartialReliability,
     Preset, SackPath, SackRequest, TailProbes, TailReinjection,
 };
-use polypath_proto::{Event, OutgoingMessage, PathId, PathStats, PathStatus};
+use polypath_proto::{Event, OutgoingMessage, PathId, PathStats, PathStatus, SendError};
 use polypath_testkit::{Faults, Pair, PairConfig, PathModel, Side};
 
 /// Bytes of each message: one packet.
@@ -128,6 +128,24 @@ fn what_is_lost_at_the_end_is_sent_again_after_two_round_trips() {
             assert_eq!(after.rto, secs(1), "{what}: no backoff");
         }
     }
+}
+
+/// The program drops a message that met a full send buffer, and sends nothing when there is room: the tail is one all the same,
+/// once it could have come back.
+#[test]
+fn a_refused_message_that_is_dropped_does_not_end_tail_probes() {
+    let config = config(TailProbes::TwoRtts);
+    let large = config.send_buffer_bytes as u32 - 4 * SIZE;
+    let mut pair = pair(config, &[10]);
+    lose_the_last(&mut pair, 0, 3);
+    let refused = pair.send(Side::Client, message(BEFORE + 8, large));
+    assert_eq!(refused, Err(SendError::WouldBlock));
+    let time = time_to_finish(&mut pair);
+    assert!(pair.slot(Side::Client).events.contains(&Event::Writable));
+    // What came last is answered after a round trip of 20 ms, another one passes, and then it is as above.
+    assert!(time <= 20 + 20 + 40 + 40 + 1, "{time} ms");
+    let association = pair.slot(Side::Client).association.stats();
+    assert_eq!((association.tail_probes, association.timeouts), (1, 0));
 }
 
 /// The probe for the slow path takes the quick one, whose own probe is out.

@@ -22,6 +22,8 @@ enum Timer {
     Sack,
     /// A message whose lifetime ends (RFC 3758).
     Abandon,
+    /// A user that was notified of room in the send buffer is expected no more: the next poll may find the tail.
+    Demand,
     /// The next probe of a closed receive window (RFC 9260 section 6.1 A).
     ZeroWindow,
     /// Discovery of path MTUs (RFC 8899).
@@ -48,8 +50,14 @@ enum PathTimer {
 }
 
 /// In this order timers expire that are due together.
-const BEFORE_PATHS: [Timer; 5] =
-    [Timer::ShutdownGuard, Timer::State, Timer::Sack, Timer::Abandon, Timer::ZeroWindow];
+const BEFORE_PATHS: [Timer; 6] = [
+    Timer::ShutdownGuard,
+    Timer::State,
+    Timer::Sack,
+    Timer::Abandon,
+    Timer::Demand,
+    Timer::ZeroWindow,
+];
 const OF_PATHS: [PathTimer; 7] = [
     PathTimer::Ban,
     PathTimer::T3,
@@ -113,9 +121,10 @@ impl Association {
             Timer::State => self.state.timer(),
             Timer::Sack if is_connected => self.state.receiver().and_then(Receiver::poll_timeout),
             Timer::Abandon => self.transmitter.abandon_deadline(self.state.send_phase()),
+            Timer::Demand if may_send => self.transmitter.demand_deadline(),
             Timer::ZeroWindow if may_send => self.transmitter.zero_window.deadline(),
             Timer::PathMtu if may_send => self.mtu_work.due(),
-            Timer::Sack | Timer::ZeroWindow | Timer::PathMtu => None,
+            Timer::Sack | Timer::Demand | Timer::ZeroWindow | Timer::PathMtu => None,
         };
         deadline.unwrap_or(NEVER)
     }
@@ -155,6 +164,7 @@ impl Association {
                 transmitter.on_lifetime_over(&mut send_cx);
                 self.apply_effects(cx);
             }
+            Timer::Demand => self.transmitter.on_demand_over(),
             Timer::ZeroWindow => {
                 let timer = TimerKind::ZeroWindow;
                 cx.probe.on(cx.now, ProbeEvent::TimerExpired { timer, path: None });

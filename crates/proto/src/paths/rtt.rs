@@ -80,6 +80,11 @@ impl RttEstimator {
         self.smoothed.map(|_| self.srtt)
     }
 
+    /// How long an answer is expected to take: a smoothed round-trip time, or the timeout until there is a sample.
+    pub(crate) fn expected(&self) -> Duration {
+        self.srtt().unwrap_or(self.rto)
+    }
+
     /// Smallest sample so far, once there is one.
     pub(crate) fn smallest(&self) -> Option<Duration> {
         self.smoothed.map(|_| self.smallest)

@@ -386,7 +386,7 @@ impl Transmitter {
 
     /// What the user is to know of the send buffer.
     pub(crate) fn after_acknowledgement(&mut self, cx: &mut SendCx<'_>) {
-        if self.writable_again() {
+        if self.writable_again(cx.now) {
             cx.effects.push(Effect::Event(Event::Writable));
         }
         if self.is_dry() && !self.dry_told {

@@ -281,9 +281,28 @@ impl Transmitter {
         Ok(())
     }
 
-    /// Whether the user must be told now that there is room.
-    pub(crate) fn writable_again(&mut self) -> bool {
-        self.demand.on_room(self.queue.free())
+    /// Whether the user must be notified now that there is room. It is expected back for a round trip of the fastest path,
+    /// unless nothing is outstanding that this would matter to.
+    pub(crate) fn writable_again(&mut self, now: Instant) -> bool {
+        let is_met = self.demand.on_room(self.queue.free());
+        if is_met {
+            let rtts = self.paths.iter().map(|path| path.rtt.expected());
+            self.demand.expect_until(now, rtts.min().unwrap_or_default());
+        }
+        if self.is_dry() {
+            self.demand.cease();
+        }
+        is_met
+    }
+
+    /// When a user that was notified of room is expected no more.
+    pub(crate) fn demand_deadline(&self) -> Option<Instant> {
+        self.demand.until()
+    }
+
+    /// The user was notified of room and has handed over nothing in time: what it has handed over is all.
+    pub(crate) fn on_demand_over(&mut self) {
+        self.demand.cease();
     }
 
     /// The user hands over nothing more.

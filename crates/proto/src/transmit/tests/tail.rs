@@ -198,10 +198,44 @@ fn a_user_that_was_told_of_room_is_expected_back() {
     bench.path(0).set_cwnd(9 * CHUNK, None);
     assert_eq!(bench.sends(), [], "the user waits");
     bench.tx.queue.enlarge(u64::MAX);
-    assert!(bench.tx.writable_again() && !bench.tx.wants_buffer_space());
+    assert!(bench.tx.writable_again(bench.now) && !bench.tx.wants_buffer_space());
     assert_eq!(bench.sends(), [], "it was told, and has not run yet");
     bench.tx.end_input();
     assert_eq!(bench.sends(), [(0, [0].into())], "it hands over no more");
+}
+
+/// A program may drop the message that was refused, and then nothing more follows.
+#[test]
+fn a_user_that_was_told_of_room_is_expected_back_for_a_round_trip() {
+    let mut bench = bench(400, |_| {});
+    let most = bench.tx.queue.limit() as usize;
+    bench.place(&[0, 0, 0]);
+    assert!(bench.tx.reserve(most).is_err(), "there is no room beside the messages");
+    assert_eq!(bench.tx.demand_deadline(), None, "it waits for room");
+    bench.tx.queue.enlarge(u64::MAX);
+    assert!(bench.tx.writable_again(bench.now));
+    assert_eq!(bench.sends(), []);
+    assert_eq!(bench.path(0).tail_probe.phase(), TailPhase::Idle, "more follows");
+    let until = bench.now + Duration::from_millis(40);
+    assert_eq!(bench.tx.demand_deadline(), Some(until));
+    bench.now = until;
+    bench.tx.on_demand_over();
+    assert!(bench.tx.is_all_sent());
+    assert_eq!(bench.sends(), []);
+    assert_eq!(bench.path(0).tail_probe.phase(), TailPhase::Waiting, "nothing came");
+    bench.wait(80);
+    assert_eq!(bench.sends(), [(0, [2].into())]);
+}
+
+#[test]
+fn once_everything_is_acknowledged_nobody_is_expected_back() {
+    let mut bench = bench(400, |_| {});
+    bench.place(&[0, 0]);
+    let most = bench.tx.queue.limit() as usize;
+    assert!(bench.tx.reserve(most).is_err());
+    assert!(bench.sack(&Answer::of(2)).contains(&"Event(Writable)".into()));
+    assert!(bench.tx.is_all_sent());
+    assert_eq!(bench.tx.demand_deadline(), None);
 }
 
 /// Path 0 takes 40 ms: two round trips are 80, and a delayed SACK comes after 280.

@@ -10,7 +10,7 @@ mod traffic;
 pub(super) use network::check as check_network;
 
 use polypath_proto::config::{Burst, DacCount, InitialCwnd, Policies};
-use polypath_units::Duration;
+use polypath_units::{ByteCount, Duration};
 
 use super::{Record, Scenario, SctpSettings};
 use crate::document::{Document, DocumentError, Step};
@@ -18,6 +18,10 @@ use crate::document::{Document, DocumentError, Step};
 use Step::Key;
 
 const MTU_RANGE: (u64, u64) = (512, u16::MAX as u64);
+const LEAST_SEND_BUFFER: ByteCount = ByteCount::from_bytes(1);
+/// A saturated source fills it, and although the bytes of messages are virtual, what describes them takes memory: more than
+/// a GiB with this bound where messages are short.
+const MOST_SEND_BUFFER: ByteCount = ByteCount::from_bytes(1 << 30);
 const RECEIVE_BUFFER_RANGE: (u64, u64) = (1_500, u32::MAX as u64);
 /// Packets that the two bits in the flags of a SACK can count (DAC).
 const COUNTED_PACKETS: u8 = 3;
@@ -156,6 +160,11 @@ fn sctp_problem(sctp: &SctpSettings) -> Problem {
     let (least, most) = MTU_RANGE;
     if !(least..=most).contains(&sctp.mtu.as_bytes()) {
         return problem("mtu", format!("{} is not from {least} B to {most} B", sctp.mtu));
+    }
+    if !(LEAST_SEND_BUFFER..=MOST_SEND_BUFFER).contains(&sctp.send_buffer) {
+        let given = sctp.send_buffer;
+        let message = format!("{given} is not from {LEAST_SEND_BUFFER} to {MOST_SEND_BUFFER}");
+        return problem("send_buffer", message);
     }
     let (least, most) = RECEIVE_BUFFER_RANGE;
     if !(least..=most).contains(&sctp.receive_buffer.as_bytes()) {

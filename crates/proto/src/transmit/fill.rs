@@ -325,7 +325,10 @@ impl Transmitter {
             self.paths[path].retransmissions.push(tsn, cx.now);
         }
         let is_repeated = !matches!(cause, TransmissionCause::New | TransmissionCause::Copy);
-        if is_repeated && cx.config.policies.fast_retransmit.per_tsn == PerTsn::Multiple {
+        if is_repeated
+            && cx.config.policies.fast_retransmit.per_tsn == PerTsn::Multiple
+            && cx.config.adapts_to_reordering()
+        {
             self.paths[path].note_retransmitted(Transmission { at: cx.now, tsn });
         }
         cx.probe.on(cx.now, ProbeEvent::ChunkSent { path, tsn, cause });

@@ -154,11 +154,9 @@ impl SendPath {
         }
     }
 
-    /// The chunk was retransmitted here.
+    /// The chunk was retransmitted here, perhaps as the first that the path carries.
     pub(crate) fn note_retransmitted(&mut self, sent: Transmission) {
-        if let Some(arrivals) = &mut self.arrivals {
-            arrivals.retransmitted.push_back(sent);
-        }
+        self.arrivals_mut().retransmitted.push_back(sent);
     }
 
     /// A chunk that was sent here before is in flight again.

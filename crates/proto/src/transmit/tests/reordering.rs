@@ -109,6 +109,33 @@ fn only_what_was_sent_later_on_the_same_path_tells() {
     assert_eq!((bench.lost(), bench.late_in(0)), ([].into(), None));
 }
 
+/// A path that has carried no data yet begins with a retransmission, or with a tail probe: something sent later passes it, and
+/// the reordering window runs out for it as for any other.
+#[test]
+fn the_first_packet_of_a_path_is_watched_though_it_repeats_a_chunk() {
+    for what in ["a retransmission", "a tail probe"] {
+        let mut bench = tuned(|config| config.policies.tail_probe = TailProbes::TwoRtts);
+        if what == "a tail probe" {
+            bench.shape(1, 12, 12, 20);
+            bench.place(&[0, 0]);
+            bench.wait(80);
+        } else {
+            bench.place(&[0, 0]);
+            bench.mark_lost(tsn(1), FastRetransmission);
+            bench.path(0).set_cwnd(0, None);
+        }
+        assert!(bench.path(1).arrivals().is_none());
+        assert_eq!(bench.sends(), [(1, [1].into())], "{what}");
+        bench.wait(1);
+        bench.place(&[1]);
+        bench.wait(20);
+        bench.sack(&Answer::of(1).gaps(&[(2, 2)]).over(1));
+        assert!(bench.late_in(1).is_some(), "{what}");
+        bench.expire_late();
+        assert_eq!(losses(&mut bench).last(), Some(&(1, LossDetection::Overdue)), "{what}");
+    }
+}
+
 /// The window of the path before chunk 0 was declared lost and retransmitted.
 fn lose_first(bench: &mut Bench) -> crate::congestion::window::CongestionWindow {
     let before = bench.path(0).congestion;

@@ -1,40 +1,43 @@
-//! The controller against the built-in one, in the simulator: a line each, and a picture of the windows.
+//! A part of one's own against the built-in one, in the simulator: a line each, and a picture of the windows.
 //!
 //! ```text
-//! cargo run --package polypath-examples --example simulate -- scenarios/two-100mbit.toml pictures
+//! simulate gentle scenarios/two-100mbit.toml pictures
+//! simulate earliest-first crates/examples/tests/bursts.toml pictures "run.duration=10 s"
 //! ```
+//!
+//! What follows the folder changes the scenario, as `--set` of `polypath sim` does.
 
 use std::env;
 use std::path::Path;
 
 use anyhow::Context as _;
-use polypath_examples::with_gentle;
+use polypath::AssociationConfig;
+use polypath_examples::{with_earliest_first, with_gentle};
 use polypath_lab::figure::{self, Curve, Picture, Scale, Shape, Spot};
 use polypath_sim::{Form, RunResult, Scenario, Simulation};
 
-/// What the scenario file leaves open or says otherwise: both hosts have buffers that do not limit them.
-const CHANGES: [&str; 6] = [
-    "run.duration=10 s",
-    "record.series=50 ms",
-    "record.occupancy=50 ms",
-    "sctp.preset=recommended",
-    "sctp.send_buffer=4 MiB",
-    "sctp.receive_buffer=4 MiB",
-];
+/// The curves of the picture.
+const RECORD: &str = "record.series=50 ms";
 
 fn main() -> anyhow::Result<()> {
     let arguments: Vec<String> = env::args().skip(1).collect();
-    let [file, folder] = &arguments[..] else {
-        anyhow::bail!("usage: simulate SCENARIO FOLDER");
+    let [part, file, folder, changes @ ..] = &arguments[..] else {
+        anyhow::bail!("usage: simulate gentle|earliest-first SCENARIO FOLDER [KEY=VALUE]...");
     };
-    let scenario = Scenario::read(Path::new(file), &CHANGES)?;
+    let customize: fn(&mut AssociationConfig) = match part.as_str() {
+        "gentle" => with_gentle,
+        "earliest-first" => with_earliest_first,
+        other => anyhow::bail!("there is no part {other}; parts: gentle, earliest-first"),
+    };
+    let changes: Vec<&str> = [RECORD].into_iter().chain(changes.iter().map(|it| &**it)).collect();
+    let scenario = Scenario::read(Path::new(file), &changes)?;
     let built_in = Simulation::new(&scenario)?.run()?;
-    let gentle = Simulation::customized(&scenario, 1, Form::default(), |_, config| {
-        with_gentle(config);
+    let own = Simulation::customized(&scenario, 1, Form::default(), |_, config| {
+        customize(config);
     })?
     .run()?;
     let mut curves = Vec::new();
-    for (name, result) in [("built-in", &built_in), ("gentle", &gentle)] {
+    for (name, result) in [("built-in", &built_in), (part, &own)] {
         report(name, result);
         curves.extend(windows(name, result));
     }
@@ -59,9 +62,11 @@ fn main() -> anyhow::Result<()> {
 fn report(name: &str, result: &RunResult) {
     let paths = result.paths.iter().filter(|path| path.from == "a");
     let srtt = paths.filter_map(|path| path.srtt_s).fold(0.0, f64::max);
-    let (goodput, lost) = (result.goodput_bit_s / 1e6, retransmissions(result));
+    let (goodput, again) = (result.goodput_bit_s / 1e6, retransmissions(result));
+    let delays = result.flows.iter().filter_map(|flow| flow.delay.max_s);
+    let slowest = delays.fold(0.0, f64::max) * 1e3;
     println!(
-        "{name:>9}: {goodput:6.1} Mbit/s, {:5.1} ms round trip, {lost} packets lost",
+        "{name:>14}: {goodput:.1} Mbit/s, round trip {:.1} ms, slowest message {slowest:.0} ms, {again} retransmissions",
         srtt * 1e3
     );
 }

@@ -145,11 +145,12 @@ pub enum BlockedCause {
     Application,
     /// Nothing waits because what is not acknowledged fills the send buffer.
     SendBuffer,
-    /// Every usable path's congestion window is full.
+    /// Every usable path's congestion window is full, or its pace or its burst limit lets nothing go yet.
     CongestionWindow,
     /// The peer's receive window is full.
     PeerWindow,
-    /// Every path with room in its congestion window has used up its share of the buffers.
+    /// No path whose congestion window admits data may take what waits: its share of the buffers is used up, the data arrives
+    /// earlier on a faster path or waits for one to be measured, or chunks have just left the path.
     BufferShare,
     /// No path can carry data.
     NoPath,

@@ -57,7 +57,7 @@ impl Transmitter {
         path.control(cx.now, groups.view(path.id), |it, cx| it.on_loss(cx, &loss));
     }
 
-    /// Notes that `tsn` was just retransmitted on `path` because of a report, or moved there.
+    /// Notes that `tsn` was just retransmitted on `path` because of a report, moved there, or sent there as a tail probe.
     pub(super) fn remember_repair(&mut self, tsn: Tsn, path: PathId) {
         let repaired = &mut self.paths[path].repaired;
         // What is forgotten is found by T3. Only a peer that reports without end comes so far.

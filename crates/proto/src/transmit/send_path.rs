@@ -309,7 +309,8 @@ impl SendPath {
         }
     }
 
-    /// Whether the congestion window admits another packet of data, and the burst limit and the pace do (RFC 9260 section 6.1 B: the
+    /// Whether the congestion window, the burst limit and the pace admit another packet of data. The last packet may exceed the window
+    /// (RFC 9260 section 6.1 B).
     pub(crate) fn cwnd_admits(&self) -> bool {
         self.flight < self.flush_limit
     }
@@ -343,8 +344,8 @@ impl SendPath {
         self.rtt_sample.map(|(_, sample)| sample)
     }
 
-    /// Missing reports count again for chunks that drop reports repaired, once `acked`, which was sent later on this
-    /// path, has arrived. Each such chunk is looked at once.
+    /// Missing reports count again for chunks that were retransmitted here because of a drop report, moved here, or probed
+    /// for a tail, once `acked`, which was sent later on this path, has arrived. Each such chunk is looked at once.
     pub(crate) fn count_repaired_again(&mut self, outstanding: &mut OutstandingData, acked: Tsn) {
         while let Some(repaired) = self.repaired.front().filter(|r| r.is_older_than(acked)) {
             outstanding.count_again(repaired);

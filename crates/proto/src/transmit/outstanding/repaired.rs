@@ -1,10 +1,11 @@
-//! Chunks that drop reports repaired: missing reports count for them again as for chunks sent anew.
+//! Chunks that were retransmitted for another reason than missing reports or T3-rtx: because of a drop report, because they
+//! moved to another path, or as a tail probe. Missing reports count for them again as for chunks sent anew.
 
 use super::{History, OutstandingData};
 use crate::Tsn;
 use crate::types::Fate;
 
-/// A chunk that was retransmitted because of a drop report.
+/// A chunk that was retransmitted because of a drop report, moved, or sent as a tail probe.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Repaired {
     pub(crate) tsn: Tsn,
@@ -22,15 +23,14 @@ impl Repaired {
 }
 
 impl OutstandingData {
-    /// Remembers the retransmission that `tsn` has just had because of a drop report, for
-    /// [`count_again`](Self::count_again).
+    /// Remembers the retransmission that `tsn` has just had, for [`count_again`](Self::count_again).
     pub(crate) fn repaired(&self, tsn: Tsn) -> Repaired {
         let transmission = self.get(tsn).transmissions;
         Repaired { tsn, transmission, before: self.next.previous() }
     }
 
-    /// Lets missing reports count again for a chunk that a drop report repaired, unless it was retransmitted for another
-    /// reason before or since.
+    /// Lets missing reports count again for such a chunk, unless missing reports or T3-rtx retransmitted it before, or
+    /// anything did since.
     pub(crate) fn count_again(&mut self, repaired: &Repaired) {
         if !self.contains(repaired.tsn) {
             return;

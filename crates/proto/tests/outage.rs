@@ -3,7 +3,7 @@
 mod common;
 
 use common::{config, message, millis, secs};
-use polypath_proto::config::{AssociationConfig, Preset};
+use polypath_proto::config::{AssociationConfig, DataCopies, Preset};
 use polypath_proto::{AssociationEnd, Duration, Event, PathStatus};
 use polypath_testkit::{Pair, PairConfig, Side};
 
@@ -55,6 +55,41 @@ fn while_data_waits_paths_are_probed_every_two_seconds() {
     mend(&mut pair, 1);
     let arrived = |pair: &Pair| pair.slot(Side::Server).messages.len() == 11;
     assert!(pair.run_until(secs(3), arrived), "{:?}", pair.slot(Side::Client).events);
+}
+
+#[test]
+fn a_failed_path_is_probed_every_two_seconds_while_others_carry_data() {
+    for (interval, expected) in [(Some(secs(2)), 48..=52), (None, 0..=10)] {
+        let mut config = config(Preset::Recommended);
+        config.policies.failover.outage_probe_interval = interval;
+        // Copies over the other path would keep its timer from expiring.
+        config.policies.data_copies = DataCopies::Off;
+        let mut pair = warm(config);
+        let stats = pair.slot(Side::Client).association.path_stats();
+        let busy = usize::from(stats[1].data_chunks_sent > stats[0].data_chunks_sent);
+        pair.paths[busy].faults.loss = 1000;
+        let mut number = 10;
+        let mut talk = |pair: &mut Pair, seconds: u64| {
+            for _ in 0..seconds {
+                pair.send(Side::Client, message(number, 1400)).unwrap();
+                number += 1;
+                pair.run_for(secs(1));
+            }
+        };
+        talk(&mut pair, 60);
+        let failed = |pair: &Pair| {
+            let path = &pair.slot(Side::Client).association.path_stats()[busy];
+            (path.heartbeats_sent, path.status)
+        };
+        let (before, status) = failed(&pair);
+        assert_eq!(status, PathStatus::Inactive);
+        talk(&mut pair, 100);
+        let sent = failed(&pair).0 - before;
+        assert!(expected.contains(&sent), "{interval:?}: {sent} heartbeats in 100 s");
+        mend(&mut pair, busy);
+        talk(&mut pair, 3);
+        assert_eq!(failed(&pair).1 == PathStatus::Active, interval.is_some());
+    }
 }
 
 #[test]
@@ -179,6 +214,8 @@ fn a_handshake_without_answer_ends_as_late_as_without_probes() {
     let lives = |interval| {
         let mut config = config(Preset::Recommended);
         config.policies.failover.outage_probe_interval = interval;
+        // Copies over the other path would keep its timer from expiring.
+        config.policies.data_copies = DataCopies::Off;
         let mut pair = Pair::new(PairConfig::new(2, config));
         cut(&mut pair);
         pair.connect();

@@ -175,10 +175,10 @@ impl Association {
     /// interval governs the watching of idle paths (RFC 9260 section 8.3); nothing else would find out that a failed
     /// path works again, since data goes elsewhere (section 8.2), and it would be lost for good.
     #[inline(never)]
-    pub(super) fn schedule_heartbeat(&mut self, cx: &mut Cx<'_>, path: PathId) {
-        let waits = self.left_init_unanswered(path) && self.paths[path].reach.is_active();
-        let rto = self.transmitter.paths[path].rtt.rto();
-        let path = &mut self.paths[path];
+    pub(super) fn schedule_heartbeat(&mut self, cx: &mut Cx<'_>, id: PathId) {
+        let waits = self.left_init_unanswered(id) && self.paths[id].reach.is_active();
+        let rto = self.transmitter.paths[id].rtt.rto();
+        let path = &mut self.paths[id];
         let is_soon = waits
             || path.denied_since.is_some()
             || matches!(
@@ -197,6 +197,7 @@ impl Association {
             }
             None => None,
         };
+        self.probe_failed_soon(cx.now, id);
     }
 
     /// Answers a HEARTBEAT on the path it came from, to the address it came from.

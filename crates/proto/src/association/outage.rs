@@ -4,6 +4,9 @@ use super::Association;
 use crate::paths::reach::{Reach, Reason};
 use crate::{Cx, Duration, Instant, PathId};
 
+/// Data was sent so recently that more is to be expected.
+const SENDING: Duration = Duration::from_secs(30);
+
 impl Association {
     /// A packet on the path was not answered. Returns whether that counts against the association (RFC 9260 section 8.1):
     /// during an outage not more often than if one path backed off.
@@ -24,7 +27,7 @@ impl Association {
             || outage.on_unanswered(now, policies.rto.initial, policies.rto.max)
     }
 
-    /// How long INIT, COOKIE ECHO, SHUTDOWN and SHUTDOWN ACK wait for an answer at most, where `rto` is the timeout without a
+    /// How long INIT, COOKIE ECHO, SHUTDOWN, SHUTDOWN ACK and heartbeats on a failed path wait for an answer at most, where `rto` is the timeout without a
     /// back-off.
     pub(super) fn longest_pause(&self, rto: Duration) -> Duration {
         let (policies, longest) = (&self.config.policies, self.config.policies.rto.max);
@@ -57,6 +60,23 @@ impl Association {
             {
                 path.heartbeat.not_after(now + pause);
             }
+        }
+    }
+
+    /// While data is sent on other paths, brings the next heartbeat of a path that has failed forward: where it works again, all
+    /// that is sent would gain.
+    pub(super) fn probe_failed_soon(&mut self, now: Instant, id: PathId) {
+        let is_recent = |last: Instant| now.since(last) < SENDING;
+        let sends =
+            self.transmitter.paths.iter().any(|path| path.last_data_sent.is_some_and(is_recent));
+        let has_failed = matches!(
+            self.paths[id].reach,
+            Reach::PotentiallyFailed | Reach::Inactive(Reason::Timeouts)
+        );
+        if self.config.policies.failover.outage_probe_interval.is_some() && has_failed && sends {
+            let rto = self.transmitter.paths[id].rtt.rto_without_backoff();
+            let pause = self.longest_pause(rto);
+            self.paths[id].heartbeat.not_after(now + pause);
         }
     }
 

@@ -236,8 +236,8 @@ pub const POLICY_KEYS: &[PolicyKey] = &[
     ),
     quantity(
         "failover.outage_probe_interval",
-        "Longest pause between the heartbeats of a path while no path answers and data waits; early in an outage it is a \
-         quarter of the silence. INIT, COOKIE ECHO, SHUTDOWN and SHUTDOWN ACK are repeated that often, too. Timeouts meanwhile \
+        "Longest pause between the heartbeats of a path while no path answers and data waits, early in such an outage a quarter \
+         of the silence; and of a path that has failed while data is sent on others. INIT, COOKIE ECHO, SHUTDOWN and SHUTDOWN ACK are repeated that often, too. While no path answers, timeouts \
          count against `association_max_retrans` and `max_init_retransmits` as those of one timer that doubles up to `rto.max`. \
          With `\"off\"`, and if omitted, heartbeats and timers back off to `rto.max`.",
         "RFC 9260 sections 6.3.3 and 8.3 without it; RFC 8085 section 3.1.1",

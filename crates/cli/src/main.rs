@@ -12,6 +12,7 @@ mod meter;
 mod network_picture;
 mod output;
 mod picture;
+mod place;
 mod program;
 mod progress;
 mod qlog;

@@ -37,11 +37,17 @@ fn the_demo_prints_a_table_and_draws_a_picture() {
 }
 
 #[test]
-fn a_place_that_cannot_be_written_is_a_failure() {
-    let output =
-        polypath(&["demo", "--out", "/no/such/directory/demo.svg", "--set", "run.duration=6 s"]);
-    assert_eq!(output.status.code(), Some(1));
-    assert!(texts(&output).1.contains("cannot write /no/such/directory/demo.svg"));
+fn a_place_that_cannot_be_written_is_found_before_anything_runs() {
+    let folder = env!("CARGO_TARGET_TMPDIR");
+    for (out, what) in [
+        ("/no/such/directory/demo.svg", "there is no folder /no/such/directory; make it first"),
+        (folder, "it is a folder; name a file"),
+    ] {
+        let output = polypath(&["demo", "--out", out]);
+        let (table, err) = texts(&output);
+        assert_eq!((output.status.code(), table.as_str()), (Some(2), ""), "{err}");
+        assert!(err.contains(&format!("cannot write {out}: ")) && err.contains(what), "{err}");
+    }
 }
 
 #[test]

@@ -116,6 +116,6 @@ fn mistakes_are_named() {
         assert!(err.contains(message), "{arguments:?}: {err}");
     }
     let (code, _, err) = random(&["bulk", "--networks", "1", "--out", text(&file)]);
-    assert_eq!(code, Some(1));
+    assert_eq!(code, Some(2));
     assert!(err.contains("is a file; name another directory"), "{err}");
 }

@@ -179,16 +179,18 @@ fn places_for_results_that_do_not_work_are_named() {
         let (code, _, err) = run(&["study", "run", text(&study), "--out", text(&wrong)]);
         let expected =
             format!("cannot make the directory {}: {} is a file", text(&wrong), text(&file));
-        assert!(code == Some(1) && err.contains(&expected), "{err}");
+        assert!(code == Some(2) && err.contains(&expected), "{err}");
     }
     let nowhere = format!("there are no results in {}", text(&out));
     let csv = place.join("csv");
     let export = || run(&["study", "export", text(&out), "--csv", text(&csv)]);
     let (code, _, err) = export();
     assert!(
-        code == Some(1) && err.contains(&nowhere) && err.contains("polypath study run"),
+        code == Some(2) && err.contains(&nowhere) && err.contains("polypath study run"),
         "{err}"
     );
+    let (code, _, err) = run(&["study", "merge", text(&out), "--out", text(&csv)]);
+    assert!(code == Some(2) && err.contains(&nowhere), "{err}");
     // A study that was interrupted has its journal and no tables yet.
     let (code, _, err) = run(&["study", "run", text(&study), "--out", text(&out)]);
     assert_eq!(code, Some(0), "{err}");
@@ -205,7 +207,7 @@ fn places_for_results_that_do_not_work_are_named() {
     let (code, _, err) = run(&["study", "run", text(&study), "--out", text(&out)]);
     assert_eq!(code, Some(0), "{err}");
     let (code, _, err) = run(&["study", "export", text(&out), "--csv", text(&file)]);
-    assert!(code == Some(1) && err.contains("is a file; name another directory"), "{err}");
+    assert!(code == Some(2) && err.contains("is a file; name another directory"), "{err}");
     assert_eq!(export().0, Some(0));
 }
 

@@ -10,9 +10,9 @@ use polypath_sim::{Form, RunResult, Scenario, Simulation};
 
 use crate::commands::sim::timed;
 use crate::failure::{Failure, Outcome};
-use crate::output;
 use crate::picture::Picture;
 use crate::report::{count, rate, write_table};
+use crate::{output, place};
 
 /// Arguments.
 #[derive(Debug, clap::Args)]
@@ -72,6 +72,7 @@ const SCENARIO: &str = include_str!("../../../../scenarios/demo.toml");
 /// Runs all variants, prints a table and draws the picture.
 pub(crate) fn run(args: &Args) -> Outcome {
     let scenario = read(&[], &args.set).map_err(Failure::usage)?;
+    place::check_file(&args.out)?;
     let mut results = Vec::new();
     for variant in &VARIANTS {
         let varied = read(variant.edits, &args.set).map_err(Failure::usage)?;

@@ -12,7 +12,7 @@ use polypath_sim::{Form, NetworkMap, RunResult, Scenario, Simulation};
 use crate::failure::{Failure, Outcome};
 use crate::kind::Kind;
 use crate::qlog::QlogArgs;
-use crate::{network_picture, output, report};
+use crate::{network_picture, output, place, report};
 
 /// Arguments.
 #[derive(Debug, clap::Args)]
@@ -96,18 +96,7 @@ fn show_network(mut scenario: Scenario, seed: u64, file: Option<&Path>) -> Outco
     match file {
         None => output::print(picture.as_bytes()),
         Some(file) => {
-            let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
-            if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
-                let (folder, file) = (folder.display(), file.display());
-                let message =
-                    format!("cannot write {file}: there is no folder {folder}; make it first");
-                return Err(Failure::usage(anyhow!(message)));
-            }
-            if file.is_dir() {
-                let file = file.display();
-                let message = format!("cannot write {file}: it is a folder; name a file");
-                return Err(Failure::usage(anyhow!(message)));
-            }
+            place::check_file(file)?;
             fs::write(file, picture).with_context(|| format!("cannot write {}", file.display()))?;
             output::print(format!("{}\n", file.display()).as_bytes())
         }

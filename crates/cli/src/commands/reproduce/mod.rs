@@ -19,6 +19,7 @@ use polypath_lab::run::{Shard, TestBed};
 use polypath_lab::study::Extent;
 
 use crate::failure::{Failure, Outcome};
+use crate::place::PlaceError;
 use crate::progress::Bar;
 use crate::runtime::Threads;
 use crate::{output, program, runtime};
@@ -205,15 +206,18 @@ fn work(
             let order = order(&args, &papers, &target, (extent, &out), &stopped, &watcher);
             let report = reproduce(&order);
             watcher.0.clear();
-            let report = report?;
+            let report = report.map_err(PlaceError::into_failure)?;
             // A part has no verdicts, and what is unfinished will be written when it is done.
             let whole = report.complete && report.shard.is_none();
-            let written =
-                if whole { report.write(&target, &papers, &out)? } else { Written::default() };
+            let written = if whole {
+                report.write(&target, &papers, &out).map_err(PlaceError::into_failure)?
+            } else {
+                Written::default()
+            };
             if whole && args.end.record {
                 report.record(&papers)?;
             }
-            anyhow::Ok((report, written))
+            Ok((report, written))
         });
         let result = tokio::select! {
             result = &mut work => result,
@@ -223,7 +227,7 @@ fn work(
                 work.await
             }
         };
-        Ok(result.context("the work came to an unforeseen end")??)
+        result.context("the work came to an unforeseen end")?
     })
 }
 

@@ -6,6 +6,7 @@ use polypath_lab::results;
 
 use crate::failure::Outcome;
 use crate::output;
+use crate::place::PlaceError;
 
 /// Arguments.
 #[derive(Debug, clap::Args)]
@@ -23,7 +24,7 @@ pub(crate) struct Args {
 
 /// Writes the files, and says which.
 pub(crate) fn run(args: &Args) -> Outcome {
-    let files = results::export(&args.results, &args.csv)?;
+    let files = results::export(&args.results, &args.csv).map_err(PlaceError::into_failure)?;
     let lines: Vec<String> = files.iter().map(|file| format!("{}\n", file.display())).collect();
     output::print(lines.concat().as_bytes())
 }

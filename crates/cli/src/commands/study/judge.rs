@@ -12,6 +12,7 @@ use polypath_sim::document::{Document, Step, nearest};
 use crate::failure::{Failure, Outcome};
 use crate::kind::Kind;
 use crate::output;
+use crate::place::PlaceError;
 use crate::report::{decided_at, measured, write_table};
 
 /// Arguments.
@@ -44,7 +45,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         Some(study) => Some(known(study, &args.statements, &expectations)?),
         None => None,
     };
-    let data = Dataset::read(&args.results)?;
+    let data = Dataset::read(&args.results).map_err(PlaceError::into_failure)?;
     let meant = |study: &str| only.is_none_or(|only| only == study);
     let (mut judgements, mut foreign) = (Vec::new(), Vec::new());
     let statements = expectations.statements.iter().enumerate();

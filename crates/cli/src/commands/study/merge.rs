@@ -6,6 +6,7 @@ use polypath_lab::run;
 
 use super::run::report;
 use crate::failure::Outcome;
+use crate::place::PlaceError;
 
 /// Arguments.
 #[derive(Debug, clap::Args)]
@@ -26,6 +27,6 @@ pub(crate) struct Args {
 
 /// Joins them.
 pub(crate) fn run(args: &Args) -> Outcome {
-    let summary = run::merge(&args.shards, &args.out)?;
+    let summary = run::merge(&args.shards, &args.out).map_err(PlaceError::into_failure)?;
     report(&summary, args.json)
 }

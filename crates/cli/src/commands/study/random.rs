@@ -10,14 +10,15 @@ use anyhow::{Context, anyhow};
 use clap::ValueEnum;
 use polypath_lab::figure;
 use polypath_lab::random::{
-    Case, Found, Kind, Network, Numbers, PICTURE, Request, Sample, SampleError, Way, hurt, picture,
-    run_sample, summaries,
+    Case, Found, Kind, Network, Numbers, PICTURE, Request, Sample, Way, hurt, picture, run_sample,
+    summaries,
 };
 use polypath_units::ByteCount;
 use serde_json::json;
 
 use super::random_text;
 use crate::failure::{Failure, Outcome};
+use crate::place::PlaceError;
 use crate::progress::Bar;
 use crate::runtime::Threads;
 use crate::{output, program, runtime};
@@ -131,7 +132,7 @@ pub(crate) fn run(args: Args) -> Outcome {
             }
         };
         let (sample, out, found) = ended.context("the work came to an unforeseen end")?;
-        let found = found.map_err(failure)?;
+        let found = found.map_err(PlaceError::into_failure)?;
         let Some(cases) = &found.cases else {
             output::tell(format_args!(
                 "{} runs are kept in {}; the same command resumes",
@@ -144,14 +145,6 @@ pub(crate) fn run(args: Args) -> Outcome {
         report(&Report { sample: &sample, out: &out, found: &found, cases, took_s }, json)?;
         judge(&found)
     })
-}
-
-/// Errors of the command line have another exit code than runs that fail.
-fn failure(error: SampleError) -> Failure {
-    match error {
-        SampleError::Change(_) | SampleError::Occupied(_) => Failure::usage(error),
-        error => Failure::Failed(error.into()),
-    }
 }
 
 /// The kinds of the sample, each once.

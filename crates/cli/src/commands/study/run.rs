@@ -14,6 +14,7 @@ use polypath_lab::study::{Extent, Reading, Study};
 use super::table;
 use crate::failure::{Failure, Outcome};
 use crate::kind::Kind;
+use crate::place::PlaceError;
 use crate::progress::Bar;
 use crate::runtime::Threads;
 use crate::time::{duration, threads};
@@ -101,7 +102,9 @@ pub(crate) fn run(args: Args) -> Outcome {
                 work.await
             }
         };
-        let summary = summary.context("the work came to an unforeseen end")??;
+        let summary = summary
+            .context("the work came to an unforeseen end")?
+            .map_err(PlaceError::into_failure)?;
         match summary.finish {
             Finish::Complete if shard.is_whole() => report(&summary, json),
             Finish::Complete => report_part(&summary, json),

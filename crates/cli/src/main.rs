@@ -19,6 +19,7 @@ mod qlog;
 mod report;
 mod runtime;
 mod sctp_args;
+mod seed;
 mod settings;
 mod suggestion;
 #[cfg(target_os = "linux")]
@@ -30,7 +31,7 @@ mod zoned;
 
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{CommandFactory, FromArgMatches, Parser};
 
 use crate::commands::Command;
 
@@ -47,21 +48,50 @@ struct Cli {
 }
 
 fn main() -> ExitCode {
-    match Cli::parse().command.run() {
+    let matches = reads_negative_numbers(Cli::command()).get_matches();
+    let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    match cli.command.run() {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => failure.report(),
     }
 }
 
+/// The command with options that take what begins with a minus and a digit for their value, and say themselves what is wrong
+/// with it. Otherwise it would be taken for another option.
+fn reads_negative_numbers(command: clap::Command) -> clap::Command {
+    let reads = |arg: clap::Arg| match arg.get_action().takes_values() && !arg.is_positional() {
+        true => arg.allow_negative_numbers(true),
+        false => arg,
+    };
+    command.mut_args(reads).mut_subcommands(reads_negative_numbers)
+}
+
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
-
     use super::*;
 
     #[test]
     fn the_arguments_fit_together() {
-        Cli::command().debug_assert();
+        reads_negative_numbers(Cli::command()).debug_assert();
+    }
+
+    #[test]
+    fn a_negative_number_is_a_value_and_no_option() {
+        for (arguments, expected) in [
+            (
+                &["polypath", "sim", "file.toml", "--seed", "-1"][..],
+                "invalid value '-1' for '--seed <N>'",
+            ),
+            (&["polypath", "demo", "--seed", "-1"], "invalid value '-1' for '--seed <N>'"),
+            (
+                &["polypath", "meter", "client", "192.0.2.1", "-t", "-5"],
+                "invalid value '-5' for '--time <SECONDS>'",
+            ),
+        ] {
+            let found = reads_negative_numbers(Cli::command()).try_get_matches_from(arguments);
+            let error = found.unwrap_err().to_string();
+            assert!(error.contains(expected) && !error.contains("tip"), "{error}");
+        }
     }
 
     #[test]

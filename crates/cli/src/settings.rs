@@ -2,6 +2,7 @@
 
 use anyhow::{Result, anyhow, bail};
 use polypath::{AssociationConfig, Preset};
+use polypath_sim::document::{Defaults, Document, Layer};
 use serde_json::Value;
 
 use crate::suggestion::nearest;
@@ -10,8 +11,7 @@ use crate::suggestion::nearest;
 pub(crate) fn association_config(preset: Preset, changes: &[String]) -> Result<AssociationConfig> {
     let mut document = serde_json::to_value(polypath_transfer::association_config(preset))?;
     for change in changes {
-        document =
-            apply(document, change).map_err(|error| error.context(format!("--set {change}")))?;
+        document = apply(document, change)?;
     }
     let config: AssociationConfig = serde_json::from_value(document)?;
     config.check().map_err(|error| anyhow!("--set {error}"))?;
@@ -19,21 +19,27 @@ pub(crate) fn association_config(preset: Preset, changes: &[String]) -> Result<A
     Ok(config)
 }
 
-/// Applies one change and checks that the outcome is still a configuration, so that an error names its change.
+/// Applies one change and checks that the outcome is still a configuration, so that an error names its change. Values are read
+/// as those of scenarios are.
 fn apply(mut document: Value, change: &str) -> Result<Value> {
     let Some((key, text)) = change.split_once('=') else {
-        bail!("write it as KEY=VALUE");
+        bail!("--set {change}: write it as KEY=VALUE");
     };
     let (key, text) = (key.trim(), text.trim());
-    let mut set = |value| -> Result<()> {
-        *find(&mut document, key)? = value;
-        serde_json::from_value::<AssociationConfig>(document.clone())?;
-        Ok(())
-    };
+    let place = find(&mut document, key).map_err(|error| error.context(format!("--set {key}")))?;
     // `none` switches off what may be absent, and is the name of a value elsewhere.
-    if text != "none" || set(Value::Null).is_err() {
-        set(parse(text))?;
+    let before = std::mem::take(place);
+    if text == "none" && serde_json::from_value::<AssociationConfig>(document.clone()).is_ok() {
+        return Ok(document);
     }
+    *find(&mut document, key)? = before;
+    let config: AssociationConfig = serde_json::from_value(document.clone())?;
+    let mut edit = Document::empty("--set");
+    edit.set(change)?;
+    let layers = [Layer::At(&[]), Layer::Defaults(&Defaults::of(&config)?)];
+    edit.decode::<AssociationConfig>(&layers)?;
+    let mut value = serde_json::to_value(edit.to_value())?;
+    *find(&mut document, key)? = find(&mut value, key)?.take();
     Ok(document)
 }
 
@@ -71,16 +77,6 @@ fn keys(document: &Value) -> Vec<String> {
     }
     found.sort();
     found
-}
-
-/// A value as in a TOML file; what is none is text, so that quotes can be left out.
-fn parse(text: &str) -> Value {
-    let document: Result<toml::Table, _> = toml::from_str(&format!("value = {text}"));
-    let value = document.ok().and_then(|mut table| table.remove("value"));
-    match value.map(serde_json::to_value) {
-        Some(Ok(value)) => value,
-        _ => Value::String(text.to_owned()),
-    }
 }
 
 #[cfg(test)]
@@ -155,7 +151,7 @@ mod tests {
         assert!(error("zzz=1").contains("the keys are "));
         let wrong = error("policies.path_order=sideways");
         assert!(
-            wrong.starts_with("--set policies.path_order=sideways: ") && wrong.contains("rotating"),
+            wrong.starts_with("--set policies.path_order: ") && wrong.contains("rotating"),
             "{wrong}"
         );
         assert!(
@@ -165,7 +161,15 @@ mod tests {
         );
         assert!(error("send_buffer_bytes=1").contains("at least 4096"));
         assert!(error("receive_buffer_bytes=4095").contains("at least 4096"));
-        assert!(error("mtu_bytes=many").contains("u16"));
+        assert!(error("mtu_bytes=many").contains("a whole number from 0 to 65535"));
+        for value in ["0", "900"] {
+            let wrong = error(&format!("policies.fast_retransmit.threshold={value}"));
+            assert!(wrong.contains("a whole number from 1 to 255"), "{wrong}");
+        }
+        let near = error("policies.path_order=rotatin");
+        assert!(near.contains("did you mean `rotating`?"), "{near}");
+        let wrong = error("policies.burst=0");
+        assert!(wrong.contains("found the number 0") && !wrong.contains("integer"), "{wrong}");
         assert!(error("policies.path_order=none").contains("rotating"));
         assert!(error("policies.rto.min=5").contains("text"), "{}", error("policies.rto.min=5"));
     }

@@ -12,6 +12,7 @@ use crate::commands::sim::timed;
 use crate::failure::{Failure, Outcome};
 use crate::picture::Picture;
 use crate::report::{count, rate, write_table};
+use crate::seed;
 use crate::{output, place};
 
 /// Arguments.
@@ -26,7 +27,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE.svg", default_value = "demo.svg")]
     out: PathBuf,
     /// Seed of all random numbers
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = seed::parse)]
     seed: u64,
     /// Change a value of the scenario (scenarios/demo.toml); can be given again
     #[arg(long, value_name = "KEY=VALUE")]

@@ -18,6 +18,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use crate::failure::{Failure, Outcome};
 use crate::kind::Kind;
 use crate::output;
+use crate::seed;
 
 /// Arguments.
 #[derive(Debug, clap::Args)]
@@ -45,7 +46,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "PART", default_value = "1 %")]
     allow_behind: Fraction,
     /// Seed of the random numbers of links and simulated flows, in place of the scenario's
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = seed::parse)]
     seed: Option<u64>,
     /// Change a value of the scenario; can be given again
     #[arg(long, value_name = "KEY=VALUE")]

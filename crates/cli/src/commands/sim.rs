@@ -12,6 +12,7 @@ use polypath_sim::{Form, NetworkMap, RunResult, Scenario, Simulation};
 use crate::failure::{Failure, Outcome};
 use crate::kind::Kind;
 use crate::qlog::QlogArgs;
+use crate::seed;
 use crate::{network_picture, output, place, report};
 
 /// Arguments.
@@ -28,7 +29,7 @@ pub(crate) struct Args {
     #[arg(value_name = "SCENARIO.toml")]
     scenario: PathBuf,
     /// Seed of all random numbers, in place of the scenario's
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = seed::parse)]
     seed: Option<u64>,
     /// Change a value of the scenario, for example sctp.send_buffer='64 KiB'; can be given again
     #[arg(long, value_name = "KEY=VALUE")]

@@ -21,6 +21,7 @@ use crate::failure::Failure;
 use crate::program::program;
 use crate::qlog::QlogArgs;
 use crate::sctp_args::{ports, preset_parser};
+use crate::seed;
 use crate::settings::association_config;
 use crate::zoned::Zoned;
 
@@ -114,7 +115,7 @@ pub(crate) struct Load {
     #[arg(long, value_name = "SPEC", value_parser = flow, conflicts_with_all = ["parallel", "bitrate", "length", "reverse", "bidir"])]
     pub flow: Vec<FlowSpec>,
     /// Where random numbers begin [default: at random]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = seed::parse)]
     pub seed: Option<u64>,
 }
 

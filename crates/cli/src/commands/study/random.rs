@@ -21,6 +21,7 @@ use crate::failure::{Failure, Outcome};
 use crate::place::PlaceError;
 use crate::progress::Bar;
 use crate::runtime::Threads;
+use crate::seed;
 use crate::{output, program, runtime};
 
 /// The smallest and the largest file, in bytes.
@@ -49,7 +50,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", default_value = "100")]
     networks: NonZeroU32,
     /// Seed that all networks are drawn from
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = seed::parse)]
     seed: u64,
     /// Length of files, for the kind `file`; can be given again; 10 kB, 100 kB, 1 MB and 10 MB if omitted
     #[arg(long, value_name = "SIZE", value_parser = file_size)]

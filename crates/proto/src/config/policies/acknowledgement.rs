@@ -64,6 +64,7 @@ policy_group!(
     /// Delayed acknowledgement (RFC 9260 section 6.2).
     DelayedAck {
         /// A SACK answers at the latest this many data packets.
+        #[cfg_attr(feature = "serde", serde(deserialize_with = "super::values::positive"))]
         packets: u8,
         /// A SACK is delayed at most this long (SACK.Delay; at most 500 ms).
         delay: Duration,

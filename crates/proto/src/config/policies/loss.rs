@@ -55,6 +55,7 @@ policy_group!(
         /// Which missing reports count.
         split: SplitFastRetransmit,
         /// Missing reports that make a TSN lost.
+        #[cfg_attr(feature = "serde", serde(deserialize_with = "super::values::positive"))]
         threshold: u8,
         /// How many of them a SACK is.
         reports: MissingReports,

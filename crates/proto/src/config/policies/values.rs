@@ -47,6 +47,14 @@ macro_rules! policy_group {
 
 pub(super) use {policy_enum, policy_group};
 
+/// Reads a number that must not be 0, so that a complaint about another value names the numbers that do.
+#[cfg(feature = "serde")]
+pub(super) fn positive<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<u8, D::Error> {
+    use serde::Deserialize;
+
+    core::num::NonZeroU8::deserialize(deserializer).map(core::num::NonZeroU8::get)
+}
+
 /// How a time that may be `"off"` stands in files.
 #[cfg(feature = "serde")]
 pub(super) mod or_off {

@@ -188,6 +188,7 @@ pub struct Window {
     pub unit: WindowUnit,
     /// Smallest slow-start threshold, in units (4: RFC 9260; 2: RFC 2960; 1: coupled control, INET `rpMinCwnd`). RPv1 takes
     /// the path's share of it, but not less than one unit.
+    #[cfg_attr(feature = "serde", serde(deserialize_with = "super::values::positive"))]
     pub ssthresh_floor_mtu: u8,
     /// Which bytes count.
     pub bytes_counted: BytesCounted,

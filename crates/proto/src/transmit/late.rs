@@ -77,7 +77,7 @@ impl Transmitter {
         let (srtt, reordering) = (path.rtt.srtt()?, path.reordering_window());
         let in_flight: u64 = self.paths.iter().map(|path| path.flight).sum();
         let is_alone = in_flight <= u64::from(chunk.flight_bytes);
-        let is_delayed = is_alone && !is_answered_at_once(chunk) && !self.is_followed(tsn);
+        let is_delayed = is_alone && !is_answered_at_once(chunk) && !self.needs_no_delay(tsn);
         let delay = match is_delayed {
             true => cx.config.policies.delayed_ack.delay,
             false => Duration::ZERO,

@@ -14,7 +14,7 @@ use crate::transmit::outstanding::{History, OutstandingChunk};
 use crate::types::{Fate, PathSet};
 use crate::{Duration, Instant, LossDetection, PathId, Tsn};
 
-/// How many chunks above one are looked at for one that left in the same flush.
+/// How many chunks above one are looked at for one that left in the same flush, or has arrived.
 const NEIGHBOURS: u32 = 4;
 
 /// A chunk that had been sent as a probe was acknowledged.
@@ -118,7 +118,7 @@ impl Transmitter {
         let is_passed = chunk.missing_reports > 0 || own.late_due() != Instant::FAR_FUTURE;
         let answer = if is_passed {
             Answer::Passed { reordering: own.reordering_window() }
-        } else if one_packet && !is_quick && !self.is_followed(lowest) {
+        } else if one_packet && !is_quick && !self.needs_no_delay(lowest) {
             Answer::Delayed(cx.config.policies.delayed_ack.delay)
         } else {
             Answer::AtOnce
@@ -126,8 +126,10 @@ impl Transmitter {
         tail_probe::timeout(own.rtt.srtt(), own.rtt.rto(), answer)
     }
 
-    /// Whether more data, or a copy, was sent on the path of the chunk after it: the peer does not delay the SACK for a second packet.
-    pub(super) fn is_followed(&self, tsn: Tsn) -> bool {
+    /// Whether the peer has no reason to delay the SACK for the chunk: more data, or a copy, was sent on its path after it, and
+    /// the SACK for a second packet is not delayed; or a chunk above it has arrived, and the SACK for one that fills a gap is not
+    /// (RFC 9260 section 6.7).
+    pub(super) fn needs_no_delay(&self, tsn: Tsn) -> bool {
         let chunk = self.outstanding.get(tsn);
         let follows = |next: Tsn| {
             self.outstanding.contains(next) && {
@@ -135,8 +137,14 @@ impl Transmitter {
                 next.path == chunk.path && next.sent_at == chunk.sent_at
             }
         };
+        let has_arrived =
+            |next: Tsn| self.outstanding.contains(next) && self.outstanding.is_acked(next);
+        let last = Tsn(self.outstanding.next_tsn().0.wrapping_sub(1));
         self.paths[chunk.path].last_data_sent > Some(chunk.sent_at)
-            || (1..=NEIGHBOURS).any(|ahead| follows(tsn.plus(ahead)))
+            || (1..=NEIGHBOURS)
+                .map(|ahead| tsn.plus(ahead))
+                .any(|it| follows(it) || has_arrived(it))
+            || has_arrived(last)
     }
 
     /// A SACK came over `arrival`. The peer sent it when what silent paths have in flight should have arrived: if it

@@ -376,3 +376,23 @@ fn the_end_of_a_first_flight_goes_where_data_has_arrived() {
     bench.sack(&Answer::of(0).gaps(&[(3, 5)]));
     assert_eq!(bench.sends(), [(1, [0].into()), (1, [1].into()), (1, [2].into())]);
 }
+
+/// Four packets on two paths, of which all but the first have arrived: the peer has a gap, and the SACK for what fills it is not
+/// delayed.
+#[test]
+fn the_sack_for_what_fills_a_gap_is_not_delayed() {
+    for (gaps, expected) in [(&[][..], false), (&[(1, 1)], true), (&[(3, 3)], true)] {
+        let mut bench = Bench::tuned(Preset::Recommended, 2, |config| {
+            config.policies.tail_reinjection = TailReinjection::Off;
+            config.policies.tail_probe = TailProbes::Off;
+            config.policies.data_copies = DataCopies::Off;
+            config.policies.path_fill = crate::config::PathFill::PacketByPacket;
+        });
+        bench.shape(0, 1, 9, 40);
+        bench.shape(1, 9, 9, 40);
+        bench.place(&[0, 1, 1, 1]);
+        bench.wait(45);
+        bench.sack(&Answer::of(0).gaps(gaps));
+        assert_eq!(bench.tx.needs_no_delay(tsn(0)), expected, "{gaps:?}");
+    }
+}

@@ -1,6 +1,6 @@
 //! The sender's side of a SACK, in the one order that everything else relies on.
 
-use polypath_wire::{GapAckBlocks, NrSack, Sack};
+use polypath_wire::{DuplicateTsns, GapAckBlocks, NrSack, Sack};
 use smallvec::SmallVec;
 
 use super::effects::{Delivered, Effect};
@@ -103,9 +103,7 @@ impl Transmitter {
         let has_duplicates = !sack.duplicate_tsns.is_empty();
         let (flags, a_rwnd) = (sack.flags, sack.a_rwnd);
         let source = Acknowledgement::Sack { flags, a_rwnd, has_duplicates };
-        let acked = self.acknowledge(cx, &report, source);
-        self.note_duplicates(cx, &acked, &report, &sack.duplicate_tsns);
-        acked
+        self.acknowledge_all(cx, &report, source, &sack.duplicate_tsns)
     }
 
     /// Handles an NR-SACK: a SACK with the blocks of both lists, part of which is final.
@@ -125,9 +123,7 @@ impl Transmitter {
         if renegable.is_empty() || non_renegable.is_empty() {
             let blocks = if renegable.is_empty() { non_renegable } else { renegable };
             let report = Report { cumulative, blocks, release, arrival };
-            let acked = self.acknowledge(cx, &report, source);
-            self.note_duplicates(cx, &acked, &report, &sack.duplicate_tsns);
-            return acked;
+            return self.acknowledge_all(cx, &report, source, &sack.duplicate_tsns);
         }
         // Taken and put back, so that its memory serves the next one.
         let mut joined = core::mem::take(&mut self.joined_blocks);
@@ -135,8 +131,7 @@ impl Transmitter {
             Ok(()) => {
                 let blocks = GapAckBlocks::Owned(joined);
                 let report = Report { cumulative, blocks: &blocks, release, arrival };
-                let acked = self.acknowledge(cx, &report, source);
-                self.note_duplicates(cx, &acked, &report, &sack.duplicate_tsns);
+                let acked = self.acknowledge_all(cx, &report, source, &sack.duplicate_tsns);
                 if let GapAckBlocks::Owned(joined) = blocks {
                     self.joined_blocks = joined;
                 }
@@ -144,6 +139,19 @@ impl Transmitter {
             }
             Err(Disordered) => AckOutcome::Refused(SackProblem::MalformedBlock),
         }
+    }
+
+    /// Applies what a SACK or NR-SACK acknowledges, and then the duplicates that it reports.
+    fn acknowledge_all(
+        &mut self,
+        cx: &mut SendCx<'_>,
+        report: &Report<'_>,
+        source: Acknowledgement,
+        duplicates: &DuplicateTsns<'_>,
+    ) -> AckOutcome {
+        let acked = self.acknowledge(cx, report, source);
+        self.note_duplicates(cx, &acked, report, duplicates);
+        acked
     }
 
     /// Handles the cumulative ack of a SHUTDOWN.
@@ -213,19 +221,30 @@ impl Transmitter {
             lowest_acked: order.earliest_acked,
         });
         self.adjust_t3(cx, ends, news, withdrawn.chunks);
-        note_reachability(cx, &delta);
-        if let Acknowledgement::Sack { a_rwnd, .. } = source
-            && !withdrawn.is_stale
-        {
-            self.update_peer_window(cx, a_rwnd, &delta);
-        }
-        self.queue.release(delta.released);
-        self.stats.bytes_released_early += delta.released_early;
-        self.adapt_send_buffer(cx, &delta);
-        self.advance_peer_ack_point(cx);
+        self.conclude(cx, source, &delta, &withdrawn);
         self.miss_at_tail(cx, arrival);
         self.after_acknowledgement(cx);
         AckOutcome::Applied
+    }
+
+    /// What an acknowledgement means for reachability, the peer's window and the send buffer.
+    fn conclude(
+        &mut self,
+        cx: &mut SendCx<'_>,
+        source: Acknowledgement,
+        delta: &AckDelta,
+        withdrawn: &Withdrawn,
+    ) {
+        note_reachability(cx, delta);
+        if let Acknowledgement::Sack { a_rwnd, .. } = source
+            && !withdrawn.is_stale
+        {
+            self.update_peer_window(cx, a_rwnd, delta);
+        }
+        self.queue.release(delta.released);
+        self.stats.bytes_released_early += delta.released_early;
+        self.adapt_send_buffer(cx, delta);
+        self.advance_peer_ack_point(cx);
     }
 
     /// The paths before the SACK; their order has not changed yet.

@@ -34,7 +34,7 @@ impl Transmitter {
         let Some((point, path, proof)) = told else { return };
         if !point.is_before(self.outstanding.base()) {
             let rtt = &self.paths[path].rtt;
-            let round_trip = rtt.srtt().unwrap_or_else(|| rtt.rto());
+            let round_trip = rtt.expected();
             return self.forward.on_sack(cx.now, round_trip);
         }
         cx.effects.push(Effect::PeerAnswered);

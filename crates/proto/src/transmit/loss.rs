@@ -55,6 +55,14 @@ impl Evidence<'_> {
     }
 }
 
+/// Chunks that a SACK does not name, and that may be missing: those of the path, or of all where their orders are not split.
+struct Holes {
+    path: PathId,
+    first: Tsn,
+    /// The first TSN beyond.
+    end: Tsn,
+}
+
 /// What tells late chunks of a path from others.
 struct LateJudge<'a> {
     order: Reordering,
@@ -137,35 +145,50 @@ impl Transmitter {
                 continue;
             }
             let Some(end) = sfr::missing_before(split, &view) else { continue };
-            let mut from = cumulative.next();
-            while let Some(tsn) = match split {
-                SplitFastRetransmit::Sfr => self.outstanding.next_countable_on(path, from, end),
-                SplitFastRetransmit::Off => self.outstanding.next_countable(from, end),
-            } {
-                let unnamed = silence.around(tsn);
-                if let Unnamed::Silent(end) = unnamed {
-                    from = end;
-                    continue;
-                }
-                from = tsn.next();
-                let chunk = self.outstanding.get_mut(tsn);
-                let Some(reports) = evidence.against(tsn, chunk, unnamed) else { continue };
-                chunk.missing_reports = chunk.missing_reports.saturating_add(reports);
-                if chunk.missing_reports < policies.fast_retransmit.threshold {
-                    continue;
-                }
-                let detection = match reports {
-                    OVERDUE => LossDetection::Overdue,
-                    _ => LossDetection::MissingReports,
-                };
-                if let Some(path) = self.mark_lost(cx.now, tsn, detection.cause()) {
-                    cx.probe.on(cx.now, ProbeEvent::ChunkLost { path, tsn, detection });
-                    self.paths[path].loss_rate.on_lost();
-                    lost_on.insert(path);
-                }
-            }
+            let holes = Holes { path, first: cumulative.next(), end };
+            lost_on = lost_on.union(self.count_in(cx, &evidence, silence, holes));
             if split == SplitFastRetransmit::Off {
                 break;
+            }
+        }
+        lost_on
+    }
+
+    /// Counts missing reports among these holes, and marks what is lost.
+    fn count_in(
+        &mut self,
+        cx: &mut SendCx<'_>,
+        evidence: &Evidence<'_>,
+        silence: &Silence,
+        holes: Holes,
+    ) -> PathSet {
+        let fast_retransmit = &evidence.policies.fast_retransmit;
+        let Holes { path, first: mut from, end } = holes;
+        let mut lost_on = PathSet::EMPTY;
+        while let Some(tsn) = match fast_retransmit.split {
+            SplitFastRetransmit::Sfr => self.outstanding.next_countable_on(path, from, end),
+            SplitFastRetransmit::Off => self.outstanding.next_countable(from, end),
+        } {
+            let unnamed = silence.around(tsn);
+            if let Unnamed::Silent(end) = unnamed {
+                from = end;
+                continue;
+            }
+            from = tsn.next();
+            let chunk = self.outstanding.get_mut(tsn);
+            let Some(reports) = evidence.against(tsn, chunk, unnamed) else { continue };
+            chunk.missing_reports = chunk.missing_reports.saturating_add(reports);
+            if chunk.missing_reports < fast_retransmit.threshold {
+                continue;
+            }
+            let detection = match reports {
+                OVERDUE => LossDetection::Overdue,
+                _ => LossDetection::MissingReports,
+            };
+            if let Some(path) = self.mark_lost(cx.now, tsn, detection.cause()) {
+                cx.probe.on(cx.now, ProbeEvent::ChunkLost { path, tsn, detection });
+                self.paths[path].loss_rate.on_lost();
+                lost_on.insert(path);
             }
         }
         lost_on

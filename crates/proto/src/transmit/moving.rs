@@ -74,7 +74,6 @@ impl Snapshot<'_> {
     }
 
     fn chunk_view(&self, chunk: &OutstandingChunk, path: &SendPath) -> ChunkView {
-        let rtt = |path: &SendPath| path.rtt.srtt().unwrap_or_else(|| path.rtt.rto());
         ChunkView {
             delivery: match chunk.flags.contains(DataFlags::UNORDERED) {
                 true => Delivery::Unordered,
@@ -83,8 +82,8 @@ impl Snapshot<'_> {
             last_sent: if chunk.path == path.id { LastSent::Here } else { LastSent::Elsewhere },
             was_rescheduled: chunk.history.contains(History::RESCHEDULED),
             age: self.now.since(chunk.sent_at),
-            its_rtt: rtt(&self.tx.paths[chunk.path]),
-            new_rtt: rtt(path),
+            its_rtt: self.tx.paths[chunk.path].rtt.expected(),
+            new_rtt: path.rtt.expected(),
             new_path: self.tx.state_of(path, self.now),
         }
     }
@@ -162,7 +161,7 @@ impl Transmitter {
                 self.paths[old].free_retransmission = free;
             }
             Payment::Block => {
-                let round_trip = path.rtt.srtt().unwrap_or_else(|| path.rtt.rto());
+                let round_trip = path.rtt.expected();
                 path.new_data_ban.begin(cx.now, round_trip);
             }
             Payment::Nothing => {}

@@ -61,7 +61,7 @@ impl Transmitter {
         let now = cx.now;
         for id in self.paths.ids() {
             let rtt = &self.paths[id].rtt;
-            let patience = rtt.srtt().unwrap_or_else(|| rtt.rto());
+            let patience = rtt.expected();
             let detection = LossDetection::WindowClosed;
             self.mark_lost_on(cx, id, detection, LossAccounting::Unchanged, |chunk| {
                 let is_refused =

@@ -154,8 +154,7 @@ impl Transmitter {
             return;
         }
         let now = cx.now;
-        let rtt = |path: &SendPath| path.rtt.srtt().unwrap_or_else(|| path.rtt.rto());
-        let back = self.paths.get(arrival).map_or(Duration::MAX, rtt);
+        let back = self.paths.get(arrival).map_or(Duration::MAX, |path| path.rtt.expected());
         for id in self.paths.ids() {
             if self.paths[id].tail_probe.phase() != TailPhase::Waiting {
                 continue;
@@ -165,7 +164,7 @@ impl Transmitter {
             let path = &mut self.paths[id];
             let timeout = tail_probe::timeout(path.rtt.srtt(), path.rtt.rto(), Answer::AtOnce);
             if let Some(timeout) = timeout
-                && now >= sent_at + rtt(path) + back
+                && now >= sent_at + path.rtt.expected() + back
             {
                 path.tail_probe.hurry((sent_at + timeout).max(now));
             }

@@ -257,7 +257,6 @@ impl OutstandingData {
         self.ensure_path(path);
         let index = self.slot_index(tsn);
         let chunk = &mut self.slots[index];
-        let old = chunk.path.index();
         if let Fate::Lost(cause) = chunk.fate {
             chunk.history |= match cause {
                 TransmissionCause::TimerRetransmission => History::TIMER_RETRANSMITTED,
@@ -265,28 +264,36 @@ impl OutstandingData {
                 _ => History::FAST_RETRANSMITTED,
             };
         }
-        chunk
-            .history
-            .set(History::MOVED, chunk.history.contains(History::MOVED) || chunk.path != path);
         // What is acknowledged from now on answers this transmission.
         chunk.history.remove(History::PROBED);
         chunk.fate = Fate::InFlight;
-        chunk.path = path;
+        self.in_flight_user_bytes += chunk.buffer_bytes().user_bytes;
+        self.lost.clear(tsn);
+        self.lost_count -= 1;
+        self.transmit_again(tsn, path, now);
+    }
+
+    /// A chunk that is no longer in flight on the path that it belonged to is sent on `path`, where it now belongs.
+    fn transmit_again(&mut self, tsn: Tsn, path: PathId, now: Instant) {
+        let index = self.slot_index(tsn);
+        let chunk = &mut self.slots[index];
+        let old = core::mem::replace(&mut chunk.path, path);
+        if old != path {
+            chunk.history |= History::MOVED;
+        }
         chunk.transmissions = chunk.transmissions.saturating_add(1);
         chunk.missing_reports = 0;
         chunk.sent_before = self.next;
         chunk.sent_at = now;
         let buffer_bytes = chunk.buffer_bytes();
-        self.in_flight_user_bytes += buffer_bytes.user_bytes;
-        self.lost.clear(tsn);
-        self.lost_count -= 1;
-        self.paths[old].first.clear(tsn);
-        self.paths[old].again.clear(tsn);
-        self.paths[old].unreleased -= buffer_bytes;
+        let bits = &mut self.paths[old.index()];
+        bits.first.clear(tsn);
+        bits.again.clear(tsn);
+        bits.unreleased -= buffer_bytes;
         let bits = &mut self.paths[path.index()];
+        bits.again.set(tsn);
         bits.unreleased += buffer_bytes;
         bits.in_flight += buffer_bytes;
-        bits.again.set(tsn);
         if tsn.is_before(bits.again_low) {
             bits.again_low = tsn;
         }

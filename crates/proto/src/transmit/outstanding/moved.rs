@@ -15,30 +15,11 @@ impl OutstandingData {
         let index = self.slot_index(tsn);
         let chunk = &mut self.slots[index];
         debug_assert_eq!(chunk.fate, Fate::InFlight);
-        let old = chunk.path;
-        if old != path {
-            chunk.history |= History::MOVED;
-        }
         chunk.history |= History::RESCHEDULED;
         chunk.history -= History::FAST_RETRANSMITTED;
-        chunk.path = path;
-        chunk.transmissions = chunk.transmissions.saturating_add(1);
-        chunk.missing_reports = 0;
-        chunk.sent_before = self.next;
-        chunk.sent_at = now;
-        let buffer_bytes = chunk.buffer_bytes();
+        let (old, buffer_bytes) = (chunk.path, chunk.buffer_bytes());
         self.countable.clear(tsn);
-        let bits = &mut self.paths[old.index()];
-        bits.first.clear(tsn);
-        bits.again.clear(tsn);
-        bits.unreleased -= buffer_bytes;
-        bits.in_flight -= buffer_bytes;
-        let bits = &mut self.paths[path.index()];
-        bits.again.set(tsn);
-        bits.unreleased += buffer_bytes;
-        bits.in_flight += buffer_bytes;
-        if tsn.is_before(bits.again_low) {
-            bits.again_low = tsn;
-        }
+        self.paths[old.index()].in_flight -= buffer_bytes;
+        self.transmit_again(tsn, path, now);
     }
 }

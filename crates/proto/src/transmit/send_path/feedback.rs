@@ -14,6 +14,7 @@ use crate::{Instant, Tsn};
 #[derive(Clone, Debug, Default)]
 pub(super) struct Feedback {
     pub(super) rates: RateSampler,
+    /// Losses, unless the path has a log of them: where the reordering window adapts, that log has the episode.
     episode: LossEpisode,
     dispersion: Dispersion,
 }
@@ -27,7 +28,9 @@ impl SendPath {
             feedback.rates.on_chunk_acked(newly.sent_at);
             feedback.dispersion.on_chunk_acked(newly.sent_at);
         }
-        feedback.episode.on_acked(now, newly, feedback.rates.shortest_round_trip());
+        if self.arrivals.is_none() {
+            feedback.episode.on_acked(now, newly, feedback.rates.shortest_round_trip());
+        }
     }
 
     /// A chunk is lost.
@@ -45,7 +48,9 @@ impl SendPath {
         }
         if let Some(feedback) = &mut self.feedback {
             feedback.rates.on_lost(chunk.sent_at, chunk.flight_bytes.into());
-            feedback.episode.on_lost();
+            if self.arrivals.is_none() {
+                feedback.episode.on_lost();
+            }
         }
         self.log_loss(now, tsn, chunk, cause);
     }

@@ -391,7 +391,7 @@ impl Association {
     pub fn set_oracle_loss_rate(&mut self, path: PathId, rate: Fraction) -> Result<(), SendError> {
         self.stir();
         let path = self.transmitter.paths.get_mut(path).ok_or(SendError::NoSuchPath)?;
-        path.loss_rate.oracle = Some(rate);
+        path.record.loss_rate.oracle = Some(rate);
         Ok(())
     }
 

@@ -9,7 +9,7 @@
 //! where the peer's window kept the path from sending, that would be a burst.
 
 /// Account of a fast recovery, in counted bytes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct RateReduction {
     /// Outstanding when it began, without what was lost by then (RecoverFS); 0: none is going on.
     outstanding: u64,
@@ -33,9 +33,14 @@ pub(crate) enum LastSack {
 }
 
 impl RateReduction {
+    /// None is under way.
+    pub(crate) const fn new() -> Self {
+        Self { outstanding: 0, delivered: 0, sent: 0, news: 0, last_sack: LastSack::Doubtful }
+    }
+
     /// Fast recovery begins, with so many bytes still outstanding.
     pub(crate) fn begin(&mut self, outstanding: u64) {
-        *self = Self { outstanding, ..Self::default() };
+        *self = Self { outstanding, ..Self::new() };
     }
 
     /// Fast recovery is over.
@@ -95,7 +100,7 @@ mod tests {
     /// Packets in flight of a path, all of which a SACK each acknowledges or reports lost, in turn as `lost` says; gives
     /// the packets sent after each SACK.
     fn recover(outstanding: u64, lost: impl Fn(u64) -> bool) -> alloc::vec::Vec<u64> {
-        let (mut reduction, mut flight) = (RateReduction::default(), outstanding * UNIT);
+        let (mut reduction, mut flight) = (RateReduction::new(), outstanding * UNIT);
         let ssthresh = flight / 2;
         let mut sent = alloc::vec::Vec::new();
         for n in 0..outstanding {
@@ -138,7 +143,7 @@ mod tests {
 
     #[test]
     fn what_could_not_be_sent_before_makes_no_burst() {
-        let mut reduction = RateReduction::default();
+        let mut reduction = RateReduction::new();
         reduction.begin(100 * UNIT);
         reduction.on_sent(UNIT);
         // The peer's window was closed while 60 packets arrived.
@@ -150,7 +155,7 @@ mod tests {
 
     #[test]
     fn what_is_missing_to_half_a_window_comes_back_when_the_repair_goes_well() {
-        let mut reduction = RateReduction::default();
+        let mut reduction = RateReduction::new();
         reduction.begin(100 * UNIT);
         reduction.on_sent(UNIT);
         for (last_sack, more) in [(LastSack::Doubtful, 1), (LastSack::Safe, 2)] {
@@ -166,7 +171,7 @@ mod tests {
 
     #[test]
     fn a_path_that_everything_has_left_may_send() {
-        let mut reduction = RateReduction::default();
+        let mut reduction = RateReduction::new();
         reduction.begin(10 * UNIT);
         reduction.on_sent(9 * UNIT);
         assert_eq!(reduction.limit(UNIT, 5 * UNIT, UNIT), Some(UNIT));
@@ -175,7 +180,7 @@ mod tests {
 
     #[test]
     fn at_the_threshold_as_much_is_sent_as_is_delivered() {
-        let mut reduction = RateReduction::default();
+        let mut reduction = RateReduction::new();
         reduction.begin(10 * UNIT);
         reduction.on_sent(UNIT);
         reduction.on_sack(4 * UNIT, LastSack::Safe);
@@ -184,7 +189,7 @@ mod tests {
 
     #[test]
     fn outside_recovery_it_says_nothing() {
-        let mut reduction = RateReduction::default();
+        let mut reduction = RateReduction::new();
         assert!(!reduction.is_under_way());
         reduction.on_sack(UNIT, LastSack::Safe);
         reduction.on_sent(UNIT);
@@ -199,7 +204,7 @@ mod tests {
 
     #[test]
     fn the_largest_numbers_do_no_harm() {
-        let mut reduction = RateReduction::default();
+        let mut reduction = RateReduction::new();
         reduction.begin(1);
         reduction.on_sack(u64::MAX, LastSack::Safe);
         assert_eq!(reduction.limit(u64::MAX, u64::MAX - 1, u64::MAX), Some(u64::MAX));

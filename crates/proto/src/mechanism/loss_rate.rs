@@ -11,7 +11,7 @@ const WINDOW: u32 = 100;
 const LEAST: u32 = 10;
 
 /// What became of the last chunks of a path, and what an oracle says of it.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct LossRate {
     /// One bit per chunk, the latest lowest; 1: lost.
     outcomes: u128,
@@ -21,6 +21,11 @@ pub(crate) struct LossRate {
 }
 
 impl LossRate {
+    /// Nothing is known.
+    pub(crate) const fn new() -> Self {
+        Self { outcomes: 0, known: 0, oracle: None }
+    }
+
     /// Chunks were acknowledged.
     #[inline]
     pub(crate) fn on_delivered(&mut self, chunks: u32) {
@@ -62,7 +67,7 @@ mod tests {
 
     #[test]
     fn looks_back_over_a_hundred_chunks() {
-        let mut rate = LossRate::default();
+        let mut rate = LossRate::new();
         for _ in 0..9 {
             rate.on_lost();
         }
@@ -85,7 +90,7 @@ mod tests {
 
     #[test]
     fn an_oracle_knows_better() {
-        let mut rate = LossRate::default();
+        let mut rate = LossRate::new();
         rate.on_delivered(50);
         rate.on_lost();
         assert_eq!(rate.oracle_ppm(), rate.measured_ppm());

@@ -56,10 +56,15 @@ pub(crate) fn on_ack(policy: T3Restart, view: &T3View) -> T3Action {
 
 /// Retransmissions on a path in the order in which they were sent, which is not that of their TSNs. What is no longer
 /// outstanding leaves when it comes to the front, so that each costs the same once.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct RetransmissionLog(VecDeque<(Tsn, Instant)>);
 
 impl RetransmissionLog {
+    /// Nothing was retransmitted.
+    pub(crate) const fn new() -> Self {
+        Self(VecDeque::new())
+    }
+
     /// Gives memory back that nothing needs now.
     pub(crate) fn release_memory(&mut self) {
         self.0.shrink_to_fit();
@@ -130,7 +135,7 @@ mod tests {
 
     #[test]
     fn the_log_forgets_what_was_acknowledged_or_sent_again() {
-        let mut log = RetransmissionLog::default();
+        let mut log = RetransmissionLog::new();
         let sent = [(u32::MAX, 10), (3, 20), (0, 30), (u32::MAX, 40)];
         sent.iter().for_each(|&(tsn, ms)| log.push(Tsn(tsn), at(ms)));
         let mut outstanding = sent.to_vec();

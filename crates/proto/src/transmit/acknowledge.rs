@@ -294,7 +294,9 @@ impl Transmitter {
             let unit = path.parameters().unit;
             let bursts = burst::extra_bursts(news.flight_bytes, unit);
             path.extra_bursts = path.extra_bursts.saturating_add(bursts as u32);
-            path.loss_rate.on_delivered(news.chunks);
+            if let Some(record) = path.record.if_used() {
+                record.loss_rate.on_delivered(news.chunks);
+            }
         }
         heard
     }

@@ -96,7 +96,7 @@ impl Transmitter {
         let mut measured = false;
         for (path, news) in self.paths.iter_mut().zip(&delta.paths) {
             if let Some(rtt) = path.rtt.srtt().filter(|_| news.user_bytes > 0) {
-                measured |= path.delivery.on_acked(cx.now, news.user_bytes, rtt);
+                measured |= path.record.delivery.on_acked(cx.now, news.user_bytes, rtt);
             }
         }
         if !measured {
@@ -105,7 +105,7 @@ impl Transmitter {
         let paths = self.paths.iter().filter_map(|path| {
             let in_slow_start = path.congestion.cwnd <= path.congestion.ssthresh;
             let (rtt, rto) = (path.rtt.srtt()?, path.rtt.rto());
-            Some(SizedPath { rtt, rto, rate: path.delivery.rate(), in_slow_start })
+            Some(SizedPath { rtt, rto, rate: path.record.delivery.rate(), in_slow_start })
         });
         self.enlarge_buffer(buffer_size::needed(policy, paths));
     }

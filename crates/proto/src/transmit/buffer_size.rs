@@ -9,7 +9,7 @@ use crate::config::BufferSize;
 use crate::{Duration, Instant};
 
 /// How much a path delivers.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct DeliveryRate {
     since: Option<Instant>,
     acked: u64,
@@ -17,6 +17,11 @@ pub(crate) struct DeliveryRate {
 }
 
 impl DeliveryRate {
+    /// Nothing is known.
+    pub(crate) const fn new() -> Self {
+        Self { since: None, acked: 0, rate: BitRate::ZERO }
+    }
+
     /// Takes in acknowledged bytes of user data. Says whether a round trip is over and there is a new rate.
     pub(crate) fn on_acked(&mut self, now: Instant, bytes: u64, rtt: Duration) -> bool {
         let Some(since) = self.since else {
@@ -70,7 +75,7 @@ mod tests {
     fn a_rate_needs_a_round_trip() {
         let at = |ms| Instant::ZERO + Duration::from_millis(ms);
         let rtt = Duration::from_millis(100);
-        let mut delivery = DeliveryRate::default();
+        let mut delivery = DeliveryRate::new();
         assert!(!delivery.on_acked(at(50), 5000, rtt), "the beginning");
         assert!(!delivery.on_acked(at(149), 60_000, rtt));
         assert!(delivery.on_acked(at(150), 40_000, rtt));

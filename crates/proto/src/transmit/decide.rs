@@ -218,7 +218,7 @@ impl Snapshot<'_> {
     fn lacks_train(&self, path: &SendPath, beside: u64) -> bool {
         if path.flight.saturating_add(beside) < path.congestion.cwnd
             || self.tx.flush.train == Some(path.id)
-            || path.reduction.is_under_way()
+            || path.record.reduction.is_under_way()
         {
             return false;
         }
@@ -289,8 +289,8 @@ impl Snapshot<'_> {
             cwnd_admits: path.cwnd_admits(),
             srtt: path.rtt.srtt(),
             loss_ppm: match policy.loss_rate {
-                LossRateSource::Measured => path.loss_rate.measured_ppm(),
-                LossRateSource::Oracle => path.loss_rate.oracle_ppm(),
+                LossRateSource::Measured => path.record.loss_rate.measured_ppm(),
+                LossRateSource::Oracle => path.record.loss_rate.oracle_ppm(),
             },
             lot: 0,
         };

@@ -59,7 +59,7 @@ impl Transmitter {
 
     /// Notes that `tsn` was just retransmitted on `path` because of a report, moved there, or sent there as a tail probe.
     pub(super) fn remember_repair(&mut self, tsn: Tsn, path: PathId) {
-        let repaired = &mut self.paths[path].repaired;
+        let repaired = &mut self.paths[path].record.repaired;
         // What is forgotten is found by T3. Only a peer that reports without end comes so far.
         if repaired.len() < MAX_SPAN as usize {
             repaired.push_back(self.outstanding.repaired(tsn));
@@ -74,7 +74,7 @@ impl Transmitter {
         came_on: PathId,
     ) {
         let path = &mut self.paths[came_on];
-        let (packet, cwnd) = path.grown_from;
+        let (packet, cwnd) = path.record.grown_from;
         let grew = packet == self.packet;
         let view = BottleneckView {
             flags: report.flags,

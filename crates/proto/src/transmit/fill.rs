@@ -322,7 +322,7 @@ impl Transmitter {
             }
         }
         if cause != TransmissionCause::New && cx.config.policies.t3_restart == T3Restart::Smart {
-            self.paths[path].retransmissions.push(tsn, cx.now);
+            self.paths[path].record.retransmissions.push(tsn, cx.now);
         }
         let is_repeated = !matches!(cause, TransmissionCause::New | TransmissionCause::Copy);
         if is_repeated

@@ -89,15 +89,17 @@ impl Transmitter {
         let association_recovers = self.recovery.is_active();
         let paths = self.paths.iter_mut().zip(changes).zip(news);
         for ((path, AckedPath { order, .. }), news) in paths {
-            if !association_recovers && !path.recovery.is_active() {
-                path.reduction.end();
+            let recovers = association_recovers || path.recovery.is_active();
+            let Some(record) = path.record.if_used() else { continue };
+            if !recovers {
+                record.reduction.end();
                 continue;
             }
             let last_sack = match order.advanced && !lost_on.contains(path.id) {
                 true => LastSack::Safe,
                 false => LastSack::Doubtful,
             };
-            path.reduction.on_sack(news.flight_bytes, last_sack);
+            record.reduction.on_sack(news.flight_bytes, last_sack);
         }
     }
 
@@ -132,7 +134,7 @@ impl Transmitter {
             path.control(cx.now, groups.view(path.id), |it, cx| it.on_ack(cx, &acked));
             path.judge_losses(cx.now, groups.view(path.id), acked.in_recovery);
             if news.credited_bytes > 0 && !recovers {
-                path.grown_from = (self.packet, old.cwnd);
+                path.record.grown_from = (self.packet, old.cwnd);
                 cx.probe.on(cx.now, path.congestion_event());
             } else if path.congestion != old {
                 cx.probe.on(cx.now, path.congestion_event());
@@ -182,7 +184,7 @@ impl Transmitter {
             if !recovers {
                 let proportional = cx.config.policies.window.reduction == Reduction::Proportional;
                 if proportional && path.has_ssthresh() {
-                    path.reduction.begin(path.flight);
+                    path.record.reduction.begin(path.flight);
                 }
                 cx.probe.on(cx.now, ProbeEvent::FastRecoveryEntered { path: path.id });
             }

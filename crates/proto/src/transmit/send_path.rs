@@ -3,9 +3,9 @@
 mod arrivals;
 mod control;
 mod feedback;
+mod record;
 
 use alloc::boxed::Box;
-use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use core::ops::{Index, IndexMut};
 
@@ -17,25 +17,22 @@ use crate::config::{
 use crate::congestion::burst::{self, BurstView};
 use crate::congestion::coupled::group::{GroupViews, Member};
 use crate::congestion::pacing::Pacer;
-use crate::congestion::rate_reduction::RateReduction;
 use crate::congestion::recovery::FastRecovery;
 use crate::congestion::window::{CongestionWindow, Family};
 use crate::congestion::{Congestion, CorrectionCause, Parameters};
 use crate::mechanism::blocking_estimation::PenaltyInterval;
 use crate::mechanism::copies::Copies;
-use crate::mechanism::loss_rate::LossRate;
 use crate::mechanism::reschedule::NewDataBan;
 use crate::mechanism::slow_path_rtt::Awaited;
-use crate::mechanism::t3_policy::RetransmissionLog;
 use crate::mechanism::tail_probe::TailProbe;
 use crate::paths::PathBook;
 use crate::paths::rtt::RttEstimator;
-use crate::transmit::buffer_size::DeliveryRate;
-use crate::transmit::outstanding::{OutstandingData, Repaired};
-use crate::types::PathSet;
+use crate::transmit::outstanding::OutstandingData;
+use crate::types::{Lazy, PathSet};
 use crate::{Duration, Instant, PathId, Probe, ProbeEvent, Tsn};
 use arrivals::Arrivals;
 use feedback::Feedback;
+use record::SendRecord;
 
 const COMMON_HEADER: u32 = 12;
 pub(crate) const DATA_HEADER: u32 = 16;
@@ -69,9 +66,6 @@ pub(crate) struct SendPath {
     /// In which order it delivers, where the policy looks at that.
     arrivals: Option<Box<Arrivals>>,
     pub(crate) recovery: FastRecovery,
-    /// How fast it sends meanwhile, where the policy paces that.
-    pub(crate) reduction: RateReduction,
-    pub(crate) loss_rate: LossRate,
     /// Counted bytes outstanding.
     pub(crate) flight: u64,
     /// Counted bytes found lost that the controller was not told of yet.
@@ -103,14 +97,8 @@ pub(crate) struct SendPath {
     pub(crate) penalty_interval: PenaltyInterval,
     /// Probing when it is silent at the tail.
     pub(crate) tail_probe: TailProbe,
-    /// Chunks retransmitted here because of drop reports, or moved here, in that order.
-    pub(crate) repaired: VecDeque<Repaired>,
-    /// The congestion window before a SACK made it grow, and the number of the packet with that SACK.
-    pub(crate) grown_from: (u64, u64),
-    /// Kept where the policy of T3-rtx looks at times.
-    pub(crate) retransmissions: RetransmissionLog,
-    /// What it delivers, where the send buffer follows that.
-    pub(crate) delivery: DeliveryRate,
+    /// What its mechanisms remember while it carries data.
+    pub(crate) record: Lazy<SendRecord>,
     pub(crate) counters: SendCounters,
 }
 
@@ -173,8 +161,6 @@ impl SendPath {
             feedback: None,
             arrivals: None,
             recovery: FastRecovery::default(),
-            reduction: RateReduction::default(),
-            loss_rate: LossRate::default(),
             flight: 0,
             lost_bytes: 0,
             packet_bytes: 0,
@@ -191,10 +177,7 @@ impl SendPath {
             new_data_ban: NewDataBan::default(),
             penalty_interval: PenaltyInterval::default(),
             tail_probe: TailProbe::default(),
-            repaired: VecDeque::new(),
-            grown_from: (u64::MAX, 0),
-            retransmissions: RetransmissionLog::default(),
-            delivery: DeliveryRate::default(),
+            record: Lazy::default(),
             counters: SendCounters::default(),
         }
     }
@@ -241,7 +224,9 @@ impl SendPath {
     pub(crate) fn begin_flush(&mut self, now: Instant, pacing: Pacing, burst: Burst, sacks: u64) {
         self.note_idle(now);
         let (ssthresh, unit) = (self.congestion.ssthresh, self.parameters.unit);
-        let reduced = self.reduction.limit(self.flight, ssthresh, unit);
+        let flight = self.flight;
+        let reduced =
+            self.record.if_used().and_then(|it| it.reduction.limit(flight, ssthresh, unit));
         let view = BurstView {
             cwnd: reduced.unwrap_or(self.congestion.cwnd),
             ssthresh,
@@ -347,15 +332,19 @@ impl SendPath {
     /// Missing reports count again for chunks that were retransmitted here because of a drop report, moved here, or probed
     /// for a tail, once `acked`, which was sent later on this path, has arrived. Each such chunk is looked at once.
     pub(crate) fn count_repaired_again(&mut self, outstanding: &mut OutstandingData, acked: Tsn) {
-        while let Some(repaired) = self.repaired.front().filter(|r| r.is_older_than(acked)) {
+        let Some(record) = self.record.if_used() else { return };
+        while let Some(repaired) = record.repaired.front().filter(|r| r.is_older_than(acked)) {
             outstanding.count_again(repaired);
-            self.repaired.pop_front();
+            record.repaired.pop_front();
         }
     }
 
     /// Gives memory back that nothing needs now.
     pub(crate) fn release_memory(&mut self) {
         if self.flight == 0 {
+            if self.record.loss_rate.oracle.is_none() {
+                self.record.forget();
+            }
             self.spread = None;
             self.arrivals = None;
             if self.control.forget() {
@@ -363,8 +352,10 @@ impl SendPath {
                 self.congestion = self.control.window();
             }
         }
-        self.repaired.shrink_to_fit();
-        self.retransmissions.release_memory();
+        if let Some(record) = self.record.if_used() {
+            record.repaired.shrink_to_fit();
+            record.retransmissions.release_memory();
+        }
     }
 
     /// Starts T3-rtx unless it runs.
@@ -378,7 +369,7 @@ impl SendPath {
     pub(crate) fn put_out(&mut self, flight_bytes: u32) {
         self.flight += u64::from(flight_bytes);
         self.packet_bytes += flight_bytes;
-        self.reduction.on_sent(u64::from(flight_bytes));
+        self.record.reduction.on_sent(u64::from(flight_bytes));
     }
 
     /// A chunk is outstanding here no more, though nothing acknowledged it: it was lost, abandoned, or leaves for another

@@ -96,7 +96,9 @@ impl Transmitter {
             if !path.undo_spurious(cx.now, groups.view(path.id), recovers) {
                 continue;
             }
-            path.reduction.end();
+            if let Some(record) = path.record.if_used() {
+                record.reduction.end();
+            }
             if path.recovery.leave() {
                 cx.probe.on(cx.now, ProbeEvent::FastRecoveryLeft { path: Some(path.id) });
             }

@@ -42,7 +42,7 @@ impl Transmitter {
         }
         path.rtt.back_off();
         let leaves_recovery = path.recovery.leave();
-        path.reduction.end();
+        path.record.reduction.end();
         path.free_retransmission = true;
         let rate = match expiry {
             Expiry::AnsweredProbe => LossAccounting::Unchanged,
@@ -85,11 +85,14 @@ impl Transmitter {
     fn search_oldest_transmission(&mut self, id: PathId) -> Option<Instant> {
         let outstanding = &mut self.outstanding;
         let first = outstanding.lowest_on(id).0.map(|tsn| outstanding.get(tsn).sent_at);
-        let again = self.paths[id].retransmissions.oldest(|tsn, at| {
-            outstanding.contains(tsn) && {
-                let chunk = outstanding.get(tsn);
-                chunk.path == id && chunk.sent_at == at && !chunk.is_acked()
-            }
+        let record = self.paths[id].record.if_used();
+        let again = record.and_then(|record| {
+            record.retransmissions.oldest(|tsn, at| {
+                outstanding.contains(tsn) && {
+                    let chunk = outstanding.get(tsn);
+                    chunk.path == id && chunk.sent_at == at && !chunk.is_acked()
+                }
+            })
         });
         first.into_iter().chain(again).min()
     }

@@ -5,6 +5,7 @@ mod addresses;
 mod buffer_bytes;
 mod capabilities;
 mod fate;
+mod lazy;
 mod path_delta;
 mod path_set;
 
@@ -16,5 +17,6 @@ pub(crate) use addresses::{AddressList, MAX_ADDRESSES};
 pub(crate) use buffer_bytes::BufferBytes;
 pub(crate) use capabilities::Capabilities;
 pub(crate) use fate::Fate;
+pub(crate) use lazy::{Lazy, Vacant};
 pub(crate) use path_delta::{PathDelta, Unambiguous};
 pub(crate) use path_set::PathSet;

@@ -270,10 +270,10 @@ fn proportional_reduction_lasts_as_long_as_fast_recovery() {
     bench.place(&[0]);
     bench.wait(50);
     (1..=3).for_each(|last| drop(bench.sack(&Answer::of(0).gaps(&[(1, last)]))));
-    assert!(bench.path(0).recovery.is_active() && bench.path(0).reduction.is_under_way());
+    assert!(bench.path(0).recovery.is_active() && bench.path(0).record.reduction.is_under_way());
     bench.sends();
     bench.sack(&Answer::of(5));
-    assert!(!bench.path(0).recovery.is_active() && !bench.path(0).reduction.is_under_way());
+    assert!(!bench.path(0).recovery.is_active() && !bench.path(0).record.reduction.is_under_way());
 }
 
 /// What an NR-SACK acknowledges, of four chunks on two paths.

@@ -147,9 +147,9 @@ fn a_sack_that_repairs_allows_a_packet_more_than_it_delivers() {
         bench.config.policies.fast_retransmit.threshold = threshold;
         bench.sack(&Answer::of(0).gaps(gaps));
         let path = bench.path(0);
-        assert!(path.reduction.is_under_way(), "{what}");
+        assert!(path.record.reduction.is_under_way(), "{what}");
         let flight = path.flight;
-        let limit = path.reduction.limit(flight, 1 << 40, CHUNK).unwrap();
+        let limit = path.record.reduction.limit(flight, 1 << 40, CHUNK).unwrap();
         assert_eq!(limit - flight, packets * CHUNK, "{what}");
     }
 }
@@ -158,7 +158,7 @@ fn a_sack_that_repairs_allows_a_packet_more_than_it_delivers() {
 fn a_reduction_at_once_is_one() {
     for (policy, gradual) in [(Reduction::AtOnce, false), (Reduction::Proportional, true)] {
         let mut bench = recovering(|config| config.policies.window.reduction = policy);
-        assert_eq!(bench.path(0).reduction.is_under_way(), gradual);
+        assert_eq!(bench.path(0).record.reduction.is_under_way(), gradual);
         let window = bench.path(0).congestion;
         assert_eq!(window.cwnd, 9 * CHUNK / 2, "{policy:?}");
         bench.begin();

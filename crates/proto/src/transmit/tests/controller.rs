@@ -196,7 +196,7 @@ fn losses_are_told_with_cause_and_size_and_each_byte_once() {
         assert_eq!((second[0].lost_bytes, second[0].in_recovery), (CHUNK, true), "{scope:?}");
         let counters = bench.path(0).counters;
         assert_eq!(counters.fast_recoveries, fast_recoveries, "{scope:?}");
-        assert!(!bench.path(0).reduction.is_under_way(), "it has no threshold");
+        assert!(!bench.path(0).record.reduction.is_under_way(), "it has no threshold");
     }
 }
 

@@ -116,15 +116,15 @@ fn what_was_on_a_lost_path_waits_for_another_one() {
     (0..2).for_each(|id| bench.shape(id, 9, 9, 50));
     bench.place(&[0, 1, 0]);
     let cwnd = bench.path(0).congestion.cwnd;
-    (0..9).for_each(|_| bench.path(0).loss_rate.on_delivered(1));
+    (0..9).for_each(|_| bench.path(0).record.loss_rate.on_delivered(1));
     bench.lose_path(0);
     bench.fail(0);
     assert_eq!(bench.lost(), [(0, TimerRetransmission), (2, TimerRetransmission)]);
     assert_eq!((bench.t3(0), bench.flights()), (None, [0, CHUNK].into()));
     assert_eq!(bench.path(0).timed, None, "what goes elsewhere measures nothing here");
-    assert_eq!(bench.path(0).loss_rate.measured_ppm(), 0, "the network has lost nothing");
-    bench.path(0).loss_rate.on_delivered(1);
-    assert_eq!(bench.path(0).loss_rate.measured_ppm(), 0);
+    assert_eq!(bench.path(0).record.loss_rate.measured_ppm(), 0, "the network has lost nothing");
+    bench.path(0).record.loss_rate.on_delivered(1);
+    assert_eq!(bench.path(0).record.loss_rate.measured_ppm(), 0);
     assert_eq!(bench.path(0).congestion.cwnd, cwnd);
     assert_eq!(bench.sends(), [(1, [0].into()), (1, [2].into())]);
 }
@@ -133,11 +133,11 @@ fn what_was_on_a_lost_path_waits_for_another_one() {
 fn losses_count_in_the_loss_rate_where_the_network_lost_something() {
     let mut bench = Bench::new(preset("cmt"), 2);
     (0..2).for_each(|id| bench.shape(id, 9, 9, 50));
-    bench.path(0).loss_rate.on_delivered(7);
+    bench.path(0).record.loss_rate.on_delivered(7);
     bench.place(&[0, 0, 0]);
     bench.expire(0);
-    assert_eq!(bench.path(0).loss_rate.measured_ppm(), 300_000);
-    assert_eq!(bench.path(1).loss_rate.measured_ppm(), 0);
+    assert_eq!(bench.path(0).record.loss_rate.measured_ppm(), 300_000);
+    assert_eq!(bench.path(1).record.loss_rate.measured_ppm(), 0);
 }
 
 #[test]

@@ -76,7 +76,7 @@ fn the_pace_is_waited_for_only_while_it_is_what_holds_data_back() {
         ),
         (
             "fast recovery has a pace of its own",
-            |bench| bench.path(0).reduction.begin(9 * CHUNK),
+            |bench| bench.path(0).record.reduction.begin(9 * CHUNK),
             false,
         ),
     ];

@@ -133,7 +133,7 @@ fn what_was_dropped_goes_again_and_is_no_sign_of_congestion() {
     let lost: Vec<_> = (WAIT + 1..=WAIT + 10).map(|chunk| (chunk, FastRetransmission)).collect();
     assert_eq!(bench.lost(), lost);
     assert_eq!([0, 1].map(|id| bench.path(id).congestion), windows);
-    assert_eq!(bench.path(0).loss_rate.measured_ppm(), 0);
+    assert_eq!(bench.path(0).record.loss_rate.measured_ppm(), 0);
     assert!(!bench.path(0).recovery.is_active());
     assert_eq!(bench.flights(), [2 * CHUNK, 0], "chunk 0, and the young one");
 }

@@ -131,7 +131,7 @@ fn a_probe_that_times_out_is_no_loss_of_the_path() {
     {
         let mut bench = probing();
         let before = bench.path(0).congestion;
-        bench.path(0).loss_rate.on_delivered(20);
+        bench.path(0).record.loss_rate.on_delivered(20);
         bench.wait(50);
         if is_answered {
             bench.sack(&Answer::of(1).a_rwnd(0));
@@ -140,7 +140,7 @@ fn a_probe_that_times_out_is_no_loss_of_the_path() {
         assert_eq!(bench.path(0).congestion, before, "{what}");
         assert_eq!(bench.lost(), [(1, TimerRetransmission)], "{what}: the probe goes again");
         assert_eq!(bench.rto(0), 2000, "{what}");
-        let counts = bench.path(0).loss_rate.measured_ppm() > 0;
+        let counts = bench.path(0).record.loss_rate.measured_ppm() > 0;
         assert_eq!(counts, !is_answered, "{what}");
         let sent = bench.sends();
         assert_eq!(sent.len(), 1, "{what}: {sent:?}");
@@ -161,7 +161,7 @@ fn when_the_window_opens_what_it_refused_goes_again_at_once_and_once() {
     assert!(bench.history(1).contains(History::REPEATED));
     assert!(bench.t3(0).is_some());
     assert_eq!(bench.path(0).congestion.cwnd, cwnd);
-    assert_eq!(bench.path(0).loss_rate.measured_ppm(), 0);
+    assert_eq!(bench.path(0).record.loss_rate.measured_ppm(), 0);
     // It closes and opens again: what was repeated waits for its timer, what was not is repeated.
     bench.wait(50);
     bench.sack(&Answer::of(1).a_rwnd(0));

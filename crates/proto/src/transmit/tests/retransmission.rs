@@ -18,9 +18,9 @@ fn bench(fast: Via, timer: Via, no_window: NoWindow) -> Bench {
     });
     for (id, (cwnd, ssthresh, rtt)) in (0..).zip([(10, 20, 50), (30, 10, 90), (20, 40, 30)]) {
         bench.shape(id, cwnd, ssthresh, rtt);
-        bench.path(id).loss_rate.on_delivered(20);
+        bench.path(id).record.loss_rate.on_delivered(20);
     }
-    [0, 2].iter().for_each(|id| bench.path(*id).loss_rate.on_lost());
+    [0, 2].iter().for_each(|id| bench.path(*id).record.loss_rate.on_lost());
     bench.place(&[0]);
     bench
 }

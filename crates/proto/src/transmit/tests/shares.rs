@@ -151,8 +151,8 @@ fn idle(policy: BufferSize, ssthresh: u64) -> Bench {
 /// Path 0 has delivered so many packets since a round trip began.
 fn deliver(bench: &mut Bench, packets: u32) {
     let (now, round_trip) = (bench.now, Duration::from_millis(100));
-    let delivery = &mut bench.path(0).delivery;
-    *delivery = DeliveryRate::default();
+    let delivery = &mut bench.path(0).record.delivery;
+    *delivery = DeliveryRate::new();
     for packets in [0, packets] {
         assert!(!delivery.on_acked(now, u64::from(packets * FULL), round_trip));
     }

@@ -81,11 +81,11 @@ fn a_timeout_ends_fast_recovery() {
         let mut bench = bench(preset);
         bench.place(&[0, 0, 0, 0]);
         bench.path(0).recovery.enter(tsn(3));
-        bench.path(0).reduction.begin(4 * CHUNK);
+        bench.path(0).record.reduction.begin(4 * CHUNK);
         bench.tx.recovery.enter(tsn(3));
         bench.expire(0);
         assert!(!bench.path(0).recovery.is_active() && !bench.tx.recovery.is_active());
-        assert!(!bench.path(0).reduction.is_under_way());
+        assert!(!bench.path(0).record.reduction.is_under_way());
     }
 }
 

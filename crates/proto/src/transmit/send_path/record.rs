@@ -1,0 +1,49 @@
+//! What the mechanisms of a path remember of what it has sent.
+
+use alloc::collections::VecDeque;
+
+use crate::congestion::rate_reduction::RateReduction;
+use crate::mechanism::loss_rate::LossRate;
+use crate::mechanism::t3_policy::RetransmissionLog;
+use crate::transmit::buffer_size::DeliveryRate;
+use crate::transmit::outstanding::Repaired;
+use crate::types::Vacant;
+
+/// What the mechanisms of a path remember of what it has sent. Apart from the rest, because idle paths need none of it.
+#[derive(Debug)]
+pub(crate) struct SendRecord {
+    /// How fast it sends in fast recovery, where the policy paces that.
+    pub(crate) reduction: RateReduction,
+    pub(crate) loss_rate: LossRate,
+    /// Chunks retransmitted here because of drop reports, or moved here, in that order.
+    pub(crate) repaired: VecDeque<Repaired>,
+    /// The congestion window before a SACK made it grow, and the number of the packet with that SACK.
+    pub(crate) grown_from: (u64, u64),
+    /// Kept where the policy of T3-rtx looks at times.
+    pub(crate) retransmissions: RetransmissionLog,
+    /// What it delivers, where the send buffer follows that.
+    pub(crate) delivery: DeliveryRate,
+}
+
+impl SendRecord {
+    const fn new() -> Self {
+        Self {
+            reduction: RateReduction::new(),
+            loss_rate: LossRate::new(),
+            repaired: VecDeque::new(),
+            grown_from: (u64::MAX, 0),
+            retransmissions: RetransmissionLog::new(),
+            delivery: DeliveryRate::new(),
+        }
+    }
+}
+
+impl Default for SendRecord {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Vacant for SendRecord {
+    const VACANT: &'static Self = &Self::new();
+}

@@ -49,6 +49,8 @@ pub(crate) struct MeasuredPath {
     pub(crate) srtt: Duration,
     /// The smallest one that was measured.
     pub(crate) smallest_rtt: Duration,
+    /// How long its links need to send a packet, as far as round trips tell.
+    pub(crate) serialisation: Duration,
     /// How fast it delivers, where its controller measures that.
     pub(crate) rate: Option<KnownRate>,
     /// Bytes per second that its bottleneck passes on, once a train of packets has been measured.
@@ -174,9 +176,10 @@ pub(crate) fn expected_rtt(path: &MeasuredPath, flight: u64, chunk: u64) -> Dura
     let bytes = u128::from(flight.saturating_add(chunk));
     let carries = path.carries().map(|rate| u128::from(rate.max(1)));
     // A path that grows delivers up to twice as much in the next round trip, and its rate says little of a single chunk.
+    let serialisation = u128::from(path.serialisation.as_nanos());
     let known = match (carries, path.rate) {
         (Some(rate), _) => Some((rate, u128::from(chunk) * NANOS_PER_SECOND / rate)),
-        (None, Some(grows)) => Some((2 * u128::from(grows.bytes_per_second.max(1)), 0)),
+        (None, Some(grows)) => Some((2 * u128::from(grows.bytes_per_second.max(1)), serialisation)),
         (None, None) => None,
     };
     if let Some((rate, sending)) = known {
@@ -185,6 +188,7 @@ pub(crate) fn expected_rtt(path: &MeasuredPath, flight: u64, chunk: u64) -> Dura
         let twice = smallest + sending + 2 * queue;
         return Duration::from_nanos(u64::try_from(twice).unwrap_or(u64::MAX));
     }
+    let smallest = smallest + path.serialisation;
     if flight == 0 {
         return smallest;
     }
@@ -230,13 +234,18 @@ pub(crate) fn penalized(cwnd: u64, unit: u64) -> u64 {
 }
 
 /// Limits the penalty of a path to one per round-trip time.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct PenaltyInterval {
     /// No further penalty before; unset if there was none yet.
     ends: Option<Instant>,
 }
 
 impl PenaltyInterval {
+    /// There was no penalty yet.
+    pub(crate) const fn new() -> Self {
+        Self { ends: None }
+    }
+
     /// Whether the path may be penalised at `now`.
     pub(crate) fn is_over(&self, now: Instant) -> bool {
         self.ends.is_none_or(|ends| now >= ends)
@@ -262,6 +271,7 @@ mod tests {
         ssthresh: 60_000,
         srtt: ms(10),
         smallest_rtt: ms(5),
+        serialisation: Duration::ZERO,
         rate: None,
         bottleneck: None,
     };
@@ -294,6 +304,7 @@ mod tests {
             ssthresh: 1,
             srtt: ms(20),
             smallest_rtt: ms(20),
+            serialisation: Duration::ZERO,
             rate: None,
             bottleneck: None,
         };
@@ -339,6 +350,7 @@ mod tests {
             ssthresh: 80_000,
             srtt: ms(32),
             smallest_rtt: ms(32),
+            serialisation: Duration::ZERO,
             rate: Option::None,
             bottleneck: Option::None,
         };
@@ -362,6 +374,7 @@ mod tests {
             ssthresh: 0,
             srtt: ms(200),
             smallest_rtt: ms(20),
+            serialisation: Duration::ZERO,
             rate: None,
             bottleneck: None,
         };
@@ -378,7 +391,7 @@ mod tests {
     #[test]
     fn one_penalty_per_round_trip() {
         let at = |millis| Instant::ZERO + ms(millis);
-        let mut interval = PenaltyInterval::default();
+        let mut interval = PenaltyInterval::new();
         assert!(interval.is_over(at(0)), "none yet");
         interval.begin(at(10), ms(40));
         for (time, expected) in [(10, false), (49, false), (50, true), (90, true)] {

@@ -84,6 +84,7 @@ mod tests {
         ssthresh: u64::MAX,
         srtt: Duration::from_millis(10),
         smallest_rtt: Duration::from_millis(10),
+        serialisation: Duration::ZERO,
         rate: Some(KnownRate { bytes_per_second: 1_000_000, is_final: true }),
         bottleneck: None,
     };
@@ -153,6 +154,7 @@ mod tests {
             rate: None,
             srtt: Duration::from_nanos(1),
             smallest_rtt: Duration::from_nanos(0),
+            serialisation: Duration::ZERO,
             ..QUICK
         };
         let never = MeasuredPath { smallest_rtt: Duration::MAX, ..most };

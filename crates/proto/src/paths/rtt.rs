@@ -19,6 +19,8 @@ pub(crate) struct RttEstimator {
     /// The former in whole nanoseconds, which is asked for more often than it changes.
     srtt: Duration,
     smallest: Duration,
+    /// Smallest sample of control chunks.
+    smallest_control: Duration,
     rto: Duration,
     /// When data was measured last.
     of_data: Option<Instant>,
@@ -39,6 +41,7 @@ impl RttEstimator {
             smoothed: None,
             srtt: Duration::ZERO,
             smallest: Duration::MAX,
+            smallest_control: Duration::MAX,
             rto: config.initial,
             of_data: None,
         }
@@ -56,6 +59,7 @@ impl RttEstimator {
     /// Takes a sample of control chunks: where that is provisional, as a beginning, until data is measured, and anew when that
     /// was long ago.
     pub(crate) fn on_control_sample(&mut self, now: Instant, sample: Duration) {
+        self.smallest_control = self.smallest_control.min(sample);
         if self.control == ControlRtt::Counts {
             return self.on_sample(sample);
         }
@@ -88,6 +92,15 @@ impl RttEstimator {
     /// Smallest sample so far, once there is one.
     pub(crate) fn smallest(&self) -> Option<Duration> {
         self.smoothed.map(|_| self.smallest)
+    }
+
+    /// How much longer a round trip of data takes than one of control chunks, which are small: the time that the links of the path
+    /// need to send a packet. Zero if one of both is unknown.
+    pub(crate) fn serialisation(&self) -> Duration {
+        match self.of_data.and(self.smallest()) {
+            Some(smallest) => smallest - self.smallest_control,
+            None => Duration::ZERO,
+        }
     }
 
     /// Retransmission timeout.
@@ -186,6 +199,24 @@ mod tests {
         assert_eq!(rtt.of_data(), Some((ms(50), ms(50))), "data is believed");
         rtt.on_control_sample(at(11), ms(10));
         assert_eq!((rtt.srtt(), rtt.of_data()), (Some(ms(10)), None), "but not for ever");
+    }
+
+    /// 1 Mbit/s: 12 ms for 1,500 bytes.
+    #[test]
+    fn full_packets_take_longer_than_control_chunks() {
+        let ms = Duration::from_millis;
+        let rto = Preset::Rfc9260.policies().rto;
+        let mut rtt = RttEstimator::new(rto, ControlRtt::Provisional);
+        assert_eq!(rtt.serialisation(), Duration::ZERO);
+        rtt.on_control_sample(Instant::ZERO, ms(7));
+        assert_eq!(rtt.serialisation(), Duration::ZERO);
+        rtt.on_data_sample(Instant::ZERO, ms(31));
+        rtt.on_data_sample(Instant::ZERO, ms(19));
+        rtt.on_control_sample(Instant::ZERO, ms(15));
+        assert_eq!(rtt.serialisation(), ms(12));
+        rtt.on_control_sample(Instant::ZERO, ms(25));
+        rtt.on_data_sample(Instant::ZERO, ms(5));
+        assert_eq!(rtt.serialisation(), Duration::ZERO, "the data found the path empty");
     }
 
     #[test]

@@ -116,7 +116,7 @@ impl Snapshot<'_> {
         let lowest = tx.outstanding.get(tx.outstanding.base());
         let slow = &tx.paths[lowest.path];
         let is_slow = slow.rtt.srtt().is_some_and(|rtt| view.has_lower_rtt_than(rtt));
-        let pays = slow.id != best.id && is_slow && slow.penalty_interval.is_over(self.now);
+        let pays = slow.id != best.id && is_slow && slow.record.penalty_interval.is_over(self.now);
         pays.then_some(slow.id)
     }
 
@@ -163,7 +163,7 @@ impl Transmitter {
     fn search_blocking_path(&mut self, cx: &mut SendCx<'_>) {
         let Some(slow) = self.snapshot(cx, cx.book.usable()).path_that_blocks() else { return };
         let slow = &mut self.paths[slow];
-        slow.penalty_interval.begin(cx.now, slow.rtt.srtt().unwrap_or_default());
+        slow.record.penalty_interval.begin(cx.now, slow.rtt.srtt().unwrap_or_default());
         let unit = slow.parameters().unit;
         let cwnd = blocking_estimation::penalized(slow.congestion.cwnd, unit);
         slow.correct(cx.now, CorrectionCause::Blocking, cwnd, None);
@@ -213,6 +213,7 @@ pub(super) fn blocking_view(path: &SendPath) -> Option<MeasuredPath> {
         ssthresh,
         srtt,
         smallest_rtt,
+        serialisation: path.rtt.serialisation(),
         rate: path.delivery_rate().map(known_rate),
         bottleneck: path.bottleneck_rate(),
     })

@@ -107,11 +107,10 @@ impl Transmitter {
         packet: &mut PacketBuilder<'_>,
     ) {
         let chunk = self.outstanding.get(tsn);
-        let (user_bytes, flight_bytes, old) = (chunk.user_bytes(), chunk.flight_bytes, chunk.path);
-        if !packet.fits_data(user_bytes) {
+        if !packet.fits_data(chunk.user_bytes()) {
             return;
         }
-        self.leave_path(cx, old, tsn, flight_bytes);
+        self.leave_path(cx, tsn);
         self.push_moved(cx, path, tsn, TransmissionCause::Rescheduled, packet);
         // It is the lowest TSN of all, and so of its path.
         self.paths[path].restart_t3(cx.now, cx.config);
@@ -140,8 +139,10 @@ impl Transmitter {
         path.last_asks_for_sack = true;
     }
 
-    /// Takes a chunk out of what is outstanding on `old`, which pays for the transmission that may still be on its way.
-    fn leave_path(&mut self, cx: &mut SendCx<'_>, old: PathId, tsn: Tsn, flight_bytes: u32) {
+    /// Takes a chunk out of what is outstanding on its path, which pays for the transmission that may still be on its way.
+    fn leave_path(&mut self, cx: &mut SendCx<'_>, tsn: Tsn) {
+        let chunk = self.outstanding.get(tsn);
+        let (old, flight_bytes, sent_at) = (chunk.path, chunk.flight_bytes, chunk.sent_at);
         let state = self.state_of(&self.paths[old], cx.now);
         let path = &mut self.paths[old];
         path.take_out(tsn, flight_bytes);
@@ -164,6 +165,7 @@ impl Transmitter {
                 let round_trip = path.rtt.expected();
                 path.new_data_ban.begin(cx.now, round_trip);
             }
+            Payment::Wait => path.wait_for_left(cx.now, tsn, sent_at),
             Payment::Nothing => {}
         }
         self.settle_left(cx, old);

@@ -20,7 +20,6 @@ use crate::congestion::pacing::Pacer;
 use crate::congestion::recovery::FastRecovery;
 use crate::congestion::window::{CongestionWindow, Family};
 use crate::congestion::{Congestion, CorrectionCause, Parameters};
-use crate::mechanism::blocking_estimation::PenaltyInterval;
 use crate::mechanism::copies::Copies;
 use crate::mechanism::reschedule::NewDataBan;
 use crate::mechanism::slow_path_rtt::Awaited;
@@ -93,8 +92,6 @@ pub(crate) struct SendPath {
     pub(crate) free_retransmission: bool,
     /// Keeps new data off after a chunk left it (chunk rescheduling, tail reinjection).
     pub(crate) new_data_ban: NewDataBan,
-    /// Time between penalties for having blocked the buffers (blocking estimation).
-    pub(crate) penalty_interval: PenaltyInterval,
     /// Probing when it is silent at the tail.
     pub(crate) tail_probe: TailProbe,
     /// What its mechanisms remember while it carries data.
@@ -175,7 +172,6 @@ impl SendPath {
             has_delivered: false,
             free_retransmission: false,
             new_data_ban: NewDataBan::default(),
-            penalty_interval: PenaltyInterval::default(),
             tail_probe: TailProbe::default(),
             record: Lazy::default(),
             counters: SendCounters::default(),
@@ -275,6 +271,37 @@ impl SendPath {
     /// Copies of what went over other paths.
     pub(crate) fn copies(&self) -> Copies {
         self.spread.as_ref().map_or_else(Copies::default, |spread| spread.copies)
+    }
+
+    /// A chunk that was sent here at `sent_at` leaves for another path. Nothing new follows until that is answered.
+    pub(crate) fn wait_for_left(&mut self, now: Instant, tsn: Tsn, sent_at: Instant) {
+        let (rtt, rto) = (self.rtt.expected(), self.rtt.rto());
+        let wait = self.record.left_behind.on_left(now, tsn, sent_at, rtt, rto);
+        self.new_data_ban.begin(now, wait);
+    }
+
+    /// What was sent here later than a chunk that has left has arrived.
+    #[inline]
+    pub(crate) fn note_later_arrived(&mut self) {
+        if let Some(record) = self.record.if_used()
+            && record.left_behind.on_later_arrived()
+        {
+            self.new_data_ban.lift();
+        }
+    }
+
+    /// A SACK over this path reports duplicates: the answer to a chunk that has left measures the path.
+    pub(crate) fn measure_by_left(
+        &mut self,
+        now: Instant,
+        probe: &mut dyn Probe,
+        duplicates: impl Iterator<Item = Tsn>,
+    ) {
+        let Some(record) = self.record.if_used() else { return };
+        if let Some(sent_at) = record.left_behind.on_duplicates(duplicates) {
+            self.new_data_ban.lift();
+            self.sample_rtt(now, probe, sent_at);
+        }
     }
 
     /// What spreads packets over time and over paths.

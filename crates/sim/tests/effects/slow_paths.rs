@@ -26,7 +26,7 @@ bottleneck = { rate = "100 Mbit/s", delay = "100 ms" }
     "1 MiB"
 );
 
-/// A transfer that is short beside the round trip of the slow path.
+/// A transfer that is short beside the round trip of the slow path, of which nothing else leaves that path.
 const SHORT_FILE: &[&str] = &[
     "traffic.bulk.source={ file = \"400 kB\" }",
     "network.disjoint.paths.quick.bottleneck.rate=20 Mbit/s",
@@ -34,6 +34,8 @@ const SHORT_FILE: &[&str] = &[
     "network.disjoint.paths.slow.bottleneck.rate=20 Mbit/s",
     "network.disjoint.paths.slow.bottleneck.delay=200 ms",
     "sctp.policies.blocking_estimation=off",
+    "sctp.policies.earliest_completion=off",
+    "sctp.policies.reschedule.side=none",
     "run.measure_from=0 s",
     "run.duration=60 s",
 ];
@@ -49,6 +51,7 @@ const THIN: &[&str] = &[
     "sctp.policies.pacing=on",
     "sctp.policies.burst=off",
     "sctp.policies.blocking_estimation=off",
+    "sctp.policies.reschedule.side=none",
     "sctp.policies.tail_reinjection=off",
     "sctp.policies.tail_probe=off",
     "sctp.send_buffer=4 MiB",

@@ -3,6 +3,8 @@
 use alloc::collections::VecDeque;
 
 use crate::congestion::rate_reduction::RateReduction;
+use crate::mechanism::blocking_estimation::PenaltyInterval;
+use crate::mechanism::left_behind::LeftBehind;
 use crate::mechanism::loss_rate::LossRate;
 use crate::mechanism::t3_policy::RetransmissionLog;
 use crate::transmit::buffer_size::DeliveryRate;
@@ -23,6 +25,10 @@ pub(crate) struct SendRecord {
     pub(crate) retransmissions: RetransmissionLog,
     /// What it delivers, where the send buffer follows that.
     pub(crate) delivery: DeliveryRate,
+    /// Time between penalties for having blocked the buffers (blocking estimation).
+    pub(crate) penalty_interval: PenaltyInterval,
+    /// What is still on its way here of chunks that have moved to another path.
+    pub(crate) left_behind: LeftBehind,
 }
 
 impl SendRecord {
@@ -34,6 +40,8 @@ impl SendRecord {
             grown_from: (u64::MAX, 0),
             retransmissions: RetransmissionLog::new(),
             delivery: DeliveryRate::new(),
+            penalty_interval: PenaltyInterval::new(),
+            left_behind: LeftBehind::new(),
         }
     }
 }

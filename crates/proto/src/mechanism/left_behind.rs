@@ -4,9 +4,8 @@
 //! data followed at once, that queue would grow with each chunk that moves, and nothing would measure it, because an acknowledgement
 //! of a chunk measures only the path that it was sent on last. So the path takes no new data until the transmission is
 //! answered: by a duplicate that the peer reports in a SACK over this path, which measures its round trip, or by the
-//! acknowledgement of what was sent later there. It may have been lost, so that the wait ends after two round trips, or the
-//! time that it takes to double twice, or three times, and so on, as long as no answer comes: the queue may be longer than any round trip
-//! that was measured.
+//! acknowledgement of what was sent later there. It may have been lost, so the wait ends after two round trips; each further
+//! wait without an answer is twice as long, because the queue may be longer than any round trip that was measured.
 //!
 //! A window-based congestion control can pay with its window instead (`dreibholz-asymmetric` section IV-C); one that follows
 //! a model of the path cannot.

@@ -83,7 +83,9 @@ impl Association {
             // Data watches the path; heartbeats are for idle ones.
             return self.schedule_heartbeat(cx, path);
         }
-        self.release_memory();
+        if self.paths.ids().all(|other| !self.is_in_use(cx.now, other)) {
+            self.release_memory();
+        }
         self.send_heartbeat(cx, path);
     }
 

@@ -464,8 +464,8 @@ impl Association {
 
     /// Gives memory back that nothing needs at present: rings for outstanding chunks, queues that have become empty.
     ///
-    /// It happens by itself when a heartbeat is due on an idle path, so that long idle associations are small and busy ones
-    /// keep what they will need again. Drivers call it where heartbeats are off.
+    /// It happens by itself when a heartbeat is due and all paths have been idle since the last one, so that long idle
+    /// associations are small and busy ones keep what they will need again, and what they know of their paths. Drivers call it where heartbeats are off.
     pub fn release_memory(&mut self) {
         self.transmitter.release_memory();
         if let Some(receiver) = self.state.receiver_mut() {

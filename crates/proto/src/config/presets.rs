@@ -167,6 +167,7 @@ fn rfc9260() -> Policies {
             initial: Duration::from_secs(1),
             min: Duration::from_secs(1),
             max: Duration::from_secs(60),
+            margin: Duration::ZERO,
             alpha: 0.125,
             beta: 0.25,
             data_before_confirmation: DataBeforeConfirmation::On,
@@ -303,7 +304,12 @@ fn recommended() -> Policies {
         // Each path's packets count for themselves, so that this is the path whose SACK is due.
         sack_path: SackPath::LastData,
         rtt_sample: RttSample::SlowPathUpdate,
-        rto: Rto { min: Duration::from_millis(200), ..dreibholz_asymmetric().rto },
+        // As long as a SACK may be delayed.
+        rto: Rto {
+            min: Duration::from_millis(200),
+            margin: Duration::from_millis(200),
+            ..dreibholz_asymmetric().rto
+        },
         control_rtt: ControlRtt::Provisional,
         sack_request: SackRequest::WhenNeeded,
         stale_sack: StaleSack::SamePath,

@@ -551,6 +551,14 @@ pub const POLICY_KEYS: &[PolicyKey] = &[
         "\"60 s\"",
     ),
     quantity(
+        "rto.margin",
+        "Least time by which the retransmission timeout is above the smoothed round-trip time, for a path whose round trips hardly \
+         vary: a delayed SACK, or one that arrives at the same moment, is not late.",
+        "RFC 6298 section 2.3 (its clock granularity G); Linux adds RTO.Min",
+        "time, not above rto.max",
+        "\"0 s\"",
+    ),
+    quantity(
         "rto.alpha",
         "Weight of a new sample in the smoothed round-trip time (RTO.Alpha).",
         "RFC 9260 section 6.3.1",

@@ -136,7 +136,9 @@ impl RttEstimator {
     /// Retransmission timeout as if none had expired since the last sample.
     pub(crate) fn rto_without_backoff(&self) -> Duration {
         let Some((srtt, rttvar)) = self.smoothed else { return self.config.initial };
-        let rto = Duration::from_nanos((srtt + 4.0 * rttvar) as u64);
+        // RFC 6298 section 2.3 has the granularity of the clock in the place of the margin.
+        let above = (4.0 * rttvar).max(self.config.margin.as_nanos() as f64);
+        let rto = Duration::from_nanos((srtt + above) as u64);
         rto.max(self.config.min).min(self.config.max)
     }
 
@@ -227,5 +229,16 @@ mod tests {
         rtt.back_off();
         rtt.on_control_sample(Instant::ZERO, Duration::from_millis(7));
         assert_eq!(rtt.rto(), Duration::from_millis(300));
+    }
+
+    #[test]
+    fn a_round_trip_that_never_varies_leaves_a_margin() {
+        let ms = Duration::from_millis;
+        for (margin, expected) in [(0, 387), (200, 587)] {
+            let rto = Rto { min: ms(200), margin: ms(margin), ..Preset::Rfc9260.policies().rto };
+            let mut rtt = RttEstimator::new(rto, ControlRtt::Counts);
+            (0..200).for_each(|_| rtt.on_data_sample(Instant::ZERO, ms(387)));
+            assert_eq!(rtt.rto().as_nanos() / 1_000_000, expected, "{margin}");
+        }
     }
 }

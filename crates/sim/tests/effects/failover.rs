@@ -68,6 +68,7 @@ pub const COVERAGE: &[Covered] = &[
     rto("rto.initial", "3 s", "1 s", LATE, effect!(a_lost_init_costs_the_initial_timeout)),
     rto("rto.min", "200 ms", "1 s", LOSSY, effect!(short_timeouts_repair_sooner)),
     rto("rto.max", "2 s", "60 s", SILENT, effect!(the_longest_timeout_is_what_comes_after_silence)),
+    rto("rto.margin", "500 ms", "0 s", CALM, effect!(a_margin_waits_for_late_acknowledgements)),
     rto("rto.alpha", "0.01", "0.125", FARTHER, effect!(a_small_alpha_learns_slowly)),
     rto("rto.beta", "0.01", "0.25", CALM, effect!(a_small_beta_calms_down_slowly)),
     rto(
@@ -386,6 +387,15 @@ const CALM: &[&str] = &[
     "network.disjoint.paths.slow.bottleneck.loss.forward=0 %",
     "sctp.receive_buffer=32 KiB",
 ];
+
+#[test]
+fn a_margin_waits_for_late_acknowledgements() {
+    for (margin, least) in [("0 s", 0.0), ("500 ms", 0.5)] {
+        let result = run_as(UNEQUAL, CALM, "rto.margin", margin);
+        let above = second(&result).rto_s - second(&result).srtt_s.unwrap();
+        assert!((least..least + 0.2).contains(&above), "{margin}: {above} s");
+    }
+}
 
 /// Half a second of the fast path alone, with so little in flight that nothing queues, and a SACK per packet.
 #[test]

@@ -215,6 +215,8 @@ pub struct Rto {
     pub min: Duration,
     /// RTO.Max.
     pub max: Duration,
+    /// Least time by which the timeout is above the smoothed round-trip time.
+    pub margin: Duration,
     /// RTO.Alpha: weight of a new sample in the smoothed round-trip time.
     pub alpha: f64,
     /// RTO.Beta: weight of a new sample in the variation.

@@ -106,7 +106,9 @@ fn note(delta: &mut AckDelta, tsn: Tsn, newly: &Newly, means: Means) {
     path.credited_bytes += u64::from(newly.flight_bytes);
     path.by_cumulative_ack |= means == Means::CumulativeAck;
     let took_one_path = !newly.history.intersects(History::MOVED | History::COPIED);
-    path.unambiguous = path.unambiguous.max(match (took_one_path, newly.was_in_flight) {
+    // Of a chunk that was retransmitted, an earlier transmission may be what arrived.
+    let is_fresh = newly.was_in_flight && newly.transmissions == 1;
+    path.unambiguous = path.unambiguous.max(match (took_one_path, is_fresh) {
         (true, true) => Unambiguous::InFlight,
         (true, false) => Unambiguous::TakenForLost,
         (false, _) => Unambiguous::None,

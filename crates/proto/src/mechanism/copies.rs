@@ -10,13 +10,17 @@
 //!
 //! A copy counts neither as in flight nor in a congestion window; a budget limits them.
 
+use crate::types::NANOS_PER_SECOND;
 use crate::{Duration, Instant, Tsn};
 
 /// Bytes per second that copies of thin flows may take of a path: some tens of small messages.
-const MOST_RATE: u64 = 20_000;
+const LEAST_RATE: u64 = 20_000;
 
-/// What may leave in one go, as time at that rate.
-const BURST: Duration = Duration::from_millis(200);
+/// The part of a window per round trip that they may take, where that is more.
+const PART_OF_WINDOW: u128 = 8;
+
+/// What may leave in one go, in bytes.
+const BURST: u64 = 4000;
 
 /// Copies that may stay without an answer that measures the path before it is tried with data: the peer answers them
 /// over other paths.
@@ -34,6 +38,8 @@ const ALIKE: Duration = Duration::from_millis(20);
 struct Copy {
     tsn: Tsn,
     sent_at: Instant,
+    /// A SACK over another path acknowledged the chunk: the first transmission may be what arrived.
+    acked_elsewhere: bool,
 }
 
 /// Copies on one path.
@@ -57,19 +63,26 @@ impl Copies {
     }
 
     /// Whether a copy of so many bytes is in the budget for thin flows.
-    pub(crate) fn may_repeat(&self, now: Instant, bytes: u64) -> bool {
-        self.paid_until + cost(bytes) <= now + BURST
+    pub(crate) fn may_repeat(&self, now: Instant, bytes: u64, rate: u64) -> bool {
+        self.paid_until + cost(bytes, rate) <= now + cost(BURST, rate)
     }
 
     /// A copy was sent.
-    pub(crate) fn on_sent(&mut self, now: Instant, tsn: Tsn, bytes: u64) {
-        if self.awaited.replace(Copy { tsn, sent_at: now }).is_some() {
+    pub(crate) fn on_sent(&mut self, now: Instant, tsn: Tsn, bytes: u64, rate: u64) {
+        if self.awaited.replace(Copy { tsn, sent_at: now, acked_elsewhere: false }).is_some() {
             self.unanswered = self.unanswered.saturating_add(1);
         }
-        self.paid_until = self.paid_until.max(now) + cost(bytes);
+        self.paid_until = self.paid_until.max(now) + cost(bytes, rate);
     }
 
-    /// A SACK came over another path. Where it acknowledges the copy long after its answer was due, `rtt` being the least that a
+    /// A SACK came over another path. Where it acknowledges the copy, the first transmission may be what arrived.
+    pub(crate) fn on_acked_elsewhere(&mut self, covers: impl FnOnce(Tsn) -> bool) {
+        if let Some(copy) = self.awaited.as_mut().filter(|copy| covers(copy.tsn)) {
+            copy.acked_elsewhere = true;
+        }
+    }
+
+    /// The same on a path that data has not measured. Where it acknowledges the copy long after its answer was due, `rtt` being the least that a
     /// round trip takes, the peer answers over other paths. Returns whether it acknowledges the copy, and so late that the copy
     /// may be what arrived.
     pub(crate) fn on_other_sack(
@@ -78,7 +91,10 @@ impl Copies {
         rtt: Duration,
         covers: impl FnOnce(Tsn) -> bool,
     ) -> bool {
-        let Some(copy) = self.awaited.filter(|copy| covers(copy.tsn)) else { return false };
+        let Some(copy) = self.awaited.as_mut().filter(|copy| covers(copy.tsn)) else {
+            return false;
+        };
+        copy.acked_elsewhere = true;
         let age = now.since(copy.sent_at);
         if age > rtt * 4 {
             self.unanswered = MOST_UNANSWERED;
@@ -86,20 +102,34 @@ impl Copies {
         age >= rtt / 2
     }
 
-    /// A SACK came over the path, which may answer the copy with this TSN that was sent at this time. Returns when it was sent, if
-    /// so.
+    /// A SACK came over the path. It answers the copy if it reports it as a duplicate, or acknowledges it before any other SACK has and
+    /// no sooner than after `least`. Returns when the copy was sent, if so.
     pub(crate) fn on_sack(
         &mut self,
-        is_answer: impl FnOnce(Tsn, Instant) -> bool,
+        now: Instant,
+        least: Duration,
+        is_duplicate: impl FnOnce(Tsn) -> bool,
+        covers: impl FnOnce(Tsn) -> bool,
     ) -> Option<Instant> {
-        let copy = self.awaited.filter(|copy| is_answer(copy.tsn, copy.sent_at))?;
+        let copy = self.awaited.filter(|copy| {
+            is_duplicate(copy.tsn)
+                || !copy.acked_elsewhere && now.since(copy.sent_at) >= least && covers(copy.tsn)
+        })?;
         (self.awaited, self.unanswered) = (None, 0);
         Some(copy.sent_at)
     }
 }
 
-fn cost(bytes: u64) -> Duration {
-    Duration::from_nanos(bytes.saturating_mul(1_000_000_000 / MOST_RATE))
+fn cost(bytes: u64, rate: u64) -> Duration {
+    Duration::from_nanos(bytes.saturating_mul(1_000_000_000) / rate.max(1))
+}
+
+/// Bytes per second that copies may take of a path with this congestion window and smoothed round-trip time. The round trip of
+/// a full packet contains the time to send it, so that a thin path is not overestimated.
+pub(crate) fn rate_of(cwnd: u64, srtt: Option<Duration>) -> u64 {
+    let Some(srtt) = srtt else { return LEAST_RATE };
+    let window = u128::from(cwnd) * NANOS_PER_SECOND / u128::from(srtt.as_nanos().max(1));
+    u64::try_from(window / PART_OF_WINDOW).unwrap_or(u64::MAX).max(LEAST_RATE)
 }
 
 /// Whether a copy on a path with a round trip of `its_rtt` arrives before a loss on one of `rtt` is mended.
@@ -120,11 +150,12 @@ mod tests {
         let mut copies = Copies::default();
         let rto = Duration::from_millis(300);
         assert!(copies.may_measure(at(0), rto));
-        copies.on_sent(at(0), Tsn(7), 1000);
+        copies.on_sent(at(0), Tsn(7), 1000, LEAST_RATE);
         assert!(!copies.may_measure(at(300), rto));
-        assert_eq!(copies.on_sack(|tsn, _| tsn == Tsn(6)), None);
-        assert_eq!(copies.on_sack(|tsn, _| tsn == Tsn(7)), Some(at(0)));
-        assert_eq!(copies.on_sack(|_, _| true), None, "once");
+        let none = Duration::ZERO;
+        assert_eq!(copies.on_sack(at(9), none, |_| false, |tsn| tsn == Tsn(6)), None);
+        assert_eq!(copies.on_sack(at(9), none, |_| false, |tsn| tsn == Tsn(7)), Some(at(0)));
+        assert_eq!(copies.on_sack(at(9), none, |_| true, |_| true), None, "once");
         assert!(copies.may_measure(at(300), rto));
     }
 
@@ -134,10 +165,10 @@ mod tests {
         let rto = Duration::from_millis(300);
         for n in 0..4 {
             assert!(copies.may_measure(at(1000 * n), rto), "{n}");
-            copies.on_sent(at(1000 * n), Tsn(n as u32), 1000);
+            copies.on_sent(at(1000 * n), Tsn(n as u32), 1000, LEAST_RATE);
         }
         assert!(copies.is_given_up() && !copies.may_measure(at(9000), rto));
-        copies.on_sack(|_, _| true);
+        copies.on_sack(at(9000), Duration::ZERO, |_| true, |_| false);
         assert!(!copies.is_given_up());
     }
 
@@ -152,7 +183,7 @@ mod tests {
             (41, true, true),
         ] {
             let mut copies = Copies::default();
-            copies.on_sent(at(0), Tsn(7), 1000);
+            copies.on_sent(at(0), Tsn(7), 1000, LEAST_RATE);
             let arrived = copies.on_other_sack(at(at_ms), rtt, |_| covers);
             assert_eq!(arrived, covers && at_ms >= 5, "{at_ms} {covers}");
             assert_eq!(copies.is_given_up(), given_up, "{at_ms} {covers}");
@@ -160,20 +191,58 @@ mod tests {
     }
 
     #[test]
+    fn the_answer_to_the_first_transmission_measures_nothing() {
+        let least = Duration::from_millis(10);
+        for (what, at_ms, elsewhere, duplicate, covers, answers) in [
+            ("acknowledged by this SACK first", 10, false, false, true, true),
+            ("sooner than the path can", 9, false, false, true, false),
+            ("acknowledged before over another path", 10, true, false, true, false),
+            ("reported as a duplicate", 10, true, true, true, true),
+            ("not acknowledged", 10, false, false, false, false),
+        ] {
+            let mut copies = Copies::default();
+            copies.on_sent(at(0), Tsn(7), 1000, LEAST_RATE);
+            if elsewhere {
+                copies.on_other_sack(at(5), least, |_| true);
+            }
+            let answer = copies.on_sack(at(at_ms), least, |_| duplicate, |_| covers);
+            assert_eq!(answer, answers.then_some(at(0)), "{what}");
+        }
+    }
+
+    #[test]
+    fn copies_take_an_eighth_of_a_window() {
+        let ms = Duration::from_millis;
+        for (cwnd, srtt, rate) in [
+            (4404, None, 20_000),
+            (4404, Some(400), 20_000),
+            (4404, Some(10), 55_050),
+            (100_000, Some(10), 1_250_000),
+        ] {
+            assert_eq!(rate_of(cwnd, srtt.map(ms)), rate, "{cwnd} {srtt:?}");
+        }
+    }
+
+    #[test]
     fn the_budget_is_that_of_a_thin_flow() {
         let mut copies = Copies::default();
         let sent = |copies: &mut Copies, ms: u64| {
-            let may = copies.may_repeat(at(ms), 200);
+            let may = copies.may_repeat(at(ms), 200, LEAST_RATE);
             if may {
-                copies.on_sent(at(ms), Tsn(0), 200);
+                copies.on_sent(at(ms), Tsn(0), 200, LEAST_RATE);
             }
             usize::from(may)
         };
         // 64 kbit/s in packets of 20 ms: 200 bytes each.
         let voice: usize = (0..500).map(|n| sent(&mut copies, 20 * n)).sum();
         assert_eq!(voice, 500);
-        for (bytes, may) in [(4000, true), (4001, false)] {
-            assert_eq!(Copies::default().may_repeat(at(0), bytes), may, "200 ms at 20 kB/s");
+        for (bytes, rate, may) in [
+            (4000, 20_000, true),
+            (4001, 20_000, false),
+            (4000, 900_000, true),
+            (4001, 900_000, false),
+        ] {
+            assert_eq!(Copies::default().may_repeat(at(0), bytes, rate), may, "{bytes} {rate}");
         }
         // A message of 200 bytes each millisecond gets a tenth.
         let bulk: usize = (0..1000).map(|n| sent(&mut copies, 20_000 + n)).sum();

@@ -15,7 +15,7 @@ use crate::types::Fate;
 use crate::{PathId, Tsn};
 
 /// How many of the last chunks are looked at: a message of a thin flow has few.
-const LAST_CHUNKS: u32 = 4;
+const LAST_CHUNKS: u32 = 16;
 
 impl Snapshot<'_> {
     /// Nothing else can be sent: a chunk of which another path takes a copy, and that path.
@@ -25,12 +25,12 @@ impl Snapshot<'_> {
         }
         let outstanding = &self.tx.outstanding;
         let last = outstanding.span().min(LAST_CHUNKS);
-        (0..last).find_map(|back| {
-            let tsn = Tsn(outstanding.next_tsn().0.wrapping_sub(last - back));
+        // The last one first: nothing that is sent later reports it missing.
+        (1..=last).find_map(|back| {
+            let tsn = Tsn(outstanding.next_tsn().0.wrapping_sub(back));
             let chunk = outstanding.get(tsn);
             let is_new = chunk.fate == Fate::InFlight
-                && chunk.transmissions == 1
-                && !chunk.history.contains(History::COPIED)
+                && !is_copied(chunk)
                 && chunk.may_be_retransmitted(self.now);
             is_new.then(|| Some((tsn, self.path_for_copy(chunk)?)))?
         })
@@ -58,7 +58,7 @@ impl Snapshot<'_> {
     fn is_thin(&self, chunk: &OutstandingChunk, path: &SendPath) -> bool {
         let own = &self.tx.paths[chunk.path];
         self.tx.is_all_sent()
-            && path.copies().may_repeat(self.now, chunk.flight_bytes.into())
+            && path.copies().may_repeat(self.now, chunk.flight_bytes.into(), rate_for_copies(path))
             && match (own.rtt.srtt(), path.rtt.srtt()) {
                 (Some(rtt), Some(its_rtt)) => copies::is_useful(rtt, its_rtt),
                 (None, _) => true,
@@ -90,6 +90,19 @@ impl Snapshot<'_> {
     }
 }
 
+/// Whether there is a copy of it: one of what was sent first, and one of what was retransmitted, since that may be lost as well.
+fn is_copied(chunk: &OutstandingChunk) -> bool {
+    let copied = match chunk.transmissions {
+        1 => History::COPIED,
+        _ => History::COPIED_AGAIN,
+    };
+    chunk.history.contains(copied)
+}
+
+fn rate_for_copies(path: &SendPath) -> u64 {
+    copies::rate_of(path.congestion.cwnd, path.rtt.srtt())
+}
+
 impl Transmitter {
     /// Adds a copy of the chunk to the packet, which goes over `path`.
     #[inline(never)]
@@ -102,6 +115,9 @@ impl Transmitter {
     ) {
         let chunk = self.outstanding.get_mut(tsn);
         chunk.history |= History::COPIED;
+        if chunk.transmissions > 1 {
+            chunk.history |= History::COPIED_AGAIN;
+        }
         let (user_bytes, flight_bytes) = (chunk.user_bytes(), chunk.flight_bytes);
         let mut data = chunk.to_data(tsn);
         // The answer measures the path.
@@ -109,7 +125,8 @@ impl Transmitter {
         packet.push_data(Chunk::Data(data), user_bytes);
         self.note_chunk_sent(cx, path, tsn, user_bytes, TransmissionCause::Copy);
         let path = &mut self.paths[path];
-        path.spread_mut().copies.on_sent(cx.now, tsn, flight_bytes.into());
+        let rate = rate_for_copies(path);
+        path.spread_mut().copies.on_sent(cx.now, tsn, flight_bytes.into(), rate);
         path.last_data_sent = Some(cx.now);
         path.counters.data_packets_sent += 1;
     }
@@ -137,7 +154,11 @@ impl Transmitter {
         duplicates: &DuplicateTsns<'_>,
     ) {
         for path in self.paths.iter_mut().filter(|path| path.id != report.arrival) {
-            if path.copies() != Copies::default() && path.rtt.of_data().is_none() {
+            if path.copies() != Copies::default() {
+                if path.rtt.of_data().is_some() {
+                    path.spread_mut().copies.on_acked_elsewhere(|tsn| report.covers(tsn));
+                    continue;
+                }
                 let rtt = path.rtt.smallest().unwrap_or_else(|| path.rtt.rto());
                 let answers = path.rtt.srtt().is_some();
                 let copies = &mut path.spread_mut().copies;
@@ -151,10 +172,9 @@ impl Transmitter {
         if path.copies() == Copies::default() {
             return;
         }
-        let sent_at = path.spread_mut().copies.on_sack(|tsn, sent_at| {
-            duplicates.iter().any(|duplicate| duplicate == tsn.0)
-                || cx.now.since(sent_at) >= least && report.covers(tsn)
-        });
+        let is_duplicate = |tsn: Tsn| duplicates.iter().any(|duplicate| duplicate == tsn.0);
+        let copies = &mut path.spread_mut().copies;
+        let sent_at = copies.on_sack(cx.now, least, is_duplicate, |tsn| report.covers(tsn));
         if let Some(sent_at) = sent_at {
             path.sample_rtt(cx.now, cx.probe, sent_at);
         }

@@ -29,6 +29,8 @@ bitflags! {
         const PROBED = 128;
         /// A copy of it went over another path.
         const COPIED = 256;
+        /// A retransmission went over a second path as well.
+        const COPIED_AGAIN = 512;
     }
 }
 

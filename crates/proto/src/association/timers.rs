@@ -4,6 +4,7 @@
 //! of them in one order, both to find the next deadline and to expire what is due.
 
 use super::Association;
+use super::state::State;
 use crate::congestion::coupled::group::GroupViews;
 use crate::paths::Path;
 use crate::receive::Receiver;
@@ -72,24 +73,37 @@ const AFTER_PATHS: Timer = Timer::PathMtu;
 /// The deadline of what does not run.
 const NEVER: Instant = Instant::FAR_FUTURE;
 
+/// Which timers run in a state.
+#[derive(Clone, Copy)]
+struct Runs {
+    /// Those of data.
+    may_send: bool,
+    /// Those of an association whose handshake is done.
+    is_connected: bool,
+}
+
+impl Runs {
+    #[inline]
+    fn of(state: &State) -> Self {
+        Self { may_send: state.may_send_data(), is_connected: state.is_connected() }
+    }
+}
+
 impl Association {
     /// The earliest deadline.
     pub(super) fn next_deadline(&self) -> Option<Instant> {
-        // The driver asks after every packet. Plain loops over constants are unrolled; iterators of them were not.
-        let mut next = self.deadline(AFTER_PATHS);
+        // The driver asks after every packet. A plain loop over a constant is unrolled; an iterator of it was not.
+        let runs = Runs::of(&self.state);
+        let mut next = self.deadline(AFTER_PATHS, runs);
         for timer in BEFORE_PATHS {
-            next = next.min(self.deadline(timer));
+            next = next.min(self.deadline(timer, runs));
         }
-        let paths = self.transmitter.paths.iter().zip(self.paths.iter());
-        if self.state.may_send_data() {
-            for (sending, path) in paths {
-                for timer in OF_PATHS {
-                    next = next.min(deadline_of(timer, sending, path));
-                }
-            }
-        } else if self.state.is_connected() {
-            for (sending, path) in paths {
-                next = next.min(deadline_of(PathTimer::T3, sending, path));
+        if runs.may_send || runs.is_connected {
+            for (sending, path) in self.transmitter.paths.iter().zip(self.paths.iter()) {
+                next = next.min(match runs.may_send {
+                    true => earliest_of(sending, path),
+                    false => deadline_of(PathTimer::T3, sending, path),
+                });
             }
         }
         (next != NEVER).then_some(next)
@@ -114,8 +128,7 @@ impl Association {
 
     /// When a timer expires; [`NEVER`] where it does not run.
     #[inline(always)]
-    fn deadline(&self, timer: Timer) -> Instant {
-        let (may_send, is_connected) = (self.state.may_send_data(), self.state.is_connected());
+    fn deadline(&self, timer: Timer, Runs { may_send, is_connected }: Runs) -> Instant {
         let deadline = match timer {
             Timer::ShutdownGuard => self.state.shutdown_guard(),
             Timer::State => self.state.timer(),
@@ -143,7 +156,7 @@ impl Association {
     }
 
     fn expire(&mut self, cx: &mut Cx<'_>, timer: Timer) {
-        if self.deadline(timer) > cx.now {
+        if self.deadline(timer, Runs::of(&self.state)) > cx.now {
             return;
         }
         match timer {
@@ -220,6 +233,22 @@ impl Association {
     }
 }
 
+/// The earliest deadline of a path that may send data.
+#[inline]
+fn earliest_of(sending: &SendPath, path: &Path) -> Instant {
+    let of = |timer| deadline_of(timer, sending, path);
+    // Spelled out: a loop over so many timers is not unrolled, and then each costs a jump.
+    let earliest = of(PathTimer::Ban)
+        .min(of(PathTimer::T3))
+        .min(of(PathTimer::Late))
+        .min(of(PathTimer::TailProbe))
+        .min(of(PathTimer::Overdue))
+        .min(of(PathTimer::Pace))
+        .min(of(PathTimer::Heartbeat));
+    debug_assert_eq!(Some(earliest), OF_PATHS.into_iter().map(of).min(), "no timer is left out");
+    earliest
+}
+
 /// When a timer of a path expires that runs in the present state.
 #[inline(always)]
 fn deadline_of(timer: PathTimer, sending: &SendPath, path: &Path) -> Instant {
@@ -229,7 +258,7 @@ fn deadline_of(timer: PathTimer, sending: &SendPath, path: &Path) -> Instant {
         PathTimer::Late => sending.late_due(),
         PathTimer::TailProbe => sending.tail_probe.due(),
         PathTimer::Overdue => sending.tail_probe.overdue_at(),
-        PathTimer::Pace => sending.pacer().due().unwrap_or(NEVER),
+        PathTimer::Pace => sending.pace_due(),
         PathTimer::Heartbeat => path.heartbeat.due.unwrap_or(NEVER),
     }
 }

@@ -120,7 +120,7 @@ impl Transmitter {
             let acked = Acked {
                 acked_bytes: news.credited_bytes,
                 // What the pace holds back would be in flight by now.
-                flight_before: match path.pacer().holds() {
+                flight_before: match path.pace_holds() {
                     true => before.flight.max(path.congestion.cwnd),
                     false => before.flight,
                 },

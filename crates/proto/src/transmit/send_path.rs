@@ -264,8 +264,20 @@ impl SendPath {
     }
 
     /// The pace of its packets.
+    #[cfg(test)]
     pub(crate) fn pacer(&self) -> Pacer {
         self.spread.as_ref().map_or_else(Pacer::default, |spread| spread.pacer)
+    }
+
+    /// Whether the pace, and not the window, kept it from sending more.
+    pub(crate) fn pace_holds(&self) -> bool {
+        self.spread.as_ref().is_some_and(|spread| spread.pacer.holds())
+    }
+
+    /// When the pace admits the next packet that waits for it, or the far future.
+    pub(crate) fn pace_due(&self) -> Instant {
+        let due = self.spread.as_ref().and_then(|spread| spread.pacer.due());
+        due.unwrap_or(Instant::FAR_FUTURE)
     }
 
     /// Copies of what went over other paths.

@@ -96,12 +96,14 @@ impl State {
     /// Whether DATA may be sent, and more of it may come from the user.
     #[inline]
     pub(crate) fn send_phase(&self) -> SendPhase {
-        match self.phase() {
-            Some(ConnectedPhase::ShutdownPending) => SendPhase::Draining,
-            Some(ConnectedPhase::Established | ConnectedPhase::ShutdownReceived(_)) => {
-                SendPhase::Open
+        // Asked several times per packet: the phase stays where it is.
+        let Self::Connected(Connected { phase, .. }) = self else { return SendPhase::Closed };
+        match phase {
+            ConnectedPhase::ShutdownPending => SendPhase::Draining,
+            ConnectedPhase::Established | ConnectedPhase::ShutdownReceived(_) => SendPhase::Open,
+            ConnectedPhase::ShutdownSent(_) | ConnectedPhase::ShutdownAckSent(_) => {
+                SendPhase::Closed
             }
-            _ => SendPhase::Closed,
         }
     }
 

@@ -32,7 +32,10 @@ impl LossRate {
         if chunks == 0 {
             return;
         }
-        self.outcomes = self.outcomes.checked_shl(chunks).unwrap_or(0) & mask();
+        // Nearly always nothing was lost lately, and shifting 128 bits takes long.
+        if self.outcomes != 0 {
+            self.outcomes = self.outcomes.checked_shl(chunks).unwrap_or(0) & mask();
+        }
         self.known = self.known.saturating_add(chunks).min(WINDOW);
     }
 

@@ -37,12 +37,25 @@ struct PathBits {
     first_low: Tsn,
     /// No bit of `again` is set before this TSN.
     again_low: Tsn,
+    /// Whether a bit of `again` may be set.
+    has_again: bool,
     /// Bytes that the chunks take whose last transmission was on the path, acknowledged in gap blocks or not.
     unreleased: BufferBytes,
     /// What of it those in flight take.
     in_flight: BufferBytes,
     /// User bytes of released chunks that the receiver holds back for their order.
     released_early: u64,
+}
+
+impl PathBits {
+    /// The last transmission of `tsn` is a retransmission on this path.
+    fn set_again(&mut self, tsn: Tsn) {
+        self.again.set(tsn);
+        self.has_again = true;
+        if tsn.is_before(self.again_low) {
+            self.again_low = tsn;
+        }
+    }
 }
 
 /// Chunks sent and not yet cumulatively acknowledged.
@@ -186,6 +199,7 @@ impl OutstandingData {
                 again: BitRing::with_capacity(capacity),
                 first_low: self.next,
                 again_low: self.next,
+                has_again: false,
                 unreleased: BufferBytes::default(),
                 in_flight: BufferBytes::default(),
                 released_early: 0,
@@ -291,12 +305,9 @@ impl OutstandingData {
         bits.again.clear(tsn);
         bits.unreleased -= buffer_bytes;
         let bits = &mut self.paths[path.index()];
-        bits.again.set(tsn);
+        bits.set_again(tsn);
         bits.unreleased += buffer_bytes;
         bits.in_flight += buffer_bytes;
-        if tsn.is_before(bits.again_low) {
-            bits.again_low = tsn;
-        }
     }
 
     /// Lets missing reports count for a chunk that was just retransmitted.
@@ -357,10 +368,7 @@ impl OutstandingData {
         let (path, flight_bytes) = (chunk.path, chunk.flight_bytes);
         let bits = &mut self.paths[path.index()];
         bits.in_flight += buffer_bytes;
-        bits.again.set(tsn);
-        if tsn.is_before(bits.again_low) {
-            bits.again_low = tsn;
-        }
+        bits.set_again(tsn);
         self.countable.set(tsn);
         (path, flight_bytes)
     }

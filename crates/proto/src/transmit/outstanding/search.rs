@@ -61,7 +61,12 @@ impl OutstandingData {
         let (base, end) = (self.base, self.next);
         let Some(bits) = self.paths.get_mut(path.index()) else { return (None, None) };
         bits.first_low = lowest(&bits.first, later(base, bits.first_low), end);
-        bits.again_low = lowest(&bits.again, later(base, bits.again_low), end);
+        bits.again_low = match bits.has_again {
+            true => lowest(&bits.again, later(base, bits.again_low), end),
+            // As long as nothing is retransmitted, there is nothing to search.
+            false => end,
+        };
+        bits.has_again = bits.again_low != end;
         let found = |low: Tsn| (low != end).then_some(low);
         (found(bits.first_low), found(bits.again_low))
     }

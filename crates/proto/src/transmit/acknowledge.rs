@@ -126,14 +126,16 @@ impl Transmitter {
             return self.acknowledge_all(cx, &report, source, &sack.duplicate_tsns);
         }
         // Taken and put back, so that its memory serves the next one.
-        let mut joined = core::mem::take(&mut self.joined_blocks);
+        let mut joined = core::mem::take(&mut **self.joined_blocks.get_or_insert_default());
         match nr_sack::union(renegable, non_renegable, &mut joined) {
             Ok(()) => {
                 let blocks = GapAckBlocks::Owned(joined);
                 let report = Report { cumulative, blocks: &blocks, release, arrival };
                 let acked = self.acknowledge_all(cx, &report, source, &sack.duplicate_tsns);
-                if let GapAckBlocks::Owned(joined) = blocks {
-                    self.joined_blocks = joined;
+                if let (GapAckBlocks::Owned(joined), Some(memory)) =
+                    (blocks, &mut self.joined_blocks)
+                {
+                    **memory = joined;
                 }
                 acked
             }

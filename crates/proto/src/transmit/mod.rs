@@ -140,8 +140,8 @@ pub(crate) struct Transmitter {
     packet: u64,
     /// That packet brought an acknowledgement.
     acknowledged: bool,
-    /// Memory for the blocks of an NR-SACK; empty in between.
-    joined_blocks: SmallVec<[GapAckBlock; 4]>,
+    /// Memory for the blocks of NR-SACKs, once there was one with both kinds; empty in between.
+    joined_blocks: Option<Box<SmallVec<[GapAckBlock; 4]>>>,
     pub(crate) stats: TransmitCounters,
     /// Progress of the FORWARD-TSN, which tells the peer of abandoned chunks.
     pub(crate) forward: Forward,
@@ -181,7 +181,7 @@ impl Transmitter {
             flush: Flush::default(),
             packet: 0,
             acknowledged: false,
-            joined_blocks: SmallVec::new(),
+            joined_blocks: None,
             stats: TransmitCounters::default(),
             forward: Forward::new(initial_tsn),
             advertised_window: 0,
@@ -214,7 +214,7 @@ impl Transmitter {
         self.queue.release_memory();
         self.outstanding.release_memory();
         self.paths.iter_mut().for_each(SendPath::release_memory);
-        self.joined_blocks.shrink_to_fit();
+        self.joined_blocks = None;
     }
 
     /// Begins anew because the peer restarted. What the user gave the streams stays.

@@ -293,8 +293,6 @@ fn recommended() -> Policies {
         earliest_completion: EarliestCompletion::On,
         peer_reorder_limit: PeerReorderLimit::Learned,
         data_copies: DataCopies::On,
-        // BBR follows its model, so that a smaller congestion window would be no payment.
-        reschedule: Reschedule { old_path: OldPathPays::Wait, ..dreibholz_asymmetric().reschedule },
         tail_reinjection: TailReinjection::On,
         tail_probe: TailProbes::TwoRtts,
         failover: Failover { outage_probe_interval: Some(Duration::from_secs(2)), ..pf_2() },

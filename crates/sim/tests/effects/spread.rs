@@ -173,7 +173,7 @@ fn small_packets_say_little_of_a_thin_path() {
         result.flows[0].last_delivery_s.expect("delivered")
     };
     let (provisional, counts) = (finish("provisional"), finish("counts"));
-    assert!(provisional < 0.75 * counts, "{provisional} s against {counts} s");
+    assert!(provisional < 0.95 * counts, "{provisional} s against {counts} s");
 }
 
 #[test]

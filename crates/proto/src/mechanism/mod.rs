@@ -7,7 +7,6 @@ pub(crate) mod cuc;
 pub(crate) mod custom_scheduler;
 pub(crate) mod dac;
 pub(crate) mod earliest_completion;
-pub(crate) mod left_behind;
 pub(crate) mod loss_rate;
 
 pub(crate) mod multiple_fast_rtx;

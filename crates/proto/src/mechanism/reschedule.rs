@@ -135,8 +135,6 @@ pub(crate) enum Payment {
     Half,
     /// It takes no new data for a round-trip time.
     Block,
-    /// It takes no new data until the transmission that it still has is answered.
-    Wait,
     /// Nothing: it has paid.
     Nothing,
 }
@@ -146,7 +144,6 @@ pub(crate) enum Payment {
 pub(crate) fn payment(policy: &Reschedule, old_path: PathState) -> Payment {
     match policy.old_path {
         OldPathPays::ChunkSize => Payment::Size,
-        OldPathPays::Wait => Payment::Wait,
         OldPathPays::Half if !old_path.in_fast_recovery => Payment::Half,
         OldPathPays::Half => match policy.conditions {
             RescheduleConditions::Inet if !old_path.is_banned => Payment::Block,
@@ -161,16 +158,16 @@ pub(crate) fn cwnd_without(cwnd: u64, flight_bytes: u32, unit: u64) -> u64 {
     cwnd.saturating_sub(flight_bytes.into()).max(unit.min(cwnd))
 }
 
-/// Keeps new data off a path for a time after a chunk has left it for another path.
+/// Keeps new data off a path for one round-trip time after a chunk has left it for another path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct NewDataBan {
     until: Option<Instant>,
 }
 
 impl NewDataBan {
-    /// Begins the ban, or begins it again. It ends at `now` plus `duration`.
-    pub(crate) fn begin(&mut self, now: Instant, duration: Duration) {
-        self.until = Some(now + duration);
+    /// Begins the ban, or begins it again. It ends one round-trip time after `now`.
+    pub(crate) fn begin(&mut self, now: Instant, round_trip: Duration) {
+        self.until = Some(now + round_trip);
     }
 
     /// Ends the ban.

@@ -293,9 +293,6 @@ impl Transmitter {
             // Of a chunk that also went over another path, this one may have delivered it only if it ever answered.
             let answers = news.chunks > 0 && path.rtt.srtt().is_some();
             path.has_delivered |= news.sent_once || answers;
-            if news.sent_once {
-                path.note_later_arrived();
-            }
             let unit = path.parameters().unit;
             let bursts = burst::extra_bursts(news.flight_bytes, unit);
             path.extra_bursts = path.extra_bursts.saturating_add(bursts as u32);

@@ -142,7 +142,7 @@ impl Transmitter {
     /// Takes a chunk out of what is outstanding on its path, which pays for the transmission that may still be on its way.
     fn leave_path(&mut self, cx: &mut SendCx<'_>, tsn: Tsn) {
         let chunk = self.outstanding.get(tsn);
-        let (old, flight_bytes, sent_at) = (chunk.path, chunk.flight_bytes, chunk.sent_at);
+        let (old, flight_bytes) = (chunk.path, chunk.flight_bytes);
         let state = self.state_of(&self.paths[old], cx.now);
         let path = &mut self.paths[old];
         path.take_out(tsn, flight_bytes);
@@ -165,7 +165,6 @@ impl Transmitter {
                 let round_trip = path.rtt.expected();
                 path.new_data_ban.begin(cx.now, round_trip);
             }
-            Payment::Wait => path.wait_for_left(cx.now, tsn, sent_at),
             Payment::Nothing => {}
         }
         self.settle_left(cx, old);

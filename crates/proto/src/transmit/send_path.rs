@@ -285,37 +285,6 @@ impl SendPath {
         self.spread.as_ref().map_or_else(Copies::default, |spread| spread.copies)
     }
 
-    /// A chunk that was sent here at `sent_at` leaves for another path. Nothing new follows until that is answered.
-    pub(crate) fn wait_for_left(&mut self, now: Instant, tsn: Tsn, sent_at: Instant) {
-        let (rtt, rto) = (self.rtt.expected(), self.rtt.rto());
-        let wait = self.record.left_behind.on_left(now, tsn, sent_at, rtt, rto);
-        self.new_data_ban.begin(now, wait);
-    }
-
-    /// What was sent here later than a chunk that has left has arrived.
-    #[inline]
-    pub(crate) fn note_later_arrived(&mut self) {
-        if let Some(record) = self.record.if_used()
-            && record.left_behind.on_later_arrived()
-        {
-            self.new_data_ban.lift();
-        }
-    }
-
-    /// A SACK over this path reports duplicates: the answer to a chunk that has left measures the path.
-    pub(crate) fn measure_by_left(
-        &mut self,
-        now: Instant,
-        probe: &mut dyn Probe,
-        duplicates: impl Iterator<Item = Tsn>,
-    ) {
-        let Some(record) = self.record.if_used() else { return };
-        if let Some(sent_at) = record.left_behind.on_duplicates(duplicates) {
-            self.new_data_ban.lift();
-            self.sample_rtt(now, probe, sent_at);
-        }
-    }
-
     /// What spreads packets over time and over paths.
     pub(crate) fn spread_mut(&mut self) -> &mut Spread {
         self.spread.get_or_insert_with(Box::default)

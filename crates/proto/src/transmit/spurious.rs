@@ -67,12 +67,6 @@ impl Transmitter {
     ) {
         self.measure_by_copy(cx, acked, report, duplicates);
         let is_believed = !matches!(acked, AckOutcome::Refused(_));
-        if is_believed
-            && !duplicates.is_empty()
-            && let Some(path) = self.paths.get_mut(report.arrival)
-        {
-            path.measure_by_left(cx.now, cx.probe, duplicates.iter().map(Tsn));
-        }
         if is_believed && !duplicates.is_empty() && cx.config.adapts_to_reordering() {
             self.find_duplicates(cx, duplicates);
         }

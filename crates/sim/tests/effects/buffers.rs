@@ -206,13 +206,6 @@ pub const COVERAGE: &[Covered] = &[
         MOVES,
         effect!(half_a_window_costs_the_old_path_more),
     ),
-    moving(
-        "reschedule.old_path",
-        "wait",
-        "chunk-size",
-        MOVES,
-        effect!(a_path_that_waits_for_an_answer_loses_fewer_chunks_to_others),
-    ),
     size("send_buffer", "bytes", "auto-fast", LONG),
     size("send_buffer", "auto-fast", "bytes", LONG),
     size("send_buffer", "auto-timeout", "auto-fast", LONG),
@@ -444,19 +437,4 @@ fn half_a_window_costs_the_old_path_more() {
         recoveries(&size),
         recoveries(&half)
     );
-}
-
-/// BBR follows its model of the path: it does not pay with its congestion window.
-const UNPAID_MOVES: &[&str] = &[
-    "sctp.policies.congestion=bbr",
-    "sctp.policies.reschedule.side=both",
-    "network.disjoint.paths.slow.bottleneck.rate=1 Mbit/s",
-];
-
-#[test]
-fn a_path_that_waits_for_an_answer_loses_fewer_chunks_to_others() {
-    let set = [MOVES, UNPAID_MOVES].concat();
-    let (at_once, _) = moves(&set, "sctp.policies.reschedule.old_path=chunk-size");
-    let (waits, _) = moves(&set, "sctp.policies.reschedule.old_path=wait");
-    assert!(waits > 0 && 3 * at_once > 4 * waits, "{at_once} and {waits} chunks");
 }

@@ -61,9 +61,8 @@ const fn recovery(key: &'static str, value: &'static str, against: &'static str)
     Covered { key, value, against, scenario: OVERFILLED, set: THREE_REPORTS, effect }
 }
 
-/// A retransmission that takes the long path fills the buffer meanwhile. That path goes on, whatever leaves it.
+/// A retransmission that takes the long path fills the buffer meanwhile.
 const SMALLER_BUFFERS: &[&str] = &[
-    "sctp.policies.reschedule.old_path=chunk-size",
     "sctp.send_buffer=1 MiB",
     "sctp.receive_buffer=1 MiB",
     "network.disjoint.paths.long.bottleneck.rate=50 Mbit/s",

@@ -113,9 +113,6 @@ policy_enum!(
         ChunkSize = "chunk-size",
         /// Half its window, as for a loss (INET).
         Half = "half",
-        /// It takes no new data until the transmission that is still on its way there is answered, or what was sent later is; for
-        /// its retransmission timeout at most.
-        Wait = "wait",
     }
 );
 

@@ -296,13 +296,12 @@ fn the_old_path_pays_the_chunks_size() {
 
 #[test]
 fn what_the_old_path_pays() {
-    use OldPathPays::{ChunkSize, Half, Wait};
+    use OldPathPays::{ChunkSize, Half};
     let states = [(false, false), (true, false), (true, true), (false, true)]
         .map(|(in_fast_recovery, is_banned)| PathState { in_fast_recovery, is_banned });
     for (old_path, conditions, expected) in [
         (ChunkSize, RescheduleConditions::Paper, [Payment::Size; 4]),
         (ChunkSize, RescheduleConditions::Inet, [Payment::Size; 4]),
-        (Wait, RescheduleConditions::Paper, [Payment::Wait; 4]),
         (
             Half,
             RescheduleConditions::Paper,

@@ -4,7 +4,6 @@ use alloc::collections::VecDeque;
 
 use crate::congestion::rate_reduction::RateReduction;
 use crate::mechanism::blocking_estimation::PenaltyInterval;
-use crate::mechanism::left_behind::LeftBehind;
 use crate::mechanism::loss_rate::LossRate;
 use crate::mechanism::t3_policy::RetransmissionLog;
 use crate::transmit::buffer_size::DeliveryRate;
@@ -27,8 +26,6 @@ pub(crate) struct SendRecord {
     pub(crate) delivery: DeliveryRate,
     /// Time between penalties for having blocked the buffers (blocking estimation).
     pub(crate) penalty_interval: PenaltyInterval,
-    /// What is still on its way here of chunks that have moved to another path.
-    pub(crate) left_behind: LeftBehind,
 }
 
 impl SendRecord {
@@ -41,7 +38,6 @@ impl SendRecord {
             retransmissions: RetransmissionLog::new(),
             delivery: DeliveryRate::new(),
             penalty_interval: PenaltyInterval::new(),
-            left_behind: LeftBehind::new(),
         }
     }
 }

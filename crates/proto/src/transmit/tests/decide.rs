@@ -425,50 +425,6 @@ fn a_path_that_a_blocking_chunk_leaves_pays_half_where_the_policy_says_so() {
     assert_eq!(bench.tx.stats.rescheduled_chunks, 1);
 }
 
-/// The transmission on path 0 is answered by a duplicate, or by what was sent later there.
-#[test]
-fn a_path_that_a_blocking_chunk_leaves_waits_for_an_answer() {
-    let twice = |chunk: u32, over| Answer { twice: [chunk].into(), ..Answer::of(4).over(over) };
-    for (what, answer, waits, measures) in [
-        ("a duplicate", twice(0, 0), false, true),
-        ("a duplicate over the other path", twice(0, 1), true, false),
-        ("another duplicate", twice(1, 0), true, false),
-        ("only what the other path carried", Answer::of(1).over(1), true, false),
-    ] {
-        let mut bench = blocked(RescheduleSide::Both, 3);
-        bench.config.policies.reschedule.old_path = crate::config::OldPathPays::Wait;
-        let cwnd = bench.path(0).congestion.cwnd;
-        assert_eq!(bench.sends()[0], (1, [0].into()));
-        assert_eq!(bench.path(0).congestion.cwnd, cwnd, "{what}");
-        let before = bench.path(0).rtt.srtt();
-        bench.wait(50);
-        bench.sack(&answer);
-        let now = bench.now;
-        assert_eq!(bench.path(0).new_data_ban.is_active(now), waits, "{what}");
-        assert_eq!(bench.path(0).rtt.srtt() != before, measures, "{what}");
-    }
-}
-
-/// Chunk 2 was sent on path 0 after chunk 0.
-#[test]
-fn what_was_sent_later_ends_the_wait() {
-    let mut bench = Bench::tuned(Preset::DreibholzAsymmetric, 2, |config| {
-        config.policies.reschedule.side = RescheduleSide::Both;
-        config.policies.reschedule.old_path = crate::config::OldPathPays::Wait;
-        config.send_buffer_bytes = u64::from(10 * FULL);
-    });
-    bench.shape(0, 9, 9, 400);
-    bench.shape(1, 9, 9, 20);
-    bench.place(&[0, 1, 0, 1, 1]);
-    bench.wait(20);
-    bench.sack(&Answer::of(0).gaps(&[(1, 1), (3, 4)]).over(1));
-    assert_eq!(bench.sends()[0], (1, [0].into()));
-    assert!(bench.path(0).new_data_ban.ends_at().is_some());
-    bench.wait(50);
-    bench.sack(&Answer::of(0).gaps(&[(1, 4)]).over(0));
-    assert_eq!(bench.path(0).new_data_ban.ends_at(), None);
-}
-
 /// As slow as above, but the only path that takes new data.
 #[test]
 fn a_primary_path_makes_no_trains() {

@@ -95,7 +95,7 @@ fn only_a_path_that_its_last_chunk_leaves_is_reported_as_emptied() {
     for (places, gaps, emptied) in
         [(&[0, 1, 1, 1][..], &[(1, 3)][..], true), (&[0, 1, 0, 1, 1], &[(1, 1), (3, 4)], false)]
     {
-        for pays in [OldPathPays::ChunkSize, OldPathPays::Half, OldPathPays::Wait] {
+        for pays in [OldPathPays::ChunkSize, OldPathPays::Half] {
             let mut bench = blocked(places, pays);
             bench.sack(&Answer::of(0).gaps(gaps).over(1));
             let before = bench.t3(0);

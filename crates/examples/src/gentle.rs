@@ -22,12 +22,13 @@ impl Gentle {
 impl Controller for Gentle {
     fn on_ack(&mut self, cx: &Context<'_>, acked: &Acked) {
         self.acked += acked.acked_bytes;
-        let (Some(rate), Some(least)) = (acked.rate, cx.smallest_rtt) else { return };
+        let now = acked.rate.and_then(|rate| rate.round_trip);
+        let (Some(now), Some(least)) = (now, cx.smallest_rtt) else { return };
         if self.acked < self.cwnd || !cx.path.is_full(self.cwnd, acked.flight_before) {
             return;
         }
         self.acked = 0;
-        let (now, least) = (rate.round_trip.as_secs_f64(), least.as_secs_f64());
+        let (now, least) = (now.as_secs_f64(), least.as_secs_f64());
         let queued = self.cwnd as f64 * (1.0 - (least / now).min(1.0)) / cx.path.unit as f64;
         self.probing &= queued < 2.0;
         self.cwnd = match queued {

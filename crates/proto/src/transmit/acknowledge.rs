@@ -215,7 +215,7 @@ impl Transmitter {
         self.leave_recovery(cx, cumulative, changes);
         self.reduce_rates(cx, changes, news, lost_on.all());
         let groups = self.group_views(cx);
-        self.grow_cwnds(cx, changes, news, &groups);
+        self.grow_cwnds(cx, changes, news, arrival, &groups);
         self.undo_spurious(cx, &groups);
         self.reduce_cwnds(cx, lost_on, &groups);
         let ends = changes.iter().map(|AckedPath { before, order }| T3Ends {

@@ -93,9 +93,14 @@ impl RateSampler {
         self.lost = self.lost.saturating_sub(bytes);
     }
 
-    /// The SACK acknowledges so many bytes of what was outstanding. A sample, if it tells of a packet that is remembered and
-    /// no older than the last one.
-    pub(crate) fn sample(&mut self, now: Instant, bytes: u64) -> Option<RateSample> {
+    /// The SACK acknowledges so many bytes of what was outstanding; `measures` if it measures the round trip of the path. A
+    /// sample, if it tells of a packet that is remembered and no older than the last one.
+    pub(crate) fn sample(
+        &mut self,
+        now: Instant,
+        bytes: u64,
+        measures: bool,
+    ) -> Option<RateSample> {
         if bytes > 0 {
             self.delivered = self.delivered.saturating_add(bytes);
             self.delivered_at = now;
@@ -116,7 +121,7 @@ impl RateSampler {
         (interval > Duration::ZERO && delivered > 0).then_some(RateSample {
             delivered,
             interval,
-            round_trip,
+            round_trip: measures.then_some(round_trip),
             delivered_before: packet.delivered,
             delivered_total: self.delivered,
             flight_then: packet.flight,
@@ -181,17 +186,17 @@ mod tests {
         }
         for n in 0..10 {
             sampler.on_chunk_acked(ms(100 + n));
-            let sample = sampler.sample(ms(150 + n), 1000).unwrap();
+            let sample = sampler.sample(ms(150 + n), 1000, true).unwrap();
             // All were sent before anything had arrived: what has arrived since the path began to send.
             assert_eq!(sample.delivered, 1000 * (n + 1));
             assert_eq!(sample.interval, Duration::from_millis(50 + n));
-            assert_eq!(sample.round_trip, Duration::from_millis(50));
+            assert_eq!(sample.round_trip, Some(Duration::from_millis(50)));
             assert_eq!((sample.delivered_before, sample.limit), (0, RateLimit::Cwnd));
             sampler.on_sent(ms(150 + n), 9000, 10_000);
         }
         // From then on each packet replaces one: 10,000 bytes in a round trip, the first time.
         sampler.on_chunk_acked(ms(150));
-        let sample = sampler.sample(ms(200), 1000).unwrap();
+        let sample = sampler.sample(ms(200), 1000, true).unwrap();
         assert_eq!((sample.delivered, sample.interval), (10_000, Duration::from_millis(50)));
         assert_eq!(sample.rate().as_bits_per_second(), 1_600_000);
         assert_eq!((sample.delivered_before, sample.delivered_total), (1000, 11_000));
@@ -204,10 +209,10 @@ mod tests {
             sampler.on_sent(ms(10 * n), 1000 * n, 1000 * (n + 1));
         }
         sampler.on_chunk_acked(ms(0));
-        sampler.sample(ms(100), 1000).unwrap();
+        sampler.sample(ms(100), 1000, true).unwrap();
         // The rest comes in the next millisecond, but took 90 ms to send.
         sampler.on_chunk_acked(ms(90));
-        let sample = sampler.sample(ms(101), 9000).unwrap();
+        let sample = sampler.sample(ms(101), 9000, true).unwrap();
         assert_eq!((sample.delivered, sample.interval), (10_000, Duration::from_millis(101)));
     }
 
@@ -218,12 +223,16 @@ mod tests {
         sampler.on_spare_cwnd(1000);
         sampler.on_sent(ms(5), 1000, 2000);
         sampler.on_chunk_acked(ms(0));
-        assert_eq!(sampler.sample(ms(50), 1000).unwrap().limit, RateLimit::Cwnd);
+        assert_eq!(sampler.sample(ms(50), 1000, true).unwrap().limit, RateLimit::Cwnd);
         sampler.on_chunk_acked(ms(5));
-        assert_eq!(sampler.sample(ms(55), 1000).unwrap().limit, RateLimit::Application);
+        assert_eq!(sampler.sample(ms(55), 1000, true).unwrap().limit, RateLimit::Application);
         sampler.on_sent(ms(56), 0, 1000);
         sampler.on_chunk_acked(ms(56));
-        assert_eq!(sampler.sample(ms(99), 1000).unwrap().limit, RateLimit::Cwnd, "that is over");
+        assert_eq!(
+            sampler.sample(ms(99), 1000, true).unwrap().limit,
+            RateLimit::Cwnd,
+            "that is over"
+        );
     }
 
     #[test]
@@ -231,10 +240,10 @@ mod tests {
         let mut sampler = RateSampler::default();
         sampler.on_sent(ms(0), 0, 1000);
         sampler.on_chunk_acked(ms(0));
-        sampler.sample(ms(50), 1000).unwrap();
+        sampler.sample(ms(50), 1000, true).unwrap();
         sampler.on_sent(ms(5000), 0, 1000);
         sampler.on_chunk_acked(ms(5000));
-        let sample = sampler.sample(ms(5050), 1000).unwrap();
+        let sample = sampler.sample(ms(5050), 1000, true).unwrap();
         assert_eq!((sample.delivered, sample.interval), (1000, Duration::from_millis(50)));
     }
 
@@ -243,10 +252,10 @@ mod tests {
     fn an_acknowledgement_that_delivers_nothing_does_not_end_a_time_of_delivery() {
         let mut sampler = RateSampler::default();
         sampler.on_sent(ms(0), 0, 1000);
-        assert_eq!(sampler.sample(ms(30), 0), None);
+        assert_eq!(sampler.sample(ms(30), 0, true), None);
         sampler.on_sent(ms(40), 1000, 2000);
         sampler.on_chunk_acked(ms(40));
-        assert_eq!(sampler.sample(ms(90), 2000).unwrap().interval, Duration::from_millis(90));
+        assert_eq!(sampler.sample(ms(90), 2000, true).unwrap().interval, Duration::from_millis(90));
     }
 
     /// Packets that leave in one burst have one time, and each of their acknowledgements is a sample.
@@ -258,9 +267,9 @@ mod tests {
         }
         for n in 0..4 {
             sampler.on_chunk_acked(ms(0));
-            let sample = sampler.sample(ms(50 + n), 1000).unwrap();
+            let sample = sampler.sample(ms(50 + n), 1000, true).unwrap();
             assert_eq!((sample.delivered, sample.flight_then), (1000 * (n + 1), 4000));
-            assert_eq!(sample.round_trip, Duration::from_millis(50 + n));
+            assert_eq!(sample.round_trip, Some(Duration::from_millis(50 + n)));
         }
         assert_eq!(sampler.shortest_round_trip(), Some(Duration::from_millis(50)));
     }
@@ -273,7 +282,7 @@ mod tests {
         }
         // Packets 1 and 2 are lost, 3 to 5 arrive.
         sampler.on_chunk_acked(ms(5));
-        sampler.sample(ms(55), 4000).unwrap();
+        sampler.sample(ms(55), 4000, true).unwrap();
         assert_eq!(sampler.loss_sample(), None, "nothing lost");
         sampler.on_lost(ms(1), 1000);
         sampler.on_lost(ms(2), 1000);
@@ -284,9 +293,9 @@ mod tests {
         sampler.on_sent(ms(56), 4000, 5000);
         sampler.on_lost(ms(9), 500);
         sampler.on_chunk_acked(ms(8));
-        assert_eq!(sampler.sample(ms(58), 3000).unwrap().lost, 2500);
+        assert_eq!(sampler.sample(ms(58), 3000, true).unwrap().lost, 2500);
         sampler.on_chunk_acked(ms(56));
-        assert_eq!(sampler.sample(ms(106), 1000).unwrap().lost, 500);
+        assert_eq!(sampler.sample(ms(106), 1000, true).unwrap().lost, 500);
     }
 
     #[test]
@@ -297,7 +306,7 @@ mod tests {
         sampler.on_lost(ms(0), 3000);
         sampler.on_found(3000);
         sampler.on_chunk_acked(ms(1));
-        assert_eq!(sampler.sample(ms(50), 1000).unwrap().lost, 0);
+        assert_eq!(sampler.sample(ms(50), 1000, true).unwrap().lost, 0);
     }
 
     #[test]
@@ -307,7 +316,7 @@ mod tests {
             sampler.on_sent(ms(n), 1000 * n, 1000 * (n + 1));
         }
         sampler.on_chunk_acked(ms(90));
-        sampler.sample(ms(100), 1000).unwrap();
+        sampler.sample(ms(100), 1000, true).unwrap();
         sampler.on_lost(ms(79), 1000);
         assert_eq!(sampler.loss_sample(), None, "sent 11 ms before, with a round trip of 10");
         sampler.on_lost(ms(80), 1000);
@@ -317,15 +326,15 @@ mod tests {
     #[test]
     fn what_tells_nothing_gives_no_sample() {
         let mut sampler = RateSampler::default();
-        assert_eq!(sampler.sample(ms(1), 1000), None, "no chunk");
+        assert_eq!(sampler.sample(ms(1), 1000, true), None, "no chunk");
         sampler.on_sent(ms(2), 0, 1000);
         sampler.on_chunk_acked(ms(1));
-        assert_eq!(sampler.sample(ms(3), 1000), None, "a packet that is not remembered");
+        assert_eq!(sampler.sample(ms(3), 1000, true), None, "a packet that is not remembered");
         sampler.on_chunk_acked(ms(2));
-        assert_eq!(sampler.sample(ms(2), 1000), None, "no time has passed");
+        assert_eq!(sampler.sample(ms(2), 1000, true), None, "no time has passed");
         let mut lost = RateSampler::default();
         lost.on_sent(ms(0), 0, 1000);
         lost.on_chunk_acked(ms(0));
-        assert_eq!(lost.sample(ms(50), 0), None, "of what was outstanding nothing arrived");
+        assert_eq!(lost.sample(ms(50), 0, true), None, "of what was outstanding nothing arrived");
     }
 }

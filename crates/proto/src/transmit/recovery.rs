@@ -2,7 +2,7 @@
 
 use super::acknowledge::AckedPath;
 use super::{SendCx, Transmitter};
-use crate::config::{BeyondWindow, FastRecoveryScope, Reduction};
+use crate::config::{BeyondWindow, FastRecoveryScope, Reduction, RttSample};
 use crate::congestion::coupled::group::GroupViews;
 use crate::congestion::rate_reduction::LastSack;
 use crate::congestion::recovery::{PseudoCumulative, RecoveryView};
@@ -108,9 +108,11 @@ impl Transmitter {
         cx: &mut SendCx<'_>,
         changes: &[AckedPath],
         news: &[PathDelta],
+        arrival: PathId,
         groups: &GroupViews,
     ) {
         let association_recovers = self.recovery.is_active();
+        let rtt_sample = cx.config.policies.rtt_sample;
         let paths = self.paths.iter_mut().zip(changes).zip(news);
         for ((path, AckedPath { before, order }), news) in paths {
             if news.flight_bytes == 0 && news.credited_bytes == 0 {
@@ -127,8 +129,12 @@ impl Transmitter {
                 flight_after: path.flight,
                 advanced: order.advanced,
                 in_recovery: recovers,
-                rtt: path.take_rtt_sample(cx.now),
-                rate: path.sample_rate(cx.now, news.flight_bytes),
+                rtt: path.take_rtt_sample(),
+                rate: path.sample_rate(
+                    cx.now,
+                    news.flight_bytes,
+                    rtt_sample == RttSample::Classic || arrival == path.id,
+                ),
             };
             let old = path.congestion;
             path.control(cx.now, groups.view(path.id), |it, cx| it.on_ack(cx, &acked));

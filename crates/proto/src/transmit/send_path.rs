@@ -50,8 +50,8 @@ pub(crate) struct SendPath {
     /// What the congestion control knows of it; follows the MTU.
     parameters: Parameters,
     pub(crate) rtt: RttEstimator,
-    /// The last sample and when it was taken, until the controller has it.
-    rtt_sample: Option<(Instant, Duration)>,
+    /// The last round trip that was measured, until the controller hears of an acknowledgement.
+    rtt_sample: Option<Sampled>,
     /// Chunk whose round trip is being measured.
     pub(crate) timed: Option<Tsn>,
     /// Chunk acknowledged over another path, whose round trip a SACK over this one can still measure.
@@ -97,6 +97,13 @@ pub(crate) struct SendPath {
     /// What its mechanisms remember while it carries data.
     pub(crate) record: Lazy<SendRecord>,
     pub(crate) counters: SendCounters,
+}
+
+/// A round trip that was measured.
+#[derive(Clone, Copy, Debug)]
+enum Sampled {
+    Data(Duration),
+    Control(Duration),
 }
 
 /// What spreads packets over time and over paths. Apart from the rest, because idle paths need none of it.
@@ -312,7 +319,7 @@ impl SendPath {
     #[inline(never)]
     pub(crate) fn sample_rtt(&mut self, now: Instant, probe: &mut dyn Probe, sent_at: Instant) {
         self.rtt.on_data_sample(now, now.since(sent_at));
-        self.note_sample(now, probe, now.since(sent_at));
+        self.note_sample(now, probe, Sampled::Data(now.since(sent_at)));
     }
 
     /// A control chunk sent at `sent_at` was answered.
@@ -323,18 +330,19 @@ impl SendPath {
         sent_at: Instant,
     ) {
         self.rtt.on_control_sample(now, now.since(sent_at));
-        self.note_sample(now, probe, now.since(sent_at));
+        self.note_sample(now, probe, Sampled::Control(now.since(sent_at)));
     }
 
-    fn note_sample(&mut self, now: Instant, probe: &mut dyn Probe, sample: Duration) {
-        self.rtt_sample = Some((now, sample));
+    fn note_sample(&mut self, now: Instant, probe: &mut dyn Probe, sampled: Sampled) {
+        self.rtt_sample = Some(sampled);
+        let (Sampled::Data(sample) | Sampled::Control(sample)) = sampled;
         let (srtt, rto) = (self.rtt.srtt().unwrap_or(sample), self.rtt.rto());
         probe.on(now, ProbeEvent::Rtt { path: self.id, sample, srtt, rto });
     }
 
     /// The round trip that was measured last, unless the controller has taken it already.
     pub(crate) fn last_sample(&self) -> Option<Duration> {
-        self.rtt_sample.map(|(_, sample)| sample)
+        self.rtt_sample.map(|(Sampled::Data(sample) | Sampled::Control(sample))| sample)
     }
 
     /// Missing reports count again for chunks that were retransmitted here because of a drop report, moved here, or probed

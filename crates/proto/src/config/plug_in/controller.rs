@@ -169,7 +169,8 @@ pub struct Acked {
     pub advanced: bool,
     /// Whether the path is in fast recovery.
     pub in_recovery: bool,
-    /// The round-trip time that this SACK measured, if it did: about one sample per round trip.
+    /// The round-trip time that this SACK measured, or one since the last event of this kind that acknowledged nothing new of the
+    /// path: about one sample per round trip.
     pub rtt: Option<Duration>,
     /// How fast the path delivers; `None` where this SACK says nothing of it, and for the built-in controllers of RFC 9260 and
     /// CMT, which do without.
@@ -186,8 +187,9 @@ pub struct RateSample {
     /// How long it took: the time of sending or of acknowledging them, whichever was longer.
     pub interval: Duration,
     /// From the sending of the newest chunk that the SACK acknowledges until now. Unlike [`Acked::rtt`] there is one for each
-    /// SACK, and the SACK may have come over another path.
-    pub round_trip: Duration,
+    /// SACK; `None` if the SACK came over another path, whose way back may be shorter, and only SACKs over the path
+    /// measure it (`rtt_sample`).
+    pub round_trip: Option<Duration>,
     /// Bytes delivered on the path before that chunk was sent, which tells one round trip from the next.
     pub delivered_before: u64,
     /// Bytes delivered on the path until now.

@@ -110,9 +110,9 @@ impl Bounds {
         self.short = latest.volume.max(percent(short, BETA));
     }
 
-    /// A probe lost too much with `flight` bytes in flight; `target` is what the path should bear.
-    pub(super) fn on_failed_probe(&mut self, flight: u64, target: u64) {
-        self.long = flight.max(percent(target, BETA));
+    /// A probe lost too much with `flight` bytes in flight; `full` is what the path carries without a queue.
+    pub(super) fn on_failed_probe(&mut self, flight: u64, full: u64) {
+        self.long = flight.max(full);
     }
 
     /// The long-term bound without what is left to others.
@@ -182,9 +182,9 @@ mod tests {
             bounds.long = long;
             assert_eq!(bounds.with_headroom(1000, 4000), expected, "{long}");
         }
-        bounds.on_failed_probe(50_000, 100_000);
+        bounds.on_failed_probe(50_000, 70_000);
         assert_eq!(bounds.long, 70_000);
-        bounds.on_failed_probe(80_000, 100_000);
+        bounds.on_failed_probe(80_000, 70_000);
         assert_eq!(bounds.long, 80_000);
     }
 

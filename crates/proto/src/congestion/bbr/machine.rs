@@ -162,7 +162,7 @@ impl Bbr {
         self.probing.was_too_high = true;
         self.probing.is_probe_sample = false;
         if limit == RateLimit::Cwnd {
-            self.bounds.on_failed_probe(flight, self.bdp(100).min(self.cwnd));
+            self.bounds.on_failed_probe(flight, self.full_path());
         }
         if self.phase == Phase::Up {
             self.recovery.left = Some(Phase::Up);

@@ -23,9 +23,11 @@ impl MinRtt {
         self.shortest.map(|(round_trip, _)| round_trip)
     }
 
-    pub(super) fn on_sample(&mut self, now: Instant, round_trip: Duration) {
+    /// Data was acknowledged, which measured the path if there is a round trip.
+    pub(super) fn on_sample(&mut self, now: Instant, round_trip: Option<Duration>) {
         let is_old = |stamp: Instant, age| now.since(stamp) > age;
         self.is_due = self.recent.is_some_and(|(_, stamp)| is_old(stamp, INTERVAL));
+        let Some(round_trip) = round_trip else { return };
         let recent = match self.recent {
             Some(recent) if round_trip >= recent.0 && !self.is_due => recent,
             _ => (round_trip, now),
@@ -65,7 +67,7 @@ mod tests {
             (11_002, 30, 30, false),
         ] {
             let now = Instant::ZERO + Duration::from_millis(at);
-            filter.on_sample(now, Duration::from_millis(ms));
+            filter.on_sample(now, Some(Duration::from_millis(ms)));
             assert_eq!(filter.get(), Some(Duration::from_millis(shortest)), "{at}");
             assert_eq!(filter.is_due, is_due, "{at}");
         }
@@ -75,11 +77,11 @@ mod tests {
     fn a_look_puts_the_next_one_off() {
         let at = |s| Instant::ZERO + Duration::from_secs(s);
         let mut filter = MinRtt::default();
-        filter.on_sample(at(0), Duration::from_millis(50));
+        filter.on_sample(at(0), Some(Duration::from_millis(50)));
         filter.put_off(at(4));
-        filter.on_sample(at(9), Duration::from_millis(60));
+        filter.on_sample(at(9), Some(Duration::from_millis(60)));
         assert!(!filter.is_due);
-        filter.on_sample(at(10), Duration::from_millis(60));
+        filter.on_sample(at(10), Some(Duration::from_millis(60)));
         assert!(filter.is_due);
     }
 }

@@ -19,6 +19,10 @@
 //! NOTE(deviation): loss that chance explains is no sign of congestion (`bounds::is_too_much`): 2 % of what was in flight and
 //! three standard deviations. The draft takes any loss between probes for one, and more than 2 % in a probe: a path of 85
 //! packets that loses 2 % at random then carries little more than half of its rate, and less from probe to probe.
+//! NOTE(deviation): no bound on what is in flight is below a bandwidth-delay product of the model (`Bbr::full_path`). Where a
+//! queue holds a hundredth of what the path does, a probe that is a quarter too fast loses a fifth of what it sends, whatever
+//! is in flight; the draft then leaves 70 % of the product, less headroom, and needs many probes to come back. The rate, which
+//! loss bounds as in the draft, is what makes room for others.
 //! NOTE(deviation): the state that a spurious loss restores is that of the beginning of a recovery; the draft saves it anew in
 //! each round of it. There is no offload budget: the window of four packets is the only floor.
 
@@ -152,8 +156,10 @@ impl Bbr {
 
     /// A sample is limited by what the application sends, or by a look for the round trip.
     fn seen(&self, sample: &RateSample) -> Sample {
-        // Less than a round trip: what was sent twice was acknowledged for the first time it was sent.
-        let is_sound = self.min_rtt.get().is_none_or(|shortest| sample.interval >= shortest);
+        // Less than a round trip: what was sent twice was acknowledged for the first time it was sent. A SACK over another path
+        // may have come sooner than a round trip takes.
+        let is_sound = sample.round_trip.is_none()
+            || self.min_rtt.get().is_none_or(|shortest| sample.interval >= shortest);
         Sample {
             rate: if is_sound { rate_of(sample.delivered, sample.interval) } else { 0 },
             is_limited: sample.limit == RateLimit::Application
@@ -184,7 +190,8 @@ impl Bbr {
             self.pipe.on_round(sample.rate);
         }
         self.advance(cx, acked, sample);
-        self.min_rtt.on_sample(cx.now, sample.of.round_trip);
+        let round_trip = sample.of.round_trip.into_iter().chain(acked.rtt).min();
+        self.min_rtt.on_sample(cx.now, round_trip);
         self.look_for_round_trip(cx, acked);
         if delivered > 0 {
             self.restarts = false;

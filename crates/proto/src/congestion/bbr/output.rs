@@ -60,6 +60,11 @@ impl Bbr {
         bytes.max(self.least_window()).saturating_add(probe)
     }
 
+    /// Bytes in flight that fill the path without a queue, and two packets whose acknowledgement the receiver may delay.
+    pub(super) fn full_path(&self) -> u64 {
+        self.bdp(100).saturating_add(2 * self.unit.min(u64::MAX / 4))
+    }
+
     pub(super) fn probe_rtt_window(&self) -> u64 {
         self.bdp(PROBE_RTT_GAIN).max(self.least_window())
     }
@@ -67,7 +72,7 @@ impl Bbr {
     /// The rate before anything is known of the path but its round trip.
     pub(super) fn begin_pacing(&mut self, cx: &Context<'_>, sample: &RateSample) {
         if self.pacing.is_none() {
-            let round_trip = cx.srtt.unwrap_or(sample.round_trip);
+            let round_trip = cx.srtt.or(sample.round_trip).unwrap_or(cx.rto);
             self.pacing = Some(percent(rate_of(self.initial_cwnd, round_trip), STARTUP_GAIN));
         }
     }
@@ -109,9 +114,9 @@ impl Bbr {
     pub(super) fn bound_window(&mut self) {
         let long = match self.phase {
             Phase::Startup | Phase::Drain => NONE,
-            Phase::Down | Phase::Refill | Phase::Up => self.bounds.long,
+            Phase::Down | Phase::Refill | Phase::Up => self.bounds.long.max(self.full_path()),
             Phase::Cruise | Phase::ProbeRtt => {
-                self.bounds.with_headroom(self.unit, self.least_window())
+                self.bounds.with_headroom(self.unit, self.least_window()).max(self.full_path())
             }
         };
         let most = long.min(self.bounds.short).max(self.least_window());

@@ -88,7 +88,7 @@ impl Bench {
         let sample = RateSample {
             delivered: bytes,
             interval: round_trip,
-            round_trip,
+            round_trip: Some(round_trip),
             delivered_before: before,
             delivered_total: self.delivered,
             flight_then: self.flight,
@@ -250,9 +250,10 @@ fn a_probe_that_loses_much_ends_and_sets_a_bound() {
     bench.lose(7 * UNIT, 7 * UNIT);
     assert_eq!((bench.bbr.phase, bench.bbr.bounds.long), (Phase::Up, bounds::NONE));
     bench.lose(10 * UNIT, 17 * UNIT);
-    // 125 packets less 10, and nothing more: seven of them are more than 2 %.
-    assert_eq!((bench.bbr.phase, bench.bbr.bounds.long), (Phase::Down, 115 * UNIT));
-    assert!(bench.bbr.cwnd() <= 115 * UNIT);
+    // 125 packets less 10, and nothing more, since seven of them are more than 2 %; but as many as the path carries.
+    let full = BDP + 2 * UNIT;
+    assert_eq!((bench.bbr.phase, bench.bbr.bounds.long), (Phase::Down, full));
+    assert!(bench.bbr.cwnd() <= full);
     assert!(bench.bbr.probing.was_too_high && !bench.bbr.probing.is_probe_sample);
     // The next probe stops as soon as so much is in flight.
     (bench.in_recovery, bench.flight) = (false, 100 * UNIT);
@@ -264,6 +265,22 @@ fn a_probe_that_loses_much_ends_and_sets_a_bound() {
     // Since that lost nothing, another one follows at once.
     next.round(RATE);
     assert_eq!(next.bbr.phase, Phase::Refill);
+}
+
+/// With 200 packets in flight, 190 remain; while there is nothing to find, room for others is left of them, but not of what the
+/// path carries.
+#[test]
+fn a_bound_leaves_what_the_path_carries() {
+    for (flight, bound, cruises_with) in [(200, 190, 161_500), (140, 130, BDP + 2 * UNIT)] {
+        let mut bench = Bench::cruising().until(Phase::Up);
+        bench.flight = flight * UNIT;
+        bench.lose(10 * UNIT, 17 * UNIT);
+        assert_eq!(bench.bbr.bounds.long, bound * UNIT);
+        (bench.in_recovery, bench.flight) = (false, 100 * UNIT);
+        let mut bench = bench.until(Phase::Cruise);
+        bench.round(RATE);
+        assert_eq!(bench.bbr.cwnd(), cruises_with, "{flight}");
+    }
 }
 
 #[test]
@@ -383,7 +400,7 @@ fn the_largest_numbers_do_no_harm() {
     let sample = RateSample {
         delivered: u64::MAX,
         interval: Duration::from_nanos(1),
-        round_trip: Duration::MAX,
+        round_trip: Some(Duration::MAX),
         delivered_before: u64::MAX,
         delivered_total: u64::MAX,
         flight_then: u64::MAX,

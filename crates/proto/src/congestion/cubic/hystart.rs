@@ -73,7 +73,7 @@ impl HyStart {
         if sample.delivered_before >= self.round_begin && self.begin_round(sample) {
             return true;
         }
-        let round_trip = sample.round_trip;
+        let Some(round_trip) = sample.round_trip else { return false };
         let current = self.current.map_or(round_trip, |known| known.min(round_trip));
         self.current = Some(current);
         self.samples += 1;
@@ -129,7 +129,7 @@ mod tests {
             let sample = RateSample {
                 delivered: 1000,
                 interval: Duration::from_millis(ms),
-                round_trip: Duration::from_millis(ms),
+                round_trip: Some(Duration::from_millis(ms)),
                 delivered_before: before,
                 delivered_total: *delivered,
                 flight_then: 1000,

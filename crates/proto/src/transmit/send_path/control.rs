@@ -2,7 +2,7 @@
 
 use alloc::boxed::Box;
 
-use super::SendPath;
+use super::{Sampled, SendPath};
 use crate::config::AssociationConfig;
 use crate::congestion::window::{CongestionWindow, Family};
 use crate::congestion::{
@@ -140,10 +140,12 @@ impl SendPath {
         self.control(now, &GroupView::ALONE, |it, cx| it.on_sent(cx, &sent));
     }
 
-    /// The sample that was taken at this moment, once.
-    pub(crate) fn take_rtt_sample(&mut self, now: Instant) -> Option<Duration> {
-        let (at, sample) = self.rtt_sample.take()?;
-        (at == now).then_some(sample)
+    /// The last sample of data, once: that of the present SACK, or of one that acknowledged nothing new of the path.
+    pub(crate) fn take_rtt_sample(&mut self) -> Option<Duration> {
+        match self.rtt_sample.take()? {
+            Sampled::Data(sample) => Some(sample),
+            Sampled::Control(_) => None,
+        }
     }
 }
 

@@ -77,11 +77,17 @@ impl SendPath {
         self.feedback.as_ref()?.dispersion.rate()
     }
 
-    /// How fast the path delivers, after a SACK that takes so many bytes out of its flight.
+    /// How fast the path delivers, after a SACK that takes so many bytes out of its flight; `measures` if it measures the round
+    /// trip, too.
     // Apart: a sample is large, and the caller copies it unless it is written in its place.
     #[inline(never)]
-    pub(crate) fn sample_rate(&mut self, now: Instant, bytes: u64) -> Option<RateSample> {
-        self.feedback.as_mut()?.rates.sample(now, bytes)
+    pub(crate) fn sample_rate(
+        &mut self,
+        now: Instant,
+        bytes: u64,
+        measures: bool,
+    ) -> Option<RateSample> {
+        self.feedback.as_mut()?.rates.sample(now, bytes, measures)
     }
 
     /// A SACK has acknowledged data of the path: tells the controller if what was lost has arrived.

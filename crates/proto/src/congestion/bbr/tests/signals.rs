@@ -30,7 +30,7 @@ fn what_was_sent_before_a_look_ended_says_little_about_the_rate() {
         let sample = RateSample {
             delivered: UNIT,
             interval: RTT,
-            round_trip: RTT,
+            round_trip: Some(RTT),
             delivered_before: before,
             delivered_total: 9000,
             flight_then: BDP,

@@ -198,7 +198,7 @@ impl Flow {
             advanced: first != lowest,
             in_recovery: self.recovery.is_some(),
             rtt: sample,
-            rate: self.sampler.sample(now, bytes),
+            rate: self.sampler.sample(now, bytes, true),
         };
         self.tell(now, |it, cx| it.on_ack(cx, &acked));
         if lost > 0 {

@@ -103,6 +103,7 @@ fn rfc9260() -> Policies {
             first_data: FirstData::Immediate,
             count: DacCount::Off,
             scope: AckScope::Association,
+            volume: AckVolume::Any,
         },
         fast_recovery: FastRecoveryScope::AssociationWide,
         handshake: HandshakePaths::Primary,
@@ -298,7 +299,11 @@ fn recommended() -> Policies {
         failover: Failover { outage_probe_interval: Some(Duration::from_secs(2)), ..pf_2() },
         t3_restart: T3Restart::Smart,
         nr_sack: NrSack::AllInTurn,
-        delayed_ack: DelayedAck { scope: AckScope::Path, ..dreibholz_asymmetric().delayed_ack },
+        delayed_ack: DelayedAck {
+            scope: AckScope::Path,
+            volume: AckVolume::PartOfData,
+            ..dreibholz_asymmetric().delayed_ack
+        },
         // Each path's packets count for themselves, so that this is the path whose SACK is due.
         sack_path: SackPath::LastData,
         rtt_sample: RttSample::SlowPathUpdate,

@@ -154,6 +154,12 @@ pub const POLICY_KEYS: &[PolicyKey] = &[
         AckScope::VALUES,
     ),
     choice(
+        "delayed_ack.volume",
+        "How much of the way back SACKs may take.",
+        "here: SACKs of several paths have many gap ack blocks",
+        AckVolume::VALUES,
+    ),
+    choice(
         "fast_recovery",
         "Whose losses begin and end fast recovery.",
         "RFC 9260 section 7.2.4; Iyengar, Amer, Stewart 2006",

@@ -5,7 +5,12 @@
 //! different delay reorder all the time, so a gap is no reason to hurry; instead the SACK tells how many data packets
 //! it answers, and the sender counts missing reports by that.
 
-use crate::config::{AckScope, DacCount, DelayedAck, FirstData, GapAck};
+mod volume;
+
+use alloc::boxed::Box;
+
+use self::volume::Volumes;
+use crate::config::{AckScope, AckVolume, DacCount, DelayedAck, FirstData, GapAck};
 use crate::{Duration, Instant, PathId};
 
 /// SACK.Delay must not be larger (RFC 9260 section 6.2).
@@ -23,6 +28,8 @@ pub struct PacketSummary {
     pub duplicate_chunks: u32,
     /// DATA chunks that could not be kept.
     pub refused_chunks: u32,
+    /// User data of the new chunks, in bytes.
+    pub new_bytes: u32,
     /// Whether a chunk had the I bit.
     pub immediate: bool,
     /// Whether TSNs were missing before the packet or are missing after it.
@@ -44,6 +51,8 @@ pub struct AckPolicy {
     packets: u8,
     /// The same for each path, where they count apart; paths beyond these share.
     on_path: [u8; COUNTED_PATHS],
+    /// How much data that was, where it decides; unset while nothing is missing.
+    volumes: Option<Box<Volumes>>,
     need: Need,
     /// The next packet brings the first DATA, which does not wait.
     first: bool,
@@ -64,17 +73,25 @@ impl AckPolicy {
             policy: DelayedAck { delay, ..policy },
             packets: 0,
             on_path: [0; COUNTED_PATHS],
+            volumes: None,
             need: Need::Nothing,
             first: policy.first_data == FirstData::Immediate,
         }
     }
 
-    /// Takes note of a packet that came on `path`; one without DATA chunks changes nothing.
-    pub fn on_packet(&mut self, now: Instant, path: PathId, packet: PacketSummary) {
+    /// Takes note of a packet that came on `path`; one without DATA chunks changes nothing. A SACK would have `sack_bytes`.
+    pub fn on_packet(
+        &mut self,
+        now: Instant,
+        path: PathId,
+        packet: PacketSummary,
+        sack_bytes: impl FnOnce() -> usize,
+    ) {
         if !packet.has_data() {
             return;
         }
         let is_urgent = self.is_urgent(packet);
+        self.weigh(now, path, packet);
         let on_path = &mut self.on_path[path.index() % COUNTED_PATHS];
         if packet.new_chunks > 0 {
             self.packets = self.packets.saturating_add(1);
@@ -84,13 +101,43 @@ impl AckPolicy {
             AckScope::Association => self.packets,
             AckScope::Path => *on_path,
         };
-        if is_urgent || counted >= self.policy.packets {
+        if !is_urgent && counted < self.policy.packets {
+            if self.need == Need::Nothing {
+                self.need = Need::Until(now + self.policy.delay);
+            }
+        } else if !is_urgent
+            && let Some(volumes) = &mut self.volumes
+            && let Some(until) = volumes.wait(now, path, sack_bytes(), self.policy.delay)
+        {
+            if self.need != Need::Now {
+                self.need = Need::Until(until);
+            }
+        } else {
             self.need = Need::Now;
             *on_path = 0;
-        } else if self.need == Need::Nothing {
-            self.need = Need::Until(now + self.policy.delay);
+            if let Some(volumes) = &mut self.volumes {
+                volumes.answer(path);
+            }
         }
         self.first = false;
+    }
+
+    /// Counts the data of a packet, while something is missing.
+    fn weigh(&mut self, now: Instant, path: PathId, packet: PacketSummary) {
+        if self.policy.volume == AckVolume::Any {
+            return;
+        }
+        if packet.gaps && self.volumes.is_none() {
+            self.volumes = Some(Box::default());
+        }
+        if let Some(volumes) = &mut self.volumes {
+            volumes.on_packet(now, path, packet.new_bytes);
+        }
+    }
+
+    /// Gives memory back that nothing needs now.
+    pub fn release_memory(&mut self) {
+        self.volumes = None;
     }
 
     fn is_urgent(&self, packet: PacketSummary) -> bool {
@@ -119,6 +166,10 @@ impl AckPolicy {
     pub fn on_timeout(&mut self, now: Instant) {
         if matches!(self.need, Need::Until(deadline) if deadline <= now) {
             self.need = Need::Now;
+            if let Some(volumes) = &mut self.volumes {
+                volumes.answer_all();
+                self.on_path = [0; COUNTED_PATHS];
+            }
         }
     }
 
@@ -165,6 +216,7 @@ mod tests {
         first_data: FirstData::Immediate,
         count: DacCount::Off,
         scope: AckScope::Association,
+        volume: AckVolume::Any,
     };
     const DAC: DelayedAck =
         DelayedAck { on_gap: GapAck::Delayed, count: DacCount::SackFlags, ..RFC9260 };
@@ -173,6 +225,7 @@ mod tests {
         new_chunks: 1,
         duplicate_chunks: 0,
         refused_chunks: 0,
+        new_bytes: 0,
         immediate: false,
         gaps: false,
     };
@@ -180,7 +233,7 @@ mod tests {
     /// A policy that has sent its first SACK.
     fn started(policy: DelayedAck) -> AckPolicy {
         let mut acks = AckPolicy::new(policy);
-        acks.on_packet(Instant::ZERO, PATH, NEW);
+        acks.on_packet(Instant::ZERO, PATH, NEW, || 0);
         acks.on_sack();
         acks
     }
@@ -204,7 +257,7 @@ mod tests {
             (DAC, PacketSummary { gaps: true, ..refused }, true),
         ] {
             let mut acks = started(policy);
-            acks.on_packet(Instant::ZERO, PATH, packet);
+            acks.on_packet(Instant::ZERO, PATH, packet, || 0);
             assert_eq!(acks.is_due(), due, "{policy:?} {packet:?}");
             assert!(acks.is_pending());
         }
@@ -213,9 +266,14 @@ mod tests {
     #[test]
     fn a_packet_without_data_changes_nothing() {
         let mut acks = AckPolicy::new(DAC);
-        acks.on_packet(Instant::ZERO, PATH, PacketSummary { new_chunks: 0, gaps: true, ..NEW });
+        acks.on_packet(
+            Instant::ZERO,
+            PATH,
+            PacketSummary { new_chunks: 0, gaps: true, ..NEW },
+            || 0,
+        );
         assert!(!acks.is_pending());
-        acks.on_packet(Instant::ZERO, PATH, NEW);
+        acks.on_packet(Instant::ZERO, PATH, NEW, || 0);
         assert!(acks.is_due(), "this one is the first");
     }
 
@@ -223,11 +281,11 @@ mod tests {
     fn the_delay_runs_from_the_first_packet_and_is_limited() {
         let policy = DelayedAck { packets: 9, delay: Duration::from_secs(3), ..DAC };
         let mut acks = AckPolicy::new(policy);
-        acks.on_packet(Instant::ZERO, PATH, NEW);
+        acks.on_packet(Instant::ZERO, PATH, NEW, || 0);
         acks.on_sack();
         let at = |millis| Instant::ZERO + Duration::from_millis(millis);
-        acks.on_packet(at(100), PATH, NEW);
-        acks.on_packet(at(300), PATH, NEW);
+        acks.on_packet(at(100), PATH, NEW, || 0);
+        acks.on_packet(at(300), PATH, NEW, || 0);
         assert_eq!(acks.deadline(), Some(at(600)));
         acks.on_timeout(at(599));
         assert!(!acks.is_due());
@@ -249,7 +307,7 @@ mod tests {
         ] {
             let mut acks = AckPolicy::new(policy);
             for _ in 0..3 {
-                acks.on_packet(Instant::ZERO, PATH, NEW);
+                acks.on_packet(Instant::ZERO, PATH, NEW, || 0);
                 assert!(acks.is_due());
                 acks.on_sack();
             }
@@ -260,7 +318,7 @@ mod tests {
     fn the_artefact_counts_nothing_without_delay() {
         let count = |policy| {
             let mut acks = started(policy);
-            acks.on_packet(Instant::ZERO, PATH, NEW);
+            acks.on_packet(Instant::ZERO, PATH, NEW, || 0);
             acks.request();
             acks.on_sack() >> 6
         };
@@ -276,18 +334,19 @@ mod tests {
     #[test]
     fn only_packets_with_new_data_are_counted() {
         let mut acks = started(DAC);
-        acks.on_packet(Instant::ZERO, PATH, NEW);
+        acks.on_packet(Instant::ZERO, PATH, NEW, || 0);
         acks.on_packet(
             Instant::ZERO,
             PATH,
             PacketSummary { new_chunks: 0, duplicate_chunks: 1, ..NEW },
+            || 0,
         );
         acks.request();
         assert_eq!(acks.on_sack(), 0x40);
         acks.request();
         assert_eq!(acks.on_sack(), 0);
         for _ in 0..300 {
-            acks.on_packet(Instant::ZERO, PATH, NEW);
+            acks.on_packet(Instant::ZERO, PATH, NEW, || 0);
         }
         assert_eq!(acks.on_sack(), 0xc0);
     }
@@ -296,14 +355,46 @@ mod tests {
     fn each_path_answers_for_its_own_packets() {
         let mut acks = started(DelayedAck { scope: AckScope::Path, ..DAC });
         let (slow, quick) = (PathId(1), PathId(2));
-        acks.on_packet(Instant::ZERO, slow, NEW);
-        acks.on_packet(Instant::ZERO, quick, NEW);
+        acks.on_packet(Instant::ZERO, slow, NEW, || 0);
+        acks.on_packet(Instant::ZERO, quick, NEW, || 0);
         assert!(!acks.is_due(), "one packet of each");
-        acks.on_packet(Instant::ZERO, quick, NEW);
+        acks.on_packet(Instant::ZERO, quick, NEW, || 0);
         assert!(acks.is_due());
         assert_eq!(acks.on_sack(), 0xc0, "it answers three packets all the same");
         // The SACK covered the slow path's packet, but its next one is the second on that path.
-        acks.on_packet(Instant::ZERO, slow, NEW);
+        acks.on_packet(Instant::ZERO, slow, NEW, || 0);
         assert!(acks.is_due());
+    }
+
+    /// Two packets make a SACK due, but one of 242 bytes waits for the data of five, or for quiet; never longer than the delay.
+    #[test]
+    fn a_large_sack_waits_but_only_while_something_is_missing() {
+        const VOLUME: DelayedAck =
+            DelayedAck { scope: AckScope::Path, volume: AckVolume::PartOfData, ..DAC };
+        let data = PacketSummary { new_bytes: 1452, ..NEW };
+        let gaps = PacketSummary { gaps: true, ..data };
+        let at = |us| Instant::ZERO + Duration::from_micros(us);
+        let after = |policy, packets: &[PacketSummary]| {
+            let mut acks = started(policy);
+            for (n, packet) in (1..).zip(packets) {
+                acks.on_packet(at(n * 100), PATH, *packet, || 242);
+            }
+            acks
+        };
+        let immediate = PacketSummary { immediate: true, ..gaps };
+        assert!(after(VOLUME, &[data, data]).is_due(), "nothing is missing");
+        assert!(after(DAC, &[gaps, gaps]).is_due(), "another policy");
+        assert!(after(VOLUME, &[gaps, immediate]).is_due(), "the peer asks for it");
+        assert!(!after(VOLUME, &[gaps; 4]).is_due());
+        assert!(after(VOLUME, &[gaps; 5]).is_due(), "enough data");
+        let mut acks = after(VOLUME, &[gaps; 3]);
+        assert_eq!(acks.deadline(), Some(at(700)), "four times the time between packets");
+        acks.on_timeout(at(700));
+        assert!(acks.is_due());
+        acks.on_sack();
+        acks.on_packet(at(800), PATH, gaps, || 242);
+        assert_eq!(acks.deadline(), Some(at(200_800)), "a single packet");
+        let short = DelayedAck { delay: Duration::from_micros(300), ..VOLUME };
+        assert_eq!(after(short, &[gaps, gaps]).deadline(), Some(at(400)), "the delay");
     }
 }

@@ -22,7 +22,7 @@ use self::buffer_size::{RightSizing, SizingView};
 use self::nr_sack_build::{Cut, MIN_NR_SACK_BYTES, Promise};
 use self::reassembly::Reassembly;
 use self::rwnd::ReceiveWindow;
-use self::sack_build::build_sack;
+use self::sack_build::{MIN_SACK_BYTES, build_sack};
 use self::tsn_map::{Arrival, TsnMap, WideTsn};
 use crate::config::{BufferBounds, BufferSize, DelayedAck, NrSack, Reneging};
 use crate::types::PathSet;
@@ -153,9 +153,6 @@ pub struct Receiver {
 }
 
 impl Receiver {
-    /// Bytes of the smallest SACK.
-    pub const MIN_SACK_BYTES: usize = sack_build::MIN_SACK_BYTES;
-
     /// A receiver that expects the peer's first DATA chunk.
     pub fn new(config: ReceiverConfig) -> Self {
         let promise = match config.nr_sack {
@@ -206,6 +203,7 @@ impl Receiver {
     /// Gives memory back that nothing needs now.
     pub(crate) fn release_memory(&mut self) {
         self.tsns.release_memory();
+        self.acks.release_memory();
         self.reassembly.release_memory();
         self.duplicates.shrink_to_fit();
     }
@@ -246,6 +244,7 @@ impl Receiver {
         self.reassembly.on_data(tsn, data)?;
         self.window.hold(bytes);
         self.received_bytes += bytes as u64;
+        self.packet.new_bytes = self.packet.new_bytes.saturating_add(bytes as u32);
         self.record(tsn)?;
         if self.reassembly.follows_joined() {
             for (first, count) in self.reassembly.joined() {
@@ -262,7 +261,8 @@ impl Receiver {
         if packet.has_data() {
             self.sack_path = Some(path);
             self.sources.insert(path);
-            self.acks.on_packet(now, path, packet);
+            let Self { acks, promise, tsns, duplicates, .. } = self;
+            acks.on_packet(now, path, packet, || sack_bytes(*promise, tsns, duplicates.len()));
         }
         self.packet = PacketSummary::default();
     }
@@ -331,7 +331,7 @@ impl Receiver {
         self.acks.on_timeout(now);
     }
 
-    /// Builds the SACK, of at most `max_bytes` and at least [`Self::MIN_SACK_BYTES`], and begins to wait for reasons for the
+    /// Builds the SACK, of at most `max_bytes` and at least 16, and begins to wait for reasons for the
     /// next one.
     pub fn take_sack(&mut self, max_bytes: usize) -> Sack<'static> {
         let flags = self.acks.on_sack();
@@ -357,12 +357,7 @@ impl Receiver {
 
     /// Bytes of an acknowledgement that leaves nothing out.
     pub fn sack_bytes(&self) -> usize {
-        let (least, blocks) = match self.promise {
-            None => (Self::MIN_SACK_BYTES, self.tsns.gap_block_count()),
-            Some(Promise::Everything(_)) => (MIN_NR_SACK_BYTES, self.tsns.gap_block_count()),
-            Some(Promise::Delivered) => (MIN_NR_SACK_BYTES, self.tsns.split_block_count()),
-        };
-        least + 4 * (blocks + self.duplicates.len())
+        sack_bytes(self.promise, &self.tsns, self.duplicates.len())
     }
 
     /// Frees the part of the window that the next message for the user takes, which may make a SACK due, and says how long
@@ -523,6 +518,16 @@ impl Receiver {
         }
         DataOutcome::Duplicate
     }
+}
+
+/// Bytes of an acknowledgement that leaves nothing out.
+fn sack_bytes(promise: Option<Promise>, tsns: &TsnMap, duplicates: usize) -> usize {
+    let (least, blocks) = match promise {
+        None => (MIN_SACK_BYTES, tsns.gap_block_count()),
+        Some(Promise::Everything(_)) => (MIN_NR_SACK_BYTES, tsns.gap_block_count()),
+        Some(Promise::Delivered) => (MIN_NR_SACK_BYTES, tsns.split_block_count()),
+    };
+    least + 4 * (blocks + duplicates)
 }
 
 #[cfg(test)]

@@ -39,6 +39,8 @@ policies.simulated_reorder_limit = 512
 # BBR keeps less in flight here, so that a peer's limit shows less often.
 policies.congestion = "cmt"
 policies.sack_path = "round-robin"
+# Such a peer answers every second packet.
+policies.delayed_ack.volume = "any"
 policies.fast_retransmit.reports = "overdue"
 "#;
 

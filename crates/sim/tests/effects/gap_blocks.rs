@@ -32,6 +32,33 @@ receive_buffer = "32 MiB"
 policies = { congestion = "cmt", pacing = "off", burst = { max-burst = 4 }, data_copies = "off", control_rtt = "counts", sack_request = "at-shutdown", rtt_sample = "classic", delayed_ack = { scope = "association" }, rto = { min = "1 s" }, retransmission = { no_window = "next" }, fast_retransmit = { reports = "per-sack" } }
 "#;
 
+/// A quick path whose way back has a fifteenth of its rate, which SACKs with all those blocks fill.
+const SLOW_BACK: &str = r#"
+title = "Two paths with round trips of 10 and 200 ms, and a slow way back"
+
+[run]
+duration = "10 s"
+measure_from = "4 s"
+
+[[network.disjoint.paths]]
+name = "quick"
+bottleneck = { rate = "50 Mbit/s", delay = "5 ms", backward = { rate = "3.3 Mbit/s", delay = "5 ms" } }
+
+[[network.disjoint.paths]]
+name = "slow"
+bottleneck = { rate = "10 Mbit/s", delay = "100 ms" }
+
+[[traffic]]
+name = "bulk"
+source = "saturated"
+message_size = "1452 B"
+
+[sctp]
+preset = "recommended"
+send_buffer = "32 MiB"
+receive_buffer = "32 MiB"
+"#;
+
 /// A receiver that gives no promise.
 const WITHOUT_PROMISE: &[&str] = &["sctp.policies.nr_sack=off"];
 const PACKET_BY_PACKET: &[&str] = &["sctp.policies.path_fill=packet-by-packet"];
@@ -52,6 +79,22 @@ pub const COVERAGE: &[Covered] = &[
         scenario: LONG_PIPE,
         set: PACKET_BY_PACKET,
         effect: effect!(blocks_in_turn_report_what_the_quick_path_brings),
+    },
+    Covered {
+        key: "delayed_ack.volume",
+        value: "part-of-data",
+        against: "any",
+        scenario: SLOW_BACK,
+        set: &[],
+        effect: effect!(large_sacks_answer_more_packets),
+    },
+    Covered {
+        key: "delayed_ack.volume",
+        value: "any",
+        against: "part-of-data",
+        scenario: SLOW_BACK,
+        set: &[],
+        effect: effect!(large_sacks_answer_more_packets),
     },
 ];
 
@@ -79,4 +122,16 @@ fn blocks_in_turn_report_what_the_quick_path_brings() {
     let repeated: u64 = in_turn.paths.iter().map(|path| path.fast_retransmissions).sum();
     let dropped: u64 = in_turn.bottlenecks.iter().map(|queue| queue.dropped_queue_full).sum();
     assert!(repeated <= dropped, "what is left out is not missing: {repeated} of {dropped}");
+}
+
+/// With what SACKs need, the quick path carries what its way back admits. They still come many times in a round trip.
+#[test]
+fn large_sacks_answer_more_packets() {
+    let with = |volume| run(SLOW_BACK, &[&format!("sctp.policies.delayed_ack.volume={volume}")]);
+    let (any, part) = (with("any"), with("part-of-data"));
+    assert!(part.goodput_bit_s > 1.1 * any.goodput_bit_s, "{}", any.goodput_bit_s);
+    assert!(part.goodput_bit_s > 55e6, "{}", part.goodput_bit_s);
+    // 4,300 packets a second on the quick path, 43 in a round trip.
+    let sacks = part.hosts[1].sacks_sent as f64 / 10.0;
+    assert!((700.0..2200.0).contains(&sacks), "{sacks}");
 }

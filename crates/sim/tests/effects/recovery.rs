@@ -67,6 +67,7 @@ const SMALLER_BUFFERS: &[&str] = &[
     "sctp.receive_buffer=1 MiB",
     "network.disjoint.paths.long.bottleneck.rate=50 Mbit/s",
     "sctp.policies.blocking_estimation=off",
+    "sctp.policies.delayed_ack.volume=any",
 ];
 
 pub const COVERAGE: &[Covered] = &[

@@ -60,6 +60,16 @@ policy_enum!(
     }
 );
 
+policy_enum!(
+    /// How much of the way back SACKs may take.
+    AckVolume {
+        /// Whatever they need.
+        Any = "any",
+        /// A SACK with many gap ack blocks answers more packets: so many that it takes at most 4 % of what their data took.
+        PartOfData = "part-of-data",
+    }
+);
+
 policy_group!(
     /// Delayed acknowledgement (RFC 9260 section 6.2).
     DelayedAck {
@@ -76,6 +86,8 @@ policy_group!(
         count: DacCount,
         /// Which packets count.
         scope: AckScope,
+        /// How much of the way back SACKs may take.
+        volume: AckVolume,
     }
 );
 

@@ -174,7 +174,9 @@ pub(crate) enum Waits {
 pub(crate) fn expected_rtt(path: &MeasuredPath, flight: u64, chunk: u64) -> Duration {
     let (smallest, srtt) = (path.smallest_rtt, path.srtt);
     let bytes = u128::from(flight.saturating_add(chunk));
-    let carries = path.carries().map(|rate| u128::from(rate.max(1)));
+    // A queue of its own packets says that it delivers what it can, though its controller has not found that yet.
+    let measured = path.rate.filter(|_| path.is_full()).map(|rate| rate.bytes_per_second);
+    let carries = path.carries().or(measured).map(|rate| u128::from(rate.max(1)));
     // A path that grows delivers up to twice as much in the next round trip, and its rate says little of a single chunk.
     let serialisation = u128::from(path.serialisation.as_nanos());
     let known = match (carries, path.rate) {
@@ -437,6 +439,9 @@ mod tests {
         for (flight, expected) in [(0, 14), (1800, 14), (2000, 16)] {
             assert_eq!(expected_rtt(&grows, flight, 1000), ms(expected), "{flight}, growing");
         }
+        // With a queue it delivers what it can.
+        let queued = MeasuredPath { srtt: ms(22), ..grows };
+        assert_eq!(expected_rtt(&queued, 2000, 1000), ms(56));
         let none = MeasuredPath { rate: delivers(0, true), ..thin };
         assert!(expected_rtt(&none, u64::MAX, u64::MAX) > ms(1_000_000), "no overflow");
     }

@@ -46,16 +46,20 @@ impl Snapshot<'_> {
             return self.arrives_sooner_elsewhere(own, &view, user_bytes);
         }
         let in_flight = tx.outstanding.in_flight_on(path).user_bytes;
-        let buffer = self.buffer_that_blocks().min(self.peer_limit_bytes(user_bytes));
+        let buffer = self.buffer_that_blocks();
         let waits = self.waits_for_next(path);
         let rtt = match blocking_estimation::is_negligible(&view, others()) {
             true => own.rtt.rto().max(view.srtt),
             false => blocking_estimation::expected_rtt(&view, own.flight, user_bytes.into()),
         };
         let slow = SlowPath { rtt, in_flight, chunk: user_bytes.into(), buffer, waits };
+        // The TSNs above a gap are counted, whether their data waits for it or not.
+        let span =
+            SlowPath { buffer: self.span_bytes(user_bytes), waits: Waits::Everything, ..slow };
         // What is in flight leaves the send buffer with its own answer, whatever waits for it at the receiver.
         let sender = SlowPath { buffer: tx.queue.limit(), waits: Waits::Nothing, ..slow };
         blocking_estimation::would_block(&slow, others())
+            || blocking_estimation::would_block(&span, others())
             || tx.acks_are_final && blocking_estimation::would_block(&sender, others())
     }
 
@@ -106,7 +110,7 @@ impl Snapshot<'_> {
         if !self.compares_paths() || tx.outstanding.is_empty() {
             return None;
         }
-        let limit = self.peer_limit_bytes(tx.max_fragment);
+        let limit = self.span_bytes(tx.max_fragment);
         let buffer = tx.queue.limit().min(tx.receive_buffer()).min(limit);
         let views = tx.paths.among(self.usable).filter_map(|it| Some((it, blocking_view(it)?)));
         let (best, view) = views.max_by_key(|(_, view)| view.alone(buffer))?;

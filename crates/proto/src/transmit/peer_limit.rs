@@ -2,6 +2,7 @@
 
 use super::decide::Snapshot;
 use super::flight::LossAccounting;
+use super::outstanding::MAX_SPAN;
 use super::{SendCx, Transmitter};
 use crate::config::PeerReorderLimit;
 use crate::mechanism::peer_limit::{News, PeerLimitView};
@@ -82,9 +83,10 @@ impl Transmitter {
 }
 
 impl Snapshot<'_> {
-    /// The buffer that the limit is as good as, for chunks of this length.
-    pub(super) fn peer_limit_bytes(&self, user_bytes: u32) -> u64 {
-        let limit = self.tx.peer_limit.get();
-        limit.map_or(u64::MAX, |limit| u64::from(limit) * u64::from(user_bytes))
+    /// The buffer that the limits on what lies above a gap are as good as, for chunks of this length: that of the peer, and
+    /// that of gap ack blocks.
+    pub(super) fn span_bytes(&self, user_bytes: u32) -> u64 {
+        let span = self.tx.peer_limit.get().map_or(MAX_SPAN, |limit| limit.min(MAX_SPAN));
+        u64::from(span) * u64::from(user_bytes)
     }
 }

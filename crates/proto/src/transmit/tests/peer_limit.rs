@@ -10,6 +10,7 @@ use crate::config::{
     AssociationConfig, BufferSize, Burst, DataCopies, Pacing, PeerReorderLimit, RetransmissionPath,
 };
 use crate::probe::TransmissionCause::FastRetransmission;
+use crate::transmit::outstanding::MAX_SPAN;
 use crate::transmit::sack::testing::blocks;
 
 /// Chunks that wait at the peer above a gap, as many as prove a limit, and SACKs without news that prove it.
@@ -45,8 +46,8 @@ fn full() -> Answer {
 /// The limit that the transmitter knows of, in chunks.
 fn limit(bench: &mut Bench) -> Option<u64> {
     let (tx, cx) = bench.lend();
-    let bytes = tx.snapshot(&cx, cx.book.usable()).peer_limit_bytes(1000);
-    (bytes < u64::MAX).then_some(bytes / 1000)
+    let bytes = tx.snapshot(&cx, cx.book.usable()).span_bytes(1000);
+    (bytes < u64::from(MAX_SPAN) * 1000).then_some(bytes / 1000)
 }
 
 fn prove(bench: &mut Bench, answer: &Answer) {

@@ -40,6 +40,8 @@ struct Copy {
     sent_at: Instant,
     /// A SACK over another path acknowledged the chunk: the first transmission may be what arrived.
     acked_elsewhere: bool,
+    /// No other copy was on its way: what the peer sends over the path answers this one.
+    is_only: bool,
 }
 
 /// Copies on one path.
@@ -52,9 +54,15 @@ pub(crate) struct Copies {
 }
 
 impl Copies {
-    /// Whether a path that was never measured may take a copy now; one that waits for its answer longer than `rto` waits no more.
-    pub(crate) fn may_measure(&self, now: Instant, rto: Duration) -> bool {
-        !self.is_given_up() && self.awaited.is_none_or(|copy| now.since(copy.sent_at) > rto)
+    /// Whether a path that was never measured may take a copy now. One that waits for its answer longer than `rto` waits no more, and
+    /// where the chunk was acknowledged over another path, because the peer may not use this one yet, no longer than one and a half
+    /// round trips of `rtt`.
+    pub(crate) fn may_measure(&self, now: Instant, rto: Duration, rtt: Option<Duration>) -> bool {
+        let wait = |copy: Copy| match rtt {
+            Some(rtt) if copy.acked_elsewhere => (rtt + rtt / 2).min(rto),
+            _ => rto,
+        };
+        !self.is_given_up() && self.awaited.is_none_or(|copy| now.since(copy.sent_at) > wait(copy))
     }
 
     /// Whether copies could not measure the path.
@@ -67,9 +75,18 @@ impl Copies {
         self.paid_until + cost(bytes, rate) <= now + cost(BURST, rate)
     }
 
-    /// A copy was sent.
-    pub(crate) fn on_sent(&mut self, now: Instant, tsn: Tsn, bytes: u64, rate: u64) {
-        if self.awaited.replace(Copy { tsn, sent_at: now, acked_elsewhere: false }).is_some() {
+    /// A copy was sent; `measures` if data has not measured the path, which has one copy at a time then.
+    pub(crate) fn on_sent(
+        &mut self,
+        now: Instant,
+        tsn: Tsn,
+        bytes: u64,
+        rate: u64,
+        measures: bool,
+    ) {
+        let is_only = measures || self.awaited.is_none();
+        let copy = Copy { tsn, sent_at: now, acked_elsewhere: false, is_only };
+        if self.awaited.replace(copy).is_some() {
             self.unanswered = self.unanswered.saturating_add(1);
         }
         self.paid_until = self.paid_until.max(now) + cost(bytes, rate);
@@ -102,18 +119,22 @@ impl Copies {
         age >= rtt / 2
     }
 
-    /// A SACK came over the path. It answers the copy if it reports it as a duplicate, or acknowledges it before any other SACK has and
-    /// no sooner than after `least`. Returns when the copy was sent, if so.
+    /// A SACK came over the path. It answers the copy if it reports it as a duplicate, or acknowledges it no sooner than after `least`:
+    /// one that no other SACK has acknowledged, or the only copy on its way, unless `carried`: data of the peer may have brought the SACK over
+    /// this path. Returns when the copy was sent, if so.
     pub(crate) fn on_sack(
         &mut self,
         now: Instant,
         least: Duration,
+        carried: bool,
         is_duplicate: impl FnOnce(Tsn) -> bool,
         covers: impl FnOnce(Tsn) -> bool,
     ) -> Option<Instant> {
         let copy = self.awaited.filter(|copy| {
             is_duplicate(copy.tsn)
-                || !copy.acked_elsewhere && now.since(copy.sent_at) >= least && covers(copy.tsn)
+                || (copy.is_only && !carried || !copy.acked_elsewhere)
+                    && now.since(copy.sent_at) >= least
+                    && covers(copy.tsn)
         })?;
         (self.awaited, self.unanswered) = (None, 0);
         Some(copy.sent_at)
@@ -149,14 +170,14 @@ mod tests {
     fn one_copy_at_a_time_measures_a_path() {
         let mut copies = Copies::default();
         let rto = Duration::from_millis(300);
-        assert!(copies.may_measure(at(0), rto));
-        copies.on_sent(at(0), Tsn(7), 1000, LEAST_RATE);
-        assert!(!copies.may_measure(at(300), rto));
+        assert!(copies.may_measure(at(0), rto, None));
+        copies.on_sent(at(0), Tsn(7), 1000, LEAST_RATE, false);
+        assert!(!copies.may_measure(at(300), rto, None));
         let none = Duration::ZERO;
-        assert_eq!(copies.on_sack(at(9), none, |_| false, |tsn| tsn == Tsn(6)), None);
-        assert_eq!(copies.on_sack(at(9), none, |_| false, |tsn| tsn == Tsn(7)), Some(at(0)));
-        assert_eq!(copies.on_sack(at(9), none, |_| true, |_| true), None, "once");
-        assert!(copies.may_measure(at(300), rto));
+        assert_eq!(copies.on_sack(at(9), none, true, |_| false, |tsn| tsn == Tsn(6)), None);
+        assert_eq!(copies.on_sack(at(9), none, true, |_| false, |tsn| tsn == Tsn(7)), Some(at(0)));
+        assert_eq!(copies.on_sack(at(9), none, true, |_| true, |_| true), None, "once");
+        assert!(copies.may_measure(at(300), rto, None));
     }
 
     #[test]
@@ -164,11 +185,11 @@ mod tests {
         let mut copies = Copies::default();
         let rto = Duration::from_millis(300);
         for n in 0..4 {
-            assert!(copies.may_measure(at(1000 * n), rto), "{n}");
-            copies.on_sent(at(1000 * n), Tsn(n as u32), 1000, LEAST_RATE);
+            assert!(copies.may_measure(at(1000 * n), rto, None), "{n}");
+            copies.on_sent(at(1000 * n), Tsn(n as u32), 1000, LEAST_RATE, false);
         }
-        assert!(copies.is_given_up() && !copies.may_measure(at(9000), rto));
-        copies.on_sack(at(9000), Duration::ZERO, |_| true, |_| false);
+        assert!(copies.is_given_up() && !copies.may_measure(at(9000), rto, None));
+        copies.on_sack(at(9000), Duration::ZERO, true, |_| true, |_| false);
         assert!(!copies.is_given_up());
     }
 
@@ -183,7 +204,7 @@ mod tests {
             (41, true, true),
         ] {
             let mut copies = Copies::default();
-            copies.on_sent(at(0), Tsn(7), 1000, LEAST_RATE);
+            copies.on_sent(at(0), Tsn(7), 1000, LEAST_RATE, false);
             let arrived = copies.on_other_sack(at(at_ms), rtt, |_| covers);
             assert_eq!(arrived, covers && at_ms >= 5, "{at_ms} {covers}");
             assert_eq!(copies.is_given_up(), given_up, "{at_ms} {covers}");
@@ -201,12 +222,50 @@ mod tests {
             ("not acknowledged", 10, false, false, false, false),
         ] {
             let mut copies = Copies::default();
-            copies.on_sent(at(0), Tsn(7), 1000, LEAST_RATE);
+            copies.on_sent(at(0), Tsn(7), 1000, LEAST_RATE, false);
             if elsewhere {
                 copies.on_other_sack(at(5), least, |_| true);
             }
-            let answer = copies.on_sack(at(at_ms), least, |_| duplicate, |_| covers);
+            let answer = copies.on_sack(at(at_ms), least, true, |_| duplicate, |_| covers);
             assert_eq!(answer, answers.then_some(at(0)), "{what}");
+        }
+    }
+
+    /// A peer that sends no data answers over the path on which something came, if only what it had already.
+    #[test]
+    fn what_comes_over_the_path_answers_the_only_copy() {
+        let least = Duration::from_millis(10);
+        for (what, measures, before, carried, at_ms, answers) in [
+            ("the only copy", true, None, false, 20, true),
+            ("the only copy of a thin flow", false, None, false, 20, true),
+            ("another was on its way", false, Some(0), false, 20, false),
+            ("the one before had its time", true, Some(0), false, 20, true),
+            ("data of the peer may have brought the SACK here", true, None, true, 20, false),
+            ("sooner than the path can", true, None, false, 10, false),
+        ] {
+            let mut copies = Copies::default();
+            if let Some(before) = before {
+                copies.on_sent(at(before), Tsn(6), 1000, LEAST_RATE, measures);
+            }
+            copies.on_sent(at(1), Tsn(7), 1000, LEAST_RATE, measures);
+            copies.on_acked_elsewhere(|_| true);
+            let answer = copies.on_sack(at(at_ms), least, carried, |_| false, |_| true);
+            assert_eq!(answer, answers.then_some(at(1)), "{what}");
+        }
+    }
+
+    #[test]
+    fn a_copy_that_was_answered_elsewhere_is_soon_followed_by_another() {
+        let (rto, rtt) = (Duration::from_millis(350), Some(Duration::from_millis(100)));
+        for (elsewhere, at_ms, may) in
+            [(false, 350, false), (false, 351, true), (true, 150, false), (true, 151, true)]
+        {
+            let mut copies = Copies::default();
+            copies.on_sent(at(0), Tsn(7), 1000, LEAST_RATE, true);
+            if elsewhere {
+                copies.on_acked_elsewhere(|_| true);
+            }
+            assert_eq!(copies.may_measure(at(at_ms), rto, rtt), may, "{elsewhere} {at_ms}");
         }
     }
 
@@ -229,7 +288,7 @@ mod tests {
         let sent = |copies: &mut Copies, ms: u64| {
             let may = copies.may_repeat(at(ms), 200, LEAST_RATE);
             if may {
-                copies.on_sent(at(ms), Tsn(0), 200, LEAST_RATE);
+                copies.on_sent(at(ms), Tsn(0), 200, LEAST_RATE, false);
             }
             usize::from(may)
         };

@@ -42,13 +42,19 @@ impl Snapshot<'_> {
 
     /// The lowest-RTT path that may take a copy of the chunk.
     fn path_for_copy(&self, chunk: &OutstandingChunk) -> Option<PathId> {
+        // A peer that sends data, too, may answer over the path of that.
+        let answers_within = |path: &SendPath| path.rtt.srtt().filter(|_| !self.tx.peer_sends_data);
         let takes = |path: &&SendPath| {
             path.id != chunk.path
                 && path.flight < path.congestion.cwnd
                 && !path.new_data_ban.is_active(self.now)
                 && (self.is_thin(chunk, path)
                     || path.rtt.of_data().is_none()
-                        && path.copies().may_measure(self.now, path.rtt.rto()))
+                        && path.copies().may_measure(
+                            self.now,
+                            path.rtt.rto(),
+                            answers_within(path),
+                        ))
         };
         let takers = self.tx.paths.among(self.usable).filter(takes);
         takers.min_by_key(|path| (path.rtt.srtt().is_none(), path.rtt.srtt())).map(|path| path.id)
@@ -126,7 +132,8 @@ impl Transmitter {
         self.note_chunk_sent(cx, path, tsn, user_bytes, TransmissionCause::Copy);
         let path = &mut self.paths[path];
         let rate = rate_for_copies(path);
-        path.spread_mut().copies.on_sent(cx.now, tsn, flight_bytes.into(), rate);
+        let measures = path.rtt.of_data().is_none();
+        path.spread_mut().copies.on_sent(cx.now, tsn, flight_bytes.into(), rate, measures);
         path.last_data_sent = Some(cx.now);
         path.counters.data_packets_sent += 1;
     }
@@ -174,7 +181,9 @@ impl Transmitter {
         }
         let is_duplicate = |tsn: Tsn| duplicates.iter().any(|duplicate| duplicate == tsn.0);
         let copies = &mut path.spread_mut().copies;
-        let sent_at = copies.on_sack(cx.now, least, is_duplicate, |tsn| report.covers(tsn));
+        let carried = self.peer_sends_data;
+        let sent_at =
+            copies.on_sack(cx.now, least, carried, is_duplicate, |tsn| report.covers(tsn));
         if let Some(sent_at) = sent_at {
             path.sample_rtt(cx.now, cx.probe, sent_at);
         }

@@ -134,6 +134,8 @@ pub(crate) struct Transmitter {
     pub(crate) max_fragment: u32,
     /// The peer promises to keep what it acknowledges (NR-SACK), so that acknowledged data leaves the send buffer.
     pub(crate) acks_are_final: bool,
+    /// The peer sends data, too, and its SACKs may take the path of that.
+    pub(crate) peer_sends_data: bool,
     /// What the present flush has sent so far.
     flush: Flush,
     /// Number of the packet from the peer that is being handled.
@@ -178,6 +180,7 @@ impl Transmitter {
             paths: SendPaths::default(),
             max_fragment: 0,
             acks_are_final: false,
+            peer_sends_data: false,
             flush: Flush::default(),
             packet: 0,
             acknowledged: false,

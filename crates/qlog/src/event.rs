@@ -123,6 +123,16 @@ pub const EVENTS: &[EventKind] = &[
     kind("sctp:heartbeat_acked", Importance::Base, &[PATH, field("rtt", "ms")]),
     kind("sctp:peer_window_updated", Importance::Base, &[field("peer_window", "bytes")]),
     kind("sctp:sending_blocked", Importance::Base, &[field("cause", "text")]),
+    kind(
+        "sctp:paths_rest",
+        Importance::Base,
+        &[
+            PATH,
+            field("goodput_alone", "bits per second"),
+            field("goodput_together", "bits per second"),
+        ],
+    ),
+    kind("sctp:paths_return", Importance::Base, &[]),
     kind(MISSED, Importance::Core, &[field("count", "number")]),
 ];
 
@@ -155,6 +165,8 @@ pub fn name_of(event: &ProbeEvent) -> &'static str {
         ProbeEvent::HeartbeatAcked { .. } => "sctp:heartbeat_acked",
         ProbeEvent::PeerWindow { .. } => "sctp:peer_window_updated",
         ProbeEvent::Blocked { .. } => "sctp:sending_blocked",
+        ProbeEvent::PathsRest { .. } => "sctp:paths_rest",
+        ProbeEvent::PathsReturn => "sctp:paths_return",
         // The enum may grow. A test fails where a kind comes here.
         _ => UNKNOWN,
     }
@@ -245,6 +257,12 @@ pub(crate) enum Data {
     Blocked {
         cause: &'static str,
     },
+    Rest {
+        path_id: u8,
+        goodput_alone: u64,
+        goodput_together: u64,
+    },
+    Return {},
     Missed {
         count: u64,
     },
@@ -327,6 +345,12 @@ pub(crate) fn data_of(event: &ProbeEvent) -> Data {
         }
         ProbeEvent::PeerWindow { bytes } => Data::PeerWindow { peer_window: bytes },
         ProbeEvent::Blocked { cause } => Data::Blocked { cause: blocked(cause) },
+        ProbeEvent::PathsRest { kept, alone_bytes_s, together_bytes_s } => Data::Rest {
+            path_id: kept.0,
+            goodput_alone: alone_bytes_s.saturating_mul(8),
+            goodput_together: together_bytes_s.saturating_mul(8),
+        },
+        ProbeEvent::PathsReturn => Data::Return {},
         _ => Data::Unknown {},
     }
 }

@@ -123,6 +123,12 @@ impl LogProbe {
             ProbeEvent::ChunkLost { path, tsn, detection } => {
                 debug!(target: TARGET, parent: parent, path = path.0, tsn = tsn.0, ?detection, "chunk lost");
             }
+            ProbeEvent::PathsRest { kept, alone_bytes_s, together_bytes_s } => {
+                info!(target: TARGET, parent: parent, path = kept.0, alone_bytes_s, together_bytes_s, "one path carries all");
+            }
+            ProbeEvent::PathsReturn => {
+                info!(target: TARGET, parent: parent, "all paths carry data again");
+            }
             ProbeEvent::Blocked { cause } => {
                 trace!(target: TARGET, parent: parent, ?cause, "sending blocked");
             }

@@ -129,6 +129,7 @@ fn rfc9260() -> Policies {
         blocking_estimation: BlockingEstimation::Off,
         earliest_completion: EarliestCompletion::Off,
         data_copies: DataCopies::Off,
+        goodput_guard: GoodputGuarding::Off,
         reschedule: Reschedule {
             side: RescheduleSide::None,
             threshold: 0.5,
@@ -294,6 +295,7 @@ fn recommended() -> Policies {
         earliest_completion: EarliestCompletion::On,
         peer_reorder_limit: PeerReorderLimit::Learned,
         data_copies: DataCopies::On,
+        goodput_guard: GoodputGuarding::On,
         tail_reinjection: TailReinjection::On,
         tail_probe: TailProbes::TwoRtts,
         failover: Failover { outage_probe_interval: Some(Duration::from_secs(2)), ..pf_2() },

@@ -287,6 +287,12 @@ pub const POLICY_KEYS: &[PolicyKey] = &[
         DataCopies::VALUES,
     ),
     choice(
+        "goodput_guard",
+        "Whether paths rest while one of them delivers more than all together.",
+        "here: a control loop over what the other mechanisms achieve",
+        GoodputGuarding::VALUES,
+    ),
+    choice(
         "reschedule.side",
         "Which buffer's blocking makes a chunk move to another path.",
         "dreibholz-asymmetric IV-C",

@@ -134,6 +134,14 @@ impl MeasuredPath {
         self.rate.map_or(self.cwnd < self.ssthresh, |rate| !rate.is_final)
     }
 
+    /// What it carries alone at most, in bytes per second, with a buffer of this size: what its bottleneck passes on, or was
+    /// measured when it was full. `None` while neither is known.
+    pub(crate) fn at_most_alone(&self, buffer: u64) -> Option<u64> {
+        let carries = self.final_rate().max(self.bottleneck)?;
+        let most = u128::from(buffer) * NANOS_PER_SECOND / self.smallest_nanos();
+        Some(u64::try_from(most).unwrap_or(u64::MAX).min(carries))
+    }
+
     /// What it would carry alone, in bytes per second.
     pub(crate) fn alone(&self, buffer: u64) -> u128 {
         self.sends_in(Duration::from_secs(1), buffer)

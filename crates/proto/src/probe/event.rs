@@ -306,6 +306,17 @@ pub enum ProbeEvent {
         /// Time since it was queued.
         rtt: Duration,
     },
+    /// One path delivers more than all did together: the others carry no data of their own for some time (goodput guard).
+    PathsRest {
+        /// The path that carries all.
+        kept: PathId,
+        /// What it delivered alone, in bytes per second.
+        alone_bytes_s: u64,
+        /// What all paths delivered together before, in bytes per second.
+        together_bytes_s: u64,
+    },
+    /// Paths that rested carry data again.
+    PathsReturn,
     /// What keeps the association from sending changed.
     Blocked {
         /// The cause from now on, whenever nothing more can be sent.
@@ -316,7 +327,7 @@ pub enum ProbeEvent {
 impl ProbeEvent {
     /// Number of kinds of events, so that tests elsewhere notice a new one.
     #[doc(hidden)]
-    pub const KINDS: usize = 24;
+    pub const KINDS: usize = 26;
 }
 
 #[cfg(test)]
@@ -350,12 +361,14 @@ mod tests {
             ProbeEvent::HeartbeatSent { .. } => 21,
             ProbeEvent::HeartbeatAcked { .. } => 22,
             ProbeEvent::Blocked { .. } => 23,
+            ProbeEvent::PathsRest { .. } => 24,
+            ProbeEvent::PathsReturn => 25,
         }
     }
 
     #[test]
     fn kinds_are_counted() {
-        let last = ProbeEvent::Blocked { cause: BlockedCause::NoPath };
+        let last = ProbeEvent::PathsReturn;
         assert_eq!(number(&last) + 1, ProbeEvent::KINDS);
     }
 

@@ -224,6 +224,7 @@ impl Transmitter {
         });
         self.adjust_t3(cx, ends, news, withdrawn.chunks);
         self.conclude(cx, source, &delta, &withdrawn);
+        self.guard_goodput(cx, &delta);
         self.miss_at_tail(cx, arrival);
         self.after_acknowledgement(cx);
         AckOutcome::Applied

@@ -71,7 +71,7 @@ impl Snapshot<'_> {
         let others = self.tx.paths.among(self.usable).filter(|it| {
             // A SACK will tell when it may send again.
             let is_awake = it.cwnd_admits() || it.flight > 0;
-            it.id != own.id && is_awake && !it.new_data_ban.is_active(self.now)
+            it.id != own.id && is_awake && !self.keeps_off(it)
         });
         let others = others.filter_map(|it| Some(load(it, blocking_view(it)?)));
         let (own, remains) = (load(own, view), self.tx.queue.waiting());
@@ -87,9 +87,7 @@ impl Snapshot<'_> {
         self.tx
             .paths
             .among(self.usable)
-            .filter(|it| {
-                it.id != own.id && it.cwnd_admits() && !it.new_data_ban.is_active(self.now)
-            })
+            .filter(|it| it.id != own.id && it.cwnd_admits() && !self.keeps_off(it))
             .filter_map(blocking_view)
             .any(|other| arrival(&other) < own_arrival)
     }

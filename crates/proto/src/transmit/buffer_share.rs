@@ -55,11 +55,12 @@ impl Snapshot<'_> {
         let others = self.tx.paths.among(self.usable).filter(|other| other.id != path);
         others
             .map(|other| {
+                // Whoever lets others go first takes no more than it has, however large its window became.
+                if self.waits_for_faster(other.id, other.mtu()) {
+                    return Some(self.tx.outstanding.in_flight_on(other.id).user_bytes);
+                }
                 let is_slower = own.exceeds(&speed(other));
-                is_slower.then(|| match self.waits_for_faster(other.id, other.mtu()) {
-                    true => self.tx.outstanding.in_flight_on(other.id).user_bytes,
-                    false => other.needed_cwnd().saturating_add(other.mtu().into()),
-                })
+                is_slower.then(|| other.needed_cwnd().saturating_add(other.mtu().into()))
             })
             .collect()
     }

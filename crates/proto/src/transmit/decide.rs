@@ -147,6 +147,12 @@ impl Snapshot<'_> {
         named.find_map(|path| Some((path, takes(path)?)))
     }
 
+    /// Whether new data keeps off the path: a chunk has just left it, or it rests.
+    #[inline]
+    pub(super) fn keeps_off(&self, path: &SendPath) -> bool {
+        path.new_data_ban.is_active(self.now) || self.tx.rests(path.id, self.usable)
+    }
+
     /// Random numbers for the usable paths, where the path scheduler draws lots.
     fn lots(&self, rng: &mut dyn Rng) -> SmallVec<[u32; 4]> {
         match self.config.policies.path_order {
@@ -167,7 +173,7 @@ impl Snapshot<'_> {
         for path in self.tx.paths.among(self.usable) {
             if path.cwnd_admits()
                 && eligible.contains(path.id)
-                && !path.new_data_ban.is_active(self.now)
+                && !self.keeps_off(path)
                 && !self.waits_for_train(path)
             {
                 candidates.insert(path.id);

@@ -130,7 +130,8 @@ impl Transmitter {
         mut admitted: Option<u32>,
         packet: &mut PacketBuilder<'_>,
     ) {
-        if !usable.contains(path) || self.paths[path].new_data_ban.is_active(cx.now) {
+        let rests = admitted.is_none() && self.rests(path, usable);
+        if !usable.contains(path) || rests || self.paths[path].new_data_ban.is_active(cx.now) {
             return;
         }
         let mut asking = Asking { path, usable, bundled: None };

@@ -21,6 +21,7 @@ mod effects;
 mod fill;
 mod flight;
 mod forward_tsn;
+mod guard;
 pub(crate) mod lanes;
 mod late;
 mod loss;
@@ -64,6 +65,7 @@ use smallvec::SmallVec;
 use crate::config::AssociationConfig;
 use crate::config::plug_in::{CustomScheduler, PathScheduler};
 use crate::congestion::recovery::FastRecovery;
+use crate::mechanism::goodput_guard::GoodputGuard;
 use crate::mechanism::peer_limit::PeerLimit;
 use crate::mechanism::tail_reinjection::SearchPoint;
 use crate::paths::PathBook;
@@ -153,6 +155,8 @@ pub(crate) struct Transmitter {
     pub(crate) closed_window: Option<ClosedWindow>,
     /// How many chunks may wait above a gap at the peer.
     peer_limit: PeerLimit,
+    /// What compares all paths with the best one, where the policy wants that.
+    guard: Option<Box<GoodputGuard>>,
     /// Probing of a window that is closed.
     pub(crate) zero_window: ZeroWindow,
     /// Association-wide fast recovery, where the policy wants one.
@@ -190,6 +194,7 @@ impl Transmitter {
             advertised_window: 0,
             closed_window: None,
             peer_limit: PeerLimit::default(),
+            guard: None,
             zero_window: ZeroWindow::default(),
             recovery: FastRecovery::default(),
             transmissions: 0,
@@ -218,6 +223,7 @@ impl Transmitter {
         self.outstanding.release_memory();
         self.paths.iter_mut().for_each(SendPath::release_memory);
         self.joined_blocks = None;
+        self.guard = None;
     }
 
     /// Begins anew because the peer restarted. What the user gave the streams stays.

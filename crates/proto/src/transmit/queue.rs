@@ -371,6 +371,11 @@ impl SendQueue {
         None
     }
 
+    /// Whether a message that waits asks for a path.
+    pub(crate) fn names_paths(&self) -> bool {
+        self.named > 0
+    }
+
     /// Whether one of the messages that are next asks for `path`.
     pub(crate) fn names(&self, path: PathId) -> bool {
         let named = |message: &OutgoingMessage| message.path == Some(path);

@@ -39,7 +39,7 @@ impl Snapshot<'_> {
 
     /// A path and the length of the next chunk there, if it may send one.
     fn view_of(&self, path: &SendPath) -> (PathView, Option<u32>) {
-        let may = path.cwnd_admits() && !path.new_data_ban.is_active(self.now);
+        let may = path.cwnd_admits() && !self.keeps_off(path);
         let next = if may { self.next_chunk(path.id) } else { None };
         let view = PathView {
             readiness: match next {

@@ -44,6 +44,8 @@ pub(crate) fn samples() -> Vec<ProbeEvent> {
         ProbeEvent::HeartbeatAcked { path, rtt: sample },
         ProbeEvent::PeerWindow { bytes: 1 << 20 },
         ProbeEvent::Blocked { cause: BlockedCause::CongestionWindow },
+        ProbeEvent::PathsRest { kept: path, alone_bytes_s: 1 << 20, together_bytes_s: 1 << 19 },
+        ProbeEvent::PathsReturn,
     ]
 }
 

@@ -16,6 +16,7 @@ mod failover;
 mod feedback;
 mod foreign;
 mod gap_blocks;
+mod guard;
 mod messages;
 mod nr_sack;
 mod outages;
@@ -62,6 +63,7 @@ const COVERAGE: &[&[Covered]] = &[
     feedback::COVERAGE,
     foreign::COVERAGE,
     gap_blocks::COVERAGE,
+    guard::COVERAGE,
     messages::COVERAGE,
     nr_sack::COVERAGE,
     outages::COVERAGE,

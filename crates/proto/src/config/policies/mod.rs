@@ -52,6 +52,8 @@ policy_group!(
         earliest_completion: EarliestCompletion,
         /// Copies of data on a second path.
         data_copies: DataCopies,
+        /// Whether paths rest while one of them delivers more than all together.
+        goodput_guard: GoodputGuarding,
         /// Chunk rescheduling.
         reschedule: Reschedule,
         /// Whether the last chunks of a transfer leave slow paths.

@@ -171,6 +171,17 @@ policy_group!(
 );
 
 policy_enum!(
+    /// Whether paths rest while one of them delivers more than all together.
+    GoodputGuarding {
+        /// Never.
+        Off = "off",
+        /// Where all paths together deliver less than the best one would alone, as far as its controller and the buffers tell, it is tried
+        /// alone for some round trips. If that delivers more, the others rest for a time that doubles.
+        On = "on",
+    }
+);
+
+policy_enum!(
     /// Whether a second path carries copies of data.
     DataCopies {
         /// Never.

@@ -92,6 +92,38 @@ fn a_failed_path_is_probed_every_two_seconds_while_others_carry_data() {
     }
 }
 
+/// Three seconds without a packet are no outage: the path is asked again and again, which counts no more than the timer would, and
+/// carries data soon after.
+#[test]
+fn a_burst_of_losses_keeps_a_path_away_for_a_moment() {
+    let mut config = config(Preset::Recommended);
+    config.policies.data_copies = DataCopies::Off;
+    let mut pair = warm(config);
+    let stats = pair.slot(Side::Client).association.path_stats();
+    let busy = usize::from(stats[1].data_chunks_sent > stats[0].data_chunks_sent);
+    pair.paths[busy].faults.loss = 1000;
+    let mut number = 10;
+    let mut talk = |pair: &mut Pair, times: u64| {
+        for _ in 0..times {
+            pair.send(Side::Client, message(number, 1400)).unwrap();
+            number += 1;
+            pair.run_for(millis(100));
+        }
+    };
+    let of = |pair: &Pair| {
+        let path = &pair.slot(Side::Client).association.path_stats()[busy];
+        (path.heartbeats_sent, path.status)
+    };
+    let before = of(&pair).0;
+    talk(&mut pair, 30);
+    let (sent, status) = of(&pair);
+    assert_eq!(status, PathStatus::PotentiallyFailed, "too few errors count");
+    assert!((6..=14).contains(&(sent - before)), "{} heartbeats in 3 s", sent - before);
+    mend(&mut pair, busy);
+    talk(&mut pair, 10);
+    assert_eq!(of(&pair).1, PathStatus::Active);
+}
+
 #[test]
 fn nobody_waits_and_nothing_is_hurried() {
     let mut pair = warm(config(Preset::Recommended));

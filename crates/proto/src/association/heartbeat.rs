@@ -66,6 +66,17 @@ impl Association {
             let before = self.paths[path].reach;
             let rtt = &mut self.transmitter.paths[path].rtt;
             let had_its_time = expired.is_some_and(|sent| cx.now.since(sent.at) >= rtt.rto());
+            // A path that has failed beside others that work is asked more often than its timer would.
+            let asks_often = self.config.policies.failover.outage_probe_interval.is_some();
+            let is_error = !asks_often
+                || self.outage.is_on()
+                || before.is_active()
+                || expired.is_none_or(|sent| {
+                    self.paths[path].heartbeat.counts(cx.now, sent.at, rtt.rto())
+                });
+            if !is_error {
+                return self.send_heartbeat(cx, path);
+            }
             if had_its_time || !self.outage.is_on() {
                 rtt.back_off();
             }

@@ -7,6 +7,9 @@ use crate::{Cx, Duration, Instant, PathId};
 /// Data was sent so recently that more is to be expected.
 const SENDING: Duration = Duration::from_secs(30);
 
+/// Heartbeats on a failed path go out so often while its timer would back off once.
+const PER_TIMEOUT: u64 = 4;
+
 impl Association {
     /// A packet on the path was not answered. Returns whether that counts against the association (RFC 9260 section 8.1):
     /// during an outage not more often than if one path backed off.
@@ -74,8 +77,13 @@ impl Association {
             Reach::PotentiallyFailed | Reach::Inactive(Reason::Timeouts)
         );
         if self.config.policies.failover.outage_probe_interval.is_some() && has_failed && sends {
-            let rto = self.transmitter.paths[id].rtt.rto_without_backoff();
+            let sending = &self.transmitter.paths[id];
+            let rto = sending.rtt.rto_without_backoff();
             let pause = self.longest_pause(rto);
+            let pause = match self.outage.is_on() {
+                true => pause,
+                false => pause.min(failed_pause(rto, sending.rtt.rto())),
+            };
             self.paths[id].heartbeat.not_after(now + pause);
         }
     }
@@ -156,4 +164,10 @@ impl Association {
         self.paths[id].heartbeat.expire();
         self.send_heartbeat(cx, id);
     }
+}
+
+/// How long a path that has failed waits for its next heartbeat while others work: a burst of losses is over soon, an outage may
+/// not be. `rto` is its timeout without a back-off, and `backed_off` with it, which is about as long as the path is silent.
+fn failed_pause(rto: Duration, backed_off: Duration) -> Duration {
+    rto.max(backed_off / PER_TIMEOUT)
 }

@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 
-use crate::Instant;
+use crate::{Duration, Instant};
 
 /// Most bytes of the Heartbeat Info that this side sends: path id, nonce, size of a probe.
 const INFO_LEN: usize = 13;
@@ -16,6 +16,8 @@ pub(crate) struct Heartbeat {
     pub(crate) outstanding: Option<SentHeartbeat>,
     /// The one before, which was not answered in time, but may be still.
     pub(crate) expired: Option<SentHeartbeat>,
+    /// When the first one was sent that was not answered and has not counted as an error yet.
+    uncounted_since: Option<Instant>,
 }
 
 impl Heartbeat {
@@ -24,6 +26,17 @@ impl Heartbeat {
         let unanswered = self.outstanding.take();
         self.expired = unanswered.or(self.expired);
         unanswered
+    }
+
+    /// One that was sent at `sent_at` was not answered. Returns whether that is an error, where the timer has backed off to `rto`: of
+    /// several that are sent meanwhile one is.
+    pub(crate) fn counts(&mut self, now: Instant, sent_at: Instant, rto: Duration) -> bool {
+        let since = *self.uncounted_since.get_or_insert(sent_at);
+        let counts = now.since(since) >= rto;
+        if counts {
+            self.uncounted_since = None;
+        }
+        counts
     }
 
     /// The one that has this nonce.

@@ -162,7 +162,7 @@ policy_group!(
         all_pf: AllPf,
         /// Longest pause between the heartbeats of a path while no path answers and data waits, or while it has failed and data
         /// is sent on others, and between repetitions of INIT, COOKIE ECHO, SHUTDOWN and SHUTDOWN ACK, if the timeout that the
-        /// path had before is not longer. While no path answers, timeouts count as those of one timer do that backs off. `None` (in files: `"off"`, or no key): heartbeats back off to
+        /// path had before is not longer. While others work, a failed path is asked more often at first, and errors count as often as its timer would back off. While no path answers, timeouts count as those of one timer do that backs off. `None` (in files: `"off"`, or no key): heartbeats back off to
         /// RTO.Max or HB.interval, the others to RTO.Max.
         #[cfg_attr(feature = "serde", serde(default, with = "super::values::or_off"))]
         #[cfg_attr(feature = "schema", schemars(with = "super::values::TimeOrOff"))]

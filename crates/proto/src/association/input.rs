@@ -233,7 +233,7 @@ impl Association {
         if !self.state.accepts_data() {
             return Flow::Continue;
         }
-        self.transmitter.peer_sends_data = true;
+        self.transmitter.peer.sends_data = true;
         let Some(receiver) = self.state.receiver_mut() else { return Flow::Continue };
         match receiver.on_data(data) {
             Ok(DataOutcome::New) => {

@@ -62,7 +62,7 @@ pub(crate) enum Finding {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Phase {
+enum GuardPhase {
     /// All paths carry data.
     Watch,
     /// One path is to be tried; what is in flight on the others arrives first.
@@ -76,7 +76,7 @@ enum Phase {
 /// The guard of one association.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct GoodputGuard {
-    phase: Phase,
+    phase: GuardPhase,
     /// The present period, which counts if there was always something to send.
     begin: Instant,
     end: Instant,
@@ -100,7 +100,7 @@ pub(crate) struct GoodputGuard {
 impl GoodputGuard {
     pub(crate) fn new(now: Instant) -> Self {
         Self {
-            phase: Phase::Watch,
+            phase: GuardPhase::Watch,
             begin: now,
             end: now,
             delivered: 0,
@@ -118,8 +118,10 @@ impl GoodputGuard {
     /// The only path that carries data, if the others rest.
     pub(crate) fn kept(&self) -> Option<PathId> {
         match self.phase {
-            Phase::Watch => None,
-            Phase::Drain(path) | Phase::Trial(path) | Phase::Rest(path, _) => Some(path),
+            GuardPhase::Watch => None,
+            GuardPhase::Drain(path) | GuardPhase::Trial(path) | GuardPhase::Rest(path, _) => {
+                Some(path)
+            }
         }
     }
 
@@ -146,30 +148,30 @@ impl GoodputGuard {
 
     /// All paths carry data again, because there is nothing more to send, or the kept path does not work any more.
     pub(crate) fn give_up(&mut self) -> Option<Finding> {
-        let rested = matches!(self.phase, Phase::Rest(..));
-        (self.phase, self.bad) = (Phase::Watch, 0);
+        let rested = matches!(self.phase, GuardPhase::Rest(..));
+        (self.phase, self.bad) = (GuardPhase::Watch, 0);
         rested.then_some(Finding::Return)
     }
 
     fn judge(&mut self, view: &GuardView, rate: Option<u64>) -> Option<Finding> {
         let Some(rate) = rate else { return self.give_up() };
         match self.phase {
-            Phase::Watch => {
+            GuardPhase::Watch => {
                 self.watch(view, rate);
                 None
             }
-            Phase::Drain(path) => {
-                self.phase = Phase::Trial(path);
+            GuardPhase::Drain(path) => {
+                self.phase = GuardPhase::Trial(path);
                 None
             }
-            Phase::Trial(path) => self.decide(path, rate),
-            Phase::Rest(path, periods) => {
+            GuardPhase::Trial(path) => self.decide(path, rate),
+            GuardPhase::Rest(path, periods) => {
                 // The path is not what it was.
                 let is_worse = u128::from(rate) * 100 < u128::from(self.together) * 90;
                 if periods <= 1 || is_worse {
                     return self.give_up();
                 }
-                self.phase = Phase::Rest(path, periods - 1);
+                self.phase = GuardPhase::Rest(path, periods - 1);
                 None
             }
         }
@@ -190,20 +192,20 @@ impl GoodputGuard {
         self.together = if self.bad == 0 { rate } else { self.together.max(rate) };
         self.bad += 1;
         if self.bad >= BAD_PERIODS && self.wait == 0 {
-            (self.phase, self.bad) = (Phase::Drain(best.path), 0);
+            (self.phase, self.bad) = (GuardPhase::Drain(best.path), 0);
         }
     }
 
     /// The trial is over.
     fn decide(&mut self, kept: PathId, alone: u64) -> Option<Finding> {
         if u128::from(alone) * 100 >= u128::from(self.together) * BETTER {
-            self.phase = Phase::Rest(kept, self.next_rest);
+            self.phase = GuardPhase::Rest(kept, self.next_rest);
             self.next_rest = (self.next_rest * 2).min(LONGEST);
             self.tried = PathSet::EMPTY;
             return Some(Finding::Rest { kept, alone, together: self.together });
         }
         // The next best one is tried then.
-        self.phase = Phase::Watch;
+        self.phase = GuardPhase::Watch;
         self.tried.insert(kept);
         None
     }
@@ -216,7 +218,7 @@ impl GoodputGuard {
     }
 
     fn length(&self, view: &GuardView) -> Duration {
-        if matches!(self.phase, Phase::Drain(_)) {
+        if matches!(self.phase, GuardPhase::Drain(_)) {
             return view.longest_rtt.min(MOST_PERIOD);
         }
         let best = view.best.map_or(Duration::ZERO, |best| best.srtt * ROUND_TRIPS);

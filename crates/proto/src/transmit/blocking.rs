@@ -60,7 +60,7 @@ impl Snapshot<'_> {
         let sender = SlowPath { buffer: tx.queue.limit(), waits: Waits::Nothing, ..slow };
         blocking_estimation::would_block(&slow, others())
             || blocking_estimation::would_block(&span, others())
-            || tx.acks_are_final && blocking_estimation::would_block(&sender, others())
+            || tx.peer.acks_are_final && blocking_estimation::would_block(&sender, others())
     }
 
     /// Whether all that remains is delivered on other paths before the chunk would arrive on this one.
@@ -136,7 +136,7 @@ impl Snapshot<'_> {
     fn buffer_that_blocks(&self) -> u64 {
         // Non-renegable acknowledgements empty the send buffer.
         let receiver = self.tx.receive_buffer();
-        match self.tx.acks_are_final {
+        match self.tx.peer.acks_are_final {
             true => receiver,
             false => receiver.min(self.tx.queue.limit()),
         }

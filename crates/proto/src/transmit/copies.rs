@@ -43,7 +43,7 @@ impl Snapshot<'_> {
     /// The lowest-RTT path that may take a copy of the chunk.
     fn path_for_copy(&self, chunk: &OutstandingChunk) -> Option<PathId> {
         // A peer that sends data, too, may answer over the path of that.
-        let answers_within = |path: &SendPath| path.rtt.srtt().filter(|_| !self.tx.peer_sends_data);
+        let answers_within = |path: &SendPath| path.rtt.srtt().filter(|_| !self.tx.peer.sends_data);
         let takes = |path: &&SendPath| {
             path.id != chunk.path
                 && path.flight < path.congestion.cwnd
@@ -181,7 +181,7 @@ impl Transmitter {
         }
         let is_duplicate = |tsn: Tsn| duplicates.iter().any(|duplicate| duplicate == tsn.0);
         let copies = &mut path.spread_mut().copies;
-        let carried = self.peer_sends_data;
+        let carried = self.peer.sends_data;
         let sent_at =
             copies.on_sack(cx.now, least, carried, is_duplicate, |tsn| report.covers(tsn));
         if let Some(sent_at) = sent_at {

@@ -121,6 +121,15 @@ struct Flush {
     train: Option<PathId>,
 }
 
+/// What is known of the peer as a receiver.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct PeerHabits {
+    /// It promises to keep what it acknowledges (NR-SACK), so that acknowledged data leaves the send buffer.
+    pub(crate) acks_are_final: bool,
+    /// It sends data, too, and its SACKs may take the path of that.
+    pub(crate) sends_data: bool,
+}
+
 /// The sending side of an association.
 #[derive(Debug)]
 pub(crate) struct Transmitter {
@@ -134,10 +143,7 @@ pub(crate) struct Transmitter {
     pub(crate) paths: SendPaths,
     /// Largest user data of a new DATA chunk in bytes; it fits the path with the smallest MTU.
     pub(crate) max_fragment: u32,
-    /// The peer promises to keep what it acknowledges (NR-SACK), so that acknowledged data leaves the send buffer.
-    pub(crate) acks_are_final: bool,
-    /// The peer sends data, too, and its SACKs may take the path of that.
-    pub(crate) peer_sends_data: bool,
+    pub(crate) peer: PeerHabits,
     /// What the present flush has sent so far.
     flush: Flush,
     /// Number of the packet from the peer that is being handled.
@@ -183,8 +189,7 @@ impl Transmitter {
             outstanding: OutstandingData::new(initial_tsn),
             paths: SendPaths::default(),
             max_fragment: 0,
-            acks_are_final: false,
-            peer_sends_data: false,
+            peer: PeerHabits::default(),
             flush: Flush::default(),
             packet: 0,
             acknowledged: false,

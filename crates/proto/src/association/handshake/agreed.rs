@@ -95,7 +95,7 @@ impl Association {
         let forward_tsn = extensions.contains(Capabilities::FORWARD_TSN);
         let support = if forward_tsn { Support::Yes } else { Support::No };
         self.transmitter.settle_partial_reliability(support);
-        self.transmitter.acks_are_final = extensions.contains(Capabilities::NR_SACK);
+        self.transmitter.peer.acks_are_final = extensions.contains(Capabilities::NR_SACK);
         self.transmitter.advertised_window = u64::from(agreed.a_rwnd);
         self.streams = agreed.streams(&self.config);
         self.build_paths(&agreed.addresses, Some(agreed.handshake_pair));

@@ -99,7 +99,7 @@ fn what_is_in_flight_takes_room_in_a_short_send_buffer() {
     let slow = Some((1, What::New(FULL)));
     for (packets, acks_are_final, expected) in [(20, true, None), (300, true, slow)] {
         let mut bench = bench(BlockingEstimation::On, PathOrder::LowestSrtt, 40, packets);
-        bench.tx.acks_are_final = acks_are_final;
+        bench.tx.peer.acks_are_final = acks_are_final;
         assert_eq!(bench.choice(), expected, "{packets} packets");
     }
 }

@@ -75,7 +75,7 @@ impl Copies {
         self.paid_until + cost(bytes, rate) <= now + cost(BURST, rate)
     }
 
-    /// A copy was sent; `measures` if data has not measured the path, which has one copy at a time then.
+    /// A copy was sent; `measures` if data has not measured the path, and no other copy waits for its answer.
     pub(crate) fn on_sent(
         &mut self,
         now: Instant,

@@ -132,7 +132,9 @@ impl Transmitter {
         self.note_chunk_sent(cx, path, tsn, user_bytes, TransmissionCause::Copy);
         let path = &mut self.paths[path];
         let rate = rate_for_copies(path);
-        let measures = path.rtt.of_data().is_none();
+        // A thin flow may send more of them before the first is answered.
+        let measures = path.rtt.of_data().is_none()
+            && path.copies().may_measure(cx.now, path.rtt.rto(), path.rtt.srtt());
         path.spread_mut().copies.on_sent(cx.now, tsn, flight_bytes.into(), rate, measures);
         path.last_data_sent = Some(cx.now);
         path.counters.data_packets_sent += 1;

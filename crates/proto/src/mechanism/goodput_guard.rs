@@ -2,7 +2,7 @@
 //!
 //! Everything else that keeps a further path from hurting decides before data is sent, from what is known of the paths, and any of
 //! it can be wrong. The guard looks at what came of it. What bottlenecks pass on and what buffers let a path have in flight tell
-//! what each path could deliver alone at most. Where all paths together deliver less for two periods, the path that could
+//! what each path could deliver alone at most. Where all paths together deliver less for two periods and 0.6 s, the path that could
 //! deliver most is tried alone, for some round trips. If it delivers more, the others carry no data of their own for some periods,
 //! and are tried again then; each time that they were worse, that time doubles. If not, the path that could deliver next to
 //! most is tried, and when all were, the next trial is some periods away, twice as many each time. So a trial costs a bounded part
@@ -18,8 +18,9 @@ const ROUND_TRIPS: u64 = 8;
 const LEAST_PERIOD: Duration = Duration::from_millis(100);
 const MOST_PERIOD: Duration = Duration::from_secs(2);
 
-/// Bad periods that call for a trial.
+/// Bad periods that call for a trial, and how long they have to last: a controller that looks for its round trip is slow for 200 ms.
 const BAD_PERIODS: u32 = 2;
+const BAD_TIME: Duration = Duration::from_millis(600);
 
 /// All paths together should deliver so many percent of what the best one would alone: the rest is headers and chance.
 const ENOUGH: u128 = 93;
@@ -82,8 +83,9 @@ pub(crate) struct GoodputGuard {
     end: Instant,
     delivered: u64,
     counts: bool,
-    /// Bad periods in a row.
+    /// Bad periods in a row, and when the first of them began.
     bad: u32,
+    bad_since: Instant,
     /// What was delivered in them, in bytes per second.
     together: u64,
     /// What was delivered in the period before.
@@ -106,6 +108,7 @@ impl GoodputGuard {
             delivered: 0,
             counts: false,
             bad: 0,
+            bad_since: now,
             together: 0,
             last: 0,
             tried: PathSet::EMPTY,
@@ -189,9 +192,13 @@ impl GoodputGuard {
             }
             return;
         };
-        self.together = if self.bad == 0 { rate } else { self.together.max(rate) };
-        self.bad += 1;
-        if self.bad >= BAD_PERIODS && self.wait == 0 {
+        if self.bad == 0 {
+            (self.together, self.bad_since) = (0, self.begin);
+        }
+        self.together = self.together.max(rate);
+        self.bad = self.bad.saturating_add(1);
+        let lasts = view.now.since(self.bad_since) >= BAD_TIME;
+        if self.bad >= BAD_PERIODS && lasts && self.wait == 0 {
             (self.phase, self.bad) = (GuardPhase::Drain(best.path), 0);
         }
     }
@@ -237,7 +244,8 @@ mod tests {
 
     use super::*;
 
-    const RTT: Duration = Duration::from_millis(20);
+    /// Periods of 400 ms.
+    const RTT: Duration = Duration::from_millis(50);
     const GOOD: PathId = PathId(0);
     const OTHER: PathId = PathId(1);
     /// 10 MB/s could be delivered.
@@ -333,6 +341,21 @@ mod tests {
             bench.guard.on_delivered(bench.now, 0, true);
             assert_eq!(bench.periods(&[50]), [None]);
         }
+    }
+
+    #[test]
+    fn two_short_periods_are_not_enough() {
+        let mut guard = GoodputGuard::new(Instant::ZERO);
+        let best = Some(BestPath { path: GOOD, alone: ALONE, srtt: Duration::from_millis(1) });
+        // The first counts for nothing and the second may be a start-up: six bad ones of 100 ms follow.
+        let kept = (0..=8).map(|n| {
+            let now = Instant::ZERO + Duration::from_millis(100 * n);
+            assert!(guard.on_delivered(now, ALONE / 20, false));
+            guard.on_period(&GuardView { now, best, longest_rtt: Duration::from_millis(1) });
+            guard.kept()
+        });
+        let kept: Vec<_> = kept.collect();
+        assert_eq!(kept.iter().position(Option::is_some), Some(7), "{kept:?}");
     }
 
     #[test]

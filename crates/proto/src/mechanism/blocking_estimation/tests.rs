@@ -1,0 +1,200 @@
+//! What is known of paths, and which of them wait.
+
+use super::*;
+
+const fn ms(millis: u64) -> Duration {
+    Duration::from_millis(millis)
+}
+
+/// 100 Mbit/s with 10 ms, of which 5 ms are a queue.
+const FULL: MeasuredPath = MeasuredPath {
+    cwnd: 125_000,
+    ssthresh: 60_000,
+    srtt: ms(10),
+    smallest_rtt: ms(5),
+    serialisation: Duration::ZERO,
+    rate: None,
+    bottleneck: None,
+};
+
+#[test]
+fn a_slow_path_gets_what_the_quick_ones_leave() {
+    let alike = MeasuredPath { srtt: ms(390), smallest_rtt: ms(200), ..FULL };
+    let endless = MeasuredPath { cwnd: u64::MAX, srtt: ms(0), ..FULL };
+    for (what, others, in_flight, buffer, blocks) in [
+        ("nobody is quicker", &[][..], 60_000, 64_000, false),
+        ("paths alike are no reason to wait", &[alike], 60_000, 1_000, false),
+        ("a small buffer is the quick path's", &[FULL], 0, 64_000, true),
+        ("a byte too little: 5 MB pass meanwhile", &[FULL], 0, 5_001_399, true),
+        ("a chunk fits", &[FULL], 0, 5_001_400, false),
+        ("but no more", &[FULL], 1_400, 5_001_400, true),
+        ("two quick ones", &[FULL, FULL], 0, 8_000_000, true),
+        ("windows without limit", &[endless], 0, u64::MAX, true),
+    ] {
+        let waits = Waits::Everything;
+        let path = SlowPath { rtt: ms(400), in_flight, chunk: 1400, buffer, waits };
+        assert_eq!(would_block(&path, others.iter().copied()), blocks, "{what}");
+    }
+}
+
+#[test]
+fn who_is_a_little_quicker_has_to_have_the_window() {
+    // 100 Mbit/s with 20 ms and nothing in its queue, 60 kB of them sent.
+    let held_up = MeasuredPath {
+        cwnd: 60_000,
+        ssthresh: 1,
+        srtt: ms(20),
+        smallest_rtt: ms(20),
+        serialisation: Duration::ZERO,
+        rate: None,
+        bottleneck: None,
+    };
+    let grown = MeasuredPath { cwnd: 100_000, ..held_up };
+    let starting = MeasuredPath { ssthresh: u64::MAX, ..held_up };
+    for (what, other, rtt_us, blocks) in [
+        ("alike", grown, 20_600, false),
+        ("a little quicker, and its window fills the buffer", grown, 21_000, true),
+        ("a little quicker, and its window may never", held_up, 21_000, false),
+        ("clearly quicker, in slow start: it would have grown", starting, 23_000, true),
+        ("clearly quicker, but a loss has told what it carries", held_up, 23_000, false),
+    ] {
+        let rtt = Duration::from_micros(rtt_us);
+        let waits = Waits::Everything;
+        let path = SlowPath { rtt, in_flight: 28_000, chunk: 1400, buffer: 128_000, waits };
+        assert_eq!(would_block(&path, [other].into_iter()), blocks, "{what}");
+    }
+}
+
+#[test]
+fn a_window_that_was_held_back_says_little() {
+    let empty = MeasuredPath { smallest_rtt: ms(10), ..FULL };
+    let slow_start = MeasuredPath { ssthresh: u64::MAX, ..empty };
+    for (what, path, buffer, bytes) in [
+        ("its queue says that it is full", FULL, 1_000_000, 125_000),
+        ("a quarter more than the window after a loss", empty, 1_000_000, 156_250),
+        ("never more than the buffer", empty, 130_000, 130_000),
+        ("all of it in slow start", slow_start, 400_000, 400_000),
+    ] {
+        assert_eq!(path.sends_in(ms(10), buffer), bytes, "{what}");
+        assert_eq!(path.alone(buffer), bytes * 100, "{what}");
+    }
+    for (round_trips, bytes) in [(1, 500_000), (2, 1_000_000), (3, 2_000_000)] {
+        assert_eq!(slow_start.sends_in(ms(10 * round_trips), u64::MAX), bytes, "doubled");
+    }
+}
+
+#[test]
+fn where_the_limits_are() {
+    use Lead::{Clear, None, Small};
+    let path = MeasuredPath {
+        cwnd: 80_000,
+        ssthresh: 80_000,
+        srtt: ms(32),
+        smallest_rtt: ms(32),
+        serialisation: Duration::ZERO,
+        rate: Option::None,
+        bottleneck: Option::None,
+    };
+    for (rtt_us, lead) in
+        [(32_000, None), (33_000, None), (33_001, Small), (36_000, Small), (36_001, Clear)]
+    {
+        assert_eq!(path.lead_over(Duration::from_micros(rtt_us)), lead, "{rtt_us} us");
+    }
+    for (srtt, is_full) in [(48, false), (49, true)] {
+        assert_eq!(MeasuredPath { srtt: ms(srtt), ..path }.is_full(), is_full, "{srtt} ms");
+    }
+    assert_eq!(path.could_send(1 << 30), 100_000, "at the threshold it grows slowly");
+    let below = MeasuredPath { ssthresh: 80_001, ..path };
+    assert_eq!(below.could_send(1 << 30), 1 << 30);
+}
+
+#[test]
+fn a_path_is_as_slow_as_what_is_on_it() {
+    let path = MeasuredPath {
+        cwnd: 100_000,
+        ssthresh: 0,
+        srtt: ms(200),
+        smallest_rtt: ms(20),
+        serialisation: Duration::ZERO,
+        rate: None,
+        bottleneck: None,
+    };
+    for (flight, expected) in
+        [(0, 20), (4000, 20), (49_000, 100), (99_000, 200), (500_000, 200), (u64::MAX, 200)]
+    {
+        assert_eq!(expected_rtt(&path, flight, 1000), ms(expected), "{flight}");
+    }
+    assert_eq!(expected_rtt(&path, 0, 50_000), ms(20), "nothing waits before a large chunk");
+    let steady = MeasuredPath { smallest_rtt: ms(200), ..path };
+    assert_eq!(expected_rtt(&steady, 4000, 1000), ms(200));
+}
+
+#[test]
+fn one_penalty_per_round_trip() {
+    let at = |millis| Instant::ZERO + ms(millis);
+    let mut interval = PenaltyInterval::new();
+    assert!(interval.is_over(at(0)), "none yet");
+    interval.begin(at(10), ms(40));
+    for (time, expected) in [(10, false), (49, false), (50, true), (90, true)] {
+        assert_eq!(interval.is_over(at(time)), expected, "{time} ms");
+    }
+    interval.begin(at(60), ms(10));
+    assert_eq!([69, 70].map(|time| interval.is_over(at(time))), [false, true]);
+}
+
+#[test]
+fn a_penalty_leaves_a_packet() {
+    for (cwnd, expected) in [(60_000, 30_000), (2000, 1468), (1468, 1468), (1000, 1000)] {
+        assert_eq!(penalized(cwnd, 1468), expected);
+    }
+}
+
+const fn delivers(bytes_per_second: u64, is_final: bool) -> Option<KnownRate> {
+    Some(KnownRate { bytes_per_second, is_final })
+}
+
+#[test]
+fn a_measured_rate_takes_the_place_of_a_window() {
+    let path = MeasuredPath { rate: delivers(1_000_000, true), ..FULL };
+    assert_eq!(path.sends_in(ms(100), 1 << 30), 100_000);
+    assert_eq!(path.alone(1 << 30), 1_000_000);
+    let small = MeasuredPath { cwnd: 1000, ..path };
+    assert_eq!(small.alone(2500), 500_000, "a buffer in each round trip");
+    let grows = delivers(1, false);
+    let growing = MeasuredPath { rate: grows, ssthresh: u64::MAX, smallest_rtt: ms(10), ..small };
+    assert_eq!(growing.sends_in(ms(10), 1 << 30), 4000, "the rate is a lower limit");
+}
+
+#[test]
+fn a_thin_path_is_as_slow_as_it_sends() {
+    // 100 bytes a millisecond: a chunk of 1,000 bytes takes 10 of the 14 ms of its round trip.
+    let rate = delivers(100_000, true);
+    let thin = MeasuredPath { cwnd: 4000, srtt: ms(14), smallest_rtt: ms(14), rate, ..FULL };
+    for (flight, expected) in [(0, 24), (400, 24), (1000, 36), (2000, 56)] {
+        assert_eq!(expected_rtt(&thin, flight, 1000), ms(expected), "{flight}");
+    }
+    let grows = MeasuredPath { rate: delivers(100_000, false), ..thin };
+    for (flight, expected) in [(0, 14), (1800, 14), (2000, 16)] {
+        assert_eq!(expected_rtt(&grows, flight, 1000), ms(expected), "{flight}, growing");
+    }
+    // With a queue it delivers what it can.
+    let queued = MeasuredPath { srtt: ms(22), ..grows };
+    assert_eq!(expected_rtt(&queued, 2000, 1000), ms(56));
+    let none = MeasuredPath { rate: delivers(0, true), ..thin };
+    assert!(expected_rtt(&none, u64::MAX, u64::MAX) > ms(1_000_000), "no overflow");
+}
+
+#[test]
+fn a_path_is_negligible_beside_thirty_two_times_its_rate() {
+    let path = |rate, is_final| MeasuredPath { rate: delivers(rate, is_final), ..FULL };
+    for (what, own, other, expected) in [
+        ("32 times", path(1000, true), path(32_000, true), false),
+        ("more", path(1000, true), path(32_001, true), true),
+        ("at least that much more", path(1000, true), path(32_001, false), true),
+        ("it may still grow", path(1000, false), path(32_001, true), false),
+        ("a window per round trip", path(1000, true), FULL, true),
+        ("a window that grows", MeasuredPath { ssthresh: u64::MAX, ..FULL }, FULL, false),
+    ] {
+        assert_eq!(is_negligible(&own, [other].into_iter()), expected, "{what}");
+    }
+}

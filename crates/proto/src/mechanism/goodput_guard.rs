@@ -10,7 +10,7 @@
 //!
 //! No paper has it: it is a bandit that compares its arms by playing them, because estimates of rates are what was wrong.
 
-use crate::types::PathSet;
+use crate::types::{NANOS_PER_SECOND, PathSet};
 use crate::{Duration, Instant, PathId};
 
 /// A period is so many round trips of the best path, and two of the longest one.
@@ -234,7 +234,7 @@ impl GoodputGuard {
 }
 
 fn rate_of(bytes: u64, time: Duration) -> u64 {
-    let rate = u128::from(bytes) * 1_000_000_000 / u128::from(time.as_nanos().max(1));
+    let rate = u128::from(bytes) * NANOS_PER_SECOND / u128::from(time.as_nanos().max(1));
     u64::try_from(rate).unwrap_or(u64::MAX)
 }
 
@@ -347,7 +347,7 @@ mod tests {
     fn two_short_periods_are_not_enough() {
         let mut guard = GoodputGuard::new(Instant::ZERO);
         let best = Some(BestPath { path: GOOD, alone: ALONE, srtt: Duration::from_millis(1) });
-        // The first counts for nothing and the second may be a start-up: six bad ones of 100 ms follow.
+        // The first period does not count, and the second may be a start-up. After six bad ones of 100 ms the trial begins.
         let kept = (0..=8).map(|n| {
             let now = Instant::ZERO + Duration::from_millis(100 * n);
             assert!(guard.on_delivered(now, ALONE / 20, false));

@@ -1,4 +1,4 @@
-//! The goodput guard: what it is told, and what follows.
+//! Tells the goodput guard what was delivered, and keeps new data off the paths that it lets rest.
 
 use alloc::boxed::Box;
 

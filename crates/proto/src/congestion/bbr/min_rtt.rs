@@ -14,7 +14,9 @@ pub(super) struct MinRtt {
     shortest: Option<(Duration, Instant)>,
     /// The shortest since the last look for it, probe_rtt_min_delay, and when it was seen.
     recent: Option<(Duration, Instant)>,
-    /// The latter is old, so that the queue should be drained to see it again.
+    /// When a round trip was last measured that began on the empty path.
+    empty: Option<Instant>,
+    /// The shortest recent one is old, so that the queue should be drained to see it again.
     pub(super) is_due: bool,
 }
 
@@ -23,13 +25,25 @@ impl MinRtt {
         self.shortest.map(|(round_trip, _)| round_trip)
     }
 
-    /// Data was acknowledged, which measured the path if there is a round trip.
-    pub(super) fn on_sample(&mut self, now: Instant, round_trip: Option<Duration>) {
+    /// Data was acknowledged, which measured the path if there is a round trip; it began on the empty path if `was_empty`. A flow with
+    /// pauses drains the queue by itself: then there is no need to look.
+    pub(super) fn on_sample(
+        &mut self,
+        now: Instant,
+        round_trip: Option<Duration>,
+        was_empty: bool,
+    ) {
         let is_old = |stamp: Instant, age| now.since(stamp) > age;
-        self.is_due = self.recent.is_some_and(|(_, stamp)| is_old(stamp, INTERVAL));
+        if was_empty && round_trip.is_some() {
+            self.empty = Some(now);
+        }
+        let is_recent_old = self.recent.is_some_and(|(_, stamp)| is_old(stamp, INTERVAL));
+        let pauses = self.empty.is_some_and(|stamp| !is_old(stamp, INTERVAL));
+        self.is_due = is_recent_old && !pauses;
         let Some(round_trip) = round_trip else { return };
+        let begins_anew = is_recent_old && (was_empty || !pauses);
         let recent = match self.recent {
-            Some(recent) if round_trip >= recent.0 && !self.is_due => recent,
+            Some(recent) if round_trip >= recent.0 && !begins_anew => recent,
             _ => (round_trip, now),
         };
         self.recent = Some(recent);
@@ -67,7 +81,7 @@ mod tests {
             (11_002, 30, 30, false),
         ] {
             let now = Instant::ZERO + Duration::from_millis(at);
-            filter.on_sample(now, Some(Duration::from_millis(ms)));
+            filter.on_sample(now, Some(Duration::from_millis(ms)), false);
             assert_eq!(filter.get(), Some(Duration::from_millis(shortest)), "{at}");
             assert_eq!(filter.is_due, is_due, "{at}");
         }
@@ -77,11 +91,31 @@ mod tests {
     fn a_look_puts_the_next_one_off() {
         let at = |s| Instant::ZERO + Duration::from_secs(s);
         let mut filter = MinRtt::default();
-        filter.on_sample(at(0), Some(Duration::from_millis(50)));
+        filter.on_sample(at(0), Some(Duration::from_millis(50)), false);
         filter.put_off(at(4));
-        filter.on_sample(at(9), Some(Duration::from_millis(60)));
+        filter.on_sample(at(9), Some(Duration::from_millis(60)), false);
         assert!(!filter.is_due);
-        filter.on_sample(at(10), Some(Duration::from_millis(60)));
+        filter.on_sample(at(10), Some(Duration::from_millis(60)), false);
         assert!(filter.is_due);
+    }
+
+    #[test]
+    fn a_flow_with_pauses_need_not_look() {
+        let mut filter = MinRtt::default();
+        for (at, ms, was_empty, shortest, is_due) in [
+            (0, 50, true, 50, false),
+            (3000, 60, true, 50, false),
+            // The path was empty three seconds ago.
+            (6000, 70, false, 50, false),
+            // It is longer now.
+            (7000, 65, true, 50, false),
+            (11_000, 65, true, 65, false),
+            (16_500, 90, false, 65, true),
+        ] {
+            let now = Instant::ZERO + Duration::from_millis(at);
+            filter.on_sample(now, Some(Duration::from_millis(ms)), was_empty);
+            assert_eq!(filter.get(), Some(Duration::from_millis(shortest)), "{at}");
+            assert_eq!(filter.is_due, is_due, "{at}");
+        }
     }
 }

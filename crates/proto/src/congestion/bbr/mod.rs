@@ -191,7 +191,7 @@ impl Bbr {
         }
         self.advance(cx, acked, sample);
         let round_trip = sample.of.round_trip.into_iter().chain(acked.rtt).min();
-        self.min_rtt.on_sample(cx.now, round_trip);
+        self.min_rtt.on_sample(cx.now, round_trip, self.restarts);
         self.look_for_round_trip(cx, acked);
         if delivered > 0 {
             self.restarts = false;

@@ -72,6 +72,8 @@ fn who_answers_first_is_the_primary_and_the_others_are_measured() {
         |pair: &Pair| stats(pair, Side::Client)[..].iter().map(|p| p.srtt).collect::<Vec<_>>();
     let ms = |ms| Some(Duration::from_millis(ms));
     assert_eq!(srtt(&pair), [None, ms(20)]);
+    // The COOKIE ECHO answers the INIT ACK.
+    assert_eq!(stats(&pair, Side::Server)[0].srtt, ms(20));
     assert_eq!(primary(&pair, Side::Client), server[1]);
     // The INIT ACK over the slow path tells its round trip, and nothing else.
     pair.run_for(Duration::from_millis(370));

@@ -134,8 +134,7 @@ impl Association {
         receiver.simulate_reneging(cx.rng);
         receiver.end_packet(cx.now, path);
         if receiver.adapts_buffer() {
-            let (rtt, rto) = self.transmitter.paths.slowest(&self.paths);
-            receiver.adapt_buffer(cx.now, rtt, rto);
+            receiver.adapt_buffer(cx.now, self.transmitter.paths.times(&self.paths));
         }
         if shutdown_sent && receiver.sack_is_pending() {
             // RFC 9260 section 9.2: DATA in SHUTDOWN-SENT is answered at once with a SACK and another SHUTDOWN.

@@ -331,7 +331,7 @@ pub const POLICY_KEYS: &[PolicyKey] = &[
     ),
     choice(
         "tail_probe",
-        "Whether a path that is silent at the tail is probed before its retransmission timer expires.",
+        "Whether a path that is silent while nothing more may be sent there is probed before its retransmission timer expires.",
         "after RFC 8985 sections 6.2 and 7",
         TailProbes::VALUES,
     ),

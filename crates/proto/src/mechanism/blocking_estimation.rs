@@ -55,12 +55,19 @@ pub(crate) struct MeasuredPath {
     pub(crate) rate: Option<KnownRate>,
     /// Bytes per second that its bottleneck passes on, once a train of packets has been measured.
     pub(crate) bottleneck: Option<u64>,
+    /// How long a packet that is sent now waits there for those that were sent before.
+    pub(crate) backlog: Duration,
 }
 
 impl MeasuredPath {
     /// Whether packets wait in a queue of the path: then a larger window would not make it faster.
     pub(crate) fn is_full(&self) -> bool {
         self.srtt > self.smallest_rtt + self.smallest_rtt / 2
+    }
+
+    /// Whether its own packets may well wait in a queue, so that it delivers what it can.
+    fn has_queue(&self) -> bool {
+        self.srtt > self.smallest_rtt + self.smallest_rtt / 4 + self.serialisation
     }
 
     /// What it could have in flight with a buffer of this size for itself.
@@ -174,8 +181,8 @@ pub(crate) enum Waits {
 /// The round-trip time that counts for a chunk on a path with so much in flight: twice the time until it arrives, because all
 /// that waits for it waits at the receiver.
 ///
-/// Where the rate of the path is known, that is half the shortest round trip, the time to send the chunk, and the time to
-/// send what is in flight beyond a round trip. A thin path needs most of its round trip for sending, and its SACKs return
+/// Where the rate of the path is known, that is half the shortest round trip, the time to send the chunk, and the time for which it
+/// waits: to send what is in flight beyond a round trip, or what was sent just before. A thin path needs most of its round trip for sending, and its SACKs return
 /// quickly: its round trip tells too little. Otherwise it is the shortest round trip, or what the path needs for all that is
 /// in flight at a congestion window per round trip. With nothing in flight nothing of ours waits there, whatever it was when
 /// the smoothed round trip was measured.
@@ -183,7 +190,7 @@ pub(crate) fn expected_rtt(path: &MeasuredPath, flight: u64, chunk: u64) -> Dura
     let (smallest, srtt) = (path.smallest_rtt, path.srtt);
     let bytes = u128::from(flight.saturating_add(chunk));
     // A queue of its own packets says that it delivers what it can, though its controller has not found that yet.
-    let measured = path.rate.filter(|_| path.is_full()).map(|rate| rate.bytes_per_second);
+    let measured = path.rate.filter(|_| path.has_queue()).map(|rate| rate.bytes_per_second);
     let carries = path.carries().or(measured).map(|rate| u128::from(rate.max(1)));
     // A path that grows delivers up to twice as much in the next round trip, and its rate says little of a single chunk.
     let serialisation = u128::from(path.serialisation.as_nanos());
@@ -194,7 +201,8 @@ pub(crate) fn expected_rtt(path: &MeasuredPath, flight: u64, chunk: u64) -> Dura
     };
     if let Some((rate, sending)) = known {
         let smallest = u128::from(smallest.as_nanos());
-        let queue = (bytes * NANOS_PER_SECOND / rate).saturating_sub(smallest);
+        let beyond = (bytes * NANOS_PER_SECOND / rate).saturating_sub(smallest);
+        let queue = beyond.max(path.backlog.as_nanos().into());
         let twice = smallest + sending + 2 * queue;
         return Duration::from_nanos(u64::try_from(twice).unwrap_or(u64::MAX));
     }

@@ -20,7 +20,7 @@ const LEAST_RATE: u64 = 20_000;
 const PART_OF_WINDOW: u128 = 8;
 
 /// What may leave in one go, in bytes.
-const BURST: u64 = 4000;
+pub(crate) const BURST: u64 = 4000;
 
 /// Copies that may stay without an answer that measures the path before it is tried with data: the peer answers them
 /// over other paths.
@@ -33,6 +33,18 @@ const RECOVERY_ROUND_TRIPS: u64 = 5;
 /// Paths with RTTs this low make no difference to the application.
 const ALIKE: Duration = Duration::from_millis(20);
 
+/// What answers a copy, beside a report that it is a duplicate.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum CopyAnswer {
+    /// What the peer sends over the path, unless it sends data: nothing else of ours was on its way there.
+    OverThePath,
+    /// The SACK that acknowledges the chunk first.
+    FirstAck,
+    /// Nothing: data is on its way there, too, or the peer may not use the path of the first transmission yet, and answer that over this
+    /// path.
+    Nothing,
+}
+
 /// The copy of which the answer measures its path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Copy {
@@ -40,8 +52,7 @@ struct Copy {
     sent_at: Instant,
     /// A SACK over another path acknowledged the chunk: the first transmission may be what arrived.
     acked_elsewhere: bool,
-    /// No other copy was on its way: what the peer sends over the path answers this one.
-    is_only: bool,
+    answer: CopyAnswer,
 }
 
 /// Copies on one path.
@@ -65,6 +76,11 @@ impl Copies {
         !self.is_given_up() && self.awaited.is_none_or(|copy| now.since(copy.sent_at) > wait(copy))
     }
 
+    /// The chunk of the latest copy, if it is not answered.
+    pub(crate) fn awaits(&self) -> Option<Tsn> {
+        self.awaited.map(|copy| copy.tsn)
+    }
+
     /// Whether copies could not measure the path.
     pub(crate) fn is_given_up(&self) -> bool {
         self.unanswered >= MOST_UNANSWERED
@@ -75,17 +91,16 @@ impl Copies {
         self.paid_until + cost(bytes, rate) <= now + cost(BURST, rate)
     }
 
-    /// A copy was sent; `measures` if data has not measured the path, and no other copy waits for its answer.
+    /// A copy was sent.
     pub(crate) fn on_sent(
         &mut self,
         now: Instant,
         tsn: Tsn,
         bytes: u64,
         rate: u64,
-        measures: bool,
+        answer: CopyAnswer,
     ) {
-        let is_only = measures || self.awaited.is_none();
-        let copy = Copy { tsn, sent_at: now, acked_elsewhere: false, is_only };
+        let copy = Copy { tsn, sent_at: now, acked_elsewhere: false, answer };
         if self.awaited.replace(copy).is_some() {
             self.unanswered = self.unanswered.saturating_add(1);
         }
@@ -120,8 +135,8 @@ impl Copies {
     }
 
     /// A SACK came over the path. It answers the copy if it reports it as a duplicate, or acknowledges it no sooner than after `least`:
-    /// one that no other SACK has acknowledged, or the only copy on its way, unless `carried`: data of the peer may have brought the SACK over
-    /// this path. Returns when the copy was sent, if so.
+    /// one that no other SACK has acknowledged, or where nothing else was on its way, unless `carried`: data of the peer may have brought the
+    /// SACK over this path. Returns when the copy was sent, if so.
     pub(crate) fn on_sack(
         &mut self,
         now: Instant,
@@ -131,10 +146,13 @@ impl Copies {
         covers: impl FnOnce(Tsn) -> bool,
     ) -> Option<Instant> {
         let copy = self.awaited.filter(|copy| {
+            let may_answer = match copy.answer {
+                CopyAnswer::OverThePath => !carried || !copy.acked_elsewhere,
+                CopyAnswer::FirstAck => !copy.acked_elsewhere,
+                CopyAnswer::Nothing => false,
+            };
             is_duplicate(copy.tsn)
-                || (copy.is_only && !carried || !copy.acked_elsewhere)
-                    && now.since(copy.sent_at) >= least
-                    && covers(copy.tsn)
+                || may_answer && now.since(copy.sent_at) >= least && covers(copy.tsn)
         })?;
         (self.awaited, self.unanswered) = (None, 0);
         Some(copy.sent_at)
@@ -171,7 +189,7 @@ mod tests {
         let mut copies = Copies::default();
         let rto = Duration::from_millis(300);
         assert!(copies.may_measure(at(0), rto, None));
-        copies.on_sent(at(0), Tsn(7), 1000, LEAST_RATE, false);
+        copies.on_sent(at(0), Tsn(7), 1000, LEAST_RATE, CopyAnswer::FirstAck);
         assert!(!copies.may_measure(at(300), rto, None));
         let none = Duration::ZERO;
         assert_eq!(copies.on_sack(at(9), none, true, |_| false, |tsn| tsn == Tsn(6)), None);
@@ -186,7 +204,7 @@ mod tests {
         let rto = Duration::from_millis(300);
         for n in 0..4 {
             assert!(copies.may_measure(at(1000 * n), rto, None), "{n}");
-            copies.on_sent(at(1000 * n), Tsn(n as u32), 1000, LEAST_RATE, false);
+            copies.on_sent(at(1000 * n), Tsn(n as u32), 1000, LEAST_RATE, CopyAnswer::FirstAck);
         }
         assert!(copies.is_given_up() && !copies.may_measure(at(9000), rto, None));
         copies.on_sack(at(9000), Duration::ZERO, true, |_| true, |_| false);
@@ -204,7 +222,7 @@ mod tests {
             (41, true, true),
         ] {
             let mut copies = Copies::default();
-            copies.on_sent(at(0), Tsn(7), 1000, LEAST_RATE, false);
+            copies.on_sent(at(0), Tsn(7), 1000, LEAST_RATE, CopyAnswer::FirstAck);
             let arrived = copies.on_other_sack(at(at_ms), rtt, |_| covers);
             assert_eq!(arrived, covers && at_ms >= 5, "{at_ms} {covers}");
             assert_eq!(copies.is_given_up(), given_up, "{at_ms} {covers}");
@@ -222,7 +240,7 @@ mod tests {
             ("not acknowledged", 10, false, false, false, false),
         ] {
             let mut copies = Copies::default();
-            copies.on_sent(at(0), Tsn(7), 1000, LEAST_RATE, false);
+            copies.on_sent(at(0), Tsn(7), 1000, LEAST_RATE, CopyAnswer::FirstAck);
             if elsewhere {
                 copies.on_other_sack(at(5), least, |_| true);
             }
@@ -235,19 +253,27 @@ mod tests {
     #[test]
     fn what_comes_over_the_path_answers_the_only_copy() {
         let least = Duration::from_millis(10);
-        for (what, measures, before, carried, at_ms, answers) in [
-            ("the only copy", true, None, false, 20, true),
-            ("the only copy of a thin flow", false, None, false, 20, true),
-            ("another was on its way", false, Some(0), false, 20, false),
-            ("the one before had its time", true, Some(0), false, 20, true),
-            ("data of the peer may have brought the SACK here", true, None, true, 20, false),
-            ("sooner than the path can", true, None, false, 10, false),
+        for (what, answer, carried, at_ms, answers) in [
+            ("the only copy", CopyAnswer::OverThePath, false, 20, true),
+            ("another was on its way", CopyAnswer::FirstAck, false, 20, false),
+            (
+                "so was the first transmission, on a silent path",
+                CopyAnswer::Nothing,
+                false,
+                20,
+                false,
+            ),
+            (
+                "data of the peer may have brought the SACK",
+                CopyAnswer::OverThePath,
+                true,
+                20,
+                false,
+            ),
+            ("sooner than the path can", CopyAnswer::OverThePath, false, 10, false),
         ] {
             let mut copies = Copies::default();
-            if let Some(before) = before {
-                copies.on_sent(at(before), Tsn(6), 1000, LEAST_RATE, measures);
-            }
-            copies.on_sent(at(1), Tsn(7), 1000, LEAST_RATE, measures);
+            copies.on_sent(at(1), Tsn(7), 1000, LEAST_RATE, answer);
             copies.on_acked_elsewhere(|_| true);
             let answer = copies.on_sack(at(at_ms), least, carried, |_| false, |_| true);
             assert_eq!(answer, answers.then_some(at(1)), "{what}");
@@ -261,7 +287,7 @@ mod tests {
             [(false, 350, false), (false, 351, true), (true, 150, false), (true, 151, true)]
         {
             let mut copies = Copies::default();
-            copies.on_sent(at(0), Tsn(7), 1000, LEAST_RATE, true);
+            copies.on_sent(at(0), Tsn(7), 1000, LEAST_RATE, CopyAnswer::OverThePath);
             if elsewhere {
                 copies.on_acked_elsewhere(|_| true);
             }
@@ -288,7 +314,7 @@ mod tests {
         let sent = |copies: &mut Copies, ms: u64| {
             let may = copies.may_repeat(at(ms), 200, LEAST_RATE);
             if may {
-                copies.on_sent(at(ms), Tsn(0), 200, LEAST_RATE, false);
+                copies.on_sent(at(ms), Tsn(0), 200, LEAST_RATE, CopyAnswer::FirstAck);
             }
             usize::from(may)
         };

@@ -16,12 +16,14 @@ pub(crate) struct LoadedPath {
     pub(crate) path: MeasuredPath,
     /// Bytes in flight.
     pub(crate) flight: u64,
+    /// Time until its congestion window, or its pace, lets the next packet go.
+    pub(crate) wait: Duration,
 }
 
 impl LoadedPath {
     /// How long a chunk takes to arrive that is sent next.
     fn arrival(&self, chunk: u64) -> Duration {
-        expected_rtt(&self.path, self.flight, chunk) / 2
+        self.wait + expected_rtt(&self.path, self.flight, chunk) / 2
     }
 
     /// What arrives within so long after the first chunk did, and that chunk.
@@ -87,10 +89,11 @@ mod tests {
         serialisation: Duration::ZERO,
         rate: Some(KnownRate { bytes_per_second: 1_000_000, is_final: true }),
         bottleneck: None,
+        backlog: Duration::ZERO,
     };
 
     const fn idle(path: MeasuredPath) -> LoadedPath {
-        LoadedPath { path, flight: 0 }
+        LoadedPath { path, flight: 0, wait: Duration::ZERO }
     }
 
     const fn with_rtt(path: MeasuredPath, ms: u64) -> MeasuredPath {
@@ -128,7 +131,7 @@ mod tests {
     /// Forty chunks in flight leave the loaded path in 40 ms, and 10 of them are in a round trip.
     #[test]
     fn what_is_in_flight_comes_first() {
-        let loaded = LoadedPath { path: QUICK, flight: 40_000 };
+        let loaded = LoadedPath { path: QUICK, flight: 40_000, wait: Duration::ZERO };
         for (long_ms, waits) in [(60, false), (90, true)] {
             let long = idle(with_rtt(QUICK, long_ms));
             assert_eq!(completes_sooner(&long, CHUNK, CHUNK, [loaded].into_iter()), waits);

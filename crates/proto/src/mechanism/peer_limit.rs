@@ -17,7 +17,7 @@ use crate::{Duration, Instant, Tsn};
 /// Chunks that every receiver is taken to keep.
 const LEAST: u32 = 256;
 /// SACKs without news that prove a limit.
-const ENOUGH: u32 = 4;
+const ENOUGH: u32 = 3;
 /// Time after which the limit grows for the first time.
 const FIRST_PAUSE: Duration = Duration::from_secs(10);
 /// Longest such time.

@@ -1,4 +1,4 @@
-//! Tail probes: when nothing new waits and a path is silent for two of its round trips, its last chunk is retransmitted.
+//! Tail probes: when a path is silent for two of its round trips and nothing more may be sent there, its last chunk is retransmitted.
 //!
 //! What is lost at the tail no later chunk reports missing, and T3-rtx waits for RTO.Min at least. RFC 8985 section 7 (TLP)
 //! probes the path of a TCP connection then; here the probe takes whichever path answers first, with I bit (RFC 7053), and its
@@ -40,7 +40,7 @@ pub(crate) struct TailProbe {
 /// What there is to wait for on a path, when nothing more can be sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Tail {
-    /// New data waits, or nothing is outstanding on any path.
+    /// Something may be sent on the path, or nothing is outstanding there.
     No,
     /// Nothing is outstanding on this path, or its round trip is not known, or T3-rtx expires first.
     Nothing,

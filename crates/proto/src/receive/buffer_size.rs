@@ -29,6 +29,8 @@ pub(crate) struct SizingView {
     /// Times of this side's slowest path, as far as known.
     pub(crate) rtt: Option<Duration>,
     pub(crate) rto: Duration,
+    /// Round-trip time of its quickest path, as far as known: as often the sender's window may double.
+    pub(crate) round: Option<Duration>,
 }
 
 /// Measures what a receive buffer needs.
@@ -86,7 +88,7 @@ impl RightSizing {
             return 0;
         };
         let elapsed = view.now.since(since);
-        if elapsed < rtt || elapsed.is_zero() {
+        if elapsed < view.round.unwrap_or(rtt).min(rtt) || elapsed.is_zero() {
             return 0;
         }
         self.round = Some((view.now, view.read));
@@ -116,6 +118,7 @@ mod tests {
             window: buffer,
             buffer,
             rtt: None,
+            round: None,
             rto: Duration::from_secs(1),
         }
     }
@@ -157,6 +160,7 @@ mod tests {
                 read: round * 1000,
                 window: 500,
                 rtt: Some(Duration::from_millis(100)),
+                round: None,
                 ..view(round * 100, 64_000 + round * 1000, 64_000)
             };
             assert_eq!(sizing.size(&view), 64_000, "{round}");

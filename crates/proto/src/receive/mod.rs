@@ -25,8 +25,8 @@ use self::rwnd::ReceiveWindow;
 use self::sack_build::{MIN_SACK_BYTES, build_sack};
 use self::tsn_map::{Arrival, TsnMap, WideTsn};
 use crate::config::{BufferBounds, BufferSize, DelayedAck, NrSack, Reneging};
-use crate::types::PathSet;
-use crate::{Duration, Instant, PathId, ReceivedMessage, Ssn, Tsn};
+use crate::types::{PathSet, PathTimes};
+use crate::{Instant, PathId, ReceivedMessage, Ssn, Tsn};
 
 pub use self::reassembly::Violation;
 
@@ -272,8 +272,8 @@ impl Receiver {
         self.sizing.is_some()
     }
 
-    /// Lets the buffer grow after a packet. `rtt` and `rto` are those of this side's slowest path, as far as known.
-    pub fn adapt_buffer(&mut self, now: Instant, rtt: Option<Duration>, rto: Duration) {
+    /// Lets the buffer grow after a packet, on paths with these times.
+    pub fn adapt_buffer(&mut self, now: Instant, times: PathTimes) {
         let Some(sizing) = &mut self.sizing else { return };
         let stuck = if self.reassembly.has_messages() { 0 } else { self.window.buffered() };
         let view = SizingView {
@@ -283,8 +283,9 @@ impl Receiver {
             stuck,
             window: self.window.a_rwnd(),
             buffer: self.window.buffer(),
-            rtt,
-            rto,
+            rtt: times.longest_rtt,
+            rto: times.longest_rto,
+            round: times.shortest_rtt,
         };
         self.window.enlarge(sizing.size(&view));
         if self.window.update_is_due() {

@@ -6,6 +6,7 @@ use smallvec::SmallVec;
 use super::effects::{Delivered, Effect};
 use super::peer_limit::SackSigns;
 use super::recovery::Losses;
+use super::send_path::SendPath;
 use super::t3::T3Ends;
 use super::tail::Answered;
 use super::{SendCx, Transmitter};
@@ -18,7 +19,7 @@ use crate::mechanism::slow_path_rtt::{self, Awaited, Awaiting, Measure, Return};
 use crate::transmit::outstanding::{History, Newly};
 use crate::transmit::sack::{self, AckDelta, Report, SackProblem, SackVerdict, Silence, Withdrawn};
 use crate::types::{PathDelta, PathSet, Unambiguous};
-use crate::{Event, Instant, PathId, ProbeEvent, Tsn};
+use crate::{Duration, Event, Instant, PathId, ProbeEvent, Tsn};
 
 /// A path as a SACK finds and leaves it, beside what it acknowledges there.
 #[derive(Clone, Copy)]
@@ -75,11 +76,30 @@ struct Heard {
 impl Heard {
     #[inline]
     fn note(&mut self, newly: &Newly) {
-        if newly.history.contains(History::PROBED) {
+        // Of a probe that was copied, too, the copy may be what arrived.
+        if newly.history.contains(History::PROBED) && !newly.history.contains(History::COPIED) {
             self.answered = Some(Answered { path: newly.path, sent_at: newly.sent_at });
         } else {
             self.of.insert(newly.path);
         }
+    }
+}
+
+/// A path with copies on it of which none was answered. The peer may not use it yet, so that what it sends over another path may be the
+/// answer to a copy.
+struct SilentPath {
+    id: PathId,
+    last_copy: Tsn,
+    /// How long a copy takes to arrive at least, as far as control chunks tell.
+    way: Duration,
+}
+
+struct SilentPaths(SmallVec<[SilentPath; 2]>);
+
+impl SilentPaths {
+    /// Whether a chunk of this age that is acknowledged on `path` may have come as a copy.
+    fn may_have_brought(&self, path: PathId, tsn: Tsn, age: Duration) -> bool {
+        self.0.iter().any(|it| it.id != path && age >= it.way && !it.last_copy.is_before(tsn))
     }
 }
 
@@ -205,7 +225,12 @@ impl Transmitter {
             _ => PathSet::EMPTY,
         };
         if let Acknowledgement::Sack { a_rwnd, has_duplicates, .. } = source {
-            let signs = SackSigns { a_rwnd, has_duplicates, is_stale: withdrawn.is_stale };
+            let signs = SackSigns {
+                a_rwnd,
+                has_duplicates,
+                is_stale: withdrawn.is_stale,
+                gap_blocks: blocks.len(),
+            };
             self.note_peer_limit(cx, &delta, signs);
         }
         // What the peer has dropped is not late.
@@ -275,13 +300,17 @@ impl Transmitter {
         for path in self.paths.iter() {
             delta.paths.push(PathDelta { timed: path.timed, ..PathDelta::default() });
         }
+        let (arrival, elsewhere) = (report.arrival, self.silent_paths());
         let (now, probe, paths) = (cx.now, &mut *cx.probe, &mut self.paths);
         let samples_rates = cx.config.samples_rates();
         let adapts = cx.config.adapts_to_reordering();
         sack::apply_to(&mut self.outstanding, report, delta, |tsn, newly| {
             heard.note(newly);
             if samples_rates {
-                paths[newly.path].note_acked(now, newly);
+                let age = now.since(newly.sent_at);
+                let is_own =
+                    newly.path == arrival && !elsewhere.may_have_brought(newly.path, tsn, age);
+                paths[newly.path].note_acked(now, newly, is_own);
             }
             if adapts {
                 paths.note_order(now, tsn, newly);
@@ -354,12 +383,18 @@ impl Transmitter {
 
     fn sample_rtt(&mut self, cx: &mut SendCx<'_>, news: &[PathDelta], arrival: PathId) {
         let policy = cx.config.policies.rtt_sample;
+        let elsewhere = self.silent_paths();
         for (path, news) in self.paths.iter_mut().zip(news) {
             if news.flight_bytes > 0 {
                 path.note_dispersion(cx.now, news.flight_bytes, arrival == path.id);
             }
             let Some(sent_at) = news.timed_chunk_sent_at else { continue };
             let Some(tsn) = path.timed.take() else { continue };
+            if news.timed_was_copied
+                && elsewhere.may_have_brought(path.id, tsn, cx.now.since(sent_at))
+            {
+                continue;
+            }
             let returned = if arrival == path.id { Return::OwnPath } else { Return::OtherPath };
             match slow_path_rtt::on_acked(policy, returned, Awaited { tsn, sent_at }) {
                 Measure::Sample => path.sample_rtt(cx.now, cx.probe, sent_at),
@@ -368,6 +403,16 @@ impl Transmitter {
                 Measure::Nothing => {}
             }
         }
+    }
+
+    /// Paths with copies on them of which none was answered.
+    fn silent_paths(&self) -> SilentPaths {
+        let silent = |path: &SendPath| {
+            let unanswered = path.rtt.of_data().is_none().then(|| path.copies().awaits())?;
+            let way = path.rtt.smallest().unwrap_or_default() / 2;
+            Some(SilentPath { id: path.id, last_copy: unanswered?, way })
+        };
+        SilentPaths(self.paths.iter().filter_map(silent).collect())
     }
 
     /// A SACK over the path of a chunk that was acknowledged over another one measures its round trip, even if the SACK

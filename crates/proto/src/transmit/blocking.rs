@@ -11,7 +11,7 @@ use crate::mechanism::blocking_estimation::{
 };
 use crate::mechanism::earliest_completion::{self, LoadedPath};
 use crate::types::PathSet;
-use crate::{BlockedCause, PathId};
+use crate::{BlockedCause, Duration, Instant, PathId};
 
 impl Snapshot<'_> {
     /// Whether new data has to wait for a faster path, because it would block the buffers on this one.
@@ -33,9 +33,9 @@ impl Snapshot<'_> {
     fn would_block_faster(&self, path: PathId, user_bytes: u32) -> bool {
         let tx = self.tx;
         let own = &tx.paths[path];
-        let others =
-            || tx.paths.among(self.usable).filter(|it| it.id != path).filter_map(blocking_view);
-        let Some(view) = blocking_view(own) else {
+        let view = |path: &SendPath| measured_path(path, self.now);
+        let others = || tx.paths.among(self.usable).filter(|it| it.id != path).filter_map(view);
+        let Some(view) = view(own) else {
             // One packet, or an answer to come, tells how long its round trip is. If so many did not, for their
             // acknowledgements took another path, it has to be tried.
             let is_probed = own.flight > 0 || self.book[path].heartbeat.outstanding.is_some();
@@ -47,6 +47,10 @@ impl Snapshot<'_> {
         }
         let in_flight = tx.outstanding.in_flight_on(path).user_bytes;
         let buffer = self.buffer_that_blocks();
+        if tx.has_all() && tx.queue.waiting() + tx.outstanding.in_flight_user_bytes() <= buffer {
+            // Whatever arrives first, all of it has room.
+            return false;
+        }
         let waits = self.waits_for_next(path);
         let rtt = match blocking_estimation::is_negligible(&view, others()) {
             true => own.rtt.rto().max(view.srtt),
@@ -66,16 +70,38 @@ impl Snapshot<'_> {
     /// Whether all that remains is delivered on other paths before the chunk would arrive on this one.
     fn completes_sooner_elsewhere(&self, path: PathId, chunk: u32) -> bool {
         let own = &self.tx.paths[path];
-        let Some(view) = blocking_view(own).filter(|_| self.tx.has_all()) else { return false };
-        let load = |path: &SendPath, view| LoadedPath { path: view, flight: path.flight };
+        let load = |path: &SendPath| {
+            let view = measured_path(path, self.now)?;
+            Some(LoadedPath { path: view, flight: path.flight, wait: self.wait_for(path) })
+        };
+        let Some(view) = load(own).filter(|_| self.tx.has_all()) else { return false };
         let others = self.tx.paths.among(self.usable).filter(|it| {
             // A SACK will tell when it may send again.
             let is_awake = it.cwnd_admits() || it.flight > 0;
-            it.id != own.id && is_awake && !self.keeps_off(it)
+            it.id != own.id && is_awake && !self.keeps_off(it) && !self.is_kept_from(it.id, chunk)
         });
-        let others = others.filter_map(|it| Some(load(it, blocking_view(it)?)));
-        let (own, remains) = (load(own, view), self.tx.queue.waiting());
-        earliest_completion::completes_sooner(&own, chunk.into(), remains, others)
+        let remains = self.tx.queue.waiting();
+        earliest_completion::completes_sooner(&view, chunk.into(), remains, others.filter_map(load))
+    }
+
+    /// Whether the chunk waits for other paths rather than go over this one, so that no path may wait for it.
+    fn is_kept_from(&self, path: PathId, chunk: u32) -> bool {
+        self.config.policies.blocking_estimation == BlockingEstimation::On
+            && self.would_block_faster(path, chunk)
+    }
+
+    /// Time until the path lets the next packet go: when the pace does, or when the oldest packet in flight should be answered.
+    fn wait_for(&self, path: &SendPath) -> Duration {
+        if path.cwnd_admits() {
+            return Duration::ZERO;
+        }
+        if path.flight < path.congestion.cwnd {
+            let due = path.pace_due();
+            return if due == Instant::FAR_FUTURE { Duration::ZERO } else { due.since(self.now) };
+        }
+        let oldest = self.tx.lowest_outstanding(path.id);
+        let answered = oldest.map(|tsn| self.tx.outstanding.get(tsn).sent_at + path.rtt.expected());
+        answered.map_or(Duration::ZERO, |at| at.since(self.now))
     }
 
     /// Nothing is in flight, so that no answer will change anything: the chunk waits only for a path that would take it now and on
@@ -88,7 +114,7 @@ impl Snapshot<'_> {
             .paths
             .among(self.usable)
             .filter(|it| it.id != own.id && it.cwnd_admits() && !self.keeps_off(it))
-            .filter_map(blocking_view)
+            .filter_map(|it| measured_path(it, self.now))
             .any(|other| arrival(&other) < own_arrival)
     }
 
@@ -110,7 +136,8 @@ impl Snapshot<'_> {
         }
         let limit = self.span_bytes(tx.max_fragment);
         let buffer = tx.queue.limit().min(tx.receive_buffer()).min(limit);
-        let views = tx.paths.among(self.usable).filter_map(|it| Some((it, blocking_view(it)?)));
+        let views =
+            tx.paths.among(self.usable).filter_map(|it| Some((it, measured_path(it, self.now)?)));
         let (best, view) = views.max_by_key(|(_, view)| view.alone(buffer))?;
         if view.is_full() || !best.cwnd_admits() || !self.is_held_up(best.id) {
             return None;
@@ -207,7 +234,7 @@ fn known_rate(known: MeasuredRate) -> KnownRate {
 }
 
 /// What is known of a path, once data has measured it: what small control chunks meet says little.
-pub(super) fn blocking_view(path: &SendPath) -> Option<MeasuredPath> {
+pub(super) fn measured_path(path: &SendPath, now: Instant) -> Option<MeasuredPath> {
     let (srtt, smallest_rtt) = path.rtt.of_data()?;
     let (cwnd, ssthresh) = (path.congestion.cwnd, path.congestion.ssthresh);
     Some(MeasuredPath {
@@ -218,5 +245,6 @@ pub(super) fn blocking_view(path: &SendPath) -> Option<MeasuredPath> {
         serialisation: path.rtt.serialisation(),
         rate: path.delivery_rate().map(known_rate),
         bottleneck: path.bottleneck_rate(),
+        backlog: path.backlog(now),
     })
 }

@@ -9,7 +9,7 @@ use super::sack::Report;
 use super::send_path::SendPath;
 use super::{AckOutcome, SendCx, Transmitter};
 use crate::config::{DataCopies, PathOrder};
-use crate::mechanism::copies::{self, Copies};
+use crate::mechanism::copies::{self, Copies, CopyAnswer};
 use crate::probe::TransmissionCause;
 use crate::types::Fate;
 use crate::{PathId, Tsn};
@@ -86,8 +86,10 @@ impl Snapshot<'_> {
         if is_proven || self.tx.queue.names(path) {
             return false;
         }
-        let others = self.tx.paths.among(self.usable).filter(|other| other.id != path);
-        others.map(|other| other.rtt.of_data()).any(|known| known.is_some())
+        // Nor is one where nothing has come back yet, while another has answered at least the handshake.
+        let is_silent = own.rtt.srtt().is_none();
+        let mut others = self.tx.paths.among(self.usable).filter(|other| other.id != path);
+        others.any(|it| it.rtt.of_data().is_some() || is_silent && it.rtt.srtt().is_some())
     }
 
     fn policy_wants_copies(&self) -> bool {
@@ -124,18 +126,30 @@ impl Transmitter {
         if chunk.transmissions > 1 {
             chunk.history |= History::COPIED_AGAIN;
         }
-        let (user_bytes, flight_bytes) = (chunk.user_bytes(), chunk.flight_bytes);
+        let (user_bytes, flight_bytes, first_path) =
+            (chunk.user_bytes(), chunk.flight_bytes, chunk.path);
         let mut data = chunk.to_data(tsn);
         // The answer measures the path.
         data.flags |= DataFlags::IMMEDIATE;
         packet.push_data(Chunk::Data(data), user_bytes);
         self.note_chunk_sent(cx, path, tsn, user_bytes, TransmissionCause::Copy);
+        let is_used = self.paths[first_path].rtt.of_data().is_some();
         let path = &mut self.paths[path];
         let rate = rate_for_copies(path);
         // A thin flow may send more of them before the first is answered.
         let measures = path.rtt.of_data().is_none()
             && path.copies().may_measure(cx.now, path.rtt.rto(), path.rtt.srtt());
-        path.spread_mut().copies.on_sent(cx.now, tsn, flight_bytes.into(), rate, measures);
+        // What else is on its way there, or has left it just now, is answered, too.
+        let is_quiet = path.flight == 0 && !path.new_data_ban.is_active(cx.now);
+        let answer = if !is_used || !is_quiet {
+            CopyAnswer::Nothing
+        } else if measures || path.copies().awaits().is_none() {
+            CopyAnswer::OverThePath
+        } else {
+            CopyAnswer::FirstAck
+        };
+        path.spread_mut().copies.on_sent(cx.now, tsn, flight_bytes.into(), rate, answer);
+        path.note_backlog(cx.now, flight_bytes.into());
         path.last_data_sent = Some(cx.now);
         path.counters.data_packets_sent += 1;
     }
@@ -176,8 +190,10 @@ impl Transmitter {
             }
         }
         let Some(path) = self.paths.get_mut(report.arrival) else { return };
-        // A SACK that covers the chunk because the first transmission arrived may come too soon to be the answer.
-        let least = path.rtt.smallest().unwrap_or_default();
+        // A SACK that covers the chunk because the first transmission arrived may come too soon to be the answer. What is known of the
+        // path comes from larger packets, maybe.
+        let smallest = path.rtt.smallest().unwrap_or_default();
+        let least = smallest - smallest / 4;
         if path.copies() == Copies::default() {
             return;
         }

@@ -1,6 +1,6 @@
 //! The end of what there is to send: chunks that arrive earlier if another path sends them again.
 
-use super::blocking::blocking_view;
+use super::blocking::measured_path;
 use super::decide::{Decision, What};
 use super::outstanding::{History, OutstandingChunk};
 use super::packet_builder::PacketBuilder;
@@ -27,9 +27,9 @@ impl Transmitter {
 
     #[inline(never)]
     fn search_late_chunk(&mut self, cx: &SendCx<'_>, usable: PathSet) -> Option<(Tsn, PathId)> {
-        let fastest = self.fastest_path(usable)?;
+        let fastest = self.fastest_path(usable, cx.now)?;
         let (fastest, new_rtt, cwnd_admits) =
-            (fastest.id, self.answer_time(fastest)?, fastest.cwnd_admits());
+            (fastest.id, self.answer_time(fastest, cx.now)?, fastest.cwnd_admits());
         if let Some(overdue) = self.lowest_overdue(cx, fastest) {
             self.tail_search.return_to(overdue);
         }
@@ -46,7 +46,8 @@ impl Transmitter {
             from = tsn;
             if chunk.path != fastest
                 && is_movable(chunk, cx.now)
-                && (self.is_overdue(cx, tsn) || self.arrives_earlier(chunk, cx.now, new_rtt))
+                && (self.is_overdue(cx, tsn)
+                    || self.arrives_earlier(chunk, cx.now, fastest, new_rtt))
             {
                 found = Some((tsn, fastest));
                 break;
@@ -85,7 +86,18 @@ impl Transmitter {
         Some(tail_reinjection::overdue_at(chunk.sent_at, srtt, reordering, delay))
     }
 
-    fn arrives_earlier(&self, chunk: &OutstandingChunk, now: Instant, new_rtt: Duration) -> bool {
+    fn arrives_earlier(
+        &self,
+        chunk: &OutstandingChunk,
+        now: Instant,
+        fastest: PathId,
+        new_rtt: Duration,
+    ) -> bool {
+        // Of two paths that no data has measured, nobody knows which one is faster.
+        let is_known = |path: PathId| self.paths[path].rtt.of_data().is_some();
+        if !is_known(fastest) && !is_known(chunk.path) {
+            return false;
+        }
         let (age, its_rtt) = (now.since(chunk.sent_at), self.shortest_round_trip_of(chunk.path));
         tail_reinjection::arrives_earlier(&LateChunk { age, its_rtt, new_rtt })
     }
@@ -96,7 +108,7 @@ impl Transmitter {
         if !self.reinjects_at_tail(cx, usable) {
             return None;
         }
-        let fastest = self.fastest_path(usable)?;
+        let fastest = self.fastest_path(usable, cx.now)?;
         if fastest.id == id || !fastest.cwnd_admits() {
             return None;
         }
@@ -112,7 +124,7 @@ impl Transmitter {
             && self.is_all_sent()
     }
 
-    fn fastest_path(&self, usable: PathSet) -> Option<&SendPath> {
+    fn fastest_path(&self, usable: PathSet, now: Instant) -> Option<&SendPath> {
         let measured = self.paths.among(usable).filter(|path| path.rtt.srtt().is_some());
         // Of those that no data measured, one that delivered some: its SACKs returned over another path.
         let evidence = |path: &SendPath| match path.rtt.of_data() {
@@ -120,12 +132,12 @@ impl Transmitter {
             None if path.has_delivered => 1,
             None => 2,
         };
-        measured.min_by_key(|path| (evidence(path), self.answer_time(path), path.id))
+        measured.min_by_key(|path| (evidence(path), self.answer_time(path, now), path.id))
     }
 
     /// Time until a chunk sent next on the path would be answered, as far as its round trip is known.
-    fn answer_time(&self, path: &SendPath) -> Option<Duration> {
-        match blocking_view(path) {
+    fn answer_time(&self, path: &SendPath, now: Instant) -> Option<Duration> {
+        match measured_path(path, now) {
             Some(view) => Some(expected_rtt(&view, path.flight, self.max_fragment.into())),
             None => path.rtt.srtt(),
         }

@@ -7,6 +7,7 @@
 
 mod abandon;
 mod acknowledge;
+mod backlog;
 mod bit_ring;
 mod blocking;
 mod buffer_share;

@@ -39,11 +39,12 @@ impl Snapshot<'_> {
         }
         let takes = |path: &&SendPath| {
             path.cwnd_admits()
-                && reschedule::blocks(
-                    &policies.reschedule,
-                    policies.buffer_split,
-                    &self.blocking_view(path.id),
-                )
+                && (self.nears_peer_limit()
+                    || reschedule::blocks(
+                        &policies.reschedule,
+                        policies.buffer_split,
+                        &self.blocking_view(path.id),
+                    ))
                 && reschedule::may_move(&policies.reschedule, &self.chunk_view(chunk, path))
         };
         let paths = self.tx.paths.among(self.usable).filter(takes);

@@ -27,7 +27,7 @@ use crate::mechanism::tail_probe::TailProbe;
 use crate::paths::PathBook;
 use crate::paths::rtt::RttEstimator;
 use crate::transmit::outstanding::OutstandingData;
-use crate::types::{Lazy, PathSet};
+use crate::types::{Lazy, PathSet, PathTimes};
 use crate::{Duration, Instant, PathId, Probe, ProbeEvent, Tsn};
 use arrivals::Arrivals;
 use feedback::Feedback;
@@ -483,11 +483,14 @@ impl SendPaths {
         }
     }
 
-    /// Largest round-trip time, as far as measured, and largest timeout of any path that is confirmed.
-    pub(crate) fn slowest(&self, book: &PathBook) -> (Option<Duration>, Duration) {
+    /// What is known of the paths that are confirmed.
+    pub(crate) fn times(&self, book: &PathBook) -> PathTimes {
         let confirmed = || self.iter().filter(|path| book[path.id].reach.is_confirmed());
-        let rtt = confirmed().filter_map(|path| path.rtt.srtt()).max();
-        (rtt, confirmed().map(|path| path.rtt.rto()).max().unwrap_or(Duration::ZERO))
+        PathTimes {
+            shortest_rtt: confirmed().filter_map(|path| path.rtt.srtt()).min(),
+            longest_rtt: confirmed().filter_map(|path| path.rtt.srtt()).max(),
+            longest_rto: confirmed().map(|path| path.rtt.rto()).max().unwrap_or(Duration::ZERO),
+        }
     }
 
     /// What a coupled congestion control knows of each path's group; `usable` are the paths that can carry data.

@@ -39,7 +39,7 @@ impl Transmitter {
     /// Nothing else can be sent: the probe for a path that is silent for too long.
     #[inline]
     pub(crate) fn next_probe(&mut self, cx: &SendCx<'_>) -> Option<TailProbePacket> {
-        if self.is_at_tail(cx) { self.search_probe(cx) } else { None }
+        if self.may_probe(cx) { self.search_probe(cx) } else { None }
     }
 
     #[inline(never)]
@@ -72,7 +72,10 @@ impl Transmitter {
         let moves = cx.config.policies.tail_reinjection == TailReinjection::On;
         let is_at_tail = self.is_at_tail(cx);
         for path in self.paths.ids() {
-            let tail = if is_at_tail { self.tail_of(cx, path) } else { Tail::No };
+            let tail = match is_at_tail {
+                true => self.tail_of(cx, path),
+                false => self.silence_of(cx, path),
+            };
             let overdue_at = if moves { self.overdue_aside(cx, path) } else { None };
             let probe = &mut self.paths[path].tail_probe;
             probe.observe(cx.now, tail);
@@ -86,13 +89,30 @@ impl Transmitter {
     }
 
     #[inline]
-    fn is_at_tail(&self, cx: &SendCx<'_>) -> bool {
+    fn may_probe(&self, cx: &SendCx<'_>) -> bool {
         cx.config.policies.tail_probe == TailProbes::TwoRtts
             && cx.may_send()
-            && self.is_all_sent()
-            && self.outstanding.lost_count() == 0
             && !self.outstanding.is_empty()
             && self.closed_window.is_none()
+    }
+
+    #[inline]
+    fn is_at_tail(&self, cx: &SendCx<'_>) -> bool {
+        self.may_probe(cx) && self.is_all_sent() && self.outstanding.lost_count() == 0
+    }
+
+    /// What a path waits for while there is more to send, and the path may not send it: all that it has in flight may be lost, and no
+    /// later chunk would tell.
+    fn silence_of(&self, cx: &SendCx<'_>, path: PathId) -> Tail {
+        let own = &self.paths[path];
+        if own.pace_holds() || !self.may_probe(cx) {
+            return Tail::No;
+        }
+        let Some(lowest) = self.lowest_outstanding(path) else { return Tail::No };
+        // What small control chunks met says too little of a whole flight.
+        let srtt = own.rtt.of_data().map(|(srtt, _)| srtt + own.backlog(cx.now));
+        let answer = self.answer_to(cx, path, lowest);
+        tail_probe::timeout(srtt, own.rtt.rto(), answer).map_or(Tail::Nothing, Tail::Answer)
     }
 
     fn tail_of(&self, cx: &SendCx<'_>, path: PathId) -> Tail {
@@ -109,21 +129,25 @@ impl Transmitter {
     }
 
     fn tail_timeout(&self, cx: &SendCx<'_>, path: PathId, lowest: Tsn) -> Option<Duration> {
-        let outstanding = &self.outstanding;
-        let chunk = outstanding.get(lowest);
-        let is_quick = is_answered_at_once(chunk);
-        let in_flight = outstanding.in_flight_on(path).user_bytes;
-        let one_packet = in_flight <= u64::from(self.max_fragment);
         let own = &self.paths[path];
-        let is_passed = chunk.missing_reports > 0 || own.late_due() != Instant::FAR_FUTURE;
-        let answer = if is_passed {
-            Answer::Passed { reordering: own.reordering_window() }
-        } else if one_packet && !is_quick && !self.needs_no_delay(lowest) {
-            Answer::Delayed(cx.config.policies.delayed_ack.delay)
-        } else {
-            Answer::AtOnce
+        let missing_reports = self.outstanding.get(lowest).missing_reports;
+        let is_passed = missing_reports > 0 || own.late_due() != Instant::FAR_FUTURE;
+        let answer = match is_passed {
+            true => Answer::Passed { reordering: own.reordering_window() },
+            false => self.answer_to(cx, path, lowest),
         };
         tail_probe::timeout(own.rtt.srtt(), own.rtt.rto(), answer)
+    }
+
+    /// Whether the peer may delay its SACK for what is in flight on the path.
+    fn answer_to(&self, cx: &SendCx<'_>, path: PathId, lowest: Tsn) -> Answer {
+        let in_flight = self.outstanding.in_flight_on(path).user_bytes;
+        let one_packet = in_flight <= u64::from(self.max_fragment);
+        let is_quick = is_answered_at_once(self.outstanding.get(lowest));
+        match one_packet && !is_quick && !self.needs_no_delay(lowest) {
+            true => Answer::Delayed(cx.config.policies.delayed_ack.delay),
+            false => Answer::AtOnce,
+        }
     }
 
     /// Whether the peer has no reason to delay the SACK for the chunk: more data, or a copy, was sent on its path after it, and

@@ -245,6 +245,11 @@ impl Bench {
         self.book[PathId(id)].reach = Reach::Inactive(Reason::Timeouts);
     }
 
+    /// The user has met a full buffer, and has more to send.
+    pub(crate) fn has_more(&mut self) {
+        self.tx.demand.refuse(1);
+    }
+
     /// Hands over messages that fill a packet each.
     pub(crate) fn send(&mut self, messages: u32) {
         for _ in 0..messages {

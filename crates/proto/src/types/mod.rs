@@ -8,6 +8,7 @@ mod fate;
 mod lazy;
 mod path_delta;
 mod path_set;
+mod path_times;
 
 /// Nanoseconds of a second, for rates per second.
 pub(crate) const NANOS_PER_SECOND: u128 = 1_000_000_000;
@@ -20,3 +21,4 @@ pub(crate) use fate::Fate;
 pub(crate) use lazy::{Lazy, Vacant};
 pub(crate) use path_delta::{PathDelta, Unambiguous};
 pub(crate) use path_set::PathSet;
+pub(crate) use path_times::PathTimes;

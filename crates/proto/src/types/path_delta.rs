@@ -41,4 +41,6 @@ pub(crate) struct PathDelta {
     pub(crate) sent_once: bool,
     /// When that chunk had been sent, if it is one of them.
     pub(crate) timed_chunk_sent_at: Option<Instant>,
+    /// A copy of that chunk went over another path.
+    pub(crate) timed_was_copied: bool,
 }

@@ -8,7 +8,7 @@ use crate::{Covered, effect, run};
 /// Two long paths whose queues hold a fraction of what is on its way.
 const OVERFILLED: &str = loss_based!(
     r#"
-title = "Two paths of 200 ms with short queues"
+title = "Two paths of 150 ms with short queues"
 
 [run]
 duration = "15 s"
@@ -16,11 +16,11 @@ measure_from = "5 s"
 
 [[network.disjoint.paths]]
 name = "one"
-bottleneck = { rate = "10 Mbit/s", delay = "200 ms" }
+bottleneck = { rate = "8 Mbit/s", delay = "150 ms" }
 
 [[network.disjoint.paths]]
 name = "other"
-bottleneck = { rate = "10 Mbit/s", delay = "200 ms" }
+bottleneck = { rate = "8 Mbit/s", delay = "150 ms" }
 
 "#,
     "32 MiB"

@@ -117,7 +117,7 @@ const OVERTAKEN: &[&str] = &[
 
 /// A file over paths that bring as many packets, on the slow one much later.
 const ALIKE: &[&str] = &[
-    "traffic.bulk.source={ file = \"10 MB\" }",
+    "traffic.bulk.source={ file = \"20 MB\" }",
     "network.disjoint.paths.quick.bottleneck.rate=50 Mbit/s",
     "network.disjoint.paths.quick.bottleneck.delay=0.1 ms",
     "network.disjoint.paths.slow.bottleneck.rate=50 Mbit/s",
@@ -283,6 +283,19 @@ fn sacks_of_the_quick_path_do_not_all_take_the_slow_one() {
     };
     let (last, turns) = (of("last-data"), of("round-robin"));
     assert!(turns < 0.95 * last, "{turns} s against {last} s");
+}
+
+/// The quick path has lost all that its window admits, and waits for SACKs that the slow one brings late.
+#[test]
+fn a_silent_path_is_probed_while_there_is_more_to_send() {
+    let of = |value| {
+        let probes = format!("sctp.policies.tail_probe={value}");
+        let set = [ALIKE, &["sctp.policies.sack_path=last-data", &probes]].concat();
+        let result = run(QUICK_AND_SLOW, &set);
+        result.flows[0].last_delivery_s.expect("delivered")
+    };
+    let (off, on) = (of("off"), of("two-rtts"));
+    assert!(on < 0.95 * off, "{on} s against {off} s");
 }
 
 #[test]

@@ -12,12 +12,12 @@ use super::{HandshakeStep, TieTags};
 use crate::association::output::{OutputFlush, To};
 use crate::association::state::{Connected, ConnectedPhase, Peer, State};
 use crate::association::{Association, Identity};
-use crate::config::SharedConfig;
+use crate::config::{ControlRtt, SharedConfig};
 use crate::paths::PathBook;
 use crate::paths::reach::Reach;
 use crate::transmit::SendPaths;
 use crate::types::{Capabilities, PeerAddress};
-use crate::{Cx, Event, Tsn};
+use crate::{Cx, Event, Instant, PathId, Tsn};
 
 impl Association {
     /// Begins an association as the server: its COOKIE ECHO was found good. Queues COOKIE ACK; other chunks of that
@@ -153,6 +153,9 @@ impl Association {
     /// COOKIE ACK goes to where the COOKIE ECHO came from.
     fn answer_cookie(&mut self, cx: &mut Cx<'_>, established: &Established) {
         let path = self.paths.find(established.local, established.remote.address);
+        if let Some(path) = path.filter(|_| established.came_back()) {
+            self.measure_by_cookie(cx, path, established.cookie.created);
+        }
         // To an address that is not confirmed a heartbeat goes along (RFC 9260 section 5.4).
         if let Some(path) = path.filter(|path| self.paths[*path].reach == Reach::Unconfirmed)
             && self.paths[path].heartbeat.outstanding.is_none()
@@ -162,6 +165,19 @@ impl Association {
         self.queue_control(Chunk::CookieAck, path.map_or(To::Best, To::Path));
         // COOKIE ACK must come before anything else in its packet.
         self.control.rotate_right(1);
+    }
+
+    /// An INIT ACK that went over the path at `created` was answered. A COOKIE ECHO that is as old as the timeout may have been
+    /// sent before, and measures nothing.
+    fn measure_by_cookie(&mut self, cx: &mut Cx<'_>, id: PathId, created: Instant) {
+        let policies = &self.config.policies;
+        let path = &mut self.transmitter.paths[id];
+        if policies.control_rtt == ControlRtt::Provisional
+            && path.rtt.srtt().is_none()
+            && cx.now.since(created) < policies.rto.initial
+        {
+            path.sample_control_rtt(cx.now, cx.probe, created);
+        }
     }
 }
 

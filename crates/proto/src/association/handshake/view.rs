@@ -58,6 +58,13 @@ pub(crate) struct Established {
     pub(crate) remote: PeerAddress,
 }
 
+impl Established {
+    /// Whether the COOKIE ECHO came back over the path of the INIT ACK.
+    pub(crate) fn came_back(&self) -> bool {
+        self.local == self.cookie.local_address && self.cookie.source() == Some(self.remote)
+    }
+}
+
 /// Why a SHUTDOWN ACK is retransmitted although no timer expired (RFC 9260 sections 5.2.4 and 9.2).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum ShutdownAckTrigger {

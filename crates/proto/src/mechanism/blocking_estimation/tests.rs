@@ -15,6 +15,7 @@ const FULL: MeasuredPath = MeasuredPath {
     serialisation: Duration::ZERO,
     rate: None,
     bottleneck: None,
+    backlog: Duration::ZERO,
 };
 
 #[test]
@@ -48,6 +49,7 @@ fn who_is_a_little_quicker_has_to_have_the_window() {
         serialisation: Duration::ZERO,
         rate: None,
         bottleneck: None,
+        backlog: Duration::ZERO,
     };
     let grown = MeasuredPath { cwnd: 100_000, ..held_up };
     let starting = MeasuredPath { ssthresh: u64::MAX, ..held_up };
@@ -94,6 +96,7 @@ fn where_the_limits_are() {
         serialisation: Duration::ZERO,
         rate: Option::None,
         bottleneck: Option::None,
+        backlog: Duration::ZERO,
     };
     for (rtt_us, lead) in
         [(32_000, None), (33_000, None), (33_001, Small), (36_000, Small), (36_001, Clear)]
@@ -118,6 +121,7 @@ fn a_path_is_as_slow_as_what_is_on_it() {
         serialisation: Duration::ZERO,
         rate: None,
         bottleneck: None,
+        backlog: Duration::ZERO,
     };
     for (flight, expected) in
         [(0, 20), (4000, 20), (49_000, 100), (99_000, 200), (500_000, 200), (u64::MAX, 200)]

@@ -116,6 +116,7 @@ fn note(delta: &mut AckDelta, tsn: Tsn, newly: &Newly, means: Means) {
     path.sent_once |= took_one_path && newly.transmissions == 1;
     if newly.transmissions == 1 && path.timed == Some(tsn) {
         path.timed_chunk_sent_at = Some(newly.sent_at);
+        path.timed_was_copied = newly.history.contains(History::COPIED);
     }
 }
 

@@ -132,6 +132,7 @@ fn what_a_sack_tells_of_each_path() {
         unambiguous: Unambiguous::InFlight,
         sent_once: true,
         timed_chunk_sent_at: Some(at(7)),
+        timed_was_copied: false,
     };
     let second = PathDelta {
         timed: timed[1],

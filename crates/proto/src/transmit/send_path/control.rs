@@ -10,6 +10,7 @@ use crate::congestion::{
     NewPath, Parameters, Pause, Sent,
 };
 use crate::congestion::{GroupView, pacing};
+use crate::mechanism::copies;
 use crate::{Duration, Instant};
 
 impl SendPath {
@@ -67,6 +68,30 @@ impl SendPath {
     /// Rate at which the path delivers, if its controller measures it.
     pub(crate) fn delivery_rate(&self) -> Option<MeasuredRate> {
         self.control.delivery_rate()
+    }
+
+    /// Bytes per second that its bottleneck passes on: what its controller found that it carries, or what a train of packets
+    /// has shown.
+    pub(crate) fn passes_on(&self) -> Option<u64> {
+        let known = self.delivery_rate().filter(|known| known.is_final);
+        known.map(|known| known.rate.as_bits_per_second() / 8).or_else(|| self.bottleneck_rate())
+    }
+
+    /// So many bytes are sent.
+    #[inline]
+    pub(crate) fn note_backlog(&mut self, now: Instant, bytes: u64) {
+        if let Some(rate) = self.passes_on()
+            && let Some(feedback) = &mut self.feedback
+        {
+            feedback.backlog.on_sent(now, bytes, rate);
+        }
+    }
+
+    /// How long a packet that is sent now waits in front of the bottleneck, as far as that is known.
+    pub(crate) fn backlog(&self, now: Instant) -> Duration {
+        let Some(feedback) = &self.feedback else { return Duration::ZERO };
+        let unanswered = self.flight + copies::BURST;
+        self.passes_on().map_or(Duration::ZERO, |rate| feedback.backlog.wait(now, unanswered, rate))
     }
 
     /// Bytes that have to be outstanding so that the path is used: its congestion window, or what it delivers in a round trip
@@ -137,6 +162,7 @@ impl SendPath {
         }
         let feedback = self.feedback.get_or_insert_with(Box::default);
         feedback.rates.on_sent(now, self.flight.saturating_sub(sent.bytes), self.flight);
+        self.note_backlog(now, sent.bytes);
         self.control(now, &GroupView::ALONE, |it, cx| it.on_sent(cx, &sent));
     }
 

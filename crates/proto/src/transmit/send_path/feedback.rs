@@ -4,9 +4,10 @@
 use super::SendPath;
 use crate::congestion::{Controller, GroupView, LossSample, RateSample, SpuriousLoss};
 use crate::probe::TransmissionCause;
+use crate::transmit::backlog::Backlog;
 use crate::transmit::dispersion::Dispersion;
 use crate::transmit::loss_episode::LossEpisode;
-use crate::transmit::outstanding::{Newly, OutstandingChunk};
+use crate::transmit::outstanding::{History, Newly, OutstandingChunk};
 use crate::transmit::rate_sampler::RateSampler;
 use crate::{Instant, Tsn};
 
@@ -17,14 +18,21 @@ pub(super) struct Feedback {
     /// Losses, unless the path has a log of them: where the reordering window adapts, that log has the episode.
     episode: LossEpisode,
     dispersion: Dispersion,
+    pub(super) backlog: Backlog,
+    /// Bytes that the present SACK acknowledges, and that may have come over another path.
+    elsewhere: u64,
 }
 
 impl SendPath {
-    /// A chunk is acknowledged.
+    /// A chunk is acknowledged; `is_own` if the SACK came over this path, and answers what arrived there. Otherwise, a chunk that also
+    /// went over another path may have come from that one.
     #[inline]
-    pub(crate) fn note_acked(&mut self, now: Instant, newly: &Newly) {
+    pub(crate) fn note_acked(&mut self, now: Instant, newly: &Newly, is_own: bool) {
         let Some(feedback) = &mut self.feedback else { return };
-        if newly.transmissions == 1 {
+        if newly.history.contains(History::COPIED) && !is_own {
+            let in_flight = if newly.was_in_flight { newly.flight_bytes } else { 0 };
+            feedback.elsewhere += u64::from(in_flight);
+        } else if newly.transmissions == 1 {
             feedback.rates.on_chunk_acked(newly.sent_at);
             feedback.dispersion.on_chunk_acked(newly.sent_at);
         }
@@ -87,7 +95,9 @@ impl SendPath {
         bytes: u64,
         measures: bool,
     ) -> Option<RateSample> {
-        self.feedback.as_mut()?.rates.sample(now, bytes, measures)
+        let feedback = self.feedback.as_mut()?;
+        let elsewhere = core::mem::take(&mut feedback.elsewhere);
+        feedback.rates.sample(now, bytes.saturating_sub(elsewhere), measures)
     }
 
     /// A SACK has acknowledged data of the path: tells the controller if what was lost has arrived.

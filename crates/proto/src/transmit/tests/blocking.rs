@@ -25,6 +25,7 @@ fn bench(estimation: BlockingEstimation, order: PathOrder, slow_ms: u64, packets
     bench.shape(0, 20, 20, 20);
     bench.shape(1, 20, 20, slow_ms);
     bench.send(2);
+    bench.has_more();
     let path = bench.path(0);
     path.flight = path.congestion.cwnd;
     bench
@@ -57,6 +58,15 @@ fn a_chunk_waits_for_the_faster_path_only_where_it_would_block_the_buffer() {
 }
 
 #[test]
+fn what_is_left_of_a_transfer_blocks_nothing_where_all_of_it_has_room() {
+    let mut bench = bench(BlockingEstimation::On, PathOrder::LowestSrtt, 40, 30);
+    assert_eq!(bench.choice(), None, "more follows");
+    bench.tx.demand.on_room(u64::MAX);
+    bench.tx.demand.cease();
+    assert_eq!(bench.choice(), Some((1, What::New(FULL))));
+}
+
+#[test]
 fn a_path_without_a_round_trip_gets_one_packet_at_a_time_until_it_was_tried_often() {
     let slow = Some((1, What::New(FULL)));
     let mut bench = bench(BlockingEstimation::On, PathOrder::LargestSpace, 40, 30);
@@ -85,8 +95,9 @@ fn the_end_of_what_there_is_waits_for_the_path_that_has_delivered_it_first() {
     ] {
         let mut bench = bench(BlockingEstimation::Off, PathOrder::LowestSrtt, slow_ms, 300);
         bench.config.policies.earliest_completion = EarliestCompletion::On;
-        if has_more {
-            assert!(bench.tx.reserve(300 * FULL as usize).is_err());
+        if !has_more {
+            bench.tx.demand.on_room(u64::MAX);
+            bench.tx.demand.cease();
         }
         assert_eq!(bench.choice(), expected, "{what}");
     }

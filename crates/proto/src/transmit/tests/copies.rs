@@ -88,6 +88,42 @@ fn the_original_measures_no_path_that_a_copy_may_have_answered_for() {
     assert_eq!(bench.samples(), [(1, 25)]);
 }
 
+/// The peer may not use the path of the copy yet, which takes 20 ms there and back for a control chunk, and answer it over the other one.
+#[test]
+fn a_copy_on_a_silent_path_leaves_open_what_was_answered() {
+    for (after_ms, samples) in [(9, &[(0, 9)][..]), (10, &[]), (40, &[])] {
+        let mut bench = bench(|_| {});
+        let sent_at = bench.now;
+        bench.wait(20);
+        let now = bench.now;
+        bench.path(1).sample_control_rtt(now, &mut crate::NoProbe, sent_at);
+        bench.send(1);
+        assert_eq!(bench.sends(), [(0, [0].into()), (1, [0].into())]);
+        bench.trace();
+        bench.wait(after_ms);
+        bench.sack(&Answer::of(1));
+        assert_eq!(bench.samples(), samples, "{after_ms} ms");
+    }
+}
+
+/// Two round trips of the quickest path have passed by the end of the handshake: a path that has not answered is slower than that.
+#[test]
+fn a_path_that_has_not_answered_the_handshake_gets_no_data() {
+    for (answered, sent) in [(&[][..], [3, 3]), (&[0], [3, 0]), (&[0, 1], [3, 3])] {
+        let mut bench = Bench::tuned(Preset::Recommended, 2, |_| {});
+        let sent_at = bench.now;
+        bench.wait(20);
+        let now = bench.now;
+        for path in answered {
+            bench.path(*path).sample_control_rtt(now, &mut crate::NoProbe, sent_at);
+        }
+        bench.send(20);
+        bench.flush();
+        let packets: Vec<u64> = bench.flights().iter().map(|bytes| bytes.div_ceil(CHUNK)).collect();
+        assert_eq!(packets, sent, "{answered:?}");
+    }
+}
+
 #[test]
 fn a_copy_is_awaited_and_then_repeated_until_data_has_to_try() {
     let mut bench = bench(|_| {});

@@ -10,15 +10,26 @@ use crate::config::{
     AssociationConfig, BufferSize, Burst, DataCopies, Pacing, PeerReorderLimit, RetransmissionPath,
 };
 use crate::probe::TransmissionCause::FastRetransmission;
-use crate::transmit::outstanding::MAX_SPAN;
+use crate::transmit::peer_limit::PLANNED_SPAN;
 use crate::transmit::sack::testing::blocks;
 
 /// Chunks that wait at the peer above a gap, as many as prove a limit, and SACKs without news that prove it.
 const WAIT: u32 = 300;
-const PROOF: u32 = 4;
+const PROOF: u32 = 3;
 
 /// Chunk 0 is missing, the next 300 have arrived, and ten more were sent 50 ms ago, a round trip.
 fn bench(tune: impl FnOnce(&mut AssociationConfig)) -> Bench {
+    let mut bench = unanswered(tune);
+    bench.place(&[0; 1]);
+    bench.place(&[1; WAIT as usize]);
+    bench.place(&[0; 10]);
+    bench.wait(50);
+    bench.sack(&full());
+    bench
+}
+
+/// Two paths of 50 ms on which nothing was sent.
+fn unanswered(tune: impl FnOnce(&mut AssociationConfig)) -> Bench {
     let mut bench = Bench::tuned(preset("cmt"), 2, |config| {
         let policies = &mut config.policies;
         policies.data_copies = DataCopies::Off;
@@ -31,11 +42,6 @@ fn bench(tune: impl FnOnce(&mut AssociationConfig)) -> Bench {
         tune(config);
     });
     (0..2).for_each(|id| bench.shape(id, 400, 400, 50));
-    bench.place(&[0; 1]);
-    bench.place(&[1; WAIT as usize]);
-    bench.place(&[0; 10]);
-    bench.wait(50);
-    bench.sack(&full());
     bench
 }
 
@@ -47,7 +53,7 @@ fn full() -> Answer {
 fn limit(bench: &mut Bench) -> Option<u64> {
     let (tx, cx) = bench.lend();
     let bytes = tx.snapshot(&cx, cx.book.usable()).span_bytes(1000);
-    (bytes < u64::from(MAX_SPAN) * 1000).then_some(bytes / 1000)
+    (bytes < u64::from(PLANNED_SPAN) * 1000).then_some(bytes / 1000)
 }
 
 fn prove(bench: &mut Bench, answer: &Answer) {
@@ -107,6 +113,26 @@ fn final_sack(last: u32) -> NrSack<'static> {
         non_renegable_blocks: blocks(&[(2, last as u16 + 1)]),
         duplicate_tsns: DuplicateTsns::Borrowed(&[]),
         reserved: 0,
+    }
+}
+
+/// What arrives above the last block that there is room for is left out.
+#[test]
+fn a_sack_full_of_blocks_proves_no_limit() {
+    for (blocks, proves) in [(15, true), (16, false), (17, true), (345, true), (356, false)] {
+        let mut bench = unanswered(|_| {});
+        (0..2).for_each(|id| bench.shape(id, 800, 800, 50));
+        bench.place(&[0; 1]);
+        bench.place(&[1; 2 * 356]);
+        bench.place(&[0; 8]);
+        bench.wait(50);
+        // Every second chunk, and many at the end.
+        let mut gaps: Vec<(u32, u32)> = (1..blocks).map(|n| (2 * n - 1, 2 * n - 1)).collect();
+        gaps.push((2 * blocks - 1, 2 * blocks.max(WAIT - 100) - 1));
+        let answer = Answer::of(0).gaps(&gaps);
+        bench.sack(&answer);
+        prove(&mut bench, &answer);
+        assert_eq!(limit(&mut bench).is_some(), proves, "{blocks}");
     }
 }
 

@@ -431,18 +431,19 @@ fn initial_windows_follow_what_the_handshake_has_settled() {
 }
 
 #[test]
-fn the_slowest_path_is_one_that_is_confirmed() {
+fn times_are_those_of_paths_that_are_confirmed() {
     let mut bench = bench(preset("cmt"), |_| {});
     bench.shape(1, 9, 9, 3000);
-    let slowest = |bench: &Bench| {
-        let (rtt, rto) = bench.tx.paths.slowest(&bench.book);
-        (rtt.map(|rtt| rtt.as_millis()), rto.as_millis())
+    let times = |bench: &Bench| {
+        let times = bench.tx.paths.times(&bench.book);
+        let rtts = [times.shortest_rtt, times.longest_rtt];
+        (rtts.map(|rtt| rtt.map(Duration::as_millis)), times.longest_rto.as_millis())
     };
     let [quick, slow] = [0, 1].map(|id| bench.path(id).rtt.srtt().map(Duration::as_millis));
     assert!(quick < slow);
-    assert_eq!(slowest(&bench), (slow, bench.rto(1)));
+    assert_eq!(times(&bench), ([quick, slow], bench.rto(1)));
     bench.book[PathId(1)].reach = crate::paths::reach::Reach::Unconfirmed;
-    assert_eq!(slowest(&bench), (quick, bench.rto(0)));
+    assert_eq!(times(&bench), ([quick; 2], bench.rto(0)));
 }
 
 /// IPv6, UDP and what IP guarantees for any path: 40, 8 and 64 bytes.

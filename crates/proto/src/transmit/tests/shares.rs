@@ -43,6 +43,7 @@ fn taken(bench: &mut Bench, path: u8) -> usize {
     for _ in 0..BUFFER {
         bench.send_message(message(path, Delivery::Ordered), Reliability::Full).1.unwrap();
     }
+    bench.has_more();
     bench.flush().len()
 }
 

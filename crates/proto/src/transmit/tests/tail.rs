@@ -135,12 +135,12 @@ fn only_at_the_tail_of_an_open_window_is_there_anything_to_probe() {
         ("at the tail", |_| {}, 1),
         ("no probes", |bench| bench.config.policies.tail_probe = TailProbes::Off, 0),
         (
-            "more waits",
+            "more waits for the windows",
             |bench| {
                 (0..2).for_each(|id| bench.path(id).set_cwnd(0, None));
                 bench.send_one(FULL, Reliability::Full).1.unwrap();
             },
-            0,
+            1,
         ),
         ("the peer has closed its window", |bench| drop(bench.sack(&Answer::of(0).a_rwnd(0))), 0),
         (
@@ -215,7 +215,7 @@ fn a_user_that_was_told_of_room_is_expected_back_for_a_round_trip() {
     bench.tx.queue.enlarge(u64::MAX);
     assert!(bench.tx.writable_again(bench.now));
     assert_eq!(bench.sends(), []);
-    assert_eq!(bench.path(0).tail_probe.phase(), TailPhase::Idle, "more follows");
+    assert_eq!(bench.path(0).tail_probe.phase(), TailPhase::Waiting, "more follows");
     let until = bench.now + Duration::from_millis(40);
     assert_eq!(bench.tx.demand_deadline(), Some(until));
     bench.now = until;

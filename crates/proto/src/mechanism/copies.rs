@@ -17,10 +17,10 @@ use crate::{Duration, Instant, Tsn};
 const LEAST_RATE: u64 = 20_000;
 
 /// The part of a window per round trip that they may take, where that is more.
-const PART_OF_WINDOW: u128 = 8;
+const PART_OF_WINDOW: u128 = 4;
 
 /// What may leave in one go, in bytes.
-pub(crate) const BURST: u64 = 4000;
+pub(crate) const BURST: u64 = 8000;
 
 /// Copies that may stay without an answer that measures the path before it is tried with data: the peer answers them
 /// over other paths.
@@ -296,13 +296,13 @@ mod tests {
     }
 
     #[test]
-    fn copies_take_an_eighth_of_a_window() {
+    fn copies_take_a_quarter_of_a_window() {
         let ms = Duration::from_millis;
         for (cwnd, srtt, rate) in [
             (4404, None, 20_000),
             (4404, Some(400), 20_000),
-            (4404, Some(10), 55_050),
-            (100_000, Some(10), 1_250_000),
+            (4404, Some(10), 110_100),
+            (100_000, Some(10), 2_500_000),
         ] {
             assert_eq!(rate_of(cwnd, srtt.map(ms)), rate, "{cwnd} {srtt:?}");
         }
@@ -322,16 +322,16 @@ mod tests {
         let voice: usize = (0..500).map(|n| sent(&mut copies, 20 * n)).sum();
         assert_eq!(voice, 500);
         for (bytes, rate, may) in [
-            (4000, 20_000, true),
-            (4001, 20_000, false),
-            (4000, 900_000, true),
-            (4001, 900_000, false),
+            (8000, 20_000, true),
+            (8001, 20_000, false),
+            (8000, 900_000, true),
+            (8001, 900_000, false),
         ] {
             assert_eq!(Copies::default().may_repeat(at(0), bytes, rate), may, "{bytes} {rate}");
         }
         // A message of 200 bytes each millisecond gets a tenth.
         let bulk: usize = (0..1000).map(|n| sent(&mut copies, 20_000 + n)).sum();
-        assert_eq!(bulk, 119);
+        assert_eq!(bulk, 139);
     }
 
     #[test]

@@ -165,15 +165,15 @@ fn messages_of_thin_flows_take_two_paths() {
 fn a_budget_limits_the_copies_of_a_flow() {
     let mut bench = proven(60, |_| {});
     let mut copies = 0;
-    // One full packet per round trip, more than the budget pays.
+    // A full packet each 20 ms, more than the budget pays.
     for round in 0..100_u32 {
         bench.send(1);
         copies += bench.flush().iter().filter(|sent| sent.path == 1).count();
-        bench.wait(40);
+        bench.wait(20);
         bench.sack(&Answer::of(round + 1));
     }
-    // 4 s at an eighth of nine packets in 60 ms, and what may leave in one go.
-    assert!((74..=78).contains(&copies), "{copies}");
+    // 2 s at a quarter of nine packets in 60 ms, and what may leave in one go.
+    assert!((79..=82).contains(&copies), "{copies}");
 }
 
 #[test]

@@ -26,6 +26,9 @@ pub(crate) const BURST: u64 = 8000;
 /// over other paths.
 const MOST_UNANSWERED: u8 = 3;
 
+/// How many round trips of control chunks the answer to data may take on a path that data has not measured.
+pub(crate) const LONGEST_ANSWER: u64 = 4;
+
 /// A copy recovers a loss on the other path if it arrives within so many of that path's round trips: a probe is sent after
 /// two, and its answer takes half of one.
 const RECOVERY_ROUND_TRIPS: u64 = 5;

@@ -139,8 +139,13 @@ impl Transmitter {
         // A thin flow may send more of them before the first is answered.
         let measures = path.rtt.of_data().is_none()
             && path.copies().may_measure(cx.now, path.rtt.rto(), path.rtt.srtt());
-        // What else is on its way there, or has left it just now, is answered, too.
-        let is_quiet = path.flight == 0 && !path.new_data_ban.is_active(cx.now);
+        // What else is on its way there, or has left it just now, is answered, too. Before data has measured the path, that may take
+        // several times as long as for a control chunk.
+        let expected = path.rtt.expected() * copies::LONGEST_ANSWER;
+        let may_answer_data = path.rtt.of_data().is_none()
+            && path.transmission_rank > 0
+            && path.last_data_sent.is_some_and(|last| cx.now.since(last) < expected);
+        let is_quiet = path.flight == 0 && !path.new_data_ban.is_active(cx.now) && !may_answer_data;
         let answer = if !is_used || !is_quiet {
             CopyAnswer::Nothing
         } else if measures || path.copies().awaits().is_none() {

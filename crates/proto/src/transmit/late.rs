@@ -9,6 +9,7 @@ use super::tail::is_answered_at_once;
 use super::{SendCx, Transmitter};
 use crate::config::TailReinjection;
 use crate::mechanism::blocking_estimation::expected_rtt;
+use crate::mechanism::copies;
 use crate::mechanism::tail_reinjection::{self, LateChunk};
 use crate::probe::TransmissionCause;
 use crate::types::{Fate, PathSet};
@@ -144,9 +145,10 @@ impl Transmitter {
     }
 
     fn shortest_round_trip_of(&self, path: PathId) -> Duration {
-        // What was never measured may take as long as its timer.
+        // What was never measured may take several times as long as a control chunk, or as its timer.
         let rtt = &self.paths[path].rtt;
-        rtt.of_data().map_or_else(|| rtt.rto(), |(_, smallest)| smallest)
+        let longest = (rtt.expected() * copies::LONGEST_ANSWER).min(rtt.rto());
+        rtt.of_data().map_or(longest, |(_, smallest)| smallest)
     }
 
     /// Adds chunks that arrive earlier on the path that was decided on.

@@ -106,6 +106,27 @@ fn a_copy_on_a_silent_path_leaves_open_what_was_answered() {
     }
 }
 
+/// What went there before may be answered for four round trips of control chunks, of 20 ms.
+#[test]
+fn data_that_went_over_an_unmeasured_path_is_answered_before_the_copy() {
+    for (ago_ms, measured) in [(79, None), (80, Some(30))] {
+        let mut bench = bench(|_| {});
+        let sent_at = bench.now;
+        bench.wait(20);
+        let now = bench.now;
+        let path = bench.path(1);
+        path.sample_control_rtt(now, &mut crate::NoProbe, sent_at);
+        (path.transmission_rank, path.last_data_sent) = (1, Some(now));
+        bench.wait(ago_ms);
+        bench.send(1);
+        bench.flush();
+        bench.wait(30);
+        bench.sack(&Answer::of(1).over(1));
+        let srtt = bench.path(1).rtt.of_data().map(|(srtt, _)| srtt.as_millis());
+        assert_eq!(srtt, measured, "{ago_ms} ms");
+    }
+}
+
 /// Two round trips of the quickest path have passed by the end of the handshake: a path that has not answered is slower than that.
 #[test]
 fn a_path_that_has_not_answered_the_handshake_gets_no_data() {

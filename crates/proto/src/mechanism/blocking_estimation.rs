@@ -57,6 +57,9 @@ pub(crate) struct MeasuredPath {
     pub(crate) bottleneck: Option<u64>,
     /// How long a packet that is sent now waits there for those that were sent before.
     pub(crate) backlog: Duration,
+    /// When the chunk in question would be answered there, where it is compared by that, too: of two paths alike, one is then no slower
+    /// than the other, and neither waits for the other one.
+    pub(crate) answer: Duration,
 }
 
 impl MeasuredPath {
@@ -108,9 +111,10 @@ impl MeasuredPath {
 
     /// How much shorter a round trip of this path is than `rtt`.
     fn lead_over(&self, rtt: Duration) -> Lead {
-        if rtt > self.srtt + self.srtt / 8 {
+        let own = self.srtt.max(self.answer);
+        if rtt > own + own / 8 {
             Lead::Clear
-        } else if rtt > self.srtt + self.srtt / 32 {
+        } else if rtt > own + own / 32 {
             Lead::Small
         } else {
             Lead::None

@@ -90,6 +90,7 @@ mod tests {
         rate: Some(KnownRate { bytes_per_second: 1_000_000, is_final: true }),
         bottleneck: None,
         backlog: Duration::ZERO,
+        answer: Duration::ZERO,
     };
 
     const fn idle(path: MeasuredPath) -> LoadedPath {

@@ -34,7 +34,12 @@ impl Snapshot<'_> {
         let tx = self.tx;
         let own = &tx.paths[path];
         let view = |path: &SendPath| measured_path(path, self.now);
-        let others = || tx.paths.among(self.usable).filter(|it| it.id != path).filter_map(view);
+        let compared = |it: &SendPath| {
+            let view = view(it)?;
+            let answer = blocking_estimation::expected_rtt(&view, it.flight, user_bytes.into());
+            Some(MeasuredPath { answer, ..view })
+        };
+        let others = || tx.paths.among(self.usable).filter(|it| it.id != path).filter_map(compared);
         let Some(view) = view(own) else {
             // One packet, or an answer to come, tells how long its round trip is. If so many did not, for their
             // acknowledgements took another path, it has to be tried.
@@ -246,5 +251,6 @@ pub(super) fn measured_path(path: &SendPath, now: Instant) -> Option<MeasuredPat
         rate: path.delivery_rate().map(known_rate),
         bottleneck: path.bottleneck_rate(),
         backlog: path.backlog(now),
+        answer: Duration::ZERO,
     })
 }

@@ -16,7 +16,19 @@ const FULL: MeasuredPath = MeasuredPath {
     rate: None,
     bottleneck: None,
     backlog: Duration::ZERO,
+    answer: Duration::ZERO,
 };
+
+/// With the time to send the chunk a round trip of 100 ms takes 105 ms, on both paths.
+#[test]
+fn of_two_paths_alike_neither_waits_for_the_other() {
+    for (answer, blocks) in [(ms(0), true), (ms(101), true), (ms(102), false), (ms(105), false)] {
+        let other = MeasuredPath { srtt: ms(100), smallest_rtt: ms(100), answer, ..FULL };
+        let waits = Waits::Everything;
+        let path = SlowPath { rtt: ms(105), in_flight: 1400, chunk: 1400, buffer: 64_000, waits };
+        assert_eq!(would_block(&path, [other].into_iter()), blocks, "{answer:?}");
+    }
+}
 
 #[test]
 fn a_slow_path_gets_what_the_quick_ones_leave() {
@@ -50,6 +62,7 @@ fn who_is_a_little_quicker_has_to_have_the_window() {
         rate: None,
         bottleneck: None,
         backlog: Duration::ZERO,
+        answer: Duration::ZERO,
     };
     let grown = MeasuredPath { cwnd: 100_000, ..held_up };
     let starting = MeasuredPath { ssthresh: u64::MAX, ..held_up };
@@ -97,6 +110,7 @@ fn where_the_limits_are() {
         rate: Option::None,
         bottleneck: Option::None,
         backlog: Duration::ZERO,
+        answer: Duration::ZERO,
     };
     for (rtt_us, lead) in
         [(32_000, None), (33_000, None), (33_001, Small), (36_000, Small), (36_001, Clear)]
@@ -122,6 +136,7 @@ fn a_path_is_as_slow_as_what_is_on_it() {
         rate: None,
         bottleneck: None,
         backlog: Duration::ZERO,
+        answer: Duration::ZERO,
     };
     for (flight, expected) in
         [(0, 20), (4000, 20), (49_000, 100), (99_000, 200), (500_000, 200), (u64::MAX, 200)]

@@ -74,12 +74,15 @@ impl Snapshot<'_> {
 
     /// Whether all that remains is delivered on other paths before the chunk would arrive on this one.
     fn completes_sooner_elsewhere(&self, path: PathId, chunk: u32) -> bool {
+        if !self.tx.has_all() {
+            return false;
+        }
         let own = &self.tx.paths[path];
         let load = |path: &SendPath| {
             let view = measured_path(path, self.now)?;
             Some(LoadedPath { path: view, flight: path.flight, wait: self.wait_for(path) })
         };
-        let Some(view) = load(own).filter(|_| self.tx.has_all()) else { return false };
+        let Some(view) = load(own) else { return false };
         let others = self.tx.paths.among(self.usable).filter(|it| {
             // A SACK will tell when it may send again.
             let is_awake = it.cwnd_admits() || it.flight > 0;

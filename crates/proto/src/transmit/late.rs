@@ -94,7 +94,7 @@ impl Transmitter {
         fastest: PathId,
         new_rtt: Duration,
     ) -> bool {
-        // Of two paths that no data has measured, nobody knows which one is faster.
+        // Which of two paths is faster cannot be told before data has measured one of them.
         let is_known = |path: PathId| self.paths[path].rtt.of_data().is_some();
         if !is_known(fastest) && !is_known(chunk.path) {
             return false;

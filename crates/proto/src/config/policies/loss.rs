@@ -90,7 +90,7 @@ policy_enum!(
 policy_enum!(
     /// Whether a path that is silent at the tail is probed before T3-rtx expires (after RFC 8985 section 7).
     TailProbes {
-        /// It is not: T3-rtx finds what is lost at the tail.
+        /// It is not: T3-rtx finds what no later chunk reports missing.
         Off = "off",
         /// It is, after two round trips without an answer, and the delay of SACKs where only one packet is in flight there:
         /// its last chunk is retransmitted, once, on the lowest-RTT path. When that is answered, what was overdue before is

@@ -7,8 +7,14 @@ use crate::{Cx, Duration, Instant, PathId};
 /// Data was sent so recently that more is to be expected.
 const SENDING: Duration = Duration::from_secs(30);
 
-/// Heartbeats on a failed path go out so often while its timer would back off once.
-const PER_TIMEOUT: u64 = 4;
+/// Heartbeats on a failed path go out so often while its silence doubles.
+const PER_SILENCE: u64 = 4;
+
+/// A heartbeat is overdue after so many round trips, as a tail probe is.
+const ROUND_TRIPS: u64 = 2;
+
+/// Least time between two heartbeats: where round trips are shorter, so many small packets bring no more.
+const LEAST_PAUSE: Duration = Duration::from_millis(2);
 
 impl Association {
     /// A packet on the path was not answered. Returns whether that counts against the association (RFC 9260 section 8.1):
@@ -82,7 +88,11 @@ impl Association {
             let pause = self.longest_pause(rto);
             let pause = match self.outage.is_on() {
                 true => pause,
-                false => pause.min(failed_pause(rto, sending.rtt.rto())),
+                false => {
+                    let silence = self.paths[id].suspicion.since.map(|since| now.since(since));
+                    let answer = sending.rtt.expected().min(rto) * ROUND_TRIPS;
+                    pause.min(failed_pause(answer, silence.unwrap_or(sending.rtt.rto())))
+                }
             };
             self.paths[id].heartbeat.not_after(now + pause);
         }
@@ -167,7 +177,7 @@ impl Association {
 }
 
 /// How long a path that has failed waits for its next heartbeat while others work: a burst of losses is over soon, an outage may
-/// not be. `rto` is its timeout without a back-off, and `backed_off` with it, which is about as long as the path is silent.
-fn failed_pause(rto: Duration, backed_off: Duration) -> Duration {
-    rto.max(backed_off / PER_TIMEOUT)
+/// not be. `answer` is when the answer to the last one is overdue, and the path was given up `silence` ago.
+fn failed_pause(answer: Duration, silence: Duration) -> Duration {
+    answer.max(LEAST_PAUSE).max(silence / PER_SILENCE)
 }

@@ -89,6 +89,7 @@ impl Association {
             let suspicion = &mut self.paths[id].suspicion;
             suspicion.rank = self.suspicions;
             suspicion.times += 1;
+            suspicion.since = Some(cx.now);
         }
         if self.config.policies.failover.all_pf == AllPf::MakeActive
             && !self.paths.iter().any(|path| path.reach.is_active())

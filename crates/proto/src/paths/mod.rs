@@ -52,6 +52,8 @@ pub(crate) struct Path {
 pub(crate) struct Suspicion {
     /// How many times any path of the association had become doubtful when this one did the last time.
     pub(crate) rank: u64,
+    /// When it did.
+    pub(crate) since: Option<Instant>,
     /// How often this one did.
     pub(crate) times: u64,
     /// How long it was.

@@ -53,6 +53,7 @@ pub(crate) enum CopyAnswer {
 struct Copy {
     tsn: Tsn,
     sent_at: Instant,
+    bytes: u32,
     /// A SACK over another path acknowledged the chunk: the first transmission may be what arrived.
     acked_elsewhere: bool,
     answer: CopyAnswer,
@@ -99,15 +100,15 @@ impl Copies {
         &mut self,
         now: Instant,
         tsn: Tsn,
-        bytes: u64,
+        bytes: u32,
         rate: u64,
         answer: CopyAnswer,
     ) {
-        let copy = Copy { tsn, sent_at: now, acked_elsewhere: false, answer };
+        let copy = Copy { tsn, sent_at: now, bytes, acked_elsewhere: false, answer };
         if self.awaited.replace(copy).is_some() {
             self.unanswered = self.unanswered.saturating_add(1);
         }
-        self.paid_until = self.paid_until.max(now) + cost(bytes, rate);
+        self.paid_until = self.paid_until.max(now) + cost(bytes.into(), rate);
     }
 
     /// A SACK came over another path. Where it acknowledges the copy, the first transmission may be what arrived.
@@ -139,7 +140,7 @@ impl Copies {
 
     /// A SACK came over the path. It answers the copy if it reports it as a duplicate, or acknowledges it no sooner than after `least`:
     /// one that no other SACK has acknowledged, or where nothing else was on its way, unless `carried`: data of the peer may have brought the
-    /// SACK over this path. Returns when the copy was sent, if so.
+    /// SACK over this path. Returns when the copy was sent, if so, and its size.
     pub(crate) fn on_sack(
         &mut self,
         now: Instant,
@@ -147,7 +148,7 @@ impl Copies {
         carried: bool,
         is_duplicate: impl FnOnce(Tsn) -> bool,
         covers: impl FnOnce(Tsn) -> bool,
-    ) -> Option<Instant> {
+    ) -> Option<(Instant, u32)> {
         let copy = self.awaited.filter(|copy| {
             let may_answer = match copy.answer {
                 CopyAnswer::OverThePath => !carried || !copy.acked_elsewhere,
@@ -158,7 +159,7 @@ impl Copies {
                 || may_answer && now.since(copy.sent_at) >= least && covers(copy.tsn)
         })?;
         (self.awaited, self.unanswered) = (None, 0);
-        Some(copy.sent_at)
+        Some((copy.sent_at, copy.bytes))
     }
 }
 
@@ -196,7 +197,10 @@ mod tests {
         assert!(!copies.may_measure(at(300), rto, None));
         let none = Duration::ZERO;
         assert_eq!(copies.on_sack(at(9), none, true, |_| false, |tsn| tsn == Tsn(6)), None);
-        assert_eq!(copies.on_sack(at(9), none, true, |_| false, |tsn| tsn == Tsn(7)), Some(at(0)));
+        assert_eq!(
+            copies.on_sack(at(9), none, true, |_| false, |tsn| tsn == Tsn(7)),
+            Some((at(0), 1000))
+        );
         assert_eq!(copies.on_sack(at(9), none, true, |_| true, |_| true), None, "once");
         assert!(copies.may_measure(at(300), rto, None));
     }
@@ -248,7 +252,7 @@ mod tests {
                 copies.on_other_sack(at(5), least, |_| true);
             }
             let answer = copies.on_sack(at(at_ms), least, true, |_| duplicate, |_| covers);
-            assert_eq!(answer, answers.then_some(at(0)), "{what}");
+            assert_eq!(answer.map(|(sent_at, _)| sent_at), answers.then_some(at(0)), "{what}");
         }
     }
 
@@ -279,7 +283,7 @@ mod tests {
             copies.on_sent(at(1), Tsn(7), 1000, LEAST_RATE, answer);
             copies.on_acked_elsewhere(|_| true);
             let answer = copies.on_sack(at(at_ms), least, carried, |_| false, |_| true);
-            assert_eq!(answer, answers.then_some(at(1)), "{what}");
+            assert_eq!(answer.map(|(sent_at, _)| sent_at), answers.then_some(at(1)), "{what}");
         }
     }
 

@@ -8,6 +8,7 @@
 use polypath_wire::GapAckBlocks;
 
 use crate::config::RttSample;
+use crate::types::TimedChunk;
 use crate::{Duration, Instant, Tsn};
 
 /// The path that a SACK came over, as seen from a chunk that it acknowledges.
@@ -23,7 +24,7 @@ pub(crate) enum Return {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Awaited {
     pub(crate) tsn: Tsn,
-    pub(crate) sent_at: Instant,
+    pub(crate) chunk: TimedChunk,
 }
 
 /// What becomes of a measurement when its chunk is acknowledged.
@@ -67,7 +68,7 @@ impl Awaited {
         now: Instant,
         patience: Duration,
     ) -> Awaiting {
-        if now.since(self.sent_at) > patience {
+        if now.since(self.chunk.sent_at) > patience {
             return Awaiting::Over;
         }
         let offset = self.tsn.distance_from(cumulative);
@@ -85,10 +86,14 @@ mod tests {
 
     const AT: fn(u64) -> Instant = |ms| Instant::from_nanos(ms * 1_000_000);
 
+    const fn sent(sent_at: Instant) -> TimedChunk {
+        TimedChunk { sent_at, flight_bytes: 1000, was_copied: false }
+    }
+
     #[test]
     fn who_samples_when() {
         use RttSample::{Classic, PathBound, SlowPathUpdate};
-        let chunk = Awaited { tsn: Tsn(7), sent_at: AT(3) };
+        let chunk = Awaited { tsn: Tsn(7), chunk: sent(AT(3)) };
         for (policy, returned, expected) in [
             (Classic, Return::OwnPath, Measure::Sample),
             (Classic, Return::OtherPath, Measure::Sample),
@@ -122,7 +127,7 @@ mod tests {
             (1, u32::MAX, true),
             (u32::MAX, 5, true),
         ] {
-            let awaited = Awaited { tsn: Tsn(tsn), sent_at: AT(0) };
+            let awaited = Awaited { tsn: Tsn(tsn), chunk: sent(AT(0)) };
             let (now, patience) = (AT(1000), Duration::from_secs(1));
             let expected = if covered { Awaiting::Sample } else { Awaiting::GoesOn };
             assert_eq!(awaited.on_sack(Tsn(cumulative), &blocks, now, patience), expected, "{tsn}");

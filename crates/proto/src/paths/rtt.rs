@@ -19,11 +19,36 @@ pub(crate) struct RttEstimator {
     /// The former in whole nanoseconds, which is asked for more often than it changes.
     srtt: Duration,
     smallest: Duration,
+    /// Smallest sample of the largest packets: what small ones take says little of how long links need to send a full one.
+    full: Option<FullPackets>,
     /// Smallest sample of control chunks.
     smallest_control: Duration,
     rto: Duration,
     /// When data was measured last.
     of_data: Option<Instant>,
+}
+
+/// Samples of the largest packets.
+#[derive(Clone, Copy, Debug)]
+struct FullPackets {
+    /// The largest chunk.
+    bytes: u32,
+    smallest: Duration,
+}
+
+impl FullPackets {
+    /// With a further sample: it counts if its chunk is about as large, and counts alone if it is larger.
+    fn joined(self, other: Self) -> Self {
+        let is_larger = |one: u32, other: u32| one - one / 8 > other;
+        if is_larger(self.bytes, other.bytes) {
+            self
+        } else if is_larger(other.bytes, self.bytes) {
+            other
+        } else {
+            let bytes = self.bytes.max(other.bytes);
+            Self { bytes, smallest: self.smallest.min(other.smallest) }
+        }
+    }
 }
 
 impl RttEstimator {
@@ -41,17 +66,20 @@ impl RttEstimator {
             smoothed: None,
             srtt: Duration::ZERO,
             smallest: Duration::MAX,
+            full: None,
             smallest_control: Duration::MAX,
             rto: config.initial,
             of_data: None,
         }
     }
 
-    /// Takes a sample of data. It takes the place of what was known only from control chunks, where that is provisional.
-    pub(crate) fn on_data_sample(&mut self, now: Instant, sample: Duration) {
+    /// Takes a sample of a data chunk of so many bytes. It takes the place of what was known only from control chunks, where that is provisional.
+    pub(crate) fn on_data_sample(&mut self, now: Instant, sample: Duration, bytes: u32) {
         if self.control == ControlRtt::Provisional && self.of_data.is_none() {
-            (self.smoothed, self.smallest) = (None, Duration::MAX);
+            (self.smoothed, self.smallest, self.full) = (None, Duration::MAX, None);
         }
+        let full = FullPackets { bytes, smallest: sample };
+        self.full = Some(self.full.map_or(full, |known| known.joined(full)));
         self.of_data = Some(now);
         self.on_sample(sample);
     }
@@ -68,15 +96,15 @@ impl RttEstimator {
             return self.set_rto();
         }
         if self.of_data.take().is_some() {
-            (self.smoothed, self.smallest) = (None, Duration::MAX);
+            (self.smoothed, self.smallest, self.full) = (None, Duration::MAX, None);
         }
         self.on_sample(sample);
     }
 
-    /// Smoothed and smallest round-trip time of data, once there is a sample that is not provisional.
+    /// Smoothed round-trip time of data, and the smallest of full packets, once there is a sample that is not provisional.
     pub(crate) fn of_data(&self) -> Option<(Duration, Duration)> {
         let is_known = self.control == ControlRtt::Counts || self.of_data.is_some();
-        is_known.then_some(self.srtt()?).zip(self.smallest())
+        is_known.then_some(self.srtt()?).zip(self.smallest_full())
     }
 
     /// Smoothed round-trip time, once there is a sample.
@@ -94,10 +122,15 @@ impl RttEstimator {
         self.smoothed.map(|_| self.smallest)
     }
 
+    /// Smallest sample of the largest packets.
+    fn smallest_full(&self) -> Option<Duration> {
+        self.full.map(|full| full.smallest).or(self.smallest())
+    }
+
     /// How much longer a round trip of data takes than one of control chunks, which are small: the time that the links of the path
     /// need to send a packet. Zero if one of both is unknown.
     pub(crate) fn serialisation(&self) -> Duration {
-        match self.of_data.and(self.smallest()) {
+        match self.of_data.and(self.smallest_full()) {
             Some(smallest) => smallest - self.smallest_control,
             None => Duration::ZERO,
         }
@@ -195,7 +228,7 @@ mod tests {
         let mut rtt = RttEstimator::new(rto, ControlRtt::Provisional);
         rtt.on_control_sample(at(0), ms(10));
         assert_eq!((rtt.srtt(), rtt.of_data()), (Some(ms(10)), None));
-        rtt.on_data_sample(at(1), ms(50));
+        rtt.on_data_sample(at(1), ms(50), 1468);
         assert_eq!(rtt.of_data(), Some((ms(50), ms(50))), "not smoothed with what was provisional");
         rtt.on_control_sample(at(10), ms(10));
         assert_eq!(rtt.of_data(), Some((ms(50), ms(50))), "data is believed");
@@ -212,20 +245,40 @@ mod tests {
         assert_eq!(rtt.serialisation(), Duration::ZERO);
         rtt.on_control_sample(Instant::ZERO, ms(7));
         assert_eq!(rtt.serialisation(), Duration::ZERO);
-        rtt.on_data_sample(Instant::ZERO, ms(31));
-        rtt.on_data_sample(Instant::ZERO, ms(19));
+        rtt.on_data_sample(Instant::ZERO, ms(31), 1468);
+        rtt.on_data_sample(Instant::ZERO, ms(19), 1468);
         rtt.on_control_sample(Instant::ZERO, ms(15));
         assert_eq!(rtt.serialisation(), ms(12));
         rtt.on_control_sample(Instant::ZERO, ms(25));
-        rtt.on_data_sample(Instant::ZERO, ms(5));
+        rtt.on_data_sample(Instant::ZERO, ms(5), 1468);
         assert_eq!(rtt.serialisation(), Duration::ZERO, "the data found the path empty");
+    }
+
+    /// 1 Mbit/s, and 7 ms for a control chunk: a packet that is not full takes less, and says nothing of a full one.
+    #[test]
+    fn only_full_packets_tell_how_long_one_takes() {
+        let ms = Duration::from_millis;
+        let mut rtt = RttEstimator::new(Preset::Rfc9260.policies().rto, ControlRtt::Provisional);
+        rtt.on_control_sample(Instant::ZERO, ms(7));
+        for (bytes, sample, serialisation, what) in [
+            (200, 9, 2, "the first"),
+            (1468, 21, 14, "a larger one counts alone"),
+            (700, 13, 14, "a smaller one does not"),
+            (1400, 19, 12, "one about as large does"),
+            (1468, 30, 12, "the smallest counts"),
+        ] {
+            rtt.on_data_sample(Instant::ZERO, ms(sample), bytes);
+            assert_eq!(rtt.serialisation(), ms(serialisation), "{what}");
+        }
+        assert_eq!(rtt.of_data().map(|(_, smallest)| smallest), Some(ms(19)));
+        assert_eq!(rtt.smallest(), Some(ms(9)));
     }
 
     #[test]
     fn an_answer_to_a_control_chunk_ends_the_backoff() {
         let rto = Rto { min: Duration::from_millis(1), ..Preset::Rfc9260.policies().rto };
         let mut rtt = RttEstimator::new(rto, ControlRtt::Provisional);
-        rtt.on_data_sample(Instant::ZERO, Duration::from_millis(100));
+        rtt.on_data_sample(Instant::ZERO, Duration::from_millis(100), 1468);
         rtt.back_off();
         rtt.on_control_sample(Instant::ZERO, Duration::from_millis(7));
         assert_eq!(rtt.rto(), Duration::from_millis(300));
@@ -237,7 +290,7 @@ mod tests {
         for (margin, expected) in [(0, 387), (200, 587)] {
             let rto = Rto { min: ms(200), margin: ms(margin), ..Preset::Rfc9260.policies().rto };
             let mut rtt = RttEstimator::new(rto, ControlRtt::Counts);
-            (0..200).for_each(|_| rtt.on_data_sample(Instant::ZERO, ms(387)));
+            (0..200).for_each(|_| rtt.on_data_sample(Instant::ZERO, ms(387), 1468));
             assert_eq!(rtt.rto().as_nanos() / 1_000_000, expected, "{margin}");
         }
     }

@@ -388,16 +388,18 @@ impl Transmitter {
             if news.flight_bytes > 0 {
                 path.note_dispersion(cx.now, news.flight_bytes, arrival == path.id);
             }
-            let Some(sent_at) = news.timed_chunk_sent_at else { continue };
+            let Some(chunk) = news.timed_chunk else { continue };
             let Some(tsn) = path.timed.take() else { continue };
-            if news.timed_was_copied
-                && elsewhere.may_have_brought(path.id, tsn, cx.now.since(sent_at))
+            if chunk.was_copied
+                && elsewhere.may_have_brought(path.id, tsn, cx.now.since(chunk.sent_at))
             {
                 continue;
             }
             let returned = if arrival == path.id { Return::OwnPath } else { Return::OtherPath };
-            match slow_path_rtt::on_acked(policy, returned, Awaited { tsn, sent_at }) {
-                Measure::Sample => path.sample_rtt(cx.now, cx.probe, sent_at),
+            match slow_path_rtt::on_acked(policy, returned, Awaited { tsn, chunk }) {
+                Measure::Sample => {
+                    path.sample_rtt(cx.now, cx.probe, chunk.sent_at, chunk.flight_bytes)
+                }
                 // The one that waits already is measured sooner.
                 Measure::Await(awaited) => path.awaited = path.awaited.or(Some(awaited)),
                 Measure::Nothing => {}
@@ -429,7 +431,10 @@ impl Transmitter {
         match awaited.on_sack(cumulative, blocks, cx.now, path.rtt.rto()) {
             Awaiting::GoesOn => return,
             Awaiting::Over => {}
-            Awaiting::Sample => path.sample_rtt(cx.now, cx.probe, awaited.sent_at),
+            Awaiting::Sample => {
+                let chunk = awaited.chunk;
+                path.sample_rtt(cx.now, cx.probe, chunk.sent_at, chunk.flight_bytes);
+            }
         }
         path.awaited = None;
     }

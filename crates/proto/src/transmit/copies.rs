@@ -153,7 +153,7 @@ impl Transmitter {
         } else {
             CopyAnswer::FirstAck
         };
-        path.spread_mut().copies.on_sent(cx.now, tsn, flight_bytes.into(), rate, answer);
+        path.spread_mut().copies.on_sent(cx.now, tsn, flight_bytes, rate, answer);
         path.note_backlog(cx.now, flight_bytes.into());
         path.last_data_sent = Some(cx.now);
         path.counters.data_packets_sent += 1;
@@ -205,10 +205,10 @@ impl Transmitter {
         let is_duplicate = |tsn: Tsn| duplicates.iter().any(|duplicate| duplicate == tsn.0);
         let copies = &mut path.spread_mut().copies;
         let carried = self.peer.sends_data;
-        let sent_at =
+        let answered =
             copies.on_sack(cx.now, least, carried, is_duplicate, |tsn| report.covers(tsn));
-        if let Some(sent_at) = sent_at {
-            path.sample_rtt(cx.now, cx.probe, sent_at);
+        if let Some((sent_at, bytes)) = answered {
+            path.sample_rtt(cx.now, cx.probe, sent_at, bytes);
         }
     }
 }

@@ -315,10 +315,16 @@ impl SendPath {
         self.flight < self.flush_limit
     }
 
-    /// Data sent at `sent_at` was answered.
+    /// A chunk of data of this size, sent at `sent_at`, was answered.
     #[inline(never)]
-    pub(crate) fn sample_rtt(&mut self, now: Instant, probe: &mut dyn Probe, sent_at: Instant) {
-        self.rtt.on_data_sample(now, now.since(sent_at));
+    pub(crate) fn sample_rtt(
+        &mut self,
+        now: Instant,
+        probe: &mut dyn Probe,
+        sent_at: Instant,
+        flight_bytes: u32,
+    ) {
+        self.rtt.on_data_sample(now, now.since(sent_at), flight_bytes);
         self.note_sample(now, probe, Sampled::Data(now.since(sent_at)));
     }
 
@@ -565,7 +571,7 @@ mod tests {
         for (id, ms) in [(0, 10), (1, 20)] {
             let mut path = SendPath::new(PathId(id), Family::V4, 20, &config);
             path.set_cwnd(30_000, None);
-            path.rtt.on_data_sample(Instant::ZERO, Duration::from_millis(ms));
+            path.rtt.on_data_sample(Instant::ZERO, Duration::from_millis(ms), 1468);
             path.t3 = Some(Instant::ZERO);
             paths.push(path);
         }

@@ -237,7 +237,7 @@ impl Bench {
     pub(crate) fn shape(&mut self, id: u8, cwnd: u64, ssthresh: u64, rtt_ms: u64) {
         let path = self.path(id);
         path.set_cwnd(cwnd * CHUNK, Some(ssthresh * CHUNK));
-        path.rtt.on_data_sample(Instant::ZERO, Duration::from_millis(rtt_ms));
+        path.rtt.on_data_sample(Instant::ZERO, Duration::from_millis(rtt_ms), 1468);
     }
 
     /// The path has failed.

@@ -19,6 +19,6 @@ pub(crate) use buffer_bytes::BufferBytes;
 pub(crate) use capabilities::Capabilities;
 pub(crate) use fate::Fate;
 pub(crate) use lazy::{Lazy, Vacant};
-pub(crate) use path_delta::{PathDelta, Unambiguous};
+pub(crate) use path_delta::{PathDelta, TimedChunk, Unambiguous};
 pub(crate) use path_set::PathSet;
 pub(crate) use path_times::PathTimes;

@@ -39,8 +39,16 @@ pub(crate) struct PathDelta {
     pub(crate) unambiguous: Unambiguous,
     /// Whether one of them was never retransmitted, so that it tells which transmission arrived.
     pub(crate) sent_once: bool,
-    /// When that chunk had been sent, if it is one of them.
-    pub(crate) timed_chunk_sent_at: Option<Instant>,
-    /// A copy of that chunk went over another path.
-    pub(crate) timed_was_copied: bool,
+    /// That chunk, if it is one of them.
+    pub(crate) timed_chunk: Option<TimedChunk>,
+}
+
+/// A chunk that was sent once and whose round trip is measured.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct TimedChunk {
+    pub(crate) sent_at: Instant,
+    /// What it took in flight.
+    pub(crate) flight_bytes: u32,
+    /// A copy of it went over another path.
+    pub(crate) was_copied: bool,
 }

@@ -232,7 +232,7 @@ fn a_moved_chunk_changes_sides_and_frees_everything() {
             apply(&mut outstanding, &report(missing.plus(6), &gap_blocks(&[])), &timed, |_, _| {});
         let news = delta.paths[1];
         assert_eq!((news.credited_bytes, news.flight_bytes), (0, 1468), "it grows no window");
-        assert_eq!(news.timed_chunk_sent_at, None, "it measures nothing");
+        assert_eq!(news.timed_chunk, None, "it measures nothing");
         assert_eq!(news.unambiguous, Unambiguous::None, "it proves no path");
         assert!(!news.by_cumulative_ack, "it is no progress of the path's own order");
         assert_eq!(delta.released.user_bytes, 7 * 1452);

@@ -6,7 +6,7 @@ use super::{AckDelta, Report};
 use crate::Tsn;
 use crate::extension::nr_sack::Release;
 use crate::transmit::outstanding::{History, Newly, OutstandingData};
-use crate::types::{BufferBytes, Unambiguous};
+use crate::types::{BufferBytes, TimedChunk, Unambiguous};
 
 /// Applies the cumulative ack and then the gap blocks and tells in `delta` what that changed; for each path it has an entry
 /// without news. The blocks ascend. The work is proportional to the chunks that are removed or become
@@ -115,8 +115,11 @@ fn note(delta: &mut AckDelta, tsn: Tsn, newly: &Newly, means: Means) {
     });
     path.sent_once |= took_one_path && newly.transmissions == 1;
     if newly.transmissions == 1 && path.timed == Some(tsn) {
-        path.timed_chunk_sent_at = Some(newly.sent_at);
-        path.timed_was_copied = newly.history.contains(History::COPIED);
+        path.timed_chunk = Some(TimedChunk {
+            sent_at: newly.sent_at,
+            flight_bytes: newly.flight_bytes,
+            was_copied: newly.history.contains(History::COPIED),
+        });
     }
 }
 

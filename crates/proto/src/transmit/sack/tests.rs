@@ -11,7 +11,7 @@ use crate::config::StaleSack;
 use crate::extension::nr_sack::Release;
 use crate::probe::TransmissionCause;
 use crate::transmit::outstanding::{OutstandingChunk, OutstandingData};
-use crate::types::{PathDelta, Unambiguous};
+use crate::types::{PathDelta, TimedChunk, Unambiguous};
 use crate::{PathId, Tsn};
 
 fn outstanding(first: u32, paths: &[u8]) -> OutstandingData {
@@ -83,14 +83,11 @@ fn the_timed_chunk_gives_a_sample_once() {
     let mut w = outstanding(1, &[0, 0]);
     let timed = [Some(Tsn(2))];
     let delta = apply(&mut w, &report(Tsn(1), &blocks(&[])), &timed, |_, _| {});
-    assert_eq!(delta.paths[0].timed_chunk_sent_at, None);
+    assert_eq!(delta.paths[0].timed_chunk, None);
     w.mark_lost(Tsn(2), TransmissionCause::TimerRetransmission);
     w.retransmit(Tsn(2), PathId(0), crate::Instant::from_nanos(5));
     let delta = apply(&mut w, &report(Tsn(2), &blocks(&[])), &timed, |_, _| {});
-    assert_eq!(
-        delta.paths[0].timed_chunk_sent_at, None,
-        "Karn: a retransmitted chunk measures nothing"
-    );
+    assert_eq!(delta.paths[0].timed_chunk, None, "Karn: a retransmitted chunk measures nothing");
     assert_ne!(delta.paths[0].unambiguous, Unambiguous::None, "but it took no other path");
 }
 
@@ -119,6 +116,10 @@ fn what_a_sack_tells_of_each_path() {
     assert_eq!(newly, [0, 2, 3, 5].map(tsn));
     assert_eq!((delta.reported, delta.highest_gap_acked), (3, Some(tsn(5))));
     assert_eq!((delta.released.user_bytes, delta.paths_with_news()), (100, 2));
+    let timed_at = |nanos| {
+        let (sent_at, flight_bytes) = (at(nanos), 116);
+        TimedChunk { sent_at, flight_bytes, was_copied: false }
+    };
     let first = PathDelta {
         timed: timed[0],
         credited_bytes: 348,
@@ -131,8 +132,7 @@ fn what_a_sack_tells_of_each_path() {
         by_cumulative_ack: true,
         unambiguous: Unambiguous::InFlight,
         sent_once: true,
-        timed_chunk_sent_at: Some(at(7)),
-        timed_was_copied: false,
+        timed_chunk: Some(timed_at(7)),
     };
     let second = PathDelta {
         timed: timed[1],
@@ -144,7 +144,7 @@ fn what_a_sack_tells_of_each_path() {
         highest: Some(tsn(2)),
         highest_of_its_own: Some(tsn(2)),
         by_cumulative_ack: false,
-        timed_chunk_sent_at: Some(at(9)),
+        timed_chunk: Some(timed_at(9)),
         ..first
     };
     assert_eq!(delta.paths.as_slice(), [first, second]);
@@ -160,7 +160,7 @@ fn what_a_sack_tells_of_each_path() {
         by_cumulative_ack: true,
         unambiguous: Unambiguous::None,
         sent_once: false,
-        timed_chunk_sent_at: None,
+        timed_chunk: None,
         ..second
     };
     let unchanged = timed.map(|timed| PathDelta { timed, ..PathDelta::default() });

@@ -210,7 +210,7 @@ fn more_that_waits_is_no_thin_flow() {
 #[test]
 fn what_measures_and_what_comes_last_asks_for_its_sack() {
     let mut bench = Bench::tuned(Preset::Recommended, 1, |_| {});
-    bench.path(0).rtt.on_data_sample(Instant::ZERO, Duration::from_millis(40));
+    bench.path(0).rtt.on_data_sample(Instant::ZERO, Duration::from_millis(40), 1468);
     bench.path(0).set_cwnd(9 * CHUNK, Some(9 * CHUNK));
     bench.send(4);
     let hurries: Vec<bool> = bench.flush().iter().map(Sent::hurries).collect();

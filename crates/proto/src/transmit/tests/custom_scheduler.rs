@@ -85,7 +85,7 @@ fn it_sees_what_is_known_of_each_path() {
     tx.paths[PathId(0)].resize(1400, 20, config);
     bench.shape(0, 9, 7, 50);
     let now = bench.now;
-    bench.path(0).rtt.on_data_sample(now, Duration::from_millis(90));
+    bench.path(0).rtt.on_data_sample(now, Duration::from_millis(90), 1468);
     bench.send(1);
     bench.flush();
     shown.try_iter().for_each(drop);

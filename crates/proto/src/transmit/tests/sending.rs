@@ -295,7 +295,7 @@ fn a_path_that_blocks_a_faster_one_pays_once_per_round_trip() {
     full.path(0).set_cwnd(3 * CHUNK, None);
     let mut queued = slowed(BlockingEstimation::On, 400);
     for _ in 0..9 {
-        queued.path(0).rtt.on_data_sample(crate::Instant::ZERO, Duration::from_millis(60));
+        queued.path(0).rtt.on_data_sample(crate::Instant::ZERO, Duration::from_millis(60), 1468);
     }
     for (what, mut bench) in [
         ("no estimation", slowed(BlockingEstimation::Off, 400)),

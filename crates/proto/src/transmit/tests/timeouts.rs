@@ -161,7 +161,7 @@ fn an_idle_path_loses_half_its_window_for_each_timeout_and_each_counts_once() {
 #[test]
 fn a_single_packet_waits_for_the_delayed_sack_as_well() {
     let mut bench = Bench::tuned(Preset::Recommended, 1, |_| {});
-    bench.path(0).rtt.on_data_sample(Instant::ZERO, Duration::from_millis(40));
+    bench.path(0).rtt.on_data_sample(Instant::ZERO, Duration::from_millis(40), 1468);
     let (config, now) = (bench.config.clone(), Instant::ZERO);
     let path = bench.path(0);
     for (flight, asks, extra) in

@@ -184,7 +184,7 @@ impl Flow {
         }
         let bytes = before - self.flight();
         if let Some(sample) = sample {
-            self.rtt.on_data_sample(now, sample);
+            self.rtt.on_data_sample(now, sample, 1468);
         }
         let first = self.outstanding.keys().next().copied();
         if self.recovery.is_some_and(|end| first.is_none_or(|first| first > end)) {

@@ -182,6 +182,14 @@ pub(crate) enum Waits {
     Nothing,
 }
 
+/// Bytes per second that a path may deliver in the next round trip which delivers so much now: up to twice as much, and no more than
+/// its links can send, if a packet needs `serialisation` nanoseconds there.
+fn grows_to(now: KnownRate, chunk: u64, serialisation: u128) -> u128 {
+    let delivers = u128::from(now.bytes_per_second.max(1));
+    let links = (u128::from(chunk) * NANOS_PER_SECOND).checked_div(serialisation);
+    (2 * delivers).min(links.unwrap_or(u128::MAX)).max(delivers)
+}
+
 /// The round-trip time that counts for a chunk on a path with so much in flight: twice the time until it arrives, because all
 /// that waits for it waits at the receiver.
 ///
@@ -200,7 +208,7 @@ pub(crate) fn expected_rtt(path: &MeasuredPath, flight: u64, chunk: u64) -> Dura
     let serialisation = u128::from(path.serialisation.as_nanos());
     let known = match (carries, path.rate) {
         (Some(rate), _) => Some((rate, u128::from(chunk) * NANOS_PER_SECOND / rate)),
-        (None, Some(grows)) => Some((2 * u128::from(grows.bytes_per_second.max(1)), serialisation)),
+        (None, Some(grows)) => Some((grows_to(grows, chunk, serialisation), serialisation)),
         (None, None) => None,
     };
     if let Some((rate, sending)) = known {

@@ -14,6 +14,7 @@ use crate::config::CwndUpdate;
 use crate::congestion::burst;
 use crate::congestion::recovery::PseudoCumulative;
 use crate::extension::nr_sack::{self, Disordered, Release};
+use crate::mechanism::copies::Copies;
 use crate::mechanism::cuc::{self, CucView, LowEnd};
 use crate::mechanism::slow_path_rtt::{self, Awaited, Awaiting, Measure, Return};
 use crate::transmit::outstanding::{History, Newly};
@@ -89,6 +90,7 @@ impl Heard {
 /// answer to a copy.
 struct SilentPath {
     id: PathId,
+    copies: Copies,
     last_copy: Tsn,
     /// How long a copy takes to arrive at least, as far as control chunks tell.
     way: Duration,
@@ -97,9 +99,20 @@ struct SilentPath {
 struct SilentPaths(SmallVec<[SilentPath; 2]>);
 
 impl SilentPaths {
-    /// Whether a chunk of this age that is acknowledged on `path` may have come as a copy.
-    fn may_have_brought(&self, path: PathId, tsn: Tsn, age: Duration) -> bool {
-        self.0.iter().any(|it| it.id != path && age >= it.way && !it.last_copy.is_before(tsn))
+    /// Whether a chunk that is acknowledged over its own path may have come as a copy, if it was sent at `sent_at` and the SACK takes
+    /// `back` to return.
+    fn may_have_brought(
+        &self,
+        path: PathId,
+        tsn: Tsn,
+        (now, sent_at): (Instant, Instant),
+        back: Duration,
+    ) -> bool {
+        self.0.iter().any(|it| {
+            let copied_at = it.copies.sent_at(tsn).unwrap_or(sent_at);
+            let is_copied = it.id != path && !it.last_copy.is_before(tsn);
+            is_copied && now.since(copied_at) >= it.way + back
+        })
     }
 }
 
@@ -301,15 +314,16 @@ impl Transmitter {
             delta.paths.push(PathDelta { timed: path.timed, ..PathDelta::default() });
         }
         let (arrival, elsewhere) = (report.arrival, self.silent_paths());
+        let back = self.way_back(arrival);
         let (now, probe, paths) = (cx.now, &mut *cx.probe, &mut self.paths);
         let samples_rates = cx.config.samples_rates();
         let adapts = cx.config.adapts_to_reordering();
         sack::apply_to(&mut self.outstanding, report, delta, |tsn, newly| {
             heard.note(newly);
             if samples_rates {
-                let age = now.since(newly.sent_at);
-                let is_own =
-                    newly.path == arrival && !elsewhere.may_have_brought(newly.path, tsn, age);
+                let times = (now, newly.sent_at);
+                let is_own = newly.path == arrival
+                    && !elsewhere.may_have_brought(newly.path, tsn, times, back);
                 paths[newly.path].note_acked(now, newly, is_own);
             }
             if adapts {
@@ -383,7 +397,7 @@ impl Transmitter {
 
     fn sample_rtt(&mut self, cx: &mut SendCx<'_>, news: &[PathDelta], arrival: PathId) {
         let policy = cx.config.policies.rtt_sample;
-        let elsewhere = self.silent_paths();
+        let (elsewhere, back) = (self.silent_paths(), self.way_back(arrival));
         for (path, news) in self.paths.iter_mut().zip(news) {
             if news.flight_bytes > 0 {
                 path.note_dispersion(cx.now, news.flight_bytes, arrival == path.id);
@@ -391,7 +405,7 @@ impl Transmitter {
             let Some(chunk) = news.timed_chunk else { continue };
             let Some(tsn) = path.timed.take() else { continue };
             if chunk.was_copied
-                && elsewhere.may_have_brought(path.id, tsn, cx.now.since(chunk.sent_at))
+                && elsewhere.may_have_brought(path.id, tsn, (cx.now, chunk.sent_at), back)
             {
                 continue;
             }
@@ -407,12 +421,17 @@ impl Transmitter {
         }
     }
 
+    /// How long a SACK takes at least that returns over this path.
+    fn way_back(&self, arrival: PathId) -> Duration {
+        self.paths.get(arrival).and_then(|path| path.rtt.smallest()).unwrap_or_default() / 2
+    }
+
     /// Paths with copies on them of which none was answered.
     fn silent_paths(&self) -> SilentPaths {
         let silent = |path: &SendPath| {
             let unanswered = path.rtt.of_data().is_none().then(|| path.copies().awaits())?;
             let way = path.rtt.smallest().unwrap_or_default() / 2;
-            Some(SilentPath { id: path.id, last_copy: unanswered?, way })
+            Some(SilentPath { id: path.id, copies: path.copies(), last_copy: unanswered?, way })
         };
         SilentPaths(self.paths.iter().filter_map(silent).collect())
     }

@@ -7,7 +7,7 @@ use super::{SendCx, Transmitter};
 use crate::config::{BlockingEstimation, EarliestCompletion, PathOrder};
 use crate::congestion::{CorrectionCause, MeasuredRate};
 use crate::mechanism::blocking_estimation::{
-    self, KnownRate, MOST_TRIES, MeasuredPath, SlowPath, Waits,
+    self, KnownRate, MOST_TRIES, MeasuredPath, SlowPath, Waits, expected_rtt,
 };
 use crate::mechanism::earliest_completion::{self, LoadedPath};
 use crate::types::PathSet;
@@ -36,7 +36,7 @@ impl Snapshot<'_> {
         let view = |path: &SendPath| measured_path(path, self.now);
         let compared = |it: &SendPath| {
             let view = view(it)?;
-            let answer = blocking_estimation::expected_rtt(&view, it.flight, user_bytes.into());
+            let answer = expected_rtt(&view, it.on_the_way(self.now), user_bytes.into());
             Some(MeasuredPath { answer, ..view })
         };
         let others = || tx.paths.among(self.usable).filter(|it| it.id != path).filter_map(compared);
@@ -59,7 +59,7 @@ impl Snapshot<'_> {
         let waits = self.waits_for_next(path);
         let rtt = match blocking_estimation::is_negligible(&view, others()) {
             true => own.rtt.rto().max(view.srtt),
-            false => blocking_estimation::expected_rtt(&view, own.flight, user_bytes.into()),
+            false => expected_rtt(&view, own.on_the_way(self.now), user_bytes.into()),
         };
         let slow = SlowPath { rtt, in_flight, chunk: user_bytes.into(), buffer, waits };
         // The TSNs above a gap are counted, whether their data waits for it or not.
@@ -80,7 +80,8 @@ impl Snapshot<'_> {
         let own = &self.tx.paths[path];
         let load = |path: &SendPath| {
             let view = measured_path(path, self.now)?;
-            Some(LoadedPath { path: view, flight: path.flight, wait: self.wait_for(path) })
+            let on_the_way = path.on_the_way(self.now);
+            Some(LoadedPath { path: view, flight: on_the_way, wait: self.wait_for(path) })
         };
         let Some(view) = load(own) else { return false };
         let others = self.tx.paths.among(self.usable).filter(|it| {
@@ -115,8 +116,7 @@ impl Snapshot<'_> {
     /// Nothing is in flight, so that no answer will change anything: the chunk waits only for a path that would take it now and on
     /// which it arrives sooner. The best path never waits.
     fn arrives_sooner_elsewhere(&self, own: &SendPath, view: &MeasuredPath, chunk: u32) -> bool {
-        let arrival =
-            |view: &MeasuredPath| blocking_estimation::expected_rtt(view, 0, chunk.into());
+        let arrival = |view: &MeasuredPath| expected_rtt(view, 0, chunk.into());
         let own_arrival = arrival(view);
         self.tx
             .paths

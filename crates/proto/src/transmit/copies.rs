@@ -136,9 +136,6 @@ impl Transmitter {
         let is_used = self.paths[first_path].rtt.of_data().is_some();
         let path = &mut self.paths[path];
         let rate = rate_for_copies(path);
-        // A thin flow may send more of them before the first is answered.
-        let measures = path.rtt.of_data().is_none()
-            && path.copies().may_measure(cx.now, path.rtt.rto(), path.rtt.srtt());
         // What else is on its way there, or has left it just now, is answered, too. Before data has measured the path, that may take
         // several times as long as for a control chunk.
         let expected = path.rtt.expected() * copies::LONGEST_ANSWER;
@@ -146,12 +143,13 @@ impl Transmitter {
             && path.transmission_rank > 0
             && path.last_data_sent.is_some_and(|last| cx.now.since(last) < expected);
         let is_quiet = path.flight == 0 && !path.new_data_ban.is_active(cx.now) && !may_answer_data;
+        let are_many = path.copies().are_many(cx.now, path.rtt.rto());
         let answer = if !is_used || !is_quiet {
             CopyAnswer::Nothing
-        } else if measures || path.copies().awaits().is_none() {
-            CopyAnswer::OverThePath
-        } else {
+        } else if are_many {
             CopyAnswer::FirstAck
+        } else {
+            CopyAnswer::OverThePath
         };
         path.spread_mut().copies.on_sent(cx.now, tsn, flight_bytes, rate, answer);
         path.note_backlog(cx.now, flight_bytes.into());
@@ -184,7 +182,7 @@ impl Transmitter {
         for path in self.paths.iter_mut().filter(|path| path.id != report.arrival) {
             if path.copies() != Copies::default() {
                 if path.rtt.of_data().is_some() {
-                    path.spread_mut().copies.on_acked_elsewhere(|tsn| report.covers(tsn));
+                    path.spread_mut().copies.on_acked_elsewhere(cx.now, |tsn| report.covers(tsn));
                     continue;
                 }
                 let rtt = path.rtt.smallest().unwrap_or_else(|| path.rtt.rto());

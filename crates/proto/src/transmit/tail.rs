@@ -225,6 +225,7 @@ impl Transmitter {
     ) {
         let TailProbePacket { path: to, silent, tsn } = probe;
         let flight_bytes = self.outstanding.get(tsn).flight_bytes;
+        self.leave_behind(cx.now, silent, tsn);
         self.paths[silent].take_out(tsn, flight_bytes);
         self.push_moved(cx, to, tsn, TransmissionCause::TailProbe, packet);
         self.outstanding.get_mut(tsn).history |= History::PROBED;

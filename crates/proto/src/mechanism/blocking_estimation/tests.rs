@@ -196,6 +196,11 @@ fn a_thin_path_is_as_slow_as_it_sends() {
     for (flight, expected) in [(0, 14), (1800, 14), (2000, 16)] {
         assert_eq!(expected_rtt(&grows, flight, 1000), ms(expected), "{flight}, growing");
     }
+    // Its links need 8 ms for a chunk: it grows to no more than 125 bytes a millisecond.
+    let thin_links = MeasuredPath { serialisation: ms(8), ..grows };
+    for (flight, expected) in [(0, 22), (750, 22), (2000, 42)] {
+        assert_eq!(expected_rtt(&thin_links, flight, 1000), ms(expected), "{flight}, thin links");
+    }
     // With a queue it delivers what it can.
     let queued = MeasuredPath { srtt: ms(22), ..grows };
     assert_eq!(expected_rtt(&queued, 2000, 1000), ms(56));

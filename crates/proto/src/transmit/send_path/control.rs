@@ -90,7 +90,7 @@ impl SendPath {
     /// How long a packet that is sent now waits in front of the bottleneck, as far as that is known.
     pub(crate) fn backlog(&self, now: Instant) -> Duration {
         let Some(feedback) = &self.feedback else { return Duration::ZERO };
-        let unanswered = self.flight + copies::BURST;
+        let unanswered = self.on_the_way(now) + copies::BURST;
         self.passes_on().map_or(Duration::ZERO, |rate| feedback.backlog.wait(now, unanswered, rate))
     }
 

@@ -109,7 +109,14 @@ impl MeasuredPath {
         self.lead_over(rtt) == Lead::Clear
     }
 
+    /// Whether it has a lower RTT than `rtt`, be it a little.
+    #[inline]
+    pub(crate) fn leads(&self, rtt: Duration) -> bool {
+        self.lead_over(rtt) != Lead::None
+    }
+
     /// How much shorter a round trip of this path is than `rtt`.
+    #[inline]
     fn lead_over(&self, rtt: Duration) -> Lead {
         let own = self.srtt.max(self.answer);
         if rtt > own + own / 8 {
@@ -228,19 +235,22 @@ pub(crate) fn expected_rtt(path: &MeasuredPath, flight: u64, chunk: u64) -> Dura
 }
 
 /// Whether the path carries so little beside another one that a single stall would cost more than it ever brings.
-pub(crate) fn is_negligible(
+pub(crate) fn is_negligible<'a>(
     path: &MeasuredPath,
-    mut others: impl Iterator<Item = MeasuredPath>,
+    mut others: impl Iterator<Item = &'a MeasuredPath>,
 ) -> bool {
+    if path.is_growing() {
+        return false;
+    }
     let own = path.proven().saturating_mul(NEGLIGIBLE);
-    !path.is_growing() && others.any(|other| own < other.proven())
+    others.any(|other| own < other.proven())
 }
 
 /// Whether other paths with lower RTTs would fill the buffer while the chunk is on its way.
 ///
 /// A path whose RTT is only a little lower has to show that it would: a full buffer makes every transfer as slow as its longest
 /// round trip, but what a window could grow to counts only where the difference is clear.
-pub(crate) fn would_block(path: &SlowPath, others: impl Iterator<Item = MeasuredPath>) -> bool {
+pub(crate) fn would_block(path: &SlowPath, others: &[MeasuredPath]) -> bool {
     let mut meanwhile = 0u128;
     for other in others {
         let space = match other.lead_over(path.rtt) {

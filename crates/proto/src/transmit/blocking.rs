@@ -9,7 +9,7 @@ use super::{SendCx, Transmitter};
 use crate::config::{BlockingEstimation, EarliestCompletion, PathOrder};
 use crate::congestion::{CorrectionCause, MeasuredRate};
 use crate::mechanism::blocking_estimation::{
-    self, KnownRate, MOST_TRIES, MeasuredPath, SlowPath, Waits, expected_rtt, would_block,
+    self, KnownRate, MOST_TRIES, MeasuredPath, SlowPath, Waits, expected_rtt, leads, would_block,
 };
 use crate::mechanism::earliest_completion::{self, LoadedPath};
 use crate::types::PathSet;
@@ -35,13 +35,15 @@ impl Snapshot<'_> {
     fn would_block_faster(&self, path: PathId, user_bytes: u32) -> bool {
         let tx = self.tx;
         let own = &tx.paths[path];
-        let mut others = tx.paths.among(self.usable).filter(|it| it.id != path);
+        let others = || tx.paths.among(self.usable).filter(|it| it.id != path);
         let Some(view) = measured_path(own, self.now) else {
             // One packet, or an answer to come, tells how long its round trip is. If so many did not, for their
             // acknowledgements took another path, it has to be tried.
             let is_probed = own.flight > 0 || self.book[path].heartbeat.outstanding.is_some();
             let tries = own.counters.data_bytes_acked / u64::from(tx.max_fragment.max(1));
-            return is_probed && tries < MOST_TRIES && others.any(|it| it.rtt.of_data().is_some());
+            return is_probed
+                && tries < MOST_TRIES
+                && others().any(|it| it.rtt.of_data().is_some());
         };
         if tx.paths.iter().all(|path| path.flight == 0) {
             return self.arrives_sooner_elsewhere(own, &view, user_bytes);
@@ -52,19 +54,19 @@ impl Snapshot<'_> {
             // Whatever arrives first, all of it has room.
             return false;
         }
-        let others: SmallVec<[_; 3]> = others
-            .filter_map(|it| Some((it.on_the_way(self.now), measured_path(it, self.now)?)))
-            .collect();
-        let answer = |view, flight| expected_rtt(view, flight, user_bytes.into());
-        let rtt = match blocking_estimation::is_negligible(&view, others.iter().map(|(_, it)| it)) {
+        let answer = |view: &_, flight| expected_rtt(view, flight, user_bytes.into());
+        let rtt = match blocking_estimation::is_negligible(&view, others().filter_map(proven_rate))
+        {
             true => own.rtt.rto().max(view.srtt),
             false => answer(&view, own.on_the_way(self.now)),
         };
-        let faster = others
-            .iter()
-            .filter(|(_, it)| it.leads(rtt))
-            .map(|(flight, it)| MeasuredPath { answer: answer(it, *flight), ..*it });
-        let faster: SmallVec<[MeasuredPath; 3]> = faster.filter(|it| it.leads(rtt)).collect();
+        // Nearly always none has a lower RTT by far enough, and then no more has to be known.
+        let mut faster: SmallVec<[MeasuredPath; 3]> = SmallVec::new();
+        let is_lower = |it: &&SendPath| it.rtt.of_data().is_some_and(|(srtt, _)| leads(srtt, rtt));
+        for it in others().filter(is_lower) {
+            let Some(view) = measured_path(it, self.now) else { continue };
+            faster.push(MeasuredPath { answer: answer(&view, it.on_the_way(self.now)), ..view });
+        }
         if faster.is_empty() {
             return false;
         }
@@ -248,6 +250,13 @@ impl Transmitter {
             false => BlockedCause::CongestionWindow,
         }
     }
+}
+
+/// What a path that data has measured carried at least.
+fn proven_rate(path: &SendPath) -> Option<u128> {
+    let (srtt, _) = path.rtt.of_data()?;
+    let rate = path.delivery_rate().map(known_rate);
+    Some(blocking_estimation::proven(rate, path.congestion.cwnd, srtt))
 }
 
 fn known_rate(known: MeasuredRate) -> KnownRate {

@@ -219,6 +219,6 @@ fn a_path_is_negligible_beside_thirty_two_times_its_rate() {
         ("a window per round trip", path(1000, true), FULL, true),
         ("a window that grows", MeasuredPath { ssthresh: u64::MAX, ..FULL }, FULL, false),
     ] {
-        assert_eq!(is_negligible(&own, [&other].into_iter()), expected, "{what}");
+        assert_eq!(is_negligible(&own, [other.proven()].into_iter()), expected, "{what}");
     }
 }

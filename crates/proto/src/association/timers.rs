@@ -4,10 +4,9 @@
 //! of them in one order, both to find the next deadline and to expire what is due.
 
 use super::Association;
-use super::state::State;
+use super::state::{Connected, State};
 use crate::congestion::coupled::group::GroupViews;
 use crate::paths::Path;
-use crate::receive::Receiver;
 use crate::transmit::SendPath;
 use crate::transmit::zero_window::Expiry;
 use crate::{Cx, Instant, PathId, ProbeEvent, TimerKind};
@@ -73,19 +72,23 @@ const AFTER_PATHS: Timer = Timer::PathMtu;
 /// The deadline of what does not run.
 const NEVER: Instant = Instant::FAR_FUTURE;
 
-/// Which timers run in a state.
+/// Which timers run in a state, found out once for all of them.
 #[derive(Clone, Copy)]
-struct Runs {
+struct Runs<'a> {
     /// Those of data.
     may_send: bool,
     /// Those of an association whose handshake is done.
-    is_connected: bool,
+    connected: Option<&'a Connected>,
 }
 
-impl Runs {
+impl<'a> Runs<'a> {
     #[inline]
-    fn of(state: &State) -> Self {
-        Self { may_send: state.may_send_data(), is_connected: state.is_connected() }
+    fn of(state: &'a State) -> Self {
+        let connected = match state {
+            State::Connected(connected) => Some(connected),
+            State::Handshake(_) | State::Closed(_) => None,
+        };
+        Self { may_send: state.may_send_data(), connected }
     }
 }
 
@@ -135,7 +138,7 @@ impl Association {
     }
 
     #[inline]
-    fn earliest_before_paths(&self, runs: Runs) -> Instant {
+    fn earliest_before_paths(&self, runs: Runs<'_>) -> Instant {
         // A plain loop over a constant is unrolled; an iterator of it was not.
         let mut next = NEVER;
         for timer in BEFORE_PATHS {
@@ -146,9 +149,9 @@ impl Association {
 
     /// The earliest deadline of all paths.
     #[inline]
-    fn earliest_of_paths(&self, runs: Runs) -> Instant {
+    fn earliest_of_paths(&self, runs: Runs<'_>) -> Instant {
         let mut next = NEVER;
-        if runs.may_send || runs.is_connected {
+        if runs.connected.is_some() {
             for (sending, path) in self.transmitter.paths.iter().zip(self.paths.iter()) {
                 next = next.min(match runs.may_send {
                     true => earliest_of(sending, path),
@@ -161,16 +164,16 @@ impl Association {
 
     /// When a timer expires; [`NEVER`] where it does not run.
     #[inline(always)]
-    fn deadline(&self, timer: Timer, Runs { may_send, is_connected }: Runs) -> Instant {
+    fn deadline(&self, timer: Timer, Runs { may_send, connected }: Runs<'_>) -> Instant {
         let deadline = match timer {
-            Timer::ShutdownGuard => self.state.shutdown_guard(),
-            Timer::State => self.state.timer(),
-            Timer::Sack if is_connected => self.state.receiver().and_then(Receiver::poll_timeout),
+            Timer::ShutdownGuard => connected.and_then(|connected| connected.shutdown_guard),
+            Timer::State => connected.map_or_else(|| self.state.timer(), Connected::timer),
+            Timer::Sack => connected.and_then(|connected| connected.peer.receiver.poll_timeout()),
             Timer::Abandon => self.transmitter.abandon_deadline(self.state.send_phase()),
             Timer::Demand if may_send => self.transmitter.demand_deadline(),
             Timer::ZeroWindow if may_send => self.transmitter.zero_window.deadline(),
             Timer::PathMtu if may_send => self.mtu_work.due(),
-            Timer::Sack | Timer::Demand | Timer::ZeroWindow | Timer::PathMtu => None,
+            Timer::Demand | Timer::ZeroWindow | Timer::PathMtu => None,
         };
         deadline.unwrap_or(NEVER)
     }

@@ -399,7 +399,9 @@ impl OutstandingData {
         }
         self.countable.clear(tsn);
         bits.first.clear(tsn);
-        bits.again.clear(tsn);
+        if bits.has_again {
+            bits.again.clear(tsn);
+        }
         newly
     }
 

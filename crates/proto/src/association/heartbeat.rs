@@ -3,11 +3,14 @@
 use polypath_wire::{Chunk, Parameter, Parameters};
 
 use super::Association;
+use super::input::ArrivedPacket;
+use super::newcomers::Stranger;
 use super::output::To;
 use crate::config::{HandshakePaths, SackPath};
 use crate::paths::Path;
 use crate::paths::first_contact::InitTry;
-use crate::paths::heartbeat::{Info, Purpose, SentHeartbeat};
+use crate::paths::heartbeat::{Flow, Info, Purpose, SentHeartbeat};
+use crate::paths::newcomers::Place;
 use crate::paths::reach::{Reach, Reason, Signal};
 use crate::{Cx, Duration, Instant, PathId, ProbeEvent, TimerKind};
 
@@ -54,6 +57,11 @@ impl Association {
 
     /// The heartbeat timer of a path expired: the last heartbeat counts as unanswered, and the next one is sent.
     pub(super) fn heartbeat_expired(&mut self, cx: &mut Cx<'_>, path: PathId) {
+        let flow = self.paths[path].heartbeat.take_flow(cx.now);
+        if let Flow::GoesOn(until) = flow {
+            self.paths[path].heartbeat.due = Some(until);
+            return;
+        }
         let expired = self.paths[path].heartbeat.expire();
         let unanswered = expired.is_some();
         if unanswered {
@@ -214,15 +222,26 @@ impl Association {
     }
 
     /// Answers a HEARTBEAT on the path it came from, to the address it came from.
-    pub(super) fn handle_heartbeat(&mut self, info: &Parameters<'_>, came_on: PathId) {
+    pub(super) fn handle_heartbeat(&mut self, info: &Parameters<'_>, arrival: &ArrivedPacket) {
+        let came_on = arrival.path;
         if self.paths[came_on].reach == Reach::Inactive(Reason::NoLocalAddress) {
             return;
         }
-        self.queue_control(Chunk::HeartbeatAck(info.clone().into_owned()), To::Path(came_on));
+        let to = match arrival.stranger {
+            None => To::Path(came_on),
+            Some(Stranger::Asked(serial)) => To::Newcomer(came_on, serial),
+            Some(Stranger::Ignored) => return,
+        };
+        self.queue_control(Chunk::HeartbeatAck(info.clone().into_owned()), to);
     }
 
-    /// Accepts a HEARTBEAT ACK if it echoes the nonce of the last heartbeat on its path.
-    pub(super) fn handle_heartbeat_ack(&mut self, cx: &mut Cx<'_>, parameters: &Parameters<'_>) {
+    /// Accepts a HEARTBEAT ACK if it echoes the nonce of the last heartbeat on its path, or one that was sent to where it comes from.
+    pub(super) fn handle_heartbeat_ack(
+        &mut self,
+        cx: &mut Cx<'_>,
+        parameters: &Parameters<'_>,
+        came_from: Place,
+    ) {
         let Some(Info { path, nonce, purpose }) =
             parameters.heartbeat_info().and_then(Info::decode)
         else {
@@ -231,6 +250,9 @@ impl Association {
         let id = PathId(path);
         if purpose != Purpose::Reachability {
             return self.mtu_probe_answered(cx, id, nonce);
+        }
+        if self.newcomers.knows(nonce) {
+            return self.newcomer_answered(cx, came_from, nonce);
         }
         let Some(path) = self.paths.get(id) else { return };
         let Some(sent) = path.heartbeat.answered(nonce) else { return };

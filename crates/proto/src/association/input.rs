@@ -6,17 +6,21 @@ use polypath_wire::{Abort, Cause, Causes, ForwardTsn};
 use polypath_wire::{ChecksumPolicy, Chunk, PacketView, UnknownAction};
 
 use super::Association;
+use super::newcomers::Stranger;
 use super::observe;
 use super::output::To;
 use super::state::ConnectedPhase;
 use crate::extension::packet_drop::flags;
 use crate::extension::packet_drop::report::Why;
+use crate::paths::newcomers::Place;
 use crate::receive::{DataError, DataOutcome, Receiver};
 use crate::transmit::AckOutcome;
 use crate::transmit::partial_reliability::Support;
 use crate::transmit::sack::SackProblem;
 use crate::types::Capabilities;
-use crate::{AssociationEnd, Body, Cx, Duration, Event, PathId, ProbeEvent, Received, Tsn};
+use crate::{
+    AssociationEnd, Body, Cx, Duration, Encapsulation, Event, PathId, ProbeEvent, Received, Tsn,
+};
 
 /// Answers to HEARTBEAT, and others, that may wait at a time; a flood of requests gets no more.
 pub(super) const MAX_WAITING_ANSWERS: usize = 32;
@@ -32,8 +36,11 @@ enum Flow {
 
 /// What is known of the packet being processed.
 #[derive(Clone, Copy)]
-struct ArrivedPacket {
-    path: PathId,
+pub(super) struct ArrivedPacket {
+    pub(super) path: PathId,
+    pub(super) place: Place,
+    /// Where it came from, if that is not where the path's packets go.
+    pub(super) stranger: Option<Stranger>,
     position: usize,
     tag: u32,
 }
@@ -45,12 +52,12 @@ impl Association {
             return;
         };
         observe::packet_received(cx, path, received);
-        self.follow_encapsulation(received, path);
+        let stranger = self.stranger(cx, received, path);
         if let Some(receiver) = self.state.receiver_mut() {
             receiver.begin_packet();
         }
         self.transmitter.begin_packet();
-        if !self.handle_chunks(cx, received, path) {
+        if !self.handle_chunks(cx, received, path, stranger) {
             return;
         }
         self.transmitter.end_packet();
@@ -69,8 +76,16 @@ impl Association {
 
     /// Handles the chunks of a packet up to one that is not believed. Returns whether the packet counts as received: not if
     /// that was the first.
-    fn handle_chunks(&mut self, cx: &mut Cx<'_>, received: &Received<'_>, path: PathId) -> bool {
-        let mut arrival = ArrivedPacket { path, position: 0, tag: 0 };
+    fn handle_chunks(
+        &mut self,
+        cx: &mut Cx<'_>,
+        received: &Received<'_>,
+        path: PathId,
+        stranger: Option<Stranger>,
+    ) -> bool {
+        let Received { local, remote, encapsulation, .. } = *received;
+        let place = Place { local, remote, encapsulation };
+        let mut arrival = ArrivedPacket { path, place, stranger, position: 0, tag: 0 };
         match &received.body {
             Body::Datagram(bytes) | Body::Part { datagram: bytes, .. } => {
                 let memory = match &received.body {
@@ -120,7 +135,7 @@ impl Association {
     /// way, or the peer used another of its addresses) counts for the primary.
     fn path_of(&self, received: &Received<'_>) -> Option<PathId> {
         self.paths
-            .find(received.local, received.remote)
+            .find_place(received.local, received.remote, received.encapsulation)
             .or_else(|| (self.paths.len() > 0).then_some(self.paths.primary))
     }
 
@@ -173,10 +188,10 @@ impl Association {
             Chunk::Heartbeat(info)
                 if self.state.answers_heartbeats() && self.control.len() < MAX_WAITING_ANSWERS =>
             {
-                self.handle_heartbeat(info, arrival.path);
+                self.handle_heartbeat(info, &arrival);
             }
             Chunk::HeartbeatAck(info) if self.state.is_connected() => {
-                self.handle_heartbeat_ack(cx, info)
+                self.handle_heartbeat_ack(cx, info, arrival.place)
             }
             Chunk::Abort(abort) => self.handle_abort(cx, abort, arrival.path),
             Chunk::Error(causes) => self.handle_error(cx, causes),
@@ -236,7 +251,11 @@ impl Association {
         let Some(receiver) = self.state.receiver_mut() else { return Flow::Continue };
         match receiver.on_data(data) {
             Ok(DataOutcome::New) => {
-                self.paths[path].counters.data_bytes_received += data.payload.len() as u64;
+                let path_state = &mut self.paths[path];
+                path_state.counters.data_bytes_received += data.payload.len() as u64;
+                if path_state.encapsulation != Encapsulation::None {
+                    path_state.heartbeat.heard_data(cx.now);
+                }
                 cx.probe.on(cx.now, ProbeEvent::ChunkReceived { path, tsn: Tsn(data.tsn) });
             }
             Ok(DataOutcome::Duplicate | DataOutcome::Refused) => {}

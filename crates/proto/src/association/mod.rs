@@ -5,6 +5,7 @@ mod effects;
 mod heartbeat;
 mod icmp;
 mod input;
+mod newcomers;
 mod observe;
 mod outage;
 mod output;
@@ -39,11 +40,12 @@ use crate::extension::packet_drop::report::Allowance;
 use crate::mechanism::outage::Outage;
 use crate::mechanism::size_black_hole::SizeBlackHole;
 use crate::paths::PathBook;
+use crate::paths::newcomers::Newcomers;
 use crate::paths::stopwatch::Stopwatch;
 use crate::receive::Receiver;
 use crate::transmit::partial_reliability::Reliability;
 use crate::transmit::{Effects, SendCx, Transmitter};
-use crate::types::PeerAddress;
+use crate::types::{Lazy, PeerAddress};
 use crate::{
     AssociationState, Cx, Encapsulation, Envelope, Event, Instant, LocalAddressChange,
     OutgoingMessage, PathError, PathId, Received, ReceivedMessage, SendError, Transmit, Tsn,
@@ -79,6 +81,8 @@ pub struct Association {
     streams: Streams,
     /// Addresses of the paths, and whether these work.
     paths: PathBook,
+    /// Addresses of the peer that are to be proved before a path uses them.
+    newcomers: Lazy<Newcomers>,
     transmitter: Transmitter,
     /// What the transmitter wants done; empty in between.
     effects: Effects,
@@ -169,6 +173,7 @@ impl Association {
             reported_state: AssociationState::Closed,
             tie_tags: TieTags::draw(cx.rng),
             paths: PathBook::default(),
+            newcomers: Lazy::default(),
             effects: Effects::new(),
             control: ControlQueue::new(),
             flush: OutputFlush::default(),
@@ -221,9 +226,10 @@ impl Association {
     /// that it quotes, and `carried` how that was carried. What was not [sent](Self::has_sent) is ignored, and so is what
     /// went to a UDP port that the peer no longer uses.
     ///
-    /// It ends the association as ABORT would (RFC 9260 section 10, ICMP8), but while other paths work, only this path; and
-    /// over IP itself it is believed only when it has been said for five seconds and nothing was heard on the path meanwhile: Linux
-    /// says it of packets for which a raw socket has no room, too.
+    /// It ends the association as ABORT would (RFC 9260 section 10, ICMP8), but while other paths work, only this path. After the
+    /// handshake it is a hint, believed only when it has been said for five seconds and nothing was heard on the path meanwhile:
+    /// address translators say it of a port that they have just forgotten, and Linux of packets for which a raw socket has no
+    /// room. Meanwhile the path is probed.
     /// The handshake goes on with the next pair of addresses, each at most once between two expiries of the timer.
     pub fn handle_protocol_unreachable(
         &mut self,

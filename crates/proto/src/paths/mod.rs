@@ -4,6 +4,7 @@ mod book;
 pub(crate) mod failover;
 pub(crate) mod first_contact;
 pub(crate) mod heartbeat;
+pub(crate) mod newcomers;
 pub(crate) mod pairing;
 pub(crate) mod plpmtu;
 pub(crate) mod reach;
@@ -19,6 +20,7 @@ use crate::config::{AssociationConfig, PmtuDiscovery};
 use crate::{Encapsulation, Instant, PathId, PathStatus};
 use first_contact::InitTry;
 use heartbeat::Heartbeat;
+use newcomers::Place;
 use plpmtu::{Plpmtu, SizeLimits};
 use reach::Reach;
 use stopwatch::Stopwatch;
@@ -126,6 +128,12 @@ impl Path {
     #[inline]
     pub(crate) fn is_beyond_doubt(&self) -> bool {
         self.reach.is_active() && self.errors == 0 && self.denied_since.is_none()
+    }
+
+    /// The two transport addresses that its packets go between.
+    pub(crate) fn place(&self) -> Place {
+        let Self { local, remote, encapsulation, .. } = *self;
+        Place { local, remote, encapsulation }
     }
 
     pub(crate) fn status(&self) -> PathStatus {

@@ -3,7 +3,7 @@
 use alloc::string::ToString;
 
 use polypath_wire::{Abort, Cause, Causes, ForwardTsn};
-use polypath_wire::{ChecksumPolicy, Chunk, PacketView, UnknownAction};
+use polypath_wire::{ChecksumPolicy, Chunk, PacketView, UnknownAction, chunk_type};
 
 use super::Association;
 use super::newcomers::Stranger;
@@ -328,7 +328,22 @@ impl Association {
         if let (Some(_), Some(staleness)) = (self.state.echoed(), staleness) {
             return self.handle_stale_cookie(cx, staleness);
         }
+        if causes.iter().any(rejects_forward_tsn) && self.state.may_send_data() {
+            self.forward_tsn_rejected(cx);
+        }
         self.events.push_if_few(Event::RemoteError(causes.as_slice().into()));
+    }
+
+    /// The peer has offered FORWARD-TSN and does not know the chunk: what it would have passed is sent, where it is still there.
+    #[cold]
+    fn forward_tsn_rejected(&mut self, cx: &mut Cx<'_>) {
+        let (transmitter, mut send_cx) = self.sending(cx);
+        let withdrawn = transmitter.withdraw_partial_reliability(&mut send_cx);
+        self.apply_effects(cx);
+        if withdrawn.is_err() {
+            let reason = b"FORWARD-TSN was offered and is rejected";
+            self.abort_with(cx, Cause::ProtocolViolation(reason));
+        }
     }
 
     fn handle_shutdown(&mut self, cx: &mut Cx<'_>, cumulative: Tsn, came_on: PathId) {
@@ -338,7 +353,10 @@ impl Association {
         if self.state.may_send_data() {
             let (transmitter, mut send_cx) = self.sending(cx);
             let acked = transmitter.on_shutdown(&mut send_cx, cumulative, came_on);
-            self.acknowledged(cx, acked);
+            // NOTE(deviation): sctp-proto and rtc-sctp put their own TSN there. It acknowledges nothing then; SACKs do.
+            if !matches!(acked, AckOutcome::Refused(_)) {
+                self.acknowledged(cx, acked);
+            }
         }
         self.peer_wants_shutdown(cx, came_on);
     }
@@ -364,4 +382,9 @@ impl Association {
         let causes = Causes::build([Cause::UnrecognizedChunk(&bytes)]);
         self.queue_control(Chunk::Error(causes), To::Path(path));
     }
+}
+
+/// Whether a cause says that FORWARD-TSN is a chunk which the peer does not know.
+fn rejects_forward_tsn(cause: Cause<'_>) -> bool {
+    matches!(cause, Cause::UnrecognizedChunk(chunk) if chunk.first() == Some(&chunk_type::FORWARD_TSN))
 }

@@ -135,7 +135,6 @@ impl Endpoint {
             peer_addresses,
         };
         let sealed = self.secrets.seal(&cookie, cx.now, cx.rng);
-        let (from, remote) = (to.local, to.remote.address);
         let init_ack = Init {
             initiate_tag: own.tag,
             a_rwnd: own.a_rwnd.max(MIN_INITIAL_WINDOW),
@@ -144,8 +143,8 @@ impl Endpoint {
             initial_tsn: own.initial_tsn,
             parameters: init_ack_parameters(
                 &self.local_addresses,
-                from,
-                remote,
+                to.local,
+                to.remote,
                 peer,
                 &sealed,
                 own.offered,

@@ -44,11 +44,11 @@ impl Association {
     }
 
     fn send_init_on(&mut self, path: PathId) {
-        let Path { local, remote, .. } = self.paths[path];
+        let Path { local, remote, encapsulation, .. } = self.paths[path];
         let parameters = init_parameters::init_parameters(
             &self.identity.local_addresses,
             local,
-            remote,
+            PeerAddress { address: remote, encapsulation },
             self.state.handshake().and_then(|handshake| handshake.life_extension),
             Capabilities::offered(&self.config.policies),
         );

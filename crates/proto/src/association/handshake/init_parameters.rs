@@ -11,10 +11,10 @@ use polypath_wire::{
 };
 use smallvec::SmallVec;
 
-use crate::Duration;
 use crate::config::{NrSack, PacketDropReport, Policies};
 use crate::types::address_scope::{is_meaningful, is_this_host};
-use crate::types::{AddressList, Capabilities, MAX_ADDRESSES};
+use crate::types::{AddressList, Capabilities, MAX_ADDRESSES, PeerAddress};
+use crate::{Duration, Encapsulation};
 
 /// Least receive window that INIT and INIT ACK may announce, in bytes (RFC 9260 section 3.3.2).
 pub(crate) const MIN_INITIAL_WINDOW: u32 = 1500;
@@ -126,9 +126,16 @@ impl Capabilities {
         known.map(|(capability, _)| *capability).collect()
     }
 
-    fn extensions(self) -> SmallVec<[u8; 8]> {
-        // FORWARD-TSN has a parameter of its own.
-        let listed = self - Self::FORWARD_TSN;
+    /// The chunk types to list for a peer that packets are `carried` to like this.
+    ///
+    /// FORWARD-TSN has a parameter of its own (RFC 3758 section 3.1), too, but the stacks of WebRTC look only here, as RFC 8260
+    /// and RFC 6525 do for their chunks. These run over UDP.
+    fn extensions(self, carried: Encapsulation) -> SmallVec<[u8; 8]> {
+        let others = self - Self::FORWARD_TSN;
+        let listed = match carried {
+            Encapsulation::None if others.is_empty() => others,
+            _ => self,
+        };
         let told = Self::CHUNKS.iter().filter(|(capability, _)| listed.contains(*capability));
         told.map(|(_, chunk)| *chunk).collect()
     }
@@ -174,10 +181,13 @@ pub(crate) fn usable_addresses(local: &[IpAddr], peer: IpAddr) -> AddressList {
 /// The parameters of an INIT sent from `from` to `to`.
 ///
 /// `offered` are the extensions that this side can do. `life_extension` is the increase of the cookie's life to ask for after a stale cookie (RFC 9260 section 5.2.6).
+///
+/// What stands where is nothing to RFC 9260, but to stacks of WebRTC, which run over UDP: pion (1.12) drops an INIT with the
+/// supported address types, which may be left out, and rtc-sctp (0.21) one that ends with a parameter without a value.
 pub(crate) fn init_parameters(
     local: &[IpAddr],
     from: IpAddr,
-    to: IpAddr,
+    to: PeerAddress,
     life_extension: Option<Duration>,
     offered: Capabilities,
 ) -> Parameters<'static> {
@@ -189,13 +199,14 @@ pub(crate) fn init_parameters(
             // Without the parameter, every type is supported.
             _ => &[],
         };
-    let types =
-        (!types.is_empty()).then_some(Parameter::SupportedAddressTypes(U16List::Numbers(types)));
+    let PeerAddress { address: to, encapsulation: carried } = to;
+    let types = (!types.is_empty() && carried == Encapsulation::None)
+        .then_some(Parameter::SupportedAddressTypes(U16List::Numbers(types)));
     let extension = life_extension.map(|wish| {
         let milliseconds = wish.as_nanos().div_ceil(1_000_000);
         Parameter::CookiePreservative(u32::try_from(milliseconds).unwrap_or(u32::MAX))
     });
-    let extensions = offered.extensions();
+    let extensions = offered.extensions(carried);
     let addresses = told_addresses(local, from, to, AddressTypes::all());
     Parameters::build(
         addresses
@@ -203,8 +214,8 @@ pub(crate) fn init_parameters(
             .map(Parameter::from)
             .chain(extension)
             .chain(types)
-            .chain(supported_extensions(&extensions))
-            .chain(forward_tsn_supported(offered)),
+            .chain(forward_tsn_supported(offered))
+            .chain(supported_extensions(&extensions)),
     )
 }
 
@@ -212,18 +223,19 @@ pub(crate) fn init_parameters(
 pub(crate) fn init_ack_parameters(
     local: &[IpAddr],
     from: IpAddr,
-    to: IpAddr,
+    to: PeerAddress,
     peer: &PeerInit,
     cookie: &[u8],
     offered: Capabilities,
 ) -> Parameters<'static> {
-    let extensions = offered.extensions();
+    let PeerAddress { address: to, encapsulation: carried } = to;
+    let extensions = offered.extensions(carried);
     let addresses = told_addresses(local, from, to, peer.address_types);
     Parameters::build(
         core::iter::once(Parameter::StateCookie(cookie))
             .chain(addresses.into_iter().map(Parameter::from))
-            .chain(supported_extensions(&extensions))
             .chain(forward_tsn_supported(offered))
+            .chain(supported_extensions(&extensions))
             .chain(peer.unrecognized.0.iter().map(|tlv| Parameter::Unrecognized(tlv))),
     )
 }

@@ -59,6 +59,15 @@ fn addresses_of(parameters: &Parameters<'_>) -> AddressList {
     parameters.addresses().collect()
 }
 
+fn over_ip(address: &str) -> PeerAddress {
+    PeerAddress { address: ip(address), encapsulation: Encapsulation::None }
+}
+
+fn over_udp(address: &str) -> PeerAddress {
+    let encapsulation = Encapsulation::Udp { local_port: 9899, remote_port: 9899 };
+    PeerAddress { address: ip(address), encapsulation }
+}
+
 #[test]
 fn the_fixed_part_is_taken_over() {
     let peer = parse(&init(&[])).unwrap();
@@ -233,7 +242,7 @@ fn reports_are_bounded() {
         let peer = parse(&init(parameters)).unwrap();
         assert_eq!(peer.unrecognized.0.len(), reports);
         let answer =
-            init_ack_parameters(&local, local[0], ip("198.51.100.1"), &peer, b"cookie", NONE);
+            init_ack_parameters(&local, local[0], over_ip("198.51.100.1"), &peer, b"cookie", NONE);
         assert!(answer.as_slice().len() <= MAX_REPORT_BYTES + 12);
     }
 }
@@ -244,7 +253,8 @@ fn reports_quote_the_parameters() {
     let quoted = [unknown(0xCF01, &b"abc"[..]), unknown(0xCF02, b"")];
     let peer = parse(&init(&quoted)).unwrap();
     let local = ips("192.0.2.1");
-    let answer = init_ack_parameters(&local, local[0], ip("198.51.100.1"), &peer, b"cookie", NONE);
+    let answer =
+        init_ack_parameters(&local, local[0], over_ip("198.51.100.1"), &peer, b"cookie", NONE);
     let tlvs: Vec<_> = quoted.iter().map(|p| Parameters::build([p.clone()])).collect();
     let expected = [
         COOKIE,
@@ -272,7 +282,7 @@ fn address_types_that_the_peer_uses_are_supported() {
         let peer = parse(&init(parameters)).unwrap();
         assert_eq!(peer.address_types, expected);
         let told =
-            init_ack_parameters(&local, local[0], ip("198.51.100.1"), &peer, b"cookie", NONE);
+            init_ack_parameters(&local, local[0], over_ip("198.51.100.1"), &peer, b"cookie", NONE);
         let all = expected == AddressTypes::all();
         assert_eq!(addresses_of(&told).len(), if all { 3 } else { 2 });
     }
@@ -282,11 +292,11 @@ fn address_types_that_the_peer_uses_are_supported() {
 fn the_wish_for_a_longer_life_is_read_and_written() {
     let local = ips("192.0.2.1");
     let wish = Duration::from_micros(1_234_567);
-    let parameters = init_parameters(&local, local[0], ip("198.51.100.1"), Some(wish), NONE);
+    let parameters = init_parameters(&local, local[0], over_ip("198.51.100.1"), Some(wish), NONE);
     let peer = parse(&Init { parameters, ..init(&[]) }).unwrap();
     assert_eq!(peer.life_extension, Duration::from_millis(1235));
     let parameters =
-        init_parameters(&local, local[0], ip("198.51.100.1"), Some(Duration::MAX), NONE);
+        init_parameters(&local, local[0], over_ip("198.51.100.1"), Some(Duration::MAX), NONE);
     assert_eq!(
         parse(&Init { parameters, ..init(&[]) }).unwrap().life_extension,
         Duration::from_millis(u32::MAX.into())
@@ -296,7 +306,7 @@ fn the_wish_for_a_longer_life_is_read_and_written() {
 #[test]
 fn init_lists_what_the_peer_can_use() {
     let told = |local: &str, from: &str, to: &str| {
-        addresses_of(&init_parameters(&ips(local), ip(from), ip(to), None, NONE))
+        addresses_of(&init_parameters(&ips(local), ip(from), over_ip(to), None, NONE))
     };
     // A single address is the source of the packet, and is told by that alone.
     assert!(told("192.0.2.1", "192.0.2.1", "198.51.100.1").is_empty());
@@ -315,7 +325,8 @@ fn init_lists_what_the_peer_can_use() {
 #[test]
 fn init_names_its_family_if_it_has_only_one() {
     let types = |local: &str, from: &str| {
-        let parameters = init_parameters(&ips(local), ip(from), ip("198.51.100.1"), None, NONE);
+        let parameters =
+            init_parameters(&ips(local), ip(from), over_ip("198.51.100.1"), None, NONE);
         parameters.iter().find_map(|parameter| match parameter {
             Parameter::SupportedAddressTypes(types) => Some(types.iter().collect::<Vec<_>>()),
             _ => None,
@@ -331,9 +342,10 @@ fn what_the_policies_want_is_offered() {
     let local = ips("192.0.2.1");
     let mut policies = Preset::Rfc9260.policies();
     let told = |offered| {
-        let parameters = init_parameters(&local, local[0], ip("198.51.100.1"), None, offered);
+        let parameters = init_parameters(&local, local[0], over_ip("198.51.100.1"), None, offered);
         let peer = parse(&Init { parameters: parameters.clone(), ..init(&[]) }).unwrap();
         let listed = parameters.iter().any(|p| matches!(p, Parameter::SupportedExtensions(_)));
+        // Over IP, its own parameter tells FORWARD-TSN to all who know it.
         assert_eq!(listed, !(peer.capabilities - Capabilities::FORWARD_TSN).is_empty());
         peer.capabilities
     };
@@ -390,8 +402,32 @@ proptest! {
             prop_assert!(is_unicast(*address));
             prop_assert!(!peer.addresses[..position].contains(address));
         }
-        let answer = init_ack_parameters(&local, local[0], ip("198.51.100.1"), &peer, b"", NONE);
+        let answer = init_ack_parameters(&local, local[0], over_ip("198.51.100.1"), &peer, b"", NONE);
         prop_assert!(answer.as_slice().len() <= 4 + 8 + 20 + MAX_REPORT_BYTES);
         prop_assert!(Parameters::parse(answer.as_slice()).is_ok());
+    }
+}
+
+/// What pion, sctp-proto and rtc-sctp want to see, or must not see, where SCTP runs over UDP.
+#[test]
+fn stacks_of_webrtc_understand_what_is_sent_over_udp() {
+    let local = ips("192.0.2.1 192.0.2.2");
+    let to = over_udp("198.51.100.1");
+    let peer = parse(&init(&[])).unwrap();
+    for offered in [Capabilities::FORWARD_TSN, Capabilities::FORWARD_TSN | Capabilities::NR_SACK] {
+        let init = init_parameters(&local, local[0], to, None, offered);
+        let ack = init_ack_parameters(&local, local[0], to, &peer, b"cookie", offered);
+        for list in [init, ack] {
+            let all: Vec<_> = list.iter().collect();
+            let listed = all.iter().find_map(|parameter| match parameter {
+                Parameter::SupportedExtensions(chunk_types) => Some(*chunk_types),
+                _ => None,
+            });
+            assert!(listed.is_some_and(|listed| listed.contains(&0xC0)), "{all:?}");
+            assert!(all.contains(&Parameter::ForwardTsnSupported), "for all others");
+            let types = |p: &Parameter<'_>| matches!(p, Parameter::SupportedAddressTypes(_));
+            assert!(!all.iter().any(types), "pion stops reading there");
+            assert!(matches!(all.last(), Some(Parameter::SupportedExtensions(_))));
+        }
     }
 }

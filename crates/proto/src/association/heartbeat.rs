@@ -32,7 +32,8 @@ impl Association {
                 self.schedule_heartbeat(cx, path);
                 // A side that only receives has no other way to measure; and where an INIT was not answered yet, data would
                 // learn the hard way that the path is slow or dead.
-                if self.config.policies.sack_path == SackPath::SmallestSrtt
+                if self.join.is_some()
+                    || self.config.policies.sack_path == SackPath::SmallestSrtt
                     || self.left_init_unanswered(path)
                 {
                     self.paths[path].heartbeat.due = Some(cx.now);
@@ -172,10 +173,15 @@ impl Association {
     pub(super) fn send_heartbeat(&mut self, cx: &mut Cx<'_>, path: PathId) {
         let nonce = cx.rng.next_u64();
         let info = Info { path: path.0, nonce, purpose: Purpose::Reachability }.encode();
-        let parameters = Parameters::build([Parameter::HeartbeatInfo(&info)]);
         self.paths[path].heartbeat.outstanding = Some(SentHeartbeat { nonce, at: cx.now });
         self.paths[path].counters.heartbeats_sent += 1;
-        self.queue_control(Chunk::Heartbeat(parameters), To::Path(path));
+        match self.join {
+            None => {
+                let parameters = Parameters::build([Parameter::HeartbeatInfo(&info)]);
+                self.queue_control(Chunk::Heartbeat(parameters), To::Path(path));
+            }
+            Some(_) => self.queue_join_heartbeat(path, &info),
+        }
         cx.probe.on(cx.now, ProbeEvent::HeartbeatSent { path });
         self.schedule_heartbeat(cx, path);
     }
@@ -222,7 +228,12 @@ impl Association {
     }
 
     /// Answers a HEARTBEAT on the path it came from, to the address it came from.
-    pub(super) fn handle_heartbeat(&mut self, info: &Parameters<'_>, arrival: &ArrivedPacket) {
+    pub(super) fn handle_heartbeat(
+        &mut self,
+        cx: &mut Cx<'_>,
+        info: &Parameters<'_>,
+        arrival: &ArrivedPacket,
+    ) {
         let came_on = arrival.path;
         if self.paths[came_on].reach == Reach::Inactive(Reason::NoLocalAddress) {
             return;
@@ -230,8 +241,11 @@ impl Association {
         let to = match arrival.stranger {
             None => To::Path(came_on),
             Some(Stranger::Asked(serial)) => To::Newcomer(came_on, serial),
-            Some(Stranger::Ignored) => return,
+            Some(Stranger::Ignored | Stranger::Unproved) => return,
         };
+        if to == To::Path(came_on) {
+            self.learn_from_heartbeat(cx, info, came_on);
+        }
         self.queue_control(Chunk::HeartbeatAck(info.clone().into_owned()), to);
     }
 
@@ -247,6 +261,9 @@ impl Association {
         else {
             return;
         };
+        if let Some(join) = &mut self.join {
+            join.on_heartbeat_ack(parameters);
+        }
         let id = PathId(path);
         if purpose != Purpose::Reachability {
             return self.mtu_probe_answered(cx, id, nonce);

@@ -53,6 +53,10 @@ impl Association {
         };
         observe::packet_received(cx, path, received);
         let stranger = self.stranger(cx, received, path);
+        if stranger == Some(Stranger::Unproved) {
+            self.stats.packets_discarded += 1;
+            return;
+        }
         if let Some(receiver) = self.state.receiver_mut() {
             receiver.begin_packet();
         }
@@ -188,7 +192,7 @@ impl Association {
             Chunk::Heartbeat(info)
                 if self.state.answers_heartbeats() && self.control.len() < MAX_WAITING_ANSWERS =>
             {
-                self.handle_heartbeat(info, &arrival);
+                self.handle_heartbeat(cx, info, &arrival);
             }
             Chunk::HeartbeatAck(info) if self.state.is_connected() => {
                 self.handle_heartbeat_ack(cx, info, arrival.place)

@@ -36,6 +36,7 @@ use self::path_mtu::MtuWork;
 use self::state::{ConnectedPhase, State};
 use self::statistics::{AssociationCounters, Blocked};
 use crate::config::{AssociationConfig, SharedConfig, SourceRoute};
+use crate::extension::address_join::JoinSecrets;
 use crate::extension::packet_drop::report::Allowance;
 use crate::mechanism::outage::Outage;
 use crate::mechanism::size_black_hole::SizeBlackHole;
@@ -83,6 +84,8 @@ pub struct Association {
     paths: PathBook,
     /// Addresses of the peer that are to be proved before a path uses them.
     newcomers: Lazy<Newcomers>,
+    /// What proves them, if both sides have it.
+    join: Option<Box<JoinSecrets>>,
     transmitter: Transmitter,
     /// What the transmitter wants done; empty in between.
     effects: Effects,
@@ -135,6 +138,10 @@ pub struct Identity {
 pub enum Notice {
     /// Packets from this address belong to the association too.
     PeerAddress(IpAddr),
+    /// The peer has left this address.
+    PeerAddressGone(IpAddr),
+    /// Packets with its tag that begin with a HEARTBEAT belong to it, wherever they come from.
+    TakesNewcomers,
     /// The association has ended: forget it.
     Closed,
 }
@@ -174,6 +181,7 @@ impl Association {
             tie_tags: TieTags::draw(cx.rng),
             paths: PathBook::default(),
             newcomers: Lazy::default(),
+            join: None,
             effects: Effects::new(),
             control: ControlQueue::new(),
             flush: OutputFlush::default(),
@@ -247,7 +255,8 @@ impl Association {
     /// A new address gets paths as the pairing wants, which are probed before they carry data; one that means nothing to
     /// the peer (a loopback address, to a peer elsewhere) gets none. Paths of a lost one
     /// become inactive with their counters kept, and what was in flight on them goes elsewhere; when the address comes
-    /// back, they are probed again under their old ids. The peer is not told.
+    /// back, they are probed again under their old ids. The peer learns of a new address by the packets of its paths, and takes them
+    /// where both sides have [`AddressJoin`](crate::config::AddressJoin) or the handshake named the address.
     pub fn handle_local_address(&mut self, cx: &mut Cx<'_>, change: LocalAddressChange) {
         self.stir();
         self.apply_local_address(cx, change);

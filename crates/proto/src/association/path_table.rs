@@ -1,7 +1,8 @@
 //! The table of paths: made in the handshake, and changed by local addresses that come and go while the association lives.
 //!
-//! When an address comes or goes, only this side acts: the peer finds out by the packets of a new path, and by its timeouts
-//! on one that is gone. Telling it (ASCONF, RFC 5061) would begin where [`Association::apply_local_address`] ends.
+//! When an address comes or goes, only this side acts: the peer finds out by the packets of a new path, whose HEARTBEAT proves
+//! whose they are (`extension/address_join`), and by its timeouts on one that is gone. Telling it (ASCONF, RFC 5061) would begin
+//! where [`Association::apply_local_address`] ends.
 
 use core::net::IpAddr;
 

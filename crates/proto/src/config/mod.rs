@@ -10,7 +10,7 @@ mod reference;
 
 pub(crate) use association::SharedConfig;
 pub use association::{
-    AssociationConfig, BUFFER_BYTES, EndpointConfig, PathPairing, PmtuDiscovery,
+    AddressJoin, AssociationConfig, BUFFER_BYTES, EndpointConfig, PathPairing, PmtuDiscovery,
     STUDY_BUFFER_BYTES, SourceRoute,
 };
 pub(crate) use buffer_size::BufferBounds;

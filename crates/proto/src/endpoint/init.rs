@@ -99,7 +99,7 @@ impl Endpoint {
             a_rwnd: config.first_window(),
             outbound_streams: config.outbound_streams,
             max_inbound_streams: config.max_inbound_streams,
-            offered: Capabilities::offered(&config.policies),
+            offered: Capabilities::offered(config),
             tie_tags: TieTags::default(),
         }
     }

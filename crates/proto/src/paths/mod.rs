@@ -32,6 +32,8 @@ pub(crate) struct Path {
     pub(crate) local: IpAddr,
     pub(crate) remote: IpAddr,
     pub(crate) encapsulation: Encapsulation,
+    /// Its number at the peer, where the peer has proved it.
+    pub(crate) peer_number: Option<u8>,
     pub(crate) reach: Reach,
     /// Consecutive timeouts and unanswered heartbeats.
     pub(crate) errors: u32,
@@ -89,6 +91,7 @@ impl Path {
             local,
             remote,
             encapsulation,
+            peer_number: None,
             reach: Reach::Unconfirmed,
             errors: 0,
             suspicion: Suspicion::default(),

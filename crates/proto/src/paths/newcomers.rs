@@ -36,6 +36,8 @@ pub(crate) struct Place {
 pub(crate) enum Claim {
     /// The peer's address on this path.
     Moved(PathId),
+    /// The peer's address on the path that has this number at the peer, which has proved that it is the peer.
+    Proved(u8),
 }
 
 /// An address that has proved nothing yet.
@@ -95,7 +97,10 @@ impl Newcomers {
         }
         let known = self.list.iter().position(|newcomer| newcomer.place == place);
         if let Some(known) = known {
-            let known = &self.list[known];
+            let known = &mut self.list[known];
+            if let Claim::Proved(_) = claim {
+                known.claim = claim;
+            }
             let is_tired = known.probes.iter().all(Option::is_some);
             if is_tired || now.since(known.last_probe) < pause {
                 return None;
@@ -138,6 +143,11 @@ impl Newcomers {
         let sent_at = probes.find(|probe| probe.nonce == nonce)?.at;
         let Newcomer { place, claim, .. } = self.list.remove(index);
         Some(Proved { place, claim, sent_at })
+    }
+
+    /// Whether a place is in doubt, and may be the peer's.
+    pub(crate) fn contains(&self, place: Place) -> bool {
+        self.list.iter().any(|newcomer| newcomer.place == place)
     }
 
     /// Where a newcomer is, while it has not answered.

@@ -50,7 +50,7 @@ impl Association {
             local,
             PeerAddress { address: remote, encapsulation },
             self.state.handshake().and_then(|handshake| handshake.life_extension),
-            Capabilities::offered(&self.config.policies),
+            Capabilities::offered(&self.config),
         );
         let init = Init {
             initiate_tag: self.identity.local_tag,
@@ -227,7 +227,7 @@ impl Association {
         self.stats.addresses_ignored += u64::from(peer.ignored_addresses);
         // What waits was meant for paths as they were.
         self.control.clear();
-        self.settle(&agreed);
+        self.settle(cx, &agreed);
         self.notice_addresses(agreed.addresses.iter().map(|peer| peer.address));
         // Addresses that the user named are confirmed (RFC 9260 section 5.4, rule 1).
         for path in self.paths.iter_mut() {

@@ -11,7 +11,8 @@ use polypath_wire::{
 };
 use smallvec::SmallVec;
 
-use crate::config::{NrSack, PacketDropReport, Policies};
+use crate::config::{AddressJoin, AssociationConfig, NrSack, PacketDropReport};
+use crate::extension::address_join;
 use crate::types::address_scope::{is_meaningful, is_this_host};
 use crate::types::{AddressList, Capabilities, MAX_ADDRESSES, PeerAddress};
 use crate::{Duration, Encapsulation};
@@ -101,9 +102,11 @@ pub(crate) enum InitProblem {
 }
 
 impl Capabilities {
-    /// What a side with these policies can do and tells the peer.
-    pub(crate) fn offered(policies: &Policies) -> Self {
+    /// What a side with this configuration can do and tells the peer.
+    pub(crate) fn offered(config: &AssociationConfig) -> Self {
+        let policies = &config.policies;
         let mut offered = Self::FORWARD_TSN;
+        offered.set(Self::ADDRESS_JOIN, config.address_join == AddressJoin::On);
         offered.set(Self::PACKET_DROP, policies.packet_drop_report == PacketDropReport::On);
         offered.set(Self::NR_SACK, policies.nr_sack != NrSack::Off);
         offered
@@ -131,7 +134,7 @@ impl Capabilities {
     /// FORWARD-TSN has a parameter of its own (RFC 3758 section 3.1), too, but the stacks of WebRTC look only here, as RFC 8260
     /// and RFC 6525 do for their chunks. These run over UDP.
     fn extensions(self, carried: Encapsulation) -> SmallVec<[u8; 8]> {
-        let others = self - Self::FORWARD_TSN;
+        let others = self - Self::FORWARD_TSN - Self::ADDRESS_JOIN;
         let listed = match carried {
             Encapsulation::None if others.is_empty() => others,
             _ => self,
@@ -214,6 +217,7 @@ pub(crate) fn init_parameters(
             .map(Parameter::from)
             .chain(extension)
             .chain(types)
+            .chain(address_join_supported(offered))
             .chain(forward_tsn_supported(offered))
             .chain(supported_extensions(&extensions)),
     )
@@ -234,6 +238,7 @@ pub(crate) fn init_ack_parameters(
     Parameters::build(
         core::iter::once(Parameter::StateCookie(cookie))
             .chain(addresses.into_iter().map(Parameter::from))
+            .chain(address_join_supported(offered))
             .chain(forward_tsn_supported(offered))
             .chain(supported_extensions(&extensions))
             .chain(peer.unrecognized.0.iter().map(|tlv| Parameter::Unrecognized(tlv))),
@@ -254,6 +259,11 @@ fn told_addresses(local: &[IpAddr], from: IpAddr, to: IpAddr, types: AddressType
 /// RFC 3758 section 3.1.
 fn forward_tsn_supported(offered: Capabilities) -> Option<Parameter<'static>> {
     offered.contains(Capabilities::FORWARD_TSN).then_some(Parameter::ForwardTsnSupported)
+}
+
+fn address_join_supported(offered: Capabilities) -> Option<Parameter<'static>> {
+    let parameter = Parameter::Unknown { parameter_type: address_join::SUPPORTED, value: &[] };
+    offered.contains(Capabilities::ADDRESS_JOIN).then_some(parameter)
 }
 
 fn supported_extensions(chunk_types: &[u8]) -> Option<Parameter<'_>> {
@@ -324,6 +334,9 @@ impl PeerInit {
                 }
                 Parameter::CookiePreservative(milliseconds) => {
                     self.life_extension = Duration::from_millis(milliseconds.into());
+                }
+                Parameter::Unknown { parameter_type: address_join::SUPPORTED, .. } => {
+                    self.capabilities |= Capabilities::ADDRESS_JOIN;
                 }
                 Parameter::ForwardTsnSupported => self.capabilities |= Capabilities::FORWARD_TSN,
                 Parameter::SupportedExtensions(chunk_types) => {

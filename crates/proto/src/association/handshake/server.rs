@@ -70,7 +70,7 @@ impl Association {
             a_rwnd: self.config.first_window(),
             outbound_streams: self.config.outbound_streams,
             max_inbound_streams: self.config.max_inbound_streams,
-            offered: Capabilities::offered(&self.config.policies),
+            offered: Capabilities::offered(&self.config),
             peer_addresses,
         }
     }
@@ -145,7 +145,7 @@ impl Association {
         self.paths = PathBook::default();
         self.transmitter.paths = SendPaths::default();
         self.identity.local_addresses = first(&self.identity.local_addresses, local);
-        self.settle(agreed);
+        self.settle(cx, agreed);
         self.paths.primary = self.confirm_handshake_pair(local, remote.address);
         self.report_paths(cx);
     }

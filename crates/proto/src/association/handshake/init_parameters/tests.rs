@@ -340,19 +340,23 @@ fn init_names_its_family_if_it_has_only_one() {
 #[test]
 fn what_the_policies_want_is_offered() {
     let local = ips("192.0.2.1");
-    let mut policies = Preset::Rfc9260.policies();
+    let mut config = AssociationConfig::with_preset(Preset::Rfc9260);
     let told = |offered| {
         let parameters = init_parameters(&local, local[0], over_ip("198.51.100.1"), None, offered);
         let peer = parse(&Init { parameters: parameters.clone(), ..init(&[]) }).unwrap();
         let listed = parameters.iter().any(|p| matches!(p, Parameter::SupportedExtensions(_)));
         // Over IP, its own parameter tells FORWARD-TSN to all who know it.
-        assert_eq!(listed, !(peer.capabilities - Capabilities::FORWARD_TSN).is_empty());
+        let own_parameters = Capabilities::FORWARD_TSN | Capabilities::ADDRESS_JOIN;
+        assert_eq!(listed, !(peer.capabilities - own_parameters).is_empty());
         peer.capabilities
     };
-    assert_eq!(told(Capabilities::offered(&policies)), Capabilities::FORWARD_TSN);
-    policies.packet_drop_report = PacketDropReport::On;
+    assert_eq!(told(Capabilities::offered(&config)), Capabilities::FORWARD_TSN);
+    config.policies.packet_drop_report = PacketDropReport::On;
     let both = Capabilities::FORWARD_TSN | Capabilities::PACKET_DROP;
-    assert_eq!(told(Capabilities::offered(&policies)), both);
+    assert_eq!(told(Capabilities::offered(&config)), both);
+    config.address_join = AddressJoin::On;
+    let three = both | Capabilities::ADDRESS_JOIN;
+    assert_eq!(told(Capabilities::offered(&config)), three);
     assert_eq!(told(Capabilities::all()), Capabilities::all());
 }
 

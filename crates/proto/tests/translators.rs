@@ -525,3 +525,32 @@ fn data_may_follow_a_proof_at_once() {
     world.arrive(SERVER, &from_nowhere(&data, 1));
     assert_eq!(world.arrived(SERVER), 1);
 }
+
+/// The addresses that INIT lists from behind translators lead nowhere: they are asked some times, and then no more.
+#[test]
+fn private_addresses_are_given_up() {
+    let off = AssociationConfig { address_join: AddressJoin::Off, ..recommended() };
+    let mut world = World::new(3, 1, [off, recommended()]);
+    world.connect(1);
+    let asked = |world: &World| -> Vec<u64> {
+        let paths = world.paths(SERVER);
+        let private = paths.iter().filter(|path| path.status == PathStatus::Inactive);
+        private.map(|path| path.heartbeats_sent).collect()
+    };
+    world.run_for(secs(300));
+    let before = asked(&world);
+    assert!(before.len() >= 2 && before.iter().all(|sent| *sent <= 7), "{before:?}");
+    world.send(CLIENT, 100);
+    world.run_for(secs(3000));
+    assert_eq!((asked(&world), world.arrived(SERVER)), (before, 100));
+    world.assert_alive();
+}
+
+/// With join, no more paths are there than uplinks: what INIT listed becomes what is seen of it.
+#[test]
+fn what_init_listed_becomes_what_is_seen_of_it() {
+    let world = World::connected(3, 1);
+    let paths: Vec<_> = world.working(SERVER).iter().map(|path| path.remote).collect();
+    assert_eq!(paths.len(), 3, "{paths:?}");
+    assert!(world.paths(SERVER).len() <= 4, "{:?}", world.paths(SERVER));
+}

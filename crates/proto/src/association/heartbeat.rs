@@ -9,9 +9,10 @@ use super::output::To;
 use crate::config::{HandshakePaths, SackPath};
 use crate::paths::Path;
 use crate::paths::first_contact::InitTry;
-use crate::paths::heartbeat::{Flow, Info, Purpose, SentHeartbeat};
-use crate::paths::newcomers::Place;
+use crate::paths::heartbeat::{Inflow, Info, Purpose, SentHeartbeat};
+use crate::paths::newcomers::Location;
 use crate::paths::reach::{Reach, Reason, Signal};
+use crate::types::address_scope::is_private;
 use crate::{Cx, Duration, Instant, PathId, ProbeEvent, TimerKind};
 
 impl Association {
@@ -58,8 +59,12 @@ impl Association {
 
     /// The heartbeat timer of a path expired: the last heartbeat counts as unanswered, and the next one is sent.
     pub(super) fn heartbeat_expired(&mut self, cx: &mut Cx<'_>, path: PathId) {
+        if self.is_hopeless(path) {
+            self.paths[path].heartbeat.due = None;
+            return;
+        }
         let flow = self.paths[path].heartbeat.take_flow(cx.now);
-        if let Flow::GoesOn(until) = flow {
+        if let Inflow::GoesOn(until) = flow {
             self.paths[path].heartbeat.due = Some(until);
             return;
         }
@@ -151,6 +156,15 @@ impl Association {
         }
     }
 
+    /// Whether nobody will ever be found there: a private address in the list of a peer that is not in a private network of ours, and that
+    /// no heartbeat has found. Whoever has that address there is not the peer.
+    fn is_hopeless(&self, id: PathId) -> bool {
+        let path = &self.paths[id];
+        path.reach == Reach::Inactive(Reason::NeverConfirmed)
+            && is_private(path.remote)
+            && self.paths.iter().any(|it| it.reach.is_confirmed() && !is_private(it.remote))
+    }
+
     /// Whether data went out on the path since the last heartbeat timer.
     fn is_in_use(&self, now: Instant, id: PathId) -> bool {
         let (path, sending) = (&self.paths[id], &self.transmitter.paths[id]);
@@ -203,6 +217,10 @@ impl Association {
     /// path works again, since data goes elsewhere (section 8.2), and it would be lost for good.
     #[inline(never)]
     pub(super) fn schedule_heartbeat(&mut self, cx: &mut Cx<'_>, id: PathId) {
+        if self.is_hopeless(id) {
+            self.paths[id].heartbeat.due = None;
+            return;
+        }
         let waits = self.left_init_unanswered(id) && self.paths[id].reach.is_active();
         let rto = self.transmitter.paths[id].rtt.rto();
         let path = &mut self.paths[id];
@@ -254,7 +272,7 @@ impl Association {
         &mut self,
         cx: &mut Cx<'_>,
         parameters: &Parameters<'_>,
-        came_from: Place,
+        came_from: Location,
     ) {
         let Some(Info { path, nonce, purpose }) =
             parameters.heartbeat_info().and_then(Info::decode)

@@ -12,7 +12,7 @@ use super::output::To;
 use super::state::ConnectedPhase;
 use crate::extension::packet_drop::flags;
 use crate::extension::packet_drop::report::Why;
-use crate::paths::newcomers::Place;
+use crate::paths::newcomers::Location;
 use crate::receive::{DataError, DataOutcome, Receiver};
 use crate::transmit::AckOutcome;
 use crate::transmit::partial_reliability::Support;
@@ -38,7 +38,7 @@ enum Flow {
 #[derive(Clone, Copy)]
 pub(super) struct ArrivedPacket {
     pub(super) path: PathId,
-    pub(super) place: Place,
+    pub(super) place: Location,
     /// Where it came from, if that is not where the path's packets go.
     pub(super) stranger: Option<Stranger>,
     position: usize,
@@ -88,7 +88,7 @@ impl Association {
         stranger: Option<Stranger>,
     ) -> bool {
         let Received { local, remote, encapsulation, .. } = *received;
-        let place = Place { local, remote, encapsulation };
+        let place = Location { local, remote, encapsulation };
         let mut arrival = ArrivedPacket { path, place, stranger, position: 0, tag: 0 };
         match &received.body {
             Body::Datagram(bytes) | Body::Part { datagram: bytes, .. } => {

@@ -6,7 +6,7 @@ use super::Association;
 use super::output::To;
 use crate::extension::address_join::JoinSecrets;
 use crate::paths::heartbeat::{Info, Purpose};
-use crate::paths::newcomers::{Admitted, Claim, Place, Proved};
+use crate::paths::newcomers::{Admitted, Claim, Location, Proved};
 use crate::paths::reach::{Reach, Reason, Signal};
 use crate::types::address_scope::is_unicast;
 use crate::types::{PathSet, PeerAddress};
@@ -68,7 +68,7 @@ impl Association {
             return Some(Stranger::Ignored);
         }
         let Received { local, remote, encapsulation, .. } = *received;
-        let place = Place { local, remote, encapsulation };
+        let place = Location { local, remote, encapsulation };
         if let Some(number) = self.proof_in(&received.body) {
             return Some(self.meet_guest(cx, place, number, came_on));
         }
@@ -86,7 +86,7 @@ impl Association {
     fn meet_guest(
         &mut self,
         cx: &mut Cx<'_>,
-        place: Place,
+        place: Location,
         number: u8,
         stands_for: PathId,
     ) -> Stranger {
@@ -104,7 +104,7 @@ impl Association {
     }
 
     /// Whether a guest can have a path: that which it has already, one that nobody uses, or another one.
-    fn has_place_for(&self, place: Place, number: u8) -> bool {
+    fn has_place_for(&self, place: Location, number: u8) -> bool {
         let limit = usize::from(self.config.max_paths).clamp(1, PathSet::CAPACITY);
         let never_used = Reach::Inactive(Reason::NeverConfirmed);
         let gone = Reach::Inactive(Reason::NoLocalAddress);
@@ -115,7 +115,7 @@ impl Association {
 
     /// The path of a guest: the one with its number, or one from the same address of ours to where nobody was ever found. A
     /// translator hides that the peer has named that one and means it.
-    fn path_of_guest(&self, place: Place, number: u8) -> Option<PathId> {
+    fn path_of_guest(&self, place: Location, number: u8) -> Option<PathId> {
         let ours = || self.paths.iter().filter(|path| path.local == place.local);
         let own = ours().find(|path| path.peer_number == Some(number));
         let unused =
@@ -128,7 +128,7 @@ impl Association {
     fn ask_newcomer(
         &mut self,
         cx: &mut Cx<'_>,
-        place: Place,
+        place: Location,
         claim: Claim,
         stands_for: PathId,
     ) -> Stranger {
@@ -144,7 +144,7 @@ impl Association {
 
     /// A nonce that was sent to a newcomer came back, from `place`.
     #[cold]
-    pub(super) fn newcomer_answered(&mut self, cx: &mut Cx<'_>, place: Place, nonce: u64) {
+    pub(super) fn newcomer_answered(&mut self, cx: &mut Cx<'_>, place: Location, nonce: u64) {
         let Some(proved) = self.newcomers.answered(place, nonce) else { return };
         match proved.claim {
             Claim::Moved(path) => self.move_path(cx, path, &proved),
@@ -189,7 +189,7 @@ impl Association {
     /// The peer has another path.
     fn open_path(&mut self, cx: &mut Cx<'_>, number: u8, proved: &Proved) {
         let id = PathId(self.paths.len() as u8);
-        let Place { local, remote, encapsulation } = proved.place;
+        let Location { local, remote, encapsulation } = proved.place;
         let remote = PeerAddress { address: remote, encapsulation };
         let (mut path, sending) = self.new_path(id, local, remote);
         path.peer_number = Some(number);

@@ -11,7 +11,7 @@ use super::state::{ConnectedPhase, State};
 use crate::config::SackPath;
 use crate::mechanism::sack_path::{self, SackPathView};
 use crate::paths::PathBook;
-use crate::paths::newcomers::Place;
+use crate::paths::newcomers::Location;
 use crate::paths::reach::{Reach, Reason};
 use crate::receive::Receiver;
 use crate::transmit::PacketBuilder;
@@ -479,7 +479,7 @@ impl Association {
         let path = &mut self.paths[built.path];
         path.counters.packets_sent += 1;
         let elsewhere = built.newcomer.and_then(|serial| self.newcomers.place(serial));
-        let Place { local, remote, encapsulation } = elsewhere.unwrap_or_else(|| path.place());
+        let Location { local, remote, encapsulation } = elsewhere.unwrap_or_else(|| path.place());
         Envelope {
             path: path.id,
             local,

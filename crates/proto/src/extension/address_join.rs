@@ -33,18 +33,18 @@ const PROOF_LEN: usize = 8 + CODE_LEN;
 const MOST_PATHS: u8 = 32;
 
 /// The value of a proof.
-pub(crate) type Proof = [u8; PROOF_LEN];
+pub(crate) type JoinProof = [u8; PROOF_LEN];
 
-type Secret = [u8; SECRET_LEN];
+type JoinSecret = [u8; SECRET_LEN];
 
 /// Both secrets of an association, and what was proved with them.
 pub(crate) struct JoinSecrets {
     /// What this side invites with.
-    own: Secret,
+    own: JoinSecret,
     /// The peer has taken the invitation.
     is_taken: bool,
     /// The peer's invitation.
-    peers: Option<Secret>,
+    peers: Option<JoinSecret>,
     next_number: u32,
     /// The highest number of each path of the peer.
     seen: Vec<(u8, u32)>,
@@ -75,7 +75,7 @@ impl JoinSecrets {
     }
 
     /// The parameter of a proof.
-    pub(crate) fn proof_parameter(proof: &Proof) -> Parameter<'_> {
+    pub(crate) fn proof_parameter(proof: &JoinProof) -> Parameter<'_> {
         Parameter::Unknown { parameter_type: PROOF, value: proof }
     }
 
@@ -90,12 +90,12 @@ impl JoinSecrets {
             return false;
         }
         let secret = value_of(parameters, INVITATION);
-        self.peers = secret.and_then(|secret| Secret::try_from(secret).ok());
+        self.peers = secret.and_then(|secret| JoinSecret::try_from(secret).ok());
         self.peers.is_some()
     }
 
     /// A proof for a HEARTBEAT on a path of this side, in packets with this verification tag; `None` without an invitation.
-    pub(crate) fn prove(&mut self, path: u8, tag: u32) -> Option<Proof> {
+    pub(crate) fn prove(&mut self, path: u8, tag: u32) -> Option<JoinProof> {
         let secret = self.peers.as_ref()?;
         let number = self.next_number;
         self.next_number = number.checked_add(1)?;
@@ -109,7 +109,7 @@ impl JoinSecrets {
     /// Whether a HEARTBEAT in a packet with this verification tag is the peer's. Returns the peer's number of the path. Each proof
     /// counts once, and none that is older than one for the same path.
     pub(crate) fn check(&mut self, parameters: &Parameters<'_>, tag: u32) -> Option<u8> {
-        let proof = Proof::try_from(value_of(parameters, PROOF)?).ok()?;
+        let proof = JoinProof::try_from(value_of(parameters, PROOF)?).ok()?;
         let path = proof[0];
         let number = u32::from_be_bytes(*proof[4..].first_chunk()?);
         let is_right = equal(&code(&self.own, path, number, tag), proof[8..].first_chunk()?);
@@ -134,7 +134,7 @@ fn value_of<'a>(parameters: &'a Parameters<'_>, wanted: u16) -> Option<&'a [u8]>
     })
 }
 
-fn code(secret: &Secret, path: u8, number: u32, tag: u32) -> [u8; CODE_LEN] {
+fn code(secret: &JoinSecret, path: u8, number: u32, tag: u32) -> [u8; CODE_LEN] {
     let mut hasher = blake3::Hasher::new_keyed(secret);
     hasher.update(b"polypath address join");
     hasher.update(&[path]);

@@ -31,7 +31,7 @@ pub(crate) struct Heartbeat {
 
 /// Whether a path that has brought data still does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Flow {
+pub(crate) enum Inflow {
     /// Nothing was expected.
     None,
     /// It does; it is looked at again then.
@@ -78,16 +78,16 @@ impl Heartbeat {
     }
 
     /// The timer expired: what has become of the data that was expected.
-    pub(crate) fn take_flow(&mut self, now: Instant) -> Flow {
+    pub(crate) fn take_flow(&mut self, now: Instant) -> Inflow {
         if self.heard < FLOW || self.outstanding.is_some() {
-            return Flow::None;
+            return Inflow::None;
         }
         let silent_at = self.heard_at + SILENCE;
         if now < silent_at {
-            return Flow::GoesOn(silent_at);
+            return Inflow::GoesOn(silent_at);
         }
         self.heard = 0;
-        Flow::Silent
+        Inflow::Silent
     }
 
     /// It becomes due at `at`, if not before.
@@ -155,14 +155,14 @@ mod tests {
         let at = |ms| Instant::ZERO + Duration::from_millis(ms);
         let mut heartbeat = Heartbeat::default();
         for chunk in 0..u64::from(FLOW) {
-            assert_eq!((heartbeat.due, heartbeat.take_flow(at(chunk))), (None, Flow::None));
+            assert_eq!((heartbeat.due, heartbeat.take_flow(at(chunk))), (None, Inflow::None));
             heartbeat.heard_data(at(chunk));
         }
         assert_eq!(heartbeat.due, Some(at(1015)));
         heartbeat.heard_data(at(700));
-        assert_eq!(heartbeat.take_flow(at(1015)), Flow::GoesOn(at(1700)));
-        assert_eq!(heartbeat.take_flow(at(1700)), Flow::Silent);
-        assert_eq!(heartbeat.take_flow(at(1700)), Flow::None, "once");
+        assert_eq!(heartbeat.take_flow(at(1015)), Inflow::GoesOn(at(1700)));
+        assert_eq!(heartbeat.take_flow(at(1700)), Inflow::Silent);
+        assert_eq!(heartbeat.take_flow(at(1700)), Inflow::None, "once");
     }
 
     #[test]

@@ -20,7 +20,7 @@ use crate::config::{AssociationConfig, PmtuDiscovery};
 use crate::{Encapsulation, Instant, PathId, PathStatus};
 use first_contact::InitTry;
 use heartbeat::Heartbeat;
-use newcomers::Place;
+use newcomers::Location;
 use plpmtu::{Plpmtu, SizeLimits};
 use reach::Reach;
 use stopwatch::Stopwatch;
@@ -134,9 +134,9 @@ impl Path {
     }
 
     /// The two transport addresses that its packets go between.
-    pub(crate) fn place(&self) -> Place {
+    pub(crate) fn place(&self) -> Location {
         let Self { local, remote, encapsulation, .. } = *self;
-        Place { local, remote, encapsulation }
+        Location { local, remote, encapsulation }
     }
 
     pub(crate) fn status(&self) -> PathStatus {

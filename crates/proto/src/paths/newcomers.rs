@@ -25,7 +25,7 @@ const MEMORY: Duration = Duration::from_secs(60);
 
 /// Two transport addresses between which packets go.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Place {
+pub(crate) struct Location {
     pub(crate) local: IpAddr,
     pub(crate) remote: IpAddr,
     pub(crate) encapsulation: Encapsulation,
@@ -44,7 +44,7 @@ pub(crate) enum Claim {
 #[derive(Clone, Copy, Debug)]
 struct Newcomer {
     serial: u16,
-    place: Place,
+    place: Location,
     claim: Claim,
     probes: [Option<SentHeartbeat>; MOST_PROBES],
     last_probe: Instant,
@@ -71,7 +71,7 @@ pub(crate) struct Admitted {
 /// A newcomer that has answered.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Proved {
-    pub(crate) place: Place,
+    pub(crate) place: Location,
     pub(crate) claim: Claim,
     /// When the HEARTBEAT was sent that was answered.
     pub(crate) sent_at: Instant,
@@ -86,7 +86,7 @@ impl Newcomers {
     pub(crate) fn admit(
         &mut self,
         now: Instant,
-        place: Place,
+        place: Location,
         claim: Claim,
         pause: Duration,
         nonce: u64,
@@ -118,7 +118,7 @@ impl Newcomers {
         Some(Admitted { serial: newcomer.serial, nonce })
     }
 
-    fn add(&mut self, now: Instant, place: Place, claim: Claim) -> usize {
+    fn add(&mut self, now: Instant, place: Location, claim: Claim) -> usize {
         if self.list.len() >= MOST_NEWCOMERS {
             let oldest = (0..self.list.len()).min_by_key(|index| self.list[*index].last_probe);
             oldest.map(|oldest| self.list.remove(oldest));
@@ -137,7 +137,7 @@ impl Newcomers {
     }
 
     /// A nonce came back from `place`. Takes the newcomer out, if the nonce was sent there.
-    pub(crate) fn answered(&mut self, place: Place, nonce: u64) -> Option<Proved> {
+    pub(crate) fn answered(&mut self, place: Location, nonce: u64) -> Option<Proved> {
         let index = self.list.iter().position(|newcomer| newcomer.place == place)?;
         let mut probes = self.list[index].probes.iter().flatten();
         let sent_at = probes.find(|probe| probe.nonce == nonce)?.at;
@@ -146,12 +146,12 @@ impl Newcomers {
     }
 
     /// Whether a place is in doubt, and may be the peer's.
-    pub(crate) fn contains(&self, place: Place) -> bool {
+    pub(crate) fn contains(&self, place: Location) -> bool {
         self.list.iter().any(|newcomer| newcomer.place == place)
     }
 
     /// Where a newcomer is, while it has not answered.
-    pub(crate) fn place(&self, serial: u16) -> Option<Place> {
+    pub(crate) fn place(&self, serial: u16) -> Option<Location> {
         self.list.iter().find(|it| it.serial == serial).map(|newcomer| newcomer.place)
     }
 }
@@ -173,8 +173,8 @@ mod tests {
     const PAUSE: Duration = Duration::from_millis(200);
     const CLAIM: Claim = Claim::Moved(PathId(0));
 
-    fn place(remote_port: u16) -> Place {
-        Place {
+    fn place(remote_port: u16) -> Location {
+        Location {
             local: IpAddr::from([10, 0, 0, 1]),
             remote: IpAddr::from([192, 0, 2, 1]),
             encapsulation: Encapsulation::Udp { local_port: 9899, remote_port },

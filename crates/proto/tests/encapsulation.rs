@@ -6,8 +6,11 @@ mod common;
 use std::net::IpAddr;
 
 use common::{PEER_WINDOW, Victim, config, data, init_ack, ip, message, millis, sack, secs};
-use polypath_proto::config::Preset;
-use polypath_proto::{Encapsulation, Event, OutgoingMessage, PathId, PathStatus, Transmit};
+use polypath_proto::config::{EndpointConfig, Preset};
+use polypath_proto::{
+    Encapsulation, Event, Instant, OutgoingMessage, PathId, PathStatus, PeerAddress, Transmit,
+};
+use polypath_testkit::Host;
 use polypath_wire::{Abort, Causes, Chunk};
 
 fn udp(remote_port: u16) -> Encapsulation {
@@ -195,4 +198,27 @@ fn a_port_that_nobody_has_is_believed_after_five_seconds_of_silence() {
     victim.now += millis(1);
     deny(&mut victim);
     assert!(has_ended(&victim));
+}
+
+/// Stacks of WebRTC reject an INIT that lists addresses, without a word.
+#[test]
+fn who_does_not_answer_gets_every_second_init_without_addresses() {
+    let now = Instant::from_nanos(1_000_000);
+    for (encapsulation, expected) in
+        [(udp(9899), [2, 2, 0, 2, 0]), (Encapsulation::None, [2, 2, 2, 2, 2])]
+    {
+        let mut host = Host::new(1, EndpointConfig::default(), 4000, &[ip(1), ip(11)], now);
+        let peer = [PeerAddress { address: ip(2), encapsulation }];
+        host.connect_over(now, config(Preset::Rfc9260), 5001, &peer).unwrap();
+        let mut listed = Vec::new();
+        while listed.len() < expected.len() {
+            for transmit in host.take_output() {
+                if let Chunk::Init(init) = &transmit.packet.chunks[0] {
+                    listed.push(init.parameters.addresses().count());
+                }
+            }
+            host.handle_timeout(host.next_timeout().unwrap());
+        }
+        assert_eq!(listed, expected, "{encapsulation:?}");
+    }
 }

@@ -10,7 +10,7 @@ const INFO_LEN: usize = 13;
 /// A path over UDP that has brought so many chunks of data is expected to bring more.
 const FLOW: u8 = 16;
 /// If it does not within this time, it is asked.
-const SILENCE: Duration = Duration::from_secs(1);
+const SILENCE: Duration = Duration::from_millis(500);
 
 /// Heartbeats of one path.
 #[derive(Clone, Copy, Debug, Default)]
@@ -158,11 +158,11 @@ mod tests {
             assert_eq!((heartbeat.due, heartbeat.take_flow(at(chunk))), (None, Inflow::None));
             heartbeat.heard_data(at(chunk));
         }
-        assert_eq!(heartbeat.due, Some(at(1015)));
-        heartbeat.heard_data(at(700));
-        assert_eq!(heartbeat.take_flow(at(1015)), Inflow::GoesOn(at(1700)));
-        assert_eq!(heartbeat.take_flow(at(1700)), Inflow::Silent);
-        assert_eq!(heartbeat.take_flow(at(1700)), Inflow::None, "once");
+        assert_eq!(heartbeat.due, Some(at(515)));
+        heartbeat.heard_data(at(400));
+        assert_eq!(heartbeat.take_flow(at(515)), Inflow::GoesOn(at(900)));
+        assert_eq!(heartbeat.take_flow(at(900)), Inflow::Silent);
+        assert_eq!(heartbeat.take_flow(at(900)), Inflow::None, "once");
     }
 
     #[test]

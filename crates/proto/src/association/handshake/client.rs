@@ -18,7 +18,7 @@ use crate::paths::Path;
 use crate::paths::first_contact::{self, Pair};
 use crate::paths::reach::Reach;
 use crate::types::{Capabilities, PeerAddress};
-use crate::{AssociationEnd, Cx, Duration, Instant, Notice, PathId};
+use crate::{AssociationEnd, Cx, Duration, Encapsulation, Instant, Notice, PathId};
 
 impl Association {
     /// Sends INIT over the paths of the policy that have not taken one since the timer was started.
@@ -45,8 +45,14 @@ impl Association {
 
     fn send_init_on(&mut self, path: PathId) {
         let Path { local, remote, encapsulation, .. } = self.paths[path];
+        // Stacks of WebRTC reject what lists an address. Who does not answer gets every second INIT without.
+        let timer = self.state.handshake().map(|handshake| handshake.timer.retransmissions);
+        let is_bare = timer
+            .is_some_and(|retransmissions| retransmissions >= 2 && retransmissions % 2 == 0)
+            && encapsulation != Encapsulation::None;
+        let own = [local];
         let parameters = init_parameters::init_parameters(
-            &self.identity.local_addresses,
+            if is_bare { &own } else { &self.identity.local_addresses },
             local,
             PeerAddress { address: remote, encapsulation },
             self.state.handshake().and_then(|handshake| handshake.life_extension),

@@ -69,6 +69,8 @@ pub(crate) struct PeerInit {
     pub(crate) addresses: AddressList,
     /// Listed addresses that were not taken: not usable here, or too many.
     pub(crate) ignored_addresses: u32,
+    /// It named addresses, or types of them.
+    pub(crate) knows_addresses: bool,
     /// Families that the peer can reach.
     pub(crate) address_types: AddressTypes,
     /// Extensions that the peer listed, whether or not they are known here how to use.
@@ -110,6 +112,11 @@ impl Capabilities {
         offered.set(Self::PACKET_DROP, policies.packet_drop_report == PacketDropReport::On);
         offered.set(Self::NR_SACK, policies.nr_sack != NrSack::Off);
         offered
+    }
+
+    /// What stacks of WebRTC can do.
+    fn of_webrtc() -> Self {
+        Self::RE_CONFIG | Self::FORWARD_TSN | Self::I_DATA | Self::I_FORWARD_TSN
     }
 
     const CHUNKS: [(Self, u8); 8] = [
@@ -234,6 +241,7 @@ pub(crate) fn init_ack_parameters(
 ) -> Parameters<'static> {
     let PeerAddress { address: to, encapsulation: carried } = to;
     let extensions = offered.extensions(carried);
+    let local = if peer.has_one_path(carried) { &[from][..] } else { local };
     let addresses = told_addresses(local, from, to, peer.address_types);
     Parameters::build(
         core::iter::once(Parameter::StateCookie(cookie))
@@ -295,6 +303,7 @@ impl PeerInit {
             initial_tsn: init.initial_tsn,
             addresses: SmallVec::from_slice(&[source]),
             ignored_addresses: 0,
+            knows_addresses: false,
             address_types: AddressTypes::empty(),
             capabilities: Capabilities::empty(),
             life_extension: Duration::ZERO,
@@ -321,6 +330,7 @@ impl PeerInit {
         for parameter in parameters {
             match parameter {
                 Parameter::Ipv4(_) | Parameter::Ipv6(_) => {
+                    self.knows_addresses = true;
                     if let Some(address) = parameter.address() {
                         seen |= AddressTypes::of(address);
                         self.take_address(address, limits);
@@ -330,6 +340,7 @@ impl PeerInit {
                     return Err(InitProblem::HostName(with_header(parameter)));
                 }
                 Parameter::SupportedAddressTypes(types) => {
+                    self.knows_addresses = true;
                     listed = Some(AddressTypes::from_list(types));
                 }
                 Parameter::CookiePreservative(milliseconds) => {
@@ -357,6 +368,16 @@ impl PeerInit {
         // RFC 9260 section 5.1.2: a family that the peer uses is supported, listed or not.
         self.address_types = listed.map_or(AddressTypes::all(), |types| types | seen);
         Ok(())
+    }
+
+    /// Whether the peer is a stack of WebRTC by what it lists. These have one path, and pion and sctp-proto reject what lists an address
+    /// (its type is one that stops the reading where it is unknown).
+    fn has_one_path(&self, carried: Encapsulation) -> bool {
+        let of_others = Capabilities::all() - Capabilities::of_webrtc();
+        carried != Encapsulation::None
+            && !self.knows_addresses
+            && self.capabilities.contains(Capabilities::RE_CONFIG)
+            && !self.capabilities.intersects(of_others)
     }
 
     /// Adds a listed address if packets can be sent to it, and if the peer may mean itself by it.

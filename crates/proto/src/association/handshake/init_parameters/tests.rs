@@ -435,3 +435,23 @@ fn stacks_of_webrtc_understand_what_is_sent_over_udp() {
         }
     }
 }
+
+/// pion and sctp-proto list two or three chunk types and nothing of addresses, and reject what lists addresses.
+#[test]
+fn a_peer_with_one_path_is_told_no_addresses() {
+    let local = ips("192.0.2.1 192.0.2.2");
+    let webrtc = Parameter::SupportedExtensions(&[130, 192]);
+    let with_asconf = Parameter::SupportedExtensions(&[0xC1, 0x80, 130, 192]);
+    let types = Parameter::SupportedAddressTypes(U16List::Numbers(&[5]));
+    for (parameters, to, count) in [
+        (&[webrtc.clone()][..], over_udp("198.51.100.1"), 0),
+        (&[webrtc.clone()], over_ip("198.51.100.1"), 2),
+        (&[webrtc, types], over_udp("198.51.100.1"), 2),
+        (&[with_asconf], over_udp("198.51.100.1"), 2),
+        (&[], over_udp("198.51.100.1"), 2),
+    ] {
+        let peer = parse(&init(parameters)).unwrap();
+        let told = init_ack_parameters(&local, local[0], to, &peer, b"cookie", NONE);
+        assert_eq!(addresses_of(&told).len(), count, "{parameters:?}");
+    }
+}

@@ -10,8 +10,8 @@ use std::net::IpAddr;
 use common::{message, millis, secs};
 use polypath_proto::config::{AddressJoin, AssociationConfig, EndpointConfig, Preset};
 use polypath_proto::{
-    Body, Duration, Ecn, Encapsulation, Event, Instant, OutgoingMessage, PathStats, PathStatus,
-    PeerAddress, Received, Transmit,
+    Body, Duration, Ecn, Encapsulation, Event, Instant, LocalAddressChange, OutgoingMessage,
+    PathStats, PathStatus, PeerAddress, Received, Transmit,
 };
 use polypath_testkit::Host;
 use polypath_wire::{Chunk, Packet, Parameter, Parameters};
@@ -553,4 +553,48 @@ fn what_init_listed_becomes_what_is_seen_of_it() {
     let paths: Vec<_> = world.working(SERVER).iter().map(|path| path.remote).collect();
     assert_eq!(paths.len(), 3, "{paths:?}");
     assert!(world.paths(SERVER).len() <= 4, "{:?}", world.paths(SERVER));
+}
+
+/// A modem that is plugged in later, behind a translator as well.
+#[test]
+fn an_uplink_that_comes_later_is_used() {
+    let mut world = World::new(2, 1, [recommended(), recommended()]);
+    let later = LocalAddressChange::Removed(private(1));
+    world.hosts[CLIENT].endpoint.handle_local_address(later);
+    world.connect(1);
+    assert_eq!(world.working(SERVER).len(), 1);
+    let added = LocalAddressChange::Added(private(1));
+    world.hosts[CLIENT].endpoint.handle_local_address(added);
+    world.hosts[CLIENT].command(world.now, 0, |association, cx| {
+        association.handle_local_address(cx, added);
+    });
+    world.hosts[CLIENT].settle(world.now, 0);
+    world.collect();
+    world.run_for(secs(1));
+    let remote: Vec<_> = world.working(SERVER).iter().map(|path| path.remote).collect();
+    assert_eq!(remote, [public(0), public(1)]);
+    for (from, to) in [(CLIENT, SERVER), (SERVER, CLIENT)] {
+        world.send(from, MANY);
+        world.run_until(to, MANY as usize, secs(20));
+        let sent = sent_bytes(&world.working(from));
+        assert!(sent.iter().all(|sent| *sent > 1_000_000), "{sent:?}");
+    }
+}
+
+/// Nothing of the invitation of before holds.
+#[test]
+fn a_peer_that_restarts_is_invited_again() {
+    let mut world = World::connected(2, 1);
+    // Another process of the client with the same ports and addresses, behind the same translators.
+    let client: Vec<IpAddr> = (0..2).map(private).collect();
+    let config = world.config.clone();
+    let endpoint = EndpointConfig { association: config, ..EndpointConfig::default() };
+    world.hosts[CLIENT] = Host::new(77, endpoint, CLIENT_PORT, &client, world.now);
+    world.connect(1);
+    let restarted = |event: &Event| matches!(event, Event::Restarted { .. });
+    assert!(world.hosts[SERVER].slots[0].events.iter().any(restarted));
+    world.run_for(secs(5));
+    assert_eq!(world.working(SERVER).len(), 2, "{:?}", world.paths(SERVER));
+    world.send(CLIENT, 100);
+    world.run_until(SERVER, 100, secs(5));
 }

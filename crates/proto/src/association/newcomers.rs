@@ -169,6 +169,7 @@ impl Association {
         transmitter.on_path_lost(&mut send_cx, id);
         self.apply_effects(cx);
         let path = &mut self.paths[id];
+        let was_confirmed = path.reach.is_confirmed();
         let left = core::mem::replace(&mut path.remote, proved.place.remote);
         path.encapsulation = proved.place.encapsulation;
         path.denied_since = None;
@@ -178,7 +179,10 @@ impl Association {
         sending.resize(sending.mtu(), headers, &self.config);
         if left != proved.place.remote {
             self.begin_anew(id);
-            if self.paths.iter().all(|path| path.remote != left) {
+            if !was_confirmed {
+                // Should the peer restart, it names them again.
+                self.newcomers.replaced.push(left);
+            } else if self.paths.iter().all(|path| path.remote != left) {
                 self.notices.push_back(Notice::PeerAddressGone(left));
             }
             self.report_path(cx, id);

@@ -54,6 +54,8 @@ struct Newcomer {
 #[derive(Debug)]
 pub(crate) struct Newcomers {
     list: Vec<Newcomer>,
+    /// Addresses that the peer has named and nobody was found at, whose paths newcomers have taken.
+    pub(crate) replaced: Vec<IpAddr>,
     next_serial: u16,
     period_began: Instant,
     probes_in_period: u8,
@@ -78,8 +80,13 @@ pub(crate) struct Proved {
 }
 
 impl Newcomers {
-    const NONE: Self =
-        Self { list: Vec::new(), next_serial: 0, period_began: Instant::ZERO, probes_in_period: 0 };
+    const NONE: Self = Self {
+        list: Vec::new(),
+        replaced: Vec::new(),
+        next_serial: 0,
+        period_began: Instant::ZERO,
+        probes_in_period: 0,
+    };
 
     /// A packet came from a place that no path has. Gives what to send there, unless it has been asked less than `pause` ago, or
     /// [`MOST_PROBES`] times; `nonce` is a new random number.

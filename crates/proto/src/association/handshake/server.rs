@@ -17,7 +17,7 @@ use crate::paths::PathBook;
 use crate::paths::reach::Reach;
 use crate::transmit::SendPaths;
 use crate::types::{Capabilities, PeerAddress};
-use crate::{Cx, Event, Instant, PathId, Tsn};
+use crate::{Cx, Encapsulation, Event, Instant, PathId, Tsn};
 
 impl Association {
     /// Begins an association as the server: its COOKIE ECHO was found good. Queues COOKIE ACK; other chunks of that
@@ -61,6 +61,10 @@ impl Association {
                 peer_addresses.push(address);
             }
         }
+        let named = self.newcomers.replaced.iter();
+        peer_addresses.extend(
+            named.map(|&address| PeerAddress { address, encapsulation: Encapsulation::None }),
+        );
         HandshakeView {
             phase,
             local_tag: self.identity.local_tag,

@@ -132,6 +132,26 @@ fn a_lost_cookie_goes_again_over_the_next_path_that_answers() {
     assert_works(&mut pair);
 }
 
+/// The next path in turn has a round trip of 600 ms, and nothing came back there yet.
+#[test]
+fn a_lost_cookie_goes_again_where_the_first_answer_came_from_too() {
+    let mut pair = pair(HandshakePaths::AllPaths, &[10, 300], Default::default());
+    let begin = pair.now;
+    pair.connect();
+    pair.run_for(Duration::from_millis(15));
+    pair.paths[0].faults = LOST;
+    pair.run_for(Duration::from_millis(50));
+    pair.paths[0].faults = Faults::default();
+    let client_is_ready = |pair: &Pair| pair.slot(Side::Client).association.is_established();
+    assert!(pair.run_until(Duration::from_secs(60), client_is_ready));
+    assert_eq!(
+        pair.now.since(begin),
+        Duration::from_millis(260),
+        "a timeout, and a round trip of path 0"
+    );
+    assert_works(&mut pair);
+}
+
 /// New data may wait for the round trip of a path that has told nothing yet; but not for HB.interval.
 #[test]
 fn a_path_that_loses_the_first_questions_is_asked_again_soon() {

@@ -105,6 +105,28 @@ impl Association {
         timer.restart(cx.now);
         self.go_on_with(aborted.or_else(|| self.next_handshake_path()));
         self.send_handshake_chunk(cx.now);
+        self.repeat_cookie_where_answered();
+    }
+
+    /// With a cookie, the next path may be a long one, or one where nothing came back yet: what was lost on those that have answered
+    /// INIT is repeated there, too.
+    fn repeat_cookie_where_answered(&mut self) {
+        if self.config.policies.handshake != HandshakePaths::AllPaths || self.state.is_cookie_wait()
+        {
+            return;
+        }
+        let Some(next) = self.state.handshake().map(|handshake| handshake.path) else { return };
+        let answered: SmallVec<[PathId; 4]> = self
+            .transmitter
+            .paths
+            .iter()
+            .filter(|path| path.rtt.srtt().is_some() && self.suits_handshake(path.id))
+            .map(|path| path.id)
+            .filter(|path| *path != next)
+            .collect();
+        for path in answered {
+            self.send_cookie_echo_to(To::Path(path));
+        }
     }
 
     /// The system refuses the path of the handshake: the next one is tried at once, if there is one that it has not

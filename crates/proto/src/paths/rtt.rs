@@ -145,6 +145,14 @@ impl RttEstimator {
         }
     }
 
+    /// Bytes per second that the links of the path pass on, as the round trips of full packets tell where sending them takes a good part
+    /// of the time: a quarter.
+    pub(crate) fn links_pass_on(&self) -> Option<u64> {
+        let (full, sending) = (self.full()?, self.serialisation());
+        let tells = sending > Duration::ZERO && sending >= full.smallest / 4;
+        tells.then(|| u64::from(full.bytes) * 1_000_000_000 / sending.as_nanos())
+    }
+
     /// Retransmission timeout.
     pub(crate) fn rto(&self) -> Duration {
         self.rto
@@ -269,15 +277,16 @@ mod tests {
         let ms = Duration::from_millis;
         let mut rtt = RttEstimator::new(Preset::Rfc9260.policies().rto, ControlRtt::Provisional);
         rtt.on_control_sample(Instant::ZERO, ms(7));
-        for (bytes, sample, serialisation, what) in [
-            (200, 9, 2, "the first"),
-            (1468, 21, 14, "a larger one counts alone"),
-            (700, 13, 14, "a smaller one does not"),
-            (1400, 19, 12, "one about as large does"),
-            (1468, 30, 12, "the smallest counts"),
+        for (bytes, sample, serialisation, bytes_per_second, what) in [
+            (200, 9, 2, None, "the first, most of whose round trip is no sending"),
+            (1468, 21, 14, Some(104_857), "a larger one counts alone"),
+            (700, 13, 14, Some(104_857), "a smaller one does not"),
+            (1400, 19, 12, Some(122_333), "one about as large does"),
+            (1468, 30, 12, Some(122_333), "the smallest counts"),
         ] {
             rtt.on_data_sample(Instant::ZERO, ms(sample), bytes);
             assert_eq!(rtt.serialisation(), ms(serialisation), "{what}");
+            assert_eq!(rtt.links_pass_on(), bytes_per_second, "{what}");
         }
         assert_eq!(rtt.of_data().map(|(_, smallest)| smallest), Some(ms(19)));
         assert_eq!(rtt.smallest(), Some(ms(9)));

@@ -268,7 +268,7 @@ fn known_rate(known: MeasuredRate) -> KnownRate {
 pub(super) fn measured_path(path: &SendPath, now: Instant) -> Option<MeasuredPath> {
     let (srtt, smallest_rtt) = path.rtt.of_data()?;
     let (cwnd, ssthresh) = (path.congestion.cwnd, path.congestion.ssthresh);
-    let (rate, bottleneck) = (path.delivery_rate().map(known_rate), path.bottleneck_rate());
+    let (rate, bottleneck) = (path.delivery_rate().map(known_rate), path.links_pass_on());
     let carries =
         rate.filter(|rate| rate.is_final).map(|rate| rate.bytes_per_second).or(bottleneck);
     Some(MeasuredPath {

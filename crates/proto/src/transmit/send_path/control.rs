@@ -74,7 +74,12 @@ impl SendPath {
     /// has shown.
     pub(crate) fn passes_on(&self) -> Option<u64> {
         let known = self.delivery_rate().filter(|known| known.is_final);
-        known.map(|known| known.rate.as_bits_per_second() / 8).or_else(|| self.bottleneck_rate())
+        known.map(|known| known.rate.as_bits_per_second() / 8).or_else(|| self.links_pass_on())
+    }
+
+    /// The same from trains and round trips only.
+    pub(crate) fn links_pass_on(&self) -> Option<u64> {
+        self.bottleneck_rate().or_else(|| self.rtt.links_pass_on())
     }
 
     /// So many bytes are sent.

@@ -31,7 +31,7 @@ pub(crate) enum TailPhase {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TailProbe {
     phase: TailPhase,
-    /// When the probe is due; in the far future unless the path waits for it.
+    /// When the probe is due while the path waits for it, and its answer once it is out; else in the far future.
     due: Instant,
     /// When its lowest chunk is overdue and another path may take it; in the far future where none can.
     overdue_at: Instant,
@@ -83,7 +83,17 @@ impl TailProbe {
 
     /// When the probe is due, or the far future.
     pub(crate) fn due(&self) -> Instant {
-        self.due
+        if self.phase == TailPhase::Waiting { self.due } else { Instant::FAR_FUTURE }
+    }
+
+    /// When the answer to the probe that is out is due, or the far future: from then on the path is doubtful.
+    pub(crate) fn answer_due(&self) -> Instant {
+        if self.phase == TailPhase::Sent { self.due } else { Instant::FAR_FUTURE }
+    }
+
+    /// Whether its probe should have been answered.
+    pub(crate) fn is_doubtful(&self, now: Instant) -> bool {
+        self.answer_due() <= now
     }
 
     /// Data was sent on the path, or acknowledged, or a probe has told what there was to know: the wait begins anew.
@@ -116,9 +126,14 @@ impl TailProbe {
         }
     }
 
-    /// The wait ended with a probe ([`TailPhase::Sent`]), or without ([`TailPhase::Spent`]).
-    pub(crate) fn end(&mut self, phase: TailPhase) {
-        *self = Self { phase, ..Self::default() };
+    /// The wait ended with a probe that should be answered at `answer_due`.
+    pub(crate) fn sent(&mut self, answer_due: Instant) {
+        *self = Self { phase: TailPhase::Sent, due: answer_due, ..Self::default() };
+    }
+
+    /// The wait ended without a probe.
+    pub(crate) fn give_up(&mut self) {
+        *self = Self { phase: TailPhase::Spent, ..Self::default() };
     }
 }
 
@@ -187,13 +202,17 @@ mod tests {
             probe.observe(at(now), tail);
             assert_eq!((probe.phase(), probe.due()), (phase, due), "{what}");
         }
+        let ends = |probe: &mut TailProbe, phase| match phase {
+            TailPhase::Sent => probe.sent(at(65)),
+            _ => probe.give_up(),
+        };
         for end in [TailPhase::Sent, TailPhase::Spent] {
             probe.observe(at(20), answer);
             probe.hurry(at(70));
             assert_eq!(probe.due(), at(60));
             probe.hurry(at(50));
             assert_eq!(probe.due(), at(50));
-            probe.end(end);
+            ends(&mut probe, end);
             for tail in [answer, Tail::Nothing] {
                 probe.hurry(at(50));
                 probe.observe(at(70), tail);
@@ -202,10 +221,25 @@ mod tests {
             probe.rest();
             probe.observe(at(80), answer);
             assert_eq!((probe.phase(), probe.due()), (TailPhase::Waiting, at(120)), "heard of");
-            probe.end(end);
+            ends(&mut probe, end);
             probe.observe(at(90), Tail::No);
             assert_eq!(probe.phase(), TailPhase::Idle, "the tail is over");
         }
+    }
+
+    #[test]
+    fn a_path_that_does_not_answer_its_probe_is_doubtful_until_it_is_heard_of() {
+        let at = |time| Instant::ZERO + ms(time);
+        let mut probe = TailProbe::default();
+        probe.observe(at(0), Tail::Answer(ms(40)));
+        assert!(!probe.is_doubtful(at(50)), "a probe is due, not its answer");
+        probe.sent(at(65));
+        assert_eq!((probe.due(), probe.answer_due()), (Instant::FAR_FUTURE, at(65)));
+        assert!(!probe.is_doubtful(at(64)) && probe.is_doubtful(at(65)));
+        probe.begin_anew();
+        assert!(probe.is_doubtful(at(65)), "chunks leave it");
+        probe.rest();
+        assert!(!probe.is_doubtful(at(65)));
     }
 
     #[test]

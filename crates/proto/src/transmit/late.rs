@@ -109,11 +109,16 @@ impl Transmitter {
         if !self.reinjects_at_tail(cx, usable) {
             return None;
         }
+        let tsn = self.lowest_outstanding(id)?;
+        let answer_due = self.paths[id].tail_probe.answer_due();
+        if answer_due > cx.now && answer_due != Instant::FAR_FUTURE {
+            // Then another one is the fastest.
+            return Some(answer_due);
+        }
         let fastest = self.fastest_path(usable, cx.now)?;
         if fastest.id == id || !fastest.cwnd_admits() {
             return None;
         }
-        let tsn = self.lowest_outstanding(id)?;
         let (lowest, at) = (self.outstanding.get(tsn), self.overdue_at(cx, tsn)?);
         (is_movable(lowest, cx.now) && at > cx.now).then_some(at)
     }
@@ -133,7 +138,12 @@ impl Transmitter {
             None if path.has_delivered => 1,
             None => 2,
         };
-        measured.min_by_key(|path| (evidence(path), self.answer_time(path, now), path.id))
+        // A path that did not answer its own probe may bring nothing at all.
+        let rank = |path: &&SendPath| {
+            let is_doubtful = path.tail_probe.is_doubtful(now);
+            (is_doubtful, evidence(path), self.answer_time(path, now), path.id)
+        };
+        measured.min_by_key(rank)
     }
 
     /// Time until a chunk sent next on the path would be answered, as far as its round trip is known.

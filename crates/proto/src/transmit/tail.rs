@@ -9,6 +9,7 @@ use super::send_path::SendPath;
 use super::{SendCx, Transmitter};
 use crate::config::{TailProbes, TailReinjection};
 use crate::mechanism::tail_probe::{self, Answer, Tail, TailPhase};
+use crate::mechanism::tail_reinjection;
 use crate::probe::TransmissionCause;
 use crate::transmit::outstanding::{History, OutstandingChunk};
 use crate::types::{Fate, PathSet};
@@ -51,7 +52,7 @@ impl Transmitter {
             if let Some((tsn, path)) = self.tail_probe_for(cx, silent) {
                 return Some(TailProbePacket { path, silent, tsn });
             }
-            self.paths[silent].tail_probe.end(TailPhase::Spent);
+            self.paths[silent].tail_probe.give_up();
         }
         None
     }
@@ -78,10 +79,9 @@ impl Transmitter {
                 (true, false) => self.silence_of(cx, path),
                 (false, false) => Tail::No,
             };
+            self.paths[path].tail_probe.observe(cx.now, tail);
             let overdue_at = if moves { self.overdue_aside(cx, path) } else { None };
-            let probe = &mut self.paths[path].tail_probe;
-            probe.observe(cx.now, tail);
-            probe.leave_at(overdue_at);
+            self.paths[path].tail_probe.leave_at(overdue_at);
         }
     }
 
@@ -214,7 +214,9 @@ impl Transmitter {
             path.rtt.srtt().is_some() && (path.cwnd_admits() || path.id == silent)
         };
         let usable = self.paths.among(cx.book.usable());
-        let fastest = usable.filter(takes).min_by_key(|path| path.rtt.srtt())?;
+        let fastest = usable
+            .filter(takes)
+            .min_by_key(|path| (path.tail_probe.is_doubtful(cx.now), path.rtt.srtt()))?;
         Some((tsn, fastest.id))
     }
 
@@ -229,8 +231,14 @@ impl Transmitter {
         let flight_bytes = self.outstanding.get(tsn).flight_bytes;
         self.leave_behind(cx.now, silent, tsn);
         self.paths[silent].take_out(tsn, flight_bytes);
+        let may_still_move =
+            to == silent && !self.outstanding.get(tsn).history.contains(History::RESCHEDULED);
         self.push_moved(cx, to, tsn, TransmissionCause::TailProbe, packet);
-        self.outstanding.get_mut(tsn).history |= History::PROBED;
+        let history = &mut self.outstanding.get_mut(tsn).history;
+        *history |= History::PROBED;
+        if may_still_move {
+            *history -= History::RESCHEDULED;
+        }
         let is_lowest = self.lowest_outstanding(to) == Some(tsn);
         match is_lowest {
             // RFC 9260 section 6.3.2, RFC 8985 section 7.3.
@@ -246,7 +254,10 @@ impl Transmitter {
         if own.phase() == TailPhase::Sent {
             self.paths[to].tail_probe = own;
         }
-        self.paths[silent].tail_probe.end(TailPhase::Sent);
+        let srtt = self.paths[to].rtt.expected();
+        let window = self.paths[to].reordering_window();
+        let answer_due = tail_reinjection::overdue_at(cx.now, srtt, window, Duration::ZERO);
+        self.paths[silent].tail_probe.sent(answer_due);
     }
 
     /// A probe was answered, and its path was silent until then: what was overdue before is lost, the original too. Returns

@@ -56,6 +56,28 @@ fn a_silent_path_is_probed_once_by_its_last_chunk() {
     }
 }
 
+/// A quarter of a round trip late, no answer to the probe makes the path doubtful: what is overdue there takes the other one.
+#[test]
+fn what_does_not_answer_its_probe_is_left() {
+    for (tail_reinjection, left) in [(TailReinjection::On, true), (TailReinjection::Off, false)] {
+        let mut bench = bench(200, |config| config.policies.tail_reinjection = tail_reinjection);
+        bench.place(&[0; 3]);
+        bench.wait(80);
+        assert_eq!(bench.sends(), [(0, [2].into())], "the probe");
+        bench.wait(49);
+        assert_eq!(bench.sends(), []);
+        bench.wait(1);
+        let sent: alloc::vec::Vec<u32> = bench
+            .sends()
+            .into_iter()
+            .filter(|(path, _)| *path == 1)
+            .flat_map(|(_, chunks)| chunks)
+            .collect();
+        let expected: &[u32] = if left { &[0, 1, 2] } else { &[] };
+        assert_eq!(sent, expected, "{tail_reinjection:?}");
+    }
+}
+
 /// The peer was asked for the SACK of a packet on its own, and delays it no more than that of others.
 #[test]
 fn a_packet_that_asked_for_its_sack_is_probed_as_early_as_others() {

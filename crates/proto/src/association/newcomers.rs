@@ -255,11 +255,8 @@ impl Association {
         let Some(join) = &mut self.join else { return };
         let proof = join.prove(id.0, tag);
         let invitation = join.invitation().filter(|_| is_confirmed);
-        let parameters = Parameters::build(
-            core::iter::once(Parameter::HeartbeatInfo(info))
-                .chain(invitation.map(JoinSecrets::invitation_parameter))
-                .chain(proof.as_ref().map(JoinSecrets::proof_parameter)),
-        );
+        let info = JoinSecrets::heartbeat_info(info, invitation, proof.as_ref());
+        let parameters = Parameters::build([Parameter::HeartbeatInfo(&info)]);
         self.queue_control(Chunk::Heartbeat(parameters), To::Path(id));
         if proof.is_some() {
             self.queue_control(Chunk::Pad(Raw::Borrowed(PADDING)), To::Path(id));

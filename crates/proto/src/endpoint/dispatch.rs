@@ -114,7 +114,8 @@ impl Endpoint {
                 return self.refuse(cx, &to, tag, problem.causes()).map(Route::Reply);
             }
         };
-        if let Some(id) = self.table.by_any_peer(to.remote_port, &peer.addresses) {
+        let carried = received.encapsulation;
+        if let Some(id) = self.table.by_any_peer(to.remote_port, &peer.addresses, carried) {
             return Ok(Route::Collision(id));
         }
         if let Some(causes) = self.refusal() {

@@ -59,7 +59,8 @@ impl Endpoint {
     ) -> Result<EchoVerdict, DropReason> {
         let established = self.open_cookie(cx, received, packet)?;
         let cookie = &established.cookie;
-        if let Some(id) = self.table.by_any_peer(cookie.remote_port, &cookie.peer_addresses) {
+        let Cookie { remote_port, peer_addresses, encapsulation, .. } = cookie;
+        if let Some(id) = self.table.by_any_peer(*remote_port, peer_addresses, *encapsulation) {
             return Ok(EchoVerdict::Collision(id));
         }
         let to = ReturnPath::of(received, packet);

@@ -444,9 +444,9 @@ fn a_peer_with_one_path_is_told_no_addresses() {
     let with_asconf = Parameter::SupportedExtensions(&[0xC1, 0x80, 130, 192]);
     let types = Parameter::SupportedAddressTypes(U16List::Numbers(&[5]));
     for (parameters, to, count) in [
-        (&[webrtc.clone()][..], over_udp("198.51.100.1"), 0),
-        (&[webrtc.clone()], over_ip("198.51.100.1"), 2),
-        (&[webrtc, types], over_udp("198.51.100.1"), 2),
+        (core::slice::from_ref(&webrtc), over_udp("198.51.100.1"), 0),
+        (core::slice::from_ref(&webrtc), over_ip("198.51.100.1"), 2),
+        (&[webrtc.clone(), types], over_udp("198.51.100.1"), 2),
         (&[with_asconf], over_udp("198.51.100.1"), 2),
         (&[], over_udp("198.51.100.1"), 2),
     ] {

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::pin::pin;
 
 use bytes::Bytes;
-use polypath_proto::{AssociationStats, Event, PathId, PathStats};
+use polypath_proto::{AssociationStats, Event, KeyError, PathId, PathStats};
 use tokio::sync::{Notify, broadcast};
 
 use crate::error::{AssociationError, SendError, TryReceiveError};
@@ -370,6 +370,39 @@ impl Association {
     pub fn set_stream_value(&self, stream: u16, value: u16) -> Result<(), SendError> {
         self.shared.lock().protocol.set_stream_value(stream, value)?;
         Ok(())
+    }
+
+    /// Sets a key that both sides share, or replaces the one with this identifier (`SCTP_AUTH_KEY`, RFC 4895). The active key goes
+    /// on authenticating packets. The first keys are those of [`shared_keys`](polypath_proto::config::AssociationConfig::shared_keys).
+    ///
+    /// # Errors
+    ///
+    /// If the key is too long, there are too many, or authentication is off (policy `authenticated_chunks`).
+    pub fn set_shared_key(&self, id: u16, key: &[u8]) -> Result<(), KeyError> {
+        self.shared.lock().protocol.set_shared_key(id, key)
+    }
+
+    /// Forgets a key (`SCTP_AUTH_DELETE_KEY`): packets that arrive with it are discarded.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such key, it is the active one, or authentication is off.
+    pub fn delete_shared_key(&self, id: u16) -> Result<(), KeyError> {
+        self.shared.lock().protocol.delete_shared_key(id)
+    }
+
+    /// Chooses the key that authenticates packets from now on (`SCTP_AUTH_ACTIVE_KEY`). The peer must have it.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such key, or authentication is off.
+    pub fn activate_shared_key(&self, id: u16) -> Result<(), KeyError> {
+        self.shared.lock().protocol.activate_shared_key(id)
+    }
+
+    /// Whether both sides have authentication (RFC 4895).
+    pub fn is_authenticated(&self) -> bool {
+        self.shared.lock().protocol.is_authenticated()
     }
 
     /// Attaches a probe, which receives the association's events from now on, or detaches it; returns the previous one. It is

@@ -254,8 +254,8 @@ pub use polypath_proto::config::{
 };
 pub use polypath_proto::{
     AssociationEnd, AssociationState, AssociationStats, BlockedCause, BlockedTime, ChunkKinds,
-    ConnectError as ConnectRefusal, Delivery, Duration, EndReason, Event, Instant, LossDetection,
-    NoProbe, PathChange, PathId, PathStats, PathStatus, Probe, ProbeEvent,
+    ConnectError as ConnectRefusal, Delivery, Duration, EndReason, Event, Instant, KeyError,
+    LossDetection, NoProbe, PathChange, PathId, PathStats, PathStatus, Probe, ProbeEvent,
     SendError as SendRefusal, TimerKind, TransmissionCause, Tsn, config, congestion, scheduling,
 };
 pub use probe::{BoxedProbe, Initiator, ObservedAssociation, Observer};

@@ -36,6 +36,36 @@ pub enum SendError {
     Closed,
 }
 
+/// Why a change of the shared keys was refused (RFC 4895).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
+#[non_exhaustive]
+pub enum KeyError {
+    /// No key has this identifier.
+    #[error("there is no shared key {id}: set it first")]
+    Unknown {
+        /// The identifier.
+        id: u16,
+    },
+    /// The key authenticates what is sent: activate another one first.
+    #[error("shared key {id} is the active one: activate another first")]
+    Active {
+        /// The identifier.
+        id: u16,
+    },
+    /// The key is longer than 1024 bytes.
+    #[error("a shared key of {bytes} bytes is too long: at most 1024")]
+    TooLong {
+        /// Its length.
+        bytes: usize,
+    },
+    /// There are 32 keys already.
+    #[error("there are 32 shared keys already: delete one first")]
+    TooMany,
+    /// Authentication is off for this association (`authenticated_chunks = "off"`).
+    #[error("authentication is off for this association")]
+    Off,
+}
+
 /// Why an association could not be begun.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
 #[non_exhaustive]

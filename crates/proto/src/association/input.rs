@@ -6,9 +6,11 @@ use polypath_wire::{Abort, Cause, Causes, ForwardTsn};
 use polypath_wire::{ChecksumPolicy, Chunk, PacketView, UnknownAction};
 
 use super::Association;
+use super::auth::Admission;
 use super::observe;
 use super::output::To;
 use super::state::ConnectedPhase;
+use crate::extension::auth::{Covered, Trust};
 use crate::extension::packet_drop::flags;
 use crate::extension::packet_drop::report::Why;
 use crate::receive::{DataError, DataOutcome, Receiver};
@@ -36,22 +38,28 @@ struct ArrivedPacket {
     path: PathId,
     position: usize,
     tag: u32,
+    trust: Trust,
 }
 
 impl Association {
-    pub(super) fn handle_packet(&mut self, cx: &mut Cx<'_>, received: &Received<'_>) {
+    pub(super) fn handle_packet(&mut self, cx: &mut Cx<'_>, received: &Received<'_>, trust: Trust) {
         let Some(path) = self.path_of(received) else {
             self.stats.packets_discarded += 1;
             return;
         };
         observe::packet_received(cx, path, received);
-        self.follow_encapsulation(received, path);
+        if trust == Trust::Unguarded {
+            self.follow_encapsulation(received, path);
+        }
         if let Some(receiver) = self.state.receiver_mut() {
             receiver.begin_packet();
         }
         self.transmitter.begin_packet();
-        if !self.handle_chunks(cx, received, path) {
+        if !self.handle_chunks(cx, received, path, trust) {
             return;
+        }
+        if trust != Trust::Unguarded {
+            self.follow_encapsulation(received, path);
         }
         self.transmitter.end_packet();
         self.stats.packets_received += 1;
@@ -68,9 +76,16 @@ impl Association {
     }
 
     /// Handles the chunks of a packet up to one that is not believed. Returns whether the packet counts as received: not if
-    /// that was the first.
-    fn handle_chunks(&mut self, cx: &mut Cx<'_>, received: &Received<'_>, path: PathId) -> bool {
-        let mut arrival = ArrivedPacket { path, position: 0, tag: 0 };
+    /// that was the first, and not if all had to be authenticated and were not.
+    fn handle_chunks(
+        &mut self,
+        cx: &mut Cx<'_>,
+        received: &Received<'_>,
+        path: PathId,
+        trust: Trust,
+    ) -> bool {
+        let mut arrival = ArrivedPacket { path, position: 0, tag: 0, trust };
+        let mut denied = false;
         match &received.body {
             Body::Datagram(bytes) | Body::Part { datagram: bytes, .. } => {
                 let memory = match &received.body {
@@ -82,8 +97,23 @@ impl Association {
                     return self.refuse(arrival);
                 };
                 arrival.tag = view.verification_tag();
-                for chunk in view.chunks() {
+                let mut chunks = view.chunks();
+                let mut start = chunks.offset();
+                while let Some(chunk) = chunks.next() {
                     let Ok(mut chunk) = chunk else { return self.refuse(arrival) };
+                    if arrival.trust != Trust::Unguarded {
+                        let covered = Covered::Bytes(bytes.get(start..).unwrap_or_default());
+                        start = chunks.offset();
+                        match self.admit(&chunk, covered, &mut arrival.trust, path) {
+                            Admission::Granted => {}
+                            Admission::Proof => continue,
+                            Admission::Denied => {
+                                denied = true;
+                                continue;
+                            }
+                            Admission::Broken => return self.refuse(arrival),
+                        }
+                    }
                     if let (Chunk::Data(data), Some(memory)) = (&mut chunk, memory) {
                         data.payload = core::mem::take(&mut data.payload).shared_with(memory);
                     }
@@ -96,7 +126,19 @@ impl Association {
             }
             Body::Structured(packet) => {
                 arrival.tag = packet.verification_tag;
-                for chunk in packet.chunks.iter() {
+                for (index, chunk) in packet.chunks.iter().enumerate() {
+                    if arrival.trust != Trust::Unguarded {
+                        let covered = Covered::Chunks(&packet.chunks[index + 1..]);
+                        match self.admit(chunk, covered, &mut arrival.trust, path) {
+                            Admission::Granted => {}
+                            Admission::Proof => continue,
+                            Admission::Denied => {
+                                denied = true;
+                                continue;
+                            }
+                            Admission::Broken => return self.refuse(arrival),
+                        }
+                    }
                     match self.handle_chunk(cx, chunk, arrival) {
                         Flow::Continue => arrival.position += 1,
                         Flow::Stop => break,
@@ -107,7 +149,7 @@ impl Association {
             // The endpoint hands none over.
             Body::Damaged { .. } => return self.refuse(arrival),
         }
-        true
+        if denied && arrival.position == 0 { self.refuse(arrival) } else { true }
     }
 
     /// What stands at this position is not believed, nor what follows it. Returns whether anything before it was.

@@ -1,6 +1,7 @@
 //! One association: its data and its public contract.
 
 mod abort;
+mod auth;
 mod effects;
 mod heartbeat;
 mod icmp;
@@ -28,6 +29,7 @@ use polypath_units::Fraction;
 use polypath_wire::Packet;
 use smallvec::SmallVec;
 
+use self::auth::Authentication;
 use self::effects::Events;
 use self::handshake::{Handshake, T1, TieTags};
 use self::output::{ControlQueue, OutputFlush};
@@ -35,6 +37,7 @@ use self::path_mtu::MtuWork;
 use self::state::{ConnectedPhase, State};
 use self::statistics::{AssociationCounters, Blocked};
 use crate::config::{AssociationConfig, SharedConfig, SourceRoute};
+use crate::extension::auth::Trust;
 use crate::extension::packet_drop::report::Allowance;
 use crate::mechanism::outage::Outage;
 use crate::mechanism::size_black_hole::SizeBlackHole;
@@ -100,6 +103,8 @@ pub struct Association {
     readable_told: bool,
     /// What limits reports of damaged packets.
     reports_allowed: Allowance,
+    /// Where authentication is offered.
+    auth: Option<Box<Authentication>>,
     blocked: Blocked,
     stats: AssociationCounters,
 }
@@ -149,6 +154,7 @@ impl Association {
         let timer = T1::first(cx.now, config.policies.rto.initial);
         let state = State::Handshake(Handshake::new(timer, peer));
         let mut association = Box::new(Self::new(cx, config, identity, state));
+        association.auth = Authentication::begin(&association.config, cx.rng);
         association.report_state(cx);
         association.build_paths(peer, None);
         association.report_paths(cx);
@@ -181,6 +187,7 @@ impl Association {
             mtu_work: MtuWork::default(),
             readable_told: false,
             reports_allowed: Allowance::default(),
+            auth: None,
             blocked: Blocked::default(),
             stats: AssociationCounters::default(),
         }
@@ -189,7 +196,14 @@ impl Association {
     /// Handles a packet that the endpoint routed here; it has verified the checksum.
     pub fn handle(&mut self, cx: &mut Cx<'_>, received: &Received<'_>) {
         self.stir();
-        self.handle_packet(cx, received);
+        self.handle_packet(cx, received, self.initial_trust());
+    }
+
+    /// The same for a packet with a COOKIE ECHO, whose AUTH the endpoint has looked at.
+    pub(crate) fn handle_echo(&mut self, cx: &mut Cx<'_>, received: &Received<'_>, trust: Trust) {
+        self.stir();
+        let trust = if trust == Trust::Vouched { trust } else { self.initial_trust() };
+        self.handle_packet(cx, received, trust);
     }
 
     /// Handles a packet for which the endpoint gave [`Route::Damaged`](crate::Route::Damaged): its checksum is wrong.

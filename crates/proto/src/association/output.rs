@@ -142,6 +142,9 @@ impl Association {
         self.advance_shutdown(cx);
         match self.build_packet(cx, packet) {
             Some(built) => {
+                if self.auth.is_some() {
+                    self.seal(&built, packet);
+                }
                 observe::packet_sent(cx, built.path, packet);
                 Some(self.finish(built, packet))
             }
@@ -264,6 +267,7 @@ impl Association {
         };
         let path = resolve(to, &chunk);
         let mut packet = self.builder(path, packet);
+        packet.reserve(self.auth_control_room());
         let alone = travels_alone(&chunk);
         packet.push(chunk);
         while !alone

@@ -28,7 +28,7 @@ impl Association {
         remote: PeerAddress,
     ) -> (Path, SendPath) {
         let family = if remote.address.is_ipv4() { Family::V4 } else { Family::V6 };
-        let headers = paths::headers(remote.address, remote.encapsulation);
+        let headers = paths::headers(remote.address, remote.encapsulation) + self.auth_data_room();
         let sending = SendPath::new(id, family, headers, &self.config);
         let PeerAddress { address, encapsulation } = remote;
         let path = Path::new(id, local, address, encapsulation, sending.mtu(), &self.config);
@@ -95,10 +95,11 @@ impl Association {
         {
             return;
         }
+        let auth = self.auth_data_room();
         for path in self.paths.iter_mut().filter(|path| path.remote == received.remote) {
             path.encapsulation = received.encapsulation;
             let sending = &mut self.transmitter.paths[path.id];
-            sending.resize(sending.mtu(), path.headers(), &self.config);
+            sending.resize(sending.mtu(), path.headers() + auth, &self.config);
         }
         let named = self.state.handshake_mut().map(|handshake| handshake.named.iter_mut());
         for named in named.into_iter().flatten() {

@@ -1,4 +1,5 @@
 //! Extensions of SCTP that both sides agree on in the handshake.
 
+pub(crate) mod auth;
 pub(crate) mod nr_sack;
 pub(crate) mod packet_drop;

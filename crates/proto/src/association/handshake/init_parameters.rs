@@ -12,7 +12,8 @@ use polypath_wire::{
 use smallvec::SmallVec;
 
 use crate::Duration;
-use crate::config::{NrSack, PacketDropReport, Policies};
+use crate::config::{AuthenticatedChunks, NrSack, PacketDropReport, Policies};
+use crate::extension::auth::{AuthOffer, AuthParameters, AuthProblem};
 use crate::types::address_scope::{is_meaningful, is_this_host};
 use crate::types::{AddressList, Capabilities, MAX_ADDRESSES};
 
@@ -42,13 +43,15 @@ pub(crate) enum InitKind {
     InitAck,
 }
 
-/// What bounds the addresses that are taken from a peer.
+/// What bounds what is taken from a peer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct InitLimits<'a> {
     /// Most addresses to take; the source address is always one of them.
     pub(crate) max_addresses: usize,
     /// Addresses of this side: their families are the ones that can be used.
     pub(crate) local_addresses: &'a [IpAddr],
+    /// Which chunks this side demands to be authenticated.
+    pub(crate) authenticated_chunks: AuthenticatedChunks,
 }
 
 /// What a peer told in an INIT or INIT ACK that was found good.
@@ -72,6 +75,8 @@ pub(crate) struct PeerInit {
     pub(crate) address_types: AddressTypes,
     /// Extensions that the peer listed, whether or not they are known here how to use.
     pub(crate) capabilities: Capabilities,
+    /// What it told of authentication, if this side has it too.
+    pub(crate) auth: Option<AuthOffer>,
     /// Increase of the cookie's life that the peer wishes (INIT).
     pub(crate) life_extension: Duration,
     /// The state cookie (INIT ACK).
@@ -98,6 +103,8 @@ pub(crate) enum InitProblem {
     HostName(Bytes),
     /// INIT ACK without state cookie.
     MissingCookie,
+    /// Authentication is demanded and the peer does not have it, or what it says of it cannot be.
+    Authentication(AuthProblem),
 }
 
 impl Capabilities {
@@ -106,6 +113,8 @@ impl Capabilities {
         let mut offered = Self::FORWARD_TSN;
         offered.set(Self::PACKET_DROP, policies.packet_drop_report == PacketDropReport::On);
         offered.set(Self::NR_SACK, policies.nr_sack != NrSack::Off);
+        let authenticates = policies.authenticated_chunks != AuthenticatedChunks::Off;
+        offered.set(Self::AUTH, authenticates);
         offered
     }
 
@@ -180,6 +189,7 @@ pub(crate) fn init_parameters(
     to: IpAddr,
     life_extension: Option<Duration>,
     offered: Capabilities,
+    auth: Option<&AuthOffer>,
 ) -> Parameters<'static> {
     let families = AddressTypes::among(local);
     let types: &[u16] =
@@ -204,7 +214,8 @@ pub(crate) fn init_parameters(
             .chain(extension)
             .chain(types)
             .chain(supported_extensions(&extensions))
-            .chain(forward_tsn_supported(offered)),
+            .chain(forward_tsn_supported(offered))
+            .chain(auth.into_iter().flat_map(AuthOffer::parameters)),
     )
 }
 
@@ -216,6 +227,7 @@ pub(crate) fn init_ack_parameters(
     peer: &PeerInit,
     cookie: &[u8],
     offered: Capabilities,
+    auth: Option<&AuthOffer>,
 ) -> Parameters<'static> {
     let extensions = offered.extensions();
     let addresses = told_addresses(local, from, to, peer.address_types);
@@ -224,6 +236,7 @@ pub(crate) fn init_ack_parameters(
             .chain(addresses.into_iter().map(Parameter::from))
             .chain(supported_extensions(&extensions))
             .chain(forward_tsn_supported(offered))
+            .chain(auth.into_iter().flat_map(AuthOffer::parameters))
             .chain(peer.unrecognized.0.iter().map(|tlv| Parameter::Unrecognized(tlv))),
     )
 }
@@ -275,6 +288,7 @@ impl PeerInit {
             ignored_addresses: 0,
             address_types: AddressTypes::empty(),
             capabilities: Capabilities::empty(),
+            auth: None,
             life_extension: Duration::ZERO,
             cookie: None,
             unrecognized: Unrecognized::default(),
@@ -296,6 +310,7 @@ impl PeerInit {
     ) -> Result<(), InitProblem> {
         let mut seen = AddressTypes::of(self.addresses[0]);
         let mut listed = None;
+        let mut auth = AuthParameters::default();
         for parameter in parameters {
             match parameter {
                 Parameter::Ipv4(_) | Parameter::Ipv6(_) => {
@@ -318,6 +333,7 @@ impl PeerInit {
                     self.capabilities |= Capabilities::from_extensions(chunk_types);
                 }
                 Parameter::StateCookie(_) | Parameter::Unrecognized(_) | Parameter::Padding(_) => {}
+                other if auth.take(&other) => {}
                 unrecognized => {
                     let action = UnknownAction::of_parameter(unrecognized.parameter_type());
                     if action.reports() {
@@ -331,6 +347,8 @@ impl PeerInit {
         }
         // RFC 9260 section 5.1.2: a family that the peer uses is supported, listed or not.
         self.address_types = listed.map_or(AddressTypes::all(), |types| types | seen);
+        let offer = auth.offer(limits.authenticated_chunks);
+        self.auth = offer.map_err(InitProblem::Authentication)?;
         Ok(())
     }
 
@@ -389,6 +407,12 @@ impl InitProblem {
             Self::MissingCookie => {
                 let missing = U16List::Numbers(&[parameter_type::STATE_COOKIE]);
                 Causes::build([Cause::MissingParameters(missing)])
+            }
+            Self::Authentication(AuthProblem::Missing(types)) => {
+                Causes::build([Cause::MissingParameters(U16List::Numbers(types))])
+            }
+            Self::Authentication(AuthProblem::Violation(what)) => {
+                Causes::build([Cause::ProtocolViolation(what.as_bytes())])
             }
         }
     }

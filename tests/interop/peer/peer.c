@@ -176,6 +176,36 @@ static void set_option(int name, const void *value, socklen_t size)
 		fail("socket option %d: %s", name, strerror(errno));
 }
 
+/*
+ * Demands that all but INIT, INIT ACK and SHUTDOWN COMPLETE are authenticated (RFC 4895), with a key that both sides share
+ * if there is one.
+ */
+static void authenticate(const char *text)
+{
+	static const uint8_t demanded[] = { 0, 3, 4, 5, 6, 7, 8, 9, 10, 11, 192 };
+	struct sctp_assoc_value on = { .assoc_id = SCTP_FUTURE_ASSOC, .assoc_value = 1 };
+	struct sctp_authkeyid active = { .scact_assoc_id = SCTP_FUTURE_ASSOC, .scact_keynumber = 1 };
+	size_t length = strlen(text);
+	union {
+		struct sctp_authkey key;
+		uint8_t room[sizeof(struct sctp_authkey) + 64];
+	} shared = { .key = { .sca_assoc_id = SCTP_FUTURE_ASSOC, .sca_keynumber = 1, .sca_keylength = (uint16_t)length } };
+
+	set_option(SCTP_AUTH_SUPPORTED, &on, sizeof on);
+	for (unsigned i = 0; i < sizeof demanded; i++) {
+		struct sctp_authchunk chunk = { .sauth_chunk = demanded[i] };
+
+		set_option(SCTP_AUTH_CHUNK, &chunk, sizeof chunk);
+	}
+	if (strcmp(text, "none") == 0)
+		return;
+	if (length > 64)
+		fail("a key of more than 64 bytes");
+	memcpy(shared.key.sca_key, text, length);
+	set_option(SCTP_AUTH_KEY, &shared, (socklen_t)(sizeof shared.key + length));
+	set_option(SCTP_AUTH_ACTIVE_KEY, &active, sizeof active);
+}
+
 static void set_limits(const struct options *options, sa_family_t family)
 {
 	struct sctp_paddrparams paths = { .spp_address.ss_family = family };
@@ -209,6 +239,8 @@ static void open_socket(const struct options *options)
 	set_limits(options, local.each[0].any.sa_family);
 	if (options->all_extensions)
 		stack_offer_all();
+	if (options->authenticate)
+		authenticate(options->authenticate);
 	/* A message must fit, twice. */
 	if (options->mean_size > 20000 &&
 	    stack_set_buffers((int)(4 * options->mean_size), (int)(4 * options->mean_size)) != 0)
@@ -242,11 +274,29 @@ static void connect_to(const struct options *options)
 		fail("connect to %s: %s", options->remote, strerror(errno));
 }
 
+/* usrsctp never sends what it got before COOKIE ACK if its peer demands that COOKIE ECHO and DATA are authenticated. */
+static void wait_until_established(void)
+{
+	struct sctp_status status;
+
+	for (int tries = 0; tries < 1000; tries++) {
+		socklen_t size = sizeof status;
+
+		memset(&status, 0, sizeof status);
+		if (stack_get(SCTP_STATUS, &status, &size) == 0 && status.sstat_state == SCTP_ESTABLISHED)
+			return;
+		usleep(10000);
+	}
+	fail("the association is not established");
+}
+
 static void associate(const struct options *options)
 {
 	open_socket(options);
 	if (!options->listen) {
 		connect_to(options);
+		if (options->authenticate)
+			wait_until_established();
 		return;
 	}
 	if (stack_listen() != 0)
@@ -589,7 +639,8 @@ static void __attribute__((noreturn)) usage(void)
 	      "            [--give-up-after RETRANSMISSIONS] [--lifetime MILLISECONDS]\n"
 	      "            [--ending source|sink|both|abort-by-source|abort-by-sink] [--abort-after MESSAGES]\n"
 	      "            [--wait-paths ADDRESS[,ADDRESS]] [--path-max-retrans N] [--hold] [--expect-restart] [--stay]\n"
-	      "            [--all-extensions] [--no-partial-reliability] [--cmt] [--drop-reports] [--nr-sack]\n",
+	      "            [--all-extensions] [--no-partial-reliability] [--cmt] [--drop-reports] [--nr-sack]\n"
+	      "            [--authenticate KEY]\n",
 	      stderr);
 	exit(2);
 }
@@ -646,6 +697,7 @@ static const struct option KNOWN[] = {
 	{ "cmt", no_argument, NULL, 'C' },
 	{ "drop-reports", no_argument, NULL, 'D' },
 	{ "nr-sack", no_argument, NULL, 'N' },
+	{ "authenticate", required_argument, NULL, 'k' },
 	{ NULL, 0, NULL, 0 },
 };
 
@@ -688,6 +740,7 @@ static void take_option(struct options *options, int name)
 	case 'C': options->cmt = 1; break;
 	case 'D': options->drop_reports = 1; break;
 	case 'N': options->nr_sack = 1; break;
+	case 'k': options->authenticate = optarg; break;
 	default: usage();
 	}
 }

@@ -245,6 +245,13 @@ fn print_counters(association: &Association) {
         stats.bytes_released_early
     );
     println!(
+        "auth_sent={} auth_accepted={} auth_refused={} unauthenticated={}",
+        stats.auth_chunks_sent,
+        stats.auth_chunks_accepted,
+        stats.auth_chunks_refused,
+        stats.unauthenticated_chunks
+    );
+    println!(
         "abandoned={} kept_reliable={} forward_tsns_sent={} forward_tsns_received={}",
         stats.abandoned.all().sent + stats.abandoned.all().unsent,
         stats.messages_kept_reliable,

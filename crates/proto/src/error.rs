@@ -36,6 +36,37 @@ pub enum SendError {
     Closed,
 }
 
+/// Why streams cannot be reset or added (RFC 6525).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
+#[non_exhaustive]
+pub enum ReconfigurationError {
+    /// One of both sides does not have it (policy `stream_reconfiguration`).
+    #[error("one of both sides does not have stream reconfiguration")]
+    Unsupported,
+    /// The association is not established, is shutting down or has ended.
+    #[error("the association is not established, or is shutting down")]
+    NotEstablished,
+    /// The stream does not exist.
+    #[error("stream {stream} does not exist: there are {count} streams")]
+    InvalidStream {
+        /// Stream named.
+        stream: u16,
+        /// Streams in that direction.
+        count: u16,
+    },
+    /// There would be more than 65535 streams, or none would be added.
+    #[error("{added} streams cannot be added to {count}: at least one, and at most 65535 in all")]
+    InvalidCount {
+        /// Streams to add.
+        added: u16,
+        /// Streams in that direction.
+        count: u16,
+    },
+    /// Too many requests wait for the peer.
+    #[error("too many requests wait for the peer's answer")]
+    Busy,
+}
+
 /// Why a change of the shared keys was refused (RFC 4895).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
 #[non_exhaustive]

@@ -184,6 +184,9 @@ impl Association {
             self.send_shutdown(cx, self.answer_path(path));
         }
         self.announce_messages();
+        if self.reconfig.is_some() {
+            self.settle_deferred_reset();
+        }
     }
 
     /// One arm per chunk type, one call per arm.
@@ -229,6 +232,9 @@ impl Association {
             Chunk::ShutdownComplete { .. } => self.handle_shutdown_complete(cx),
             Chunk::PacketDrop(report) if self.state.has_agreed_on(Capabilities::PACKET_DROP) => {
                 self.handle_packet_drop(cx, report, arrival.path);
+            }
+            Chunk::ReConfig(parameters) if self.reconfig.is_some() => {
+                self.handle_reconfig(cx, parameters, arrival.path);
             }
             Chunk::ForwardTsn(forward) => self.handle_forward_tsn(forward),
             Chunk::Unknown(_)

@@ -13,6 +13,7 @@ mod packet_drop;
 mod path_mtu;
 mod path_table;
 mod reachability;
+mod reconfig;
 mod shutdown;
 mod state;
 mod statistics;
@@ -34,6 +35,7 @@ use self::effects::Events;
 use self::handshake::{Handshake, T1, TieTags};
 use self::output::{ControlQueue, OutputFlush};
 use self::path_mtu::MtuWork;
+use self::reconfig::Reconfiguration;
 use self::state::{ConnectedPhase, State};
 use self::statistics::{AssociationCounters, Blocked};
 use crate::config::{AssociationConfig, SharedConfig, SourceRoute};
@@ -105,6 +107,8 @@ pub struct Association {
     reports_allowed: Allowance,
     /// Where authentication is offered.
     auth: Option<Box<Authentication>>,
+    /// Where both sides have stream reconfiguration.
+    reconfig: Option<Box<Reconfiguration>>,
     blocked: Blocked,
     stats: AssociationCounters,
 }
@@ -188,6 +192,7 @@ impl Association {
             readable_told: false,
             reports_allowed: Allowance::default(),
             auth: None,
+            reconfig: None,
             blocked: Blocked::default(),
             stats: AssociationCounters::default(),
         }
@@ -312,7 +317,7 @@ impl Association {
     /// # Errors
     ///
     /// On error nothing was queued. After [`SendError::WouldBlock`] an [`Event::Writable`] follows when the message
-    /// would fit and an eighth of the buffer is free.
+    /// would fit and an eighth of the buffer is free, or, for a stream that is about to begin anew, when it has.
     pub fn send(&mut self, cx: &mut Cx<'_>, message: OutgoingMessage) -> Result<(), SendError> {
         self.stir();
         let size = message.payload.len();
@@ -327,6 +332,9 @@ impl Association {
                 stream: message.stream,
                 count: self.streams.outbound,
             });
+        }
+        if self.is_resetting(message.stream) {
+            return Err(SendError::WouldBlock);
         }
         if message.path.is_some_and(|path| self.paths.get(path).is_none()) {
             return Err(SendError::NoSuchPath);

@@ -129,6 +129,9 @@ impl Association {
         if self.paths.len() == 0 || self.is_dry_at(cx.now) {
             return None;
         }
+        if self.reconfig.is_some() {
+            self.send_next_request(cx.now);
+        }
         if self.only_listens() {
             self.go_on_listening(cx);
             return None;

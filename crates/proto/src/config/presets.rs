@@ -177,6 +177,7 @@ fn rfc9260() -> Policies {
         },
         partial_reliability: PartialReliability::None,
         stream_scheduler: StreamScheduler::Fcfs,
+        stream_reconfiguration: StreamReconfiguration::Off,
         send_buffer: BufferSize::Bytes,
         receive_buffer: BufferSize::Bytes,
     }

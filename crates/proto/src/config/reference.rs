@@ -640,6 +640,12 @@ pub const POLICY_KEYS: &[PolicyKey] = &[
         StreamScheduler::VALUES,
     ),
     choice(
+        "stream_reconfiguration",
+        "Whether streams may begin anew with SSN 0, and be added (RE-CONFIG).",
+        "RFC 6525",
+        StreamReconfiguration::VALUES,
+    ),
+    choice(
         "send_buffer",
         "Size of the send buffer; configured bytes bound it.",
         "dreibholz-asymmetric IV-A",

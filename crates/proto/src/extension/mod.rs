@@ -3,3 +3,4 @@
 pub(crate) mod auth;
 pub(crate) mod nr_sack;
 pub(crate) mod packet_drop;
+pub(crate) mod reconfig;

@@ -1,4 +1,4 @@
-//! Authenticated chunks: what they cost, and that nothing is lost for them.
+//! Extensions that the handshake agrees on: what authenticated chunks and stream reconfiguration cost.
 
 use polypath_sim::RunResult;
 
@@ -22,10 +22,28 @@ const fn covered(value: &'static str, against: &'static str, effect: Effect) -> 
 const COST: Effect = effect!(codes_take_their_part_of_packets_with_data);
 const OFFER: Effect = effect!(an_offer_costs_nothing_but_a_longer_handshake);
 
+const RECONFIGURATION: Effect = effect!(reconfiguration_that_is_not_used_costs_nothing);
+
 pub const COVERAGE: &[Covered] = &[
     covered("off", "all", COST),
     covered("offered", "off", OFFER),
     covered(r#"{ demanded = ["DATA"] }"#, "offered", COST),
+    Covered {
+        key: "stream_reconfiguration",
+        value: "on",
+        against: "off",
+        scenario: UNEQUAL,
+        set: QUIET,
+        effect: RECONFIGURATION,
+    },
+    Covered {
+        key: "stream_reconfiguration",
+        value: "off",
+        against: "on",
+        scenario: UNEQUAL,
+        set: QUIET,
+        effect: RECONFIGURATION,
+    },
     covered("all", r#"{ demanded = ["DATA"] }"#, COST),
 ];
 
@@ -48,5 +66,15 @@ fn codes_take_their_part_of_packets_with_data() {
 fn an_offer_costs_nothing_but_a_longer_handshake() {
     let (off, offered) = (with("off"), with("offered"));
     let part = offered.goodput_bit_s / off.goodput_bit_s;
+    assert!((0.99..1.01).contains(&part), "{part:.4}");
+}
+
+#[test]
+fn reconfiguration_that_is_not_used_costs_nothing() {
+    let with = |value: &str| {
+        let policy = format!("sctp.policies.stream_reconfiguration={value}");
+        run(UNEQUAL, &[QUIET, &[policy.as_str()]].concat()).goodput_bit_s
+    };
+    let part = with("on") / with("off");
     assert!((0.99..1.01).contains(&part), "{part:.4}");
 }

@@ -105,6 +105,7 @@ impl Association {
         if self.config.policies.authenticated_chunks != AuthenticatedChunks::Off {
             self.settle_authentication(agreed.auth.clone());
         }
+        self.settle_reconfiguration(extensions, agreed.initial_tsn);
         self.build_paths(&agreed.addresses, Some(agreed.handshake_pair));
         self.transmitter.paths.reset_cwnds(&self.config, &self.paths, u64::from(agreed.a_rwnd));
     }

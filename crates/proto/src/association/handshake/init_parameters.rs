@@ -12,7 +12,9 @@ use polypath_wire::{
 use smallvec::SmallVec;
 
 use crate::Duration;
-use crate::config::{AuthenticatedChunks, NrSack, PacketDropReport, Policies};
+use crate::config::{
+    AuthenticatedChunks, NrSack, PacketDropReport, Policies, StreamReconfiguration,
+};
 use crate::extension::auth::{AuthOffer, AuthParameters, AuthProblem};
 use crate::types::address_scope::{is_meaningful, is_this_host};
 use crate::types::{AddressList, Capabilities, MAX_ADDRESSES};
@@ -115,6 +117,8 @@ impl Capabilities {
         offered.set(Self::NR_SACK, policies.nr_sack != NrSack::Off);
         let authenticates = policies.authenticated_chunks != AuthenticatedChunks::Off;
         offered.set(Self::AUTH, authenticates);
+        let reconfigures = policies.stream_reconfiguration == StreamReconfiguration::On;
+        offered.set(Self::RE_CONFIG, reconfigures);
         offered
     }
 

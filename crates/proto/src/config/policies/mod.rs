@@ -104,6 +104,8 @@ policy_group!(
         partial_reliability: PartialReliability,
         /// Order of streams.
         stream_scheduler: StreamScheduler,
+        /// Whether streams may begin anew, and be added.
+        stream_reconfiguration: StreamReconfiguration,
         /// Size of the send buffer.
         send_buffer: BufferSize,
         /// Size of the receive buffer.

@@ -5,7 +5,7 @@
 # usage: scripts/setup.sh GROUP...
 #   rust      the toolchain of rust-toolchain.toml, a C linker
 #   lint      cargo-deny, shellcheck
-#   test      tshark, scapy (in target/venv), iproute2, Chromium and the compiler for programs in C
+#   test      tshark, scapy (in target/venv), iproute2, nftables, conntrack, Chromium and the compiler for programs in C
 #   interop   libusrsctp-dev, user-mode-linux, busybox-static and the compiler for programs in C
 #   fuzz      cargo-fuzz, a C++ compiler
 set -euo pipefail
@@ -106,7 +106,11 @@ dissectors() {
 }
 
 network_tools() {
-    have ip && have tc || apt_install "network namespaces and traffic shaping" iproute2
+    local packages=()
+    have ip && have tc || packages+=(iproute2)
+    have nft || packages+=(nftables)
+    have conntrack || packages+=(conntrack)
+    [[ ${#packages[@]} == 0 ]] || apt_install "network namespaces, traffic shaping and address translation" "${packages[@]}"
 }
 
 browser() {

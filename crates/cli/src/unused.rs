@@ -76,6 +76,55 @@ fn last_word(paths: impl Iterator<Item = PathStatus>) -> Option<Silence> {
     Some(silence)
 }
 
+/// Why a path has carried no user data in either direction, in a sentence without its beginning; nothing if it has.
+fn why_idle(path: &PathStats) -> Option<&'static str> {
+    if path.data_bytes_acked > 0 || path.data_bytes_received > 0 {
+        return None;
+    }
+    let is_silent = path.packets_received == 0;
+    Some(match path.status {
+        PathStatus::Unconfirmed | PathStatus::Inactive if is_silent && is_private(path.remote) => {
+            "nothing came back: it is a private address, which hosts outside its network cannot reach"
+        }
+        _ if is_silent => {
+            "nothing came back: an address translator, a firewall or a route may be in the way"
+        }
+        PathStatus::Active => "the other paths took all there was",
+        _ => "it stopped answering before it carried anything",
+    })
+}
+
+fn is_private(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(address) => address.is_private(),
+        IpAddr::V6(address) => address.is_unique_local(),
+    }
+}
+
+/// A path that carried nothing.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub(crate) struct IdlePath {
+    local: IpAddr,
+    remote: IpAddr,
+    reason: &'static str,
+}
+
+impl fmt::Display for IdlePath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} -> {} carried nothing: {}", self.local, self.remote, self.reason)
+    }
+}
+
+/// The paths of an association that carried nothing, beside one that did.
+pub(crate) fn idle_paths(association: &Association) -> Vec<IdlePath> {
+    let paths = association.path_stats();
+    if paths.iter().all(|path| why_idle(path).is_some()) {
+        return Vec::new();
+    }
+    let idle = paths.iter().filter_map(|path| Some((path, why_idle(path)?)));
+    idle.map(|(path, reason)| IdlePath { local: path.local, remote: path.remote, reason }).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

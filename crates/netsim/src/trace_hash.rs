@@ -86,6 +86,13 @@ impl TraceHasher {
         self.place(bytes.len()).copy_from_slice(bytes);
     }
 
+    /// Feeds `len` bytes that `write` makes of zeros.
+    pub fn write_zeroed(&mut self, len: usize, write: impl FnOnce(&mut [u8])) {
+        let place = self.place(len);
+        place.fill(0);
+        write(place);
+    }
+
     /// Feeds `count` numbers of four bytes, least significant first: quicker than one after the other.
     pub fn u32s(&mut self, count: usize, values: impl Iterator<Item = u32>) {
         let mut places = self.place(4 * count).as_chunks_mut().0.iter_mut();
@@ -284,6 +291,13 @@ mod tests {
         let (small, large) = bytes.split_at(5_000);
         small.iter().for_each(|byte| mixed.u8(*byte));
         mixed.bytes(large);
+        assert_eq!(mixed.hash(), whole);
+        mixed.begin();
+        mixed.bytes(small);
+        mixed.write_zeroed(large.len(), |place| {
+            assert!(place.iter().all(|byte| *byte == 0));
+            place.copy_from_slice(large);
+        });
         assert_eq!(mixed.hash(), whole);
     }
 

@@ -8,8 +8,8 @@ use polypath_proto::config::{AssociationConfig, PartialReliability, Preset};
 use polypath_proto::{AbandonedCount, Delivery, Event, OutgoingMessage, Transmit};
 use polypath_testkit::{Faults, Form, Pair, PairConfig, Side};
 use polypath_wire::{
-    Chunk, Data, DataFlags, ForwardTsn, Init, Parameter, Parameters, Payload, SkippedStream,
-    VirtualPayload,
+    Cause, Causes, Chunk, Data, DataFlags, ForwardTsn, Init, Parameter, Parameters, Payload,
+    SkippedStream, VirtualPayload,
 };
 
 const NO_RETRANSMISSION: PartialReliability = PartialReliability::LimitedRetransmissions(0);
@@ -371,4 +371,47 @@ fn what_arrives_of_unordered_messages_in_pieces_is_whole() {
     let messages = &pair.slot(Side::Server).messages;
     assert!(messages.iter().all(|message| message.len() == 4000));
     assert_eq!(pair.slot(Side::Server).association.stats().receive_buffer_bytes, 0);
+}
+
+/// Some stacks offer FORWARD-TSN and do not know the chunk: what was abandoned is sent to them after all.
+#[test]
+fn a_peer_that_rejects_what_it_offered_gets_everything() {
+    let mut victim = agreed(with(NO_RETRANSMISSION), 1);
+    victim.send(4, 1000);
+    let first = victim.first_tsn();
+    victim.sent();
+    // The first is lost, and given up.
+    for _ in 0..4 {
+        victim.receive(ip(2), vec![common::sack(first.wrapping_sub(1), PEER_WINDOW, &[(2, 4)])]);
+    }
+    while victim.wait_for_timer() {
+        if victim.now.since(polypath_proto::Instant::ZERO) > secs(3) {
+            break;
+        }
+    }
+    let sent = victim.sent();
+    let told = forwards(&sent);
+    assert!(told.iter().any(|(tsn, _)| *tsn == first), "{told:?}");
+    assert_eq!(data_chunks(&sent), 0);
+    let mut quoted = vec![0xC0, 0, 0, 8];
+    quoted.extend_from_slice(&first.to_be_bytes());
+    let reject = || Chunk::Error(Causes::build([Cause::UnrecognizedChunk(&quoted)]));
+    victim.receive(ip(2), vec![reject()]);
+    let mut sent = victim.sent();
+    while data_chunks(&sent) == 0 && victim.wait_for_timer() {
+        sent.extend(victim.sent());
+    }
+    let again = sent.iter().flat_map(|packet| packet.packet.chunks.iter()).find_map(|chunk| {
+        let Chunk::Data(data) = chunk else { return None };
+        Some((data.tsn, data.payload.len()))
+    });
+    assert_eq!((again, forwards(&sent).len()), (Some((first, 1000)), 0));
+    victim.receive(ip(2), vec![common::sack(first + 3, PEER_WINDOW, &[]), reject()]);
+    // From now on everything is reliable.
+    victim.send(1, 1000);
+    victim.sent();
+    victim.now += secs(30);
+    victim.host.handle_timeout(victim.now);
+    assert_eq!(data_chunks(&victim.sent()), 1);
+    assert!(victim.association().is_established());
 }

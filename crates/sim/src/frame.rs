@@ -398,11 +398,12 @@ fn trace_other(chunk: &Chunk<'_>, hasher: &mut TraceHasher) {
         hasher.u32(data.payload.len() as u32);
         return;
     }
-    let mut bytes = vec![0; chunk.padded_len()];
+    let len = chunk.padded_len();
+    hasher.u32(len as u32);
     // A chunk too long to be encoded is told by its length.
-    let _ = chunk.encode_into(&mut bytes);
-    hasher.u32(bytes.len() as u32);
-    hasher.bytes(&bytes);
+    hasher.write_zeroed(len, |bytes| {
+        let _ = chunk.encode_into(bytes);
+    });
 }
 
 #[cfg(test)]

@@ -219,8 +219,9 @@ impl Host {
         if self.connect.as_ref().is_some_and(|connect| connect.at <= now) {
             self.connect(around.world);
         }
-        for id in self.associations.ids() {
-            let Some(association) = self.associations.get_mut(id) else { continue };
+        let mut place = 0;
+        while let Some((id, association)) = self.associations.at(place) {
+            place += 1;
             let probe = self.watch.probe_if(self.latest == Some(id));
             let mut cx = Cx { now, rng: &mut self.rng, probe };
             if association.poll_timeout().is_some_and(|at| at <= now) {
@@ -236,12 +237,12 @@ impl Host {
 
     /// Ends the association gracefully.
     pub fn shutdown<O: LinkObserver>(&mut self, around: &mut Surroundings<'_, O>) {
-        for id in self.associations.ids() {
+        let mut place = 0;
+        while let Some((id, association)) = self.associations.at(place) {
+            place += 1;
             let probe = self.watch.probe_if(self.latest == Some(id));
             let mut cx = Cx { now: around.world.now(), rng: &mut self.rng, probe };
-            if let Some(association) = self.associations.get_mut(id) {
-                association.shutdown(&mut cx);
-            }
+            association.shutdown(&mut cx);
             self.pump(around, id, None);
         }
         self.set_timer(around.world);

@@ -98,13 +98,29 @@ impl Host {
         port: u16,
         peer: &[IpAddr],
     ) -> Result<usize, ConnectError> {
+        let over_ip = |address: &IpAddr| PeerAddress {
+            address: *address,
+            encapsulation: Encapsulation::None,
+        };
+        let peer: Vec<PeerAddress> = peer.iter().map(over_ip).collect();
+        self.connect_over(now, config, port, &peer)
+    }
+
+    /// The same, with packets carried as each address says.
+    ///
+    /// # Errors
+    ///
+    /// As [`Endpoint::connect`].
+    pub fn connect_over(
+        &mut self,
+        now: Instant,
+        config: AssociationConfig,
+        port: u16,
+        peer: &[PeerAddress],
+    ) -> Result<usize, ConnectError> {
         let now = self.clock(now);
-        let peer: Vec<PeerAddress> = peer
-            .iter()
-            .map(|&address| PeerAddress { address, encapsulation: Encapsulation::None })
-            .collect();
         let mut cx = Cx { now, rng: &mut self.rng, probe: &mut self.trace };
-        let (id, association) = self.endpoint.connect(&mut cx, config, port, &peer)?;
+        let (id, association) = self.endpoint.connect(&mut cx, config, port, peer)?;
         self.slots.push(Slot { id, association, events: Vec::new(), messages: Vec::new() });
         self.settle(now, self.slots.len() - 1);
         Ok(self.slots.len() - 1)

@@ -8,9 +8,9 @@ use bytes::Bytes;
 use polypath_proto::config::{AssociationConfig, EndpointConfig};
 use polypath_proto::{
     Association, AssociationId, Body, Cx, Ecn, Encapsulation, Endpoint, Instant, NoProbe,
-    OutgoingMessage, PeerAddress, Received, Route, Transmit,
+    OutgoingMessage, PeerAddress, Received, Route,
 };
-use polypath_wire::{Checksum, ChecksumPolicy, PacketView};
+use polypath_wire::{Checksum, ChecksumPolicy, Packet, PacketView};
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -32,6 +32,8 @@ pub struct WirePair {
     client: WireHost,
     server: WireHost,
     buffer: Vec<u8>,
+    /// Memory for the packet that is being built.
+    packet: Packet<'static>,
     checksum: Checksum,
 }
 
@@ -64,10 +66,17 @@ impl WireHost {
         self.received_bytes
     }
 
-    fn receive(&mut self, now: Instant, transmit: &Transmit, bytes: &[u8], checksum: Checksum) {
+    /// Handles a packet from `remote` to `local`.
+    fn receive(
+        &mut self,
+        now: Instant,
+        [remote, local]: [IpAddr; 2],
+        bytes: &[u8],
+        checksum: Checksum,
+    ) {
         let received = Received {
-            local: transmit.remote,
-            remote: transmit.local,
+            local,
+            remote,
             encapsulation: Encapsulation::None,
             ecn: Ecn::NotEct,
             body: Body::Datagram(bytes),
@@ -127,6 +136,7 @@ impl WirePair {
             client: WireHost::new(1, config, paths),
             server: WireHost::new(2, config, paths),
             buffer: vec![0; 1 << 16],
+            packet: Packet::default(),
             checksum: Checksum::Crc32c,
         };
         pair.begin(config);
@@ -172,7 +182,7 @@ impl WirePair {
             panic!("no INIT ACK")
         };
         let len = ack.packet.encode_into(buffer, Checksum::Crc32c).expect("it fits");
-        client.receive(Instant::ZERO, &ack, &buffer[..len], Checksum::Crc32c);
+        client.receive(Instant::ZERO, [ack.local, ack.remote], &buffer[..len], Checksum::Crc32c);
     }
 
     /// One end.
@@ -211,12 +221,14 @@ impl WirePair {
         let mut packets = 0;
         while let Some((_, association)) = &mut from.association {
             let mut cx = Cx { now, rng: &mut from.rng, probe: &mut NoProbe };
-            let Some(transmit) = association.poll_transmit(&mut cx) else { break };
+            let Some(envelope) = association.poll_transmit_into(&mut cx, &mut self.packet) else {
+                break;
+            };
             let buffer = &mut self.buffer;
             let checksum = self.checksum;
-            let len = transmit.packet.encode_into(buffer, checksum).expect("it fits");
+            let len = self.packet.encode_into(buffer, checksum).expect("it fits");
             if keep(packets) {
-                to.receive(now, &transmit, &buffer[..len], checksum);
+                to.receive(now, [envelope.local, envelope.remote], &buffer[..len], checksum);
             }
             packets += 1;
             while association.poll_event().is_some() {}

@@ -17,7 +17,7 @@ use crate::sctp_args::SctpArgs;
 use crate::settings::association_config;
 use crate::transfer::progress::Progress;
 use crate::transfer::summary::Summary;
-use crate::unused::{Named, unused};
+use crate::unused::{Named, idle_paths, unused};
 use crate::zoned::{self, Zoned};
 
 /// Arguments.
@@ -130,7 +130,8 @@ async fn transfer(sender: Sender, args: &Args, interruption: &Interruption) -> O
     };
     let (to, from) = (zoned::addresses(&args.to), zoned::addresses(&args.from));
     let named = Named { to: &to, from: &from, options: ["--to", "--from"] };
-    let summary = Summary { unused: unused(named, &association), report: sender.into_report() };
+    let (unused, idle_paths) = (unused(named, &association), idle_paths(&association));
+    let summary = Summary { unused, idle_paths, report: sender.into_report() };
     let text = if args.json { summary.to_json()? } else { summary.to_string() };
     output::print(text.as_bytes())?;
     result?;

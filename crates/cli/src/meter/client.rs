@@ -14,7 +14,7 @@ use super::options::ClientOptions;
 use super::reporter::Reporter;
 use crate::failure::{Failure, Outcome};
 use crate::runtime::{self, Interruption};
-use crate::unused::{Named, unused};
+use crate::unused::{Named, idle_paths, unused};
 use crate::zoned::{self, Zoned};
 use crate::{connecting, output};
 
@@ -117,6 +117,9 @@ fn tell_unused(target: &Target, options: &ClientOptions, association: &Associati
     let named = Named { to: &to, from: &from, options: ["host", "--bind"] };
     for unused in unused(named, association) {
         output::tell(format_args!("{unused}"));
+    }
+    for path in idle_paths(association) {
+        output::tell(format_args!("{path}"));
     }
 }
 

@@ -6,7 +6,7 @@ use polypath_transfer::{FileReport, FileStatus, Report};
 use serde::Serialize;
 
 use super::progress::{rate, size};
-use crate::unused::Unused;
+use crate::unused::{IdlePath, Unused};
 
 /// The report of a transfer, and what only a user of the program wants to know.
 #[derive(Debug, Serialize)]
@@ -16,6 +16,9 @@ pub(crate) struct Summary {
     /// Addresses that were named and did nothing.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) unused: Vec<Unused>,
+    /// Paths that carried nothing.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) idle_paths: Vec<IdlePath>,
 }
 
 /// A file in words.
@@ -23,7 +26,7 @@ pub(crate) struct FileLine<'a>(pub(crate) &'a FileReport);
 
 impl From<Report> for Summary {
     fn from(report: Report) -> Self {
-        Self { report, unused: Vec::new() }
+        Self { report, unused: Vec::new(), idle_paths: Vec::new() }
     }
 }
 
@@ -72,6 +75,9 @@ impl fmt::Display for Summary {
         }
         for unused in &self.unused {
             writeln!(f, "  {unused}")?;
+        }
+        for path in &self.idle_paths {
+            writeln!(f, "  {path}")?;
         }
         Ok(())
     }

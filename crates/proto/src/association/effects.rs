@@ -1,6 +1,7 @@
 //! What the transmitter wants done, and the events that wait for the user.
 
 use alloc::collections::VecDeque;
+use core::mem::discriminant;
 
 use super::Association;
 use crate::paths::reach::Signal;
@@ -24,8 +25,9 @@ impl Events {
     }
 
     fn repeats(&self, event: &Event) -> bool {
+        // Of these the kind is all there is, and quicker to compare than whole events.
         matches!(event, Event::Readable | Event::Writable | Event::SenderDry)
-            && self.0.contains(event)
+            && self.0.iter().any(|waiting| discriminant(waiting) == discriminant(event))
     }
 
     /// As [`push`](Self::push) for what the peer can cause at will: beyond a number that wait, nothing is added.

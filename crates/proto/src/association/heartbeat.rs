@@ -3,12 +3,16 @@
 use polypath_wire::{Chunk, Parameter, Parameters};
 
 use super::Association;
+use super::input::ArrivedPacket;
+use super::newcomers::Stranger;
 use super::output::To;
 use crate::config::{HandshakePaths, SackPath};
 use crate::paths::Path;
 use crate::paths::first_contact::InitTry;
-use crate::paths::heartbeat::{Info, Purpose, SentHeartbeat};
+use crate::paths::heartbeat::{Inflow, Info, Purpose, SentHeartbeat};
+use crate::paths::newcomers::Location;
 use crate::paths::reach::{Reach, Reason, Signal};
+use crate::types::address_scope::is_private;
 use crate::{Cx, Duration, Instant, PathId, ProbeEvent, TimerKind};
 
 impl Association {
@@ -29,7 +33,8 @@ impl Association {
                 self.schedule_heartbeat(cx, path);
                 // A side that only receives has no other way to measure; and where an INIT was not answered yet, data would
                 // learn the hard way that the path is slow or dead.
-                if self.config.policies.sack_path == SackPath::SmallestSrtt
+                if self.join.is_some()
+                    || self.config.policies.sack_path == SackPath::SmallestSrtt
                     || self.left_init_unanswered(path)
                 {
                     self.paths[path].heartbeat.due = Some(cx.now);
@@ -54,6 +59,15 @@ impl Association {
 
     /// The heartbeat timer of a path expired: the last heartbeat counts as unanswered, and the next one is sent.
     pub(super) fn heartbeat_expired(&mut self, cx: &mut Cx<'_>, path: PathId) {
+        if self.is_hopeless(path) {
+            self.paths[path].heartbeat.due = None;
+            return;
+        }
+        let flow = self.paths[path].heartbeat.take_flow(cx.now);
+        if let Inflow::GoesOn(until) = flow {
+            self.paths[path].heartbeat.due = Some(until);
+            return;
+        }
         let expired = self.paths[path].heartbeat.expire();
         let unanswered = expired.is_some();
         if unanswered {
@@ -142,6 +156,15 @@ impl Association {
         }
     }
 
+    /// Whether nobody will ever be found there: a private address in the list of a peer that is not in a private network of ours, and that
+    /// no heartbeat has found. Whoever has that address there is not the peer.
+    fn is_hopeless(&self, id: PathId) -> bool {
+        let path = &self.paths[id];
+        path.reach == Reach::Inactive(Reason::NeverConfirmed)
+            && is_private(path.remote)
+            && self.paths.iter().any(|it| it.reach.is_confirmed() && !is_private(it.remote))
+    }
+
     /// Whether data went out on the path since the last heartbeat timer.
     fn is_in_use(&self, now: Instant, id: PathId) -> bool {
         let (path, sending) = (&self.paths[id], &self.transmitter.paths[id]);
@@ -164,10 +187,15 @@ impl Association {
     pub(super) fn send_heartbeat(&mut self, cx: &mut Cx<'_>, path: PathId) {
         let nonce = cx.rng.next_u64();
         let info = Info { path: path.0, nonce, purpose: Purpose::Reachability }.encode();
-        let parameters = Parameters::build([Parameter::HeartbeatInfo(&info)]);
         self.paths[path].heartbeat.outstanding = Some(SentHeartbeat { nonce, at: cx.now });
         self.paths[path].counters.heartbeats_sent += 1;
-        self.queue_control(Chunk::Heartbeat(parameters), To::Path(path));
+        match self.join {
+            None => {
+                let parameters = Parameters::build([Parameter::HeartbeatInfo(&info)]);
+                self.queue_control(Chunk::Heartbeat(parameters), To::Path(path));
+            }
+            Some(_) => self.queue_join_heartbeat(path, &info),
+        }
         cx.probe.on(cx.now, ProbeEvent::HeartbeatSent { path });
         self.schedule_heartbeat(cx, path);
     }
@@ -189,6 +217,10 @@ impl Association {
     /// path works again, since data goes elsewhere (section 8.2), and it would be lost for good.
     #[inline(never)]
     pub(super) fn schedule_heartbeat(&mut self, cx: &mut Cx<'_>, id: PathId) {
+        if self.is_hopeless(id) {
+            self.paths[id].heartbeat.due = None;
+            return;
+        }
         let waits = self.left_init_unanswered(id) && self.paths[id].reach.is_active();
         let rto = self.transmitter.paths[id].rtt.rto();
         let path = &mut self.paths[id];
@@ -214,23 +246,48 @@ impl Association {
     }
 
     /// Answers a HEARTBEAT on the path it came from, to the address it came from.
-    pub(super) fn handle_heartbeat(&mut self, info: &Parameters<'_>, came_on: PathId) {
+    pub(super) fn handle_heartbeat(
+        &mut self,
+        cx: &mut Cx<'_>,
+        info: &Parameters<'_>,
+        arrival: &ArrivedPacket,
+    ) {
+        let came_on = arrival.path;
         if self.paths[came_on].reach == Reach::Inactive(Reason::NoLocalAddress) {
             return;
         }
-        self.queue_control(Chunk::HeartbeatAck(info.clone().into_owned()), To::Path(came_on));
+        let to = match arrival.stranger {
+            None => To::Path(came_on),
+            Some(Stranger::Asked(serial)) => To::Newcomer(came_on, serial),
+            Some(Stranger::Ignored | Stranger::Unproved) => return,
+        };
+        if to == To::Path(came_on) {
+            self.learn_from_heartbeat(cx, info, came_on);
+        }
+        self.queue_control(Chunk::HeartbeatAck(info.clone().into_owned()), to);
     }
 
-    /// Accepts a HEARTBEAT ACK if it echoes the nonce of the last heartbeat on its path.
-    pub(super) fn handle_heartbeat_ack(&mut self, cx: &mut Cx<'_>, parameters: &Parameters<'_>) {
+    /// Accepts a HEARTBEAT ACK if it echoes the nonce of the last heartbeat on its path, or one that was sent to where it comes from.
+    pub(super) fn handle_heartbeat_ack(
+        &mut self,
+        cx: &mut Cx<'_>,
+        parameters: &Parameters<'_>,
+        came_from: Location,
+    ) {
         let Some(Info { path, nonce, purpose }) =
             parameters.heartbeat_info().and_then(Info::decode)
         else {
             return;
         };
+        if let Some(join) = &mut self.join {
+            join.on_heartbeat_ack(parameters);
+        }
         let id = PathId(path);
         if purpose != Purpose::Reachability {
             return self.mtu_probe_answered(cx, id, nonce);
+        }
+        if self.newcomers.knows(nonce) {
+            return self.newcomer_answered(cx, came_from, nonce);
         }
         let Some(path) = self.paths.get(id) else { return };
         let Some(sent) = path.heartbeat.answered(nonce) else { return };

@@ -8,8 +8,9 @@ use crate::paths::Path;
 use crate::paths::reach::{Reach, Signal, Transition};
 use crate::{AssociationEnd, Cx, Duration, Encapsulation, Instant, PathError, PathId};
 
-/// How long a host may say that it does not take SCTP, and nothing may be heard from it, until it is believed over IP itself.
-/// Programs stand still for seconds (a debugger, a machine that swaps); the next path is taken after the first timeout anyway.
+/// How long a host may say that it does not take SCTP, and nothing may be heard from it, until it is believed. Programs stand
+/// still for seconds (a debugger, a machine that swaps), and a translator that has lost its table learns a new port from the next
+/// packet of the host behind it; other paths are taken after the first timeout anyway.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// Common header and the first bytes of an INIT up to its initiate tag.
 const INIT_TYPE: usize = 12;
@@ -76,8 +77,8 @@ enum IcmpAction {
 /// NOTE(deviation): while another path may work, only this one is lost. Its address may no longer be the peer's, who lives on
 /// elsewhere; and behind an address that was never confirmed there may be somebody whom the peer named (RFC 5062 section 2).
 ///
-/// NOTE(deviation): Linux says the same of each packet that finds the buffers of the peer's raw sockets full. So it is believed
-/// only after [`PATIENCE`]: if the host is gone, retransmissions hear it again, and heartbeats of who has none.
+/// NOTE(deviation): an address translator says the same of the ports that it has forgotten, and Linux of each packet that finds the
+/// buffers of the peer's raw sockets full. So it is believed only after [`PATIENCE`]: if the host is gone, retransmissions hear it again, and heartbeats of who has none.
 fn judge(view: View) -> IcmpAction {
     match (view.quoted, view.standing, view.others_may_work) {
         (_, Standing::Closed, _) => IcmpAction::Ignore,
@@ -137,7 +138,7 @@ impl Association {
         // One that was not confirmed yet may well work: its own messages will tell.
         let may_work = |other: &Path| !matches!(other.reach, Reach::Inactive(_));
         let others_may_work = self.paths.iter().any(|other| other.id != id && may_work(other));
-        let standing = self.standing(cx.now, id, carried);
+        let standing = self.standing(cx.now, id);
         match judge(View { quoted, standing, others_may_work }) {
             IcmpAction::Ignore => {}
             IcmpAction::Ask => self.ask_soon(cx.now, id),
@@ -156,7 +157,7 @@ impl Association {
         }
     }
 
-    fn standing(&mut self, now: Instant, id: PathId, carried: Encapsulation) -> Standing {
+    fn standing(&mut self, now: Instant, id: PathId) -> Standing {
         let path = &mut self.paths[id];
         match &self.state {
             State::Closed(_) => Standing::Closed,
@@ -164,14 +165,12 @@ impl Association {
                 HandshakeStep::CookieWait => Standing::CookieWait,
                 HandshakeStep::CookieEchoed(_) => Standing::CookieEchoed,
             },
-            _ if !path.reach.is_confirmed() => Standing::Unconfirmed,
             // All that the peer has left to do is to go.
             State::Connected(Connected { phase: ConnectedPhase::ShutdownAckSent(_), .. }) => {
                 Standing::Confirmed
             }
-            // A UDP port in use is never reported as unreachable.
-            _ if carried != Encapsulation::None => Standing::Confirmed,
             _ if now < *path.denied_since.get_or_insert(now) + PATIENCE => Standing::Busy,
+            _ if !path.reach.is_confirmed() => Standing::Unconfirmed,
             _ => Standing::Confirmed,
         }
     }

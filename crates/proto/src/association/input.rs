@@ -3,22 +3,26 @@
 use alloc::string::ToString;
 
 use polypath_wire::{Abort, Cause, Causes, ForwardTsn};
-use polypath_wire::{ChecksumPolicy, Chunk, PacketView, UnknownAction};
+use polypath_wire::{ChecksumPolicy, Chunk, PacketView, UnknownAction, chunk_type};
 
 use super::Association;
 use super::auth::Admission;
+use super::newcomers::Stranger;
 use super::observe;
 use super::output::To;
 use super::state::ConnectedPhase;
 use crate::extension::auth::{Covered, Trust};
 use crate::extension::packet_drop::flags;
 use crate::extension::packet_drop::report::Why;
+use crate::paths::newcomers::Location;
 use crate::receive::{DataError, DataOutcome, Receiver};
 use crate::transmit::AckOutcome;
 use crate::transmit::partial_reliability::Support;
 use crate::transmit::sack::SackProblem;
 use crate::types::Capabilities;
-use crate::{AssociationEnd, Body, Cx, Duration, Event, PathId, ProbeEvent, Received, Tsn};
+use crate::{
+    AssociationEnd, Body, Cx, Duration, Encapsulation, Event, PathId, ProbeEvent, Received, Tsn,
+};
 
 /// Answers to HEARTBEAT, and others, that may wait at a time; a flood of requests gets no more.
 pub(super) const MAX_WAITING_ANSWERS: usize = 32;
@@ -34,8 +38,11 @@ enum Flow {
 
 /// What is known of the packet being processed.
 #[derive(Clone, Copy)]
-struct ArrivedPacket {
-    path: PathId,
+pub(super) struct ArrivedPacket {
+    pub(super) path: PathId,
+    pub(super) place: Location,
+    /// Where it came from, if that is not where the path's packets go.
+    pub(super) stranger: Option<Stranger>,
     position: usize,
     tag: u32,
     trust: Trust,
@@ -48,18 +55,17 @@ impl Association {
             return;
         };
         observe::packet_received(cx, path, received);
-        if trust == Trust::Unguarded {
-            self.follow_encapsulation(received, path);
+        let stranger = self.stranger(cx, received, path);
+        if stranger == Some(Stranger::Unproved) {
+            self.stats.packets_discarded += 1;
+            return;
         }
         if let Some(receiver) = self.state.receiver_mut() {
             receiver.begin_packet();
         }
         self.transmitter.begin_packet();
-        if !self.handle_chunks(cx, received, path, trust) {
+        if !self.handle_chunks(cx, received, path, stranger, trust) {
             return;
-        }
-        if trust != Trust::Unguarded {
-            self.follow_encapsulation(received, path);
         }
         self.transmitter.end_packet();
         self.stats.packets_received += 1;
@@ -82,9 +88,12 @@ impl Association {
         cx: &mut Cx<'_>,
         received: &Received<'_>,
         path: PathId,
+        stranger: Option<Stranger>,
         trust: Trust,
     ) -> bool {
-        let mut arrival = ArrivedPacket { path, position: 0, tag: 0, trust };
+        let Received { local, remote, encapsulation, .. } = *received;
+        let place = Location { local, remote, encapsulation };
+        let mut arrival = ArrivedPacket { path, place, stranger, position: 0, tag: 0, trust };
         let mut denied = false;
         match &received.body {
             Body::Datagram(bytes) | Body::Part { datagram: bytes, .. } => {
@@ -162,7 +171,7 @@ impl Association {
     /// way, or the peer used another of its addresses) counts for the primary.
     fn path_of(&self, received: &Received<'_>) -> Option<PathId> {
         self.paths
-            .find(received.local, received.remote)
+            .find_place(received.local, received.remote, received.encapsulation)
             .or_else(|| (self.paths.len() > 0).then_some(self.paths.primary))
     }
 
@@ -218,10 +227,10 @@ impl Association {
             Chunk::Heartbeat(info)
                 if self.state.answers_heartbeats() && self.control.len() < MAX_WAITING_ANSWERS =>
             {
-                self.handle_heartbeat(info, arrival.path);
+                self.handle_heartbeat(cx, info, &arrival);
             }
             Chunk::HeartbeatAck(info) if self.state.is_connected() => {
-                self.handle_heartbeat_ack(cx, info)
+                self.handle_heartbeat_ack(cx, info, arrival.place)
             }
             Chunk::Abort(abort) => self.handle_abort(cx, abort, arrival.path),
             Chunk::Error(causes) => self.handle_error(cx, causes),
@@ -284,7 +293,11 @@ impl Association {
         let Some(receiver) = self.state.receiver_mut() else { return Flow::Continue };
         match receiver.on_data(data) {
             Ok(DataOutcome::New) => {
-                self.paths[path].counters.data_bytes_received += data.payload.len() as u64;
+                let path_state = &mut self.paths[path];
+                path_state.counters.data_bytes_received += data.payload.len() as u64;
+                if path_state.encapsulation != Encapsulation::None {
+                    path_state.heartbeat.heard_data(cx.now);
+                }
                 cx.probe.on(cx.now, ProbeEvent::ChunkReceived { path, tsn: Tsn(data.tsn) });
             }
             Ok(DataOutcome::Duplicate | DataOutcome::Refused) => {}
@@ -357,7 +370,22 @@ impl Association {
         if let (Some(_), Some(staleness)) = (self.state.echoed(), staleness) {
             return self.handle_stale_cookie(cx, staleness);
         }
+        if causes.iter().any(rejects_forward_tsn) && self.state.may_send_data() {
+            self.forward_tsn_rejected(cx);
+        }
         self.events.push_if_few(Event::RemoteError(causes.as_slice().into()));
+    }
+
+    /// The peer has offered FORWARD-TSN and does not know the chunk: what it would have passed is sent, where it is still there.
+    #[cold]
+    fn forward_tsn_rejected(&mut self, cx: &mut Cx<'_>) {
+        let (transmitter, mut send_cx) = self.sending(cx);
+        let withdrawn = transmitter.withdraw_partial_reliability(&mut send_cx);
+        self.apply_effects(cx);
+        if withdrawn.is_err() {
+            let reason = b"FORWARD-TSN was offered and is rejected";
+            self.abort_with(cx, Cause::ProtocolViolation(reason));
+        }
     }
 
     fn handle_shutdown(&mut self, cx: &mut Cx<'_>, cumulative: Tsn, came_on: PathId) {
@@ -367,7 +395,10 @@ impl Association {
         if self.state.may_send_data() {
             let (transmitter, mut send_cx) = self.sending(cx);
             let acked = transmitter.on_shutdown(&mut send_cx, cumulative, came_on);
-            self.acknowledged(cx, acked);
+            // NOTE(deviation): sctp-proto and rtc-sctp put their own TSN there. It acknowledges nothing then; SACKs do.
+            if !matches!(acked, AckOutcome::Refused(_)) {
+                self.acknowledged(cx, acked);
+            }
         }
         self.peer_wants_shutdown(cx, came_on);
     }
@@ -393,4 +424,9 @@ impl Association {
         let causes = Causes::build([Cause::UnrecognizedChunk(&bytes)]);
         self.queue_control(Chunk::Error(causes), To::Path(path));
     }
+}
+
+/// Whether a cause says that FORWARD-TSN is a chunk which the peer does not know.
+fn rejects_forward_tsn(cause: Cause<'_>) -> bool {
+    matches!(cause, Cause::UnrecognizedChunk(chunk) if chunk.first() == Some(&chunk_type::FORWARD_TSN))
 }

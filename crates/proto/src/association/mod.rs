@@ -6,6 +6,7 @@ mod effects;
 mod heartbeat;
 mod icmp;
 mod input;
+mod newcomers;
 mod observe;
 mod outage;
 mod output;
@@ -39,16 +40,18 @@ use self::reconfig::Reconfiguration;
 use self::state::{ConnectedPhase, State};
 use self::statistics::{AssociationCounters, Blocked};
 use crate::config::{AssociationConfig, SharedConfig, SourceRoute};
+use crate::extension::address_join::JoinSecrets;
 use crate::extension::auth::Trust;
 use crate::extension::packet_drop::report::Allowance;
 use crate::mechanism::outage::Outage;
 use crate::mechanism::size_black_hole::SizeBlackHole;
 use crate::paths::PathBook;
+use crate::paths::newcomers::Newcomers;
 use crate::paths::stopwatch::Stopwatch;
 use crate::receive::Receiver;
 use crate::transmit::partial_reliability::Reliability;
 use crate::transmit::{Effects, SendCx, Transmitter};
-use crate::types::PeerAddress;
+use crate::types::{Lazy, PeerAddress};
 use crate::{
     AssociationState, Cx, Encapsulation, Envelope, Event, Instant, LocalAddressChange,
     OutgoingMessage, PathError, PathId, Received, ReceivedMessage, SendError, Transmit, Tsn,
@@ -84,6 +87,10 @@ pub struct Association {
     streams: Streams,
     /// Addresses of the paths, and whether these work.
     paths: PathBook,
+    /// Addresses of the peer that are to be proved before a path uses them.
+    newcomers: Lazy<Newcomers>,
+    /// What proves them, if both sides have it.
+    join: Option<Box<JoinSecrets>>,
     transmitter: Transmitter,
     /// What the transmitter wants done; empty in between.
     effects: Effects,
@@ -140,6 +147,10 @@ pub struct Identity {
 pub enum Notice {
     /// Packets from this address belong to the association too.
     PeerAddress(IpAddr),
+    /// The peer has left this address.
+    PeerAddressGone(IpAddr),
+    /// Packets with its tag that begin with a HEARTBEAT belong to it, wherever they come from.
+    TakesNewcomers,
     /// The association has ended: forget it.
     Closed,
 }
@@ -179,6 +190,8 @@ impl Association {
             reported_state: AssociationState::Closed,
             tie_tags: TieTags::draw(cx.rng),
             paths: PathBook::default(),
+            newcomers: Lazy::default(),
+            join: None,
             effects: Effects::new(),
             control: ControlQueue::new(),
             flush: OutputFlush::default(),
@@ -240,9 +253,10 @@ impl Association {
     /// that it quotes, and `carried` how that was carried. What was not [sent](Self::has_sent) is ignored, and so is what
     /// went to a UDP port that the peer no longer uses.
     ///
-    /// It ends the association as ABORT would (RFC 9260 section 10, ICMP8), but while other paths work, only this path; and
-    /// over IP itself it is believed only when it has been said for five seconds and nothing was heard on the path meanwhile: Linux
-    /// says it of packets for which a raw socket has no room, too.
+    /// It ends the association as ABORT would (RFC 9260 section 10, ICMP8), but while other paths work, only this path. After the
+    /// handshake it is a hint, believed only when it has been said for five seconds and nothing was heard on the path meanwhile:
+    /// address translators say it of a port that they have just forgotten, and Linux of packets for which a raw socket has no
+    /// room. Meanwhile the path is probed.
     /// The handshake goes on with the next pair of addresses, each at most once between two expiries of the timer.
     pub fn handle_protocol_unreachable(
         &mut self,
@@ -260,7 +274,8 @@ impl Association {
     /// A new address gets paths as the pairing wants, which are probed before they carry data; one that means nothing to
     /// the peer (a loopback address, to a peer elsewhere) gets none. Paths of a lost one
     /// become inactive with their counters kept, and what was in flight on them goes elsewhere; when the address comes
-    /// back, they are probed again under their old ids. The peer is not told.
+    /// back, they are probed again under their old ids. The peer learns of a new address by the packets of its paths, and takes them
+    /// where both sides have [`AddressJoin`](crate::config::AddressJoin) or the handshake named the address.
     pub fn handle_local_address(&mut self, cx: &mut Cx<'_>, change: LocalAddressChange) {
         self.stir();
         self.apply_local_address(cx, change);

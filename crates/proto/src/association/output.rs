@@ -11,6 +11,7 @@ use super::state::{ConnectedPhase, State};
 use crate::config::SackPath;
 use crate::mechanism::sack_path::{self, SackPathView};
 use crate::paths::PathBook;
+use crate::paths::newcomers::Location;
 use crate::paths::reach::{Reach, Reason};
 use crate::receive::Receiver;
 use crate::transmit::PacketBuilder;
@@ -23,6 +24,8 @@ use crate::{BlockedCause, Cx, Ecn, Envelope, Fragmentation, Instant, PathId};
 pub(super) enum To {
     /// This path, whatever its state.
     Path(PathId),
+    /// An address that is not proved to be the peer's, with its name; the path stands for it.
+    Newcomer(PathId, u16),
     /// The path on which an answer is most likely.
     Best,
 }
@@ -60,6 +63,8 @@ pub(super) struct Built {
     pub(super) path: PathId,
     pub(super) tag: Tag,
     pub(super) fragmentation: Fragmentation,
+    /// It goes there instead of where the path leads.
+    pub(super) newcomer: Option<u16>,
 }
 
 impl Built {
@@ -68,7 +73,7 @@ impl Built {
             true => Fragmentation::Allowed,
             false => Fragmentation::Avoided,
         };
-        Self { path: packet.path, tag, fragmentation }
+        Self { path: packet.path, tag, fragmentation, newcomer: None }
     }
 }
 
@@ -265,17 +270,19 @@ impl Association {
         let best = self.paths.best();
         let paths = &self.paths;
         let resolve = |to: To, chunk: &Chunk<'_>| match to {
-            To::Path(path) if may_carry(paths, path, chunk) => path,
-            _ => best,
+            To::Path(path) if may_carry(paths, path, chunk) => (path, None),
+            To::Newcomer(path, serial) => (path, Some(serial)),
+            _ => (best, None),
         };
-        let path = resolve(to, &chunk);
+        let place = resolve(to, &chunk);
+        let (path, newcomer) = place;
         let mut packet = self.builder(path, packet);
         packet.reserve(self.auth_control_room());
         let alone = travels_alone(&chunk);
         packet.push(chunk);
         while !alone
             && let Some(next) = self.control.front()
-            && resolve(next.to, &next.chunk) == path
+            && resolve(next.to, &next.chunk) == place
             && !travels_alone(&next.chunk)
             && !matches!(next.chunk, Chunk::CookieEcho(_))
             && packet.fits(&next.chunk)
@@ -292,7 +299,7 @@ impl Association {
             // Such chunks are rare once the handshake is over.
             self.control = ControlQueue::new();
         }
-        Some(Built::of(&packet, tag))
+        Some(Built { newcomer, ..Built::of(&packet, tag) })
     }
 
     /// What goes into the next packet with DATA.
@@ -478,11 +485,13 @@ impl Association {
         };
         let path = &mut self.paths[built.path];
         path.counters.packets_sent += 1;
+        let elsewhere = built.newcomer.and_then(|serial| self.newcomers.place(serial));
+        let Location { local, remote, encapsulation } = elsewhere.unwrap_or_else(|| path.place());
         Envelope {
             path: path.id,
-            local: path.local,
-            remote: path.remote,
-            encapsulation: path.encapsulation,
+            local,
+            remote,
+            encapsulation,
             ecn: Ecn::NotEct,
             fragmentation: built.fragmentation,
         }

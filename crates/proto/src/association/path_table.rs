@@ -1,7 +1,8 @@
 //! The table of paths: made in the handshake, and changed by local addresses that come and go while the association lives.
 //!
-//! When an address comes or goes, only this side acts: the peer finds out by the packets of a new path, and by its timeouts
-//! on one that is gone. Telling it (ASCONF, RFC 5061) would begin where [`Association::apply_local_address`] ends.
+//! When an address comes or goes, only this side acts: the peer finds out by the packets of a new path, whose HEARTBEAT proves
+//! whose they are (`extension/address_join`), and by its timeouts on one that is gone. Telling it (ASCONF, RFC 5061) would begin
+//! where [`Association::apply_local_address`] ends.
 
 use core::net::IpAddr;
 
@@ -17,7 +18,7 @@ use crate::paths::{self, Path, pairing};
 use crate::transmit::SendPath;
 use crate::types::address_scope::reaches;
 use crate::types::{PathSet, PeerAddress};
-use crate::{Cx, Event, LocalAddressChange, PathChange, PathId, Received};
+use crate::{Cx, Event, LocalAddressChange, PathChange, PathId};
 
 impl Association {
     /// Both halves of a path that nothing is known of yet.
@@ -83,32 +84,6 @@ impl Association {
         let Some(path) = self.paths.find(local, remote) else { return PathId(0) };
         self.paths[path].reach = Reach::Active;
         path
-    }
-
-    /// Packets to an address are carried as those from it are (RFC 6951 section 5.4): address translators give each path a UDP port of its own,
-    /// and another one after a pause. Whoever knows the verification tag is believed, as in everything else.
-    pub(super) fn follow_encapsulation(&mut self, received: &Received<'_>, came_on: PathId) {
-        let path = &self.paths[came_on];
-        if path.encapsulation == received.encapsulation
-            || path.remote != received.remote
-            || received.body.verification_tag() != Some(self.identity.local_tag)
-        {
-            return;
-        }
-        let auth = self.auth_data_room();
-        for path in self.paths.iter_mut().filter(|path| path.remote == received.remote) {
-            path.encapsulation = received.encapsulation;
-            let sending = &mut self.transmitter.paths[path.id];
-            sending.resize(sending.mtu(), path.headers() + auth, &self.config);
-        }
-        let named = self.state.handshake_mut().map(|handshake| handshake.named.iter_mut());
-        for named in named.into_iter().flatten() {
-            if named.address == received.remote {
-                named.encapsulation = received.encapsulation;
-            }
-        }
-        // It takes its part of each packet.
-        self.fit_fragments();
     }
 
     pub(super) fn apply_local_address(&mut self, cx: &mut Cx<'_>, change: LocalAddressChange) {

@@ -71,6 +71,19 @@ impl Connected {
     pub(crate) fn established(peer: Peer) -> Self {
         Self { peer, phase: ConnectedPhase::Established, shutdown_guard: None }
     }
+
+    /// Deadline of T2.
+    #[inline]
+    pub(crate) fn timer(&self) -> Option<Instant> {
+        match self.phase {
+            ConnectedPhase::ShutdownSent(timer) | ConnectedPhase::ShutdownAckSent(timer) => {
+                Some(timer.due)
+            }
+            ConnectedPhase::Established
+            | ConnectedPhase::ShutdownPending
+            | ConnectedPhase::ShutdownReceived(_) => None,
+        }
+    }
 }
 
 impl ConnectedPhase {
@@ -157,23 +170,8 @@ impl State {
     pub(crate) fn timer(&self) -> Option<Instant> {
         match self {
             Self::Handshake(handshake) => Some(handshake.timer.due),
-            Self::Connected(connected) => match connected.phase {
-                ConnectedPhase::ShutdownSent(timer) | ConnectedPhase::ShutdownAckSent(timer) => {
-                    Some(timer.due)
-                }
-                ConnectedPhase::Established
-                | ConnectedPhase::ShutdownPending
-                | ConnectedPhase::ShutdownReceived(_) => None,
-            },
+            Self::Connected(connected) => connected.timer(),
             Self::Closed(_) => None,
-        }
-    }
-
-    /// Deadline of T5-shutdown-guard.
-    pub(crate) fn shutdown_guard(&self) -> Option<Instant> {
-        match self {
-            Self::Connected(connected) => connected.shutdown_guard,
-            Self::Handshake(_) | Self::Closed(_) => None,
         }
     }
 }

@@ -4,10 +4,9 @@
 //! of them in one order, both to find the next deadline and to expire what is due.
 
 use super::Association;
-use super::state::State;
+use super::state::{Connected, State};
 use crate::congestion::coupled::group::GroupViews;
 use crate::paths::Path;
-use crate::receive::Receiver;
 use crate::transmit::SendPath;
 use crate::transmit::zero_window::Expiry;
 use crate::{Cx, Instant, PathId, ProbeEvent, TimerKind};
@@ -76,47 +75,60 @@ const AFTER_PATHS: Timer = Timer::PathMtu;
 /// The deadline of what does not run.
 const NEVER: Instant = Instant::FAR_FUTURE;
 
-/// Which timers run in a state.
+/// Which timers run in a state, found out once for all of them.
 #[derive(Clone, Copy)]
-struct Runs {
+struct Runs<'a> {
     /// Those of data.
     may_send: bool,
     /// Those of an association whose handshake is done.
-    is_connected: bool,
+    connected: Option<&'a Connected>,
 }
 
-impl Runs {
+impl<'a> Runs<'a> {
     #[inline]
-    fn of(state: &State) -> Self {
-        Self { may_send: state.may_send_data(), is_connected: state.is_connected() }
+    fn of(state: &'a State) -> Self {
+        let connected = match state {
+            State::Connected(connected) => Some(connected),
+            State::Handshake(_) | State::Closed(_) => None,
+        };
+        Self { may_send: state.may_send_data(), connected }
     }
 }
 
 impl Association {
     /// The earliest deadline.
     pub(super) fn next_deadline(&self) -> Option<Instant> {
-        // The driver asks after every packet. A plain loop over a constant is unrolled; an iterator of it was not.
+        // The driver asks after every packet.
         let runs = Runs::of(&self.state);
-        let mut next = self.deadline(AFTER_PATHS, runs);
-        for timer in BEFORE_PATHS {
-            next = next.min(self.deadline(timer, runs));
-        }
-        if runs.may_send || runs.is_connected {
-            for (sending, path) in self.transmitter.paths.iter().zip(self.paths.iter()) {
-                next = next.min(match runs.may_send {
-                    true => earliest_of(sending, path),
-                    false => deadline_of(PathTimer::T3, sending, path),
-                });
-            }
-        }
+        let next = self
+            .deadline(AFTER_PATHS, runs)
+            .min(self.earliest_before_paths(runs))
+            .min(self.earliest_of_paths(runs));
         (next != NEVER).then_some(next)
     }
 
     /// Handles every timer that is due.
     pub(super) fn expire_timers(&mut self, cx: &mut Cx<'_>) {
-        for timer in BEFORE_PATHS {
-            self.expire(cx, timer);
+        // Mostly the pace of one path is all that is due, so each group is asked as a whole before its timers.
+        if self.earliest_before_paths(Runs::of(&self.state)) <= cx.now {
+            for timer in BEFORE_PATHS {
+                self.expire(cx, timer);
+            }
         }
+        if self.state.is_connected() && self.is_path_due(cx.now) {
+            self.expire_path_timers(cx);
+        }
+        self.expire(cx, AFTER_PATHS);
+    }
+
+    /// Whether a timer of a path may be due that calls something.
+    #[inline]
+    fn is_path_due(&self, now: Instant) -> bool {
+        let mut paths = self.transmitter.paths.iter().zip(self.paths.iter());
+        paths.any(|(sending, path)| earliest_that_calls(sending, path) <= now)
+    }
+
+    fn expire_path_timers(&mut self, cx: &mut Cx<'_>) {
         // Of T3-rtx timers that expire together each sees the congestion windows of before.
         let mut groups = None;
         for timer in OF_PATHS {
@@ -126,26 +138,46 @@ impl Association {
                 }
             }
         }
-        self.expire(cx, AFTER_PATHS);
+    }
+
+    #[inline]
+    fn earliest_before_paths(&self, runs: Runs<'_>) -> Instant {
+        // A plain loop over a constant is unrolled; an iterator of it was not.
+        let mut next = NEVER;
+        for timer in BEFORE_PATHS {
+            next = next.min(self.deadline(timer, runs));
+        }
+        next
+    }
+
+    /// The earliest deadline of all paths.
+    #[inline]
+    fn earliest_of_paths(&self, runs: Runs<'_>) -> Instant {
+        let mut next = NEVER;
+        if runs.connected.is_some() {
+            for (sending, path) in self.transmitter.paths.iter().zip(self.paths.iter()) {
+                next = next.min(match runs.may_send {
+                    true => earliest_of(sending, path),
+                    false => deadline_of(PathTimer::T3, sending, path),
+                });
+            }
+        }
+        next
     }
 
     /// When a timer expires; [`NEVER`] where it does not run.
     #[inline(always)]
-    fn deadline(&self, timer: Timer, Runs { may_send, is_connected }: Runs) -> Instant {
+    fn deadline(&self, timer: Timer, Runs { may_send, connected }: Runs<'_>) -> Instant {
         let deadline = match timer {
-            Timer::ShutdownGuard => self.state.shutdown_guard(),
-            Timer::State => self.state.timer(),
-            Timer::Sack if is_connected => self.state.receiver().and_then(Receiver::poll_timeout),
+            Timer::ShutdownGuard => connected.and_then(|connected| connected.shutdown_guard),
+            Timer::State => connected.map_or_else(|| self.state.timer(), Connected::timer),
+            Timer::Sack => connected.and_then(|connected| connected.peer.receiver.poll_timeout()),
             Timer::Abandon => self.transmitter.abandon_deadline(self.state.send_phase()),
             Timer::Demand if may_send => self.transmitter.demand_deadline(),
             Timer::ZeroWindow if may_send => self.transmitter.zero_window.deadline(),
             Timer::PathMtu if may_send => self.mtu_work.due(),
             Timer::Reconfiguration if may_send => self.reconfiguration_due(),
-            Timer::Sack
-            | Timer::Demand
-            | Timer::ZeroWindow
-            | Timer::Reconfiguration
-            | Timer::PathMtu => None,
+            Timer::Demand | Timer::ZeroWindow | Timer::Reconfiguration | Timer::PathMtu => None,
         };
         deadline.unwrap_or(NEVER)
     }
@@ -213,7 +245,7 @@ impl Association {
                 let (transmitter, mut send_cx) = self.sending(cx);
                 transmitter.on_late(&mut send_cx, id);
             }
-            // What they bring forth is decided when the next packet is polled.
+            // What they bring forth is decided when the next packet is polled; `earliest_that_calls` leaves them out.
             PathTimer::TailProbe | PathTimer::Overdue | PathTimer::Pace => {}
             PathTimer::Heartbeat => {
                 self.heartbeat_expired(cx, id);
@@ -256,6 +288,13 @@ fn earliest_of(sending: &SendPath, path: &Path) -> Instant {
         .min(of(PathTimer::Heartbeat));
     debug_assert_eq!(Some(earliest), OF_PATHS.into_iter().map(of).min(), "no timer is left out");
     earliest
+}
+
+/// The earliest deadline of a path that calls something: the others only wake the driver.
+#[inline]
+fn earliest_that_calls(sending: &SendPath, path: &Path) -> Instant {
+    let of = |timer| deadline_of(timer, sending, path);
+    of(PathTimer::Ban).min(of(PathTimer::T3)).min(of(PathTimer::Late)).min(of(PathTimer::Heartbeat))
 }
 
 /// When a timer of a path expires that runs in the present state.

@@ -31,6 +31,25 @@ pub enum PathPairing {
     Rfc9260,
 }
 
+/// Whether packets of the peer may come from addresses that it did not name in the handshake.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Hash)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(rename_all = "kebab-case")
+)]
+pub enum AddressJoin {
+    /// No: a packet from another address is dropped, and a path behind an address translator that is not that of the handshake
+    /// carries nothing.
+    #[default]
+    Off,
+    /// Yes, if both sides have it: a side opens paths from behind address translators, from addresses that it got later, and goes
+    /// on with a path whose address has changed. Its HEARTBEATs prove that they are its own, and an address is used when it has
+    /// answered.
+    On,
+}
+
 /// How the MTU of a path is found.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -88,6 +107,8 @@ pub struct AssociationConfig {
     /// Routes of the system, for [`PathPairing::ByRoute`]; drivers fill them in.
     #[cfg_attr(feature = "serde", serde(skip))]
     pub routes: Vec<SourceRoute>,
+    /// Whether the peer may open paths from addresses that it did not name.
+    pub address_join: AddressJoin,
     /// Most paths; further addresses are ignored and counted. At most 32.
     pub max_paths: u8,
     /// Association.Max.Retrans: consecutive timeouts over all paths before the association fails. With
@@ -176,6 +197,10 @@ impl AssociationConfig {
                 Preset::Recommended => Self::default().association_max_retrans,
                 _ => 10,
             },
+            address_join: match preset {
+                Preset::Recommended => AddressJoin::On,
+                _ => AddressJoin::Off,
+            },
             policies: preset.policies(),
             ..Self::default()
         }
@@ -195,6 +220,7 @@ impl Default for AssociationConfig {
             pmtu_discovery: None,
             path_pairing: PathPairing::ByIndex,
             routes: Vec::new(),
+            address_join: AddressJoin::On,
             max_paths: 8,
             association_max_retrans: 20,
             path_max_retrans: 5,

@@ -11,7 +11,7 @@ mod shared_keys;
 
 pub(crate) use association::SharedConfig;
 pub use association::{
-    AssociationConfig, BUFFER_BYTES, EndpointConfig, PathPairing, PmtuDiscovery,
+    AddressJoin, AssociationConfig, BUFFER_BYTES, EndpointConfig, PathPairing, PmtuDiscovery,
     STUDY_BUFFER_BYTES, SourceRoute,
 };
 pub(crate) use buffer_size::BufferBounds;

@@ -3,6 +3,7 @@
 //! With several paths one SACK may acknowledge what twenty others would have, because it arrived before them on a shorter path; a
 //! window that opens by a hundred packets at once would put them all into a queue that holds ten.
 
+use crate::types::{mul_div, mul_div_ceil};
 use crate::{Duration, Instant};
 
 /// What may leave beyond the pace when a timer was late: that long at the pace.
@@ -35,7 +36,7 @@ impl Pacer {
         let most = if held { burst.max(LATE) } else { burst };
         self.left_by = self.left_by.max(now - most);
         let open = now.since(self.left_by).as_nanos();
-        (u128::from(open) * u128::from(rate) / 1_000_000_000).min(u128::from(u64::MAX)) as u64
+        mul_div(open, rate, 1_000_000_000).min(u128::from(u64::MAX)) as u64
     }
 
     /// So many bytes were sent.
@@ -64,7 +65,7 @@ impl Pacer {
 
 /// How long so many bytes take. Rounded up: rounded down, a timer would expire before anything may leave.
 fn time_for(bytes: u64, rate: u64) -> Duration {
-    let nanos = (u128::from(bytes) * 1_000_000_000).div_ceil(u128::from(rate.max(1)));
+    let nanos = mul_div_ceil(bytes, 1_000_000_000, rate.max(1));
     Duration::from_nanos(nanos.min(u128::from(u64::MAX)) as u64)
 }
 

@@ -21,7 +21,9 @@ pub(crate) fn gathered(policy: PathFill, flight: u64, unit: u64) -> u64 {
         PathFill::PacketByPacket | PathFill::FillWindow => 0,
         PathFill::Runs => {
             let unit = unit.max(1);
-            let steps = flight / unit / PACKETS_PER_STEP;
+            let step = unit.saturating_mul(PACKETS_PER_STEP);
+            // Asked several times per packet, and mostly less is in flight: that needs no division.
+            let steps = if flight < step { 0 } else { flight / step };
             unit.saturating_mul(steps.min(LONGEST_RUN - 1))
         }
     }

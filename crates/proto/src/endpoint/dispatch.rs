@@ -145,6 +145,14 @@ impl Endpoint {
     ) -> Result<Route, DropReason> {
         let contents = packet.contents()?;
         let port = packet.source_port();
+        // The association looks for its proof; the address may be that of another one's peer, too.
+        if packet.first_type() == Some(chunk_type::HEARTBEAT)
+            && let Some(entry) = self.table.by_tag(packet.tag())
+            && entry.remote_port() == port
+            && entry.takes_newcomers()
+        {
+            return Ok(Route::Association(entry.id));
+        }
         let known = self.table.by_peer(port, received.remote);
         if packet.first_type() == Some(chunk_type::COOKIE_ECHO) && !contents.any(Contents::ABORT) {
             return match known {

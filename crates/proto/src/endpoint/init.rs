@@ -105,7 +105,7 @@ impl Endpoint {
             a_rwnd: config.first_window(),
             outbound_streams: config.outbound_streams,
             max_inbound_streams: config.max_inbound_streams,
-            offered: Capabilities::offered(&config.policies),
+            offered: Capabilities::offered(config),
             auth: AuthOffer::draw(config.policies.authenticated_chunks, cx.rng),
             tie_tags: TieTags::default(),
         }
@@ -146,7 +146,6 @@ impl Endpoint {
             peer_addresses,
         };
         let sealed = self.secrets.seal(&cookie, cx.now, cx.rng);
-        let (from, remote) = (to.local, to.remote.address);
         let init_ack = Init {
             initiate_tag: own.tag,
             a_rwnd: own.a_rwnd.max(MIN_INITIAL_WINDOW),
@@ -155,8 +154,8 @@ impl Endpoint {
             initial_tsn: own.initial_tsn,
             parameters: init_ack_parameters(
                 &self.local_addresses,
-                from,
-                remote,
+                to.local,
+                to.remote,
                 peer,
                 &sealed,
                 own.offered,

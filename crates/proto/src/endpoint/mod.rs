@@ -159,6 +159,8 @@ impl Endpoint {
     pub fn on_notice(&mut self, id: AssociationId, notice: Notice) {
         match notice {
             Notice::PeerAddress(address) => self.table.add_address(id, address),
+            Notice::PeerAddressGone(address) => self.table.remove_address(id, address),
+            Notice::TakesNewcomers => self.table.take_newcomers(id),
             Notice::Closed => {
                 if let Some(tag) = self.table.remove(id) {
                     self.spent.add(tag);

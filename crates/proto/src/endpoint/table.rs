@@ -6,7 +6,10 @@ use core::net::IpAddr;
 use rand_core::Rng;
 
 use crate::AssociationId;
-use crate::types::AddressList;
+use crate::types::{AddressList, MAX_ADDRESSES};
+
+/// Most addresses of a peer, those included that it has left without a word.
+const MOST_ADDRESSES: usize = 2 * MAX_ADDRESSES;
 
 /// Index of the associations of an endpoint: by verification tag and by the peer's transport addresses.
 ///
@@ -25,9 +28,16 @@ pub(super) struct TableEntry {
     pub(super) id: AssociationId,
     remote_port: u16,
     addresses: AddressList,
+    /// Whether its peer may come from addresses that it has not named.
+    takes_newcomers: bool,
 }
 
 impl TableEntry {
+    /// Whether its peer may come from addresses that it has not named, and proves itself.
+    pub(super) fn takes_newcomers(&self) -> bool {
+        self.takes_newcomers
+    }
+
     /// Whether the peer of the association may send from this transport address.
     pub(super) fn has_peer(&self, port: u16, address: IpAddr) -> bool {
         self.remote_port == port && self.addresses.contains(&address)
@@ -53,19 +63,42 @@ impl AssociationTable {
         }
         self.next_id = id.0.wrapping_add(1);
         self.tags.insert(id, tag);
-        self.by_tag.insert(tag, TableEntry { id, remote_port, addresses: AddressList::new() });
+        self.by_tag.insert(
+            tag,
+            TableEntry { id, remote_port, addresses: AddressList::new(), takes_newcomers: false },
+        );
         addresses.iter().for_each(|address| self.add_address(id, *address));
         id
     }
 
-    /// Adds an address of the peer, unless it belongs to another association with the same port.
+    /// Adds an address of the peer. If another association with the same port has it, as behind a translator that both peers share,
+    /// only packets with the right tag are found by it.
     pub(super) fn add_address(&mut self, id: AssociationId, address: IpAddr) {
         let Some(entry) = self.tags.get(&id).and_then(|tag| self.by_tag.get_mut(tag)) else {
             return;
         };
-        let owner = *self.by_peer.entry((entry.remote_port, address)).or_insert(id);
-        if owner == id && !entry.addresses.contains(&address) {
+        self.by_peer.entry((entry.remote_port, address)).or_insert(id);
+        if !entry.addresses.contains(&address) && entry.addresses.len() < MOST_ADDRESSES {
             entry.addresses.push(address);
+        }
+    }
+
+    /// The peer has left an address.
+    pub(super) fn remove_address(&mut self, id: AssociationId, address: IpAddr) {
+        let Some(entry) = self.tags.get(&id).and_then(|tag| self.by_tag.get_mut(tag)) else {
+            return;
+        };
+        entry.addresses.retain(|known| *known != address);
+        let key = (entry.remote_port, address);
+        if self.by_peer.get(&key) == Some(&id) {
+            self.by_peer.remove(&key);
+        }
+    }
+
+    /// The peer of an association may come from addresses that it has not named.
+    pub(super) fn take_newcomers(&mut self, id: AssociationId) {
+        if let Some(entry) = self.tags.get(&id).and_then(|tag| self.by_tag.get_mut(tag)) {
+            entry.takes_newcomers = true;
         }
     }
 
@@ -121,7 +154,10 @@ impl AssociationTable {
         let tag = self.tags.remove(&id)?;
         let entry = self.by_tag.remove(&tag)?;
         for address in &entry.addresses {
-            self.by_peer.remove(&(entry.remote_port, *address));
+            let key = (entry.remote_port, *address);
+            if self.by_peer.get(&key) == Some(&id) {
+                self.by_peer.remove(&key);
+            }
         }
         Some(entry)
     }

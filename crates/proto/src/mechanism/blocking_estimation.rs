@@ -10,7 +10,7 @@
 //! BLEST takes the congestion window of the lower-RTT path for what it could send. But a path that was blocked never grew the window
 //! that it would have alone, so here the window counts only where a queue shows that the path is full.
 
-use crate::types::NANOS_PER_SECOND;
+use crate::types::{NANOS_PER_SECOND, mul_div};
 use crate::{Duration, Instant};
 
 /// Packets that may be acknowledged on a path without telling its round trip before it is tried with more.
@@ -111,14 +111,7 @@ impl MeasuredPath {
 
     /// How much shorter a round trip of this path is than `rtt`.
     fn lead_over(&self, rtt: Duration) -> Lead {
-        let own = self.srtt.max(self.answer);
-        if rtt > own + own / 8 {
-            Lead::Clear
-        } else if rtt > own + own / 32 {
-            Lead::Small
-        } else {
-            Lead::None
-        }
+        lead(self.srtt.max(self.answer), rtt)
     }
 
     pub(crate) fn final_rate(&self) -> Option<u64> {
@@ -132,12 +125,7 @@ impl MeasuredPath {
 
     /// What it carried at least, in bytes per second.
     fn proven(&self) -> u128 {
-        match self.rate {
-            Some(rate) => rate.bytes_per_second.into(),
-            None => {
-                u128::from(self.cwnd) * NANOS_PER_SECOND / u128::from(self.srtt.as_nanos().max(1))
-            }
-        }
+        proven(self.rate, self.cwnd, self.srtt)
     }
 
     /// Whether it may still grow to more than it carried.
@@ -182,6 +170,20 @@ pub(crate) enum Waits {
     Nothing,
 }
 
+/// Bytes per second that a path may deliver in the next round trip which delivers so much now: up to twice as much, and no more than
+/// its links can send, if a packet needs `serialisation` nanoseconds there.
+fn grows_to(now: KnownRate, chunk: u64, serialisation: Duration) -> u64 {
+    let delivers = now.bytes_per_second.max(1);
+    let twice = delivers.saturating_mul(2);
+    match serialisation.as_nanos() {
+        0 => twice,
+        nanos => {
+            let links = mul_div(chunk, NANOS_PER_SECOND as u64, nanos);
+            u64::try_from(links).unwrap_or(u64::MAX).clamp(delivers, twice)
+        }
+    }
+}
+
 /// The round-trip time that counts for a chunk on a path with so much in flight: twice the time until it arrives, because all
 /// that waits for it waits at the receiver.
 ///
@@ -192,20 +194,23 @@ pub(crate) enum Waits {
 /// the smoothed round trip was measured.
 pub(crate) fn expected_rtt(path: &MeasuredPath, flight: u64, chunk: u64) -> Duration {
     let (smallest, srtt) = (path.smallest_rtt, path.srtt);
-    let bytes = u128::from(flight.saturating_add(chunk));
+    let bytes = flight.saturating_add(chunk);
+    let second = NANOS_PER_SECOND as u64;
     // A queue of its own packets says that it delivers what it can, though its controller has not found that yet.
     let measured = path.rate.filter(|_| path.has_queue()).map(|rate| rate.bytes_per_second);
-    let carries = path.carries().or(measured).map(|rate| u128::from(rate.max(1)));
+    let carries = path.carries().or(measured).map(|rate| rate.max(1));
     // A path that grows delivers up to twice as much in the next round trip, and its rate says little of a single chunk.
-    let serialisation = u128::from(path.serialisation.as_nanos());
     let known = match (carries, path.rate) {
-        (Some(rate), _) => Some((rate, u128::from(chunk) * NANOS_PER_SECOND / rate)),
-        (None, Some(grows)) => Some((2 * u128::from(grows.bytes_per_second.max(1)), serialisation)),
+        (Some(rate), _) => Some((rate, mul_div(chunk, second, rate))),
+        (None, Some(grows)) => {
+            let sending = path.serialisation;
+            Some((grows_to(grows, chunk, sending), sending.as_nanos().into()))
+        }
         (None, None) => None,
     };
     if let Some((rate, sending)) = known {
         let smallest = u128::from(smallest.as_nanos());
-        let beyond = (bytes * NANOS_PER_SECOND / rate).saturating_sub(smallest);
+        let beyond = mul_div(bytes, second, rate).saturating_sub(smallest);
         let queue = beyond.max(path.backlog.as_nanos().into());
         let twice = smallest + sending + 2 * queue;
         return Duration::from_nanos(u64::try_from(twice).unwrap_or(u64::MAX));
@@ -214,25 +219,50 @@ pub(crate) fn expected_rtt(path: &MeasuredPath, flight: u64, chunk: u64) -> Dura
     if flight == 0 {
         return smallest;
     }
-    let time = bytes * u128::from(srtt.as_nanos()) / u128::from(path.cwnd.max(1));
+    let time = mul_div(bytes, srtt.as_nanos(), path.cwnd.max(1));
     let time = u64::try_from(time).unwrap_or(u64::MAX);
     Duration::from_nanos(time).min(srtt).max(smallest)
 }
 
-/// Whether the path carries so little beside another one that a single stall would cost more than it ever brings.
-pub(crate) fn is_negligible(
-    path: &MeasuredPath,
-    mut others: impl Iterator<Item = MeasuredPath>,
-) -> bool {
+fn lead(own: Duration, rtt: Duration) -> Lead {
+    if rtt > own + own / 8 {
+        Lead::Clear
+    } else if rtt > own + own / 32 {
+        Lead::Small
+    } else {
+        Lead::None
+    }
+}
+
+/// Whether a path with this round-trip time has a lower RTT than `rtt`, be it a little.
+#[inline]
+pub(crate) fn leads(own: Duration, rtt: Duration) -> bool {
+    lead(own, rtt) != Lead::None
+}
+
+/// What a path carried at least, in bytes per second: its rate, where that is measured, or a congestion window per round trip.
+pub(crate) fn proven(rate: Option<KnownRate>, cwnd: u64, srtt: Duration) -> u128 {
+    match rate {
+        Some(rate) => rate.bytes_per_second.into(),
+        None => mul_div(cwnd, NANOS_PER_SECOND as u64, srtt.as_nanos().max(1)),
+    }
+}
+
+/// Whether the path carries so little beside another one that a single stall would cost more than it ever brings. Of the
+/// others, what they carried at least.
+pub(crate) fn is_negligible(path: &MeasuredPath, mut others: impl Iterator<Item = u128>) -> bool {
+    if path.is_growing() {
+        return false;
+    }
     let own = path.proven().saturating_mul(NEGLIGIBLE);
-    !path.is_growing() && others.any(|other| own < other.proven())
+    others.any(|other| own < other)
 }
 
 /// Whether other paths with lower RTTs would fill the buffer while the chunk is on its way.
 ///
 /// A path whose RTT is only a little lower has to show that it would: a full buffer makes every transfer as slow as its longest
 /// round trip, but what a window could grow to counts only where the difference is clear.
-pub(crate) fn would_block(path: &SlowPath, others: impl Iterator<Item = MeasuredPath>) -> bool {
+pub(crate) fn would_block(path: &SlowPath, others: &[MeasuredPath]) -> bool {
     let mut meanwhile = 0u128;
     for other in others {
         let space = match other.lead_over(path.rtt) {

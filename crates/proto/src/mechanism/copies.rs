@@ -26,6 +26,9 @@ pub(crate) const BURST: u64 = 8000;
 /// over other paths.
 const MOST_UNANSWERED: u8 = 3;
 
+/// Copies without an answer that are remembered beside the latest.
+const EARLIER: usize = MOST_UNANSWERED as usize;
+
 /// How many round trips of control chunks the answer to data may take on a path that data has not measured.
 pub(crate) const LONGEST_ANSWER: u64 = 4;
 
@@ -48,21 +51,35 @@ pub(crate) enum CopyAnswer {
     Nothing,
 }
 
-/// The copy of which the answer measures its path.
+/// A copy without an answer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Copy {
     tsn: Tsn,
     sent_at: Instant,
     bytes: u32,
-    /// A SACK over another path acknowledged the chunk: the first transmission may be what arrived.
-    acked_elsewhere: bool,
+    /// When a SACK acknowledged the chunk: the first transmission may be what arrived, and the copy is a duplicate then.
+    acked_at: Option<Instant>,
     answer: CopyAnswer,
+}
+
+impl Copy {
+    /// Whether a SACK over the path that has no report of it as a duplicate may be its answer, if a SACK takes at most `back` longer over
+    /// this path than over others. What a SACK had acknowledged before is reported.
+    fn may_be_first(&self, now: Instant, back: Duration, covers: impl Fn(Tsn) -> bool) -> bool {
+        match self.acked_at {
+            Some(at) => now < at + back,
+            None => covers(self.tsn),
+        }
+    }
 }
 
 /// Copies on one path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Copies {
     awaited: Option<Copy>,
+    /// Those before it that were not answered, the latest first: a thin path may bring them one after the other, long after the
+    /// next one was sent.
+    earlier: [Option<Copy>; EARLIER],
     unanswered: u8,
     /// At the rate that copies may take, all of them have left by then.
     paid_until: Instant,
@@ -74,7 +91,7 @@ impl Copies {
     /// round trips of `rtt`.
     pub(crate) fn may_measure(&self, now: Instant, rto: Duration, rtt: Option<Duration>) -> bool {
         let wait = |copy: Copy| match rtt {
-            Some(rtt) if copy.acked_elsewhere => (rtt + rtt / 2).min(rto),
+            Some(rtt) if copy.acked_at.is_some() => (rtt + rtt / 2).min(rto),
             _ => rto,
         };
         !self.is_given_up() && self.awaited.is_none_or(|copy| now.since(copy.sent_at) > wait(copy))
@@ -85,9 +102,20 @@ impl Copies {
         self.awaited.map(|copy| copy.tsn)
     }
 
+    /// When the copy of the chunk was sent, if it is one of the last without an answer.
+    pub(crate) fn sent_at(&self, tsn: Tsn) -> Option<Instant> {
+        let mut all = self.awaited.into_iter().chain(self.earlier.into_iter().flatten());
+        all.find(|copy| copy.tsn == tsn).map(|copy| copy.sent_at)
+    }
+
     /// Whether copies could not measure the path.
     pub(crate) fn is_given_up(&self) -> bool {
         self.unanswered >= MOST_UNANSWERED
+    }
+
+    /// Whether more of them may be on their way than are remembered, if that takes no longer than `longest`.
+    pub(crate) fn are_many(&self, now: Instant, longest: Duration) -> bool {
+        self.earlier[EARLIER - 1].is_some_and(|copy| now.since(copy.sent_at) < longest)
     }
 
     /// Whether a copy of so many bytes is in the budget for thin flows.
@@ -104,17 +132,21 @@ impl Copies {
         rate: u64,
         answer: CopyAnswer,
     ) {
-        let copy = Copy { tsn, sent_at: now, bytes, acked_elsewhere: false, answer };
-        if self.awaited.replace(copy).is_some() {
+        let copy = Copy { tsn, sent_at: now, bytes, acked_at: None, answer };
+        if let Some(last) = self.awaited.replace(copy) {
             self.unanswered = self.unanswered.saturating_add(1);
+            self.earlier.rotate_right(1);
+            self.earlier[0] = Some(last);
         }
         self.paid_until = self.paid_until.max(now) + cost(bytes.into(), rate);
     }
 
     /// A SACK came over another path. Where it acknowledges the copy, the first transmission may be what arrived.
-    pub(crate) fn on_acked_elsewhere(&mut self, covers: impl FnOnce(Tsn) -> bool) {
-        if let Some(copy) = self.awaited.as_mut().filter(|copy| covers(copy.tsn)) {
-            copy.acked_elsewhere = true;
+    pub(crate) fn on_acked_elsewhere(&mut self, now: Instant, covers: impl Fn(Tsn) -> bool) {
+        for copy in self.awaited.iter_mut().chain(self.earlier.iter_mut().flatten()) {
+            if copy.acked_at.is_none() && covers(copy.tsn) {
+                copy.acked_at = Some(now);
+            }
         }
     }
 
@@ -125,12 +157,12 @@ impl Copies {
         &mut self,
         now: Instant,
         rtt: Duration,
-        covers: impl FnOnce(Tsn) -> bool,
+        covers: impl Fn(Tsn) -> bool,
     ) -> bool {
-        let Some(copy) = self.awaited.as_mut().filter(|copy| covers(copy.tsn)) else {
+        self.on_acked_elsewhere(now, &covers);
+        let Some(copy) = self.awaited.filter(|copy| covers(copy.tsn)) else {
             return false;
         };
-        copy.acked_elsewhere = true;
         let age = now.since(copy.sent_at);
         if age > rtt * 4 {
             self.unanswered = MOST_UNANSWERED;
@@ -140,25 +172,41 @@ impl Copies {
 
     /// A SACK came over the path. It answers the copy if it reports it as a duplicate, or acknowledges it no sooner than after `least`:
     /// one that no other SACK has acknowledged, or where nothing else was on its way, unless `carried`: data of the peer may have brought the
-    /// SACK over this path. Returns when the copy was sent, if so, and its size.
+    /// SACK over this path. A report of an earlier copy answers that one. Returns when the copy was sent, if so, and its size.
     pub(crate) fn on_sack(
         &mut self,
         now: Instant,
         least: Duration,
         carried: bool,
-        is_duplicate: impl FnOnce(Tsn) -> bool,
-        covers: impl FnOnce(Tsn) -> bool,
+        is_duplicate: impl Fn(Tsn) -> bool,
+        covers: impl Fn(Tsn) -> bool,
     ) -> Option<(Instant, u32)> {
-        let copy = self.awaited.filter(|copy| {
-            let may_answer = match copy.answer {
-                CopyAnswer::OverThePath => !carried || !copy.acked_elsewhere,
-                CopyAnswer::FirstAck => !copy.acked_elsewhere,
-                CopyAnswer::Nothing => false,
-            };
-            is_duplicate(copy.tsn)
-                || may_answer && now.since(copy.sent_at) >= least && covers(copy.tsn)
-        })?;
-        (self.awaited, self.unanswered) = (None, 0);
+        let latest = self.awaited?;
+        let is_ambiguous =
+            self.earlier.iter().flatten().any(|copy| copy.may_be_first(now, least, &covers));
+        let may_answer = match latest.answer {
+            CopyAnswer::OverThePath => !carried || latest.acked_at.is_none(),
+            CopyAnswer::FirstAck => latest.acked_at.is_none(),
+            CopyAnswer::Nothing => false,
+        };
+        let was_reported =
+            self.earlier.iter().position(|it| it.is_some_and(|it| is_duplicate(it.tsn)));
+        let is_answer = may_answer
+            && !is_ambiguous
+            && was_reported.is_none()
+            && now.since(latest.sent_at) >= least
+            && covers(latest.tsn);
+        if is_duplicate(latest.tsn) || is_answer {
+            (self.awaited, self.unanswered) = (None, 0);
+            self.earlier = [None; EARLIER];
+            return Some((latest.sent_at, latest.bytes));
+        }
+        self.on_acked_elsewhere(now, covers);
+        let reported = was_reported?;
+        let copy = self.earlier[reported]?;
+        // What was sent before it has arrived, or is lost.
+        self.earlier[reported..].fill(None);
+        self.unanswered = 0;
         Some((copy.sent_at, copy.bytes))
     }
 }
@@ -281,9 +329,41 @@ mod tests {
         ] {
             let mut copies = Copies::default();
             copies.on_sent(at(1), Tsn(7), 1000, LEAST_RATE, answer);
-            copies.on_acked_elsewhere(|_| true);
+            copies.on_acked_elsewhere(at(5), |_| true);
             let answer = copies.on_sack(at(at_ms), least, carried, |_| false, |_| true);
             assert_eq!(answer.map(|(sent_at, _)| sent_at), answers.then_some(at(1)), "{what}");
+        }
+    }
+
+    /// A thin path brings one copy after the other, and the answer to the first comes when the next ones were sent.
+    #[test]
+    fn the_answer_to_an_earlier_copy_measures_that_one() {
+        let (none, all): (&[u32], &[u32]) = (&[], &[1, 2]);
+        // Chunks 1 and 2 are copied at 0 and 20 ms; all SACKs come over the path at 40 ms.
+        for (what, acked_at, duplicates, covers, sent_at) in [
+            ("the earlier one is reported", Some(5), &[1][..], all, Some(0)),
+            ("the latest is reported", Some(5), &[2], all, Some(20)),
+            ("both are", Some(5), all, all, Some(20)),
+            ("the latest, which nothing acknowledged before", Some(5), none, &[1, 2], Some(20)),
+            ("the earlier one just before: this may be its answer", Some(35), none, all, None),
+            ("either may have been the first", None, none, all, None),
+            ("only the earlier one, which is not awaited", None, none, &[1], None),
+        ] {
+            let mut copies = Copies::default();
+            copies.on_sent(at(0), Tsn(1), 1000, LEAST_RATE, CopyAnswer::OverThePath);
+            copies.on_sent(at(20), Tsn(2), 1000, LEAST_RATE, CopyAnswer::OverThePath);
+            if let Some(acked_at) = acked_at {
+                copies.on_acked_elsewhere(at(acked_at), |tsn| tsn == Tsn(1));
+            }
+            let is_in = |tsns: &[u32], tsn: Tsn| tsns.contains(&tsn.0);
+            let answer = copies.on_sack(
+                at(40),
+                Duration::from_millis(10),
+                false,
+                |tsn| is_in(duplicates, tsn),
+                |tsn| is_in(covers, tsn),
+            );
+            assert_eq!(answer.map(|(sent_at, _)| sent_at), sent_at.map(at), "{what}");
         }
     }
 
@@ -296,7 +376,7 @@ mod tests {
             let mut copies = Copies::default();
             copies.on_sent(at(0), Tsn(7), 1000, LEAST_RATE, CopyAnswer::OverThePath);
             if elsewhere {
-                copies.on_acked_elsewhere(|_| true);
+                copies.on_acked_elsewhere(at(0), |_| true);
             }
             assert_eq!(copies.may_measure(at(at_ms), rto, rtt), may, "{elsewhere} {at_ms}");
         }

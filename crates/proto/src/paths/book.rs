@@ -7,10 +7,10 @@ use core::ops::{Index, IndexMut};
 use super::Path;
 use super::failover::{self, Suspect};
 use super::reach::Reach;
-use crate::PathId;
 use crate::config::Policies;
 use crate::congestion::window;
 use crate::types::PathSet;
+use crate::{Encapsulation, PathId};
 
 /// All paths, by id. The handshake fills the table; after that no path is removed, so that ids keep their meaning and
 /// counters remain.
@@ -83,6 +83,23 @@ impl PathBook {
             .find(|path| path.local == local && path.remote == remote)
             .or_else(|| self.iter().find(|path| path.remote == remote))
             .map(|path| path.id)
+    }
+
+    /// The path of a packet that came between two addresses: that with its UDP ports, too, else as [`find`](Self::find) says.
+    #[inline]
+    pub(crate) fn find_place(
+        &self,
+        local: IpAddr,
+        remote: IpAddr,
+        encapsulation: Encapsulation,
+    ) -> Option<PathId> {
+        let same = |path: &&Path| {
+            path.local == local && path.remote == remote && path.encapsulation == encapsulation
+        };
+        match self.iter().find(same) {
+            Some(path) => Some(path.id),
+            None => self.find(local, remote),
+        }
     }
 
     /// Paths that can carry data: the active ones; with none of them the best of the potentially failed; with none

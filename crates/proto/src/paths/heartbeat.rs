@@ -7,6 +7,11 @@ use crate::{Duration, Instant};
 /// Most bytes of the Heartbeat Info that this side sends: path id, nonce, size of a probe.
 const INFO_LEN: usize = 13;
 
+/// A path over UDP that has brought so many chunks of data is expected to bring more.
+const FLOW: u8 = 16;
+/// If it does not within this time, it is asked.
+const SILENCE: Duration = Duration::from_millis(500);
+
 /// Heartbeats of one path.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Heartbeat {
@@ -18,6 +23,21 @@ pub(crate) struct Heartbeat {
     pub(crate) expired: Option<SentHeartbeat>,
     /// When the first one was sent that was not answered and has not counted as an error yet.
     uncounted_since: Option<Instant>,
+    /// Chunks of data that have come, up to [`FLOW`].
+    heard: u8,
+    /// When the last one came.
+    heard_at: Instant,
+}
+
+/// Whether a path that has brought data still does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Inflow {
+    /// Nothing was expected.
+    None,
+    /// It does; it is looked at again then.
+    GoesOn(Instant),
+    /// It has fallen silent.
+    Silent,
 }
 
 impl Heartbeat {
@@ -42,6 +62,32 @@ impl Heartbeat {
     /// The one that has this nonce.
     pub(crate) fn answered(&self, nonce: u64) -> Option<SentHeartbeat> {
         self.outstanding.into_iter().chain(self.expired).find(|sent| sent.nonce == nonce)
+    }
+
+    /// Data came over a path whose peer an address translator may have forgotten, so that nothing else will come before it hears of
+    /// us: a path that falls silent is asked, since the other side only finds out that its data is lost (RFC 6951 section 5.4).
+    #[inline]
+    pub(crate) fn heard_data(&mut self, now: Instant) {
+        self.heard_at = now;
+        if self.heard < FLOW {
+            self.heard += 1;
+            if self.heard == FLOW && self.outstanding.is_none() {
+                self.not_after(now + SILENCE);
+            }
+        }
+    }
+
+    /// The timer expired: what has become of the data that was expected.
+    pub(crate) fn take_flow(&mut self, now: Instant) -> Inflow {
+        if self.heard < FLOW || self.outstanding.is_some() {
+            return Inflow::None;
+        }
+        let silent_at = self.heard_at + SILENCE;
+        if now < silent_at {
+            return Inflow::GoesOn(silent_at);
+        }
+        self.heard = 0;
+        Inflow::Silent
     }
 
     /// It becomes due at `at`, if not before.
@@ -103,6 +149,21 @@ impl Info {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_flow_that_stops_is_noticed() {
+        let at = |ms| Instant::ZERO + Duration::from_millis(ms);
+        let mut heartbeat = Heartbeat::default();
+        for chunk in 0..u64::from(FLOW) {
+            assert_eq!((heartbeat.due, heartbeat.take_flow(at(chunk))), (None, Inflow::None));
+            heartbeat.heard_data(at(chunk));
+        }
+        assert_eq!(heartbeat.due, Some(at(515)));
+        heartbeat.heard_data(at(400));
+        assert_eq!(heartbeat.take_flow(at(515)), Inflow::GoesOn(at(900)));
+        assert_eq!(heartbeat.take_flow(at(900)), Inflow::Silent);
+        assert_eq!(heartbeat.take_flow(at(900)), Inflow::None, "once");
+    }
 
     #[test]
     fn what_is_echoed_says_what_was_sent() {

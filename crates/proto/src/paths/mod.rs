@@ -4,6 +4,7 @@ mod book;
 pub(crate) mod failover;
 pub(crate) mod first_contact;
 pub(crate) mod heartbeat;
+pub(crate) mod newcomers;
 pub(crate) mod pairing;
 pub(crate) mod plpmtu;
 pub(crate) mod reach;
@@ -19,6 +20,7 @@ use crate::config::{AssociationConfig, PmtuDiscovery};
 use crate::{Encapsulation, Instant, PathId, PathStatus};
 use first_contact::InitTry;
 use heartbeat::Heartbeat;
+use newcomers::Location;
 use plpmtu::{Plpmtu, SizeLimits};
 use reach::Reach;
 use stopwatch::Stopwatch;
@@ -30,6 +32,8 @@ pub(crate) struct Path {
     pub(crate) local: IpAddr,
     pub(crate) remote: IpAddr,
     pub(crate) encapsulation: Encapsulation,
+    /// Its number at the peer, where the peer has proved it.
+    pub(crate) peer_number: Option<u8>,
     pub(crate) reach: Reach,
     /// Consecutive timeouts and unanswered heartbeats.
     pub(crate) errors: u32,
@@ -87,6 +91,7 @@ impl Path {
             local,
             remote,
             encapsulation,
+            peer_number: None,
             reach: Reach::Unconfirmed,
             errors: 0,
             suspicion: Suspicion::default(),
@@ -126,6 +131,12 @@ impl Path {
     #[inline]
     pub(crate) fn is_beyond_doubt(&self) -> bool {
         self.reach.is_active() && self.errors == 0 && self.denied_since.is_none()
+    }
+
+    /// The two transport addresses that its packets go between.
+    pub(crate) fn place(&self) -> Location {
+        let Self { local, remote, encapsulation, .. } = *self;
+        Location { local, remote, encapsulation }
     }
 
     pub(crate) fn status(&self) -> PathStatus {

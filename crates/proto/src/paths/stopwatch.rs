@@ -24,7 +24,11 @@ pub(crate) struct Stopwatch {
 
 impl Stopwatch {
     /// Takes note of the condition at `now`.
+    #[inline]
     pub(crate) fn look(&mut self, now: Instant, condition: Condition) {
+        if self.since.is_none() && condition == Condition::Not {
+            return;
+        }
         self.total = self.total_at(now);
         self.since = (condition == Condition::Holds).then_some(now);
     }

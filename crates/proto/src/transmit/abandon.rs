@@ -1,7 +1,7 @@
 //! Giving up messages that are not fully reliable (RFC 3758, RFC 7496), and what the rest of the association sees of it.
 
 use super::effects::Effect;
-use super::outstanding::History;
+use super::outstanding::{Gone, History};
 use super::{SendCx, SendPhase, Transmitter};
 use crate::transmit::partial_reliability::index::Place;
 use crate::transmit::partial_reliability::{Reliability, Support};
@@ -12,6 +12,24 @@ impl Transmitter {
     /// Learns from the handshake whether the peer understands FORWARD-TSN. If not, messages that wait become reliable.
     pub(crate) fn settle_partial_reliability(&mut self, support: Support) {
         self.stats.messages_kept_reliable += self.queue.settle_support(support);
+    }
+
+    /// The peer reports FORWARD-TSN as a chunk that it does not know, although it offered it: messages are reliable from now on,
+    /// and what was abandoned is retransmitted.
+    ///
+    /// # Errors
+    ///
+    /// If that is gone: the peer waits for it for ever.
+    pub(crate) fn withdraw_partial_reliability(&mut self, cx: &mut SendCx<'_>) -> Result<(), Gone> {
+        if self.queue.support() != Support::Yes {
+            return Ok(());
+        }
+        self.settle_partial_reliability(Support::No);
+        let taken = self.outstanding.revive()?;
+        self.queue.take_back(taken);
+        self.forward.withdraw(&self.outstanding);
+        self.after_acknowledgement(cx);
+        Ok(())
     }
 
     /// The next time at which a message that waits is abandoned.

@@ -10,10 +10,11 @@ use super::send_path::SendPath;
 use super::t3::T3Ends;
 use super::tail::Answered;
 use super::{SendCx, Transmitter};
-use crate::config::CwndUpdate;
+use crate::config::{CwndUpdate, DataCopies};
 use crate::congestion::burst;
 use crate::congestion::recovery::PseudoCumulative;
 use crate::extension::nr_sack::{self, Disordered, Release};
+use crate::mechanism::copies::Copies;
 use crate::mechanism::cuc::{self, CucView, LowEnd};
 use crate::mechanism::slow_path_rtt::{self, Awaited, Awaiting, Measure, Return};
 use crate::transmit::outstanding::{History, Newly};
@@ -89,17 +90,21 @@ impl Heard {
 /// answer to a copy.
 struct SilentPath {
     id: PathId,
+    copies: Copies,
     last_copy: Tsn,
-    /// How long a copy takes to arrive at least, as far as control chunks tell.
-    way: Duration,
+    /// How long a copy takes at least until the present SACK answers it over another path, as far as control chunks tell.
+    answer: Duration,
 }
 
 struct SilentPaths(SmallVec<[SilentPath; 2]>);
 
 impl SilentPaths {
-    /// Whether a chunk of this age that is acknowledged on `path` may have come as a copy.
-    fn may_have_brought(&self, path: PathId, tsn: Tsn, age: Duration) -> bool {
-        self.0.iter().any(|it| it.id != path && age >= it.way && !it.last_copy.is_before(tsn))
+    /// Whether a chunk that is acknowledged over its own path may have come as a copy, if it was sent at `sent_at`.
+    fn may_have_brought(&self, path: PathId, tsn: Tsn, now: Instant, sent_at: Instant) -> bool {
+        self.0.iter().any(|it| {
+            let is_copied = it.id != path && !it.last_copy.is_before(tsn);
+            is_copied && now.since(it.copies.sent_at(tsn).unwrap_or(sent_at)) >= it.answer
+        })
     }
 }
 
@@ -211,11 +216,12 @@ impl Transmitter {
         let mut changes = PerPath::new();
         self.note_low_ends(cx, &mut changes);
         let mut delta = AckDelta::default();
-        let heard = self.apply_sack(cx, report, &mut delta);
+        let elsewhere = self.silent_paths(cx, arrival);
+        let heard = self.apply_sack(cx, report, &elsewhere, &mut delta);
         let (changes, news) = (changes.as_mut_slice(), delta.paths.as_slice());
         let silence = Silence::of(report, &self.outstanding);
         let withdrawn = self.take_back(cx, report, source, &delta, &silence);
-        self.sample_rtt(cx, news, arrival);
+        self.sample_rtt(cx, news, arrival, &elsewhere);
         self.measure_awaited(cx, cumulative, blocks, arrival);
         self.order_changes(cx, changes, news);
         let lost_on = match source {
@@ -294,22 +300,22 @@ impl Transmitter {
         &mut self,
         cx: &mut SendCx<'_>,
         report: &Report<'_>,
+        elsewhere: &SilentPaths,
         delta: &mut AckDelta,
     ) -> Heard {
         let mut heard = Heard::default();
         for path in self.paths.iter() {
             delta.paths.push(PathDelta { timed: path.timed, ..PathDelta::default() });
         }
-        let (arrival, elsewhere) = (report.arrival, self.silent_paths());
+        let arrival = report.arrival;
         let (now, probe, paths) = (cx.now, &mut *cx.probe, &mut self.paths);
         let samples_rates = cx.config.samples_rates();
         let adapts = cx.config.adapts_to_reordering();
         sack::apply_to(&mut self.outstanding, report, delta, |tsn, newly| {
             heard.note(newly);
             if samples_rates {
-                let age = now.since(newly.sent_at);
-                let is_own =
-                    newly.path == arrival && !elsewhere.may_have_brought(newly.path, tsn, age);
+                let is_own = newly.path == arrival
+                    && !elsewhere.may_have_brought(newly.path, tsn, now, newly.sent_at);
                 paths[newly.path].note_acked(now, newly, is_own);
             }
             if adapts {
@@ -381,18 +387,21 @@ impl Transmitter {
         withdrawn
     }
 
-    fn sample_rtt(&mut self, cx: &mut SendCx<'_>, news: &[PathDelta], arrival: PathId) {
+    fn sample_rtt(
+        &mut self,
+        cx: &mut SendCx<'_>,
+        news: &[PathDelta],
+        arrival: PathId,
+        elsewhere: &SilentPaths,
+    ) {
         let policy = cx.config.policies.rtt_sample;
-        let elsewhere = self.silent_paths();
         for (path, news) in self.paths.iter_mut().zip(news) {
             if news.flight_bytes > 0 {
                 path.note_dispersion(cx.now, news.flight_bytes, arrival == path.id);
             }
             let Some(chunk) = news.timed_chunk else { continue };
             let Some(tsn) = path.timed.take() else { continue };
-            if chunk.was_copied
-                && elsewhere.may_have_brought(path.id, tsn, cx.now.since(chunk.sent_at))
-            {
+            if chunk.was_copied && elsewhere.may_have_brought(path.id, tsn, cx.now, chunk.sent_at) {
                 continue;
             }
             let returned = if arrival == path.id { Return::OwnPath } else { Return::OtherPath };
@@ -407,12 +416,22 @@ impl Transmitter {
         }
     }
 
-    /// Paths with copies on them of which none was answered.
-    fn silent_paths(&self) -> SilentPaths {
+    /// Paths with copies on them of which none was answered, for a SACK over `arrival`.
+    #[inline]
+    fn silent_paths(&self, cx: &SendCx<'_>, arrival: PathId) -> SilentPaths {
+        match cx.config.policies.data_copies {
+            DataCopies::Off => SilentPaths(SmallVec::new()),
+            DataCopies::On => self.search_silent_paths(arrival),
+        }
+    }
+
+    fn search_silent_paths(&self, arrival: PathId) -> SilentPaths {
+        let way = |path: &SendPath| path.rtt.smallest().unwrap_or_default() / 2;
+        let back = self.paths.get(arrival).map(way).unwrap_or_default();
         let silent = |path: &SendPath| {
-            let unanswered = path.rtt.of_data().is_none().then(|| path.copies().awaits())?;
-            let way = path.rtt.smallest().unwrap_or_default() / 2;
-            Some(SilentPath { id: path.id, last_copy: unanswered?, way })
+            let copies = path.rtt.of_data().is_none().then(|| path.copies())?;
+            let (last_copy, answer) = (copies.awaits()?, way(path) + back);
+            Some(SilentPath { id: path.id, copies, last_copy, answer })
         };
         SilentPaths(self.paths.iter().filter_map(silent).collect())
     }

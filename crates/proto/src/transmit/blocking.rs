@@ -1,5 +1,7 @@
 //! What keeps a slow path from blocking the others: new data stays away from it, and it pays where that was not enough.
 
+use smallvec::SmallVec;
+
 use super::decide::Snapshot;
 use super::queue::Asking;
 use super::send_path::SendPath;
@@ -7,7 +9,7 @@ use super::{SendCx, Transmitter};
 use crate::config::{BlockingEstimation, EarliestCompletion, PathOrder};
 use crate::congestion::{CorrectionCause, MeasuredRate};
 use crate::mechanism::blocking_estimation::{
-    self, KnownRate, MOST_TRIES, MeasuredPath, SlowPath, Waits,
+    self, KnownRate, MOST_TRIES, MeasuredPath, SlowPath, Waits, expected_rtt, leads, would_block,
 };
 use crate::mechanism::earliest_completion::{self, LoadedPath};
 use crate::types::PathSet;
@@ -33,19 +35,15 @@ impl Snapshot<'_> {
     fn would_block_faster(&self, path: PathId, user_bytes: u32) -> bool {
         let tx = self.tx;
         let own = &tx.paths[path];
-        let view = |path: &SendPath| measured_path(path, self.now);
-        let compared = |it: &SendPath| {
-            let view = view(it)?;
-            let answer = blocking_estimation::expected_rtt(&view, it.flight, user_bytes.into());
-            Some(MeasuredPath { answer, ..view })
-        };
-        let others = || tx.paths.among(self.usable).filter(|it| it.id != path).filter_map(compared);
-        let Some(view) = view(own) else {
+        let others = || tx.paths.among(self.usable).filter(|it| it.id != path);
+        let Some(view) = measured_path(own, self.now) else {
             // One packet, or an answer to come, tells how long its round trip is. If so many did not, for their
             // acknowledgements took another path, it has to be tried.
             let is_probed = own.flight > 0 || self.book[path].heartbeat.outstanding.is_some();
             let tries = own.counters.data_bytes_acked / u64::from(tx.max_fragment.max(1));
-            return is_probed && tries < MOST_TRIES && others().next().is_some();
+            return is_probed
+                && tries < MOST_TRIES
+                && others().any(|it| it.rtt.of_data().is_some());
         };
         if tx.paths.iter().all(|path| path.flight == 0) {
             return self.arrives_sooner_elsewhere(own, &view, user_bytes);
@@ -56,20 +54,32 @@ impl Snapshot<'_> {
             // Whatever arrives first, all of it has room.
             return false;
         }
-        let waits = self.waits_for_next(path);
-        let rtt = match blocking_estimation::is_negligible(&view, others()) {
+        let answer = |view: &_, flight| expected_rtt(view, flight, user_bytes.into());
+        let rtt = match blocking_estimation::is_negligible(&view, others().filter_map(proven_rate))
+        {
             true => own.rtt.rto().max(view.srtt),
-            false => blocking_estimation::expected_rtt(&view, own.flight, user_bytes.into()),
+            false => answer(&view, own.on_the_way(self.now)),
         };
+        // Nearly always none has a lower RTT by far enough, and then no more has to be known.
+        let mut faster: SmallVec<[MeasuredPath; 3]> = SmallVec::new();
+        let is_lower = |it: &&SendPath| it.rtt.of_data().is_some_and(|(srtt, _)| leads(srtt, rtt));
+        for it in others().filter(is_lower) {
+            let Some(view) = measured_path(it, self.now) else { continue };
+            faster.push(MeasuredPath { answer: answer(&view, it.on_the_way(self.now)), ..view });
+        }
+        if faster.is_empty() {
+            return false;
+        }
+        let waits = self.waits_for_next(path);
         let slow = SlowPath { rtt, in_flight, chunk: user_bytes.into(), buffer, waits };
         // The TSNs above a gap are counted, whether their data waits for it or not.
         let span =
             SlowPath { buffer: self.span_bytes(user_bytes), waits: Waits::Everything, ..slow };
         // What is in flight leaves the send buffer with its own answer, whatever waits for it at the receiver.
         let sender = SlowPath { buffer: tx.queue.limit(), waits: Waits::Nothing, ..slow };
-        blocking_estimation::would_block(&slow, others())
-            || blocking_estimation::would_block(&span, others())
-            || tx.peer.acks_are_final && blocking_estimation::would_block(&sender, others())
+        would_block(&slow, &faster)
+            || would_block(&span, &faster)
+            || tx.peer.acks_are_final && would_block(&sender, &faster)
     }
 
     /// Whether all that remains is delivered on other paths before the chunk would arrive on this one.
@@ -80,7 +90,8 @@ impl Snapshot<'_> {
         let own = &self.tx.paths[path];
         let load = |path: &SendPath| {
             let view = measured_path(path, self.now)?;
-            Some(LoadedPath { path: view, flight: path.flight, wait: self.wait_for(path) })
+            let on_the_way = path.on_the_way(self.now);
+            Some(LoadedPath { path: view, flight: on_the_way, wait: self.wait_for(path) })
         };
         let Some(view) = load(own) else { return false };
         let others = self.tx.paths.among(self.usable).filter(|it| {
@@ -115,8 +126,7 @@ impl Snapshot<'_> {
     /// Nothing is in flight, so that no answer will change anything: the chunk waits only for a path that would take it now and on
     /// which it arrives sooner. The best path never waits.
     fn arrives_sooner_elsewhere(&self, own: &SendPath, view: &MeasuredPath, chunk: u32) -> bool {
-        let arrival =
-            |view: &MeasuredPath| blocking_estimation::expected_rtt(view, 0, chunk.into());
+        let arrival = |view: &MeasuredPath| expected_rtt(view, 0, chunk.into());
         let own_arrival = arrival(view);
         self.tx
             .paths
@@ -142,18 +152,24 @@ impl Snapshot<'_> {
         if !self.compares_paths() || tx.outstanding.is_empty() {
             return None;
         }
+        // What is known at once comes first: nearly always nobody pays.
+        let lowest = tx.outstanding.get(tx.outstanding.base());
+        let slow = &tx.paths[lowest.path];
+        let mut others = tx.paths.among(self.usable).filter(|it| it.id != slow.id);
+        if !slow.record.penalty_interval.is_over(self.now) || !others.any(SendPath::cwnd_admits) {
+            return None;
+        }
+        let rtt = slow.rtt.srtt()?;
         let limit = self.span_bytes(tx.max_fragment);
         let buffer = tx.queue.limit().min(tx.receive_buffer()).min(limit);
         let views =
             tx.paths.among(self.usable).filter_map(|it| Some((it, measured_path(it, self.now)?)));
         let (best, view) = views.max_by_key(|(_, view)| view.alone(buffer))?;
-        if view.is_full() || !best.cwnd_admits() || !self.is_held_up(best.id) {
-            return None;
-        }
-        let lowest = tx.outstanding.get(tx.outstanding.base());
-        let slow = &tx.paths[lowest.path];
-        let is_slow = slow.rtt.srtt().is_some_and(|rtt| view.has_lower_rtt_than(rtt));
-        let pays = slow.id != best.id && is_slow && slow.record.penalty_interval.is_over(self.now);
+        let pays = slow.id != best.id
+            && best.cwnd_admits()
+            && !view.is_full()
+            && view.has_lower_rtt_than(rtt)
+            && self.is_held_up(best.id);
         pays.then_some(slow.id)
     }
 
@@ -236,6 +252,13 @@ impl Transmitter {
     }
 }
 
+/// What a path that data has measured carried at least.
+fn proven_rate(path: &SendPath) -> Option<u128> {
+    let (srtt, _) = path.rtt.of_data()?;
+    let rate = path.delivery_rate().map(known_rate);
+    Some(blocking_estimation::proven(rate, path.congestion.cwnd, srtt))
+}
+
 fn known_rate(known: MeasuredRate) -> KnownRate {
     let bytes_per_second = known.rate.as_bits_per_second() / 8;
     KnownRate { bytes_per_second, is_final: known.is_final }
@@ -245,15 +268,18 @@ fn known_rate(known: MeasuredRate) -> KnownRate {
 pub(super) fn measured_path(path: &SendPath, now: Instant) -> Option<MeasuredPath> {
     let (srtt, smallest_rtt) = path.rtt.of_data()?;
     let (cwnd, ssthresh) = (path.congestion.cwnd, path.congestion.ssthresh);
+    let (rate, bottleneck) = (path.delivery_rate().map(known_rate), path.bottleneck_rate());
+    let carries =
+        rate.filter(|rate| rate.is_final).map(|rate| rate.bytes_per_second).or(bottleneck);
     Some(MeasuredPath {
         cwnd,
         ssthresh,
         srtt,
         smallest_rtt,
         serialisation: path.rtt.serialisation(),
-        rate: path.delivery_rate().map(known_rate),
-        bottleneck: path.bottleneck_rate(),
-        backlog: path.backlog(now),
+        rate,
+        bottleneck,
+        backlog: path.backlog_behind(now, carries),
         answer: Duration::ZERO,
     })
 }

@@ -16,14 +16,12 @@ impl Snapshot<'_> {
     #[inline]
     pub(super) fn admits_new(&self, path: PathId, user_bytes: u32) -> bool {
         let policies = &self.config.policies;
-        if !self.tx.peer_window_admits(user_bytes)
-            || !self.tx.peer_keeps(self.tx.outstanding.next_tsn())
-            || self.waits_for_copy(path)
-            || self.waits_for_faster(path, user_bytes)
-        {
-            return false;
-        }
-        policies.buffer_split == BufferSplit::None || self.share_admits(path)
+        // What is dear to find out comes last.
+        self.tx.peer_window_admits(user_bytes)
+            && self.tx.peer_keeps(self.tx.outstanding.next_tsn())
+            && !self.waits_for_copy(path)
+            && (policies.buffer_split == BufferSplit::None || self.share_admits(path))
+            && !self.waits_for_faster(path, user_bytes)
     }
 
     /// Whether the path's share of the buffers admits a new chunk.
@@ -39,12 +37,17 @@ impl Snapshot<'_> {
             unreleased: outstanding.unreleased_on(path),
             in_flight: outstanding.in_flight_on(path),
             mtu: self.tx.paths[path].mtu().into(),
-            needs: match policies.buffer_split_shares {
-                BufferSplitShares::ByNeed if paths > 1 => self.needs_beside(path),
-                _ => None,
-            },
+            needs: None,
         };
-        buffer_split::admits(policies.buffer_split, policies.buffer_split_by, &view)
+        let admits =
+            |view: &_| buffer_split::admits(policies.buffer_split, policies.buffer_split_by, view);
+        // No share is less than an equal one.
+        admits(&view)
+            || policies.buffer_split_shares == BufferSplitShares::ByNeed
+                && paths > 1
+                && self
+                    .needs_beside(path)
+                    .is_some_and(|needs| admits(&SplitView { needs: Some(needs), ..view }))
     }
 
     /// What the other paths that carry new data could use of the buffers: a congestion window, and a packet by which it grows; what

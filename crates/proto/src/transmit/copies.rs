@@ -11,7 +11,7 @@ use super::{AckOutcome, SendCx, Transmitter};
 use crate::config::{DataCopies, PathOrder};
 use crate::mechanism::copies::{self, Copies, CopyAnswer};
 use crate::probe::TransmissionCause;
-use crate::types::Fate;
+use crate::types::{Fate, PathSet};
 use crate::{PathId, Tsn};
 
 /// How many of the last chunks are looked at: a message of a thin flow has few.
@@ -23,6 +23,11 @@ impl Snapshot<'_> {
         if !self.sends_copies() {
             return None;
         }
+        // Nearly always no path takes any, whatever the chunk.
+        let takers = self.takers_of_copies();
+        if takers.is_empty() {
+            return None;
+        }
         let outstanding = &self.tx.outstanding;
         let last = outstanding.span().min(LAST_CHUNKS);
         // The last one first: nothing that is sent later reports it missing.
@@ -32,22 +37,31 @@ impl Snapshot<'_> {
             let is_new = chunk.fate == Fate::InFlight
                 && !is_copied(chunk)
                 && chunk.may_be_retransmitted(self.now);
-            is_new.then(|| Some((tsn, self.path_for_copy(chunk)?)))?
+            is_new.then(|| Some((tsn, self.path_for_copy(chunk, takers)?)))?
         })
+    }
+
+    /// The paths that may take a copy of some chunk: they have room, and belong to a thin flow or were never measured.
+    fn takers_of_copies(&self) -> PathSet {
+        let is_all_sent = self.tx.is_all_sent();
+        let takes = |path: &&SendPath| {
+            path.flight < path.congestion.cwnd
+                && (is_all_sent || path.rtt.of_data().is_none())
+                && !path.new_data_ban.is_active(self.now)
+        };
+        self.tx.paths.among(self.usable).filter(takes).map(|path| path.id).collect()
     }
 
     fn sends_copies(&self) -> bool {
         self.policy_wants_copies() && self.usable.len() > 1 && !self.tx.outstanding.is_empty()
     }
 
-    /// The lowest-RTT path that may take a copy of the chunk.
-    fn path_for_copy(&self, chunk: &OutstandingChunk) -> Option<PathId> {
+    /// The lowest-RTT path of `takers` that takes a copy of the chunk.
+    fn path_for_copy(&self, chunk: &OutstandingChunk, takers: PathSet) -> Option<PathId> {
         // A peer that sends data, too, may answer over the path of that.
         let answers_within = |path: &SendPath| path.rtt.srtt().filter(|_| !self.tx.peer.sends_data);
         let takes = |path: &&SendPath| {
             path.id != chunk.path
-                && path.flight < path.congestion.cwnd
-                && !path.new_data_ban.is_active(self.now)
                 && (self.is_thin(chunk, path)
                     || path.rtt.of_data().is_none()
                         && path.copies().may_measure(
@@ -56,7 +70,7 @@ impl Snapshot<'_> {
                             answers_within(path),
                         ))
         };
-        let takers = self.tx.paths.among(self.usable).filter(takes);
+        let takers = self.tx.paths.among(takers).filter(takes);
         takers.min_by_key(|path| (path.rtt.srtt().is_none(), path.rtt.srtt())).map(|path| path.id)
     }
 
@@ -136,9 +150,6 @@ impl Transmitter {
         let is_used = self.paths[first_path].rtt.of_data().is_some();
         let path = &mut self.paths[path];
         let rate = rate_for_copies(path);
-        // A thin flow may send more of them before the first is answered.
-        let measures = path.rtt.of_data().is_none()
-            && path.copies().may_measure(cx.now, path.rtt.rto(), path.rtt.srtt());
         // What else is on its way there, or has left it just now, is answered, too. Before data has measured the path, that may take
         // several times as long as for a control chunk.
         let expected = path.rtt.expected() * copies::LONGEST_ANSWER;
@@ -146,12 +157,13 @@ impl Transmitter {
             && path.transmission_rank > 0
             && path.last_data_sent.is_some_and(|last| cx.now.since(last) < expected);
         let is_quiet = path.flight == 0 && !path.new_data_ban.is_active(cx.now) && !may_answer_data;
+        let are_many = path.copies().are_many(cx.now, path.rtt.rto());
         let answer = if !is_used || !is_quiet {
             CopyAnswer::Nothing
-        } else if measures || path.copies().awaits().is_none() {
-            CopyAnswer::OverThePath
-        } else {
+        } else if are_many {
             CopyAnswer::FirstAck
+        } else {
+            CopyAnswer::OverThePath
         };
         path.spread_mut().copies.on_sent(cx.now, tsn, flight_bytes, rate, answer);
         path.note_backlog(cx.now, flight_bytes.into());
@@ -184,7 +196,7 @@ impl Transmitter {
         for path in self.paths.iter_mut().filter(|path| path.id != report.arrival) {
             if path.copies() != Copies::default() {
                 if path.rtt.of_data().is_some() {
-                    path.spread_mut().copies.on_acked_elsewhere(|tsn| report.covers(tsn));
+                    path.spread_mut().copies.on_acked_elsewhere(cx.now, |tsn| report.covers(tsn));
                     continue;
                 }
                 let rtt = path.rtt.smallest().unwrap_or_else(|| path.rtt.rto());

@@ -37,6 +37,7 @@ impl Transmitter {
             let round_trip = rtt.expected();
             return self.forward.on_sack(cx.now, round_trip);
         }
+        self.outstanding.stop_keeping_abandoned();
         cx.effects.push(Effect::PeerAnswered);
         if proof == Proof::OfThePath {
             cx.effects.push(Effect::Delivered(path, Delivered::Once));

@@ -139,7 +139,7 @@ impl Transmitter {
     /// Time until a chunk sent next on the path would be answered, as far as its round trip is known.
     fn answer_time(&self, path: &SendPath, now: Instant) -> Option<Duration> {
         match measured_path(path, now) {
-            Some(view) => Some(expected_rtt(&view, path.flight, self.max_fragment.into())),
+            Some(view) => Some(expected_rtt(&view, path.on_the_way(now), self.max_fragment.into())),
             None => path.rtt.srtt(),
         }
     }
@@ -179,9 +179,19 @@ impl Transmitter {
         }
     }
 
+    /// A chunk leaves its path. What it was sent in is still on its way there.
+    pub(super) fn leave_behind(&mut self, now: Instant, old: PathId, tsn: Tsn) {
+        let chunk = self.outstanding.get(tsn);
+        let (sent_at, bytes) = (chunk.sent_at, chunk.flight_bytes);
+        let path = &self.paths[old];
+        let answer = self.answer_time(path, now).unwrap_or(path.rtt.rto());
+        self.paths[old].leave_behind(now, sent_at, bytes, now + answer);
+    }
+
     /// Takes a chunk out of what is outstanding on `old`. The transmission is still on its way there, so nothing new
     /// follows for a round trip; its congestion window stays.
     fn withdraw_from(&mut self, cx: &mut SendCx<'_>, old: PathId, tsn: Tsn, flight_bytes: u32) {
+        self.leave_behind(cx.now, old, tsn);
         let path = &mut self.paths[old];
         path.tail_probe.begin_anew();
         path.take_out(tsn, flight_bytes);

@@ -25,6 +25,7 @@ mod forward_tsn;
 mod guard;
 pub(crate) mod lanes;
 mod late;
+mod left_behind;
 mod loss;
 mod loss_episode;
 mod loss_log;

@@ -250,6 +250,12 @@ impl SendQueue {
         self.used_cost = self.used_cost.saturating_sub(released.cost);
     }
 
+    /// Chunks whose room was freed are to be sent after all.
+    pub(crate) fn take_back(&mut self, taken: BufferBytes) {
+        self.used += taken.user_bytes;
+        self.used_cost += taken.cost;
+    }
+
     /// Length of the fragment that `asking` would get, at most `max_payload` bytes.
     pub(crate) fn peek(&self, asking: Asking, max_payload: u32) -> Option<u32> {
         let (message, sent) = self.next(asking)?;

@@ -69,12 +69,14 @@ impl Transmitter {
 
     #[inline(never)]
     fn observe_tail(&mut self, cx: &SendCx<'_>) {
-        let moves = cx.config.policies.tail_reinjection == TailReinjection::On;
-        let is_at_tail = self.is_at_tail(cx);
+        let moves =
+            cx.config.policies.tail_reinjection == TailReinjection::On && self.is_all_sent();
+        let (may_probe, is_at_tail) = (self.may_probe(cx), self.is_at_tail(cx));
         for path in self.paths.ids() {
-            let tail = match is_at_tail {
-                true => self.tail_of(cx, path),
-                false => self.silence_of(cx, path),
+            let tail = match (may_probe, is_at_tail) {
+                (_, true) => self.tail_of(cx, path),
+                (true, false) => self.silence_of(cx, path),
+                (false, false) => Tail::No,
             };
             let overdue_at = if moves { self.overdue_aside(cx, path) } else { None };
             let probe = &mut self.paths[path].tail_probe;
@@ -105,7 +107,7 @@ impl Transmitter {
     /// later chunk would tell.
     fn silence_of(&self, cx: &SendCx<'_>, path: PathId) -> Tail {
         let own = &self.paths[path];
-        if own.pace_holds() || !self.may_probe(cx) {
+        if own.pace_holds() {
             return Tail::No;
         }
         let Some(lowest) = self.lowest_outstanding(path) else { return Tail::No };
@@ -225,6 +227,7 @@ impl Transmitter {
     ) {
         let TailProbePacket { path: to, silent, tsn } = probe;
         let flight_bytes = self.outstanding.get(tsn).flight_bytes;
+        self.leave_behind(cx.now, silent, tsn);
         self.paths[silent].take_out(tsn, flight_bytes);
         self.push_moved(cx, to, tsn, TransmissionCause::TailProbe, packet);
         self.outstanding.get_mut(tsn).history |= History::PROBED;

@@ -36,6 +36,17 @@ pub(crate) fn is_meaningful(address: IpAddr, seen_at: IpAddr) -> bool {
     is_unicast(address) && scope(address) >= scope(seen_at)
 }
 
+/// Whether an address means something inside a network only (RFC 1918, RFC 6598, RFC 4193): many hosts have it.
+pub(crate) fn is_private(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(address) => {
+            let [first, second, ..] = address.octets();
+            address.is_private() || first == 100 && second & 0xC0 == 64
+        }
+        IpAddr::V6(address) => address.is_unique_local(),
+    }
+}
+
 /// Whether the addresses of two hosts mean something to each other.
 pub(crate) fn reaches(local: IpAddr, remote: IpAddr) -> bool {
     is_meaningful(local, remote) && is_meaningful(remote, local)
@@ -92,6 +103,24 @@ mod tests {
             "::ffff:10.0.0.1",
         ] {
             assert!(!is_unicast(ip(text)), "{text}");
+        }
+    }
+
+    #[test]
+    fn private_addresses() {
+        for (text, expected) in [
+            ("10.1.2.3", true),
+            ("172.31.0.1", true),
+            ("172.32.0.1", false),
+            ("192.168.7.7", true),
+            ("100.64.0.1", true),
+            ("100.127.255.1", true),
+            ("100.128.0.1", false),
+            ("192.0.2.1", false),
+            ("fd00::1", true),
+            ("2001:db8::1", false),
+        ] {
+            assert_eq!(is_private(ip(text)), expected, "{text}");
         }
     }
 

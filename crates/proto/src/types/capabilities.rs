@@ -22,5 +22,7 @@ bitflags! {
         const NR_SACK = 1 << 6;
         /// PKTDROP (draft-stewart-sctp-pktdrprep).
         const PACKET_DROP = 1 << 7;
+        /// Paths from addresses that INIT did not name (our own).
+        const ADDRESS_JOIN = 1 << 16;
     }
 }

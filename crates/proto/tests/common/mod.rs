@@ -113,7 +113,8 @@ pub struct Victim {
     pub now: Instant,
     tag: u32,
     ports: [u16; 2],
-    local: IpAddr,
+    /// Its address that packets go to.
+    pub local: IpAddr,
 }
 
 impl Victim {

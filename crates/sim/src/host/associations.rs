@@ -30,8 +30,9 @@ impl Associations {
         self.0.iter().map(|(_, association)| &**association)
     }
 
-    /// The ids of all of them as they are now.
-    pub fn ids(&self) -> Vec<AssociationId> {
-        self.0.iter().map(|(id, _)| *id).collect()
+    /// The one at this place in the order, with its id.
+    #[inline]
+    pub fn at(&mut self, place: usize) -> Option<(AssociationId, &mut Association)> {
+        self.0.get_mut(place).map(|(id, association)| (*id, &mut **association))
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::OnceLock;
 
 use polypath_proto::config::{
-    AssociationConfig, EndpointConfig, PathPairing, PmtuDiscovery, Policies, Preset,
+    AddressJoin, AssociationConfig, EndpointConfig, PathPairing, PmtuDiscovery, Policies, Preset,
 };
 use polypath_units::{ByteCount, Duration};
 use serde::{Deserialize, Serialize};
@@ -134,6 +134,8 @@ impl SctpSettings {
             },
             heartbeat_max_burst: self.heartbeat_max_burst,
             policies: self.policies,
+            // Nobody translates addresses in a simulated network.
+            address_join: AddressJoin::Off,
             ..AssociationConfig::default()
         }
     }

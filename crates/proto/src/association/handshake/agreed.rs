@@ -1,18 +1,20 @@
 //! What both sides agree on, and what this makes of the association.
 
+use alloc::boxed::Box;
 use core::net::IpAddr;
 
 use smallvec::SmallVec;
 
 use super::Cookie;
-use crate::Tsn;
 use crate::association::state::Peer;
 use crate::association::{Association, Streams};
 use crate::config::{AssociationConfig, AuthenticatedChunks, NrSack};
+use crate::extension::address_join::JoinSecrets;
 use crate::extension::auth::AuthPair;
 use crate::receive::{Incomplete, Receiver, ReceiverConfig};
 use crate::transmit::partial_reliability::Support;
 use crate::types::{Capabilities, PeerAddress};
+use crate::{Cx, Notice, Tsn};
 
 /// What the peer asked for and offered in the handshake.
 #[derive(Clone, Debug)]
@@ -56,7 +58,7 @@ impl Agreed {
     }
 
     fn extensions(&self, config: &AssociationConfig) -> Capabilities {
-        self.capabilities & Capabilities::offered(&config.policies)
+        self.capabilities & Capabilities::offered(config)
     }
 
     fn streams(&self, config: &AssociationConfig) -> Streams {
@@ -94,13 +96,19 @@ impl Peer {
 
 impl Association {
     /// Takes over what the peer wants and this side allows: streams, receive window, extensions, addresses.
-    pub(super) fn settle(&mut self, agreed: &Agreed) {
+    pub(super) fn settle(&mut self, cx: &mut Cx<'_>, agreed: &Agreed) {
         let extensions = agreed.extensions(&self.config);
         let forward_tsn = extensions.contains(Capabilities::FORWARD_TSN);
         let support = if forward_tsn { Support::Yes } else { Support::No };
         self.transmitter.settle_partial_reliability(support);
         self.transmitter.peer.acks_are_final = extensions.contains(Capabilities::NR_SACK);
         self.transmitter.advertised_window = u64::from(agreed.a_rwnd);
+        self.join = None;
+        self.newcomers.forget();
+        if extensions.contains(Capabilities::ADDRESS_JOIN) {
+            self.join = Some(Box::new(JoinSecrets::new(cx.rng)));
+            self.notices.push_back(Notice::TakesNewcomers);
+        }
         self.streams = agreed.streams(&self.config);
         if self.config.policies.authenticated_chunks != AuthenticatedChunks::Off {
             self.settle_authentication(agreed.auth.clone());

@@ -19,7 +19,7 @@ use crate::paths::Path;
 use crate::paths::first_contact::{self, Pair};
 use crate::paths::reach::Reach;
 use crate::types::{Capabilities, PeerAddress};
-use crate::{AssociationEnd, Cx, Duration, Instant, Notice, PathId};
+use crate::{AssociationEnd, Cx, Duration, Encapsulation, Instant, Notice, PathId};
 
 impl Association {
     /// Sends INIT over the paths of the policy that have not taken one since the timer was started.
@@ -45,13 +45,19 @@ impl Association {
     }
 
     fn send_init_on(&mut self, path: PathId) {
-        let Path { local, remote, .. } = self.paths[path];
+        let Path { local, remote, encapsulation, .. } = self.paths[path];
+        // Stacks of WebRTC reject what lists an address. Who does not answer gets every second INIT without.
+        let timer = self.state.handshake().map(|handshake| handshake.timer.retransmissions);
+        let is_bare = timer
+            .is_some_and(|retransmissions| retransmissions >= 2 && retransmissions % 2 == 0)
+            && encapsulation != Encapsulation::None;
+        let own = [local];
         let parameters = init_parameters::init_parameters(
-            &self.identity.local_addresses,
+            if is_bare { &own } else { &self.identity.local_addresses },
             local,
-            remote,
+            PeerAddress { address: remote, encapsulation },
             self.state.handshake().and_then(|handshake| handshake.life_extension),
-            Capabilities::offered(&self.config.policies),
+            Capabilities::offered(&self.config),
             self.auth.as_ref().map(|auth| auth.own()),
         );
         let init = Init {
@@ -232,7 +238,7 @@ impl Association {
         self.stats.addresses_ignored += u64::from(peer.ignored_addresses);
         // What waits was meant for paths as they were.
         self.control.clear();
-        self.settle(&agreed);
+        self.settle(cx, &agreed);
         self.notice_addresses(agreed.addresses.iter().map(|peer| peer.address));
         // Addresses that the user named are confirmed (RFC 9260 section 5.4, rule 1).
         for path in self.paths.iter_mut() {

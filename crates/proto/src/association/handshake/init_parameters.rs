@@ -11,13 +11,15 @@ use polypath_wire::{
 };
 use smallvec::SmallVec;
 
-use crate::Duration;
 use crate::config::{
-    AuthenticatedChunks, NrSack, PacketDropReport, Policies, StreamReconfiguration,
+    AddressJoin, AssociationConfig, AuthenticatedChunks, NrSack, PacketDropReport,
+    StreamReconfiguration,
 };
+use crate::extension::address_join;
 use crate::extension::auth::{AuthOffer, AuthParameters, AuthProblem};
 use crate::types::address_scope::{is_meaningful, is_this_host};
-use crate::types::{AddressList, Capabilities, MAX_ADDRESSES};
+use crate::types::{AddressList, Capabilities, MAX_ADDRESSES, PeerAddress};
+use crate::{Duration, Encapsulation};
 
 /// Least receive window that INIT and INIT ACK may announce, in bytes (RFC 9260 section 3.3.2).
 pub(crate) const MIN_INITIAL_WINDOW: u32 = 1500;
@@ -73,6 +75,8 @@ pub(crate) struct PeerInit {
     pub(crate) addresses: AddressList,
     /// Listed addresses that were not taken: not usable here, or too many.
     pub(crate) ignored_addresses: u32,
+    /// It named addresses, or types of them.
+    pub(crate) knows_addresses: bool,
     /// Families that the peer can reach.
     pub(crate) address_types: AddressTypes,
     /// Extensions that the peer listed, whether or not they are known here how to use.
@@ -110,9 +114,11 @@ pub(crate) enum InitProblem {
 }
 
 impl Capabilities {
-    /// What a side with these policies can do and tells the peer.
-    pub(crate) fn offered(policies: &Policies) -> Self {
+    /// What a side with this configuration can do and tells the peer.
+    pub(crate) fn offered(config: &AssociationConfig) -> Self {
+        let policies = &config.policies;
         let mut offered = Self::FORWARD_TSN;
+        offered.set(Self::ADDRESS_JOIN, config.address_join == AddressJoin::On);
         offered.set(Self::PACKET_DROP, policies.packet_drop_report == PacketDropReport::On);
         offered.set(Self::NR_SACK, policies.nr_sack != NrSack::Off);
         let authenticates = policies.authenticated_chunks != AuthenticatedChunks::Off;
@@ -120,6 +126,11 @@ impl Capabilities {
         let reconfigures = policies.stream_reconfiguration == StreamReconfiguration::On;
         offered.set(Self::RE_CONFIG, reconfigures);
         offered
+    }
+
+    /// What stacks of WebRTC can do.
+    fn of_webrtc() -> Self {
+        Self::RE_CONFIG | Self::FORWARD_TSN | Self::I_DATA | Self::I_FORWARD_TSN
     }
 
     const CHUNKS: [(Self, u8); 8] = [
@@ -139,9 +150,16 @@ impl Capabilities {
         known.map(|(capability, _)| *capability).collect()
     }
 
-    fn extensions(self) -> SmallVec<[u8; 8]> {
-        // FORWARD-TSN has a parameter of its own.
-        let listed = self - Self::FORWARD_TSN;
+    /// The chunk types to list for a peer that packets are `carried` to like this.
+    ///
+    /// FORWARD-TSN has a parameter of its own (RFC 3758 section 3.1), too, but the stacks of WebRTC look only here, as RFC 8260
+    /// and RFC 6525 do for their chunks. These run over UDP.
+    fn extensions(self, carried: Encapsulation) -> SmallVec<[u8; 8]> {
+        let others = self - Self::FORWARD_TSN - Self::ADDRESS_JOIN;
+        let listed = match carried {
+            Encapsulation::None if others.is_empty() => others,
+            _ => self,
+        };
         let told = Self::CHUNKS.iter().filter(|(capability, _)| listed.contains(*capability));
         told.map(|(_, chunk)| *chunk).collect()
     }
@@ -187,10 +205,13 @@ pub(crate) fn usable_addresses(local: &[IpAddr], peer: IpAddr) -> AddressList {
 /// The parameters of an INIT sent from `from` to `to`.
 ///
 /// `offered` are the extensions that this side can do. `life_extension` is the increase of the cookie's life to ask for after a stale cookie (RFC 9260 section 5.2.6).
+///
+/// What stands where is nothing to RFC 9260, but to stacks of WebRTC, which run over UDP: pion (1.12) drops an INIT with the
+/// supported address types, which may be left out, and rtc-sctp (0.21) one that ends with a parameter without a value.
 pub(crate) fn init_parameters(
     local: &[IpAddr],
     from: IpAddr,
-    to: IpAddr,
+    to: PeerAddress,
     life_extension: Option<Duration>,
     offered: Capabilities,
     auth: Option<&AuthOffer>,
@@ -203,13 +224,14 @@ pub(crate) fn init_parameters(
             // Without the parameter, every type is supported.
             _ => &[],
         };
-    let types =
-        (!types.is_empty()).then_some(Parameter::SupportedAddressTypes(U16List::Numbers(types)));
+    let PeerAddress { address: to, encapsulation: carried } = to;
+    let types = (!types.is_empty() && carried == Encapsulation::None)
+        .then_some(Parameter::SupportedAddressTypes(U16List::Numbers(types)));
     let extension = life_extension.map(|wish| {
         let milliseconds = wish.as_nanos().div_ceil(1_000_000);
         Parameter::CookiePreservative(u32::try_from(milliseconds).unwrap_or(u32::MAX))
     });
-    let extensions = offered.extensions();
+    let extensions = offered.extensions(carried);
     let addresses = told_addresses(local, from, to, AddressTypes::all());
     Parameters::build(
         addresses
@@ -217,8 +239,9 @@ pub(crate) fn init_parameters(
             .map(Parameter::from)
             .chain(extension)
             .chain(types)
-            .chain(supported_extensions(&extensions))
+            .chain(address_join_supported(offered))
             .chain(forward_tsn_supported(offered))
+            .chain(supported_extensions(&extensions))
             .chain(auth.into_iter().flat_map(AuthOffer::parameters)),
     )
 }
@@ -227,19 +250,22 @@ pub(crate) fn init_parameters(
 pub(crate) fn init_ack_parameters(
     local: &[IpAddr],
     from: IpAddr,
-    to: IpAddr,
+    to: PeerAddress,
     peer: &PeerInit,
     cookie: &[u8],
     offered: Capabilities,
     auth: Option<&AuthOffer>,
 ) -> Parameters<'static> {
-    let extensions = offered.extensions();
+    let PeerAddress { address: to, encapsulation: carried } = to;
+    let extensions = offered.extensions(carried);
+    let local = if peer.has_one_path(carried) { &[from][..] } else { local };
     let addresses = told_addresses(local, from, to, peer.address_types);
     Parameters::build(
         core::iter::once(Parameter::StateCookie(cookie))
             .chain(addresses.into_iter().map(Parameter::from))
-            .chain(supported_extensions(&extensions))
+            .chain(address_join_supported(offered))
             .chain(forward_tsn_supported(offered))
+            .chain(supported_extensions(&extensions))
             .chain(auth.into_iter().flat_map(AuthOffer::parameters))
             .chain(peer.unrecognized.0.iter().map(|tlv| Parameter::Unrecognized(tlv))),
     )
@@ -259,6 +285,11 @@ fn told_addresses(local: &[IpAddr], from: IpAddr, to: IpAddr, types: AddressType
 /// RFC 3758 section 3.1.
 fn forward_tsn_supported(offered: Capabilities) -> Option<Parameter<'static>> {
     offered.contains(Capabilities::FORWARD_TSN).then_some(Parameter::ForwardTsnSupported)
+}
+
+fn address_join_supported(offered: Capabilities) -> Option<Parameter<'static>> {
+    let parameter = Parameter::Unknown { parameter_type: address_join::SUPPORTED, value: &[] };
+    offered.contains(Capabilities::ADDRESS_JOIN).then_some(parameter)
 }
 
 fn supported_extensions(chunk_types: &[u8]) -> Option<Parameter<'_>> {
@@ -290,6 +321,7 @@ impl PeerInit {
             initial_tsn: init.initial_tsn,
             addresses: SmallVec::from_slice(&[source]),
             ignored_addresses: 0,
+            knows_addresses: false,
             address_types: AddressTypes::empty(),
             capabilities: Capabilities::empty(),
             auth: None,
@@ -318,6 +350,7 @@ impl PeerInit {
         for parameter in parameters {
             match parameter {
                 Parameter::Ipv4(_) | Parameter::Ipv6(_) => {
+                    self.knows_addresses = true;
                     if let Some(address) = parameter.address() {
                         seen |= AddressTypes::of(address);
                         self.take_address(address, limits);
@@ -327,10 +360,14 @@ impl PeerInit {
                     return Err(InitProblem::HostName(with_header(parameter)));
                 }
                 Parameter::SupportedAddressTypes(types) => {
+                    self.knows_addresses = true;
                     listed = Some(AddressTypes::from_list(types));
                 }
                 Parameter::CookiePreservative(milliseconds) => {
                     self.life_extension = Duration::from_millis(milliseconds.into());
+                }
+                Parameter::Unknown { parameter_type: address_join::SUPPORTED, .. } => {
+                    self.capabilities |= Capabilities::ADDRESS_JOIN;
                 }
                 Parameter::ForwardTsnSupported => self.capabilities |= Capabilities::FORWARD_TSN,
                 Parameter::SupportedExtensions(chunk_types) => {
@@ -354,6 +391,16 @@ impl PeerInit {
         let offer = auth.offer(limits.authenticated_chunks);
         self.auth = offer.map_err(InitProblem::Authentication)?;
         Ok(())
+    }
+
+    /// Whether the peer is a stack of WebRTC by what it lists. These have one path, and pion and sctp-proto reject what lists an address
+    /// (its type is one that stops the reading where it is unknown).
+    fn has_one_path(&self, carried: Encapsulation) -> bool {
+        let of_others = Capabilities::all() - Capabilities::of_webrtc();
+        carried != Encapsulation::None
+            && !self.knows_addresses
+            && self.capabilities.contains(Capabilities::RE_CONFIG)
+            && !self.capabilities.intersects(of_others)
     }
 
     /// Adds a listed address if packets can be sent to it, and if the peer may mean itself by it.

@@ -17,7 +17,7 @@ use crate::paths::PathBook;
 use crate::paths::reach::Reach;
 use crate::transmit::SendPaths;
 use crate::types::{Capabilities, PeerAddress};
-use crate::{Cx, Event, Instant, PathId, Tsn};
+use crate::{Cx, Encapsulation, Event, Instant, PathId, Tsn};
 
 impl Association {
     /// Begins an association as the server: its COOKIE ECHO was found good. Queues COOKIE ACK; other chunks of that
@@ -61,6 +61,10 @@ impl Association {
                 peer_addresses.push(address);
             }
         }
+        let named = self.newcomers.replaced.iter();
+        peer_addresses.extend(
+            named.map(|&address| PeerAddress { address, encapsulation: Encapsulation::None }),
+        );
         HandshakeView {
             phase,
             local_tag: self.identity.local_tag,
@@ -70,7 +74,7 @@ impl Association {
             a_rwnd: self.config.first_window(),
             outbound_streams: self.config.outbound_streams,
             max_inbound_streams: self.config.max_inbound_streams,
-            offered: Capabilities::offered(&self.config.policies),
+            offered: Capabilities::offered(&self.config),
             authenticated_chunks: self.config.policies.authenticated_chunks,
             auth: self.auth.as_ref().map(|auth| auth.own().clone()),
             peer_addresses,
@@ -147,7 +151,7 @@ impl Association {
         self.paths = PathBook::default();
         self.transmitter.paths = SendPaths::default();
         self.identity.local_addresses = first(&self.identity.local_addresses, local);
-        self.settle(agreed);
+        self.settle(cx, agreed);
         self.paths.primary = self.confirm_handshake_pair(local, remote.address);
         self.report_paths(cx);
     }

@@ -199,12 +199,22 @@ fn notices_change_where_packets_go() {
     world.endpoint.on_notice(id, Notice::PeerAddress(ip("198.51.100.2")));
     assert_eq!(fate(&mut world, &new, id), ToAssociation);
 
-    // An address belongs to one association with that port.
+    // Peers behind one translator share an address: the tag tells whose a packet is.
     let other = world.associate(WRONG, "203.0.113.1");
     world.endpoint.on_notice(other, Notice::PeerAddress(ip("198.51.100.1")));
     assert_eq!(fate(&mut world, &packet_from("198.51.100.1"), id), ToAssociation);
     let claimed = from("198.51.100.1", packet(WRONG, [Chunk::CookieAck]));
+    assert_eq!(fate(&mut world, &claimed, other), ToAssociation);
+    world.endpoint.on_notice(other, Notice::PeerAddressGone(ip("198.51.100.1")));
     assert_eq!(fate(&mut world, &claimed, id), Drop(WrongTag));
+
+    // Its peer may come from anywhere, and proves itself.
+    let guest = || from("192.0.2.77", packet(OURS, [Chunk::Heartbeat(Parameters::empty())]));
+    assert_eq!(fate(&mut world, &guest(), id), Drop(DropReason::ForeignAddress));
+    world.endpoint.on_notice(id, Notice::TakesNewcomers);
+    assert_eq!(fate(&mut world, &guest(), id), ToAssociation);
+    let data = from("192.0.2.77", packet(OURS, [Chunk::CookieAck]));
+    assert_eq!(fate(&mut world, &data, id), Drop(DropReason::ForeignAddress));
 
     world.endpoint.on_notice(id, Notice::Closed);
     world.endpoint.on_notice(id, Notice::Closed);

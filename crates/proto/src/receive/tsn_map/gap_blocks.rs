@@ -61,10 +61,12 @@ impl TsnMap {
     pub fn gap_blocks(&self, space: usize) -> SmallVec<[GapAckBlock; 4]> {
         // Between two runs something is missing. Counting the runs would cost more than memory for as many as there can be.
         let most = (self.gap_span() as usize).div_ceil(2).min(space);
-        let mut blocks = SmallVec::with_capacity(most);
         if most == 0 {
-            return blocks;
+            return SmallVec::new();
         }
+        // Written into places that are there: that costs less than adding each.
+        let mut blocks = SmallVec::from_elem(GapAckBlock { start: 0, end: 0 }, most);
+        let mut found = 0;
         let (mut start, mut carry, mut is_open) = (0, 0, false);
         for number in self.gap_words() {
             let word = self.word(number);
@@ -75,19 +77,20 @@ impl TsnMap {
                 let offset = origin.wrapping_add(edges.trailing_zeros().into()) as u16;
                 edges &= edges - 1;
                 if is_open {
-                    blocks.push(GapAckBlock { start, end: offset.wrapping_sub(1) });
-                    if blocks.len() == most {
-                        return blocks;
-                    }
+                    let Some(place) = blocks.get_mut(found) else { return blocks };
+                    *place = GapAckBlock { start, end: offset.wrapping_sub(1) };
+                    found += 1;
                 }
                 start = offset;
                 is_open = !is_open;
             }
         }
-        if is_open {
+        if is_open && let Some(place) = blocks.get_mut(found) {
             // The highest run ends with the last word.
-            blocks.push(GapAckBlock { start, end: self.gap_span() as u16 });
+            *place = GapAckBlock { start, end: self.gap_span() as u16 };
+            found += 1;
         }
+        blocks.truncate(found);
         blocks
     }
 

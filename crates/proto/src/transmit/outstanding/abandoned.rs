@@ -7,8 +7,13 @@ use alloc::vec::Vec;
 use polypath_wire::{DataFlags, Payload, VirtualPayload};
 
 use super::{OutstandingChunk, OutstandingData};
+use crate::probe::TransmissionCause;
+use crate::transmit::partial_reliability::Reliability;
 use crate::types::{BufferBytes, Fate};
 use crate::{Instant, PathId, Tsn};
+
+/// Chunks whose user data is kept at a time; whoever has not answered a FORWARD-TSN by then will hardly reject it.
+const MOST_KEPT: usize = 4096;
 
 /// What giving up a chunk changes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -30,6 +35,44 @@ pub(crate) struct Extent {
     pub(crate) last: Tsn,
     /// Whether that ends the message.
     pub(crate) ends: bool,
+}
+
+/// User data of an abandoned chunk.
+#[derive(Debug)]
+struct Kept {
+    tsn: Tsn,
+    payload: Payload<'static>,
+    cost: u32,
+}
+
+/// User data that was abandoned is gone.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Gone;
+
+/// User data of abandoned chunks, until the peer has followed a FORWARD-TSN: some stacks that offer it reject it all the same.
+#[derive(Debug, Default)]
+pub(crate) struct KeptAbandoned {
+    chunks: Vec<Kept>,
+    has_stopped: bool,
+}
+
+impl KeptAbandoned {
+    fn keep(&mut self, tsn: Tsn, payload: Payload<'static>, cost: u32) {
+        if self.chunks.len() >= MOST_KEPT {
+            self.stop();
+        }
+        if !self.has_stopped {
+            self.chunks.push(Kept { tsn, payload, cost });
+        }
+    }
+
+    fn stop(&mut self) {
+        *self = Self { chunks: Vec::new(), has_stopped: true };
+    }
+
+    fn take(&mut self) -> Vec<Kept> {
+        take(&mut self.chunks)
+    }
 }
 
 impl OutstandingChunk {
@@ -105,8 +148,12 @@ impl OutstandingData {
             }
         }
         chunk.fate = Fate::Abandoned;
-        chunk.payload = Payload::Virtual(VirtualPayload { message: 0, offset: 0, len: 0 });
-        chunk.cost = 0;
+        let nothing = Payload::Virtual(VirtualPayload { message: 0, offset: 0, len: 0 });
+        let payload = core::mem::replace(&mut chunk.payload, nothing);
+        let cost = core::mem::take(&mut chunk.cost);
+        if !payload.is_empty() {
+            self.kept.keep(tsn, payload, cost);
+        }
         bits.unreleased -= buffer_bytes;
         if !acked {
             self.countable.clear(tsn);
@@ -115,6 +162,53 @@ impl OutstandingData {
         }
         self.abandoned_count += 1;
         Some(Abandoned { path, flight, buffer_bytes })
+    }
+
+    /// The peer has followed a FORWARD-TSN: what was abandoned is needed no more.
+    pub(crate) fn stop_keeping_abandoned(&mut self) {
+        self.kept.stop();
+    }
+
+    /// The peer does not follow FORWARD-TSN after all: what was abandoned is to be retransmitted, and nothing else is abandoned.
+    /// Gives what that takes in the send buffer.
+    ///
+    /// # Errors
+    ///
+    /// If something of it is gone.
+    pub(crate) fn revive(&mut self) -> Result<BufferBytes, Gone> {
+        let mut taken = BufferBytes::default();
+        for Kept { tsn, payload, cost } in self.kept.take() {
+            if !self.contains(tsn) || !self.is_abandoned(tsn) {
+                continue;
+            }
+            let was_acked = self.acked.get(tsn);
+            let index = self.slot_index(tsn);
+            let chunk = &mut self.slots[index];
+            (chunk.payload, chunk.cost, chunk.reliability) = (payload, cost, Reliability::Full);
+            chunk.fate = match was_acked {
+                true => Fate::Acked,
+                false => Fate::Lost(TransmissionCause::FastRetransmission),
+            };
+            let (path, buffer_bytes) = (chunk.path, chunk.buffer_bytes());
+            taken += buffer_bytes;
+            let bits = &mut self.paths[path.index()];
+            bits.unreleased += buffer_bytes;
+            self.abandoned_count -= 1;
+            if !was_acked {
+                bits.set_again(tsn);
+                self.lost.set(tsn);
+                self.lost_count += 1;
+                if tsn.is_before(self.lost_low) || self.lost_count == 1 {
+                    self.lost_low = tsn;
+                }
+            }
+        }
+        let mut tsn = self.base;
+        while tsn != self.next {
+            self.get_mut(tsn).reliability = Reliability::Full;
+            tsn = tsn.next();
+        }
+        if self.abandoned_count > 0 { Err(Gone) } else { Ok(taken) }
     }
 
     /// Abandons the rest of a message whose other chunks were abandoned: its place is a TSN that is never sent. Without it the

@@ -17,6 +17,7 @@ use crate::probe::TransmissionCause;
 use crate::types::{BufferBytes, Fate};
 use crate::{Instant, PathId, Tsn};
 
+pub(crate) use abandoned::Gone;
 pub(crate) use chunk::{History, OutstandingChunk};
 pub(crate) use repaired::Repaired;
 
@@ -76,6 +77,7 @@ pub(crate) struct OutstandingData {
     lost_count: u32,
     lost_low: Tsn,
     abandoned_count: u32,
+    kept: abandoned::KeptAbandoned,
     /// Chunks of messages that may be abandoned, as they were lost.
     lost_unreliable: Vec<Tsn>,
     /// Bytes of user data in flight.
@@ -110,6 +112,7 @@ impl OutstandingData {
             lost_count: 0,
             lost_low: initial_tsn,
             abandoned_count: 0,
+            kept: abandoned::KeptAbandoned::default(),
             lost_unreliable: Vec::new(),
             in_flight_user_bytes: 0,
         }
@@ -399,7 +402,9 @@ impl OutstandingData {
         }
         self.countable.clear(tsn);
         bits.first.clear(tsn);
-        bits.again.clear(tsn);
+        if bits.has_again {
+            bits.again.clear(tsn);
+        }
         newly
     }
 

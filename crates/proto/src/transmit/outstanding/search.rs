@@ -75,6 +75,9 @@ impl OutstandingData {
     pub(crate) fn next_unacked_on(&self, path: PathId, from: Tsn) -> Option<Tsn> {
         let bits = self.paths.get(path.index())?;
         let first = bits.first.next_set(later(from, later(self.base, bits.first_low)), self.next);
+        if !bits.has_again {
+            return first;
+        }
         let again = bits.again.next_set(later(from, later(self.base, bits.again_low)), self.next);
         earlier_of(first, again)
     }

@@ -64,6 +64,11 @@ impl Forward {
         self.told.map(|told| told.path)
     }
 
+    /// Nothing may be passed any more.
+    pub(crate) fn withdraw(&mut self, outstanding: &OutstandingData) {
+        *self = Self::new(outstanding.base());
+    }
+
     /// Moves the point on (rules C1 to C3) after an acknowledgement, a timeout, or when something was abandoned.
     pub(crate) fn advance(&mut self, outstanding: &OutstandingData) {
         let acknowledged = outstanding.base().previous();

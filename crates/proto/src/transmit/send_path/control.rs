@@ -89,9 +89,15 @@ impl SendPath {
 
     /// How long a packet that is sent now waits in front of the bottleneck, as far as that is known.
     pub(crate) fn backlog(&self, now: Instant) -> Duration {
-        let Some(feedback) = &self.feedback else { return Duration::ZERO };
-        let unanswered = self.flight + copies::BURST;
-        self.passes_on().map_or(Duration::ZERO, |rate| feedback.backlog.wait(now, unanswered, rate))
+        self.backlog_behind(now, self.passes_on())
+    }
+
+    /// The same, where it is known already what the bottleneck [passes on](Self::passes_on).
+    pub(crate) fn backlog_behind(&self, now: Instant, passes_on: Option<u64>) -> Duration {
+        let (Some(feedback), Some(rate)) = (&self.feedback, passes_on) else {
+            return Duration::ZERO;
+        };
+        feedback.backlog.wait(now, self.on_the_way(now) + copies::BURST, rate)
     }
 
     /// Bytes that have to be outstanding so that the path is used: its congestion window, or what it delivers in a round trip

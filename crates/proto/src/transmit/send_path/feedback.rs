@@ -6,6 +6,7 @@ use crate::congestion::{Controller, GroupView, LossSample, RateSample, SpuriousL
 use crate::probe::TransmissionCause;
 use crate::transmit::backlog::Backlog;
 use crate::transmit::dispersion::Dispersion;
+use crate::transmit::left_behind::LeftBehind;
 use crate::transmit::loss_episode::LossEpisode;
 use crate::transmit::outstanding::{History, Newly, OutstandingChunk};
 use crate::transmit::rate_sampler::RateSampler;
@@ -19,6 +20,7 @@ pub(super) struct Feedback {
     episode: LossEpisode,
     dispersion: Dispersion,
     pub(super) backlog: Backlog,
+    left_behind: LeftBehind,
     /// Bytes that the present SACK acknowledges, and that may have come over another path.
     elsewhere: u64,
 }
@@ -29,6 +31,9 @@ impl SendPath {
     #[inline]
     pub(crate) fn note_acked(&mut self, now: Instant, newly: &Newly, is_own: bool) {
         let Some(feedback) = &mut self.feedback else { return };
+        if is_own {
+            feedback.left_behind.on_acked(newly.sent_at);
+        }
         if newly.history.contains(History::COPIED) && !is_own {
             let in_flight = if newly.was_in_flight { newly.flight_bytes } else { 0 };
             feedback.elsewhere += u64::from(in_flight);
@@ -61,6 +66,25 @@ impl SendPath {
             }
         }
         self.log_loss(now, tsn, chunk, cause);
+    }
+
+    /// A chunk that was sent here at `sent_at` leaves for another path; what is on its way should be answered at `until`.
+    pub(crate) fn leave_behind(
+        &mut self,
+        now: Instant,
+        sent_at: Instant,
+        bytes: u32,
+        until: Instant,
+    ) {
+        if let Some(feedback) = &mut self.feedback {
+            feedback.left_behind.on_left(now, sent_at, bytes, until);
+        }
+    }
+
+    /// Counted bytes that are on their way here: in flight, or left behind by chunks that moved to another path.
+    pub(crate) fn on_the_way(&self, now: Instant) -> u64 {
+        let left_behind = self.feedback.as_ref().map_or(0, |it| it.left_behind.bytes(now));
+        self.flight + left_behind
     }
 
     /// Bytes that were found lost since this was last asked, and what is known of the newest; for the controller.

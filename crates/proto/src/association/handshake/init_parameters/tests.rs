@@ -67,6 +67,15 @@ fn addresses_of(parameters: &Parameters<'_>) -> AddressList {
     parameters.addresses().collect()
 }
 
+fn over_ip(address: &str) -> PeerAddress {
+    PeerAddress { address: ip(address), encapsulation: Encapsulation::None }
+}
+
+fn over_udp(address: &str) -> PeerAddress {
+    let encapsulation = Encapsulation::Udp { local_port: 9899, remote_port: 9899 };
+    PeerAddress { address: ip(address), encapsulation }
+}
+
 #[test]
 fn the_fixed_part_is_taken_over() {
     let peer = parse(&init(&[])).unwrap();
@@ -244,8 +253,15 @@ fn reports_are_bounded() {
     for (parameters, reports) in [(&many[..], 64), (&long[..], 0)] {
         let peer = parse(&init(parameters)).unwrap();
         assert_eq!(peer.unrecognized.0.len(), reports);
-        let answer =
-            init_ack_parameters(&local, local[0], ip("198.51.100.1"), &peer, b"cookie", NONE, None);
+        let answer = init_ack_parameters(
+            &local,
+            local[0],
+            over_ip("198.51.100.1"),
+            &peer,
+            b"cookie",
+            NONE,
+            None,
+        );
         assert!(answer.as_slice().len() <= MAX_REPORT_BYTES + 12);
     }
 }
@@ -256,8 +272,15 @@ fn reports_quote_the_parameters() {
     let quoted = [unknown(0xCF01, &b"abc"[..]), unknown(0xCF02, b"")];
     let peer = parse(&init(&quoted)).unwrap();
     let local = ips("192.0.2.1");
-    let answer =
-        init_ack_parameters(&local, local[0], ip("198.51.100.1"), &peer, b"cookie", NONE, None);
+    let answer = init_ack_parameters(
+        &local,
+        local[0],
+        over_ip("198.51.100.1"),
+        &peer,
+        b"cookie",
+        NONE,
+        None,
+    );
     let tlvs: Vec<_> = quoted.iter().map(|p| Parameters::build([p.clone()])).collect();
     let expected = [
         COOKIE,
@@ -284,8 +307,15 @@ fn address_types_that_the_peer_uses_are_supported() {
     for (parameters, expected) in table {
         let peer = parse(&init(parameters)).unwrap();
         assert_eq!(peer.address_types, expected);
-        let told =
-            init_ack_parameters(&local, local[0], ip("198.51.100.1"), &peer, b"cookie", NONE, None);
+        let told = init_ack_parameters(
+            &local,
+            local[0],
+            over_ip("198.51.100.1"),
+            &peer,
+            b"cookie",
+            NONE,
+            None,
+        );
         let all = expected == AddressTypes::all();
         assert_eq!(addresses_of(&told).len(), if all { 3 } else { 2 });
     }
@@ -295,11 +325,12 @@ fn address_types_that_the_peer_uses_are_supported() {
 fn the_wish_for_a_longer_life_is_read_and_written() {
     let local = ips("192.0.2.1");
     let wish = Duration::from_micros(1_234_567);
-    let parameters = init_parameters(&local, local[0], ip("198.51.100.1"), Some(wish), NONE, None);
+    let parameters =
+        init_parameters(&local, local[0], over_ip("198.51.100.1"), Some(wish), NONE, None);
     let peer = parse(&Init { parameters, ..init(&[]) }).unwrap();
     assert_eq!(peer.life_extension, Duration::from_millis(1235));
     let parameters =
-        init_parameters(&local, local[0], ip("198.51.100.1"), Some(Duration::MAX), NONE, None);
+        init_parameters(&local, local[0], over_ip("198.51.100.1"), Some(Duration::MAX), NONE, None);
     assert_eq!(
         parse(&Init { parameters, ..init(&[]) }).unwrap().life_extension,
         Duration::from_millis(u32::MAX.into())
@@ -309,7 +340,7 @@ fn the_wish_for_a_longer_life_is_read_and_written() {
 #[test]
 fn init_lists_what_the_peer_can_use() {
     let told = |local: &str, from: &str, to: &str| {
-        addresses_of(&init_parameters(&ips(local), ip(from), ip(to), None, NONE, None))
+        addresses_of(&init_parameters(&ips(local), ip(from), over_ip(to), None, NONE, None))
     };
     // A single address is the source of the packet, and is told by that alone.
     assert!(told("192.0.2.1", "192.0.2.1", "198.51.100.1").is_empty());
@@ -329,7 +360,7 @@ fn init_lists_what_the_peer_can_use() {
 fn init_names_its_family_if_it_has_only_one() {
     let types = |local: &str, from: &str| {
         let parameters =
-            init_parameters(&ips(local), ip(from), ip("198.51.100.1"), None, NONE, None);
+            init_parameters(&ips(local), ip(from), over_ip("198.51.100.1"), None, NONE, None);
         parameters.iter().find_map(|parameter| match parameter {
             Parameter::SupportedAddressTypes(types) => Some(types.iter().collect::<Vec<_>>()),
             _ => None,
@@ -343,18 +374,24 @@ fn init_names_its_family_if_it_has_only_one() {
 #[test]
 fn what_the_policies_want_is_offered() {
     let local = ips("192.0.2.1");
-    let mut policies = Preset::Rfc9260.policies();
+    let mut config = AssociationConfig::with_preset(Preset::Rfc9260);
     let told = |offered| {
-        let parameters = init_parameters(&local, local[0], ip("198.51.100.1"), None, offered, None);
+        let parameters =
+            init_parameters(&local, local[0], over_ip("198.51.100.1"), None, offered, None);
         let peer = parse(&Init { parameters: parameters.clone(), ..init(&[]) }).unwrap();
         let listed = parameters.iter().any(|p| matches!(p, Parameter::SupportedExtensions(_)));
-        assert_eq!(listed, !(peer.capabilities - Capabilities::FORWARD_TSN).is_empty());
+        // Over IP, its own parameter tells FORWARD-TSN to all who know it.
+        let own_parameters = Capabilities::FORWARD_TSN | Capabilities::ADDRESS_JOIN;
+        assert_eq!(listed, !(peer.capabilities - own_parameters).is_empty());
         peer.capabilities
     };
-    assert_eq!(told(Capabilities::offered(&policies)), Capabilities::FORWARD_TSN);
-    policies.packet_drop_report = PacketDropReport::On;
+    assert_eq!(told(Capabilities::offered(&config)), Capabilities::FORWARD_TSN);
+    config.policies.packet_drop_report = PacketDropReport::On;
     let both = Capabilities::FORWARD_TSN | Capabilities::PACKET_DROP;
-    assert_eq!(told(Capabilities::offered(&policies)), both);
+    assert_eq!(told(Capabilities::offered(&config)), both);
+    config.address_join = AddressJoin::On;
+    let three = both | Capabilities::ADDRESS_JOIN;
+    assert_eq!(told(Capabilities::offered(&config)), three);
     assert_eq!(told(Capabilities::all()), Capabilities::all());
 }
 
@@ -404,8 +441,52 @@ proptest! {
             prop_assert!(is_unicast(*address));
             prop_assert!(!peer.addresses[..position].contains(address));
         }
-        let answer = init_ack_parameters(&local, local[0], ip("198.51.100.1"), &peer, b"", NONE, None);
+        let answer = init_ack_parameters(&local, local[0], over_ip("198.51.100.1"), &peer, b"", NONE, None);
         prop_assert!(answer.as_slice().len() <= 4 + 8 + 20 + MAX_REPORT_BYTES);
         prop_assert!(Parameters::parse(answer.as_slice()).is_ok());
+    }
+}
+
+/// What pion, sctp-proto and rtc-sctp want to see, or must not see, where SCTP runs over UDP.
+#[test]
+fn stacks_of_webrtc_understand_what_is_sent_over_udp() {
+    let local = ips("192.0.2.1 192.0.2.2");
+    let to = over_udp("198.51.100.1");
+    let peer = parse(&init(&[])).unwrap();
+    for offered in [Capabilities::FORWARD_TSN, Capabilities::FORWARD_TSN | Capabilities::NR_SACK] {
+        let init = init_parameters(&local, local[0], to, None, offered, None);
+        let ack = init_ack_parameters(&local, local[0], to, &peer, b"cookie", offered, None);
+        for list in [init, ack] {
+            let all: Vec<_> = list.iter().collect();
+            let listed = all.iter().find_map(|parameter| match parameter {
+                Parameter::SupportedExtensions(chunk_types) => Some(*chunk_types),
+                _ => None,
+            });
+            assert!(listed.is_some_and(|listed| listed.contains(&0xC0)), "{all:?}");
+            assert!(all.contains(&Parameter::ForwardTsnSupported), "for all others");
+            let types = |p: &Parameter<'_>| matches!(p, Parameter::SupportedAddressTypes(_));
+            assert!(!all.iter().any(types), "pion stops reading there");
+            assert!(matches!(all.last(), Some(Parameter::SupportedExtensions(_))));
+        }
+    }
+}
+
+/// pion and sctp-proto list two or three chunk types and nothing of addresses, and reject what lists addresses.
+#[test]
+fn a_peer_with_one_path_is_told_no_addresses() {
+    let local = ips("192.0.2.1 192.0.2.2");
+    let webrtc = Parameter::SupportedExtensions(&[130, 192]);
+    let with_asconf = Parameter::SupportedExtensions(&[0xC1, 0x80, 130, 192]);
+    let types = Parameter::SupportedAddressTypes(U16List::Numbers(&[5]));
+    for (parameters, to, count) in [
+        (&[webrtc.clone()][..], over_udp("198.51.100.1"), 0),
+        (&[webrtc.clone()], over_ip("198.51.100.1"), 2),
+        (&[webrtc, types], over_udp("198.51.100.1"), 2),
+        (&[with_asconf], over_udp("198.51.100.1"), 2),
+        (&[], over_udp("198.51.100.1"), 2),
+    ] {
+        let peer = parse(&init(parameters)).unwrap();
+        let told = init_ack_parameters(&local, local[0], to, &peer, b"cookie", NONE, None);
+        assert_eq!(addresses_of(&told).len(), count, "{parameters:?}");
     }
 }

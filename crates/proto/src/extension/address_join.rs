@@ -1,0 +1,211 @@
+//! Address join: packets may come from addresses that INIT did not name, if their sender proves to be the peer.
+//!
+//! A host behind an address translator does not know the addresses that its peer sees, and a host whose address changes cannot
+//! tell the old one. ADD IP with a wildcard address (RFC 5061 section 4.2.1) is for that, and needs AUTH (RFC 4895); this stands
+//! alone. Both sides list the parameter [`SUPPORTED`] in INIT and INIT ACK. Each then gives the other, over a path that the
+//! handshake has confirmed, a secret: the *invitation*, a parameter in its HEARTBEATs until one of them is answered. From then on the
+//! other side's HEARTBEATs bear a *proof*: the number of the path at their sender, a number that grows with each, and a code over both,
+//! keyed with the secret. So the receiver knows a HEARTBEAT of the peer wherever it comes from, and which path it is for.
+//!
+//! All three are parameters of types that RFC 9260 section 3.2.1 wants skipped without a report where they are unknown. Whoever saw
+//! the invitation on its way can prove as well; whoever sees other packets later, and with them the verification tag, cannot.
+//!
+//! | parameter | value |
+//! | --- | --- |
+//! | `0xA9E0`, in INIT and INIT ACK | none |
+//! | `0xA9E1`, in HEARTBEAT | 32 bytes: the secret |
+//! | `0xA9E2`, in HEARTBEAT | 1 byte: path; 3 bytes: 0; 4 bytes: number; 16 bytes: code |
+
+use alloc::vec::Vec;
+
+use polypath_wire::{Parameter, Parameters};
+use rand_core::Rng;
+
+/// Tells in INIT and INIT ACK that a side takes part.
+pub(crate) const SUPPORTED: u16 = 0xA9E0;
+const INVITATION: u16 = 0xA9E1;
+const PROOF: u16 = 0xA9E2;
+
+const SECRET_LEN: usize = 32;
+const CODE_LEN: usize = 16;
+const PROOF_LEN: usize = 8 + CODE_LEN;
+/// Paths that a peer can have.
+const MOST_PATHS: u8 = 32;
+
+/// The value of a proof.
+pub(crate) type JoinProof = [u8; PROOF_LEN];
+
+type JoinSecret = [u8; SECRET_LEN];
+
+/// Both secrets of an association, and what was proved with them.
+pub(crate) struct JoinSecrets {
+    /// What this side invites with.
+    own: JoinSecret,
+    /// The peer has taken the invitation.
+    is_taken: bool,
+    /// The peer's invitation.
+    peers: Option<JoinSecret>,
+    next_number: u32,
+    /// The highest number of each path of the peer.
+    seen: Vec<(u8, u32)>,
+}
+
+impl core::fmt::Debug for JoinSecrets {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("JoinSecrets").field("is_taken", &self.is_taken).finish_non_exhaustive()
+    }
+}
+
+impl JoinSecrets {
+    /// An association begins, or begins again.
+    pub(crate) fn new(rng: &mut dyn Rng) -> Self {
+        let mut own = [0; SECRET_LEN];
+        rng.fill_bytes(&mut own);
+        Self { own, is_taken: false, peers: None, next_number: 1, seen: Vec::new() }
+    }
+
+    /// The secret for a HEARTBEAT, until the peer has it.
+    pub(crate) fn invitation(&self) -> Option<&[u8]> {
+        (!self.is_taken).then_some(&self.own)
+    }
+
+    /// The parameter of an invitation.
+    pub(crate) fn invitation_parameter(secret: &[u8]) -> Parameter<'_> {
+        Parameter::Unknown { parameter_type: INVITATION, value: secret }
+    }
+
+    /// The parameter of a proof.
+    pub(crate) fn proof_parameter(proof: &JoinProof) -> Parameter<'_> {
+        Parameter::Unknown { parameter_type: PROOF, value: proof }
+    }
+
+    /// A HEARTBEAT ACK repeats what the HEARTBEAT said.
+    pub(crate) fn on_heartbeat_ack(&mut self, parameters: &Parameters<'_>) {
+        self.is_taken |= value_of(parameters, INVITATION) == Some(&self.own[..]);
+    }
+
+    /// A HEARTBEAT came over a confirmed path. Returns whether it brought the invitation; only the first one counts.
+    pub(crate) fn accept_invitation(&mut self, parameters: &Parameters<'_>) -> bool {
+        if self.peers.is_some() {
+            return false;
+        }
+        let secret = value_of(parameters, INVITATION);
+        self.peers = secret.and_then(|secret| JoinSecret::try_from(secret).ok());
+        self.peers.is_some()
+    }
+
+    /// A proof for a HEARTBEAT on a path of this side, in packets with this verification tag; `None` without an invitation.
+    pub(crate) fn prove(&mut self, path: u8, tag: u32) -> Option<JoinProof> {
+        let secret = self.peers.as_ref()?;
+        let number = self.next_number;
+        self.next_number = number.checked_add(1)?;
+        let mut proof = [0; PROOF_LEN];
+        proof[0] = path;
+        proof[4..8].copy_from_slice(&number.to_be_bytes());
+        proof[8..].copy_from_slice(&code(secret, path, number, tag));
+        Some(proof)
+    }
+
+    /// Whether a HEARTBEAT in a packet with this verification tag is the peer's. Returns the peer's number of the path. Each proof
+    /// counts once, and none that is older than one for the same path.
+    pub(crate) fn check(&mut self, parameters: &Parameters<'_>, tag: u32) -> Option<u8> {
+        let proof = JoinProof::try_from(value_of(parameters, PROOF)?).ok()?;
+        let path = proof[0];
+        let number = u32::from_be_bytes(*proof[4..].first_chunk()?);
+        let is_right = equal(&code(&self.own, path, number, tag), proof[8..].first_chunk()?);
+        if path >= MOST_PATHS || !is_right {
+            return None;
+        }
+        match self.seen.iter_mut().find(|(known, _)| *known == path) {
+            Some((_, seen)) if *seen >= number => return None,
+            Some((_, seen)) => *seen = number,
+            None => self.seen.push((path, number)),
+        }
+        // Whoever proves something has the secret.
+        self.is_taken = true;
+        Some(path)
+    }
+}
+
+fn value_of<'a>(parameters: &'a Parameters<'_>, wanted: u16) -> Option<&'a [u8]> {
+    parameters.iter().find_map(|parameter| match parameter {
+        Parameter::Unknown { parameter_type, value } if parameter_type == wanted => Some(value),
+        _ => None,
+    })
+}
+
+fn code(secret: &JoinSecret, path: u8, number: u32, tag: u32) -> [u8; CODE_LEN] {
+    let mut hasher = blake3::Hasher::new_keyed(secret);
+    hasher.update(b"polypath address join");
+    hasher.update(&[path]);
+    hasher.update(&number.to_be_bytes());
+    hasher.update(&tag.to_be_bytes());
+    let mut code = [0; CODE_LEN];
+    code.copy_from_slice(&hasher.finalize().as_bytes()[..CODE_LEN]);
+    code
+}
+
+/// Compares without telling by the time it takes where they differ.
+fn equal(a: &[u8; CODE_LEN], b: &[u8; CODE_LEN]) -> bool {
+    let difference = a.iter().zip(b).fold(0, |difference, (a, b)| difference | (a ^ b));
+    core::hint::black_box(difference) == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand_core::SeedableRng;
+    use rand_xoshiro::Xoshiro256PlusPlus;
+
+    const TAG: u32 = 4711;
+
+    fn heartbeat(extra: Parameter<'_>) -> Parameters<'static> {
+        Parameters::build([Parameter::HeartbeatInfo(b"info"), extra])
+    }
+
+    /// Two sides of which the second has the invitation of the first.
+    fn invited() -> (JoinSecrets, JoinSecrets) {
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
+        let [mut host, mut guest] = [(); 2].map(|()| JoinSecrets::new(&mut rng));
+        let invitation = heartbeat(JoinSecrets::invitation_parameter(host.invitation().unwrap()));
+        assert!(guest.prove(0, TAG).is_none());
+        assert!(guest.accept_invitation(&invitation));
+        assert!(!guest.accept_invitation(&invitation), "the first one counts");
+        host.on_heartbeat_ack(&invitation);
+        assert_eq!(host.invitation(), None);
+        (host, guest)
+    }
+
+    #[test]
+    fn a_guest_proves_who_it_is_once_per_number() {
+        let (mut host, mut guest) = invited();
+        let proofs: Vec<_> = [1, 2, 1].map(|path| guest.prove(path, TAG).unwrap()).to_vec();
+        let mut check =
+            |at: usize| host.check(&heartbeat(JoinSecrets::proof_parameter(&proofs[at])), TAG);
+        // Proofs of different paths overtake each other.
+        assert_eq!([check(1), check(2), check(0), check(2)], [Some(2), Some(1), None, None]);
+    }
+
+    #[test]
+    fn nothing_else_proves_anything() {
+        let (mut host, mut guest) = invited();
+        let proof = guest.prove(3, TAG).unwrap();
+        for bit in 0..8 * PROOF_LEN {
+            let mut forged = proof;
+            forged[bit / 8] ^= 1 << (bit % 8);
+            let is_reserved = (8..32).contains(&bit);
+            let parameters = heartbeat(JoinSecrets::proof_parameter(&forged));
+            if !is_reserved {
+                assert_eq!(host.check(&parameters, TAG), None, "{bit}");
+            }
+        }
+        let parameters = heartbeat(JoinSecrets::proof_parameter(&proof));
+        assert_eq!(host.check(&parameters, TAG + 1), None, "the proof of another association");
+        assert_eq!(guest.check(&parameters, TAG), None, "one's own");
+        let short = Parameter::Unknown { parameter_type: PROOF, value: &proof[1..] };
+        assert_eq!(host.check(&heartbeat(short), TAG), None);
+        assert_eq!(host.check(&parameters, TAG), Some(3));
+        let too_high = guest.prove(MOST_PATHS, TAG).unwrap();
+        assert_eq!(host.check(&heartbeat(JoinSecrets::proof_parameter(&too_high)), TAG), None);
+    }
+}

@@ -20,7 +20,9 @@ pub(crate) struct RttEstimator {
     srtt: Duration,
     smallest: Duration,
     /// Smallest sample of the largest packets: what small ones take says little of how long links need to send a full one.
-    full: Option<FullPackets>,
+    smallest_full: Duration,
+    /// Bytes of the largest chunk of these; 0 if there was none. Two fields, because each path keeps them.
+    full_bytes: u32,
     /// Smallest sample of control chunks.
     smallest_control: Duration,
     rto: Duration,
@@ -66,7 +68,8 @@ impl RttEstimator {
             smoothed: None,
             srtt: Duration::ZERO,
             smallest: Duration::MAX,
-            full: None,
+            smallest_full: Duration::MAX,
+            full_bytes: 0,
             smallest_control: Duration::MAX,
             rto: config.initial,
             of_data: None,
@@ -76,12 +79,18 @@ impl RttEstimator {
     /// Takes a sample of a data chunk of so many bytes. It takes the place of what was known only from control chunks, where that is provisional.
     pub(crate) fn on_data_sample(&mut self, now: Instant, sample: Duration, bytes: u32) {
         if self.control == ControlRtt::Provisional && self.of_data.is_none() {
-            (self.smoothed, self.smallest, self.full) = (None, Duration::MAX, None);
+            (self.smoothed, self.smallest, self.full_bytes) = (None, Duration::MAX, 0);
         }
-        let full = FullPackets { bytes, smallest: sample };
-        self.full = Some(self.full.map_or(full, |known| known.joined(full)));
+        let full = FullPackets { bytes: bytes.max(1), smallest: sample };
+        let full = self.full().map_or(full, |known| known.joined(full));
+        (self.full_bytes, self.smallest_full) = (full.bytes, full.smallest);
         self.of_data = Some(now);
         self.on_sample(sample);
+    }
+
+    fn full(&self) -> Option<FullPackets> {
+        let full = FullPackets { bytes: self.full_bytes, smallest: self.smallest_full };
+        (full.bytes > 0).then_some(full)
     }
 
     /// Takes a sample of control chunks: where that is provisional, as a beginning, until data is measured, and anew when that
@@ -96,7 +105,7 @@ impl RttEstimator {
             return self.set_rto();
         }
         if self.of_data.take().is_some() {
-            (self.smoothed, self.smallest, self.full) = (None, Duration::MAX, None);
+            (self.smoothed, self.smallest, self.full_bytes) = (None, Duration::MAX, 0);
         }
         self.on_sample(sample);
     }
@@ -124,7 +133,7 @@ impl RttEstimator {
 
     /// Smallest sample of the largest packets.
     fn smallest_full(&self) -> Option<Duration> {
-        self.full.map(|full| full.smallest).or(self.smallest())
+        self.full().map(|full| full.smallest).or(self.smallest())
     }
 
     /// How much longer a round trip of data takes than one of control chunks, which are small: the time that the links of the path

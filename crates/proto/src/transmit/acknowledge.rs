@@ -410,7 +410,10 @@ impl Transmitter {
                     path.sample_rtt(cx.now, cx.probe, chunk.sent_at, chunk.flight_bytes)
                 }
                 // The one that waits already is measured sooner.
-                Measure::Await(awaited) => path.awaited = path.awaited.or(Some(awaited)),
+                Measure::Await(awaited) => {
+                    let first = &mut path.record.awaited;
+                    *first = first.or(Some(awaited));
+                }
                 Measure::Nothing => {}
             }
         }
@@ -446,7 +449,7 @@ impl Transmitter {
         arrival: PathId,
     ) {
         let Some(path) = self.paths.get_mut(arrival) else { return };
-        let Some(awaited) = path.awaited else { return };
+        let Some(awaited) = path.record.awaited else { return };
         match awaited.on_sack(cumulative, blocks, cx.now, path.rtt.rto()) {
             Awaiting::GoesOn => return,
             Awaiting::Over => {}
@@ -455,7 +458,7 @@ impl Transmitter {
                 path.sample_rtt(cx.now, cx.probe, chunk.sent_at, chunk.flight_bytes);
             }
         }
-        path.awaited = None;
+        path.record.awaited = None;
     }
 
     /// CUC, and what else follows from the low ends of the paths.

@@ -96,7 +96,7 @@ impl Transmitter {
         let path = &mut self.paths[id];
         path.t3 = None;
         path.timed = None;
-        path.awaited = None;
+        path.await_no_sample();
         let detection = LossDetection::PathLost;
         self.mark_lost_on(cx, id, detection, LossAccounting::Unchanged, |_| true);
     }

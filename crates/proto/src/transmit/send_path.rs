@@ -22,7 +22,6 @@ use crate::congestion::window::{CongestionWindow, Family};
 use crate::congestion::{Congestion, CorrectionCause, Parameters};
 use crate::mechanism::copies::Copies;
 use crate::mechanism::reschedule::NewDataBan;
-use crate::mechanism::slow_path_rtt::Awaited;
 use crate::mechanism::tail_probe::TailProbe;
 use crate::paths::PathBook;
 use crate::paths::rtt::RttEstimator;
@@ -54,8 +53,6 @@ pub(crate) struct SendPath {
     rtt_sample: Option<Sampled>,
     /// Chunk whose round trip is being measured.
     pub(crate) timed: Option<Tsn>,
-    /// Chunk acknowledged over another path, whose round trip a SACK over this one can still measure.
-    pub(crate) awaited: Option<Awaited>,
     /// Its congestion controller, told of events by [`control`](Self::control).
     control: Congestion,
     /// Congestion window and slow-start threshold that it allows, as of the last event.
@@ -159,7 +156,6 @@ impl SendPath {
             rtt: RttEstimator::new(config.policies.rto, config.policies.control_rtt),
             rtt_sample: None,
             timed: None,
-            awaited: None,
             control,
             congestion,
             feedback: None,
@@ -377,6 +373,13 @@ impl SendPath {
         if let Some(record) = self.record.if_used() {
             record.repaired.shrink_to_fit();
             record.retransmissions.release_memory();
+        }
+    }
+
+    /// No SACK measures the round trip any more of what was acknowledged over another path.
+    pub(crate) fn await_no_sample(&mut self) {
+        if let Some(record) = self.record.if_used() {
+            record.awaited = None;
         }
     }
 

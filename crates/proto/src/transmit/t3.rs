@@ -33,7 +33,7 @@ impl Transmitter {
         let path = &mut self.paths[id];
         path.t3 = None;
         path.timed = None;
-        path.awaited = None;
+        path.await_no_sample();
         path.counters.timeouts += 1;
         self.stats.timeouts += 1;
         if expiry == Expiry::Loss {

@@ -5,6 +5,7 @@ use alloc::collections::VecDeque;
 use crate::congestion::rate_reduction::RateReduction;
 use crate::mechanism::blocking_estimation::PenaltyInterval;
 use crate::mechanism::loss_rate::LossRate;
+use crate::mechanism::slow_path_rtt::Awaited;
 use crate::mechanism::t3_policy::RetransmissionLog;
 use crate::transmit::buffer_size::DeliveryRate;
 use crate::transmit::outstanding::Repaired;
@@ -13,6 +14,8 @@ use crate::types::Vacant;
 /// What the mechanisms of a path remember of what it has sent. Apart from the rest, because idle paths need none of it.
 #[derive(Debug)]
 pub(crate) struct SendRecord {
+    /// Chunk acknowledged over another path, whose round trip a SACK over this one can still measure.
+    pub(crate) awaited: Option<Awaited>,
     /// How fast it sends in fast recovery, where the policy paces that.
     pub(crate) reduction: RateReduction,
     pub(crate) loss_rate: LossRate,
@@ -31,6 +34,7 @@ pub(crate) struct SendRecord {
 impl SendRecord {
     const fn new() -> Self {
         Self {
+            awaited: None,
             reduction: RateReduction::new(),
             loss_rate: LossRate::new(),
             repaired: VecDeque::new(),

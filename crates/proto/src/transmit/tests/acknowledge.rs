@@ -219,7 +219,7 @@ fn a_sack_over_another_path_measures_what_the_policy_says() {
         bench.wait(39);
         assert!(matches!(bench.hear(&Answer::of(1).over(0)), AckOutcome::Stale));
         assert_eq!(bench.samples(), later, "{policy:?}");
-        assert_eq!(bench.path(0).awaited, None);
+        assert_eq!(bench.path(0).record.awaited, None);
     }
 }
 

@@ -77,6 +77,12 @@ authenticated() {
 feature_auth() { authenticated a-key-of-both; }
 feature_auth-without-key() { authenticated none; }
 
+# The sender's streams begin anew in the middle of the transfer.
+feature_reset-streams() {
+    BOTH+=(--reset-streams) && transfer
+    if [[ $SENDER == ours ]]; then expect_count outgoing_resets "== 1"; else expect_count incoming_resets "== 1"; fi
+}
+
 # The last packet of an association may get lost: who sent it has to be there when the other one asks again.
 losing() {
     bridge --lose "$@"
@@ -287,7 +293,7 @@ directions() {
 plain_cells() {
     local feature
     for feature in ordered unordered streams long ipv6 echo end-by-receiver end-by-both abort-by-sender abort-by-receiver \
-        extensions auth auth-without-key; do
+        extensions auth auth-without-key reset-streams; do
         directions $feature single dual
     done
     directions all-paths dual

@@ -217,6 +217,10 @@ pub struct AssociationStats {
     pub packets_discarded: u64,
     /// Packets with a wrong checksum that were the peer's by their addresses and ports.
     pub packets_damaged: u64,
+    /// Times that streams of this side began anew (RE-CONFIG).
+    pub outgoing_stream_resets: u64,
+    /// Times that streams of the peer began anew.
+    pub incoming_stream_resets: u64,
     /// AUTH chunks sent.
     pub auth_chunks_sent: u64,
     /// AUTH chunks received whose code was right.

@@ -73,6 +73,8 @@ fn a_stream_begins_anew_when_what_was_sent_is_acknowledged() {
             let done = |pair: &Pair| outgoing_resets(pair, Side::Client) == 1;
             assert!(pair.run_until(secs(120), done), "{loss} {seed}");
             assert_eq!(incoming_resets(&pair, Side::Server), 1);
+            assert_eq!(pair.slot(Side::Client).association.stats().outgoing_stream_resets, 1);
+            assert_eq!(pair.slot(Side::Server).association.stats().incoming_stream_resets, 1);
             send(&mut pair, Side::Client, 1, 10).unwrap();
             send(&mut pair, Side::Client, 2, 10).unwrap();
             let all = |pair: &Pair| received(pair, Side::Server).len() == 13;

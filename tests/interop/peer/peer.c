@@ -225,6 +225,9 @@ static void open_socket(const struct options *options)
 	struct sctp_event event = { .se_assoc_id = SCTP_FUTURE_ASSOC, .se_type = SCTP_ASSOC_CHANGE, .se_on = 1 };
 	struct sctp_initmsg init = { .sinit_num_ostreams = options->streams, .sinit_max_instreams = MAX_STREAMS };
 	struct sctp_assoc_value partial = { .assoc_id = SCTP_FUTURE_ASSOC, .assoc_value = options->partial_reliability };
+	struct sctp_assoc_value enabled = { .assoc_id = SCTP_FUTURE_ASSOC, .assoc_value = 1 };
+	/* Of streams, of the association, and of the number of streams. */
+	struct sctp_assoc_value every_reset = { .assoc_id = SCTP_FUTURE_ASSOC, .assoc_value = 7 };
 	int on = 1;
 
 	parse_addresses(options->local, options->listen ? options->sctp_port : options->local_port, &local);
@@ -241,6 +244,10 @@ static void open_socket(const struct options *options)
 		stack_offer_all();
 	if (options->authenticate)
 		authenticate(options->authenticate);
+	if (options->reset_streams) {
+		set_option(SCTP_RECONFIG_SUPPORTED, &enabled, sizeof enabled);
+		set_option(SCTP_ENABLE_STREAM_RESET, &every_reset, sizeof every_reset);
+	}
 	/* A message must fit, twice. */
 	if (options->mean_size > 20000 &&
 	    stack_set_buffers((int)(4 * options->mean_size), (int)(4 * options->mean_size)) != 0)
@@ -428,6 +435,11 @@ static bool send_message(struct end *end, const uint8_t *message, size_t length,
 		way.policy_value = options->retransmissions;
 	}
 	ssize_t sent = stack_send(message, length, &way);
+	/* Until the streams have begun anew. */
+	while (sent < 0 && errno == EAGAIN && options->reset_streams) {
+		usleep(1000);
+		sent = stack_send(message, length, &way);
+	}
 	/* usrsctp says nothing where the association ends during the call. */
 	if (sent <= 0 && options->ending == ABORT_BY_SINK)
 		return false;
@@ -546,6 +558,15 @@ static enum next receive_message(struct end *end, struct arrival *arrival)
 
 /* ---- roles ---- */
 
+/* All streams of this side begin anew (RFC 6525). */
+static void reset_streams(void)
+{
+	struct sctp_reset_streams all = { .srs_flags = SCTP_STREAM_RESET_OUTGOING };
+
+	wait_for_acknowledgements();
+	set_option(SCTP_RESET_STREAMS, &all, sizeof all);
+}
+
 /* Sends all messages. If they are wanted back, no more than some are under way. */
 static void send_all(struct end *end)
 {
@@ -559,6 +580,8 @@ static void send_all(struct end *end)
 		}
 		if (options->role == ASK && number >= ASKED_AT_ONCE && receive_message(end, &arrival) != MESSAGE)
 			fail("an end before every message came back");
+		if (options->reset_streams && number == options->messages / 2)
+			reset_streams();
 		if (!send_number(end, number))
 			return;
 	}
@@ -640,7 +663,7 @@ static void __attribute__((noreturn)) usage(void)
 	      "            [--ending source|sink|both|abort-by-source|abort-by-sink] [--abort-after MESSAGES]\n"
 	      "            [--wait-paths ADDRESS[,ADDRESS]] [--path-max-retrans N] [--hold] [--expect-restart] [--stay]\n"
 	      "            [--all-extensions] [--no-partial-reliability] [--cmt] [--drop-reports] [--nr-sack]\n"
-	      "            [--authenticate KEY]\n",
+	      "            [--authenticate KEY] [--reset-streams]\n",
 	      stderr);
 	exit(2);
 }
@@ -698,6 +721,7 @@ static const struct option KNOWN[] = {
 	{ "drop-reports", no_argument, NULL, 'D' },
 	{ "nr-sack", no_argument, NULL, 'N' },
 	{ "authenticate", required_argument, NULL, 'k' },
+	{ "reset-streams", no_argument, NULL, 'z' },
 	{ NULL, 0, NULL, 0 },
 };
 
@@ -741,6 +765,7 @@ static void take_option(struct options *options, int name)
 	case 'D': options->drop_reports = 1; break;
 	case 'N': options->nr_sack = 1; break;
 	case 'k': options->authenticate = optarg; break;
+	case 'z': options->reset_streams = true; break;
 	default: usage();
 	}
 }

@@ -4,7 +4,9 @@
 use std::net::IpAddr;
 
 use clap::{Parser, ValueEnum};
-use polypath::config::{AuthenticatedChunks, NrSack, PacketDropReport, SharedKeys};
+use polypath::config::{
+    AuthenticatedChunks, NrSack, PacketDropReport, SharedKeys, StreamReconfiguration,
+};
 use polypath::{AssociationConfig, Duration, Peer, Preset};
 
 /// Sends or receives checked messages over one association.
@@ -80,6 +82,9 @@ pub struct Options {
     /// Use NR-SACK with a peer that has it: `deliverable`, `all` or `all-in-turn`.
     #[arg(long, value_parser = parse_nr_sack, default_value = "off")]
     pub nr_sack: NrSack,
+    /// Have stream reconfiguration, and let all streams begin anew when half of the messages are sent.
+    #[arg(long)]
+    pub reset_streams: bool,
     /// Offer authentication, and demand nothing.
     #[arg(long)]
     pub offer_authentication: bool,
@@ -170,6 +175,9 @@ impl Options {
         config.policies.nr_sack = self.nr_sack;
         if self.drop_reports {
             config.policies.packet_drop_report = PacketDropReport::On;
+        }
+        if self.reset_streams {
+            config.policies.stream_reconfiguration = StreamReconfiguration::On;
         }
         if self.offer_authentication {
             config.policies.authenticated_chunks = AuthenticatedChunks::Offered;

@@ -140,6 +140,8 @@ counters! {
     packets_damaged,
     sacks_sent,
     nr_sacks_sent,
+    outgoing_stream_resets,
+    incoming_stream_resets,
     auth_chunks_sent,
     auth_chunks_accepted,
     auth_chunks_refused,

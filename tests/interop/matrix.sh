@@ -72,7 +72,8 @@ authenticated() {
     expect_count auth_sent "> 20"
     expect_count auth_accepted "> 20"
     expect_count auth_refused "== 0"
-    expect_count unauthenticated "== 0"
+    # Once its association has ended, Linux answers what comes late with an ABORT without AUTH.
+    expect_count unauthenticated "< 4"
 }
 feature_auth() { authenticated a-key-of-both; }
 feature_auth-without-key() { authenticated none; }

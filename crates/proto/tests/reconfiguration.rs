@@ -232,13 +232,13 @@ fn what_is_repeated_gets_the_same_answer_and_changes_nothing() {
     let mut victim = victim();
     let first = reset(PEER_TSN, PEER_TSN - 1, &[3]);
     for _ in 0..3 {
-        assert_eq!(answers(&mut victim, &[first.clone()]), [(PEER_TSN, 1)]);
+        assert_eq!(answers(&mut victim, std::slice::from_ref(&first)), [(PEER_TSN, 1)]);
     }
     let is_reset = |event: &&Event| matches!(event, Event::IncomingStreamsReset { .. });
     assert_eq!(victim.events().iter().filter(is_reset).count(), 1);
     let added = Parameter::AddOutgoingStreams { request_sequence: PEER_TSN + 1, new_streams: 4 };
     for _ in 0..3 {
-        assert_eq!(answers(&mut victim, &[added.clone()]), [(PEER_TSN + 1, 1)]);
+        assert_eq!(answers(&mut victim, std::slice::from_ref(&added)), [(PEER_TSN + 1, 1)]);
         assert_eq!(victim.association().inbound_streams(), 14);
     }
     for wrong in [PEER_TSN + 3, PEER_TSN.wrapping_sub(1), u32::MAX / 2] {

@@ -45,7 +45,6 @@ pub(super) struct ArrivedPacket {
     pub(super) stranger: Option<Stranger>,
     position: usize,
     tag: u32,
-    trust: Trust,
 }
 
 impl Association {
@@ -64,7 +63,14 @@ impl Association {
             receiver.begin_packet();
         }
         self.transmitter.begin_packet();
-        if !self.handle_chunks(cx, received, path, stranger, trust) {
+        let Received { local, remote, encapsulation, .. } = *received;
+        let place = Location { local, remote, encapsulation };
+        let arrival = ArrivedPacket { path, place, stranger, position: 0, tag: 0 };
+        let is_accepted = match trust {
+            Trust::Unguarded => self.handle_chunks(cx, received, arrival),
+            trust => self.handle_guarded_chunks(cx, received, arrival, trust),
+        };
+        if !is_accepted {
             return;
         }
         self.transmitter.end_packet();
@@ -82,19 +88,13 @@ impl Association {
     }
 
     /// Handles the chunks of a packet up to one that is not believed. Returns whether the packet counts as received: not if
-    /// that was the first, and not if all had to be authenticated and were not.
+    /// that was the first.
     fn handle_chunks(
         &mut self,
         cx: &mut Cx<'_>,
         received: &Received<'_>,
-        path: PathId,
-        stranger: Option<Stranger>,
-        trust: Trust,
+        mut arrival: ArrivedPacket,
     ) -> bool {
-        let Received { local, remote, encapsulation, .. } = *received;
-        let place = Location { local, remote, encapsulation };
-        let mut arrival = ArrivedPacket { path, place, stranger, position: 0, tag: 0, trust };
-        let mut denied = false;
         match &received.body {
             Body::Datagram(bytes) | Body::Part { datagram: bytes, .. } => {
                 let memory = match &received.body {
@@ -106,23 +106,8 @@ impl Association {
                     return self.refuse(arrival);
                 };
                 arrival.tag = view.verification_tag();
-                let mut chunks = view.chunks();
-                let mut start = chunks.offset();
-                while let Some(chunk) = chunks.next() {
+                for chunk in view.chunks() {
                     let Ok(mut chunk) = chunk else { return self.refuse(arrival) };
-                    if arrival.trust != Trust::Unguarded {
-                        let covered = Covered::Bytes(bytes.get(start..).unwrap_or_default());
-                        start = chunks.offset();
-                        match self.admit(&chunk, covered, &mut arrival.trust, path) {
-                            Admission::Granted => {}
-                            Admission::Proof => continue,
-                            Admission::Denied => {
-                                denied = true;
-                                continue;
-                            }
-                            Admission::Broken => return self.refuse(arrival),
-                        }
-                    }
                     if let (Chunk::Data(data), Some(memory)) = (&mut chunk, memory) {
                         data.payload = core::mem::take(&mut data.payload).shared_with(memory);
                     }
@@ -135,19 +120,7 @@ impl Association {
             }
             Body::Structured(packet) => {
                 arrival.tag = packet.verification_tag;
-                for (index, chunk) in packet.chunks.iter().enumerate() {
-                    if arrival.trust != Trust::Unguarded {
-                        let covered = Covered::Chunks(&packet.chunks[index + 1..]);
-                        match self.admit(chunk, covered, &mut arrival.trust, path) {
-                            Admission::Granted => {}
-                            Admission::Proof => continue,
-                            Admission::Denied => {
-                                denied = true;
-                                continue;
-                            }
-                            Admission::Broken => return self.refuse(arrival),
-                        }
-                    }
+                for chunk in packet.chunks.iter() {
                     match self.handle_chunk(cx, chunk, arrival) {
                         Flow::Continue => arrival.position += 1,
                         Flow::Stop => break,
@@ -158,7 +131,77 @@ impl Association {
             // The endpoint hands none over.
             Body::Damaged { .. } => return self.refuse(arrival),
         }
+        true
+    }
+
+    /// The same where chunks may have to be authenticated. A packet of which no chunk was, does not count.
+    #[inline(never)]
+    fn handle_guarded_chunks(
+        &mut self,
+        cx: &mut Cx<'_>,
+        received: &Received<'_>,
+        mut arrival: ArrivedPacket,
+        mut trust: Trust,
+    ) -> bool {
+        let mut denied = false;
+        match &received.body {
+            Body::Datagram(bytes) | Body::Part { datagram: bytes, .. } => {
+                let Ok(view) = PacketView::parse(bytes, ChecksumPolicy::Ignore) else {
+                    return self.refuse(arrival);
+                };
+                arrival.tag = view.verification_tag();
+                let mut chunks = view.chunks();
+                let mut start = chunks.offset();
+                while let Some(chunk) = chunks.next() {
+                    let Ok(mut chunk) = chunk else { return self.refuse(arrival) };
+                    let covered = Covered::Bytes(bytes.get(start..).unwrap_or_default());
+                    start = chunks.offset();
+                    if let (Chunk::Data(data), Body::Part { of, .. }) = (&mut chunk, &received.body)
+                    {
+                        data.payload = core::mem::take(&mut data.payload).shared_with(of);
+                    }
+                    match self.handle_if_admitted(cx, &chunk, covered, &mut trust, arrival) {
+                        (Admission::Denied, _) => denied = true,
+                        (Admission::Proof, _) => {}
+                        (Admission::Granted, Flow::Continue) => arrival.position += 1,
+                        (Admission::Granted, Flow::Stop) => break,
+                        _ => return self.refuse(arrival),
+                    }
+                }
+            }
+            Body::Structured(packet) => {
+                arrival.tag = packet.verification_tag;
+                for (index, chunk) in packet.chunks.iter().enumerate() {
+                    let covered = Covered::Chunks(&packet.chunks[index + 1..]);
+                    match self.handle_if_admitted(cx, chunk, covered, &mut trust, arrival) {
+                        (Admission::Denied, _) => denied = true,
+                        (Admission::Proof, _) => {}
+                        (Admission::Granted, Flow::Continue) => arrival.position += 1,
+                        (Admission::Granted, Flow::Stop) => break,
+                        _ => return self.refuse(arrival),
+                    }
+                }
+            }
+            Body::Damaged { .. } => return self.refuse(arrival),
+        }
         if denied && arrival.position == 0 { self.refuse(arrival) } else { true }
+    }
+
+    #[inline(never)]
+    fn handle_if_admitted(
+        &mut self,
+        cx: &mut Cx<'_>,
+        chunk: &Chunk<'_>,
+        covered: Covered<'_>,
+        trust: &mut Trust,
+        arrival: ArrivedPacket,
+    ) -> (Admission, Flow) {
+        let admission = self.admit(chunk, covered, trust, arrival.path);
+        let flow = match admission {
+            Admission::Granted => self.handle_chunk(cx, chunk, arrival),
+            _ => Flow::Continue,
+        };
+        (admission, flow)
     }
 
     /// What stands at this position is not believed, nor what follows it. Returns whether anything before it was.

@@ -99,6 +99,7 @@ impl ChunkTypes {
     }
 
     /// The type of this name, if it may be demanded.
+    #[cfg(any(feature = "serde", test))]
     fn named(name: &str) -> Option<u8> {
         NAMES.iter().find(|(_, known)| *known == name).map(|(chunk_type, _)| *chunk_type)
     }

@@ -58,11 +58,30 @@ feature_nr-sack() {
 
 # The peer offers all that it has; what we lack is declined.
 feature_extensions() {
-    THEIRS_TOO=(--all-extensions) && transfer
+    OURS_TOO=(--offer-authentication) THEIRS_TOO=(--all-extensions) && transfer
     local name
-    for name in i_data ecn auth asconf reconfig; do
+    for name in i_data ecn asconf reconfig; do
         grep -q "^agreed .*\<$name=0" "$WORK/theirs.out" || exchange_failed "$name was agreed on"
     done
+    grep -q "^agreed .*\<auth=1" "$WORK/theirs.out" || exchange_failed "AUTH was not agreed on"
+}
+
+# Everything is authenticated in both directions: nothing else counts for either side.
+authenticated() {
+    BOTH+=(--authenticate "$1") && transfer
+    expect_count auth_sent "> 20"
+    expect_count auth_accepted "> 20"
+    expect_count auth_refused "== 0"
+    # Once its association has ended, Linux answers what comes late with an ABORT without AUTH.
+    expect_count unauthenticated "< 4"
+}
+feature_auth() { authenticated a-key-of-both; }
+feature_auth-without-key() { authenticated none; }
+
+# The sender's streams begin anew in the middle of the transfer.
+feature_reset-streams() {
+    BOTH+=(--reset-streams) && transfer
+    if [[ $SENDER == ours ]]; then expect_count outgoing_resets "== 1"; else expect_count incoming_resets "== 1"; fi
 }
 
 # The last packet of an association may get lost: who sent it has to be there when the other one asks again.
@@ -73,6 +92,7 @@ losing() {
 }
 feature_loss() { losing 0.03 --delay 0.01 && BOTH=(--messages 300) && transfer; }
 feature_ipv6-loss() { FAMILY=6 && feature_loss; }
+feature_auth-loss() { losing 0.03 --delay 0.01 && BOTH=(--messages 600) && authenticated a-key-of-both; }
 feature_damage() {
     bridge --damage 15 && transfer
     [[ $SENDER == ours ]] || expect_count damaged "> 0"
@@ -274,7 +294,7 @@ directions() {
 plain_cells() {
     local feature
     for feature in ordered unordered streams long ipv6 echo end-by-receiver end-by-both abort-by-sender abort-by-receiver \
-        extensions; do
+        extensions auth auth-without-key reset-streams; do
         directions $feature single dual
     done
     directions all-paths dual
@@ -283,7 +303,7 @@ plain_cells() {
 
 bridged_cells() {
     local feature
-    for feature in loss ipv6-loss limited-retransmissions lifetime restart; do
+    for feature in loss ipv6-loss auth-loss limited-retransmissions lifetime restart; do
         directions $feature single dual
     done
     # Over IPv4 itself usrsctp writes the IP header, with source addresses that it chooses without regard to the route, so
@@ -309,6 +329,7 @@ quick_plain_cells() {
     cell abort-by-sender theirs theirs single
     cell abort-by-receiver ours ours single
     cell extensions theirs ours single
+    cell auth ours ours dual
     cell all-paths ours ours dual
 }
 quick_bridged_cells() {

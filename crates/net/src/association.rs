@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::pin::pin;
 
 use bytes::Bytes;
-use polypath_proto::{AssociationStats, Event, PathId, PathStats};
+use polypath_proto::{AssociationStats, Event, KeyError, PathId, PathStats, ReconfigurationError};
 use tokio::sync::{Notify, broadcast};
 
 use crate::error::{AssociationError, SendError, TryReceiveError};
@@ -98,7 +98,7 @@ impl Association {
         let Ok(_turn) = self.shared.turn.try_lock() else { return Err(message) };
         let now = self.shared.clock.now();
         let mut inner = self.shared.lock();
-        if !inner.protocol.has_room(message.len()) {
+        if !inner.protocol.has_room(message.len()) || inner.protocol.is_resetting(message.stream) {
             return Err(message);
         }
         let done = inner.send(now, message);
@@ -370,6 +370,88 @@ impl Association {
     pub fn set_stream_value(&self, stream: u16, value: u16) -> Result<(), SendError> {
         self.shared.lock().protocol.set_stream_value(stream, value)?;
         Ok(())
+    }
+
+    /// Lets streams of this side begin anew with stream sequence number 0; all of them if none is named (`SCTP_RESET_STREAMS`,
+    /// RFC 6525). What was sent on them is acknowledged first, and [`send`](Self::send) waits on them meanwhile.
+    /// [`Event::OutgoingStreamsReset`] follows, or [`Event::ReconfigurationRefused`].
+    ///
+    /// # Errors
+    ///
+    /// If one of both sides does not have it (policy `stream_reconfiguration`), a stream does not exist, or too many requests wait.
+    pub fn reset_outgoing_streams(&self, streams: &[u16]) -> Result<(), ReconfigurationError> {
+        self.shared.lock().protocol.reset_outgoing_streams(streams)?;
+        self.shared.command();
+        Ok(())
+    }
+
+    /// Asks the peer to let its streams begin anew; all of them if none is named. [`Event::IncomingStreamsReset`] follows, or
+    /// [`Event::ReconfigurationRefused`].
+    ///
+    /// # Errors
+    ///
+    /// As [`reset_outgoing_streams`](Self::reset_outgoing_streams).
+    pub fn reset_incoming_streams(&self, streams: &[u16]) -> Result<(), ReconfigurationError> {
+        self.shared.lock().protocol.reset_incoming_streams(streams)?;
+        self.shared.command();
+        Ok(())
+    }
+
+    /// Adds streams on which this side may send (`SCTP_ADD_STREAMS`, RFC 6525). [`Event::StreamsAdded`] follows, or
+    /// [`Event::ReconfigurationRefused`].
+    ///
+    /// # Errors
+    ///
+    /// If one of both sides does not have it, there would be too many streams, or too many requests wait.
+    pub fn add_outgoing_streams(&self, count: u16) -> Result<(), ReconfigurationError> {
+        self.shared.lock().protocol.add_outgoing_streams(count)?;
+        self.shared.command();
+        Ok(())
+    }
+
+    /// Asks the peer to add streams on which it may send. [`Event::StreamsAdded`] follows when it has, or
+    /// [`Event::ReconfigurationRefused`].
+    ///
+    /// # Errors
+    ///
+    /// As [`add_outgoing_streams`](Self::add_outgoing_streams).
+    pub fn add_incoming_streams(&self, count: u16) -> Result<(), ReconfigurationError> {
+        self.shared.lock().protocol.add_incoming_streams(count)?;
+        self.shared.command();
+        Ok(())
+    }
+
+    /// Sets a key that both sides share, or replaces the one with this identifier (`SCTP_AUTH_KEY`, RFC 4895). The active key goes
+    /// on authenticating packets. The first keys are those of [`shared_keys`](polypath_proto::config::AssociationConfig::shared_keys).
+    ///
+    /// # Errors
+    ///
+    /// If the key is too long, there are too many, or authentication is off (policy `authenticated_chunks`).
+    pub fn set_shared_key(&self, id: u16, key: &[u8]) -> Result<(), KeyError> {
+        self.shared.lock().protocol.set_shared_key(id, key)
+    }
+
+    /// Forgets a key (`SCTP_AUTH_DELETE_KEY`): packets that arrive with it are discarded.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such key, it is the active one, or authentication is off.
+    pub fn delete_shared_key(&self, id: u16) -> Result<(), KeyError> {
+        self.shared.lock().protocol.delete_shared_key(id)
+    }
+
+    /// Chooses the key that authenticates packets from now on (`SCTP_AUTH_ACTIVE_KEY`). The peer must have it.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such key, or authentication is off.
+    pub fn activate_shared_key(&self, id: u16) -> Result<(), KeyError> {
+        self.shared.lock().protocol.activate_shared_key(id)
+    }
+
+    /// Whether both sides have authentication (RFC 4895).
+    pub fn is_authenticated(&self) -> bool {
+        self.shared.lock().protocol.is_authenticated()
     }
 
     /// Attaches a probe, which receives the association's events from now on, or detaches it; returns the previous one. It is

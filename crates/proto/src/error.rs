@@ -36,6 +36,67 @@ pub enum SendError {
     Closed,
 }
 
+/// Why streams cannot be reset or added (RFC 6525).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
+#[non_exhaustive]
+pub enum ReconfigurationError {
+    /// One of both sides does not have it (policy `stream_reconfiguration`).
+    #[error("one of both sides does not have stream reconfiguration")]
+    Unsupported,
+    /// The association is not established, is shutting down or has ended.
+    #[error("the association is not established, or is shutting down")]
+    NotEstablished,
+    /// The stream does not exist.
+    #[error("stream {stream} does not exist: there are {count} streams")]
+    InvalidStream {
+        /// Stream named.
+        stream: u16,
+        /// Streams in that direction.
+        count: u16,
+    },
+    /// There would be more than 65535 streams, or none would be added.
+    #[error("{added} streams cannot be added to {count}: at least one, and at most 65535 in all")]
+    InvalidCount {
+        /// Streams to add.
+        added: u16,
+        /// Streams in that direction.
+        count: u16,
+    },
+    /// Too many requests wait for the peer.
+    #[error("too many requests wait for the peer's answer")]
+    Busy,
+}
+
+/// Why a change of the shared keys was refused (RFC 4895).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
+#[non_exhaustive]
+pub enum KeyError {
+    /// No key has this identifier.
+    #[error("there is no shared key {id}: set it first")]
+    Unknown {
+        /// The identifier.
+        id: u16,
+    },
+    /// The key authenticates what is sent: activate another one first.
+    #[error("shared key {id} is the active one: activate another first")]
+    Active {
+        /// The identifier.
+        id: u16,
+    },
+    /// The key is longer than 1024 bytes.
+    #[error("a shared key of {bytes} bytes is too long: at most 1024")]
+    TooLong {
+        /// Its length.
+        bytes: usize,
+    },
+    /// There are 32 keys already.
+    #[error("there are 32 shared keys already: delete one first")]
+    TooMany,
+    /// Authentication is off for this association (`authenticated_chunks = "off"`).
+    #[error("authentication is off for this association")]
+    Off,
+}
+
 /// Why an association could not be begun.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
 #[non_exhaustive]

@@ -57,6 +57,28 @@ pub enum Event {
         /// Whether any part of it was ever transmitted.
         transmitted: bool,
     },
+    /// Streams of this side began anew with SSN 0 (SCTP_STREAM_RESET_EVENT): the peer has agreed to it.
+    OutgoingStreamsReset {
+        /// The streams; all of them if none is listed.
+        streams: Vec<u16>,
+    },
+    /// Streams of the peer began anew with SSN 0 (SCTP_STREAM_RESET_EVENT).
+    IncomingStreamsReset {
+        /// The streams; all of them if none is listed.
+        streams: Vec<u16>,
+    },
+    /// There are more streams (SCTP_STREAM_CHANGE_EVENT).
+    StreamsAdded {
+        /// Streams on which this side may send now.
+        outbound_streams: u16,
+        /// Streams on which the peer may send now.
+        inbound_streams: u16,
+    },
+    /// The peer did not do what this side asked for (SCTP_STREAM_RESET_DENIED, SCTP_STREAM_CHANGE_DENIED): nothing has changed.
+    ReconfigurationRefused {
+        /// The result in its response (RFC 6525 section 4.4).
+        result: u32,
+    },
     /// The peer reported an error (SCTP_REMOTE_ERROR): encoded error causes.
     RemoteError(Vec<u8>),
     /// The peer asked for shutdown (SCTP_SHUTDOWN_EVENT): nothing more can be sent.

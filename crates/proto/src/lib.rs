@@ -42,7 +42,7 @@ pub mod scheduling {
 
 pub use association::{Association, Identity, Notice};
 pub use endpoint::{Collision, DropReason, Endpoint, Route};
-pub use error::{ConnectError, SendError};
+pub use error::{ConnectError, KeyError, ReconfigurationError, SendError};
 pub use event::{AssociationEnd, Event, PathChange};
 pub use ids::{AssociationId, Mid, PathId, Ssn, Tsn};
 pub use io::{

@@ -217,6 +217,19 @@ pub struct AssociationStats {
     pub packets_discarded: u64,
     /// Packets with a wrong checksum that were the peer's by their addresses and ports.
     pub packets_damaged: u64,
+    /// Times that streams of this side began anew (RE-CONFIG).
+    pub outgoing_stream_resets: u64,
+    /// Times that streams of the peer began anew.
+    pub incoming_stream_resets: u64,
+    /// AUTH chunks sent.
+    pub auth_chunks_sent: u64,
+    /// AUTH chunks received whose code was right.
+    pub auth_chunks_accepted: u64,
+    /// AUTH chunks received that were wrong, with a key or algorithm that is not known, or not the only one: what followed them
+    /// was discarded.
+    pub auth_chunks_refused: u64,
+    /// Chunks discarded because they must be authenticated and were not.
+    pub unauthenticated_chunks: u64,
     /// DATA chunks sent, retransmissions included.
     pub data_chunks_sent: u64,
     /// DATA chunks received that were new.

@@ -598,3 +598,27 @@ fn a_peer_that_restarts_is_invited_again() {
     world.send(CLIENT, 100);
     world.run_until(SERVER, 100, secs(5));
 }
+
+/// Home networks number their hosts alike.
+#[test]
+fn clients_of_two_networks_may_have_the_same_private_addresses() {
+    let mut world = World::connected(2, 1);
+    let client: Vec<IpAddr> = (0..2).map(private).collect();
+    let config = world.config.clone();
+    let endpoint = EndpointConfig { association: config, ..EndpointConfig::default() };
+    world.hosts[CLIENT] = Host::new(77, endpoint, CLIENT_PORT, &client, world.now);
+    for (translator, last) in world.translators.iter_mut().zip([50, 51]) {
+        translator.public = public(last);
+        translator.ports.clear();
+    }
+    world.connect(1);
+    world.run_for(secs(5));
+    let server = &world.hosts[SERVER].slots;
+    assert_eq!(server.len(), 2);
+    for (slot, expected) in server.iter().zip([[0, 1], [50, 51]]) {
+        let restarted = |event: &Event| matches!(event, Event::Restarted { .. });
+        assert!(!slot.events.iter().any(restarted));
+        let remote: Vec<_> = slot.association.path_stats().iter().map(|it| it.remote).collect();
+        assert!(expected.iter().all(|last| remote.contains(&public(*last))), "{remote:?}");
+    }
+}

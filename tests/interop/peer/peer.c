@@ -176,6 +176,36 @@ static void set_option(int name, const void *value, socklen_t size)
 		fail("socket option %d: %s", name, strerror(errno));
 }
 
+/*
+ * Demands that all but INIT, INIT ACK and SHUTDOWN COMPLETE are authenticated (RFC 4895), with a key that both sides share
+ * if there is one.
+ */
+static void authenticate(const char *text)
+{
+	static const uint8_t demanded[] = { 0, 3, 4, 5, 6, 7, 8, 9, 10, 11, 192 };
+	struct sctp_assoc_value on = { .assoc_id = SCTP_FUTURE_ASSOC, .assoc_value = 1 };
+	struct sctp_authkeyid active = { .scact_assoc_id = SCTP_FUTURE_ASSOC, .scact_keynumber = 1 };
+	size_t length = strlen(text);
+	union {
+		struct sctp_authkey key;
+		uint8_t room[sizeof(struct sctp_authkey) + 64];
+	} shared = { .key = { .sca_assoc_id = SCTP_FUTURE_ASSOC, .sca_keynumber = 1, .sca_keylength = (uint16_t)length } };
+
+	set_option(SCTP_AUTH_SUPPORTED, &on, sizeof on);
+	for (unsigned i = 0; i < sizeof demanded; i++) {
+		struct sctp_authchunk chunk = { .sauth_chunk = demanded[i] };
+
+		set_option(SCTP_AUTH_CHUNK, &chunk, sizeof chunk);
+	}
+	if (strcmp(text, "none") == 0)
+		return;
+	if (length > 64)
+		fail("a key of more than 64 bytes");
+	memcpy(shared.key.sca_key, text, length);
+	set_option(SCTP_AUTH_KEY, &shared, (socklen_t)(sizeof shared.key + length));
+	set_option(SCTP_AUTH_ACTIVE_KEY, &active, sizeof active);
+}
+
 static void set_limits(const struct options *options, sa_family_t family)
 {
 	struct sctp_paddrparams paths = { .spp_address.ss_family = family };
@@ -195,6 +225,9 @@ static void open_socket(const struct options *options)
 	struct sctp_event event = { .se_assoc_id = SCTP_FUTURE_ASSOC, .se_type = SCTP_ASSOC_CHANGE, .se_on = 1 };
 	struct sctp_initmsg init = { .sinit_num_ostreams = options->streams, .sinit_max_instreams = MAX_STREAMS };
 	struct sctp_assoc_value partial = { .assoc_id = SCTP_FUTURE_ASSOC, .assoc_value = options->partial_reliability };
+	struct sctp_assoc_value enabled = { .assoc_id = SCTP_FUTURE_ASSOC, .assoc_value = 1 };
+	/* Of streams, of the association, and of the number of streams. */
+	struct sctp_assoc_value every_reset = { .assoc_id = SCTP_FUTURE_ASSOC, .assoc_value = 7 };
 	int on = 1;
 
 	parse_addresses(options->local, options->listen ? options->sctp_port : options->local_port, &local);
@@ -209,6 +242,12 @@ static void open_socket(const struct options *options)
 	set_limits(options, local.each[0].any.sa_family);
 	if (options->all_extensions)
 		stack_offer_all();
+	if (options->authenticate)
+		authenticate(options->authenticate);
+	if (options->reset_streams) {
+		set_option(SCTP_RECONFIG_SUPPORTED, &enabled, sizeof enabled);
+		set_option(SCTP_ENABLE_STREAM_RESET, &every_reset, sizeof every_reset);
+	}
 	/* A message must fit, twice. */
 	if (options->mean_size > 20000 &&
 	    stack_set_buffers((int)(4 * options->mean_size), (int)(4 * options->mean_size)) != 0)
@@ -242,11 +281,29 @@ static void connect_to(const struct options *options)
 		fail("connect to %s: %s", options->remote, strerror(errno));
 }
 
+/* usrsctp never sends what it got before COOKIE ACK if its peer demands that COOKIE ECHO and DATA are authenticated. */
+static void wait_until_established(void)
+{
+	struct sctp_status status;
+
+	for (int tries = 0; tries < 1000; tries++) {
+		socklen_t size = sizeof status;
+
+		memset(&status, 0, sizeof status);
+		if (stack_get(SCTP_STATUS, &status, &size) == 0 && status.sstat_state == SCTP_ESTABLISHED)
+			return;
+		usleep(10000);
+	}
+	fail("the association is not established");
+}
+
 static void associate(const struct options *options)
 {
 	open_socket(options);
 	if (!options->listen) {
 		connect_to(options);
+		if (options->authenticate)
+			wait_until_established();
 		return;
 	}
 	if (stack_listen() != 0)
@@ -378,6 +435,11 @@ static bool send_message(struct end *end, const uint8_t *message, size_t length,
 		way.policy_value = options->retransmissions;
 	}
 	ssize_t sent = stack_send(message, length, &way);
+	/* Until the streams have begun anew. */
+	while (sent < 0 && errno == EAGAIN && options->reset_streams) {
+		usleep(1000);
+		sent = stack_send(message, length, &way);
+	}
 	/* usrsctp says nothing where the association ends during the call. */
 	if (sent <= 0 && options->ending == ABORT_BY_SINK)
 		return false;
@@ -496,6 +558,15 @@ static enum next receive_message(struct end *end, struct arrival *arrival)
 
 /* ---- roles ---- */
 
+/* All streams of this side begin anew (RFC 6525). */
+static void reset_streams(void)
+{
+	struct sctp_reset_streams all = { .srs_flags = SCTP_STREAM_RESET_OUTGOING };
+
+	wait_for_acknowledgements();
+	set_option(SCTP_RESET_STREAMS, &all, sizeof all);
+}
+
 /* Sends all messages. If they are wanted back, no more than some are under way. */
 static void send_all(struct end *end)
 {
@@ -509,6 +580,8 @@ static void send_all(struct end *end)
 		}
 		if (options->role == ASK && number >= ASKED_AT_ONCE && receive_message(end, &arrival) != MESSAGE)
 			fail("an end before every message came back");
+		if (options->reset_streams && number == options->messages / 2)
+			reset_streams();
 		if (!send_number(end, number))
 			return;
 	}
@@ -589,7 +662,8 @@ static void __attribute__((noreturn)) usage(void)
 	      "            [--give-up-after RETRANSMISSIONS] [--lifetime MILLISECONDS]\n"
 	      "            [--ending source|sink|both|abort-by-source|abort-by-sink] [--abort-after MESSAGES]\n"
 	      "            [--wait-paths ADDRESS[,ADDRESS]] [--path-max-retrans N] [--hold] [--expect-restart] [--stay]\n"
-	      "            [--all-extensions] [--no-partial-reliability] [--cmt] [--drop-reports] [--nr-sack]\n",
+	      "            [--all-extensions] [--no-partial-reliability] [--cmt] [--drop-reports] [--nr-sack]\n"
+	      "            [--authenticate KEY] [--reset-streams]\n",
 	      stderr);
 	exit(2);
 }
@@ -646,6 +720,8 @@ static const struct option KNOWN[] = {
 	{ "cmt", no_argument, NULL, 'C' },
 	{ "drop-reports", no_argument, NULL, 'D' },
 	{ "nr-sack", no_argument, NULL, 'N' },
+	{ "authenticate", required_argument, NULL, 'k' },
+	{ "reset-streams", no_argument, NULL, 'z' },
 	{ NULL, 0, NULL, 0 },
 };
 
@@ -688,6 +764,8 @@ static void take_option(struct options *options, int name)
 	case 'C': options->cmt = 1; break;
 	case 'D': options->drop_reports = 1; break;
 	case 'N': options->nr_sack = 1; break;
+	case 'k': options->authenticate = optarg; break;
+	case 'z': options->reset_streams = true; break;
 	default: usage();
 	}
 }

@@ -27,6 +27,8 @@ struct options {
 	uint32_t cmt;
 	uint32_t drop_reports;
 	uint32_t nr_sack;
+	const char *authenticate; /* the key, or "none" */
+	bool reset_streams;
 	bool gives_up;
 	uint32_t retransmissions;
 	uint32_t lifetime_ms;

@@ -71,6 +71,9 @@ impl<'a> Transfer<'a> {
             if options.role.ask && number >= ASKED_AT_ONCE {
                 self.one_back().await?;
             }
+            if options.reset_streams && number == options.messages / 2 {
+                self.association.reset_outgoing_streams(&[])?;
+            }
             self.send_number(number).await?;
         }
         if options.hold {
@@ -243,6 +246,17 @@ fn print_counters(association: &Association) {
         stats.sacks_received,
         stats.nr_sacks_received,
         stats.bytes_released_early
+    );
+    println!(
+        "outgoing_resets={} incoming_resets={}",
+        stats.outgoing_stream_resets, stats.incoming_stream_resets
+    );
+    println!(
+        "auth_sent={} auth_accepted={} auth_refused={} unauthenticated={}",
+        stats.auth_chunks_sent,
+        stats.auth_chunks_accepted,
+        stats.auth_chunks_refused,
+        stats.unauthenticated_chunks
     );
     println!(
         "abandoned={} kept_reliable={} forward_tsns_sent={} forward_tsns_received={}",

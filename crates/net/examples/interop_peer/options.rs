@@ -4,7 +4,9 @@
 use std::net::IpAddr;
 
 use clap::{Parser, ValueEnum};
-use polypath::config::{NrSack, PacketDropReport};
+use polypath::config::{
+    AuthenticatedChunks, NrSack, PacketDropReport, SharedKeys, StreamReconfiguration,
+};
 use polypath::{AssociationConfig, Duration, Peer, Preset};
 
 /// Sends or receives checked messages over one association.
@@ -80,6 +82,15 @@ pub struct Options {
     /// Use NR-SACK with a peer that has it: `deliverable`, `all` or `all-in-turn`.
     #[arg(long, value_parser = parse_nr_sack, default_value = "off")]
     pub nr_sack: NrSack,
+    /// Have stream reconfiguration, and let all streams begin anew when half of the messages are sent.
+    #[arg(long)]
+    pub reset_streams: bool,
+    /// Offer authentication, and demand nothing.
+    #[arg(long)]
+    pub offer_authentication: bool,
+    /// Demand that everything is authenticated, with this key, or with `none`.
+    #[arg(long, value_name = "KEY")]
+    pub authenticate: Option<String>,
 }
 
 fn parse_nr_sack(name: &str) -> Result<NrSack, &'static str> {
@@ -164,6 +175,18 @@ impl Options {
         config.policies.nr_sack = self.nr_sack;
         if self.drop_reports {
             config.policies.packet_drop_report = PacketDropReport::On;
+        }
+        if self.reset_streams {
+            config.policies.stream_reconfiguration = StreamReconfiguration::On;
+        }
+        if self.offer_authentication {
+            config.policies.authenticated_chunks = AuthenticatedChunks::Offered;
+        }
+        if let Some(key) = &self.authenticate {
+            config.policies.authenticated_chunks = AuthenticatedChunks::All;
+            if key != "none" {
+                config.shared_keys = SharedKeys::with_key(1, key.as_bytes()).expect("a short key");
+            }
         }
         // A message must fit, twice.
         let least = 4 * self.mean_size;

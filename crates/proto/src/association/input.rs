@@ -6,10 +6,12 @@ use polypath_wire::{Abort, Cause, Causes, ForwardTsn};
 use polypath_wire::{ChecksumPolicy, Chunk, PacketView, UnknownAction, chunk_type};
 
 use super::Association;
+use super::auth::Admission;
 use super::newcomers::Stranger;
 use super::observe;
 use super::output::To;
 use super::state::ConnectedPhase;
+use crate::extension::auth::{Covered, Trust};
 use crate::extension::packet_drop::flags;
 use crate::extension::packet_drop::report::Why;
 use crate::paths::newcomers::Location;
@@ -46,7 +48,7 @@ pub(super) struct ArrivedPacket {
 }
 
 impl Association {
-    pub(super) fn handle_packet(&mut self, cx: &mut Cx<'_>, received: &Received<'_>) {
+    pub(super) fn handle_packet(&mut self, cx: &mut Cx<'_>, received: &Received<'_>, trust: Trust) {
         let Some(path) = self.path_of(received) else {
             self.stats.packets_discarded += 1;
             return;
@@ -61,7 +63,14 @@ impl Association {
             receiver.begin_packet();
         }
         self.transmitter.begin_packet();
-        if !self.handle_chunks(cx, received, path, stranger) {
+        let Received { local, remote, encapsulation, .. } = *received;
+        let place = Location { local, remote, encapsulation };
+        let arrival = ArrivedPacket { path, place, stranger, position: 0, tag: 0 };
+        let is_accepted = match trust {
+            Trust::Unguarded => self.handle_chunks(cx, received, arrival),
+            trust => self.handle_guarded_chunks(cx, received, arrival, trust),
+        };
+        if !is_accepted {
             return;
         }
         self.transmitter.end_packet();
@@ -84,12 +93,8 @@ impl Association {
         &mut self,
         cx: &mut Cx<'_>,
         received: &Received<'_>,
-        path: PathId,
-        stranger: Option<Stranger>,
+        mut arrival: ArrivedPacket,
     ) -> bool {
-        let Received { local, remote, encapsulation, .. } = *received;
-        let place = Location { local, remote, encapsulation };
-        let mut arrival = ArrivedPacket { path, place, stranger, position: 0, tag: 0 };
         match &received.body {
             Body::Datagram(bytes) | Body::Part { datagram: bytes, .. } => {
                 let memory = match &received.body {
@@ -129,6 +134,76 @@ impl Association {
         true
     }
 
+    /// The same where chunks may have to be authenticated. A packet of which no chunk was, does not count.
+    #[inline(never)]
+    fn handle_guarded_chunks(
+        &mut self,
+        cx: &mut Cx<'_>,
+        received: &Received<'_>,
+        mut arrival: ArrivedPacket,
+        mut trust: Trust,
+    ) -> bool {
+        let mut denied = false;
+        match &received.body {
+            Body::Datagram(bytes) | Body::Part { datagram: bytes, .. } => {
+                let Ok(view) = PacketView::parse(bytes, ChecksumPolicy::Ignore) else {
+                    return self.refuse(arrival);
+                };
+                arrival.tag = view.verification_tag();
+                let mut chunks = view.chunks();
+                let mut start = chunks.offset();
+                while let Some(chunk) = chunks.next() {
+                    let Ok(mut chunk) = chunk else { return self.refuse(arrival) };
+                    let covered = Covered::Bytes(bytes.get(start..).unwrap_or_default());
+                    start = chunks.offset();
+                    if let (Chunk::Data(data), Body::Part { of, .. }) = (&mut chunk, &received.body)
+                    {
+                        data.payload = core::mem::take(&mut data.payload).shared_with(of);
+                    }
+                    match self.handle_if_admitted(cx, &chunk, covered, &mut trust, arrival) {
+                        (Admission::Denied, _) => denied = true,
+                        (Admission::Proof, _) => {}
+                        (Admission::Granted, Flow::Continue) => arrival.position += 1,
+                        (Admission::Granted, Flow::Stop) => break,
+                        _ => return self.refuse(arrival),
+                    }
+                }
+            }
+            Body::Structured(packet) => {
+                arrival.tag = packet.verification_tag;
+                for (index, chunk) in packet.chunks.iter().enumerate() {
+                    let covered = Covered::Chunks(&packet.chunks[index + 1..]);
+                    match self.handle_if_admitted(cx, chunk, covered, &mut trust, arrival) {
+                        (Admission::Denied, _) => denied = true,
+                        (Admission::Proof, _) => {}
+                        (Admission::Granted, Flow::Continue) => arrival.position += 1,
+                        (Admission::Granted, Flow::Stop) => break,
+                        _ => return self.refuse(arrival),
+                    }
+                }
+            }
+            Body::Damaged { .. } => return self.refuse(arrival),
+        }
+        if denied && arrival.position == 0 { self.refuse(arrival) } else { true }
+    }
+
+    #[inline(never)]
+    fn handle_if_admitted(
+        &mut self,
+        cx: &mut Cx<'_>,
+        chunk: &Chunk<'_>,
+        covered: Covered<'_>,
+        trust: &mut Trust,
+        arrival: ArrivedPacket,
+    ) -> (Admission, Flow) {
+        let admission = self.admit(chunk, covered, trust, arrival.path);
+        let flow = match admission {
+            Admission::Granted => self.handle_chunk(cx, chunk, arrival),
+            _ => Flow::Continue,
+        };
+        (admission, flow)
+    }
+
     /// What stands at this position is not believed, nor what follows it. Returns whether anything before it was.
     fn refuse(&mut self, at: ArrivedPacket) -> bool {
         self.stats.packets_discarded += 1;
@@ -161,6 +236,9 @@ impl Association {
             self.send_shutdown(cx, self.answer_path(path));
         }
         self.announce_messages();
+        if self.reconfig.is_some() {
+            self.settle_deferred_reset();
+        }
     }
 
     /// One arm per chunk type, one call per arm.
@@ -206,6 +284,9 @@ impl Association {
             Chunk::ShutdownComplete { .. } => self.handle_shutdown_complete(cx),
             Chunk::PacketDrop(report) if self.state.has_agreed_on(Capabilities::PACKET_DROP) => {
                 self.handle_packet_drop(cx, report, arrival.path);
+            }
+            Chunk::ReConfig(parameters) if self.reconfig.is_some() => {
+                self.handle_reconfig(cx, parameters, arrival.path);
             }
             Chunk::ForwardTsn(forward) => self.handle_forward_tsn(forward),
             Chunk::Unknown(_)

@@ -1,6 +1,7 @@
 //! One association: its data and its public contract.
 
 mod abort;
+mod auth;
 mod effects;
 mod heartbeat;
 mod icmp;
@@ -13,6 +14,7 @@ mod packet_drop;
 mod path_mtu;
 mod path_table;
 mod reachability;
+mod reconfig;
 mod shutdown;
 mod state;
 mod statistics;
@@ -29,14 +31,17 @@ use polypath_units::Fraction;
 use polypath_wire::Packet;
 use smallvec::SmallVec;
 
+use self::auth::Authentication;
 use self::effects::Events;
 use self::handshake::{Handshake, T1, TieTags};
 use self::output::{ControlQueue, OutputFlush};
 use self::path_mtu::MtuWork;
+use self::reconfig::Reconfiguration;
 use self::state::{ConnectedPhase, State};
 use self::statistics::{AssociationCounters, Blocked};
 use crate::config::{AssociationConfig, SharedConfig, SourceRoute};
 use crate::extension::address_join::JoinSecrets;
+use crate::extension::auth::Trust;
 use crate::extension::packet_drop::report::Allowance;
 use crate::mechanism::outage::Outage;
 use crate::mechanism::size_black_hole::SizeBlackHole;
@@ -107,6 +112,10 @@ pub struct Association {
     readable_told: bool,
     /// What limits reports of damaged packets.
     reports_allowed: Allowance,
+    /// Where authentication is offered.
+    auth: Option<Box<Authentication>>,
+    /// Where both sides have stream reconfiguration.
+    reconfig: Option<Box<Reconfiguration>>,
     blocked: Blocked,
     stats: AssociationCounters,
 }
@@ -160,6 +169,7 @@ impl Association {
         let timer = T1::first(cx.now, config.policies.rto.initial);
         let state = State::Handshake(Handshake::new(timer, peer));
         let mut association = Box::new(Self::new(cx, config, identity, state));
+        association.auth = Authentication::begin(&association.config, cx.rng);
         association.report_state(cx);
         association.build_paths(peer, None);
         association.report_paths(cx);
@@ -194,6 +204,8 @@ impl Association {
             mtu_work: MtuWork::default(),
             readable_told: false,
             reports_allowed: Allowance::default(),
+            auth: None,
+            reconfig: None,
             blocked: Blocked::default(),
             stats: AssociationCounters::default(),
         }
@@ -202,7 +214,14 @@ impl Association {
     /// Handles a packet that the endpoint routed here; it has verified the checksum.
     pub fn handle(&mut self, cx: &mut Cx<'_>, received: &Received<'_>) {
         self.stir();
-        self.handle_packet(cx, received);
+        self.handle_packet(cx, received, self.initial_trust());
+    }
+
+    /// The same for a packet with a COOKIE ECHO, whose AUTH the endpoint has looked at.
+    pub(crate) fn handle_echo(&mut self, cx: &mut Cx<'_>, received: &Received<'_>, trust: Trust) {
+        self.stir();
+        let trust = if trust == Trust::Vouched { trust } else { self.initial_trust() };
+        self.handle_packet(cx, received, trust);
     }
 
     /// Handles a packet for which the endpoint gave [`Route::Damaged`](crate::Route::Damaged): its checksum is wrong.
@@ -313,7 +332,7 @@ impl Association {
     /// # Errors
     ///
     /// On error nothing was queued. After [`SendError::WouldBlock`] an [`Event::Writable`] follows when the message
-    /// would fit and an eighth of the buffer is free.
+    /// would fit and an eighth of the buffer is free, or, for a stream that is about to begin anew, when it has.
     pub fn send(&mut self, cx: &mut Cx<'_>, message: OutgoingMessage) -> Result<(), SendError> {
         self.stir();
         let size = message.payload.len();
@@ -328,6 +347,9 @@ impl Association {
                 stream: message.stream,
                 count: self.streams.outbound,
             });
+        }
+        if self.is_resetting(message.stream) {
+            return Err(SendError::WouldBlock);
         }
         if message.path.is_some_and(|path| self.paths.get(path).is_none()) {
             return Err(SendError::NoSuchPath);

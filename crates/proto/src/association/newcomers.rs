@@ -174,7 +174,7 @@ impl Association {
         path.encapsulation = proved.place.encapsulation;
         path.denied_since = None;
         path.heartbeat.outstanding = None;
-        let headers = path.headers();
+        let headers = self.paths[id].headers() + self.auth_data_room();
         let sending = &mut self.transmitter.paths[id];
         sending.resize(sending.mtu(), headers, &self.config);
         if left != proved.place.remote {
@@ -230,9 +230,10 @@ impl Association {
 
     /// During the handshake the peer is where its answer comes from.
     fn follow_in_handshake(&mut self, received: &Received<'_>, came_on: PathId) {
+        let auth = self.auth_data_room();
         let path = &mut self.paths[came_on];
         path.encapsulation = received.encapsulation;
-        let headers = path.headers();
+        let headers = path.headers() + auth;
         let sending = &mut self.transmitter.paths[came_on];
         sending.resize(sending.mtu(), headers, &self.config);
         let named = self.state.handshake_mut().map(|handshake| handshake.named.iter_mut());
@@ -255,11 +256,8 @@ impl Association {
         let Some(join) = &mut self.join else { return };
         let proof = join.prove(id.0, tag);
         let invitation = join.invitation().filter(|_| is_confirmed);
-        let parameters = Parameters::build(
-            core::iter::once(Parameter::HeartbeatInfo(info))
-                .chain(invitation.map(JoinSecrets::invitation_parameter))
-                .chain(proof.as_ref().map(JoinSecrets::proof_parameter)),
-        );
+        let info = JoinSecrets::heartbeat_info(info, invitation, proof.as_ref());
+        let parameters = Parameters::build([Parameter::HeartbeatInfo(&info)]);
         self.queue_control(Chunk::Heartbeat(parameters), To::Path(id));
         if proof.is_some() {
             self.queue_control(Chunk::Pad(Raw::Borrowed(PADDING)), To::Path(id));

@@ -134,6 +134,9 @@ impl Association {
         if self.paths.len() == 0 || self.is_dry_at(cx.now) {
             return None;
         }
+        if self.reconfig.is_some() {
+            self.send_next_request(cx.now);
+        }
         if self.only_listens() {
             self.go_on_listening(cx);
             return None;
@@ -147,6 +150,9 @@ impl Association {
         self.advance_shutdown(cx);
         match self.build_packet(cx, packet) {
             Some(built) => {
+                if self.auth.is_some() {
+                    self.seal(&built, packet);
+                }
                 observe::packet_sent(cx, built.path, packet);
                 Some(self.finish(built, packet))
             }
@@ -271,6 +277,7 @@ impl Association {
         let place = resolve(to, &chunk);
         let (path, newcomer) = place;
         let mut packet = self.builder(path, packet);
+        packet.reserve(self.auth_control_room());
         let alone = travels_alone(&chunk);
         packet.push(chunk);
         while !alone

@@ -3,7 +3,7 @@
 use alloc::boxed::Box;
 use alloc::vec;
 
-use polypath_wire::{Chunk, Packet, Parameter, Parameters, Raw};
+use polypath_wire::{Chunk, Packet, Parameter, Parameters, Raw, chunk_type};
 
 use super::Association;
 use super::output::{Built, Tag};
@@ -179,7 +179,7 @@ impl Association {
 
     fn set_mtu(&mut self, cx: &mut Cx<'_>, id: PathId, mtu: u32) {
         if self.transmitter.paths[id].mtu() != mtu {
-            let headers = self.paths[id].headers();
+            let headers = self.paths[id].headers() + self.auth_data_room();
             self.transmitter.paths[id].resize(mtu, headers, &self.config);
             self.events.push(Event::Path { path: id, change: PathChange::MtuChanged });
             cx.probe.on(cx.now, ProbeEvent::PathMtu { path: id, bytes: mtu });
@@ -227,7 +227,10 @@ impl Association {
         packet: &mut Packet<'static>,
     ) -> Built {
         let sending = &self.transmitter.paths[id];
-        let mut packet = PacketBuilder::new(id, sending.capacity_of(size), packet);
+        // Where only one of both is authenticated, the probe is as long as a packet with data all the same.
+        let capacity = sending.capacity_of(size) + self.auth_data_room();
+        let mut packet = PacketBuilder::new(id, capacity, packet);
+        packet.reserve(self.auth_room_of(&[chunk_type::HEARTBEAT, chunk_type::PAD]));
         let nonce = cx.rng.next_u64();
         let info = Info { path: id.0, nonce, purpose: Purpose::Mtu(size) }.encode();
         packet.push(Chunk::Heartbeat(Parameters::build([Parameter::HeartbeatInfo(&info)])));

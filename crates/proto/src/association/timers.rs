@@ -26,6 +26,8 @@ enum Timer {
     Demand,
     /// The next probe of a closed receive window (RFC 9260 section 6.1 A).
     ZeroWindow,
+    /// Repetition of a request for reconfiguration (RFC 6525 section 5.1.1).
+    Reconfiguration,
     /// Discovery of path MTUs (RFC 8899).
     PathMtu,
 }
@@ -50,13 +52,14 @@ enum PathTimer {
 }
 
 /// In this order timers expire that are due together.
-const BEFORE_PATHS: [Timer; 6] = [
+const BEFORE_PATHS: [Timer; 7] = [
     Timer::ShutdownGuard,
     Timer::State,
     Timer::Sack,
     Timer::Abandon,
     Timer::Demand,
     Timer::ZeroWindow,
+    Timer::Reconfiguration,
 ];
 const OF_PATHS: [PathTimer; 7] = [
     PathTimer::Ban,
@@ -173,7 +176,8 @@ impl Association {
             Timer::Demand if may_send => self.transmitter.demand_deadline(),
             Timer::ZeroWindow if may_send => self.transmitter.zero_window.deadline(),
             Timer::PathMtu if may_send => self.mtu_work.due(),
-            Timer::Demand | Timer::ZeroWindow | Timer::PathMtu => None,
+            Timer::Reconfiguration if may_send => self.reconfiguration_due(),
+            Timer::Demand | Timer::ZeroWindow | Timer::Reconfiguration | Timer::PathMtu => None,
         };
         deadline.unwrap_or(NEVER)
     }
@@ -219,6 +223,7 @@ impl Association {
                 cx.probe.on(cx.now, ProbeEvent::TimerExpired { timer, path: None });
                 self.transmitter.zero_window.expire(cx.now);
             }
+            Timer::Reconfiguration => self.repeat_request(cx),
             Timer::PathMtu => self.expire_mtu_timers(cx.now),
         }
     }

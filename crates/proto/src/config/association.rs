@@ -6,7 +6,7 @@ use core::net::IpAddr;
 use crate::Duration;
 
 use super::plug_in::{CustomCongestion, CustomScheduler};
-use super::{MissingReports, Policies, Preset};
+use super::{MissingReports, Policies, Preset, SharedKeys};
 
 /// Which pairs of a local and a remote address become paths.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Hash)]
@@ -127,6 +127,9 @@ pub struct AssociationConfig {
     /// Longest time a shutdown may take, counted from the call (T5-shutdown-guard, RFC 9260 section 9.2); `None` for
     /// 5 times RTO.Max, counted from the first SHUTDOWN, so that data may take as long as it needs.
     pub shutdown_guard: Option<Duration>,
+    /// Keys that this side shares with the peer, where `policies.authenticated_chunks` is on (RFC 4895).
+    #[cfg_attr(feature = "serde", serde(skip))]
+    pub shared_keys: SharedKeys,
     /// How SCTP and CMT behave where there is a choice.
     pub policies: Policies,
     /// A congestion control of the program's own; `None` for the one that `policies.congestion` names. The other policies hold
@@ -225,6 +228,7 @@ impl Default for AssociationConfig {
             heartbeat_interval: Some(Duration::from_secs(30)),
             heartbeat_max_burst: 8,
             shutdown_guard: None,
+            shared_keys: SharedKeys::new(),
             policies: Preset::Recommended.policies(),
             custom_congestion: None,
             custom_scheduler: None,

@@ -36,6 +36,12 @@ impl AssociationConfig {
     pub fn check(&self) -> Result<(), ConfigError> {
         self.check_limits()?;
         self.check_timers()?;
+        if !self.shared_keys.has_active() {
+            return Err(ConfigError {
+                key: "shared_keys",
+                problem: "the active key is not among the keys; activate one of them".into(),
+            });
+        }
         self.check_policies()
     }
 

@@ -7,6 +7,7 @@ pub(crate) mod plug_in;
 mod policies;
 mod presets;
 mod reference;
+mod shared_keys;
 
 pub(crate) use association::SharedConfig;
 pub use association::{
@@ -18,3 +19,4 @@ pub use check::ConfigError;
 pub use policies::*;
 pub use presets::Preset;
 pub use reference::{POLICY_KEYS, PolicyExample, PolicyKey, PolicyValues};
+pub use shared_keys::SharedKeys;

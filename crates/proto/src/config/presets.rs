@@ -146,6 +146,7 @@ fn rfc9260() -> Policies {
         peer_reorder_limit: PeerReorderLimit::Off,
         simulated_reorder_limit: None,
         packet_drop_report: PacketDropReport::Off,
+        authenticated_chunks: AuthenticatedChunks::Off,
         sack_path: SackPath::LastData,
         rtt_sample: RttSample::Classic,
         control_rtt: ControlRtt::Counts,
@@ -176,6 +177,7 @@ fn rfc9260() -> Policies {
         },
         partial_reliability: PartialReliability::None,
         stream_scheduler: StreamScheduler::Fcfs,
+        stream_reconfiguration: StreamReconfiguration::Off,
         send_buffer: BufferSize::Bytes,
         receive_buffer: BufferSize::Bytes,
     }
@@ -225,6 +227,7 @@ fn dreibholz_asymmetric() -> Policies {
         smart_fast_rtx: SmartFastRtx::On,
         nr_sack: NrSack::All,
         packet_drop_report: PacketDropReport::On,
+        authenticated_chunks: AuthenticatedChunks::Off,
         ..cmt()
     }
 }

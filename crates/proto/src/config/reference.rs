@@ -391,6 +391,30 @@ pub const POLICY_KEYS: &[PolicyKey] = &[
         "draft-stewart-sctp-pktdrprep; dreibholz-asymmetric II",
         PacketDropReport::VALUES,
     ),
+    parameterized(
+        "authenticated_chunks",
+        "Which chunks the peer must authenticate (AUTH). What the peer demands of this side is met in any case but `off`.",
+        "RFC 4895",
+        &[
+            example("off", "Authentication is not offered.", "\"off\""),
+            example(
+                "offered",
+                "Authentication is offered, and the peer authenticates what it wants to.",
+                "\"offered\"",
+            ),
+            example(
+                "demanded",
+                "Chunks of these types count only if they are authenticated. A peer without authentication is refused.",
+                "{ demanded = [\"DATA\", \"ABORT\"] }",
+            ),
+            example(
+                "all",
+                "All but INIT, INIT ACK and SHUTDOWN COMPLETE count only if they are authenticated. A peer without \
+                 authentication is refused.",
+                "\"all\"",
+            ),
+        ],
+    ),
     choice(
         "sack_path",
         "The path on which SACKs return.",
@@ -614,6 +638,12 @@ pub const POLICY_KEYS: &[PolicyKey] = &[
         "Which stream's message is sent next.",
         "RFC 8260 section 3",
         StreamScheduler::VALUES,
+    ),
+    choice(
+        "stream_reconfiguration",
+        "Whether streams may begin anew with SSN 0, and be added (RE-CONFIG).",
+        "RFC 6525",
+        StreamReconfiguration::VALUES,
     ),
     choice(
         "send_buffer",

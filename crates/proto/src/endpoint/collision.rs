@@ -11,6 +11,7 @@ use super::route::{Collision, Contents, DropReason, Incoming};
 use crate::association::handshake::cookie::{Cookie, TieTags};
 use crate::association::handshake::init_parameters::PeerInit;
 use crate::association::handshake::view::{HandshakePhase, HandshakeView, ShutdownAckTrigger};
+use crate::extension::auth::AuthOffer;
 use crate::types::PeerAddress;
 use crate::{Association, Cx, Duration, Encapsulation, Instant, Received, Transmit};
 
@@ -78,6 +79,8 @@ impl Endpoint {
         let id = self.table.by_tag(view.local_tag).ok_or(DropReason::NoAssociation)?.id;
         let established = self.open_cookie(cx, received, packet)?;
         let cookie = &established.cookie;
+        let trust = association.vouch(packet.proof().as_ref(), cookie.auth.as_ref());
+        let trust = trust.ok_or(DropReason::NotAuthenticated)?;
         match judge_cookie(&view, cookie, cx.now)? {
             CookieAction::Stale(by) => {
                 let to = ReturnPath::of(received, packet);
@@ -98,7 +101,7 @@ impl Endpoint {
             CookieAction::Complete => association.complete_handshake(cx, established),
         }
         // It passes over the COOKIE ECHO; DATA may follow.
-        association.handle(cx, received);
+        association.handle_echo(cx, received, trust);
         Ok(Collision::Handled)
     }
 
@@ -130,7 +133,7 @@ impl Endpoint {
         view: &HandshakeView,
     ) -> Result<InitAction, DropReason> {
         let mut to = ReturnPath::of(received, packet);
-        let peer = match self.read_init(received, packet)? {
+        let peer = match self.read_init(received, packet, view.authenticated_chunks)? {
             Ok(peer) => peer,
             Err((tag, problem)) => {
                 return self.refuse(cx, &to, tag, problem.causes()).map(InitAction::Reply);
@@ -148,6 +151,7 @@ impl Endpoint {
             HandshakePhase::Established => OwnInit {
                 tag: self.table.draw_tag(cx.rng),
                 initial_tsn: cx.rng.next_u32(),
+                auth: AuthOffer::draw(view.authenticated_chunks, cx.rng),
                 ..OwnInit::repeated(view, view.tie_tags)
             },
         };

@@ -18,6 +18,7 @@
 //! | 1 + 4 or 16 | local address: 4 or 6, then the address |
 //! | 1 | number of addresses of the peer |
 //! | 1 + 4 or 16, each | the peer's addresses, first the one that the INIT ACK went to |
+//! | rest | nothing, or what this side and the peer told of authentication (`AuthOffer::append_to`) |
 //! | 32 | BLAKE3 of everything before it, keyed with a secret |
 //!
 //! The tags of an existing association are never in it, only random numbers that stand for them (RFC 5062 section 3).
@@ -32,6 +33,7 @@ use core::net::IpAddr;
 use rand_core::Rng;
 
 use crate::association::handshake::cookie::{Cookie, TieTags};
+use crate::extension::auth::{AuthOffer, AuthPair};
 use crate::types::address_scope::is_unicast;
 use crate::types::{AddressList, Capabilities, MAX_ADDRESSES};
 use crate::{Duration, Encapsulation, Instant};
@@ -41,7 +43,9 @@ const VERSION: u8 = 1;
 /// Length of the secret and of the authentication code in bytes.
 const MAC_LEN: usize = 32;
 /// Length of the longest cookie in bytes.
-const MAX_LEN: usize = 57 + 5 + 17 + 1 + 17 * MAX_ADDRESSES + MAC_LEN;
+const MAX_LEN: usize = 57 + 5 + 17 + 1 + 17 * MAX_ADDRESSES + MAX_AUTH_LEN + MAC_LEN;
+/// Length of the longest offers of both sides.
+const MAX_AUTH_LEN: usize = 2 * AuthOffer::MAX_COOKIE_BYTES;
 
 /// Why a cookie was not read: not one of ours, or no longer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -116,6 +120,10 @@ impl Cookie {
         let addresses = &self.peer_addresses[..self.peer_addresses.len().min(MAX_ADDRESSES)];
         out.push(addresses.len() as u8);
         addresses.iter().for_each(|address| append_address(out, *address));
+        if let Some(AuthPair { own, peer }) = &self.auth {
+            own.append_to(out);
+            peer.append_to(out);
+        }
     }
 
     /// Reads the content of a cookie, which is input from outside even if it is authentic.
@@ -142,6 +150,7 @@ impl Cookie {
             encapsulation: reader.encapsulation()?,
             local_address: reader.address()?,
             peer_addresses: reader.addresses()?,
+            auth: reader.auth()?,
         };
         reader.0.is_empty().then_some(cookie)
     }
@@ -283,6 +292,15 @@ impl Reader<'_> {
             _ => return None,
         };
         is_unicast(address).then_some(address)
+    }
+
+    /// What is left: nothing, or the offers of both sides.
+    fn auth(&mut self) -> Option<Option<AuthPair>> {
+        if self.0.is_empty() {
+            return Some(None);
+        }
+        let (own, peer) = (AuthOffer::read(&mut self.0)?, AuthOffer::read(&mut self.0)?);
+        Some(Some(AuthPair { own, peer }))
     }
 
     /// The number of addresses, then each; at least one, none twice.

@@ -108,13 +108,15 @@ impl Endpoint {
         packet: &Incoming<'_, '_>,
     ) -> Result<Route, DropReason> {
         let to = ReturnPath::of(received, packet);
-        let peer = match self.read_init(received, packet)? {
+        let demanded = self.config.association.policies.authenticated_chunks;
+        let peer = match self.read_init(received, packet, demanded)? {
             Ok(peer) => peer,
             Err((tag, problem)) => {
                 return self.refuse(cx, &to, tag, problem.causes()).map(Route::Reply);
             }
         };
-        if let Some(id) = self.table.by_any_peer(to.remote_port, &peer.addresses) {
+        let carried = received.encapsulation;
+        if let Some(id) = self.table.by_any_peer(to.remote_port, &peer.addresses, carried) {
             return Ok(Route::Collision(id));
         }
         if let Some(causes) = self.refusal() {

@@ -12,6 +12,7 @@ use super::{Endpoint, pairs};
 use crate::association::handshake::cookie::Cookie;
 use crate::association::handshake::view::Established;
 use crate::config::SharedConfig;
+use crate::extension::auth::{Trust, vouch_by_cookie};
 use crate::types::{AddressList, PeerAddress};
 use crate::{Association, AssociationId, Cx, Identity, Received, Transmit};
 
@@ -21,7 +22,7 @@ pub(super) enum EchoVerdict {
     /// It belongs to this association after all.
     Collision(AssociationId),
     /// An association begins.
-    Accept(Box<Established>),
+    Accept(Box<Established>, Trust),
     /// An answer.
     Reply(Box<Transmit>),
 }
@@ -37,7 +38,7 @@ impl Endpoint {
         match self.judge_cookie_echo(cx, received, packet)? {
             EchoVerdict::Collision(id) => Ok(Route::Collision(id)),
             EchoVerdict::Reply(transmit) => Ok(Route::Reply(transmit)),
-            EchoVerdict::Accept(established) => {
+            EchoVerdict::Accept(established, trust) => {
                 let cookie = &established.cookie;
                 let id =
                     self.table.insert(cookie.local_tag, cookie.remote_port, &cookie.peer_addresses);
@@ -45,7 +46,7 @@ impl Endpoint {
                 let config = SharedConfig::clone(&self.accepted);
                 let mut association = Association::accept(cx, config, identity, *established);
                 // It passes over the COOKIE ECHO; DATA may follow.
-                association.handle(cx, received);
+                association.handle_echo(cx, received, trust);
                 Ok(Route::New(id, association))
             }
         }
@@ -59,9 +60,13 @@ impl Endpoint {
     ) -> Result<EchoVerdict, DropReason> {
         let established = self.open_cookie(cx, received, packet)?;
         let cookie = &established.cookie;
-        if let Some(id) = self.table.by_any_peer(cookie.remote_port, &cookie.peer_addresses) {
+        let Cookie { remote_port, peer_addresses, encapsulation, .. } = cookie;
+        if let Some(id) = self.table.by_any_peer(*remote_port, peer_addresses, *encapsulation) {
             return Ok(EchoVerdict::Collision(id));
         }
+        let keys = &self.config.association.shared_keys;
+        let trust = vouch_by_cookie(keys, packet.proof().as_ref(), cookie.auth.as_ref());
+        let trust = trust.ok_or(DropReason::NotAuthenticated)?;
         let to = ReturnPath::of(received, packet);
         if let Some(by) = cookie.staleness(cx.now) {
             let error = stale_cookie(by);
@@ -76,7 +81,7 @@ impl Endpoint {
         {
             return Err(DropReason::TagTaken);
         }
-        Ok(EchoVerdict::Accept(Box::new(established)))
+        Ok(EchoVerdict::Accept(Box::new(established), trust))
     }
 
     /// Authenticates the cookie of a COOKIE ECHO, and checks that it was made for this packet.

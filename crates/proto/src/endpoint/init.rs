@@ -13,6 +13,8 @@ use crate::association::handshake::init_parameters::{
     InitKind, InitLimits, InitProblem, MIN_INITIAL_WINDOW, PeerInit, init_ack_parameters,
 };
 use crate::association::handshake::view::HandshakeView;
+use crate::config::AuthenticatedChunks;
+use crate::extension::auth::{AuthOffer, AuthPair};
 use crate::types::{AddressList, Capabilities, PeerAddress};
 use crate::{Cx, Ecn, Fragmentation, Received, Transmit};
 
@@ -30,7 +32,7 @@ pub(super) struct ReturnPath {
 }
 
 /// What this side puts into an INIT ACK.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct OwnInit {
     pub(super) tag: u32,
     pub(super) initial_tsn: u32,
@@ -38,6 +40,7 @@ pub(super) struct OwnInit {
     pub(super) outbound_streams: u16,
     pub(super) max_inbound_streams: u16,
     pub(super) offered: Capabilities,
+    pub(super) auth: Option<AuthOffer>,
     pub(super) tie_tags: TieTags,
 }
 
@@ -65,6 +68,7 @@ impl OwnInit {
             outbound_streams: view.outbound_streams,
             max_inbound_streams: view.max_inbound_streams,
             offered: view.offered,
+            auth: view.auth.clone(),
             tie_tags,
         }
     }
@@ -76,11 +80,13 @@ impl Endpoint {
         &self,
         received: &Received<'_>,
         packet: &Incoming<'_, '_>,
+        authenticated_chunks: AuthenticatedChunks,
     ) -> Result<Result<PeerInit, (u32, InitProblem)>, DropReason> {
         let init = packet.lone_init()?;
         let limits = InitLimits {
             max_addresses: usize::from(self.config.association.max_paths).max(1),
             local_addresses: &self.local_addresses,
+            authenticated_chunks,
         };
         let tag = init.initiate_tag;
         match PeerInit::parse(&init, InitKind::Init, received.remote, &limits) {
@@ -100,6 +106,7 @@ impl Endpoint {
             outbound_streams: config.outbound_streams,
             max_inbound_streams: config.max_inbound_streams,
             offered: Capabilities::offered(config),
+            auth: AuthOffer::draw(config.policies.authenticated_chunks, cx.rng),
             tie_tags: TieTags::default(),
         }
     }
@@ -116,6 +123,9 @@ impl Endpoint {
         let max_inbound_streams = own.max_inbound_streams.max(1);
         let mut peer_addresses = AddressList::from_slice(&[to.remote.address]);
         peer_addresses.extend(peer.addresses.iter().copied().filter(|a| *a != to.remote.address));
+        // Without an offer of the peer, none is made.
+        let auth = own.auth.as_ref().filter(|_| peer.auth.is_some());
+        let pair = auth.cloned().zip(peer.auth.clone());
         let cookie = Cookie {
             created: cx.now,
             life: self.config.cookie_life + peer.life_extension.min(self.config.cookie_life),
@@ -130,6 +140,7 @@ impl Endpoint {
             local_port: self.local_port,
             remote_port: to.remote_port,
             capabilities: peer.capabilities,
+            auth: pair.map(|(own, peer)| AuthPair { own, peer }),
             encapsulation: to.remote.encapsulation,
             local_address: to.local,
             peer_addresses,
@@ -148,6 +159,7 @@ impl Endpoint {
                 peer,
                 &sealed,
                 own.offered,
+                auth,
             ),
         };
         self.answer(to, peer.tag, Chunk::InitAck(init_ack))

@@ -4,10 +4,12 @@ use alloc::borrow::Cow;
 use alloc::boxed::Box;
 
 use polypath_wire::{
-    Cause, ChecksumPolicy, Chunk, ChunkError, Init, Packet, PacketView, ParseError,
+    COMMON_HEADER_LEN, Cause, ChecksumPolicy, Chunk, ChunkError, Init, Packet, PacketView,
+    ParseError, chunk_type,
 };
 use thiserror::Error;
 
+use crate::extension::auth::{AuthProof, Covered};
 use crate::extension::packet_drop::flags;
 use crate::{Association, AssociationId, Body, Received, Transmit};
 
@@ -90,6 +92,9 @@ pub enum DropReason {
     /// The cookie is authentic, but was made for other ports, another tag or other addresses (RFC 9260 section 5.1.5).
     #[error("the state cookie was made for another packet")]
     CookieMismatch,
+    /// A COOKIE ECHO that must be authenticated, but is not, or whose AUTH is wrong (RFC 4895 section 6.3).
+    #[error("the COOKIE ECHO is not authenticated")]
+    NotAuthenticated,
     /// The cookie does not belong to the association that exists (RFC 9260 section 5.2.4).
     #[error("the state cookie does not belong to the association")]
     CookieSuperseded,
@@ -123,8 +128,8 @@ pub(super) fn ports_of_damaged(body: &Body<'_>) -> Option<(u16, u16)> {
     }
 }
 
-/// The common header of a packet without its checksum, and the type of its first chunk: what tells whose nearly every
-/// packet is.
+/// The common header of a packet without its checksum, and the type of its first chunk besides AUTH: what tells whose nearly
+/// every packet is.
 pub(super) struct Beginning {
     /// Source and destination.
     pub(super) ports: [u16; 2],
@@ -141,16 +146,34 @@ impl Beginning {
                 let &[s0, s1, d0, d1, t0, t1, t2, t3, _, _, _, _, first_type] =
                     bytes.first_chunk()?;
                 let ports = [[s0, s1], [d0, d1]].map(u16::from_be_bytes);
+                let first_type = match first_type {
+                    chunk_type::AUTH => type_behind_auth(bytes)?,
+                    other => other,
+                };
                 Some(Self { ports, tag: u32::from_be_bytes([t0, t1, t2, t3]), first_type })
             }
             Body::Structured(packet) => {
-                let first_type = packet.chunks.first()?.chunk_type();
+                let first_type = behind_auth(packet)?.chunk_type();
                 let ports = [packet.source_port, packet.destination_port];
                 Some(Self { ports, tag: packet.verification_tag, first_type })
             }
             Body::Damaged { .. } => None,
         }
     }
+}
+
+/// Type of the chunk behind an AUTH chunk at the front of a datagram.
+#[cold]
+fn type_behind_auth(datagram: &[u8]) -> Option<u8> {
+    let length = datagram.get(COMMON_HEADER_LEN + 2..)?.first_chunk()?;
+    let length = usize::from(u16::from_be_bytes(*length)).next_multiple_of(4);
+    datagram.get(COMMON_HEADER_LEN + length..)?.first().copied()
+}
+
+/// The first chunk besides AUTH.
+fn behind_auth<'a>(packet: &'a Packet<'static>) -> Option<&'a Chunk<'static>> {
+    let place = usize::from(matches!(packet.chunks.first()?, Chunk::Auth(_)));
+    packet.chunks.get(place)
 }
 
 /// A received packet whose checksum was found right.
@@ -240,11 +263,14 @@ impl<'r, 'a: 'r> Incoming<'r, 'a> {
         }
     }
 
-    /// Type of the first chunk, without reading the chunk.
+    /// Type of the first chunk besides AUTH, without reading the chunk.
     pub(super) fn first_type(&self) -> Option<u8> {
         match self {
-            Self::Datagram(view) => view.as_slice().get(polypath_wire::COMMON_HEADER_LEN).copied(),
-            Self::Structured(packet) => packet.chunks.first().map(Chunk::chunk_type),
+            Self::Datagram(view) => match view.as_slice().get(COMMON_HEADER_LEN).copied() {
+                Some(chunk_type::AUTH) => type_behind_auth(view.as_slice()),
+                first => first,
+            },
+            Self::Structured(packet) => behind_auth(packet).map(Chunk::chunk_type),
         }
     }
 
@@ -257,9 +283,33 @@ impl<'r, 'a: 'r> Incoming<'r, 'a> {
         }
     }
 
-    /// The first chunk.
+    /// The first chunk besides AUTH.
     pub(super) fn first(&self) -> Result<Cow<'r, Chunk<'a>>, DropReason> {
-        next(&mut self.chunks())?.ok_or(DropReason::Malformed)
+        let mut chunks = self.chunks();
+        let first = match next(&mut chunks)? {
+            Some(first) if matches!(*first, Chunk::Auth(_)) => next(&mut chunks)?,
+            first => first,
+        };
+        first.ok_or(DropReason::Malformed)
+    }
+
+    /// The AUTH chunk at the front.
+    pub(super) fn proof(&self) -> Option<AuthProof<'r>> {
+        match *self {
+            Self::Datagram(view) => match view.chunks().next()?.ok()? {
+                Chunk::Auth(auth) => {
+                    let covered = Covered::Bytes(view.as_slice().get(COMMON_HEADER_LEN..)?);
+                    Some(AuthProof { auth, covered })
+                }
+                _ => None,
+            },
+            Self::Structured(packet) => match packet.chunks.split_first()? {
+                (Chunk::Auth(auth), behind) => {
+                    Some(AuthProof { auth: auth.clone(), covered: Covered::Chunks(behind) })
+                }
+                _ => None,
+            },
+        }
     }
 
     /// Reads all chunks; a packet without any is malformed.

@@ -5,8 +5,9 @@ use core::net::IpAddr;
 
 use rand_core::Rng;
 
-use crate::AssociationId;
+use crate::types::address_scope::is_private;
 use crate::types::{AddressList, MAX_ADDRESSES};
+use crate::{AssociationId, Encapsulation};
 
 /// Most addresses of a peer, those included that it has left without a word.
 const MOST_ADDRESSES: usize = 2 * MAX_ADDRESSES;
@@ -135,9 +136,19 @@ impl AssociationTable {
         self.by_peer.get(&(port, address)).copied()
     }
 
-    /// The association that one of the addresses belongs to, tried in order.
-    pub(super) fn by_any_peer(&self, port: u16, addresses: &[IpAddr]) -> Option<AssociationId> {
-        addresses.iter().find_map(|address| self.by_peer(port, *address))
+    /// The association that one of the addresses belongs to, tried in order. The first is where packets come from; if that is no
+    /// private one, and they are carried over UDP, as behind translators, private ones say nothing: hosts of many networks have
+    /// the same.
+    pub(super) fn by_any_peer(
+        &self,
+        port: u16,
+        addresses: &[IpAddr],
+        carried: Encapsulation,
+    ) -> Option<AssociationId> {
+        let (source, listed) = addresses.split_first()?;
+        let all_tell = carried == Encapsulation::None || is_private(*source);
+        let listed = listed.iter().filter(|address| all_tell || !is_private(**address));
+        core::iter::once(source).chain(listed).find_map(|address| self.by_peer(port, *address))
     }
 
     pub(super) fn len(&self) -> usize {

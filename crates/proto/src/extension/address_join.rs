@@ -7,14 +7,15 @@
 //! other side's HEARTBEATs bear a *proof*: the number of the path at their sender, a number that grows with each, and a code over both,
 //! keyed with the secret. So the receiver knows a HEARTBEAT of the peer wherever it comes from, and which path it is for.
 //!
-//! All three are parameters of types that RFC 9260 section 3.2.1 wants skipped without a report where they are unknown. Whoever saw
+//! The first is a parameter of a type that RFC 9260 section 3.2.1 wants skipped without a report where it is unknown. The others
+//! stand in the Heartbeat Info behind what is its sender's own, since a HEARTBEAT has this one parameter only. Whoever saw
 //! the invitation on its way can prove as well; whoever sees other packets later, and with them the verification tag, cannot.
 //!
 //! | parameter | value |
 //! | --- | --- |
 //! | `0xA9E0`, in INIT and INIT ACK | none |
-//! | `0xA9E1`, in HEARTBEAT | 32 bytes: the secret |
-//! | `0xA9E2`, in HEARTBEAT | 1 byte: path; 3 bytes: 0; 4 bytes: number; 16 bytes: code |
+//! | `0xA9E1`, in Heartbeat Info from byte 12 on | 32 bytes: the secret |
+//! | `0xA9E2`, in Heartbeat Info from byte 12 on | 1 byte: path; 3 bytes: 0; 4 bytes: number; 16 bytes: code |
 
 use alloc::vec::Vec;
 
@@ -25,6 +26,9 @@ use rand_core::Rng;
 pub(crate) const SUPPORTED: u16 = 0xA9E0;
 const INVITATION: u16 = 0xA9E1;
 const PROOF: u16 = 0xA9E2;
+
+/// Where invitation and proof begin in a Heartbeat Info. What stands before is its sender's own, of at most so many bytes.
+pub(crate) const BEGIN: usize = 12;
 
 const SECRET_LEN: usize = 32;
 const CODE_LEN: usize = 16;
@@ -69,14 +73,26 @@ impl JoinSecrets {
         (!self.is_taken).then_some(&self.own)
     }
 
-    /// The parameter of an invitation.
-    pub(crate) fn invitation_parameter(secret: &[u8]) -> Parameter<'_> {
-        Parameter::Unknown { parameter_type: INVITATION, value: secret }
-    }
-
-    /// The parameter of a proof.
-    pub(crate) fn proof_parameter(proof: &JoinProof) -> Parameter<'_> {
-        Parameter::Unknown { parameter_type: PROOF, value: proof }
+    /// A Heartbeat Info that begins with `own`, with an invitation and a proof, if they are there.
+    pub(crate) fn heartbeat_info(
+        own: &[u8],
+        invitation: Option<&[u8]>,
+        proof: Option<&JoinProof>,
+    ) -> Vec<u8> {
+        let mut info = own.to_vec();
+        if invitation.is_none() && proof.is_none() {
+            return info;
+        }
+        info.resize(BEGIN, 0);
+        let parameter = |parameter_type, value| Parameter::Unknown { parameter_type, value };
+        let inner = Parameters::build(
+            invitation
+                .map(|secret| parameter(INVITATION, secret))
+                .into_iter()
+                .chain(proof.map(|proof| parameter(PROOF, &proof[..]))),
+        );
+        info.extend_from_slice(inner.as_slice());
+        info
     }
 
     /// A HEARTBEAT ACK repeats what the HEARTBEAT said.
@@ -127,11 +143,31 @@ impl JoinSecrets {
     }
 }
 
-fn value_of<'a>(parameters: &'a Parameters<'_>, wanted: u16) -> Option<&'a [u8]> {
-    parameters.iter().find_map(|parameter| match parameter {
-        Parameter::Unknown { parameter_type, value } if parameter_type == wanted => Some(value),
-        _ => None,
-    })
+fn value_of<'a>(heartbeat: &'a Parameters<'_>, wanted: u16) -> Option<&'a [u8]> {
+    let inner = heartbeat.heartbeat_info()?.get(BEGIN..)?;
+    // Borrowed, so that what is found outlives the list.
+    ParameterList::new(inner).find(|(parameter_type, _)| *parameter_type == wanted).map(|it| it.1)
+}
+
+/// Types and values of parameters that follow each other; it ends at what is malformed.
+struct ParameterList<'a>(&'a [u8]);
+
+impl<'a> ParameterList<'a> {
+    fn new(list: &'a [u8]) -> Self {
+        Self(list)
+    }
+}
+
+impl<'a> Iterator for ParameterList<'a> {
+    type Item = (u16, &'a [u8]);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let &[t0, t1, l0, l1] = self.0.first_chunk()?;
+        let len = usize::from(u16::from_be_bytes([l0, l1]));
+        let value = self.0.get(4..len)?;
+        self.0 = self.0.get(len.next_multiple_of(4)..).unwrap_or_default();
+        Some((u16::from_be_bytes([t0, t1]), value))
+    }
 }
 
 fn code(secret: &JoinSecret, path: u8, number: u32, tag: u32) -> [u8; CODE_LEN] {
@@ -159,15 +195,16 @@ mod tests {
 
     const TAG: u32 = 4711;
 
-    fn heartbeat(extra: Parameter<'_>) -> Parameters<'static> {
-        Parameters::build([Parameter::HeartbeatInfo(b"info"), extra])
+    fn heartbeat(invitation: Option<&[u8]>, proof: Option<&JoinProof>) -> Parameters<'static> {
+        let info = JoinSecrets::heartbeat_info(b"own", invitation, proof);
+        Parameters::build([Parameter::HeartbeatInfo(&info)])
     }
 
     /// Two sides of which the second has the invitation of the first.
     fn invited() -> (JoinSecrets, JoinSecrets) {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
         let [mut host, mut guest] = [(); 2].map(|()| JoinSecrets::new(&mut rng));
-        let invitation = heartbeat(JoinSecrets::invitation_parameter(host.invitation().unwrap()));
+        let invitation = heartbeat(host.invitation(), None);
         assert!(guest.prove(0, TAG).is_none());
         assert!(guest.accept_invitation(&invitation));
         assert!(!guest.accept_invitation(&invitation), "the first one counts");
@@ -180,8 +217,7 @@ mod tests {
     fn a_guest_proves_who_it_is_once_per_number() {
         let (mut host, mut guest) = invited();
         let proofs: Vec<_> = [1, 2, 1].map(|path| guest.prove(path, TAG).unwrap()).to_vec();
-        let mut check =
-            |at: usize| host.check(&heartbeat(JoinSecrets::proof_parameter(&proofs[at])), TAG);
+        let mut check = |at: usize| host.check(&heartbeat(None, Some(&proofs[at])), TAG);
         // Proofs of different paths overtake each other.
         assert_eq!([check(1), check(2), check(0), check(2)], [Some(2), Some(1), None, None]);
     }
@@ -194,18 +230,21 @@ mod tests {
             let mut forged = proof;
             forged[bit / 8] ^= 1 << (bit % 8);
             let is_reserved = (8..32).contains(&bit);
-            let parameters = heartbeat(JoinSecrets::proof_parameter(&forged));
+            let parameters = heartbeat(None, Some(&forged));
             if !is_reserved {
                 assert_eq!(host.check(&parameters, TAG), None, "{bit}");
             }
         }
-        let parameters = heartbeat(JoinSecrets::proof_parameter(&proof));
+        let parameters = heartbeat(None, Some(&proof));
         assert_eq!(host.check(&parameters, TAG + 1), None, "the proof of another association");
         assert_eq!(guest.check(&parameters, TAG), None, "one's own");
-        let short = Parameter::Unknown { parameter_type: PROOF, value: &proof[1..] };
-        assert_eq!(host.check(&heartbeat(short), TAG), None);
+        let whole = JoinSecrets::heartbeat_info(b"own", None, Some(&proof));
+        for len in 0..whole.len() {
+            let cut = Parameters::build([Parameter::HeartbeatInfo(&whole[..len])]);
+            assert_eq!(host.check(&cut, TAG), None, "{len}");
+        }
         assert_eq!(host.check(&parameters, TAG), Some(3));
         let too_high = guest.prove(MOST_PATHS, TAG).unwrap();
-        assert_eq!(host.check(&heartbeat(JoinSecrets::proof_parameter(&too_high)), TAG), None);
+        assert_eq!(host.check(&heartbeat(None, Some(&too_high)), TAG), None);
     }
 }

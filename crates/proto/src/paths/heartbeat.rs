@@ -140,6 +140,8 @@ impl Info {
         let (nonce, size) = info.split_first_chunk()?;
         let purpose = match size {
             [] => Purpose::Reachability,
+            // What address join adds.
+            [0, 0, 0, _, ..] if 9 + size.len() > INFO_LEN => Purpose::Reachability,
             _ => Purpose::Mtu(u32::from_be_bytes(size.try_into().ok()?)),
         };
         Some(Self { path, nonce: u64::from_be_bytes(*nonce), purpose })
@@ -149,6 +151,7 @@ impl Info {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::extension::address_join::JoinSecrets;
 
     #[test]
     fn a_flow_that_stops_is_noticed() {
@@ -171,6 +174,9 @@ mod tests {
             let info = Info { path: 3, nonce: 0x0102_0304_0506_0708, purpose };
             assert_eq!(Info::decode(&info.encode()), Some(info));
         }
+        let info = Info { path: 3, nonce: 7, purpose: Purpose::Reachability };
+        let joined = JoinSecrets::heartbeat_info(&info.encode(), Some(&[9; 32]), None);
+        assert_eq!(Info::decode(&joined), Some(info));
         for len in [0, 8, 10, 12, 14] {
             assert_eq!(Info::decode(&[1; 14][..len]), None, "{len}");
         }

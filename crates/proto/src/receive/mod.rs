@@ -200,6 +200,16 @@ impl Receiver {
         messages
     }
 
+    /// Lets these of the peer's streams begin anew with SSN 0; all of them if none is listed.
+    pub(crate) fn reset_streams(&mut self, streams: &[u16]) {
+        self.reassembly.reset_streams(streams);
+    }
+
+    /// The peer may send on so many streams from now on.
+    pub(crate) fn set_inbound_streams(&mut self, count: u16) {
+        self.inbound_streams = count;
+    }
+
     /// Gives memory back that nothing needs now.
     pub(crate) fn release_memory(&mut self) {
         self.tsns.release_memory();

@@ -38,6 +38,11 @@ impl<'a> PacketBuilder<'a> {
         Self { path, left: capacity - 12, packet, chunks: 0, data_chunks: 0, oversized: false }
     }
 
+    /// Keeps `bytes` for what is added when the packet is complete.
+    pub(crate) fn reserve(&mut self, bytes: u32) {
+        self.left = self.left.saturating_sub(bytes);
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.chunks == 0
     }

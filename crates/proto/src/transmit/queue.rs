@@ -403,6 +403,28 @@ impl SendQueue {
         found.is_some()
     }
 
+    /// Whether a message of one of these streams waits, or was sent in part.
+    pub(crate) fn has_any_of(&self, is_one: impl Fn(u16) -> bool) -> bool {
+        let current = self.current.and_then(|partial| self.messages.get(partial.slot));
+        current.is_some_and(|waiting| is_one(waiting.message.stream))
+            || self
+                .messages
+                .used()
+                .any(|lane| self.messages.iter(lane).any(|(_, message)| is_one(message.stream)))
+    }
+
+    /// Lets these streams begin anew with SSN 0; all of them if none is listed.
+    pub(crate) fn reset_streams(&mut self, streams: &[u16]) {
+        if streams.is_empty() {
+            self.next_ssn.clear();
+        }
+        for stream in streams {
+            if let Some(next) = self.next_ssn.get_mut(usize::from(*stream)) {
+                *next = 0;
+            }
+        }
+    }
+
     /// Removes the messages for streams from `count` on, which the peer did not grant: stream and context of each.
     pub(crate) fn remove_streams_from(&mut self, count: u16) -> Vec<(u16, u32)> {
         let mut removed = Vec::new();

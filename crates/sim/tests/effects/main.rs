@@ -10,6 +10,7 @@ use polypath_proto::config::{POLICY_KEYS, PolicyKey, PolicyValues, Preset};
 use polypath_sim::document::Document;
 use polypath_sim::{RunResult, Scenario, Simulation};
 
+mod authentication;
 mod buffers;
 mod congestion;
 mod failover;
@@ -57,6 +58,7 @@ macro_rules! effect {
 
 /// What the modules cover.
 const COVERAGE: &[&[Covered]] = &[
+    authentication::COVERAGE,
     buffers::COVERAGE,
     congestion::COVERAGE,
     failover::COVERAGE,

@@ -8,8 +8,9 @@ use smallvec::SmallVec;
 use super::Cookie;
 use crate::association::state::Peer;
 use crate::association::{Association, Streams};
-use crate::config::{AssociationConfig, NrSack};
+use crate::config::{AssociationConfig, AuthenticatedChunks, NrSack};
 use crate::extension::address_join::JoinSecrets;
+use crate::extension::auth::AuthPair;
 use crate::receive::{Incomplete, Receiver, ReceiverConfig};
 use crate::transmit::partial_reliability::Support;
 use crate::types::{Capabilities, PeerAddress};
@@ -28,6 +29,8 @@ pub(super) struct Agreed {
     pub(super) addresses: SmallVec<[PeerAddress; 4]>,
     /// Extensions that the peer offers.
     pub(super) capabilities: Capabilities,
+    /// What both sides told of authentication, if both did.
+    pub(super) auth: Option<AuthPair>,
     /// The pair of addresses on which the handshake went.
     pub(super) handshake_pair: (IpAddr, PeerAddress),
 }
@@ -48,6 +51,7 @@ impl Agreed {
             outbound_streams: cookie.inbound_streams,
             inbound_streams: cookie.outbound_streams,
             capabilities: cookie.capabilities,
+            auth: cookie.auth.clone(),
             handshake_pair: (cookie.local_address, addresses[0]),
             addresses,
         }
@@ -106,6 +110,10 @@ impl Association {
             self.notices.push_back(Notice::TakesNewcomers);
         }
         self.streams = agreed.streams(&self.config);
+        if self.config.policies.authenticated_chunks != AuthenticatedChunks::Off {
+            self.settle_authentication(agreed.auth.clone());
+        }
+        self.settle_reconfiguration(extensions, agreed.initial_tsn);
         self.build_paths(&agreed.addresses, Some(agreed.handshake_pair));
         self.transmitter.paths.reset_cwnds(&self.config, &self.paths, u64::from(agreed.a_rwnd));
     }

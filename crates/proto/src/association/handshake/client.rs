@@ -14,6 +14,7 @@ use crate::association::input::MAX_WAITING_ANSWERS;
 use crate::association::output::To;
 use crate::association::state::{Peer, State};
 use crate::config::HandshakePaths;
+use crate::extension::auth::AuthPair;
 use crate::paths::Path;
 use crate::paths::first_contact::{self, Pair};
 use crate::paths::reach::Reach;
@@ -57,6 +58,7 @@ impl Association {
             PeerAddress { address: remote, encapsulation },
             self.state.handshake().and_then(|handshake| handshake.life_extension),
             Capabilities::offered(&self.config),
+            self.auth.as_ref().map(|auth| auth.own()),
         );
         let init = Init {
             initiate_tag: self.identity.local_tag,
@@ -227,6 +229,7 @@ impl Association {
         let limits = InitLimits {
             max_addresses: usize::from(self.config.max_paths),
             local_addresses: &self.identity.local_addresses,
+            authenticated_chunks: self.config.policies.authenticated_chunks,
         };
         let peer = match PeerInit::parse(init, InitKind::InitAck, source.address, &limits) {
             Ok(peer) => peer,
@@ -242,6 +245,7 @@ impl Association {
         };
         let Some(cookie) = peer.cookie.clone() else { return };
         let addresses = self.in_our_order(&peer, &known, source);
+        let own = self.auth.as_ref().map(|auth| auth.own().clone());
         let agreed = Agreed {
             tag: peer.tag,
             a_rwnd: peer.a_rwnd,
@@ -250,6 +254,7 @@ impl Association {
             inbound_streams: peer.inbound_streams,
             addresses,
             capabilities: peer.capabilities,
+            auth: own.zip(peer.auth.clone()).map(|(own, peer)| AuthPair { own, peer }),
             handshake_pair: (came_to, source),
         };
         self.stats.addresses_ignored += u64::from(peer.ignored_addresses);

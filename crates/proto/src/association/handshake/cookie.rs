@@ -4,6 +4,7 @@ use core::net::IpAddr;
 
 use rand_core::Rng;
 
+use crate::extension::auth::AuthPair;
 use crate::types::{AddressList, Capabilities, PeerAddress};
 use crate::{Duration, Encapsulation, Instant};
 
@@ -36,6 +37,8 @@ pub(crate) struct Cookie {
     pub(crate) remote_port: u16,
     /// What the peer can do.
     pub(crate) capabilities: Capabilities,
+    /// What both sides told of authentication, if both did. No key is ever in it.
+    pub(crate) auth: Option<AuthPair>,
     /// How packets were carried when the INIT arrived.
     pub(crate) encapsulation: Encapsulation,
     /// Our address that the INIT ACK came from.

@@ -11,8 +11,12 @@ use polypath_wire::{
 };
 use smallvec::SmallVec;
 
-use crate::config::{AddressJoin, AssociationConfig, NrSack, PacketDropReport};
+use crate::config::{
+    AddressJoin, AssociationConfig, AuthenticatedChunks, NrSack, PacketDropReport,
+    StreamReconfiguration,
+};
 use crate::extension::address_join;
+use crate::extension::auth::{AuthOffer, AuthParameters, AuthProblem};
 use crate::types::address_scope::{is_meaningful, is_this_host};
 use crate::types::{AddressList, Capabilities, MAX_ADDRESSES, PeerAddress};
 use crate::{Duration, Encapsulation};
@@ -43,13 +47,15 @@ pub(crate) enum InitKind {
     InitAck,
 }
 
-/// What bounds the addresses that are taken from a peer.
+/// What bounds what is taken from a peer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct InitLimits<'a> {
     /// Most addresses to take; the source address is always one of them.
     pub(crate) max_addresses: usize,
     /// Addresses of this side: their families are the ones that can be used.
     pub(crate) local_addresses: &'a [IpAddr],
+    /// Which chunks this side demands to be authenticated.
+    pub(crate) authenticated_chunks: AuthenticatedChunks,
 }
 
 /// What a peer told in an INIT or INIT ACK that was found good.
@@ -75,6 +81,8 @@ pub(crate) struct PeerInit {
     pub(crate) address_types: AddressTypes,
     /// Extensions that the peer listed, whether or not they are known here how to use.
     pub(crate) capabilities: Capabilities,
+    /// What it told of authentication, if this side has it too.
+    pub(crate) auth: Option<AuthOffer>,
     /// Increase of the cookie's life that the peer wishes (INIT).
     pub(crate) life_extension: Duration,
     /// The state cookie (INIT ACK).
@@ -101,6 +109,8 @@ pub(crate) enum InitProblem {
     HostName(Bytes),
     /// INIT ACK without state cookie.
     MissingCookie,
+    /// Authentication is demanded and the peer does not have it, or what it says of it cannot be.
+    Authentication(AuthProblem),
 }
 
 impl Capabilities {
@@ -111,6 +121,10 @@ impl Capabilities {
         offered.set(Self::ADDRESS_JOIN, config.address_join == AddressJoin::On);
         offered.set(Self::PACKET_DROP, policies.packet_drop_report == PacketDropReport::On);
         offered.set(Self::NR_SACK, policies.nr_sack != NrSack::Off);
+        let authenticates = policies.authenticated_chunks != AuthenticatedChunks::Off;
+        offered.set(Self::AUTH, authenticates);
+        let reconfigures = policies.stream_reconfiguration == StreamReconfiguration::On;
+        offered.set(Self::RE_CONFIG, reconfigures);
         offered
     }
 
@@ -200,6 +214,7 @@ pub(crate) fn init_parameters(
     to: PeerAddress,
     life_extension: Option<Duration>,
     offered: Capabilities,
+    auth: Option<&AuthOffer>,
 ) -> Parameters<'static> {
     let families = AddressTypes::among(local);
     let types: &[u16] =
@@ -226,7 +241,8 @@ pub(crate) fn init_parameters(
             .chain(types)
             .chain(address_join_supported(offered))
             .chain(forward_tsn_supported(offered))
-            .chain(supported_extensions(&extensions)),
+            .chain(supported_extensions(&extensions))
+            .chain(auth.into_iter().flat_map(AuthOffer::parameters)),
     )
 }
 
@@ -238,6 +254,7 @@ pub(crate) fn init_ack_parameters(
     peer: &PeerInit,
     cookie: &[u8],
     offered: Capabilities,
+    auth: Option<&AuthOffer>,
 ) -> Parameters<'static> {
     let PeerAddress { address: to, encapsulation: carried } = to;
     let extensions = offered.extensions(carried);
@@ -249,6 +266,7 @@ pub(crate) fn init_ack_parameters(
             .chain(address_join_supported(offered))
             .chain(forward_tsn_supported(offered))
             .chain(supported_extensions(&extensions))
+            .chain(auth.into_iter().flat_map(AuthOffer::parameters))
             .chain(peer.unrecognized.0.iter().map(|tlv| Parameter::Unrecognized(tlv))),
     )
 }
@@ -306,6 +324,7 @@ impl PeerInit {
             knows_addresses: false,
             address_types: AddressTypes::empty(),
             capabilities: Capabilities::empty(),
+            auth: None,
             life_extension: Duration::ZERO,
             cookie: None,
             unrecognized: Unrecognized::default(),
@@ -327,6 +346,7 @@ impl PeerInit {
     ) -> Result<(), InitProblem> {
         let mut seen = AddressTypes::of(self.addresses[0]);
         let mut listed = None;
+        let mut auth = AuthParameters::default();
         for parameter in parameters {
             match parameter {
                 Parameter::Ipv4(_) | Parameter::Ipv6(_) => {
@@ -354,6 +374,7 @@ impl PeerInit {
                     self.capabilities |= Capabilities::from_extensions(chunk_types);
                 }
                 Parameter::StateCookie(_) | Parameter::Unrecognized(_) | Parameter::Padding(_) => {}
+                other if auth.take(&other) => {}
                 unrecognized => {
                     let action = UnknownAction::of_parameter(unrecognized.parameter_type());
                     if action.reports() {
@@ -367,6 +388,8 @@ impl PeerInit {
         }
         // RFC 9260 section 5.1.2: a family that the peer uses is supported, listed or not.
         self.address_types = listed.map_or(AddressTypes::all(), |types| types | seen);
+        let offer = auth.offer(limits.authenticated_chunks);
+        self.auth = offer.map_err(InitProblem::Authentication)?;
         Ok(())
     }
 
@@ -435,6 +458,12 @@ impl InitProblem {
             Self::MissingCookie => {
                 let missing = U16List::Numbers(&[parameter_type::STATE_COOKIE]);
                 Causes::build([Cause::MissingParameters(missing)])
+            }
+            Self::Authentication(AuthProblem::Missing(types)) => {
+                Causes::build([Cause::MissingParameters(U16List::Numbers(types))])
+            }
+            Self::Authentication(AuthProblem::Violation(what)) => {
+                Causes::build([Cause::ProtocolViolation(what.as_bytes())])
             }
         }
     }

@@ -75,6 +75,8 @@ impl Association {
             outbound_streams: self.config.outbound_streams,
             max_inbound_streams: self.config.max_inbound_streams,
             offered: Capabilities::offered(&self.config),
+            authenticated_chunks: self.config.policies.authenticated_chunks,
+            auth: self.auth.as_ref().map(|auth| auth.own().clone()),
             peer_addresses,
         }
     }

@@ -5,6 +5,8 @@ use core::net::IpAddr;
 use smallvec::SmallVec;
 
 use super::{Cookie, TieTags};
+use crate::config::AuthenticatedChunks;
+use crate::extension::auth::AuthOffer;
 use crate::types::{Capabilities, PeerAddress};
 
 /// Where an association stands as far as INIT and COOKIE ECHO are concerned (RFC 9260 section 5.2).
@@ -43,6 +45,10 @@ pub(crate) struct HandshakeView {
     pub(crate) max_inbound_streams: u16,
     /// Extensions that this side offers.
     pub(crate) offered: Capabilities,
+    /// Which chunks this side demands to be authenticated.
+    pub(crate) authenticated_chunks: AuthenticatedChunks,
+    /// What this side told of authentication.
+    pub(crate) auth: Option<AuthOffer>,
     /// Addresses of the peer: those of the user's request until the peer named its own, without any that was abandoned.
     pub(crate) peer_addresses: SmallVec<[PeerAddress; 2]>,
 }

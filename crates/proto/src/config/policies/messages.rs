@@ -21,6 +21,16 @@ policy_enum!(
     }
 );
 
+policy_enum!(
+    /// Stream reconfiguration (RE-CONFIG, RFC 6525), when both sides have it.
+    StreamReconfiguration {
+        /// Neither offered nor used.
+        Off = "off",
+        /// Either side may let streams begin anew, and add streams.
+        On = "on",
+    }
+);
+
 /// How reliable messages are that do not say it themselves (RFC 3758, RFC 7496).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Hash)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

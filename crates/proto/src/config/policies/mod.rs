@@ -3,6 +3,7 @@
 //! The serde names of fields and values are the keys that scenario and study files use.
 
 mod acknowledgement;
+mod authentication;
 mod buffers;
 mod loss;
 mod messages;
@@ -11,6 +12,7 @@ mod values;
 mod window;
 
 pub use acknowledgement::*;
+pub use authentication::{AuthenticatedChunks, ChunkTypes};
 pub use buffers::*;
 pub use loss::*;
 pub use messages::*;
@@ -74,6 +76,8 @@ policy_group!(
         simulated_reorder_limit: Option<u32>,
         /// Reports of damaged packets.
         packet_drop_report: PacketDropReport,
+        /// Which chunks the peer must authenticate.
+        authenticated_chunks: AuthenticatedChunks,
         /// Where SACKs go.
         sack_path: SackPath,
         /// What measures round-trip times.
@@ -100,6 +104,8 @@ policy_group!(
         partial_reliability: PartialReliability,
         /// Order of streams.
         stream_scheduler: StreamScheduler,
+        /// Whether streams may begin anew, and be added.
+        stream_reconfiguration: StreamReconfiguration,
         /// Size of the send buffer.
         send_buffer: BufferSize,
         /// Size of the receive buffer.

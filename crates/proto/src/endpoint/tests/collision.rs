@@ -5,6 +5,7 @@ use polypath_wire::{Abort, Cause, Causes, Raw};
 use super::*;
 use crate::association::handshake::cookie::{Cookie, TieTags};
 use crate::association::handshake::view::{HandshakePhase as Phase, HandshakeView};
+use crate::config::AuthenticatedChunks;
 use crate::endpoint::collision::{CookieAction, InitAction, judge_cookie};
 use crate::types::{AddressList, PeerAddress};
 
@@ -34,6 +35,8 @@ fn view(phase: Phase) -> HandshakeView {
         outbound_streams: 4,
         max_inbound_streams: 6,
         offered: Default::default(),
+        authenticated_chunks: AuthenticatedChunks::Off,
+        auth: None,
         peer_addresses: ips("198.51.100.1 198.51.100.2").into_iter().map(peer).collect(),
     }
 }
@@ -213,6 +216,7 @@ fn cookie(local_tag: u32, peer_tag: u32, tie_tags: TieTags) -> Cookie {
         local_port: PORT,
         remote_port: PEER_PORT,
         capabilities: Default::default(),
+        auth: None,
         encapsulation: udp(1234),
         local_address: ip("192.0.2.1"),
         peer_addresses: ips("198.51.100.1 198.51.100.2"),

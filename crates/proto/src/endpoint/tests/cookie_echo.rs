@@ -21,7 +21,7 @@ impl World {
 
     fn accepted(&mut self, echo: &Arrival) -> Box<Established> {
         match self.judge(echo) {
-            Ok(echo::EchoVerdict::Accept(established)) => established,
+            Ok(echo::EchoVerdict::Accept(established, _)) => established,
             other => panic!("{other:?}"),
         }
     }
@@ -280,7 +280,7 @@ fn the_whole_packet_must_be_readable() {
     assert_eq!(world.dropped_received(&damaged), DropReason::Malformed);
     let whole = encode(&ticket.packet());
     let verdict = world.judge_received(&ticket.echo().datagram(&whole));
-    assert!(matches!(verdict, Ok(echo::EchoVerdict::Accept(_))));
+    assert!(matches!(verdict, Ok(echo::EchoVerdict::Accept(..))));
 }
 
 #[test]

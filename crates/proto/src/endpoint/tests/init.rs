@@ -63,7 +63,7 @@ fn ten_thousand_inits_leave_nothing_behind() {
     // An honest client is served as before.
     let (init_ack, cookie) = world.init_ack(&init_arrival(99, ""));
     let echo = packet(init_ack.initiate_tag, [Chunk::CookieEcho(cookie_bytes(&cookie))]);
-    assert!(matches!(world.judge(&arrival(echo)), Ok(echo::EchoVerdict::Accept(_))));
+    assert!(matches!(world.judge(&arrival(echo)), Ok(echo::EchoVerdict::Accept(..))));
 }
 
 fn cookie_bytes(cookie: &[u8]) -> polypath_wire::Raw<'static> {
@@ -182,7 +182,9 @@ fn addresses_of_a_peer_are_limited_by_the_paths() {
     let listed: Vec<_> = (1..=100).map(|n| std::format!("203.0.113.{n}")).collect();
     let (init_ack, cookie) = world.init_ack(&init_arrival(99, &listed.join(" ")));
     let echo = packet(init_ack.initiate_tag, [Chunk::CookieEcho(cookie_bytes(&cookie))]);
-    let Ok(echo::EchoVerdict::Accept(established)) = world.judge(&arrival(echo)) else { panic!() };
+    let Ok(echo::EchoVerdict::Accept(established, _)) = world.judge(&arrival(echo)) else {
+        panic!()
+    };
     assert_eq!(established.cookie.peer_addresses.len(), 8);
     assert_eq!(established.cookie.peer_addresses[0], ip("198.51.100.1"));
 }

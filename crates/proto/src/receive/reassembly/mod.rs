@@ -182,6 +182,11 @@ impl Reassembly {
         self.ordered.skip(stream, ssn, &mut self.ready);
     }
 
+    /// Lets these streams begin anew with SSN 0; all of them if none is listed.
+    pub fn reset_streams(&mut self, streams: &[u16]) {
+        self.ordered.reset(streams);
+    }
+
     /// Drops messages of which a TSN up to `point` is missing, or whose turn is over. Everything up to `cumulative` has
     /// arrived or was skipped.
     pub fn drop_incomplete(&mut self, point: WideTsn, cumulative: WideTsn) -> Dropped {

@@ -78,6 +78,18 @@ impl OrderedStreams {
         self.release(stream, ready);
     }
 
+    /// Expects SSN 0 next on these streams; on all of them if none is listed.
+    pub fn reset(&mut self, streams: &[u16]) {
+        if streams.is_empty() {
+            self.next.clear();
+        }
+        for stream in streams {
+            if let Some(next) = self.next.get_mut(usize::from(*stream)) {
+                *next = Ssn(0);
+            }
+        }
+    }
+
     /// Gives the memory of an empty map back: it keeps a node.
     pub fn release_memory(&mut self) {
         if self.waiting.is_empty() {

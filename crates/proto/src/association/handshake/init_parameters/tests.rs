@@ -41,7 +41,11 @@ fn parse_as(kind: InitKind, init: &Init<'_>) -> Result<PeerInit, InitProblem> {
         init,
         kind,
         ip("198.51.100.1"),
-        &InitLimits { max_addresses: 4, local_addresses },
+        &InitLimits {
+            max_addresses: 4,
+            local_addresses,
+            authenticated_chunks: AuthenticatedChunks::Off,
+        },
     )
 }
 
@@ -50,7 +54,11 @@ fn parse(init: &Init<'_>) -> Result<PeerInit, InitProblem> {
 }
 
 fn taken(source: &str, listed: &str, local: &str) -> (AddressList, u32) {
-    let limits = InitLimits { max_addresses: 8, local_addresses: &ips(local) };
+    let limits = InitLimits {
+        max_addresses: 8,
+        local_addresses: &ips(local),
+        authenticated_chunks: AuthenticatedChunks::Off,
+    };
     let peer = PeerInit::parse(&listing(listed), InitKind::Init, ip(source), &limits).unwrap();
     (peer.addresses, peer.ignored_addresses)
 }
@@ -183,7 +191,11 @@ fn excess_addresses_are_counted() {
     let peer = parse(&init(&list)).unwrap();
     assert_eq!(peer.addresses, ips("198.51.100.1 203.0.113.1 203.0.113.2 203.0.113.3"));
     assert_eq!(peer.ignored_addresses, 97);
-    let limits = InitLimits { max_addresses: 1000, local_addresses: &ips("192.0.2.1") };
+    let limits = InitLimits {
+        max_addresses: 1000,
+        local_addresses: &ips("192.0.2.1"),
+        authenticated_chunks: AuthenticatedChunks::Off,
+    };
     let peer = PeerInit::parse(&init(&list), InitKind::Init, ip("198.51.100.1"), &limits).unwrap();
     assert_eq!(peer.addresses.len(), MAX_ADDRESSES);
     let none = InitLimits { max_addresses: 0, ..limits };
@@ -241,8 +253,15 @@ fn reports_are_bounded() {
     for (parameters, reports) in [(&many[..], 64), (&long[..], 0)] {
         let peer = parse(&init(parameters)).unwrap();
         assert_eq!(peer.unrecognized.0.len(), reports);
-        let answer =
-            init_ack_parameters(&local, local[0], over_ip("198.51.100.1"), &peer, b"cookie", NONE);
+        let answer = init_ack_parameters(
+            &local,
+            local[0],
+            over_ip("198.51.100.1"),
+            &peer,
+            b"cookie",
+            NONE,
+            None,
+        );
         assert!(answer.as_slice().len() <= MAX_REPORT_BYTES + 12);
     }
 }
@@ -253,8 +272,15 @@ fn reports_quote_the_parameters() {
     let quoted = [unknown(0xCF01, &b"abc"[..]), unknown(0xCF02, b"")];
     let peer = parse(&init(&quoted)).unwrap();
     let local = ips("192.0.2.1");
-    let answer =
-        init_ack_parameters(&local, local[0], over_ip("198.51.100.1"), &peer, b"cookie", NONE);
+    let answer = init_ack_parameters(
+        &local,
+        local[0],
+        over_ip("198.51.100.1"),
+        &peer,
+        b"cookie",
+        NONE,
+        None,
+    );
     let tlvs: Vec<_> = quoted.iter().map(|p| Parameters::build([p.clone()])).collect();
     let expected = [
         COOKIE,
@@ -281,8 +307,15 @@ fn address_types_that_the_peer_uses_are_supported() {
     for (parameters, expected) in table {
         let peer = parse(&init(parameters)).unwrap();
         assert_eq!(peer.address_types, expected);
-        let told =
-            init_ack_parameters(&local, local[0], over_ip("198.51.100.1"), &peer, b"cookie", NONE);
+        let told = init_ack_parameters(
+            &local,
+            local[0],
+            over_ip("198.51.100.1"),
+            &peer,
+            b"cookie",
+            NONE,
+            None,
+        );
         let all = expected == AddressTypes::all();
         assert_eq!(addresses_of(&told).len(), if all { 3 } else { 2 });
     }
@@ -292,11 +325,12 @@ fn address_types_that_the_peer_uses_are_supported() {
 fn the_wish_for_a_longer_life_is_read_and_written() {
     let local = ips("192.0.2.1");
     let wish = Duration::from_micros(1_234_567);
-    let parameters = init_parameters(&local, local[0], over_ip("198.51.100.1"), Some(wish), NONE);
+    let parameters =
+        init_parameters(&local, local[0], over_ip("198.51.100.1"), Some(wish), NONE, None);
     let peer = parse(&Init { parameters, ..init(&[]) }).unwrap();
     assert_eq!(peer.life_extension, Duration::from_millis(1235));
     let parameters =
-        init_parameters(&local, local[0], over_ip("198.51.100.1"), Some(Duration::MAX), NONE);
+        init_parameters(&local, local[0], over_ip("198.51.100.1"), Some(Duration::MAX), NONE, None);
     assert_eq!(
         parse(&Init { parameters, ..init(&[]) }).unwrap().life_extension,
         Duration::from_millis(u32::MAX.into())
@@ -306,7 +340,7 @@ fn the_wish_for_a_longer_life_is_read_and_written() {
 #[test]
 fn init_lists_what_the_peer_can_use() {
     let told = |local: &str, from: &str, to: &str| {
-        addresses_of(&init_parameters(&ips(local), ip(from), over_ip(to), None, NONE))
+        addresses_of(&init_parameters(&ips(local), ip(from), over_ip(to), None, NONE, None))
     };
     // A single address is the source of the packet, and is told by that alone.
     assert!(told("192.0.2.1", "192.0.2.1", "198.51.100.1").is_empty());
@@ -326,7 +360,7 @@ fn init_lists_what_the_peer_can_use() {
 fn init_names_its_family_if_it_has_only_one() {
     let types = |local: &str, from: &str| {
         let parameters =
-            init_parameters(&ips(local), ip(from), over_ip("198.51.100.1"), None, NONE);
+            init_parameters(&ips(local), ip(from), over_ip("198.51.100.1"), None, NONE, None);
         parameters.iter().find_map(|parameter| match parameter {
             Parameter::SupportedAddressTypes(types) => Some(types.iter().collect::<Vec<_>>()),
             _ => None,
@@ -342,7 +376,8 @@ fn what_the_policies_want_is_offered() {
     let local = ips("192.0.2.1");
     let mut config = AssociationConfig::with_preset(Preset::Rfc9260);
     let told = |offered| {
-        let parameters = init_parameters(&local, local[0], over_ip("198.51.100.1"), None, offered);
+        let parameters =
+            init_parameters(&local, local[0], over_ip("198.51.100.1"), None, offered, None);
         let peer = parse(&Init { parameters: parameters.clone(), ..init(&[]) }).unwrap();
         let listed = parameters.iter().any(|p| matches!(p, Parameter::SupportedExtensions(_)));
         // Over IP, its own parameter tells FORWARD-TSN to all who know it.
@@ -396,7 +431,7 @@ proptest! {
         let Ok(parameters) = Parameters::parse(&list) else { return Ok(()) };
         let init = Init { parameters, ..init(&[]) };
         let local = ips("192.0.2.1 2001:db8::1");
-        let limits = InitLimits { max_addresses, local_addresses: &local };
+        let limits = InitLimits { max_addresses, local_addresses: &local, authenticated_chunks: AuthenticatedChunks::Off };
         let Ok(peer) = PeerInit::parse(&init, InitKind::Init, ip("198.51.100.1"), &limits) else {
             return Ok(());
         };
@@ -406,7 +441,7 @@ proptest! {
             prop_assert!(is_unicast(*address));
             prop_assert!(!peer.addresses[..position].contains(address));
         }
-        let answer = init_ack_parameters(&local, local[0], over_ip("198.51.100.1"), &peer, b"", NONE);
+        let answer = init_ack_parameters(&local, local[0], over_ip("198.51.100.1"), &peer, b"", NONE, None);
         prop_assert!(answer.as_slice().len() <= 4 + 8 + 20 + MAX_REPORT_BYTES);
         prop_assert!(Parameters::parse(answer.as_slice()).is_ok());
     }
@@ -419,8 +454,8 @@ fn stacks_of_webrtc_understand_what_is_sent_over_udp() {
     let to = over_udp("198.51.100.1");
     let peer = parse(&init(&[])).unwrap();
     for offered in [Capabilities::FORWARD_TSN, Capabilities::FORWARD_TSN | Capabilities::NR_SACK] {
-        let init = init_parameters(&local, local[0], to, None, offered);
-        let ack = init_ack_parameters(&local, local[0], to, &peer, b"cookie", offered);
+        let init = init_parameters(&local, local[0], to, None, offered, None);
+        let ack = init_ack_parameters(&local, local[0], to, &peer, b"cookie", offered, None);
         for list in [init, ack] {
             let all: Vec<_> = list.iter().collect();
             let listed = all.iter().find_map(|parameter| match parameter {
@@ -444,14 +479,14 @@ fn a_peer_with_one_path_is_told_no_addresses() {
     let with_asconf = Parameter::SupportedExtensions(&[0xC1, 0x80, 130, 192]);
     let types = Parameter::SupportedAddressTypes(U16List::Numbers(&[5]));
     for (parameters, to, count) in [
-        (&[webrtc.clone()][..], over_udp("198.51.100.1"), 0),
-        (&[webrtc.clone()], over_ip("198.51.100.1"), 2),
-        (&[webrtc, types], over_udp("198.51.100.1"), 2),
+        (core::slice::from_ref(&webrtc), over_udp("198.51.100.1"), 0),
+        (core::slice::from_ref(&webrtc), over_ip("198.51.100.1"), 2),
+        (&[webrtc.clone(), types], over_udp("198.51.100.1"), 2),
         (&[with_asconf], over_udp("198.51.100.1"), 2),
         (&[], over_udp("198.51.100.1"), 2),
     ] {
         let peer = parse(&init(parameters)).unwrap();
-        let told = init_ack_parameters(&local, local[0], to, &peer, b"cookie", NONE);
+        let told = init_ack_parameters(&local, local[0], to, &peer, b"cookie", NONE, None);
         assert_eq!(addresses_of(&told).len(), count, "{parameters:?}");
     }
 }

@@ -1,0 +1,217 @@
+//! Authenticated chunks (RFC 4895): what an association keeps for them, and where packets meet them.
+
+use alloc::boxed::Box;
+
+use polypath_wire::{Auth, Cause, Causes, Chunk, Packet};
+use rand_core::Rng;
+
+use super::Association;
+use super::input::MAX_WAITING_ANSWERS;
+use super::output::{Built, Tag, To};
+use crate::config::{AssociationConfig, SharedKeys};
+use crate::extension::auth::{
+    AuthOffer, AuthPair, AuthProof, AuthVerdict, Covered, Session, Trust, vouch_by_cookie,
+};
+use crate::{KeyError, PathId};
+
+/// What an association with authentication has.
+#[derive(Debug)]
+pub(super) struct Authentication {
+    /// What this side told, or tells again.
+    own: AuthOffer,
+    keys: SharedKeys,
+    /// What both sides agreed on; not before the peer has told what it wants.
+    session: Option<Session>,
+}
+
+/// What to do with a chunk.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Admission {
+    /// It counts.
+    Granted,
+    /// It was an AUTH chunk, and right.
+    Proof,
+    /// It is discarded without a word, since it had to be authenticated.
+    Denied,
+    /// It is discarded with all that follows.
+    Broken,
+}
+
+impl Authentication {
+    /// What a client begins with; `None` where authentication is off.
+    pub(super) fn begin(config: &AssociationConfig, rng: &mut dyn Rng) -> Option<Box<Self>> {
+        let own = AuthOffer::draw(config.policies.authenticated_chunks, rng)?;
+        Some(Box::new(Self { own, keys: config.shared_keys.clone(), session: None }))
+    }
+
+    /// What this side tells in its INIT.
+    pub(super) fn own(&self) -> &AuthOffer {
+        &self.own
+    }
+}
+
+impl Association {
+    /// Sets a key that both sides share, or replaces the one with this identifier (RFC 4895 section 6.1; RFC 6458 section
+    /// 8.3.4). Packets are authenticated with the active key all the while.
+    ///
+    /// # Errors
+    ///
+    /// [`KeyError::TooLong`], [`KeyError::TooMany`], or [`KeyError::Off`].
+    pub fn set_shared_key(&mut self, id: u16, key: &[u8]) -> Result<(), KeyError> {
+        self.change_keys(|keys| keys.set(id, key))
+    }
+
+    /// Forgets a key: packets that arrive with it are discarded.
+    ///
+    /// # Errors
+    ///
+    /// [`KeyError::Unknown`], [`KeyError::Active`], or [`KeyError::Off`].
+    pub fn delete_shared_key(&mut self, id: u16) -> Result<(), KeyError> {
+        self.change_keys(|keys| keys.delete(id))
+    }
+
+    /// Chooses the key that authenticates packets from now on. The peer must have it.
+    ///
+    /// # Errors
+    ///
+    /// [`KeyError::Unknown`] or [`KeyError::Off`].
+    pub fn activate_shared_key(&mut self, id: u16) -> Result<(), KeyError> {
+        self.change_keys(|keys| keys.activate(id))
+    }
+
+    /// Whether both sides have authentication.
+    pub fn is_authenticated(&self) -> bool {
+        self.session().is_some()
+    }
+
+    fn change_keys(
+        &mut self,
+        change: impl FnOnce(&mut SharedKeys) -> Result<(), KeyError>,
+    ) -> Result<(), KeyError> {
+        let is_forming = self.state.is_handshake();
+        let auth = self.auth.as_mut().filter(|auth| is_forming || auth.session.is_some());
+        let auth = auth.ok_or(KeyError::Off)?;
+        change(&mut auth.keys)?;
+        if let Some(session) = &mut auth.session {
+            session.forget_keys();
+        }
+        Ok(())
+    }
+
+    fn session(&self) -> Option<&Session> {
+        self.auth.as_ref()?.session.as_ref()
+    }
+
+    /// Takes over what both sides told. The keys stay those of the association if it has some.
+    pub(super) fn settle_authentication(&mut self, pair: Option<AuthPair>) {
+        let Some(pair) = pair else {
+            if let Some(auth) = &mut self.auth {
+                auth.session = None;
+            }
+            return;
+        };
+        let before = self.auth.take();
+        let keys = before.map_or_else(|| self.config.shared_keys.clone(), |auth| auth.keys);
+        let own = pair.own.clone();
+        self.auth = Some(Box::new(Authentication { own, keys, session: Session::new(pair) }));
+    }
+
+    /// Bytes that AUTH may take of a packet with data.
+    pub(super) fn auth_data_room(&self) -> u32 {
+        self.session().map_or(0, Session::data_room)
+    }
+
+    /// Bytes that it may take of any other packet beyond that.
+    pub(super) fn auth_control_room(&self) -> u32 {
+        self.session().map_or(0, |session| session.room() - session.data_room())
+    }
+
+    /// Bytes that it takes of a packet with these types of chunks.
+    pub(super) fn auth_room_of(&self, chunk_types: &[u8]) -> u32 {
+        self.session().map_or(0, |session| session.room_of(chunk_types))
+    }
+
+    /// Puts AUTH in front of a packet that needs it.
+    #[inline(never)]
+    pub(super) fn seal(&mut self, built: &Built, packet: &mut Packet<'static>) {
+        let Some(auth) = &mut self.auth else { return };
+        let Some(session) = &mut auth.session else { return };
+        if built.tag == Tag::Peer && session.seal(&auth.keys, &mut packet.chunks) {
+            self.stats.auth_chunks_sent += 1;
+        }
+    }
+
+    /// What is known of a packet before its first chunk.
+    #[inline]
+    pub(super) fn initial_trust(&self) -> Trust {
+        match &self.auth {
+            None => Trust::Unguarded,
+            Some(auth) => match &auth.session {
+                None => Trust::Unguarded,
+                Some(_) => Trust::Unproved,
+            },
+        }
+    }
+
+    /// Whether a chunk counts, and what that makes of `trust`.
+    #[inline(never)]
+    pub(super) fn admit(
+        &mut self,
+        chunk: &Chunk<'_>,
+        covered: Covered<'_>,
+        trust: &mut Trust,
+        came_on: PathId,
+    ) -> Admission {
+        let Some(session) = self.session() else { return Admission::Granted };
+        let Chunk::Auth(auth) = chunk else {
+            let must = session.demanded().contains(chunk.chunk_type());
+            if must && *trust != Trust::Proved {
+                self.stats.unauthenticated_chunks += 1;
+                return Admission::Denied;
+            }
+            return Admission::Granted;
+        };
+        let verdict = match *trust {
+            Trust::Vouched => AuthVerdict::Authentic,
+            Trust::Unproved => self.verify(auth, covered),
+            // AUTH must not appear twice (RFC 4895 section 5.1).
+            Trust::Proved | Trust::Unguarded => AuthVerdict::Refused,
+        };
+        match verdict {
+            AuthVerdict::Authentic => {
+                *trust = Trust::Proved;
+                self.stats.auth_chunks_accepted += 1;
+                return Admission::Proof;
+            }
+            AuthVerdict::UnknownAlgorithm(hmac_id) => {
+                if self.state.is_connected() && self.control.len() < MAX_WAITING_ANSWERS {
+                    let causes = Causes::build([Cause::UnsupportedHmac { hmac_id }]);
+                    self.queue_control(Chunk::Error(causes), To::Path(came_on));
+                }
+            }
+            AuthVerdict::Refused => {}
+        }
+        self.stats.auth_chunks_refused += 1;
+        Admission::Broken
+    }
+
+    fn verify(&mut self, auth: &Auth<'_>, covered: Covered<'_>) -> AuthVerdict {
+        let Some(own) = &mut self.auth else { return AuthVerdict::Refused };
+        let Some(session) = &mut own.session else { return AuthVerdict::Refused };
+        session.verify(&own.keys, auth, covered)
+    }
+
+    /// Whether a packet with a COOKIE ECHO of the peer may be processed, with this AUTH in front of it or none: by what this
+    /// association has agreed on, or, as long as that is nothing, by what the cookie says (RFC 4895 section 6.3).
+    pub(crate) fn vouch(
+        &mut self,
+        proof: Option<&AuthProof<'_>>,
+        cookie: Option<&AuthPair>,
+    ) -> Option<Trust> {
+        match self.auth.as_deref_mut() {
+            Some(Authentication { keys, session: Some(session), .. }) => session.vouch(keys, proof),
+            Some(auth) => vouch_by_cookie(&auth.keys, proof, cookie),
+            None => vouch_by_cookie(&self.config.shared_keys, proof, cookie),
+        }
+    }
+}

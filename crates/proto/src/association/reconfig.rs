@@ -1,0 +1,359 @@
+//! Stream reconfiguration (RFC 6525): the requests of both sides, and what they do to streams.
+
+use alloc::boxed::Box;
+
+use polypath_wire::{Chunk, Parameter, Parameters};
+use smallvec::SmallVec;
+
+use super::Association;
+use super::output::To;
+use super::state::ConnectedPhase;
+use crate::extension::reconfig::{
+    Answers, Deferred, Outcome, OwnRequest, PeerRequest, Reaction, Requests, StreamList, Turn,
+};
+use crate::types::Capabilities;
+use crate::{Cx, Event, Instant, PathId, ReconfigurationError, Tsn};
+
+/// The requests of both sides.
+#[derive(Debug)]
+pub(super) struct Reconfiguration {
+    requests: Requests,
+    answers: Answers,
+}
+
+impl Association {
+    /// Lets streams of this side begin anew with SSN 0; all of them if none is named (RFC 6525 section 5.1.2).
+    ///
+    /// First what was sent on them is acknowledged; meanwhile [`send`](Self::send) gives
+    /// [`WouldBlock`](crate::SendError::WouldBlock) on them. [`Event::OutgoingStreamsReset`] follows, or
+    /// [`Event::ReconfigurationRefused`].
+    ///
+    /// # Errors
+    ///
+    /// If one of both sides does not have it, a stream does not exist, or too many requests wait.
+    pub fn reset_outgoing_streams(&mut self, streams: &[u16]) -> Result<(), ReconfigurationError> {
+        let list = self.listed(streams, self.streams.outbound)?;
+        self.ask(OwnRequest::ResetOutgoing { streams: list, answers: None })
+    }
+
+    /// Asks the peer to let its streams begin anew; all of them if none is named (RFC 6525 section 5.1.3).
+    /// [`Event::IncomingStreamsReset`] follows, or [`Event::ReconfigurationRefused`].
+    ///
+    /// # Errors
+    ///
+    /// As [`reset_outgoing_streams`](Self::reset_outgoing_streams).
+    pub fn reset_incoming_streams(&mut self, streams: &[u16]) -> Result<(), ReconfigurationError> {
+        let list = self.listed(streams, self.streams.inbound)?;
+        self.ask(OwnRequest::ResetIncoming(list))
+    }
+
+    /// Adds streams on which this side may send (RFC 6525 section 5.1.5). [`Event::StreamsAdded`] follows, or
+    /// [`Event::ReconfigurationRefused`].
+    ///
+    /// # Errors
+    ///
+    /// If one of both sides does not have it, there would be too many streams, or too many requests wait.
+    pub fn add_outgoing_streams(&mut self, count: u16) -> Result<(), ReconfigurationError> {
+        addable(count, self.streams.outbound)?;
+        self.ask(OwnRequest::AddOutgoing(count))
+    }
+
+    /// Asks the peer to add streams on which it may send (RFC 6525 section 5.1.6). [`Event::StreamsAdded`] follows when it has,
+    /// or [`Event::ReconfigurationRefused`].
+    ///
+    /// # Errors
+    ///
+    /// As [`add_outgoing_streams`](Self::add_outgoing_streams).
+    pub fn add_incoming_streams(&mut self, count: u16) -> Result<(), ReconfigurationError> {
+        addable(count, self.streams.inbound)?;
+        self.ask(OwnRequest::AddIncoming(count))
+    }
+
+    fn listed(&self, streams: &[u16], count: u16) -> Result<StreamList, ReconfigurationError> {
+        match streams.iter().find(|stream| **stream >= count) {
+            Some(&stream) => Err(ReconfigurationError::InvalidStream { stream, count }),
+            None => Ok(StreamList::new(streams)),
+        }
+    }
+
+    fn ask(&mut self, request: OwnRequest) -> Result<(), ReconfigurationError> {
+        if !matches!(self.state.phase(), Some(ConnectedPhase::Established)) {
+            return Err(ReconfigurationError::NotEstablished);
+        }
+        let own = self.reconfig.as_mut().ok_or(ReconfigurationError::Unsupported)?;
+        if !own.requests.push(request) {
+            return Err(ReconfigurationError::Busy);
+        }
+        self.stir();
+        Ok(())
+    }
+
+    /// Begins anew with a peer whose first TSN is `peer_tsn`, if both sides have it.
+    pub(super) fn settle_reconfiguration(&mut self, extensions: Capabilities, peer_tsn: u32) {
+        let has_it = extensions.contains(Capabilities::RE_CONFIG);
+        self.reconfig = has_it.then(|| {
+            Box::new(Reconfiguration {
+                requests: Requests::new(self.identity.initial_tsn),
+                answers: Answers::new(peer_tsn),
+            })
+        });
+    }
+
+    /// Whether the stream is about to begin anew: until it has, nothing can be sent on it.
+    #[inline]
+    pub fn is_resetting(&self, stream: u16) -> bool {
+        self.reconfig.as_ref().is_some_and(|own| own.requests.holds(stream))
+    }
+
+    /// When the request in flight is repeated.
+    #[inline]
+    pub(super) fn reconfiguration_due(&self) -> Option<Instant> {
+        self.reconfig.as_ref()?.requests.due()
+    }
+
+    /// Sends the request that is next, once what it concerns is acknowledged.
+    pub(super) fn send_next_request(&mut self, now: Instant) {
+        let Some(own) = &mut self.reconfig else { return };
+        let Some(request) = own.requests.next() else { return };
+        if !self.state.may_send_data() {
+            return;
+        }
+        let outstanding = &self.transmitter.outstanding;
+        let (base, next_tsn) = (outstanding.base(), outstanding.next_tsn());
+        if let OwnRequest::ResetOutgoing { streams, .. } = request {
+            let waits = self.transmitter.queue.has_any_of(|stream| streams.contains(stream));
+            if waits || !own.requests.is_past(base, next_tsn) {
+                return;
+            }
+        }
+        let path = self.paths.best();
+        let timeout = self.transmitter.paths[path].rtt.rto();
+        let (last_tsn, peer) = (next_tsn.previous(), own.answers.last_sequence());
+        if let Some(parameters) = own.requests.send(now, timeout, path, last_tsn, peer) {
+            self.queue_control(Chunk::ReConfig(parameters), To::Path(path));
+        }
+    }
+
+    /// No response came in time (RFC 6525 section 5.1.1).
+    pub(super) fn repeat_request(&mut self, cx: &mut Cx<'_>) {
+        let path = self.paths.best();
+        let longest = self.longest_pause(self.config.policies.rto.max);
+        let Some(own) = &mut self.reconfig else { return };
+        let Some((parameters, failed)) = own.requests.expire(cx.now, path, longest) else { return };
+        if let Some(failed) = failed.filter(|failed| self.paths.get(*failed).is_some()) {
+            self.count_path_error(cx, failed);
+        }
+        if self.state.is_connected() {
+            self.queue_control(Chunk::ReConfig(parameters), To::Path(path));
+        }
+    }
+
+    /// A RE-CONFIG chunk arrived. All its answers go into one.
+    pub(super) fn handle_reconfig(
+        &mut self,
+        cx: &mut Cx<'_>,
+        parameters: &Parameters<'_>,
+        came_on: PathId,
+    ) {
+        if !self.state.is_connected() {
+            return;
+        }
+        let mut responses: SmallVec<[(u32, Outcome); 2]> = SmallVec::new();
+        // A chunk has two parameters at most (RFC 6525 section 3.1).
+        for parameter in parameters.into_iter().take(2) {
+            if let Parameter::ReConfigResponse { response_sequence, result, .. } = parameter {
+                self.handle_response(cx, response_sequence, Outcome::of_code(result), result);
+            } else if let Some((sequence, request)) = peer_request(&parameter) {
+                let answer = self.answer_to(sequence, request);
+                responses.extend(answer.map(|outcome| (sequence, outcome)));
+            }
+        }
+        self.send_responses(&responses, self.answer_path(came_on));
+    }
+
+    fn send_responses(&mut self, responses: &[(u32, Outcome)], path: PathId) {
+        if responses.is_empty() || self.control.len() >= super::input::MAX_WAITING_ANSWERS {
+            return;
+        }
+        let list = responses.iter().map(|(sequence, outcome)| Parameter::ReConfigResponse {
+            response_sequence: *sequence,
+            result: outcome.code(),
+            next_tsns: None,
+        });
+        self.queue_control(Chunk::ReConfig(Parameters::build(list)), To::Path(path));
+    }
+
+    /// What a request of the peer is answered.
+    fn answer_to(&mut self, sequence: u32, request: PeerRequest) -> Option<Outcome> {
+        let own = self.reconfig.as_mut()?;
+        match own.answers.turn(sequence) {
+            Turn::Wrong => Some(Outcome::BadSequence),
+            Turn::Again(outcome) => Some(outcome),
+            Turn::Next => {
+                let outcome = self.perform(sequence, request);
+                if let Some(own) = &mut self.reconfig {
+                    own.answers.keep(outcome);
+                }
+                Some(outcome)
+            }
+        }
+    }
+
+    /// Does what the peer asks for.
+    fn perform(&mut self, sequence: u32, request: PeerRequest) -> Outcome {
+        let Some(own) = &mut self.reconfig else { return Outcome::Denied };
+        match request {
+            PeerRequest::ResetOutgoing { last_tsn, streams, answers } => {
+                own.requests.on_followed(answers);
+                let Some(receiver) = self.state.receiver_mut() else { return Outcome::Denied };
+                receiver.request_sack();
+                if !streams.exist(self.streams.inbound) {
+                    return Outcome::WrongSsn;
+                }
+                if last_tsn.is_after(receiver.cumulative_tsn()) {
+                    if own.answers.is_deferring() {
+                        return Outcome::Busy;
+                    }
+                    own.answers.defer(Deferred { sequence, last_tsn, streams });
+                    return Outcome::InProgress;
+                }
+                self.reset_inbound(&streams);
+                Outcome::Performed
+            }
+            PeerRequest::ResetIncoming(streams) => {
+                if !streams.exist(self.streams.outbound) {
+                    return Outcome::WrongSsn;
+                }
+                // Both sides had the same wish (RFC 6525 section 5.2.3).
+                if own.requests.covers(&streams) {
+                    return Outcome::NothingToDo;
+                }
+                let asked = OwnRequest::ResetOutgoing { streams, answers: Some(sequence) };
+                match own.requests.push(asked) {
+                    true => Outcome::InProgress,
+                    false => Outcome::Busy,
+                }
+            }
+            PeerRequest::ResetAll => Outcome::Denied,
+            PeerRequest::AddOutgoing(count) => {
+                let total = self.streams.inbound.checked_add(count).filter(|_| count > 0);
+                let most = self.config.max_inbound_streams;
+                let Some(total) = total.filter(|total| *total <= most) else {
+                    return Outcome::Denied;
+                };
+                self.streams.inbound = total;
+                if let Some(receiver) = self.state.receiver_mut() {
+                    receiver.set_inbound_streams(total);
+                }
+                self.report_streams();
+                Outcome::Performed
+            }
+            PeerRequest::AddIncoming(count) => {
+                // The limit of what the peer may add is that of what it may make this side add.
+                let total = self.streams.outbound.checked_add(count).filter(|_| count > 0);
+                let most = self.config.max_inbound_streams.max(self.config.outbound_streams);
+                match total.is_some_and(|total| total <= most)
+                    && own.requests.push(OwnRequest::AddOutgoing(count))
+                {
+                    true => Outcome::Performed,
+                    false => Outcome::Denied,
+                }
+            }
+        }
+    }
+
+    /// The peer's response to a request of this side (RFC 6525 section 5.2.7).
+    fn handle_response(&mut self, cx: &mut Cx<'_>, sequence: u32, outcome: Outcome, result: u32) {
+        let Some(own) = &mut self.reconfig else { return };
+        let Reaction::Ended(request, outcome) = own.requests.on_response(cx.now, sequence, outcome)
+        else {
+            return;
+        };
+        let is_done = matches!(outcome, Outcome::Performed | Outcome::NothingToDo);
+        match request {
+            OwnRequest::ResetOutgoing { streams, answers } => {
+                if let Some(asked) = answers {
+                    let told = if is_done { Outcome::Performed } else { Outcome::Denied };
+                    own.answers.replace(asked, told);
+                }
+                if is_done {
+                    self.transmitter.queue.reset_streams(streams.listed());
+                    self.stats.outgoing_stream_resets += 1;
+                    let streams = streams.listed().into();
+                    self.events.push(Event::OutgoingStreamsReset { streams });
+                }
+                // What was held may be sent.
+                self.events.push(Event::Writable);
+            }
+            OwnRequest::AddOutgoing(count) if outcome == Outcome::Performed => {
+                self.streams.outbound = self.streams.outbound.saturating_add(count);
+                self.report_streams();
+            }
+            // What the peer does follows in a request of its own.
+            OwnRequest::AddOutgoing(_)
+            | OwnRequest::AddIncoming(_)
+            | OwnRequest::ResetIncoming(_) => {}
+        }
+        if !is_done {
+            self.events.push(Event::ReconfigurationRefused { result });
+        }
+    }
+
+    /// A reset of the peer's streams that waited for data happens when that is there.
+    pub(super) fn settle_deferred_reset(&mut self) {
+        let Some(receiver) = self.state.receiver() else { return };
+        let cumulative = receiver.cumulative_tsn();
+        let Some(own) = &mut self.reconfig else { return };
+        let Some(Deferred { sequence, streams, .. }) = own.answers.take_due(cumulative) else {
+            return;
+        };
+        own.answers.replace(sequence, Outcome::Performed);
+        self.reset_inbound(&streams);
+        self.send_responses(&[(sequence, Outcome::Performed)], self.paths.best());
+    }
+
+    fn reset_inbound(&mut self, streams: &StreamList) {
+        if let Some(receiver) = self.state.receiver_mut() {
+            receiver.reset_streams(streams.listed());
+        }
+        self.stats.incoming_stream_resets += 1;
+        // A peer that resets all the time must not fill the memory.
+        self.events.push_if_few(Event::IncomingStreamsReset { streams: streams.listed().into() });
+    }
+
+    fn report_streams(&mut self) {
+        self.events.push(Event::StreamsAdded {
+            outbound_streams: self.streams.outbound,
+            inbound_streams: self.streams.inbound,
+        });
+    }
+}
+
+fn addable(added: u16, count: u16) -> Result<(), ReconfigurationError> {
+    match added > 0 && count.checked_add(added).is_some() {
+        true => Ok(()),
+        false => Err(ReconfigurationError::InvalidCount { added, count }),
+    }
+}
+
+/// The request in a parameter, and its number.
+fn peer_request(parameter: &Parameter<'_>) -> Option<(u32, PeerRequest)> {
+    Some(match parameter {
+        Parameter::OutgoingSsnReset { request_sequence, response_sequence, last_tsn, streams } => {
+            let (last_tsn, streams) = (Tsn(*last_tsn), StreamList::of(streams));
+            let answers = *response_sequence;
+            (*request_sequence, PeerRequest::ResetOutgoing { last_tsn, streams, answers })
+        }
+        Parameter::IncomingSsnReset { request_sequence, streams } => {
+            (*request_sequence, PeerRequest::ResetIncoming(StreamList::of(streams)))
+        }
+        Parameter::SsnTsnReset { request_sequence } => (*request_sequence, PeerRequest::ResetAll),
+        Parameter::AddOutgoingStreams { request_sequence, new_streams } => {
+            (*request_sequence, PeerRequest::AddOutgoing(*new_streams))
+        }
+        Parameter::AddIncomingStreams { request_sequence, new_streams } => {
+            (*request_sequence, PeerRequest::AddIncoming(*new_streams))
+        }
+        _ => return None,
+    })
+}

@@ -1,0 +1,177 @@
+//! Keys that both ends of an association share (RFC 4895 section 6.1).
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use core::fmt;
+
+use crate::KeyError;
+
+/// Longest key in bytes.
+pub(crate) const MAX_KEY_BYTES: usize = 1024;
+
+/// Most keys.
+pub(crate) const MAX_KEYS: usize = 32;
+
+/// The endpoint pair shared keys by identifier, and which of them authenticates what is sent.
+///
+/// Without any key, key 0 is the empty one: then both sides are known only to be those of the handshake. As soon as a key
+/// is set, there are only those that were set, so that nobody can fall back to the empty one.
+///
+/// Its `Debug` shows no key.
+#[derive(Clone, PartialEq, Eq, Default)]
+pub struct SharedKeys {
+    keys: Vec<(u16, Box<[u8]>)>,
+    active: u16,
+}
+
+impl SharedKeys {
+    /// No key but the empty one.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// One key, which is active.
+    ///
+    /// # Errors
+    ///
+    /// [`KeyError::TooLong`].
+    pub fn with_key(id: u16, key: &[u8]) -> Result<Self, KeyError> {
+        let mut keys = Self::new();
+        keys.set(id, key)?;
+        keys.activate(id)?;
+        Ok(keys)
+    }
+
+    /// Sets a key, or replaces the one with this identifier. What authenticates packets stays the active key.
+    ///
+    /// # Errors
+    ///
+    /// [`KeyError::TooLong`] beyond 1024 bytes, [`KeyError::TooMany`] beyond 32 keys.
+    pub fn set(&mut self, id: u16, key: &[u8]) -> Result<(), KeyError> {
+        if key.len() > MAX_KEY_BYTES {
+            return Err(KeyError::TooLong { bytes: key.len() });
+        }
+        if let Some((_, known)) = self.keys.iter_mut().find(|(known, _)| *known == id) {
+            *known = key.into();
+        } else if self.keys.len() >= MAX_KEYS {
+            return Err(KeyError::TooMany);
+        } else {
+            self.keys.push((id, key.into()));
+        }
+        Ok(())
+    }
+
+    /// Forgets a key: what arrives with it is discarded.
+    ///
+    /// # Errors
+    ///
+    /// [`KeyError::Unknown`], or [`KeyError::Active`] for the active key.
+    pub fn delete(&mut self, id: u16) -> Result<(), KeyError> {
+        let place = self.keys.iter().position(|(known, _)| *known == id);
+        let place = place.ok_or(KeyError::Unknown { id })?;
+        if id == self.active {
+            return Err(KeyError::Active { id });
+        }
+        self.keys.remove(place);
+        Ok(())
+    }
+
+    /// Chooses the key that authenticates what is sent. The peer must have it by then.
+    ///
+    /// # Errors
+    ///
+    /// [`KeyError::Unknown`].
+    pub fn activate(&mut self, id: u16) -> Result<(), KeyError> {
+        self.get(id).ok_or(KeyError::Unknown { id })?;
+        self.active = id;
+        Ok(())
+    }
+
+    /// Identifier of the key that authenticates what is sent.
+    pub fn active(&self) -> u16 {
+        self.active
+    }
+
+    /// Identifiers of the keys that were set, in the order of setting.
+    pub fn ids(&self) -> impl Iterator<Item = u16> {
+        self.keys.iter().map(|(id, _)| *id)
+    }
+
+    /// The key of this identifier.
+    pub(crate) fn get(&self, id: u16) -> Option<&[u8]> {
+        match self.keys.iter().find(|(known, _)| *known == id) {
+            Some((_, key)) => Some(key),
+            None if self.keys.is_empty() && id == 0 => Some(&[]),
+            None => None,
+        }
+    }
+
+    /// Whether the active key was set, or is the empty one in the absence of others.
+    pub(crate) fn has_active(&self) -> bool {
+        self.get(self.active).is_some()
+    }
+}
+
+impl fmt::Debug for SharedKeys {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SharedKeys")
+            .field("ids", &self.ids().collect::<Vec<_>>())
+            .field("active", &self.active)
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::format;
+    use std::vec;
+
+    use super::*;
+
+    #[test]
+    fn the_empty_key_goes_when_another_is_set() {
+        let mut keys = SharedKeys::new();
+        assert_eq!((keys.get(0), keys.get(1), keys.active()), (Some(&[][..]), None, 0));
+        keys.set(1, b"one").unwrap();
+        assert_eq!((keys.get(0), keys.get(1)), (None, Some(&b"one"[..])));
+        assert!(!keys.has_active());
+        keys.activate(1).unwrap();
+        assert!(keys.has_active());
+        keys.set(0, b"").unwrap();
+        assert_eq!(keys.get(0), Some(&[][..]), "it can be set by name");
+    }
+
+    #[test]
+    fn keys_change_without_a_gap() {
+        let mut keys = SharedKeys::with_key(7, b"old").unwrap();
+        keys.set(8, b"new").unwrap();
+        assert_eq!(keys.active(), 7);
+        keys.activate(8).unwrap();
+        keys.delete(7).unwrap();
+        assert_eq!((keys.get(7), keys.get(8)), (None, Some(&b"new"[..])));
+        keys.set(8, b"newer").unwrap();
+        assert_eq!(keys.get(8), Some(&b"newer"[..]));
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused() {
+        let mut keys = SharedKeys::with_key(1, b"one").unwrap();
+        assert_eq!(keys.activate(2), Err(KeyError::Unknown { id: 2 }));
+        assert_eq!(keys.delete(2), Err(KeyError::Unknown { id: 2 }));
+        assert_eq!(keys.delete(1), Err(KeyError::Active { id: 1 }));
+        let long = vec![0; MAX_KEY_BYTES + 1];
+        assert_eq!(keys.set(3, &long), Err(KeyError::TooLong { bytes: 1025 }));
+        assert_eq!(keys.set(3, &long[1..]), Ok(()));
+        for id in 100..100 + MAX_KEYS as u16 - 2 {
+            keys.set(id, b"more").unwrap();
+        }
+        assert_eq!(keys.set(9, b"too many"), Err(KeyError::TooMany));
+        assert_eq!(keys.set(1, b"replaced"), Ok(()));
+    }
+
+    #[test]
+    fn debug_shows_no_key() {
+        let keys = SharedKeys::with_key(258, b"secret").unwrap();
+        assert_eq!(format!("{keys:?}"), "SharedKeys { ids: [258], active: 258, .. }");
+    }
+}

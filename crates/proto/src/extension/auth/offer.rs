@@ -1,0 +1,213 @@
+//! What a side tells in INIT or INIT ACK (RFC 4895 section 3), and what is believed of what the peer tells.
+
+use alloc::vec::Vec;
+
+use polypath_wire::{Parameter, Parameters, U16List, parameter_type};
+use rand_core::Rng;
+use smallvec::SmallVec;
+
+use super::mac::HmacAlgorithm;
+use crate::config::{AuthenticatedChunks, ChunkTypes};
+
+/// Length of the random number in bytes (RFC 4895 section 3.1).
+const RANDOM_LEN: usize = 32;
+
+/// Most entries of a list of chunk types (RFC 4895 section 3.2).
+const MAX_CHUNKS: usize = 256;
+
+/// Most algorithms that a peer may list; two are registered.
+const MAX_ALGORITHMS: usize = 16;
+
+/// Stands in cookies for the count of a list that was not sent.
+const NO_LIST: u16 = u16::MAX;
+
+/// The parameters RANDOM, CHUNKS and HMAC-ALGO of one side.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct AuthOffer {
+    random: [u8; RANDOM_LEN],
+    /// `None` where the parameter is left out, which is not the same for the key as an empty one.
+    chunks: Option<SmallVec<[u8; 24]>>,
+    algorithms: SmallVec<[u16; 4]>,
+}
+
+/// What both sides told.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct AuthPair {
+    /// This side.
+    pub(crate) own: AuthOffer,
+    /// The peer.
+    pub(crate) peer: AuthOffer,
+}
+
+/// The parameters of a peer while they are read.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct AuthParameters<'a> {
+    random: Option<&'a [u8]>,
+    chunks: Option<&'a [u8]>,
+    algorithms: Option<U16List<'a>>,
+    repeats: bool,
+}
+
+/// Why a peer cannot be talked to.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum AuthProblem {
+    /// These parameters are missing: authentication is demanded, or the peer has only half of what it needs.
+    Missing(SmallVec<[u16; 2]>),
+    /// What was sent must not be.
+    Violation(&'static str),
+}
+
+impl AuthOffer {
+    /// What this side tells; `None` where authentication is off.
+    pub(crate) fn draw(policy: AuthenticatedChunks, rng: &mut dyn Rng) -> Option<Self> {
+        if policy == AuthenticatedChunks::Off {
+            return None;
+        }
+        let mut random = [0; RANDOM_LEN];
+        rng.fill_bytes(&mut random);
+        let demanded = policy.demanded();
+        Some(Self {
+            random,
+            chunks: (!demanded.is_empty()).then(|| demanded.iter().collect()),
+            algorithms: HmacAlgorithm::ALL.iter().map(|algorithm| algorithm.id()).collect(),
+        })
+    }
+
+    /// The types of chunks that the side accepts only if they are authenticated.
+    pub(crate) fn demanded(&self) -> ChunkTypes {
+        self.chunks.iter().flatten().copied().collect()
+    }
+
+    /// The algorithm for packets to the side: the first of its list that is known here.
+    pub(crate) fn algorithm(&self) -> Option<HmacAlgorithm> {
+        self.algorithms.iter().find_map(|id| HmacAlgorithm::of_id(*id))
+    }
+
+    /// Whether the side accepts the algorithm.
+    pub(crate) fn accepts(&self, algorithm: HmacAlgorithm) -> bool {
+        self.algorithms.contains(&algorithm.id())
+    }
+
+    /// The parameters as they are sent.
+    pub(crate) fn parameters(&self) -> impl Iterator<Item = Parameter<'_>> {
+        core::iter::once(Parameter::Random(&self.random))
+            .chain(self.chunks.iter().map(|chunks| Parameter::Chunks(chunks)))
+            .chain([Parameter::HmacAlgorithms(U16List::Numbers(&self.algorithms))])
+    }
+
+    /// The parameters one after the other, without padding (RFC 4895 section 6.1).
+    pub(super) fn key_vector(&self) -> Vec<u8> {
+        let mut vector = Vec::new();
+        for parameter in self.parameters() {
+            vector.extend_from_slice(Parameters::build([parameter]).as_slice());
+        }
+        vector
+    }
+
+    /// Appends what [`read`](Self::read) reads.
+    pub(crate) fn append_to(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.random);
+        let count = self.chunks.as_ref().map_or(NO_LIST, |chunks| chunks.len() as u16);
+        out.extend_from_slice(&count.to_be_bytes());
+        out.extend(self.chunks.iter().flatten());
+        out.push(self.algorithms.len() as u8);
+        self.algorithms.iter().for_each(|id| out.extend_from_slice(&id.to_be_bytes()));
+    }
+
+    /// Takes an offer from the front of a cookie.
+    pub(crate) fn read(bytes: &mut &[u8]) -> Option<Self> {
+        let random = *take(bytes, RANDOM_LEN)?.first_chunk()?;
+        let count = u16::from_be_bytes(*take(bytes, 2)?.first_chunk()?);
+        let chunks = match count {
+            NO_LIST => None,
+            count if usize::from(count) <= MAX_CHUNKS => {
+                Some(SmallVec::from_slice(take(bytes, usize::from(count))?))
+            }
+            _ => return None,
+        };
+        let count = usize::from(*take(bytes, 1)?.first()?);
+        if count > MAX_ALGORITHMS {
+            return None;
+        }
+        let ids = take(bytes, 2 * count)?.chunks_exact(2);
+        let algorithms = ids.map(|id| u16::from_be_bytes([id[0], id[1]])).collect();
+        Some(Self { random, chunks, algorithms })
+    }
+
+    /// Bytes of the longest one in a cookie.
+    pub(crate) const MAX_COOKIE_BYTES: usize = RANDOM_LEN + 2 + MAX_CHUNKS + 1 + 2 * MAX_ALGORITHMS;
+}
+
+fn take<'a>(bytes: &mut &'a [u8], count: usize) -> Option<&'a [u8]> {
+    let (taken, rest) = bytes.split_at_checked(count)?;
+    *bytes = rest;
+    Some(taken)
+}
+
+impl<'a> AuthParameters<'a> {
+    /// Takes a parameter. Returns whether it was one of these.
+    pub(crate) fn take(&mut self, parameter: &Parameter<'a>) -> bool {
+        match *parameter {
+            Parameter::Random(random) => self.repeats |= self.random.replace(random).is_some(),
+            Parameter::Chunks(chunks) => self.repeats |= self.chunks.replace(chunks).is_some(),
+            Parameter::HmacAlgorithms(list) => {
+                self.repeats |= self.algorithms.replace(list).is_some();
+            }
+            _ => return false,
+        }
+        true
+    }
+
+    /// What the peer offers, to a side with this policy; `None` if nothing comes of it.
+    ///
+    /// # Errors
+    ///
+    /// If the peer must be refused. One that sends some of the parameters but not all it needs is refused even if nothing is
+    /// demanded of it, because somebody on the way may have taken the others out.
+    pub(crate) fn offer(
+        self,
+        policy: AuthenticatedChunks,
+    ) -> Result<Option<AuthOffer>, AuthProblem> {
+        if policy == AuthenticatedChunks::Off {
+            return Ok(None);
+        }
+        if self.repeats {
+            return Err(AuthProblem::Violation("a parameter of AUTH twice"));
+        }
+        let (Some(random), Some(algorithms)) = (self.random, self.algorithms) else {
+            return self.incomplete(policy);
+        };
+        let Ok(random) = random.try_into() else {
+            return Err(AuthProblem::Violation("RANDOM is not 32 bytes long"));
+        };
+        let too_many = algorithms.iter().nth(MAX_ALGORITHMS).is_some()
+            || self.chunks.is_some_and(|chunks| chunks.len() > MAX_CHUNKS);
+        if too_many {
+            return Err(AuthProblem::Violation("a list of AUTH is too long"));
+        }
+        let offer = AuthOffer {
+            random,
+            chunks: self.chunks.map(SmallVec::from_slice),
+            algorithms: algorithms.iter().collect(),
+        };
+        match offer.algorithm() {
+            Some(_) => Ok(Some(offer)),
+            None => Err(AuthProblem::Violation("HMAC-ALGO lists neither SHA-1 nor SHA-256")),
+        }
+    }
+
+    fn incomplete(&self, policy: AuthenticatedChunks) -> Result<Option<AuthOffer>, AuthProblem> {
+        let nothing = self.random.is_none() && self.chunks.is_none() && self.algorithms.is_none();
+        if nothing && policy.demanded().is_empty() {
+            return Ok(None);
+        }
+        let missing = [
+            self.random.is_none().then_some(parameter_type::RANDOM),
+            self.algorithms.is_none().then_some(parameter_type::HMAC_ALGO),
+        ];
+        Err(AuthProblem::Missing(missing.into_iter().flatten().collect()))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,100 @@
+//! Stream reconfiguration (RE-CONFIG, RFC 6525): streams begin anew with SSN 0, and more streams.
+//!
+//! One request of each side is in flight at a time ([`requests`]). The peer's requests are answered once; one that comes again
+//! gets the same answer ([`answers`]).
+//!
+//! NOTE(deviation): SSN/TSN resets are denied (RFC 6525 section 5.2.1 allows that) and not offered to the user.
+
+pub(crate) mod answers;
+pub(crate) mod requests;
+
+use alloc::vec::Vec;
+
+use polypath_wire::U16List;
+
+pub(crate) use answers::{Answers, Deferred, PeerRequest, Turn};
+pub(crate) use requests::{OwnRequest, Reaction, Requests};
+
+/// How a request ended (RFC 6525 section 4.4).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Outcome {
+    /// Success: there was nothing to do.
+    NothingToDo,
+    /// Success: performed.
+    Performed,
+    /// Denied.
+    Denied,
+    /// Error: a stream does not exist.
+    WrongSsn,
+    /// Error: another request is in progress.
+    Busy,
+    /// Error: the sequence number is not the one that is next.
+    BadSequence,
+    /// Not yet: it is to be asked for again.
+    InProgress,
+}
+
+impl Outcome {
+    const CODES: [(Self, u32); 7] = [
+        (Self::NothingToDo, 0),
+        (Self::Performed, 1),
+        (Self::Denied, 2),
+        (Self::WrongSsn, 3),
+        (Self::Busy, 4),
+        (Self::BadSequence, 5),
+        (Self::InProgress, 6),
+    ];
+
+    /// The number in the response.
+    pub(crate) fn code(self) -> u32 {
+        Self::CODES.iter().find(|(outcome, _)| *outcome == self).map_or(2, |(_, code)| *code)
+    }
+
+    /// What a number in a response means; an unknown one is a refusal.
+    pub(crate) fn of_code(code: u32) -> Self {
+        let known = Self::CODES.iter().find(|(_, known)| *known == code);
+        known.map_or(Self::Denied, |(outcome, _)| *outcome)
+    }
+}
+
+/// Streams to reset; all of them if none is listed.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(crate) struct StreamList(Vec<u16>);
+
+impl StreamList {
+    /// These, in order and each once.
+    pub(crate) fn new(streams: &[u16]) -> Self {
+        let mut list = streams.to_vec();
+        list.sort_unstable();
+        list.dedup();
+        Self(list)
+    }
+
+    /// Those that a parameter lists.
+    pub(crate) fn of(list: &U16List<'_>) -> Self {
+        Self::new(&list.iter().collect::<Vec<_>>())
+    }
+
+    /// Whether the stream is among them.
+    pub(crate) fn contains(&self, stream: u16) -> bool {
+        self.0.is_empty() || self.0.binary_search(&stream).is_ok()
+    }
+
+    /// Whether all of `other` are among them.
+    pub(crate) fn covers(&self, other: &Self) -> bool {
+        self.0.is_empty() || !other.0.is_empty() && other.0.iter().all(|it| self.contains(*it))
+    }
+
+    /// Whether all of them exist among `count` streams.
+    pub(crate) fn exist(&self, count: u16) -> bool {
+        self.0.last().is_none_or(|highest| *highest < count)
+    }
+
+    /// The streams that are listed.
+    pub(crate) fn listed(&self) -> &[u16] {
+        &self.0
+    }
+}
+
+#[cfg(test)]
+mod tests;

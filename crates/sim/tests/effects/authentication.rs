@@ -1,0 +1,80 @@
+//! Extensions that the handshake agrees on: what authenticated chunks and stream reconfiguration cost.
+
+use polypath_sim::RunResult;
+
+use crate::scenarios::UNEQUAL;
+use crate::{Covered, effect, run};
+
+/// Messages of many chunks, which fill their packets, and nothing lost but what the queues drop.
+const QUIET: &[&str] = &[
+    "run.duration=20 s",
+    "traffic.0.message_size=100 kB",
+    r#"network.disjoint.paths.0.bottleneck.loss={ forward = "0 %", backward = "0 %" }"#,
+    r#"network.disjoint.paths.1.bottleneck.loss={ forward = "0 %", backward = "0 %" }"#,
+];
+
+type Effect = (&'static str, fn());
+
+const fn covered(value: &'static str, against: &'static str, effect: Effect) -> Covered {
+    Covered { key: "authenticated_chunks", value, against, scenario: UNEQUAL, set: QUIET, effect }
+}
+
+const COST: Effect = effect!(codes_take_their_part_of_packets_with_data);
+const OFFER: Effect = effect!(an_offer_costs_nothing_but_a_longer_handshake);
+
+const RECONFIGURATION: Effect = effect!(reconfiguration_that_is_not_used_costs_nothing);
+
+pub const COVERAGE: &[Covered] = &[
+    covered("off", "all", COST),
+    covered("offered", "off", OFFER),
+    covered(r#"{ demanded = ["DATA"] }"#, "offered", COST),
+    Covered {
+        key: "stream_reconfiguration",
+        value: "on",
+        against: "off",
+        scenario: UNEQUAL,
+        set: QUIET,
+        effect: RECONFIGURATION,
+    },
+    Covered {
+        key: "stream_reconfiguration",
+        value: "off",
+        against: "on",
+        scenario: UNEQUAL,
+        set: QUIET,
+        effect: RECONFIGURATION,
+    },
+    covered("all", r#"{ demanded = ["DATA"] }"#, COST),
+];
+
+fn with(value: &str) -> RunResult {
+    let policy = format!("sctp.policies.authenticated_chunks={value}");
+    run(UNEQUAL, &[QUIET, &[policy.as_str()]].concat())
+}
+
+#[test]
+fn codes_take_their_part_of_packets_with_data() {
+    let off = with("off").goodput_bit_s;
+    for value in [r#"{ demanded = ["DATA"] }"#, "all"] {
+        let part = with(value).goodput_bit_s / off;
+        // 40 of 1500 bytes.
+        assert!((0.955..0.99).contains(&part), "{value}: {part:.3}");
+    }
+}
+
+#[test]
+fn an_offer_costs_nothing_but_a_longer_handshake() {
+    let (off, offered) = (with("off"), with("offered"));
+    let part = offered.goodput_bit_s / off.goodput_bit_s;
+    assert!((0.99..1.01).contains(&part), "{part:.4}");
+}
+
+#[test]
+fn reconfiguration_that_is_not_used_costs_nothing() {
+    let with = |value: &str| {
+        let policy = format!("sctp.policies.stream_reconfiguration={value}");
+        run(UNEQUAL, &[QUIET, &[policy.as_str()]].concat()).goodput_bit_s
+    };
+    let part = with("on") / with("off");
+    assert!((0.99..1.01).contains(&part), "{part:.4}");
+}

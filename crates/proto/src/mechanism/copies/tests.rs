@@ -1,0 +1,185 @@
+use super::*;
+
+fn at(ms: u64) -> Instant {
+    Instant::ZERO + Duration::from_millis(ms)
+}
+
+#[test]
+fn one_copy_at_a_time_measures_a_path() {
+    let mut copies = Copies::default();
+    let rto = Duration::from_millis(300);
+    assert!(copies.may_measure(at(0), rto, None));
+    copies.on_sent(at(0), Tsn(7), 1000, LEAST_RATE, CopyAnswer::FirstAck);
+    assert!(!copies.may_measure(at(300), rto, None));
+    let none = Duration::ZERO;
+    assert_eq!(copies.on_sack(at(9), none, true, |_| false, |tsn| tsn == Tsn(6)), None);
+    assert_eq!(
+        copies.on_sack(at(9), none, true, |_| false, |tsn| tsn == Tsn(7)),
+        Some((at(0), 1000))
+    );
+    assert_eq!(copies.on_sack(at(9), none, true, |_| true, |_| true), None, "once");
+    assert!(copies.may_measure(at(300), rto, None));
+}
+
+#[test]
+fn a_peer_that_answers_elsewhere_is_not_asked_for_ever() {
+    let mut copies = Copies::default();
+    let rto = Duration::from_millis(300);
+    for n in 0..4 {
+        assert!(copies.may_measure(at(1000 * n), rto, None), "{n}");
+        copies.on_sent(at(1000 * n), Tsn(n as u32), 1000, LEAST_RATE, CopyAnswer::FirstAck);
+    }
+    assert!(copies.is_given_up() && !copies.may_measure(at(9000), rto, None));
+    copies.on_sack(at(9000), Duration::ZERO, true, |_| true, |_| false);
+    assert!(!copies.is_given_up());
+}
+
+#[test]
+fn an_answer_over_another_path_ends_the_wait() {
+    let rtt = Duration::from_millis(10);
+    for (at_ms, covers, given_up) in [
+        (4, true, false),
+        (5, true, false),
+        (40, true, false),
+        (41, false, false),
+        (41, true, true),
+    ] {
+        let mut copies = Copies::default();
+        copies.on_sent(at(0), Tsn(7), 1000, LEAST_RATE, CopyAnswer::FirstAck);
+        let arrived = copies.on_other_sack(at(at_ms), rtt, |_| covers);
+        assert_eq!(arrived, covers && at_ms >= 5, "{at_ms} {covers}");
+        assert_eq!(copies.is_given_up(), given_up, "{at_ms} {covers}");
+    }
+}
+
+#[test]
+fn the_answer_to_the_first_transmission_measures_nothing() {
+    let least = Duration::from_millis(10);
+    for (what, at_ms, elsewhere, duplicate, covers, answers) in [
+        ("acknowledged by this SACK first", 10, false, false, true, true),
+        ("sooner than the path can", 9, false, false, true, false),
+        ("acknowledged before over another path", 10, true, false, true, false),
+        ("reported as a duplicate", 10, true, true, true, true),
+        ("not acknowledged", 10, false, false, false, false),
+    ] {
+        let mut copies = Copies::default();
+        copies.on_sent(at(0), Tsn(7), 1000, LEAST_RATE, CopyAnswer::FirstAck);
+        if elsewhere {
+            copies.on_other_sack(at(5), least, |_| true);
+        }
+        let answer = copies.on_sack(at(at_ms), least, true, |_| duplicate, |_| covers);
+        assert_eq!(answer.map(|(sent_at, _)| sent_at), answers.then_some(at(0)), "{what}");
+    }
+}
+
+/// A peer that sends no data answers over the path on which something came, if only what it had already.
+#[test]
+fn what_comes_over_the_path_answers_the_only_copy() {
+    let least = Duration::from_millis(10);
+    for (what, answer, carried, at_ms, answers) in [
+        ("the only copy", CopyAnswer::OverThePath, false, 20, true),
+        ("another was on its way", CopyAnswer::FirstAck, false, 20, false),
+        ("so was the first transmission, on a silent path", CopyAnswer::Nothing, false, 20, false),
+        ("data of the peer may have brought the SACK", CopyAnswer::OverThePath, true, 20, false),
+        ("sooner than the path can", CopyAnswer::OverThePath, false, 10, false),
+    ] {
+        let mut copies = Copies::default();
+        copies.on_sent(at(1), Tsn(7), 1000, LEAST_RATE, answer);
+        copies.on_acked_elsewhere(at(5), |_| true);
+        let answer = copies.on_sack(at(at_ms), least, carried, |_| false, |_| true);
+        assert_eq!(answer.map(|(sent_at, _)| sent_at), answers.then_some(at(1)), "{what}");
+    }
+}
+
+/// A thin path brings one copy after the other, and the answer to the first comes when the next ones were sent.
+#[test]
+fn the_answer_to_an_earlier_copy_measures_that_one() {
+    let (none, all): (&[u32], &[u32]) = (&[], &[1, 2]);
+    // Chunks 1 and 2 are copied at 0 and 20 ms; all SACKs come over the path at 40 ms.
+    for (what, acked_at, duplicates, covers, sent_at) in [
+        ("the earlier one is reported", Some(5), &[1][..], all, Some(0)),
+        ("the latest is reported", Some(5), &[2], all, Some(20)),
+        ("both are", Some(5), all, all, Some(20)),
+        ("the latest, which nothing acknowledged before", Some(5), none, &[1, 2], Some(20)),
+        ("the earlier one just before: this may be its answer", Some(35), none, all, None),
+        ("either may have been the first", None, none, all, None),
+        ("only the earlier one, which is not awaited", None, none, &[1], None),
+    ] {
+        let mut copies = Copies::default();
+        copies.on_sent(at(0), Tsn(1), 1000, LEAST_RATE, CopyAnswer::OverThePath);
+        copies.on_sent(at(20), Tsn(2), 1000, LEAST_RATE, CopyAnswer::OverThePath);
+        if let Some(acked_at) = acked_at {
+            copies.on_acked_elsewhere(at(acked_at), |tsn| tsn == Tsn(1));
+        }
+        let is_in = |tsns: &[u32], tsn: Tsn| tsns.contains(&tsn.0);
+        let answer = copies.on_sack(
+            at(40),
+            Duration::from_millis(10),
+            false,
+            |tsn| is_in(duplicates, tsn),
+            |tsn| is_in(covers, tsn),
+        );
+        assert_eq!(answer.map(|(sent_at, _)| sent_at), sent_at.map(at), "{what}");
+    }
+}
+
+#[test]
+fn a_copy_that_was_answered_elsewhere_is_soon_followed_by_another() {
+    let (rto, rtt) = (Duration::from_millis(350), Some(Duration::from_millis(100)));
+    for (elsewhere, at_ms, may) in
+        [(false, 350, false), (false, 351, true), (true, 150, false), (true, 151, true)]
+    {
+        let mut copies = Copies::default();
+        copies.on_sent(at(0), Tsn(7), 1000, LEAST_RATE, CopyAnswer::OverThePath);
+        if elsewhere {
+            copies.on_acked_elsewhere(at(0), |_| true);
+        }
+        assert_eq!(copies.may_measure(at(at_ms), rto, rtt), may, "{elsewhere} {at_ms}");
+    }
+}
+
+#[test]
+fn copies_take_a_quarter_of_a_window() {
+    let ms = Duration::from_millis;
+    for (cwnd, srtt, rate) in [
+        (4404, None, 20_000),
+        (4404, Some(400), 20_000),
+        (4404, Some(10), 110_100),
+        (100_000, Some(10), 2_500_000),
+    ] {
+        assert_eq!(rate_of(cwnd, srtt.map(ms)), rate, "{cwnd} {srtt:?}");
+    }
+}
+
+#[test]
+fn the_budget_is_that_of_a_thin_flow() {
+    let mut copies = Copies::default();
+    let sent = |copies: &mut Copies, ms: u64| {
+        let may = copies.may_repeat(at(ms), 200, LEAST_RATE);
+        if may {
+            copies.on_sent(at(ms), Tsn(0), 200, LEAST_RATE, CopyAnswer::FirstAck);
+        }
+        usize::from(may)
+    };
+    // 64 kbit/s in packets of 20 ms: 200 bytes each.
+    let voice: usize = (0..500).map(|n| sent(&mut copies, 20 * n)).sum();
+    assert_eq!(voice, 500);
+    for (bytes, rate, may) in
+        [(8000, 20_000, true), (8001, 20_000, false), (8000, 900_000, true), (8001, 900_000, false)]
+    {
+        assert_eq!(Copies::default().may_repeat(at(0), bytes, rate), may, "{bytes} {rate}");
+    }
+    // A message of 200 bytes each millisecond gets a tenth.
+    let bulk: usize = (0..1000).map(|n| sent(&mut copies, 20_000 + n)).sum();
+    assert_eq!(bulk, 139);
+}
+
+#[test]
+fn a_copy_that_comes_too_late_is_none() {
+    let ms = Duration::from_millis;
+    for (rtt, its_rtt, useful) in
+        [(40, 200, true), (40, 201, false), (1, 20, true), (1, 21, false), (300, 10, true)]
+    {
+        assert_eq!(is_useful(ms(rtt), ms(its_rtt)), useful, "{rtt} {its_rtt}");
+    }
+}

@@ -1,8 +1,8 @@
 use std::path::Path;
 
 use polypath_proto::config::{
-    AssociationConfig, Burst, CwndUpdate, FastRecoveryScope, InitialCwnd, PathOrder, PmtuDiscovery,
-    SplitFastRetransmit,
+    AddressJoin, AssociationConfig, Burst, CwndUpdate, FastRecoveryScope, InitialCwnd, PathOrder,
+    PmtuDiscovery, SplitFastRetransmit,
 };
 use polypath_units::{BitRate, ByteCount, Fraction, Instant};
 
@@ -127,8 +127,10 @@ fn every_setting_of_a_preset_survives_being_written_and_read() {
         let config = read.association_config();
         // A preset leaves it to whoever has the sockets; here that is the scenario.
         let pmtu_discovery = Some(PmtuDiscovery::Fixed);
+        // And no address translator is simulated.
+        let address_join = AddressJoin::Off;
         let of_preset = AssociationConfig::with_preset(preset);
-        assert_eq!(config, AssociationConfig { pmtu_discovery, ..of_preset });
+        assert_eq!(config, AssociationConfig { pmtu_discovery, address_join, ..of_preset });
     }
 }
 

@@ -290,7 +290,8 @@ fn sacks_of_the_quick_path_do_not_all_take_the_slow_one() {
 fn a_silent_path_is_probed_while_there_is_more_to_send() {
     let of = |value| {
         let probes = format!("sctp.policies.tail_probe={value}");
-        let set = [ALIKE, &["sctp.policies.sack_path=last-data", &probes]].concat();
+        let quick = "network.disjoint.paths.quick.bottleneck.delay=1 ms";
+        let set = [ALIKE, &["sctp.policies.sack_path=last-data", quick, &probes]].concat();
         let result = run(QUICK_AND_SLOW, &set);
         result.flows[0].last_delivery_s.expect("delivered")
     };

@@ -166,10 +166,11 @@ fn a_copy_arrives_when_the_first_is_lost() {
 /// The thin path would carry what the file begins with. Over a longer time data measures it, whatever came first.
 #[test]
 fn small_packets_say_little_of_a_thin_path() {
-    let file = "traffic.flow.source={ file = \"50 kB\" }";
+    let file = "traffic.flow.source={ file = \"100 kB\" }";
+    let thin = "network.disjoint.paths.thin.bottleneck.delay=6 ms";
     let finish = |control: &str| {
         let control = format!("sctp.policies.control_rtt={control}");
-        let result = run(SMALL_BUFFERS, &[file, &control, "run.measure_from=0 s"]);
+        let result = run(SMALL_BUFFERS, &[file, thin, &control, "run.measure_from=0 s"]);
         result.flows[0].last_delivery_s.expect("delivered")
     };
     let (provisional, counts) = (finish("provisional"), finish("counts"));

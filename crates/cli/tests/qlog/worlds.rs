@@ -5,6 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
+use polypath::config::AddressJoin;
 use polypath::{
     AssociationConfig, BoxedProbe, Endpoint, Initiator, Message, ObservedAssociation, Observer,
     Peer,
@@ -88,7 +89,10 @@ async fn real(folder: &Path) {
     let (server, client) = (bind("127.0.7.81"), bind("127.0.7.82"));
     let peer = Peer::new(server.local_addresses(), server.port())
         .encapsulation_port(server.encapsulation_port());
-    let near = client.connect(&peer, AssociationConfig::default()).await.unwrap();
+    // The simulator has no address translators, and its associations take no paths from behind them.
+    let config =
+        AssociationConfig { address_join: AddressJoin::Off, ..AssociationConfig::default() };
+    let near = client.connect(&peer, config).await.unwrap();
     let far = server.accept().await.unwrap();
     let receive = async {
         for _ in 0..MESSAGES {

@@ -72,8 +72,12 @@ authenticated() {
     expect_count auth_sent "> 20"
     expect_count auth_accepted "> 20"
     expect_count auth_refused "== 0"
-    # Once its association has ended, Linux answers what comes late with an ABORT without AUTH.
-    expect_count unauthenticated "< 4"
+    # One exchange with Linux counted a chunk, whose type is not known yet.
+    if [[ $STACK == linux ]]; then
+        expect_count unauthenticated "< 2"
+    else
+        expect_count unauthenticated "== 0"
+    fi
 }
 feature_auth() { authenticated a-key-of-both; }
 feature_auth-without-key() { authenticated none; }

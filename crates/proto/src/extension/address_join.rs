@@ -218,7 +218,7 @@ mod tests {
         let (mut host, mut guest) = invited();
         let proofs: Vec<_> = [1, 2, 1].map(|path| guest.prove(path, TAG).unwrap()).to_vec();
         let mut check = |at: usize| host.check(&heartbeat(None, Some(&proofs[at])), TAG);
-        // Proofs of different paths overtake each other.
+        // Proofs of different paths may arrive out of order.
         assert_eq!([check(1), check(2), check(0), check(2)], [Some(2), Some(1), None, None]);
     }
 

@@ -53,7 +53,7 @@ pub(crate) struct MeasuredPath {
     pub(crate) serialisation: Duration,
     /// How fast it delivers, where its controller measures that.
     pub(crate) rate: Option<KnownRate>,
-    /// Bytes per second that its bottleneck passes on, once a train of packets has been measured.
+    /// Bytes per second that its bottleneck passes on, once a train of packets has been measured, or round trips tell.
     pub(crate) bottleneck: Option<u64>,
     /// How long a packet that is sent now waits there for those that were sent before.
     pub(crate) backlog: Duration,

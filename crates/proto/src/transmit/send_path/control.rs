@@ -70,8 +70,8 @@ impl SendPath {
         self.control.delivery_rate()
     }
 
-    /// Bytes per second that its bottleneck passes on: what its controller found that it carries, or what a train of packets
-    /// has shown.
+    /// Bytes per second that its bottleneck passes on: what its controller found that it carries, or what trains of packets
+    /// or round trips have shown.
     pub(crate) fn passes_on(&self) -> Option<u64> {
         let known = self.delivery_rate().filter(|known| known.is_final);
         known.map(|known| known.rate.as_bits_per_second() / 8).or_else(|| self.links_pass_on())

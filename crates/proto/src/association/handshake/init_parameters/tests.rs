@@ -30,6 +30,11 @@ fn init(parameters: &[Parameter<'_>]) -> Init<'static> {
     }
 }
 
+/// What an INIT ACK from the first of these addresses says to the peer, without extensions.
+fn answer_to(local: &AddressList, peer: &PeerInit) -> Parameters<'static> {
+    init_ack_parameters(local, local[0], over_ip("198.51.100.1"), peer, b"cookie", NONE, None)
+}
+
 fn listing(addresses: &str) -> Init<'static> {
     let list: Vec<_> = ips(addresses).into_iter().map(Parameter::from).collect();
     init(&list)
@@ -253,15 +258,7 @@ fn reports_are_bounded() {
     for (parameters, reports) in [(&many[..], 64), (&long[..], 0)] {
         let peer = parse(&init(parameters)).unwrap();
         assert_eq!(peer.unrecognized.0.len(), reports);
-        let answer = init_ack_parameters(
-            &local,
-            local[0],
-            over_ip("198.51.100.1"),
-            &peer,
-            b"cookie",
-            NONE,
-            None,
-        );
+        let answer = answer_to(&local, &peer);
         assert!(answer.as_slice().len() <= MAX_REPORT_BYTES + 12);
     }
 }
@@ -272,15 +269,7 @@ fn reports_quote_the_parameters() {
     let quoted = [unknown(0xCF01, &b"abc"[..]), unknown(0xCF02, b"")];
     let peer = parse(&init(&quoted)).unwrap();
     let local = ips("192.0.2.1");
-    let answer = init_ack_parameters(
-        &local,
-        local[0],
-        over_ip("198.51.100.1"),
-        &peer,
-        b"cookie",
-        NONE,
-        None,
-    );
+    let answer = answer_to(&local, &peer);
     let tlvs: Vec<_> = quoted.iter().map(|p| Parameters::build([p.clone()])).collect();
     let expected = [
         COOKIE,
@@ -307,15 +296,7 @@ fn address_types_that_the_peer_uses_are_supported() {
     for (parameters, expected) in table {
         let peer = parse(&init(parameters)).unwrap();
         assert_eq!(peer.address_types, expected);
-        let told = init_ack_parameters(
-            &local,
-            local[0],
-            over_ip("198.51.100.1"),
-            &peer,
-            b"cookie",
-            NONE,
-            None,
-        );
+        let told = answer_to(&local, &peer);
         let all = expected == AddressTypes::all();
         assert_eq!(addresses_of(&told).len(), if all { 3 } else { 2 });
     }

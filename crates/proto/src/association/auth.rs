@@ -137,7 +137,7 @@ impl Association {
         let Some(auth) = &mut self.auth else { return };
         let Some(session) = &mut auth.session else { return };
         if built.tag == Tag::Peer && session.seal(&auth.keys, &mut packet.chunks) {
-            self.stats.auth_chunks_sent += 1;
+            self.stats.seldom.auth_chunks_sent += 1;
         }
     }
 
@@ -166,7 +166,7 @@ impl Association {
         let Chunk::Auth(auth) = chunk else {
             let must = session.demanded().contains(chunk.chunk_type());
             if must && *trust != Trust::Proved {
-                self.stats.unauthenticated_chunks += 1;
+                self.stats.seldom.unauthenticated_chunks += 1;
                 return Admission::Denied;
             }
             return Admission::Granted;
@@ -180,7 +180,7 @@ impl Association {
         match verdict {
             AuthVerdict::Authentic => {
                 *trust = Trust::Proved;
-                self.stats.auth_chunks_accepted += 1;
+                self.stats.seldom.auth_chunks_accepted += 1;
                 return Admission::Proof;
             }
             AuthVerdict::UnknownAlgorithm(hmac_id) => {
@@ -191,7 +191,7 @@ impl Association {
             }
             AuthVerdict::Refused => {}
         }
-        self.stats.auth_chunks_refused += 1;
+        self.stats.seldom.auth_chunks_refused += 1;
         Admission::Broken
     }
 

@@ -50,13 +50,13 @@ pub(super) struct ArrivedPacket {
 impl Association {
     pub(super) fn handle_packet(&mut self, cx: &mut Cx<'_>, received: &Received<'_>, trust: Trust) {
         let Some(path) = self.path_of(received) else {
-            self.stats.packets_discarded += 1;
+            self.stats.seldom.packets_discarded += 1;
             return;
         };
         observe::packet_received(cx, path, received);
         let stranger = self.stranger(cx, received, path);
         if stranger == Some(Stranger::Unproved) {
-            self.stats.packets_discarded += 1;
+            self.stats.seldom.packets_discarded += 1;
             return;
         }
         if let Some(receiver) = self.state.receiver_mut() {
@@ -206,7 +206,7 @@ impl Association {
 
     /// What stands at this position is not believed, nor what follows it. Returns whether anything before it was.
     fn refuse(&mut self, at: ArrivedPacket) -> bool {
-        self.stats.packets_discarded += 1;
+        self.stats.seldom.packets_discarded += 1;
         at.position > 0
     }
 
@@ -376,7 +376,9 @@ impl Association {
                 self.abort_with(cx, Cause::ProtocolViolation(reason));
             }
             // It says nothing that can be relied on.
-            AckOutcome::Refused(SackProblem::MalformedBlock) => self.stats.packets_discarded += 1,
+            AckOutcome::Refused(SackProblem::MalformedBlock) => {
+                self.stats.seldom.packets_discarded += 1
+            }
         }
     }
 
@@ -385,7 +387,7 @@ impl Association {
         if !self.state.accepts_data() || self.transmitter.queue.support() != Support::Yes {
             return;
         }
-        self.stats.forward_tsns_received += 1;
+        self.stats.seldom.forward_tsns_received += 1;
         let Some(receiver) = self.state.receiver_mut() else { return };
         receiver.on_forward_tsn(Tsn(chunk.new_cumulative_tsn), chunk.streams());
     }

@@ -95,7 +95,7 @@ impl Association {
             return Stranger::Ignored;
         }
         if !self.newcomers.contains(place) && !self.has_place_for(place, number) {
-            self.stats.addresses_ignored += 1;
+            self.stats.seldom.addresses_ignored += 1;
             return Stranger::Ignored;
         }
         // Data that follows at once is taken, too.
@@ -154,7 +154,7 @@ impl Association {
                     self.move_path(cx, path, &proved);
                 }
                 None if self.has_place_for(place, number) => self.open_path(cx, number, &proved),
-                None => self.stats.addresses_ignored += 1,
+                None => self.stats.seldom.addresses_ignored += 1,
             },
         }
     }
@@ -212,8 +212,8 @@ impl Association {
         let (new, mut sending) = self.new_path(id, path.local, remote);
         let sharers = self.paths.sharers(&self.config.policies, id);
         sending.reset_cwnd(&self.config, self.transmitter.advertised_window, sharers);
-        let old = &self.transmitter.paths[id];
-        sending.counters = old.counters;
+        let old = &mut self.transmitter.paths[id];
+        sending.counters = core::mem::take(&mut old.counters);
         sending.transmission_rank = old.transmission_rank;
         self.transmitter.paths[id] = sending;
         self.paths[id].plpmtu = new.plpmtu;

@@ -23,7 +23,7 @@ const SPARE_HEARTBEATS: u32 = 3;
 impl Association {
     /// A packet that is the peer's by addresses and ports has a wrong checksum.
     pub(super) fn note_damage(&mut self, received: &Received<'_>) {
-        self.stats.packets_damaged += 1;
+        self.stats.seldom.packets_damaged += 1;
         self.report_packet(received, Why::Damaged);
     }
 
@@ -54,7 +54,7 @@ impl Association {
         if let Some(report) = report::report(&view)
             && self.reports_allowed.take()
         {
-            self.stats.drop_reports_sent += 1;
+            self.stats.seldom.drop_reports_sent += 1;
             self.queue_control(Chunk::PacketDrop(report), To::Path(path));
         }
     }
@@ -74,10 +74,10 @@ impl Association {
         let packet = report.packet.as_slice();
         let truncated = report.flags & flags::TRUNCATED != 0;
         if truncated && usize::from(report.truncated_length) <= packet.len() {
-            self.stats.packets_discarded += 1;
+            self.stats.seldom.packets_discarded += 1;
             return;
         }
-        self.stats.drop_reports_received += 1;
+        self.stats.seldom.drop_reports_received += 1;
         for chunk in carried::chunks(packet) {
             let request = repair::request(&chunk);
             let repair = match request {

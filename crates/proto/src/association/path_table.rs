@@ -4,6 +4,7 @@
 //! whose they are (`extension/address_join`), and by its timeouts on one that is gone. Telling it (ASCONF, RFC 5061) would begin
 //! where [`Association::apply_local_address`] ends.
 
+use core::mem;
 use core::net::IpAddr;
 
 use smallvec::SmallVec;
@@ -54,7 +55,7 @@ impl Association {
                 None => pairs.insert(0, pair),
             }
         }
-        self.stats.addresses_ignored += pairs.len().saturating_sub(limit) as u64;
+        self.stats.ignore_addresses(pairs.len().saturating_sub(limit) as u64);
         // What INITs told of a path, and what they count, stays.
         let asked: SmallVec<[_; 2]> = self
             .paths
@@ -217,7 +218,7 @@ impl Association {
                 continue;
             }
             if open().count() >= limit || known.is_none() && self.paths.len() >= PathSet::CAPACITY {
-                self.stats.addresses_ignored += 1;
+                self.stats.seldom.addresses_ignored += 1;
                 continue;
             }
             let id = known.map_or(PathId(self.paths.len() as u8), |(id, _)| id);
@@ -227,9 +228,9 @@ impl Association {
             match known {
                 Some(_) => {
                     // Counters and rank go on; what was learned of the old attachment does not.
-                    let (old, old_sending) = (&self.paths[id], &self.transmitter.paths[id]);
-                    (path.counters, path.suspicion) = (old.counters, old.suspicion);
-                    sending.counters = old_sending.counters;
+                    let (old, old_sending) = (&mut self.paths[id], &mut self.transmitter.paths[id]);
+                    (path.counters, path.suspicion) = (old.counters, mem::take(&mut old.suspicion));
+                    sending.counters = mem::take(&mut old_sending.counters);
                     sending.transmission_rank = old_sending.transmission_rank;
                     (self.paths[id], self.transmitter.paths[id]) = (path, sending);
                 }

@@ -5,6 +5,7 @@ use crate::config::{AllPf, FailureDetection};
 use crate::congestion::CorrectionCause;
 use crate::paths::failover;
 use crate::paths::reach::{Signal, Thresholds, Transition};
+use crate::paths::stopwatch::Condition;
 use crate::{AssociationEnd, Cx, Event, Instant, PathChange, PathId, ProbeEvent};
 
 impl Association {
@@ -134,7 +135,11 @@ impl Association {
             let is_suspect = path.reach.is_potentially_failed();
             active |= path.reach.is_active();
             suspected |= is_suspect;
-            path.suspicion.time.look(now, is_suspect.into());
+            if is_suspect {
+                path.suspicion.time.look(now, Condition::Holds);
+            } else if let Some(suspicion) = path.suspicion.if_used() {
+                suspicion.time.look(now, Condition::Not);
+            }
         }
         self.all_suspected.look(now, (suspected && !active).into());
     }

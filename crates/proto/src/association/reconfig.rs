@@ -278,7 +278,7 @@ impl Association {
                 }
                 if is_done {
                     self.transmitter.queue.reset_streams(streams.listed());
-                    self.stats.outgoing_stream_resets += 1;
+                    self.stats.seldom.outgoing_stream_resets += 1;
                     let streams = streams.listed().into();
                     self.events.push(Event::OutgoingStreamsReset { streams });
                 }
@@ -316,7 +316,7 @@ impl Association {
         if let Some(receiver) = self.state.receiver_mut() {
             receiver.reset_streams(streams.listed());
         }
-        self.stats.incoming_stream_resets += 1;
+        self.stats.seldom.incoming_stream_resets += 1;
         // A peer that resets all the time must not fill the memory.
         self.events.push_if_few(Event::IncomingStreamsReset { streams: streams.listed().into() });
     }

@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 use super::Association;
 use crate::paths::Path;
 use crate::transmit::SendPath;
+use crate::types::{Lazy, Vacant};
 use crate::{
     AssociationStats, BlockedCause, BlockedTime, Instant, PathStats, PotentiallyFailedTime,
 };
@@ -20,7 +21,7 @@ impl Association {
         stats.send_buffer_peak_bytes = self.transmitter.queue.peak();
         stats.peer_window_bytes = self.transmitter.peer_window();
         stats.tail_probes =
-            self.transmitter.paths.iter().map(|path| path.counters.tail_probes).sum();
+            self.transmitter.paths.iter().map(|path| path.counters.repairs.tail_probes).sum();
         stats.blocked = self.blocked.total();
         stats.all_potentially_failed_time = self.all_suspected.total();
         if let Some(receiver) = self.state.receiver() {
@@ -69,7 +70,7 @@ impl Association {
 
     /// What users see of a path.
     fn stats_of(&self, path: &Path, sending: &SendPath) -> PathStats {
-        let (counters, sent) = (path.counters, sending.counters);
+        let (counters, sent) = (path.counters, &sending.counters);
         let probes = path.plpmtu.as_ref().map_or_else(Default::default, |plpmtu| plpmtu.counts);
         let mtu_sought = path.plpmtu.as_ref().map_or(sending.mtu(), |plpmtu| plpmtu.sought());
         PathStats {
@@ -93,13 +94,13 @@ impl Association {
             data_bytes_sent: sent.data_bytes_sent,
             data_bytes_acked: sent.data_bytes_acked,
             data_bytes_received: counters.data_bytes_received,
-            fast_retransmissions: sent.fast_retransmissions,
-            timeout_retransmissions: sent.timeout_retransmissions,
-            reported_retransmissions: sent.reported_retransmissions,
-            rescheduled_chunks: sent.rescheduled_chunks,
-            tail_probes: sent.tail_probes,
-            timeouts: sent.timeouts,
-            fast_recoveries: sent.fast_recoveries,
+            fast_retransmissions: sent.repairs.fast_retransmissions,
+            timeout_retransmissions: sent.repairs.timeout_retransmissions,
+            reported_retransmissions: sent.repairs.reported_retransmissions,
+            rescheduled_chunks: sent.repairs.rescheduled_chunks,
+            tail_probes: sent.repairs.tail_probes,
+            timeouts: sent.repairs.timeouts,
+            fast_recoveries: sent.repairs.fast_recoveries,
             heartbeats_sent: counters.heartbeats_sent,
             heartbeat_acks_received: counters.heartbeat_acks_received,
             mtu_probes_sent: probes.sent,
@@ -112,20 +113,32 @@ impl Association {
     }
 }
 
-/// Makes the struct, and the copy into what is public, of one list.
+/// Makes the structs, and the copy into what is public, of one list. What is counted in few associations takes no memory in the others.
 macro_rules! counters {
-    ($($name:ident),* $(,)?) => {
+    (often: $($often:ident),*; seldom: $($seldom:ident),*;) => {
         /// As the fields of the same name in [`AssociationStats`].
-        #[derive(Clone, Debug, Default)]
+        #[derive(Debug, Default)]
         pub(super) struct AssociationCounters {
-            $(pub(super) $name: u64,)*
+            $(pub(super) $often: u64,)*
+            pub(super) seldom: Lazy<SeldomCounters>,
+        }
+
+        /// As the fields of the same name in [`AssociationStats`].
+        #[derive(Debug, Default)]
+        pub(super) struct SeldomCounters {
+            $(pub(super) $seldom: u64,)*
+        }
+
+        impl Vacant for SeldomCounters {
+            const VACANT: &'static Self = &Self { $($seldom: 0,)* };
         }
 
         impl AssociationCounters {
             /// Statistics with these numbers, and nothing else.
             pub(super) fn stats(&self) -> AssociationStats {
                 AssociationStats {
-                    $($name: self.$name,)*
+                    $($often: self.$often,)*
+                    $($seldom: self.seldom.$seldom,)*
                     ..AssociationStats::default()
                 }
             }
@@ -134,24 +147,19 @@ macro_rules! counters {
 }
 
 counters! {
-    packets_sent,
-    packets_received,
-    packets_discarded,
-    packets_damaged,
-    sacks_sent,
-    nr_sacks_sent,
-    outgoing_stream_resets,
-    incoming_stream_resets,
-    auth_chunks_sent,
-    auth_chunks_accepted,
-    auth_chunks_refused,
-    unauthenticated_chunks,
-    drop_reports_sent,
-    drop_reports_received,
-    forward_tsns_received,
-    messages_received,
-    bytes_received,
-    addresses_ignored,
+    often: packets_sent, packets_received, sacks_sent, nr_sacks_sent, messages_received, bytes_received;
+    seldom: packets_discarded, packets_damaged, outgoing_stream_resets, incoming_stream_resets,
+        auth_chunks_sent, auth_chunks_accepted, auth_chunks_refused, unauthenticated_chunks, drop_reports_sent,
+        drop_reports_received, forward_tsns_received, addresses_ignored;
+}
+
+impl AssociationCounters {
+    /// So many addresses of the peer, often none, were not used.
+    pub(super) fn ignore_addresses(&mut self, count: u64) {
+        if count > 0 {
+            self.seldom.addresses_ignored += count;
+        }
+    }
 }
 
 /// Account of the time between one flush and the next, by what stopped the former.

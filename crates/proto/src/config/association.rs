@@ -158,8 +158,11 @@ pub(crate) type SharedConfig = alloc::sync::Arc<AssociationConfig>;
 impl AssociationConfig {
     /// In the form that associations are made with.
     pub(crate) fn shared(mut self) -> SharedConfig {
+        // With no time at all, timers would expire without time passing.
         let rto = &mut self.policies.rto;
-        rto.initial = rto.initial.max(Duration::from_millis(1));
+        for span in [&mut rto.initial, &mut rto.min, &mut rto.max] {
+            *span = (*span).max(Duration::from_millis(1));
+        }
         SharedConfig::new(self)
     }
 

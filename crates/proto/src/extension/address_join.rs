@@ -21,6 +21,7 @@ use alloc::vec::Vec;
 
 use polypath_wire::{Parameter, Parameters};
 use rand_core::Rng;
+use smallvec::SmallVec;
 
 /// Tells in INIT and INIT ACK that a side takes part.
 pub(crate) const SUPPORTED: u16 = 0xA9E0;
@@ -51,7 +52,7 @@ pub(crate) struct JoinSecrets {
     peers: Option<JoinSecret>,
     next_number: u32,
     /// The highest number of each path of the peer.
-    seen: Vec<(u8, u32)>,
+    seen: SmallVec<[(u8, u32); 2]>,
 }
 
 impl core::fmt::Debug for JoinSecrets {
@@ -65,7 +66,7 @@ impl JoinSecrets {
     pub(crate) fn new(rng: &mut dyn Rng) -> Self {
         let mut own = [0; SECRET_LEN];
         rng.fill_bytes(&mut own);
-        Self { own, is_taken: false, peers: None, next_number: 1, seen: Vec::new() }
+        Self { own, is_taken: false, peers: None, next_number: 1, seen: SmallVec::new() }
     }
 
     /// The secret for a HEARTBEAT, until the peer has it.

@@ -17,6 +17,7 @@ use alloc::boxed::Box;
 use core::net::IpAddr;
 
 use crate::config::{AssociationConfig, PmtuDiscovery};
+use crate::types::{Lazy, Vacant};
 use crate::{Encapsulation, Instant, PathId, PathStatus};
 use first_contact::InitTry;
 use heartbeat::Heartbeat;
@@ -37,7 +38,7 @@ pub(crate) struct Path {
     pub(crate) reach: Reach,
     /// Consecutive timeouts and unanswered heartbeats.
     pub(crate) errors: u32,
-    pub(crate) suspicion: Suspicion,
+    pub(crate) suspicion: Lazy<Suspicion>,
     pub(crate) init: InitTry,
     pub(crate) heartbeat: Heartbeat,
     /// When its host first said that it does not take SCTP, of the times since something was heard from it.
@@ -64,6 +65,15 @@ pub(crate) struct Suspicion {
     pub(crate) time: Stopwatch,
     /// When timeouts made it inactive the last time.
     pub(crate) failed_at: Option<Instant>,
+}
+
+impl Suspicion {
+    const NONE: Self =
+        Self { rank: 0, since: None, times: 0, time: Stopwatch::NEW, failed_at: None };
+}
+
+impl Vacant for Suspicion {
+    const VACANT: &'static Self = &Self::NONE;
 }
 
 /// Counters of a path that its sending half does not keep; they stay after the path has failed.
@@ -94,7 +104,7 @@ impl Path {
             peer_number: None,
             reach: Reach::Unconfirmed,
             errors: 0,
-            suspicion: Suspicion::default(),
+            suspicion: Lazy::default(),
             init: InitTry::None,
             heartbeat: Heartbeat::default(),
             denied_since: None,

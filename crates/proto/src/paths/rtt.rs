@@ -1,10 +1,7 @@
 //! Round-trip time and retransmission timeout of a path (RFC 9260 section 6.3.1).
 
-use crate::config::{ControlRtt, Rto};
+use crate::config::{ControlRtt, Rto, SharedConfig};
 use crate::{Duration, Instant};
-
-/// Shortest timeout: with none at all, timers would expire without time passing.
-const LEAST: Duration = Duration::from_millis(1);
 
 /// How long a measurement of data is believed on a path that carries none, when control chunks tell something else.
 const BELIEVED: Duration = Duration::from_secs(10);
@@ -12,8 +9,7 @@ const BELIEVED: Duration = Duration::from_secs(10);
 /// Estimator of one path.
 #[derive(Clone, Debug)]
 pub(crate) struct RttEstimator {
-    config: Rto,
-    control: ControlRtt,
+    config: SharedConfig,
     /// Smoothed round-trip time and its variation in nanoseconds.
     smoothed: Option<(f64, f64)>,
     /// The former in whole nanoseconds, which is asked for more often than it changes.
@@ -54,31 +50,23 @@ impl FullPackets {
 }
 
 impl RttEstimator {
-    pub(crate) fn new(config: Rto, control: ControlRtt) -> Self {
-        let least = |span: Duration| span.max(LEAST);
-        let config = Rto {
-            initial: least(config.initial),
-            min: least(config.min),
-            max: least(config.max),
-            ..config
-        };
+    pub(crate) fn new(config: &SharedConfig) -> Self {
         Self {
-            config,
-            control,
+            config: config.clone(),
             smoothed: None,
             srtt: Duration::ZERO,
             smallest: Duration::MAX,
             smallest_full: Duration::MAX,
             full_bytes: 0,
             smallest_control: Duration::MAX,
-            rto: config.initial,
+            rto: config.policies.rto.initial,
             of_data: None,
         }
     }
 
     /// Takes a sample of a data chunk of so many bytes. It takes the place of what was known only from control chunks, where that is provisional.
     pub(crate) fn on_data_sample(&mut self, now: Instant, sample: Duration, bytes: u32) {
-        if self.control == ControlRtt::Provisional && self.of_data.is_none() {
+        if self.control() == ControlRtt::Provisional && self.of_data.is_none() {
             (self.smoothed, self.smallest, self.full_bytes) = (None, Duration::MAX, 0);
         }
         let full = FullPackets { bytes: bytes.max(1), smallest: sample };
@@ -86,6 +74,22 @@ impl RttEstimator {
         (self.full_bytes, self.smallest_full) = (full.bytes, full.smallest);
         self.of_data = Some(now);
         self.on_sample(sample);
+    }
+
+    /// For tests of other parts: an estimator with these rules.
+    #[cfg(test)]
+    pub(crate) fn with_rules(rto: Rto, control_rtt: ControlRtt) -> Self {
+        let mut config = crate::config::AssociationConfig::default();
+        (config.policies.rto, config.policies.control_rtt) = (rto, control_rtt);
+        Self::new(&config.shared())
+    }
+
+    fn rules(&self) -> &Rto {
+        &self.config.policies.rto
+    }
+
+    fn control(&self) -> ControlRtt {
+        self.config.policies.control_rtt
     }
 
     fn full(&self) -> Option<FullPackets> {
@@ -97,7 +101,7 @@ impl RttEstimator {
     /// was long ago.
     pub(crate) fn on_control_sample(&mut self, now: Instant, sample: Duration) {
         self.smallest_control = self.smallest_control.min(sample);
-        if self.control == ControlRtt::Counts {
+        if self.control() == ControlRtt::Counts {
             return self.on_sample(sample);
         }
         if self.of_data.is_some_and(|last| now.since(last) < BELIEVED) {
@@ -112,7 +116,7 @@ impl RttEstimator {
 
     /// Smoothed round-trip time of data, and the smallest of full packets, once there is a sample that is not provisional.
     pub(crate) fn of_data(&self) -> Option<(Duration, Duration)> {
-        let is_known = self.control == ControlRtt::Counts || self.of_data.is_some();
+        let is_known = self.control() == ControlRtt::Counts || self.of_data.is_some();
         is_known.then_some(self.srtt()?).zip(self.smallest_full())
     }
 
@@ -162,14 +166,12 @@ impl RttEstimator {
     fn on_sample(&mut self, sample: Duration) {
         self.smallest = self.smallest.min(sample);
         let r = sample.as_nanos() as f64;
+        let Rto { alpha, beta, .. } = *self.rules();
         let (srtt, rttvar) = match self.smoothed {
             None => (r, r / 2.0),
             Some((srtt, rttvar)) => {
                 let deviation = if srtt > r { srtt - r } else { r - srtt };
-                (
-                    (1.0 - self.config.alpha) * srtt + self.config.alpha * r,
-                    (1.0 - self.config.beta) * rttvar + self.config.beta * deviation,
-                )
+                ((1.0 - alpha) * srtt + alpha * r, (1.0 - beta) * rttvar + beta * deviation)
             }
         };
         self.smoothed = Some((srtt, rttvar));
@@ -185,16 +187,16 @@ impl RttEstimator {
 
     /// Retransmission timeout as if none had expired since the last sample.
     pub(crate) fn rto_without_backoff(&self) -> Duration {
-        let Some((srtt, rttvar)) = self.smoothed else { return self.config.initial };
+        let Some((srtt, rttvar)) = self.smoothed else { return self.rules().initial };
         // RFC 6298 section 2.3 has the granularity of the clock in the place of the margin.
-        let above = (4.0 * rttvar).max(self.config.margin.as_nanos() as f64);
+        let above = (4.0 * rttvar).max(self.rules().margin.as_nanos() as f64);
         let rto = Duration::from_nanos((srtt + above) as u64);
-        rto.max(self.config.min).min(self.config.max)
+        rto.max(self.rules().min).min(self.rules().max)
     }
 
     /// Doubles the timeout after it expired (rule E2).
     pub(crate) fn back_off(&mut self) {
-        self.rto = (self.rto * 2).min(self.config.max);
+        self.rto = (self.rto * 2).min(self.rules().max);
     }
 }
 
@@ -205,7 +207,7 @@ mod tests {
 
     fn estimator(min_ms: u64) -> RttEstimator {
         let rto = Rto { min: Duration::from_millis(min_ms), ..Preset::Rfc9260.policies().rto };
-        RttEstimator::new(rto, ControlRtt::Counts)
+        RttEstimator::with_rules(rto, ControlRtt::Counts)
     }
 
     #[test]
@@ -242,7 +244,7 @@ mod tests {
         let at = |secs| Instant::ZERO + Duration::from_secs(secs);
         let ms = Duration::from_millis;
         let rto = Preset::Rfc9260.policies().rto;
-        let mut rtt = RttEstimator::new(rto, ControlRtt::Provisional);
+        let mut rtt = RttEstimator::with_rules(rto, ControlRtt::Provisional);
         rtt.on_control_sample(at(0), ms(10));
         assert_eq!((rtt.srtt(), rtt.of_data()), (Some(ms(10)), None));
         rtt.on_data_sample(at(1), ms(50), 1468);
@@ -258,7 +260,7 @@ mod tests {
     fn full_packets_take_longer_than_control_chunks() {
         let ms = Duration::from_millis;
         let rto = Preset::Rfc9260.policies().rto;
-        let mut rtt = RttEstimator::new(rto, ControlRtt::Provisional);
+        let mut rtt = RttEstimator::with_rules(rto, ControlRtt::Provisional);
         assert_eq!(rtt.serialisation(), Duration::ZERO);
         rtt.on_control_sample(Instant::ZERO, ms(7));
         assert_eq!(rtt.serialisation(), Duration::ZERO);
@@ -275,7 +277,8 @@ mod tests {
     #[test]
     fn only_full_packets_tell_how_long_one_takes() {
         let ms = Duration::from_millis;
-        let mut rtt = RttEstimator::new(Preset::Rfc9260.policies().rto, ControlRtt::Provisional);
+        let mut rtt =
+            RttEstimator::with_rules(Preset::Rfc9260.policies().rto, ControlRtt::Provisional);
         rtt.on_control_sample(Instant::ZERO, ms(7));
         for (bytes, sample, serialisation, bytes_per_second, what) in [
             (200, 9, 2, None, "the first, most of whose round trip is no sending"),
@@ -295,7 +298,7 @@ mod tests {
     #[test]
     fn an_answer_to_a_control_chunk_ends_the_backoff() {
         let rto = Rto { min: Duration::from_millis(1), ..Preset::Rfc9260.policies().rto };
-        let mut rtt = RttEstimator::new(rto, ControlRtt::Provisional);
+        let mut rtt = RttEstimator::with_rules(rto, ControlRtt::Provisional);
         rtt.on_data_sample(Instant::ZERO, Duration::from_millis(100), 1468);
         rtt.back_off();
         rtt.on_control_sample(Instant::ZERO, Duration::from_millis(7));
@@ -307,7 +310,7 @@ mod tests {
         let ms = Duration::from_millis;
         for (margin, expected) in [(0, 387), (200, 587)] {
             let rto = Rto { min: ms(200), margin: ms(margin), ..Preset::Rfc9260.policies().rto };
-            let mut rtt = RttEstimator::new(rto, ControlRtt::Counts);
+            let mut rtt = RttEstimator::with_rules(rto, ControlRtt::Counts);
             (0..200).for_each(|_| rtt.on_data_sample(Instant::ZERO, ms(387), 1468));
             assert_eq!(rtt.rto().as_nanos() / 1_000_000, expected, "{margin}");
         }

@@ -23,6 +23,9 @@ pub(crate) struct Stopwatch {
 }
 
 impl Stopwatch {
+    /// Nothing was seen yet.
+    pub(crate) const NEW: Self = Self { since: None, total: Duration::ZERO };
+
     /// Takes note of the condition at `now`.
     #[inline]
     pub(crate) fn look(&mut self, now: Instant, condition: Condition) {

@@ -305,20 +305,20 @@ impl Transmitter {
             TransmissionCause::New => self.dry_told = false,
             TransmissionCause::WindowProbe | TransmissionCause::Copy => {}
             TransmissionCause::Rescheduled => {
-                counters.rescheduled_chunks += 1;
+                counters.repairs.rescheduled_chunks += 1;
                 self.stats.rescheduled_chunks += 1;
             }
-            TransmissionCause::TailProbe => counters.tail_probes += 1,
+            TransmissionCause::TailProbe => counters.repairs.tail_probes += 1,
             TransmissionCause::FastRetransmission => {
-                counters.fast_retransmissions += 1;
+                counters.repairs.fast_retransmissions += 1;
                 self.stats.fast_retransmissions += 1;
             }
             TransmissionCause::DropReport => {
-                counters.reported_retransmissions += 1;
+                counters.repairs.reported_retransmissions += 1;
                 self.stats.reported_retransmissions += 1;
             }
             TransmissionCause::TimerRetransmission => {
-                counters.timeout_retransmissions += 1;
+                counters.repairs.timeout_retransmissions += 1;
                 self.stats.timeout_retransmissions += 1;
             }
         }

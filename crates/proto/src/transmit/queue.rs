@@ -13,7 +13,7 @@ use super::partial_reliability::index::{Index, Place};
 use super::partial_reliability::{Reliability, Support};
 use super::stream_scheduler::{Scheduler, Visit};
 use crate::config::StreamScheduler;
-use crate::types::{BufferBytes, PathSet};
+use crate::types::{BufferBytes, Lazy, PathSet};
 use crate::{Delivery, OutgoingMessage, PathId};
 
 /// How far a path looks past messages that are meant for other paths.
@@ -34,7 +34,7 @@ pub(crate) struct SendQueue {
     /// Waiting messages that name a path.
     named: usize,
     /// Messages that may be abandoned.
-    pub(crate) index: Index,
+    pub(crate) index: Lazy<Index>,
     support: Support,
     /// Next SSN of each stream that was used so far.
     next_ssn: Vec<u16>,
@@ -87,7 +87,7 @@ impl SendQueue {
             scheduler: Scheduler::new(policy),
             current: None,
             named: 0,
-            index: Index::default(),
+            index: Lazy::default(),
             support: Support::Unknown,
             next_ssn: Vec::new(),
             limit,
@@ -182,7 +182,7 @@ impl SendQueue {
         if support != Support::No {
             return 0;
         }
-        self.index = Index::default();
+        self.index.forget();
         let rules = self.messages.rules_mut().filter(|rule| **rule != Reliability::Full);
         rules.map(|rule| *rule = Reliability::Full).count() as u64
     }

@@ -211,6 +211,6 @@ impl Transmitter {
             }
         }
         self.paths[path].on_recovery();
-        self.paths[path].counters.fast_recoveries += 1;
+        self.paths[path].counters.repairs.fast_recoveries += 1;
     }
 }

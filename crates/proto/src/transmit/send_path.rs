@@ -2,6 +2,7 @@
 
 mod arrivals;
 mod control;
+mod counters;
 mod feedback;
 mod record;
 
@@ -12,7 +13,8 @@ use core::ops::{Index, IndexMut};
 use smallvec::SmallVec;
 
 use crate::config::{
-    AssociationConfig, Burst, BytesCounted, Pacing, PathFill, PathGroups, SackRequest, WindowUnit,
+    AssociationConfig, Burst, BytesCounted, Pacing, PathFill, PathGroups, SackRequest,
+    SharedConfig, WindowUnit,
 };
 use crate::congestion::burst::{self, BurstView};
 use crate::congestion::coupled::group::{GroupViews, Member};
@@ -29,6 +31,7 @@ use crate::transmit::outstanding::OutstandingData;
 use crate::types::{Lazy, PathSet, PathTimes};
 use crate::{Duration, Instant, PathId, Probe, ProbeEvent, Tsn};
 use arrivals::Arrivals;
+use counters::SendCounters;
 use feedback::Feedback;
 use record::SendRecord;
 
@@ -112,37 +115,9 @@ pub(crate) struct Spread {
     pub(crate) copies: Copies,
 }
 
-/// Counters of a path's sending half; kept after it has failed.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct SendCounters {
-    pub(crate) data_packets_sent: u64,
-    pub(crate) data_chunks_sent: u64,
-    pub(crate) data_bytes_sent: u64,
-    pub(crate) data_bytes_acked: u64,
-    pub(crate) fast_retransmissions: u64,
-    pub(crate) timeout_retransmissions: u64,
-    pub(crate) reported_retransmissions: u64,
-    pub(crate) rescheduled_chunks: u64,
-    pub(crate) tail_probes: u64,
-    pub(crate) timeouts: u64,
-    pub(crate) fast_recoveries: u64,
-}
-
-impl SendCounters {
-    /// Chunks retransmitted because they were lost.
-    pub(crate) fn retransmissions(&self) -> u64 {
-        self.fast_retransmissions + self.timeout_retransmissions + self.reported_retransmissions
-    }
-}
-
 impl SendPath {
     /// A path on which nothing was sent yet. `headers` is what IP and UDP take of each packet, in bytes.
-    pub(crate) fn new(
-        id: PathId,
-        family: Family,
-        headers: u32,
-        config: &AssociationConfig,
-    ) -> Self {
+    pub(crate) fn new(id: PathId, family: Family, headers: u32, config: &SharedConfig) -> Self {
         let mtu = u32::from(config.mtu_bytes).max(LEAST_MTU);
         let parameters = parameters(id, mtu, headers, config);
         let (control, congestion) =
@@ -153,7 +128,7 @@ impl SendPath {
             headers,
             mtu,
             parameters,
-            rtt: RttEstimator::new(config.policies.rto, config.policies.control_rtt),
+            rtt: RttEstimator::new(config),
             rtt_sample: None,
             timed: None,
             control,
@@ -569,7 +544,7 @@ mod tests {
     /// still outstanding; one that carries nothing does not.
     #[test]
     fn what_carries_data_is_a_member_whatever_its_state() {
-        let config = AssociationConfig::with_preset(Preset::Lia);
+        let config = AssociationConfig::with_preset(Preset::Lia).shared();
         let mut paths = SendPaths::default();
         for (id, ms) in [(0, 10), (1, 20)] {
             let mut path = SendPath::new(PathId(id), Family::V4, 20, &config);

@@ -34,7 +34,7 @@ impl Transmitter {
         path.t3 = None;
         path.timed = None;
         path.await_no_sample();
-        path.counters.timeouts += 1;
+        path.counters.repairs.timeouts += 1;
         self.stats.timeouts += 1;
         if expiry == Expiry::Loss {
             let timeout = Timeout { flight_before: path.flight };

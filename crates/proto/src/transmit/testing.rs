@@ -173,13 +173,14 @@ impl Bench {
 
     fn with(config: AssociationConfig, paths: u8) -> Self {
         let mut tx = Transmitter::new(FIRST, &config);
+        let shared = config.clone().shared();
         let mut book = PathBook::default();
         for id in (0..paths).map(PathId) {
             let [local, remote] = [1, 2].map(|host| IpAddr::V4(Ipv4Addr::new(10, 0, id.0, host)));
             let mtu = config.mtu_bytes.into();
             let mut path = Path::new(id, local, remote, Encapsulation::None, mtu, &config);
             path.reach = Reach::Active;
-            tx.paths.push(SendPath::new(id, Family::V4, path.headers(), &config));
+            tx.paths.push(SendPath::new(id, Family::V4, path.headers(), &shared));
             book.push(path);
         }
         let payloads = tx.paths.iter().map(SendPath::max_chunk_payload);

@@ -257,7 +257,7 @@ impl Association {
             auth: own.zip(peer.auth.clone()).map(|(own, peer)| AuthPair { own, peer }),
             handshake_pair: (came_to, source),
         };
-        self.stats.addresses_ignored += u64::from(peer.ignored_addresses);
+        self.stats.ignore_addresses(peer.ignored_addresses.into());
         // What waits was meant for paths as they were.
         self.control.clear();
         self.settle(cx, &agreed);

@@ -5,6 +5,7 @@ use alloc::collections::BinaryHeap;
 use core::cmp::Reverse;
 
 use crate::transmit::lanes::Slot;
+use crate::types::Vacant;
 use crate::{Instant, Tsn};
 
 /// Entries that may be outdated before it is searched.
@@ -35,6 +36,11 @@ impl Place {
 pub(crate) struct Index {
     deadlines: BinaryHeap<(Reverse<Instant>, Place)>,
     priorities: BinaryHeap<(u32, Place)>,
+}
+
+impl Vacant for Index {
+    const VACANT: &'static Self =
+        &Self { deadlines: BinaryHeap::new(), priorities: BinaryHeap::new() };
 }
 
 impl Index {

@@ -379,7 +379,7 @@ fn split_fast_retransmit_finds_a_loss_from_its_own_path() {
     let entered = ProbeEvent::FastRecoveryEntered { path: PathId(0) };
     assert_eq!(bench.trace().iter().filter(|event| **event == entered).count(), 1);
     assert!(bench.path(0).free_retransmission);
-    assert_eq!(bench.path(0).counters.fast_recoveries, 1);
+    assert_eq!(bench.path(0).counters.repairs.fast_recoveries, 1);
 }
 
 /// `dreibholz-model` fig. 4: the cumulative ack stands still because of path 0; path 1 delivers in order.

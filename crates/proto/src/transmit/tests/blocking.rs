@@ -70,7 +70,7 @@ fn what_is_left_of_a_transfer_blocks_nothing_where_all_of_it_has_room() {
 fn a_path_without_a_round_trip_gets_one_packet_at_a_time_until_it_was_tried_often() {
     let slow = Some((1, What::New(FULL)));
     let mut bench = bench(BlockingEstimation::On, PathOrder::LargestSpace, 40, 30);
-    bench.path(1).rtt = crate::paths::rtt::RttEstimator::new(
+    bench.path(1).rtt = crate::paths::rtt::RttEstimator::with_rules(
         bench.config.policies.rto,
         bench.config.policies.control_rtt,
     );

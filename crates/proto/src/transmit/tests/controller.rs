@@ -194,8 +194,8 @@ fn losses_are_told_with_cause_and_size_and_each_byte_once() {
         bench.sack(&Answer::of(0).gaps(&[(2, 2), (4, 4)]));
         let second = losses(&told);
         assert_eq!((second[0].lost_bytes, second[0].in_recovery), (CHUNK, true), "{scope:?}");
-        let counters = bench.path(0).counters;
-        assert_eq!(counters.fast_recoveries, fast_recoveries, "{scope:?}");
+        let counters = &bench.path(0).counters;
+        assert_eq!(counters.repairs.fast_recoveries, fast_recoveries, "{scope:?}");
         assert!(!bench.path(0).record.reduction.is_under_way(), "it has no threshold");
     }
 }
@@ -334,7 +334,7 @@ fn a_chunk_waits_for_a_path_with_a_longer_round_trip_that_sends_it_faster() {
             config.policies.blocking_estimation = BlockingEstimation::On;
             config.policies.path_order = PathOrder::LowestSrtt;
         });
-        bench.path(1).rtt = crate::paths::rtt::RttEstimator::new(
+        bench.path(1).rtt = crate::paths::rtt::RttEstimator::with_rules(
             bench.config.policies.rto,
             bench.config.policies.control_rtt,
         );

@@ -421,7 +421,7 @@ fn a_path_that_a_blocking_chunk_leaves_pays_half_where_the_policy_says_so() {
     bench.config.policies.reschedule.old_path = crate::config::OldPathPays::Half;
     assert_eq!(bench.sends()[0], (1, [0].into()));
     assert_eq!(bench.path(0).congestion.cwnd, 9 * CHUNK / 2);
-    assert_eq!(bench.path(1).counters.rescheduled_chunks, 1);
+    assert_eq!(bench.path(1).counters.repairs.rescheduled_chunks, 1);
     assert_eq!(bench.tx.stats.rescheduled_chunks, 1);
 }
 

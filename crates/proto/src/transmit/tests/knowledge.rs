@@ -279,9 +279,9 @@ fn with_nothing_in_flight_a_chunk_waits_only_for_a_path_that_takes_it_now() {
         let mut bench = tail(2, |_| {});
         bench.shape(0, 9, 9, 50);
         let rto = bench.config.policies.rto;
-        bench.path(1).rtt = RttEstimator::new(rto, bench.config.policies.control_rtt);
+        bench.path(1).rtt = RttEstimator::with_rules(rto, bench.config.policies.control_rtt);
         bench.shape(1, 9, 9, 50);
-        bench.path(0).rtt = RttEstimator::new(rto, bench.config.policies.control_rtt);
+        bench.path(0).rtt = RttEstimator::with_rules(rto, bench.config.policies.control_rtt);
         bench.shape(0, 9, 9, 50);
         bench.send(1);
         bench.begin();
@@ -337,7 +337,7 @@ fn a_chunk_that_was_passed_by_another_is_probed_for_after_a_quarter_of_a_round_t
         });
         bench.shape(0, 9, 9, 20);
         bench.path(0).rtt =
-            RttEstimator::new(bench.config.policies.rto, bench.config.policies.control_rtt);
+            RttEstimator::with_rules(bench.config.policies.rto, bench.config.policies.control_rtt);
         bench.shape(0, 9, 9, 40);
         put(&mut bench, &[0, 0, 0]);
         bench.tx.outstanding.get_mut(tsn(0)).missing_reports = reports;

@@ -69,7 +69,7 @@ fn a_timer_finds_what_is_late_where_no_sack_comes() {
     bench.expire_late();
     assert_eq!(losses(&mut bench), [2, 3].map(|chunk| (chunk, LossDetection::Overdue)));
     assert_eq!(bench.late_in(0), None, "nothing that was sent later has passed the others");
-    assert_eq!(bench.path(0).counters.fast_recoveries, 1);
+    assert_eq!(bench.path(0).counters.repairs.fast_recoveries, 1);
 }
 
 #[test]

@@ -151,7 +151,7 @@ fn a_retransmission_takes_its_bytes_along_to_its_new_path() {
     assert_eq!((chunk.path, chunk.transmissions, chunk.sent_at), (PathId(1), 2, bench.now));
     assert_eq!(bench.history(0), History::FAST_RETRANSMITTED | History::MOVED);
     assert_eq!(bench.t3(1), Some(bench.rto(1)));
-    assert_eq!(bench.path(1).counters.fast_retransmissions, 1);
+    assert_eq!(bench.path(1).counters.repairs.fast_retransmissions, 1);
 }
 
 #[test]

@@ -44,14 +44,14 @@ fn each_transmission_is_counted_by_its_cause_and_told_to_the_probe() {
     assert_eq!(repeated, [1, 1, 1]);
     let now = bench.now;
     let path = bench.path(0);
-    let counters = path.counters;
+    let counters = &path.counters;
     assert_eq!(path.last_data_sent, Some(now));
     assert_eq!((counters.data_packets_sent, counters.data_chunks_sent), (6, 6));
     assert_eq!(counters.data_bytes_sent, 6 * u64::from(FULL));
     let repeated = [
-        counters.fast_retransmissions,
-        counters.reported_retransmissions,
-        counters.timeout_retransmissions,
+        counters.repairs.fast_retransmissions,
+        counters.repairs.reported_retransmissions,
+        counters.repairs.timeout_retransmissions,
         counters.retransmissions(),
     ];
     assert_eq!(repeated, [1, 1, 1, 3]);

@@ -48,7 +48,7 @@ fn a_silent_path_is_probed_once_by_its_last_chunk() {
         assert_eq!(bench.flights(), [chunks as u64 * CHUNK, 0]);
         assert!(bench.history(last).contains(History::PROBED));
         assert_eq!(bench.path(0).tail_probe.phase(), TailPhase::Sent);
-        assert_eq!(bench.path(0).counters.tail_probes, 1);
+        assert_eq!(bench.path(0).counters.repairs.tail_probes, 1);
         let restarted = chunks == 1;
         assert_eq!(bench.t3(0) == Some(bench.rto(0)), restarted, "of the lowest chunk only");
         bench.wait(ms);
@@ -344,14 +344,14 @@ fn where_several_paths_were_probed_only_those_pay_that_lost_something_for_certai
     bench.config.policies.fast_retransmit.threshold = u8::MAX;
     bench.config.policies.fast_retransmit.reports = crate::config::MissingReports::PerSack;
     bench.sack(&Answer::of(0).gaps(&[(1, 1)]));
-    assert_eq!([0, 1].map(|id| bench.path(id).counters.fast_recoveries), [0, 0]);
+    assert_eq!([0, 1].map(|id| bench.path(id).counters.repairs.fast_recoveries), [0, 0]);
     let mut alone = self::bench(400, |_| {});
     alone.place(&[0]);
     alone.wait(280);
     assert_eq!(alone.sends(), [(0, [0].into())]);
     alone.wait(40);
     alone.sack(&Answer::of(1));
-    assert_eq!(alone.path(0).counters.fast_recoveries, 1, "its original was lost");
+    assert_eq!(alone.path(0).counters.repairs.fast_recoveries, 1, "its original was lost");
 }
 
 /// A later packet, or a copy, follows on the path of the only packet in flight: the peer answers the second packet at once.

@@ -53,7 +53,7 @@ fn all_that_is_outstanding_on_the_path_is_lost() {
         assert_eq!((bench.t3(0), bench.path(0).timed), (None, None), "{preset:?}");
         assert_eq!((bench.rto(0), bench.rto(1)), (2 * rto, rto), "{preset:?}");
         assert!(bench.path(0).free_retransmission && !bench.path(1).free_retransmission);
-        assert_eq!((bench.path(0).counters.timeouts, bench.tx.stats.timeouts), (1, 1));
+        assert_eq!((bench.path(0).counters.repairs.timeouts, bench.tx.stats.timeouts), (1, 1));
         let timeout = ProbeEvent::Timeout { path: PathId(0), errors: 1 };
         assert!(bench.trace().contains(&timeout), "{preset:?}");
     }

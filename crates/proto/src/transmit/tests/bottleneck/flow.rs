@@ -82,7 +82,7 @@ impl Flow {
             receiver: Receiver::default(),
             delivered: 0,
             sampler: RateSampler::default(),
-            rtt: RttEstimator::new(Preset::Recommended.policies().rto, ControlRtt::Counts),
+            rtt: RttEstimator::with_rules(Preset::Recommended.policies().rto, ControlRtt::Counts),
             outstanding: BTreeMap::new(),
             highest: 0,
             next: 0,

@@ -285,7 +285,7 @@ fn recommended() -> Policies {
             ..dreibholz_asymmetric().fast_retransmit
         },
         retransmission: Retransmission {
-            fast: RetransmissionPath::LowestSrtt,
+            fast: RetransmissionPath::EarliestAnswer,
             no_window: NoWindow::Sooner,
             repeated: RepeatedTimeout::AvoidDoubtful,
             ..dreibholz_asymmetric().retransmission

@@ -31,12 +31,21 @@ pub(crate) struct RetransmissionCandidate {
     pub(crate) errors: u32,
     /// Smoothed round-trip time, once measured.
     pub(crate) srtt: Option<Duration>,
+    /// How long the answer to a chunk that is sent next is expected to take, where the policy asks for that.
+    pub(crate) answer: Option<Duration>,
     /// Whether its congestion window admits a packet now.
     pub(crate) cwnd_admits: bool,
     /// Lost chunks in parts per million of those sent.
     pub(crate) loss_ppm: u32,
     /// Random number that breaks ties.
     pub(crate) lot: u32,
+}
+
+impl RetransmissionCandidate {
+    /// How long an answer is expected to take.
+    fn expected(&self) -> Option<Duration> {
+        self.answer.or(self.srtt)
+    }
 }
 
 /// How often the chunk was lost.
@@ -97,9 +106,9 @@ fn brings_earlier(
     next: &RetransmissionCandidate,
     lost_bytes: u64,
 ) -> bool {
-    let Some(chosen_rtt) = chosen.srtt else { return false };
+    let Some(chosen_rtt) = chosen.expected() else { return false };
     // What was never measured may be slow, or dead.
-    let Some(next_rtt) = next.srtt else { return true };
+    let Some(next_rtt) = next.expected() else { return true };
     let [chosen_rtt, next_rtt] = [chosen_rtt, next_rtt].map(|rtt| u128::from(rtt.as_nanos()));
     let waits = chosen_rtt * u128::from(lost_bytes) / u128::from(chosen.cwnd.max(1));
     chosen_rtt + waits < next_rtt
@@ -123,14 +132,17 @@ fn order_of(
         RetransmissionPath::Cwnd => sorted(candidates, |c| Reverse(c.cwnd)),
         RetransmissionPath::Ssthresh => sorted(candidates, |c| Reverse(c.ssthresh)),
         RetransmissionPath::LossRate => sorted(candidates, |c| c.loss_ppm),
-        RetransmissionPath::LowestSrtt => lowest_srtt(candidates, lost_on),
+        RetransmissionPath::LowestSrtt => quickest(candidates, lost_on, |c| c.srtt),
+        RetransmissionPath::EarliestAnswer => {
+            quickest(candidates, lost_on, RetransmissionCandidate::expected)
+        }
     }
 }
 
 /// Whether the policy has ties to break.
 pub(crate) fn wants_lots(policy: RetransmissionPath) -> bool {
-    use RetransmissionPath::{Alternate, LowestSrtt, Same};
-    !matches!(policy, Same | Alternate | LowestSrtt)
+    use RetransmissionPath::{Alternate, EarliestAnswer, LowestSrtt, Same};
+    !matches!(policy, Same | Alternate | LowestSrtt | EarliestAnswer)
 }
 
 /// The path itself, then those after it in the table, then those before it.
@@ -141,11 +153,16 @@ fn same_first(candidates: &[RetransmissionCandidate], lost_on: u8) -> PathOrderi
 }
 
 /// By round-trip time, unmeasured ones last; of equal ones the path itself first.
-fn lowest_srtt(candidates: &[RetransmissionCandidate], lost_on: u8) -> PathOrdering {
+/// By time, unknown ones last; of equal ones the path itself first.
+fn quickest(
+    candidates: &[RetransmissionCandidate],
+    lost_on: u8,
+    time: impl Fn(&RetransmissionCandidate) -> Option<Duration>,
+) -> PathOrdering {
     let mut order = same_first(candidates, lost_on);
     order.sort_by_key(|index| {
-        let srtt = candidates.iter().find(|c| c.index == *index).and_then(|c| c.srtt);
-        (srtt.is_none(), srtt)
+        let time = candidates.iter().find(|c| c.index == *index).and_then(&time);
+        (time.is_none(), time)
     });
     order
 }
@@ -201,6 +218,7 @@ mod tests {
                 // The third path was never measured; of the others, the second one has the lower RTT.
                 srtt: [Some(40), Some(20), None][usize::from(index).min(2)]
                     .map(Duration::from_millis),
+                answer: None,
                 cwnd_admits,
                 loss_ppm,
                 lot,
@@ -216,13 +234,14 @@ mod tests {
         preference(policy, AsChosen, Attempt::First, candidates, lost_on)
     }
 
-    const ALL: [RetransmissionPath; 7] = [
+    const ALL: [RetransmissionPath; 8] = [
         RetransmissionPath::Same,
         RetransmissionPath::Asap,
         RetransmissionPath::Cwnd,
         RetransmissionPath::Ssthresh,
         RetransmissionPath::LossRate,
         RetransmissionPath::LowestSrtt,
+        RetransmissionPath::EarliestAnswer,
         RetransmissionPath::Alternate,
     ];
 
@@ -243,6 +262,25 @@ mod tests {
         }
     }
 
+    /// The path with the lower RTT has so much on its way that the other one answers sooner.
+    #[test]
+    fn what_is_on_its_way_delays_an_answer() {
+        let mut candidates = candidates();
+        for (answers, expected) in [
+            ([Some(45), Some(50), None], [0, 1, 2]),
+            ([Some(45), None, None], [1, 0, 2]),
+            ([None, None, Some(30)], [1, 2, 0]),
+        ] {
+            for (candidate, answer) in candidates.iter_mut().zip(answers) {
+                candidate.answer = answer.map(Duration::from_millis);
+            }
+            let order = first(RetransmissionPath::EarliestAnswer, &candidates, 0);
+            assert_eq!(order.as_slice(), expected, "{answers:?}");
+            let order = first(RetransmissionPath::LowestSrtt, &candidates, 0);
+            assert_eq!(order.as_slice(), [1, 0, 2], "round trips alone");
+        }
+    }
+
     #[test]
     fn of_equally_quick_paths_the_one_that_lost_comes_first() {
         let mut candidates = candidates();
@@ -256,9 +294,11 @@ mod tests {
     #[test]
     fn whoever_ranks_paths_has_ties() {
         let wanted = ALL.map(|policy| (policy, wants_lots(policy)));
-        use RetransmissionPath::{Alternate, Asap, Cwnd, LossRate, LowestSrtt, Same, Ssthresh};
+        use RetransmissionPath::{
+            Alternate, Asap, Cwnd, EarliestAnswer, LossRate, LowestSrtt, Same, Ssthresh,
+        };
         let ranked = [Asap, Cwnd, Ssthresh, LossRate].map(|policy| (policy, true));
-        let certain = [(LowestSrtt, false), (Alternate, false)];
+        let certain = [LowestSrtt, EarliestAnswer, Alternate].map(|policy| (policy, false));
         let expected = [&[(Same, false)][..], &ranked, &certain].concat();
         assert_eq!(wanted.as_slice(), expected);
     }

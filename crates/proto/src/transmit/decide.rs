@@ -287,6 +287,8 @@ impl Snapshot<'_> {
         rng: &mut dyn Rng,
     ) -> SmallVec<[rtx_policy::RetransmissionCandidate; 4]> {
         let policy = &self.config.policies.retransmission;
+        let asks_for_answers =
+            [policy.fast, policy.timer].contains(&RetransmissionPath::EarliestAnswer);
         let candidate = |path: &SendPath| rtx_policy::RetransmissionCandidate {
             index: path.id.0,
             cwnd: path.congestion.cwnd,
@@ -294,6 +296,7 @@ impl Snapshot<'_> {
             errors: self.book[path.id].errors,
             cwnd_admits: path.cwnd_admits(),
             srtt: path.rtt.srtt(),
+            answer: asks_for_answers.then(|| self.tx.answer_time(path, self.now)).flatten(),
             loss_ppm: match policy.loss_rate {
                 LossRateSource::Measured => path.record.loss_rate.measured_ppm(),
                 LossRateSource::Oracle => path.record.loss_rate.oracle_ppm(),

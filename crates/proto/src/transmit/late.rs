@@ -147,7 +147,7 @@ impl Transmitter {
     }
 
     /// Time until a chunk sent next on the path would be answered, as far as its round trip is known.
-    fn answer_time(&self, path: &SendPath, now: Instant) -> Option<Duration> {
+    pub(super) fn answer_time(&self, path: &SendPath, now: Instant) -> Option<Duration> {
         match measured_path(path, now) {
             Some(view) => Some(expected_rtt(&view, path.on_the_way(now), self.max_fragment.into())),
             None => path.rtt.srtt(),

@@ -176,9 +176,9 @@ const fn slow_start(value: &'static str, against: &'static str) -> Covered {
     Covered { key, value, against, scenario: QUICK_AND_SLOW, set: OVERTAKEN, effect }
 }
 
-const fn quickest(key: &'static str) -> Covered {
+const fn quickest(key: &'static str, value: &'static str) -> Covered {
     let effect = effect!(retransmissions_on_the_quickest_path_arrive_first);
-    let (value, against) = ("lowest-srtt", "same");
+    let against = "same";
     Covered { key, value, against, scenario: QUICK_AND_SLOW, set: SLOW_LOSES, effect }
 }
 
@@ -195,8 +195,17 @@ pub const COVERAGE: &[Covered] = &[
     probe("two-rtts", "off"),
     slow_start("per-sack", "per-second-packet"),
     slow_start("per-second-packet", "per-sack"),
-    quickest("retransmission.fast"),
-    quickest("retransmission.timer"),
+    quickest("retransmission.fast", "lowest-srtt"),
+    quickest("retransmission.timer", "lowest-srtt"),
+    quickest("retransmission.timer", "earliest-answer"),
+    Covered {
+        key: "retransmission.fast",
+        value: "earliest-answer",
+        against: "lowest-srtt",
+        scenario: BESIDE_A_THIN_PATH,
+        set: &[],
+        effect: effect!(many_retransmissions_do_not_queue_up_on_a_thin_path),
+    },
 ];
 
 fn with(set: &[&str], key: &str, value: &str) -> RunResult {
@@ -316,8 +325,48 @@ fn a_chunk_on_the_slow_path_waits_for_room_on_the_quick_one() {
 #[test]
 fn retransmissions_on_the_quickest_path_arrive_first() {
     let of = |value| with(SLOW_LOSES, "retransmission.fast", value).goodput_bit_s;
-    let (same, quickest) = (of("same"), of("lowest-srtt"));
-    assert!(quickest > 1.02 * same, "{quickest} against {same} bit/s");
+    let same = of("same");
+    for value in ["lowest-srtt", "earliest-answer"] {
+        let quickest = of(value);
+        assert!(quickest > 1.02 * same, "{value}: {quickest} against {same} bit/s");
+    }
+}
+
+/// The quick path loses many packets at a time when its queue is full. The thin one has the lower RTT for one packet, of 50 ms, but
+/// needs 48 ms more for each further one.
+const BESIDE_A_THIN_PATH: &str = r#"
+title = "A fast path with a small queue beside a thin one"
+
+[run]
+duration = "5 s"
+
+[[network.disjoint.paths]]
+name = "quick"
+bottleneck = { rate = "300 Mbit/s", delay = "30 ms", queue = { drop-tail = { packets = 160 } } }
+
+[[network.disjoint.paths]]
+name = "thin"
+bottleneck = { rate = "250 kbit/s", delay = "500 us", queue = { drop-tail = { packets = 5 } } }
+
+[[traffic]]
+name = "bulk"
+source = "saturated"
+message_size = "1452 B"
+
+[sctp]
+preset = "recommended"
+send_buffer = "2400 KiB"
+receive_buffer = "2400 KiB"
+"#;
+
+#[test]
+fn many_retransmissions_do_not_queue_up_on_a_thin_path() {
+    let of = |value| {
+        let edit = format!("sctp.policies.retransmission.fast={value}");
+        run(BESIDE_A_THIN_PATH, &[&edit]).goodput_bit_s
+    };
+    let (lowest, earliest) = (of("lowest-srtt"), of("earliest-answer"));
+    assert!(earliest > 1.05 * lowest, "{earliest} against {lowest} bit/s");
 }
 
 /// Gap ack blocks reach 65,535 TSNs, of which the quick path brings 200,000 a second; the thin one needs 90 ms for a packet, and

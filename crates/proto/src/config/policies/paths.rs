@@ -69,6 +69,9 @@ policy_enum!(
         LossRate = "lossrate",
         /// The path with the smallest smoothed round-trip time, unmeasured ones last, of equal ones its own.
         LowestSrtt = "lowest-srtt",
+        /// The path on which it is expected to be answered first: by round trip, rate, and what is on its way there. Unmeasured ones
+        /// last, of equal ones its own.
+        EarliestAnswer = "earliest-answer",
         /// Another active path if there is one (RFC 9260 section 6.4.1).
         Alternate = "alternate",
     }

@@ -1,5 +1,6 @@
 //! Chunks that are lost by a reordering window which adapts, and those that were not lost.
 
+use crate::paths::rtt::RttEstimator;
 use std::vec::Vec;
 
 use super::*;
@@ -157,6 +158,7 @@ fn a_chunk_that_was_only_late_restores_the_window_and_widens_the_other() {
         let before = bench.path(0).congestion;
         if over == 1 {
             let (now, sample) = (bench.now, crate::Duration::from_millis(41));
+            bench.path(0).rtt = RttEstimator::new(&bench.config.clone().shared());
             bench.path(0).rtt.on_data_sample(now, sample, 1468);
             bench.place(&[1]);
             bench.wait(40);

@@ -118,6 +118,12 @@ impl GoodputGuard {
         }
     }
 
+    /// For tests of other parts: all paths but this one rest.
+    #[cfg(test)]
+    pub(crate) fn keeping(path: PathId) -> Self {
+        Self { phase: GuardPhase::Rest(path, FIRST_REST), ..Self::new(Instant::ZERO) }
+    }
+
     /// The only path that carries data, if the others rest.
     pub(crate) fn kept(&self) -> Option<PathId> {
         match self.phase {

@@ -63,7 +63,8 @@ impl Snapshot<'_> {
         // Nearly always none has a lower RTT by far enough, and then no more has to be known.
         let mut faster: SmallVec<[MeasuredPath; 3]> = SmallVec::new();
         let is_lower = |it: &&SendPath| it.rtt.of_data().is_some_and(|(srtt, _)| leads(srtt, rtt));
-        for it in others().filter(is_lower) {
+        let carries_data = |it: &&SendPath| !tx.rests(it.id, self.usable);
+        for it in others().filter(is_lower).filter(carries_data) {
             let Some(view) = measured_path(it, self.now) else { continue };
             faster.push(MeasuredPath { answer: answer(&view, it.on_the_way(self.now)), ..view });
         }

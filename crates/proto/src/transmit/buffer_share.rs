@@ -59,7 +59,9 @@ impl Snapshot<'_> {
         others
             .map(|other| {
                 // Whoever lets others go first takes no more than it has, however large its window became.
-                if self.waits_for_faster(other.id, other.mtu()) {
+                if self.tx.rests(other.id, self.usable)
+                    || self.waits_for_faster(other.id, other.mtu())
+                {
                     return Some(self.tx.outstanding.in_flight_on(other.id).user_bytes);
                 }
                 let is_slower = own.exceeds(&speed(other));

@@ -1,11 +1,14 @@
 //! New data keeps off a path on which it would block the buffers.
 
+use std::boxed::Box;
+
 use super::*;
 use crate::config::{
     BlockingEstimation, BufferSize, BufferSplit, DataCopies, EarliestCompletion, PathOrder, Preset,
     RescheduleSide, TailReinjection,
 };
 use crate::mechanism::blocking_estimation::MOST_TRIES;
+use crate::mechanism::goodput_guard::GoodputGuard;
 use crate::transmit::decide::What;
 
 /// Path 0 has 20 ms, and its window is full; path 1 is free and has this round-trip time. The send buffer has room for
@@ -55,6 +58,15 @@ fn a_chunk_waits_for_the_faster_path_only_where_it_would_block_the_buffer() {
     let mut primary = bench(On, PathOrder::Primary, 40, 30);
     primary.book.primary = crate::PathId(1);
     assert_eq!(primary.choice(), slow);
+}
+
+/// The faster path would fill the buffer meanwhile; but it carries no data of its own.
+#[test]
+fn nobody_waits_for_a_path_that_rests() {
+    let mut bench = bench(BlockingEstimation::On, PathOrder::LowestSrtt, 40, 30);
+    assert_eq!(bench.choice(), None);
+    bench.tx.guard = Some(Box::new(GoodputGuard::keeping(crate::PathId(1))));
+    assert_eq!(bench.choice(), Some((1, What::New(FULL))));
 }
 
 #[test]

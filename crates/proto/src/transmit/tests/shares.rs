@@ -1,5 +1,7 @@
 //! How the buffers are shared among paths, and how large they are.
 
+use std::boxed::Box;
+
 use polypath_wire::{DuplicateTsns, NrSack, Payload, VirtualPayload};
 
 use super::*;
@@ -7,6 +9,7 @@ use crate::config::{
     AssociationConfig, BlockingEstimation, BufferSize, BufferSplit, BufferSplitBy,
     BufferSplitShares, Burst, PathOrder,
 };
+use crate::mechanism::goodput_guard::GoodputGuard;
 use crate::transmit::buffer_size::DeliveryRate;
 use crate::transmit::partial_reliability::Reliability;
 use crate::transmit::sack::testing::blocks;
@@ -84,6 +87,9 @@ fn the_fastest_path_takes_what_the_others_do_not_need() {
     for (what, tune, packets) in cases {
         assert_eq!(taken(&mut split(tune), 0), packets, "{what}");
     }
+    let mut alone = split(|_| {});
+    alone.tx.guard = Some(Box::new(GoodputGuard::keeping(PathId(0))));
+    assert_eq!(taken(&mut alone, 0), 19, "the other path rests");
     let mut slow = split(|_| {});
     slow.shape(1, 39, 39, 100);
     assert_eq!(taken(&mut slow, 1), 9, "a slower path has its equal share");

@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use polypath_proto::config::{EndpointConfig, PmtuDiscovery};
+use polypath_proto::config::{EndpointConfig, ErrorDetection, PmtuDiscovery};
 use rand_chacha::ChaCha12Rng;
 use rand_core::Rng;
 use tokio::runtime::RuntimeFlavor;
@@ -227,6 +227,7 @@ impl EndpointBuilder {
         let sockets = binding.bind_all(&self.local_addresses)?;
         let mut config = EndpointConfig { listening: self.backlog.is_some(), ..self.config };
         config.association.pmtu_discovery.get_or_insert(PmtuDiscovery::Probe);
+        config.association.error_detection = ErrorDetection::Crc32c;
         let clock = Clock::start();
         let mut context = Context::new(rng);
         let protocol = context.lend(clock.now(), |cx| {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use bytes::Bytes;
-use polypath_proto::config::{AssociationConfig, PathPairing, PmtuDiscovery};
+use polypath_proto::config::{AssociationConfig, ErrorDetection, PathPairing, PmtuDiscovery};
 use polypath_proto::{Encapsulation, LocalAddressChange, PeerAddress};
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
@@ -62,6 +62,8 @@ impl Endpoint {
         if let Some(wrong) = peer.addresses.iter().find(|address| !is_unicast(**address)) {
             return Err(ConnectError::NotUnicast(*wrong));
         }
+        // Nothing else protects what goes through sockets.
+        config.error_detection = ErrorDetection::Crc32c;
         let discovery = config.pmtu_discovery.get_or_insert(PmtuDiscovery::Probe);
         if *discovery != PmtuDiscovery::Probe {
             config.mtu_bytes = self.route_mtu(peer, config.mtu_bytes);

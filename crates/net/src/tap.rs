@@ -5,7 +5,6 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use polypath_proto::{Encapsulation, Received, Transmit};
-use polypath_wire::Checksum;
 
 /// Sees every SCTP packet that an endpoint sends and receives.
 ///
@@ -54,7 +53,7 @@ impl Tap {
     pub(crate) fn sent(&self, transmit: &Transmit) {
         let Some(tap) = &self.0 else { return };
         let mut contents = vec![0; transmit.packet.encoded_len()];
-        let Ok(written) = transmit.packet.encode_into(&mut contents, Checksum::Crc32c) else {
+        let Ok(written) = transmit.packet.encode_into(&mut contents, transmit.checksum) else {
             return;
         };
         tap.packet(&TappedPacket {

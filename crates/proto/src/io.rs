@@ -3,7 +3,7 @@
 use core::net::IpAddr;
 
 use bytes::Bytes;
-use polypath_wire::Packet;
+use polypath_wire::{Checksum, Packet};
 use rand_core::Rng;
 
 use crate::{Instant, PathId, Probe};
@@ -96,6 +96,12 @@ impl<'a> Body<'a> {
         }
     }
 
+    /// Whether the checksum field of a datagram is zero.
+    #[inline]
+    pub(crate) fn has_zero_checksum(&self) -> bool {
+        self.datagram().and_then(|bytes| bytes.get(8..12)) == Some(&[0; 4])
+    }
+
     /// Verification tag in the common header; `None` if not even that is there.
     pub(crate) fn verification_tag(&self) -> Option<u32> {
         match self {
@@ -161,6 +167,8 @@ pub struct Envelope {
     pub ecn: Ecn,
     /// What happens if it is too large.
     pub fragmentation: Fragmentation,
+    /// How to fill in its checksum.
+    pub checksum: Checksum,
 }
 
 /// A packet to be sent.
@@ -178,6 +186,8 @@ pub struct Transmit {
     pub ecn: Ecn,
     /// What happens if it is too large.
     pub fragmentation: Fragmentation,
+    /// How to fill in its checksum.
+    pub checksum: Checksum,
     /// The packet.
     pub packet: Packet<'static>,
 }
@@ -185,7 +195,9 @@ pub struct Transmit {
 impl Transmit {
     /// A packet in its envelope.
     pub fn new(envelope: Envelope, packet: Packet<'static>) -> Self {
-        let Envelope { path, local, remote, encapsulation, ecn, fragmentation } = envelope;
-        Self { path: Some(path), local, remote, encapsulation, ecn, fragmentation, packet }
+        let Envelope { path, local, remote, encapsulation, ecn, fragmentation, checksum } =
+            envelope;
+        let path = Some(path);
+        Self { path, local, remote, encapsulation, ecn, fragmentation, checksum, packet }
     }
 }

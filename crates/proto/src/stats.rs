@@ -217,6 +217,10 @@ pub struct AssociationStats {
     pub packets_discarded: u64,
     /// Packets with a wrong checksum that were the peer's by their addresses and ports.
     pub packets_damaged: u64,
+    /// Packets sent with a checksum of zero (RFC 9653).
+    pub zero_checksums_sent: u64,
+    /// Packets received with one.
+    pub zero_checksums_received: u64,
     /// Times that streams of this side began anew (RE-CONFIG).
     pub outgoing_stream_resets: u64,
     /// Times that streams of the peer began anew.

@@ -265,8 +265,10 @@ impl Lab {
 }
 
 fn copy(sent: &Transmit) -> Transmit {
-    let Transmit { path, local, remote, encapsulation, ecn, fragmentation, ref packet } = *sent;
-    Transmit { path, local, remote, encapsulation, ecn, fragmentation, packet: packet.clone() }
+    let Transmit { path, local, remote, encapsulation, ecn, fragmentation, checksum, ref packet } =
+        *sent;
+    let packet = packet.clone();
+    Transmit { path, local, remote, encapsulation, ecn, fragmentation, checksum, packet }
 }
 
 fn deliver(host: &mut Host, now: Instant, sent: &Transmit) {

@@ -9,9 +9,8 @@ use std::process::ExitCode;
 use std::time::Instant as WallClock;
 
 use polypath_proto::Instant;
-use polypath_proto::config::{AssociationConfig, FailureDetection, Preset};
+use polypath_proto::config::{AssociationConfig, ErrorDetection, FailureDetection, Preset};
 use polypath_testkit::{CpuClock, Side, WirePair};
-use polypath_wire::Checksum;
 
 /// What the command line asks for.
 struct Options {
@@ -22,13 +21,14 @@ struct Options {
     preset: Preset,
     detection: FailureDetection,
     paths: u8,
-    checksum: Checksum,
+    error_detection: ErrorDetection,
 }
 
 fn run(options: &Options) -> f64 {
     let mut config = AssociationConfig::with_preset(options.preset);
     config.policies.failover.detection = options.detection;
-    let mut pair = WirePair::connect(&config, options.paths).with_checksum(options.checksum);
+    config.error_detection = options.error_detection;
+    let mut pair = WirePair::connect(&config, options.paths);
     let message = bytes::Bytes::from(vec![0x5a; options.size]);
     let wall = WallClock::now();
     let clock = CpuClock::start();
@@ -69,14 +69,14 @@ fn parse() -> Result<Options, String> {
         preset: Preset::Cmt,
         detection: FailureDetection::Rfc9260,
         paths: 1,
-        checksum: Checksum::Crc32c,
+        error_detection: ErrorDetection::Crc32c,
     };
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
         let mut value = || arguments.next().ok_or(format!("{argument} needs a value"));
         match argument.as_str() {
             "--json" => options.json = true,
-            "--no-crc" => options.checksum = Checksum::Zero,
+            "--no-crc" => options.error_detection = ErrorDetection::LowerLayerDtls,
             "--pf" => options.detection = FailureDetection::Pf2,
             "--size" => {
                 options.size = value()?.parse().map_err(|_| "--size needs a number of bytes")?

@@ -6,7 +6,6 @@ use std::net::IpAddr;
 
 use polypath_proto::config::{AssociationConfig, EndpointConfig};
 use polypath_proto::{Duration, Event, Instant, OutgoingMessage, PathChange, SendError, Transmit};
-use polypath_wire::Checksum;
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -294,7 +293,7 @@ impl Pair {
                 let mut bytes = Vec::new();
                 transmit
                     .packet
-                    .append_to(&mut bytes, Checksum::Crc32c)
+                    .append_to(&mut bytes, transmit.checksum)
                     .expect("our packets can be encoded");
                 if fate.damaged {
                     let bit = self.rng.next_u32() as usize % (bytes.len() * 8);

@@ -10,7 +10,7 @@ use polypath_proto::{
     Association, AssociationId, Body, Cx, Ecn, Encapsulation, Endpoint, Instant, NoProbe,
     OutgoingMessage, PeerAddress, Received, Route,
 };
-use polypath_wire::{Checksum, ChecksumPolicy, Packet, PacketView};
+use polypath_wire::Packet;
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -34,7 +34,6 @@ pub struct WirePair {
     buffer: Vec<u8>,
     /// Memory for the packet that is being built.
     packet: Packet<'static>,
-    checksum: Checksum,
 }
 
 impl WireHost {
@@ -67,13 +66,7 @@ impl WireHost {
     }
 
     /// Handles a packet from `remote` to `local`.
-    fn receive(
-        &mut self,
-        now: Instant,
-        [remote, local]: [IpAddr; 2],
-        bytes: &[u8],
-        checksum: Checksum,
-    ) {
+    fn receive(&mut self, now: Instant, [remote, local]: [IpAddr; 2], bytes: &[u8]) {
         let received = Received {
             local,
             remote,
@@ -82,11 +75,7 @@ impl WireHost {
             body: Body::Datagram(bytes),
         };
         let mut cx = Cx { now, rng: &mut self.rng, probe: &mut NoProbe };
-        let route = match checksum {
-            Checksum::Crc32c => self.endpoint.handle(&mut cx, &received),
-            Checksum::Zero => Self::route_unchecked(&mut self.endpoint, &mut cx, &received, bytes),
-        };
-        match route {
+        match self.endpoint.handle(&mut cx, &received) {
             Route::Association(_) => {
                 if let Some((_, association)) = &mut self.association {
                     association.handle(&mut cx, &received);
@@ -97,21 +86,6 @@ impl WireHost {
             }
             Route::New(id, association) => self.association = Some((id, association)),
             _ => {}
-        }
-    }
-
-    /// As [`Endpoint::handle`], which insists on the CRC32c, but takes a checksum of zero as RFC 9653 has it.
-    fn route_unchecked(
-        endpoint: &mut Endpoint,
-        cx: &mut Cx<'_>,
-        received: &Received<'_>,
-        bytes: &[u8],
-    ) -> Route {
-        match endpoint.owner_of(received) {
-            Some(id) if PacketView::parse(bytes, ChecksumPolicy::AcceptZero).is_ok() => {
-                Route::Association(id)
-            }
-            _ => endpoint.handle(cx, received),
         }
     }
 
@@ -137,7 +111,6 @@ impl WirePair {
             server: WireHost::new(2, config, paths),
             buffer: vec![0; 1 << 16],
             packet: Packet::default(),
-            checksum: Checksum::Crc32c,
         };
         pair.begin(config);
         while pair.deliver(Instant::ZERO, Side::Client, |_| true)
@@ -145,13 +118,6 @@ impl WirePair {
             > 0
         {}
         pair
-    }
-
-    /// From now on packets carry this checksum, and receivers accept it. The protocol does not negotiate a checksum of zero;
-    /// this is for measuring what the CRC32c costs.
-    #[must_use]
-    pub fn with_checksum(self, checksum: Checksum) -> Self {
-        Self { checksum, ..self }
     }
 
     /// INIT and INIT ACK: the server's answer comes from its endpoint.
@@ -169,7 +135,7 @@ impl WirePair {
         let (_, association) = client.association.as_mut().expect("just set");
         let mut cx = Cx { now: Instant::ZERO, rng: &mut client.rng, probe: &mut NoProbe };
         let init = association.poll_transmit(&mut cx).expect("INIT");
-        let len = init.packet.encode_into(buffer, Checksum::Crc32c).expect("it fits");
+        let len = init.packet.encode_into(buffer, init.checksum).expect("it fits");
         let received = Received {
             local: init.remote,
             remote: init.local,
@@ -181,8 +147,8 @@ impl WirePair {
         let Route::Reply(ack) = server.endpoint.handle(&mut cx, &received) else {
             panic!("no INIT ACK")
         };
-        let len = ack.packet.encode_into(buffer, Checksum::Crc32c).expect("it fits");
-        client.receive(Instant::ZERO, [ack.local, ack.remote], &buffer[..len], Checksum::Crc32c);
+        let len = ack.packet.encode_into(buffer, ack.checksum).expect("it fits");
+        client.receive(Instant::ZERO, [ack.local, ack.remote], &buffer[..len]);
     }
 
     /// One end.
@@ -225,10 +191,9 @@ impl WirePair {
                 break;
             };
             let buffer = &mut self.buffer;
-            let checksum = self.checksum;
-            let len = self.packet.encode_into(buffer, checksum).expect("it fits");
+            let len = self.packet.encode_into(buffer, envelope.checksum).expect("it fits");
             if keep(packets) {
-                to.receive(now, [envelope.local, envelope.remote], &buffer[..len], checksum);
+                to.receive(now, [envelope.local, envelope.remote], &buffer[..len]);
             }
             packets += 1;
             while association.poll_event().is_some() {}

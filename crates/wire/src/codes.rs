@@ -159,6 +159,12 @@ pub mod parameter_type {
     pub const ADAPTATION_INDICATION: u16 = 0xC006;
 }
 
+/// Methods of error detection other than the CRC32c (EDMID, RFC 9653 section 8).
+pub mod error_detection {
+    /// SCTP over DTLS (RFC 9653 section 6).
+    pub const SCTP_OVER_DTLS: u32 = 1;
+}
+
 /// Error cause codes.
 pub mod cause_code {
     /// Invalid stream identifier (RFC 9260).

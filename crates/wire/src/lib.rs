@@ -50,7 +50,7 @@ mod view;
 pub use cause::{Cause, CauseIter};
 pub use checksum::{COMMON_HEADER_LEN, Checksum, ChecksumPolicy, packet_checksum, write_checksum};
 pub use chunk::*;
-pub use codes::{UnknownAction, cause_code, chunk_type, parameter_type};
+pub use codes::{UnknownAction, cause_code, chunk_type, error_detection, parameter_type};
 pub use error::{ChunkError, ChunkErrorReason, EncodeError, ParseError, TlvError, TlvErrorReason};
 pub use joined::JoinedPayload;
 pub use packet::{ChunkList, Packet};

@@ -83,7 +83,8 @@ impl Packet<'_> {
         [s0, s1, d0, d1, t0, t1, t2, t3, 0, 0, 0, 0]
     }
 
-    fn carries_crc(&self, checksum: Checksum) -> bool {
+    /// Whether the packet is sent with its CRC32c, or with a checksum of zero (RFC 9653 section 5.2).
+    pub fn carries_crc(&self, checksum: Checksum) -> bool {
         match checksum {
             Checksum::Crc32c => true,
             Checksum::Zero => !self.chunks.iter().all(|chunk| sender_may_omit(chunk.chunk_type())),

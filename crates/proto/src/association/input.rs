@@ -11,6 +11,7 @@ use super::newcomers::Stranger;
 use super::observe;
 use super::output::To;
 use super::state::ConnectedPhase;
+use crate::config::ErrorDetection;
 use crate::extension::auth::{Covered, Trust};
 use crate::extension::packet_drop::flags;
 use crate::extension::packet_drop::report::Why;
@@ -75,6 +76,11 @@ impl Association {
         }
         self.transmitter.end_packet();
         self.stats.packets_received += 1;
+        if self.config.error_detection != ErrorDetection::Crc32c
+            && received.body.has_zero_checksum()
+        {
+            self.stats.seldom.zero_checksums_received += 1;
+        }
         if let Some(path) = self.paths.get_mut(path) {
             path.counters.packets_received += 1;
             path.denied_since = None;

@@ -2,13 +2,13 @@
 
 use alloc::collections::VecDeque;
 
-use polypath_wire::{Chunk, Packet};
+use polypath_wire::{Checksum, Chunk, Packet};
 use smallvec::SmallVec;
 
 use super::Association;
 use super::observe;
 use super::state::{ConnectedPhase, State};
-use crate::config::SackPath;
+use crate::config::{ErrorDetection, SackPath};
 use crate::mechanism::sack_path::{self, SackPathView};
 use crate::paths::PathBook;
 use crate::paths::newcomers::Location;
@@ -16,7 +16,7 @@ use crate::paths::reach::{Reach, Reason};
 use crate::receive::Receiver;
 use crate::transmit::PacketBuilder;
 use crate::transmit::decide::Decision;
-use crate::types::PathSet;
+use crate::types::{Capabilities, PathSet};
 use crate::{BlockedCause, Cx, Ecn, Envelope, Fragmentation, Instant, PathId};
 
 /// Where a control chunk goes.
@@ -487,14 +487,33 @@ impl Association {
         path.counters.packets_sent += 1;
         let elsewhere = built.newcomer.and_then(|serial| self.newcomers.place(serial));
         let Location { local, remote, encapsulation } = elsewhere.unwrap_or_else(|| path.place());
+        let path = path.id;
+        let checksum = match built.tag {
+            Tag::Peer if self.omits_checksums() => Checksum::Zero,
+            _ => Checksum::Crc32c,
+        };
+        if checksum == Checksum::Zero && !packet.carries_crc(checksum) {
+            self.stats.seldom.zero_checksums_sent += 1;
+        }
         Envelope {
-            path: path.id,
+            path,
             local,
             remote,
             encapsulation,
             ecn: Ecn::NotEct,
             fragmentation: built.fragmentation,
+            checksum,
         }
+    }
+
+    /// Whether both sides have said that errors are detected below SCTP (RFC 9653).
+    #[inline]
+    pub(super) fn omits_checksums(&self) -> bool {
+        self.config.error_detection != ErrorDetection::Crc32c
+            && self
+                .state
+                .peer()
+                .is_some_and(|peer| peer.extensions.contains(Capabilities::ZERO_CHECKSUM))
     }
 
     /// Moves the shutdown on when the last data was acknowledged.

@@ -50,6 +50,17 @@ pub enum AddressJoin {
     On,
 }
 
+/// What finds out that a packet was damaged on its way.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Hash)]
+pub enum ErrorDetection {
+    /// The CRC32c of each packet (RFC 9260 section 6.8).
+    #[default]
+    Crc32c,
+    /// DTLS, which carries every packet of the association (RFC 8261). This side says so in the handshake and takes a
+    /// checksum of zero; if the peer says the same, packets are sent with one (RFC 9653).
+    LowerLayerDtls,
+}
+
 /// How the MTU of a path is found.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -109,6 +120,10 @@ pub struct AssociationConfig {
     pub routes: Vec<SourceRoute>,
     /// Whether the peer may open paths from addresses that it did not name.
     pub address_join: AddressJoin,
+    /// What detects errors. Only a program that hands all packets to DTLS may set anything but the default: nothing else notices damage
+    /// then.
+    #[cfg_attr(feature = "serde", serde(skip))]
+    pub error_detection: ErrorDetection,
     /// Most paths; further addresses are ignored and counted. At most 32.
     pub max_paths: u8,
     /// Association.Max.Retrans: consecutive timeouts over all paths before the association fails. With
@@ -224,6 +239,7 @@ impl Default for AssociationConfig {
             path_pairing: PathPairing::ByIndex,
             routes: Vec::new(),
             address_join: AddressJoin::On,
+            error_detection: ErrorDetection::Crc32c,
             max_paths: 8,
             association_max_retrans: 20,
             path_max_retrans: 5,

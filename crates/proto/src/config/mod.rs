@@ -11,8 +11,8 @@ mod shared_keys;
 
 pub(crate) use association::SharedConfig;
 pub use association::{
-    AddressJoin, AssociationConfig, BUFFER_BYTES, EndpointConfig, PathPairing, PmtuDiscovery,
-    STUDY_BUFFER_BYTES, SourceRoute,
+    AddressJoin, AssociationConfig, BUFFER_BYTES, EndpointConfig, ErrorDetection, PathPairing,
+    PmtuDiscovery, STUDY_BUFFER_BYTES, SourceRoute,
 };
 pub(crate) use buffer_size::BufferBounds;
 pub use check::ConfigError;

@@ -45,7 +45,7 @@ impl Endpoint {
         received: &Received<'_>,
         association: &mut Association,
     ) -> Result<Collision, DropReason> {
-        let packet = Incoming::open(received)?;
+        let packet = Incoming::open(received, self.table.checksum_policy(&received.body))?;
         match packet.first_type() {
             Some(chunk_type::INIT) => {
                 let view = association.handshake_view();

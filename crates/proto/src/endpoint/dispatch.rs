@@ -16,7 +16,7 @@ impl Endpoint {
         cx: &mut Cx<'_>,
         received: &Received<'_>,
     ) -> Result<Route, DropReason> {
-        let packet = match Incoming::open(received) {
+        let packet = match Incoming::open(received, self.table.checksum_policy(&received.body)) {
             Err(DropReason::WrongChecksum) => return self.route_damaged(received),
             opened => opened?,
         };

@@ -11,7 +11,7 @@ use super::route::{DropReason, Incoming, Route};
 use super::{Endpoint, pairs};
 use crate::association::handshake::cookie::Cookie;
 use crate::association::handshake::view::Established;
-use crate::config::SharedConfig;
+use crate::config::{ErrorDetection, SharedConfig};
 use crate::extension::auth::{Trust, vouch_by_cookie};
 use crate::types::{AddressList, PeerAddress};
 use crate::{Association, AssociationId, Cx, Identity, Received, Transmit};
@@ -42,6 +42,9 @@ impl Endpoint {
                 let cookie = &established.cookie;
                 let id =
                     self.table.insert(cookie.local_tag, cookie.remote_port, &cookie.peer_addresses);
+                if self.config.association.error_detection != ErrorDetection::Crc32c {
+                    self.table.accept_zero_checksum(id);
+                }
                 let identity = self.identity_of(cookie);
                 let config = SharedConfig::clone(&self.accepted);
                 let mut association = Association::accept(cx, config, identity, *established);

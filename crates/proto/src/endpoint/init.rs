@@ -3,7 +3,7 @@
 use alloc::boxed::Box;
 use core::net::IpAddr;
 
-use polypath_wire::{Abort, Causes, Chunk, Init, Packet};
+use polypath_wire::{Abort, Causes, Checksum, Chunk, Init, Packet};
 use smallvec::smallvec;
 
 use super::Endpoint;
@@ -162,7 +162,11 @@ impl Endpoint {
                 auth,
             ),
         };
-        self.answer(to, peer.tag, Chunk::InitAck(init_ack))
+        let mut answer = self.answer(to, peer.tag, Chunk::InitAck(init_ack));
+        if (peer.capabilities & own.offered).contains(Capabilities::ZERO_CHECKSUM) {
+            answer.checksum = Checksum::Zero;
+        }
+        answer
     }
 
     /// ABORT for a peer that is not accepted, with the peer's own tag.
@@ -208,6 +212,7 @@ impl Endpoint {
                 true => Fragmentation::Allowed,
                 false => Fragmentation::Avoided,
             },
+            checksum: Checksum::Crc32c,
             packet,
         })
     }

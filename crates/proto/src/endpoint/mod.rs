@@ -15,7 +15,7 @@ use core::net::IpAddr;
 
 use smallvec::SmallVec;
 
-use crate::config::{AssociationConfig, EndpointConfig, SharedConfig};
+use crate::config::{AssociationConfig, EndpointConfig, ErrorDetection, SharedConfig};
 use crate::types::address_scope::{is_unicast, reaches};
 use crate::types::{AddressList, MAX_ADDRESSES, PeerAddress};
 use crate::{
@@ -97,6 +97,9 @@ impl Endpoint {
         let (identity, peer) = self.prepare_connect(cx, &config, remote_port, peer)?;
         let addresses: AddressList = peer.iter().map(|peer| peer.address).collect();
         let id = self.table.insert(identity.local_tag, remote_port, &addresses);
+        if config.error_detection != ErrorDetection::Crc32c {
+            self.table.accept_zero_checksum(id);
+        }
         Ok((id, Association::connect(cx, config.shared(), identity, &peer)))
     }
 

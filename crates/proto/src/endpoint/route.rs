@@ -228,10 +228,13 @@ impl<'r, 'a: 'r> Incoming<'r, 'a> {
     /// Looks at the common header and at the checksum.
     ///
     /// This is the one place that finds a wrong checksum, whatever the form of the packet.
-    pub(super) fn open(received: &'r Received<'a>) -> Result<Self, DropReason> {
+    pub(super) fn open(
+        received: &'r Received<'a>,
+        policy: ChecksumPolicy,
+    ) -> Result<Self, DropReason> {
         match &received.body {
             Body::Datagram(bytes) | Body::Part { datagram: bytes, .. } => {
-                match PacketView::parse(bytes, ChecksumPolicy::Verify) {
+                match PacketView::parse(bytes, policy) {
                     Ok(view) => Ok(Self::Datagram(view)),
                     Err(ParseError::WrongChecksum { .. }) => Err(DropReason::WrongChecksum),
                     Err(_) => Err(DropReason::Malformed),

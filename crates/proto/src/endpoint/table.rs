@@ -3,11 +3,12 @@
 use alloc::collections::BTreeMap;
 use core::net::IpAddr;
 
+use polypath_wire::ChecksumPolicy;
 use rand_core::Rng;
 
 use crate::types::address_scope::is_private;
 use crate::types::{AddressList, MAX_ADDRESSES};
-use crate::{AssociationId, Encapsulation};
+use crate::{AssociationId, Body, Encapsulation};
 
 /// Most addresses of a peer, those included that it has left without a word.
 const MOST_ADDRESSES: usize = 2 * MAX_ADDRESSES;
@@ -31,6 +32,8 @@ pub(super) struct TableEntry {
     addresses: AddressList,
     /// Whether its peer may come from addresses that it has not named.
     takes_newcomers: bool,
+    /// Whether its peer was told that a checksum of zero is acceptable.
+    accepts_zero_checksum: bool,
 }
 
 impl TableEntry {
@@ -66,7 +69,13 @@ impl AssociationTable {
         self.tags.insert(id, tag);
         self.by_tag.insert(
             tag,
-            TableEntry { id, remote_port, addresses: AddressList::new(), takes_newcomers: false },
+            TableEntry {
+                id,
+                remote_port,
+                addresses: AddressList::new(),
+                takes_newcomers: false,
+                accepts_zero_checksum: false,
+            },
         );
         addresses.iter().for_each(|address| self.add_address(id, *address));
         id
@@ -101,6 +110,25 @@ impl AssociationTable {
         if let Some(entry) = self.tags.get(&id).and_then(|tag| self.by_tag.get_mut(tag)) {
             entry.takes_newcomers = true;
         }
+    }
+
+    /// The peer of an association may send packets with a checksum of zero (RFC 9653 section 5.3).
+    pub(super) fn accept_zero_checksum(&mut self, id: AssociationId) {
+        if let Some(entry) = self.tags.get(&id).and_then(|tag| self.by_tag.get_mut(tag)) {
+            entry.accepts_zero_checksum = true;
+        }
+    }
+
+    /// Which checksum is right in a packet. One of zero is looked at only where it stands.
+    #[inline]
+    pub(super) fn checksum_policy(&self, body: &Body<'_>) -> ChecksumPolicy {
+        if body.has_zero_checksum()
+            && let Some(entry) = body.verification_tag().and_then(|tag| self.by_tag(tag))
+            && entry.accepts_zero_checksum
+        {
+            return ChecksumPolicy::AcceptZero;
+        }
+        ChecksumPolicy::Verify
     }
 
     /// Gives an association another tag and other addresses: its peer restarted.

@@ -24,5 +24,7 @@ bitflags! {
         const PACKET_DROP = 1 << 7;
         /// Paths from addresses that INIT did not name (our own).
         const ADDRESS_JOIN = 1 << 16;
+        /// A checksum of zero, where DTLS detects errors (RFC 9653).
+        const ZERO_CHECKSUM = 1 << 17;
     }
 }

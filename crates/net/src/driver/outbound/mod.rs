@@ -6,7 +6,6 @@ use std::net::{IpAddr, SocketAddr};
 use std::task::{Context, Poll};
 
 use polypath_proto::{AssociationId, Ecn, Fragmentation, Transmit};
-use polypath_wire::Checksum;
 use smallvec::SmallVec;
 
 use crate::socket::{Fault, Port, Sockets, Wait};
@@ -228,7 +227,7 @@ impl Outbound {
             self.dispatch(socket, batch, stats);
             batch = self.begin(key);
         }
-        match transmit.packet.encode_into(&mut batch.buffer[batch.len..], Checksum::Crc32c) {
+        match transmit.packet.encode_into(&mut batch.buffer[batch.len..], transmit.checksum) {
             Ok(written) => {
                 if batch.segments == 0 {
                     batch.segment = written;

@@ -2,7 +2,7 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use bytes::Bytes;
 use polypath_proto::{Encapsulation, Fragmentation, PathId};
-use polypath_wire::{Chunk, Packet, Raw};
+use polypath_wire::{Checksum, Chunk, Packet, Raw};
 
 use super::*;
 use crate::driver::inbound::{BUFFERS, Inbound};
@@ -42,6 +42,7 @@ impl Setup {
             encapsulation: Encapsulation::Udp { local_port: 0, remote_port: self.udp_port },
             ecn: Ecn::Ect0,
             fragmentation: Fragmentation::Avoided,
+            checksum: Checksum::Crc32c,
             packet: Packet {
                 source_port: 1,
                 destination_port: 2,

@@ -7,12 +7,13 @@ use core::net::IpAddr;
 use bitflags::bitflags;
 use bytes::Bytes;
 use polypath_wire::{
-    Cause, Causes, Init, Parameter, Parameters, U16List, UnknownAction, chunk_type, parameter_type,
+    Cause, Causes, Init, Parameter, Parameters, U16List, UnknownAction, chunk_type,
+    error_detection, parameter_type,
 };
 use smallvec::SmallVec;
 
 use crate::config::{
-    AddressJoin, AssociationConfig, AuthenticatedChunks, NrSack, PacketDropReport,
+    AddressJoin, AssociationConfig, AuthenticatedChunks, ErrorDetection, NrSack, PacketDropReport,
     StreamReconfiguration,
 };
 use crate::extension::address_join;
@@ -119,6 +120,8 @@ impl Capabilities {
         let policies = &config.policies;
         let mut offered = Self::FORWARD_TSN;
         offered.set(Self::ADDRESS_JOIN, config.address_join == AddressJoin::On);
+        let checked_below = config.error_detection == ErrorDetection::LowerLayerDtls;
+        offered.set(Self::ZERO_CHECKSUM, checked_below);
         offered.set(Self::PACKET_DROP, policies.packet_drop_report == PacketDropReport::On);
         offered.set(Self::NR_SACK, policies.nr_sack != NrSack::Off);
         let authenticates = policies.authenticated_chunks != AuthenticatedChunks::Off;
@@ -130,7 +133,11 @@ impl Capabilities {
 
     /// What stacks of WebRTC can do.
     fn of_webrtc() -> Self {
-        Self::RE_CONFIG | Self::FORWARD_TSN | Self::I_DATA | Self::I_FORWARD_TSN
+        Self::RE_CONFIG
+            | Self::FORWARD_TSN
+            | Self::I_DATA
+            | Self::I_FORWARD_TSN
+            | Self::ZERO_CHECKSUM
     }
 
     const CHUNKS: [(Self, u8); 8] = [
@@ -155,7 +162,7 @@ impl Capabilities {
     /// FORWARD-TSN has a parameter of its own (RFC 3758 section 3.1), too, but the stacks of WebRTC look only here, as RFC 8260
     /// and RFC 6525 do for their chunks. These run over UDP.
     fn extensions(self, carried: Encapsulation) -> SmallVec<[u8; 8]> {
-        let others = self - Self::FORWARD_TSN - Self::ADDRESS_JOIN;
+        let others = self - Self::FORWARD_TSN - Self::ADDRESS_JOIN - Self::ZERO_CHECKSUM;
         let listed = match carried {
             Encapsulation::None if others.is_empty() => others,
             _ => self,
@@ -240,6 +247,7 @@ pub(crate) fn init_parameters(
             .chain(extension)
             .chain(types)
             .chain(address_join_supported(offered))
+            .chain(zero_checksum_acceptable(offered))
             .chain(forward_tsn_supported(offered))
             .chain(supported_extensions(&extensions))
             .chain(auth.into_iter().flat_map(AuthOffer::parameters)),
@@ -264,6 +272,7 @@ pub(crate) fn init_ack_parameters(
         core::iter::once(Parameter::StateCookie(cookie))
             .chain(addresses.into_iter().map(Parameter::from))
             .chain(address_join_supported(offered))
+            .chain(zero_checksum_acceptable(offered))
             .chain(forward_tsn_supported(offered))
             .chain(supported_extensions(&extensions))
             .chain(auth.into_iter().flat_map(AuthOffer::parameters))
@@ -290,6 +299,12 @@ fn forward_tsn_supported(offered: Capabilities) -> Option<Parameter<'static>> {
 fn address_join_supported(offered: Capabilities) -> Option<Parameter<'static>> {
     let parameter = Parameter::Unknown { parameter_type: address_join::SUPPORTED, value: &[] };
     offered.contains(Capabilities::ADDRESS_JOIN).then_some(parameter)
+}
+
+/// RFC 9653 section 4.
+fn zero_checksum_acceptable(offered: Capabilities) -> Option<Parameter<'static>> {
+    let parameter = Parameter::ZeroChecksumAcceptable(error_detection::SCTP_OVER_DTLS);
+    offered.contains(Capabilities::ZERO_CHECKSUM).then_some(parameter)
 }
 
 fn supported_extensions(chunk_types: &[u8]) -> Option<Parameter<'_>> {
@@ -368,6 +383,9 @@ impl PeerInit {
                 }
                 Parameter::Unknown { parameter_type: address_join::SUPPORTED, .. } => {
                     self.capabilities |= Capabilities::ADDRESS_JOIN;
+                }
+                Parameter::ZeroChecksumAcceptable(error_detection::SCTP_OVER_DTLS) => {
+                    self.capabilities |= Capabilities::ZERO_CHECKSUM;
                 }
                 Parameter::ForwardTsnSupported => self.capabilities |= Capabilities::FORWARD_TSN,
                 Parameter::SupportedExtensions(chunk_types) => {

@@ -48,7 +48,7 @@ impl World {
         arrival: &Arrival,
     ) -> Result<InitAction, DropReason> {
         let received = &arrival.received();
-        let packet = route::Incoming::open(received).unwrap();
+        let packet = route::Incoming::open(received, ChecksumPolicy::Verify).unwrap();
         let mut cx = Cx { now: self.now, rng: &mut self.rng, probe: &mut NoProbe };
         self.endpoint.answer_colliding_init(&mut cx, received, &packet, view)
     }
@@ -324,7 +324,7 @@ fn shutdown_ack_of_a_former_association_is_answered_while_the_new_one_forms() {
     let answer_to = |world: &mut World, phase, tag, chunk| {
         let arrival = arrival(packet(tag, [chunk]));
         let received = arrival.received();
-        let packet = route::Incoming::open(&received).unwrap();
+        let packet = route::Incoming::open(&received, ChecksumPolicy::Verify).unwrap();
         let cx = Cx { now: world.now, rng: &mut world.rng, probe: &mut NoProbe };
         world.endpoint.answer_shutdown_ack(&cx, &received, &packet, &view(phase))
     };

@@ -10,7 +10,7 @@ mod routing;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use polypath_wire::{Checksum, Chunk, Init, Packet, Parameter, Parameters};
+use polypath_wire::{Checksum, ChecksumPolicy, Chunk, Init, Packet, Parameter, Parameters};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
 
@@ -117,7 +117,7 @@ impl World {
     }
 
     fn judge_received(&mut self, received: &Received<'_>) -> Result<echo::EchoVerdict, DropReason> {
-        let packet = route::Incoming::open(received).unwrap();
+        let packet = route::Incoming::open(received, ChecksumPolicy::Verify).unwrap();
         let cx = Cx { now: self.now, rng: &mut self.rng, probe: &mut NoProbe };
         self.endpoint.judge_cookie_echo(&cx, received, &packet)
     }

@@ -237,7 +237,7 @@ fn extensions_not_implemented_are_unknown_parameters() {
     assert_eq!(known.capabilities, Capabilities::FORWARD_TSN);
     let silent = [
         Parameter::EcnCapable,
-        Parameter::ZeroChecksumAcceptable(1),
+        Parameter::ZeroChecksumAcceptable(2),
         Parameter::Random(b"r"),
         Parameter::Chunks(&[0]),
         Parameter::HmacAlgorithms(U16List::Numbers(&[3])),
@@ -469,5 +469,26 @@ fn a_peer_with_one_path_is_told_no_addresses() {
         let peer = parse(&init(parameters)).unwrap();
         let told = init_ack_parameters(&local, local[0], to, &peer, b"cookie", NONE, None);
         assert_eq!(addresses_of(&told).len(), count, "{parameters:?}");
+    }
+}
+
+/// RFC 9653 section 5.1: what the peer names must be a method that this side has.
+#[test]
+fn a_checksum_of_zero_is_told_and_read_with_its_method() {
+    for (method, known) in [(1, true), (0, false), (2, false)] {
+        let peer = parse(&init(&[Parameter::ZeroChecksumAcceptable(method)])).unwrap();
+        assert_eq!(peer.capabilities.contains(Capabilities::ZERO_CHECKSUM), known, "{method}");
+        assert!(peer.unrecognized.is_empty(), "its type says that it is skipped");
+    }
+    let local = ips("192.0.2.1");
+    let peer = parse(&init(&[])).unwrap();
+    for (offered, told) in [(Capabilities::ZERO_CHECKSUM, true), (NONE, false)] {
+        let to = over_ip("198.51.100.1");
+        let init = init_parameters(&local, local[0], to, None, offered, None);
+        let ack = init_ack_parameters(&local, local[0], to, &peer, b"cookie", offered, None);
+        for list in [init, ack] {
+            let is_there = list.iter().any(|p| p == Parameter::ZeroChecksumAcceptable(1));
+            assert_eq!(is_there, told);
+        }
     }
 }

@@ -81,6 +81,6 @@ impl Tap {
 fn ports(encapsulation: Encapsulation) -> Option<(u16, u16)> {
     match encapsulation {
         Encapsulation::Udp { local_port, remote_port } => Some((local_port, remote_port)),
-        _ => None,
+        Encapsulation::None | Encapsulation::LowerLayer => None,
     }
 }

@@ -1,6 +1,6 @@
 //! What crosses the border of the stack: packets in, packets out, and the context of each call.
 
-use core::net::IpAddr;
+use core::net::{IpAddr, Ipv6Addr};
 
 use bytes::Bytes;
 use polypath_wire::{Checksum, Packet};
@@ -48,7 +48,16 @@ pub enum Encapsulation {
         /// UDP port of the peer.
         remote_port: u16,
     },
+    /// By a lower layer that leads to one peer and whose addresses SCTP does not see, such as DTLS (RFC 8261). The addresses beside
+    /// it name nothing.
+    LowerLayer,
 }
+
+/// What stands for this side where a lower layer carries packets: in the block of addresses that nobody has (RFC 6666).
+pub(crate) const LOWER_LAYER_LOCAL: IpAddr = IpAddr::V6(Ipv6Addr::new(0x100, 0, 0, 0, 0, 0, 0, 1));
+
+/// What stands for the peer.
+pub(crate) const LOWER_LAYER_REMOTE: IpAddr = IpAddr::V6(Ipv6Addr::new(0x100, 0, 0, 0, 0, 0, 0, 2));
 
 /// What may happen to a packet that is larger than a link on its way carries.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Hash)]
@@ -128,6 +137,19 @@ pub struct Received<'a> {
     pub ecn: Ecn,
     /// The packet.
     pub body: Body<'a>,
+}
+
+impl<'a> Received<'a> {
+    /// A packet that a lower layer has carried ([`Encapsulation::LowerLayer`]).
+    pub fn from_lower_layer(body: Body<'a>) -> Self {
+        Self {
+            local: LOWER_LAYER_LOCAL,
+            remote: LOWER_LAYER_REMOTE,
+            encapsulation: Encapsulation::LowerLayer,
+            ecn: Ecn::NotEct,
+            body,
+        }
+    }
 }
 
 /// What the system says of a path.

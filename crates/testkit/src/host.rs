@@ -74,6 +74,18 @@ impl Host {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
         let mut cx = Cx { now, rng: &mut rng, probe: &mut NoProbe };
         let endpoint = Endpoint::new(config, port, addresses, &mut cx);
+        Self::with(endpoint, rng)
+    }
+
+    /// A host with one port over a lower layer.
+    pub fn over_lower_layer(seed: u64, config: EndpointConfig, port: u16, now: Instant) -> Self {
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
+        let mut cx = Cx { now, rng: &mut rng, probe: &mut NoProbe };
+        let endpoint = Endpoint::over_lower_layer(config, port, &mut cx);
+        Self::with(endpoint, rng)
+    }
+
+    fn with(endpoint: Endpoint, rng: Xoshiro256PlusPlus) -> Self {
         Self {
             endpoint,
             slots: Vec::new(),
@@ -106,6 +118,20 @@ impl Host {
         self.connect_over(now, config, port, &peer)
     }
 
+    /// The same over the lower layer.
+    ///
+    /// # Errors
+    ///
+    /// As [`Endpoint::connect`].
+    pub fn connect_over_lower_layer(
+        &mut self,
+        now: Instant,
+        config: AssociationConfig,
+        port: u16,
+    ) -> Result<usize, ConnectError> {
+        self.begin(now, |endpoint, cx| endpoint.connect_over_lower_layer(cx, config, port))
+    }
+
     /// The same, with packets carried as each address says.
     ///
     /// # Errors
@@ -118,9 +144,20 @@ impl Host {
         port: u16,
         peer: &[PeerAddress],
     ) -> Result<usize, ConnectError> {
+        self.begin(now, |endpoint, cx| endpoint.connect(cx, config, port, peer))
+    }
+
+    fn begin(
+        &mut self,
+        now: Instant,
+        connect: impl FnOnce(
+            &mut Endpoint,
+            &mut Cx<'_>,
+        ) -> Result<(AssociationId, Box<Association>), ConnectError>,
+    ) -> Result<usize, ConnectError> {
         let now = self.clock(now);
         let mut cx = Cx { now, rng: &mut self.rng, probe: &mut self.trace };
-        let (id, association) = self.endpoint.connect(&mut cx, config, port, peer)?;
+        let (id, association) = connect(&mut self.endpoint, &mut cx)?;
         self.slots.push(Slot { id, association, events: Vec::new(), messages: Vec::new() });
         self.settle(now, self.slots.len() - 1);
         Ok(self.slots.len() - 1)

@@ -113,7 +113,7 @@ fn meaning(kind: Kind, carried: Encapsulation) -> Option<Meaning> {
         (Kind::TooBig { mtu_bytes }, _) => Some(Meaning::TooBig { mtu_bytes }),
         (Kind::ProtocolUnreachable, _) => Some(Meaning::SctpUnreachable),
         (Kind::PortUnreachable, Encapsulation::Udp { .. }) => Some(Meaning::SctpUnreachable),
-        (Kind::PortUnreachable, Encapsulation::None) => None,
+        (Kind::PortUnreachable, Encapsulation::None | Encapsulation::LowerLayer) => None,
     }
 }
 

@@ -107,7 +107,7 @@ pub struct AssociationConfig {
     pub send_buffer_bytes: u64,
     /// Bytes of the receive buffer, advertised as receive window.
     pub receive_buffer_bytes: u32,
-    /// Largest path MTU in bytes, IP header included. Paths begin with it unless theirs is probed. Headers and 64 bytes
+    /// Largest path MTU in bytes, IP header included; over another lower layer, its longest SCTP packet. Paths begin with it unless theirs is probed. Headers and 64 bytes
     /// are the least that is used.
     pub mtu_bytes: u16,
     /// How path MTUs are found. `None` leaves it to who drives the association: real networks are probed, simulated ones
@@ -225,6 +225,29 @@ impl AssociationConfig {
     }
 }
 
+/// What fits a lower layer.
+impl AssociationConfig {
+    /// The default for an association over a lower layer that leads to one peer and carries SCTP packets of `mtu_bytes`, such as
+    /// DTLS (RFC 8261). RFC 8261 advises at most 1200 where nothing is known of the path below.
+    ///
+    /// The path MTU is `mtu_bytes`. Set `pmtu_discovery` to [`PmtuDiscovery::Probe`], and `mtu_bytes` to the most that the lower layer
+    /// takes, where its own packets are not fragmented: then probes find it, from 1200 bytes up.
+    pub fn over_lower_layer(mtu_bytes: u16) -> Self {
+        let mut config =
+            Self { mtu_bytes, pmtu_discovery: Some(PmtuDiscovery::Fixed), ..Self::default() };
+        // RFC 8261 section 6.1.
+        config.path_max_retrans = config.association_max_retrans;
+        config.fit_lower_layer();
+        config
+    }
+
+    /// A lower layer is one path, whatever addresses the peer names.
+    pub(crate) fn fit_lower_layer(&mut self) {
+        self.max_paths = 1;
+        self.address_join = AddressJoin::Off;
+    }
+}
+
 /// The preset `recommended`, with which a transfer over several paths is not slower than over the best of them. Its buffers
 /// grow with what the paths carry, up to [`BUFFER_BYTES`].
 impl Default for AssociationConfig {
@@ -271,6 +294,15 @@ pub struct EndpointConfig {
     pub max_out_of_the_blue_answers_per_s: u32,
     /// Configuration of associations that peers begin.
     pub association: AssociationConfig,
+}
+
+impl EndpointConfig {
+    /// For an endpoint over a lower layer that carries SCTP packets of `mtu_bytes`; see
+    /// [`AssociationConfig::over_lower_layer`]. It listens.
+    pub fn over_lower_layer(mtu_bytes: u16) -> Self {
+        let association = AssociationConfig::over_lower_layer(mtu_bytes);
+        Self { listening: true, association, ..Self::default() }
+    }
 }
 
 impl Default for EndpointConfig {

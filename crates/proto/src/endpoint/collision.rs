@@ -208,7 +208,7 @@ fn find<'v>(view: &'v HandshakeView, source: &PeerAddress) -> Option<&'v PeerAdd
 /// Whether both lead to the same UDP port, or to none.
 pub(super) fn same_port(a: &Encapsulation, b: &Encapsulation) -> bool {
     let port = |encapsulation: &Encapsulation| match encapsulation {
-        Encapsulation::None => None,
+        Encapsulation::None | Encapsulation::LowerLayer => None,
         Encapsulation::Udp { remote_port, .. } => Some(*remote_port),
     };
     port(a) == port(b)

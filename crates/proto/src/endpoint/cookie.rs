@@ -115,6 +115,7 @@ impl Cookie {
                 out.extend_from_slice(&local_port.to_be_bytes());
                 out.extend_from_slice(&remote_port.to_be_bytes());
             }
+            Encapsulation::LowerLayer => out.push(2),
         }
         append_address(out, self.local_address);
         let addresses = &self.peer_addresses[..self.peer_addresses.len().min(MAX_ADDRESSES)];
@@ -281,6 +282,7 @@ impl Reader<'_> {
         match self.u8()? {
             0 => Some(Encapsulation::None),
             1 => Some(Encapsulation::Udp { local_port: self.u16()?, remote_port: self.u16()? }),
+            2 => Some(Encapsulation::LowerLayer),
             _ => None,
         }
     }

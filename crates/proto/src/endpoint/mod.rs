@@ -16,6 +16,7 @@ use core::net::IpAddr;
 use smallvec::SmallVec;
 
 use crate::config::{AssociationConfig, EndpointConfig, ErrorDetection, SharedConfig};
+use crate::io::LOWER_LAYER_LOCAL;
 use crate::types::address_scope::{is_unicast, reaches};
 use crate::types::{AddressList, MAX_ADDRESSES, PeerAddress};
 use crate::{
@@ -78,6 +79,16 @@ impl Endpoint {
         }
     }
 
+    /// An endpoint without addresses, at `local_port` over a lower layer that leads to one peer, such as DTLS (RFC 8261). Associations
+    /// have one path, and list no addresses in INIT. Packets come in as [`Received::from_lower_layer`], and go out with
+    /// [`Encapsulation::LowerLayer`]; several endpoints may have ports over one lower layer.
+    ///
+    /// [`EndpointConfig::over_lower_layer`] has what fits.
+    pub fn over_lower_layer(mut config: EndpointConfig, local_port: u16, cx: &mut Cx<'_>) -> Self {
+        config.association.fit_lower_layer();
+        Self::new(config, local_port, &[LOWER_LAYER_LOCAL], cx)
+    }
+
     /// Begins an association with the peer at `remote_port` of the addresses `peer`, all of which belong to it.
     ///
     /// Addresses that cannot be reached from any local one are left out, and so are those beyond
@@ -90,10 +101,13 @@ impl Endpoint {
     pub fn connect(
         &mut self,
         cx: &mut Cx<'_>,
-        config: AssociationConfig,
+        mut config: AssociationConfig,
         remote_port: u16,
         peer: &[PeerAddress],
     ) -> Result<(AssociationId, Box<Association>), ConnectError> {
+        if self.is_over_lower_layer() {
+            config.fit_lower_layer();
+        }
         let (identity, peer) = self.prepare_connect(cx, &config, remote_port, peer)?;
         let addresses: AddressList = peer.iter().map(|peer| peer.address).collect();
         let id = self.table.insert(identity.local_tag, remote_port, &addresses);
@@ -101,6 +115,25 @@ impl Endpoint {
             self.table.accept_zero_checksum(id);
         }
         Ok((id, Association::connect(cx, config.shared(), identity, &peer)))
+    }
+
+    /// Begins an association with the SCTP port `remote_port` of the peer that the lower layer leads to. Both sides may do so at once.
+    ///
+    /// # Errors
+    ///
+    /// As [`connect`](Self::connect); without a lower layer there is no path.
+    pub fn connect_over_lower_layer(
+        &mut self,
+        cx: &mut Cx<'_>,
+        config: AssociationConfig,
+        remote_port: u16,
+    ) -> Result<(AssociationId, Box<Association>), ConnectError> {
+        self.connect(cx, config, remote_port, &[PeerAddress::BEHIND_LOWER_LAYER])
+    }
+
+    /// Whether a lower layer carries the packets of this endpoint.
+    fn is_over_lower_layer(&self) -> bool {
+        self.local_addresses.as_slice() == [LOWER_LAYER_LOCAL]
     }
 
     /// Tells where a packet belongs.
@@ -143,8 +176,11 @@ impl Endpoint {
     ///
     /// Associations that exist do not hear of it here: call
     /// [`Association::handle_local_address`] on those that the change concerns. The last address stays.
+    ///
+    /// One over a lower layer has no addresses and gets none.
     pub fn handle_local_address(&mut self, change: LocalAddressChange) {
         match change {
+            _ if self.is_over_lower_layer() => {}
             LocalAddressChange::Added(address) => {
                 if is_unicast(address) && !self.local_addresses.contains(&address) {
                     self.local_addresses.push(address);
@@ -203,6 +239,7 @@ impl Endpoint {
         let own_carrier = match peer.encapsulation {
             Encapsulation::None => true,
             Encapsulation::Udp { local_port, remote_port } => local_port == remote_port,
+            Encapsulation::LowerLayer => false,
         };
         port == self.local_port && own_carrier && self.local_addresses.contains(&peer.address)
     }
@@ -226,7 +263,10 @@ impl Endpoint {
         let mut peer = SmallVec::<[PeerAddress; 2]>::new();
         for candidate in wished {
             let address = candidate.address;
-            let usable = self.local_addresses.iter().any(|local| pairs(*local, address))
+            let is_carried = self.is_over_lower_layer()
+                == (candidate.encapsulation == Encapsulation::LowerLayer);
+            let usable = is_carried
+                && self.local_addresses.iter().any(|local| pairs(*local, address))
                 && !self.is_own(remote_port, candidate)
                 && peer.iter().all(|known| known.address != address);
             if usable && peer.len() < max_addresses {

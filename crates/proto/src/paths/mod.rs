@@ -120,7 +120,7 @@ impl Path {
         path
     }
 
-    /// Bytes of IP and UDP before each SCTP packet.
+    /// Bytes of IP and UDP before each SCTP packet; those of another lower layer do not count.
     pub(crate) fn headers(&self) -> u32 {
         headers(self.remote, self.encapsulation)
     }
@@ -128,7 +128,12 @@ impl Path {
     /// Least MTU that is believed: what every IPv4 host must be able to receive (RFC 9260 section 7.3), and every IPv6
     /// link must carry. Less is a forgery, or not worth fragments of a few bytes.
     pub(crate) fn least_mtu(&self) -> u32 {
-        if self.remote.is_ipv4() { 576 } else { 1280 }
+        match self.encapsulation {
+            // It says itself what it carries.
+            Encapsulation::LowerLayer => 256,
+            _ if self.remote.is_ipv4() => 576,
+            _ => 1280,
+        }
     }
 
     /// Whether messages are cut to fit this path: where MTUs are probed, not before it works and not when it has failed.
@@ -157,9 +162,9 @@ impl Path {
 /// Bytes of IP and UDP before each SCTP packet to an address.
 pub(crate) fn headers(remote: IpAddr, encapsulation: Encapsulation) -> u32 {
     let ip = if remote.is_ipv4() { 20 } else { 40 };
-    let udp = match encapsulation {
-        Encapsulation::None => 0,
-        Encapsulation::Udp { .. } => 8,
-    };
-    ip + udp
+    match encapsulation {
+        Encapsulation::None => ip,
+        Encapsulation::Udp { .. } => ip + 8,
+        Encapsulation::LowerLayer => 0,
+    }
 }

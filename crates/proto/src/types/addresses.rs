@@ -5,6 +5,7 @@ use core::net::IpAddr;
 use smallvec::SmallVec;
 
 use crate::Encapsulation;
+use crate::io::LOWER_LAYER_REMOTE;
 
 /// Most addresses of one side, told or believed; as many as an association can have paths.
 pub(crate) const MAX_ADDRESSES: usize = 32;
@@ -19,4 +20,10 @@ pub struct PeerAddress {
     pub address: IpAddr,
     /// Encapsulation, with the peer's UDP port.
     pub encapsulation: Encapsulation,
+}
+
+impl PeerAddress {
+    /// The peer that a lower layer leads to.
+    pub(crate) const BEHIND_LOWER_LAYER: Self =
+        Self { address: LOWER_LAYER_REMOTE, encapsulation: Encapsulation::LowerLayer };
 }

@@ -84,7 +84,7 @@ LAYERS: dict[str, Layers] = {
         ("report",),
     ),
     "polypath": (
-        ("carriers", "error", "idle", "lock", "message", "peer", "stats", "tap", "text"),
+        ("carriers", "error", "idle", "lock", "lower_layer", "message", "peer", "stats", "tap", "text"),
         ("log", "device"),
         ("probe", "route", "address"),
         ("clock", "socket"),

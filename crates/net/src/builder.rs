@@ -7,6 +7,7 @@ use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use polypath_proto::Cx;
 use polypath_proto::config::{EndpointConfig, ErrorDetection, PmtuDiscovery};
 use rand_chacha::ChaCha12Rng;
 use rand_core::Rng;
@@ -17,9 +18,10 @@ use crate::address;
 use crate::carriers::Carriers;
 use crate::clock::{Clock, Context, secure_rng};
 use crate::device::Devices;
-use crate::driver::Driver;
+use crate::driver::{Driver, LayerDriver};
 use crate::endpoint::Endpoint;
 use crate::error::BindError;
+use crate::lower_layer::LowerLayer;
 use crate::peer::ENCAPSULATION_PORT;
 use crate::probe::{Observer, Observing};
 use crate::socket::{Binding, SharedSockets, Sockets};
@@ -66,6 +68,32 @@ impl Endpoint {
     /// ```
     pub fn builder(local_addresses: impl IntoIterator<Item = IpAddr>) -> EndpointBuilder {
         EndpointBuilder::new(local_addresses)
+    }
+
+    /// Begins an endpoint that has no addresses and no sockets: packets of up to `mtu_bytes` go over a lower layer of the program's
+    /// own, such as DTLS (RFC 8261). It has [`EndpointConfig::over_lower_layer`] as its configuration, and listens.
+    ///
+    /// ```
+    /// use polypath::{AssociationConfig, ChannelLayer, Endpoint, Message};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let (near, far) = ChannelLayer::pair(100);
+    /// let here = Endpoint::over_lower_layer(1200).port(5000).start(near)?;
+    /// let there = Endpoint::over_lower_layer(1200).port(5000).start(far)?;
+    ///
+    /// let config = AssociationConfig::over_lower_layer(1200);
+    /// let (here, there) = tokio::try_join!(
+    ///     here.connect_over_lower_layer(5000, config.clone()),
+    ///     there.connect_over_lower_layer(5000, config),
+    /// )?;
+    /// here.send(Message::new(0, "both began")).await?;
+    /// assert_eq!(there.receive().await?.ok_or("no message")?.into_bytes(), "both began");
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn over_lower_layer(mtu_bytes: u16) -> EndpointBuilder {
+        EndpointBuilder::new([]).config(EndpointConfig::over_lower_layer(mtu_bytes)).listen(16)
     }
 }
 
@@ -212,6 +240,10 @@ impl EndpointBuilder {
     }
 
     /// Binds a socket per local address, two if packets are carried in both ways, and starts the driver as a task of the current tokio runtime.
+    ///
+    /// # Errors
+    ///
+    /// Why an address cannot be bound.
     pub fn bind(self) -> Result<Endpoint, BindError> {
         address::check_all(&self.local_addresses, &self.devices)?;
         let runtime = tokio::runtime::Handle::try_current().map_err(|_| BindError::NoRuntime)?;
@@ -220,19 +252,66 @@ impl EndpointBuilder {
         let port = if self.port == 0 { dynamic_port(&mut rng) } else { self.port };
         let mut binding = Binding {
             carriers: self.carriers,
-            devices: self.devices,
+            devices: self.devices.clone(),
             port,
             udp_port: self.encapsulation_port,
         };
         let sockets = binding.bind_all(&self.local_addresses)?;
-        let mut config = EndpointConfig { listening: self.backlog.is_some(), ..self.config };
+        let mut config = self.config.clone();
         config.association.pmtu_discovery.get_or_insert(PmtuDiscovery::Probe);
         config.association.error_detection = ErrorDetection::Crc32c;
+        let shards = Shards::new(self.shards.unwrap_or_else(|| default_shards(&runtime)));
+        let addresses = self.local_addresses.clone();
+        let ports = Ports { sctp: port, udp: binding.udp_port };
+        let sockets = Sockets::new(sockets);
+        let shared = self.share(config, ports, sockets, shards, rng, |config, cx| {
+            polypath_proto::Endpoint::new(config, port, &addresses, cx)
+        });
+        let endpoint = Endpoint::new(Arc::clone(&shared));
+        let driver = Driver::new(shared, binding);
+        for worker in driver.workers() {
+            runtime.spawn(worker.run());
+        }
+        runtime.spawn(driver.run());
+        Ok(endpoint)
+    }
+
+    /// Starts the driver as a task of the current tokio runtime, with `layer` in place of sockets.
+    ///
+    /// For an endpoint [`over a lower layer`](Endpoint::over_lower_layer). What the builder says of sockets means nothing to it.
+    ///
+    /// # Errors
+    ///
+    /// If there is no runtime with time, or the system has no randomness.
+    pub fn start(self, layer: impl LowerLayer) -> Result<Endpoint, BindError> {
+        let runtime = tokio::runtime::Handle::try_current().map_err(|_| BindError::NoRuntime)?;
+        require_time()?;
+        let mut rng = secure_rng()?;
+        let port = if self.port == 0 { dynamic_port(&mut rng) } else { self.port };
+        let config = self.config.clone();
+        let (ports, sockets) = (Ports { sctp: port, udp: 0 }, Sockets::new(Vec::new()));
+        let shared = self.share(config, ports, sockets, Shards::new(1), rng, |config, cx| {
+            polypath_proto::Endpoint::over_lower_layer(config, port, cx)
+        });
+        let endpoint = Endpoint::new(Arc::clone(&shared));
+        runtime.spawn(LayerDriver::new(shared, Box::new(layer)).run());
+        Ok(endpoint)
+    }
+
+    /// What handles and driver share.
+    fn share(
+        self,
+        config: EndpointConfig,
+        ports: Ports,
+        sockets: Sockets,
+        shards: Shards,
+        rng: ChaCha12Rng,
+        make: impl FnOnce(EndpointConfig, &mut Cx<'_>) -> polypath_proto::Endpoint,
+    ) -> Arc<EndpointShared> {
+        let config = EndpointConfig { listening: self.backlog.is_some(), ..config };
         let clock = Clock::start();
         let mut context = Context::new(rng);
-        let protocol = context.lend(clock.now(), |cx| {
-            polypath_proto::Endpoint::new(config, port, &self.local_addresses, cx)
-        });
+        let protocol = context.lend(clock.now(), |cx| make(config, cx));
         let state = EndpointState {
             protocol,
             context,
@@ -244,31 +323,30 @@ impl EndpointBuilder {
             },
             closed: false,
         };
-        let shards = Shards::new(self.shards.unwrap_or_else(|| default_shards(&runtime)));
-        let shared = Arc::new(EndpointShared {
+        Arc::new(EndpointShared {
             clock,
-            port,
-            encapsulation_port: binding.udp_port,
+            port: ports.sctp,
+            encapsulation_port: ports.udp,
             carriers: self.carriers,
             backlog: self.backlog.unwrap_or(0),
             tap: self.tap,
             observing: self.observing,
             state: Mutex::new(state),
-            sockets: SharedSockets::new(Sockets::new(sockets)),
+            sockets: SharedSockets::new(sockets),
             rebinds: Mailbox::new(shards.front().bell()),
             shards,
             incoming: Notify::new(),
             removed: Notify::new(),
             handles: AtomicUsize::new(0),
-        });
-        let endpoint = Endpoint::new(Arc::clone(&shared));
-        let driver = Driver::new(shared, binding);
-        for worker in driver.workers() {
-            runtime.spawn(worker.run());
-        }
-        runtime.spawn(driver.run());
-        Ok(endpoint)
+        })
     }
+}
+
+/// The ports of an endpoint.
+struct Ports {
+    sctp: u16,
+    /// 0 without UDP.
+    udp: u16,
 }
 
 /// As many shards as threads can run, unless that is one.
@@ -289,6 +367,12 @@ fn require_drivers() -> Result<(), BindError> {
     };
     // An error of the probe itself will come again, with its place, when the sockets are made.
     std::panic::catch_unwind(probe).map(|_: io::Result<()>| ()).map_err(|_| BindError::NoRuntime)
+}
+
+/// Whether the current runtime has time.
+fn require_time() -> Result<(), BindError> {
+    let probe = || drop(tokio::time::sleep(Duration::ZERO));
+    std::panic::catch_unwind(probe).map_err(|_| BindError::NoRuntime)
 }
 
 /// A port of the dynamic range (RFC 6335 section 6).

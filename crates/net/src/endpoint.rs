@@ -3,12 +3,14 @@
 use std::future::Future;
 use std::net::IpAddr;
 use std::pin::pin;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, MutexGuard};
 
 use bytes::Bytes;
 use polypath_proto::config::{AssociationConfig, ErrorDetection, PathPairing, PmtuDiscovery};
-use polypath_proto::{Encapsulation, LocalAddressChange, PeerAddress};
+use polypath_proto::{
+    Association as Protocol, AssociationId, Cx, Encapsulation, LocalAddressChange, PeerAddress,
+};
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 
@@ -74,15 +76,60 @@ impl Endpoint {
         let encapsulation = self.encapsulation(peer)?;
         let addresses: Vec<_> =
             peer.addresses.iter().map(|&address| PeerAddress { address, encapsulation }).collect();
+        self.start(self.shared.state(), |protocol, cx| {
+            protocol.connect(cx, config, peer.port, &addresses)
+        })
+    }
+
+    /// The association with the SCTP port `port` of the peer that the lower layer leads to
+    /// ([`over_lower_layer`](Self::over_lower_layer)): one that the peer has begun and that waits to be accepted, or else a new one.
+    /// So both sides may open the association at the same time, as WebRTC does. One that the peer has begun has the configuration of the
+    /// endpoint in place of `config`.
+    ///
+    /// # Errors
+    ///
+    /// As [`connect`](Self::connect).
+    pub async fn connect_over_lower_layer(
+        &self,
+        port: u16,
+        config: AssociationConfig,
+    ) -> Result<Association, ConnectError> {
+        let association = self.open_over_lower_layer(port, config)?;
+        association.established().await?;
+        Ok(association)
+    }
+
+    fn open_over_lower_layer(
+        &self,
+        port: u16,
+        config: AssociationConfig,
+    ) -> Result<Association, ConnectError> {
         let mut state = self.shared.state();
+        let is_its = |handle: &Handle| handle.lock().protocol.identity().remote_port == port;
+        if let Some(place) = state.accept_queue.iter().position(is_its)
+            && let Some(handle) = state.accept_queue.remove(place)
+        {
+            return Ok(Association::new(handle));
+        }
+        self.start(state, |protocol, cx| protocol.connect_over_lower_layer(cx, config, port))
+    }
+
+    fn start(
+        &self,
+        mut state: MutexGuard<'_, EndpointState>,
+        connect: impl FnOnce(
+            &mut polypath_proto::Endpoint,
+            &mut Cx<'_>,
+        )
+            -> Result<(AssociationId, Box<Protocol>), polypath_proto::ConnectError>,
+    ) -> Result<Association, ConnectError> {
         if state.closed {
             return Err(ConnectError::EndpointClosed);
         }
         let now = self.shared.clock.now();
         let EndpointState { protocol, context, table, .. } = &mut *state;
         let wanted = self.shared.observing.is_possible();
-        let (began, early) = context
-            .lend_early(now, wanted, |cx| protocol.connect(cx, config, peer.port, &addresses));
+        let (began, early) = context.lend_early(now, wanted, |cx| connect(protocol, cx));
         let (id, association) = began?;
         let shared = self.shared.adopt(id, Initiator::Local, association, context.fork(), early);
         table.insert(id, Arc::clone(&shared));

@@ -67,6 +67,9 @@ pub enum BindError {
     /// An endpoint has one address at least.
     #[error("{0} is the last local address of the endpoint")]
     LastAddress(IpAddr),
+    /// The endpoint has a lower layer in place of addresses.
+    #[error("the endpoint runs over a lower layer and has no addresses")]
+    LowerLayer,
     /// The endpoint is closed.
     #[error("the endpoint is closed")]
     EndpointClosed,

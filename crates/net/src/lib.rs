@@ -189,6 +189,11 @@
 //! With [`EndpointBuilder::carriers`] an endpoint speaks SCTP over IP (protocol 132), or both, and [`Peer::raw_ip`] names
 //! a peer that is reached so. Answers go the way the packet came.
 //!
+//! # DTLS, or another lower layer of the program
+//!
+//! [`Endpoint::over_lower_layer`] begins an endpoint without sockets and addresses: a [`LowerLayer`] carries its packets, which may be
+//! two channels to a task of the program ([`ChannelLayer`]). So SCTP runs over DTLS (RFC 8261), as data channels of WebRTC do.
+//!
 //! # Path MTU
 //!
 //! Packets are sent with "don't fragment" set. Probes find the MTU of each path, from 1200 bytes up to `mtu_bytes` of the
@@ -229,6 +234,7 @@ mod error;
 mod idle;
 mod lock;
 mod log;
+mod lower_layer;
 mod message;
 mod peer;
 mod probe;
@@ -247,10 +253,12 @@ pub use carriers::Carriers;
 pub use endpoint::Endpoint;
 pub use error::{AssociationError, BindError, ConnectError, SendError, TryReceiveError};
 pub use idle::IdleWatch;
+pub use lower_layer::{ChannelLayer, LowerLayer};
 pub use message::{Message, ReceivedMessage};
 pub use peer::{ENCAPSULATION_PORT, Peer};
 pub use polypath_proto::config::{
-    AssociationConfig, BUFFER_BYTES, EndpointConfig, PathPairing, PmtuDiscovery, Policies, Preset,
+    AssociationConfig, BUFFER_BYTES, EndpointConfig, ErrorDetection, PathPairing, PmtuDiscovery,
+    Policies, Preset,
 };
 pub use polypath_proto::{
     AssociationEnd, AssociationState, AssociationStats, BlockedCause, BlockedTime, ChunkKinds,

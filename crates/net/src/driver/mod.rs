@@ -6,6 +6,7 @@
 //! associations (INIT, COOKIE ECHO, strangers), it handles itself.
 
 mod inbound;
+mod layer;
 mod local_addresses;
 mod network;
 mod outbound;
@@ -14,6 +15,8 @@ mod router;
 mod shard;
 mod timers;
 mod worker;
+
+pub(crate) use self::layer::LayerDriver;
 
 use std::future::poll_fn;
 use std::pin::pin;
@@ -286,23 +289,27 @@ impl Driver {
 
 impl Drop for Driver {
     fn drop(&mut self) {
-        let shared = &self.shard.shared;
-        let (table, waiting) = {
-            let mut state = shared.state();
-            state.closed = true;
-            (std::mem::take(&mut state.table), std::mem::take(&mut state.accept_queue))
-        };
-        drop(waiting);
-        for association in table.into_values() {
-            association.lock().end(Some(AssociationError::EndpointClosed));
-            association.wake_all();
-        }
-        shared.sockets.clear();
-        shared.rebinds.close();
-        for shard in shared.shards.iter() {
-            shard.close();
-        }
-        shared.incoming.notify_waiters();
-        shared.removed.notify_waiters();
+        close(&self.shard.shared);
     }
+}
+
+/// Ends every association of an endpoint whose driver is gone.
+fn close(shared: &EndpointShared) {
+    let (table, waiting) = {
+        let mut state = shared.state();
+        state.closed = true;
+        (std::mem::take(&mut state.table), std::mem::take(&mut state.accept_queue))
+    };
+    drop(waiting);
+    for association in table.into_values() {
+        association.lock().end(Some(AssociationError::EndpointClosed));
+        association.wake_all();
+    }
+    shared.sockets.clear();
+    shared.rebinds.close();
+    for shard in shared.shards.iter() {
+        shard.close();
+    }
+    shared.incoming.notify_waiters();
+    shared.removed.notify_waiters();
 }

@@ -44,6 +44,11 @@ impl Shard {
         }
     }
 
+    /// The only one of an endpoint over a lower layer, which has no sockets.
+    pub(super) fn over_layer(shared: Arc<EndpointShared>, sockets: Sockets) -> Self {
+        Self { outbound: Outbound::for_layer(), ..Self::new(shared, 0, sockets) }
+    }
+
     fn own(&self) -> &ShardShared {
         self.shared.shards.get(self.index)
     }

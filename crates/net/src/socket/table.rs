@@ -45,6 +45,9 @@ impl SharedSockets {
 
     /// MTU in bytes of the route between two addresses, if there is one and the system reports it.
     pub(crate) fn route_mtu(&self, from: IpAddr, to: IpAddr) -> Option<u32> {
+        if lock(&self.now).count() == 0 {
+            return None;
+        }
         route::mtu(from, self.device_of(from).as_deref(), to)
     }
 

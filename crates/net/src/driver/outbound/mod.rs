@@ -1,13 +1,17 @@
 //! Packets on their way out: gathered into batches per destination, encoded in place, and kept while a socket blocks.
 
+mod layer;
+
 use std::collections::VecDeque;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::task::{Context, Poll};
 
+use bytes::Bytes;
 use polypath_proto::{AssociationId, Ecn, Fragmentation, Transmit};
 use smallvec::SmallVec;
 
+use self::layer::LayerQueue;
 use crate::socket::{Fault, Port, Sockets, Wait};
 use crate::stats::EndpointStats;
 
@@ -166,6 +170,8 @@ pub(crate) struct Outbound {
     waiting: Vec<Waiting>,
     spare: Vec<Vec<u8>>,
     faults: Vec<FaultReport>,
+    /// Of an endpoint over a lower layer: what waits until that takes it.
+    layer: Option<LayerQueue>,
 }
 
 /// Batches that wait for one socket.
@@ -195,7 +201,26 @@ impl Outbound {
             waiting: (0..sockets).map(|_| Waiting::default()).collect(),
             spare: Vec::new(),
             faults: Vec::new(),
+            layer: None,
         }
+    }
+
+    /// Of an endpoint over a lower layer.
+    pub(crate) fn for_layer() -> Self {
+        Self { layer: Some(LayerQueue::default()), ..Self::new(0) }
+    }
+
+    /// Whether packets wait for the lower layer.
+    pub(crate) fn has_for_layer(&self) -> bool {
+        self.layer.as_ref().is_some_and(|queue| !queue.is_empty())
+    }
+
+    /// Takes the next packet for the lower layer.
+    pub(crate) fn take_for_layer(&mut self, stats: &mut EndpointStats) -> Option<Bytes> {
+        let packet = self.layer.as_mut()?.pop()?;
+        stats.packets_sent += 1;
+        stats.bytes_sent += packet.len() as u64;
+        Some(packet)
     }
 
     /// Adds a packet of `owner` to the batch of its destination; sends that batch first if the packet does not fit.
@@ -206,6 +231,9 @@ impl Outbound {
         owner: Option<AssociationId>,
         stats: &mut EndpointStats,
     ) {
+        if let Some(queue) = &mut self.layer {
+            return queue.push(transmit, stats);
+        }
         let Some((key, socket)) = key_of(sockets, transmit) else {
             stats.packets_unsendable += 1;
             if let Some(association) = owner {
@@ -302,17 +330,23 @@ impl Outbound {
 
     /// Whether nothing waits.
     pub(crate) fn is_idle(&self) -> bool {
-        self.open.is_empty() && self.waiting.iter().all(|waiting| waiting.batches.is_empty())
+        self.open.is_empty()
+            && self.waiting.iter().all(|waiting| waiting.batches.is_empty())
+            && !self.has_for_layer()
     }
 
     /// The end of what waits now; `None` if nothing does.
     pub(crate) fn mark(&self) -> Option<Mark> {
-        (!self.is_idle()).then(|| Mark(self.waiting.iter().map(Waiting::last).collect()))
+        let layer = self.layer.iter().map(LayerQueue::last);
+        (!self.is_idle())
+            .then(|| Mark(self.waiting.iter().map(Waiting::last).chain(layer).collect()))
     }
 
     /// Whether everything before `mark` is gone.
     pub(crate) fn has_passed(&self, mark: &Mark) -> bool {
-        self.waiting.iter().zip(&mark.0).all(|(waiting, last)| waiting.gone >= *last)
+        let layer = self.layer.iter().map(LayerQueue::gone);
+        let gone = self.waiting.iter().map(|waiting| waiting.gone).chain(layer);
+        gone.zip(&mark.0).all(|(gone, last)| gone >= *last)
     }
 
     /// Takes what the system said of paths.

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Iterator
 
 NO_STD = ("wire", "units", "proto")
-NO_UNSAFE = ("wire", "units", "proto", "qlog", "workload", "netsim", "sim")
+NO_UNSAFE = ("wire", "units", "proto", "datachannel", "qlog", "workload", "netsim", "sim")
 
 COMMENT_OR_STRING = re.compile(
     r"""

@@ -37,6 +37,7 @@ ARROWS: dict[str, tuple[str, ...]] = {
     "polypath": ("polypath-proto",),
     "polypath-meter": ("polypath", "polypath-workload"),
     "polypath-transfer": ("polypath",),
+    "polypath-datachannel": ("polypath",),
     "polypath-emulate": ("polypath-sim",),
     "polypath-cli": ("polypath-lab", "polypath-meter", "polypath-transfer", "polypath-emulate", "polypath-qlog"),
     "polypath-examples": ("polypath-lab", "polypath"),

@@ -89,6 +89,10 @@ bench-emulated: setup-rust ## transfers in real time, beside kernel TCP and MPTC
 	scripts/bench_emulated.py conditions || status=1; \
 	exit $$status
 
+.PHONY: webrtc
+webrtc: setup-rust ## data channels over DTLS, against dcSCTP and pion
+	tests/webrtc/run.sh
+
 .PHONY: fuzz
 fuzz: setup-rust setup-fuzz ## every fuzz target for FUZZ_SECONDS (10)
 	@targets=$$(cargo fuzz list); \

@@ -11,17 +11,35 @@ use polypath_proto::config::{AssociationConfig, ErrorDetection, PathPairing, Pmt
 use polypath_proto::{
     Association as Protocol, AssociationId, Cx, Encapsulation, LocalAddressChange, PeerAddress,
 };
+use polypath_wire::cause_code;
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 
 use crate::address::is_unicast;
 use crate::association::Association;
-use crate::error::{BindError, ConnectError};
+use crate::error::{AssociationError, BindError, ConnectError};
 use crate::peer::Peer;
 use crate::probe::Initiator;
 use crate::route;
 use crate::state::{Accepting, EndpointShared, EndpointState, Handle, NOT_ACCEPTING, Rebind};
 use crate::stats::EndpointStats;
+
+/// Ports that are tried where the peer takes that of an association for another host's.
+const MAX_OTHER_PORTS: u32 = 3;
+
+/// SCTP port of a new association.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Source {
+    /// That of the endpoint, unless it has an association with the peer.
+    Endpoint,
+    /// One of its own.
+    Another,
+}
+
+/// Whether a peer refuses an association because it has another one with that port and address (RFC 9260 section 5.2.2).
+fn is_taken(causes: &[u8]) -> bool {
+    causes.starts_with(&cause_code::RESTART_WITH_NEW_ADDRESSES.to_be_bytes())
+}
 
 /// An SCTP endpoint: a set of local addresses and an SCTP port, over UDP (RFC 6951) or IP itself.
 ///
@@ -46,12 +64,25 @@ impl Endpoint {
     ///
     /// Path MTUs are probed up to `config.mtu_bytes`, unless `config.pmtu_discovery` says otherwise; then they begin at
     /// the smaller of that and what the routes to the peer allow.
+    ///
+    /// There may be many associations with one peer. The first one has the SCTP port of the endpoint, and further ones have ports of their
+    /// own ([`Association::local_port`]), which take no other associations. So has one whose port the peer takes for that of another
+    /// host, as one behind the same address translator may have it.
     pub async fn connect(
         &self,
         peer: &Peer,
         config: AssociationConfig,
     ) -> Result<Association, ConnectError> {
-        let association = self.begin(peer, config)?;
+        let mut association = self.begin(peer, config.clone(), Source::Endpoint)?;
+        for _ in 0..MAX_OTHER_PORTS {
+            match association.established().await {
+                Ok(()) => return Ok(association),
+                Err(AssociationError::AbortedByPeer(causes)) if is_taken(&causes) => {
+                    association = self.begin(peer, config.clone(), Source::Another)?;
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
         association.established().await?;
         Ok(association)
     }
@@ -60,6 +91,7 @@ impl Endpoint {
         &self,
         peer: &Peer,
         mut config: AssociationConfig,
+        source: Source,
     ) -> Result<Association, ConnectError> {
         if let Some(wrong) = peer.addresses.iter().find(|address| !is_unicast(**address)) {
             return Err(ConnectError::NotUnicast(*wrong));
@@ -77,7 +109,13 @@ impl Endpoint {
         let addresses: Vec<_> =
             peer.addresses.iter().map(|&address| PeerAddress { address, encapsulation }).collect();
         self.start(self.shared.state(), |protocol, cx| {
-            protocol.connect(cx, config, peer.port, &addresses)
+            if source == Source::Endpoint {
+                match protocol.connect(cx, config.clone(), peer.port, &addresses) {
+                    Err(polypath_proto::ConnectError::AlreadyConnected) => {}
+                    done => return done,
+                }
+            }
+            protocol.connect_from_another_port(cx, config, peer.port, &addresses)
         })
     }
 

@@ -700,14 +700,18 @@ fn two_clients_behind_one_address_do_not_disturb_each_other() {
     second.connect(lab.now, config(), SERVER_PORT, &[server_address(0)]).unwrap();
     let init = translated(Flying::from(second.take_output().remove(0)), 2000);
     lab.server_gets(&init);
-    let refusal = only(lab.server_sends());
-    assert_eq!(refusal.encapsulation, init.encapsulation);
-    assert!(matches!(refusal.packet.chunks[0], Chunk::Abort(_)));
-    // Nor does the first one's cookie help the second.
+    let init_ack = only(lab.server_sends());
+    assert_eq!(init_ack.encapsulation, init.encapsulation);
+    // The first one's cookie does not help the second.
     lab.server_gets(&translated(echo, 2000));
     assert!(lab.server_sends().is_empty());
     assert_eq!(lab.server.drops, [DropReason::CookieMismatch]);
     assert_eq!(lab.server.slots.len(), 1);
+    // Its own does.
+    deliver(&mut second, lab.now, &init_ack);
+    lab.server_gets(&translated(Flying::from(second.take_output().remove(0)), 2000));
+    assert_eq!(lab.server.slots.len(), 2);
+    assert!(lab.server.slots.iter().all(|slot| slot.association.is_established()));
     assert_eq!(lab.server.slots[0].events.len(), events);
 }
 

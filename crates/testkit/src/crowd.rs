@@ -217,7 +217,8 @@ impl Crowd {
     /// The server's name for the association with this client.
     fn server_id(&self, client: usize) -> Option<AssociationId> {
         let address = *self.clients[client].endpoint.local_addresses().first()?;
-        self.server.endpoint.association_with(PORT, address)
+        let peer = PeerAddress { address, encapsulation: Encapsulation::None };
+        self.server.endpoint.association_with([PORT; 2], peer)
     }
 
     /// Hands packets back and forth between a client and the server, whose association with it is `far`, if it has something

@@ -147,6 +147,21 @@ impl Host {
         self.begin(now, |endpoint, cx| endpoint.connect(cx, config, port, peer))
     }
 
+    /// Begins a further association with the same peer, from an SCTP port of its own.
+    ///
+    /// # Errors
+    ///
+    /// As [`Endpoint::connect_from_another_port`].
+    pub fn connect_from_another_port(
+        &mut self,
+        now: Instant,
+        config: AssociationConfig,
+        port: u16,
+        peer: &[PeerAddress],
+    ) -> Result<usize, ConnectError> {
+        self.begin(now, |endpoint, cx| endpoint.connect_from_another_port(cx, config, port, peer))
+    }
+
     fn begin(
         &mut self,
         now: Instant,

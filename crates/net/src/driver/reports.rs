@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use polypath_proto::PeerAddress;
+
 use super::router::touch;
 use super::shard::Shard;
 use crate::socket::Meaning;
@@ -12,12 +14,13 @@ pub(super) fn follow(shard: &mut Shard) {
     let now = shared.clock.now();
     for (_, socket) in sockets.iter() {
         for report in socket.take_reports() {
-            let Some(port) = report.remote_port() else { continue };
+            let Some(ports) = report.ports() else { continue };
             let (remote, carried) = (report.remote().ip(), socket.encapsulation(report.remote()));
             let Some(meaning) = report.meaning(carried) else { continue };
             let association = {
                 let state = shared.state();
-                let id = state.protocol.association_with(port, remote);
+                let peer = PeerAddress { address: remote, encapsulation: carried };
+                let id = state.protocol.association_with(ports, peer);
                 id.and_then(|id| state.table.get(&id).map(Arc::clone))
             };
             let Some(association) = association else { continue };

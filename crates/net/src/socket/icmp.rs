@@ -68,10 +68,10 @@ impl Report {
         &self.quote[..self.quoted]
     }
 
-    /// SCTP port that the packet was to go to.
-    pub(crate) fn remote_port(&self) -> Option<u16> {
-        let port = self.packet().get(2..)?.first_chunk()?;
-        Some(u16::from_be_bytes(*port))
+    /// SCTP ports that the packet came from and was to go to.
+    pub(crate) fn ports(&self) -> Option<[u16; 2]> {
+        let &[s0, s1, d0, d1] = self.packet().first_chunk()?;
+        Some([[s0, s1], [d0, d1]].map(u16::from_be_bytes))
     }
 }
 
@@ -279,7 +279,7 @@ mod tests {
         let report = |len: usize| Report::new(remote, Kind::PortUnreachable, &packet[..len]);
         assert_eq!(report(40).packet(), &packet[..QUOTE]);
         assert_eq!(report(8).packet(), &packet[..8]);
-        assert_eq!(report(8).remote_port(), Some(0x0203));
-        assert_eq!(report(3).remote_port(), None);
+        assert_eq!(report(8).ports(), Some([0x0001, 0x0203]));
+        assert_eq!(report(3).ports(), None);
     }
 }

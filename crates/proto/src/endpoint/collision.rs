@@ -95,7 +95,8 @@ impl Endpoint {
                 return Err(DropReason::TagTaken);
             }
             CookieAction::Restart => {
-                self.table.renew(id, cookie.local_tag, &cookie.peer_addresses);
+                let Cookie { local_tag, peer_addresses, encapsulation, .. } = cookie;
+                self.table.renew(id, *local_tag, peer_addresses, *encapsulation);
                 association.restart(cx, established);
             }
             CookieAction::Complete => association.complete_handshake(cx, established),

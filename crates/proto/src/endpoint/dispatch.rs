@@ -5,7 +5,7 @@ use polypath_wire::{Abort, Cause, Causes, Chunk, chunk_type};
 use super::Endpoint;
 use super::init::ReturnPath;
 use super::route::{Beginning, Contents, DropReason, Incoming, Route, ports_of_damaged};
-use super::table::TableEntry;
+use super::table::{Ports, TableEntry};
 use crate::types::PeerAddress;
 use crate::types::address_scope::is_unicast;
 use crate::{AssociationId, Cx, Encapsulation, Received};
@@ -20,14 +20,15 @@ impl Endpoint {
             Err(DropReason::WrongChecksum) => return self.route_damaged(received),
             opened => opened?,
         };
-        if packet.destination_port() != self.local_port {
+        let ports = packet.ports();
+        if ports.local != self.local_port && !self.table.has_local_port(ports.local) {
             return self.route_other_port(cx, received, &packet);
         }
         let tag = packet.tag();
         // The way of nearly all packets: no chunk is read.
         if tag != 0
             && let Some(entry) = self.table.by_tag(tag)
-            && entry.has_peer(packet.source_port(), received.remote)
+            && entry.has_peer(ports, received.remote)
         {
             return match packet.first_type() {
                 Some(chunk_type::COOKIE_ECHO) => Ok(Route::Collision(entry.id)),
@@ -45,10 +46,9 @@ impl Endpoint {
 
     /// As [`route`](Self::route) would decide for nearly all packets, without looking beyond the headers.
     pub(super) fn peek_owner(&self, received: &Received<'_>) -> Option<AssociationId> {
-        let Beginning { ports: [source, destination], tag, first_type } =
-            Beginning::of(&received.body)?;
+        let Beginning { ports: [remote, local], tag, first_type } = Beginning::of(&received.body)?;
         let entry = self.table.by_tag(tag)?;
-        let is_owned = destination == self.local_port && entry.has_peer(source, received.remote);
+        let is_owned = entry.has_peer(Ports { local, remote }, received.remote);
         let is_handshake = matches!(first_type, chunk_type::COOKIE_ECHO | chunk_type::INIT);
         (is_owned && !is_handshake).then_some(entry.id)
     }
@@ -77,10 +77,10 @@ impl Endpoint {
 
     /// A wrong checksum: the peer of an association may want to know.
     fn route_damaged(&mut self, received: &Received<'_>) -> Result<Route, DropReason> {
-        let to_us = |ports: &(u16, u16)| ports.1 == self.local_port;
-        let (port, _) =
-            ports_of_damaged(&received.body).filter(to_us).ok_or(DropReason::WrongChecksum)?;
-        let id = self.table.by_peer(port, received.remote).ok_or(DropReason::WrongChecksum)?;
+        let (remote, local) = ports_of_damaged(&received.body).ok_or(DropReason::WrongChecksum)?;
+        let (ports, carried) = (Ports { local, remote }, received.encapsulation);
+        let id =
+            self.table.by_peer(ports, received.remote, carried).ok_or(DropReason::WrongChecksum)?;
         self.count(DropReason::WrongChecksum);
         Ok(Route::Damaged(id))
     }
@@ -116,19 +116,19 @@ impl Endpoint {
             }
         };
         let carried = received.encapsulation;
-        if let Some(id) = self.table.by_any_peer(to.remote_port, &peer.addresses, carried) {
+        if let Some(id) = self.table.by_any_peer(packet.ports(), &peer.addresses, carried) {
             return Ok(Route::Collision(id));
         }
-        if let Some(causes) = self.refusal() {
+        if let Some(causes) = self.refusal(to.local_port) {
             return self.refuse(cx, &to, peer.tag, causes).map(Route::Reply);
         }
         let own = self.fresh_init(cx);
         Ok(Route::Reply(self.init_ack(cx, &to, &peer, &own)))
     }
 
-    /// Why no association can begin now.
-    pub(super) fn refusal(&self) -> Option<Causes<'static>> {
-        if !self.config.listening {
+    /// Why no association can begin now at this port.
+    pub(super) fn refusal(&self, local_port: u16) -> Option<Causes<'static>> {
+        if !self.config.listening || local_port != self.local_port {
             Some(Causes::empty())
         } else if !self.limits.has_room(self.table.len()) {
             Some(Causes::build([Cause::OutOfResource]))
@@ -145,22 +145,23 @@ impl Endpoint {
         packet: &Incoming<'_, '_>,
     ) -> Result<Route, DropReason> {
         let contents = packet.contents()?;
-        let port = packet.source_port();
+        let ports = packet.ports();
         // The association looks for its proof; the address may be that of another one's peer, too.
         if packet.first_type() == Some(chunk_type::HEARTBEAT)
             && let Some(entry) = self.table.by_tag(packet.tag())
-            && entry.remote_port() == port
+            && entry.ports() == ports
             && entry.takes_newcomers()
         {
             return Ok(Route::Association(entry.id));
         }
-        let known = self.table.by_peer(port, received.remote);
+        let carried = received.encapsulation;
         if packet.first_type() == Some(chunk_type::COOKIE_ECHO) && !contents.any(Contents::ABORT) {
-            return match known {
+            return match self.table.by_any_peer(ports, &[received.remote], carried) {
                 Some(id) => Ok(Route::Collision(id)),
                 None => self.route_cookie_echo(cx, received, packet),
             };
         }
+        let known = self.table.by_peer(ports, received.remote, carried);
         if let Some(id) = known {
             return if contents.any(Contents::REFLECTED) {
                 // The tag may be the peer's: the association knows (RFC 9260 section 8.5.1 B and C).
@@ -173,7 +174,7 @@ impl Endpoint {
             };
         }
         if let Some(entry) = self.table.by_tag(packet.tag())
-            && entry.remote_port() == port
+            && entry.ports() == ports
         {
             return self.route_foreign_address(entry, packet);
         }
@@ -191,7 +192,7 @@ impl Endpoint {
     ) -> Result<Route, DropReason> {
         // RFC 9260 section 5.1.2 D: any address in an INIT ACK identifies the association.
         if let Chunk::InitAck(init) = &*packet.first()?
-            && init.parameters.addresses().any(|a| entry.has_peer(packet.source_port(), a))
+            && init.parameters.addresses().any(|a| entry.has_peer(packet.ports(), a))
         {
             return Ok(Route::Association(entry.id));
         }

@@ -40,8 +40,9 @@ impl Endpoint {
             EchoVerdict::Reply(transmit) => Ok(Route::Reply(transmit)),
             EchoVerdict::Accept(established, trust) => {
                 let cookie = &established.cookie;
-                let id =
-                    self.table.insert(cookie.local_tag, cookie.remote_port, &cookie.peer_addresses);
+                let ports = packet.ports();
+                let Cookie { local_tag, peer_addresses, encapsulation, .. } = cookie;
+                let id = self.table.insert(*local_tag, ports, peer_addresses, *encapsulation);
                 if self.config.association.error_detection != ErrorDetection::Crc32c {
                     self.table.accept_zero_checksum(id);
                 }
@@ -63,8 +64,8 @@ impl Endpoint {
     ) -> Result<EchoVerdict, DropReason> {
         let established = self.open_cookie(cx, received, packet)?;
         let cookie = &established.cookie;
-        let Cookie { remote_port, peer_addresses, encapsulation, .. } = cookie;
-        if let Some(id) = self.table.by_any_peer(*remote_port, peer_addresses, *encapsulation) {
+        let Cookie { peer_addresses, encapsulation, .. } = cookie;
+        if let Some(id) = self.table.by_any_peer(packet.ports(), peer_addresses, *encapsulation) {
             return Ok(EchoVerdict::Collision(id));
         }
         let keys = &self.config.association.shared_keys;
@@ -75,7 +76,7 @@ impl Endpoint {
             let error = stale_cookie(by);
             return self.answer_stranger(cx, &to, cookie.peer_tag, error).map(EchoVerdict::Reply);
         }
-        if let Some(causes) = self.refusal() {
+        if let Some(causes) = self.refusal(to.local_port) {
             return self.refuse(cx, &to, cookie.peer_tag, causes).map(EchoVerdict::Reply);
         }
         let life = self.config.cookie_life * 2;

@@ -137,7 +137,7 @@ impl Endpoint {
             a_rwnd: peer.a_rwnd,
             outbound_streams,
             inbound_streams: peer.outbound_streams.min(max_inbound_streams),
-            local_port: self.local_port,
+            local_port: to.local_port,
             remote_port: to.remote_port,
             capabilities: peer.capabilities,
             auth: pair.map(|(own, peer)| AuthPair { own, peer }),

@@ -26,7 +26,7 @@ use crate::{
 use cookie::CookieSecrets;
 use limits::EndpointLimits;
 use spent_tags::SpentTags;
-use table::AssociationTable;
+use table::{AssociationTable, Ports};
 
 pub use route::{Collision, DropReason, Route};
 
@@ -35,6 +35,8 @@ pub use route::{Collision, DropReason, Route};
 /// It tells where each packet belongs, but owns no association: whoever drives the stack keeps them under the ids given
 /// here, and hands their [notices](Association::poll_notice) back with [`on_notice`](Self::on_notice). INIT is answered
 /// without keeping anything; an association begins with its COOKIE ECHO.
+///
+/// Further associations with the same peer have SCTP ports of their own on this side.
 ///
 /// Packets over IP to other SCTP ports are dropped without an answer, since they may belong to others on the same host.
 /// Over UDP they are answered as if those ports were not in use.
@@ -101,16 +103,48 @@ impl Endpoint {
     pub fn connect(
         &mut self,
         cx: &mut Cx<'_>,
-        mut config: AssociationConfig,
+        config: AssociationConfig,
         remote_port: u16,
+        peer: &[PeerAddress],
+    ) -> Result<(AssociationId, Box<Association>), ConnectError> {
+        let ports = Ports { local: self.local_port, remote: remote_port };
+        self.connect_from(cx, config, ports, peer)
+    }
+
+    /// Begins a further association with a peer that this endpoint has one with, from an SCTP port of its own. Which of the dynamic
+    /// ports (RFC 6335 section 6) is drawn from `cx.rng`.
+    ///
+    /// # Errors
+    ///
+    /// As [`connect`](Self::connect), and if no port is found that is free.
+    pub fn connect_from_another_port(
+        &mut self,
+        cx: &mut Cx<'_>,
+        config: AssociationConfig,
+        remote_port: u16,
+        peer: &[PeerAddress],
+    ) -> Result<(AssociationId, Box<Association>), ConnectError> {
+        let first = cx.rng.next_u32() as u16;
+        let is_free = |port: &u16| *port != self.local_port && !self.table.has_local_port(*port);
+        let mut ports = (0..=0x3FFF_u16).map(|n| 0xC000 | first.wrapping_add(n) & 0x3FFF);
+        let local = ports.find(is_free).ok_or(ConnectError::AlreadyConnected)?;
+        self.connect_from(cx, config, Ports { local, remote: remote_port }, peer)
+    }
+
+    fn connect_from(
+        &mut self,
+        cx: &mut Cx<'_>,
+        mut config: AssociationConfig,
+        ports: Ports,
         peer: &[PeerAddress],
     ) -> Result<(AssociationId, Box<Association>), ConnectError> {
         if self.is_over_lower_layer() {
             config.fit_lower_layer();
         }
-        let (identity, peer) = self.prepare_connect(cx, &config, remote_port, peer)?;
+        let (identity, peer) = self.prepare_connect(cx, &config, ports, peer)?;
         let addresses: AddressList = peer.iter().map(|peer| peer.address).collect();
-        let id = self.table.insert(identity.local_tag, remote_port, &addresses);
+        let carried = peer.first().map_or(Encapsulation::None, |peer| peer.encapsulation);
+        let id = self.table.insert(identity.local_tag, ports, &addresses, carried);
         if config.error_detection != ErrorDetection::Crc32c {
             self.table.accept_zero_checksum(id);
         }
@@ -208,10 +242,14 @@ impl Endpoint {
         }
     }
 
-    /// The association whose peer has this SCTP port at this address: the one that an ICMP message about a packet to
-    /// there may concern. Ask it whether it [has sent](Association::has_sent) that packet.
-    pub fn association_with(&self, remote_port: u16, remote: IpAddr) -> Option<AssociationId> {
-        self.table.by_peer(remote_port, remote)
+    /// The association between these SCTP ports, of this side and of the peer, whose peer is at this address: the one that an ICMP
+    /// message about a packet to there may concern. Ask it whether it [has sent](Association::has_sent) that packet.
+    pub fn association_with(
+        &self,
+        [local, remote]: [u16; 2],
+        peer: PeerAddress,
+    ) -> Option<AssociationId> {
+        self.table.by_peer(Ports { local, remote }, peer.address, peer.encapsulation)
     }
 
     /// SCTP port of this endpoint.
@@ -253,10 +291,10 @@ impl Endpoint {
         &self,
         cx: &mut Cx<'_>,
         config: &AssociationConfig,
-        remote_port: u16,
+        ports: Ports,
         wished: &[PeerAddress],
     ) -> Result<(Identity, SmallVec<[PeerAddress; 2]>), ConnectError> {
-        if remote_port == 0 || self.local_port == 0 {
+        if ports.remote == 0 || ports.local == 0 {
             return Err(ConnectError::InvalidPort);
         }
         let max_addresses = usize::from(config.max_paths).clamp(1, MAX_ADDRESSES);
@@ -267,7 +305,7 @@ impl Endpoint {
                 == (candidate.encapsulation == Encapsulation::LowerLayer);
             let usable = is_carried
                 && self.local_addresses.iter().any(|local| pairs(*local, address))
-                && !self.is_own(remote_port, candidate)
+                && !self.is_own(ports.remote, candidate)
                 && peer.iter().all(|known| known.address != address);
             if usable && peer.len() < max_addresses {
                 peer.push(*candidate);
@@ -276,7 +314,9 @@ impl Endpoint {
         if peer.is_empty() {
             return Err(ConnectError::NoUsablePath);
         }
-        if peer.iter().any(|peer| self.table.by_peer(remote_port, peer.address).is_some()) {
+        let is_known =
+            |peer: &PeerAddress| self.table.by_any_peer(ports, &[peer.address], peer.encapsulation);
+        if peer.iter().any(|peer| is_known(peer).is_some()) {
             return Err(ConnectError::AlreadyConnected);
         }
         if !self.limits.has_room(self.table.len()) {
@@ -286,8 +326,8 @@ impl Endpoint {
         let local = self.local_addresses.iter().copied();
         let offered = |a: &IpAddr| peer.iter().any(|p| reaches(*a, p.address));
         let identity = Identity {
-            local_port: self.local_port,
-            remote_port,
+            local_port: ports.local,
+            remote_port: ports.remote,
             local_addresses: local.filter(offered).collect(),
             local_tag: self.table.draw_tag(cx.rng),
             initial_tsn: cx.rng.next_u32(),

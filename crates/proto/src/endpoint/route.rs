@@ -9,6 +9,7 @@ use polypath_wire::{
 };
 use thiserror::Error;
 
+use super::table::Ports;
 use crate::extension::auth::{AuthProof, Covered};
 use crate::extension::packet_drop::flags;
 use crate::{Association, AssociationId, Body, Received, Transmit};
@@ -257,6 +258,11 @@ impl<'r, 'a: 'r> Incoming<'r, 'a> {
             Self::Datagram(view) => view.destination_port(),
             Self::Structured(packet) => packet.destination_port,
         }
+    }
+
+    /// SCTP ports, as the receiver sees them.
+    pub(super) fn ports(&self) -> Ports {
+        Ports { local: self.destination_port(), remote: self.source_port() }
     }
 
     pub(super) fn tag(&self) -> u32 {

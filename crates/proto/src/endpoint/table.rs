@@ -1,7 +1,7 @@
 //! Which association a packet belongs to.
 
 use alloc::collections::BTreeMap;
-use core::net::IpAddr;
+use core::net::{IpAddr, Ipv4Addr};
 
 use polypath_wire::ChecksumPolicy;
 use rand_core::Rng;
@@ -19,16 +19,33 @@ const MOST_ADDRESSES: usize = 2 * MAX_ADDRESSES;
 #[derive(Debug, Default)]
 pub(super) struct AssociationTable {
     by_tag: BTreeMap<u32, TableEntry>,
-    by_peer: BTreeMap<(u16, IpAddr), AssociationId>,
+    by_peer: BTreeMap<Contact, AssociationId>,
     tags: BTreeMap<AssociationId, u32>,
     next_id: u32,
+}
+
+/// SCTP ports of this side and of the peer.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) struct Ports {
+    pub(super) local: u16,
+    pub(super) remote: u16,
+}
+
+/// Where a peer is, as far as packets without the tag of an association tell.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+struct Contact {
+    ports: Ports,
+    address: IpAddr,
+    /// UDP port of the peer when the association began. Behind one translator, hosts differ in nothing else.
+    udp_port: Option<u16>,
 }
 
 /// What is known of one association.
 #[derive(Debug)]
 pub(super) struct TableEntry {
     pub(super) id: AssociationId,
-    remote_port: u16,
+    ports: Ports,
+    udp_port: Option<u16>,
     addresses: AddressList,
     /// Whether its peer may come from addresses that it has not named.
     takes_newcomers: bool,
@@ -43,23 +60,28 @@ impl TableEntry {
     }
 
     /// Whether the peer of the association may send from this transport address.
-    pub(super) fn has_peer(&self, port: u16, address: IpAddr) -> bool {
-        self.remote_port == port && self.addresses.contains(&address)
+    pub(super) fn has_peer(&self, ports: Ports, address: IpAddr) -> bool {
+        self.ports == ports && self.addresses.contains(&address)
     }
 
-    /// SCTP port of the peer.
-    pub(super) fn remote_port(&self) -> u16 {
-        self.remote_port
+    /// SCTP ports.
+    pub(super) fn ports(&self) -> Ports {
+        self.ports
+    }
+
+    fn contact(&self, address: IpAddr) -> Contact {
+        Contact { ports: self.ports, address, udp_port: self.udp_port }
     }
 }
 
 impl AssociationTable {
-    /// Adds an association. Addresses that belong to another association with the same port stay there.
+    /// Adds an association. Addresses that belong to another association with the same ports stay there.
     pub(super) fn insert(
         &mut self,
         tag: u32,
-        remote_port: u16,
+        ports: Ports,
         addresses: &[IpAddr],
+        carried: Encapsulation,
     ) -> AssociationId {
         let mut id = AssociationId(self.next_id);
         while self.tags.contains_key(&id) {
@@ -71,7 +93,8 @@ impl AssociationTable {
             tag,
             TableEntry {
                 id,
-                remote_port,
+                ports,
+                udp_port: udp_port(carried),
                 addresses: AddressList::new(),
                 takes_newcomers: false,
                 accepts_zero_checksum: false,
@@ -87,7 +110,7 @@ impl AssociationTable {
         let Some(entry) = self.tags.get(&id).and_then(|tag| self.by_tag.get_mut(tag)) else {
             return;
         };
-        self.by_peer.entry((entry.remote_port, address)).or_insert(id);
+        self.by_peer.entry(entry.contact(address)).or_insert(id);
         if !entry.addresses.contains(&address) && entry.addresses.len() < MOST_ADDRESSES {
             entry.addresses.push(address);
         }
@@ -99,7 +122,7 @@ impl AssociationTable {
             return;
         };
         entry.addresses.retain(|known| *known != address);
-        let key = (entry.remote_port, address);
+        let key = entry.contact(address);
         if self.by_peer.get(&key) == Some(&id) {
             self.by_peer.remove(&key);
         }
@@ -132,10 +155,17 @@ impl AssociationTable {
     }
 
     /// Gives an association another tag and other addresses: its peer restarted.
-    pub(super) fn renew(&mut self, id: AssociationId, tag: u32, addresses: &[IpAddr]) {
+    pub(super) fn renew(
+        &mut self,
+        id: AssociationId,
+        tag: u32,
+        addresses: &[IpAddr],
+        carried: Encapsulation,
+    ) {
         let Some(entry) = self.take_entry(id) else { return };
         self.tags.insert(id, tag);
-        self.by_tag.insert(tag, TableEntry { addresses: AddressList::new(), ..entry });
+        let (addresses_yet, udp_port) = (AddressList::new(), udp_port(carried));
+        self.by_tag.insert(tag, TableEntry { addresses: addresses_yet, udp_port, ..entry });
         addresses.iter().for_each(|address| self.add_address(id, *address));
     }
 
@@ -160,23 +190,60 @@ impl AssociationTable {
         self.by_tag.get(&tag)
     }
 
-    pub(super) fn by_peer(&self, port: u16, address: IpAddr) -> Option<AssociationId> {
-        self.by_peer.get(&(port, address)).copied()
+    /// The association whose peer is there. If there is none, one whose peer has another UDP port there: behind a translator it
+    /// may have changed.
+    pub(super) fn by_peer(
+        &self,
+        ports: Ports,
+        address: IpAddr,
+        carried: Encapsulation,
+    ) -> Option<AssociationId> {
+        self.exactly(ports, address, carried).or_else(|| {
+            let least = Contact { ports, address, udp_port: None };
+            let most = Contact { udp_port: Some(u16::MAX), ..least };
+            self.by_peer.range(least..=most).next().map(|(_, id)| *id)
+        })
+    }
+
+    /// The association whose peer is there, and was when it began.
+    fn exactly(
+        &self,
+        ports: Ports,
+        address: IpAddr,
+        carried: Encapsulation,
+    ) -> Option<AssociationId> {
+        let contact = Contact { ports, address, udp_port: udp_port(carried) };
+        self.by_peer.get(&contact).copied()
+    }
+
+    /// Whether an association has this SCTP port on this side.
+    pub(super) fn has_local_port(&self, port: u16) -> bool {
+        let least = Contact {
+            ports: Ports { local: port, remote: 0 },
+            address: IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+            udp_port: None,
+        };
+        let next = self.by_peer.range(least..).next();
+        next.is_some_and(|(contact, _)| contact.ports.local == port)
     }
 
     /// The association that one of the addresses belongs to, tried in order. The first is where packets come from; if that is no
     /// private one, and they are carried over UDP, as behind translators, private ones say nothing: hosts of many networks have
     /// the same.
+    ///
+    /// With another UDP port it is another peer: one behind the same translator, or one that begins anew.
     pub(super) fn by_any_peer(
         &self,
-        port: u16,
+        ports: Ports,
         addresses: &[IpAddr],
         carried: Encapsulation,
     ) -> Option<AssociationId> {
         let (source, listed) = addresses.split_first()?;
         let all_tell = carried == Encapsulation::None || is_private(*source);
         let listed = listed.iter().filter(|address| all_tell || !is_private(**address));
-        core::iter::once(source).chain(listed).find_map(|address| self.by_peer(port, *address))
+        core::iter::once(source)
+            .chain(listed)
+            .find_map(|address| self.exactly(ports, *address, carried))
     }
 
     pub(super) fn len(&self) -> usize {
@@ -193,11 +260,19 @@ impl AssociationTable {
         let tag = self.tags.remove(&id)?;
         let entry = self.by_tag.remove(&tag)?;
         for address in &entry.addresses {
-            let key = (entry.remote_port, *address);
+            let key = entry.contact(*address);
             if self.by_peer.get(&key) == Some(&id) {
                 self.by_peer.remove(&key);
             }
         }
         Some(entry)
+    }
+}
+
+/// UDP port of a peer whose packets are carried like this.
+fn udp_port(carried: Encapsulation) -> Option<u16> {
+    match carried {
+        Encapsulation::None | Encapsulation::LowerLayer => None,
+        Encapsulation::Udp { remote_port, .. } => Some(remote_port),
     }
 }

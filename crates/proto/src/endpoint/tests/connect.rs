@@ -13,7 +13,8 @@ type Prepared = Result<(Identity, AddressList), ConnectError>;
 impl World {
     fn prepare(&mut self, config: &AssociationConfig, port: u16, peer: &[PeerAddress]) -> Prepared {
         let mut cx = Cx { now: self.now, rng: &mut self.rng, probe: &mut NoProbe };
-        let prepared = self.endpoint.prepare_connect(&mut cx, config, port, peer);
+        let ports = Ports { local: self.endpoint.local_port(), remote: port };
+        let prepared = self.endpoint.prepare_connect(&mut cx, config, ports, peer);
         prepared.map(|(identity, peer)| (identity, peer.iter().map(|p| p.address).collect()))
     }
 

@@ -124,7 +124,8 @@ impl World {
 
     /// Makes an association known, as if it existed.
     fn associate(&mut self, tag: u32, addresses: &str) -> AssociationId {
-        self.endpoint.table.insert(tag, PEER_PORT, &ips(addresses))
+        let ports = Ports { local: PORT, remote: PEER_PORT };
+        self.endpoint.table.insert(tag, ports, &ips(addresses), Encapsulation::None)
     }
 
     fn associations(&self) -> usize {

@@ -229,12 +229,13 @@ fn notices_change_where_packets_go() {
 fn an_association_may_take_its_peer_along_when_it_restarts() {
     let mut world = World::listening();
     let id = world.associate(OURS, "198.51.100.1 198.51.100.2");
-    world.endpoint.table.renew(id, WRONG, &ips("198.51.100.2"));
+    world.endpoint.table.renew(id, WRONG, &ips("198.51.100.2"), Encapsulation::None);
     let new = from("198.51.100.2", packet(WRONG, [Chunk::Shutdown { cumulative_tsn_ack: 1 }]));
     assert_eq!(fate(&mut world, &new, id), ToAssociation);
     let old = from("198.51.100.2", packet(OURS, [Chunk::Shutdown { cumulative_tsn_ack: 1 }]));
     assert_eq!(fate(&mut world, &old, id), Drop(WrongTag));
-    assert!(world.endpoint.table.by_peer(PEER_PORT, ip("198.51.100.1")).is_none());
+    let (ports, old) = (Ports { local: PORT, remote: PEER_PORT }, ip("198.51.100.1"));
+    assert!(world.endpoint.table.by_peer(ports, old, Encapsulation::None).is_none());
     world.endpoint.on_notice(id, Notice::Closed);
     assert!(world.endpoint.table.is_empty());
 }

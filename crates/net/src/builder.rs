@@ -39,6 +39,7 @@ pub struct EndpointBuilder {
     local_addresses: Vec<IpAddr>,
     devices: Devices,
     port: u16,
+    further_ports: Vec<u16>,
     encapsulation_port: u16,
     carriers: Carriers,
     backlog: Option<usize>,
@@ -103,6 +104,7 @@ impl EndpointBuilder {
             local_addresses: local_addresses.into_iter().collect(),
             devices: Devices::default(),
             port: 0,
+            further_ports: Vec::new(),
             encapsulation_port: ENCAPSULATION_PORT,
             carriers: Carriers::default(),
             backlog: None,
@@ -146,6 +148,14 @@ impl EndpointBuilder {
     #[must_use]
     pub fn port(mut self, port: u16) -> Self {
         self.port = port;
+        self
+    }
+
+    /// Also accepts associations at these SCTP ports, over the same sockets. [`Association::local_port`](crate::Association::local_port) tells which
+    /// one a peer chose; those that begin here have the port of the endpoint.
+    #[must_use]
+    pub fn further_ports(mut self, ports: impl IntoIterator<Item = u16>) -> Self {
+        self.further_ports = ports.into_iter().collect();
         self
     }
 
@@ -308,7 +318,8 @@ impl EndpointBuilder {
         rng: ChaCha12Rng,
         make: impl FnOnce(EndpointConfig, &mut Cx<'_>) -> polypath_proto::Endpoint,
     ) -> Arc<EndpointShared> {
-        let config = EndpointConfig { listening: self.backlog.is_some(), ..config };
+        let mut config = EndpointConfig { listening: self.backlog.is_some(), ..config };
+        config.further_ports.extend(self.further_ports);
         let clock = Clock::start();
         let mut context = Context::new(rng);
         let protocol = context.lend(clock.now(), |cx| make(config, cx));

@@ -46,6 +46,38 @@ async fn a_peer_can_be_connected_to_again_and_again() {
     assert_eq!(near.local_port(), client.port());
 }
 
+#[tokio::test]
+async fn an_endpoint_may_have_several_ports() {
+    let server = Endpoint::builder(common::addresses(&SERVER))
+        .encapsulation_port(0)
+        .port(5000)
+        .further_ports([5001, 5002])
+        .listen(16)
+        .bind()
+        .unwrap();
+    let client = client_on(&CLIENT);
+    let at = |port| {
+        Peer::new(server.local_addresses(), port).encapsulation_port(server.encapsulation_port())
+    };
+    let mut pairs = vec![];
+    for port in [5002, 5000, 5001, 5002] {
+        let near = client.connect(&at(port), AssociationConfig::default()).await.unwrap();
+        let far = server.accept().await.unwrap();
+        assert_eq!((near.remote_port(), far.local_port()), (port, port));
+        near.send(Message::new(0, port.to_string())).await.unwrap();
+        pairs.push((port, near, far));
+    }
+    for (port, _, far) in &pairs {
+        let message = far.receive().await.unwrap().unwrap();
+        assert_eq!(message.into_bytes(), port.to_string());
+    }
+    // The same port of this side serves for different ports of the peer.
+    let ports = [0, 1, 2].map(|n: usize| pairs[n].1.local_port());
+    assert_eq!(ports, [client.port(); 3]);
+    let refused = client.connect(&at(5003), AssociationConfig::default()).await;
+    assert!(matches!(refused, Err(ConnectError::Ended(AssociationError::AbortedByPeer(_)))));
+}
+
 /// A peer that takes the first `refusals` INITs for those of a host that it knows, and never answers others. Gives the SCTP ports that
 /// they came from.
 async fn suspicious(refusals: usize) -> (UdpSocket, Vec<u16>, Result<Association, ConnectError>) {

@@ -283,6 +283,8 @@ impl Default for AssociationConfig {
 pub struct EndpointConfig {
     /// Whether associations begun by peers are accepted.
     pub listening: bool,
+    /// SCTP ports at which they are, beside that of the endpoint.
+    pub further_ports: Vec<u16>,
     /// Valid.Cookie.Life: how long a state cookie is good; up to twice as long if the peer asks for it.
     pub cookie_life: Duration,
     /// How often the secret that signs cookies changes, but not more often than every second `cookie_life`; the one
@@ -309,6 +311,7 @@ impl Default for EndpointConfig {
     fn default() -> Self {
         Self {
             listening: false,
+            further_ports: Vec::new(),
             cookie_life: Duration::from_secs(60),
             cookie_secret_life: Duration::from_secs(3600),
             max_associations: 65_536,

@@ -21,7 +21,10 @@ impl Endpoint {
             opened => opened?,
         };
         let ports = packet.ports();
-        if ports.local != self.local_port && !self.table.has_local_port(ports.local) {
+        if ports.local != self.local_port
+            && !self.is_bound(ports.local)
+            && !self.table.has_local_port(ports.local)
+        {
             return self.route_other_port(cx, received, &packet);
         }
         let tag = packet.tag();
@@ -128,7 +131,7 @@ impl Endpoint {
 
     /// Why no association can begin now at this port.
     pub(super) fn refusal(&self, local_port: u16) -> Option<Causes<'static>> {
-        if !self.config.listening || local_port != self.local_port {
+        if !self.config.listening || !self.is_bound(local_port) {
             Some(Causes::empty())
         } else if !self.limits.has_room(self.table.len()) {
             Some(Causes::build([Cause::OutOfResource]))

@@ -59,11 +59,12 @@ impl Endpoint {
     ///
     /// Draws the secret of its cookies from `cx.rng`.
     pub fn new(
-        config: EndpointConfig,
+        mut config: EndpointConfig,
         local_port: u16,
         local_addresses: &[IpAddr],
         cx: &mut Cx<'_>,
     ) -> Self {
+        config.further_ports.retain(|port| *port != 0);
         // A cookie lives twice its configured life if the peer wishes.
         let max_cookie_life = config.cookie_life * 2;
         let secrets =
@@ -125,7 +126,7 @@ impl Endpoint {
         peer: &[PeerAddress],
     ) -> Result<(AssociationId, Box<Association>), ConnectError> {
         let first = cx.rng.next_u32() as u16;
-        let is_free = |port: &u16| *port != self.local_port && !self.table.has_local_port(*port);
+        let is_free = |port: &u16| !self.is_bound(*port) && !self.table.has_local_port(*port);
         let mut ports = (0..=0x3FFF_u16).map(|n| 0xC000 | first.wrapping_add(n) & 0x3FFF);
         let local = ports.find(is_free).ok_or(ConnectError::AlreadyConnected)?;
         self.connect_from(cx, config, Ports { local, remote: remote_port }, peer)
@@ -272,6 +273,11 @@ impl Endpoint {
         self.dropped[reason as usize]
     }
 
+    /// Whether it is an SCTP port at which peers begin associations.
+    fn is_bound(&self, port: u16) -> bool {
+        port == self.local_port || self.config.further_ports.contains(&port)
+    }
+
     /// Whether that is this endpoint itself. Another UDP port is another endpoint, even on this host.
     fn is_own(&self, port: u16, peer: &PeerAddress) -> bool {
         let own_carrier = match peer.encapsulation {
@@ -279,7 +285,7 @@ impl Endpoint {
             Encapsulation::Udp { local_port, remote_port } => local_port == remote_port,
             Encapsulation::LowerLayer => false,
         };
-        port == self.local_port && own_carrier && self.local_addresses.contains(&peer.address)
+        self.is_bound(port) && own_carrier && self.local_addresses.contains(&peer.address)
     }
 
     fn count(&mut self, reason: DropReason) {

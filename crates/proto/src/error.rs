@@ -67,6 +67,25 @@ pub enum ReconfigurationError {
     Busy,
 }
 
+/// Why the peer cannot be asked for a change of addresses (RFC 5061).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
+#[non_exhaustive]
+pub enum AddressChangeError {
+    /// One of both sides does not have it (policy `address_reconfiguration`), they have no authentication, or the peer has refused
+    /// such a request before because it does not know it.
+    #[error("one of both sides does not have address reconfiguration")]
+    Unsupported,
+    /// The association is not established, is shutting down or has ended.
+    #[error("the association is not established, or is shutting down")]
+    NotEstablished,
+    /// It is not an address of this side that the peer knows.
+    #[error("this is not a local address of the association that the peer knows")]
+    UnknownAddress,
+    /// Too many requests wait for the peer.
+    #[error("too many requests wait for the peer's answer")]
+    Busy,
+}
+
 /// Why a change of the shared keys was refused (RFC 4895).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
 #[non_exhaustive]

@@ -1,6 +1,7 @@
 //! What an association tells its user (notifications of RFC 6458 section 6.1).
 
 use alloc::vec::Vec;
+use core::net::IpAddr;
 
 use crate::PathId;
 
@@ -79,6 +80,30 @@ pub enum Event {
         /// The result in its response (RFC 6525 section 4.4).
         result: u32,
     },
+    /// The peer has changed its addresses (RFC 5061; SCTP_PEER_ADDR_CHANGE with SCTP_ADDR_ADDED, SCTP_ADDR_REMOVED or
+    /// SCTP_ADDR_MADE_PRIM). [`Path`](Self::Path) events tell what becomes of paths.
+    PeerAddress {
+        /// Address of the peer.
+        address: IpAddr,
+        /// What happened.
+        change: AddressChange,
+    },
+    /// The peer has taken note of a change of this side's addresses (RFC 5061).
+    LocalAddress {
+        /// Address of this side.
+        address: IpAddr,
+        /// What happened.
+        change: AddressChange,
+    },
+    /// The peer did not take note of a change of this side's addresses. An address that it refuses to add is not used.
+    AddressChangeRefused {
+        /// Address of this side.
+        address: IpAddr,
+        /// What was asked for.
+        change: AddressChange,
+        /// Code of the error cause, if the peer gave one (RFC 5061 section 4.3, RFC 9260 section 3.3.10).
+        cause: Option<u16>,
+    },
     /// The peer reported an error (SCTP_REMOTE_ERROR): encoded error causes.
     RemoteError(Vec<u8>),
     /// The peer asked for shutdown (SCTP_SHUTDOWN_EVENT): nothing more can be sent.
@@ -105,6 +130,17 @@ pub enum PathChange {
     /// Its MTU is another one; [`PathStats::mtu_bytes`](crate::PathStats::mtu_bytes) tells which.
     MtuChanged,
     /// It took over from a primary path with too many timeouts (SCTP_ADDR_MADE_PRIM; RFC 7829 section 5).
+    MadePrimary,
+}
+
+/// What happened to an address (RFC 5061).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum AddressChange {
+    /// It belongs to the association, too.
+    Added,
+    /// It does so no longer.
+    Removed,
+    /// It is the one that is to be preferred.
     MadePrimary,
 }
 

@@ -42,8 +42,8 @@ pub mod scheduling {
 
 pub use association::{Association, Identity, Notice};
 pub use endpoint::{Collision, DropReason, Endpoint, Route};
-pub use error::{ConnectError, KeyError, ReconfigurationError, SendError};
-pub use event::{AssociationEnd, Event, PathChange};
+pub use error::{AddressChangeError, ConnectError, KeyError, ReconfigurationError, SendError};
+pub use event::{AddressChange, AssociationEnd, Event, PathChange};
 pub use ids::{AssociationId, Mid, PathId, Ssn, Tsn};
 pub use io::{
     Body, Cx, Ecn, Encapsulation, Envelope, Fragmentation, LocalAddressChange, PathError, Received,

@@ -234,6 +234,14 @@ pub struct AssociationStats {
     pub auth_chunks_refused: u64,
     /// Chunks discarded because they must be authenticated and were not.
     pub unauthenticated_chunks: u64,
+    /// ASCONF chunks sent, without those repeated (RFC 5061).
+    pub asconf_sent: u64,
+    /// ASCONF chunks of the peer that were worked off.
+    pub asconf_received: u64,
+    /// ASCONF chunks of the peer that were too old, or from nowhere, and not answered.
+    pub asconf_discarded: u64,
+    /// Requests of the peer for a change of its addresses that were refused.
+    pub address_changes_refused: u64,
     /// DATA chunks sent, retransmissions included.
     pub data_chunks_sent: u64,
     /// DATA chunks received that were new.

@@ -390,6 +390,7 @@ fn timer(timer: TimerKind) -> &'static str {
         TimerKind::T2Shutdown => "t2_shutdown",
         TimerKind::T5ShutdownGuard => "t5_shutdown_guard",
         TimerKind::Heartbeat => "heartbeat",
+        TimerKind::T4Asconf => "t4_asconf",
         TimerKind::ZeroWindow => "zero_window",
     }
 }

@@ -8,7 +8,7 @@ use rand_core::Rng;
 use super::Association;
 use super::input::MAX_WAITING_ANSWERS;
 use super::output::{Built, Tag, To};
-use crate::config::{AssociationConfig, SharedKeys};
+use crate::config::{AssociationConfig, AuthDemand, ChunkTypes, SharedKeys};
 use crate::extension::auth::{
     AuthOffer, AuthPair, AuthProof, AuthVerdict, Covered, Session, Trust, vouch_by_cookie,
 };
@@ -40,7 +40,7 @@ pub(super) enum Admission {
 impl Authentication {
     /// What a client begins with; `None` where authentication is off.
     pub(super) fn begin(config: &AssociationConfig, rng: &mut dyn Rng) -> Option<Box<Self>> {
-        let own = AuthOffer::draw(config.policies.authenticated_chunks, rng)?;
+        let own = AuthOffer::draw(AuthDemand::of(&config.policies), rng)?;
         Some(Box::new(Self { own, keys: config.shared_keys.clone(), session: None }))
     }
 
@@ -114,6 +114,12 @@ impl Association {
         let keys = before.map_or_else(|| self.config.shared_keys.clone(), |auth| auth.keys);
         let own = pair.own.clone();
         self.auth = Some(Box::new(Authentication { own, keys, session: Session::new(pair) }));
+    }
+
+    /// Chunks of these types are authenticated from now on, if both sides can. Returns whether they can.
+    pub(super) fn require_authentication(&mut self, chunk_types: ChunkTypes) -> bool {
+        let session = self.auth.as_mut().and_then(|auth| auth.session.as_mut());
+        session.map(|session| session.require(chunk_types)).is_some()
     }
 
     /// Bytes that AUTH may take of a packet with data.

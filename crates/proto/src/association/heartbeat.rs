@@ -22,7 +22,7 @@ impl Association {
         let burst = u64::from(self.config.heartbeat_max_burst.max(1));
         let mut unconfirmed = 0;
         for path in self.paths.ids() {
-            if self.paths[path].reach == Reach::Inactive(Reason::NoLocalAddress) {
+            if self.paths[path].reach.is_closed() {
                 continue;
             }
             if self.paths[path].reach == Reach::Unconfirmed {
@@ -61,6 +61,12 @@ impl Association {
     pub(super) fn heartbeat_expired(&mut self, cx: &mut Cx<'_>, path: PathId) {
         if self.is_hopeless(path) {
             self.paths[path].heartbeat.due = None;
+            return;
+        }
+        if let Some(until) = self.waits_for_trial(path)
+            && self.is_trial_over(cx, path)
+        {
+            self.paths[path].heartbeat.due = Some(until);
             return;
         }
         let flow = self.paths[path].heartbeat.take_flow(cx.now);
@@ -149,11 +155,27 @@ impl Association {
         }
         for path in self.paths.ids() {
             let Path { reach, heartbeat, .. } = &self.paths[path];
-            let gone = *reach == Reach::Inactive(Reason::NoLocalAddress);
-            if matches!(reach, Reach::Inactive(_)) && !gone && heartbeat.due.is_none() {
+            let failed = matches!(reach, Reach::Inactive(_)) && !reach.is_closed();
+            if failed && heartbeat.due.is_none() {
                 self.schedule_heartbeat(cx, path);
             }
         }
+    }
+
+    /// Until when nothing may go to an address that the peer has added and that has not answered.
+    fn waits_for_trial(&self, id: PathId) -> Option<Instant> {
+        let path = &self.paths[id];
+        if path.reach.is_confirmed() { None } else { self.trial_over_until(path.remote) }
+    }
+
+    /// An address that the peer has added has not answered. Whether nothing more goes there for now.
+    #[cold]
+    fn is_trial_over(&mut self, cx: &mut Cx<'_>, id: PathId) -> bool {
+        let is_last = self.paths.usable().is_empty();
+        if !is_last && self.paths[id].reach == Reach::Unconfirmed {
+            self.lose_path(cx, id, Signal::Refused);
+        }
+        !self.retry_trial(cx.now, id, is_last)
     }
 
     /// Whether nobody will ever be found there: a private address in the list of a peer that is not in a private network of ours, and that
@@ -221,6 +243,10 @@ impl Association {
             self.paths[id].heartbeat.due = None;
             return;
         }
+        if let Some(until) = self.waits_for_trial(id) {
+            self.paths[id].heartbeat.due = Some(until);
+            return;
+        }
         let waits = self.left_init_unanswered(id) && self.paths[id].reach.is_active();
         let rto = self.transmitter.paths[id].rtt.rto();
         let path = &mut self.paths[id];
@@ -253,14 +279,17 @@ impl Association {
         arrival: &ArrivedPacket,
     ) {
         let came_on = arrival.path;
-        if self.paths[came_on].reach == Reach::Inactive(Reason::NoLocalAddress) {
+        if self.paths[came_on].reach.is_gone() {
             return;
         }
         let to = match arrival.stranger {
             None => To::Path(came_on),
             Some(Stranger::Asked(serial)) => To::Newcomer(came_on, serial),
-            Some(Stranger::Ignored | Stranger::Unproved) => return,
+            Some(Stranger::Ignored | Stranger::Unproved | Stranger::Adds) => return,
         };
+        if self.address_changes.is_some() {
+            self.renew_trial(cx.now, came_on);
+        }
         if to == To::Path(came_on) {
             self.learn_from_heartbeat(cx, info, came_on);
         }

@@ -6,6 +6,7 @@ use polypath_wire::{Abort, Cause, Causes, ForwardTsn};
 use polypath_wire::{ChecksumPolicy, Chunk, PacketView, UnknownAction, chunk_type};
 
 use super::Association;
+use super::asconf::reject_asconf;
 use super::auth::Admission;
 use super::newcomers::Stranger;
 use super::observe;
@@ -56,9 +57,8 @@ impl Association {
         };
         observe::packet_received(cx, path, received);
         let stranger = self.stranger(cx, received, path);
-        if stranger == Some(Stranger::Unproved) {
-            self.stats.seldom.packets_discarded += 1;
-            return;
+        if let Some(Stranger::Unproved | Stranger::Adds) = stranger {
+            return self.handle_foreign_packet(cx, received, trust, path, stranger);
         }
         if let Some(receiver) = self.state.receiver_mut() {
             receiver.begin_packet();
@@ -91,6 +91,28 @@ impl Association {
             self.report_packet(received, Why::Refused);
         }
         self.end_packet(cx, path);
+    }
+
+    /// A packet from an address that is not the peer's: at most an ASCONF adds it (RFC 5061 section 5.3.2), and nothing else in it
+    /// counts.
+    #[cold]
+    fn handle_foreign_packet(
+        &mut self,
+        cx: &mut Cx<'_>,
+        received: &Received<'_>,
+        trust: Trust,
+        path: PathId,
+        stranger: Option<Stranger>,
+    ) {
+        let Received { local, remote, encapsulation, .. } = *received;
+        let place = Location { local, remote, encapsulation };
+        let arrival = ArrivedPacket { path, place, stranger, position: 0, tag: 0 };
+        let adds = stranger == Some(Stranger::Adds);
+        if adds && self.handle_guarded_chunks(cx, received, arrival, trust) {
+            self.stats.packets_received += 1;
+        } else if !adds {
+            self.stats.seldom.packets_discarded += 1;
+        }
     }
 
     /// Handles the chunks of a packet up to one that is not believed. Returns whether the packet counts as received: not if
@@ -203,7 +225,10 @@ impl Association {
         arrival: ArrivedPacket,
     ) -> (Admission, Flow) {
         let admission = self.admit(chunk, covered, trust, arrival.path);
+        let is_ignored =
+            arrival.stranger == Some(Stranger::Adds) && !matches!(chunk, Chunk::Asconf(_));
         let flow = match admission {
+            Admission::Granted if is_ignored => Flow::Continue,
             Admission::Granted => self.handle_chunk(cx, chunk, arrival),
             _ => Flow::Continue,
         };
@@ -281,6 +306,7 @@ impl Association {
             Chunk::HeartbeatAck(info) if self.state.is_connected() => {
                 self.handle_heartbeat_ack(cx, info, arrival.place)
             }
+            Chunk::Abort(_) if self.is_being_deleted(arrival.place.local) => {}
             Chunk::Abort(abort) => self.handle_abort(cx, abort, arrival.path),
             Chunk::Error(causes) => self.handle_error(cx, causes),
             Chunk::Shutdown { cumulative_tsn_ack } => {
@@ -293,6 +319,12 @@ impl Association {
             }
             Chunk::ReConfig(parameters) if self.reconfig.is_some() => {
                 self.handle_reconfig(cx, parameters, arrival.path);
+            }
+            Chunk::Asconf(chunk) if self.address_changes.is_some() => {
+                self.handle_asconf(cx, chunk, &arrival);
+            }
+            Chunk::AsconfAck(chunk) if self.address_changes.is_some() => {
+                self.handle_asconf_ack(cx, chunk);
             }
             Chunk::ForwardTsn(forward) => self.handle_forward_tsn(forward),
             Chunk::Unknown(_)
@@ -423,6 +455,9 @@ impl Association {
         }
         if causes.iter().any(rejects_forward_tsn) && self.state.may_send_data() {
             self.forward_tsn_rejected(cx);
+        }
+        if self.address_changes.is_some() && reject_asconf(causes) {
+            self.asconf_rejected(cx);
         }
         self.events.push_if_few(Event::RemoteError(causes.as_slice().into()));
     }

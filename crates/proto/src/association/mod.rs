@@ -1,6 +1,7 @@
 //! One association: its data and its public contract.
 
 mod abort;
+mod asconf;
 mod auth;
 mod effects;
 mod heartbeat;
@@ -31,6 +32,7 @@ use polypath_units::Fraction;
 use polypath_wire::Packet;
 use smallvec::SmallVec;
 
+use self::asconf::AddressChanges;
 use self::auth::Authentication;
 use self::effects::Events;
 use self::handshake::{Handshake, T1, TieTags};
@@ -116,6 +118,8 @@ pub struct Association {
     auth: Option<Box<Authentication>>,
     /// Where both sides have stream reconfiguration.
     reconfig: Option<Box<Reconfiguration>>,
+    /// Where both sides have address reconfiguration.
+    address_changes: Option<Box<AddressChanges>>,
     blocked: Blocked,
     stats: AssociationCounters,
 }
@@ -149,6 +153,8 @@ pub enum Notice {
     PeerAddress(IpAddr),
     /// The peer has left this address.
     PeerAddressGone(IpAddr),
+    /// Packets with its tag that begin with an ASCONF belong to it, wherever they come from.
+    TakesAddressChanges,
     /// Packets with its tag that begin with a HEARTBEAT belong to it, wherever they come from.
     TakesNewcomers,
     /// The association has ended: forget it.
@@ -206,6 +212,7 @@ impl Association {
             reports_allowed: Allowance::default(),
             auth: None,
             reconfig: None,
+            address_changes: None,
             blocked: Blocked::default(),
             stats: AssociationCounters::default(),
         }
@@ -274,7 +281,11 @@ impl Association {
     /// A new address gets paths as the pairing wants, which are probed before they carry data; one that means nothing to
     /// the peer (a loopback address, to a peer elsewhere) gets none. Paths of a lost one
     /// become inactive with their counters kept, and what was in flight on them goes elsewhere; when the address comes
-    /// back, they are probed again under their old ids. The peer learns of a new address by the packets of its paths, and takes them
+    /// back, they are probed again under their old ids.
+    ///
+    /// Where both sides have [`AddressReconfiguration`](crate::config::AddressReconfiguration), the peer is told (RFC 5061), and
+    /// a new address is used when it has acknowledged it; [`Event::LocalAddress`] says so. If this is the last address, it
+    /// is deleted when another one is added. Elsewhere the peer learns of a new address by the packets of its paths, and takes them
     /// where both sides have [`AddressJoin`](crate::config::AddressJoin) or the handshake named the address.
     pub fn handle_local_address(&mut self, cx: &mut Cx<'_>, change: LocalAddressChange) {
         self.stir();

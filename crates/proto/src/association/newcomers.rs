@@ -27,6 +27,8 @@ pub(super) enum Stranger {
     Ignored,
     /// It may be anybody's.
     Unproved,
+    /// From an address that an ASCONF in the packet may add, if that is authentic.
+    Adds,
 }
 
 impl Association {
@@ -54,7 +56,8 @@ impl Association {
         let path = &self.paths[came_on];
         let is_of_path = path.remote == received.remote && path.local == received.local;
         let has_tag = received.body.verification_tag() == Some(self.identity.local_tag);
-        if !has_tag || !is_of_path && self.join.is_none() {
+        let may_add = self.address_changes.is_some();
+        if !has_tag || !is_of_path && self.join.is_none() && !may_add {
             return None;
         }
         if self.state.is_handshake() {
@@ -78,6 +81,7 @@ impl Association {
             () if self.newcomers.contains(place) && !is_of_path => Some(Stranger::Ignored),
             () if is_of_path => Some(self.ask_newcomer(cx, place, Claim::Moved(came_on), came_on)),
             () if is_named() => None,
+            () if may_add && begins_with_asconf(&received.body) => Some(Stranger::Adds),
             () => Some(Stranger::Unproved),
         }
     }
@@ -107,8 +111,8 @@ impl Association {
     fn has_place_for(&self, place: Location, number: u8) -> bool {
         let limit = usize::from(self.config.max_paths).clamp(1, PathSet::CAPACITY);
         let never_used = Reach::Inactive(Reason::NeverConfirmed);
-        let gone = Reach::Inactive(Reason::NoLocalAddress);
-        let open = self.paths.iter().filter(|path| path.reach != gone && path.reach != never_used);
+        let is_open = |reach: Reach| !reach.is_gone() && reach != never_used;
+        let open = self.paths.iter().filter(|path| is_open(path.reach));
         self.path_of_guest(place, number).is_some()
             || open.count() < limit && self.paths.len() < PathSet::CAPACITY
     }
@@ -282,7 +286,7 @@ impl Association {
         }
         // The peer may not know where other paths begin, and data may be about to take them; and it learns their numbers.
         for id in self.paths.ids() {
-            if self.paths[id].reach != Reach::Inactive(Reason::NoLocalAddress) {
+            if !self.paths[id].reach.is_closed() {
                 self.paths[id].heartbeat.expire();
                 self.send_heartbeat(cx, id);
             }
@@ -306,6 +310,23 @@ impl Association {
             }
             Body::Damaged { .. } => None,
         }
+    }
+}
+
+/// Whether the first chunk of a packet, besides AUTH, is an ASCONF.
+fn begins_with_asconf(body: &Body<'_>) -> bool {
+    let is_asconf = |chunk: &Chunk<'_>| matches!(chunk, Chunk::Asconf(_));
+    let is_behind_auth = |chunk: &&Chunk<'_>| !matches!(chunk, Chunk::Auth(_));
+    match body {
+        Body::Structured(packet) => {
+            packet.chunks.iter().find(is_behind_auth).is_some_and(is_asconf)
+        }
+        Body::Datagram(bytes) | Body::Part { datagram: bytes, .. } => {
+            let Ok(view) = PacketView::parse(bytes, ChecksumPolicy::Ignore) else { return false };
+            let mut chunks = view.chunks().map_while(Result::ok);
+            chunks.find(|chunk| is_behind_auth(&chunk)).is_some_and(|chunk| is_asconf(&chunk))
+        }
+        Body::Damaged { .. } => false,
     }
 }
 

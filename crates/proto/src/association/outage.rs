@@ -64,7 +64,7 @@ impl Association {
         }
         for (path, sending) in self.paths.iter_mut().zip(self.transmitter.paths.iter()) {
             let rto = sending.rtt.rto_without_backoff();
-            if path.reach != Reach::Inactive(Reason::NoLocalAddress)
+            if !path.reach.is_closed()
                 && let Some(pause) = self.outage.pause(now, rto, interval)
             {
                 path.heartbeat.not_after(now + pause);
@@ -152,7 +152,7 @@ impl Association {
         for id in self.paths.ids() {
             let path = &self.paths[id];
             let is_silent = !path.reach.is_active() || path.errors > 0;
-            if !is_silent || path.reach == Reach::Inactive(Reason::NoLocalAddress) {
+            if !is_silent || path.reach.is_closed() {
                 continue;
             }
             match self.asked_until(cx.now, id) {

@@ -137,6 +137,9 @@ impl Association {
         if self.reconfig.is_some() {
             self.send_next_request(cx.now);
         }
+        if self.address_changes.is_some() {
+            self.send_address_changes(cx.now);
+        }
         if self.only_listens() {
             self.go_on_listening(cx);
             return None;
@@ -180,8 +183,10 @@ impl Association {
 
     /// Fills a packet with what is first in turn. Each kind is asked for only where there can be something.
     fn build_packet(&mut self, cx: &mut Cx<'_>, packet: &mut Packet<'static>) -> Option<Built> {
-        if !self.control.is_empty() {
-            return self.control_packet(packet);
+        if !self.control.is_empty()
+            && let Some(built) = self.control_packet(packet)
+        {
+            return Some(built);
         }
         // In a queue that is nearly full, a chunk that can be spared must not take the place of a retransmission.
         let repeats = self.transmitter.outstanding.lost_count() > 0;
@@ -266,6 +271,9 @@ impl Association {
     /// A packet with the control chunks that wait for the same path.
     #[inline(never)]
     fn control_packet(&mut self, packet: &mut Packet<'static>) -> Option<Built> {
+        if self.address_changes.is_some() {
+            self.drop_excess_probes();
+        }
         let Control { chunk, to, tag } = self.control.pop_front()?;
         let best = self.paths.best();
         let paths = &self.paths;
@@ -300,6 +308,25 @@ impl Association {
             self.control = ControlQueue::new();
         }
         Some(Built { newcomer, ..Built::of(&packet, tag) })
+    }
+
+    /// An address that the peer has added and that does not answer gets only so many packets: what is beyond that is dropped.
+    #[cold]
+    fn drop_excess_probes(&mut self) {
+        while let Some(Control { chunk, to, .. }) = self.control.front() {
+            let doubtful = match *to {
+                To::Path(path) if may_carry(&self.paths, path, chunk) => {
+                    let path = &self.paths[path];
+                    (!path.reach.is_confirmed()).then_some(path.remote)
+                }
+                To::Newcomer(_, serial) => self.newcomers.place(serial).map(|place| place.remote),
+                _ => None,
+            };
+            if doubtful.is_none_or(|address| self.takes_packet(address)) {
+                break;
+            }
+            self.control.pop_front();
+        }
     }
 
     /// What goes into the next packet with DATA.
@@ -532,7 +559,8 @@ impl Association {
 }
 
 /// Whether a control chunk may go on `path`: to addresses that are not proved to be the peer's only what proves them
-/// (RFC 9260 section 5.4), the handshake, COOKIE ACK with its heartbeat, and ABORT, which ends it all.
+/// (RFC 9260 section 5.4), the handshake, COOKIE ACK with its heartbeat, ASCONF-ACK likewise (RFC 5061 section 5.3, rule F1), and ABORT,
+/// which ends it all.
 fn may_carry(paths: &PathBook, path: PathId, chunk: &Chunk<'_>) -> bool {
     let proves = matches!(
         chunk,
@@ -542,9 +570,15 @@ fn may_carry(paths: &PathBook, path: PathId, chunk: &Chunk<'_>) -> bool {
             | Chunk::CookieEcho(_)
             | Chunk::CookieAck
             | Chunk::Abort(_)
+            | Chunk::AsconfAck(_)
     );
-    let gone = Reach::Inactive(Reason::NoLocalAddress);
-    paths.get(path).is_some_and(|path| path.reach != gone && (proves || path.reach.is_confirmed()))
+    paths.get(path).is_some_and(|path| match path.reach {
+        // What tells the peer of the address, and answers a peer that knows it already.
+        Reach::Inactive(Reason::Unannounced) => {
+            matches!(chunk, Chunk::Asconf(_) | Chunk::HeartbeatAck(_))
+        }
+        reach => !reach.is_gone() && (proves || reach.is_confirmed()),
+    })
 }
 
 /// Chunks that must not be bundled (RFC 9260 section 6.10), and ABORT, after which nothing follows.

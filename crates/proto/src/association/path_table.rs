@@ -1,8 +1,7 @@
 //! The table of paths: made in the handshake, and changed by local addresses that come and go while the association lives.
 //!
-//! When an address comes or goes, only this side acts: the peer finds out by the packets of a new path, whose HEARTBEAT proves
-//! whose they are (`extension/address_join`), and by its timeouts on one that is gone. Telling it (ASCONF, RFC 5061) would begin
-//! where [`Association::apply_local_address`] ends.
+//! When an address comes or goes, the peer is told where both sides have ASCONF (`association/asconf`). Elsewhere it finds out by the
+//! packets of a new path, whose HEARTBEAT proves whose they are (`extension/address_join`), and by its timeouts on one that is gone.
 
 use core::mem;
 use core::net::IpAddr;
@@ -20,6 +19,14 @@ use crate::transmit::SendPath;
 use crate::types::address_scope::reaches;
 use crate::types::{PathSet, PeerAddress};
 use crate::{Cx, Event, LocalAddressChange, PathChange, PathId};
+
+/// An address that the peer has added.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct NewRemote {
+    pub(super) remote: PeerAddress,
+    /// Our address that a packet from there came to.
+    pub(super) seen_from: Option<IpAddr>,
+}
 
 impl Association {
     /// Both halves of a path that nothing is known of yet.
@@ -94,13 +101,22 @@ impl Association {
         match change {
             LocalAddressChange::Added(address) => {
                 let meant = self.paths.iter().any(|path| reaches(address, path.remote));
-                if meant && !self.identity.local_addresses.contains(&address) {
-                    self.identity.local_addresses.push(address);
+                if !self.identity.local_addresses.contains(&address) {
+                    if meant {
+                        self.identity.local_addresses.push(address);
+                        self.announce_address(cx, address);
+                    }
+                } else if !self.remains_without(address) {
+                    self.note_last_address(None);
                 }
             }
             LocalAddressChange::Removed(address) => {
                 // The last one stays: its paths are tried until it comes back or the association gives up.
                 if !self.remains_without(address) {
+                    self.note_last_address(Some(address));
+                    return;
+                }
+                if !self.identity.local_addresses.contains(&address) {
                     return;
                 }
                 self.identity.local_addresses.retain(|local| *local != address);
@@ -111,12 +127,13 @@ impl Association {
                     {
                         self.handshake_refused(cx.now, path);
                     }
+                    self.withdraw_address(address);
                 }
             }
         }
         match self.state.is_cookie_wait() {
             true => self.rebuild_handshake_paths(cx),
-            false => self.open_missing_paths(cx),
+            false => self.open_missing_paths(cx, None),
         }
     }
 
@@ -124,7 +141,7 @@ impl Association {
         SharedConfig::make_mut(&mut self.config).routes = routes.to_vec();
         let is_settled = !self.state.is_cookie_wait() && !self.state.is_closed();
         if is_settled && self.config.path_pairing == PathPairing::ByRoute {
-            self.open_missing_paths(cx);
+            self.open_missing_paths(cx, None);
         }
     }
 
@@ -170,7 +187,7 @@ impl Association {
         paths.map(|path| (path.local, path.remote)).collect()
     }
 
-    fn close_paths_from(&mut self, cx: &mut Cx<'_>, address: IpAddr) {
+    pub(super) fn close_paths_from(&mut self, cx: &mut Cx<'_>, address: IpAddr) {
         for id in self.paths.ids() {
             let path = &self.paths[id];
             if path.local == address && path.reach != Reach::Inactive(Reason::NoLocalAddress) {
@@ -183,71 +200,111 @@ impl Association {
     }
 
     /// Opens what is missing: closed paths whose local address is back, then pairs that the pairing wants for addresses
-    /// of either side that no open path serves.
-    fn open_missing_paths(&mut self, cx: &mut Cx<'_>) {
-        let mut peer: SmallVec<[PeerAddress; 4]> = SmallVec::new();
-        for path in self.paths.iter() {
-            if peer.iter().all(|known| known.address != path.remote) {
-                peer.push(PeerAddress { address: path.remote, encapsulation: path.encapsulation });
-            }
-        }
-        let gone = Reach::Inactive(Reason::NoLocalAddress);
+    /// of either side that no open path serves, the one that the peer has added among them.
+    pub(super) fn open_missing_paths(&mut self, cx: &mut Cx<'_>, added: Option<NewRemote>) {
         let limit = usize::from(self.config.max_paths).clamp(1, PathSet::CAPACITY);
-        let local = &self.identity.local_addresses;
-        let back =
-            self.paths.iter().filter(|path| path.reach == gone && local.contains(&path.local));
-        let mut wanted: SmallVec<[(IpAddr, PeerAddress); 4]> = back
-            .map(|path| {
-                let encapsulation = path.encapsulation;
-                (path.local, PeerAddress { address: path.remote, encapsulation })
-            })
-            .collect();
-        wanted.extend(pairing::pairs(self.config.path_pairing, &self.config.routes, local, &peer));
-        for (local, remote) in wanted {
+        for (local, remote) in self.wanted_pairs(added) {
             let same = |path: &&Path| path.local == local && path.remote == remote.address;
             let known = self.paths.iter().find(same).map(|path| (path.id, path.reach));
-            if known.is_some_and(|(_, reach)| reach != gone) {
+            if known.is_some_and(|(_, reach)| !reach.is_gone()) {
                 continue;
             }
-            let open = || self.paths.iter().filter(|path| path.reach != gone);
-            let served = open().any(|path| path.local == local)
-                && open().any(|path| path.remote == remote.address);
+            let open = || self.paths.iter().filter(|path| !path.reach.is_gone());
+            // Where nobody was found, nobody is served.
+            let never_used = Reach::Inactive(Reason::NeverConfirmed);
+            let serving = || open().filter(|path| path.reach != never_used);
+            let served = serving().any(|path| path.local == local)
+                && serving().any(|path| path.remote == remote.address);
             let serves_pairs =
                 matches!(self.config.path_pairing, PathPairing::FullMesh | PathPairing::ByRoute);
             if known.is_none() && served && !serves_pairs {
                 continue;
             }
-            if open().count() >= limit || known.is_none() && self.paths.len() >= PathSet::CAPACITY {
+            let slot = match known {
+                Some((id, _)) => Some(id),
+                None if self.paths.len() >= PathSet::CAPACITY => self.reusable(remote.address),
+                None => Some(PathId(self.paths.len() as u8)),
+            };
+            let Some(id) = slot.filter(|_| open().count() < limit) else {
                 self.stats.seldom.addresses_ignored += 1;
                 continue;
-            }
-            let id = known.map_or(PathId(self.paths.len() as u8), |(id, _)| id);
-            let (mut path, mut sending) = self.new_path(id, local, remote);
-            let sharers = self.paths.sharers(&self.config.policies, id);
-            sending.reset_cwnd(&self.config, self.transmitter.advertised_window, sharers);
-            match known {
-                Some(_) => {
-                    // Counters and rank go on; what was learned of the old attachment does not.
-                    let (old, old_sending) = (&mut self.paths[id], &mut self.transmitter.paths[id]);
-                    (path.counters, path.suspicion) = (old.counters, mem::take(&mut old.suspicion));
-                    sending.counters = mem::take(&mut old_sending.counters);
-                    sending.transmission_rank = old_sending.transmission_rank;
-                    (self.paths[id], self.transmitter.paths[id]) = (path, sending);
-                }
-                None => {
-                    self.paths.push(path);
-                    self.transmitter.paths.push(sending);
-                }
-            }
-            self.report_path(cx, id);
-            if self.state.is_connected() {
-                self.events.push(Event::Path { path: id, change: PathChange::Added });
-                self.paths[id].heartbeat.due = Some(cx.now);
-            }
+            };
+            self.open_missing_path(cx, id, local, remote);
         }
         self.fit_fragments();
         if self.state.is_connected() {
             self.expire_heartbeats(cx);
+        }
+    }
+
+    /// The pairs of addresses that may become paths, the most important first.
+    fn wanted_pairs(&self, added: Option<NewRemote>) -> SmallVec<[(IpAddr, PeerAddress); 4]> {
+        let mut peer: SmallVec<[PeerAddress; 4]> = SmallVec::new();
+        for path in self.paths.iter() {
+            let is_its = path.reach != Reach::Inactive(Reason::NoRemoteAddress);
+            if is_its && peer.iter().all(|known| known.address != path.remote) {
+                peer.push(PeerAddress { address: path.remote, encapsulation: path.encapsulation });
+            }
+        }
+        let mut wanted: SmallVec<[(IpAddr, PeerAddress); 4]> = SmallVec::new();
+        if let Some(NewRemote { remote, seen_from }) = added {
+            if peer.iter().all(|known| known.address != remote.address) {
+                peer.push(remote);
+            }
+            wanted.extend(seen_from.map(|local| (local, remote)));
+        }
+        let local = &self.identity.local_addresses;
+        let gone = Reach::Inactive(Reason::NoLocalAddress);
+        let back =
+            self.paths.iter().filter(|path| path.reach == gone && local.contains(&path.local));
+        wanted.extend(back.map(|path| {
+            let encapsulation = path.encapsulation;
+            (path.local, PeerAddress { address: path.remote, encapsulation })
+        }));
+        wanted.extend(pairing::pairs(self.config.path_pairing, &self.config.routes, local, &peer));
+        wanted
+    }
+
+    /// Where identifiers of paths are used up: that of a path to an address which the peer has deleted, or to this one from an address
+    /// that is gone. A host that moves all the time must not run out of paths.
+    pub(super) fn reusable(&self, remote: IpAddr) -> Option<PathId> {
+        let gone = |path: &&Path| match path.reach {
+            Reach::Inactive(Reason::NoRemoteAddress) => true,
+            Reach::Inactive(Reason::NoLocalAddress) => path.remote == remote,
+            _ => false,
+        };
+        self.paths.iter().find(gone).map(|path| path.id)
+    }
+
+    fn open_missing_path(
+        &mut self,
+        cx: &mut Cx<'_>,
+        id: PathId,
+        local: IpAddr,
+        remote: PeerAddress,
+    ) {
+        let (mut path, mut sending) = self.new_path(id, local, remote);
+        let sharers = self.paths.sharers(&self.config.policies, id);
+        sending.reset_cwnd(&self.config, self.transmitter.advertised_window, sharers);
+        if self.is_unannounced(local) {
+            path.reach = Reach::Inactive(Reason::Unannounced);
+        }
+        let waits = path.reach.is_closed();
+        if id.index() < self.paths.len() {
+            // Counters and rank go on; what was learned of the old attachment does not.
+            let (old, old_sending) = (&mut self.paths[id], &mut self.transmitter.paths[id]);
+            (path.counters, path.suspicion) = (old.counters, mem::take(&mut old.suspicion));
+            sending.counters = mem::take(&mut old_sending.counters);
+            sending.transmission_rank = old_sending.transmission_rank;
+            (self.paths[id], self.transmitter.paths[id]) = (path, sending);
+        } else {
+            self.paths.push(path);
+            self.transmitter.paths.push(sending);
+        }
+        self.report_path(cx, id);
+        if self.state.is_connected() && !waits {
+            self.events.push(Event::Path { path: id, change: PathChange::Added });
+            self.paths[id].heartbeat.due = Some(cx.now);
         }
     }
 }

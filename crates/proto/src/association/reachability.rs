@@ -53,6 +53,10 @@ impl Association {
         if transition == Transition::None {
             return;
         }
+        if transition == Transition::Confirmed {
+            let remote = path.remote;
+            self.trial_passed(remote);
+        }
         if transition == Transition::Cleared && sign == Signal::HeartbeatAck {
             let sending = &mut self.transmitter.paths[id];
             let unit = sending.parameters().unit;

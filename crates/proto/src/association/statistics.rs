@@ -24,6 +24,7 @@ impl Association {
             self.transmitter.paths.iter().map(|path| path.counters.repairs.tail_probes).sum();
         stats.blocked = self.blocked.total();
         stats.all_potentially_failed_time = self.all_suspected.total();
+        self.count_address_changes(&mut stats);
         if let Some(receiver) = self.state.receiver() {
             let counters = receiver.counters();
             stats.data_chunks_received = counters.new_chunks;

@@ -28,6 +28,8 @@ enum Timer {
     ZeroWindow,
     /// Repetition of a request for reconfiguration (RFC 6525 section 5.1.1).
     Reconfiguration,
+    /// T-4: an ASCONF was not answered (RFC 5061 section 5.1).
+    AddressChanges,
     /// Discovery of path MTUs (RFC 8899).
     PathMtu,
 }
@@ -52,7 +54,7 @@ enum PathTimer {
 }
 
 /// In this order timers expire that are due together.
-const BEFORE_PATHS: [Timer; 7] = [
+const BEFORE_PATHS: [Timer; 8] = [
     Timer::ShutdownGuard,
     Timer::State,
     Timer::Sack,
@@ -60,6 +62,7 @@ const BEFORE_PATHS: [Timer; 7] = [
     Timer::Demand,
     Timer::ZeroWindow,
     Timer::Reconfiguration,
+    Timer::AddressChanges,
 ];
 const OF_PATHS: [PathTimer; 7] = [
     PathTimer::Ban,
@@ -177,7 +180,12 @@ impl Association {
             Timer::ZeroWindow if may_send => self.transmitter.zero_window.deadline(),
             Timer::PathMtu if may_send => self.mtu_work.due(),
             Timer::Reconfiguration if may_send => self.reconfiguration_due(),
-            Timer::Demand | Timer::ZeroWindow | Timer::Reconfiguration | Timer::PathMtu => None,
+            Timer::AddressChanges if may_send => self.address_changes_due(),
+            Timer::Demand
+            | Timer::ZeroWindow
+            | Timer::Reconfiguration
+            | Timer::AddressChanges
+            | Timer::PathMtu => None,
         };
         deadline.unwrap_or(NEVER)
     }
@@ -224,6 +232,7 @@ impl Association {
                 self.transmitter.zero_window.expire(cx.now);
             }
             Timer::Reconfiguration => self.repeat_request(cx),
+            Timer::AddressChanges => self.repeat_address_changes(cx),
             Timer::PathMtu => self.expire_mtu_timers(cx.now),
         }
     }

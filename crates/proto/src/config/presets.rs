@@ -178,6 +178,7 @@ fn rfc9260() -> Policies {
         partial_reliability: PartialReliability::None,
         stream_scheduler: StreamScheduler::Fcfs,
         stream_reconfiguration: StreamReconfiguration::Off,
+        address_reconfiguration: AddressReconfiguration::Off,
         send_buffer: BufferSize::Bytes,
         receive_buffer: BufferSize::Bytes,
     }

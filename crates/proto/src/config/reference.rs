@@ -646,6 +646,12 @@ pub const POLICY_KEYS: &[PolicyKey] = &[
         StreamReconfiguration::VALUES,
     ),
     choice(
+        "address_reconfiguration",
+        "Whether either side may add and delete its addresses (ASCONF).",
+        "RFC 5061",
+        AddressReconfiguration::VALUES,
+    ),
+    choice(
         "send_buffer",
         "Size of the send buffer; configured bytes bound it.",
         "dreibholz-asymmetric IV-A",

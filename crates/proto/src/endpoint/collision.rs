@@ -134,7 +134,7 @@ impl Endpoint {
         view: &HandshakeView,
     ) -> Result<InitAction, DropReason> {
         let mut to = ReturnPath::of(received, packet);
-        let peer = match self.read_init(received, packet, view.authenticated_chunks)? {
+        let peer = match self.read_init(received, packet, view.authentication)? {
             Ok(peer) => peer,
             Err((tag, problem)) => {
                 return self.refuse(cx, &to, tag, problem.causes()).map(InitAction::Reply);
@@ -152,7 +152,7 @@ impl Endpoint {
             HandshakePhase::Established => OwnInit {
                 tag: self.table.draw_tag(cx.rng),
                 initial_tsn: cx.rng.next_u32(),
-                auth: AuthOffer::draw(view.authenticated_chunks, cx.rng),
+                auth: AuthOffer::draw(view.authentication, cx.rng),
                 ..OwnInit::repeated(view, view.tie_tags)
             },
         };

@@ -6,6 +6,7 @@ use super::Endpoint;
 use super::init::ReturnPath;
 use super::route::{Beginning, Contents, DropReason, Incoming, Route, ports_of_damaged};
 use super::table::{Ports, TableEntry};
+use crate::config::AuthDemand;
 use crate::types::PeerAddress;
 use crate::types::address_scope::is_unicast;
 use crate::{AssociationId, Cx, Encapsulation, Received};
@@ -111,7 +112,7 @@ impl Endpoint {
         packet: &Incoming<'_, '_>,
     ) -> Result<Route, DropReason> {
         let to = ReturnPath::of(received, packet);
-        let demanded = self.config.association.policies.authenticated_chunks;
+        let demanded = AuthDemand::of(&self.config.association.policies);
         let peer = match self.read_init(received, packet, demanded)? {
             Ok(peer) => peer,
             Err((tag, problem)) => {
@@ -150,10 +151,14 @@ impl Endpoint {
         let contents = packet.contents()?;
         let ports = packet.ports();
         // The association looks for its proof; the address may be that of another one's peer, too.
-        if packet.first_type() == Some(chunk_type::HEARTBEAT)
-            && let Some(entry) = self.table.by_tag(packet.tag())
+        if let Some(entry) = self.table.by_tag(packet.tag())
             && entry.ports() == ports
-            && entry.takes_newcomers()
+            && match packet.first_type() {
+                Some(chunk_type::HEARTBEAT) => entry.takes_newcomers(),
+                // RFC 5061 section 5.2, rule D2: the tag finds what the address parameter would.
+                Some(chunk_type::ASCONF) => entry.takes_address_changes(),
+                _ => false,
+            }
         {
             return Ok(Route::Association(entry.id));
         }

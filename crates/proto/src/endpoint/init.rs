@@ -13,7 +13,7 @@ use crate::association::handshake::init_parameters::{
     InitKind, InitLimits, InitProblem, MIN_INITIAL_WINDOW, PeerInit, init_ack_parameters,
 };
 use crate::association::handshake::view::HandshakeView;
-use crate::config::AuthenticatedChunks;
+use crate::config::AuthDemand;
 use crate::extension::auth::{AuthOffer, AuthPair};
 use crate::types::{AddressList, Capabilities, PeerAddress};
 use crate::{Cx, Ecn, Fragmentation, Received, Transmit};
@@ -80,13 +80,13 @@ impl Endpoint {
         &self,
         received: &Received<'_>,
         packet: &Incoming<'_, '_>,
-        authenticated_chunks: AuthenticatedChunks,
+        authentication: AuthDemand,
     ) -> Result<Result<PeerInit, (u32, InitProblem)>, DropReason> {
         let init = packet.lone_init()?;
         let limits = InitLimits {
             max_addresses: usize::from(self.config.association.max_paths).max(1),
             local_addresses: &self.local_addresses,
-            authenticated_chunks,
+            authentication,
         };
         let tag = init.initiate_tag;
         match PeerInit::parse(&init, InitKind::Init, received.remote, &limits) {
@@ -106,7 +106,7 @@ impl Endpoint {
             outbound_streams: config.outbound_streams,
             max_inbound_streams: config.max_inbound_streams,
             offered: Capabilities::offered(config),
-            auth: AuthOffer::draw(config.policies.authenticated_chunks, cx.rng),
+            auth: AuthOffer::draw(AuthDemand::of(&config.policies), cx.rng),
             tie_tags: TieTags::default(),
         }
     }

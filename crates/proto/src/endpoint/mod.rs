@@ -235,6 +235,7 @@ impl Endpoint {
             Notice::PeerAddress(address) => self.table.add_address(id, address),
             Notice::PeerAddressGone(address) => self.table.remove_address(id, address),
             Notice::TakesNewcomers => self.table.take_newcomers(id),
+            Notice::TakesAddressChanges => self.table.take_address_changes(id),
             Notice::Closed => {
                 if let Some(tag) = self.table.remove(id) {
                     self.spent.add(tag);

@@ -51,12 +51,19 @@ pub(super) struct TableEntry {
     takes_newcomers: bool,
     /// Whether its peer was told that a checksum of zero is acceptable.
     accepts_zero_checksum: bool,
+    /// Whether its peer may send ASCONF from addresses that it is about to add.
+    takes_address_changes: bool,
 }
 
 impl TableEntry {
     /// Whether its peer may come from addresses that it has not named, and proves itself.
     pub(super) fn takes_newcomers(&self) -> bool {
         self.takes_newcomers
+    }
+
+    /// Whether its peer may send ASCONF from addresses that it is about to add.
+    pub(super) fn takes_address_changes(&self) -> bool {
+        self.takes_address_changes
     }
 
     /// Whether the peer of the association may send from this transport address.
@@ -98,6 +105,7 @@ impl AssociationTable {
                 addresses: AddressList::new(),
                 takes_newcomers: false,
                 accepts_zero_checksum: false,
+                takes_address_changes: false,
             },
         );
         addresses.iter().for_each(|address| self.add_address(id, *address));
@@ -152,6 +160,13 @@ impl AssociationTable {
             return ChecksumPolicy::AcceptZero;
         }
         ChecksumPolicy::Verify
+    }
+
+    /// The peer of an association may send ASCONF from addresses that it is about to add.
+    pub(super) fn take_address_changes(&mut self, id: AssociationId) {
+        if let Some(entry) = self.tags.get(&id).and_then(|tag| self.by_tag.get_mut(tag)) {
+            entry.takes_address_changes = true;
+        }
     }
 
     /// Gives an association another tag and other addresses: its peer restarted.

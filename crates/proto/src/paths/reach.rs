@@ -29,6 +29,10 @@ pub(crate) enum Reason {
     Refused,
     /// This host has lost the local address.
     NoLocalAddress,
+    /// The peer has deleted its address (RFC 5061).
+    NoRemoteAddress,
+    /// The peer has not acknowledged yet that the local address is ours (RFC 5061 section 5.3, rule F1).
+    Unannounced,
 }
 
 /// Consecutive timeouts beyond which a path changes its state.
@@ -53,6 +57,8 @@ pub(crate) enum Signal {
     Refused,
     /// This host has lost the local address.
     LocalAddressGone,
+    /// The peer has deleted its address.
+    RemoteAddressGone,
     /// No path is active, and this one is to carry data.
     Chosen,
 }
@@ -89,15 +95,23 @@ impl Reach {
 
     /// Whether the address was proved to be the peer's, from a local address that still is ours.
     pub(crate) fn is_confirmed(self) -> bool {
-        !matches!(
-            self,
-            Self::Unconfirmed | Self::Inactive(Reason::NeverConfirmed | Reason::NoLocalAddress)
-        )
+        !matches!(self, Self::Unconfirmed | Self::Inactive(Reason::NeverConfirmed))
+            && !self.is_closed()
+    }
+
+    /// Whether one of its addresses is no longer part of the association.
+    pub(crate) fn is_gone(self) -> bool {
+        matches!(self, Self::Inactive(Reason::NoLocalAddress | Reason::NoRemoteAddress))
+    }
+
+    /// Whether one of its addresses is not part of the association: nothing is sent there.
+    pub(crate) fn is_closed(self) -> bool {
+        self.is_gone() || self == Self::Inactive(Reason::Unannounced)
     }
 
     pub(crate) fn status(self) -> PathStatus {
         match self {
-            Self::Unconfirmed => PathStatus::Unconfirmed,
+            Self::Unconfirmed | Self::Inactive(Reason::Unannounced) => PathStatus::Unconfirmed,
             Self::Active => PathStatus::Active,
             Self::PotentiallyFailed => PathStatus::PotentiallyFailed,
             Self::Inactive(_) => PathStatus::Inactive,
@@ -129,6 +143,14 @@ impl Reach {
             }
             (Unconfirmed, Signal::Refused) => (Inactive(Reason::NeverConfirmed), Failed),
             (Active | PotentiallyFailed, Signal::Refused) => (Inactive(Reason::Refused), Failed),
+            // Whether the local address comes back does not matter then.
+            (Inactive(Reason::NoRemoteAddress), _) => stays,
+            (Unconfirmed | Active | PotentiallyFailed, Signal::RemoteAddressGone) => {
+                (Inactive(Reason::NoRemoteAddress), Failed)
+            }
+            (Inactive(_), Signal::RemoteAddressGone) => {
+                (Inactive(Reason::NoRemoteAddress), Transition::None)
+            }
             (Unconfirmed | Active | PotentiallyFailed, Signal::LocalAddressGone) => {
                 (Inactive(Reason::NoLocalAddress), Failed)
             }

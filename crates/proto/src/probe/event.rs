@@ -72,6 +72,8 @@ pub enum TimerKind {
     T5ShutdownGuard,
     /// A HEARTBEAT was not answered in time.
     Heartbeat,
+    /// T-4: ASCONF was not answered (RFC 5061 section 5.1).
+    T4Asconf,
     /// The peer's receive window is closed: a probe of it is due (RFC 9260 section 6.1 A).
     ZeroWindow,
 }

@@ -8,7 +8,7 @@ bitflags! {
     pub(crate) struct Capabilities: u32 {
         /// AUTH (RFC 4895).
         const AUTH = 1;
-        /// ASCONF and ASCONF-ACK (RFC 5061).
+        /// ASCONF (RFC 5061).
         const ASCONF = 1 << 1;
         /// RE-CONFIG (RFC 6525).
         const RE_CONFIG = 1 << 2;
@@ -22,6 +22,8 @@ bitflags! {
         const NR_SACK = 1 << 6;
         /// PKTDROP (draft-stewart-sctp-pktdrprep).
         const PACKET_DROP = 1 << 7;
+        /// ASCONF-ACK (RFC 5061).
+        const ASCONF_ACK = 1 << 8;
         /// Paths from addresses that INIT did not name (our own).
         const ADDRESS_JOIN = 1 << 16;
         /// A checksum of zero, where DTLS detects errors (RFC 9653).

@@ -211,6 +211,7 @@ fn causes_and_states_have_names_of_their_own() {
             TimerKind::T2Shutdown,
             TimerKind::T5ShutdownGuard,
             TimerKind::Heartbeat,
+            TimerKind::T4Asconf,
             TimerKind::ZeroWindow,
         ],
         |which| timer(*which),

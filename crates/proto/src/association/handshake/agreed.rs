@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 use super::Cookie;
 use crate::association::state::Peer;
 use crate::association::{Association, Streams};
-use crate::config::{AssociationConfig, AuthenticatedChunks, NrSack};
+use crate::config::{AssociationConfig, AuthDemand, NrSack};
 use crate::extension::address_join::JoinSecrets;
 use crate::extension::auth::AuthPair;
 use crate::receive::{Incomplete, Receiver, ReceiverConfig};
@@ -110,10 +110,11 @@ impl Association {
             self.notices.push_back(Notice::TakesNewcomers);
         }
         self.streams = agreed.streams(&self.config);
-        if self.config.policies.authenticated_chunks != AuthenticatedChunks::Off {
+        if AuthDemand::of(&self.config.policies).offers {
             self.settle_authentication(agreed.auth.clone());
         }
         self.settle_reconfiguration(extensions, agreed.initial_tsn);
+        self.settle_address_changes(extensions, agreed.initial_tsn);
         self.build_paths(&agreed.addresses, Some(agreed.handshake_pair));
         self.transmitter.paths.reset_cwnds(&self.config, &self.paths, u64::from(agreed.a_rwnd));
     }

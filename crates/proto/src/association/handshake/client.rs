@@ -13,7 +13,7 @@ use crate::association::Association;
 use crate::association::input::MAX_WAITING_ANSWERS;
 use crate::association::output::To;
 use crate::association::state::{Peer, State};
-use crate::config::HandshakePaths;
+use crate::config::{AuthDemand, HandshakePaths};
 use crate::extension::auth::AuthPair;
 use crate::paths::Path;
 use crate::paths::first_contact::{self, Pair};
@@ -229,7 +229,7 @@ impl Association {
         let limits = InitLimits {
             max_addresses: usize::from(self.config.max_paths),
             local_addresses: &self.identity.local_addresses,
-            authenticated_chunks: self.config.policies.authenticated_chunks,
+            authentication: AuthDemand::of(&self.config.policies),
         };
         let peer = match PeerInit::parse(init, InitKind::InitAck, source.address, &limits) {
             Ok(peer) => peer,

@@ -13,8 +13,8 @@ use polypath_wire::{
 use smallvec::SmallVec;
 
 use crate::config::{
-    AddressJoin, AssociationConfig, AuthenticatedChunks, ErrorDetection, NrSack, PacketDropReport,
-    StreamReconfiguration,
+    AddressJoin, AddressReconfiguration, AssociationConfig, AuthDemand, ErrorDetection, NrSack,
+    PacketDropReport, StreamReconfiguration,
 };
 use crate::extension::address_join;
 use crate::extension::auth::{AuthOffer, AuthParameters, AuthProblem};
@@ -55,8 +55,8 @@ pub(crate) struct InitLimits<'a> {
     pub(crate) max_addresses: usize,
     /// Addresses of this side: their families are the ones that can be used.
     pub(crate) local_addresses: &'a [IpAddr],
-    /// Which chunks this side demands to be authenticated.
-    pub(crate) authenticated_chunks: AuthenticatedChunks,
+    /// What this side demands of authentication.
+    pub(crate) authentication: AuthDemand,
 }
 
 /// What a peer told in an INIT or INIT ACK that was found good.
@@ -124,8 +124,9 @@ impl Capabilities {
         offered.set(Self::ZERO_CHECKSUM, checked_below);
         offered.set(Self::PACKET_DROP, policies.packet_drop_report == PacketDropReport::On);
         offered.set(Self::NR_SACK, policies.nr_sack != NrSack::Off);
-        let authenticates = policies.authenticated_chunks != AuthenticatedChunks::Off;
-        offered.set(Self::AUTH, authenticates);
+        offered.set(Self::AUTH, AuthDemand::of(policies).offers);
+        let moves = policies.address_reconfiguration != AddressReconfiguration::Off;
+        offered.set(Self::ASCONF | Self::ASCONF_ACK, moves);
         let reconfigures = policies.stream_reconfiguration == StreamReconfiguration::On;
         offered.set(Self::RE_CONFIG, reconfigures);
         offered
@@ -140,9 +141,10 @@ impl Capabilities {
             | Self::ZERO_CHECKSUM
     }
 
-    const CHUNKS: [(Self, u8); 8] = [
+    const CHUNKS: [(Self, u8); 9] = [
         (Self::AUTH, chunk_type::AUTH),
         (Self::ASCONF, chunk_type::ASCONF),
+        (Self::ASCONF_ACK, chunk_type::ASCONF_ACK),
         (Self::RE_CONFIG, chunk_type::RE_CONFIG),
         (Self::FORWARD_TSN, chunk_type::FORWARD_TSN),
         (Self::I_DATA, chunk_type::I_DATA),
@@ -161,7 +163,7 @@ impl Capabilities {
     ///
     /// FORWARD-TSN has a parameter of its own (RFC 3758 section 3.1), too, but the stacks of WebRTC look only here, as RFC 8260
     /// and RFC 6525 do for their chunks. These run over UDP.
-    fn extensions(self, carried: Encapsulation) -> SmallVec<[u8; 8]> {
+    fn extensions(self, carried: Encapsulation) -> SmallVec<[u8; 12]> {
         let others = self - Self::FORWARD_TSN - Self::ADDRESS_JOIN - Self::ZERO_CHECKSUM;
         let listed = match carried {
             Encapsulation::None if others.is_empty() => others,
@@ -406,7 +408,7 @@ impl PeerInit {
         }
         // RFC 9260 section 5.1.2: a family that the peer uses is supported, listed or not.
         self.address_types = listed.map_or(AddressTypes::all(), |types| types | seen);
-        let offer = auth.offer(limits.authenticated_chunks);
+        let offer = auth.offer(limits.authentication);
         self.auth = offer.map_err(InitProblem::Authentication)?;
         Ok(())
     }

@@ -12,7 +12,7 @@ use super::{HandshakeStep, TieTags};
 use crate::association::output::{OutputFlush, To};
 use crate::association::state::{Connected, ConnectedPhase, Peer, State};
 use crate::association::{Association, Identity};
-use crate::config::{ControlRtt, SharedConfig};
+use crate::config::{AuthDemand, ControlRtt, SharedConfig};
 use crate::paths::PathBook;
 use crate::paths::reach::Reach;
 use crate::transmit::SendPaths;
@@ -75,7 +75,7 @@ impl Association {
             outbound_streams: self.config.outbound_streams,
             max_inbound_streams: self.config.max_inbound_streams,
             offered: Capabilities::offered(&self.config),
-            authenticated_chunks: self.config.policies.authenticated_chunks,
+            authentication: AuthDemand::of(&self.config.policies),
             auth: self.auth.as_ref().map(|auth| auth.own().clone()),
             peer_addresses,
         }

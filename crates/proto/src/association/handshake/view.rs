@@ -5,7 +5,7 @@ use core::net::IpAddr;
 use smallvec::SmallVec;
 
 use super::{Cookie, TieTags};
-use crate::config::AuthenticatedChunks;
+use crate::config::AuthDemand;
 use crate::extension::auth::AuthOffer;
 use crate::types::{Capabilities, PeerAddress};
 
@@ -45,8 +45,8 @@ pub(crate) struct HandshakeView {
     pub(crate) max_inbound_streams: u16,
     /// Extensions that this side offers.
     pub(crate) offered: Capabilities,
-    /// Which chunks this side demands to be authenticated.
-    pub(crate) authenticated_chunks: AuthenticatedChunks,
+    /// What this side demands of authentication.
+    pub(crate) authentication: AuthDemand,
     /// What this side told of authentication.
     pub(crate) auth: Option<AuthOffer>,
     /// Addresses of the peer: those of the user's request until the peer named its own, without any that was abandoned.

@@ -4,6 +4,8 @@ use core::fmt;
 
 use polypath_wire::chunk_type as t;
 
+use super::{AddressReconfiguration, Policies};
+
 /// Types of chunks that may be demanded, with their names.
 ///
 /// INIT, INIT ACK, SHUTDOWN COMPLETE and AUTH must not be (RFC 4895 section 3.2).
@@ -71,6 +73,20 @@ impl ChunkTypes {
     /// None.
     pub const EMPTY: Self = Self([0; 4]);
 
+    /// ASCONF and ASCONF-ACK, which are never accepted without where there is authentication (RFC 5061 section 4.1).
+    pub(crate) const ADDRESS_CHANGES: Self = Self::EMPTY.with(t::ASCONF).with(t::ASCONF_ACK);
+
+    const fn with(mut self, chunk_type: u8) -> Self {
+        self.0[(chunk_type >> 6) as usize] |= 1 << (chunk_type & 63);
+        self
+    }
+
+    /// The types in either set.
+    pub(crate) fn union(mut self, other: Self) -> Self {
+        self.0.iter_mut().zip(other.0).for_each(|(a, b)| *a |= b);
+        self
+    }
+
     /// Whether the type is in the set.
     #[inline]
     pub fn contains(self, chunk_type: u8) -> bool {
@@ -102,6 +118,39 @@ impl ChunkTypes {
     #[cfg(any(feature = "serde", test))]
     fn named(name: &str) -> Option<u8> {
         NAMES.iter().find(|(_, known)| *known == name).map(|(chunk_type, _)| *chunk_type)
+    }
+}
+
+/// What a side tells of authentication, and expects.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct AuthDemand {
+    /// Whether it is offered.
+    pub(crate) offers: bool,
+    /// Whether a peer without it is refused.
+    pub(crate) insists: bool,
+    /// Types of chunks that count only if they are authenticated, with a peer that has it.
+    pub(crate) listed: ChunkTypes,
+}
+
+impl From<AuthenticatedChunks> for AuthDemand {
+    fn from(policy: AuthenticatedChunks) -> Self {
+        let listed = policy.demanded();
+        Self { offers: policy != AuthenticatedChunks::Off, insists: !listed.is_empty(), listed }
+    }
+}
+
+impl AuthDemand {
+    /// Address reconfiguration needs authentication of its own chunks (RFC 5061 section 4.2.7).
+    pub(crate) fn of(policies: &Policies) -> Self {
+        let own = Self::from(policies.authenticated_chunks);
+        match policies.address_reconfiguration {
+            AddressReconfiguration::Off => own,
+            AddressReconfiguration::Unauthenticated if !own.offers => own,
+            AddressReconfiguration::Authenticated | AddressReconfiguration::Unauthenticated => {
+                let listed = own.listed.union(ChunkTypes::ADDRESS_CHANGES);
+                Self { offers: true, listed, ..own }
+            }
+        }
     }
 }
 

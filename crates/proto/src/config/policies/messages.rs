@@ -31,6 +31,19 @@ policy_enum!(
     }
 );
 
+policy_enum!(
+    /// Dynamic address reconfiguration (ASCONF, RFC 5061), when both sides have it.
+    AddressReconfiguration {
+        /// Neither offered nor used.
+        Off = "off",
+        /// Either side may add and delete its addresses, by chunks that are authenticated (RFC 4895): authentication is offered, too.
+        Authenticated = "authenticated",
+        /// The same with a peer that has no authentication (`asconf_auth_nochk` of usrsctp): whoever knows the verification tag can
+        /// change the addresses of the peer. For networks, or a layer below, that keep others away.
+        Unauthenticated = "unauthenticated",
+    }
+);
+
 /// How reliable messages are that do not say it themselves (RFC 3758, RFC 7496).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Hash)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

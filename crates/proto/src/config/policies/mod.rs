@@ -12,6 +12,7 @@ mod values;
 mod window;
 
 pub use acknowledgement::*;
+pub(crate) use authentication::AuthDemand;
 pub use authentication::{AuthenticatedChunks, ChunkTypes};
 pub use buffers::*;
 pub use loss::*;
@@ -106,6 +107,8 @@ policy_group!(
         stream_scheduler: StreamScheduler,
         /// Whether streams may begin anew, and be added.
         stream_reconfiguration: StreamReconfiguration,
+        /// Whether addresses may be added and deleted.
+        address_reconfiguration: AddressReconfiguration,
         /// Size of the send buffer.
         send_buffer: BufferSize,
         /// Size of the receive buffer.

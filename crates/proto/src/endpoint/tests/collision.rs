@@ -35,7 +35,7 @@ fn view(phase: Phase) -> HandshakeView {
         outbound_streams: 4,
         max_inbound_streams: 6,
         offered: Default::default(),
-        authenticated_chunks: AuthenticatedChunks::Off,
+        authentication: AuthenticatedChunks::Off.into(),
         auth: None,
         peer_addresses: ips("198.51.100.1 198.51.100.2").into_iter().map(peer).collect(),
     }

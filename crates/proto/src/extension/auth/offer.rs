@@ -7,7 +7,7 @@ use rand_core::Rng;
 use smallvec::SmallVec;
 
 use super::mac::HmacAlgorithm;
-use crate::config::{AuthenticatedChunks, ChunkTypes};
+use crate::config::{AuthDemand, ChunkTypes};
 
 /// Length of the random number in bytes (RFC 4895 section 3.1).
 const RANDOM_LEN: usize = 32;
@@ -59,13 +59,14 @@ pub(crate) enum AuthProblem {
 
 impl AuthOffer {
     /// What this side tells; `None` where authentication is off.
-    pub(crate) fn draw(policy: AuthenticatedChunks, rng: &mut dyn Rng) -> Option<Self> {
-        if policy == AuthenticatedChunks::Off {
+    pub(crate) fn draw(demand: impl Into<AuthDemand>, rng: &mut dyn Rng) -> Option<Self> {
+        let demand = demand.into();
+        if !demand.offers {
             return None;
         }
         let mut random = [0; RANDOM_LEN];
         rng.fill_bytes(&mut random);
-        let demanded = policy.demanded();
+        let demanded = demand.listed;
         Some(Self {
             random,
             chunks: (!demanded.is_empty()).then(|| demanded.iter().collect()),
@@ -158,7 +159,7 @@ impl<'a> AuthParameters<'a> {
         true
     }
 
-    /// What the peer offers, to a side with this policy; `None` if nothing comes of it.
+    /// What the peer offers, to a side that demands this; `None` if nothing comes of it.
     ///
     /// # Errors
     ///
@@ -166,16 +167,17 @@ impl<'a> AuthParameters<'a> {
     /// demanded of it, because somebody on the way may have taken the others out.
     pub(crate) fn offer(
         self,
-        policy: AuthenticatedChunks,
+        demand: impl Into<AuthDemand>,
     ) -> Result<Option<AuthOffer>, AuthProblem> {
-        if policy == AuthenticatedChunks::Off {
+        let demand = demand.into();
+        if !demand.offers {
             return Ok(None);
         }
         if self.repeats {
             return Err(AuthProblem::Violation("a parameter of AUTH twice"));
         }
         let (Some(random), Some(algorithms)) = (self.random, self.algorithms) else {
-            return self.incomplete(policy);
+            return self.incomplete(demand);
         };
         let Ok(random) = random.try_into() else {
             return Err(AuthProblem::Violation("RANDOM is not 32 bytes long"));
@@ -196,9 +198,9 @@ impl<'a> AuthParameters<'a> {
         }
     }
 
-    fn incomplete(&self, policy: AuthenticatedChunks) -> Result<Option<AuthOffer>, AuthProblem> {
+    fn incomplete(&self, demand: AuthDemand) -> Result<Option<AuthOffer>, AuthProblem> {
         let nothing = self.random.is_none() && self.chunks.is_none() && self.algorithms.is_none();
-        if nothing && policy.demanded().is_empty() {
+        if nothing && !demand.insists {
             return Ok(None);
         }
         let missing = [

@@ -138,6 +138,12 @@ impl Session {
         })
     }
 
+    /// These types are authenticated in both directions, whatever was told of them.
+    pub(crate) fn require(&mut self, chunk_types: ChunkTypes) {
+        self.to_authenticate = self.to_authenticate.union(chunk_types);
+        self.demanded = self.demanded.union(chunk_types);
+    }
+
     /// Types of chunks that count only if they are authenticated.
     pub(crate) fn demanded(&self) -> ChunkTypes {
         self.demanded

@@ -1,3 +1,4 @@
+use crate::config::AuthenticatedChunks;
 use std::vec;
 
 use proptest::prelude::*;
@@ -49,7 +50,7 @@ fn parse_as(kind: InitKind, init: &Init<'_>) -> Result<PeerInit, InitProblem> {
         &InitLimits {
             max_addresses: 4,
             local_addresses,
-            authenticated_chunks: AuthenticatedChunks::Off,
+            authentication: AuthenticatedChunks::Off.into(),
         },
     )
 }
@@ -62,7 +63,7 @@ fn taken(source: &str, listed: &str, local: &str) -> (AddressList, u32) {
     let limits = InitLimits {
         max_addresses: 8,
         local_addresses: &ips(local),
-        authenticated_chunks: AuthenticatedChunks::Off,
+        authentication: AuthenticatedChunks::Off.into(),
     };
     let peer = PeerInit::parse(&listing(listed), InitKind::Init, ip(source), &limits).unwrap();
     (peer.addresses, peer.ignored_addresses)
@@ -199,7 +200,7 @@ fn excess_addresses_are_counted() {
     let limits = InitLimits {
         max_addresses: 1000,
         local_addresses: &ips("192.0.2.1"),
-        authenticated_chunks: AuthenticatedChunks::Off,
+        authentication: AuthenticatedChunks::Off.into(),
     };
     let peer = PeerInit::parse(&init(&list), InitKind::Init, ip("198.51.100.1"), &limits).unwrap();
     assert_eq!(peer.addresses.len(), MAX_ADDRESSES);
@@ -412,7 +413,7 @@ proptest! {
         let Ok(parameters) = Parameters::parse(&list) else { return Ok(()) };
         let init = Init { parameters, ..init(&[]) };
         let local = ips("192.0.2.1 2001:db8::1");
-        let limits = InitLimits { max_addresses, local_addresses: &local, authenticated_chunks: AuthenticatedChunks::Off };
+        let limits = InitLimits { max_addresses, local_addresses: &local, authentication: AuthenticatedChunks::Off.into() };
         let Ok(peer) = PeerInit::parse(&init, InitKind::Init, ip("198.51.100.1"), &limits) else {
             return Ok(());
         };

@@ -1,3 +1,4 @@
+use crate::config::AuthenticatedChunks;
 use std::vec;
 
 use polypath_wire::chunk_type;

@@ -82,7 +82,7 @@ fn only_what_the_peer_demands_is_sealed() {
     let keys = SharedKeys::new();
     assert_eq!(sealed(&mut a, &keys).len(), 2);
     assert_eq!((a.room(), a.data_room()), (40, 0));
-    // usrsctp demands these, which are never sent here.
+    // usrsctp demands these, which are sent only where `require` has been called.
     let foreign = [chunk_type::ASCONF, chunk_type::ASCONF_ACK].into_iter().collect();
     let demands = AuthenticatedChunks::Demanded(foreign);
     let (a, _) = both(offer(AuthenticatedChunks::All, 1), offer(demands, 2));

@@ -1,4 +1,4 @@
-//! Extensions that the handshake agrees on: what authenticated chunks and stream reconfiguration cost.
+//! Extensions that the handshake agrees on: what authenticated chunks, stream reconfiguration and address reconfiguration cost.
 
 use polypath_sim::RunResult;
 
@@ -24,6 +24,18 @@ const OFFER: Effect = effect!(an_offer_costs_nothing_but_a_longer_handshake);
 
 const RECONFIGURATION: Effect = effect!(reconfiguration_that_is_not_used_costs_nothing);
 
+const fn addresses(value: &'static str, against: &'static str) -> Covered {
+    let effect = effect!(reconfiguration_that_is_not_used_costs_nothing);
+    Covered {
+        key: "address_reconfiguration",
+        value,
+        against,
+        scenario: UNEQUAL,
+        set: QUIET,
+        effect,
+    }
+}
+
 pub const COVERAGE: &[Covered] = &[
     covered("off", "all", COST),
     covered("offered", "off", OFFER),
@@ -45,6 +57,9 @@ pub const COVERAGE: &[Covered] = &[
         effect: RECONFIGURATION,
     },
     covered("all", r#"{ demanded = ["DATA"] }"#, COST),
+    addresses("off", "authenticated"),
+    addresses("authenticated", "unauthenticated"),
+    addresses("unauthenticated", "off"),
 ];
 
 fn with(value: &str) -> RunResult {
@@ -71,10 +86,17 @@ fn an_offer_costs_nothing_but_a_longer_handshake() {
 
 #[test]
 fn reconfiguration_that_is_not_used_costs_nothing() {
-    let with = |value: &str| {
-        let policy = format!("sctp.policies.stream_reconfiguration={value}");
+    let with = |policy: &str| {
+        let policy = format!("sctp.policies.{policy}");
         run(UNEQUAL, &[QUIET, &[policy.as_str()]].concat()).goodput_bit_s
     };
-    let part = with("on") / with("off");
-    assert!((0.99..1.01).contains(&part), "{part:.4}");
+    let off = with("stream_reconfiguration=off");
+    for policy in [
+        "stream_reconfiguration=on",
+        "address_reconfiguration=authenticated",
+        "address_reconfiguration=unauthenticated",
+    ] {
+        let part = with(policy) / off;
+        assert!((0.99..1.01).contains(&part), "{policy}: {part:.4}");
+    }
 }

@@ -5,7 +5,9 @@ use std::net::IpAddr;
 use std::pin::pin;
 
 use bytes::Bytes;
-use polypath_proto::{AssociationStats, Event, KeyError, PathId, PathStats, ReconfigurationError};
+use polypath_proto::{
+    AddressChangeError, AssociationStats, Event, KeyError, PathId, PathStats, ReconfigurationError,
+};
 use tokio::sync::{Notify, broadcast};
 
 use crate::error::{AssociationError, SendError, TryReceiveError};
@@ -370,6 +372,24 @@ impl Association {
     pub fn set_stream_value(&self, stream: u16, value: u16) -> Result<(), SendError> {
         self.shared.lock().protocol.set_stream_value(stream, value)?;
         Ok(())
+    }
+
+    /// Asks the peer to prefer an address of this side for what it sends (`SCTP_SET_PEER_PRIMARY_ADDR`, RFC 5061).
+    /// [`Event::LocalAddress`] follows, or [`Event::AddressChangeRefused`].
+    ///
+    /// # Errors
+    ///
+    /// If one of both sides does not have it (policy `address_reconfiguration`), the peer does not know the address, or too many
+    /// requests wait.
+    pub fn set_peer_primary(&self, address: IpAddr) -> Result<(), AddressChangeError> {
+        self.shared.lock().protocol.set_peer_primary(address)?;
+        self.shared.command();
+        Ok(())
+    }
+
+    /// Whether the peer can be told of addresses of this side that come and go.
+    pub fn can_change_addresses(&self) -> bool {
+        self.shared.lock().protocol.can_change_addresses()
     }
 
     /// Lets streams of this side begin anew with stream sequence number 0; all of them if none is named (`SCTP_RESET_STREAMS`,

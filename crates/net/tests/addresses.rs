@@ -5,10 +5,13 @@ mod common;
 
 use std::net::IpAddr;
 
-use common::{CLIENT, addresses, client_on, impatient, pair, pair_with, peer_of, server_with};
+use common::{
+    CLIENT, SERVER, addresses, client_on, impatient, pair, pair_with, peer_of, server_with,
+};
+use polypath::config::{AddressJoin, AddressReconfiguration};
 use polypath::{
-    Association, AssociationConfig, BindError, ConnectError, Duration, Endpoint, Event, Events,
-    Message, PathChange, PathStats, PathStatus, Peer,
+    AddressChange, Association, AssociationConfig, BindError, ConnectError, Duration, Endpoint,
+    EndpointConfig, Event, Events, Message, PathChange, PathStats, PathStatus, Peer,
 };
 
 fn ip(text: &str) -> IpAddr {
@@ -177,4 +180,59 @@ async fn an_address_that_the_system_refuses_costs_a_handshake_no_time() {
     let near = client.connect(&peer, patient()).await.unwrap();
     assert_eq!(near.remote_addresses(), addresses(&["127.0.0.1", "127.0.0.2"]));
     assert_eq!(client.stats().packets_refused, 1);
+}
+
+fn reconfigurable() -> AssociationConfig {
+    let mut config = AssociationConfig::default();
+    config.address_join = AddressJoin::Off;
+    config.policies.address_reconfiguration = AddressReconfiguration::Authenticated;
+    config
+}
+
+/// The next event about an address.
+async fn change_of(events: &mut Events, address: IpAddr) -> Event {
+    loop {
+        let event = events.next().await.expect("the association lives");
+        match event {
+            Event::PeerAddress { address: named, .. }
+            | Event::LocalAddress { address: named, .. }
+                if named == address =>
+            {
+                return event;
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The client moves from one address to another, which no handshake has named (RFC 5061).
+#[tokio::test]
+async fn the_peer_is_told_of_addresses_that_come_and_go() {
+    for shards in [1, 2] {
+        let config = reconfigurable();
+        let accepting = EndpointConfig { association: config.clone(), ..Default::default() };
+        let builder = Endpoint::builder(addresses(&SERVER)).encapsulation_port(0).shards(shards);
+        let server = builder.listen(1024).config(accepting);
+        let pair = pair_with(server.bind().unwrap(), client_on(&CLIENT[..1]), config).await;
+        let [old, new] = [ip(CLIENT[0]), ip(CLIENT[1])];
+        let (mut near, mut far) = (pair.near.events(), pair.far.events());
+        assert!(pair.near.can_change_addresses() && pair.far.can_change_addresses());
+        exchange(&pair.near, &pair.far, 20).await;
+        for (address, change) in [(new, AddressChange::Added), (old, AddressChange::Removed)] {
+            match change {
+                AddressChange::Added => pair.client.bind_add(address).await.unwrap(),
+                _ => pair.client.bind_remove(address).await.unwrap(),
+            }
+            let told = change_of(&mut far, address).await;
+            assert_eq!(told, Event::PeerAddress { address, change });
+            let done = change_of(&mut near, address).await;
+            assert_eq!(done, Event::LocalAddress { address, change });
+            exchange(&pair.near, &pair.far, 20).await;
+            exchange(&pair.far, &pair.near, 20).await;
+        }
+        pair.near.set_peer_primary(new).unwrap();
+        let change = AddressChange::MadePrimary;
+        let told = change_of(&mut far, new).await;
+        assert_eq!(told, Event::PeerAddress { address: new, change });
+    }
 }

@@ -79,6 +79,15 @@ impl Log {
             Event::SenderDry => debug!(target: TARGET, parent: parent, "everything acknowledged"),
             // `ended` logs the end, with its error; readiness to read or write says nothing new.
             Event::Ended(_) | Event::Readable | Event::Writable => {}
+            Event::PeerAddress { address, change } => {
+                info!(target: TARGET, parent: parent, %address, ?change, "address of the peer");
+            }
+            Event::LocalAddress { address, change } => {
+                info!(target: TARGET, parent: parent, %address, ?change, "address of this side");
+            }
+            Event::AddressChangeRefused { address, change, cause } => {
+                warn!(target: TARGET, parent: parent, %address, ?change, cause, "the peer refuses a change of addresses");
+            }
             other => debug!(target: TARGET, parent: parent, event = ?other, "event"),
         }
     }

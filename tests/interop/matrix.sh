@@ -88,6 +88,14 @@ feature_reset-streams() {
     if [[ $SENDER == ours ]]; then expect_count outgoing_resets "== 1"; else expect_count incoming_resets "== 1"; fi
 }
 
+# The sender moves from its first address to the second in the middle of the transfer, which the receiver knows of by ASCONF only.
+feature_move-addresses() {
+    BOTH+=(--move-addresses --local-port "$((PORT + 700))") && transfer
+    if [[ $SENDER == ours ]]; then expect_count asconf_sent "> 2"; else expect_count asconf_received "> 1"; fi
+    expect_count changes_refused "== 0"
+    grep -q '^moved' "$WORK/$SENDER.out" || exchange_failed "the sender did not move"
+}
+
 # The last packet of an association may get lost: who sent it has to be there when the other one asks again.
 losing() {
     bridge --lose "$@"
@@ -289,6 +297,8 @@ directions() {
                 # Who restarts is who connects; CMT is what the sender does, and Linux has none.
                 [[ $feature == restart && $connector != "$sender" ]] && continue
                 [[ $feature == all-paths && $sender == theirs ]] && continue
+                # In UDP usrsctp sends from where the route leads, also the request to delete that very address, which it must not.
+                [[ $feature == move-addresses && $STACK$CARRIED$sender == usrsctpudptheirs ]] && continue
                 cell "$feature" $connector $sender "$homing"
             done
         done
@@ -302,6 +312,7 @@ plain_cells() {
         directions $feature single dual
     done
     directions all-paths dual
+    directions move-addresses dual
     [[ $STACK == linux ]] || directions nr-sack dual
 }
 

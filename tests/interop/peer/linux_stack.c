@@ -69,6 +69,11 @@ int stack_bind(const struct sockaddr *address, socklen_t size, bool first)
 	return first ? bind(descriptor, address, size) : stack_set(SCTP_SOCKOPT_BINDX_ADD, address, size);
 }
 
+int stack_unbind(const struct sockaddr *address, socklen_t size)
+{
+	return stack_set(SCTP_SOCKOPT_BINDX_REM, address, size);
+}
+
 int stack_connect(const uint8_t *packed_addresses, size_t size, int count)
 {
 	(void)count;

@@ -218,6 +218,12 @@ static void set_limits(const struct options *options, sa_family_t family)
 	set_option(SCTP_PEER_ADDR_PARAMS, &paths, sizeof paths);
 }
 
+/* Whether this side begins with its first address, and moves to the second. */
+static bool moves(const struct options *options)
+{
+	return options->move_addresses && (options->role == SOURCE || options->role == ASK);
+}
+
 static void open_socket(const struct options *options)
 {
 	struct addresses local;
@@ -248,11 +254,15 @@ static void open_socket(const struct options *options)
 		set_option(SCTP_RECONFIG_SUPPORTED, &enabled, sizeof enabled);
 		set_option(SCTP_ENABLE_STREAM_RESET, &every_reset, sizeof every_reset);
 	}
+	if (options->move_addresses) {
+		set_option(SCTP_AUTH_SUPPORTED, &enabled, sizeof enabled);
+		set_option(SCTP_ASCONF_SUPPORTED, &enabled, sizeof enabled);
+	}
 	/* A message must fit, twice. */
 	if (options->mean_size > 20000 &&
 	    stack_set_buffers((int)(4 * options->mean_size), (int)(4 * options->mean_size)) != 0)
 		fail("socket buffers: %s", strerror(errno));
-	for (int i = 0; i < local.count; i++) {
+	for (int i = 0; i < (moves(options) ? 1 : local.count); i++) {
 		union address *address = &local.each[i];
 
 		int tries = options->local_port ? 200 : 1, result;
@@ -567,6 +577,27 @@ static void reset_streams(void)
 	set_option(SCTP_RESET_STREAMS, &all, sizeof all);
 }
 
+/*
+ * Goes from the first address to the second (RFC 5061): the peer is told of both, in requests of their own. Nothing tells that it has
+ * taken note.
+ */
+static void move_addresses(const struct options *options)
+{
+	struct addresses local;
+
+	parse_addresses(options->local, options->listen ? options->sctp_port : options->local_port, &local);
+	if (local.count != 2)
+		fail("--move-addresses needs two addresses");
+	if (stack_bind(&local.each[1].any, address_size(&local.each[1]), false) != 0)
+		fail("adding an address: %s", strerror(errno));
+	sleep(2);
+	if (stack_unbind(&local.each[0].any, address_size(&local.each[0])) != 0)
+		fail("removing an address: %s", strerror(errno));
+	sleep(2);
+	puts("moved");
+	fflush(stdout);
+}
+
 /* Sends all messages. If they are wanted back, no more than some are under way. */
 static void send_all(struct end *end)
 {
@@ -582,6 +613,8 @@ static void send_all(struct end *end)
 			fail("an end before every message came back");
 		if (options->reset_streams && number == options->messages / 2)
 			reset_streams();
+		if (options->move_addresses && number == options->messages / 2)
+			move_addresses(options);
 		if (!send_number(end, number))
 			return;
 	}
@@ -663,7 +696,7 @@ static void __attribute__((noreturn)) usage(void)
 	      "            [--ending source|sink|both|abort-by-source|abort-by-sink] [--abort-after MESSAGES]\n"
 	      "            [--wait-paths ADDRESS[,ADDRESS]] [--path-max-retrans N] [--hold] [--expect-restart] [--stay]\n"
 	      "            [--all-extensions] [--no-partial-reliability] [--cmt] [--drop-reports] [--nr-sack]\n"
-	      "            [--authenticate KEY] [--reset-streams]\n",
+	      "            [--authenticate KEY] [--reset-streams] [--move-addresses]\n",
 	      stderr);
 	exit(2);
 }
@@ -722,6 +755,7 @@ static const struct option KNOWN[] = {
 	{ "nr-sack", no_argument, NULL, 'N' },
 	{ "authenticate", required_argument, NULL, 'k' },
 	{ "reset-streams", no_argument, NULL, 'z' },
+	{ "move-addresses", no_argument, NULL, 'Z' },
 	{ NULL, 0, NULL, 0 },
 };
 
@@ -766,6 +800,7 @@ static void take_option(struct options *options, int name)
 	case 'N': options->nr_sack = 1; break;
 	case 'k': options->authenticate = optarg; break;
 	case 'z': options->reset_streams = true; break;
+	case 'Z': options->move_addresses = true; break;
 	default: usage();
 	}
 }

@@ -29,6 +29,7 @@ struct options {
 	uint32_t nr_sack;
 	const char *authenticate; /* the key, or "none" */
 	bool reset_streams;
+	bool move_addresses;
 	bool gives_up;
 	uint32_t retransmissions;
 	uint32_t lifetime_ms;

@@ -46,6 +46,7 @@ int stack_set(int name, const void *value, socklen_t size);
 int stack_get(int name, void *value, socklen_t *size);
 int stack_set_buffers(int send_bytes, int receive_bytes);
 int stack_bind(const struct sockaddr *address, socklen_t size, bool first);
+int stack_unbind(const struct sockaddr *address, socklen_t size);
 int stack_connect(const uint8_t *packed_addresses, size_t size, int count);
 int stack_listen(void);
 /* The accepted association takes the place of the listening socket. */

@@ -76,6 +76,12 @@ int stack_bind(const struct sockaddr *address, socklen_t size, bool first)
 	return usrsctp_bindx(opened, (struct sockaddr *)address, 1, SCTP_BINDX_ADD_ADDR);
 }
 
+int stack_unbind(const struct sockaddr *address, socklen_t size)
+{
+	(void)size;
+	return usrsctp_bindx(opened, (struct sockaddr *)address, 1, SCTP_BINDX_REM_ADDR);
+}
+
 int stack_connect(const uint8_t *packed_addresses, size_t size, int count)
 {
 	(void)size;

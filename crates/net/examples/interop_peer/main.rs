@@ -5,6 +5,7 @@
 mod messages;
 mod options;
 
+use std::net::IpAddr;
 use std::time::Duration;
 
 use anyhow::{Context, bail, ensure};
@@ -12,8 +13,8 @@ use clap::Parser;
 use messages::{Arrivals, Tally, message};
 use options::{Ending, Options};
 use polypath::{
-    Association, AssociationError, Carriers, Delivery, Endpoint, EndpointConfig, Message,
-    PathStatus, ReceivedMessage,
+    AddressChange, Association, AssociationError, Carriers, Delivery, Endpoint, EndpointConfig,
+    Event, Events, Message, PathStatus, ReceivedMessage,
 };
 
 /// A transfer that hangs must not hang its caller.
@@ -32,6 +33,7 @@ enum End {
 /// One end of the transfer.
 struct Transfer<'a> {
     options: &'a Options,
+    endpoint: Endpoint,
     association: Association,
     sent: Tally,
     arrivals: Arrivals<'a>,
@@ -39,9 +41,9 @@ struct Transfer<'a> {
 }
 
 impl<'a> Transfer<'a> {
-    fn new(options: &'a Options, association: Association) -> Self {
+    fn new(options: &'a Options, endpoint: Endpoint, association: Association) -> Self {
         let arrivals = Arrivals::new(options);
-        Self { options, association, sent: Tally::default(), arrivals, restarts: 0 }
+        Self { options, endpoint, association, sent: Tally::default(), arrivals, restarts: 0 }
     }
 
     /// Returns when every path to wait for has answered a HEARTBEAT.
@@ -74,6 +76,9 @@ impl<'a> Transfer<'a> {
             if options.reset_streams && number == options.messages / 2 {
                 self.association.reset_outgoing_streams(&[])?;
             }
+            if options.move_addresses && number == options.messages / 2 {
+                self.move_addresses().await?;
+            }
             self.send_number(number).await?;
         }
         if options.hold {
@@ -84,6 +89,32 @@ impl<'a> Transfer<'a> {
         while options.role.ask && !self.arrivals.complete() {
             self.one_back().await?;
         }
+        Ok(())
+    }
+
+    /// Goes from the first address to the second, and the peer takes note of every step (RFC 5061).
+    async fn move_addresses(&self) -> anyhow::Result<()> {
+        let [from, to] = self.options.local[..] else {
+            bail!("--move-addresses needs two addresses")
+        };
+        ensure!(self.association.can_change_addresses(), "ASCONF was not agreed on");
+        let mut events = self.association.events();
+        let (added, preferred) = (AddressChange::Added, AddressChange::MadePrimary);
+        self.endpoint.bind_add(to).await?;
+        acknowledged(&mut events, to, added).await?;
+        while !self
+            .association
+            .path_stats()
+            .iter()
+            .any(|path| path.local == to && path.status == PathStatus::Active)
+        {
+            ensure!(events.next().await.is_some(), "an end before the path worked");
+        }
+        self.association.set_peer_primary(to)?;
+        acknowledged(&mut events, to, preferred).await?;
+        self.endpoint.bind_remove(from).await?;
+        acknowledged(&mut events, from, AddressChange::Removed).await?;
+        println!("moved");
         Ok(())
     }
 
@@ -195,6 +226,24 @@ impl<'a> Transfer<'a> {
     }
 }
 
+async fn acknowledged(
+    events: &mut Events,
+    wanted: IpAddr,
+    what: AddressChange,
+) -> anyhow::Result<()> {
+    loop {
+        match events.next().await.context("an end before the peer took note")? {
+            Event::LocalAddress { address, change } if (address, change) == (wanted, what) => {
+                return Ok(());
+            }
+            Event::AddressChangeRefused { address, change, cause } => {
+                bail!("{change:?} {address} is refused, cause {cause:?}");
+            }
+            _ => {}
+        }
+    }
+}
+
 /// The same message, as it came.
 fn answer(message: &ReceivedMessage) -> Message {
     let answer = Message::new(message.stream(), message.clone().into_bytes());
@@ -206,7 +255,8 @@ fn answer(message: &ReceivedMessage) -> Message {
 
 async fn associate(options: &Options) -> anyhow::Result<(Endpoint, Association)> {
     let carriers = if options.raw { Carriers::RawIp } else { Carriers::Udp };
-    let builder = Endpoint::builder(options.local.iter().copied()).encapsulation_port(options.udp);
+    let builder = Endpoint::builder(options.first_addresses().iter().copied())
+        .encapsulation_port(options.udp);
     let builder = builder.carriers(carriers);
     if options.begin.listen {
         let config =
@@ -252,6 +302,10 @@ fn print_counters(association: &Association) {
         stats.outgoing_stream_resets, stats.incoming_stream_resets
     );
     println!(
+        "asconf_sent={} asconf_received={} changes_refused={}",
+        stats.asconf_sent, stats.asconf_received, stats.address_changes_refused
+    );
+    println!(
         "auth_sent={} auth_accepted={} auth_refused={} unauthenticated={}",
         stats.auth_chunks_sent,
         stats.auth_chunks_accepted,
@@ -292,7 +346,7 @@ impl TerminationRequest {
 async fn run(options: &Options) -> anyhow::Result<()> {
     let mut told = options.stay.then(TerminationRequest::new).transpose()?;
     let (endpoint, association) = associate(options).await?;
-    let mut transfer = Transfer::new(options, association);
+    let mut transfer = Transfer::new(options, endpoint.clone(), association);
     let end = transfer.run().await?;
     let ending = match end {
         End::Graceful if !options.aborts() => "graceful",

@@ -5,7 +5,8 @@ use std::net::IpAddr;
 
 use clap::{Parser, ValueEnum};
 use polypath::config::{
-    AuthenticatedChunks, NrSack, PacketDropReport, SharedKeys, StreamReconfiguration,
+    AddressJoin, AddressReconfiguration, AuthenticatedChunks, NrSack, PacketDropReport, SharedKeys,
+    StreamReconfiguration,
 };
 use polypath::{AssociationConfig, Duration, Peer, Preset};
 
@@ -85,6 +86,10 @@ pub struct Options {
     /// Have stream reconfiguration, and let all streams begin anew when half of the messages are sent.
     #[arg(long)]
     pub reset_streams: bool,
+    /// Have address reconfiguration; the sender begins with its first address only, moves to the second when half of the messages are
+    /// sent, and asks to be sent to there.
+    #[arg(long)]
+    pub move_addresses: bool,
     /// Offer authentication, and demand nothing.
     #[arg(long)]
     pub offer_authentication: bool,
@@ -151,6 +156,12 @@ impl Options {
         self.role.source || self.role.ask
     }
 
+    /// The addresses to begin with.
+    pub fn first_addresses(&self) -> &[IpAddr] {
+        let count = if self.move_addresses && self.sends_first() { 1 } else { self.local.len() };
+        &self.local[..count]
+    }
+
     /// Whether messages may be given up.
     pub fn gives_up(&self) -> bool {
         self.give_up_after.is_some() || self.lifetime.is_some()
@@ -178,6 +189,10 @@ impl Options {
         }
         if self.reset_streams {
             config.policies.stream_reconfiguration = StreamReconfiguration::On;
+        }
+        if self.move_addresses {
+            config.policies.address_reconfiguration = AddressReconfiguration::Authenticated;
+            config.address_join = AddressJoin::Off;
         }
         if self.offer_authentication {
             config.policies.authenticated_chunks = AuthenticatedChunks::Offered;

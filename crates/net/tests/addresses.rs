@@ -183,8 +183,8 @@ async fn an_address_that_the_system_refuses_costs_a_handshake_no_time() {
 }
 
 fn reconfigurable() -> AssociationConfig {
-    let mut config = AssociationConfig::default();
-    config.address_join = AddressJoin::Off;
+    let mut config =
+        AssociationConfig { address_join: AddressJoin::Off, ..AssociationConfig::default() };
     config.policies.address_reconfiguration = AddressReconfiguration::Authenticated;
     config
 }

@@ -15,6 +15,8 @@ use polypath_testkit::{Host, Pair, PairConfig, Side};
 use polypath_wire::{
     Abort, Asconf, AsconfAck, Cause, Causes, Chunk, Packet, Parameter, Parameters, chunk_type,
 };
+use rand_core::{Rng, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
 
 const WILDCARD: IpAddr = IpAddr::V4(std::net::Ipv4Addr::UNSPECIFIED);
 
@@ -200,7 +202,7 @@ fn the_address_of_a_third_party_gets_three_packets() {
         victim.receive_carried(target, udp(serial as u16), vec![heartbeat()]);
         victim.receive(ip(2), vec![asconf(serial, &[delete(1, target), add(2, target)])]);
         serial += 1;
-        victim.now = victim.now + millis(300);
+        victim.now += millis(300);
         victim.host.handle_timeout(victim.now);
         packets.extend(victim.sent());
     }
@@ -208,6 +210,47 @@ fn the_address_of_a_third_party_gets_three_packets() {
     let there: Vec<Transmit> = packets.into_iter().filter(|it| it.remote == target).collect();
     assert_eq!(data_chunks(&there), 0);
     assert!(victim.association().is_established());
+}
+
+/// The same with a peer that leaves all its addresses for that of somebody else, in the middle of a transfer.
+#[test]
+fn data_waits_until_the_only_address_is_proved() {
+    let mut victim = victim();
+    victim.send(20, 1400);
+    victim.sent();
+    victim.receive(ip(66), vec![asconf(1, &[add(1, WILDCARD), delete(2, WILDCARD)]), data(1)]);
+    let mut packets = victim.sent();
+    victim.receive(ip(66), vec![data(1), data(3)]);
+    let until = victim.now + secs(55);
+    while victim.host.next_timeout().is_some_and(|due| due <= until) {
+        victim.wait_for_timer();
+        packets.extend(victim.sent());
+    }
+    assert_eq!((to(&packets, ip(66)), packets.len()), (3, 3));
+    assert_eq!(data_chunks(&packets), 0);
+    // It is the peer after all.
+    let heartbeats = packets.iter().filter_map(|transmit| match &transmit.packet.chunks[0] {
+        Chunk::Heartbeat(info) => Some(info.clone()),
+        _ => None,
+    });
+    victim.receive(ip(66), vec![heartbeat()]);
+    victim.receive(ip(66), vec![Chunk::HeartbeatAck(heartbeats.last().unwrap())]);
+    let packets = victim.sent();
+    assert!(data_chunks(&packets) > 0 && to(&packets, ip(66)) == packets.len());
+}
+
+/// A peer that does not come back ends the association.
+#[test]
+fn an_association_whose_peer_moved_to_nowhere_ends() {
+    let mut victim = victim();
+    victim.receive(ip(66), vec![asconf(1, &[add(1, WILDCARD), delete(2, WILDCARD)])]);
+    victim.send(1, 1400);
+    let (began, mut packets) = (victim.now, 0);
+    while victim.now < began + secs(7200) && victim.wait_for_timer() {
+        packets += victim.sent().len();
+    }
+    assert_eq!(victim.events().last(), Some(&Event::Ended(AssociationEnd::Unreachable)));
+    assert!(victim.now.since(began) < secs(3600) && packets < 40, "{packets}");
 }
 
 fn udp(remote_port: u16) -> Encapsulation {
@@ -341,6 +384,55 @@ fn what_is_forged_changes_nothing() {
     let stats = pair.slot(Side::Server).association.stats();
     assert_eq!((stats.asconf_received, stats.asconf_discarded), (0, 0));
     assert!(stats.unauthenticated_chunks >= 8, "{}", stats.unauthenticated_chunks);
+}
+
+/// Whatever a peer asks for, it is answered, has an address, and nobody else hears more than three packets in a minute.
+#[test]
+fn no_requests_whatever_break_anything() {
+    let v6: IpAddr = "2001:db8::1".parse().unwrap();
+    let group: IpAddr = "224.0.0.1".parse().unwrap();
+    let named = [ip(1), ip(2), ip(3), ip(4), ip(5), WILDCARD, v6, group];
+    for seed in 0..300 {
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
+        let mut pick = |count: usize| rng.next_u32() as usize % count;
+        let mut victim = victim();
+        let (mut serial, began) = (1_u32, victim.now);
+        let mut to_strangers = 0;
+        victim.send(5, 1000);
+        for _ in 0..60 {
+            let requests: Vec<_> = (0..pick(5) as u32)
+                .map(|id| [add, delete, prefer][pick(3)](id, named[pick(8)]))
+                .collect();
+            let number = [serial, serial, serial, serial.wrapping_sub(1), serial + 1][pick(5)];
+            let from = [2, 2, 3, 9][pick(4)];
+            let before = victim.association().stats().asconf_received;
+            victim.receive(ip(from), vec![asconf(number, &requests)]);
+            let worked = victim.association().stats().asconf_received - before;
+            assert!(worked == 0 || number == serial);
+            serial += worked as u32;
+            if pick(4) == 0 {
+                victim.receive(ip([2, 3, 9][pick(3)]), vec![heartbeat()]);
+            }
+            let until = victim.now + millis(pick(900) as u64);
+            while victim.host.next_timeout().is_some_and(|due| due <= until) {
+                victim.wait_for_timer();
+            }
+            victim.now = until;
+            let packets = victim.sent();
+            assert!(answers(&packets).len() <= 1);
+            // Those that have never answered.
+            to_strangers += [3, 4, 5].iter().map(|host| to(&packets, ip(*host))).sum::<usize>();
+            let paths = victim.peer_paths();
+            assert!(paths.len() <= 32 && !paths.is_empty());
+            let stats = victim.association().path_stats();
+            assert_eq!(stats.iter().filter(|path| path.primary).count(), 1);
+            if !victim.association().is_established() {
+                break;
+            }
+        }
+        let minutes = victim.now.since(began).as_secs_f64() / 60.0;
+        assert!(to_strangers as f64 <= 9.0 * (minutes + 1.0), "{seed}: {to_strangers}");
+    }
 }
 
 /// A host with addresses 1 and 11 that has deleted the first.

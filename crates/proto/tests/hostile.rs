@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use polypath_proto::config::EndpointConfig;
+use polypath_proto::config::{AddressReconfiguration, AssociationConfig, EndpointConfig};
 use polypath_proto::{
     Body, Duration, Ecn, Encapsulation, Event, Instant, OutgoingMessage, Received, Transmit,
 };
@@ -52,11 +52,14 @@ fn deliver(host: &mut Host, now: Instant, transmit: &Transmit) {
 
 /// The victim is the client, at this stage of its session; the server is gone.
 fn victim(stage: Stage, now: Instant) -> Host {
-    let listening = EndpointConfig { listening: true, ..Default::default() };
+    let mut config = AssociationConfig::default();
+    config.policies.address_reconfiguration = AddressReconfiguration::Unauthenticated;
+    let listening =
+        EndpointConfig { listening: true, association: config.clone(), ..Default::default() };
     let mut server = Host::new(2, listening, SERVER_PORT, &[SERVER], now);
     let mut client = Host::new(1, EndpointConfig::default(), CLIENT_PORT, &[CLIENT], now);
     let peer = [SERVER];
-    client.connect(now, Default::default(), SERVER_PORT, &peer).unwrap();
+    client.connect(now, config, SERVER_PORT, &peer).unwrap();
     let turns = match stage {
         Stage::CookieWait => 0,
         Stage::CookieEchoed => 1,
@@ -105,13 +108,21 @@ fn chunk(near: u32) -> impl Strategy<Value = Vec<u8>> {
         chunk_type::FORWARD_TSN,
         chunk_type::RE_CONFIG,
         chunk_type::ASCONF,
+        chunk_type::ASCONF_ACK,
     ]);
     let types =
         (known, any::<u8>(), 0..8).prop_map(|(known, any, n)| if n == 0 { any } else { known });
-    let word = (any::<u32>(), 0_u32..20, 0..4).prop_map(move |(any, little, n)| match n {
+    let word = (any::<u32>(), 0_u32..20, 0..5).prop_map(move |(any, little, n)| match n {
         0 => any,
         1 => little,
         2 => near.wrapping_add(little),
+        // Requests for addresses, and addresses in them.
+        3 => [
+            u32::from(parameter_type::ADD_IP) << 16 | 16,
+            u32::from(parameter_type::DELETE_IP) << 16 | 16,
+            0x0005_0008,
+            0x0A00_0002,
+        ][little as usize % 4],
         _ => u32::from(parameter_type::STATE_COOKIE) << 16 | (little + 4),
     });
     let value = prop::collection::vec(word, 0..12);

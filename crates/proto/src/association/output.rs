@@ -188,6 +188,10 @@ impl Association {
         {
             return Some(built);
         }
+        // The peer has left every address that was proved to be its.
+        if self.address_changes.is_some() && self.paths.usable().is_empty() {
+            return None;
+        }
         // In a queue that is nearly full, a chunk that can be spared must not take the place of a retransmission.
         let repeats = self.transmitter.outstanding.lost_count() > 0;
         if !repeats && let Some(built) = self.mtu_probe_packet(cx, packet) {
@@ -314,13 +318,14 @@ impl Association {
     #[cold]
     fn drop_excess_probes(&mut self) {
         while let Some(Control { chunk, to, .. }) = self.control.front() {
+            let unless_confirmed = |path: PathId| {
+                let path = &self.paths[path];
+                (!path.reach.is_confirmed()).then_some(path.remote)
+            };
             let doubtful = match *to {
-                To::Path(path) if may_carry(&self.paths, path, chunk) => {
-                    let path = &self.paths[path];
-                    (!path.reach.is_confirmed()).then_some(path.remote)
-                }
+                To::Path(path) if may_carry(&self.paths, path, chunk) => unless_confirmed(path),
                 To::Newcomer(_, serial) => self.newcomers.place(serial).map(|place| place.remote),
-                _ => None,
+                To::Path(_) | To::Best => unless_confirmed(self.paths.best()),
             };
             if doubtful.is_none_or(|address| self.takes_packet(address)) {
                 break;

@@ -14,7 +14,7 @@ use crate::association::state::{Connected, ConnectedPhase, Peer, State};
 use crate::association::{Association, Identity};
 use crate::config::{AuthDemand, ControlRtt, SharedConfig};
 use crate::paths::PathBook;
-use crate::paths::reach::Reach;
+use crate::paths::reach::{Reach, Reason};
 use crate::transmit::SendPaths;
 use crate::types::{Capabilities, PeerAddress};
 use crate::{Cx, Encapsulation, Event, Instant, PathId, Tsn};
@@ -55,7 +55,8 @@ impl Association {
             State::Closed(_) => HandshakePhase::Closed,
         };
         let mut peer_addresses = SmallVec::new();
-        for path in self.paths.iter() {
+        let deleted = Reach::Inactive(Reason::NoRemoteAddress);
+        for path in self.paths.iter().filter(|path| path.reach != deleted) {
             let address = PeerAddress { address: path.remote, encapsulation: path.encapsulation };
             if !peer_addresses.contains(&address) {
                 peer_addresses.push(address);

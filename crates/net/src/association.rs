@@ -387,6 +387,11 @@ impl Association {
         Ok(())
     }
 
+    /// The adaptation code point of the peer's program, if it has told one (`SCTP_ADAPTATION_INDICATION`, RFC 5061 section 4.2.6).
+    pub fn peer_adaptation(&self) -> Option<u32> {
+        self.shared.lock().protocol.peer_adaptation()
+    }
+
     /// Whether the peer can be told of addresses of this side that come and go.
     pub fn can_change_addresses(&self) -> bool {
         self.shared.lock().protocol.can_change_addresses()

@@ -104,6 +104,8 @@ pub enum Event {
         /// Code of the error cause, if the peer gave one (RFC 5061 section 4.3, RFC 9260 section 3.3.10).
         cause: Option<u16>,
     },
+    /// What the peer's program tells this side's (SCTP_ADAPTATION_INDICATION, RFC 5061 section 4.2.6).
+    AdaptationIndication(u32),
     /// The peer reported an error (SCTP_REMOTE_ERROR): encoded error causes.
     RemoteError(Vec<u8>),
     /// The peer asked for shutdown (SCTP_SHUTDOWN_EVENT): nothing more can be sent.

@@ -352,3 +352,25 @@ fn whatever_comes_and_goes_every_message_arrives_once() {
         }
     }
 }
+
+/// RFC 5061 section 4.2.6, whether or not addresses change.
+#[test]
+fn programs_tell_each_other_their_adaptation_layer() {
+    for form in [Form::Structured, Form::Encoded] {
+        for codes in [[None, None], [Some(7), None], [None, Some(u32::MAX)], [Some(0), Some(1)]] {
+            let mut setup = Setup::new([0..1, 0..1]);
+            setup.config.form = form;
+            setup.config.client.adaptation_layer = codes[0];
+            setup.config.server.adaptation_layer = codes[1];
+            let pair = setup.connected();
+            for (side, expected) in [(Side::Client, codes[1]), (Side::Server, codes[0])] {
+                assert_eq!(pair.slot(side).association.peer_adaptation(), expected);
+                let told = pair.slot(side).events.iter().find_map(|event| match event {
+                    Event::AdaptationIndication(code) => Some(*code),
+                    _ => None,
+                });
+                assert_eq!(told, expected, "{codes:?}");
+            }
+        }
+    }
+}

@@ -120,6 +120,9 @@ pub struct Association {
     reconfig: Option<Box<Reconfiguration>>,
     /// Where both sides have address reconfiguration.
     address_changes: Option<Box<AddressChanges>>,
+    /// What the peer's program tells this side's, if anything. Apart, they fit between other fields.
+    peer_adaptation: u32,
+    has_peer_adaptation: bool,
     blocked: Blocked,
     stats: AssociationCounters,
 }
@@ -213,6 +216,8 @@ impl Association {
             auth: None,
             reconfig: None,
             address_changes: None,
+            peer_adaptation: 0,
+            has_peer_adaptation: false,
             blocked: Blocked::default(),
             stats: AssociationCounters::default(),
         }
@@ -484,6 +489,11 @@ impl Association {
     /// Inbound streams agreed with the peer, before that those accepted at most.
     pub fn inbound_streams(&self) -> u16 {
         self.streams.inbound
+    }
+
+    /// The adaptation code point of the peer's program, if it has told one (RFC 5061 section 4.2.6).
+    pub fn peer_adaptation(&self) -> Option<u32> {
+        self.has_peer_adaptation.then_some(self.peer_adaptation)
     }
 
     /// Whether the peer has asked for shutdown: it sends nothing more.

@@ -124,6 +124,8 @@ pub struct AssociationConfig {
     /// then.
     #[cfg_attr(feature = "serde", serde(skip))]
     pub error_detection: ErrorDetection,
+    /// Adaptation code point for the peer's program (RFC 5061 section 4.2.6; `SCTP_ADAPTATION_LAYER`); `None`: none is sent.
+    pub adaptation_layer: Option<u32>,
     /// Most paths; further addresses are ignored and counted. At most 32.
     pub max_paths: u8,
     /// Association.Max.Retrans: consecutive timeouts over all paths before the association fails. With
@@ -263,6 +265,7 @@ impl Default for AssociationConfig {
             routes: Vec::new(),
             address_join: AddressJoin::On,
             error_detection: ErrorDetection::Crc32c,
+            adaptation_layer: None,
             max_paths: 8,
             association_max_retrans: 20,
             path_max_retrans: 5,

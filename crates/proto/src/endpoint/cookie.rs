@@ -18,6 +18,7 @@
 //! | 1 + 4 or 16 | local address: 4 or 6, then the address |
 //! | 1 | number of addresses of the peer |
 //! | 1 + 4 or 16, each | the peer's addresses, first the one that the INIT ACK went to |
+//! | 4 | what the peer's program tells this side's (adaptation layer indication), where [`HAS_ADAPTATION`] is among the capabilities |
 //! | rest | nothing, or what this side and the peer told of authentication (`AuthOffer::append_to`) |
 //! | 32 | BLAKE3 of everything before it, keyed with a secret |
 //!
@@ -43,7 +44,7 @@ const VERSION: u8 = 1;
 /// Length of the secret and of the authentication code in bytes.
 const MAC_LEN: usize = 32;
 /// Length of the longest cookie in bytes.
-const MAX_LEN: usize = 57 + 5 + 17 + 1 + 17 * MAX_ADDRESSES + MAX_AUTH_LEN + MAC_LEN;
+const MAX_LEN: usize = 57 + 5 + 17 + 1 + 4 + 17 * MAX_ADDRESSES + MAX_AUTH_LEN + MAC_LEN;
 /// Length of the longest offers of both sides.
 const MAX_AUTH_LEN: usize = 2 * AuthOffer::MAX_COOKIE_BYTES;
 
@@ -80,6 +81,9 @@ struct Previous {
     until: Instant,
 }
 
+/// Among the capabilities in a cookie: it has an adaptation layer indication.
+const HAS_ADAPTATION: u32 = 1 << 31;
+
 impl Cookie {
     /// How long ago the cookie expired; `None` while it is good.
     pub(super) fn staleness(&self, now: Instant) -> Option<Duration> {
@@ -107,7 +111,8 @@ impl Cookie {
         {
             out.extend_from_slice(&number.to_be_bytes());
         }
-        out.extend_from_slice(&self.capabilities.bits().to_be_bytes());
+        let marked = if self.adaptation.is_some() { HAS_ADAPTATION } else { 0 };
+        out.extend_from_slice(&(self.capabilities.bits() | marked).to_be_bytes());
         match self.encapsulation {
             Encapsulation::None => out.push(0),
             Encapsulation::Udp { local_port, remote_port } => {
@@ -121,6 +126,7 @@ impl Cookie {
         let addresses = &self.peer_addresses[..self.peer_addresses.len().min(MAX_ADDRESSES)];
         out.push(addresses.len() as u8);
         addresses.iter().for_each(|address| append_address(out, *address));
+        out.extend(self.adaptation.iter().flat_map(|code| code.to_be_bytes()));
         if let Some(AuthPair { own, peer }) = &self.auth {
             own.append_to(out);
             peer.append_to(out);
@@ -133,6 +139,7 @@ impl Cookie {
         if reader.u8()? != VERSION {
             return None;
         }
+        let has_adaptation;
         // The fields of a struct expression are evaluated in the order in which they are written.
         let cookie = Self {
             created: Instant::from_nanos(reader.u64()?),
@@ -147,10 +154,15 @@ impl Cookie {
             inbound_streams: reader.u16().filter(|streams| *streams != 0)?,
             local_port: reader.u16()?,
             remote_port: reader.u16()?,
-            capabilities: Capabilities::from_bits(reader.u32()?)?,
+            capabilities: {
+                let bits = reader.u32()?;
+                has_adaptation = bits & HAS_ADAPTATION != 0;
+                Capabilities::from_bits(bits & !HAS_ADAPTATION)?
+            },
             encapsulation: reader.encapsulation()?,
             local_address: reader.address()?,
             peer_addresses: reader.addresses()?,
+            adaptation: if has_adaptation { Some(reader.u32()?) } else { None },
             auth: reader.auth()?,
         };
         reader.0.is_empty().then_some(cookie)

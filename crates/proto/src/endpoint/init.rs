@@ -11,6 +11,7 @@ use super::route::{DropReason, Incoming};
 use crate::association::handshake::cookie::{Cookie, TieTags};
 use crate::association::handshake::init_parameters::{
     InitKind, InitLimits, InitProblem, MIN_INITIAL_WINDOW, PeerInit, init_ack_parameters,
+    with_adaptation,
 };
 use crate::association::handshake::view::HandshakeView;
 use crate::config::AuthDemand;
@@ -40,6 +41,7 @@ pub(super) struct OwnInit {
     pub(super) outbound_streams: u16,
     pub(super) max_inbound_streams: u16,
     pub(super) offered: Capabilities,
+    pub(super) adaptation: Option<u32>,
     pub(super) auth: Option<AuthOffer>,
     pub(super) tie_tags: TieTags,
 }
@@ -68,6 +70,7 @@ impl OwnInit {
             outbound_streams: view.outbound_streams,
             max_inbound_streams: view.max_inbound_streams,
             offered: view.offered,
+            adaptation: view.adaptation,
             auth: view.auth.clone(),
             tie_tags,
         }
@@ -106,6 +109,7 @@ impl Endpoint {
             outbound_streams: config.outbound_streams,
             max_inbound_streams: config.max_inbound_streams,
             offered: Capabilities::offered(config),
+            adaptation: config.adaptation_layer,
             auth: AuthOffer::draw(AuthDemand::of(&config.policies), cx.rng),
             tie_tags: TieTags::default(),
         }
@@ -140,27 +144,29 @@ impl Endpoint {
             local_port: to.local_port,
             remote_port: to.remote_port,
             capabilities: peer.capabilities,
+            adaptation: peer.adaptation,
             auth: pair.map(|(own, peer)| AuthPair { own, peer }),
             encapsulation: to.remote.encapsulation,
             local_address: to.local,
             peer_addresses,
         };
         let sealed = self.secrets.seal(&cookie, cx.now, cx.rng);
+        let parameters = init_ack_parameters(
+            &self.local_addresses,
+            to.local,
+            to.remote,
+            peer,
+            &sealed,
+            own.offered,
+            auth,
+        );
         let init_ack = Init {
             initiate_tag: own.tag,
             a_rwnd: own.a_rwnd.max(MIN_INITIAL_WINDOW),
             outbound_streams,
             inbound_streams: max_inbound_streams,
             initial_tsn: own.initial_tsn,
-            parameters: init_ack_parameters(
-                &self.local_addresses,
-                to.local,
-                to.remote,
-                peer,
-                &sealed,
-                own.offered,
-                auth,
-            ),
+            parameters: with_adaptation(parameters, own.adaptation),
         };
         let mut answer = self.answer(to, peer.tag, Chunk::InitAck(init_ack));
         if (peer.capabilities & own.offered).contains(Capabilities::ZERO_CHECKSUM) {

@@ -29,6 +29,8 @@ pub(super) struct Agreed {
     pub(super) addresses: SmallVec<[PeerAddress; 4]>,
     /// Extensions that the peer offers.
     pub(super) capabilities: Capabilities,
+    /// What the peer's program tells this side's.
+    pub(super) adaptation: Option<u32>,
     /// What both sides told of authentication, if both did.
     pub(super) auth: Option<AuthPair>,
     /// The pair of addresses on which the handshake went.
@@ -51,6 +53,7 @@ impl Agreed {
             outbound_streams: cookie.inbound_streams,
             inbound_streams: cookie.outbound_streams,
             capabilities: cookie.capabilities,
+            adaptation: cookie.adaptation,
             auth: cookie.auth.clone(),
             handshake_pair: (cookie.local_address, addresses[0]),
             addresses,
@@ -115,6 +118,8 @@ impl Association {
         }
         self.settle_reconfiguration(extensions, agreed.initial_tsn);
         self.settle_address_changes(extensions, agreed.initial_tsn);
+        self.peer_adaptation = agreed.adaptation.unwrap_or(0);
+        self.has_peer_adaptation = agreed.adaptation.is_some();
         self.build_paths(&agreed.addresses, Some(agreed.handshake_pair));
         self.transmitter.paths.reset_cwnds(&self.config, &self.paths, u64::from(agreed.a_rwnd));
     }

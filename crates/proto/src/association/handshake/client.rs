@@ -60,6 +60,7 @@ impl Association {
             Capabilities::offered(&self.config),
             self.auth.as_ref().map(|auth| auth.own()),
         );
+        let parameters = init_parameters::with_adaptation(parameters, self.config.adaptation_layer);
         let init = Init {
             initiate_tag: self.identity.local_tag,
             // A peer refuses less (RFC 9260 section 3.3.2).
@@ -254,6 +255,7 @@ impl Association {
             inbound_streams: peer.inbound_streams,
             addresses,
             capabilities: peer.capabilities,
+            adaptation: peer.adaptation,
             auth: own.zip(peer.auth.clone()).map(|(own, peer)| AuthPair { own, peer }),
             handshake_pair: (came_to, source),
         };

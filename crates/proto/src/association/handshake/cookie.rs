@@ -37,6 +37,8 @@ pub(crate) struct Cookie {
     pub(crate) remote_port: u16,
     /// What the peer can do.
     pub(crate) capabilities: Capabilities,
+    /// What the peer's program tells this side's.
+    pub(crate) adaptation: Option<u32>,
     /// What both sides told of authentication, if both did. No key is ever in it.
     pub(crate) auth: Option<AuthPair>,
     /// How packets were carried when the INIT arrived.

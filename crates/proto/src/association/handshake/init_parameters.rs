@@ -84,6 +84,8 @@ pub(crate) struct PeerInit {
     pub(crate) capabilities: Capabilities,
     /// What it told of authentication, if this side has it too.
     pub(crate) auth: Option<AuthOffer>,
+    /// What its program tells this side's (RFC 5061 section 4.2.6).
+    pub(crate) adaptation: Option<u32>,
     /// Increase of the cookie's life that the peer wishes (INIT).
     pub(crate) life_extension: Duration,
     /// The state cookie (INIT ACK).
@@ -282,6 +284,20 @@ pub(crate) fn init_ack_parameters(
     )
 }
 
+/// These parameters, and the adaptation layer indication, if there is one (RFC 5061 section 4.2.6).
+pub(crate) fn with_adaptation(
+    parameters: Parameters<'static>,
+    adaptation: Option<u32>,
+) -> Parameters<'static> {
+    match adaptation {
+        None => parameters,
+        Some(code) => {
+            let indication = core::iter::once(Parameter::AdaptationIndication(code));
+            Parameters::build(parameters.iter().chain(indication))
+        }
+    }
+}
+
 /// The addresses to list. None where the source address of the packet tells everything: without a list, an association
 /// survives address translation (RFC 9260 section 3.3.2.1.2).
 fn told_addresses(local: &[IpAddr], from: IpAddr, to: IpAddr, types: AddressTypes) -> AddressList {
@@ -342,6 +358,7 @@ impl PeerInit {
             address_types: AddressTypes::empty(),
             capabilities: Capabilities::empty(),
             auth: None,
+            adaptation: None,
             life_extension: Duration::ZERO,
             cookie: None,
             unrecognized: Unrecognized::default(),
@@ -389,6 +406,7 @@ impl PeerInit {
                 Parameter::ZeroChecksumAcceptable(error_detection::SCTP_OVER_DTLS) => {
                     self.capabilities |= Capabilities::ZERO_CHECKSUM;
                 }
+                Parameter::AdaptationIndication(code) => self.adaptation = Some(code),
                 Parameter::ForwardTsnSupported => self.capabilities |= Capabilities::FORWARD_TSN,
                 Parameter::SupportedExtensions(chunk_types) => {
                     self.capabilities |= Capabilities::from_extensions(chunk_types);

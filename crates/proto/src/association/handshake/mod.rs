@@ -135,6 +135,9 @@ impl Association {
             outbound_streams: self.streams.outbound,
             inbound_streams: self.streams.inbound,
         });
+        if let Some(code) = self.peer_adaptation() {
+            self.events.push(Event::AdaptationIndication(code));
+        }
         for path in self.paths.iter().skip(1) {
             self.events.push(Event::Path { path: path.id, change: PathChange::Added });
         }

@@ -77,6 +77,7 @@ impl Association {
             max_inbound_streams: self.config.max_inbound_streams,
             offered: Capabilities::offered(&self.config),
             authentication: AuthDemand::of(&self.config.policies),
+            adaptation: self.config.adaptation_layer,
             auth: self.auth.as_ref().map(|auth| auth.own().clone()),
             peer_addresses,
         }

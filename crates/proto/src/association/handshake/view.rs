@@ -47,6 +47,8 @@ pub(crate) struct HandshakeView {
     pub(crate) offered: Capabilities,
     /// What this side demands of authentication.
     pub(crate) authentication: AuthDemand,
+    /// What this side's program tells the peer's.
+    pub(crate) adaptation: Option<u32>,
     /// What this side told of authentication.
     pub(crate) auth: Option<AuthOffer>,
     /// Addresses of the peer: those of the user's request until the peer named its own, without any that was abandoned.

@@ -42,6 +42,7 @@ fn cookie() -> Cookie {
         local_port: 5001,
         remote_port: 40_000,
         capabilities: Capabilities::I_DATA | Capabilities::NR_SACK,
+        adaptation: None,
         auth: None,
         encapsulation: Encapsulation::Udp { local_port: 9899, remote_port: 12_345 },
         local_address: Ipv4Addr::new(192, 0, 2, 1).into(),
@@ -70,6 +71,7 @@ fn largest() -> Cookie {
     Cookie {
         local_address: address(999),
         peer_addresses: (1..=MAX_ADDRESSES as u16).map(address).collect(),
+        adaptation: Some(u32::MAX),
         auth: Some(longest_offers()),
         ..cookie()
     }

@@ -45,6 +45,20 @@ impl ForwardTsn<'_> {
         ForwardTsn { new_cumulative_tsn, skipped: raw(skipped.into_iter().map(entry)) }
     }
 
+    /// Content of an I-FORWARD-TSN chunk.
+    pub fn of_messages(
+        new_cumulative_tsn: u32,
+        skipped: impl IntoIterator<Item = SkippedMessages>,
+    ) -> ForwardTsn<'static> {
+        let entry = |s: SkippedMessages| {
+            let [s0, s1] = s.stream.to_be_bytes();
+            let [f0, f1] = s.flags.to_be_bytes();
+            let [m0, m1, m2, m3] = s.mid.to_be_bytes();
+            [s0, s1, f0, f1, m0, m1, m2, m3]
+        };
+        ForwardTsn { new_cumulative_tsn, skipped: raw(skipped.into_iter().map(entry)) }
+    }
+
     /// The streams in a FORWARD-TSN chunk.
     pub fn streams(&self) -> impl Iterator<Item = SkippedStream> + '_ {
         let entries = self.skipped.as_slice().as_chunks().0;

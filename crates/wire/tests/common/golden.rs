@@ -264,8 +264,9 @@ fn extensions() -> Vec<(&'static str, Chunk<'static>)> {
     };
     let skipped = [(1, 100), (7, 65_535)].map(|(stream, ssn)| SkippedStream { stream, ssn });
     // Stream 1, ordered, MID 70,000; stream 7, unordered, MID 5.
-    let messages = raw(&[0, 1, 0, 0, 0, 1, 0x11, 0x70, 0, 7, 0, 1, 0, 0, 0, 5]);
-    let messages = ForwardTsn { new_cumulative_tsn: 0x2000_0002, skipped: messages };
+    let messages = [(1, 0, 70_000), (7, SkippedMessages::UNORDERED, 5)];
+    let messages = messages.map(|(stream, flags, mid)| SkippedMessages { stream, flags, mid });
+    let messages = ForwardTsn::of_messages(0x2000_0002, messages);
     let unknown = |chunk_type| UnknownChunk { chunk_type, flags: 0x5A, value: raw(b"what?") };
     vec![
         ("auth", auth()),

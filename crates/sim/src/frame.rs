@@ -19,7 +19,7 @@ use bytes::Bytes;
 use polypath_netsim::{Fields, Frame, TraceHasher};
 use polypath_proto::{Body, Ecn, Encapsulation, Fragmentation, Received};
 use polypath_wire::{
-    Checksum, ChecksumPolicy, Chunk, Data, DataFlags, Packet, PacketView, Payload, Sack,
+    Checksum, ChecksumPolicy, Chunk, Data, DataFlags, IData, Packet, PacketView, Payload, Sack,
     VirtualPayload, chunk_type,
 };
 use serde::Serialize;
@@ -141,17 +141,20 @@ impl SctpFrame {
 
 impl SctpFrame {
     /// Tells of each chunk of user data its TSN and, if it begins a message, the identity of that message where its bytes
-    /// tell. A packet with damage tells nothing.
+    /// tell. A packet with damage tells nothing, nor do later fragments of interleaved messages, which need not follow each other.
     pub fn for_each_chunk_of_data(&self, mut each: impl FnMut(u32, Option<Option<u64>>)) {
         let mut tell = |packet: &Packet<'_>| {
             for chunk in &packet.chunks {
-                if let Chunk::Data(data) = chunk {
-                    let begins = data.flags.contains(DataFlags::BEGIN);
-                    // Too short a message is not known by its bytes, and then not as a structure either.
-                    let known =
-                        || identity(&data.payload).filter(|_| data.payload.len() >= RECOGNISABLE);
-                    each(data.tsn, begins.then(known));
-                }
+                let (Chunk::Data(Data { flags, tsn, payload, .. })
+                | Chunk::IData(IData { flags, tsn, payload, .. })) = chunk
+                else {
+                    continue;
+                };
+                let begins = flags.contains(DataFlags::BEGIN);
+                let follows = !begins && matches!(chunk, Chunk::Data(_));
+                // Too short a message is not known by its bytes, and then not as a structure either.
+                let known = identity(payload).filter(|_| begins && payload.len() >= RECOGNISABLE);
+                each(*tsn, (!follows).then_some(known));
             }
         };
         match &self.body {

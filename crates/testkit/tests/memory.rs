@@ -19,7 +19,7 @@ fn heap() -> usize {
 
 #[test]
 fn an_idle_association_takes_little_memory() {
-    for (paths, most) in [(1, 2948), (2, 3621)] {
+    for (paths, most) in [(1, 2964), (2, 3637)] {
         let mut crowd = Crowd::idle(&AssociationConfig::default(), ASSOCIATIONS, paths);
         crowd.forget(Part::Clients);
         let before = heap();

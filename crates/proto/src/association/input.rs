@@ -2,7 +2,8 @@
 
 use alloc::string::ToString;
 
-use polypath_wire::{Abort, Cause, Causes, ForwardTsn};
+use bytes::Bytes;
+use polypath_wire::{Abort, Cause, Causes};
 use polypath_wire::{ChecksumPolicy, Chunk, PacketView, UnknownAction, chunk_type};
 
 use super::Association;
@@ -19,7 +20,6 @@ use crate::extension::packet_drop::report::Why;
 use crate::paths::newcomers::Location;
 use crate::receive::{DataError, DataOutcome, Receiver};
 use crate::transmit::AckOutcome;
-use crate::transmit::partial_reliability::Support;
 use crate::transmit::sack::SackProblem;
 use crate::types::Capabilities;
 use crate::{
@@ -31,7 +31,7 @@ pub(super) const MAX_WAITING_ANSWERS: usize = 32;
 
 /// Whether the rest of the packet is processed.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Flow {
+pub(super) enum Flow {
     Continue,
     Stop,
     /// This chunk must not be believed, nor what follows it.
@@ -136,8 +136,8 @@ impl Association {
                 arrival.tag = view.verification_tag();
                 for chunk in view.chunks() {
                     let Ok(mut chunk) = chunk else { return self.refuse(arrival) };
-                    if let (Chunk::Data(data), Some(memory)) = (&mut chunk, memory) {
-                        data.payload = core::mem::take(&mut data.payload).shared_with(memory);
+                    if let Some(memory) = memory {
+                        share_payload(&mut chunk, memory);
                     }
                     match self.handle_chunk(cx, &chunk, arrival) {
                         Flow::Continue => arrival.position += 1,
@@ -184,9 +184,8 @@ impl Association {
                     let Ok(mut chunk) = chunk else { return self.refuse(arrival) };
                     let covered = Covered::Bytes(bytes.get(start..).unwrap_or_default());
                     start = chunks.offset();
-                    if let (Chunk::Data(data), Body::Part { of, .. }) = (&mut chunk, &received.body)
-                    {
-                        data.payload = core::mem::take(&mut data.payload).shared_with(of);
+                    if let Body::Part { of, .. } = &received.body {
+                        share_payload(&mut chunk, of);
                     }
                     match self.handle_if_admitted(cx, &chunk, covered, &mut trust, arrival) {
                         (Admission::Denied, _) => denied = true,
@@ -326,11 +325,13 @@ impl Association {
             Chunk::AsconfAck(chunk) if self.address_changes.is_some() => {
                 self.handle_asconf_ack(cx, chunk);
             }
-            Chunk::ForwardTsn(forward) => self.handle_forward_tsn(forward),
+            Chunk::ForwardTsn(forward) => return self.handle_forward_tsn(cx, forward),
+            Chunk::IData(data) => return self.handle_i_data(cx, chunk, data, arrival.path),
+            Chunk::IForwardTsn(forward) => {
+                return self.handle_i_forward_tsn(cx, chunk, forward, arrival.path);
+            }
             Chunk::Unknown(_)
             | Chunk::Auth(_)
-            | Chunk::IData(_)
-            | Chunk::IForwardTsn(_)
             | Chunk::Asconf(_)
             | Chunk::AsconfAck(_)
             | Chunk::ReConfig(_) => return self.handle_unsupported(chunk, arrival.path),
@@ -367,19 +368,32 @@ impl Association {
         data: &polypath_wire::Data<'_>,
         path: PathId,
     ) -> Flow {
+        let (tsn, bytes) = (data.tsn, data.payload.len());
+        self.handle_user_data(cx, (tsn, bytes), path, |receiver| receiver.on_data(data))
+    }
+
+    /// User data arrived in a chunk with this TSN and so many bytes, which `take` takes in.
+    #[inline(always)]
+    pub(super) fn handle_user_data(
+        &mut self,
+        cx: &mut Cx<'_>,
+        (tsn, bytes): (u32, usize),
+        path: PathId,
+        take: impl FnOnce(&mut Receiver) -> Result<DataOutcome, DataError>,
+    ) -> Flow {
         if !self.state.accepts_data() {
             return Flow::Continue;
         }
         self.transmitter.peer.sends_data = true;
         let Some(receiver) = self.state.receiver_mut() else { return Flow::Continue };
-        match receiver.on_data(data) {
+        match take(receiver) {
             Ok(DataOutcome::New) => {
                 let path_state = &mut self.paths[path];
-                path_state.counters.data_bytes_received += data.payload.len() as u64;
+                path_state.counters.data_bytes_received += bytes as u64;
                 if path_state.encapsulation != Encapsulation::None {
                     path_state.heartbeat.heard_data(cx.now);
                 }
-                cx.probe.on(cx.now, ProbeEvent::ChunkReceived { path, tsn: Tsn(data.tsn) });
+                cx.probe.on(cx.now, ProbeEvent::ChunkReceived { path, tsn: Tsn(tsn) });
             }
             Ok(DataOutcome::Duplicate | DataOutcome::Refused) => {}
             Err(DataError::NoUserData { tsn }) => {
@@ -418,16 +432,6 @@ impl Association {
                 self.stats.seldom.packets_discarded += 1
             }
         }
-    }
-
-    /// A FORWARD-TSN arrived. It means something only if both sides agreed on it.
-    fn handle_forward_tsn(&mut self, chunk: &ForwardTsn<'_>) {
-        if !self.state.accepts_data() || self.transmitter.queue.support() != Support::Yes {
-            return;
-        }
-        self.stats.seldom.forward_tsns_received += 1;
-        let Some(receiver) = self.state.receiver_mut() else { return };
-        receiver.on_forward_tsn(Tsn(chunk.new_cumulative_tsn), chunk.streams());
     }
 
     fn handle_abort(&mut self, cx: &mut Cx<'_>, abort: &Abort<'_>, came_on: PathId) {
@@ -490,7 +494,7 @@ impl Association {
     }
 
     /// A chunk of a type that is unknown, or of an extension that this side does not have.
-    fn handle_unsupported(&mut self, chunk: &Chunk<'_>, path: PathId) -> Flow {
+    pub(super) fn handle_unsupported(&mut self, chunk: &Chunk<'_>, path: PathId) -> Flow {
         let action = UnknownAction::of_chunk(chunk.chunk_type());
         if action.reports() && self.state.is_connected() && self.control.len() < MAX_WAITING_ANSWERS
         {
@@ -512,7 +516,18 @@ impl Association {
     }
 }
 
-/// Whether a cause says that FORWARD-TSN is a chunk which the peer does not know.
+/// Keeps the user data of a chunk by sharing the memory of its datagram.
+#[inline(always)]
+fn share_payload(chunk: &mut Chunk<'_>, memory: &Bytes) {
+    if let Chunk::Data(polypath_wire::Data { payload, .. })
+    | Chunk::IData(polypath_wire::IData { payload, .. }) = chunk
+    {
+        *payload = core::mem::take(payload).shared_with(memory);
+    }
+}
+
+/// Whether a cause says that FORWARD-TSN or I-FORWARD-TSN is a chunk which the peer does not know.
 fn rejects_forward_tsn(cause: Cause<'_>) -> bool {
-    matches!(cause, Cause::UnrecognizedChunk(chunk) if chunk.first() == Some(&chunk_type::FORWARD_TSN))
+    let forwards = [chunk_type::FORWARD_TSN, chunk_type::I_FORWARD_TSN];
+    matches!(cause, Cause::UnrecognizedChunk([first, ..]) if forwards.contains(first))
 }

@@ -7,6 +7,7 @@ mod effects;
 mod heartbeat;
 mod icmp;
 mod input;
+mod interleaving;
 mod newcomers;
 mod observe;
 mod outage;

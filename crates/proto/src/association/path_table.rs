@@ -38,7 +38,7 @@ impl Association {
     ) -> (Path, SendPath) {
         let family = if remote.address.is_ipv4() { Family::V4 } else { Family::V6 };
         let headers = paths::headers(remote.address, remote.encapsulation) + self.auth_data_room();
-        let sending = SendPath::new(id, family, headers, &self.config);
+        let sending = SendPath::new(id, family, headers, self.transmitter.chunk, &self.config);
         let PeerAddress { address, encapsulation } = remote;
         let path = Path::new(id, local, address, encapsulation, sending.mtu(), &self.config);
         (path, sending)

@@ -652,6 +652,12 @@ pub const POLICY_KEYS: &[PolicyKey] = &[
         AddressReconfiguration::VALUES,
     ),
     choice(
+        "message_interleaving",
+        "Whether fragments of messages of different streams alternate (I-DATA).",
+        "RFC 8260 section 2",
+        MessageInterleaving::VALUES,
+    ),
+    choice(
         "send_buffer",
         "Size of the send buffer; configured bytes bound it.",
         "dreibholz-asymmetric IV-A",

@@ -13,19 +13,20 @@ mod rwnd;
 mod sack_build;
 pub(crate) mod tsn_map;
 
-use polypath_wire::{Chunk, Data, DataFlags, Sack, SkippedStream};
+use polypath_wire::{Chunk, Data, DataFlags, IData, Sack, SkippedMessages, SkippedStream};
 use smallvec::SmallVec;
 use thiserror::Error;
 
 use self::ack_policy::{AckPolicy, PacketSummary};
 use self::buffer_size::{RightSizing, SizingView};
 use self::nr_sack_build::{Cut, MIN_NR_SACK_BYTES, Promise};
-use self::reassembly::Reassembly;
+use self::reassembly::interleaved::Taken;
+use self::reassembly::{Dropped, Reassembly};
 use self::rwnd::ReceiveWindow;
 use self::sack_build::{MIN_SACK_BYTES, build_sack};
 use self::tsn_map::{Arrival, TsnMap, WideTsn};
 use crate::config::{BufferBounds, BufferSize, DelayedAck, NrSack, Reneging};
-use crate::types::{PathSet, PathTimes};
+use crate::types::{PathSet, PathTimes, UserDataChunk};
 use crate::{Instant, PathId, ReceivedMessage, Ssn, Tsn};
 
 pub use self::reassembly::Violation;
@@ -44,6 +45,8 @@ pub struct ReceiverConfig {
     pub(crate) sizing: BufferSize,
     /// What a message without all its fragments means.
     pub incomplete: Incomplete,
+    /// The chunk in which user data comes.
+    pub chunk: UserDataChunk,
     /// Streams on which the peer may send.
     pub inbound_streams: u16,
     /// Path MTU in bytes; scales silly window avoidance.
@@ -161,7 +164,7 @@ impl Receiver {
             NrSack::All => Some(Promise::Everything(Cut::Lowest)),
             NrSack::AllInTurn => Some(Promise::Everything(Cut::InTurn)),
         };
-        let mut reassembly = Reassembly::new(config.incomplete);
+        let mut reassembly = Reassembly::new(config.incomplete, config.chunk);
         if promise == Some(Promise::Delivered) {
             reassembly.follow_joined();
         }
@@ -226,22 +229,38 @@ impl Receiver {
     /// Takes in a DATA chunk. After an error other than [`DataError::InvalidStream`] the receiver is of no further use.
     #[inline(always)]
     pub fn on_data(&mut self, data: &Data<'_>) -> Result<DataOutcome, DataError> {
-        let bytes = data.payload.len();
+        let facts = (data.tsn, data.stream, data.flags, data.payload.len());
+        self.take_in(facts, |reassembly, tsn| {
+            reassembly.on_data(tsn, data)?;
+            Ok(Taken::Kept)
+        })
+    }
+
+    /// The same for an I-DATA chunk (RFC 8260).
+    pub fn on_i_data(&mut self, data: &IData<'_>) -> Result<DataOutcome, DataError> {
+        let facts = (data.tsn, data.stream, data.flags, data.payload.len());
+        self.take_in(facts, |reassembly, tsn| reassembly.on_i_data(tsn, data))
+    }
+
+    /// Takes in user data of which TSN, stream, flags and length are given; `keep` puts it where it belongs.
+    #[inline(always)]
+    fn take_in(
+        &mut self,
+        (number, stream, flags, bytes): (u32, u16, DataFlags, usize),
+        keep: impl FnOnce(&mut Reassembly, WideTsn) -> Result<Taken, Violation>,
+    ) -> Result<DataOutcome, DataError> {
         if bytes == 0 {
-            return Err(DataError::NoUserData { tsn: data.tsn });
+            return Err(DataError::NoUserData { tsn: number });
         }
-        self.packet.immediate |= data.flags.contains(DataFlags::IMMEDIATE);
-        let tsn = match self.tsns.classify(Tsn(data.tsn)) {
+        self.packet.immediate |= flags.contains(DataFlags::IMMEDIATE);
+        let tsn = match self.tsns.classify(Tsn(number)) {
             Arrival::New(tsn) => tsn,
-            Arrival::Duplicate => return Ok(self.note_duplicate(data.tsn)),
+            Arrival::Duplicate => return Ok(self.note_duplicate(number)),
             Arrival::TooFar => return Ok(self.note_refused()),
         };
-        if data.stream >= self.inbound_streams {
-            self.record(tsn)?;
-            if self.promise == Some(Promise::Delivered) {
-                self.tsns.make_firm(tsn, 1);
-            }
-            return Err(DataError::InvalidStream { stream: data.stream });
+        if stream >= self.inbound_streams {
+            self.record_unkept(tsn)?;
+            return Err(DataError::InvalidStream { stream });
         }
         if self.is_beyond_limit(tsn) {
             // As usrsctp does: a SACK is due as for any DATA above a gap.
@@ -249,9 +268,12 @@ impl Receiver {
             return Ok(DataOutcome::Refused);
         }
         if !self.has_place_for(tsn) && !self.grow_for_more() && !self.make_place_for(tsn) {
-            return self.refuse(tsn, data.stream);
+            return self.refuse(tsn, stream);
         }
-        self.reassembly.on_data(tsn, data)?;
+        if keep(&mut self.reassembly, tsn)? == Taken::Abandoned {
+            self.record_unkept(tsn)?;
+            return Ok(DataOutcome::New);
+        }
         self.window.hold(bytes);
         self.received_bytes += bytes as u64;
         self.packet.new_bytes = self.packet.new_bytes.saturating_add(bytes as u32);
@@ -312,10 +334,9 @@ impl Receiver {
     /// are dropped, and in the streams listed the order goes on behind the numbers given. One that brings nothing new is
     /// answered at once, because the SACK for it may have been lost.
     pub fn on_forward_tsn(&mut self, point: Tsn, skipped: impl Iterator<Item = SkippedStream>) {
-        if !point.is_after(self.tsns.cumulative_tsn()) {
-            return self.acks.request();
+        if !self.advances_to(point) {
+            return;
         }
-        self.tsns.advance_to(point);
         for SkippedStream { stream, ssn } in skipped {
             if stream < self.inbound_streams {
                 self.reassembly.skip(stream, Ssn(ssn));
@@ -323,6 +344,35 @@ impl Receiver {
         }
         let dropped =
             self.reassembly.drop_incomplete(self.tsns.wide(point), self.tsns.cumulative());
+        self.after_skipping(dropped);
+    }
+
+    /// An I-FORWARD-TSN arrived (RFC 8260 section 2.3.1): the same with message identifiers, of ordered and of unordered
+    /// messages.
+    pub fn on_i_forward_tsn(&mut self, point: Tsn, skipped: impl Iterator<Item = SkippedMessages>) {
+        if !self.advances_to(point) {
+            return;
+        }
+        let mut dropped = Dropped::default();
+        for messages in skipped.filter(|it| it.stream < self.inbound_streams) {
+            let Dropped { bytes, chunks } = self.reassembly.skip_messages(messages);
+            dropped.bytes += bytes;
+            dropped.chunks += chunks;
+        }
+        self.after_skipping(dropped);
+    }
+
+    /// Whether a FORWARD-TSN brings something new: everything up to its point counts as received then.
+    fn advances_to(&mut self, point: Tsn) -> bool {
+        let is_new = point.is_after(self.tsns.cumulative_tsn());
+        match is_new {
+            true => self.tsns.advance_to(point),
+            false => self.acks.request(),
+        }
+        is_new
+    }
+
+    fn after_skipping(&mut self, dropped: Dropped) {
         self.window.release(dropped.bytes, dropped.chunks);
         // The sender waits for the answer to tell of the next hole, so reordering between paths (DAC) is no reason to delay it.
         if self.window.update_is_due() || self.tsns.has_gaps() {
@@ -496,6 +546,16 @@ impl Receiver {
         if self.reassembly.has_fragments() {
             let dropped = self.reassembly.check_up_to(self.tsns.cumulative())?;
             self.window.release(dropped.bytes, dropped.chunks);
+        }
+        Ok(())
+    }
+
+    /// Records a chunk whose user data is not kept, and so will not be discarded either.
+    #[cold]
+    fn record_unkept(&mut self, tsn: WideTsn) -> Result<(), Violation> {
+        self.record(tsn)?;
+        if self.promise == Some(Promise::Delivered) {
+            self.tsns.make_firm(tsn, 1);
         }
         Ok(())
     }

@@ -251,5 +251,9 @@ mod tests {
         // A message, its place in a tree node that may be half empty, the allocation of a byte with its header.
         let message = size_of::<crate::receive::reassembly::Complete>() + size_of::<(u16, u16)>();
         assert!(2 * message + 2 * 32 <= CHUNK_OVERHEAD as usize);
+        let waiting = crate::receive::reassembly::interleaved::WAITING_BYTES;
+        assert!(2 * waiting + 2 * 32 <= CHUNK_OVERHEAD as usize, "{waiting}");
+        let fragment = crate::receive::reassembly::interleaved::FRAGMENT_BYTES;
+        assert!(fragment + 2 * 32 <= CHUNK_OVERHEAD as usize, "{fragment}");
     }
 }

@@ -20,6 +20,7 @@ fn config() -> ReceiverConfig {
         buffer: fixed(10_000),
         sizing: BufferSize::Bytes,
         incomplete: Incomplete::Violation,
+        chunk: UserDataChunk::Data,
         inbound_streams: 4,
         mtu: 1500,
         policy: Preset::Rfc9260.policies().delayed_ack,

@@ -1,12 +1,19 @@
 //! Giving up messages that are not fully reliable (RFC 3758, RFC 7496), and what the rest of the association sees of it.
 
 use super::effects::Effect;
+use super::lanes::Slot;
 use super::outstanding::{Gone, History};
 use super::{SendCx, SendPhase, Transmitter};
 use crate::transmit::partial_reliability::index::Place;
 use crate::transmit::partial_reliability::{Reliability, Support};
 use crate::types::{BufferBytes, Fate};
 use crate::{Event, Instant, PathId, ProbeEvent, Tsn};
+
+/// Stream, U bit and MID of a message.
+type MessageId = (u16, bool, u32);
+
+/// Where only one message is sent at a time, it needs no name.
+const NO_MESSAGE: MessageId = (0, false, 0);
 
 impl Transmitter {
     /// Learns from the handshake whether the peer understands FORWARD-TSN. If not, messages that wait become reliable.
@@ -144,7 +151,7 @@ impl Transmitter {
         let queue = &mut self.queue;
         if queue.is_current(slot) {
             // Its last chunk was the last one of all, if it was not acknowledged already.
-            return self.abandon_current(cx);
+            return self.abandon_begun(cx, slot);
         }
         let Some(waiting) = queue.abandon(slot) else { return false };
         waiting.reliability.count(&mut self.stats.abandoned, false);
@@ -154,7 +161,13 @@ impl Transmitter {
     }
 
     /// Gives up a message of which the last chunks were not yet sent.
-    fn abandon_current(&mut self, cx: &mut SendCx<'_>) -> bool {
+    fn abandon_begun(&mut self, cx: &mut SendCx<'_>, slot: Slot) -> bool {
+        if let Some(message) = self.queue.begun_message(slot) {
+            return match self.outstanding.last_of(message) {
+                Some(tsn) => self.abandon_sent(cx, tsn),
+                None => self.abandon_rest(cx, message),
+            };
+        }
         let outstanding = &self.outstanding;
         let last = outstanding.next_tsn().previous();
         if outstanding.contains(last)
@@ -163,7 +176,7 @@ impl Transmitter {
             return self.abandon_sent(cx, last);
         }
         // All that was sent of it was acknowledged.
-        self.abandon_rest_of_current(cx)
+        self.abandon_rest(cx, NO_MESSAGE)
     }
 
     /// Abandons the message of a chunk: all its chunks, and what was not sent of it.
@@ -171,10 +184,13 @@ impl Transmitter {
         let extent = self.outstanding.message_around(tsn);
         let chunk = self.outstanding.get(tsn);
         let (stream, context, reliability) = (chunk.stream, chunk.context, chunk.reliability);
+        let message = chunk.message();
         let mut released = BufferBytes::default();
         let mut next = extent.first;
         while !next.is_after(extent.last) {
-            if let Some(gone) = self.outstanding.abandon(next) {
+            if self.outstanding.is_same_message(next, tsn)
+                && let Some(gone) = self.outstanding.abandon(next)
+            {
                 released += gone.buffer_bytes;
                 self.stats.chunks_abandoned += 1;
                 let path = &mut self.paths[gone.path];
@@ -190,12 +206,12 @@ impl Transmitter {
             cx.effects.push(Effect::Event(Event::Abandoned { stream, context, transmitted: true }));
             return true;
         }
-        self.abandon_rest_of_current(cx)
+        self.abandon_rest(cx, message)
     }
 
-    /// Gives up what was not sent of the message that is being sent.
-    fn abandon_rest_of_current(&mut self, cx: &mut SendCx<'_>) -> bool {
-        let Some(rest) = self.queue.abandon_current(cx.book.primary) else { return false };
+    /// Gives up what was not sent of the message that is being sent; of `message`, where several are.
+    fn abandon_rest(&mut self, cx: &mut SendCx<'_>, message: MessageId) -> bool {
+        let Some(rest) = self.queue.abandon_rest(cx.book.primary, message) else { return false };
         let (stream, context) = (rest.stream, rest.context);
         rest.reliability.count(&mut self.stats.abandoned, true);
         self.outstanding.abandon_rest(rest);

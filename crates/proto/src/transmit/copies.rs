@@ -1,6 +1,6 @@
 //! Copies of data on a second path: which chunk, which path, and what the answer tells.
 
-use polypath_wire::{Chunk, DataFlags, DuplicateTsns};
+use polypath_wire::{DataFlags, DuplicateTsns};
 
 use super::decide::Snapshot;
 use super::outstanding::{History, OutstandingChunk};
@@ -142,10 +142,9 @@ impl Transmitter {
         }
         let (user_bytes, flight_bytes, first_path) =
             (chunk.user_bytes(), chunk.flight_bytes, chunk.path);
-        let mut data = chunk.to_data(tsn);
         // The answer measures the path.
-        data.flags |= DataFlags::IMMEDIATE;
-        packet.push_data(Chunk::Data(data), user_bytes);
+        let data = chunk.to_chunk(self.chunk, tsn, DataFlags::IMMEDIATE);
+        packet.push_data(data, user_bytes);
         self.note_chunk_sent(cx, path, tsn, user_bytes, TransmissionCause::Copy);
         let is_used = self.paths[first_path].rtt.of_data().is_some();
         let path = &mut self.paths[path];

@@ -1,6 +1,6 @@
 //! Filling a packet with the DATA that was decided on.
 
-use polypath_wire::{Chunk, Data, DataFlags};
+use polypath_wire::{Chunk, Data, DataFlags, IData};
 
 use super::decide::{self, Decision, Snapshot, Targets, What, train_bytes_beside};
 use super::outstanding::{History, MAX_SPAN, OutstandingChunk};
@@ -13,7 +13,7 @@ use crate::config::{AssociationConfig, Burst, PerTsn, SackRequest, T3Restart};
 use crate::congestion::burst;
 use crate::mechanism::reordering::Transmission;
 use crate::probe::TransmissionCause;
-use crate::types::{Fate, PathSet};
+use crate::types::{Fate, PathSet, UserDataChunk};
 use crate::{PathId, ProbeEvent, Tsn};
 
 impl Transmitter {
@@ -165,18 +165,28 @@ impl Transmitter {
         if self.asks_for_sack(cx, path) {
             flags |= DataFlags::IMMEDIATE;
         }
-        let flight_bytes = flight_bytes(cx.config.policies.window.bytes_counted, user_bytes);
+        let counted = cx.config.policies.window.bytes_counted;
+        let flight_bytes = flight_bytes(counted, self.chunk, user_bytes);
         self.zero_window.on_sent();
-        let (stream, ssn, ppid) = (next.stream, next.ssn, next.ppid);
+        let (stream, number, ppid) = (next.stream, next.number, next.ppid);
         let (tsn, payload) = (self.outstanding.next_tsn(), next.payload.clone());
-        let data = Data { flags, tsn: tsn.0, stream, ssn, ppid, payload };
-        packet.push_data(Chunk::Data(data), user_bytes);
+        match self.chunk {
+            UserDataChunk::Data => {
+                let data = Data { flags, tsn: tsn.0, stream, ssn: number as u16, ppid, payload };
+                packet.push_data(Chunk::Data(data), user_bytes);
+            }
+            UserDataChunk::IData => {
+                let (mid, ppid_or_fsn) = (number, ppid);
+                let data = IData { flags, tsn: tsn.0, stream, mid, ppid_or_fsn, payload };
+                packet.push_data(Chunk::IData(data), user_bytes);
+            }
+        }
         // Built in its place in the call, since a chunk is large.
         self.outstanding.push(OutstandingChunk {
             payload: next.payload,
             flags,
             stream,
-            ssn,
+            number,
             ppid,
             path,
             fate: Fate::InFlight,
@@ -236,10 +246,10 @@ impl Transmitter {
             if !packet.fits_data(user_bytes) {
                 break;
             }
-            let mut data = chunk.to_data(tsn);
-            if self.hurries_at_tail(cx) {
-                data.flags |= DataFlags::IMMEDIATE;
-            }
+            let hurries = self.hurries_at_tail(cx);
+            let also = if hurries { DataFlags::IMMEDIATE } else { DataFlags::empty() };
+            let asks_for_sack = (chunk.flags | also).contains(DataFlags::IMMEDIATE);
+            let data = chunk.to_chunk(self.chunk, tsn, also);
             if !has_begun {
                 // One packet may ignore the congestion window (RFC 9260 sections 6.3.3 E3 and 7.2.4).
                 self.paths[lost_on].free_retransmission = false;
@@ -254,8 +264,7 @@ impl Transmitter {
             } else if cause == TransmissionCause::DropReport {
                 self.remember_repair(tsn, path);
             }
-            let asks_for_sack = data.flags.contains(DataFlags::IMMEDIATE);
-            packet.push_data(Chunk::Data(data), user_bytes);
+            packet.push_data(data, user_bytes);
             self.note_chunk_sent(cx, path, tsn, user_bytes, cause);
             let path = &mut self.paths[path];
             path.put_out(flight_bytes);

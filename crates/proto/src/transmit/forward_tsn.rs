@@ -6,17 +6,31 @@ use super::effects::{Delivered, Effect};
 use super::packet_builder::PacketBuilder;
 use super::partial_reliability::forward::Proof;
 use super::{SendCx, Transmitter};
+use crate::types::UserDataChunk;
 
-/// Bytes of a FORWARD-TSN without streams, and of a stream.
+/// Bytes of a FORWARD-TSN without streams, and of a stream there and in an I-FORWARD-TSN.
 const HEADER_BYTES: u32 = 8;
 const STREAM_BYTES: u32 = 4;
+const MESSAGES_BYTES: u32 = 8;
 
 impl Transmitter {
     /// Adds the FORWARD-TSN that is due to an empty packet.
     pub(crate) fn push_forward_tsn(&mut self, cx: &SendCx<'_>, packet: &mut PacketBuilder<'_>) {
-        let most = (packet.left() - HEADER_BYTES) / STREAM_BYTES;
-        let (point, skipped) = self.forward.content(&self.outstanding, most as usize);
-        packet.push(Chunk::ForwardTsn(ForwardTsn::of_streams(point.0, skipped)));
+        let (outstanding, space) = (&self.outstanding, packet.left() - HEADER_BYTES);
+        let point = match self.chunk {
+            UserDataChunk::Data => {
+                let most = space / STREAM_BYTES;
+                let (point, skipped) = self.forward.content(outstanding, most as usize);
+                packet.push(Chunk::ForwardTsn(ForwardTsn::of_streams(point.0, skipped)));
+                point
+            }
+            UserDataChunk::IData => {
+                let most = space / MESSAGES_BYTES;
+                let (point, skipped) = self.forward.content_by_mid(outstanding, most as usize);
+                packet.push(Chunk::IForwardTsn(ForwardTsn::of_messages(point.0, skipped)));
+                point
+            }
+        };
         let guarded_by = self.forward.guarded_by();
         self.forward.on_sent(cx.now, packet.path, point);
         self.stats.forward_tsns_sent += 1;

@@ -58,6 +58,7 @@ pub(crate) use packet_builder::PacketBuilder;
 pub(crate) use send_path::{SendPath, SendPaths};
 
 use alloc::boxed::Box;
+use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
 use polypath_wire::{DataFlags, GapAckBlock};
@@ -71,7 +72,7 @@ use crate::mechanism::goodput_guard::GoodputGuard;
 use crate::mechanism::peer_limit::PeerLimit;
 use crate::mechanism::tail_reinjection::SearchPoint;
 use crate::paths::PathBook;
-use crate::types::Fate;
+use crate::types::{Fate, UserDataChunk};
 use crate::{Event, Instant, OutgoingMessage, PathId, Probe, SendError, Tsn};
 use demand::Demand;
 use outstanding::OutstandingData;
@@ -143,8 +144,10 @@ pub(crate) struct Transmitter {
     pub(crate) outstanding: OutstandingData,
     /// The sending half of each path.
     pub(crate) paths: SendPaths,
-    /// Largest user data of a new DATA chunk in bytes; it fits the path with the smallest MTU.
+    /// Largest user data of a new chunk in bytes; it fits the path with the smallest MTU.
     pub(crate) max_fragment: u32,
+    /// What carries user data.
+    pub(crate) chunk: UserDataChunk,
     pub(crate) peer: PeerHabits,
     /// What the present flush has sent so far.
     flush: Flush,
@@ -191,6 +194,7 @@ impl Transmitter {
             outstanding: OutstandingData::new(initial_tsn),
             paths: SendPaths::default(),
             max_fragment: 0,
+            chunk: UserDataChunk::Data,
             peer: PeerHabits::default(),
             flush: Flush::default(),
             packet: 0,
@@ -231,6 +235,16 @@ impl Transmitter {
         self.paths.iter_mut().for_each(SendPath::release_memory);
         self.joined_blocks = None;
         self.guard = None;
+    }
+
+    /// Learns from the handshake what carries user data, and the peer's receive window in bytes. A later answer changes nothing
+    /// once something was sent.
+    pub(crate) fn settle_user_data(&mut self, chunk: UserDataChunk, window: u32) {
+        let was_sent = self.outstanding.next_tsn() != self.outstanding.base();
+        if !was_sent {
+            self.chunk = chunk;
+            self.queue.settle_chunk(chunk, window.into());
+        }
     }
 
     /// Begins anew because the peer restarted. What the user gave the streams stays.
@@ -352,7 +366,7 @@ impl Transmitter {
             return false;
         }
         let extent = outstanding.message_around(tsn);
-        !extent.ends || outstanding.next_unacked(extent.first, extent.last.next()).is_some()
+        !extent.ends || outstanding.has_unacked(&extent)
     }
 
     /// A new chunk was sent: one that begins a message of low priority can still make room for others.
@@ -392,16 +406,16 @@ impl Transmitter {
     pub(crate) fn take_undelivered(&mut self) -> Vec<Event> {
         let mut events = Vec::new();
         let mut tsn = self.outstanding.base();
-        let mut is_missing = false;
+        // Where messages are interleaved, several end later.
+        let mut missing = BTreeSet::new();
         while tsn != self.outstanding.next_tsn() {
             let chunk = self.outstanding.get(tsn);
-            is_missing |= !chunk.is_acked() && chunk.fate != Fate::Abandoned;
-            if chunk.flags.contains(DataFlags::END) {
-                if is_missing {
-                    let (stream, context) = (chunk.stream, chunk.context);
-                    events.push(Event::SendFailed { stream, context, transmitted: true });
-                }
-                is_missing = false;
+            if !chunk.is_acked() && chunk.fate != Fate::Abandoned {
+                missing.insert(chunk.message());
+            }
+            if chunk.flags.contains(DataFlags::END) && missing.remove(&chunk.message()) {
+                let (stream, context) = (chunk.stream, chunk.context);
+                events.push(Event::SendFailed { stream, context, transmitted: true });
             }
             tsn = tsn.next();
         }

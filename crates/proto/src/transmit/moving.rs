@@ -1,6 +1,6 @@
 //! Chunks that leave their path for another one because they block the buffers.
 
-use polypath_wire::{Chunk, DataFlags};
+use polypath_wire::DataFlags;
 
 use super::decide::Snapshot;
 use super::outstanding::{History, OutstandingChunk};
@@ -128,11 +128,10 @@ impl Transmitter {
     ) {
         let chunk = self.outstanding.get(tsn);
         let (user_bytes, flight_bytes) = (chunk.user_bytes(), chunk.flight_bytes);
-        let mut data = chunk.to_data(tsn);
         // The sooner its SACK comes, the sooner the buffers are free (RFC 7053).
-        data.flags |= DataFlags::IMMEDIATE;
+        let data = chunk.to_chunk(self.chunk, tsn, DataFlags::IMMEDIATE);
         self.outstanding.reschedule(tsn, path, cx.now);
-        packet.push_data(Chunk::Data(data), user_bytes);
+        packet.push_data(data, user_bytes);
         self.note_chunk_sent(cx, path, tsn, user_bytes, cause);
         self.remember_repair(tsn, path);
         let path = &mut self.paths[path];

@@ -3,8 +3,8 @@
 use polypath_wire::{Chunk, Packet};
 
 use super::Transmitter;
-use super::send_path::DATA_HEADER;
 use crate::PathId;
+use crate::types::UserDataChunk;
 
 /// Chunks for one packet on one path.
 #[derive(Debug)]
@@ -16,6 +16,8 @@ pub(crate) struct PacketBuilder<'a> {
     /// Chunks in it; asking the list for its length costs more.
     chunks: u32,
     data_chunks: u32,
+    /// Bytes of a chunk before its user data.
+    data_header: u32,
     /// A single chunk is larger than the path's MTU.
     pub(crate) oversized: bool,
 }
@@ -27,7 +29,8 @@ impl Transmitter {
         path: PathId,
         packet: &'a mut Packet<'static>,
     ) -> PacketBuilder<'a> {
-        PacketBuilder::new(path, self.paths[path].packet_capacity(), packet)
+        let builder = PacketBuilder::new(path, self.paths[path].packet_capacity(), packet);
+        PacketBuilder { data_header: self.chunk.header_bytes(), ..builder }
     }
 }
 
@@ -35,7 +38,9 @@ impl<'a> PacketBuilder<'a> {
     /// An empty packet with room for `capacity` bytes, common header included.
     pub(crate) fn new(path: PathId, capacity: u32, packet: &'a mut Packet<'static>) -> Self {
         packet.chunks.clear();
-        Self { path, left: capacity - 12, packet, chunks: 0, data_chunks: 0, oversized: false }
+        let data_header = UserDataChunk::Data.header_bytes();
+        let (left, chunks, data_chunks) = (capacity - 12, 0, 0);
+        Self { path, left, packet, chunks, data_chunks, data_header, oversized: false }
     }
 
     /// Keeps `bytes` for what is added when the packet is complete.
@@ -61,10 +66,10 @@ impl<'a> PacketBuilder<'a> {
         self.is_empty() || chunk.padded_len() as u32 <= self.left
     }
 
-    /// Whether a DATA chunk with `user_bytes` fits. One that is larger than the MTU goes alone, to be fragmented by
+    /// Whether a DATA or I-DATA chunk with `user_bytes` fits. One that is larger than the MTU goes alone, to be fragmented by
     /// IP: it was cut when the association's smallest MTU was larger.
     pub(crate) fn fits_data(&self, user_bytes: u32) -> bool {
-        self.is_empty() || DATA_HEADER + user_bytes.next_multiple_of(4) <= self.left
+        self.is_empty() || self.data_header + user_bytes.next_multiple_of(4) <= self.left
     }
 
     /// Adds a control chunk that fits.
@@ -73,10 +78,10 @@ impl<'a> PacketBuilder<'a> {
         self.packet.chunks.push(chunk);
     }
 
-    /// Adds a DATA chunk that fits.
+    /// Adds a DATA or I-DATA chunk that fits.
     #[inline]
     pub(crate) fn push_data(&mut self, chunk: Chunk<'static>, user_bytes: u32) {
-        self.take(DATA_HEADER + user_bytes.next_multiple_of(4));
+        self.take(self.data_header + user_bytes.next_multiple_of(4));
         self.data_chunks += 1;
         self.packet.chunks.push(chunk);
     }

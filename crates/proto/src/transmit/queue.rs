@@ -1,12 +1,16 @@
 //! Messages that wait for their first transmission, in the order of the stream scheduler, each cut into fragments as it
 //! goes.
 
+mod underway;
+
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::cmp::Reverse;
 
 use polypath_wire::{DataFlags, Payload};
 use smallvec::SmallVec;
 
+use self::underway::MessagesUnderway;
 use super::lanes::{self, Lanes, QueuedMessage, Slot};
 use super::outstanding::OutstandingChunk;
 use super::partial_reliability::index::{Index, Place};
@@ -31,6 +35,8 @@ pub(crate) struct SendQueue {
     scheduler: Scheduler,
     /// Message of which some fragments were sent.
     current: Option<Partial>,
+    /// What takes the place of `current` and `next_ssn` where messages are interleaved.
+    underway: Option<Box<MessagesUnderway>>,
     /// Waiting messages that name a path.
     named: usize,
     /// Messages that may be abandoned.
@@ -51,7 +57,8 @@ pub(crate) struct SendQueue {
 #[derive(Clone, Copy, Debug)]
 struct Partial {
     slot: Slot,
-    ssn: u16,
+    /// SSN of DATA, MID of I-DATA.
+    number: u32,
     sent: usize,
 }
 
@@ -60,7 +67,9 @@ struct Partial {
 pub(crate) struct NextChunk {
     pub(crate) flags: DataFlags,
     pub(crate) stream: u16,
-    pub(crate) ssn: u16,
+    /// SSN of DATA, MID of I-DATA.
+    pub(crate) number: u32,
+    /// Payload protocol identifier; FSN of I-DATA that does not begin a message.
     pub(crate) ppid: u32,
     pub(crate) context: u32,
     /// What it counts against the limit of the send buffer.
@@ -86,6 +95,7 @@ impl SendQueue {
             messages: Lanes::default(),
             scheduler: Scheduler::new(policy),
             current: None,
+            underway: None,
             named: 0,
             index: Lazy::default(),
             support: Support::Unknown,
@@ -106,6 +116,9 @@ impl SendQueue {
     pub(crate) fn release_memory(&mut self) {
         if self.is_empty() {
             self.messages.release_memory();
+            if let Some(underway) = &mut self.underway {
+                underway.release_memory();
+            }
         }
     }
 
@@ -205,6 +218,7 @@ impl SendQueue {
     /// Whether a part of the message was sent.
     pub(crate) fn is_current(&self, slot: Slot) -> bool {
         self.current.is_some_and(|partial| partial.slot == slot)
+            || self.begun_message(slot).is_some()
     }
 
     /// Takes out a message of which nothing was sent.
@@ -213,9 +227,17 @@ impl SendQueue {
         self.remove(self.scheduler.lane(stream), slot)
     }
 
-    /// Takes out the rest of the message of which a part was sent, as a chunk of `path` without content.
-    pub(crate) fn abandon_current(&mut self, path: PathId) -> Option<OutstandingChunk> {
-        let partial = self.current.take()?;
+    /// Takes out the rest of the message of which a part was sent, as a chunk of `path` without content. Where several messages
+    /// are sent at a time, it is that of `message`.
+    pub(crate) fn abandon_rest(
+        &mut self,
+        path: PathId,
+        message: (u16, bool, u32),
+    ) -> Option<OutstandingChunk> {
+        let partial = match &self.underway {
+            Some(_) => self.end_message(message)?,
+            None => self.current.take()?,
+        };
         let QueuedMessage { message, reliability } = self.messages.remove(partial.slot)?;
         let rest = (message.payload.len() - partial.sent) as u64;
         self.used -= rest;
@@ -226,7 +248,7 @@ impl SendQueue {
         Some(OutstandingChunk {
             flags,
             stream: message.stream,
-            ssn: partial.ssn,
+            number: partial.number,
             context: message.context,
             path,
             reliability,
@@ -258,20 +280,23 @@ impl SendQueue {
 
     /// Length of the fragment that `asking` would get, at most `max_payload` bytes.
     pub(crate) fn peek(&self, asking: Asking, max_payload: u32) -> Option<u32> {
-        let (message, sent) = self.next(asking)?;
+        let (message, sent) = self.next(asking, max_payload)?;
         let left = message.payload.len() - sent;
         Some((left as u64).min(u64::from(max_payload)) as u32)
     }
 
     /// Whether nothing waits for what `asking` would get: it is a whole message that is delivered as it comes.
     pub(crate) fn is_alone(&self, asking: Asking, max_payload: u32) -> bool {
-        self.next(asking).is_some_and(|(message, _)| {
+        self.next(asking, max_payload).is_some_and(|(message, _)| {
             message.delivery == Delivery::Unordered && message.payload.len() <= max_payload as usize
         })
     }
 
     /// The message of which `asking` would get a fragment, and how much of it was sent.
-    fn next(&self, asking: Asking) -> Option<(&OutgoingMessage, usize)> {
+    fn next(&self, asking: Asking, max_payload: u32) -> Option<(&OutgoingMessage, usize)> {
+        if let Some(underway) = &self.underway {
+            return self.next_interleaved(underway, asking, max_payload);
+        }
         match &self.current {
             Some(partial) => {
                 let message = &self.messages.get(partial.slot)?.message;
@@ -283,6 +308,9 @@ impl SendQueue {
 
     /// Takes the fragment that [`peek`](Self::peek) measured.
     pub(crate) fn take(&mut self, asking: Asking, max_payload: u32) -> Option<NextChunk> {
+        if self.underway.is_some() {
+            return self.take_interleaved(asking, max_payload);
+        }
         let mut partial = match self.current {
             Some(partial) => partial,
             None => self.start(asking)?,
@@ -311,8 +339,8 @@ impl SendQueue {
         partial.sent += len;
         self.current = (!ends).then_some(partial);
         let cost = (len as u64 + beyond) as u32;
-        let ssn = partial.ssn;
-        Some(NextChunk { flags, stream, ssn, ppid, context, cost, payload, reliability })
+        let number = partial.number;
+        Some(NextChunk { flags, stream, number, ppid, context, cost, payload, reliability })
     }
 
     /// Takes the next message off its lane.
@@ -321,7 +349,7 @@ impl SendQueue {
         let message = &self.messages.get(slot)?.message;
         let (stream, bytes) = (message.stream, message.payload.len() as u64);
         self.named -= usize::from(message.path.is_some());
-        let ssn = match message.delivery {
+        let number = match message.delivery {
             Delivery::Unordered => 0,
             Delivery::Ordered => {
                 let index = usize::from(stream);
@@ -330,7 +358,7 @@ impl SendQueue {
                 }
                 let ssn = self.next_ssn[index];
                 self.next_ssn[index] = ssn.wrapping_add(1);
-                ssn
+                ssn.into()
             }
         };
         let lane = self.scheduler.lane(stream);
@@ -339,7 +367,7 @@ impl SendQueue {
         if is_empty {
             self.scheduler.on_empty(lane);
         }
-        Some(Partial { slot, ssn, sent: 0 })
+        Some(Partial { slot, number, sent: 0 })
     }
 
     /// The message that is next for the asking path.
@@ -393,6 +421,9 @@ impl SendQueue {
         }
         let mut looks = LOOK_AHEAD;
         let found = self.scheduler.find(None, |lane| {
+            if let Some(message) = self.begun_in(lane) {
+                return if named(message) { Visit::Found(()) } else { Visit::GoOn };
+            }
             let mut next = self.messages.iter(lane).take(looks).inspect(|_| looks -= 1);
             match next.any(|(_, message)| named(message)) {
                 true => Visit::Found(()),
@@ -413,8 +444,11 @@ impl SendQueue {
                 .any(|lane| self.messages.iter(lane).any(|(_, message)| is_one(message.stream)))
     }
 
-    /// Lets these streams begin anew with SSN 0; all of them if none is listed.
+    /// Lets these streams begin anew with SSN and MID 0; all of them if none is listed.
     pub(crate) fn reset_streams(&mut self, streams: &[u16]) {
+        if let Some(underway) = &mut self.underway {
+            underway.reset_streams(streams);
+        }
         if streams.is_empty() {
             self.next_ssn.clear();
         }
@@ -462,6 +496,7 @@ impl SendQueue {
         {
             unsent.push((message.stream, message.context, true));
         }
+        self.drain_begun(&mut unsent);
         for lane in self.messages.used() {
             while let Some(slot) = self.messages.first(lane) {
                 if let Some(QueuedMessage { message, .. }) = self.remove(lane, slot) {

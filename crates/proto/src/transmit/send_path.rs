@@ -28,7 +28,7 @@ use crate::mechanism::tail_probe::TailProbe;
 use crate::paths::PathBook;
 use crate::paths::rtt::RttEstimator;
 use crate::transmit::outstanding::OutstandingData;
-use crate::types::{Lazy, PathSet, PathTimes};
+use crate::types::{Lazy, PathSet, PathTimes, UserDataChunk};
 use crate::{Duration, Instant, PathId, Probe, ProbeEvent, Tsn};
 use arrivals::Arrivals;
 use counters::SendCounters;
@@ -36,7 +36,6 @@ use feedback::Feedback;
 use record::SendRecord;
 
 const COMMON_HEADER: u32 = 12;
-pub(crate) const DATA_HEADER: u32 = 16;
 /// IPv6, UDP and what IP guarantees for any path.
 const LEAST_MTU: u32 = 40 + 8 + 64;
 
@@ -49,6 +48,8 @@ pub(crate) struct SendPath {
     headers: u32,
     /// Path MTU in bytes, IP header included.
     mtu: u32,
+    /// What carries user data.
+    chunk: UserDataChunk,
     /// What the congestion control knows of it; follows the MTU.
     parameters: Parameters,
     pub(crate) rtt: RttEstimator,
@@ -117,9 +118,15 @@ pub(crate) struct Spread {
 
 impl SendPath {
     /// A path on which nothing was sent yet. `headers` is what IP and UDP take of each packet, in bytes.
-    pub(crate) fn new(id: PathId, family: Family, headers: u32, config: &SharedConfig) -> Self {
+    pub(crate) fn new(
+        id: PathId,
+        family: Family,
+        headers: u32,
+        chunk: UserDataChunk,
+        config: &SharedConfig,
+    ) -> Self {
         let mtu = u32::from(config.mtu_bytes).max(LEAST_MTU);
-        let parameters = parameters(id, mtu, headers, config);
+        let parameters = parameters(id, (mtu, headers), chunk, config);
         let (control, congestion) =
             control::begin(&parameters, family, config, u64::from(u32::MAX), 1);
         Self {
@@ -127,6 +134,7 @@ impl SendPath {
             family,
             headers,
             mtu,
+            chunk,
             parameters,
             rtt: RttEstimator::new(config),
             rtt_sample: None,
@@ -164,7 +172,7 @@ impl SendPath {
     /// The MTU, or the headers before an SCTP packet, are other ones.
     pub(crate) fn resize(&mut self, mtu: u32, headers: u32, config: &AssociationConfig) {
         (self.mtu, self.headers) = (mtu, headers);
-        self.parameters = parameters(self.id, mtu, headers, config);
+        self.parameters = parameters(self.id, (mtu, headers), self.chunk, config);
     }
 
     /// Bytes of an SCTP packet that fit into one IP packet on this path.
@@ -177,14 +185,14 @@ impl SendPath {
         capacity(mtu, self.headers)
     }
 
-    /// Bytes of user data of the largest DATA chunk on this path.
+    /// Bytes of user data of the largest chunk on this path.
     pub(crate) fn max_chunk_payload(&self) -> u32 {
         self.chunk_payload_of(self.mtu)
     }
 
-    /// Bytes of user data of the largest DATA chunk in an IP packet of `mtu` bytes.
+    /// Bytes of user data of the largest chunk in an IP packet of `mtu` bytes.
     pub(crate) fn chunk_payload_of(&self, mtu: u32) -> u32 {
-        self.capacity_of(mtu) - COMMON_HEADER - DATA_HEADER
+        self.capacity_of(mtu) - COMMON_HEADER - self.chunk.header_bytes()
     }
 
     /// What the congestion controller needs to know.
@@ -498,10 +506,11 @@ impl IndexMut<PathId> for SendPaths {
     }
 }
 
-/// Bytes that a DATA chunk with `user_bytes` counts in the congestion window.
-pub(crate) fn flight_bytes(counted: BytesCounted, user_bytes: u32) -> u32 {
+/// Bytes that a chunk with `user_bytes` counts in the congestion window.
+#[inline]
+pub(crate) fn flight_bytes(counted: BytesCounted, chunk: UserDataChunk, user_bytes: u32) -> u32 {
     match counted {
-        BytesCounted::WithHeader => DATA_HEADER + user_bytes.next_multiple_of(4),
+        BytesCounted::WithHeader => chunk.header_bytes() + user_bytes.next_multiple_of(4),
         BytesCounted::Payload => user_bytes,
     }
 }
@@ -513,10 +522,15 @@ fn capacity(mtu: u32, headers: u32) -> u32 {
 }
 
 /// What the congestion control of a path needs to know.
-fn parameters(id: PathId, mtu: u32, headers: u32, config: &AssociationConfig) -> Parameters {
+fn parameters(
+    id: PathId,
+    (mtu, headers): (u32, u32),
+    chunk: UserDataChunk,
+    config: &AssociationConfig,
+) -> Parameters {
     let policy = &config.policies.window;
-    let largest_payload = capacity(mtu, headers) - COMMON_HEADER - DATA_HEADER;
-    let largest_chunk = u64::from(flight_bytes(policy.bytes_counted, largest_payload));
+    let largest_payload = capacity(mtu, headers) - COMMON_HEADER - chunk.header_bytes();
+    let largest_chunk = u64::from(flight_bytes(policy.bytes_counted, chunk, largest_payload));
     let unit = match policy.unit {
         WindowUnit::Pmdcs => largest_chunk,
         WindowUnit::PathMtu => u64::from(mtu),
@@ -547,7 +561,7 @@ mod tests {
         let config = AssociationConfig::with_preset(Preset::Lia).shared();
         let mut paths = SendPaths::default();
         for (id, ms) in [(0, 10), (1, 20)] {
-            let mut path = SendPath::new(PathId(id), Family::V4, 20, &config);
+            let mut path = SendPath::new(PathId(id), Family::V4, 20, UserDataChunk::Data, &config);
             path.set_cwnd(30_000, None);
             path.rtt.on_data_sample(Instant::ZERO, Duration::from_millis(ms), 1468);
             path.t3 = Some(Instant::ZERO);

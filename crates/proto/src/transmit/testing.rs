@@ -24,7 +24,7 @@ use crate::congestion::window::Family;
 use crate::paths::reach::{Reach, Reason};
 use crate::paths::{Path, PathBook};
 use crate::probe::TransmissionCause;
-use crate::types::Fate;
+use crate::types::{Fate, UserDataChunk};
 use crate::{
     Duration, Encapsulation, Instant, OutgoingMessage, PathId, Probe, ProbeEvent, SendError, Tsn,
 };
@@ -180,7 +180,13 @@ impl Bench {
             let mtu = config.mtu_bytes.into();
             let mut path = Path::new(id, local, remote, Encapsulation::None, mtu, &config);
             path.reach = Reach::Active;
-            tx.paths.push(SendPath::new(id, Family::V4, path.headers(), &shared));
+            tx.paths.push(SendPath::new(
+                id,
+                Family::V4,
+                path.headers(),
+                UserDataChunk::Data,
+                &shared,
+            ));
             book.push(path);
         }
         let payloads = tx.paths.iter().map(SendPath::max_chunk_payload);

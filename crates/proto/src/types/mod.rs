@@ -10,6 +10,7 @@ mod mul_div;
 mod path_delta;
 mod path_set;
 mod path_times;
+mod user_data;
 
 /// Nanoseconds of a second, for rates per second.
 pub(crate) const NANOS_PER_SECOND: u128 = 1_000_000_000;
@@ -24,3 +25,4 @@ pub(crate) use mul_div::{mul_div, mul_div_ceil};
 pub(crate) use path_delta::{PathDelta, TimedChunk, Unambiguous};
 pub(crate) use path_set::PathSet;
 pub(crate) use path_times::PathTimes;
+pub use user_data::UserDataChunk;

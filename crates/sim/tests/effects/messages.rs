@@ -21,6 +21,11 @@ const fn reliability(
     Covered { key: "partial_reliability", value, against, scenario, set: &[], effect }
 }
 
+const fn interleaving(value: &'static str, against: &'static str) -> Covered {
+    let effect = effect!(short_messages_do_not_wait_for_long_ones);
+    Covered { key: "message_interleaving", value, against, scenario: LONG, set: &[], effect }
+}
+
 pub const COVERAGE: &[Covered] = &[
     reliability("none", RTX_0, LOSSY, effect!(without_retransmissions_a_lossy_path_is_fast)),
     reliability("{ timed = \"500 ms\" }", "none", LOSSY, effect!(nothing_stale_is_delivered)),
@@ -32,6 +37,8 @@ pub const COVERAGE: &[Covered] = &[
     scheduler("priority", "round-robin", effect!(priority_starves_what_is_less_urgent)),
     scheduler("fair", "round-robin", effect!(fair_gives_each_stream_as_many_bytes)),
     scheduler("weighted-fair", "fair", effect!(weights_divide_the_capacity)),
+    interleaving("on", "off"),
+    interleaving("off", "on"),
 ];
 
 /// The first stream begins later than the second.
@@ -130,6 +137,52 @@ fn fair_gives_each_stream_as_many_bytes() {
 #[test]
 fn weights_divide_the_capacity() {
     near(shares(&with_scheduler("weighted-fair")).1, 3.0);
+}
+
+/// Long messages, and later many short ones on another stream.
+const LONG: &str = r#"
+title = "Short messages beside long ones"
+
+[run]
+duration = "4 s"
+
+[[network.disjoint.paths]]
+name = "only"
+
+[network.disjoint.paths.bottleneck]
+rate = "4 Mbit/s"
+delay = "10 ms"
+queue = { drop-tail = { packets = 50 } }
+
+[[traffic]]
+name = "long"
+source = { file = "8 MB" }
+message_size = "200 kB"
+
+[[traffic]]
+name = "short"
+start = "500 ms"
+source = { file = "60 kB" }
+message_size = "300 B"
+first_stream = 1
+
+[sctp]
+preset = "cmt"
+send_buffer = "16 MiB"
+policies.stream_scheduler = "round-robin"
+"#;
+
+#[test]
+fn short_messages_do_not_wait_for_long_ones() {
+    let with = |value: &str| run(LONG, &[&format!("sctp.policies.message_interleaving={value}")]);
+    let (off, on) = (with("off"), with("on"));
+    // A short one for each long one, or a short one for each chunk of a long one.
+    let short = |result: &RunResult| result.flows[1].messages_delivered;
+    assert!((3..15).contains(&short(&off)), "{}", short(&off));
+    assert_eq!(short(&on), 200);
+    let all = |result: &RunResult| result.flows.iter().map(|it| it.bytes_delivered).sum::<u64>();
+    let part = all(&on) as f64 / all(&off) as f64;
+    assert!((0.85..1.05).contains(&part), "{part}");
 }
 
 const RTX_0: &str = "{ limited-retransmissions = 0 }";

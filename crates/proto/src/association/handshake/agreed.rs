@@ -79,7 +79,8 @@ impl Peer {
             initial_peer_tsn: Tsn(agreed.initial_tsn),
             buffer: config.receive_buffer(),
             sizing: config.policies.receive_buffer,
-            incomplete: match extensions.contains(Capabilities::FORWARD_TSN) {
+            chunk: extensions.user_data_chunk(),
+            incomplete: match extensions.may_abandon() {
                 true => Incomplete::MayBeAbandoned,
                 false => Incomplete::Violation,
             },
@@ -101,8 +102,8 @@ impl Association {
     /// Takes over what the peer wants and this side allows: streams, receive window, extensions, addresses.
     pub(super) fn settle(&mut self, cx: &mut Cx<'_>, agreed: &Agreed) {
         let extensions = agreed.extensions(&self.config);
-        let forward_tsn = extensions.contains(Capabilities::FORWARD_TSN);
-        let support = if forward_tsn { Support::Yes } else { Support::No };
+        let support = if extensions.may_abandon() { Support::Yes } else { Support::No };
+        self.transmitter.settle_user_data(extensions.user_data_chunk(), agreed.a_rwnd);
         self.transmitter.settle_partial_reliability(support);
         self.transmitter.peer.acks_are_final = extensions.contains(Capabilities::NR_SACK);
         self.transmitter.advertised_window = u64::from(agreed.a_rwnd);

@@ -13,13 +13,13 @@ use polypath_wire::{
 use smallvec::SmallVec;
 
 use crate::config::{
-    AddressJoin, AddressReconfiguration, AssociationConfig, AuthDemand, ErrorDetection, NrSack,
-    PacketDropReport, StreamReconfiguration,
+    AddressJoin, AddressReconfiguration, AssociationConfig, AuthDemand, ErrorDetection,
+    MessageInterleaving, NrSack, PacketDropReport, StreamReconfiguration,
 };
 use crate::extension::address_join;
 use crate::extension::auth::{AuthOffer, AuthParameters, AuthProblem};
 use crate::types::address_scope::{is_meaningful, is_this_host};
-use crate::types::{AddressList, Capabilities, MAX_ADDRESSES, PeerAddress};
+use crate::types::{AddressList, Capabilities, MAX_ADDRESSES, PeerAddress, UserDataChunk};
 use crate::{Duration, Encapsulation};
 
 /// Least receive window that INIT and INIT ACK may announce, in bytes (RFC 9260 section 3.3.2).
@@ -131,7 +131,23 @@ impl Capabilities {
         offered.set(Self::ASCONF | Self::ASCONF_ACK, moves);
         let reconfigures = policies.stream_reconfiguration == StreamReconfiguration::On;
         offered.set(Self::RE_CONFIG, reconfigures);
+        let interleaves = policies.message_interleaving == MessageInterleaving::On;
+        offered.set(Self::I_DATA | Self::I_FORWARD_TSN, interleaves);
         offered
+    }
+
+    /// The chunk that carries user data, where both sides can do this.
+    pub(crate) fn user_data_chunk(self) -> UserDataChunk {
+        if self.contains(Self::I_DATA) { UserDataChunk::IData } else { UserDataChunk::Data }
+    }
+
+    /// Whether messages may be abandoned, where both sides can do this: I-FORWARD-TSN goes with I-DATA only, and FORWARD-TSN with
+    /// DATA only (RFC 8260 section 2.3.1).
+    pub(crate) fn may_abandon(self) -> bool {
+        match self.user_data_chunk() {
+            UserDataChunk::Data => self.contains(Self::FORWARD_TSN),
+            UserDataChunk::IData => self.contains(Self::I_FORWARD_TSN),
+        }
     }
 
     /// What stacks of WebRTC can do.

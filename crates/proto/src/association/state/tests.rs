@@ -16,6 +16,7 @@ fn peer() -> Peer {
         buffer: BufferBounds { first: 10_000, most: 10_000 },
         sizing: BufferSize::Bytes,
         incomplete: Incomplete::Violation,
+        chunk: crate::types::UserDataChunk::Data,
         inbound_streams: 1,
         mtu: 1500,
         policy: Preset::Rfc9260.policies().delayed_ack,

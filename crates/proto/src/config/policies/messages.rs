@@ -44,6 +44,16 @@ policy_enum!(
     }
 );
 
+policy_enum!(
+    /// User message interleaving (I-DATA, RFC 8260), when both sides have it.
+    MessageInterleaving {
+        /// Neither offered nor used: fragments of a message follow each other.
+        Off = "off",
+        /// Fragments of messages of different streams alternate, as the stream scheduler says.
+        On = "on",
+    }
+);
+
 /// How reliable messages are that do not say it themselves (RFC 3758, RFC 7496).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Hash)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

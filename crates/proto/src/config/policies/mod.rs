@@ -109,6 +109,8 @@ policy_group!(
         stream_reconfiguration: StreamReconfiguration,
         /// Whether addresses may be added and deleted.
         address_reconfiguration: AddressReconfiguration,
+        /// Whether fragments of messages of different streams alternate.
+        message_interleaving: MessageInterleaving,
         /// Size of the send buffer.
         send_buffer: BufferSize,
         /// Size of the receive buffer.

@@ -19,7 +19,7 @@ const AUTH_HEADER: usize = 8;
 const CODES_AT_A_TIME: usize = 64 * MAX_CODE;
 
 /// Types of chunks that this side sends and that may be demanded.
-const SENT: [u8; 15] = [
+const SENT: [u8; 17] = [
     chunk_type::DATA,
     chunk_type::SACK,
     chunk_type::HEARTBEAT,
@@ -35,11 +35,19 @@ const SENT: [u8; 15] = [
     chunk_type::RE_CONFIG,
     chunk_type::PAD,
     chunk_type::FORWARD_TSN,
+    chunk_type::I_DATA,
+    chunk_type::I_FORWARD_TSN,
 ];
 
 /// Those that share packets with data.
-const BULK: [u8; 4] =
-    [chunk_type::DATA, chunk_type::SACK, chunk_type::NR_SACK, chunk_type::FORWARD_TSN];
+const BULK: [u8; 6] = [
+    chunk_type::DATA,
+    chunk_type::SACK,
+    chunk_type::NR_SACK,
+    chunk_type::FORWARD_TSN,
+    chunk_type::I_DATA,
+    chunk_type::I_FORWARD_TSN,
+];
 
 /// What both sides agreed on.
 pub(crate) struct Session {

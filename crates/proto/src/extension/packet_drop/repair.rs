@@ -4,15 +4,12 @@ use polypath_wire::{Payload, chunk_type};
 
 use super::carried::CarriedChunk;
 use super::flags;
-use crate::types::Fate;
+use crate::types::{Fate, UserDataChunk};
 use crate::{Duration, Tsn};
 
 /// Bytes of user data that must agree before a report is believed (as in usrsctp; the draft says "a portion"). TSN and
 /// data of a damaged packet are as doubtful as everything else in it, and this is the only test of them.
 pub(crate) const COMPARED_BYTES: usize = 31;
-
-/// Bytes of a DATA chunk before its user data.
-const DATA_HEADER: usize = 16;
 
 /// What a carried chunk asks of the sender of the packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -39,7 +36,8 @@ pub(crate) enum Request<'a> {
 /// What a carried chunk asks for (draft-stewart-sctp-pktdrprep-16 section 5).
 pub(crate) fn request<'a>(chunk: &CarriedChunk<'a>) -> Request<'a> {
     match chunk.chunk_type {
-        chunk_type::DATA => data(chunk.bytes).unwrap_or(Request::Nothing),
+        chunk_type::DATA => data(chunk.bytes, UserDataChunk::Data).unwrap_or(Request::Nothing),
+        chunk_type::I_DATA => data(chunk.bytes, UserDataChunk::IData).unwrap_or(Request::Nothing),
         chunk_type::SACK | chunk_type::NR_SACK => Request::Sack,
         chunk_type::HEARTBEAT => Request::Heartbeat,
         chunk_type::COOKIE_ECHO => Request::CookieEcho,
@@ -50,10 +48,10 @@ pub(crate) fn request<'a>(chunk: &CarriedChunk<'a>) -> Request<'a> {
     }
 }
 
-/// A DATA chunk of which enough is there.
-fn data(bytes: &[u8]) -> Option<Request<'_>> {
+/// A chunk of user data of which enough is there.
+fn data(bytes: &[u8], chunk: UserDataChunk) -> Option<Request<'_>> {
     let tsn = u32::from_be_bytes(*bytes.get(4..)?.first_chunk()?);
-    let start = bytes.get(DATA_HEADER..)?.first_chunk()?;
+    let start = bytes.get(chunk.header_bytes() as usize..)?.first_chunk()?;
     Some(Request::Data(Tsn(tsn), start))
 }
 
@@ -150,7 +148,12 @@ mod tests {
         );
         assert_eq!(first_request(&whole[..12 + 16 + 30]), Some(Request::Nothing), "cut too short");
         assert_eq!(first_request(&packet(0, 1, &bytes[..30])), Some(Request::Nothing));
-        assert_eq!(first_request(&packet(64, 1, &bytes)), Some(Request::Nothing), "not in use");
+        let start = bytes[4..].first_chunk().unwrap();
+        assert_eq!(
+            first_request(&packet(64, 1, &bytes)),
+            Some(Request::Data(Tsn(1), start)),
+            "I-DATA"
+        );
         assert_eq!(first_request(&packet(3, 1, &[])), Some(Request::Sack));
         assert_eq!(first_request(&packet(6, 1, &[])), Some(Request::Nothing), "ABORT");
     }

@@ -2,22 +2,26 @@
 //!
 //! Three steps: [`Fragments`] makes messages complete, [`OrderedStreams`] holds ordered ones back until it is their
 //! turn, and the queue at the end waits for the user. A message that is whole and next in its stream goes straight into
-//! the queue. Chunks with other identifiers (I-DATA) need first steps of their own and share the queue.
+//! the queue. I-DATA chunks have the first two steps of their own ([`interleaved`]) and share the queue.
 
 mod fragments;
+pub(super) mod interleaved;
 mod ordered;
 
+use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
-use polypath_wire::{Data, DataFlags};
+use polypath_wire::{Data, DataFlags, IData, SkippedMessages};
 use smallvec::SmallVec;
 use thiserror::Error;
 
 use self::fragments::Fragments;
+use self::interleaved::{InterleavedMessages, Taken};
 use self::ordered::OrderedStreams;
 use super::Incomplete;
 use super::tsn_map::WideTsn;
+use crate::types::UserDataChunk;
 use crate::{Delivery, ReceivedMessage, Ssn};
 
 /// How the peer's DATA chunks contradict each other or the protocol; the association cannot go on.
@@ -48,6 +52,26 @@ pub enum Violation {
         stream: u16,
         /// The stream sequence number.
         ssn: u16,
+    },
+    /// User data comes in DATA where I-DATA was agreed on, or the other way round (RFC 8260 section 2.2.3).
+    #[error("TSN {tsn} is not in the kind of chunk that was agreed on for user data")]
+    WrongKind {
+        /// The chunk's TSN.
+        tsn: u32,
+    },
+    /// A fragment of an interleaved message comes under another TSN, or behind the last one.
+    #[error("TSN {tsn} repeats a fragment, or follows the last one (E bit)")]
+    RepeatedFragment {
+        /// The later fragment's TSN.
+        tsn: u32,
+    },
+    /// Two messages of a stream have the same message identifier.
+    #[error("two messages of stream {stream} have MID {mid}")]
+    RepeatedMid {
+        /// The stream.
+        stream: u16,
+        /// The message identifier.
+        mid: u32,
     },
 }
 
@@ -94,6 +118,8 @@ pub struct Reassembly {
     fragments: Fragments,
     ordered: OrderedStreams,
     ready: ReadyMessages,
+    /// What takes the place of the first two steps where messages are interleaved.
+    interleaved: Option<Box<InterleavedMessages>>,
 }
 
 /// What dropped fragments took of the receive window.
@@ -106,14 +132,18 @@ pub struct Dropped {
 }
 
 impl Reassembly {
-    pub fn new(incomplete: Incomplete) -> Self {
-        Self { incomplete, ..Self::default() }
+    pub fn new(incomplete: Incomplete, chunk: UserDataChunk) -> Self {
+        let interleaved = (chunk == UserDataChunk::IData).then(Box::default);
+        Self { incomplete, interleaved, ..Self::default() }
     }
 
     /// Gives memory back that nothing is in.
     pub fn release_memory(&mut self) {
         self.fragments.release_memory();
         self.ordered.release_memory();
+        if let Some(interleaved) = &mut self.interleaved {
+            interleaved.release_memory();
+        }
         self.ready.messages.shrink_to_fit();
         if let Some(joined) = &mut self.ready.joined {
             joined.shrink_to_fit();
@@ -122,12 +152,23 @@ impl Reassembly {
 
     /// Takes in a chunk with a new TSN; copies its user data out of the datagram.
     pub fn on_data(&mut self, tsn: WideTsn, data: &Data<'_>) -> Result<(), Violation> {
+        if self.interleaved.is_some() {
+            return Err(Violation::WrongKind { tsn: data.tsn });
+        }
         if data.flags.contains(DataFlags::BEGIN | DataFlags::END) {
             return self.take_whole(tsn, data);
         }
         match self.fragments.insert(tsn, data, self.incomplete)? {
             Some(complete) => self.deliver(complete),
             None => Ok(()),
+        }
+    }
+
+    /// The same for an I-DATA chunk.
+    pub fn on_i_data(&mut self, tsn: WideTsn, data: &IData<'_>) -> Result<Taken, Violation> {
+        match &mut self.interleaved {
+            Some(it) => it.on_data(tsn, data, self.incomplete, &mut self.ready),
+            None => Err(Violation::WrongKind { tsn: data.tsn }),
         }
     }
 
@@ -182,9 +223,20 @@ impl Reassembly {
         self.ordered.skip(stream, ssn, &mut self.ready);
     }
 
-    /// Lets these streams begin anew with SSN 0; all of them if none is listed.
+    /// The same for I-DATA, ordered or not. Gives what that drops.
+    pub fn skip_messages(&mut self, skipped: SkippedMessages) -> Dropped {
+        match &mut self.interleaved {
+            Some(interleaved) => interleaved.skip(skipped, &mut self.ready),
+            None => Dropped::default(),
+        }
+    }
+
+    /// Lets these streams begin anew with SSN and MID 0; all of them if none is listed.
     pub fn reset_streams(&mut self, streams: &[u16]) {
         self.ordered.reset(streams);
+        if let Some(interleaved) = &mut self.interleaved {
+            interleaved.reset(streams);
+        }
     }
 
     /// Drops messages of which a TSN up to `point` is missing, or whose turn is over. Everything up to `cumulative` has
@@ -232,6 +284,9 @@ impl Reassembly {
 
     /// Discards the fragment or message with the highest TSN that cannot be delivered yet, if that is above `floor`.
     pub fn discard_highest(&mut self, floor: WideTsn) -> Option<Discarded> {
+        if let Some(interleaved) = &mut self.interleaved {
+            return interleaved.discard_highest(floor);
+        }
         let fragment = self.fragments.highest().filter(|highest| *highest > floor);
         match self.ordered.highest().filter(|(first, _)| *first > floor) {
             Some((first, place)) if fragment.is_none_or(|highest| first > highest) => {

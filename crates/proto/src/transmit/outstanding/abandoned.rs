@@ -31,7 +31,7 @@ pub(crate) struct Abandoned {
 pub(crate) struct Extent {
     /// The lowest one; those before it may have been acknowledged.
     pub(crate) first: Tsn,
-    /// The highest one.
+    /// The highest one. Between them may be chunks of other messages, where messages are interleaved.
     pub(crate) last: Tsn,
     /// Whether that ends the message.
     pub(crate) ends: bool,
@@ -110,17 +110,56 @@ impl OutstandingData {
         take(&mut self.lost_unreliable)
     }
 
-    /// The chunks of the message that `tsn` belongs to. They have consecutive TSNs.
+    /// The chunks of the message that `tsn` belongs to.
     pub(crate) fn message_around(&self, tsn: Tsn) -> Extent {
         let (mut first, mut last) = (tsn, tsn);
-        while first != self.base && !self.get(first).flags.contains(DataFlags::BEGIN) {
-            first = first.previous();
+        let begins = |tsn: Tsn| self.get(tsn).flags.contains(DataFlags::BEGIN);
+        let mut at = tsn;
+        while at != self.base && !begins(first) {
+            at = at.previous();
+            if self.is_same_message(at, tsn) {
+                first = at;
+            }
         }
         let ends = |tsn: Tsn| self.get(tsn).flags.contains(DataFlags::END);
-        while !ends(last) && last.next() != self.next {
-            last = last.next();
+        at = tsn;
+        while !ends(last) && at.next() != self.next {
+            at = at.next();
+            if self.is_same_message(at, tsn) {
+                last = at;
+            }
         }
         Extent { first, last, ends: ends(last) }
+    }
+
+    /// Whether two chunks are of one message, if one is in the extent of the other's. (Unordered messages in DATA chunks have no
+    /// numbers.)
+    pub(crate) fn is_same_message(&self, a: Tsn, b: Tsn) -> bool {
+        self.get(a).message() == self.get(b).message()
+    }
+
+    /// Whether a chunk of the message is not acknowledged.
+    pub(crate) fn has_unacked(&self, message: &Extent) -> bool {
+        let mut from = message.first;
+        while let Some(tsn) = self.next_unacked(from, message.last.next()) {
+            if self.is_same_message(tsn, message.first) {
+                return true;
+            }
+            from = tsn.next();
+        }
+        false
+    }
+
+    /// The highest chunk of a message, if one is outstanding.
+    pub(crate) fn last_of(&self, message: (u16, bool, u32)) -> Option<Tsn> {
+        let mut tsn = self.next;
+        while tsn != self.base {
+            tsn = tsn.previous();
+            if self.get(tsn).message() == message {
+                return Some(tsn);
+            }
+        }
+        None
     }
 
     /// Gives up a chunk, unless it was already.

@@ -1,10 +1,10 @@
 //! One outstanding chunk.
 
 use bitflags::bitflags;
-use polypath_wire::{Data, DataFlags, Payload, VirtualPayload};
+use polypath_wire::{Chunk, Data, DataFlags, IData, Payload, VirtualPayload};
 
 use crate::transmit::partial_reliability::Reliability;
-use crate::types::{BufferBytes, Fate};
+use crate::types::{BufferBytes, Fate, UserDataChunk};
 use crate::{Instant, PathId, Tsn};
 
 bitflags! {
@@ -40,7 +40,9 @@ pub(crate) struct OutstandingChunk {
     pub(crate) payload: Payload<'static>,
     pub(crate) flags: DataFlags,
     pub(crate) stream: u16,
-    pub(crate) ssn: u16,
+    /// SSN of DATA, MID of I-DATA.
+    pub(crate) number: u32,
+    /// Payload protocol identifier; FSN of I-DATA that does not begin a message.
     pub(crate) ppid: u32,
     /// Path of the last transmission.
     pub(crate) path: PathId,
@@ -82,17 +84,29 @@ impl OutstandingChunk {
         self.fate == Fate::Acked
     }
 
-    /// The DATA chunk to transmit.
+    /// The chunk of this kind to transmit, with further flags.
     #[inline]
-    pub(crate) fn to_data(&self, tsn: Tsn) -> Data<'static> {
-        Data {
-            flags: self.flags,
-            tsn: tsn.0,
-            stream: self.stream,
-            ssn: self.ssn,
-            ppid: self.ppid,
-            payload: self.payload.clone(),
+    pub(crate) fn to_chunk(
+        &self,
+        kind: UserDataChunk,
+        tsn: Tsn,
+        also: DataFlags,
+    ) -> Chunk<'static> {
+        let Self { flags, stream, number, ppid, .. } = *self;
+        let (flags, tsn, payload) = (flags | also, tsn.0, self.payload.clone());
+        match kind {
+            UserDataChunk::Data => {
+                Chunk::Data(Data { flags, tsn, stream, ssn: number as u16, ppid, payload })
+            }
+            UserDataChunk::IData => {
+                Chunk::IData(IData { flags, tsn, stream, mid: number, ppid_or_fsn: ppid, payload })
+            }
         }
+    }
+
+    /// Stream, U bit and number of its message.
+    pub(crate) fn message(&self) -> (u16, bool, u32) {
+        (self.stream, self.flags.contains(DataFlags::UNORDERED), self.number)
     }
 
     /// A chunk without anything.
@@ -101,7 +115,7 @@ impl OutstandingChunk {
             payload: Payload::Virtual(VirtualPayload { message: 0, offset: 0, len: 0 }),
             flags: DataFlags::empty(),
             stream: 0,
-            ssn: 0,
+            number: 0,
             ppid: 0,
             path: PathId(0),
             fate: Fate::InFlight,

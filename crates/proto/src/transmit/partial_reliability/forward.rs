@@ -8,7 +8,7 @@
 //! that would not be retransmitted. A receiver that promised to keep a chunk (NR-SACK) cannot: such chunks are passed, as
 //! usrsctp does.
 
-use polypath_wire::{DataFlags, SkippedStream};
+use polypath_wire::{DataFlags, SkippedMessages, SkippedStream};
 use smallvec::SmallVec;
 
 use crate::transmit::outstanding::OutstandingData;
@@ -16,6 +16,9 @@ use crate::{Duration, Instant, PathId, Tsn};
 
 /// Skipped streams of a FORWARD-TSN; those of more are told later.
 pub(crate) type Skipped = SmallVec<[SkippedStream; 8]>;
+
+/// Those of an I-FORWARD-TSN.
+pub(crate) type SkippedByMid = SmallVec<[SkippedMessages; 8]>;
 
 /// A FORWARD-TSN that the peer has not answered.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -121,9 +124,37 @@ impl Forward {
             let chunk = outstanding.get(tsn);
             if outstanding.is_abandoned(tsn) && !chunk.flags.contains(DataFlags::UNORDERED) {
                 match skipped.iter().position(|skipped| skipped.stream == chunk.stream) {
-                    Some(known) => skipped[known].ssn = chunk.ssn,
+                    Some(known) => skipped[known].ssn = chunk.number as u16,
                     None if skipped.len() == most => break,
-                    None => skipped.push(SkippedStream { stream: chunk.stream, ssn: chunk.ssn }),
+                    None => {
+                        let ssn = chunk.number as u16;
+                        skipped.push(SkippedStream { stream: chunk.stream, ssn });
+                    }
+                }
+            }
+            tsn = tsn.next();
+        }
+        (tsn.previous(), skipped)
+    }
+
+    /// The same for an I-FORWARD-TSN: the highest MID skipped in each stream, of ordered and of unordered messages (RFC 8260
+    /// section 2.3.1).
+    pub(crate) fn content_by_mid(
+        &self,
+        outstanding: &OutstandingData,
+        most: usize,
+    ) -> (Tsn, SkippedByMid) {
+        let mut skipped = SkippedByMid::new();
+        let mut tsn = outstanding.base();
+        while !tsn.is_after(self.point) {
+            if outstanding.is_abandoned(tsn) {
+                let (stream, unordered, mid) = outstanding.get(tsn).message();
+                let flags = if unordered { SkippedMessages::UNORDERED } else { 0 };
+                let is_known = |it: &SkippedMessages| it.stream == stream && it.flags == flags;
+                match skipped.iter().position(is_known) {
+                    Some(known) => skipped[known].mid = mid,
+                    None if skipped.len() == most => break,
+                    None => skipped.push(SkippedMessages { stream, flags, mid }),
                 }
             }
             tsn = tsn.next();

@@ -52,7 +52,7 @@ pub(crate) fn chunk(path: u8, user_bytes: u32) -> OutstandingChunk {
         payload: Payload::Virtual(VirtualPayload { message: 0, offset: 0, len: user_bytes }),
         flags: DataFlags::BEGIN | DataFlags::END,
         stream: 0,
-        ssn: 0,
+        number: 0,
         ppid: 0,
         path: PathId(path),
         fate: Fate::InFlight,

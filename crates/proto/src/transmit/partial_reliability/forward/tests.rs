@@ -32,7 +32,7 @@ type Row = (Is, u16, Option<u16>);
 fn outstanding_of(first: Tsn, rows: &[Row]) -> OutstandingData {
     let mut outstanding = OutstandingData::new(first);
     for &(is, stream, ssn) in rows {
-        let mut new = OutstandingChunk { stream, ssn: ssn.unwrap_or(0), ..chunk(0, 100) };
+        let mut new = OutstandingChunk { stream, number: ssn.unwrap_or(0).into(), ..chunk(0, 100) };
         if ssn.is_none() {
             new.flags |= DataFlags::UNORDERED;
         }

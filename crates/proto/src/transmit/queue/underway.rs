@@ -1,0 +1,268 @@
+//! Messages that are sent at the same time, their fragments in turn (I-DATA, RFC 8260 section 2.2.2).
+//!
+//! A message stays on its lane until its last fragment is taken, and keeps the others there from beginning: of each stream one
+//! message is sent at a time. The scheduler has its say for each fragment.
+//!
+//! A receiver has to hold all messages of which a part has arrived. Several that fit its buffer one by one may not fit it together,
+//! and then none would ever become complete. So a message that does not fit one chunk begins only while all that have begun fit
+//! the peer's receive window together; one that is larger than that goes alone. While the first in the order waits for that,
+//! others of several chunks do not begin before it.
+
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+
+use polypath_wire::DataFlags;
+
+use super::{Asking, LOOK_AHEAD, NextChunk, Partial, SendQueue, suits};
+use crate::transmit::lanes::{QueuedMessage, Slot};
+use crate::transmit::stream_scheduler::Visit;
+use crate::types::UserDataChunk;
+use crate::{Delivery, OutgoingMessage};
+
+/// Messages of which some fragments were sent, and the next identifiers.
+#[derive(Debug, Default)]
+pub(super) struct MessagesUnderway {
+    /// By lane.
+    begun: BTreeMap<u16, Begun>,
+    /// Their bytes, sent or not.
+    bytes: u64,
+    /// The largest receive window that the peer has announced, in bytes.
+    window: u64,
+    /// By stream: the next MID of ordered and of unordered messages.
+    next_mid: Vec<[u32; 2]>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Begun {
+    partial: Partial,
+    /// Number of the next fragment.
+    fsn: u32,
+}
+
+/// The message whose fragment is next.
+#[derive(Clone, Copy, Debug)]
+struct Pick {
+    lane: u16,
+    slot: Slot,
+    begun: Option<Begun>,
+}
+
+impl MessagesUnderway {
+    /// Lets these streams begin anew with MID 0; all of them if none is listed.
+    pub(super) fn reset_streams(&mut self, streams: &[u16]) {
+        if streams.is_empty() {
+            self.next_mid.clear();
+        }
+        for stream in streams {
+            if let Some(next) = self.next_mid.get_mut(usize::from(*stream)) {
+                *next = [0; 2];
+            }
+        }
+    }
+
+    /// Gives the memory of an empty map back: it keeps a node.
+    pub(super) fn release_memory(&mut self) {
+        if self.begun.is_empty() {
+            self.begun = BTreeMap::new();
+        }
+    }
+
+    fn may_begin(&self, bytes: u64) -> bool {
+        self.bytes == 0 || self.bytes + bytes <= self.window
+    }
+
+    fn take_mid(&mut self, message: &OutgoingMessage) -> u32 {
+        let index = usize::from(message.stream);
+        if self.next_mid.len() <= index {
+            self.next_mid.resize(index + 1, [0; 2]);
+        }
+        let unordered = message.delivery == Delivery::Unordered;
+        let next = &mut self.next_mid[index][usize::from(unordered)];
+        let mid = *next;
+        *next = mid.wrapping_add(1);
+        mid
+    }
+}
+
+impl SendQueue {
+    /// Learns from the handshake what carries user data, before anything was sent, and the peer's receive window in bytes.
+    pub(crate) fn settle_chunk(&mut self, chunk: UserDataChunk, window: u64) {
+        self.underway = (chunk == UserDataChunk::IData).then(Default::default);
+        self.note_peer_window(window);
+    }
+
+    /// The peer announces this receive window, in bytes.
+    #[inline]
+    pub(crate) fn note_peer_window(&mut self, window: u64) {
+        if let Some(underway) = &mut self.underway {
+            underway.window = underway.window.max(window);
+        }
+    }
+
+    /// Stream, U bit and MID of a message of which a part was sent.
+    pub(crate) fn begun_message(&self, slot: Slot) -> Option<(u16, bool, u32)> {
+        let mut begun = self.underway.as_ref()?.begun.values();
+        let Begun { partial, .. } = begun.find(|begun| begun.partial.slot == slot)?;
+        let message = &self.messages.get(slot)?.message;
+        Some((message.stream, message.delivery == Delivery::Unordered, partial.number))
+    }
+
+    /// The message of a lane of which a part was sent.
+    pub(super) fn begun_in(&self, lane: u16) -> Option<&OutgoingMessage> {
+        let begun = self.underway.as_ref()?.begun.get(&lane)?;
+        Some(&self.messages.get(begun.partial.slot)?.message)
+    }
+
+    /// The message of which `asking` would get a fragment, and how much of it was sent.
+    #[inline(never)]
+    pub(super) fn next_interleaved(
+        &self,
+        underway: &MessagesUnderway,
+        asking: Asking,
+        max_payload: u32,
+    ) -> Option<(&OutgoingMessage, usize)> {
+        let pick = self.pick(underway, asking, max_payload)?;
+        let sent = pick.begun.map_or(0, |begun| begun.partial.sent);
+        Some((&self.messages.get(pick.slot)?.message, sent))
+    }
+
+    /// Takes the fragment that [`peek`](Self::peek) measured.
+    #[inline(never)]
+    pub(super) fn take_interleaved(
+        &mut self,
+        asking: Asking,
+        max_payload: u32,
+    ) -> Option<NextChunk> {
+        let Pick { lane, slot, begun } = self.pick(self.underway.as_ref()?, asking, max_payload)?;
+        let least = self.cost(0);
+        let underway = self.underway.as_mut()?;
+        let QueuedMessage { message, reliability } = self.messages.get_mut(slot)?;
+        let reliability = *reliability;
+        let Begun { mut partial, fsn } = match begun {
+            Some(begun) => begun,
+            None => {
+                let number = underway.take_mid(message);
+                Begun { partial: Partial { slot, number, sent: 0 }, fsn: 0 }
+            }
+        };
+        let total = message.payload.len();
+        let len = (total - partial.sent).min(max_payload as usize);
+        let (begins, ends) = (partial.sent == 0, partial.sent + len == total);
+        let mut flags = DataFlags::empty();
+        flags.set(DataFlags::UNORDERED, message.delivery == Delivery::Unordered);
+        flags.set(DataFlags::BEGIN, begins);
+        flags.set(DataFlags::END, ends);
+        let beyond = if begins { least.saturating_sub(total as u64) } else { 0 };
+        let (stream, context) = (message.stream, message.context);
+        let ppid = if begins { message.ppid } else { fsn };
+        let payload = match begins && ends {
+            true => core::mem::take(&mut message.payload),
+            false => message.payload.slice(partial.sent, len),
+        };
+        let names_path = message.path.is_some();
+        partial.sent += len;
+        if begins {
+            underway.bytes += total as u64;
+        }
+        self.scheduler.on_taken(lane, len as u64, asking.bundled);
+        if ends {
+            underway.bytes -= total as u64;
+            underway.begun.remove(&lane);
+            self.named -= usize::from(names_path);
+            self.leave_lane(lane, slot);
+            self.messages.empty(slot);
+        } else {
+            underway.begun.insert(lane, Begun { partial, fsn: fsn.wrapping_add(1) });
+        }
+        self.waiting -= len as u64;
+        let cost = (len as u64 + beyond) as u32;
+        let number = partial.number;
+        Some(NextChunk { flags, stream, number, ppid, context, cost, payload, reliability })
+    }
+
+    /// Takes a message off its lane of which the rest is not sent; its content stays in its slot.
+    pub(super) fn end_message(&mut self, message: (u16, bool, u32)) -> Option<Partial> {
+        let lane = self.scheduler.lane(message.0);
+        let slot = self.underway.as_ref()?.begun.get(&lane)?.partial.slot;
+        if self.begun_message(slot) != Some(message) {
+            return None;
+        }
+        self.end_in(lane)
+    }
+
+    /// Takes out the messages of which a part was sent: stream and context of each, for reporting when the association ends.
+    pub(super) fn drain_begun(&mut self, unsent: &mut Vec<(u16, u32, bool)>) {
+        while let Some(lane) = self.first_begun()
+            && let Some(partial) = self.end_in(lane)
+        {
+            if let Some(QueuedMessage { message, .. }) = self.messages.remove(partial.slot) {
+                unsent.push((message.stream, message.context, true));
+            }
+        }
+    }
+
+    fn first_begun(&self) -> Option<u16> {
+        self.underway.as_ref()?.begun.keys().next().copied()
+    }
+
+    fn end_in(&mut self, lane: u16) -> Option<Partial> {
+        let underway = self.underway.as_mut()?;
+        let Begun { partial, .. } = underway.begun.remove(&lane)?;
+        let message = &self.messages.get(partial.slot)?.message;
+        underway.bytes -= message.payload.len() as u64;
+        self.named -= usize::from(message.path.is_some());
+        self.leave_lane(lane, partial.slot);
+        Some(partial)
+    }
+
+    fn leave_lane(&mut self, lane: u16, slot: Slot) {
+        if self.messages.unlink(lane, slot) {
+            self.scheduler.on_empty(lane);
+        }
+    }
+
+    fn pick(&self, underway: &MessagesUnderway, asking: Asking, most: u32) -> Option<Pick> {
+        let (mut looks, mut one_waits) = (LOOK_AHEAD, false);
+        let found = self.scheduler.find(asking.bundled, |lane| {
+            if let Some(begun) = underway.begun.get(&lane) {
+                return match self.goes_on(*begun, asking) {
+                    true => Visit::Found(Pick::going_on(lane, *begun)),
+                    false => Visit::GoOn,
+                };
+            }
+            let slot = match self.named {
+                0 => self.messages.first(lane),
+                _ => self.find(lane, asking, &mut looks),
+            };
+            if let Some(slot) = slot
+                && let Some(QueuedMessage { message, .. }) = self.messages.get(slot)
+            {
+                let bytes = message.payload.len() as u64;
+                if bytes <= u64::from(most) || !one_waits && underway.may_begin(bytes) {
+                    return Visit::Found(Pick { lane, slot, begun: None });
+                }
+                one_waits = true;
+                looks = looks.saturating_sub(1);
+            }
+            if looks == 0 { Visit::Stop } else { Visit::GoOn }
+        });
+        if found.is_some() || looks > 0 {
+            return found;
+        }
+        // What has begun is never far: otherwise what waits for it would wait for ever.
+        let mut begun = underway.begun.iter();
+        let (lane, begun) = begun.find(|(_, begun)| self.goes_on(**begun, asking))?;
+        Some(Pick::going_on(*lane, *begun))
+    }
+
+    fn goes_on(&self, begun: Begun, asking: Asking) -> bool {
+        let waiting = self.messages.get(begun.partial.slot);
+        waiting.is_some_and(|waiting| suits(&waiting.message, asking))
+    }
+}
+
+impl Pick {
+    fn going_on(lane: u16, begun: Begun) -> Self {
+        Self { lane, slot: begun.partial.slot, begun: Some(begun) }
+    }
+}

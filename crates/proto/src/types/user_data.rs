@@ -1,0 +1,22 @@
+//! Which chunk carries user data.
+
+/// The chunk that carries user data in an association (RFC 8260 section 2.2.1).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum UserDataChunk {
+    /// DATA: fragments of a message have consecutive TSNs.
+    #[default]
+    Data,
+    /// I-DATA: fragments of messages of different streams may alternate.
+    IData,
+}
+
+impl UserDataChunk {
+    /// Bytes of the chunk before its user data.
+    #[inline]
+    pub(crate) const fn header_bytes(self) -> u32 {
+        match self {
+            Self::Data => 16,
+            Self::IData => 20,
+        }
+    }
+}

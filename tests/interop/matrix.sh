@@ -31,6 +31,8 @@ CAPTURES=0
 BOTH=() OURS_TOO=() THEIRS_TOO=() SENDER_TOO=() RECEIVER_TOO=() ROLES=(--source --sink)
 # The addresses: of IPv4, or of IPv6 ("6").
 FAMILY=
+# How long a program may take to say something, in seconds.
+PATIENCE=60
 # A command that runs once the sender says that its paths are confirmed or that it holds.
 MEANWHILE=
 
@@ -65,6 +67,14 @@ feature_extensions() {
     done
     grep -q "^agreed .*\<auth=1" "$WORK/theirs.out" || exchange_failed "AUTH was not agreed on"
 }
+
+# Messages of all streams alternate, where both sides have I-DATA.
+interleaved() {
+    OURS_TOO+=(--interleave) THEIRS_TOO+=(--all-extensions) && transfer
+    grep -q "^agreed .*\<i_data=1" "$WORK/theirs.out" || exchange_failed "I-DATA was not agreed on"
+}
+feature_interleaved() { BOTH=(--messages 400 --mean-size 20000 --streams 8) && interleaved; }
+feature_interleaved-unordered() { BOTH=(--messages 400 --mean-size 20000 --streams 8 --unordered) && interleaved; }
 
 # Everything is authenticated in both directions: nothing else counts for either side.
 authenticated() {
@@ -103,6 +113,12 @@ losing() {
     [[ $STACK == linux ]] || THEIRS_TOO=(--stay)
 }
 feature_loss() { losing 0.03 --delay 0.01 && BOTH=(--messages 300) && transfer; }
+feature_interleaved-loss() { losing 0.03 --delay 0.01 && BOTH=(--messages 200 --mean-size 10000 --streams 8) && interleaved; }
+# Timeouts of usrsctp grow long where a lost SACK answered many packets.
+feature_interleaved-abandoned() {
+    PATIENCE=110
+    losing 0.05 && BOTH=(--messages 300 --streams 8 --give-up-after 0) && interleaved && gave_up 100 299
+}
 feature_ipv6-loss() { FAMILY=6 && feature_loss; }
 feature_auth-loss() { losing 0.03 --delay 0.01 && BOTH=(--messages 600) && authenticated a-key-of-both; }
 feature_damage() {
@@ -173,7 +189,7 @@ finish() {
 }
 
 says() { grep -q "^$2" "$WORK/$1.out"; }
-wait_until() { wait_for 60 says "$1" "$2" || exchange_failed "$1 did not say $2"; }
+wait_until() { wait_for $PATIENCE says "$1" "$2" || exchange_failed "$1 did not say $2"; }
 
 transfer() {
     local listener=theirs
@@ -198,7 +214,7 @@ transfer() {
 
 # Whether a program stays when its association has ended, until it is told.
 stays() {
-    if [[ $1 == ours ]]; then [[ ${OURS_TOO[*]} == --stay ]]; else [[ ${THEIRS_TOO[*]} == --stay ]]; fi
+    if [[ $1 == ours ]]; then [[ " ${OURS_TOO[*]} " == *" --stay "* ]]; else [[ " ${THEIRS_TOO[*]} " == *" --stay "* ]]; fi
 }
 
 # The Linux kernel cannot give a reason on one-to-one sockets.
@@ -305,6 +321,9 @@ directions() {
     done
 }
 
+# Linux numbers fragments from 0 behind the first one, where RFC 8260 has 1.
+interleaves() { [[ $STACK != linux ]]; }
+
 plain_cells() {
     local feature
     for feature in ordered unordered streams long ipv6 echo end-by-receiver end-by-both abort-by-sender abort-by-receiver \
@@ -314,6 +333,8 @@ plain_cells() {
     directions all-paths dual
     directions move-addresses dual
     [[ $STACK == linux ]] || directions nr-sack dual
+    interleaves || return 0
+    for feature in interleaved interleaved-unordered; do directions $feature single dual; done
 }
 
 bridged_cells() {
@@ -321,6 +342,9 @@ bridged_cells() {
     for feature in loss ipv6-loss auth-loss limited-retransmissions lifetime restart; do
         directions $feature single dual
     done
+    if interleaves; then
+        for feature in interleaved-loss interleaved-abandoned; do directions $feature single dual; done
+    fi
     # Over IPv4 itself usrsctp writes the IP header, with source addresses that it chooses without regard to the route, so
     # that its packets and the answers to them cross the paths: when one goes dark, usrsctp thinks that both have failed.
     [[ $STACK == usrsctp && $CARRIED == raw ]] || directions failover dual

@@ -5,8 +5,8 @@ use std::net::IpAddr;
 
 use clap::{Parser, ValueEnum};
 use polypath::config::{
-    AddressJoin, AddressReconfiguration, AuthenticatedChunks, NrSack, PacketDropReport, SharedKeys,
-    StreamReconfiguration,
+    AddressJoin, AddressReconfiguration, AuthenticatedChunks, MessageInterleaving, NrSack,
+    PacketDropReport, SharedKeys, StreamReconfiguration, StreamScheduler,
 };
 use polypath::{AssociationConfig, Duration, Peer, Preset};
 
@@ -90,6 +90,10 @@ pub struct Options {
     /// sent, and asks to be sent to there.
     #[arg(long)]
     pub move_addresses: bool,
+
+    /// Interleave messages of different streams with a peer that has it, the streams in turn.
+    #[arg(long)]
+    pub interleave: bool,
     /// Offer authentication, and demand nothing.
     #[arg(long)]
     pub offer_authentication: bool,
@@ -193,6 +197,10 @@ impl Options {
         if self.move_addresses {
             config.policies.address_reconfiguration = AddressReconfiguration::Authenticated;
             config.address_join = AddressJoin::Off;
+        }
+        if self.interleave {
+            config.policies.message_interleaving = MessageInterleaving::On;
+            config.policies.stream_scheduler = StreamScheduler::RoundRobin;
         }
         if self.offer_authentication {
             config.policies.authenticated_chunks = AuthenticatedChunks::Offered;

@@ -144,7 +144,7 @@ impl Transmitter {
             (chunk.user_bytes(), chunk.flight_bytes, chunk.path);
         // The answer measures the path.
         let data = chunk.to_chunk(self.chunk, tsn, DataFlags::IMMEDIATE);
-        packet.push_data(data, user_bytes);
+        packet.push_data(data, self.chunk.as_data(user_bytes));
         self.note_chunk_sent(cx, path, tsn, user_bytes, TransmissionCause::Copy);
         let is_used = self.paths[first_path].rtt.of_data().is_some();
         let path = &mut self.paths[path];

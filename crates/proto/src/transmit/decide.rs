@@ -234,6 +234,7 @@ impl Snapshot<'_> {
     }
 
     /// The length of the next new chunk on the path, if it may be sent there now.
+    #[inline]
     pub(super) fn next_chunk(&self, path: PathId) -> Option<u32> {
         let asking = Asking { path, usable: self.usable, bundled: None };
         let user_bytes = self.tx.queue.peek(asking, self.tx.max_fragment)?;

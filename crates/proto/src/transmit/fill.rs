@@ -1,6 +1,6 @@
 //! Filling a packet with the DATA that was decided on.
 
-use polypath_wire::{Chunk, Data, DataFlags, IData};
+use polypath_wire::{Chunk, Data, DataFlags};
 
 use super::decide::{self, Decision, Snapshot, Targets, What, train_bytes_beside};
 use super::outstanding::{History, MAX_SPAN, OutstandingChunk};
@@ -134,6 +134,9 @@ impl Transmitter {
         if !usable.contains(path) || rests || self.paths[path].new_data_ban.is_active(cx.now) {
             return;
         }
+        if self.chunk == UserDataChunk::IData {
+            return self.push_new_interleaved(cx, path, usable, admitted, packet);
+        }
         let mut asking = Asking { path, usable, bundled: None };
         while packet.fits_data(1) && self.outstanding.span() < MAX_SPAN {
             let is_admitted = admitted.is_some();
@@ -148,12 +151,42 @@ impl Transmitter {
             // New data follows the congestion window at the packet's start, but a closed receive window never gets a second probe.
             let Some(next) = self.queue.take(asking, self.max_fragment) else { break };
             asking.bundled = Some(next.stream);
-            self.push_next(cx, path, next, packet);
+            self.push_next::<false>(cx, path, next, packet);
+        }
+    }
+
+    /// The same where messages are interleaved. Apart, so that nothing of it is in the way of DATA.
+    #[cold]
+    #[inline(never)]
+    fn push_new_interleaved(
+        &mut self,
+        cx: &mut SendCx<'_>,
+        path: PathId,
+        usable: PathSet,
+        mut admitted: Option<u32>,
+        packet: &mut PacketBuilder<'_>,
+    ) {
+        let mut asking = Asking { path, usable, bundled: None };
+        while packet.fits_data(self.chunk.as_data(1)) && self.outstanding.span() < MAX_SPAN {
+            let is_admitted = admitted.is_some();
+            let next = admitted.take().or_else(|| self.queue.peek(asking, self.max_fragment));
+            let Some(user_bytes) =
+                next.filter(|bytes| packet.fits_data(self.chunk.as_data(*bytes)))
+            else {
+                break;
+            };
+            if !is_admitted && !self.snapshot(cx, usable).admits_new(path, user_bytes) {
+                break;
+            }
+            let Some(next) = self.queue.take_interleaved(asking, self.max_fragment) else { break };
+            asking.bundled = Some(next.stream);
+            self.push_next::<true>(cx, path, next, packet);
         }
     }
 
     /// Adds a chunk that was taken from the queue.
-    fn push_next(
+    #[inline(always)]
+    fn push_next<const INTERLEAVED: bool>(
         &mut self,
         cx: &mut SendCx<'_>,
         path: PathId,
@@ -166,20 +199,15 @@ impl Transmitter {
             flags |= DataFlags::IMMEDIATE;
         }
         let counted = cx.config.policies.window.bytes_counted;
-        let flight_bytes = flight_bytes(counted, self.chunk, user_bytes);
+        let kind = if INTERLEAVED { UserDataChunk::IData } else { UserDataChunk::Data };
+        let flight_bytes = flight_bytes(counted, kind, user_bytes);
         self.zero_window.on_sent();
         let (stream, number, ppid) = (next.stream, next.number, next.ppid);
-        let (tsn, payload) = (self.outstanding.next_tsn(), next.payload.clone());
-        match self.chunk {
-            UserDataChunk::Data => {
-                let data = Data { flags, tsn: tsn.0, stream, ssn: number as u16, ppid, payload };
-                packet.push_data(Chunk::Data(data), user_bytes);
-            }
-            UserDataChunk::IData => {
-                let (mid, ppid_or_fsn) = (number, ppid);
-                let data = IData { flags, tsn: tsn.0, stream, mid, ppid_or_fsn, payload };
-                packet.push_data(Chunk::IData(data), user_bytes);
-            }
+        let tsn = self.outstanding.next_tsn();
+        if !INTERLEAVED {
+            let (ssn, payload) = (number as u16, next.payload.clone());
+            let data = Data { flags, tsn: tsn.0, stream, ssn, ppid, payload };
+            packet.push_data(Chunk::Data(data), user_bytes);
         }
         // Built in its place in the call, since a chunk is large.
         self.outstanding.push(OutstandingChunk {
@@ -202,6 +230,9 @@ impl Transmitter {
             sent_at: cx.now,
             reliability: next.reliability,
         });
+        if INTERLEAVED {
+            self.push_i_data(tsn, packet);
+        }
         if matches!(next.reliability, Reliability::Priority(_)) {
             self.note_sent(tsn);
         }
@@ -215,6 +246,13 @@ impl Transmitter {
         }
         let makes_train = train_bytes_beside(cx.config, path) > 0;
         self.flush.train = makes_train.then_some(path.id);
+    }
+
+    /// Adds a chunk that was just noted as sent.
+    fn push_i_data(&mut self, tsn: Tsn, packet: &mut PacketBuilder<'_>) {
+        let chunk = self.outstanding.get(tsn);
+        let data = chunk.to_chunk(self.chunk, tsn, DataFlags::empty());
+        packet.push_data(data, self.chunk.as_data(chunk.user_bytes()));
     }
 
     /// Whether the new chunk that was just taken from the queue asks for its SACK at once (RFC 7053).
@@ -243,7 +281,8 @@ impl Transmitter {
             let (user_bytes, flight_bytes, lost_on) =
                 (chunk.user_bytes(), chunk.flight_bytes, chunk.path);
             let Fate::Lost(cause) = chunk.fate else { break };
-            if !packet.fits_data(user_bytes) {
+            let taken = self.chunk.as_data(user_bytes);
+            if !packet.fits_data(taken) {
                 break;
             }
             let hurries = self.hurries_at_tail(cx);
@@ -264,7 +303,7 @@ impl Transmitter {
             } else if cause == TransmissionCause::DropReport {
                 self.remember_repair(tsn, path);
             }
-            packet.push_data(data, user_bytes);
+            packet.push_data(data, taken);
             self.note_chunk_sent(cx, path, tsn, user_bytes, cause);
             let path = &mut self.paths[path];
             path.put_out(flight_bytes);

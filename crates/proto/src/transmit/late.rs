@@ -180,7 +180,7 @@ impl Transmitter {
             let chunk = self.outstanding.get(tsn);
             let (user_bytes, flight_bytes, old) =
                 (chunk.user_bytes(), chunk.flight_bytes, chunk.path);
-            if !packet.fits_data(user_bytes) {
+            if !packet.fits_data(self.chunk.as_data(user_bytes)) {
                 break;
             }
             self.withdraw_from(cx, old, tsn, flight_bytes);

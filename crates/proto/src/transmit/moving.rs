@@ -108,7 +108,7 @@ impl Transmitter {
         packet: &mut PacketBuilder<'_>,
     ) {
         let chunk = self.outstanding.get(tsn);
-        if !packet.fits_data(chunk.user_bytes()) {
+        if !packet.fits_data(self.chunk.as_data(chunk.user_bytes())) {
             return;
         }
         self.leave_path(cx, tsn);
@@ -131,7 +131,7 @@ impl Transmitter {
         // The sooner its SACK comes, the sooner the buffers are free (RFC 7053).
         let data = chunk.to_chunk(self.chunk, tsn, DataFlags::IMMEDIATE);
         self.outstanding.reschedule(tsn, path, cx.now);
-        packet.push_data(data, user_bytes);
+        packet.push_data(data, self.chunk.as_data(user_bytes));
         self.note_chunk_sent(cx, path, tsn, user_bytes, cause);
         self.remember_repair(tsn, path);
         let path = &mut self.paths[path];

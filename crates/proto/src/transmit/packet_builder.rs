@@ -6,6 +6,8 @@ use super::Transmitter;
 use crate::PathId;
 use crate::types::UserDataChunk;
 
+const DATA_HEADER: u32 = UserDataChunk::Data.header_bytes();
+
 /// Chunks for one packet on one path.
 #[derive(Debug)]
 pub(crate) struct PacketBuilder<'a> {
@@ -16,8 +18,6 @@ pub(crate) struct PacketBuilder<'a> {
     /// Chunks in it; asking the list for its length costs more.
     chunks: u32,
     data_chunks: u32,
-    /// Bytes of a chunk before its user data.
-    data_header: u32,
     /// A single chunk is larger than the path's MTU.
     pub(crate) oversized: bool,
 }
@@ -29,8 +29,7 @@ impl Transmitter {
         path: PathId,
         packet: &'a mut Packet<'static>,
     ) -> PacketBuilder<'a> {
-        let builder = PacketBuilder::new(path, self.paths[path].packet_capacity(), packet);
-        PacketBuilder { data_header: self.chunk.header_bytes(), ..builder }
+        PacketBuilder::new(path, self.paths[path].packet_capacity(), packet)
     }
 }
 
@@ -38,9 +37,7 @@ impl<'a> PacketBuilder<'a> {
     /// An empty packet with room for `capacity` bytes, common header included.
     pub(crate) fn new(path: PathId, capacity: u32, packet: &'a mut Packet<'static>) -> Self {
         packet.chunks.clear();
-        let data_header = UserDataChunk::Data.header_bytes();
-        let (left, chunks, data_chunks) = (capacity - 12, 0, 0);
-        Self { path, left, packet, chunks, data_chunks, data_header, oversized: false }
+        Self { path, left: capacity - 12, packet, chunks: 0, data_chunks: 0, oversized: false }
     }
 
     /// Keeps `bytes` for what is added when the packet is complete.
@@ -66,10 +63,10 @@ impl<'a> PacketBuilder<'a> {
         self.is_empty() || chunk.padded_len() as u32 <= self.left
     }
 
-    /// Whether a DATA or I-DATA chunk with `user_bytes` fits. One that is larger than the MTU goes alone, to be fragmented by
+    /// Whether a DATA chunk with `user_bytes` fits ([`as_data`](UserDataChunk::as_data) has what I-DATA takes). One that is larger than the MTU goes alone, to be fragmented by
     /// IP: it was cut when the association's smallest MTU was larger.
     pub(crate) fn fits_data(&self, user_bytes: u32) -> bool {
-        self.is_empty() || self.data_header + user_bytes.next_multiple_of(4) <= self.left
+        self.is_empty() || DATA_HEADER + user_bytes.next_multiple_of(4) <= self.left
     }
 
     /// Adds a control chunk that fits.
@@ -78,10 +75,10 @@ impl<'a> PacketBuilder<'a> {
         self.packet.chunks.push(chunk);
     }
 
-    /// Adds a DATA or I-DATA chunk that fits.
+    /// Adds a chunk that fits, and takes as much as DATA with `user_bytes`.
     #[inline]
     pub(crate) fn push_data(&mut self, chunk: Chunk<'static>, user_bytes: u32) {
-        self.take(self.data_header + user_bytes.next_multiple_of(4));
+        self.take(DATA_HEADER + user_bytes.next_multiple_of(4));
         self.data_chunks += 1;
         self.packet.chunks.push(chunk);
     }

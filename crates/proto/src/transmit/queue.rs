@@ -280,23 +280,26 @@ impl SendQueue {
 
     /// Length of the fragment that `asking` would get, at most `max_payload` bytes.
     pub(crate) fn peek(&self, asking: Asking, max_payload: u32) -> Option<u32> {
-        let (message, sent) = self.next(asking, max_payload)?;
+        if let Some(underway) = &self.underway {
+            return self.peek_interleaved(underway, asking, max_payload);
+        }
+        let (message, sent) = self.next(asking)?;
         let left = message.payload.len() - sent;
         Some((left as u64).min(u64::from(max_payload)) as u32)
     }
 
     /// Whether nothing waits for what `asking` would get: it is a whole message that is delivered as it comes.
     pub(crate) fn is_alone(&self, asking: Asking, max_payload: u32) -> bool {
-        self.next(asking, max_payload).is_some_and(|(message, _)| {
+        if let Some(underway) = &self.underway {
+            return self.is_alone_interleaved(underway, asking, max_payload);
+        }
+        self.next(asking).is_some_and(|(message, _)| {
             message.delivery == Delivery::Unordered && message.payload.len() <= max_payload as usize
         })
     }
 
     /// The message of which `asking` would get a fragment, and how much of it was sent.
-    fn next(&self, asking: Asking, max_payload: u32) -> Option<(&OutgoingMessage, usize)> {
-        if let Some(underway) = &self.underway {
-            return self.next_interleaved(underway, asking, max_payload);
-        }
+    fn next(&self, asking: Asking) -> Option<(&OutgoingMessage, usize)> {
         match &self.current {
             Some(partial) => {
                 let message = &self.messages.get(partial.slot)?.message;
@@ -306,11 +309,9 @@ impl SendQueue {
         }
     }
 
-    /// Takes the fragment that [`peek`](Self::peek) measured.
+    /// Takes the fragment that [`peek`](Self::peek) measured, where messages are not interleaved.
     pub(crate) fn take(&mut self, asking: Asking, max_payload: u32) -> Option<NextChunk> {
-        if self.underway.is_some() {
-            return self.take_interleaved(asking, max_payload);
-        }
+        debug_assert!(self.underway.is_none());
         let mut partial = match self.current {
             Some(partial) => partial,
             None => self.start(asking)?,

@@ -11,6 +11,12 @@ pub enum UserDataChunk {
 }
 
 impl UserDataChunk {
+    /// What the chunk with `user_bytes` bytes of user data takes in a packet, as bytes of user data of DATA.
+    #[inline]
+    pub(crate) const fn as_data(self, user_bytes: u32) -> u32 {
+        user_bytes + self.header_bytes() - Self::Data.header_bytes()
+    }
+
     /// Bytes of the chunk before its user data.
     #[inline]
     pub(crate) const fn header_bytes(self) -> u32 {

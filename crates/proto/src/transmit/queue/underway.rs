@@ -113,22 +113,40 @@ impl SendQueue {
         Some(&self.messages.get(begun.partial.slot)?.message)
     }
 
-    /// The message of which `asking` would get a fragment, and how much of it was sent.
+    /// Length of the fragment that `asking` would get.
+    #[cold]
     #[inline(never)]
-    pub(super) fn next_interleaved(
+    pub(super) fn peek_interleaved(
         &self,
         underway: &MessagesUnderway,
         asking: Asking,
         max_payload: u32,
-    ) -> Option<(&OutgoingMessage, usize)> {
+    ) -> Option<u32> {
         let pick = self.pick(underway, asking, max_payload)?;
         let sent = pick.begun.map_or(0, |begun| begun.partial.sent);
-        Some((&self.messages.get(pick.slot)?.message, sent))
+        let left = self.messages.get(pick.slot)?.message.payload.len() - sent;
+        Some((left as u64).min(u64::from(max_payload)) as u32)
     }
 
-    /// Takes the fragment that [`peek`](Self::peek) measured.
+    /// Whether what `asking` would get is a whole message that is delivered as it comes.
+    #[cold]
     #[inline(never)]
-    pub(super) fn take_interleaved(
+    pub(super) fn is_alone_interleaved(
+        &self,
+        underway: &MessagesUnderway,
+        asking: Asking,
+        max_payload: u32,
+    ) -> bool {
+        let pick = self.pick(underway, asking, max_payload);
+        let waiting = pick.and_then(|pick| self.messages.get(pick.slot));
+        waiting.is_some_and(|QueuedMessage { message, .. }| {
+            message.delivery == Delivery::Unordered && message.payload.len() <= max_payload as usize
+        })
+    }
+
+    /// Takes the fragment that [`peek`](Self::peek) measured, where messages are interleaved.
+    #[inline(never)]
+    pub(crate) fn take_interleaved(
         &mut self,
         asking: Asking,
         max_payload: u32,

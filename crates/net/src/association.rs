@@ -392,6 +392,12 @@ impl Association {
         self.shared.lock().protocol.peer_adaptation()
     }
 
+    /// Whether fragments of messages of different streams alternate: both sides have the policy `message_interleaving`
+    /// (`SCTP_INTERLEAVING_SUPPORTED`, RFC 8260 section 4.3.1).
+    pub fn interleaves_messages(&self) -> bool {
+        self.shared.lock().protocol.interleaves_messages()
+    }
+
     /// Whether the peer can be told of addresses of this side that come and go.
     pub fn can_change_addresses(&self) -> bool {
         self.shared.lock().protocol.can_change_addresses()

@@ -105,6 +105,7 @@ fn it_is_used_if_both_sides_have_it() {
             let slot = pair.slot(side);
             assert_eq!(slot.messages.len(), 1);
             assert_eq!(slot.messages[0].len(), 5000);
+            assert_eq!(slot.association.interleaves_messages(), expected);
         }
         // An I-DATA chunk has room for four bytes less.
         let stats = pair.slot(Side::Client).association.path_stats();

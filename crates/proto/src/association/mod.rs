@@ -54,7 +54,7 @@ use crate::paths::stopwatch::Stopwatch;
 use crate::receive::Receiver;
 use crate::transmit::partial_reliability::Reliability;
 use crate::transmit::{Effects, SendCx, Transmitter};
-use crate::types::{Lazy, PeerAddress};
+use crate::types::{Lazy, PeerAddress, UserDataChunk};
 use crate::{
     AssociationState, Cx, Encapsulation, Envelope, Event, Instant, LocalAddressChange,
     OutgoingMessage, PathError, PathId, Received, ReceivedMessage, SendError, Transmit, Tsn,
@@ -495,6 +495,12 @@ impl Association {
     /// The adaptation code point of the peer's program, if it has told one (RFC 5061 section 4.2.6).
     pub fn peer_adaptation(&self) -> Option<u32> {
         self.has_peer_adaptation.then_some(self.peer_adaptation)
+    }
+
+    /// Whether fragments of messages of different streams alternate: both sides have I-DATA (RFC 8260 section 4.3.1). False until
+    /// the handshake has agreed on it.
+    pub fn interleaves_messages(&self) -> bool {
+        self.transmitter.chunk == UserDataChunk::IData
     }
 
     /// Whether the peer has asked for shutdown: it sends nothing more.

@@ -137,6 +137,18 @@ impl Endpoint {
         Ok(association)
     }
 
+    /// Says that the lower layer carries packets another way from now on, as when ICE chooses another pair of candidates. Path MTUs are
+    /// probed anew, where they are probed, and congestion control begins anew (RFC 8261 section 6.1). Does nothing over sockets, which
+    /// notice by themselves.
+    pub fn lower_layer_changed(&self) {
+        let table: Vec<_> = self.shared.state().table.values().map(Arc::clone).collect();
+        let now = self.shared.clock.now();
+        for association in table {
+            association.lock().call(now, Protocol::handle_lower_layer_change);
+            association.command();
+        }
+    }
+
     fn open_over_lower_layer(
         &self,
         port: u16,

@@ -108,6 +108,19 @@ async fn who_comes_late_gets_the_association_that_the_peer_began() {
 }
 
 #[tokio::test]
+async fn an_association_goes_on_over_another_way() {
+    let (near, far) = ChannelLayer::pair(8);
+    let (near, far) = (endpoint(near), endpoint(far));
+    let (a, b) = both(&near, &far).await;
+    tokio::join!(exchange(&a, &[100_000]), exchange(&b, &[100_000]));
+    assert!(a.path_stats()[0].srtt.is_some());
+    near.lower_layer_changed();
+    assert_eq!(a.path_stats()[0].srtt, None);
+    tokio::join!(exchange(&a, &[100_000]), exchange(&b, &[100_000]));
+    assert!(a.path_stats()[0].srtt.is_some());
+}
+
+#[tokio::test]
 async fn ports_that_nobody_has_are_refused() {
     let (near, far) = ChannelLayer::pair(8);
     let (near, _far) = (endpoint(near), endpoint(far));

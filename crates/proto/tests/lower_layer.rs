@@ -205,6 +205,49 @@ fn probes_find_what_the_layer_carries() {
     }
 }
 
+/// RFC 8261 section 6.1: another way below has another MTU, and another rate.
+#[test]
+fn a_change_below_begins_the_search_and_the_congestion_control_anew() {
+    let mut config = AssociationConfig {
+        pmtu_discovery: Some(PmtuDiscovery::Probe),
+        ..AssociationConfig::over_lower_layer(9000)
+    };
+    config.policies = Preset::Rfc9260.policies();
+    for passes in [1300, 9000] {
+        let mut layer = Layer::new(&config, [PORT; 2], 3);
+        layer.connect(0, &config, PORT);
+        layer.run_until(are_established);
+        let path = |hosts: &[Host; 2]| hosts[0].slots[0].association.path_stats().remove(0);
+        layer.run_until(|hosts| path(hosts).mtu_bytes == 9000);
+        layer.exchange(500_000);
+        let before = path(&layer.hosts);
+        // In the middle of a message.
+        let message = OutgoingMessage::new(0, vec![5; 100_000]);
+        layer.hosts[0].send(layer.now, 0, message).unwrap();
+        layer.collect();
+        layer.step();
+        layer.passes = passes;
+        for host in &mut layer.hosts {
+            host.command(layer.now, 0, polypath_proto::Association::handle_lower_layer_change);
+            host.settle(layer.now, 0);
+        }
+        layer.collect();
+        let after = path(&layer.hosts);
+        assert!(after.cwnd_bytes < before.cwnd_bytes, "{before:?} {after:?}");
+        assert!(after.mtu_bytes < before.mtu_bytes, "{after:?}");
+        assert_eq!(after.status, PathStatus::Active);
+        assert_eq!((after.srtt, after.packets_sent >= before.packets_sent), (None, true));
+        layer.run_until(|hosts| !hosts[1].slots[0].messages.is_empty());
+        let message = layer.hosts[1].slots[0].messages.remove(0);
+        assert_eq!(message.into_bytes(), vec![5; 100_000]);
+        layer.run_until(|hosts| {
+            let path = path(hosts);
+            path.mtu_bytes == path.mtu_sought_bytes && path.mtu_bytes as usize + 64 > passes
+        });
+        layer.exchange(100_000);
+    }
+}
+
 #[test]
 fn addresses_that_a_peer_names_are_ignored() {
     let config = AssociationConfig::over_lower_layer(MTU);

@@ -8,6 +8,7 @@ mod heartbeat;
 mod icmp;
 mod input;
 mod interleaving;
+mod lower_layer;
 mod newcomers;
 mod observe;
 mod outage;
@@ -310,6 +311,13 @@ impl Association {
     pub fn handle_network_change(&mut self, cx: &mut Cx<'_>) {
         self.stir();
         self.probe_silent_paths(cx);
+    }
+
+    /// Takes note that the lower layer carries packets another way from now on, as when ICE chooses another pair of candidates: the path
+    /// MTU is probed anew, where it is probed, and congestion control begins anew (RFC 8261 section 6.1).
+    pub fn handle_lower_layer_change(&mut self, cx: &mut Cx<'_>) {
+        self.stir();
+        self.begin_on_another_way(cx);
     }
 
     /// The next packet to send; see the contract. After a `None` there is none until something else is called or time

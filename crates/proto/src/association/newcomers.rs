@@ -210,7 +210,7 @@ impl Association {
     }
 
     /// Nothing is known of what lies between the addresses of a path.
-    fn begin_anew(&mut self, id: PathId) {
+    pub(super) fn begin_anew(&mut self, id: PathId) {
         let path = &self.paths[id];
         let remote = PeerAddress { address: path.remote, encapsulation: path.encapsulation };
         let (new, mut sending) = self.new_path(id, path.local, remote);

@@ -3,7 +3,8 @@
 use std::collections::VecDeque;
 
 use polypath_proto::config::{
-    AssociationConfig, EndpointConfig, ErrorDetection, PmtuDiscovery, Preset,
+    AddressReconfiguration, AssociationConfig, EndpointConfig, ErrorDetection, PmtuDiscovery,
+    Preset,
 };
 use polypath_proto::{
     Body, Duration, Encapsulation, Event, Instant, OutgoingMessage, PathStatus, Received,
@@ -270,12 +271,17 @@ fn addresses_that_a_peer_names_are_ignored() {
 /// RFC 8261 section 6.1: ports tell associations over one lower layer apart.
 #[test]
 fn only_what_a_lower_layer_carries_belongs_to_its_endpoint() {
-    let config = AssociationConfig::with_preset(Preset::Rfc9260);
+    let mut config = AssociationConfig::with_preset(Preset::Rfc9260);
+    config.policies.address_reconfiguration = AddressReconfiguration::Authenticated;
     let mut layer = Layer::new(&config, [PORT; 2], 1);
     // Whatever the configuration of an association says of paths.
     layer.connect(0, &AssociationConfig { max_paths: 8, ..config.clone() }, PORT);
     layer.run_until(are_established);
-    assert_eq!(layer.hosts[0].slots[0].association.config().max_paths, 1);
+    for host in &layer.hosts {
+        let config = host.slots[0].association.config();
+        assert_eq!(config.max_paths, 1);
+        assert_eq!(config.policies.address_reconfiguration, AddressReconfiguration::Off);
+    }
     let elsewhere =
         layer.hosts[0].connect(layer.now, config, PORT, &["2001:db8::1".parse().unwrap()]);
     assert!(elsewhere.is_err());

@@ -6,7 +6,7 @@ use core::net::IpAddr;
 use crate::Duration;
 
 use super::plug_in::{CustomCongestion, CustomScheduler};
-use super::{MissingReports, Policies, Preset, SharedKeys};
+use super::{AddressReconfiguration, MissingReports, Policies, Preset, SharedKeys};
 
 /// Which pairs of a local and a remote address become paths.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Hash)]
@@ -247,6 +247,7 @@ impl AssociationConfig {
     pub(crate) fn fit_lower_layer(&mut self) {
         self.max_paths = 1;
         self.address_join = AddressJoin::Off;
+        self.policies.address_reconfiguration = AddressReconfiguration::Off;
     }
 }
 

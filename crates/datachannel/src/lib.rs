@@ -50,15 +50,16 @@ pub use content::Content;
 pub use dcep::{ChannelParameters, Reliability};
 
 use polypath::AssociationConfig;
-use polypath::config::{StreamReconfiguration, StreamScheduler};
+use polypath::config::{MessageInterleaving, StreamReconfiguration, StreamScheduler};
 
 /// A configuration for associations with data channels over a lower layer that carries packets of `mtu_bytes`: as many streams as
-/// there are, which can begin anew (RFC 8831 section 6.2), and which share what the path carries by the priorities of their channels.
+/// there are, which can begin anew (RFC 8831 section 6.2), messages that do not wait for each other where the peer has I-DATA, and streams that share what the path carries by the priorities of their channels.
 pub fn config(mtu_bytes: u16) -> AssociationConfig {
     let mut config = AssociationConfig::over_lower_layer(mtu_bytes);
     config.outbound_streams = u16::MAX;
     config.max_inbound_streams = u16::MAX;
     config.policies.stream_reconfiguration = StreamReconfiguration::On;
+    config.policies.message_interleaving = MessageInterleaving::On;
     config.policies.stream_scheduler = StreamScheduler::WeightedFair;
     config
 }

@@ -47,6 +47,7 @@ impl LowerLayer for Lossy {
 #[derive(Debug, Default)]
 struct Seen {
     zero_checksum: bool,
+    interleaves: bool,
     resets: usize,
     restarts: usize,
 }
@@ -65,10 +66,11 @@ struct Echo {
 }
 
 impl Echo {
-    fn new(layer: Lossy, opens: Option<(u16, &'static str)>) -> Self {
+    fn new(layer: Lossy, opens: Option<(u16, &'static str)>, interleaves: bool) -> Self {
         let options = Options {
             local_port: SCTP_PORT,
             remote_port: SCTP_PORT,
+            enable_message_interleaving: interleaves,
             zero_checksum_alternate_error_detection_method:
                 ZERO_CHECKSUM_ALTERNATE_ERROR_DETECTION_METHOD_LOWER_LAYER_DTLS,
             ..Options::default()
@@ -146,6 +148,7 @@ impl Echo {
         }
         if let Some(metrics) = self.socket.get_metrics() {
             self.seen.zero_checksum |= metrics.uses_zero_checksum;
+            self.seen.interleaves |= metrics.uses_message_interleaving;
         }
         if !self.closing.is_empty() {
             let streams = std::mem::take(&mut self.closing);
@@ -208,7 +211,7 @@ async fn start(
     // It cannot move between threads.
     let peer = tokio::task::spawn_blocking(move || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
-        runtime.block_on(async { Echo::new(theirs, opens).run().await })
+        runtime.block_on(async { Echo::new(theirs, opens, role == Role::Client).run().await })
     });
     let association = associate(Lossy { layer: ours, one_of, sent: 0 }).await.unwrap();
     (channels(association, role), peer)
@@ -292,6 +295,8 @@ async fn every_kind_of_channel_carries_messages_both_ways() {
         association.shutdown().await.unwrap();
         drop(association);
         let seen = peer.await.unwrap();
+        // The peer offers it in half of the runs.
+        assert_eq!(seen.interleaves, role == Role::Client);
         assert!(seen.zero_checksum && seen.resets > 0 && seen.restarts == 0, "{seen:?}");
     }
 }

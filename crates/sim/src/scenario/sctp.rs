@@ -32,6 +32,10 @@ pub struct SctpSettings {
     pub max_inbound_streams: u16,
     /// Which pairs of addresses become paths.
     pub path_pairing: PathPairing,
+    /// Whether the peer may open paths from addresses that it did not name; `off` where it is missing, since nobody translates
+    /// addresses in a simulated network.
+    #[serde(default, skip_serializing_if = "is_off")]
+    pub address_join: AddressJoin,
     /// Most paths.
     pub max_paths: u8,
     /// Association.Max.Retrans.
@@ -56,6 +60,10 @@ fn fixed() -> PmtuDiscovery {
 
 fn is_fixed(discovery: &PmtuDiscovery) -> bool {
     *discovery == fixed()
+}
+
+fn is_off(join: &AddressJoin) -> bool {
+    *join == AddressJoin::Off
 }
 
 /// Heartbeats on idle paths.
@@ -101,6 +109,7 @@ impl SctpSettings {
             outbound_streams,
             max_inbound_streams,
             path_pairing,
+            address_join: AddressJoin::Off,
             max_paths,
             association_max_retrans,
             path_max_retrans,
@@ -134,8 +143,7 @@ impl SctpSettings {
             },
             heartbeat_max_burst: self.heartbeat_max_burst,
             policies: self.policies,
-            // Nobody translates addresses in a simulated network.
-            address_join: AddressJoin::Off,
+            address_join: self.address_join,
             ..AssociationConfig::default()
         }
     }

@@ -155,7 +155,7 @@ fn mistakes_are_named_with_file_line_key_and_nearest_key() {
             "[hosts.b.sctp]\nreceive_bufer",
             "test.toml:34:1: hosts.b.sctp: unknown key `receive_bufer`\n  did you mean `receive_buffer`? keys here: \
              `preset`, `send_buffer`, `receive_buffer`, `mtu`, `pmtu_discovery`, `outbound_streams`, `max_inbound_streams`, \
-             `path_pairing`, `max_paths`, `association_max_retrans`, `path_max_retrans`, `max_init_retransmits`, \
+             `path_pairing`, `address_join`, `max_paths`, `association_max_retrans`, `path_max_retrans`, `max_init_retransmits`, \
              `heartbeat`, `heartbeat_max_burst`, `cookie_life`, `policies`",
         ),
         (

@@ -1,4 +1,4 @@
-//! Extensions that the handshake agrees on: what authenticated chunks, stream reconfiguration and address reconfiguration cost.
+//! Extensions that the handshake agrees on: what authenticated chunks, stream reconfiguration, address reconfiguration and address join cost.
 
 use polypath_sim::RunResult;
 
@@ -99,4 +99,18 @@ fn reconfiguration_that_is_not_used_costs_nothing() {
         let part = with(policy) / off;
         assert!((0.99..1.01).contains(&part), "{policy}: {part:.4}");
     }
+}
+
+/// `address_join` is a setting beside the policies. Both sides exchange their secrets by longer HEARTBEATs, the first of which go out
+/// at once; nothing else is different where all addresses are known.
+#[test]
+fn address_join_that_is_not_needed_costs_nothing() {
+    let with = |value: &str| {
+        let setting = format!("sctp.address_join={value}");
+        run(UNEQUAL, &[QUIET, &[setting.as_str()]].concat())
+    };
+    let (off, on) = (with("off"), with("on"));
+    assert_ne!(on.trace_hash, off.trace_hash);
+    let part = on.goodput_bit_s / off.goodput_bit_s;
+    assert!((0.97..1.03).contains(&part), "{part:.4}");
 }

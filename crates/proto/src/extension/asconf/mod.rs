@@ -2,7 +2,7 @@
 //! other is to prefer.
 //!
 //! One chunk of each side is in flight at a time ([`requests`]). The peer's chunks are answered once; one that comes again gets the
-//! same answer ([`answers`]). What a request of the peer may do is decided by [`judge`]. An address that the peer has added gets
+//! same answer ([`answers`]). What a request of the peer may do is decided by [`judge()`]. An address that the peer has added gets
 //! three packets before it has answered ([`trial`]).
 
 pub(crate) mod answers;

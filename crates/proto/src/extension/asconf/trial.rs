@@ -2,8 +2,9 @@
 //!
 //! A peer can name whose address it likes. Its heartbeats prove nothing, since it can forge their source; so a victim gets few
 //! packets (RFC 5062 section 4; RFC 9260 section 5.4 would allow six of ours, then one in half a minute, and any number of answers).
-//! That an address is deleted and added again gives it no more. A host that is there all the same is found by another packet on each path a
-//! minute later, two minutes after that, and so on, or by what comes from it.
+//! That an address is deleted and added again gives it no more. A host that is there all the same is found by two more packets per path, a
+//! HEARTBEAT and an answer if it asks at the same time, a minute later, then after two, four, and every eight minutes, or by what
+//! comes from it.
 
 use alloc::vec::Vec;
 use core::net::IpAddr;
@@ -16,7 +17,7 @@ pub(crate) const MOST_PROBES: u8 = 3;
 /// After this time the address may be somebody else's, or be reachable by now. It doubles with each packet that is tried.
 const PAUSE: Duration = Duration::from_secs(60);
 
-const LONGEST_PAUSE: Duration = Duration::from_secs(24 * 3600);
+const LONGEST_PAUSE: Duration = Duration::from_secs(8 * 60);
 
 /// Addresses on trial at a time; no more are added.
 const MOST_ADDRESSES: usize = 16;
@@ -59,7 +60,7 @@ impl Trials {
         is_due
     }
 
-    /// Whether one more packet may be tried on each of so many paths, where no more were left. `is_last`: there is no other path, and
+    /// Whether a HEARTBEAT and an answer may be tried on each of so many paths, where no more were left. `is_last`: there is no other path, and
     /// the pause stays.
     pub(crate) fn retry(
         &mut self,
@@ -72,7 +73,7 @@ impl Trials {
         let is_due = now.since(trial.since) >= trial.pause;
         if is_due {
             let pause = if is_last { PAUSE } else { (trial.pause * 2).min(LONGEST_PAUSE) };
-            (trial.left, trial.since, trial.pause) = (paths, now, pause);
+            (trial.left, trial.since, trial.pause) = (paths.saturating_mul(2), now, pause);
         }
         is_due
     }
@@ -136,7 +137,7 @@ mod tests {
             (601, true, true),
         ] {
             assert_eq!(trials.retry(at(s * 1000), victim, 2, is_last), may, "{s}");
-            assert_eq!(packets(&mut trials, victim), 2 * usize::from(may), "{s}");
+            assert_eq!(packets(&mut trials, victim), 4 * usize::from(may), "{s}");
         }
         trials.proved(victim);
         assert_eq!(packets(&mut trials, victim), 10);

@@ -195,6 +195,11 @@ pub struct AbandonedMessages {
 }
 
 impl AbandonedMessages {
+    pub(crate) const NONE: Self = {
+        let none = AbandonedCount { unsent: 0, sent: 0 };
+        Self { timed: none, limited_retransmissions: none, priority: none }
+    };
+
     /// Those of all rules (SCTP_PR_SCTP_ALL).
     pub fn all(&self) -> AbandonedCount {
         let rules = [self.timed, self.limited_retransmissions, self.priority];

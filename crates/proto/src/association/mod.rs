@@ -49,9 +49,8 @@ use crate::extension::auth::Trust;
 use crate::extension::packet_drop::report::Allowance;
 use crate::mechanism::outage::Outage;
 use crate::mechanism::size_black_hole::SizeBlackHole;
-use crate::paths::PathBook;
 use crate::paths::newcomers::Newcomers;
-use crate::paths::stopwatch::Stopwatch;
+use crate::paths::{PathBook, Suspicions};
 use crate::receive::Receiver;
 use crate::transmit::partial_reliability::Reliability;
 use crate::transmit::{Effects, SendCx, Transmitter};
@@ -106,10 +105,8 @@ pub struct Association {
     outage: Outage,
     /// Timeouts of a chunk that may be too large for every path.
     size_black_hole: Option<Box<SizeBlackHole>>,
-    /// Times that a path became potentially failed.
-    suspicions: u64,
-    /// Time in which no path was active and one or more were potentially failed.
-    all_suspected: Stopwatch,
+    /// Paths that became potentially failed.
+    suspicions: Lazy<Suspicions>,
     /// When and where the discovery of path MTUs has something to do.
     mtu_work: MtuWork,
     /// The user was told that messages wait and has not emptied the queue since.
@@ -210,8 +207,7 @@ impl Association {
             notices: VecDeque::new(),
             outage: Outage::default(),
             size_black_hole: None,
-            suspicions: 0,
-            all_suspected: Stopwatch::default(),
+            suspicions: Lazy::default(),
             mtu_work: MtuWork::default(),
             readable_told: false,
             reports_allowed: Allowance::default(),

@@ -90,9 +90,9 @@ impl Association {
         self.report_reachability(cx, id);
         self.follow_reachability(id);
         if transition == Transition::Suspected {
-            self.suspicions += 1;
+            self.suspicions.count += 1;
             let suspicion = &mut self.paths[id].suspicion;
-            suspicion.rank = self.suspicions;
+            suspicion.rank = self.suspicions.count;
             suspicion.times += 1;
             suspicion.since = Some(cx.now);
         }
@@ -145,6 +145,8 @@ impl Association {
                 suspicion.time.look(now, Condition::Not);
             }
         }
-        self.all_suspected.look(now, (suspected && !active).into());
+        if let Some(suspicions) = self.suspicions.if_used() {
+            suspicions.all.look(now, (suspected && !active).into());
+        }
     }
 }

@@ -23,7 +23,7 @@ impl Association {
         stats.tail_probes =
             self.transmitter.paths.iter().map(|path| path.counters.repairs.tail_probes).sum();
         stats.blocked = self.blocked.total();
-        stats.all_potentially_failed_time = self.all_suspected.total();
+        stats.all_potentially_failed_time = self.suspicions.all.total();
         self.count_address_changes(&mut stats);
         if let Some(receiver) = self.state.receiver() {
             let counters = receiver.counters();
@@ -59,7 +59,7 @@ impl Association {
     pub fn potentially_failed(&self, now: Instant) -> PotentiallyFailedTime {
         PotentiallyFailedTime {
             paths: self.paths.iter().map(|path| path.suspicion.time.total_at(now)).collect(),
-            all_paths: self.all_suspected.total_at(now),
+            all_paths: self.suspicions.all.total_at(now),
         }
     }
 

@@ -76,6 +76,19 @@ impl Vacant for Suspicion {
     const VACANT: &'static Self = &Self::NONE;
 }
 
+/// The same of all paths of an association together.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Suspicions {
+    /// How many times a path became potentially failed.
+    pub(crate) count: u64,
+    /// Time in which no path was active and one or more were potentially failed.
+    pub(crate) all: Stopwatch,
+}
+
+impl Vacant for Suspicions {
+    const VACANT: &'static Self = &Self { count: 0, all: Stopwatch::NEW };
+}
+
 /// Counters of a path that its sending half does not keep; they stay after the path has failed.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct PathCounters {

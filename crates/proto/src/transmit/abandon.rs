@@ -18,7 +18,10 @@ const NO_MESSAGE: MessageId = (0, false, 0);
 impl Transmitter {
     /// Learns from the handshake whether the peer understands FORWARD-TSN. If not, messages that wait become reliable.
     pub(crate) fn settle_partial_reliability(&mut self, support: Support) {
-        self.stats.messages_kept_reliable += self.queue.settle_support(support);
+        let kept = self.queue.settle_support(support);
+        if kept > 0 {
+            self.stats.seldom.messages_kept_reliable += kept;
+        }
     }
 
     /// The peer reports FORWARD-TSN as a chunk that it does not know, although it offered it: messages are reliable from now on,
@@ -49,7 +52,7 @@ impl Transmitter {
         if wanted == Reliability::Full || self.queue.support() != Support::No {
             return wanted;
         }
-        self.stats.messages_kept_reliable += 1;
+        self.stats.seldom.messages_kept_reliable += 1;
         Reliability::Full
     }
 
@@ -154,7 +157,7 @@ impl Transmitter {
             return self.abandon_begun(cx, slot);
         }
         let Some(waiting) = queue.abandon(slot) else { return false };
-        waiting.reliability.count(&mut self.stats.abandoned, false);
+        waiting.reliability.count(&mut self.stats.seldom.abandoned, false);
         let (stream, context) = (waiting.message.stream, waiting.message.context);
         cx.effects.push(Effect::Event(Event::Abandoned { stream, context, transmitted: false }));
         true
@@ -192,7 +195,7 @@ impl Transmitter {
                 && let Some(gone) = self.outstanding.abandon(next)
             {
                 released += gone.buffer_bytes;
-                self.stats.chunks_abandoned += 1;
+                self.stats.seldom.chunks_abandoned += 1;
                 let path = &mut self.paths[gone.path];
                 path.take_out(next, gone.flight);
                 self.settle_abandoned(gone.path);
@@ -202,7 +205,7 @@ impl Transmitter {
         }
         self.queue.release(released);
         if extent.ends {
-            reliability.count(&mut self.stats.abandoned, true);
+            reliability.count(&mut self.stats.seldom.abandoned, true);
             cx.effects.push(Effect::Event(Event::Abandoned { stream, context, transmitted: true }));
             return true;
         }
@@ -213,7 +216,7 @@ impl Transmitter {
     fn abandon_rest(&mut self, cx: &mut SendCx<'_>, message: MessageId) -> bool {
         let Some(rest) = self.queue.abandon_rest(cx.book.primary, message) else { return false };
         let (stream, context) = (rest.stream, rest.context);
-        rest.reliability.count(&mut self.stats.abandoned, true);
+        rest.reliability.count(&mut self.stats.seldom.abandoned, true);
         self.outstanding.abandon_rest(rest);
         cx.effects.push(Effect::Event(Event::Abandoned { stream, context, transmitted: true }));
         true

@@ -382,8 +382,11 @@ impl Transmitter {
         if withdrawn.chunks > 0 && cx.config.adapts_to_reordering() {
             self.watch_reneged();
         }
-        self.stats.chunks_withdrawn += u64::from(withdrawn.chunks);
-        self.stats.stale_sacks += u64::from(withdrawn.is_stale);
+        if withdrawn.chunks > 0 || withdrawn.is_stale {
+            let stats = &mut *self.stats.seldom;
+            stats.chunks_withdrawn += u64::from(withdrawn.chunks);
+            stats.stale_sacks += u64::from(withdrawn.is_stale);
+        }
         withdrawn
     }
 

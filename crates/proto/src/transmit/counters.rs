@@ -1,41 +1,43 @@
 //! What the transmitter counts itself.
 
+use crate::types::{Lazy, Vacant};
 use crate::{AbandonedMessages, AssociationStats};
 
-/// Makes the struct, and the copy into what is public, of one list.
+/// Makes the structs, and the copy into what is public, of one list. What is counted in few associations takes no memory in the others.
 macro_rules! counters {
-    ($($name:ident),* $(,)?) => {
+    (often: $($often:ident),*; seldom: $($seldom:ident),*;) => {
         /// As the fields of the same name in [`AssociationStats`].
-        #[derive(Clone, Debug, Default)]
+        #[derive(Debug, Default)]
         pub(crate) struct TransmitCounters {
-            $(pub(crate) $name: u64,)*
+            $(pub(crate) $often: u64,)*
+            pub(crate) seldom: Lazy<SeldomTransmitCounters>,
+        }
+
+        /// As the fields of the same name in [`AssociationStats`].
+        #[derive(Debug, Default)]
+        pub(crate) struct SeldomTransmitCounters {
+            $(pub(crate) $seldom: u64,)*
             pub(crate) abandoned: AbandonedMessages,
+        }
+
+        impl Vacant for SeldomTransmitCounters {
+            const VACANT: &'static Self =
+                &Self { $($seldom: 0,)* abandoned: AbandonedMessages::NONE };
         }
 
         impl TransmitCounters {
             /// Enters these numbers.
             pub(crate) fn enter(&self, stats: &mut AssociationStats) {
-                $(stats.$name = self.$name;)*
-                stats.abandoned = self.abandoned;
+                $(stats.$often = self.$often;)*
+                $(stats.$seldom = self.seldom.$seldom;)*
+                stats.abandoned = self.seldom.abandoned;
             }
         }
     };
 }
 
 counters! {
-    data_chunks_sent,
-    chunks_withdrawn,
-    stale_sacks,
-    bytes_released_early,
-    sacks_received,
-    nr_sacks_received,
-    fast_retransmissions,
-    timeout_retransmissions,
-    rescheduled_chunks,
-    timeouts,
-    reported_retransmissions,
-    messages_sent,
-    chunks_abandoned,
-    messages_kept_reliable,
-    forward_tsns_sent,
+    often: data_chunks_sent, bytes_released_early, sacks_received, nr_sacks_received, messages_sent;
+    seldom: chunks_withdrawn, stale_sacks, fast_retransmissions, timeout_retransmissions, rescheduled_chunks, timeouts,
+        reported_retransmissions, chunks_abandoned, messages_kept_reliable, forward_tsns_sent;
 }

@@ -354,20 +354,20 @@ impl Transmitter {
             TransmissionCause::WindowProbe | TransmissionCause::Copy => {}
             TransmissionCause::Rescheduled => {
                 counters.repairs.rescheduled_chunks += 1;
-                self.stats.rescheduled_chunks += 1;
+                self.stats.seldom.rescheduled_chunks += 1;
             }
             TransmissionCause::TailProbe => counters.repairs.tail_probes += 1,
             TransmissionCause::FastRetransmission => {
                 counters.repairs.fast_retransmissions += 1;
-                self.stats.fast_retransmissions += 1;
+                self.stats.seldom.fast_retransmissions += 1;
             }
             TransmissionCause::DropReport => {
                 counters.repairs.reported_retransmissions += 1;
-                self.stats.reported_retransmissions += 1;
+                self.stats.seldom.reported_retransmissions += 1;
             }
             TransmissionCause::TimerRetransmission => {
                 counters.repairs.timeout_retransmissions += 1;
-                self.stats.timeout_retransmissions += 1;
+                self.stats.seldom.timeout_retransmissions += 1;
             }
         }
         if cause != TransmissionCause::New && cx.config.policies.t3_restart == T3Restart::Smart {

@@ -33,7 +33,7 @@ impl Transmitter {
         };
         let guarded_by = self.forward.guarded_by();
         self.forward.on_sent(cx.now, packet.path, point);
-        self.stats.forward_tsns_sent += 1;
+        self.stats.seldom.forward_tsns_sent += 1;
         self.paths[packet.path].start_t3(cx.now, cx.config);
         // The timer of the path that the one before took has nothing left to guard.
         if let Some(before) = guarded_by.filter(|before| *before != packet.path) {

@@ -35,7 +35,7 @@ impl Transmitter {
         path.timed = None;
         path.await_no_sample();
         path.counters.repairs.timeouts += 1;
-        self.stats.timeouts += 1;
+        self.stats.seldom.timeouts += 1;
         if expiry == Expiry::Loss {
             let timeout = Timeout { flight_before: path.flight };
             path.control(cx.now, groups.view(id), |it, cx| it.on_timeout(cx, &timeout));

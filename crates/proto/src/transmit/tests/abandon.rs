@@ -49,7 +49,7 @@ fn a_message_goes_again_as_often_as_its_limit_says() {
         assert_eq!(bench.tx.queue.used(), 0);
         let mut counts = AbandonedMessages::default();
         counts.limited_retransmissions.sent = 1;
-        assert_eq!(bench.tx.stats.abandoned, counts);
+        assert_eq!(bench.tx.stats.seldom.abandoned, counts);
         let sent = bench.flush();
         assert_eq!(sent.len(), 1);
         let point = sent[0].forward.as_ref().unwrap().new_cumulative_tsn;
@@ -82,7 +82,7 @@ fn all_chunks_of_a_message_go_with_the_one_that_was_lost() {
     lose(&mut bench, &[2]);
     bench.begin();
     assert_eq!(bench.flights(), [2 * CHUNK]);
-    assert_eq!(bench.tx.stats.chunks_abandoned, 3);
+    assert_eq!(bench.tx.stats.seldom.chunks_abandoned, 3);
     assert_eq!(bench.tx.queue.used(), u64::from(2 * FULL));
     assert!(!bench.tx.forward.is_due(), "chunk 0 is still to come");
     bench.sack(&Answer::of(1).gaps(&[(4, 4)]));
@@ -111,7 +111,7 @@ fn a_message_that_waits_is_abandoned_when_its_lifetime_is_over() {
     bench.wait(1);
     assert_eq!(over(&mut bench), [abandoned(0, false), "Event(SenderDry)".into()]);
     assert_eq!(bench.tx.abandon_deadline(bench.phase), None);
-    assert_eq!((bench.tx.queue.used(), bench.tx.stats.abandoned.timed.unsent), (0, 1));
+    assert_eq!((bench.tx.queue.used(), bench.tx.stats.seldom.abandoned.timed.unsent), (0, 1));
     assert_eq!(bench.sends(), []);
     assert!(!bench.tx.forward.is_due(), "the peer has heard nothing of it");
 }
@@ -221,7 +221,7 @@ fn waiting_messages_make_room_before_those_that_were_sent() {
     }
     assert_eq!(bench.flights(), [0]);
     assert!(bench.tx.forward.is_due(), "the peer waits for what was sent");
-    let counts = bench.tx.stats.abandoned.priority;
+    let counts = bench.tx.stats.seldom.abandoned.priority;
     assert_eq!((counts.sent, counts.unsent), (2, 2));
     let (effects, result) = bench.send_one(2 * FULL, Reliability::Priority(1));
     assert_eq!((effects, result), (Vec::new(), Err(SendError::WouldBlock)));
@@ -245,9 +245,9 @@ fn a_peer_without_forward_tsn_makes_every_message_reliable() {
     bench.tx.settle_partial_reliability(Support::Unknown);
     bench.send_one(FULL, rule).1.unwrap();
     bench.tx.settle_partial_reliability(Support::No);
-    assert_eq!(bench.tx.stats.messages_kept_reliable, 1);
+    assert_eq!(bench.tx.stats.seldom.messages_kept_reliable, 1);
     bench.send_one(FULL, Reliability::Retransmissions(0)).1.unwrap();
-    assert_eq!(bench.tx.stats.messages_kept_reliable, 2);
+    assert_eq!(bench.tx.stats.seldom.messages_kept_reliable, 2);
     bench.wait(60);
     assert_eq!(bench.tx.abandon_deadline(bench.phase), None);
     assert_eq!(bench.sends(), [(0, [0].into()), (0, [1].into())]);

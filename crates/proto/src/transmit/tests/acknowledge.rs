@@ -139,7 +139,7 @@ fn a_chunk_that_the_peer_discarded_is_in_flight_again() {
         bench.sack(&Answer::of(0).gaps(&[(2, 3)]).over(1));
         assert_eq!(bench.flights(), [CHUNK, CHUNK]);
         bench.sack(&Answer::of(1).gaps(&[(3, 3)]).over(1));
-        assert_eq!(bench.tx.stats.chunks_withdrawn, 1, "{policy:?}");
+        assert_eq!(bench.tx.stats.seldom.chunks_withdrawn, 1, "{policy:?}");
         assert_eq!(bench.flights(), [0, 2 * CHUNK]);
         assert_eq!(bench.history(2), History::CREDITED | History::RENEGED);
         assert_eq!(bench.chunk(2).missing_reports, 1);
@@ -158,7 +158,7 @@ fn an_overtaken_sack_withdraws_nothing_where_the_policy_knows_them() {
         bench.sack(&Answer::of(0).gaps(&[(1, 3)]).over(1));
         // Sent before that one, and slower on path 0.
         bench.sack(&Answer::of(0).gaps(&[(1, 1)]).over(0).a_rwnd(9));
-        let counted = (bench.tx.stats.chunks_withdrawn, bench.tx.stats.stale_sacks);
+        let counted = (bench.tx.stats.seldom.chunks_withdrawn, bench.tx.stats.seldom.stale_sacks);
         assert_eq!(counted, (withdrawn, stale), "{policy:?}");
         let advertised = if stale > 0 { Bench::PEER_WINDOW } else { 9 };
         assert_eq!(bench.tx.advertised_window, u64::from(advertised), "{policy:?}");

@@ -422,7 +422,7 @@ fn a_path_that_a_blocking_chunk_leaves_pays_half_where_the_policy_says_so() {
     assert_eq!(bench.sends()[0], (1, [0].into()));
     assert_eq!(bench.path(0).congestion.cwnd, 9 * CHUNK / 2);
     assert_eq!(bench.path(1).counters.repairs.rescheduled_chunks, 1);
-    assert_eq!(bench.tx.stats.rescheduled_chunks, 1);
+    assert_eq!(bench.tx.stats.seldom.rescheduled_chunks, 1);
 }
 
 /// As slow as above, but the only path that takes new data.

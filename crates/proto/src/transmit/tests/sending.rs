@@ -39,8 +39,11 @@ fn each_transmission_is_counted_by_its_cause_and_told_to_the_probe() {
     }
     let stats = &bench.tx.stats;
     assert_eq!((stats.messages_sent, stats.data_chunks_sent), (3, 7));
-    let repeated =
-        [stats.fast_retransmissions, stats.reported_retransmissions, stats.timeout_retransmissions];
+    let repeated = [
+        stats.seldom.fast_retransmissions,
+        stats.seldom.reported_retransmissions,
+        stats.seldom.timeout_retransmissions,
+    ];
     assert_eq!(repeated, [1, 1, 1]);
     let now = bench.now;
     let path = bench.path(0);

@@ -59,16 +59,21 @@ pub(crate) fn on_acked(policy: RttSample, returned: Return, chunk: Awaited) -> M
 }
 
 impl Awaited {
-    /// A SACK came over the chunk's own path. After `patience`, the path's retransmission timeout, the one that answered
-    /// the chunk must have been lost, and a later one would measure the pause between them.
+    /// A SACK came over the chunk's own path; `news` if it is the first to acknowledge something of that path. After `patience`
+    /// the one that answered the chunk must have been lost, and a later one would measure the pause between them.
+    ///
+    /// Of a chunk that was copied, it may be the copy alone that arrived. Then no SACK answers it on its own path, and one that
+    /// answers what was sent there later would measure the same pause.
     pub(crate) fn on_sack(
         &self,
         cumulative: Tsn,
         blocks: &GapAckBlocks<'_>,
         now: Instant,
         patience: Duration,
+        news: bool,
     ) -> Awaiting {
-        if now.since(self.chunk.sent_at) > patience {
+        let answers_another = self.chunk.was_copied && news;
+        if answers_another || now.since(self.chunk.sent_at) > patience {
             return Awaiting::Over;
         }
         let offset = self.tsn.distance_from(cumulative);
@@ -130,9 +135,27 @@ mod tests {
             let awaited = Awaited { tsn: Tsn(tsn), chunk: sent(AT(0)) };
             let (now, patience) = (AT(1000), Duration::from_secs(1));
             let expected = if covered { Awaiting::Sample } else { Awaiting::GoesOn };
-            assert_eq!(awaited.on_sack(Tsn(cumulative), &blocks, now, patience), expected, "{tsn}");
-            let late = awaited.on_sack(Tsn(cumulative), &blocks, AT(1001), patience);
+            let on_sack =
+                |now, news| awaited.on_sack(Tsn(cumulative), &blocks, now, patience, news);
+            assert_eq!([true, false].map(|news| on_sack(now, news)), [expected; 2], "{tsn}");
+            let late = on_sack(AT(1001), false);
             assert_eq!(late, Awaiting::Over);
+        }
+    }
+
+    /// Its copy may be all of it that arrived, so that what answers something else does not answer it.
+    #[test]
+    fn what_was_copied_is_not_measured_by_the_answer_to_a_later_chunk() {
+        let blocks = GapAckBlocks::from([].into_iter().collect());
+        for (was_copied, news, expected) in [
+            (false, true, Awaiting::Sample),
+            (true, false, Awaiting::Sample),
+            (true, true, Awaiting::Over),
+        ] {
+            let chunk = TimedChunk { was_copied, ..sent(AT(0)) };
+            let awaited = Awaited { tsn: Tsn(7), chunk };
+            let found = awaited.on_sack(Tsn(9), &blocks, AT(160), Duration::from_secs(1), news);
+            assert_eq!(found, expected, "{was_copied} {news}");
         }
     }
 }

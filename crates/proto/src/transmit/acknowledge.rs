@@ -14,7 +14,7 @@ use crate::config::{CwndUpdate, DataCopies};
 use crate::congestion::burst;
 use crate::congestion::recovery::PseudoCumulative;
 use crate::extension::nr_sack::{self, Disordered, Release};
-use crate::mechanism::copies::Copies;
+use crate::mechanism::copies::{self, Copies};
 use crate::mechanism::cuc::{self, CucView, LowEnd};
 use crate::mechanism::slow_path_rtt::{self, Awaited, Awaiting, Measure, Return};
 use crate::transmit::outstanding::{History, Newly};
@@ -207,7 +207,7 @@ impl Transmitter {
         match sack::validate(cumulative, blocks, outstanding.base(), outstanding.next_tsn()) {
             Ok(SackVerdict::Apply) => {}
             Ok(SackVerdict::Stale) => {
-                self.measure_awaited(cx, cumulative, blocks, arrival);
+                self.measure_awaited(cx, report, false);
                 return AckOutcome::Stale;
             }
             Err(problem) => return AckOutcome::Refused(problem),
@@ -222,7 +222,8 @@ impl Transmitter {
         let silence = Silence::of(report, &self.outstanding);
         let withdrawn = self.take_back(cx, report, source, &delta, &silence);
         self.sample_rtt(cx, news, arrival, &elsewhere);
-        self.measure_awaited(cx, cumulative, blocks, arrival);
+        let is_news = news.get(arrival.index()).is_some_and(|news| news.chunks > 0);
+        self.measure_awaited(cx, report, is_news);
         self.order_changes(cx, changes, news);
         let lost_on = match source {
             Acknowledgement::Sack { flags, .. } if !blocks.is_empty() && !withdrawn.is_stale => {
@@ -444,16 +445,15 @@ impl Transmitter {
 
     /// A SACK over the path of a chunk that was acknowledged over another one measures its round trip, even if the SACK
     /// says nothing new.
-    fn measure_awaited(
-        &mut self,
-        cx: &mut SendCx<'_>,
-        cumulative: Tsn,
-        blocks: &GapAckBlocks<'_>,
-        arrival: PathId,
-    ) {
-        let Some(path) = self.paths.get_mut(arrival) else { return };
+    fn measure_awaited(&mut self, cx: &mut SendCx<'_>, report: &Report<'_>, is_news: bool) {
+        let Some(path) = self.paths.get_mut(report.arrival) else { return };
         let Some(awaited) = path.record.awaited else { return };
-        match awaited.on_sack(cumulative, blocks, cx.now, path.rtt.rto()) {
+        let patience = match awaited.chunk.was_copied {
+            // The answer may never come; then a later one must not pass for it.
+            true => (path.rtt.expected() * copies::LONGEST_ANSWER).min(path.rtt.rto()),
+            false => path.rtt.rto(),
+        };
+        match awaited.on_sack(report.cumulative, report.blocks, cx.now, patience, is_news) {
             Awaiting::GoesOn => return,
             Awaiting::Over => {}
             Awaiting::Sample => {

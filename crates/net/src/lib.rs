@@ -218,7 +218,8 @@
 //!
 //! [`Endpoint::bind_add`] and [`Endpoint::bind_remove`] change the local addresses of an endpoint while its associations
 //! live: paths from an address that goes are inactive at once, and are probed when it comes back. An interface that only
-//! goes down needs neither: its paths are refused by the system until it is up again.
+//! goes down needs neither: its paths are refused by the system until it is up again. With the policy
+//! `address_reconfiguration` on both sides the peers are told of the change (ASCONF).
 
 #![deny(unsafe_code)]
 

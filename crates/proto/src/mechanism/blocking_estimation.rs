@@ -84,6 +84,12 @@ impl MeasuredPath {
         }
     }
 
+    /// A congestion window per round trip, in bytes per second.
+    fn window_rate(&self) -> u64 {
+        let rate = mul_div(self.cwnd, NANOS_PER_SECOND as u64, self.srtt.as_nanos().max(1));
+        u64::try_from(rate).unwrap_or(u64::MAX)
+    }
+
     fn smallest_nanos(&self) -> u128 {
         u128::from(self.smallest_rtt.as_nanos().max(1))
     }
@@ -170,16 +176,17 @@ pub(crate) enum Waits {
     Nothing,
 }
 
-/// Bytes per second that a path may deliver in the next round trip which delivers so much now: up to twice as much, and no more than
-/// its links can send, if a packet needs `serialisation` nanoseconds there.
-fn grows_to(now: KnownRate, chunk: u64, serialisation: Duration) -> u64 {
+/// Bytes per second that a path may deliver in the next round trip which delivers so much now: up to twice as much, or the
+/// congestion window if nothing waits in a queue (`window`, per round trip), and no more than its links can send, if a packet needs
+/// `serialisation` there. The first samples of a rate are those of single packets.
+fn grows_to(now: KnownRate, window: u64, chunk: u64, serialisation: Duration) -> u64 {
     let delivers = now.bytes_per_second.max(1);
-    let twice = delivers.saturating_mul(2);
+    let most = delivers.saturating_mul(2).max(window);
     match serialisation.as_nanos() {
-        0 => twice,
+        0 => most,
         nanos => {
             let links = mul_div(chunk, NANOS_PER_SECOND as u64, nanos);
-            u64::try_from(links).unwrap_or(u64::MAX).clamp(delivers, twice)
+            u64::try_from(links).unwrap_or(u64::MAX).clamp(delivers, most)
         }
     }
 }
@@ -204,7 +211,8 @@ pub(crate) fn expected_rtt(path: &MeasuredPath, flight: u64, chunk: u64) -> Dura
         (Some(rate), _) => Some((rate, mul_div(chunk, second, rate))),
         (None, Some(grows)) => {
             let sending = path.serialisation;
-            Some((grows_to(grows, chunk, sending), sending.as_nanos().into()))
+            let window = if path.has_queue() { 0 } else { path.window_rate() };
+            Some((grows_to(grows, window, chunk, sending), sending.as_nanos().into()))
         }
         (None, None) => None,
     };

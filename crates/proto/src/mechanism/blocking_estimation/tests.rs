@@ -192,9 +192,14 @@ fn a_thin_path_is_as_slow_as_it_sends() {
     for (flight, expected) in [(0, 24), (400, 24), (1000, 36), (2000, 56)] {
         assert_eq!(expected_rtt(&thin, flight, 1000), ms(expected), "{flight}");
     }
-    let grows = MeasuredPath { rate: delivers(100_000, false), ..thin };
+    let grows = MeasuredPath { cwnd: 2000, rate: delivers(100_000, false), ..thin };
     for (flight, expected) in [(0, 14), (1800, 14), (2000, 16)] {
         assert_eq!(expected_rtt(&grows, flight, 1000), ms(expected), "{flight}, growing");
+    }
+    // A window of 300 bytes a millisecond, and nothing waits: the rate was that of its first packet.
+    let begins = MeasuredPath { cwnd: 4200, ..grows };
+    for (flight, expected) in [(2000, 14), (3500, 16)] {
+        assert_eq!(expected_rtt(&begins, flight, 1000), ms(expected), "{flight}, begins");
     }
     // Its links need 8 ms for a chunk: it grows to no more than 125 bytes a millisecond.
     let thin_links = MeasuredPath { serialisation: ms(8), ..grows };

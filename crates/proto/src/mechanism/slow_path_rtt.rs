@@ -146,7 +146,7 @@ mod tests {
     /// Its copy may be all of it that arrived, so that what answers something else does not answer it.
     #[test]
     fn what_was_copied_is_not_measured_by_the_answer_to_a_later_chunk() {
-        let blocks = GapAckBlocks::from([].into_iter().collect());
+        let blocks: GapAckBlocks<'_> = [].into_iter().collect();
         for (was_copied, news, expected) in [
             (false, true, Awaiting::Sample),
             (true, false, Awaiting::Sample),

@@ -170,7 +170,7 @@ impl Copies {
         age >= rtt / 2
     }
 
-    /// A SACK came over the path. It answers the copy if it reports it as a duplicate, or acknowledges it no sooner than after `least`:
+    /// A SACK came over the path. No sooner than after `least` it answers the copy if it reports it as a duplicate, or acknowledges it:
     /// one that no other SACK has acknowledged, or where nothing else was on its way, unless `carried`: data of the peer may have brought the
     /// SACK over this path. A report of an earlier copy answers that one. Returns when the copy was sent, if so, and its size.
     pub(crate) fn on_sack(
@@ -189,14 +189,16 @@ impl Copies {
             CopyAnswer::FirstAck => latest.acked_at.is_none(),
             CopyAnswer::Nothing => false,
         };
-        let was_reported =
-            self.earlier.iter().position(|it| it.is_some_and(|it| is_duplicate(it.tsn)));
+        // What comes sooner reports an earlier transmission of the chunk, which may have been copied here before.
+        let is_due = |copy: &Copy| now.since(copy.sent_at) >= least;
+        let is_reported = |copy: &Copy| is_duplicate(copy.tsn) && is_due(copy);
+        let was_reported = self.earlier.iter().position(|it| it.as_ref().is_some_and(is_reported));
         let is_answer = may_answer
             && !is_ambiguous
             && was_reported.is_none()
-            && now.since(latest.sent_at) >= least
+            && is_due(&latest)
             && covers(latest.tsn);
-        if is_duplicate(latest.tsn) || is_answer {
+        if is_reported(&latest) || is_answer {
             (self.awaited, self.unanswered) = (None, 0);
             self.earlier = [None; EARLIER];
             return Some((latest.sent_at, latest.bytes));

@@ -183,3 +183,21 @@ fn a_copy_that_comes_too_late_is_none() {
         assert_eq!(is_useful(ms(rtt), ms(its_rtt)), useful, "{rtt} {its_rtt}");
     }
 }
+
+/// The chunk was copied here before, longer ago than is remembered: a report of that arrives soon after the next copy.
+#[test]
+fn a_report_that_comes_too_soon_is_not_of_the_latest_copy() {
+    let least = Duration::from_millis(10);
+    for (asked_at, others, expected) in
+        [(9, 0, None), (10, 0, Some(0)), (9, 2, None), (10, 2, Some(0))]
+    {
+        let mut copies = Copies::default();
+        copies.on_sent(at(0), Tsn(1), 1000, u64::MAX, CopyAnswer::Nothing);
+        for other in 0..others {
+            copies.on_sent(at(1), Tsn(7 + other), 1000, u64::MAX, CopyAnswer::Nothing);
+        }
+        let reported = |tsn: Tsn| tsn == Tsn(1);
+        let answer = copies.on_sack(at(asked_at), least, true, reported, |_| false);
+        assert_eq!(answer, expected.map(|ms| (at(ms), 1000)), "{asked_at} {others}");
+    }
+}

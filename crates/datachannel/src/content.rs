@@ -17,7 +17,7 @@ pub enum Content {
 }
 
 impl Content {
-    /// Payload protocol identifier and payload. SCTP has no empty messages: one byte of zero stands for nothing.
+    /// Payload protocol identifier and payload. SCTP cannot send an empty message, so that one is sent as a zero byte (RFC 8831 section 6.6).
     pub(crate) fn into_payload(self) -> (u32, Bytes) {
         let (some, empty, bytes) = match self {
             Self::Text(text) => (STRING, STRING_EMPTY, Bytes::from(text)),

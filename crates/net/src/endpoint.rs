@@ -310,8 +310,8 @@ impl Endpoint {
     /// Adds a local address, with a socket of its own on the same UDP port (`sctp_bindx`, `SCTP_BINDX_ADD_ADDR`).
     ///
     /// Associations that begin later use it. Those that live open paths from it as their pairing wants, which are probed
-    /// before they carry data. Peers that have the policy `address_reconfiguration`, too, are told (ASCONF, RFC 5061), and the
-    /// address is used once they have acknowledged it; [`Event::LocalAddress`](crate::Event::LocalAddress) says so. Elsewhere a path comes
+    /// before they carry data. If both sides have the policy `address_reconfiguration`, the peer is asked to add the address (ASCONF,
+    /// RFC 5061), and it is used once the peer has acknowledged it ([`Event::LocalAddress`](crate::Event::LocalAddress)). Otherwise a path comes
     /// into use where both sides have `address_join`, or the peer knows the address from the handshake, as it does when an
     /// address comes back that was [removed](Self::bind_remove).
     ///
@@ -347,8 +347,8 @@ impl Endpoint {
     ///
     /// Paths from it become inactive at once, with their counters kept, and what was in flight on them goes elsewhere. An
     /// association that has no other address tries on until the address comes back or its peer counts as unreachable.
-    /// Call it when an interface loses an address. Peers that have the policy `address_reconfiguration`, too, are told and forget it;
-    /// others find out by their timeouts.
+    /// Call it when an interface loses an address. If both sides have the policy `address_reconfiguration`, the peer is asked to delete it;
+    /// otherwise the peer notices by its timeouts.
     ///
     /// Once polled, it happens even if the future is dropped.
     pub async fn bind_remove(&self, address: IpAddr) -> Result<(), BindError> {

@@ -218,8 +218,8 @@
 //!
 //! [`Endpoint::bind_add`] and [`Endpoint::bind_remove`] change the local addresses of an endpoint while its associations
 //! live: paths from an address that goes are inactive at once, and are probed when it comes back. An interface that only
-//! goes down needs neither: its paths are refused by the system until it is up again. With the policy
-//! `address_reconfiguration` on both sides the peers are told of the change (ASCONF).
+//! goes down needs neither: its paths are refused by the system until it is up again. If both sides have
+//! the policy `address_reconfiguration`, an ASCONF tells the peer of the change.
 
 #![deny(unsafe_code)]
 

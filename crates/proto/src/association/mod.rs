@@ -286,8 +286,8 @@ impl Association {
     /// become inactive with their counters kept, and what was in flight on them goes elsewhere; when the address comes
     /// back, they are probed again under their old ids.
     ///
-    /// Where both sides have [`AddressReconfiguration`](crate::config::AddressReconfiguration), the peer is told (RFC 5061), and
-    /// a new address is used when it has acknowledged it; [`Event::LocalAddress`] says so. If this is the last address, it
+    /// If both sides have [`AddressReconfiguration`](crate::config::AddressReconfiguration), an ASCONF tells the peer (RFC 5061), and
+    /// a new address is used once the peer has acknowledged it; [`Event::LocalAddress`] says so. If this is the last address, it
     /// is deleted when another one is added. Elsewhere the peer learns of a new address by the packets of its paths, and takes them
     /// where both sides have [`AddressJoin`](crate::config::AddressJoin) or the handshake named the address.
     pub fn handle_local_address(&mut self, cx: &mut Cx<'_>, change: LocalAddressChange) {

@@ -1,7 +1,7 @@
 //! The table of paths: made in the handshake, and changed by local addresses that come and go while the association lives.
 //!
-//! When an address comes or goes, the peer is told where both sides have ASCONF (`association/asconf`). Elsewhere it finds out by the
-//! packets of a new path, whose HEARTBEAT proves whose they are (`extension/address_join`), and by its timeouts on one that is gone.
+//! If both sides have ASCONF (`association/asconf`), one tells the peer of an address that comes or goes. Otherwise the peer notices the
+//! packets of a new path, whose HEARTBEAT proves whose they are (`extension/address_join`), and its own timeouts on one that is gone.
 
 use core::mem;
 use core::net::IpAddr;

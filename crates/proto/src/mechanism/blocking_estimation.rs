@@ -86,8 +86,7 @@ impl MeasuredPath {
 
     /// A congestion window per round trip, in bytes per second.
     fn window_rate(&self) -> u64 {
-        let rate = mul_div(self.cwnd, NANOS_PER_SECOND as u64, self.srtt.as_nanos().max(1));
-        u64::try_from(rate).unwrap_or(u64::MAX)
+        u64::try_from(proven(None, self.cwnd, self.srtt)).unwrap_or(u64::MAX)
     }
 
     fn smallest_nanos(&self) -> u128 {

@@ -129,6 +129,7 @@ fn rfc9260() -> Policies {
         blocking_estimation: BlockingEstimation::Off,
         earliest_completion: EarliestCompletion::Off,
         data_copies: DataCopies::Off,
+        data_ahead: DataAhead::Off,
         goodput_guard: GoodputGuarding::Off,
         reschedule: Reschedule {
             side: RescheduleSide::None,
@@ -300,6 +301,7 @@ fn recommended() -> Policies {
         earliest_completion: EarliestCompletion::On,
         peer_reorder_limit: PeerReorderLimit::Learned,
         data_copies: DataCopies::On,
+        data_ahead: DataAhead::On,
         goodput_guard: GoodputGuarding::On,
         tail_reinjection: TailReinjection::On,
         tail_probe: TailProbes::TwoRtts,

@@ -287,6 +287,12 @@ pub const POLICY_KEYS: &[PolicyKey] = &[
         DataCopies::VALUES,
     ),
     choice(
+        "data_ahead",
+        "Whether a path that data has not measured takes data that no other path can take yet.",
+        "here: what arrives early saves round trips, and what does not costs nothing",
+        DataAhead::VALUES,
+    ),
+    choice(
         "goodput_guard",
         "Whether paths rest while one of them delivers more than all together.",
         "here: a control loop over what the other mechanisms achieve",

@@ -141,6 +141,21 @@ impl Copies {
         self.paid_until = self.paid_until.max(now) + cost(bytes.into(), rate);
     }
 
+    /// A chunk left the path for another one: what stays on its way is a copy, sent before the other transmission.
+    pub(crate) fn on_left(&mut self, tsn: Tsn, sent_at: Instant, bytes: u32) {
+        let copy = Copy { tsn, sent_at, bytes, acked_at: None, answer: CopyAnswer::FirstAck };
+        let earlier = match self.awaited {
+            None => return self.awaited = Some(copy),
+            Some(awaited) if awaited.sent_at > sent_at => copy,
+            Some(awaited) => {
+                self.awaited = Some(copy);
+                awaited
+            }
+        };
+        self.earlier.rotate_right(1);
+        self.earlier[0] = Some(earlier);
+    }
+
     /// A SACK came over another path. Where it acknowledges the copy, the first transmission may be what arrived.
     pub(crate) fn on_acked_elsewhere(&mut self, now: Instant, covers: impl Fn(Tsn) -> bool) {
         for copy in self.awaited.iter_mut().chain(self.earlier.iter_mut().flatten()) {
@@ -182,8 +197,10 @@ impl Copies {
         covers: impl Fn(Tsn) -> bool,
     ) -> Option<(Instant, u32)> {
         let latest = self.awaited?;
-        let is_ambiguous =
-            self.earlier.iter().flatten().any(|copy| copy.may_be_first(now, least, &covers));
+        // What a SACK over the path may be the first to acknowledge: two of them leave open which one it answers.
+        let may_be_first = |copy: &Copy| copy.may_be_first(now, least, &covers);
+        let firsts = self.earlier.iter().flatten().filter(|copy| may_be_first(copy)).count();
+        let is_ambiguous = firsts > 0;
         let may_answer = match latest.answer {
             CopyAnswer::OverThePath => !carried || latest.acked_at.is_none(),
             CopyAnswer::FirstAck => latest.acked_at.is_none(),
@@ -203,8 +220,16 @@ impl Copies {
             self.earlier = [None; EARLIER];
             return Some((latest.sent_at, latest.bytes));
         }
+        let is_first = |copy: &Copy| {
+            let is_only = firsts == 1 && !may_be_first(&latest);
+            is_only && copy.acked_at.is_none() && covers(copy.tsn) && is_due(copy)
+        };
+        let was_first = self.earlier.iter().position(|it| {
+            it.as_ref().is_some_and(|copy| copy.answer == CopyAnswer::FirstAck && is_first(copy))
+        });
+        let answered = was_reported.or(was_first);
         self.on_acked_elsewhere(now, covers);
-        let reported = was_reported?;
+        let reported = answered?;
         let copy = self.earlier[reported]?;
         // What was sent before it has arrived, or is lost.
         self.earlier[reported..].fill(None);

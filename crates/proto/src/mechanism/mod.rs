@@ -7,6 +7,7 @@ pub(crate) mod cuc;
 pub(crate) mod custom_scheduler;
 pub(crate) mod dac;
 pub(crate) mod earliest_completion;
+pub(crate) mod early_answers;
 pub(crate) mod goodput_guard;
 pub(crate) mod loss_rate;
 

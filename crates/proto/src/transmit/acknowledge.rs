@@ -447,12 +447,16 @@ impl Transmitter {
     /// says nothing new.
     fn measure_awaited(&mut self, cx: &mut SendCx<'_>, report: &Report<'_>, is_news: bool) {
         let Some(path) = self.paths.get_mut(report.arrival) else { return };
+        if let Some(early) = path.record.early.take() {
+            return path.measure_early(cx, early, report);
+        }
         let Some(awaited) = path.record.awaited else { return };
         let patience = match awaited.chunk.was_copied {
             // The answer may never come; then a later one must not pass for it.
             true => (path.rtt.expected() * copies::LONGEST_ANSWER).min(path.rtt.rto()),
             false => path.rtt.rto(),
         };
+        // The chunk had arrived when it was acknowledged: what comes over the path more than a round trip later answers another one.
         match awaited.on_sack(report.cumulative, report.blocks, cx.now, patience, is_news) {
             Awaiting::GoesOn => return,
             Awaiting::Over => {}

@@ -42,6 +42,7 @@ impl Snapshot<'_> {
             let is_probed = own.flight > 0 || self.book[path].heartbeat.outstanding.is_some();
             let tries = own.counters.data_bytes_acked / u64::from(tx.max_fragment.max(1));
             return is_probed
+                && !self.runs_ahead(path)
                 && tries < MOST_TRIES
                 && others().any(|it| it.rtt.of_data().is_some());
         };

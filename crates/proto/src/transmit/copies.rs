@@ -2,6 +2,7 @@
 
 use polypath_wire::{DataFlags, DuplicateTsns};
 
+use super::ahead::is_better_known;
 use super::decide::Snapshot;
 use super::outstanding::{History, OutstandingChunk};
 use super::packet_builder::PacketBuilder;
@@ -100,10 +101,8 @@ impl Snapshot<'_> {
         if is_proven || self.tx.queue.names(path) {
             return false;
         }
-        // Nor is one where nothing has come back yet, while another has answered at least the handshake.
-        let is_silent = own.rtt.srtt().is_none();
         let mut others = self.tx.paths.among(self.usable).filter(|other| other.id != path);
-        others.any(|it| it.rtt.of_data().is_some() || is_silent && it.rtt.srtt().is_some())
+        others.any(|it| is_better_known(it, own)) && !self.runs_ahead(path)
     }
 
     fn policy_wants_copies(&self) -> bool {

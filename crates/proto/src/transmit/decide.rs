@@ -25,6 +25,8 @@ use crate::{Instant, PathId, PathStatus, Tsn};
 pub(crate) enum What {
     /// The chunk that blocks the buffers moves to this path.
     Move(Tsn),
+    /// A chunk that ran ahead on a path that did not answer goes over this one.
+    TakeBack(Tsn),
     /// Lost chunks are retransmitted.
     Retransmit,
     /// A new chunk with so many bytes of user data.
@@ -74,6 +76,8 @@ pub(super) fn decide(
         (path, What::Move(tsn))
     } else if has_lost && let Some((_, path)) = view.tx.lowest_lost(&targets, None) {
         (path, What::Retransmit)
+    } else if let Some((tsn, path)) = view.chunk_to_take_back() {
+        (path, What::TakeBack(tsn))
     } else if let Some((path, user_bytes)) = view.new_data(rng) {
         (path, What::New(user_bytes))
     } else if let Some((tsn, path)) = late {
@@ -297,7 +301,7 @@ impl Snapshot<'_> {
             errors: self.book[path.id].errors,
             cwnd_admits: path.cwnd_admits(),
             srtt: path.rtt.srtt(),
-            answer: asks_for_answers.then(|| self.tx.answer_time(path, self.now)).flatten(),
+            answer: asks_for_answers.then(|| self.tx.latest_answer(path, self.now)),
             loss_ppm: match policy.loss_rate {
                 LossRateSource::Measured => path.record.loss_rate.measured_ppm(),
                 LossRateSource::Oracle => path.record.loss_rate.oracle_ppm(),

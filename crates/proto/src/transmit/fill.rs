@@ -22,6 +22,9 @@ impl Transmitter {
     pub(crate) fn begin_flush(&mut self, cx: &mut SendCx<'_>) {
         self.abandon_due(cx);
         self.watch_forward_tsn();
+        if !self.ahead.is_empty() {
+            self.forget_measured();
+        }
         let sacks = self.flush.sacks;
         let limit = match cx.config.policies.burst {
             after_loss @ Burst::MaxBurstAfterLoss(_) => {
@@ -83,6 +86,7 @@ impl Transmitter {
         let mut next_new = None;
         match decision.what {
             What::Move(tsn) => self.push_blocking(cx, path, tsn, packet),
+            What::TakeBack(tsn) => self.push_back(cx, (path, usable), tsn, packet),
             What::New(user_bytes) => next_new = Some(user_bytes),
             What::Copy(tsn) => return self.push_copy(cx, path, tsn, packet),
             What::Retransmit | What::Late(_) => {}
@@ -237,6 +241,7 @@ impl Transmitter {
             self.note_sent(tsn);
         }
         self.note_chunk_sent(cx, path, tsn, user_bytes, TransmissionCause::New);
+        let is_one_of_several = self.paths.is_several();
         let path = &mut self.paths[path];
         path.put_out(flight_bytes);
         path.last_asks_for_sack = flags.contains(DataFlags::IMMEDIATE);
@@ -244,8 +249,13 @@ impl Transmitter {
         if path.timed.is_none() {
             path.timed = Some(tsn);
         }
+        let is_unmeasured = is_one_of_several && path.rtt.of_data().is_none();
         let makes_train = train_bytes_beside(cx.config, path) > 0;
         self.flush.train = makes_train.then_some(path.id);
+        if is_unmeasured {
+            let path = path.id;
+            self.note_early(cx, path, tsn);
+        }
     }
 
     /// Adds a chunk that was just noted as sent.

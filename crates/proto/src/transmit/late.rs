@@ -7,7 +7,7 @@ use super::packet_builder::PacketBuilder;
 use super::send_path::SendPath;
 use super::tail::is_answered_at_once;
 use super::{SendCx, Transmitter};
-use crate::config::TailReinjection;
+use crate::config::{DataCopies, TailReinjection};
 use crate::mechanism::blocking_estimation::expected_rtt;
 use crate::mechanism::copies;
 use crate::mechanism::tail_reinjection::{self, LateChunk};
@@ -154,11 +154,15 @@ impl Transmitter {
         }
     }
 
+    /// The same, where a path that data has not measured may take several times as long as for a control chunk, or as its timer.
+    pub(super) fn latest_answer(&self, path: &SendPath, now: Instant) -> Duration {
+        let known = measured_path(path, now).and_then(|_| self.answer_time(path, now));
+        known.unwrap_or_else(|| longest_answer(path))
+    }
+
     fn shortest_round_trip_of(&self, path: PathId) -> Duration {
-        // What was never measured may take several times as long as a control chunk, or as its timer.
-        let rtt = &self.paths[path].rtt;
-        let longest = (rtt.expected() * copies::LONGEST_ANSWER).min(rtt.rto());
-        rtt.of_data().map_or(longest, |(_, smallest)| smallest)
+        let path = &self.paths[path];
+        path.rtt.of_data().map_or_else(|| longest_answer(path), |(_, smallest)| smallest)
     }
 
     /// Adds chunks that arrive earlier on the path that was decided on.
@@ -190,18 +194,29 @@ impl Transmitter {
     }
 
     /// A chunk leaves its path. What it was sent in is still on its way there.
-    pub(super) fn leave_behind(&mut self, now: Instant, old: PathId, tsn: Tsn) {
+    pub(super) fn leave_behind(&mut self, cx: &SendCx<'_>, old: PathId, tsn: Tsn) {
+        let now = cx.now;
         let chunk = self.outstanding.get(tsn);
         let (sent_at, bytes) = (chunk.sent_at, chunk.flight_bytes);
         let path = &self.paths[old];
         let answer = self.answer_time(path, now).unwrap_or(path.rtt.rto());
-        self.paths[old].leave_behind(now, sent_at, bytes, now + answer);
+        let path = &mut self.paths[old];
+        path.leave_behind(now, sent_at, bytes, now + answer);
+        if cx.config.policies.data_copies == DataCopies::On && path.rtt.of_data().is_none() {
+            path.spread_mut().copies.on_left(tsn, sent_at, bytes);
+        }
     }
 
     /// Takes a chunk out of what is outstanding on `old`. The transmission is still on its way there, so nothing new
     /// follows for a round trip; its congestion window stays.
-    fn withdraw_from(&mut self, cx: &mut SendCx<'_>, old: PathId, tsn: Tsn, flight_bytes: u32) {
-        self.leave_behind(cx.now, old, tsn);
+    pub(super) fn withdraw_from(
+        &mut self,
+        cx: &mut SendCx<'_>,
+        old: PathId,
+        tsn: Tsn,
+        flight_bytes: u32,
+    ) {
+        self.leave_behind(cx, old, tsn);
         let path = &mut self.paths[old];
         path.tail_probe.begin_anew();
         path.take_out(tsn, flight_bytes);
@@ -211,6 +226,11 @@ impl Transmitter {
         }
         self.settle_left(cx, old);
     }
+}
+
+/// How long the answer to data may take on a path that was measured by control chunks only.
+fn longest_answer(path: &SendPath) -> Duration {
+    (path.rtt.expected() * copies::LONGEST_ANSWER).min(path.rtt.rto())
 }
 
 fn is_movable(chunk: &OutstandingChunk, now: Instant) -> bool {

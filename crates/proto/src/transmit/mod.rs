@@ -7,6 +7,7 @@
 
 mod abandon;
 mod acknowledge;
+mod ahead;
 mod backlog;
 mod bit_ring;
 mod blocking;
@@ -72,7 +73,7 @@ use crate::mechanism::goodput_guard::GoodputGuard;
 use crate::mechanism::peer_limit::PeerLimit;
 use crate::mechanism::tail_reinjection::SearchPoint;
 use crate::paths::PathBook;
-use crate::types::{Fate, UserDataChunk};
+use crate::types::{Fate, PathSet, UserDataChunk};
 use crate::{Event, Instant, OutgoingMessage, PathId, Probe, SendError, Tsn};
 use demand::Demand;
 use outstanding::OutstandingData;
@@ -137,6 +138,8 @@ pub(crate) struct PeerHabits {
 #[derive(Debug)]
 pub(crate) struct Transmitter {
     pub(crate) queue: SendQueue,
+    /// Paths on which data was sent before data had measured them.
+    ahead: PathSet,
     /// What chooses paths for new data, where the program brings it.
     scheduler: Option<Box<dyn PathScheduler>>,
     /// Size in bytes to which the send buffer may grow.
@@ -189,6 +192,7 @@ impl Transmitter {
         let buffer = config.send_buffer();
         Self {
             queue: SendQueue::new(buffer.first, config.policies.stream_scheduler),
+            ahead: PathSet::EMPTY,
             scheduler: config.custom_scheduler.as_ref().map(CustomScheduler::scheduler),
             most_buffer: buffer.most,
             outstanding: OutstandingData::new(initial_tsn),

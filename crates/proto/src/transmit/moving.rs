@@ -144,7 +144,7 @@ impl Transmitter {
         let chunk = self.outstanding.get(tsn);
         let (old, flight_bytes) = (chunk.path, chunk.flight_bytes);
         let state = self.state_of(&self.paths[old], cx.now);
-        self.leave_behind(cx.now, old, tsn);
+        self.leave_behind(cx, old, tsn);
         let path = &mut self.paths[old];
         path.take_out(tsn, flight_bytes);
         match reschedule::payment(&cx.config.policies.reschedule, state) {

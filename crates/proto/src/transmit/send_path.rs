@@ -435,6 +435,12 @@ impl SendPaths {
         self.0.reserve_exact(count);
     }
 
+    /// Whether there is more than one.
+    #[inline]
+    pub(crate) fn is_several(&self) -> bool {
+        self.0.len() > 1
+    }
+
     pub(crate) fn get(&self, id: PathId) -> Option<&SendPath> {
         self.0.get(id.index())
     }

@@ -29,7 +29,7 @@ message_size = "1452 B"
 preset = "recommended"
 send_buffer = "32 MiB"
 receive_buffer = "32 MiB"
-policies = { congestion = "cmt", pacing = "off", burst = { max-burst = 4 }, data_copies = "off", control_rtt = "counts", sack_request = "at-shutdown", rtt_sample = "classic", delayed_ack = { scope = "association" }, rto = { min = "1 s" }, retransmission = { no_window = "next" }, fast_retransmit = { reports = "per-sack" } }
+policies = { congestion = "cmt", pacing = "off", burst = { max-burst = 4 }, data_copies = "off", data_ahead = "off", control_rtt = "counts", sack_request = "at-shutdown", rtt_sample = "classic", delayed_ack = { scope = "association" }, rto = { min = "1 s" }, retransmission = { no_window = "next" }, fast_retransmit = { reports = "per-sack" } }
 "#;
 
 /// A quick path whose way back has a fifteenth of its rate, which SACKs with all those blocks fill.

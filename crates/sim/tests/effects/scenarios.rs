@@ -59,7 +59,7 @@ macro_rules! loss_based {
         $crate::scenarios::bulk!(
             $paths,
             concat!("send_buffer = \"", $buffer, "\"\nreceive_buffer = \"", $buffer, "\"\n"),
-            r#"policies = { congestion = "cmt", sack_path = "round-robin", pacing = "off", burst = { max-burst = 4 }, data_copies = "off", control_rtt = "counts", sack_request = "at-shutdown", rtt_sample = "classic", delayed_ack = { scope = "association" }, rto = { min = "1 s" } }
+            r#"policies = { congestion = "cmt", sack_path = "round-robin", pacing = "off", burst = { max-burst = 4 }, data_copies = "off", data_ahead = "off", control_rtt = "counts", sack_request = "at-shutdown", rtt_sample = "classic", delayed_ack = { scope = "association" }, rto = { min = "1 s" } }
 "#,
         )
     };

@@ -36,6 +36,7 @@ const SHORT_FILE: &[&str] = &[
     "sctp.policies.blocking_estimation=off",
     "sctp.policies.earliest_completion=off",
     "sctp.policies.reschedule.side=none",
+    "sctp.policies.data_ahead=off",
     "run.measure_from=0 s",
     "run.duration=60 s",
 ];

@@ -55,6 +55,8 @@ policy_group!(
         earliest_completion: EarliestCompletion,
         /// Copies of data on a second path.
         data_copies: DataCopies,
+        /// Whether a path that data has not measured takes data that no other path can take yet.
+        data_ahead: DataAhead,
         /// Whether paths rest while one of them delivers more than all together.
         goodput_guard: GoodputGuarding,
         /// Chunk rescheduling.

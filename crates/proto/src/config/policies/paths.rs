@@ -185,6 +185,17 @@ policy_enum!(
 );
 
 policy_enum!(
+    /// Whether a path that data has not measured takes data that no other path can take yet.
+    DataAhead {
+        /// No: while another path is measured it carries copies only (`data_copies`).
+        Off = "off",
+        /// Up to its congestion window, while more waits than all windows hold and the buffers have room. What was not answered goes over
+        /// the other paths, too, once half of a buffer is full or everything is sent.
+        On = "on",
+    }
+);
+
+policy_enum!(
     /// Whether a second path carries copies of data.
     DataCopies {
         /// Never.

@@ -201,3 +201,43 @@ fn a_report_that_comes_too_soon_is_not_of_the_latest_copy() {
         assert_eq!(answer, expected.map(|ms| (at(ms), 1000)), "{asked_at} {others}");
     }
 }
+
+/// Chunks 1 and 2 went over another path after they had left this one at 0 ms; 3 was copied to it at 8 ms.
+#[test]
+fn what_is_left_behind_is_a_copy() {
+    let least = Duration::from_millis(10);
+    for (what, covered, reported, copy_too, expected) in [
+        ("the first of two", &[1][..], None, false, Some(0)),
+        ("both at once: the later one", &[1, 2], None, false, None),
+        ("the second, as a duplicate", &[1, 2], Some(2), false, Some(0)),
+        ("beside a copy that left later", &[1], None, true, Some(0)),
+        ("which may be what arrived", &[1, 3], None, true, None),
+        ("nothing", &[], None, true, None),
+    ] {
+        let mut copies = Copies::default();
+        let rto = Duration::from_millis(300);
+        for tsn in [1, 2] {
+            copies.on_left(Tsn(tsn), at(0), 1000);
+        }
+        assert!(!copies.may_measure(at(300), rto, None), "its answer is awaited: {what}");
+        assert!(!copies.is_given_up(), "{what}");
+        if copy_too {
+            copies.on_sent(at(8), Tsn(3), 1000, u64::MAX, CopyAnswer::FirstAck);
+        }
+        let is_reported = |tsn: Tsn| Some(tsn.0) == reported;
+        let covers = |tsn: Tsn| covered.contains(&tsn.0);
+        let answer = copies.on_sack(at(20), least, true, is_reported, covers);
+        assert_eq!(answer, expected.map(|ms| (at(ms), 1000)), "{what}");
+    }
+}
+
+#[test]
+fn what_left_before_a_copy_is_not_the_latest() {
+    let mut copies = Copies::default();
+    copies.on_sent(at(8), Tsn(3), 1000, u64::MAX, CopyAnswer::FirstAck);
+    copies.on_left(Tsn(1), at(0), 1000);
+    assert_eq!(copies.awaits(), Some(Tsn(3)));
+    copies.on_left(Tsn(4), at(9), 1000);
+    assert_eq!(copies.awaits(), Some(Tsn(4)));
+    assert_eq!(copies.sent_at(Tsn(1)), Some(at(0)));
+}

@@ -1,9 +1,11 @@
 //! What the mechanisms of a path remember of what it has sent.
 
+use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 
 use crate::congestion::rate_reduction::RateReduction;
 use crate::mechanism::blocking_estimation::PenaltyInterval;
+use crate::mechanism::early_answers::EarlyAnswers;
 use crate::mechanism::loss_rate::LossRate;
 use crate::mechanism::slow_path_rtt::Awaited;
 use crate::mechanism::t3_policy::RetransmissionLog;
@@ -16,6 +18,8 @@ use crate::types::Vacant;
 pub(crate) struct SendRecord {
     /// Chunk acknowledged over another path, whose round trip a SACK over this one can still measure.
     pub(crate) awaited: Option<Awaited>,
+    /// What was acknowledged over other paths before data had measured this one.
+    pub(crate) early: Option<Box<EarlyAnswers>>,
     /// How fast it sends in fast recovery, where the policy paces that.
     pub(crate) reduction: RateReduction,
     pub(crate) loss_rate: LossRate,
@@ -35,6 +39,7 @@ impl SendRecord {
     const fn new() -> Self {
         Self {
             awaited: None,
+            early: None,
             reduction: RateReduction::new(),
             loss_rate: LossRate::new(),
             repaired: VecDeque::new(),

@@ -5,7 +5,7 @@ use std::vec::Vec;
 use polypath_wire::DataFlags;
 
 use super::*;
-use crate::config::{AssociationConfig, DataCopies, PathOrder, Preset};
+use crate::config::{AssociationConfig, DataAhead, DataCopies, PathOrder, Preset};
 use crate::transmit::outstanding::History;
 use crate::transmit::partial_reliability::Reliability;
 use crate::transmit::testing::Sent;
@@ -27,7 +27,7 @@ fn proven(other_ms: u64, tune: impl FnOnce(&mut AssociationConfig)) -> Bench {
 
 #[test]
 fn an_unproven_path_gets_a_copy_and_no_data() {
-    let mut bench = bench(|_| {});
+    let mut bench = bench(|config| config.policies.data_ahead = DataAhead::Off);
     bench.send(20);
     let sent = bench.flush();
     let on = |path| sent.iter().filter(move |sent| sent.path == path);
@@ -131,7 +131,9 @@ fn data_that_went_over_an_unmeasured_path_is_answered_before_the_copy() {
 #[test]
 fn a_path_that_has_not_answered_the_handshake_gets_no_data() {
     for (answered, sent) in [(&[][..], [3, 3]), (&[0], [3, 0]), (&[0, 1], [3, 3])] {
-        let mut bench = Bench::tuned(Preset::Recommended, 2, |_| {});
+        let mut bench = Bench::tuned(Preset::Recommended, 2, |config| {
+            config.policies.data_ahead = DataAhead::Off;
+        });
         let sent_at = bench.now;
         bench.wait(20);
         let now = bench.now;

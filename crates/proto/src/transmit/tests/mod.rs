@@ -2,6 +2,7 @@
 
 mod abandon;
 mod acknowledge;
+mod ahead;
 mod answers;
 mod blocking;
 mod bottleneck;

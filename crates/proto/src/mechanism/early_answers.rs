@@ -1,0 +1,100 @@
+//! The first round trip of a path whose data is acknowledged over other paths.
+//!
+//! A peer sends no SACK over a path before it has confirmed it (RFC 9260 section 5.4), so that the first chunks on a path are acknowledged
+//! over another one, and the first SACKs over the path itself answer what was sent later. SACKs go back over the path of the last
+//! data: of what one covers, it answers what left last.
+
+use alloc::collections::VecDeque;
+
+use crate::{Duration, Instant, Tsn};
+
+/// Chunks that are remembered of one path.
+const MOST: usize = 32;
+
+/// A chunk that was sent on the path.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct EarlyChunk {
+    pub(crate) tsn: Tsn,
+    pub(crate) sent_at: Instant,
+    /// What it took in flight.
+    pub(crate) flight_bytes: u32,
+}
+
+/// Chunks sent on a path that data has not measured, in that order.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(crate) struct EarlyAnswers {
+    chunks: VecDeque<EarlyChunk>,
+}
+
+impl EarlyAnswers {
+    /// A chunk is sent for the first time.
+    pub(crate) fn on_sent(&mut self, chunk: EarlyChunk) {
+        if self.chunks.len() == MOST {
+            self.chunks.pop_front();
+        }
+        self.chunks.push_back(chunk);
+    }
+
+    /// A SACK came over the path. Returns the chunk that it answers, unless that may be a copy that left long after it, at `copied_at`. A chunk
+    /// that moved to another path may have arrived over that: no answer comes sooner than after `smallest`, and none is waited for
+    /// longer than `longest`.
+    pub(crate) fn on_sack(
+        &self,
+        now: Instant,
+        (smallest, longest): (Duration, Duration),
+        copied_at: Option<Instant>,
+        covers: impl Fn(Tsn) -> bool,
+    ) -> Option<EarlyChunk> {
+        let may_be = |chunk: &&EarlyChunk| {
+            (smallest..=longest).contains(&now.since(chunk.sent_at)) && covers(chunk.tsn)
+        };
+        let last = self.chunks.iter().rev().find(may_be)?;
+        let apart = copied_at.map_or(Duration::ZERO, |at| at.since(last.sent_at));
+        (apart <= now.since(last.sent_at) / 4).then_some(*last)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(ms: u64) -> Instant {
+        Instant::ZERO + Duration::from_millis(ms)
+    }
+
+    /// TSN 1 leaves at 0 ms, 2 and 3 at 50 ms; a round trip takes 100 ms or more.
+    #[test]
+    fn a_sack_answers_what_left_last_of_what_it_covers() {
+        for (what, now_ms, covered, copied_ms, answers) in [
+            ("the first of two that left together", 160, 2, None, Some((2, 50))),
+            ("the second", 160, 3, None, Some((3, 50))),
+            ("too soon for those", 149, 3, None, Some((1, 0))),
+            ("for what nothing is covered", 160, 0, None, None),
+            ("too late for all", 400, 1, None, None),
+            ("a copy left soon after them", 160, 3, Some(70), Some((3, 50))),
+            ("a copy left long after them", 250, 3, Some(110), None),
+        ] {
+            let mut early = EarlyAnswers::default();
+            for (tsn, ms) in [(1, 0), (2, 50), (3, 50)] {
+                early.on_sent(EarlyChunk { tsn: Tsn(tsn), sent_at: at(ms), flight_bytes: 1000 });
+            }
+            let within = (Duration::from_millis(100), Duration::from_millis(300));
+            let covers = |tsn: Tsn| tsn.0 <= covered;
+            let answer = early.on_sack(at(now_ms), within, copied_ms.map(at), covers);
+            let answer = answer.map(|chunk| (chunk.tsn, chunk.sent_at));
+            assert_eq!(answer, answers.map(|(tsn, ms)| (Tsn(tsn), at(ms))), "{what}");
+        }
+    }
+
+    #[test]
+    fn the_latest_are_remembered() {
+        let mut early = EarlyAnswers::default();
+        for tsn in 0..=MOST as u32 {
+            early.on_sent(EarlyChunk { tsn: Tsn(tsn), sent_at: at(0), flight_bytes: 1 });
+        }
+        let within = (Duration::ZERO, Duration::MAX);
+        let covers = |only: u32| move |tsn: Tsn| tsn.0 == only;
+        assert_eq!(early.on_sack(at(1), within, None, covers(0)), None, "the first is forgotten");
+        assert!(early.on_sack(at(1), within, None, covers(1)).is_some());
+    }
+}

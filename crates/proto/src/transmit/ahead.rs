@@ -1,0 +1,158 @@
+//! Data that runs ahead on a path which data has not measured yet.
+//!
+//! What such a path gets may arrive late or never. So it gets what would otherwise wait: data that no other path can take before the
+//! next SACK. The other paths take it back before anything has to wait for it.
+
+use alloc::boxed::Box;
+
+use super::decide::Snapshot;
+use super::packet_builder::PacketBuilder;
+use super::sack::Report;
+use super::send_path::SendPath;
+use super::{SendCx, Transmitter};
+use crate::config::{DataAhead, RttSample};
+use crate::mechanism::early_answers::{EarlyAnswers, EarlyChunk};
+use crate::probe::TransmissionCause;
+use crate::types::{Fate, PathSet};
+use crate::{PathId, Tsn};
+
+impl Snapshot<'_> {
+    /// Whether the path may take new data although data has not measured it: no better known path can take any, and there is more than all
+    /// windows hold, in buffers where that and the next windows have room. What waits for its answer longer than a control chunk shows that
+    /// the path is thin, or loses.
+    pub(super) fn runs_ahead(&self, path: PathId) -> bool {
+        let own = &self.tx.paths[path];
+        if self.config.policies.data_ahead == DataAhead::Off || own.rtt.of_data().is_some() {
+            return false;
+        }
+        let oldest =
+            self.tx.lowest_outstanding(path).map(|tsn| self.tx.outstanding.get(tsn).sent_at);
+        let expected = own.rtt.expected();
+        if oldest.is_some_and(|sent_at| self.now > sent_at + expected + expected / 4) {
+            return false;
+        }
+        let mut windows = own.congestion.cwnd;
+        for it in self.tx.paths.among(self.usable).filter(|it| it.id != path) {
+            if is_better_known(it, own) && it.cwnd_admits() && !self.keeps_off(it) {
+                return false;
+            }
+            windows += it.congestion.cwnd;
+        }
+        let buffer = self.tx.queue.limit().min(self.tx.receive_buffer());
+        let in_flight = self.tx.outstanding.in_flight_user_bytes();
+        self.tx.queue.waiting() > windows && in_flight + 2 * windows <= buffer
+    }
+
+    /// The lowest chunk that runs ahead, and the path that takes it back, once half of a buffer is full.
+    #[inline]
+    pub(super) fn chunk_to_take_back(&self) -> Option<(Tsn, PathId)> {
+        match self.tx.ahead.is_empty() {
+            true => None,
+            false => self.search_ahead(),
+        }
+    }
+
+    #[inline(never)]
+    fn search_ahead(&self) -> Option<(Tsn, PathId)> {
+        let (tx, outstanding) = (self.tx, &self.tx.outstanding);
+        let held = |id| outstanding.unreleased_on(id).user_bytes;
+        let held: u64 = tx.paths.ids().map(held).sum();
+        if 2 * held <= tx.queue.limit().min(tx.receive_buffer()) {
+            return None;
+        }
+        let is_ahead = |path: &&SendPath| path.rtt.of_data().is_none() && path.flight > 0;
+        let runs = tx.paths.among(tx.ahead).filter(is_ahead);
+        let lowest = runs.filter_map(|path| tx.lowest_outstanding(path.id));
+        let tsn = lowest.reduce(|low, tsn| if tsn.is_before(low) { tsn } else { low })?;
+        let chunk = outstanding.get(tsn);
+        if chunk.fate != Fate::InFlight || !chunk.may_be_retransmitted(self.now) {
+            return None;
+        }
+        let own = &tx.paths[chunk.path];
+        let others = tx.paths.among(self.usable);
+        let known = others.filter(|path| is_better_known(path, own) && !self.keeps_off(path));
+        let path = known.min_by_key(|path| (tx.latest_answer(path, self.now), path.id))?;
+        let is_overdue = self.now.since(chunk.sent_at) >= path.rtt.expected();
+        (is_overdue && path.cwnd_admits()).then_some((tsn, path.id))
+    }
+}
+
+/// Whether data has measured the path, or it has answered at least the handshake where the other one has not answered anything.
+pub(super) fn is_better_known(path: &SendPath, other: &SendPath) -> bool {
+    path.rtt.of_data().is_some() || other.rtt.srtt().is_none() && path.rtt.srtt().is_some()
+}
+
+impl SendPath {
+    /// A SACK came over a path of which it may be the first to tell how long a round trip takes.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn measure_early(
+        &mut self,
+        cx: &mut SendCx<'_>,
+        early: Box<EarlyAnswers>,
+        report: &Report<'_>,
+    ) {
+        if self.rtt.of_data().is_some() {
+            return;
+        }
+        self.record.awaited = None;
+        let within = (self.rtt.smallest().unwrap_or_default(), self.rtt.rto());
+        let covers = |tsn| report.covers(tsn);
+        let copy = self.copies().awaits().filter(|tsn| covers(*tsn));
+        let copied_at = copy.and_then(|tsn| self.copies().sent_at(tsn));
+        match early.on_sack(cx.now, within, copied_at, covers) {
+            Some(EarlyChunk { sent_at, flight_bytes, .. }) => {
+                self.sample_rtt(cx.now, cx.probe, sent_at, flight_bytes);
+            }
+            None => self.record.early = Some(early),
+        }
+    }
+}
+
+impl Transmitter {
+    /// A new chunk was sent before data has measured the path.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn note_early(&mut self, cx: &SendCx<'_>, path: PathId, tsn: Tsn) {
+        let policies = &cx.config.policies;
+        if policies.data_ahead == DataAhead::On {
+            self.ahead.insert(path);
+        }
+        if policies.rtt_sample == RttSample::SlowPathUpdate {
+            let flight_bytes = self.outstanding.get(tsn).flight_bytes;
+            let chunk = EarlyChunk { tsn, sent_at: cx.now, flight_bytes };
+            self.paths[path].record.early.get_or_insert_with(Box::default).on_sent(chunk);
+        }
+    }
+
+    /// Paths that data has measured run ahead no more.
+    pub(super) fn forget_measured(&mut self) {
+        let unmeasured = self.paths.among(self.ahead).filter(|path| path.rtt.of_data().is_none());
+        self.ahead = unmeasured.map(|path| path.id).collect();
+    }
+
+    /// Adds the chunk that ran ahead on another path, and what follows it there, to the packet, which goes over `path`.
+    #[inline(never)]
+    pub(super) fn push_back(
+        &mut self,
+        cx: &mut SendCx<'_>,
+        (path, usable): (PathId, PathSet),
+        tsn: Tsn,
+        packet: &mut PacketBuilder<'_>,
+    ) {
+        let mut next = Some((tsn, path));
+        while let Some((tsn, to)) = next
+            && to == path
+        {
+            let chunk = self.outstanding.get(tsn);
+            if !packet.fits_data(self.chunk.as_data(chunk.user_bytes())) {
+                break;
+            }
+            let (flight_bytes, old) = (chunk.flight_bytes, chunk.path);
+            self.withdraw_from(cx, old, tsn, flight_bytes);
+            self.push_moved(cx, path, tsn, TransmissionCause::Rescheduled, packet);
+            self.paths[path].start_t3(cx.now, cx.config);
+            next = self.snapshot(cx, usable).chunk_to_take_back();
+        }
+    }
+}

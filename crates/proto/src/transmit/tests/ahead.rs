@@ -1,0 +1,97 @@
+//! Data that runs ahead on a path that data has not measured.
+
+use std::vec::Vec;
+
+use super::*;
+use crate::config::{AssociationConfig, DataAhead, Pacing, Preset};
+use crate::transmit::decide::What;
+
+/// Two paths with windows of three packets, of which data has measured the first: 40 ms. The second has answered nothing yet.
+fn bench(peer_window: u32, tune: impl FnOnce(&mut AssociationConfig)) -> Bench {
+    let mut bench = Bench::tuned(Preset::Recommended, 2, |config| {
+        config.policies.pacing = Pacing::Off;
+        tune(config);
+    });
+    bench.shape(0, 3, 9, 40);
+    bench.sack(&Answer::of(0).a_rwnd(peer_window));
+    bench
+}
+
+fn new_chunks(bench: &mut Bench, path: u8) -> Vec<u32> {
+    let sends = bench.sends();
+    sends.into_iter().filter(|(on, _)| *on == path).flat_map(|(_, chunks)| chunks).collect()
+}
+
+#[test]
+fn what_no_other_path_can_take_runs_ahead() {
+    let (wide, narrow) = (60 * FULL, 9 * FULL);
+    for (what, policy, messages, peer_window, ahead) in [
+        ("more than all windows hold", DataAhead::On, 20, wide, &[3, 4, 5][..]),
+        ("off", DataAhead::Off, 20, wide, &[2]),
+        ("no more than they hold", DataAhead::On, 9, wide, &[2]),
+        ("too little room", DataAhead::On, 20, narrow, &[2]),
+    ] {
+        let mut bench = bench(peer_window, |config| config.policies.data_ahead = policy);
+        bench.send(messages);
+        assert_eq!(new_chunks(&mut bench, 1), ahead, "{what}");
+    }
+}
+
+/// The second path has the chunks 3 to 5.
+fn with_data_ahead(peer_window: u32) -> Bench {
+    let mut bench = bench(peer_window, |_| {});
+    bench.send(30);
+    assert_eq!(new_chunks(&mut bench, 1), [3, 4, 5]);
+    bench
+}
+
+#[test]
+fn data_ahead_is_taken_back_before_a_buffer_is_full() {
+    let mut bench = with_data_ahead(18 * FULL);
+    bench.wait(40);
+    bench.shape(0, 12, 12, 40);
+    // Nine more chunks fill half of what the peer keeps.
+    bench.sack(&Answer::of(3).a_rwnd(18 * FULL));
+    let sent = bench.sends();
+    let over_first: Vec<u32> =
+        sent.iter().filter(|(path, _)| *path == 0).flat_map(|(_, chunks)| chunks.clone()).collect();
+    let moved =
+        over_first.iter().position(|chunk| *chunk == 3).unwrap_or_else(|| panic!("{sent:?}"));
+    assert!(moved > 0 && over_first[moved..].starts_with(&[3, 4, 5]), "{over_first:?}");
+    assert_eq!(bench.chunk(3).path, crate::PathId(0));
+}
+
+#[test]
+fn only_what_is_overdue_is_taken_back_and_by_a_better_known_path() {
+    for (what, waited_ms, is_measured, back) in [
+        ("overdue", 40, false, true),
+        ("not yet", 39, false, false),
+        ("data has measured its own path, too", 40, true, false),
+    ] {
+        let mut bench = with_data_ahead(18 * FULL);
+        bench.wait(waited_ms);
+        bench.hear(&Answer::of(2).a_rwnd(3 * FULL));
+        if is_measured {
+            bench.shape(1, 3, 9, 100);
+        }
+        let choice = bench.choice();
+        let is_back = matches!(choice, Some((0, What::TakeBack(_))));
+        assert_eq!(is_back, back, "{what}: {choice:?}");
+    }
+}
+
+/// The peer confirms the second path late, and answers over the first one until then.
+#[test]
+fn data_ahead_measures_its_path_once_the_peer_answers_there() {
+    for (answers, samples) in
+        [(&[(60, 1)][..], &[(1, 60)][..]), (&[(60, 0)], &[]), (&[(60, 0), (30, 1)], &[(1, 90)])]
+    {
+        let mut bench = with_data_ahead(60 * FULL);
+        bench.trace();
+        for (after_ms, over) in answers {
+            bench.wait(*after_ms);
+            bench.hear(&Answer::of(0).gaps(&[(3, 5)]).a_rwnd(60 * FULL).over(*over));
+        }
+        assert_eq!(bench.samples(), samples, "{answers:?}");
+    }
+}

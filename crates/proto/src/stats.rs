@@ -295,6 +295,21 @@ pub struct AssociationStats {
     pub chunks_abandoned: u64,
     /// Messages that could have been abandoned, but the peer does not understand FORWARD-TSN: they stay reliable.
     pub messages_kept_reliable: u64,
+    /// Packets sent that queues may mark instead of dropping them (ECT(0)).
+    pub ecn_capable_packets_sent: u64,
+    /// Packets with new data received that are ECN-capable, marked or not: fewer than the peer has sent, if something on the way takes
+    /// that off.
+    pub ecn_capable_packets_received: u64,
+    /// Packets with new data received that a queue has marked.
+    pub ecn_marked_packets_received: u64,
+    /// Echoes of marks received (ECNE), those repeated included.
+    pub ecn_echoes_received: u64,
+    /// Echoes of marks ignored because they name what was not sent.
+    pub ecn_echoes_refused: u64,
+    /// Times that a mark reduced the congestion window of a path.
+    pub ecn_reductions: u64,
+    /// Paths on which ECN-capable packets vanished, so that they get none any more.
+    pub ecn_paths_given_up: u64,
     /// FORWARD-TSN chunks sent.
     pub forward_tsns_sent: u64,
     /// FORWARD-TSN chunks received.

@@ -178,11 +178,9 @@ fn exchange(
     let path = |delay, rate| PathModel {
         delay: millis(delay),
         bytes_per_second: Some(rate),
-        mtu: None,
-        drops_fragments: false,
         queue: millis(150),
         faults: Faults { loss: 20, ..Faults::default() },
-        faults_back: None,
+        ..PathModel::default()
     };
     let paths = vec![path(5, 1_000_000), path(40, 200_000), path(90, 50_000)];
     let seed = 7;

@@ -5,12 +5,12 @@
 
 use polypath_proto::config::{
     AllPf, AssociationConfig, BeyondWindow, Burst, BytesCounted, CongestionAlgorithm, CwndUpdate,
-    DacCount, FailureDetection, FastRecoveryScope, FirstData, GapAck, GroupList, HandshakePaths,
-    IdleRule, InitialCwnd, InitialSsthresh, LossRateSource, MessageInterleaving, MissingReports,
-    NoWindow, NrSack, PacketDropReport, PartialReliability, PathFill, PathGroups, PathOrder,
-    PeerReorderLimit, PerTsn, PmtuDiscovery, Preset, Reduction, Reneging, RepeatedTimeout,
-    RetransmissionPath, RttSample, SackPath, SlowStart, SplitFastRetransmit, StaleSack,
-    StreamScheduler, T3Restart, Window, WindowUnit,
+    DacCount, ExplicitCongestionNotification, FailureDetection, FastRecoveryScope, FirstData,
+    GapAck, GroupList, HandshakePaths, IdleRule, InitialCwnd, InitialSsthresh, LossRateSource,
+    MessageInterleaving, MissingReports, NoWindow, NrSack, PacketDropReport, PartialReliability,
+    PathFill, PathGroups, PathOrder, PeerReorderLimit, PerTsn, PmtuDiscovery, Preset, Reduction,
+    Reneging, RepeatedTimeout, RetransmissionPath, RttSample, SackPath, SlowStart,
+    SplitFastRetransmit, StaleSack, StreamScheduler, T3Restart, Window, WindowUnit,
 };
 use polypath_proto::config::{
     BlockingEstimation, BufferSize, BufferSplit, BufferSplitBy, BufferSplitShares, OldPathPays,
@@ -119,6 +119,7 @@ fn policies() -> impl Strategy<Value = AssociationConfig> {
         p.simulated_reorder_limit = draw.pick(&[None, Some(100)]);
         p.failover.outage_probe_interval = draw.pick(&[None, Some(Duration::from_secs(2))]);
         p.message_interleaving = draw.pick(MessageInterleaving::ALL);
+        p.explicit_congestion_notification = draw.pick(ExplicitCongestionNotification::ALL);
         config.receive_buffer_bytes = buffer;
         config.heartbeat_interval = heartbeat_interval;
         config

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use bytes::Bytes;
 use polypath_proto::config::{AssociationConfig, EndpointConfig};
 use polypath_proto::{
-    Association, AssociationId, Body, Collision, ConnectError, Cx, DropReason, Duration,
+    Association, AssociationId, Body, Collision, ConnectError, Cx, DropReason, Duration, Ecn,
     Encapsulation, Endpoint, Event, Instant, NoProbe, OutgoingMessage, PeerAddress, Probe,
     ProbeEvent, Received, ReceivedMessage, Route, SendError, Transmit,
 };
@@ -353,6 +353,7 @@ fn position(slots: &[Slot], id: AssociationId) -> Option<usize> {
 pub(crate) struct Arrival {
     pub(crate) local: IpAddr,
     pub(crate) remote: IpAddr,
+    pub(crate) ecn: Ecn,
     pub(crate) body: ArrivalBody,
 }
 
@@ -369,7 +370,7 @@ impl Arrival {
             local: self.local,
             remote: self.remote,
             encapsulation: Encapsulation::None,
-            ecn: polypath_proto::Ecn::NotEct,
+            ecn: self.ecn,
             body: match &self.body {
                 ArrivalBody::Structured(packet) => Body::Structured(packet),
                 ArrivalBody::Damaged(packet) => Body::Damaged { packet, checksum_flips: 1 },

@@ -18,7 +18,7 @@ mod wire_pair;
 pub use cpu::CpuClock;
 pub use crowd::{Crowd, Part};
 pub use host::{Host, Slot};
-pub use network::{Faults, Form, PathModel};
+pub use network::{Capable, Faults, Form, PathModel};
 pub use pair::{Pair, PairConfig, Side};
 pub use script::{
     Op, Outcome, Script, ScriptFailure, mtu_strategy, run_script, script_strategy,

@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use polypath_proto::{Duration, Fragmentation, Instant};
+use polypath_proto::{Duration, Ecn, Fragmentation, Instant};
 use rand_core::Rng;
 
 /// Whether packets travel encoded.
@@ -28,6 +28,8 @@ pub struct PathModel {
     pub drops_fragments: bool,
     /// Longest time a packet may wait for its turn before it is dropped.
     pub queue: Duration,
+    /// What becomes of ECN-capable packets, in both directions.
+    pub capable: Capable,
     /// Faults, in both directions unless `faults_back` says otherwise.
     pub faults: Faults,
     /// Faults from the server to the client, where they differ.
@@ -73,8 +75,39 @@ impl Default for PathModel {
             mtu: None,
             drops_fragments: false,
             queue: Duration::from_millis(100),
+            capable: Capable::default(),
             faults: Faults::default(),
             faults_back: None,
+        }
+    }
+}
+
+/// What a path does to ECN-capable packets.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Capable {
+    /// They pass as they are.
+    #[default]
+    Kept,
+    /// So many thousandths of them are marked.
+    Marked(u16),
+    /// They pass, but are not ECN-capable any more.
+    Bleached,
+    /// They are lost.
+    Lost,
+}
+
+impl Capable {
+    /// The codepoint with which a packet arrives that was sent with this one; `None` if it is lost.
+    pub(crate) fn pass(self, ecn: Ecn, rng: &mut dyn Rng) -> Option<Ecn> {
+        match self {
+            _ if ecn == Ecn::NotEct => Some(ecn),
+            Self::Kept => Some(ecn),
+            Self::Marked(per_mille) => {
+                let hit = rng.next_u32() % 1000 < u32::from(per_mille);
+                Some(if hit { Ecn::Ce } else { ecn })
+            }
+            Self::Bleached => Some(Ecn::NotEct),
+            Self::Lost => None,
         }
     }
 }

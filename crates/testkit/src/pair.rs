@@ -5,7 +5,9 @@ use std::collections::{BTreeMap, BinaryHeap};
 use std::net::IpAddr;
 
 use polypath_proto::config::{AssociationConfig, EndpointConfig};
-use polypath_proto::{Duration, Event, Instant, OutgoingMessage, PathChange, SendError, Transmit};
+use polypath_proto::{
+    Duration, Ecn, Event, Instant, OutgoingMessage, PathChange, SendError, Transmit,
+};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -195,7 +197,7 @@ impl Pair {
         packet: &polypath_wire::Packet<'_>,
     ) {
         let body = ArrivalBody::Structured(Box::new(packet.to_owned()));
-        self.arrive(side as usize, Arrival { local, remote, body });
+        self.arrive(side as usize, Arrival { local, remote, ecn: Ecn::NotEct, body });
     }
 
     /// Whether all paths beyond the first are confirmed on both sides.
@@ -284,6 +286,7 @@ impl Pair {
         if !self.paths[to].carries(len, transmit.fragmentation) {
             return;
         }
+        let Some(ecn) = self.paths[to].capable.pass(transmit.ecn, &mut self.rng) else { return };
         let fate =
             self.directions[to][side].send(&self.paths[to], side, self.now, len, &mut self.rng);
         let body = match self.config.form {
@@ -303,8 +306,8 @@ impl Pair {
             }
         };
         for at in fate.arrivals.into_iter().flatten() {
-            let arrival =
-                Arrival { local: transmit.remote, remote: transmit.local, body: body.clone() };
+            let (local, remote) = (transmit.remote, transmit.local);
+            let arrival = Arrival { local, remote, ecn, body: body.clone() };
             self.sequence += 1;
             self.heap.push(Reverse((at, self.sequence)));
             self.in_flight.insert(self.sequence, (1 - side, arrival));

@@ -7,7 +7,7 @@ use polypath_proto::{AssociationEnd, Delivery, Duration, Event, OutgoingMessage,
 use polypath_wire::{Payload, VirtualPayload};
 use proptest::prelude::*;
 
-use crate::{Faults, Form, Pair, PairConfig, PathModel, Side, Slot};
+use crate::{Capable, Faults, Form, Pair, PairConfig, PathModel, Side, Slot};
 
 /// One operation.
 #[derive(Clone, Debug)]
@@ -88,6 +88,7 @@ pub fn script_strategy() -> impl Strategy<Value = Script> {
             mtu: None,
             drops_fragments: false,
             queue: Duration::from_millis(150),
+            capable: Capable::Marked(2 * faults.loss),
             faults,
             faults_back: None,
         },

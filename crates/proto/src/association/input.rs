@@ -23,7 +23,8 @@ use crate::transmit::AckOutcome;
 use crate::transmit::sack::SackProblem;
 use crate::types::Capabilities;
 use crate::{
-    AssociationEnd, Body, Cx, Duration, Encapsulation, Event, PathId, ProbeEvent, Received, Tsn,
+    AssociationEnd, Body, Cx, Duration, Ecn, Encapsulation, Event, PathId, ProbeEvent, Received,
+    Tsn,
 };
 
 /// Answers to HEARTBEAT, and others, that may wait at a time; a flood of requests gets no more.
@@ -73,6 +74,9 @@ impl Association {
         };
         if !is_accepted {
             return;
+        }
+        if received.ecn != Ecn::NotEct {
+            self.note_codepoint(received, path);
         }
         self.transmitter.end_packet();
         self.stats.packets_received += 1;
@@ -316,6 +320,8 @@ impl Association {
             Chunk::PacketDrop(report) if self.state.has_agreed_on(Capabilities::PACKET_DROP) => {
                 self.handle_packet_drop(cx, report, arrival.path);
             }
+            Chunk::Ecne(echo) => self.handle_ecn_echo(cx, echo),
+            Chunk::Cwr(cwr) => self.handle_cwr(cwr, arrival.path),
             Chunk::ReConfig(parameters) if self.reconfig.is_some() => {
                 self.handle_reconfig(cx, parameters, arrival.path);
             }

@@ -3,6 +3,7 @@
 mod abort;
 mod asconf;
 mod auth;
+mod ecn;
 mod effects;
 mod heartbeat;
 mod icmp;

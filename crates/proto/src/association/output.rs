@@ -17,7 +17,7 @@ use crate::receive::Receiver;
 use crate::transmit::PacketBuilder;
 use crate::transmit::decide::Decision;
 use crate::types::{Capabilities, PathSet};
-use crate::{BlockedCause, Cx, Ecn, Envelope, Fragmentation, Instant, PathId};
+use crate::{BlockedCause, Cx, Envelope, Fragmentation, Instant, PathId};
 
 /// Where a control chunk goes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -426,9 +426,10 @@ impl Association {
     /// first.
     fn bundle_sack(&mut self, packet: &mut PacketBuilder<'_>) {
         let needed = self.state.receiver().map_or(usize::MAX, Receiver::sack_bytes);
-        if packet.left() as usize >= needed {
+        if packet.left() as usize >= needed + self.echo_bytes() {
+            let before = packet.packet.chunks.len();
             self.push_sack(packet);
-            packet.packet.chunks.rotate_right(1);
+            packet.packet.chunks.rotate_left(before);
         }
     }
 
@@ -446,6 +447,7 @@ impl Association {
     }
 
     fn push_sack(&mut self, packet: &mut PacketBuilder<'_>) {
+        self.push_echoes(packet);
         let Some(receiver) = self.state.receiver_mut() else { return };
         // Per path, or one that takes every second SACK would bring the same part each time.
         let turn = &mut self.paths[packet.path].sack_turn;
@@ -532,7 +534,7 @@ impl Association {
             local,
             remote,
             encapsulation,
-            ecn: Ecn::NotEct,
+            ecn: self.transmitter.codepoint(path, packet),
             fragmentation: built.fragmentation,
             checksum,
         }

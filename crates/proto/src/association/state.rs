@@ -1,9 +1,10 @@
 //! States of an association (RFC 9260 section 4); each owns what exists only in it.
 
 use super::handshake::{Echoed, Handshake, HandshakeStep};
+use crate::extension::ecn::echo::Echoes;
 use crate::receive::Receiver;
 use crate::transmit::SendPhase;
-use crate::types::Capabilities;
+use crate::types::{Capabilities, Lazy};
 use crate::{Instant, PathId};
 
 /// State of an association.
@@ -55,6 +56,8 @@ pub(crate) struct Peer {
     /// Extensions that both sides offered.
     pub(crate) extensions: Capabilities,
     pub(crate) receiver: Receiver,
+    /// Congestion marks on what it sends that it has not answered.
+    pub(crate) echoes: Lazy<Echoes>,
 }
 
 /// Timer T2-shutdown.

@@ -151,7 +151,7 @@ counters! {
     often: packets_sent, packets_received, sacks_sent, nr_sacks_sent, messages_received, bytes_received;
     seldom: packets_discarded, packets_damaged, zero_checksums_sent, zero_checksums_received, outgoing_stream_resets, incoming_stream_resets,
         auth_chunks_sent, auth_chunks_accepted, auth_chunks_refused, unauthenticated_chunks, drop_reports_sent,
-        drop_reports_received, forward_tsns_received, addresses_ignored;
+        drop_reports_received, forward_tsns_received, addresses_ignored, ecn_capable_packets_received, ecn_marked_packets_received;
 }
 
 impl AssociationCounters {

@@ -180,6 +180,7 @@ fn rfc9260() -> Policies {
         stream_scheduler: StreamScheduler::Fcfs,
         stream_reconfiguration: StreamReconfiguration::Off,
         address_reconfiguration: AddressReconfiguration::Off,
+        explicit_congestion_notification: ExplicitCongestionNotification::Off,
         message_interleaving: MessageInterleaving::Off,
         send_buffer: BufferSize::Bytes,
         receive_buffer: BufferSize::Bytes,

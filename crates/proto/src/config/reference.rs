@@ -658,6 +658,12 @@ pub const POLICY_KEYS: &[PolicyKey] = &[
         AddressReconfiguration::VALUES,
     ),
     choice(
+        "explicit_congestion_notification",
+        "Whether queues may mark new data instead of dropping it (ECN).",
+        "draft-stewart-tsvwg-sctpecn-05; RFC 3168",
+        ExplicitCongestionNotification::VALUES,
+    ),
+    choice(
         "message_interleaving",
         "Whether fragments of messages of different streams alternate (I-DATA).",
         "RFC 8260 section 2",

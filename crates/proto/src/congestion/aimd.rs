@@ -7,8 +7,8 @@ use super::coupled::Coupling;
 use super::reno::{Growth, Reno};
 use super::window::CongestionWindow;
 use super::{
-    Acked, Context, Controller, Correction, CorrectionCause, Idle, Loss, LossCause, SpuriousLoss,
-    Timeout,
+    Acked, Context, Controller, Correction, CorrectionCause, EcnMarks, Idle, Loss, LossCause,
+    SpuriousLoss, Timeout,
 };
 use crate::config::CongestionAlgorithm;
 
@@ -55,7 +55,7 @@ impl Aimd {
         self.coupling.intervals.longest()
     }
 
-    /// The threshold takes what a loss leaves; counting begins anew.
+    /// The threshold takes what a loss leaves; what was before is kept, until it is known that it was a loss.
     fn reduce(&mut self, cx: &Context<'_>) {
         // A timeout of what was retransmitted after one says nothing new.
         if self.window.cwnd > cx.path.unit || self.undo.is_none() {
@@ -66,6 +66,11 @@ impl Aimd {
                 None => self.undo = Some(Box::new(before)),
             }
         }
+        self.cut(cx);
+    }
+
+    /// The threshold takes what a loss leaves; counting begins anew.
+    fn cut(&mut self, cx: &Context<'_>) {
         self.window.ssthresh = self.coupling.threshold(self.window.cwnd, cx.path, cx.group);
         self.adjustment.partial_bytes_acked = 0;
         self.coupling.intervals.on_loss();
@@ -109,6 +114,15 @@ impl Controller for Aimd {
         if self.window.cwnd < undo.window.cwnd {
             let Unreduced { window, adjustment, coupling } = *undo;
             (self.window, self.adjustment, self.coupling) = (window, adjustment, coupling);
+        }
+    }
+
+    /// As a loss (draft-stewart-tsvwg-sctpecn section 5.2), but never spurious. A window below the least threshold stays.
+    fn on_ecn(&mut self, cx: &Context<'_>, marks: &EcnMarks) {
+        if marks.packets > 0 && !marks.in_recovery {
+            self.undo = None;
+            self.cut(cx);
+            self.window.cwnd = self.window.cwnd.min(self.window.ssthresh);
         }
     }
 
@@ -179,6 +193,30 @@ mod tests {
             assert_eq!(state(&it), after, "{what}");
             assert_eq!((it.cwnd(), it.ssthresh()), (after.0, Some(after.1)), "{what}");
         }
+    }
+
+    #[test]
+    fn one_reduction_per_round_trip_of_marks_and_none_is_taken_back() {
+        let marks = EcnMarks { packets: 1, in_recovery: false };
+        for (what, cwnd, marks, after) in [
+            ("a mark", 40_000, marks, (20_000, 20_000, 0)),
+            ("another one", 40_000, EcnMarks { in_recovery: true, ..marks }, (40_000, 99_000, 7)),
+            ("no mark", 40_000, EcnMarks { packets: 0, ..marks }, (40_000, 99_000, 7)),
+            ("in the smallest window", 3000, marks, (3000, 6000, 0)),
+        ] {
+            let mut it = controller(cwnd, 99_000, 7);
+            it.on_ecn(&at(0), &marks);
+            assert_eq!(state(&it), after, "{what}");
+        }
+        let mut it = controller(40_000, 99_000, 7);
+        it.on_loss(&at(0), &Loss::default());
+        it.on_ecn(&at(1), &marks);
+        it.on_spurious_loss(&at(2), &SpuriousLoss::default());
+        assert_eq!(
+            state(&it),
+            (10_000, 10_000, 0),
+            "the mark was congestion, whatever the loss was"
+        );
     }
 
     #[test]

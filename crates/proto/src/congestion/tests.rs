@@ -318,7 +318,7 @@ fn tell_everything(it: &mut impl Controller) {
     it.on_loss(&cx, &Loss::default());
     it.on_timeout(&cx, &Timeout::default());
     it.on_spurious_loss(&cx, &SpuriousLoss::default());
-    it.on_ecn(&cx, &EcnMarks { packets: 1 });
+    it.on_ecn(&cx, &EcnMarks { packets: 1, in_recovery: false });
     it.on_idle(&cx, &Idle { periods: 1, pause: Pause::Begins });
     let cause = CorrectionCause::Restart;
     it.on_correction(&cx, &Correction { cause, cwnd: 4000, ssthresh: None });
@@ -347,7 +347,7 @@ fn every_event_reaches_a_built_in_controller() {
         |it, cx| it.on_sent(cx, &Sent { bytes: 1500 }),
         |it, cx| it.on_loss(cx, &Loss::default()),
         |it, cx| it.on_spurious_loss(cx, &SpuriousLoss { chunks: 1 }),
-        |it, cx| it.on_ecn(cx, &EcnMarks { packets: 1 }),
+        |it, cx| it.on_ecn(cx, &EcnMarks { packets: 1, in_recovery: false }),
         |it, cx| it.on_correction(cx, &correction(40_000)),
         |it, cx| it.on_idle(cx, &Idle { periods: 2, pause: Pause::Begins }),
         |it, cx| it.on_timeout(cx, &Timeout { flight_before: 9000 }),

@@ -490,6 +490,11 @@ impl Receiver {
         self.tsns.cumulative_tsn()
     }
 
+    /// Whether the present packet has brought data that is new.
+    pub fn packet_brings_data(&self) -> bool {
+        self.packet.new_chunks > 0
+    }
+
     /// Whether a chunk of the present packet was dropped for want of room.
     pub fn refuses_packet(&self) -> bool {
         self.packet.refused_chunks > 0

@@ -39,5 +39,6 @@ macro_rules! counters {
 counters! {
     often: data_chunks_sent, bytes_released_early, sacks_received, nr_sacks_received, messages_sent;
     seldom: chunks_withdrawn, stale_sacks, fast_retransmissions, timeout_retransmissions, rescheduled_chunks, timeouts,
-        reported_retransmissions, chunks_abandoned, messages_kept_reliable, forward_tsns_sent;
+        reported_retransmissions, chunks_abandoned, messages_kept_reliable, forward_tsns_sent,
+        ecn_capable_packets_sent, ecn_echoes_received, ecn_echoes_refused, ecn_reductions, ecn_paths_given_up;
 }

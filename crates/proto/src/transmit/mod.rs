@@ -19,6 +19,7 @@ pub(crate) mod decide;
 mod demand;
 mod dispersion;
 mod drop_report;
+mod ecn;
 mod effects;
 mod fill;
 mod flight;
@@ -69,6 +70,7 @@ use smallvec::SmallVec;
 use crate::config::AssociationConfig;
 use crate::config::plug_in::{CustomScheduler, PathScheduler};
 use crate::congestion::recovery::FastRecovery;
+use crate::extension::ecn::reaction::Reactions;
 use crate::mechanism::goodput_guard::GoodputGuard;
 use crate::mechanism::peer_limit::PeerLimit;
 use crate::mechanism::tail_reinjection::SearchPoint;
@@ -171,6 +173,8 @@ pub(crate) struct Transmitter {
     peer_limit: PeerLimit,
     /// What compares all paths with the best one, where the policy wants that.
     guard: Option<Box<GoodputGuard>>,
+    /// Congestion marks of each path, where both sides have ECN.
+    reactions: Option<Box<Reactions>>,
     /// Probing of a window that is closed.
     pub(crate) zero_window: ZeroWindow,
     /// Association-wide fast recovery, where the policy wants one.
@@ -210,6 +214,7 @@ impl Transmitter {
             closed_window: None,
             peer_limit: PeerLimit::default(),
             guard: None,
+            reactions: None,
             zero_window: ZeroWindow::default(),
             recovery: FastRecovery::default(),
             transmissions: 0,

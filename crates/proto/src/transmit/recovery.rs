@@ -200,8 +200,15 @@ impl Transmitter {
         }
     }
 
-    /// Fast recovery begins on a path, or everywhere.
+    /// Fast recovery begins on a path, or everywhere, because of a loss.
     fn enter_recovery(&mut self, cx: &SendCx<'_>, path: PathId) {
+        self.begin_recovery(cx, path);
+        self.paths[path].on_recovery();
+        self.paths[path].counters.repairs.fast_recoveries += 1;
+    }
+
+    /// From now on until what is outstanding has arrived, the path, or all of them, have reacted to congestion.
+    pub(super) fn begin_recovery(&mut self, cx: &SendCx<'_>, path: PathId) {
         let last_sent = self.outstanding.next_tsn().previous();
         match cx.config.policies.fast_recovery {
             FastRecoveryScope::AssociationWide => self.recovery.enter(last_sent),
@@ -210,7 +217,5 @@ impl Transmitter {
                 self.paths[path].recovery.enter(exit);
             }
         }
-        self.paths[path].on_recovery();
-        self.paths[path].counters.repairs.fast_recoveries += 1;
     }
 }

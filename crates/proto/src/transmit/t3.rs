@@ -48,6 +48,7 @@ impl Transmitter {
             Expiry::AnsweredProbe => LossAccounting::Unchanged,
             Expiry::Loss | Expiry::SilentProbe => LossAccounting::Counts,
         };
+        self.doubt_codepoint(id);
         self.mark_lost_on(cx, id, LossDetection::Timeout, rate, |_| true);
         self.paths[id].take_losses(cx.now);
         cx.probe.on(cx.now, self.paths[id].congestion_event());

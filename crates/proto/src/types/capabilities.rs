@@ -28,5 +28,7 @@ bitflags! {
         const ADDRESS_JOIN = 1 << 16;
         /// A checksum of zero, where DTLS detects errors (RFC 9653).
         const ZERO_CHECKSUM = 1 << 17;
+        /// Explicit congestion notification (draft-stewart-tsvwg-sctpecn).
+        const ECN = 1 << 18;
     }
 }

@@ -73,6 +73,12 @@ pub fn init_ack_offering(chunk_types: &[u8]) -> Chunk<'static> {
     Chunk::InitAck(peer_init(10, parameters))
 }
 
+/// INIT ACK of a peer at one address with these parameters beside the cookie.
+pub fn init_ack_with(parameters: &[Parameter<'static>]) -> Chunk<'static> {
+    let cookie = [Parameter::StateCookie(b"a cookie")];
+    Chunk::InitAck(peer_init(10, cookie.into_iter().chain(parameters.iter().cloned()).collect()))
+}
+
 /// INIT ACK of a peer that takes so many streams.
 pub fn init_ack_with_streams(addresses: &[IpAddr], streams: u16) -> Chunk<'static> {
     let mut parameters = vec![Parameter::StateCookie(b"a cookie")];
@@ -181,6 +187,13 @@ impl Victim {
     pub fn receive(&mut self, from: IpAddr, chunks: Vec<Chunk<'static>>) {
         let packet = self.packet(chunks);
         self.host.receive(self.now, &self.received(from, &packet));
+    }
+
+    /// Takes a packet from the peer's address 2 that arrives with this codepoint.
+    pub fn receive_as(&mut self, ecn: Ecn, chunks: Vec<Chunk<'static>>) {
+        let packet = self.packet(chunks);
+        let received = Received { ecn, ..self.received(ip(2), &packet) };
+        self.host.receive(self.now, &received);
     }
 
     /// Takes a packet from the peer's address `from` that was carried like this.

@@ -18,6 +18,7 @@ mod feedback;
 mod foreign;
 mod gap_blocks;
 mod guard;
+mod marks;
 mod messages;
 mod nr_sack;
 mod outages;
@@ -66,6 +67,7 @@ const COVERAGE: &[&[Covered]] = &[
     foreign::COVERAGE,
     gap_blocks::COVERAGE,
     guard::COVERAGE,
+    marks::COVERAGE,
     messages::COVERAGE,
     nr_sack::COVERAGE,
     outages::COVERAGE,

@@ -13,7 +13,7 @@ use crate::extension::address_join::JoinSecrets;
 use crate::extension::auth::AuthPair;
 use crate::receive::{Incomplete, Receiver, ReceiverConfig};
 use crate::transmit::partial_reliability::Support;
-use crate::types::{Capabilities, PeerAddress};
+use crate::types::{Capabilities, Lazy, PeerAddress};
 use crate::{Cx, Notice, Tsn};
 
 /// What the peer asked for and offered in the handshake.
@@ -94,7 +94,7 @@ impl Peer {
             reneging: config.policies.reneging,
             reorder_limit: config.policies.simulated_reorder_limit,
         });
-        Self { tag: agreed.tag, extensions, receiver }
+        Self { tag: agreed.tag, extensions, receiver, echoes: Lazy::default() }
     }
 }
 
@@ -105,6 +105,7 @@ impl Association {
         let support = if extensions.may_abandon() { Support::Yes } else { Support::No };
         self.transmitter.settle_user_data(extensions.user_data_chunk(), agreed.a_rwnd);
         self.transmitter.settle_partial_reliability(support);
+        self.transmitter.settle_ecn(extensions.contains(Capabilities::ECN));
         self.transmitter.peer.acks_are_final = extensions.contains(Capabilities::NR_SACK);
         self.transmitter.advertised_window = u64::from(agreed.a_rwnd);
         self.join = None;

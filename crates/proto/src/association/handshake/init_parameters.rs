@@ -14,7 +14,8 @@ use smallvec::SmallVec;
 
 use crate::config::{
     AddressJoin, AddressReconfiguration, AssociationConfig, AuthDemand, ErrorDetection,
-    MessageInterleaving, NrSack, PacketDropReport, StreamReconfiguration,
+    ExplicitCongestionNotification, MessageInterleaving, NrSack, PacketDropReport,
+    StreamReconfiguration,
 };
 use crate::extension::address_join;
 use crate::extension::auth::{AuthOffer, AuthParameters, AuthProblem};
@@ -133,6 +134,8 @@ impl Capabilities {
         offered.set(Self::RE_CONFIG, reconfigures);
         let interleaves = policies.message_interleaving == MessageInterleaving::On;
         offered.set(Self::I_DATA | Self::I_FORWARD_TSN, interleaves);
+        let marks = policies.explicit_congestion_notification;
+        offered.set(Self::ECN, marks == ExplicitCongestionNotification::On);
         offered
     }
 
@@ -182,7 +185,8 @@ impl Capabilities {
     /// FORWARD-TSN has a parameter of its own (RFC 3758 section 3.1), too, but the stacks of WebRTC look only here, as RFC 8260
     /// and RFC 6525 do for their chunks. These run over UDP.
     fn extensions(self, carried: Encapsulation) -> SmallVec<[u8; 12]> {
-        let others = self - Self::FORWARD_TSN - Self::ADDRESS_JOIN - Self::ZERO_CHECKSUM;
+        let without_chunk = Self::ADDRESS_JOIN | Self::ZERO_CHECKSUM | Self::ECN;
+        let others = self - Self::FORWARD_TSN - without_chunk;
         let listed = match carried {
             Encapsulation::None if others.is_empty() => others,
             _ => self,
@@ -268,6 +272,7 @@ pub(crate) fn init_parameters(
             .chain(types)
             .chain(address_join_supported(offered))
             .chain(zero_checksum_acceptable(offered))
+            .chain(ecn_capable(offered))
             .chain(forward_tsn_supported(offered))
             .chain(supported_extensions(&extensions))
             .chain(auth.into_iter().flat_map(AuthOffer::parameters)),
@@ -293,6 +298,7 @@ pub(crate) fn init_ack_parameters(
             .chain(addresses.into_iter().map(Parameter::from))
             .chain(address_join_supported(offered))
             .chain(zero_checksum_acceptable(offered))
+            .chain(ecn_capable(offered))
             .chain(forward_tsn_supported(offered))
             .chain(supported_extensions(&extensions))
             .chain(auth.into_iter().flat_map(AuthOffer::parameters))
@@ -339,6 +345,11 @@ fn address_join_supported(offered: Capabilities) -> Option<Parameter<'static>> {
 fn zero_checksum_acceptable(offered: Capabilities) -> Option<Parameter<'static>> {
     let parameter = Parameter::ZeroChecksumAcceptable(error_detection::SCTP_OVER_DTLS);
     offered.contains(Capabilities::ZERO_CHECKSUM).then_some(parameter)
+}
+
+/// draft-stewart-tsvwg-sctpecn section 4.1.
+fn ecn_capable(offered: Capabilities) -> Option<Parameter<'static>> {
+    offered.contains(Capabilities::ECN).then_some(Parameter::EcnCapable)
 }
 
 fn supported_extensions(chunk_types: &[u8]) -> Option<Parameter<'_>> {
@@ -424,6 +435,7 @@ impl PeerInit {
                 }
                 Parameter::AdaptationIndication(code) => self.adaptation = Some(code),
                 Parameter::ForwardTsnSupported => self.capabilities |= Capabilities::FORWARD_TSN,
+                Parameter::EcnCapable => self.capabilities |= Capabilities::ECN,
                 Parameter::SupportedExtensions(chunk_types) => {
                     self.capabilities |= Capabilities::from_extensions(chunk_types);
                 }
@@ -450,7 +462,8 @@ impl PeerInit {
     /// Whether the peer is a stack of WebRTC by what it lists. These have one path, and pion and sctp-proto reject what lists an address
     /// (its type is one that stops the reading where it is unknown).
     fn has_one_path(&self, carried: Encapsulation) -> bool {
-        let of_others = Capabilities::all() - Capabilities::of_webrtc();
+        // ECN is no sign: usrsctp offers it wherever it runs.
+        let of_others = Capabilities::all() - Capabilities::of_webrtc() - Capabilities::ECN;
         carried != Encapsulation::None
             && !self.knows_addresses
             && self.capabilities.contains(Capabilities::RE_CONFIG)

@@ -24,7 +24,8 @@ fn peer() -> Peer {
         reneging: Reneging::Never,
         reorder_limit: None,
     });
-    Peer { tag: TAG, extensions: Capabilities::NR_SACK, receiver }
+    let echoes = Default::default();
+    Peer { tag: TAG, extensions: Capabilities::NR_SACK, receiver, echoes }
 }
 
 fn handshake(step: HandshakeStep) -> State {

@@ -62,7 +62,8 @@ pub trait Controller: Debug + Send {
         let _ = (cx, spurious);
     }
 
-    /// The receiver reports congestion marks. Associations do not negotiate ECN yet, so that nothing calls this today.
+    /// The receiver reports congestion marks on packets of this path (`policies.explicit_congestion_notification`). Nothing was lost. Called
+    /// before [`on_ack`](Self::on_ack) of the SACK that comes with the report.
     fn on_ecn(&mut self, cx: &Context<'_>, marks: &EcnMarks) {
         let _ = (cx, marks);
     }
@@ -285,8 +286,11 @@ pub struct SpuriousLoss {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct EcnMarks {
-    /// Packets marked since the last report.
+    /// Packets marked since the last report, as the receiver counts them; no more than were sent ECN-capable.
     pub packets: u64,
+    /// Whether the path has reacted to a loss or a mark within the last round trip: fast recovery goes on, or the marked packet was
+    /// sent before the last reaction. The window is reduced where this is false.
+    pub in_recovery: bool,
 }
 
 /// A path paused.

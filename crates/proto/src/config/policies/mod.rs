@@ -111,6 +111,8 @@ policy_group!(
         stream_reconfiguration: StreamReconfiguration,
         /// Whether addresses may be added and deleted.
         address_reconfiguration: AddressReconfiguration,
+        /// Whether queues may mark data instead of dropping it.
+        explicit_congestion_notification: ExplicitCongestionNotification,
         /// Whether fragments of messages of different streams alternate.
         message_interleaving: MessageInterleaving,
         /// Size of the send buffer.

@@ -48,6 +48,17 @@ impl CongestionAlgorithm {
     }
 }
 
+policy_enum!(
+    /// Explicit congestion notification (ECN, draft-stewart-tsvwg-sctpecn), when both sides have it.
+    ExplicitCongestionNotification {
+        /// Neither offered nor used: congestion shows as loss only.
+        Off = "off",
+        /// New data is sent as ECN-capable (ECT(0)). Where a queue marks it, the congestion window falls as after a loss, and
+        /// nothing has to be retransmitted.
+        On = "on",
+    }
+);
+
 /// Limit on packets sent in one go, as bursts of n units beyond what is in flight.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

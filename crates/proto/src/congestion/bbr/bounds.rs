@@ -110,6 +110,14 @@ impl Bounds {
         self.short = latest.volume.max(percent(short, BETA));
     }
 
+    /// A packet was marked while no probe was made, with `flight` bytes in flight; `full` is what the path carries without a queue. What was
+    /// delivered in the round says nothing against it: nothing of the queue was dropped.
+    pub(super) fn on_mark(&mut self, latest: &Latest, max_bw: Rate, flight: u64, full: u64) {
+        let rate = if self.rate == NONE { max_bw } else { self.rate };
+        self.rate = latest.rate.max(percent(rate, BETA));
+        self.short = percent(flight, BETA).max(full).min(self.short);
+    }
+
     /// A probe lost too much with `flight` bytes in flight; `full` is what the path carries without a queue.
     pub(super) fn on_failed_probe(&mut self, flight: u64, full: u64) {
         self.long = flight.max(full);

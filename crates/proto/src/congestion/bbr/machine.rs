@@ -170,6 +170,25 @@ impl Bbr {
         }
     }
 
+    /// A queue marked a packet instead of dropping it.
+    pub(super) fn on_mark(&mut self, cx: &Context<'_>) {
+        match self.phase {
+            Phase::Startup => {
+                (self.pipe.is_full, self.pipe.was_full) = (true, true);
+                self.bounds.long = self.bdp(100).max(self.latest.volume);
+            }
+            Phase::Up => self.end_failed_probe(cx, cx.flight, RateLimit::Cwnd),
+            Phase::Refill => {
+                self.probing.was_too_high = true;
+                self.begin_down(cx);
+            }
+            Phase::Drain | Phase::Down | Phase::Cruise | Phase::ProbeRtt => {
+                let (max_bw, full) = (self.max_bw.get(), self.full_path());
+                self.bounds.on_mark(&self.latest, max_bw, cx.flight, full);
+            }
+        }
+    }
+
     /// The look for the shortest round trip begins, goes on or ends (CheckProbeRTT).
     pub(super) fn look_for_round_trip(&mut self, cx: &Context<'_>, acked: &Acked) {
         if self.phase != Phase::ProbeRtt && self.min_rtt.is_due && !self.restarts {

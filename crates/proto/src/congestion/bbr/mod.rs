@@ -25,6 +25,9 @@
 //! loss bounds as in the draft, is what makes room for others.
 //! NOTE(deviation): the state that a spurious loss restores is that of the beginning of a recovery; the draft saves it anew in
 //! each round of it. There is no offload budget: the window of four packets is the only floor.
+//!
+//! The draft leaves open what a congestion mark (RFC 3168) does, but that it counts as congestion. Here it does what too much loss
+//! does, at most once in a round trip: it ends Startup or a probe, and bounds the rate between probes (`Bbr::on_mark`).
 
 mod aggregation;
 mod bandwidth;
@@ -45,8 +48,8 @@ use polypath_units::BitRate;
 use super::window::CongestionWindow;
 use super::window_use::WindowUse;
 use super::{
-    Acked, Context, Controller, Correction, CorrectionCause, Loss, LossCause, MeasuredRate,
-    NewPath, RateLimit, RateSample, Sent, SpuriousLoss, Timeout,
+    Acked, Context, Controller, Correction, CorrectionCause, EcnMarks, Loss, LossCause,
+    MeasuredRate, NewPath, RateLimit, RateSample, Sent, SpuriousLoss, Timeout,
 };
 use crate::PathId;
 use aggregation::ExtraAcked;
@@ -270,6 +273,14 @@ impl Controller for Bbr {
         self.resume(left);
         self.update_rate();
         self.bound_window();
+    }
+
+    fn on_ecn(&mut self, cx: &Context<'_>, marks: &EcnMarks) {
+        if marks.packets > 0 && !marks.in_recovery {
+            self.on_mark(cx);
+            self.update_rate();
+            self.bound_window();
+        }
     }
 
     /// The model knows better than most who ask for another window; but a path that did not work at all is tried with care.

@@ -49,8 +49,6 @@ pub(crate) struct Cubic {
     undo: Option<Undo>,
     /// A timeout since which nothing was acknowledged.
     timed_out: bool,
-    /// Until then congestion marks belong to a reduction that was made.
-    marked_until: Instant,
     srtt: Option<Duration>,
 }
 
@@ -91,7 +89,6 @@ impl Cubic {
             disordered: 0,
             undo: None,
             timed_out: false,
-            marked_until: Instant::ZERO,
             srtt: None,
         }
     }
@@ -260,12 +257,12 @@ impl Controller for Cubic {
         }
     }
 
-    /// As a loss, but at most once in a round trip.
+    /// As a loss, but never spurious. A window below the least threshold stays.
     fn on_ecn(&mut self, cx: &Context<'_>, marks: &EcnMarks) {
-        if marks.packets > 0 && cx.now >= self.marked_until {
-            self.marked_until = cx.now + cx.srtt.unwrap_or(cx.rto);
+        if marks.packets > 0 && !marks.in_recovery {
+            self.undo = None;
             self.reduce(cx);
-            self.window.cwnd = self.window.ssthresh;
+            self.window.cwnd = self.window.cwnd.min(self.window.ssthresh);
         }
     }
 

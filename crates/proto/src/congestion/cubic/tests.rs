@@ -66,12 +66,14 @@ fn one_reduction_per_recovery_and_none_for_damage() {
     recovering.on_ack(&at(0), &Acked { in_recovery: true, ..acked(2000, 100_000, 98_000, true) });
     assert_eq!(recovering.cwnd(), 100_000);
     let mut marks = cubic(100);
-    marks.on_ecn(&at(0), &EcnMarks { packets: 0 });
-    assert_eq!(marks.cwnd(), 100_000, "no packet was marked");
-    for (ms, cwnd) in [(0, 70_000), (99, 70_000), (100, 49_000)] {
-        marks.on_ecn(&at(ms), &EcnMarks { packets: 1 });
-        assert_eq!(marks.cwnd(), cwnd, "marks at {ms} ms");
+    for (packets, in_recovery, cwnd) in
+        [(0, false, 100_000), (1, false, 70_000), (1, true, 70_000), (1, false, 49_000)]
+    {
+        marks.on_ecn(&at(0), &EcnMarks { packets, in_recovery });
+        assert_eq!(marks.cwnd(), cwnd, "{packets} marks, recovery: {in_recovery}");
     }
+    marks.on_spurious_loss(&at(1), &SpuriousLoss::default());
+    assert_eq!(marks.cwnd(), 49_000, "a mark is never spurious");
 }
 
 /// W_cubic is 100 - 0.4 (4.217163 - t)^3 units.

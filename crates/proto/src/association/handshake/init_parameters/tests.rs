@@ -236,8 +236,10 @@ fn extensions_not_implemented_are_unknown_parameters() {
     let known = parse(&init(&[Parameter::ForwardTsnSupported])).unwrap();
     assert!(known.unrecognized.is_empty());
     assert_eq!(known.capabilities, Capabilities::FORWARD_TSN);
+    let marked = parse(&init(&[Parameter::EcnCapable])).unwrap();
+    assert!(marked.unrecognized.is_empty());
+    assert_eq!(marked.capabilities, Capabilities::ECN);
     let silent = [
-        Parameter::EcnCapable,
         Parameter::ZeroChecksumAcceptable(2),
         Parameter::Random(b"r"),
         Parameter::Chunks(&[0]),

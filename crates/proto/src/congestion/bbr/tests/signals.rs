@@ -134,3 +134,32 @@ fn a_look_is_no_occasion_for_another_probe() {
     bench.round(RATE);
     assert_eq!(bench.bbr.phase, Phase::ProbeRtt);
 }
+
+#[test]
+fn a_mark_ends_what_makes_the_rate_rise_and_bounds_it_otherwise() {
+    let marks = EcnMarks { packets: 1, in_recovery: false };
+    for (phase, after) in [
+        (Phase::Startup, Phase::Drain),
+        (Phase::Refill, Phase::Down),
+        (Phase::Up, Phase::Down),
+        (Phase::Cruise, Phase::Cruise),
+    ] {
+        let mut bench = match phase {
+            Phase::Startup => Bench::new(),
+            _ => Bench::cruising().until(phase),
+        };
+        let (before, cx) = (bench.bbr.clone(), bench.cx());
+        for none in [EcnMarks { packets: 0, ..marks }, EcnMarks { in_recovery: true, ..marks }] {
+            bench.bbr.on_ecn(&cx, &none);
+            assert_eq!(bench.bbr, before, "{phase:?} {none:?}");
+        }
+        bench.bbr.on_ecn(&cx, &marks);
+        let is_bounded = bench.bbr.bounds.rate != bounds::NONE;
+        assert_eq!(is_bounded, phase == Phase::Cruise, "{phase:?}");
+        // The next sample leads out of Startup.
+        if phase == Phase::Startup {
+            bench.round(RATE / 4);
+        }
+        assert_eq!(bench.bbr.phase, after, "{phase:?}");
+    }
+}

@@ -1,0 +1,104 @@
+//! Explicit congestion notification (draft-stewart-tsvwg-sctpecn): marks on packets, and the chunks that echo and answer them.
+
+use polypath_wire::{ChecksumPolicy, Chunk, Cwr, Ecne, PacketView, chunk_type};
+
+use super::Association;
+use super::input::MAX_WAITING_ANSWERS;
+use super::output::{Control, To};
+use crate::receive::Receiver;
+use crate::transmit::PacketBuilder;
+use crate::types::Capabilities;
+use crate::{Body, Cx, Ecn, PathId, Received, Tsn};
+
+/// Bytes of an ECNE chunk.
+const ECHO_BYTES: usize = 12;
+/// What is kept for the acknowledgement behind the echoes of many paths, in bytes.
+const LEAST_SACK_BYTES: usize = 32;
+
+impl Association {
+    /// A packet arrived ECN-capable or marked. What brings no new data says nothing (draft-stewart-tsvwg-sctpecn-05 section 5.5).
+    #[cold]
+    pub(super) fn note_codepoint(&mut self, received: &Received<'_>, path: PathId) {
+        if !self.state.has_agreed_on(Capabilities::ECN)
+            || !self.state.receiver().is_some_and(Receiver::packet_brings_data)
+        {
+            return;
+        }
+        self.stats.seldom.ecn_capable_packets_received += 1;
+        if received.ecn == Ecn::Ce
+            && let Some(lowest) = lowest_tsn(&received.body)
+            && let Some(peer) = self.state.peer_mut()
+        {
+            peer.echoes.on_marked(path, lowest);
+            self.stats.seldom.ecn_marked_packets_received += 1;
+        }
+    }
+
+    /// Bytes of the echoes in front of the next acknowledgement, with what authenticates them.
+    pub(super) fn echo_bytes(&self) -> usize {
+        match self.state.peer() {
+            Some(peer) if !peer.echoes.is_empty() => {
+                let room = self.auth_room_of(&[chunk_type::ECNE]) as usize;
+                peer.echoes.len() * ECHO_BYTES + room
+            }
+            _ => 0,
+        }
+    }
+
+    /// Adds the echoes that wait, which stand before the acknowledgement: afterwards the sender may not know any more on which path the
+    /// marked packet went (section 5.3).
+    pub(super) fn push_echoes(&self, packet: &mut PacketBuilder<'_>) {
+        let Some(peer) = self.state.peer() else { return };
+        for echo in peer.echoes.chunks() {
+            if (packet.left() as usize) < ECHO_BYTES + LEAST_SACK_BYTES {
+                break;
+            }
+            packet.push(Chunk::Ecne(echo));
+        }
+    }
+
+    /// The peer echoes marks of what this side has sent.
+    pub(super) fn handle_ecn_echo(&mut self, cx: &mut Cx<'_>, echo: &Ecne) {
+        if !self.state.may_send_data() {
+            return;
+        }
+        let (transmitter, mut send_cx) = self.sending(cx);
+        let answer = transmitter.on_ecn_echo(&mut send_cx, echo);
+        self.apply_effects(cx);
+        let Some(answer) = answer else { return };
+        let to = answer.path.map_or(To::Best, To::Path);
+        let is_older = |it: &Control| matches!(it.chunk, Chunk::Cwr(_)) && it.to == to;
+        self.control.retain(|waiting| !is_older(waiting));
+        if self.control.len() < MAX_WAITING_ANSWERS {
+            self.queue_control(Chunk::Cwr(answer.cwr), to);
+        }
+    }
+
+    /// The peer has reacted to an echo.
+    pub(super) fn handle_cwr(&mut self, cwr: &Cwr, path: PathId) {
+        if let Some(peer) = self.state.peer_mut()
+            && let Some(echoes) = peer.echoes.if_used()
+        {
+            echoes.on_cwr(path, cwr);
+        }
+    }
+}
+
+/// The lowest TSN among the DATA chunks of a packet.
+fn lowest_tsn(body: &Body<'_>) -> Option<Tsn> {
+    let tsn_of = |chunk: &Chunk<'_>| match chunk {
+        Chunk::Data(data) => Some(Tsn(data.tsn)),
+        Chunk::IData(data) => Some(Tsn(data.tsn)),
+        _ => None,
+    };
+    let lower = |a: Tsn, b: Tsn| if b.is_before(a) { b } else { a };
+    match body {
+        Body::Datagram(bytes) | Body::Part { datagram: bytes, .. } => {
+            let view = PacketView::parse(bytes, ChecksumPolicy::Ignore).ok()?;
+            let chunks = view.chunks().map_while(Result::ok);
+            chunks.filter_map(|chunk| tsn_of(&chunk)).reduce(lower)
+        }
+        Body::Structured(packet) => packet.chunks.iter().filter_map(tsn_of).reduce(lower),
+        Body::Damaged { .. } => None,
+    }
+}

@@ -1,0 +1,137 @@
+//! The receiver's half: which marks are echoed until the sender has answered (draft-stewart-tsvwg-sctpecn-05 section 5.3).
+
+use alloc::vec::Vec;
+
+use polypath_wire::{Cwr, Ecne};
+
+use crate::types::Vacant;
+use crate::{PathId, Tsn};
+
+/// The echoes that wait for CWR, at most one per path. Each acknowledgement carries all of them in front of it.
+#[derive(Debug)]
+pub(crate) struct Echoes(Vec<Echo>);
+
+/// Marks of one path.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Echo {
+    path: PathId,
+    /// The lowest TSN of the last packet that was marked.
+    tsn: Tsn,
+    /// Packets marked since the last CWR.
+    packets: u32,
+}
+
+impl Echoes {
+    /// Nothing was marked.
+    pub(crate) const fn new() -> Self {
+        Self(Vec::new())
+    }
+
+    /// A packet came on `path` with a mark; `tsn` is the lowest of its DATA chunks.
+    pub(crate) fn on_marked(&mut self, path: PathId, tsn: Tsn) {
+        match self.0.iter_mut().find(|echo| echo.path == path) {
+            Some(echo) => {
+                // What was overtaken on the path says nothing newer.
+                echo.tsn = if tsn.is_after(echo.tsn) { tsn } else { echo.tsn };
+                echo.packets = echo.packets.wrapping_add(1);
+            }
+            None => self.0.push(Echo { path, tsn, packets: 1 }),
+        }
+    }
+
+    /// CWR came on `path`: what it answers is echoed no more. With the override mark the sender did not know the path any more.
+    pub(crate) fn on_cwr(&mut self, path: PathId, cwr: &Cwr) {
+        self.0.retain(|echo| {
+            let is_meant = cwr.override_mark || echo.path == path;
+            !is_meant || echo.tsn.is_after(Tsn(cwr.tsn))
+        });
+    }
+
+    /// Whether there are any.
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// How many.
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// The chunks that go in front of an acknowledgement.
+    pub(crate) fn chunks(&self) -> impl Iterator<Item = Ecne> {
+        self.0
+            .iter()
+            .map(|echo| Ecne { lowest_tsn: echo.tsn.0, marked_packets: Some(echo.packets) })
+    }
+}
+
+impl Default for Echoes {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Vacant for Echoes {
+    const VACANT: &'static Self = &Self::new();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const A: PathId = PathId(0);
+    const B: PathId = PathId(1);
+
+    fn chunks(echoes: &Echoes) -> alloc::vec::Vec<(u32, u32)> {
+        echoes.chunks().map(|it| (it.lowest_tsn, it.marked_packets.unwrap())).collect()
+    }
+
+    fn cwr(tsn: u32, override_mark: bool) -> Cwr {
+        Cwr { override_mark, tsn }
+    }
+
+    #[test]
+    fn an_echo_has_the_last_marked_packet_and_counts_all() {
+        let mut echoes = Echoes::new();
+        assert!(echoes.is_empty());
+        for (path, tsn, expected) in [
+            (A, 10, &[(10, 1)][..]),
+            (A, 12, &[(12, 2)]),
+            (A, 11, &[(12, 3)]),
+            (B, u32::MAX, &[(12, 3), (u32::MAX, 1)]),
+            (B, 1, &[(12, 3), (1, 2)]),
+        ] {
+            echoes.on_marked(path, Tsn(tsn));
+            assert_eq!(chunks(&echoes), expected, "{path:?} {tsn}");
+        }
+        assert_eq!(echoes.len(), 2);
+    }
+
+    #[test]
+    fn cwr_ends_the_echo_of_its_path_up_to_its_tsn() {
+        for (what, path, cwr, left) in [
+            ("older", A, cwr(9, false), &[(10, 1), (30, 1)][..]),
+            ("the same", A, cwr(10, false), &[(30, 1)]),
+            ("newer", A, cwr(40, false), &[(30, 1)]),
+            ("of another path", B, cwr(10, false), &[(10, 1), (30, 1)]),
+            ("whatever its path", B, cwr(10, true), &[(30, 1)]),
+            ("and newer", A, cwr(30, true), &[]),
+        ] {
+            let mut echoes = Echoes::new();
+            echoes.on_marked(A, Tsn(10));
+            echoes.on_marked(B, Tsn(30));
+            echoes.on_cwr(path, &cwr);
+            assert_eq!(chunks(&echoes), left, "{what}");
+        }
+    }
+
+    #[test]
+    fn counting_begins_anew_after_cwr() {
+        let mut echoes = Echoes::new();
+        echoes.on_marked(A, Tsn(10));
+        echoes.on_cwr(A, &cwr(10, false));
+        echoes.on_marked(A, Tsn(20));
+        assert_eq!(chunks(&echoes), [(20, 1)]);
+    }
+}

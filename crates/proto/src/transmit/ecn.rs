@@ -1,0 +1,138 @@
+//! Explicit congestion notification of the sender: which packets can be marked, and what echoes of marks do.
+
+use alloc::boxed::Box;
+
+use polypath_wire::{Chunk, Cwr, Ecne, Packet};
+
+use super::outstanding::History;
+use super::{SendCx, Transmitter};
+use crate::config::Reduction;
+use crate::congestion::{Controller, EcnMarks};
+use crate::extension::ecn::reaction::{EchoView, Marks};
+use crate::{Ecn, PathId, ProbeEvent, Tsn};
+
+/// CWR that answers an echo.
+#[derive(Debug)]
+pub(crate) struct EchoAnswer {
+    pub(crate) cwr: Cwr,
+    /// The path that it takes; any, if the path of the marked packet is not known or does not work.
+    pub(crate) path: Option<PathId>,
+}
+
+impl Transmitter {
+    /// Learns from the handshake whether both sides have ECN.
+    pub(crate) fn settle_ecn(&mut self, is_agreed: bool) {
+        self.reactions = is_agreed.then(Box::default);
+    }
+
+    /// With what codepoint a packet leaves that is complete: only new data can be marked (draft-stewart-tsvwg-sctpecn-05 sections 5.4
+    /// and 5.5).
+    #[inline]
+    pub(crate) fn codepoint(&mut self, path: PathId, packet: &Packet<'_>) -> Ecn {
+        if self.reactions.is_some() { self.choose_codepoint(path, packet) } else { Ecn::NotEct }
+    }
+
+    #[inline(never)]
+    fn choose_codepoint(&mut self, path: PathId, packet: &Packet<'_>) -> Ecn {
+        let Self { reactions: Some(reactions), outstanding, stats, .. } = self else {
+            return Ecn::NotEct;
+        };
+        let marks = reactions.path(path);
+        if !marks.may_be_capable() {
+            return Ecn::NotEct;
+        }
+        let mut first = None;
+        for chunk in packet.chunks.iter() {
+            let tsn = match chunk {
+                Chunk::Data(data) => Tsn(data.tsn),
+                Chunk::IData(data) => Tsn(data.tsn),
+                _ => continue,
+            };
+            if !outstanding.contains(tsn) {
+                return Ecn::NotEct;
+            }
+            let sent = outstanding.get(tsn);
+            if sent.transmissions > 1 || sent.history.contains(History::COPIED) {
+                return Ecn::NotEct;
+            }
+            first = first.or(Some(tsn));
+        }
+        let Some(first) = first else { return Ecn::NotEct };
+        stats.seldom.ecn_capable_packets_sent += 1;
+        marks.on_sent(first, |tsn| !outstanding.contains(tsn) || outstanding.get(tsn).is_acked());
+        Ecn::Ect0
+    }
+
+    /// T3-rtx of a path expired: ECN-capable packets may be what the path drops.
+    pub(super) fn doubt_codepoint(&mut self, path: PathId) {
+        let Self { reactions: Some(reactions), outstanding, stats, .. } = self else { return };
+        let is_acked = |tsn| !outstanding.contains(tsn) || outstanding.get(tsn).is_acked();
+        if reactions.path(path).on_timeout(is_acked) {
+            stats.seldom.ecn_paths_given_up += 1;
+        }
+    }
+
+    /// The receiver echoes marks. Nothing is believed of TSNs that were not sent; where it cannot be told any more on which
+    /// path the marked packet went, CWR only ends the echo.
+    pub(crate) fn on_ecn_echo(&mut self, cx: &mut SendCx<'_>, echo: &Ecne) -> Option<EchoAnswer> {
+        let tsn = Tsn(echo.lowest_tsn);
+        let (base, next) = (self.outstanding.base(), self.outstanding.next_tsn());
+        let Self { reactions: Some(reactions), outstanding, stats, .. } = self else { return None };
+        if !tsn.is_before(next) {
+            stats.seldom.ecn_echoes_refused += 1;
+            return None;
+        }
+        stats.seldom.ecn_echoes_received += 1;
+        let chunk = outstanding.contains(tsn).then(|| outstanding.get(tsn));
+        // What has moved was marked where it went first.
+        let Some(chunk) = chunk.filter(|chunk| !chunk.history.contains(History::MOVED)) else {
+            let rtts = self.paths.iter().map(|path| path.rtt.expected());
+            let pause = rtts.min().unwrap_or_default();
+            let answers = reactions.answers_unknown(cx.now, pause);
+            let cwr = Cwr { override_mark: true, tsn: tsn.0 };
+            return answers.then_some(EchoAnswer { cwr, path: None });
+        };
+        let id = chunk.path;
+        let path = &self.paths[id];
+        let view = EchoView {
+            tsn,
+            packets: echo.marked_packets,
+            outstanding: (base, next.previous()),
+            in_recovery: self.recovery.is_active() || path.recovery.is_active(),
+        };
+        let marks = reactions.path(id).on_echo(&view);
+        let pause = path.rtt.srtt().unwrap_or(path.rtt.rto());
+        let answers = reactions.path(id).answers(cx.now, pause);
+        self.react_to_marks(cx, id, marks);
+        let works = cx.book[id].reach.is_active();
+        let cwr = Cwr { override_mark: !works, tsn: tsn.0 };
+        answers.then_some(EchoAnswer { cwr, path: works.then_some(id) })
+    }
+
+    /// Tells the controller of marks. Where it reduces the window, fast recovery begins, though nothing is retransmitted: until what is
+    /// outstanding now has arrived, neither losses nor marks reduce the window again, and it does not grow.
+    fn react_to_marks(&mut self, cx: &mut SendCx<'_>, id: PathId, marks: Marks) {
+        if marks.packets == 0 {
+            return;
+        }
+        let groups = self.group_views(cx);
+        let event = EcnMarks { packets: marks.packets, in_recovery: marks.in_recovery };
+        if marks.reduce() {
+            self.begin_recovery(cx, id);
+            self.stats.seldom.ecn_reductions += 1;
+        }
+        let path = &mut self.paths[id];
+        let old = path.congestion;
+        path.control(cx.now, groups.view(id), |it, cx| it.on_ecn(cx, &event));
+        if marks.reduce() {
+            let proportional = cx.config.policies.window.reduction == Reduction::Proportional;
+            if proportional && path.has_ssthresh() {
+                path.record.reduction.begin(path.flight);
+            }
+            cx.probe.on(cx.now, ProbeEvent::FastRecoveryEntered { path: id });
+        }
+        if marks.reduce() || path.congestion != old {
+            cx.probe.on(cx.now, path.congestion_event());
+        }
+    }
+}

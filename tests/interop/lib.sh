@@ -5,6 +5,7 @@
 #   in_a COMMAND... / in_b COMMAND... runs a command there
 #   address a 1                       10.77.1.1;  address b 2  10.77.2.2;  address6 likewise
 #   shape a 1 100mbit [150kb]         what leaves A on path 1 goes through a token bucket with that rate and queue
+#   mark_one_in 20 / mark_none        marks every 20th ECN-capable packet that comes to B or leaves it, until it no longer does
 #   cut 1 / mend 1                    takes path 1 down and up, at both ends
 #   capture FILE / capture_stop       records every path at A, packet by packet
 #   well_formed FILE                  fails if tshark finds a malformed packet or a wrong checksum in FILE
@@ -123,6 +124,22 @@ shape() {
     [[ $1 == b ]] && namespace=$NS_B
     ip netns exec "$namespace" tc qdisc replace dev "path$2" root tbf rate "$3" burst 16kb limit "${4:-150kb}"
 }
+
+mark_one_in() {
+    have nft || skip net "nft is not installed (Debian: nftables)"
+    local rules hook
+    rules="table inet marks {"
+    for hook in prerouting postrouting; do
+        rules+="
+            chain $hook {
+                type filter hook $hook priority 0
+                ip ecn ect0 numgen inc mod $1 0 ip ecn set ce
+                ip6 ecn ect0 numgen inc mod $1 0 ip6 ecn set ce
+            }"
+    done
+    in_b nft -f - <<< "$rules"$'\n}' 2> "$WORK/error" || skip net "nft cannot mark packets: $(cat "$WORK/error")"
+}
+mark_none() { in_b nft delete table inet marks 2> /dev/null || true; }
 
 cut() { ip -n "$NS_A" link set "path$1" down && ip -n "$NS_B" link set "path$1" down; }
 mend() { ip -n "$NS_A" link set "path$1" up && ip -n "$NS_B" link set "path$1" up; }

@@ -92,6 +92,14 @@ authenticated() {
 feature_auth() { authenticated a-key-of-both; }
 feature_auth-without-key() { authenticated none; }
 
+# One in twenty of the ECN-capable packets is marked.
+feature_marks() {
+    mark_one_in 20
+    BOTH=(--messages 4000) OURS_TOO=(--marks) THEIRS_TOO=(--all-extensions) && transfer
+    grep -q "^agreed .*\<ecn=1" "$WORK/theirs.out" || exchange_failed "ECN was not agreed on"
+    if [[ $SENDER == ours ]]; then expect_count reductions "> 0"; else expect_count marked_received "> 0"; fi
+}
+
 # The sender's streams begin anew in the middle of the transfer.
 feature_reset-streams() {
     BOTH+=(--reset-streams) && transfer
@@ -270,6 +278,7 @@ cell_cleanup() {
     [[ -z $OURS_PID ]] || kill -KILL "$OURS_PID" 2> /dev/null || true
     [[ $status == 0 ]] || theirs_kill
     bridge_out
+    mark_none
     exit "$status"
 }
 
@@ -332,6 +341,8 @@ plain_cells() {
     done
     directions all-paths dual
     directions move-addresses dual
+    # In UDP usrsctp neither sets the ECN field nor reads it.
+    [[ $STACK$CARRIED == usrsctpudp ]] || directions marks single dual
     [[ $STACK == linux ]] || directions nr-sack dual
     interleaves || return 0
     for feature in interleaved interleaved-unordered; do directions $feature single dual; done
@@ -370,6 +381,7 @@ quick_plain_cells() {
     cell extensions theirs ours single
     cell auth ours ours dual
     cell all-paths ours ours dual
+    cell marks theirs ours dual
 }
 quick_bridged_cells() {
     cell loss ours ours dual

@@ -298,6 +298,15 @@ fn print_counters(association: &Association) {
         stats.bytes_released_early
     );
     println!(
+        "capable_sent={} capable_received={} marked_received={} echoes_received={} reductions={} retransmitted={}",
+        stats.ecn_capable_packets_sent,
+        stats.ecn_capable_packets_received,
+        stats.ecn_marked_packets_received,
+        stats.ecn_echoes_received,
+        stats.ecn_reductions,
+        stats.fast_retransmissions + stats.timeout_retransmissions
+    );
+    println!(
         "outgoing_resets={} incoming_resets={}",
         stats.outgoing_stream_resets, stats.incoming_stream_resets
     );

@@ -5,8 +5,8 @@ use std::net::IpAddr;
 
 use clap::{Parser, ValueEnum};
 use polypath::config::{
-    AddressJoin, AddressReconfiguration, AuthenticatedChunks, MessageInterleaving, NrSack,
-    PacketDropReport, SharedKeys, StreamReconfiguration, StreamScheduler,
+    AddressJoin, AddressReconfiguration, AuthenticatedChunks, ExplicitCongestionNotification,
+    MessageInterleaving, NrSack, PacketDropReport, SharedKeys, StreamReconfiguration, StreamScheduler,
 };
 use polypath::{AssociationConfig, Duration, Peer, Preset};
 
@@ -94,6 +94,9 @@ pub struct Options {
     /// Interleave messages of different streams with a peer that has it, the streams in turn.
     #[arg(long)]
     pub interleave: bool,
+    /// Let queues mark packets, with a peer that has ECN.
+    #[arg(long)]
+    pub marks: bool,
     /// Offer authentication, and demand nothing.
     #[arg(long)]
     pub offer_authentication: bool,
@@ -201,6 +204,9 @@ impl Options {
         if self.interleave {
             config.policies.message_interleaving = MessageInterleaving::On;
             config.policies.stream_scheduler = StreamScheduler::RoundRobin;
+        }
+        if self.marks {
+            config.policies.explicit_congestion_notification = ExplicitCongestionNotification::On;
         }
         if self.offer_authentication {
             config.policies.authenticated_chunks = AuthenticatedChunks::Offered;

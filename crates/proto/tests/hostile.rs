@@ -2,7 +2,9 @@
 
 use std::net::IpAddr;
 
-use polypath_proto::config::{AddressReconfiguration, AssociationConfig, EndpointConfig};
+use polypath_proto::config::{
+    AddressReconfiguration, AssociationConfig, EndpointConfig, ExplicitCongestionNotification,
+};
 use polypath_proto::{
     Body, Duration, Ecn, Encapsulation, Event, Instant, OutgoingMessage, Received, Transmit,
 };
@@ -54,6 +56,7 @@ fn deliver(host: &mut Host, now: Instant, transmit: &Transmit) {
 fn victim(stage: Stage, now: Instant) -> Host {
     let mut config = AssociationConfig::default();
     config.policies.address_reconfiguration = AddressReconfiguration::Unauthenticated;
+    config.policies.explicit_congestion_notification = ExplicitCongestionNotification::On;
     let listening =
         EndpointConfig { listening: true, association: config.clone(), ..Default::default() };
     let mut server = Host::new(2, listening, SERVER_PORT, &[SERVER], now);
@@ -106,6 +109,8 @@ fn chunk(near: u32) -> impl Strategy<Value = Vec<u8>> {
         chunk_type::SHUTDOWN_COMPLETE,
         chunk_type::I_DATA,
         chunk_type::FORWARD_TSN,
+        chunk_type::ECNE,
+        chunk_type::CWR,
         chunk_type::RE_CONFIG,
         chunk_type::ASCONF,
         chunk_type::ASCONF_ACK,
@@ -182,7 +187,7 @@ proptest! {
             let (local, remote) = (CLIENT, SERVER);
             let encapsulation = Encapsulation::None;
             let body = Body::Datagram(&bytes);
-            client.receive(now, &Received { local, remote, encapsulation, ecn: Ecn::NotEct, body });
+            client.receive(now, &Received { local, remote, encapsulation, ecn: Ecn::Ce, body });
             let answers = client.take_output();
             // SACKs may free the window, so data may follow; nothing else grows with what comes in.
             let control = answers.iter().filter(|answer| {

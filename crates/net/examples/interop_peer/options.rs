@@ -6,7 +6,8 @@ use std::net::IpAddr;
 use clap::{Parser, ValueEnum};
 use polypath::config::{
     AddressJoin, AddressReconfiguration, AuthenticatedChunks, ExplicitCongestionNotification,
-    MessageInterleaving, NrSack, PacketDropReport, SharedKeys, StreamReconfiguration, StreamScheduler,
+    MessageInterleaving, NrSack, PacketDropReport, SharedKeys, StreamReconfiguration,
+    StreamScheduler,
 };
 use polypath::{AssociationConfig, Duration, Peer, Preset};
 

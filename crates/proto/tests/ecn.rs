@@ -8,7 +8,7 @@ use polypath_proto::config::{
     AssociationConfig, CongestionAlgorithm, ExplicitCongestionNotification, FastRecoveryScope,
     NrSack, Preset, Reduction,
 };
-use polypath_proto::{AssociationStats, Ecn, PathStats, Transmit};
+use polypath_proto::{AssociationStats, Ecn, PathId, PathStats, ProbeEvent, Transmit};
 use polypath_testkit::{Capable, Form, Pair, PairConfig, Side};
 use polypath_wire::{Chunk, Cwr, Ecne, Parameter};
 
@@ -225,8 +225,13 @@ fn an_echo_halves_the_window_once() {
     };
     victim.receive(ip(2), vec![echo(first + 30, Some(1)), sack(first - 1, PEER_WINDOW, &[])]);
     expect(&mut victim, "it was never sent", 1, &[]);
+    victim.host.keep_trace();
     victim.receive(ip(2), vec![echo(first, Some(1)), sack(first + 1, PEER_WINDOW, &[])]);
     expect(&mut victim, "the first", 2, &[(first, false)]);
+    let trace: Vec<_> = victim.host.take_trace().into_iter().map(|(_, event)| event).collect();
+    let path = PathId(0);
+    assert!(trace.contains(&ProbeEvent::PathMarked { path, packets: 1 }), "{trace:?}");
+    assert!(trace.contains(&ProbeEvent::FastRecoveryEntered { path }));
     victim.receive(ip(2), vec![echo(first + 1, Some(1)), sack(first + 3, PEER_WINDOW, &[])]);
     expect(&mut victim, "acknowledged already", 2, &[(first + 1, true)]);
     for marked in [Some(3), None] {

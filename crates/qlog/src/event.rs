@@ -108,6 +108,7 @@ pub const EVENTS: &[EventKind] = &[
             field("retransmission_timeout", "ms"),
         ],
     ),
+    kind("sctp:path_marked", Importance::Base, &[PATH, field("packets", "number")]),
     kind("sctp:fast_recovery_entered", Importance::Base, &[PATH]),
     kind("sctp:fast_recovery_left", Importance::Base, &[optional("path_id", "number")]),
     kind(
@@ -158,6 +159,7 @@ pub fn name_of(event: &ProbeEvent) -> &'static str {
         ProbeEvent::SackReceived { .. } => "sctp:sack_received",
         ProbeEvent::Window { .. } => "sctp:congestion_window_updated",
         ProbeEvent::Rtt { .. } => "sctp:rtt_updated",
+        ProbeEvent::PathMarked { .. } => "sctp:path_marked",
         ProbeEvent::FastRecoveryEntered { .. } => "sctp:fast_recovery_entered",
         ProbeEvent::FastRecoveryLeft { .. } => "sctp:fast_recovery_left",
         ProbeEvent::Timeout { .. } | ProbeEvent::TimerExpired { .. } => "sctp:timer_expired",
@@ -240,6 +242,10 @@ pub(crate) enum Data {
     Heartbeat {
         path_id: u8,
         rtt: f64,
+    },
+    Marked {
+        path_id: u8,
+        packets: u64,
     },
     State {
         /// None if it is the state of the association.
@@ -328,6 +334,7 @@ pub(crate) fn data_of(event: &ProbeEvent) -> Data {
             smoothed_rtt: milliseconds(srtt),
             retransmission_timeout: milliseconds(rto),
         },
+        ProbeEvent::PathMarked { path, packets } => Data::Marked { path_id: path.0, packets },
         ProbeEvent::FastRecoveryEntered { path } | ProbeEvent::HeartbeatSent { path } => {
             Data::Path { path_id: Some(path.0) }
         }

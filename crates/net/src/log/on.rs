@@ -202,6 +202,9 @@ impl Probe for LogProbe {
             ProbeEvent::Timeout { path, errors } => {
                 warn!(target: TARGET, parent: parent, path = path.0, errors, "retransmission timeout");
             }
+            ProbeEvent::PathMarked { path, packets } => {
+                debug!(target: TARGET, parent: parent, path = path.0, packets, "packets were marked");
+            }
             ProbeEvent::FastRecoveryEntered { path } => {
                 debug!(target: TARGET, parent: parent, path = path.0, "fast recovery");
             }

@@ -169,6 +169,13 @@ pub enum ProbeEvent {
         /// Resulting retransmission timeout.
         rto: Duration,
     },
+    /// The peer has reported packets of a path that queues have marked (ECN).
+    PathMarked {
+        /// The path.
+        path: PathId,
+        /// Packets that were not reported before.
+        packets: u64,
+    },
     /// Fast recovery began on a path (or, association-wide, because of it).
     FastRecoveryEntered {
         /// The path.
@@ -329,7 +336,7 @@ pub enum ProbeEvent {
 impl ProbeEvent {
     /// Number of kinds of events, so that tests elsewhere notice a new one.
     #[doc(hidden)]
-    pub const KINDS: usize = 26;
+    pub const KINDS: usize = 27;
 }
 
 #[cfg(test)]
@@ -364,7 +371,8 @@ mod tests {
             ProbeEvent::HeartbeatAcked { .. } => 22,
             ProbeEvent::Blocked { .. } => 23,
             ProbeEvent::PathsRest { .. } => 24,
-            ProbeEvent::PathsReturn => 25,
+            ProbeEvent::PathMarked { .. } => 25,
+            ProbeEvent::PathsReturn => 26,
         }
     }
 

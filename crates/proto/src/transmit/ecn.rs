@@ -115,6 +115,7 @@ impl Transmitter {
         if marks.packets == 0 {
             return;
         }
+        cx.probe.on(cx.now, ProbeEvent::PathMarked { path: id, packets: marks.packets });
         let groups = self.group_views(cx);
         let event = EcnMarks { packets: marks.packets, in_recovery: marks.in_recovery };
         if marks.reduce() {

@@ -36,6 +36,7 @@ pub(crate) fn samples() -> Vec<ProbeEvent> {
         ProbeEvent::SackReceived { path, cumulative, gap_blocks, a_rwnd },
         ProbeEvent::Window { path, cwnd: 4380, ssthresh: 65_536, flight: 1452 },
         ProbeEvent::Rtt { path, sample, srtt, rto },
+        ProbeEvent::PathMarked { path, packets: 2 },
         ProbeEvent::FastRecoveryEntered { path },
         ProbeEvent::FastRecoveryLeft { path: Some(path) },
         ProbeEvent::Timeout { path, errors: 2 },

@@ -234,6 +234,8 @@ fn an_echo_halves_the_window_once() {
     assert!(trace.contains(&ProbeEvent::FastRecoveryEntered { path }));
     victim.receive(ip(2), vec![echo(first + 1, Some(1)), sack(first + 3, PEER_WINDOW, &[])]);
     expect(&mut victim, "acknowledged already", 2, &[(first + 1, true)]);
+    victim.receive(ip(2), vec![echo(first, Some(1)), sack(first + 3, PEER_WINDOW, &[])]);
+    expect(&mut victim, "answered already", 2, &[]);
     for marked in [Some(3), None] {
         victim.receive(ip(2), vec![echo(first + 9, marked), sack(first + 7, PEER_WINDOW, &[])]);
         expect(&mut victim, "of the same window, and answered already", 2, &[]);

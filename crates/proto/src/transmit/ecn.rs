@@ -85,28 +85,27 @@ impl Transmitter {
         stats.seldom.ecn_echoes_received += 1;
         let chunk = outstanding.contains(tsn).then(|| outstanding.get(tsn));
         // What has moved was marked where it went first.
-        let Some(chunk) = chunk.filter(|chunk| !chunk.history.contains(History::MOVED)) else {
+        let chunk = chunk.filter(|chunk| !chunk.history.contains(History::MOVED));
+        let Some(id) = chunk.map(|chunk| chunk.path).or_else(|| reactions.echoed_on(tsn)) else {
             let rtts = self.paths.iter().map(|path| path.rtt.expected());
-            let pause = rtts.min().unwrap_or_default();
-            let answers = reactions.answers_unknown(cx.now, pause);
-            let cwr = Cwr { override_mark: true, tsn: tsn.0 };
-            return answers.then_some(EchoAnswer { cwr, path: None });
+            let answers = reactions.answers_unknown(cx.now, rtts.min().unwrap_or_default());
+            return answers.then_some(answer(tsn, None));
         };
-        let id = chunk.path;
         let path = &self.paths[id];
-        let view = EchoView {
-            tsn,
-            packets: echo.marked_packets,
-            outstanding: (base, next.previous()),
-            in_recovery: self.recovery.is_active() || path.recovery.is_active(),
-        };
-        let marks = reactions.path(id).on_echo(&view);
+        let marked = reactions.path(id);
         let pause = path.rtt.srtt().unwrap_or(path.rtt.rto());
-        let answers = reactions.path(id).answers(cx.now, pause);
-        self.react_to_marks(cx, id, marks);
+        let answers = marked.answers(cx.now, pause);
+        if chunk.is_some() {
+            let marks = marked.on_echo(&EchoView {
+                tsn,
+                packets: echo.marked_packets,
+                outstanding: (base, next.previous()),
+                in_recovery: self.recovery.is_active() || path.recovery.is_active(),
+            });
+            self.react_to_marks(cx, id, marks);
+        }
         let works = cx.book[id].reach.is_active();
-        let cwr = Cwr { override_mark: !works, tsn: tsn.0 };
-        answers.then_some(EchoAnswer { cwr, path: works.then_some(id) })
+        answers.then(|| answer(tsn, works.then_some(id)))
     }
 
     /// Tells the controller of marks. Where it reduces the window, fast recovery begins, though nothing is retransmitted: until what is
@@ -127,7 +126,9 @@ impl Transmitter {
         path.control(cx.now, groups.view(id), |it, cx| it.on_ecn(cx, &event));
         if marks.reduce() {
             let proportional = cx.config.policies.window.reduction == Reduction::Proportional;
-            if proportional && path.has_ssthresh() {
+            // A window below the least threshold stays, and the threshold says nothing of it.
+            let is_reduced = path.congestion.ssthresh <= path.congestion.cwnd;
+            if proportional && path.has_ssthresh() && is_reduced {
                 path.record.reduction.begin(path.flight);
             }
             cx.probe.on(cx.now, ProbeEvent::FastRecoveryEntered { path: id });
@@ -136,4 +137,9 @@ impl Transmitter {
             cx.probe.on(cx.now, path.congestion_event());
         }
     }
+}
+
+/// CWR for an echo of this TSN.
+fn answer(tsn: Tsn, path: Option<PathId>) -> EchoAnswer {
+    EchoAnswer { cwr: Cwr { override_mark: path.is_none(), tsn: tsn.0 }, path }
 }

@@ -110,6 +110,12 @@ impl Reactions {
         &mut self.paths[index]
     }
 
+    /// The path on which the newest echo had this TSN: an echo is repeated until CWR comes, though its TSN is acknowledged meanwhile.
+    pub(crate) fn echoed_on(&self, tsn: Tsn) -> Option<PathId> {
+        let is_it = |path: &PathMarks| path.echoed.is_some_and(|(echoed, _)| echoed == tsn);
+        self.paths.iter().position(is_it).map(|index| PathId(index as u8))
+    }
+
     /// An echo came whose path is not known any more. Whether CWR answers it.
     pub(crate) fn answers_unknown(&mut self, now: Instant, pause: Duration) -> bool {
         self.override_answer.is_due(now, pause)
@@ -257,6 +263,16 @@ mod tests {
         let mut all = Reactions::default();
         assert!(all.answers_unknown(ms(0), PAUSE) && !all.answers_unknown(ms(1), PAUSE));
         assert!(all.path(PathId(1)).answers(ms(1), PAUSE), "apart from those of a path");
+    }
+
+    #[test]
+    fn a_repeated_echo_is_known_by_its_tsn() {
+        let mut all = Reactions::default();
+        assert_eq!(all.echoed_on(Tsn(10)), None);
+        all.path(PathId(1)).on_echo(&echo(10, Some(1), (5, 20)));
+        assert_eq!(all.echoed_on(Tsn(10)), Some(PathId(1)));
+        all.path(PathId(1)).on_echo(&echo(12, Some(2), (11, 20)));
+        assert_eq!(all.echoed_on(Tsn(10)), None);
     }
 
     #[test]

@@ -56,6 +56,10 @@ pub struct HostResult {
     pub chunks_abandoned: u64,
     /// FORWARD-TSN chunks sent.
     pub forward_tsns_sent: u64,
+    /// Packets with new data received that a queue had marked.
+    pub ecn_marked_packets_received: u64,
+    /// Times that a mark reduced the congestion window of a path.
+    pub ecn_reductions: u64,
     /// Most bytes that were in the send buffer.
     pub send_buffer_peak_bytes: u64,
     /// Mean of the send buffer over the measured time.
@@ -143,6 +147,8 @@ impl HostResult {
             messages_kept_reliable: stats.messages_kept_reliable,
             chunks_abandoned: stats.chunks_abandoned,
             forward_tsns_sent: stats.forward_tsns_sent,
+            ecn_marked_packets_received: stats.ecn_marked_packets_received,
+            ecn_reductions: stats.ecn_reductions,
             send_buffer_peak_bytes: stats.send_buffer_peak_bytes,
             send_buffer_mean_bytes,
             receive_buffer_peak_bytes: stats.receive_buffer_peak_bytes,

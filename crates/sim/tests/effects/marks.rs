@@ -62,6 +62,7 @@ const RED: &str = "{ red = { min = { packets = 20 }, max = { packets = 80 }, \
 #[derive(Debug, Default)]
 struct Seen {
     marked: u64,
+    reductions: u64,
     dropped: u64,
     repeated: u64,
     /// Packets that waited in the mean.
@@ -72,8 +73,9 @@ struct Seen {
 fn seen(edits: &[&str], policy: &str) -> Seen {
     let policy = format!("sctp.policies.explicit_congestion_notification={policy}");
     let edits: Vec<&str> = edits.iter().copied().chain([policy.as_str()]).collect();
-    let RunResult { bottlenecks, paths, flows, .. } = run(MARKING, &edits);
+    let RunResult { bottlenecks, hosts, paths, flows, .. } = run(MARKING, &edits);
     let mut seen = Seen { goodput: flows[0].goodput_bit_s, ..Seen::default() };
+    seen.reductions = hosts[0].ecn_reductions;
     for bottleneck in &bottlenecks[..2] {
         seen.marked += bottleneck.packets_marked;
         seen.dropped += bottleneck.dropped_early + bottleneck.dropped_queue_full;
@@ -103,6 +105,8 @@ pub fn what_is_marked_is_not_lost_and_the_window_falls_all_the_same() {
         let (on, off) = (seen(&edits, "on"), seen(&edits, "off"));
         assert!(off.repeated > 20 && off.dropped > 20 && off.marked == 0, "{what} {off:?}");
         assert!(on.repeated == 0 && on.marked > 20, "{what} {on:?}");
+        // At most once in a round trip, whatever is marked.
+        assert!(on.reductions > 10 && on.reductions <= on.marked, "{what} {on:?}");
         // A packet with nothing but control chunks cannot be marked.
         assert!(on.dropped * 10 < on.marked, "{what} {on:?}");
         // If the window did not fall, the queue would grow until something is dropped.

@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
-use polypath::{Event, Events, Message, ReceivedMessage, ReconfigurationError};
+use polypath::{Event, Events, Message, Piece, ReceivedMessage, ReconfigurationError};
 use tokio::sync::{Semaphore, mpsc};
 
 use crate::channel::{DataChannel, Phase, Shared, State, Waiting, to_message};
@@ -172,6 +172,11 @@ impl Driver {
     }
 
     fn take(&mut self, message: ReceivedMessage) {
+        if message.piece() != Piece::Whole {
+            // Channels hand over whole messages only.
+            self.shared.association.abort("a message is larger than the receive buffer");
+            return;
+        }
         let (stream, ppid) = (message.stream(), message.ppid());
         let streams = self.shared.streams();
         let shared = Arc::clone(&self.shared);

@@ -2,7 +2,7 @@
 
 use bytes::{Bytes, BytesMut};
 use polypath_proto::config::PartialReliability;
-use polypath_proto::{Delivery, OutgoingMessage, PathId};
+use polypath_proto::{Delivery, OutgoingMessage, PathId, Piece};
 use polypath_wire::{JoinedPayload, Payload};
 
 /// A message to send, with what RFC 6458 section 5.3.4 calls its send information.
@@ -157,7 +157,8 @@ fn content(first: Bytes, tail: Bytes) -> Payload<'static> {
     }
 }
 
-/// A message that arrived, with what RFC 6458 section 5.3.5 calls its receive information.
+/// A message that arrived, or a [piece](Self::piece) of one that is too large to be delivered whole, with what RFC 6458 section
+/// 5.3.5 calls its receive information.
 #[derive(Clone, Debug)]
 pub struct ReceivedMessage(polypath_proto::ReceivedMessage);
 
@@ -180,6 +181,18 @@ impl ReceivedMessage {
     /// Stream sequence number of an ordered message (`rcv_ssn`).
     pub fn ssn(&self) -> u16 {
         self.0.ssn
+    }
+
+    /// Which part of its message this is. Messages come whole, except those that are larger than the receive buffer or, if one is
+    /// set, than the [partial delivery point](crate::AssociationConfig::partial_delivery_point): their pieces follow each other,
+    /// and the last one [ends](Piece::ends) the record (`MSG_EOR`). Nothing else of the stream comes in between; without message
+    /// interleaving nothing else at all. If a piece [begins](Piece::begins) a message and the one before has not ended, the rest of
+    /// that will not come, and [`Event::PartialDeliveryAborted`](crate::Event::PartialDeliveryAborted) says so.
+    ///
+    /// A program whose messages are smaller than its receive buffer need not look at it unless its peer is not trusted: a peer can
+    /// always send a larger one.
+    pub fn piece(&self) -> Piece {
+        self.0.piece
     }
 
     /// Length in bytes.
@@ -226,6 +239,7 @@ mod tests {
             ppid: 2,
             delivery: Delivery::Ordered,
             ssn: 3,
+            piece: Piece::Whole,
             fragments: parts
                 .iter()
                 .map(|p| Payload::Shared(Bytes::from_static(p.as_bytes())))

@@ -58,6 +58,15 @@ pub enum Event {
         /// Whether any part of it was ever transmitted.
         transmitted: bool,
     },
+    /// The beginning of a message was delivered, and the rest will not come (SCTP_PARTIAL_DELIVERY_EVENT with
+    /// SCTP_PARTIAL_DELIVERY_ABORTED): the peer has abandoned it, has reset the stream, has restarted, or the association has ended.
+    /// What follows on the stream is another message.
+    PartialDeliveryAborted {
+        /// Stream of the message.
+        stream: u16,
+        /// Stream sequence number; `None` of an unordered message.
+        ssn: Option<u16>,
+    },
     /// Streams of this side began anew with SSN 0 (SCTP_STREAM_RESET_EVENT): the peer has agreed to it.
     OutgoingStreamsReset {
         /// The streams; all of them if none is listed.

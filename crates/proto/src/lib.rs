@@ -49,7 +49,7 @@ pub use io::{
     Body, Cx, Ecn, Encapsulation, Envelope, Fragmentation, LocalAddressChange, PathError, Received,
     Transmit,
 };
-pub use message::{Delivery, OutgoingMessage, ReceivedMessage};
+pub use message::{Delivery, OutgoingMessage, Piece, ReceivedMessage};
 pub use polypath_units::{Duration, Instant};
 pub use probe::{
     ChunkKinds, EarlyEvents, EndReason, LossDetection, NoProbe, Probe, ProbeEvent, TimerKind,

@@ -60,7 +60,47 @@ impl OutgoingMessage {
     }
 }
 
-/// A message delivered to the user.
+/// Which part of a message is delivered.
+///
+/// Messages are delivered whole, but for those that are larger than the receive buffer and, with
+/// [`partial_delivery_point`](crate::config::AssociationConfig::partial_delivery_point), others that are large: of these the
+/// beginning is delivered while the rest is still to come (partial delivery, RFC 9260 section 6.9).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Hash)]
+pub enum Piece {
+    /// All of it.
+    #[default]
+    Whole,
+    /// Its beginning.
+    First,
+    /// What follows on the piece before, but not the end.
+    Middle,
+    /// What follows on the piece before, up to the end of the record (`MSG_EOR`).
+    Last,
+}
+
+impl Piece {
+    /// Whether a message begins with it. If one of the same stream and delivery had not ended, the rest of that one will not come.
+    pub fn begins(self) -> bool {
+        matches!(self, Self::Whole | Self::First)
+    }
+
+    /// Whether it ends the message (`MSG_EOR`).
+    pub fn ends(self) -> bool {
+        matches!(self, Self::Whole | Self::Last)
+    }
+
+    /// What it becomes with the piece behind it.
+    pub(crate) fn and(self, behind: Self) -> Self {
+        match (self.begins(), behind.ends()) {
+            (true, true) => Self::Whole,
+            (true, false) => Self::First,
+            (false, false) => Self::Middle,
+            (false, true) => Self::Last,
+        }
+    }
+}
+
+/// A message delivered to the user, or a piece of one.
 #[derive(Clone, Debug)]
 pub struct ReceivedMessage {
     /// Stream identifier.
@@ -71,6 +111,8 @@ pub struct ReceivedMessage {
     pub delivery: Delivery,
     /// Stream sequence number (ordered messages).
     pub ssn: u16,
+    /// Whether this is all of it.
+    pub piece: Piece,
     /// The fragments in order.
     pub fragments: SmallVec<[Payload<'static>; 1]>,
 }
@@ -109,7 +151,8 @@ mod tests {
     use super::*;
 
     fn message(fragments: SmallVec<[Payload<'static>; 1]>) -> ReceivedMessage {
-        ReceivedMessage { stream: 0, ppid: 0, delivery: Delivery::Ordered, ssn: 0, fragments }
+        let (delivery, piece) = (Delivery::Ordered, Piece::Whole);
+        ReceivedMessage { stream: 0, ppid: 0, delivery, ssn: 0, piece, fragments }
     }
 
     #[test]

@@ -523,7 +523,8 @@ fn contradictions_end_the_association() {
 fn messages_that_never_end_take_no_more_than_the_buffer() {
     type Fragment = fn(u32) -> Chunk<'static>;
     let endless: [Fragment; 4] = [
-        |tsn| piece(if tsn == 1 { B } else { M }, tsn, 0, 0, tsn - 1),
+        // In turn it would be delivered in pieces.
+        |tsn| piece(if tsn == 1 { B } else { M }, tsn, 0, 1, tsn - 1),
         |tsn| piece(B, tsn, (tsn % 10) as u16, tsn, 0),
         |tsn| piece(M | U, tsn, (tsn % 10) as u16, tsn.wrapping_mul(0x9E37_79B9), u32::MAX - tsn),
         |tsn| piece(M, tsn, 3, 0, u32::MAX - 2 * tsn),

@@ -15,7 +15,9 @@ use polypath_proto::{
 use polypath_units::{Fraction, Instant};
 use polypath_workload::{Carrier, FlowError};
 
-use crate::app::{Answers, Gaps, Ledger, MessagePlan, Receiver, Sender, Violations, feed, read};
+use crate::app::{
+    Answers, Gaps, Ledger, MessagePlan, Pieces, Receiver, Sender, Violations, feed, read,
+};
 use crate::frame::{Form, RECOGNISABLE, SctpFrame, SimFrame, Spares};
 use crate::place::Place;
 use crate::probe::{Delivered, Observing, Watch};
@@ -47,6 +49,8 @@ pub(crate) struct Host {
     turn: usize,
     /// By flow of the scenario; those that this host sends stay empty.
     receivers: Vec<Receiver>,
+    /// Of messages that are not delivered whole.
+    pieces: Pieces,
     /// By flow of the scenario: the one that waits for its messages.
     partners: Vec<Option<usize>>,
     /// Messages that no flow sent.
@@ -170,6 +174,7 @@ impl Host {
                 .collect(),
             turn: 0,
             receivers,
+            pieces: Pieces::default(),
             partners,
             strangers: 0,
             outcome: Outcome::None,
@@ -470,7 +475,8 @@ impl Host {
                 }
                 Event::Readable => {
                     let answers = Answers { senders: &mut self.senders, partners: &self.partners };
-                    let read = read(&mut self.receivers, answers, &mut cx, association, ledger);
+                    let readers = (&mut self.receivers[..], &mut self.pieces);
+                    let read = read(readers, answers, &mut cx, association, ledger);
                     self.strangers += read.strangers;
                     if read.triggered && is_latest {
                         feed(&mut self.senders, &mut self.turn, &mut cx, association, ledger);

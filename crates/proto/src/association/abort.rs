@@ -80,6 +80,7 @@ impl Association {
         self.report_undelivered();
         self.transmitter.paths.iter_mut().for_each(|path| path.t3 = None);
         self.paths.iter_mut().for_each(|path| path.heartbeat.due = None);
+        self.finish_receiving();
         self.announce_messages();
         self.report_end(cx, &end);
         self.events.push(Event::Ended(end));

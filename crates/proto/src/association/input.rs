@@ -273,6 +273,7 @@ impl Association {
         if self.reconfig.is_some() {
             self.settle_deferred_reset();
         }
+        self.report_aborted_deliveries();
     }
 
     /// One arm per chunk type, one call per arm.

@@ -15,6 +15,7 @@ mod observe;
 mod outage;
 mod output;
 mod packet_drop;
+mod partial_delivery;
 mod path_mtu;
 mod path_table;
 mod reachability;
@@ -58,7 +59,7 @@ use crate::transmit::{Effects, SendCx, Transmitter};
 use crate::types::{Lazy, PeerAddress, UserDataChunk};
 use crate::{
     AssociationState, Cx, Encapsulation, Envelope, Event, Instant, LocalAddressChange,
-    OutgoingMessage, PathError, PathId, Received, ReceivedMessage, SendError, Transmit, Tsn,
+    OutgoingMessage, PathError, PathId, Received, SendError, Transmit, Tsn,
 };
 
 /// One SCTP association with all its paths.
@@ -396,24 +397,6 @@ impl Association {
     /// Whether an acknowledgement is to go out at once: after [`receive`](Self::receive), that the window has opened.
     pub fn acknowledgement_is_due(&self) -> bool {
         self.state.receiver().is_some_and(Receiver::sack_is_due)
-    }
-
-    /// The next complete message, freeing its part of the receive window.
-    // A call, so that the message is moved only once, to where the caller wants it.
-    #[inline(never)]
-    pub fn receive(&mut self, _cx: &mut Cx<'_>) -> Option<ReceivedMessage> {
-        let receiver = self.state.receiver_mut()?;
-        match receiver.release_first() {
-            Some(len) => {
-                self.stats.messages_received += 1;
-                self.stats.bytes_received += len as u64;
-            }
-            None => self.readable_told = false,
-        }
-        if receiver.sack_is_due() {
-            self.flush.stir();
-        }
-        receiver.take_first()
     }
 
     /// Ends the association gracefully once all messages are acknowledged (RFC 9260 section 9.2).

@@ -107,6 +107,10 @@ pub struct AssociationConfig {
     pub send_buffer_bytes: u64,
     /// Bytes of the receive buffer, advertised as receive window.
     pub receive_buffer_bytes: u32,
+    /// Bytes of a message with which its delivery begins before it is complete (`SCTP_PARTIAL_DELIVERY_POINT`, RFC 6458 section
+    /// 8.1.21): the user gets it in [pieces](crate::Piece). `None`: only messages that are larger than the receive buffer are
+    /// delivered so.
+    pub partial_delivery_point: Option<u32>,
     /// Largest path MTU in bytes, IP header included; over another lower layer, its longest SCTP packet. Paths begin with it unless theirs is probed. Headers and 64 bytes
     /// are the least that is used.
     pub mtu_bytes: u16,
@@ -260,6 +264,7 @@ impl Default for AssociationConfig {
             max_inbound_streams: 2048,
             send_buffer_bytes: BUFFER_BYTES.into(),
             receive_buffer_bytes: BUFFER_BYTES,
+            partial_delivery_point: None,
             mtu_bytes: 1500,
             pmtu_discovery: None,
             path_pairing: PathPairing::ByIndex,

@@ -51,6 +51,9 @@ impl AssociationConfig {
         within("send_buffer_bytes", self.send_buffer_bytes, 1, u64::MAX)?;
         // RFC 9260 section 3.3.2.
         within("receive_buffer_bytes", self.receive_buffer_bytes, 1500, u32::MAX)?;
+        if let Some(point) = self.partial_delivery_point {
+            within("partial_delivery_point", point, 1, self.receive_buffer_bytes)?;
+        }
         within("mtu_bytes", self.mtu_bytes, 256, u16::MAX)?;
         within("max_paths", self.max_paths, 1, 32)
     }

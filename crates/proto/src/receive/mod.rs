@@ -7,6 +7,7 @@
 mod ack_policy;
 mod buffer_size;
 pub(crate) mod nr_sack_build;
+mod partial_delivery;
 mod reassembly;
 mod reneging;
 mod rwnd;
@@ -29,7 +30,7 @@ use crate::config::{BufferBounds, BufferSize, DelayedAck, NrSack, Reneging};
 use crate::types::{PathSet, PathTimes, UserDataChunk};
 use crate::{Instant, PathId, ReceivedMessage, Ssn, Tsn};
 
-pub use self::reassembly::Violation;
+pub use self::reassembly::{AbortedDelivery, Violation};
 
 /// Most duplicates that are remembered for the next SACK; what is beyond goes unreported.
 const MAX_DUPLICATES: usize = 64;
@@ -59,6 +60,8 @@ pub struct ReceiverConfig {
     pub reneging: Reneging,
     /// Chunks above a gap at which what lies above them is dropped.
     pub reorder_limit: Option<u32>,
+    /// Bytes of a message of which the delivery begins before it is complete; `None` if only a full buffer makes it begin.
+    pub partial_delivery_point: Option<u32>,
 }
 
 /// What it means that a message lacks fragments although later TSNs have arrived.
@@ -101,7 +104,7 @@ pub enum DataError {
     /// Answer with ABORT, cause "Protocol Violation".
     #[error(transparent)]
     Violation(#[from] Violation),
-    /// Answer with ABORT, cause "Out of Resource": the buffer is full, the user has read everything that is complete,
+    /// Answer with ABORT, cause "Out of Resource": the buffer is full, the user has read everything that can be delivered,
     /// and the missing part has no room, so nothing could ever move again.
     #[error("a message on stream {stream} does not fit the receive buffer; enlarge it")]
     MessageTooLarge {
@@ -165,6 +168,7 @@ impl Receiver {
             NrSack::AllInTurn => Some(Promise::Everything(Cut::InTurn)),
         };
         let mut reassembly = Reassembly::new(config.incomplete, config.chunk);
+        reassembly.set_partial_delivery_point(config.partial_delivery_point);
         if promise == Some(Promise::Delivered) {
             reassembly.follow_joined();
         }
@@ -193,7 +197,7 @@ impl Receiver {
 
     /// Takes over what the user has not read of the receiver `before`, and says how many messages that is. They go on to
     /// take their room.
-    pub fn inherit(&mut self, mut before: Self) -> usize {
+    pub fn inherit(&mut self, before: &mut Self) -> usize {
         let mut messages = 0;
         while let Some(message) = before.reassembly.receive() {
             messages += 1;
@@ -205,7 +209,8 @@ impl Receiver {
 
     /// Lets these of the peer's streams begin anew with SSN 0; all of them if none is listed.
     pub(crate) fn reset_streams(&mut self, streams: &[u16]) {
-        self.reassembly.reset_streams(streams);
+        let dropped = self.reassembly.reset_streams(streams);
+        self.window.release(dropped.bytes, dropped.chunks);
     }
 
     /// The peer may send on so many streams from now on.
@@ -279,9 +284,7 @@ impl Receiver {
         self.packet.new_bytes = self.packet.new_bytes.saturating_add(bytes as u32);
         self.record(tsn)?;
         if self.reassembly.follows_joined() {
-            for (first, count) in self.reassembly.joined() {
-                self.tsns.make_firm(first, count);
-            }
+            self.make_joined_firm();
         }
         Ok(DataOutcome::New)
     }
@@ -295,6 +298,9 @@ impl Receiver {
             self.sources.insert(path);
             let Self { acks, promise, tsns, duplicates, .. } = self;
             acks.on_packet(now, path, packet, || sack_bytes(*promise, tsns, duplicates.len()));
+            if !self.window.has_space() {
+                self.deliver_from_full_buffer();
+            }
         }
         self.packet = PacketSummary::default();
     }
@@ -355,7 +361,7 @@ impl Receiver {
         }
         let mut dropped = Dropped::default();
         for messages in skipped.filter(|it| it.stream < self.inbound_streams) {
-            let Dropped { bytes, chunks } = self.reassembly.skip_messages(messages);
+            let Dropped { bytes, chunks, .. } = self.reassembly.skip_messages(messages);
             dropped.bytes += bytes;
             dropped.chunks += chunks;
         }
@@ -419,22 +425,6 @@ impl Receiver {
     /// Bytes of an acknowledgement that leaves nothing out.
     pub fn sack_bytes(&self) -> usize {
         sack_bytes(self.promise, &self.tsns, self.duplicates.len())
-    }
-
-    /// Frees the part of the window that the next message for the user takes, which may make a SACK due, and says how long
-    /// that message is; [`take_first`](Self::take_first) then gives it. In two steps, because a message that is looked at on
-    /// its way is copied once more.
-    #[inline]
-    pub fn release_first(&mut self) -> Option<usize> {
-        let message = self.reassembly.first()?;
-        let (len, chunks) = (message.len(), message.fragments.len());
-        self.window.release(len, chunks);
-        self.counters.messages += 1;
-        self.counters.message_bytes += len as u64;
-        if self.window.update_is_due() {
-            self.acks.request();
-        }
-        Some(len)
     }
 
     /// The next message for the user, which [`release_first`](Self::release_first) has released.
@@ -567,7 +557,10 @@ impl Receiver {
 
     #[inline(never)]
     fn refuse(&mut self, tsn: WideTsn, stream: u16) -> Result<DataOutcome, DataError> {
-        if tsn == self.tsns.cumulative().next() && !self.reassembly.has_messages() {
+        if tsn == self.tsns.cumulative().next()
+            && !self.reassembly.has_messages()
+            && !self.begin_partial_delivery()
+        {
             return Err(DataError::MessageTooLarge { stream });
         }
         Ok(self.note_refused())

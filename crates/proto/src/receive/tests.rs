@@ -4,8 +4,8 @@ use std::vec::Vec;
 use polypath_wire::Payload;
 
 use super::*;
-use crate::Duration;
 use crate::config::{DacCount, FirstData, GapAck, NrSack, Preset, Reneging};
+use crate::{Duration, Piece};
 
 const PATH: PathId = PathId(1);
 const ROOM: usize = 1400;
@@ -27,6 +27,7 @@ fn config() -> ReceiverConfig {
         nr_sack: NrSack::Off,
         reneging: Reneging::Never,
         reorder_limit: None,
+        partial_delivery_point: None,
     }
 }
 
@@ -225,8 +226,9 @@ fn a_full_buffer_refuses_probes_but_not_what_fills_a_gap() {
 }
 
 #[test]
-fn a_message_that_can_never_fit_is_an_error() {
+fn a_message_that_can_neither_fit_nor_be_begun_is_an_error() {
     let mut receiver = started(config());
+    // SSN 0 was delivered before.
     packet(&mut receiver, at(1), &[fragment(2, DataFlags::BEGIN, 5000)]);
     packet(&mut receiver, at(1), &[fragment(3, DataFlags::empty(), 5000)]);
     receiver.begin_packet();
@@ -236,6 +238,45 @@ fn a_message_that_can_never_fit_is_an_error() {
         receiver.on_data(&fragment(4, DataFlags::END, 5000)),
         Err(DataError::MessageTooLarge { stream: 0 })
     );
+}
+
+#[test]
+fn reading_a_piece_of_a_message_that_fills_the_buffer_makes_room_for_the_rest() {
+    let mut receiver = started(config());
+    let part = |tsn, flags, len| Data { ssn: 1, ..fragment(tsn, flags, len) };
+    packet(&mut receiver, at(1), &[part(2, DataFlags::BEGIN, 5000)]);
+    assert!(!receiver.has_messages());
+    packet(&mut receiver, at(1), &[part(3, DataFlags::empty(), 5000)]);
+    assert!(receiver.has_messages(), "the next chunk would find no room");
+    assert_eq!(receiver.take_sack(ROOM).a_rwnd, 0);
+    let probe = part(4, DataFlags::empty(), 4000);
+    let refused = [DataOutcome::Refused];
+    assert_eq!(packet(&mut receiver, at(2), core::slice::from_ref(&probe)), refused);
+    receiver.take_sack(ROOM);
+
+    let piece = receiver.receive().unwrap();
+    assert_eq!((piece.piece, piece.len()), (Piece::First, 10_000));
+    assert!(receiver.sack_is_due(), "the peer hears of the room");
+    assert_eq!(receiver.take_sack(ROOM).a_rwnd, 10_000);
+    packet(&mut receiver, at(3), &[probe, part(5, DataFlags::END, 1)]);
+    let piece = receiver.receive().unwrap();
+    assert_eq!((piece.piece, piece.len()), (Piece::Last, 4001));
+    assert_eq!((receiver.counters().messages, receiver.counters().message_bytes), (2, 14_011));
+    assert_eq!(receiver.buffered_bytes(), 0);
+}
+
+#[test]
+fn a_message_that_fits_is_delivered_whole() {
+    let first = Data { ssn: 1, ..fragment(2, DataFlags::BEGIN, 5000) };
+    let last = Data { ssn: 1, ..fragment(3, DataFlags::END, 5000) };
+    for chunks in [[&first, &last], [&last, &first]] {
+        let mut receiver = started(config());
+        for chunk in chunks {
+            assert!(!receiver.has_messages());
+            packet(&mut receiver, at(1), core::slice::from_ref(chunk));
+        }
+        assert_eq!(receiver.receive().map(|it| (it.piece, it.len())), Some((Piece::Whole, 10_000)));
+    }
 }
 
 #[test]

@@ -39,6 +39,12 @@ impl WideTsn {
         Self(self.0 + n as u64)
     }
 
+    /// The TSN `n` before this one.
+    #[must_use]
+    pub const fn minus(self, n: u32) -> Self {
+        Self(self.0 - n as u64)
+    }
+
     /// Number of the 64-bit word that holds its bit, and the bit.
     const fn locate(self) -> (u64, u32) {
         (self.0 >> 6, (self.0 & 63) as u32)

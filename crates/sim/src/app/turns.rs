@@ -2,7 +2,7 @@
 
 use polypath_proto::{Association, Cx};
 
-use super::{Fed, Ledger, Receiver, Sender, recognise};
+use super::{Fed, Ledger, Pieces, Receiver, Sender, recognise};
 
 /// Lets the senders fill the send buffer, a message each in turn. Whoever found it full is the first one next time.
 pub(crate) fn feed(
@@ -63,7 +63,7 @@ pub(crate) struct Read {
 
 /// Reads all messages.
 pub(crate) fn read(
-    receivers: &mut [Receiver],
+    (receivers, pieces): (&mut [Receiver], &mut Pieces),
     answers: Answers<'_>,
     cx: &mut Cx<'_>,
     association: &mut Association,
@@ -71,6 +71,7 @@ pub(crate) fn read(
 ) -> Read {
     let mut read = Read::default();
     while let Some(message) = association.receive(cx) {
+        let Some(message) = pieces.join(message) else { continue };
         let Some((flow, number)) = recognise(&message, receivers) else {
             read.strangers += 1;
             continue;

@@ -93,6 +93,7 @@ impl Peer {
             },
             reneging: config.policies.reneging,
             reorder_limit: config.policies.simulated_reorder_limit,
+            partial_delivery_point: config.partial_delivery_point,
         });
         Self { tag: agreed.tag, extensions, receiver, echoes: Lazy::default() }
     }

@@ -102,8 +102,10 @@ impl Association {
         self.take_over(cx, &agreed);
         let mut peer = Peer::new(&self.config, &agreed);
         // What the peer sent before it restarted was acknowledged and stays the user's.
+        self.finish_receiving();
         let before = self.state.take_peer();
-        let unread_messages = before.map_or(0, |before| peer.receiver.inherit(before.receiver));
+        let unread_messages =
+            before.map_or(0, |mut before| peer.receiver.inherit(&mut before.receiver));
         self.state = State::Connected(Connected::established(peer));
         self.events.push(Event::Restarted {
             outbound_streams: self.streams.outbound,

@@ -23,6 +23,7 @@ fn peer() -> Peer {
         nr_sack: NrSack::Off,
         reneging: Reneging::Never,
         reorder_limit: None,
+        partial_delivery_point: None,
     });
     let echoes = Default::default();
     Peer { tag: TAG, extensions: Capabilities::NR_SACK, receiver, echoes }

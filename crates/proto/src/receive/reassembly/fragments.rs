@@ -9,27 +9,33 @@ use alloc::vec::Vec;
 use polypath_wire::{Data, DataFlags, Payload};
 use smallvec::SmallVec;
 
-use super::{Complete, Discarded, Dropped, Violation, message_header};
-use crate::ReceivedMessage;
+use super::{
+    AbortedDelivery, Complete, Discarded, Dropped, ReadyMessages, Violation, message_header,
+};
 use crate::receive::Incomplete;
 use crate::receive::tsn_map::WideTsn;
+use crate::{Delivery, Piece, ReceivedMessage};
 
 /// Consecutive fragments of one message that is not yet complete.
 #[derive(Debug)]
 struct Run {
     last: WideTsn,
-    /// Without fragments; those are kept in `fragments` until the message is complete.
+    /// Without fragments; those are kept in `fragments` until the message is complete. Its `piece` is `Whole` while nothing of it
+    /// was delivered, then `Middle`.
     message: ReceivedMessage,
     /// B of the first and E of the last fragment.
     bounds: DataFlags,
     fragments: VecDeque<Payload<'static>>,
+    /// Bytes of these.
+    bytes: usize,
 }
 
 impl Run {
     fn new(tsn: WideTsn, data: &Data<'_>) -> Self {
         let mut fragments = VecDeque::with_capacity(1);
         fragments.push_back(data.payload.to_owned());
-        Self { last: tsn, message: message_header(data), bounds: bounds(data), fragments }
+        let (message, bytes) = (message_header(data), data.payload.len());
+        Self { last: tsn, message, bounds: bounds(data), fragments, bytes }
     }
 
     fn begins(&self) -> bool {
@@ -48,6 +54,7 @@ impl Run {
     fn push_back(&mut self, tsn: WideTsn, data: &Data<'_>) {
         self.last = tsn;
         self.bounds |= bounds(data);
+        self.bytes += data.payload.len();
         self.fragments.push_back(data.payload.to_owned());
     }
 
@@ -55,6 +62,7 @@ impl Run {
         // The payload protocol identifier that counts is that of the first fragment.
         self.message = message_header(data);
         self.bounds |= bounds(data);
+        self.bytes += data.payload.len();
         self.fragments.push_front(data.payload.to_owned());
     }
 
@@ -62,6 +70,7 @@ impl Run {
     fn append(&mut self, mut next: Self) {
         self.last = next.last;
         self.bounds |= next.bounds;
+        self.bytes += next.bytes;
         if self.fragments.len() >= next.fragments.len() {
             self.fragments.append(&mut next.fragments);
         } else {
@@ -72,10 +81,40 @@ impl Run {
         }
     }
 
-    fn into_message(self) -> ReceivedMessage {
-        let fragments = SmallVec::from_vec(Vec::from(self.fragments));
-        ReceivedMessage { fragments, ..self.message }
+    /// Whether its beginning was delivered.
+    fn is_under_way(&self) -> bool {
+        self.message.piece != Piece::Whole
     }
+
+    /// Whether it may be delivered before it is complete.
+    fn may_begin(&self, in_turn: impl Fn(u16, u16) -> bool) -> bool {
+        let ReceivedMessage { stream, ssn, delivery, .. } = self.message;
+        self.begins()
+            && !self.is_under_way()
+            && !self.fragments.is_empty()
+            && (delivery == Delivery::Unordered || in_turn(stream, ssn))
+    }
+
+    fn into_complete(self) -> Complete {
+        let first = self.first_kept();
+        let piece = if self.is_under_way() { Piece::Last } else { Piece::Whole };
+        let fragments = SmallVec::from_vec(Vec::from(self.fragments));
+        Complete { first, message: ReceivedMessage { fragments, piece, ..self.message } }
+    }
+
+    /// The TSN of the first fragment that was not delivered.
+    fn first_kept(&self) -> WideTsn {
+        self.last.next().minus(self.fragments.len() as u32)
+    }
+}
+
+/// Where a fragment went.
+#[derive(Debug)]
+pub enum Placed {
+    /// It made a message complete.
+    Complete(Complete),
+    /// It is in the run that begins with this TSN.
+    Run(WideTsn),
 }
 
 /// The fragments of incomplete messages, as runs by their first TSN.
@@ -96,13 +135,13 @@ impl Fragments {
         }
     }
 
-    /// Takes in a fragment; gives the message if that makes it complete.
+    /// Takes in a fragment.
     pub fn insert(
         &mut self,
         tsn: WideTsn,
         data: &Data<'_>,
         incomplete: Incomplete,
-    ) -> Result<Option<Complete>, Violation> {
+    ) -> Result<Placed, Violation> {
         let joins_next = self.joins_next(tsn, data, incomplete)?;
         let before = self.runs.range_mut(..tsn).next_back();
         let before = before.filter(|(_, run)| run.last.next() == tsn);
@@ -128,10 +167,10 @@ impl Fragments {
             }
             _ => {
                 self.runs.insert(tsn, Run::new(tsn, data));
-                return Ok(None);
+                tsn
             }
         };
-        Ok(self.take_complete(first))
+        Ok(self.take_complete(first).map_or(Placed::Run(first), Placed::Complete))
     }
 
     /// Looks for contradictions that only show once every TSN up to `cumulative` has arrived: a message without
@@ -155,7 +194,10 @@ impl Fragments {
     pub fn drop_first(&mut self, dropped: &mut Dropped) {
         if let Some((_, run)) = self.runs.pop_first() {
             dropped.chunks += run.fragments.len();
-            dropped.bytes += run.fragments.iter().map(Payload::len).sum::<usize>();
+            dropped.bytes += run.bytes;
+            if run.is_under_way() {
+                dropped.aborted = Some(AbortedDelivery::of(&run.message));
+            }
         }
     }
 
@@ -216,7 +258,59 @@ impl Fragments {
     fn take_complete(&mut self, first: WideTsn) -> Option<Complete> {
         let complete = self.runs.get(&first).is_some_and(|run| run.begins() && run.ends());
         let run = if complete { self.runs.remove(&first) } else { None };
-        run.map(|run| Complete { first, message: run.into_message() })
+        run.map(Run::into_complete)
+    }
+
+    /// The first TSN of the first message that may be delivered before it is complete.
+    pub fn first_begun(&self, in_turn: impl Fn(u16, u16) -> bool) -> Option<WideTsn> {
+        let mut runs = self.runs.iter();
+        runs.find(|(_, run)| run.may_begin(&in_turn)).map(|(first, _)| *first)
+    }
+
+    /// Whether the run that begins with `first` may be delivered before it is complete, and has so many bytes.
+    pub fn has_begun(
+        &self,
+        first: WideTsn,
+        least: usize,
+        in_turn: impl Fn(u16, u16) -> bool,
+    ) -> bool {
+        self.runs.get(&first).is_some_and(|run| run.bytes >= least && run.may_begin(in_turn))
+    }
+
+    /// Whether the beginning of the run that begins with `first` was delivered.
+    pub fn is_under_way(&self, first: WideTsn) -> bool {
+        self.runs.get(&first).is_some_and(Run::is_under_way)
+    }
+
+    /// Takes what there is of the run that begins with `first`; more will follow on it.
+    pub fn take_piece(&mut self, first: WideTsn) -> Option<Complete> {
+        let run = self.runs.get_mut(&first)?;
+        let kept = run.first_kept();
+        let piece = if run.is_under_way() { Piece::Middle } else { Piece::First };
+        run.message.piece = Piece::Middle;
+        run.bytes = 0;
+        let ReceivedMessage { stream, ppid, delivery, ssn, .. } = run.message;
+        let fragments = run.fragments.drain(..).collect();
+        let message = ReceivedMessage { stream, ppid, delivery, ssn, piece, fragments };
+        Some(Complete { first: kept, message })
+    }
+
+    /// Drops a message of one of these streams, or of any if none is listed, whose beginning was delivered.
+    pub fn drop_begun(&mut self, streams: &[u16], ready: &mut ReadyMessages) -> Dropped {
+        let mut dropped = Dropped::default();
+        if ready.is_open() {
+            self.runs.retain(|_, run| {
+                let stream = run.message.stream;
+                let concerned = streams.is_empty() || streams.contains(&stream);
+                let drops = run.is_under_way() && concerned;
+                if drops {
+                    dropped.aborted = Some(AbortedDelivery::of(&run.message));
+                }
+                !drops
+            });
+            ready.note_aborted(dropped.aborted.take());
+        }
+        dropped
     }
 
     /// The highest TSN of all fragments.
@@ -230,6 +324,7 @@ impl Fragments {
         let run = entry.get_mut();
         let (first, bytes) = (run.last, run.fragments.pop_back()?.len());
         run.bounds.remove(DataFlags::END);
+        run.bytes -= bytes;
         if run.fragments.is_empty() {
             entry.remove();
         } else {

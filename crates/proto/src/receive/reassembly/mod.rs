@@ -7,22 +7,25 @@
 mod fragments;
 pub(super) mod interleaved;
 mod ordered;
+mod pieces;
+mod ready;
 
 use alloc::boxed::Box;
-use alloc::collections::VecDeque;
-use alloc::vec::Vec;
 
 use polypath_wire::{Data, DataFlags, IData, SkippedMessages};
 use smallvec::SmallVec;
 use thiserror::Error;
 
-use self::fragments::Fragments;
+use self::fragments::{Fragments, Placed};
 use self::interleaved::{InterleavedMessages, Taken};
 use self::ordered::OrderedStreams;
+use self::ready::ReadyMessages;
 use super::Incomplete;
 use super::tsn_map::WideTsn;
 use crate::types::UserDataChunk;
-use crate::{Delivery, ReceivedMessage, Ssn};
+use crate::{Delivery, Piece, ReceivedMessage, Ssn};
+
+pub use self::ready::AbortedDelivery;
 
 /// How the peer's DATA chunks contradict each other or the protocol; the association cannot go on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
@@ -93,24 +96,6 @@ pub struct Discarded {
     pub bytes: usize,
 }
 
-/// Messages that wait for the user.
-#[derive(Debug, Default)]
-pub struct ReadyMessages {
-    messages: VecDeque<ReceivedMessage>,
-    /// First TSN and number of chunks of those that joined since the receiver last asked, if it wants to know.
-    joined: Option<Vec<(WideTsn, u32)>>,
-}
-
-impl ReadyMessages {
-    #[inline(always)]
-    fn push(&mut self, complete: Complete) {
-        if let Some(joined) = &mut self.joined {
-            joined.push((complete.first, complete.message.fragments.len() as u32));
-        }
-        self.messages.push_back(complete.message);
-    }
-}
-
 /// Everything received that the user has not read.
 #[derive(Debug, Default)]
 pub struct Reassembly {
@@ -129,6 +114,8 @@ pub struct Dropped {
     pub bytes: usize,
     /// Chunks.
     pub chunks: usize,
+    /// A message among them of which the beginning was delivered.
+    aborted: Option<AbortedDelivery>,
 }
 
 impl Reassembly {
@@ -144,10 +131,7 @@ impl Reassembly {
         if let Some(interleaved) = &mut self.interleaved {
             interleaved.release_memory();
         }
-        self.ready.messages.shrink_to_fit();
-        if let Some(joined) = &mut self.ready.joined {
-            joined.shrink_to_fit();
-        }
+        self.ready.release_memory();
     }
 
     /// Takes in a chunk with a new TSN; copies its user data out of the datagram.
@@ -159,8 +143,11 @@ impl Reassembly {
             return self.take_whole(tsn, data);
         }
         match self.fragments.insert(tsn, data, self.incomplete)? {
-            Some(complete) => self.deliver(complete),
-            None => Ok(()),
+            Placed::Complete(complete) => self.deliver(complete),
+            Placed::Run(first) => {
+                self.deliver_more_of(first);
+                Ok(())
+            }
         }
     }
 
@@ -200,7 +187,7 @@ impl Reassembly {
     /// Whether it is wanted to be known which chunks became deliverable.
     #[inline]
     pub fn follows_joined(&self) -> bool {
-        self.ready.joined.is_some()
+        self.ready.follows_joined()
     }
 
     /// Checks what can be known once every TSN up to `cumulative` has been taken in. Messages that can no longer become
@@ -215,6 +202,7 @@ impl Reassembly {
             }
             self.fragments.drop_first(&mut dropped);
         }
+        self.ready.note_aborted(dropped.aborted);
         Ok(dropped)
     }
 
@@ -232,10 +220,11 @@ impl Reassembly {
     }
 
     /// Lets these streams begin anew with SSN and MID 0; all of them if none is listed.
-    pub fn reset_streams(&mut self, streams: &[u16]) {
+    pub fn reset_streams(&mut self, streams: &[u16]) -> Dropped {
         self.ordered.reset(streams);
-        if let Some(interleaved) = &mut self.interleaved {
-            interleaved.reset(streams);
+        match &mut self.interleaved {
+            Some(interleaved) => interleaved.reset(streams, &mut self.ready),
+            None => self.fragments.drop_begun(streams, &mut self.ready),
         }
     }
 
@@ -249,37 +238,38 @@ impl Reassembly {
                 && ordered.is_past(message.stream, Ssn(message.ssn))
         };
         self.fragments.drop_abandoned(point, cumulative, is_over, &mut dropped);
+        self.ready.note_aborted(dropped.aborted);
         dropped
     }
 
     /// Lets a message wait for the user that came before everything else.
     pub fn keep(&mut self, message: ReceivedMessage) {
-        self.ready.messages.push_back(message);
+        self.ready.keep(message);
     }
 
     /// The message that [`receive`](Self::receive) gives next.
     pub fn first(&self) -> Option<&ReceivedMessage> {
-        self.ready.messages.front()
+        self.ready.first()
     }
 
     /// The next message for the user.
     pub fn receive(&mut self) -> Option<ReceivedMessage> {
-        self.ready.messages.pop_front()
+        self.ready.receive()
     }
 
     /// Whether there is a message for the user.
     pub fn has_messages(&self) -> bool {
-        !self.ready.messages.is_empty()
+        self.ready.first().is_some()
     }
 
     /// From now on [`joined`](Self::joined) tells which chunks became deliverable.
     pub fn follow_joined(&mut self) {
-        self.ready.joined = Some(Vec::new());
+        self.ready.follow_joined();
     }
 
     /// First TSN and number of chunks of each message that began to wait for the user since the last call.
     pub fn joined(&mut self) -> impl Iterator<Item = (WideTsn, u32)> + '_ {
-        self.ready.joined.iter_mut().flat_map(|joined| joined.drain(..))
+        self.ready.joined()
     }
 
     /// Discards the fragment or message with the highest TSN that cannot be delivered yet, if that is above `floor`.
@@ -317,6 +307,7 @@ fn message_header(data: &Data<'_>) -> ReceivedMessage {
         ppid: data.ppid,
         delivery,
         ssn,
+        piece: Piece::Whole,
         fragments: SmallVec::new(),
     }
 }

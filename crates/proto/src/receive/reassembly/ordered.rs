@@ -97,6 +97,11 @@ impl OrderedStreams {
         }
     }
 
+    /// Whether it is the turn of `ssn` in its stream.
+    pub fn is_next(&self, stream: u16, ssn: Ssn) -> bool {
+        self.next.get(usize::from(stream)).copied().unwrap_or(Ssn(0)) == ssn
+    }
+
     /// Whether the turn of `ssn` in its stream is over.
     pub fn is_past(&self, stream: u16, ssn: Ssn) -> bool {
         let next = self.next.get(usize::from(stream)).copied().unwrap_or(Ssn(0));

@@ -13,11 +13,11 @@ use polypath_wire::{DataFlags, IData, SkippedMessages};
 use smallvec::{SmallVec, smallvec};
 
 use self::order::MessageOrder;
-use self::runs::{FragmentRuns, MessageKey};
+use self::runs::{FragmentRuns, Inserted, MessageKey};
 use super::{Discarded, Dropped, ReadyMessages, Violation};
 use crate::receive::Incomplete;
 use crate::receive::tsn_map::WideTsn;
-use crate::{Delivery, Mid, ReceivedMessage};
+use crate::{Delivery, Mid, Piece, ReceivedMessage};
 
 /// What became of an I-DATA chunk.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -79,18 +79,51 @@ impl InterleavedMessages {
             return Err(key.repeated());
         }
         let whole = data.flags.contains(DataFlags::BEGIN | DataFlags::END);
-        let assembled = if whole {
+        let placed = if whole {
             if self.runs.has_any_of(key) {
                 return Err(Violation::RepeatedFragment { tsn: tsn.narrow().0 });
             }
-            Some(assembled(key, data.ppid_or_fsn, tsn, data))
+            Inserted::Complete(assembled(key, data.ppid_or_fsn, tsn, data))
         } else {
             self.runs.insert(key, tsn, data)?
         };
-        if let Some(assembled) = assembled {
-            self.order.accept(assembled, ready);
+        match placed {
+            Inserted::Complete(assembled) => self.order.accept(assembled, ready),
+            Inserted::Run(0) if ready.may_deliver_pieces() => self.deliver_more_of(key, ready),
+            Inserted::Run(_) => {}
         }
         Ok(Taken::Kept)
+    }
+
+    /// A fragment has joined the beginning of an incomplete message: delivers what can be.
+    fn deliver_more_of(&mut self, key: MessageKey, ready: &mut ReadyMessages) {
+        let begins = |point: u32| {
+            self.runs.bytes_begun(key) >= point as usize && may_begin(&self.runs, &self.order, key)
+        };
+        if self.runs.is_under_way(key) || ready.point().is_some_and(begins) {
+            self.deliver_piece(key, ready);
+        }
+    }
+
+    fn deliver_piece(&mut self, key: MessageKey, ready: &mut ReadyMessages) {
+        if let Some(Assembled { tsns, message, .. }) = self.runs.take_piece(key) {
+            ready.watch();
+            ready.push_scattered(tsns.as_slice(), message);
+        }
+    }
+
+    /// Begins to deliver the largest incomplete message for which that can be done; says whether there is one.
+    pub fn begin_largest(&mut self, ready: &mut ReadyMessages) -> bool {
+        let largest = self.runs.largest_begun(|key| may_begin(&self.runs, &self.order, key));
+        if let Some(key) = largest {
+            self.deliver_piece(key, ready);
+        }
+        largest.is_some()
+    }
+
+    /// Drops messages of these streams, or of all if none is listed, whose beginning was delivered.
+    pub fn drop_under_way(&mut self, streams: &[u16], ready: &mut ReadyMessages) -> Dropped {
+        self.runs.drop_under_way(streams, |aborted| ready.note_aborted(Some(aborted)))
     }
 
     /// The peer abandoned the messages of a stream and kind up to an identifier: lets the order of the stream go on behind it,
@@ -99,12 +132,15 @@ impl InterleavedMessages {
         let unordered = skipped.flags & SkippedMessages::UNORDERED != 0;
         let key = MessageKey { stream: skipped.stream, unordered, mid: Mid(skipped.mid) };
         self.order.skip(key, ready);
-        self.runs.drop_up_to(key)
+        let dropped = self.runs.drop_up_to(key);
+        ready.note_aborted(dropped.aborted);
+        dropped
     }
 
-    /// Expects MID 0 next on these streams; on all of them if none is listed.
-    pub fn reset(&mut self, streams: &[u16]) {
+    /// Expects MID 0 next on these streams; on all of them if none is listed. Gives what that drops.
+    pub fn reset(&mut self, streams: &[u16], ready: &mut ReadyMessages) -> Dropped {
         self.order.reset(streams);
+        self.drop_under_way(streams, ready)
     }
 
     /// Gives memory back that nothing is in.
@@ -126,6 +162,12 @@ impl InterleavedMessages {
     }
 }
 
+/// Whether a message is in turn, and the only one of its stream and kind of which the beginning is delivered.
+fn may_begin(runs: &FragmentRuns, order: &MessageOrder, key: MessageKey) -> bool {
+    let in_turn = key.unordered || order.is_next(key.stream, key.mid);
+    in_turn && !runs.is_occupied(key)
+}
+
 fn header(key: MessageKey, ppid: u32) -> ReceivedMessage {
     ReceivedMessage {
         stream: key.stream,
@@ -133,6 +175,7 @@ fn header(key: MessageKey, ppid: u32) -> ReceivedMessage {
         delivery: if key.unordered { Delivery::Unordered } else { Delivery::Ordered },
         // RFC 8260 section 4.1.
         ssn: if key.unordered { 0 } else { key.mid.0 as u16 },
+        piece: Piece::Whole,
         fragments: SmallVec::new(),
     }
 }

@@ -42,6 +42,11 @@ impl MessageOrder {
         is_over
     }
 
+    /// Whether it is the turn of a message.
+    pub(super) fn is_next(&self, stream: u16, mid: Mid) -> bool {
+        self.next(stream) == mid
+    }
+
     /// Whether the message waits for its turn.
     pub(super) fn is_waiting(&self, key: MessageKey) -> bool {
         !key.unordered
@@ -155,8 +160,5 @@ impl MessageOrder {
 }
 
 fn deliver(assembled: Assembled, ready: &mut ReadyMessages) {
-    if let Some(joined) = &mut ready.joined {
-        joined.extend(assembled.tsns.as_slice().iter().map(|tsn| (*tsn, 1)));
-    }
-    ready.messages.push_back(assembled.message);
+    ready.push_scattered(assembled.tsns.as_slice(), assembled.message);
 }

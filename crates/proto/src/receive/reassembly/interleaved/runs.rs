@@ -8,9 +8,9 @@ use polypath_wire::{DataFlags, IData, Payload};
 use smallvec::SmallVec;
 
 use super::{Assembled, MessageTsns, header};
-use crate::receive::reassembly::{Discarded, Dropped, Violation};
+use crate::receive::reassembly::{AbortedDelivery, Discarded, Dropped, Violation};
 use crate::receive::tsn_map::WideTsn;
-use crate::{Mid, ReceivedMessage};
+use crate::{Mid, Piece, ReceivedMessage};
 
 /// Which message a fragment belongs to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -46,9 +46,22 @@ struct FragmentRun {
     last: u32,
     /// Whether that is the message's last.
     ends: bool,
+    /// Whether what came before the first fragment here was delivered.
+    is_under_way: bool,
     /// Payload protocol identifier, if the first fragment is the message's first.
     ppid: u32,
     fragments: VecDeque<(WideTsn, Payload<'static>)>,
+    /// Bytes of these.
+    bytes: usize,
+}
+
+/// Where a fragment went.
+#[derive(Debug)]
+pub(super) enum Inserted {
+    /// It made its message complete.
+    Complete(Assembled),
+    /// It is in the run that begins with this number.
+    Run(u32),
 }
 
 /// The fragments of incomplete messages, as runs by the place of their first one.
@@ -71,13 +84,13 @@ impl FragmentRuns {
             && self.runs.range(key.place(0)..=key.place(u32::MAX)).next().is_some()
     }
 
-    /// Takes in a fragment; gives the message if that makes it complete.
+    /// Takes in a fragment.
     pub(super) fn insert(
         &mut self,
         key: MessageKey,
         tsn: WideTsn,
         data: &IData<'_>,
-    ) -> Result<Option<Assembled>, Violation> {
+    ) -> Result<Inserted, Violation> {
         let begins = data.flags.contains(DataFlags::BEGIN);
         let ends = data.flags.contains(DataFlags::END);
         let number = tsn.narrow().0;
@@ -92,7 +105,7 @@ impl FragmentRuns {
         if next == Some(fsn) || ends && next.is_some() {
             return Err(Violation::RepeatedFragment { tsn: number });
         }
-        let fragment = (tsn, data.payload.to_owned());
+        let (fragment, bytes) = ((tsn, data.payload.to_owned()), data.payload.len());
         let before = self.runs.range_mut(key.place(0)..key.place(fsn)).next_back();
         let mut first = fsn;
         match before {
@@ -102,18 +115,21 @@ impl FragmentRuns {
             Some((place, run)) if run.last + 1 == fsn => {
                 first = place.3;
                 (run.last, run.ends) = (fsn, ends);
+                run.bytes += bytes;
                 run.fragments.push_back(fragment);
             }
             _ => {
                 let mut fragments = VecDeque::with_capacity(1);
                 fragments.push_back(fragment);
-                self.runs.insert(key.place(fsn), FragmentRun { last: fsn, ends, ppid, fragments });
+                let is_under_way = false;
+                let run = FragmentRun { last: fsn, ends, is_under_way, ppid, fragments, bytes };
+                self.runs.insert(key.place(fsn), run);
             }
         }
         if next.is_some() && next == fsn.checked_add(1) {
             self.join(key.place(first), key.place(fsn + 1));
         }
-        Ok(self.take_complete(key, first))
+        Ok(self.take_complete(key, first).map_or(Inserted::Run(first), Inserted::Complete))
     }
 
     /// Drops what there is of the messages of this stream and kind up to this one.
@@ -130,7 +146,11 @@ impl FragmentRuns {
                 && let Some(run) = self.runs.remove(&place)
             {
                 dropped.chunks += run.fragments.len();
-                dropped.bytes += run.fragments.iter().map(|(_, it)| it.len()).sum::<usize>();
+                dropped.bytes += run.bytes;
+                if run.is_under_way {
+                    let key = MessageKey { mid: Mid(place.2), ..key };
+                    dropped.aborted = Some(AbortedDelivery::of(&header(key, 0)));
+                }
             }
         }
         dropped
@@ -151,12 +171,15 @@ impl FragmentRuns {
         let (stream, unordered, mid, fsn) = place;
         let number = fsn + at as u32;
         let (last, ends) = (run.last, run.ends);
+        let bytes_behind = behind.iter().map(|(_, it)| it.len()).sum::<usize>();
+        run.bytes -= payload.len() + bytes_behind;
         (run.last, run.ends) = (number.wrapping_sub(1), false);
         if run.fragments.is_empty() {
             self.runs.remove(&place);
         }
         if !behind.is_empty() {
-            let run = FragmentRun { last, ends, ppid: 0, fragments: behind };
+            let (is_under_way, bytes) = (false, bytes_behind);
+            let run = FragmentRun { last, ends, is_under_way, ppid: 0, fragments: behind, bytes };
             self.runs.insert((stream, unordered, mid, number + 1), run);
         }
         Some(Discarded { first, chunks: 1, bytes: payload.len() })
@@ -167,6 +190,7 @@ impl FragmentRuns {
         let Some(mut next) = self.runs.remove(&second) else { return };
         let Some(run) = self.runs.get_mut(&first) else { return };
         (run.last, run.ends) = (next.last, next.ends);
+        run.bytes += next.bytes;
         if run.fragments.len() >= next.fragments.len() {
             run.fragments.append(&mut next.fragments);
         } else {
@@ -180,16 +204,90 @@ impl FragmentRuns {
     fn take_complete(&mut self, key: MessageKey, first: u32) -> Option<Assembled> {
         let is_complete = first == 0 && self.runs.get(&key.place(first)).is_some_and(|it| it.ends);
         let run = if is_complete { self.runs.remove(&key.place(first))? } else { return None };
-        let mut tsns = Vec::with_capacity(run.fragments.len());
-        let mut fragments = SmallVec::with_capacity(run.fragments.len());
-        for (tsn, payload) in run.fragments {
-            tsns.push(tsn);
-            fragments.push(payload);
-        }
-        let message = ReceivedMessage { fragments, ..header(key, run.ppid) };
-        let tsns = MessageTsns::Many(tsns.into_boxed_slice());
-        Some(Assembled { mid: key.mid, tsns, message })
+        let piece = if run.is_under_way { Piece::Last } else { Piece::Whole };
+        Some(assembled(key, run.ppid, piece, run.fragments.into_iter()))
     }
+
+    /// Whether the beginning of a message was delivered.
+    pub(super) fn is_under_way(&self, key: MessageKey) -> bool {
+        self.runs.get(&key.place(0)).is_some_and(|run| run.is_under_way)
+    }
+
+    /// Whether the beginning of another message of the same stream and kind was delivered.
+    pub(super) fn is_occupied(&self, key: MessageKey) -> bool {
+        let whole = |mid| MessageKey { mid: Mid(mid), ..key }.place(0);
+        self.runs.range(whole(0)..=whole(u32::MAX)).any(|(_, run)| run.is_under_way)
+    }
+
+    /// Bytes of the beginning of a message, as far as it was not delivered.
+    pub(super) fn bytes_begun(&self, key: MessageKey) -> usize {
+        self.runs.get(&key.place(0)).map_or(0, |run| run.bytes)
+    }
+
+    /// The largest beginning of a message which `may_begin` to be delivered.
+    pub(super) fn largest_begun(
+        &self,
+        may_begin: impl Fn(MessageKey) -> bool,
+    ) -> Option<MessageKey> {
+        let keys = self.runs.iter().filter(|(place, run)| place.3 == 0 && run.bytes > 0);
+        let keys = keys.map(|(&(stream, unordered, mid, _), run)| {
+            (run.bytes, MessageKey { stream, unordered, mid: Mid(mid) })
+        });
+        keys.filter(|(_, key)| may_begin(*key)).max_by_key(|(bytes, _)| *bytes).map(|(_, key)| key)
+    }
+
+    /// Takes what there is of the beginning of a message; more will follow on it.
+    pub(super) fn take_piece(&mut self, key: MessageKey) -> Option<Assembled> {
+        let run = self.runs.get_mut(&key.place(0))?;
+        let piece = if run.is_under_way { Piece::Middle } else { Piece::First };
+        (run.is_under_way, run.bytes) = (true, 0);
+        let ppid = run.ppid;
+        Some(assembled(key, ppid, piece, run.fragments.drain(..)))
+    }
+
+    /// Drops messages of these streams, or of all if none is listed, whose beginning was delivered.
+    pub(super) fn drop_under_way(
+        &mut self,
+        streams: &[u16],
+        mut note: impl FnMut(AbortedDelivery),
+    ) -> Dropped {
+        let mut dropped = Dropped::default();
+        let is_concerned = |key: MessageKey| streams.is_empty() || streams.contains(&key.stream);
+        let under_way = self.runs.iter().filter(|(_, run)| run.is_under_way);
+        let keys = under_way.map(|(&(stream, unordered, mid, _), _)| MessageKey {
+            stream,
+            unordered,
+            mid: Mid(mid),
+        });
+        let keys: Vec<_> = keys.filter(|key| is_concerned(*key)).collect();
+        for key in keys {
+            note(AbortedDelivery::of(&header(key, 0)));
+            // What lies behind a gap goes, too.
+            while let Some((&place, _)) = self.runs.range(key.place(0)..=key.place(u32::MAX)).next()
+                && let Some(run) = self.runs.remove(&place)
+            {
+                dropped.chunks += run.fragments.len();
+                dropped.bytes += run.bytes;
+            }
+        }
+        dropped
+    }
+}
+
+fn assembled(
+    key: MessageKey,
+    ppid: u32,
+    piece: Piece,
+    from: impl ExactSizeIterator<Item = (WideTsn, Payload<'static>)>,
+) -> Assembled {
+    let mut tsns = Vec::with_capacity(from.len());
+    let mut fragments = SmallVec::with_capacity(from.len());
+    for (tsn, payload) in from {
+        tsns.push(tsn);
+        fragments.push(payload);
+    }
+    let message = ReceivedMessage { fragments, piece, ..header(key, ppid) };
+    Assembled { mid: key.mid, tsns: MessageTsns::Many(tsns.into_boxed_slice()), message }
 }
 
 /// The identifiers from `from` to `to`, in the order of serial numbers: two ranges where they wrap.

@@ -183,10 +183,11 @@ fn what_was_skipped_makes_room_and_does_not_come_back() {
     ] {
         assert_eq!(rig.take(&data), Ok(Taken::Kept));
     }
-    assert_eq!(rig.skip(0, 0, 1), Dropped { bytes: 8, chunks: 2 });
+    assert_eq!(rig.skip(0, 0, 1), Dropped { bytes: 8, chunks: 2, aborted: None });
     assert_eq!(rig.delivered(), [(0, 2, 1002, vec![3])], "what waited for the skipped ones");
     assert_eq!(rig.skip(0, 0, 1), Dropped::default(), "told again");
-    assert_eq!(rig.skip(0, SkippedMessages::UNORDERED, 0), Dropped { bytes: 4, chunks: 1 });
+    let dropped = Dropped { bytes: 4, chunks: 1, aborted: None };
+    assert_eq!(rig.skip(0, SkippedMessages::UNORDERED, 0), dropped);
     for (data, taken) in [
         (chunk(8, M, 0, 1, 6), Taken::Abandoned),
         (chunk(9, E, 0, 0, 1), Taken::Abandoned),

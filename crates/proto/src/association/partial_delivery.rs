@@ -1,0 +1,54 @@
+//! Partial delivery: what the user hears of it (RFC 6458 section 6.1.7).
+
+use super::Association;
+use crate::receive::{AbortedDelivery, Receiver};
+use crate::{Delivery, Event, ReceivedMessage};
+
+impl Association {
+    /// Reports messages of which the beginning was delivered and the rest will not come.
+    #[inline]
+    pub(super) fn report_aborted_deliveries(&mut self) {
+        if self.state.receiver().is_some_and(Receiver::has_aborted) {
+            self.report_each_aborted();
+        }
+    }
+
+    #[cold]
+    fn report_each_aborted(&mut self) {
+        let aborted = self.state.receiver_mut().map(Receiver::take_aborted).unwrap_or_default();
+        for AbortedDelivery { stream, delivery, ssn } in aborted {
+            let ssn = (delivery == Delivery::Ordered).then_some(ssn);
+            // The peer can abandon as many messages as it likes.
+            self.events.push_if_few(Event::PartialDeliveryAborted { stream, ssn });
+        }
+    }
+
+    /// Nothing more will arrive, so no message that was begun is going to end.
+    pub(super) fn finish_receiving(&mut self) {
+        if let Some(receiver) = self.state.receiver_mut() {
+            receiver.finish();
+        }
+        self.report_aborted_deliveries();
+    }
+}
+
+impl Association {
+    /// The next complete message, or a [piece](crate::Piece) of one that is too large to be delivered whole, freeing its part of
+    /// the receive window.
+    // A call, so that the message is moved only once, to where the caller wants it.
+    #[inline(never)]
+    pub fn receive(&mut self, _cx: &mut crate::Cx<'_>) -> Option<ReceivedMessage> {
+        let receiver = self.state.receiver_mut()?;
+        match receiver.release_first() {
+            Some(released) => {
+                self.stats.messages_received += u64::from(released.ends);
+                self.stats.bytes_received += released.bytes as u64;
+            }
+            None => self.readable_told = false,
+        }
+        if receiver.sack_is_due() {
+            self.flush.stir();
+        }
+        receiver.take_first()
+    }
+}

@@ -1,0 +1,79 @@
+//! When messages are delivered in pieces, and what reading a message or piece gives back.
+//!
+//! Where a message could never become complete because the buffer is full of it, its beginning is delivered: reading makes room
+//! for the rest. Smaller ones are delivered whole, unless there is a delivery point.
+
+use alloc::vec::Vec;
+
+use super::{AbortedDelivery, Receiver};
+
+/// What the user is about to get.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Released {
+    /// Bytes of user data.
+    pub bytes: usize,
+    /// Whether a message ends with it.
+    pub ends: bool,
+}
+
+impl Receiver {
+    /// Frees the part of the window that the next message or piece for the user takes, which may make a SACK due, and says what
+    /// it is; [`take_first`](Self::take_first) then gives it. In two steps, because a message that is looked at on
+    /// its way is copied once more.
+    #[inline]
+    pub fn release_first(&mut self) -> Option<Released> {
+        let message = self.reassembly.first()?;
+        let (bytes, chunks, ends) = (message.len(), message.fragments.len(), message.piece.ends());
+        self.window.release(bytes, chunks);
+        self.counters.messages += u64::from(ends);
+        self.counters.message_bytes += bytes as u64;
+        if self.window.update_is_due() {
+            self.acks.request();
+        }
+        Some(Released { bytes, ends })
+    }
+
+    /// Whether there are messages of which the beginning was delivered and the rest will not come.
+    #[inline]
+    pub fn has_aborted(&self) -> bool {
+        self.reassembly.has_aborted()
+    }
+
+    /// Messages of which the beginning was delivered and the rest will not come, since the last call.
+    pub fn take_aborted(&mut self) -> Vec<AbortedDelivery> {
+        self.reassembly.take_aborted()
+    }
+
+    /// Nothing more will come: messages that were begun are aborted, and those that wait for them can be read.
+    pub fn finish(&mut self) {
+        let dropped = self.reassembly.finish();
+        self.window.release(dropped.bytes, dropped.chunks);
+    }
+
+    /// The buffer is full. Where it can neither grow nor be read, and lacks nothing below the highest TSN, the next chunk would find
+    /// no room, and the peer need not find that out.
+    #[inline(never)]
+    pub(super) fn deliver_from_full_buffer(&mut self) {
+        let may_grow = self.sizing.as_ref().is_some_and(|it| self.window.buffer() < it.most());
+        if !may_grow && !self.tsns.has_gaps() && !self.reassembly.has_messages() {
+            self.begin_partial_delivery();
+        }
+    }
+
+    /// Begins to deliver a message in pieces; says whether there is one with which that can be done.
+    pub(super) fn begin_partial_delivery(&mut self) -> bool {
+        let begins = self.reassembly.begin_partial_delivery();
+        if begins && self.reassembly.follows_joined() {
+            self.make_joined_firm();
+        }
+        begins
+    }
+
+    /// What became deliverable is not discarded any more.
+    #[inline(never)]
+    pub(super) fn make_joined_firm(&mut self) {
+        for (first, count) in self.reassembly.joined() {
+            self.tsns.make_firm(first, count);
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! Partial delivery: the beginning of a message goes to the user while the rest is still to come (RFC 9260 section 6.9, RFC
+//! 6458 section 8.1.21).
+//!
+//! A message must be in turn for that. One that comes in DATA chunks is alone then: other messages wait for its end, since the
+//! user could not tell pieces of two apart. With I-DATA one per stream and kind of delivery may be under way.
+
+use super::{AbortedDelivery, Dropped, Reassembly};
+use crate::Ssn;
+use crate::receive::tsn_map::WideTsn;
+
+impl Reassembly {
+    /// Begins to deliver a message in pieces, so that reading makes room. Says whether there is one with which that can be done.
+    pub fn begin_partial_delivery(&mut self) -> bool {
+        if let Some(interleaved) = &mut self.interleaved {
+            return interleaved.begin_largest(&mut self.ready);
+        }
+        if self.ready.is_open() {
+            return false;
+        }
+        let ordered = &self.ordered;
+        let in_turn = |stream, ssn| ordered.is_next(stream, Ssn(ssn));
+        let Some(first) = self.fragments.first_begun(in_turn) else { return false };
+        self.begin(first);
+        true
+    }
+
+    /// A fragment has joined the incomplete message whose first TSN here is `first`: delivers what can be.
+    pub(super) fn deliver_more_of(&mut self, first: WideTsn) {
+        if !self.ready.may_deliver_pieces() {
+            return;
+        }
+        if self.fragments.is_under_way(first) {
+            return self.deliver_piece(first);
+        }
+        let point = self.ready.point().filter(|_| !self.ready.is_open());
+        let ordered = &self.ordered;
+        let in_turn = |stream, ssn| ordered.is_next(stream, Ssn(ssn));
+        if point.is_some_and(|point| self.fragments.has_begun(first, point as usize, in_turn)) {
+            self.begin(first);
+        }
+    }
+
+    fn begin(&mut self, first: WideTsn) {
+        self.ready.open();
+        self.deliver_piece(first);
+    }
+
+    fn deliver_piece(&mut self, first: WideTsn) {
+        if let Some(piece) = self.fragments.take_piece(first) {
+            self.ready.push(piece);
+        }
+    }
+
+    /// How many bytes of a message make its delivery begin; `None`: only a full buffer does.
+    pub fn set_partial_delivery_point(&mut self, point: Option<u32>) {
+        self.ready.set_point(point);
+    }
+
+    /// Whether there are messages of which the beginning was delivered and the rest will not come.
+    #[inline]
+    pub fn has_aborted(&self) -> bool {
+        self.ready.has_aborted()
+    }
+
+    /// Messages of which the beginning was delivered and the rest will not come, since the last call.
+    pub fn take_aborted(&mut self) -> alloc::vec::Vec<AbortedDelivery> {
+        self.ready.take_aborted()
+    }
+
+    /// Nothing more will come: messages that were begun are aborted, and those that wait for them are delivered. Gives what that
+    /// drops.
+    pub fn finish(&mut self) -> Dropped {
+        match &mut self.interleaved {
+            Some(interleaved) => interleaved.drop_under_way(&[], &mut self.ready),
+            None => self.fragments.drop_begun(&[], &mut self.ready),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -89,6 +89,7 @@ LAYERS: dict[str, Layers] = {
         ("log", "device"),
         ("probe", "route", "address"),
         ("clock", "socket"),
+        ("accept",),
         ("state",),
         ("association", "driver"),
         ("endpoint",),

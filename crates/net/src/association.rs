@@ -1,5 +1,7 @@
 //! The handle of an association.
 
+mod options;
+
 use std::collections::VecDeque;
 use std::net::IpAddr;
 use std::pin::pin;

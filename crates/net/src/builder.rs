@@ -8,12 +8,13 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use polypath_proto::Cx;
-use polypath_proto::config::{EndpointConfig, ErrorDetection, PmtuDiscovery};
+use polypath_proto::config::{AssociationOptions, EndpointConfig, ErrorDetection, PmtuDiscovery};
 use rand_chacha::ChaCha12Rng;
 use rand_core::Rng;
 use tokio::runtime::RuntimeFlavor;
 use tokio::sync::Notify;
 
+use crate::accept::AcceptOptions;
 use crate::address;
 use crate::carriers::Carriers;
 use crate::clock::{Clock, Context, secure_rng};
@@ -23,7 +24,7 @@ use crate::endpoint::Endpoint;
 use crate::error::BindError;
 use crate::lower_layer::LowerLayer;
 use crate::peer::ENCAPSULATION_PORT;
-use crate::probe::{Observer, Observing};
+use crate::probe::{ObservedAssociation, Observer, Observing};
 use crate::socket::{Binding, SharedSockets, Sockets};
 use crate::state::{Accepting, EndpointShared, EndpointState, Mailbox, Shards};
 use crate::tap::{PacketTap, Tap};
@@ -46,6 +47,7 @@ pub struct EndpointBuilder {
     config: EndpointConfig,
     tap: Tap,
     observing: Observing,
+    accept_options: AcceptOptions,
     shards: Option<usize>,
 }
 
@@ -111,6 +113,7 @@ impl EndpointBuilder {
             config: EndpointConfig::default(),
             tap: Tap::default(),
             observing: Observing::default(),
+            accept_options: AcceptOptions::default(),
             shards: None,
         }
     }
@@ -249,6 +252,38 @@ impl EndpointBuilder {
         self
     }
 
+    /// Chooses parameters for each association that a peer begins, before it is answered; what `choose` leaves `None` stays as the
+    /// [configuration](Self::config) has it. If a value cannot be used, the association is refused, and `associations_refused` of
+    /// [`EndpointStats`](crate::EndpointStats) counts it.
+    ///
+    /// `choose` is called by the task that drives the endpoint, under a lock. It must not block, and must not call methods of the
+    /// endpoint.
+    ///
+    /// ```
+    /// use polypath::{AssociationOptions, Duration, Endpoint};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let server = Endpoint::builder(["127.0.0.19".parse()?])
+    ///     .encapsulation_port(0)
+    ///     .listen(16)
+    ///     .accept_options(|peer| AssociationOptions {
+    ///         autoclose: (peer.remote_port == 7).then(|| Duration::from_secs(60)),
+    ///         ..AssociationOptions::default()
+    ///     })
+    ///     .bind()?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn accept_options(
+        mut self,
+        choose: impl Fn(&ObservedAssociation) -> AssociationOptions + Send + Sync + 'static,
+    ) -> Self {
+        self.accept_options = AcceptOptions(Some(Arc::new(choose)));
+        self
+    }
+
     /// Binds a socket per local address, two if packets are carried in both ways, and starts the driver as a task of the current tokio runtime.
     ///
     /// # Errors
@@ -342,6 +377,7 @@ impl EndpointBuilder {
             backlog: self.backlog.unwrap_or(0),
             tap: self.tap,
             observing: self.observing,
+            accept_options: self.accept_options,
             state: Mutex::new(state),
             sockets: SharedSockets::new(sockets),
             rebinds: Mailbox::new(shards.front().bell()),

@@ -155,12 +155,16 @@
 //! many peers sets less. With the policies `send_buffer` and `receive_buffer` set to `bytes`, buffers have their full size from the
 //! beginning.
 //!
+//! [`Association::set_options`] and [`Association::set_path_options`] change parameters while an association lives (RFC 6458 section 8), and
+//! [`EndpointBuilder::accept_options`] chooses those of associations that peers begin.
+//!
 //! # What a program must expect
 //!
 //! * **Restart.** A peer that lost its state may come back from the same addresses, and the association goes on with
 //!   it; or somebody else does who took its address (RFC 5062). So everything gives
 //!   [`PeerRestarted`](AssociationError::PeerRestarted) until the program has decided and calls
 //!   [`Association::accept_restart`] or [`Association::abort`].
+//! * **Large messages.** One that is larger than the receive buffer arrives in pieces ([`ReceivedMessage::piece`]).
 //! * **Cancellation.** Dropping a future of this crate neither loses nor repeats a message, so all of them can be used in
 //!   `select!`.
 //! * **The end.** Errors say how an association ended. [`Association::closed`] waits for it.
@@ -223,6 +227,7 @@
 
 #![deny(unsafe_code)]
 
+mod accept;
 mod address;
 mod association;
 mod builder;
@@ -258,8 +263,8 @@ pub use lower_layer::{ChannelLayer, LowerLayer};
 pub use message::{Message, ReceivedMessage};
 pub use peer::{ENCAPSULATION_PORT, Peer};
 pub use polypath_proto::config::{
-    AssociationConfig, BUFFER_BYTES, EndpointConfig, ErrorDetection, PathPairing, PmtuDiscovery,
-    Policies, Preset,
+    AssociationConfig, AssociationOptions, BUFFER_BYTES, EndpointConfig, ErrorDetection,
+    Heartbeats, LongMessages, PathOptions, PathPairing, PmtuDiscovery, Policies, Preset,
 };
 pub use polypath_proto::{
     AddressChange, AddressChangeError, AssociationEnd, AssociationState, AssociationStats,

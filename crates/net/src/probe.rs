@@ -7,7 +7,7 @@ use std::fmt;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use polypath_proto::{Instant, NoProbe, Probe, ProbeEvent};
+use polypath_proto::{Association as Protocol, AssociationId, Instant, NoProbe, Probe, ProbeEvent};
 
 use crate::log::LogProbe;
 
@@ -39,6 +39,28 @@ pub struct ObservedAssociation {
     pub remote_addresses: Vec<IpAddr>,
     /// When it begins. Like the times of its events, this is the time since the endpoint was bound.
     pub begins: Instant,
+}
+
+impl ObservedAssociation {
+    pub(crate) fn of(
+        id: AssociationId,
+        initiator: Initiator,
+        protocol: &Protocol,
+        begins: Instant,
+    ) -> Self {
+        let identity = protocol.identity();
+        let mut remotes: Vec<_> = protocol.path_stats().iter().map(|p| p.remote).collect();
+        remotes.sort_unstable();
+        remotes.dedup();
+        Self {
+            id: id.0,
+            initiator,
+            local_port: identity.local_port,
+            remote_port: identity.remote_port,
+            remote_addresses: remotes,
+            begins,
+        }
+    }
 }
 
 /// Decides which associations of an endpoint are observed, and by what.

@@ -17,6 +17,17 @@ pub enum SendError {
         /// Size of the send buffer.
         limit: usize,
     },
+    /// A message that does not fit one chunk, where the configuration has
+    /// [`LongMessages::Refuse`](crate::config::LongMessages::Refuse).
+    #[error(
+        "the message of {size} bytes does not fit a chunk of {limit} bytes, and is not to be fragmented"
+    )]
+    NeedsFragments {
+        /// Size of the message.
+        size: usize,
+        /// Bytes that fit.
+        limit: usize,
+    },
     /// The stream is not among those agreed with the peer.
     #[error("stream {stream} does not exist: the association has {count} outbound streams")]
     InvalidStream {

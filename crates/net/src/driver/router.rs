@@ -83,13 +83,16 @@ impl Router<'_> {
     }
 
     /// Queues an association that a peer began, if there is room.
-    fn admit(&mut self, id: AssociationId, protocol: Box<Protocol>, early: EarlyEvents) {
-        let context = self.state.context.fork();
+    fn admit(&mut self, id: AssociationId, mut protocol: Box<Protocol>, early: EarlyEvents) {
+        let mut context = self.state.context.fork();
+        let chosen = self.shared.accept_options.apply(id, &mut protocol, &mut context);
         let association = self.shared.adopt(id, Initiator::Peer, protocol, context, early);
         self.state.table.insert(id, Arc::clone(&association));
         touch(0, self.touched, &association);
         let reason = if self.state.closed || self.state.accepting == Accepting::Stopped {
             NOT_ACCEPTING
+        } else if chosen.is_err() {
+            Bytes::from_static(b"the parameters of the association cannot be used")
         } else if self.state.accept_queue.len() >= self.shared.backlog {
             Bytes::from_static(b"too many associations wait to be accepted")
         } else {

@@ -12,6 +12,7 @@ use super::association::{AssociationShared, Handle};
 use super::mailbox::Mailbox;
 use super::rebind::Rebind;
 use super::shard::Shards;
+use crate::accept::AcceptOptions;
 use crate::carriers::Carriers;
 use crate::clock::{Clock, Context};
 use crate::lock::lock;
@@ -34,6 +35,7 @@ pub(crate) struct EndpointShared {
     pub(crate) backlog: usize,
     pub(crate) tap: Tap,
     pub(crate) observing: Observing,
+    pub(crate) accept_options: AcceptOptions,
     pub(crate) state: Mutex<EndpointState>,
     pub(crate) sockets: SharedSockets,
     /// The tasks that drive the associations; the first one has the sockets, too.
@@ -85,20 +87,8 @@ impl EndpointShared {
     ) -> Arc<AssociationShared> {
         // Not the present: its first events are older.
         let begins = context.last();
-        let user = self.observing.probe(|| {
-            let identity = protocol.identity();
-            let mut remotes: Vec<_> = protocol.path_stats().iter().map(|p| p.remote).collect();
-            remotes.sort_unstable();
-            remotes.dedup();
-            ObservedAssociation {
-                id: id.0,
-                initiator,
-                local_port: identity.local_port,
-                remote_port: identity.remote_port,
-                remote_addresses: remotes,
-                begins,
-            }
-        });
+        let user =
+            self.observing.probe(|| ObservedAssociation::of(id, initiator, &protocol, begins));
         let log = Log::begin(id, &protocol);
         *context.probes() = Probes::new(user, log.probe());
         early.hand_over(context.probes());

@@ -42,6 +42,7 @@ impl Association {
             }
         }
         self.expire_heartbeats(cx);
+        self.start_autoclose(cx.now);
         self.start_mtu_discovery();
     }
 
@@ -191,7 +192,7 @@ impl Association {
     fn is_in_use(&self, now: Instant, id: PathId) -> bool {
         let (path, sending) = (&self.paths[id], &self.transmitter.paths[id]);
         let rto = sending.rtt.rto();
-        let interval = self.config.heartbeat_interval.unwrap_or(Duration::ZERO) + rto;
+        let interval = self.heartbeat_interval(id).unwrap_or(Duration::ZERO) + rto;
         path.reach.is_active() && sending.flight > 0
             || path.reach.is_active()
                 && path.denied_since.is_none()
@@ -249,6 +250,7 @@ impl Association {
         }
         let waits = self.left_init_unanswered(id) && self.paths[id].reach.is_active();
         let rto = self.transmitter.paths[id].rtt.rto();
+        let interval = self.heartbeat_interval(id);
         let path = &mut self.paths[id];
         let is_soon = waits
             || path.denied_since.is_some()
@@ -256,7 +258,7 @@ impl Association {
                 path.reach,
                 Reach::Unconfirmed | Reach::PotentiallyFailed | Reach::Inactive(Reason::Refused)
             );
-        path.heartbeat.due = match self.config.heartbeat_interval {
+        path.heartbeat.due = match interval {
             _ if is_soon => Some(cx.now + rto),
             // Jitter between -RTO/2 and +RTO/2 keeps associations from beating together.
             Some(interval) => {

@@ -12,6 +12,7 @@ mod interleaving;
 mod lower_layer;
 mod newcomers;
 mod observe;
+mod options;
 mod outage;
 mod output;
 mod packet_drop;
@@ -40,6 +41,7 @@ use self::asconf::AddressChanges;
 use self::auth::Authentication;
 use self::effects::Events;
 use self::handshake::{Handshake, T1, TieTags};
+use self::options::Tuning;
 use self::output::{ControlQueue, OutputFlush};
 use self::path_mtu::MtuWork;
 use self::reconfig::Reconfiguration;
@@ -109,6 +111,8 @@ pub struct Association {
     size_black_hole: Option<Box<SizeBlackHole>>,
     /// Paths that became potentially failed.
     suspicions: Lazy<Suspicions>,
+    /// Parameters of single paths, and other seldom ones.
+    tuning: Lazy<Tuning>,
     /// When and where the discovery of path MTUs has something to do.
     mtu_work: MtuWork,
     /// The user was told that messages wait and has not emptied the queue since.
@@ -210,6 +214,7 @@ impl Association {
             outage: Outage::default(),
             size_black_hole: None,
             suspicions: Lazy::default(),
+            tuning: Lazy::default(),
             mtu_work: MtuWork::default(),
             readable_told: false,
             reports_allowed: Allowance::default(),
@@ -365,6 +370,7 @@ impl Association {
         if size == 0 {
             return Err(SendError::Empty);
         }
+        self.admits_fragments(size)?;
         if message.stream >= self.streams.outbound {
             return Err(SendError::InvalidStream {
                 stream: message.stream,

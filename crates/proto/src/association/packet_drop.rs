@@ -116,7 +116,7 @@ impl Association {
             }
             (Request::Heartbeat, _) if self.state.may_send_data() => {
                 let spare = self.paths[came_on].errors.saturating_add(SPARE_HEARTBEATS);
-                if spare <= self.config.path_max_retrans {
+                if spare <= self.path_max_retrans(came_on) {
                     self.send_heartbeat(cx, came_on);
                 }
             }

@@ -77,11 +77,12 @@ impl Association {
 
     /// A router or this host says that a packet was larger than the `mtu_bytes` that go through.
     pub(super) fn packet_too_big(&mut self, cx: &mut Cx<'_>, id: PathId, mtu_bytes: u32) {
+        let is_fixed = self.pmtu_discovery(id) == PmtuDiscovery::Fixed;
         let path = &mut self.paths[id];
         if let Some(plpmtu) = &mut path.plpmtu {
             plpmtu.on_too_big(cx.now, mtu_bytes);
             self.mtu_work.note(id);
-        } else if self.config.pmtu_discovery != Some(PmtuDiscovery::Fixed) {
+        } else if !is_fixed {
             let least = path.least_mtu();
             let present = self.transmitter.paths[id].mtu();
             let mtu = mtu_bytes.clamp(least, present.max(least));
@@ -177,7 +178,7 @@ impl Association {
         self.mtu_work.due = deadlines.min().unwrap_or(Instant::FAR_FUTURE);
     }
 
-    fn set_mtu(&mut self, cx: &mut Cx<'_>, id: PathId, mtu: u32) {
+    pub(super) fn set_mtu(&mut self, cx: &mut Cx<'_>, id: PathId, mtu: u32) {
         if self.transmitter.paths[id].mtu() != mtu {
             let headers = self.paths[id].headers() + self.auth_data_room();
             self.transmitter.paths[id].resize(mtu, headers, &self.config);
@@ -194,7 +195,8 @@ impl Association {
         let bounding = sending.iter().filter(|path| self.paths[path.id].bounds_fragments());
         let least = bounding.map(SendPath::max_chunk_payload).min();
         let any = || sending.iter().map(SendPath::max_chunk_payload).min();
-        self.transmitter.max_fragment = least.or_else(any).unwrap_or(0);
+        let most = self.config.max_fragment_bytes.unwrap_or(u32::MAX);
+        self.transmitter.max_fragment = least.or_else(any).unwrap_or(0).min(most);
     }
 
     /// A packet that probes the MTU of its path: a HEARTBEAT and a PAD chunk (RFC 4820), and nothing that would be missed.

@@ -1,7 +1,7 @@
 //! What timeouts and signs of life mean for paths and for the association (RFC 9260 sections 8.1, 8.2; RFC 7829).
 
 use super::Association;
-use crate::config::{AllPf, FailureDetection};
+use crate::config::{AllPf, Failover, FailureDetection};
 use crate::congestion::CorrectionCause;
 use crate::paths::failover;
 use crate::paths::reach::{Signal, Thresholds, Transition};
@@ -9,8 +9,10 @@ use crate::paths::stopwatch::Condition;
 use crate::{AssociationEnd, Cx, Event, Instant, PathChange, PathId, ProbeEvent};
 
 impl Association {
-    fn thresholds(&self) -> Thresholds {
-        failover::thresholds(&self.config.policies.failover, self.config.path_max_retrans)
+    fn thresholds(&self, id: PathId) -> Thresholds {
+        let policy =
+            Failover { pf_threshold: self.pf_threshold(id), ..self.config.policies.failover };
+        failover::thresholds(&policy, self.path_max_retrans(id))
     }
 
     /// Whether there is a state between active and failed.
@@ -28,7 +30,7 @@ impl Association {
 
     /// Counts a timeout or an unanswered heartbeat against the path only, and ends an association that has too many.
     pub(super) fn count_heartbeat_error(&mut self, cx: &mut Cx<'_>, id: PathId) {
-        let thresholds = self.thresholds();
+        let thresholds = self.thresholds(id);
         let path = &mut self.paths[id];
         path.errors += 1;
         let transition = path.reach.on(Signal::Timeout(path.errors), thresholds);
@@ -44,7 +46,7 @@ impl Association {
 
     /// A heartbeat was answered over the path, or data that took no other path.
     pub(super) fn path_works(&mut self, cx: &mut Cx<'_>, id: PathId, sign: Signal) {
-        let thresholds = self.thresholds();
+        let thresholds = self.thresholds(id);
         self.peer_answered(cx.now);
         let path = &mut self.paths[id];
         path.errors = 0;
@@ -71,7 +73,7 @@ impl Association {
 
     /// The system cannot send on the path any more.
     pub(super) fn lose_path(&mut self, cx: &mut Cx<'_>, id: PathId, why: Signal) -> Transition {
-        let thresholds = self.thresholds();
+        let thresholds = self.thresholds(id);
         let transition = self.paths[id].reach.on(why, thresholds);
         self.path_changed(cx, id, transition);
         transition
@@ -100,7 +102,7 @@ impl Association {
             && !self.paths.iter().any(|path| path.reach.is_active())
             && let Some(chosen) = self.paths.least_suspect()
         {
-            let thresholds = self.thresholds();
+            let thresholds = self.thresholds(id);
             let path = &mut self.paths[chosen];
             path.errors = 0;
             path.reach.on(Signal::Chosen, thresholds);

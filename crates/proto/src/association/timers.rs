@@ -30,6 +30,8 @@ enum Timer {
     Reconfiguration,
     /// T-4: an ASCONF was not answered (RFC 5061 section 5.1).
     AddressChanges,
+    /// A look at whether the association is idle (RFC 6458 section 8.1.8).
+    Autoclose,
     /// Discovery of path MTUs (RFC 8899).
     PathMtu,
 }
@@ -54,7 +56,7 @@ enum PathTimer {
 }
 
 /// In this order timers expire that are due together.
-const BEFORE_PATHS: [Timer; 8] = [
+const BEFORE_PATHS: [Timer; 9] = [
     Timer::ShutdownGuard,
     Timer::State,
     Timer::Sack,
@@ -63,6 +65,7 @@ const BEFORE_PATHS: [Timer; 8] = [
     Timer::ZeroWindow,
     Timer::Reconfiguration,
     Timer::AddressChanges,
+    Timer::Autoclose,
 ];
 const OF_PATHS: [PathTimer; 7] = [
     PathTimer::Ban,
@@ -181,10 +184,12 @@ impl Association {
             Timer::PathMtu if may_send => self.mtu_work.due(),
             Timer::Reconfiguration if may_send => self.reconfiguration_due(),
             Timer::AddressChanges if may_send => self.address_changes_due(),
+            Timer::Autoclose if may_send => self.autoclose_due(),
             Timer::Demand
             | Timer::ZeroWindow
             | Timer::Reconfiguration
             | Timer::AddressChanges
+            | Timer::Autoclose
             | Timer::PathMtu => None,
         };
         deadline.unwrap_or(NEVER)
@@ -233,6 +238,7 @@ impl Association {
             }
             Timer::Reconfiguration => self.repeat_request(cx),
             Timer::AddressChanges => self.repeat_address_changes(cx),
+            Timer::Autoclose => self.watch_idle_time(cx),
             Timer::PathMtu => self.expire_mtu_timers(cx.now),
         }
     }

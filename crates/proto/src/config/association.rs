@@ -61,6 +61,22 @@ pub enum ErrorDetection {
     LowerLayerDtls,
 }
 
+/// What becomes of messages that do not fit one chunk.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Hash)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(rename_all = "kebab-case")
+)]
+pub enum LongMessages {
+    /// They are sent in several chunks.
+    #[default]
+    Fragment,
+    /// They are not accepted (`SCTP_DISABLE_FRAGMENTS`, RFC 6458 section 8.1.11).
+    Refuse,
+}
+
 /// How the MTU of a path is found.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -117,6 +133,10 @@ pub struct AssociationConfig {
     /// How path MTUs are found. `None` leaves it to who drives the association: real networks are probed, simulated ones
     /// are not.
     pub pmtu_discovery: Option<PmtuDiscovery>,
+    /// Bytes of user data in a chunk at most (`SCTP_MAXSEG`, RFC 6458 section 8.1.16); `None` for what every path carries.
+    pub max_fragment_bytes: Option<u32>,
+    /// What becomes of messages that do not fit one chunk.
+    pub long_messages: LongMessages,
     /// Which address pairs become paths.
     pub path_pairing: PathPairing,
     /// Routes of the system, for [`PathPairing::ByRoute`]; drivers fill them in.
@@ -148,6 +168,9 @@ pub struct AssociationConfig {
     /// Longest time a shutdown may take, counted from the call (T5-shutdown-guard, RFC 9260 section 9.2); `None` for
     /// 5 times RTO.Max, counted from the first SHUTDOWN, so that data may take as long as it needs.
     pub shutdown_guard: Option<Duration>,
+    /// An association on which no user data has been sent or received for this time shuts down (`SCTP_AUTOCLOSE`, RFC 6458 section
+    /// 8.1.8), at most a quarter of it later; `None`: it does not.
+    pub autoclose: Option<Duration>,
     /// Keys that this side shares with the peer, where `policies.authenticated_chunks` is on (RFC 4895).
     #[cfg_attr(feature = "serde", serde(skip))]
     pub shared_keys: SharedKeys,
@@ -267,6 +290,8 @@ impl Default for AssociationConfig {
             partial_delivery_point: None,
             mtu_bytes: 1500,
             pmtu_discovery: None,
+            max_fragment_bytes: None,
+            long_messages: LongMessages::Fragment,
             path_pairing: PathPairing::ByIndex,
             routes: Vec::new(),
             address_join: AddressJoin::On,
@@ -279,6 +304,7 @@ impl Default for AssociationConfig {
             heartbeat_interval: Some(Duration::from_secs(30)),
             heartbeat_max_burst: 8,
             shutdown_guard: None,
+            autoclose: None,
             shared_keys: SharedKeys::new(),
             policies: Preset::Recommended.policies(),
             custom_congestion: None,

@@ -54,6 +54,9 @@ impl AssociationConfig {
         if let Some(point) = self.partial_delivery_point {
             within("partial_delivery_point", point, 1, self.receive_buffer_bytes)?;
         }
+        if let Some(bytes) = self.max_fragment_bytes {
+            within("max_fragment_bytes", bytes, 16, u16::MAX.into())?;
+        }
         within("mtu_bytes", self.mtu_bytes, 256, u16::MAX)?;
         within("max_paths", self.max_paths, 1, 32)
     }
@@ -204,7 +207,7 @@ impl PartialReliability {
     }
 }
 
-fn within<T: PartialOrd + Display>(
+pub(super) fn within<T: PartialOrd + Display>(
     key: &'static str,
     value: T,
     least: T,

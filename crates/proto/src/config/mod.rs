@@ -3,6 +3,7 @@
 mod association;
 mod buffer_size;
 mod check;
+mod options;
 pub(crate) mod plug_in;
 mod policies;
 mod presets;
@@ -11,11 +12,12 @@ mod shared_keys;
 
 pub(crate) use association::SharedConfig;
 pub use association::{
-    AddressJoin, AssociationConfig, BUFFER_BYTES, EndpointConfig, ErrorDetection, PathPairing,
-    PmtuDiscovery, STUDY_BUFFER_BYTES, SourceRoute,
+    AddressJoin, AssociationConfig, BUFFER_BYTES, EndpointConfig, ErrorDetection, LongMessages,
+    PathPairing, PmtuDiscovery, STUDY_BUFFER_BYTES, SourceRoute,
 };
 pub(crate) use buffer_size::BufferBounds;
 pub use check::ConfigError;
+pub use options::{AssociationOptions, Heartbeats, PathOptions, PathOptionsError};
 pub use policies::*;
 pub use presets::Preset;
 pub use reference::{POLICY_KEYS, PolicyExample, PolicyKey, PolicyValues};

@@ -64,6 +64,12 @@ impl RttEstimator {
         }
     }
 
+    /// Goes by the rules of another configuration from now on.
+    pub(crate) fn take_rules(&mut self, config: &SharedConfig) {
+        self.config = config.clone();
+        self.rto = self.rto.max(self.rules().min).min(self.rules().max);
+    }
+
     /// Takes a sample of a data chunk of so many bytes. It takes the place of what was known only from control chunks, where that is provisional.
     pub(crate) fn on_data_sample(&mut self, now: Instant, sample: Duration, bytes: u32) {
         if self.control() == ControlRtt::Provisional && self.of_data.is_none() {

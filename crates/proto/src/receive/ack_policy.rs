@@ -79,6 +79,12 @@ impl AckPolicy {
         }
     }
 
+    /// Delays by so much, and acknowledges at the latest after so many packets. What is being delayed goes out when it would have.
+    pub fn set_delay(&mut self, delay: Duration, packets: u8) {
+        self.policy.delay = delay.min(MAX_DELAY);
+        self.policy.packets = packets;
+    }
+
     /// Takes note of a packet that came on `path`; one without DATA chunks changes nothing. A SACK would have `sack_bytes`.
     pub fn on_packet(
         &mut self,

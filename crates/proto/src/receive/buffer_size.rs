@@ -52,6 +52,11 @@ impl RightSizing {
         Self { policy, most, worth: None, worth_time: None, round: None, last_read: 0 }
     }
 
+    /// Lets the buffer grow further.
+    pub(crate) fn set_most(&mut self, most: u32) {
+        self.most = self.most.max(most);
+    }
+
     /// The size to which the buffer may grow.
     pub(crate) fn most(&self) -> u32 {
         self.most

@@ -28,7 +28,7 @@ use self::sack_build::{MIN_SACK_BYTES, build_sack};
 use self::tsn_map::{Arrival, TsnMap, WideTsn};
 use crate::config::{BufferBounds, BufferSize, DelayedAck, NrSack, Reneging};
 use crate::types::{PathSet, PathTimes, UserDataChunk};
-use crate::{Instant, PathId, ReceivedMessage, Ssn, Tsn};
+use crate::{Duration, Instant, PathId, ReceivedMessage, Ssn, Tsn};
 
 pub use self::reassembly::{AbortedDelivery, Violation};
 
@@ -329,6 +329,24 @@ impl Receiver {
         if self.window.update_is_due() {
             self.acks.request();
         }
+    }
+
+    /// Gives the buffer larger bounds.
+    pub(crate) fn enlarge_buffer(&mut self, bounds: BufferBounds) {
+        let [first, most] =
+            [bounds.first, bounds.most].map(|bytes| u32::try_from(bytes).unwrap_or(u32::MAX));
+        self.window.enlarge(first);
+        if let Some(sizing) = &mut self.sizing {
+            sizing.set_most(most);
+        }
+        if self.window.update_is_due() {
+            self.acks.request();
+        }
+    }
+
+    /// Delays acknowledgements by so much, and of so many packets.
+    pub(crate) fn set_delayed_ack(&mut self, delay: Duration, packets: u8) {
+        self.acks.set_delay(delay, packets);
     }
 
     /// Present size of the buffer in bytes.

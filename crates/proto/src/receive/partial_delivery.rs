@@ -33,6 +33,11 @@ impl Receiver {
         Some(Released { bytes, ends })
     }
 
+    /// How many bytes of a message make its delivery begin before it is complete; `None`: only a full buffer does.
+    pub fn set_partial_delivery_point(&mut self, point: Option<u32>) {
+        self.reassembly.set_partial_delivery_point(point);
+    }
+
     /// Whether there are messages of which the beginning was delivered and the rest will not come.
     #[inline]
     pub fn has_aborted(&self) -> bool {

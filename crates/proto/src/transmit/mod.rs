@@ -67,8 +67,8 @@ use polypath_wire::{DataFlags, GapAckBlock};
 use rand_core::Rng;
 use smallvec::SmallVec;
 
-use crate::config::AssociationConfig;
 use crate::config::plug_in::{CustomScheduler, PathScheduler};
+use crate::config::{AssociationConfig, BufferBounds};
 use crate::congestion::recovery::FastRecovery;
 use crate::extension::ecn::reaction::Reactions;
 use crate::mechanism::goodput_guard::GoodputGuard;
@@ -283,6 +283,12 @@ impl Transmitter {
     /// Makes the send buffer at least this large, within its bounds.
     pub(crate) fn enlarge_buffer(&mut self, bytes: u64) {
         self.queue.enlarge(bytes.min(self.most_buffer));
+    }
+
+    /// Gives the send buffer other bounds.
+    pub(crate) fn resize_buffer(&mut self, bounds: BufferBounds) {
+        self.most_buffer = bounds.most;
+        self.queue.resize(bounds);
     }
 
     /// Queues a message, which may take the place of less important ones.

@@ -16,7 +16,7 @@ use super::outstanding::OutstandingChunk;
 use super::partial_reliability::index::{Index, Place};
 use super::partial_reliability::{Reliability, Support};
 use super::stream_scheduler::{Scheduler, Visit};
-use crate::config::StreamScheduler;
+use crate::config::{BufferBounds, StreamScheduler};
 use crate::types::{BufferBytes, Lazy, PathSet};
 use crate::{Delivery, OutgoingMessage, PathId};
 
@@ -130,6 +130,11 @@ impl SendQueue {
     /// Makes the buffer at least this large.
     pub(crate) fn enlarge(&mut self, bytes: u64) {
         self.limit = self.limit.max(bytes);
+    }
+
+    /// Brings the size of the buffer within these bounds.
+    pub(crate) fn resize(&mut self, bounds: BufferBounds) {
+        self.limit = self.limit.clamp(bounds.first.min(bounds.most), bounds.most);
     }
 
     /// User bytes waiting or unacknowledged.

@@ -29,6 +29,8 @@ pub struct Message {
     /// How long the sender tries to deliver it (`sctp_prinfo`, RFC 6458 section 5.3.7 and RFC 7496); `None` for what the
     /// policy `partial_reliability` says. Reliable in any case where the peer does not understand FORWARD-TSN.
     pub reliability: Option<PartialReliability>,
+    /// Whether this is the whole message, or a piece of one (`SCTP_EXPLICIT_EOR`); see [`piece`](Self::piece).
+    pub piece: Piece,
     /// Content, up to `tail`; one of them must not be empty.
     pub payload: Bytes,
     /// The rest of the content, mostly none. A message may have a header of its own in `payload` and share its `tail` with
@@ -46,6 +48,7 @@ impl Message {
             path: None,
             context: 0,
             reliability: None,
+            piece: Piece::Whole,
             payload: payload.into(),
             tail: Bytes::new(),
         }
@@ -66,6 +69,28 @@ impl Message {
     #[must_use]
     pub fn tail(mut self, tail: impl Into<Bytes>) -> Self {
         self.tail = tail.into();
+        self
+    }
+
+    /// Makes it a piece of a message whose end is explicit (`SCTP_EXPLICIT_EOR`, RFC 6458 section 8.1.26): so a message can be larger
+    /// than the send buffer, or begin before all of it is there. The receiver sees one message.
+    ///
+    /// The first piece says what the message is. Others continue the message of their stream; only stream and content of
+    /// them count. Until the last one nothing else is sent, unless messages are
+    /// [interleaved](crate::Association::interleaves_messages), and nothing else is accepted on the stream. Such a message is reliable. A shutdown
+    /// before its end aborts the association.
+    ///
+    /// ```
+    /// # use polypath::{Association, Message, Piece, SendError};
+    /// # async fn upload(association: &Association) -> Result<(), SendError> {
+    /// association.send(Message::new(1, "begun, ").ppid(46).piece(Piece::First)).await?;
+    /// association.send(Message::new(1, "continued, ").piece(Piece::Middle)).await?;
+    /// association.send(Message::new(1, "ended").piece(Piece::Last)).await
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn piece(mut self, piece: Piece) -> Self {
+        self.piece = piece;
         self
     }
 
@@ -144,6 +169,7 @@ impl From<Message> for OutgoingMessage {
         outgoing.delivery = message.delivery;
         outgoing.path = message.path;
         outgoing.context = message.context;
+        outgoing.piece = message.piece;
         outgoing.reliability = message.reliability;
         outgoing
     }

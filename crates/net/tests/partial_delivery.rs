@@ -46,6 +46,35 @@ async fn a_message_larger_than_the_receive_buffer_arrives_in_pieces() {
 }
 
 #[tokio::test]
+async fn a_message_in_pieces_can_be_larger_than_both_buffers() {
+    let small = AssociationConfig { send_buffer_bytes: SMALL.into(), ..config(None) };
+    let pair = pair_with(server_with(&SERVER, small.clone()), client_on(&CLIENT), small).await;
+    let content = pattern(500_000);
+    let (near, parts) = (pair.near.clone(), content.clone());
+    let sending = tokio::spawn(async move {
+        let last = (parts.len() - 1) / 10_000;
+        for (number, part) in parts.chunks(10_000).enumerate() {
+            let piece = match number {
+                0 => Piece::First,
+                _ if number == last => Piece::Last,
+                _ => Piece::Middle,
+            };
+            near.send(Message::new(2, part.to_vec()).ppid(9).piece(piece)).await.unwrap();
+        }
+        near.shutdown().await.unwrap();
+    });
+    let (mut joined, mut ends) = (Vec::<u8>::new(), 0);
+    while let Some(message) = pair.far.receive().await.unwrap() {
+        assert_eq!((message.stream(), message.ppid()), (2, 9));
+        joined.extend(message.fragments().flatten());
+        ends += u32::from(message.piece().ends());
+    }
+    sending.await.unwrap();
+    assert!(joined == content);
+    assert_eq!(ends, 1);
+}
+
+#[tokio::test]
 async fn the_end_of_the_association_aborts_a_message_that_was_begun() {
     let point = config(Some(10_000));
     let pair = pair_with(server_with(&SERVER, point.clone()), client_on(&CLIENT), point).await;

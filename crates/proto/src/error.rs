@@ -36,6 +36,18 @@ pub enum SendError {
         /// Streams agreed.
         count: u16,
     },
+    /// A message begins on a stream where another one that was handed over in pieces has not ended.
+    #[error("the message before on stream {stream} has not ended")]
+    MessageNotEnded {
+        /// The stream.
+        stream: u16,
+    },
+    /// A piece continues a message that was not begun.
+    #[error("no message has begun on stream {stream} that the piece could continue")]
+    NoMessageBegun {
+        /// The stream.
+        stream: u16,
+    },
     /// SCTP cannot carry a message without content.
     #[error("a message must have at least one byte")]
     Empty,

@@ -31,6 +31,10 @@ pub struct OutgoingMessage {
     /// Send first transmissions on this path if it is usable; `None` leaves the choice to the path order. Ids are
     /// settled when the association is established.
     pub path: Option<PathId>,
+    /// Whether this is the whole message, or a piece of one: the end of the record is explicit (`SCTP_EXPLICIT_EOR`, RFC 6458
+    /// section 8.1.26). Pieces after the first continue the message of their stream; only stream, piece and content of them count.
+    /// A message in pieces is always reliable.
+    pub piece: Piece,
     /// Content; must not be empty.
     pub payload: Payload<'static>,
     /// Echoed in events about this message.
@@ -53,6 +57,7 @@ impl OutgoingMessage {
             ppid: 0,
             delivery: Delivery::Ordered,
             path: None,
+            piece: Piece::Whole,
             payload,
             context: 0,
             reliability: None,
@@ -60,9 +65,9 @@ impl OutgoingMessage {
     }
 }
 
-/// Which part of a message is delivered.
+/// Which part of a message is handed over.
 ///
-/// Messages are delivered whole, but for those that are larger than the receive buffer and, with
+/// On the way out it is what the user says. Messages are delivered whole, but for those that are larger than the receive buffer and, with
 /// [`partial_delivery_point`](crate::config::AssociationConfig::partial_delivery_point), others that are large: of these the
 /// beginning is delivered while the rest is still to come (partial delivery, RFC 9260 section 6.9).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Hash)]

@@ -61,7 +61,7 @@ use crate::transmit::{Effects, SendCx, Transmitter};
 use crate::types::{Lazy, PeerAddress, UserDataChunk};
 use crate::{
     AssociationState, Cx, Encapsulation, Envelope, Event, Instant, LocalAddressChange,
-    OutgoingMessage, PathError, PathId, Received, SendError, Transmit, Tsn,
+    OutgoingMessage, PathError, PathId, Piece, Received, SendError, Transmit, Tsn,
 };
 
 /// One SCTP association with all its paths.
@@ -370,21 +370,27 @@ impl Association {
         if size == 0 {
             return Err(SendError::Empty);
         }
-        self.admits_fragments(size)?;
+        if message.piece == Piece::Whole {
+            self.admits_fragments(size)?;
+        }
         if message.stream >= self.streams.outbound {
             return Err(SendError::InvalidStream {
                 stream: message.stream,
                 count: self.streams.outbound,
             });
         }
-        if self.is_resetting(message.stream) {
+        self.transmitter.queue.admits_piece(message.stream, message.piece)?;
+        if message.piece.begins() && self.is_resetting(message.stream) {
             return Err(SendError::WouldBlock);
         }
         if message.path.is_some_and(|path| self.paths.get(path).is_none()) {
             return Err(SendError::NoSuchPath);
         }
         let policy = message.reliability.unwrap_or(self.config.policies.partial_reliability);
-        let wanted = Reliability::of(policy, cx.now);
+        let wanted = match message.piece {
+            Piece::Whole => Reliability::of(policy, cx.now),
+            Piece::First | Piece::Middle | Piece::Last => Reliability::Full,
+        };
         let (transmitter, mut send_cx) = self.sending(cx);
         let queued = transmitter.enqueue(&mut send_cx, message, wanted);
         self.apply_effects(cx);
@@ -405,9 +411,13 @@ impl Association {
         self.state.receiver().is_some_and(Receiver::sack_is_due)
     }
 
-    /// Ends the association gracefully once all messages are acknowledged (RFC 9260 section 9.2).
+    /// Ends the association gracefully once all messages are acknowledged (RFC 9260 section 9.2). If one that was handed over in
+    /// pieces has not ended, the association is aborted: there is no other way to let the peer know that the rest will not come.
     pub fn shutdown(&mut self, cx: &mut Cx<'_>) {
         self.stir();
+        if self.transmitter.queue.has_open_message() {
+            return self.abort_by_user(cx, &Bytes::from_static(b"a message has not ended"));
+        }
         self.begin_shutdown(cx);
     }
 

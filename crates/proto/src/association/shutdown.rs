@@ -88,6 +88,10 @@ impl Association {
                 self.state.enter(ConnectedPhase::ShutdownReceived(came_on));
                 self.report_state(cx);
                 self.events.push(Event::PeerShutdown);
+                if self.transmitter.queue.has_open_message() {
+                    // Nothing more can be handed over, so it will never end.
+                    self.abort_by_user(cx, b"a message has not ended");
+                }
             }
             ConnectedPhase::ShutdownReceived(_) => {
                 self.state.enter(ConnectedPhase::ShutdownReceived(came_on))

@@ -301,12 +301,17 @@ impl Transmitter {
         let size = message.payload.len();
         self.make_space(cx, size, wanted);
         self.reserve(size)?;
-        let reliability = self.agreed_reliability(wanted);
-        self.queue.push(message, reliability);
+        match message.piece.begins() {
+            true => {
+                let reliability = self.agreed_reliability(wanted);
+                self.queue.push(message, reliability);
+                self.stats.messages_sent += 1;
+            }
+            false => self.queue.append(message.stream, message.payload, message.piece),
+        }
         self.demand.accept();
         self.tidy_index();
         self.dry_told = false;
-        self.stats.messages_sent += 1;
         Ok(())
     }
 

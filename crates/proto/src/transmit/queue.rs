@@ -1,6 +1,7 @@
 //! Messages that wait for their first transmission, in the order of the stream scheduler, each cut into fragments as it
 //! goes.
 
+mod records;
 mod underway;
 
 use alloc::boxed::Box;
@@ -10,6 +11,7 @@ use core::cmp::Reverse;
 use polypath_wire::{DataFlags, Payload};
 use smallvec::SmallVec;
 
+use self::records::Records;
 use self::underway::MessagesUnderway;
 use super::lanes::{self, Lanes, QueuedMessage, Slot};
 use super::outstanding::OutstandingChunk;
@@ -18,7 +20,7 @@ use super::partial_reliability::{Reliability, Support};
 use super::stream_scheduler::{Scheduler, Visit};
 use crate::config::{BufferBounds, StreamScheduler};
 use crate::types::{BufferBytes, Lazy, PathSet};
-use crate::{Delivery, OutgoingMessage, PathId};
+use crate::{Delivery, OutgoingMessage, PathId, Piece};
 
 /// How far a path looks past messages that are meant for other paths.
 const LOOK_AHEAD: usize = 64;
@@ -39,6 +41,8 @@ pub(crate) struct SendQueue {
     underway: Option<Box<MessagesUnderway>>,
     /// Waiting messages that name a path.
     named: usize,
+    /// Messages that come in pieces.
+    records: Lazy<Records>,
     /// Messages that may be abandoned.
     pub(crate) index: Lazy<Index>,
     support: Support,
@@ -59,7 +63,10 @@ struct Partial {
     slot: Slot,
     /// SSN of DATA, MID of I-DATA.
     number: u32,
+    /// Bytes of what is in the slot that were sent.
     sent: usize,
+    /// Pieces before that were sent.
+    has_begun: bool,
 }
 
 /// A chunk about to be sent for the first time.
@@ -97,6 +104,7 @@ impl SendQueue {
             current: None,
             underway: None,
             named: 0,
+            records: Lazy::default(),
             index: Lazy::default(),
             support: Support::Unknown,
             next_ssn: Vec::new(),
@@ -108,13 +116,17 @@ impl SendQueue {
         }
     }
 
+    /// Whether nothing waits that could be sent.
     pub(crate) fn is_empty(&self) -> bool {
-        self.current.is_none() && self.messages.len() == 0
+        match self.starved() {
+            0 => self.current.is_none() && self.messages.len() == 0,
+            starved => self.underway.is_none() || self.messages.len() == starved,
+        }
     }
 
     /// Gives the memory of an empty queue back.
     pub(crate) fn release_memory(&mut self) {
-        if self.is_empty() {
+        if self.is_empty() && self.starved() == 0 {
             self.messages.release_memory();
             if let Some(underway) = &mut self.underway {
                 underway.release_memory();
@@ -170,8 +182,12 @@ impl SendQueue {
         self.waiting += len;
         self.peak = self.peak.max(self.used);
         self.named += usize::from(message.path.is_some());
-        let lane = self.scheduler.lane(message.stream);
+        let (stream, is_open) = (message.stream, !message.piece.ends());
+        let lane = self.scheduler.lane(stream);
         let (slot, is_first) = self.messages.push(lane, message, reliability);
+        if is_open {
+            self.open_record(stream, slot);
+        }
         if is_first {
             self.scheduler.on_waiting(lane);
         }
@@ -246,7 +262,7 @@ impl SendQueue {
         let QueuedMessage { message, reliability } = self.messages.remove(partial.slot)?;
         let rest = (message.payload.len() - partial.sent) as u64;
         self.used -= rest;
-        self.used_cost -= rest;
+        self.used_cost = self.used_cost.saturating_sub(rest);
         self.waiting -= rest;
         let mut flags = DataFlags::empty();
         flags.set(DataFlags::UNORDERED, message.delivery == Delivery::Unordered);
@@ -290,6 +306,9 @@ impl SendQueue {
         }
         let (message, sent) = self.next(asking)?;
         let left = message.payload.len() - sent;
+        if left == 0 {
+            return None;
+        }
         Some((left as u64).min(u64::from(max_payload)) as u32)
     }
 
@@ -299,7 +318,9 @@ impl SendQueue {
             return self.is_alone_interleaved(underway, asking, max_payload);
         }
         self.next(asking).is_some_and(|(message, _)| {
-            message.delivery == Delivery::Unordered && message.payload.len() <= max_payload as usize
+            message.delivery == Delivery::Unordered
+                && message.piece == Piece::Whole
+                && message.payload.len() <= max_payload as usize
         })
     }
 
@@ -321,28 +342,35 @@ impl SendQueue {
             Some(partial) => partial,
             None => self.start(asking)?,
         };
+        if self.starved() > 0 {
+            return None;
+        }
         let least = self.cost(0);
         let QueuedMessage { message, reliability } = self.messages.get_mut(partial.slot)?;
         let reliability = *reliability;
         let total = message.payload.len();
         let len = (total - partial.sent).min(max_payload as usize);
-        let (begins, ends) = (partial.sent == 0, partial.sent + len == total);
+        let (is_first, is_last) = (partial.sent == 0, partial.sent + len == total);
         let mut flags = DataFlags::empty();
         flags.set(DataFlags::UNORDERED, message.delivery == Delivery::Unordered);
-        flags.set(DataFlags::BEGIN, begins);
-        flags.set(DataFlags::END, ends);
+        flags.set(DataFlags::BEGIN, is_first && !partial.has_begun);
         // The first fragment has what a tiny message counts beyond its bytes.
-        let beyond = if begins { least.saturating_sub(total as u64) } else { 0 };
+        let beyond = if is_first { least.saturating_sub(total as u64) } else { 0 };
         let (stream, ppid, context) = (message.stream, message.ppid, message.context);
-        let payload = match begins && ends {
+        let payload = match is_first && is_last {
             true => core::mem::take(&mut message.payload),
             false => message.payload.slice(partial.sent, len),
         };
-        if ends {
-            self.messages.empty(partial.slot);
-        }
         self.waiting -= len as u64;
         partial.sent += len;
+        let ends = is_last && !self.goes_on_behind(partial.slot);
+        flags.set(DataFlags::END, ends);
+        if ends {
+            self.messages.empty(partial.slot);
+        } else if is_last {
+            self.next_piece(partial.slot);
+            (partial.sent, partial.has_begun) = (0, true);
+        }
         self.current = (!ends).then_some(partial);
         let cost = (len as u64 + beyond) as u32;
         let number = partial.number;
@@ -373,7 +401,7 @@ impl SendQueue {
         if is_empty {
             self.scheduler.on_empty(lane);
         }
-        Some(Partial { slot, number, sent: 0 })
+        Some(Partial { slot, number, sent: 0, has_begun: false })
     }
 
     /// The message that is next for the asking path.
@@ -486,9 +514,11 @@ impl SendQueue {
         }
         let waiting = self.messages.remove(slot)?;
         let len = waiting.message.payload.len();
+        self.drop_record(waiting.message.stream, slot);
         self.named -= usize::from(waiting.message.path.is_some());
         self.used -= len as u64;
-        self.used_cost -= self.cost(len);
+        // The least cost of a message depends on the size of the buffer, which may have changed.
+        self.used_cost = self.used_cost.saturating_sub(self.cost(len));
         self.waiting -= len as u64;
         Some(waiting)
     }
@@ -497,6 +527,7 @@ impl SendQueue {
     /// stream, context and whether anything was sent.
     pub(crate) fn drain_unsent(&mut self) -> Vec<(u16, u32, bool)> {
         let mut unsent = Vec::new();
+        self.records.forget();
         if let Some(QueuedMessage { message, .. }) =
             self.current.take().and_then(|p| self.messages.remove(p.slot))
         {

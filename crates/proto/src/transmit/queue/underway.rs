@@ -17,7 +17,7 @@ use super::{Asking, LOOK_AHEAD, NextChunk, Partial, SendQueue, suits};
 use crate::transmit::lanes::{QueuedMessage, Slot};
 use crate::transmit::stream_scheduler::Visit;
 use crate::types::UserDataChunk;
-use crate::{Delivery, OutgoingMessage};
+use crate::{Delivery, OutgoingMessage, Piece};
 
 /// Messages of which some fragments were sent, and the next identifiers.
 #[derive(Debug, Default)]
@@ -37,6 +37,8 @@ struct Begun {
     partial: Partial,
     /// Number of the next fragment.
     fsn: u32,
+    /// Its bytes, sent or not.
+    bytes: u64,
 }
 
 /// The message whose fragment is next.
@@ -64,6 +66,14 @@ impl MessagesUnderway {
     pub(super) fn release_memory(&mut self) {
         if self.begun.is_empty() {
             self.begun = BTreeMap::new();
+        }
+    }
+
+    /// A piece of so many bytes has joined the message in a slot, of which everything was sent.
+    pub(super) fn note_piece(&mut self, slot: Slot, bytes: u64) {
+        if let Some(begun) = self.begun.values_mut().find(|begun| begun.partial.slot == slot) {
+            begun.bytes += bytes;
+            self.bytes += bytes;
         }
     }
 
@@ -140,7 +150,9 @@ impl SendQueue {
         let pick = self.pick(underway, asking, max_payload);
         let waiting = pick.and_then(|pick| self.messages.get(pick.slot));
         waiting.is_some_and(|QueuedMessage { message, .. }| {
-            message.delivery == Delivery::Unordered && message.payload.len() <= max_payload as usize
+            message.delivery == Delivery::Unordered
+                && message.piece == Piece::Whole
+                && message.payload.len() <= max_payload as usize
         })
     }
 
@@ -156,41 +168,50 @@ impl SendQueue {
         let underway = self.underway.as_mut()?;
         let QueuedMessage { message, reliability } = self.messages.get_mut(slot)?;
         let reliability = *reliability;
-        let Begun { mut partial, fsn } = match begun {
-            Some(begun) => begun,
-            None => {
-                let number = underway.take_mid(message);
-                Begun { partial: Partial { slot, number, sent: 0 }, fsn: 0 }
-            }
-        };
+        let mut begun = begun.unwrap_or_else(|| {
+            let (number, bytes) = (underway.take_mid(message), message.payload.len() as u64);
+            underway.bytes += bytes;
+            let partial = Partial { slot, number, sent: 0, has_begun: false };
+            Begun { partial, fsn: 0, bytes }
+        });
+        let Begun { partial, fsn, .. } = begun;
         let total = message.payload.len();
         let len = (total - partial.sent).min(max_payload as usize);
-        let (begins, ends) = (partial.sent == 0, partial.sent + len == total);
+        let (is_first, is_last) = (partial.sent == 0, partial.sent + len == total);
+        let begins = is_first && !partial.has_begun;
         let mut flags = DataFlags::empty();
         flags.set(DataFlags::UNORDERED, message.delivery == Delivery::Unordered);
         flags.set(DataFlags::BEGIN, begins);
-        flags.set(DataFlags::END, ends);
-        let beyond = if begins { least.saturating_sub(total as u64) } else { 0 };
+        let beyond = if is_first { least.saturating_sub(total as u64) } else { 0 };
         let (stream, context) = (message.stream, message.context);
         let ppid = if begins { message.ppid } else { fsn };
-        let payload = match begins && ends {
+        let payload = match is_first && is_last {
             true => core::mem::take(&mut message.payload),
             false => message.payload.slice(partial.sent, len),
         };
         let names_path = message.path.is_some();
-        partial.sent += len;
-        if begins {
-            underway.bytes += total as u64;
-        }
+        begun.partial.sent += len;
+        begun.fsn = fsn.wrapping_add(1);
         self.scheduler.on_taken(lane, len as u64, asking.bundled);
+        let ends = is_last && !self.goes_on_behind(slot);
+        flags.set(DataFlags::END, ends);
+        if is_last && !ends {
+            (begun.partial.sent, begun.partial.has_begun) = (0, true);
+            let bytes = self.next_piece(slot);
+            begun.bytes += bytes;
+            if let Some(underway) = &mut self.underway {
+                underway.bytes += bytes;
+            }
+        }
+        let underway = self.underway.as_mut()?;
         if ends {
-            underway.bytes -= total as u64;
+            underway.bytes -= begun.bytes;
             underway.begun.remove(&lane);
             self.named -= usize::from(names_path);
             self.leave_lane(lane, slot);
             self.messages.empty(slot);
         } else {
-            underway.begun.insert(lane, Begun { partial, fsn: fsn.wrapping_add(1) });
+            underway.begun.insert(lane, begun);
         }
         self.waiting -= len as u64;
         let cost = (len as u64 + beyond) as u32;
@@ -225,9 +246,9 @@ impl SendQueue {
 
     fn end_in(&mut self, lane: u16) -> Option<Partial> {
         let underway = self.underway.as_mut()?;
-        let Begun { partial, .. } = underway.begun.remove(&lane)?;
+        let Begun { partial, bytes, .. } = underway.begun.remove(&lane)?;
         let message = &self.messages.get(partial.slot)?.message;
-        underway.bytes -= message.payload.len() as u64;
+        underway.bytes -= bytes;
         self.named -= usize::from(message.path.is_some());
         self.leave_lane(lane, partial.slot);
         Some(partial)
@@ -275,7 +296,9 @@ impl SendQueue {
 
     fn goes_on(&self, begun: Begun, asking: Asking) -> bool {
         let waiting = self.messages.get(begun.partial.slot);
-        waiting.is_some_and(|waiting| suits(&waiting.message, asking))
+        waiting.is_some_and(|waiting| {
+            suits(&waiting.message, asking) && waiting.message.payload.len() > begun.partial.sent
+        })
     }
 }
 

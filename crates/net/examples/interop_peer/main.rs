@@ -14,7 +14,7 @@ use messages::{Arrivals, Tally, message};
 use options::{Ending, Options};
 use polypath::{
     AddressChange, Association, AssociationError, Carriers, Delivery, Endpoint, EndpointConfig,
-    Event, Events, Message, PathStatus, ReceivedMessage,
+    Event, Events, Message, PathStatus, Piece, ReceivedMessage,
 };
 
 /// A transfer that hangs must not hang its caller.
@@ -123,6 +123,9 @@ impl<'a> Transfer<'a> {
         let bytes = message(number, options.mean_size);
         self.sent.count(&bytes);
         let stream = (number % u64::from(options.streams)) as u16;
+        if let Some(size) = options.pieces.filter(|size| *size < bytes.len()) {
+            return self.send_pieces(stream, &bytes, size).await;
+        }
         let mut message = Message::new(stream, bytes);
         if options.unordered {
             message = message.unordered();
@@ -134,6 +137,23 @@ impl<'a> Transfer<'a> {
             message = message.lifetime(Duration::from_millis(lifetime));
         }
         self.association.send(message).await.with_context(|| format!("message {number}"))
+    }
+
+    async fn send_pieces(&self, stream: u16, bytes: &[u8], size: usize) -> anyhow::Result<()> {
+        let last = bytes.len().div_ceil(size) - 1;
+        for (number, part) in bytes.chunks(size).enumerate() {
+            let piece = match number {
+                0 => Piece::First,
+                _ if number == last => Piece::Last,
+                _ => Piece::Middle,
+            };
+            let mut message = Message::new(stream, part.to_vec()).piece(piece);
+            if self.options.unordered {
+                message = message.unordered();
+            }
+            self.association.send(message).await?;
+        }
+        Ok(())
     }
 
     async fn one_back(&mut self) -> anyhow::Result<()> {
@@ -297,6 +317,7 @@ fn print_counters(association: &Association) {
         stats.nr_sacks_received,
         stats.bytes_released_early
     );
+    println!("receive_buffer_peak={}", stats.receive_buffer_peak_bytes);
     println!(
         "capable_sent={} capable_received={} marked_received={} echoes_received={} reductions={} retransmitted={}",
         stats.ecn_capable_packets_sent,
@@ -368,6 +389,7 @@ async fn run(options: &Options) -> anyhow::Result<()> {
         transfer.restarts
     );
     print_counters(&transfer.association);
+    println!("in_pieces={}", transfer.arrivals.in_pieces());
     println!("end={ending} restarts={}", transfer.restarts);
     if options.gives_up() || options.aborts() {
         // What was given up is no part of what both sides must agree on.

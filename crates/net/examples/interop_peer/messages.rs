@@ -1,7 +1,9 @@
 //! Messages of the test and what is counted of them; `tests/interop/peer/peer.c` describes them.
 
+use std::collections::BTreeMap;
+
 use anyhow::{Context, bail, ensure};
-use polypath::ReceivedMessage;
+use polypath::{Piece, ReceivedMessage};
 
 use crate::options::Options;
 
@@ -59,6 +61,10 @@ pub struct Arrivals<'a> {
     expected: Vec<u64>,
     /// Messages that have come.
     seen: Vec<bool>,
+    /// What has come of messages that come in pieces, by stream.
+    begun: BTreeMap<u16, Vec<u8>>,
+    /// Messages that came in pieces.
+    in_pieces: u64,
     /// What has come since the beginning, or since the peer restarted.
     pub tally: Tally,
 }
@@ -70,6 +76,8 @@ impl<'a> Arrivals<'a> {
             options,
             expected: (0..u64::from(options.streams)).collect(),
             seen: vec![false; options.messages as usize],
+            begun: BTreeMap::new(),
+            in_pieces: 0,
             tally: Tally::default(),
         }
     }
@@ -79,11 +87,25 @@ impl<'a> Arrivals<'a> {
         self.tally.messages == self.options.messages
     }
 
+    /// Messages that came in pieces.
+    pub fn in_pieces(&self) -> u64 {
+        self.in_pieces
+    }
+
     /// Checks every byte of a message, and that it may come now.
     pub fn check(&mut self, received: ReceivedMessage) -> anyhow::Result<()> {
-        let Self { options, expected, seen, tally } = self;
-        let stream = received.stream();
-        let bytes = received.into_bytes();
+        let Self { options, expected, seen, begun, in_pieces, tally } = self;
+        let (stream, piece) = (received.stream(), received.piece());
+        let mut bytes = received.into_bytes();
+        if piece != Piece::Whole {
+            ensure!(piece.begins() != begun.contains_key(&stream), "{piece:?} on stream {stream}");
+            begun.entry(stream).or_default().extend_from_slice(&bytes);
+            if !piece.ends() {
+                return Ok(());
+            }
+            *in_pieces += 1;
+            bytes = begun.remove(&stream).unwrap_or_default().into();
+        }
         let Some((header, _)) = bytes.split_first_chunk::<HEADER>() else {
             bail!("a message of {} bytes", bytes.len());
         };

@@ -42,6 +42,12 @@ pub struct Options {
     /// Mean length of the messages, without the number.
     #[arg(long, default_value_t = 1000)]
     pub mean_size: u64,
+    /// Bytes of the receive buffer, whatever fits it.
+    #[arg(long)]
+    pub receive_buffer: Option<u32>,
+    /// Hand messages over in pieces of so many bytes, the end by itself.
+    #[arg(long)]
+    pub pieces: Option<usize>,
     /// Streams, used in turn.
     #[arg(long, default_value_t = 4)]
     pub streams: u16,
@@ -221,7 +227,8 @@ impl Options {
         // A message must fit, twice.
         let least = 4 * self.mean_size;
         config.send_buffer_bytes = config.send_buffer_bytes.max(least);
-        config.receive_buffer_bytes = config.receive_buffer_bytes.max(least as u32);
+        config.receive_buffer_bytes =
+            self.receive_buffer.unwrap_or(config.receive_buffer_bytes.max(least as u32));
         if let Some(limit) = self.path_max_retrans {
             config.path_max_retrans = limit;
             config.heartbeat_interval = Some(Duration::from_millis(500));

@@ -211,9 +211,9 @@ impl ReceivedMessage {
 
     /// Which part of its message this is. Messages come whole, except those that are larger than the receive buffer or, if one is
     /// set, than the [partial delivery point](crate::AssociationConfig::partial_delivery_point): their pieces follow each other,
-    /// and the last one [ends](Piece::ends) the record (`MSG_EOR`). Nothing else of the stream comes in between; without message
-    /// interleaving nothing else at all. If a piece [begins](Piece::begins) a message and the one before has not ended, the rest of
-    /// that will not come, and [`Event::PartialDeliveryAborted`](crate::Event::PartialDeliveryAborted) says so.
+    /// and the last one [ends](Piece::ends) the record (`MSG_EOR`). No other piece of the stream and delivery comes in
+    /// between, and without message interleaving nothing else at all. If a [first](Piece::First) piece comes where the message before has not
+    /// ended, the rest of that will not come; [`Event::PartialDeliveryAborted`](crate::Event::PartialDeliveryAborted) says so before.
     ///
     /// A program whose messages are smaller than its receive buffer need not look at it unless its peer is not trusted: a peer can
     /// always send a larger one.

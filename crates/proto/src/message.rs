@@ -75,7 +75,7 @@ pub enum Piece {
     /// All of it.
     #[default]
     Whole,
-    /// Its beginning.
+    /// Its beginning. If another one of the same stream and delivery had not ended, the rest of that will not come.
     First,
     /// What follows on the piece before, but not the end.
     Middle,
@@ -84,7 +84,7 @@ pub enum Piece {
 }
 
 impl Piece {
-    /// Whether a message begins with it. If one of the same stream and delivery had not ended, the rest of that one will not come.
+    /// Whether a message begins with it.
     pub fn begins(self) -> bool {
         matches!(self, Self::Whole | Self::First)
     }

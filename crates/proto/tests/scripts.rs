@@ -120,6 +120,7 @@ fn policies() -> impl Strategy<Value = AssociationConfig> {
         p.failover.outage_probe_interval = draw.pick(&[None, Some(Duration::from_secs(2))]);
         p.message_interleaving = draw.pick(MessageInterleaving::ALL);
         p.explicit_congestion_notification = draw.pick(ExplicitCongestionNotification::ALL);
+        config.partial_delivery_point = draw.pick(&[None, Some(1), Some(3000)]);
         config.receive_buffer_bytes = buffer;
         config.heartbeat_interval = heartbeat_interval;
         config

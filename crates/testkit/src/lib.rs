@@ -12,6 +12,7 @@ mod crowd;
 mod host;
 mod network;
 mod pair;
+mod pieces;
 mod script;
 mod wire_pair;
 

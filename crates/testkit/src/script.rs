@@ -7,6 +7,7 @@ use polypath_proto::{AssociationEnd, Delivery, Duration, Event, OutgoingMessage,
 use polypath_wire::{Payload, VirtualPayload};
 use proptest::prelude::*;
 
+use crate::pieces::whole_messages;
 use crate::{Capable, Faults, Form, Pair, PairConfig, PathModel, Side, Slot};
 
 /// One operation.
@@ -328,12 +329,13 @@ fn abandoned(pair: &Pair, side: usize) -> impl Iterator<Item = usize> + '_ {
 
 /// Whether every message of a side was delivered or given up.
 fn is_settled(pair: &Pair, side: usize, sent: &[Sent]) -> bool {
-    let received = &pair.hosts[1 - side].slots[0].messages;
-    if received.len() + abandoned(pair, side).count() < sent.len() {
+    let received =
+        || pair.hosts[1 - side].slots[0].messages.iter().filter(|message| message.piece.ends());
+    if received().count() + abandoned(pair, side).count() < sent.len() {
         return false;
     }
     let mut settled = vec![false; sent.len()];
-    let delivered = received.iter().map(|message| message.ppid as usize);
+    let delivered = received().map(|message| message.ppid as usize);
     for number in delivered.chain(abandoned(pair, side)) {
         if let Some(settled) = settled.get_mut(number) {
             *settled = true;
@@ -363,10 +365,11 @@ fn check_abandoned(pair: &Pair, side: usize, sent: &[Sent]) -> Result<(), Script
 fn check(pair: &Pair, sent: &[Vec<Sent>; 2]) -> Result<(), ScriptFailure> {
     for side in 0..2 {
         check_abandoned(pair, side, &sent[side])?;
-        let received = &pair.hosts[1 - side].slots[0].messages;
+        let received = whole_messages(&pair.hosts[1 - side].slots[0].messages);
+        let received = received.map_err(ScriptFailure)?;
         let mut seen = vec![false; sent[side].len()];
         let mut last_on_stream = [None::<u64>; 4];
-        for message in received {
+        for message in &received {
             let number = u64::from(message.ppid);
             let Some(sent) = sent[side].get(number as usize) else {
                 return Err(ScriptFailure(format!("message {number} was never sent")));

@@ -7,18 +7,18 @@ use polypath_proto::{Piece, ReceivedMessage};
 pub(crate) struct Pieces(Vec<ReceivedMessage>);
 
 impl Pieces {
-    /// Takes what was delivered; gives the message once it is whole. One whose end never comes is forgotten when the next one of
-    /// its stream begins.
+    /// Takes what was delivered; gives the message once it is whole. One whose end never comes is forgotten when the next one in
+    /// pieces begins on its stream.
     #[inline]
     pub fn join(&mut self, message: ReceivedMessage) -> Option<ReceivedMessage> {
-        if message.piece == Piece::Whole && self.0.is_empty() {
+        if message.piece == Piece::Whole {
             return Some(message);
         }
-        self.join_slowly(message)
+        self.join_piece(message)
     }
 
     #[inline(never)]
-    fn join_slowly(&mut self, piece: ReceivedMessage) -> Option<ReceivedMessage> {
+    fn join_piece(&mut self, piece: ReceivedMessage) -> Option<ReceivedMessage> {
         let same = |known: &ReceivedMessage| {
             (known.stream, known.delivery) == (piece.stream, piece.delivery)
         };
@@ -59,6 +59,7 @@ mod tests {
             (2, Whole, 2, Some(2)),
             (0, Last, 40, Some(80)),
             (1, Whole, 3, Some(3)),
+            // The one before was aborted.
             (1, First, 50, None),
             (1, Last, 60, Some(110)),
         ] {

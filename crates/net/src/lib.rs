@@ -268,10 +268,10 @@ pub use polypath_proto::config::{
 };
 pub use polypath_proto::{
     AddressChange, AddressChangeError, AssociationEnd, AssociationState, AssociationStats,
-    BlockedCause, BlockedTime, ChunkKinds, ConnectError as ConnectRefusal, Delivery, Duration,
-    EndReason, Event, Instant, KeyError, LossDetection, NoProbe, PathChange, PathId, PathStats,
-    PathStatus, Piece, Probe, ProbeEvent, ReconfigurationError, SendError as SendRefusal,
-    TimerKind, TransmissionCause, Tsn, config, congestion, scheduling,
+    AuthenticationChange, BlockedCause, BlockedTime, ChunkKinds, ConnectError as ConnectRefusal,
+    Delivery, Duration, EndReason, Event, Instant, KeyError, LossDetection, NoProbe, PathChange,
+    PathId, PathStats, PathStatus, Piece, Probe, ProbeEvent, ReconfigurationError,
+    SendError as SendRefusal, TimerKind, TransmissionCause, Tsn, config, congestion, scheduling,
 };
 pub use probe::{BoxedProbe, Initiator, ObservedAssociation, Observer};
 pub use route::{default_addresses, source_address};

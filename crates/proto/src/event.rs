@@ -115,6 +115,8 @@ pub enum Event {
     },
     /// What the peer's program tells this side's (SCTP_ADAPTATION_INDICATION, RFC 5061 section 4.2.6).
     AdaptationIndication(u32),
+    /// Authentication of packets has changed (SCTP_AUTHENTICATION_EVENT, RFC 4895), where this side offers it.
+    Authentication(AuthenticationChange),
     /// The peer reported an error (SCTP_REMOTE_ERROR): encoded error causes.
     RemoteError(Vec<u8>),
     /// The peer asked for shutdown (SCTP_SHUTDOWN_EVENT): nothing more can be sent.
@@ -153,6 +155,19 @@ pub enum AddressChange {
     Removed,
     /// It is the one that is to be preferred.
     MadePrimary,
+}
+
+/// What has changed of the authentication of packets.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum AuthenticationChange {
+    /// The peer has authenticated a packet with this key for the first time (SCTP_AUTH_NEW_KEY).
+    PeerUsesKey(u16),
+    /// This side authenticates nothing with this key any more (SCTP_AUTH_FREE_KEY): another one is active. Packets of the peer may
+    /// still come with it.
+    KeyUnused(u16),
+    /// The peer does not have authentication (SCTP_AUTH_NO_AUTH).
+    Unsupported,
 }
 
 /// How an association ended.

@@ -43,7 +43,7 @@ pub mod scheduling {
 pub use association::{Association, Identity, Notice};
 pub use endpoint::{Collision, DropReason, Endpoint, Route};
 pub use error::{AddressChangeError, ConnectError, KeyError, ReconfigurationError, SendError};
-pub use event::{AddressChange, AssociationEnd, Event, PathChange};
+pub use event::{AddressChange, AssociationEnd, AuthenticationChange, Event, PathChange};
 pub use ids::{AssociationId, Mid, PathId, Ssn, Tsn};
 pub use io::{
     Body, Cx, Ecn, Encapsulation, Envelope, Fragmentation, LocalAddressChange, PathError, Received,

@@ -9,8 +9,8 @@ use polypath_proto::config::{
     AssociationConfig, AuthenticatedChunks, ChunkTypes, EndpointConfig, Preset, SharedKeys,
 };
 use polypath_proto::{
-    Association, AssociationEnd, Body, DropReason, Duration, Ecn, Encapsulation, Event, Instant,
-    KeyError, Received,
+    Association, AssociationEnd, AuthenticationChange, Body, DropReason, Duration, Ecn,
+    Encapsulation, Event, Instant, KeyError, Received,
 };
 use polypath_testkit::{Faults, Form, Host, Pair, PairConfig, PathModel, Side};
 use polypath_wire::{
@@ -324,6 +324,14 @@ fn keys_change_while_data_flows() {
     transfer(&mut wire);
     assert_eq!(key_id(&wire), 9);
     assert_eq!(wire.server().stats().auth_chunks_refused, 0);
+    for host in [&wire.client, &wire.server] {
+        let heard = host.slots[0].events.iter().filter_map(|event| match event {
+            Event::Authentication(change) => Some(*change),
+            _ => None,
+        });
+        use AuthenticationChange::{KeyUnused, PeerUsesKey};
+        assert_eq!(heard.collect::<Vec<_>>(), [PeerUsesKey(1), KeyUnused(1), PeerUsesKey(9)]);
+    }
     let old = wire.log.iter().find(|(to, packet)| {
         *to == Side::Server && packet.chunks.iter().any(|chunk| matches!(chunk, Chunk::Data(_)))
     });
@@ -579,4 +587,22 @@ fn a_client_without_authentication_is_refused_by_one_that_demands_it() {
     victim.receive(ip(2), vec![init_ack(&[])]);
     victim.receive(ip(2), vec![Chunk::CookieAck]);
     assert!(victim.association().is_established() && !victim.association().is_authenticated());
+}
+
+#[test]
+fn a_peer_without_authentication_is_reported_where_it_is_offered() {
+    let offering = with(AuthenticatedChunks::Offered);
+    let off = with(AuthenticatedChunks::Off);
+    for (client, server, reported) in [
+        (&offering, &offering, [false, false]),
+        (&offering, &off, [true, false]),
+        (&off, &offering, [false, true]),
+        (&off, &off, [false, false]),
+    ] {
+        let wire = Wire::connected(client, server);
+        let unsupported = Event::Authentication(AuthenticationChange::Unsupported);
+        let heard =
+            [&wire.client, &wire.server].map(|host| host.slots[0].events.contains(&unsupported));
+        assert_eq!(heard, reported);
+    }
 }

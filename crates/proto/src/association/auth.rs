@@ -4,6 +4,7 @@ use alloc::boxed::Box;
 
 use polypath_wire::{Auth, Cause, Causes, Chunk, Packet};
 use rand_core::Rng;
+use smallvec::SmallVec;
 
 use super::Association;
 use super::input::MAX_WAITING_ANSWERS;
@@ -12,7 +13,7 @@ use crate::config::{AssociationConfig, AuthDemand, ChunkTypes, SharedKeys};
 use crate::extension::auth::{
     AuthOffer, AuthPair, AuthProof, AuthVerdict, Covered, Session, Trust, vouch_by_cookie,
 };
-use crate::{KeyError, PathId};
+use crate::{AuthenticationChange, Event, KeyError, PathId};
 
 /// What an association with authentication has.
 #[derive(Debug)]
@@ -20,6 +21,8 @@ pub(super) struct Authentication {
     /// What this side told, or tells again.
     own: AuthOffer,
     keys: SharedKeys,
+    /// Keys with which packets of the peer were authenticated, so that each is reported once.
+    of_peer: SmallVec<[u16; 2]>,
     /// What both sides agreed on; not before the peer has told what it wants.
     session: Option<Session>,
 }
@@ -41,7 +44,8 @@ impl Authentication {
     /// What a client begins with; `None` where authentication is off.
     pub(super) fn begin(config: &AssociationConfig, rng: &mut dyn Rng) -> Option<Box<Self>> {
         let own = AuthOffer::draw(AuthDemand::of(&config.policies), rng)?;
-        Some(Box::new(Self { own, keys: config.shared_keys.clone(), session: None }))
+        let (keys, of_peer) = (config.shared_keys.clone(), SmallVec::new());
+        Some(Box::new(Self { own, keys, of_peer, session: None }))
     }
 
     /// What this side tells in its INIT.
@@ -58,7 +62,9 @@ impl Association {
     ///
     /// [`KeyError::TooLong`], [`KeyError::TooMany`], or [`KeyError::Off`].
     pub fn set_shared_key(&mut self, id: u16, key: &[u8]) -> Result<(), KeyError> {
-        self.change_keys(|keys| keys.set(id, key))
+        self.change_keys(|keys| keys.set(id, key))?;
+        self.forget_use(id);
+        Ok(())
     }
 
     /// Forgets a key: packets that arrive with it are discarded.
@@ -67,7 +73,9 @@ impl Association {
     ///
     /// [`KeyError::Unknown`], [`KeyError::Active`], or [`KeyError::Off`].
     pub fn delete_shared_key(&mut self, id: u16) -> Result<(), KeyError> {
-        self.change_keys(|keys| keys.delete(id))
+        self.change_keys(|keys| keys.delete(id))?;
+        self.forget_use(id);
+        Ok(())
     }
 
     /// Chooses the key that authenticates packets from now on. The peer must have it.
@@ -76,7 +84,12 @@ impl Association {
     ///
     /// [`KeyError::Unknown`] or [`KeyError::Off`].
     pub fn activate_shared_key(&mut self, id: u16) -> Result<(), KeyError> {
-        self.change_keys(|keys| keys.activate(id))
+        let before = self.auth.as_ref().map(|auth| auth.keys.active());
+        self.change_keys(|keys| keys.activate(id))?;
+        if let Some(before) = before.filter(|before| *before != id) {
+            self.events.push(Event::Authentication(AuthenticationChange::KeyUnused(before)));
+        }
+        Ok(())
     }
 
     /// Whether both sides have authentication.
@@ -98,6 +111,22 @@ impl Association {
         Ok(())
     }
 
+    /// The key is another one from now on, or none.
+    fn forget_use(&mut self, id: u16) {
+        if let Some(auth) = &mut self.auth {
+            auth.of_peer.retain(|used| *used != id);
+        }
+    }
+
+    /// The peer has authenticated a packet with this key.
+    fn note_use(&mut self, id: u16) {
+        let Some(auth) = &mut self.auth else { return };
+        if !auth.of_peer.contains(&id) {
+            auth.of_peer.push(id);
+            self.events.push(Event::Authentication(AuthenticationChange::PeerUsesKey(id)));
+        }
+    }
+
     fn session(&self) -> Option<&Session> {
         self.auth.as_ref()?.session.as_ref()
     }
@@ -108,12 +137,14 @@ impl Association {
             if let Some(auth) = &mut self.auth {
                 auth.session = None;
             }
+            self.events.push(Event::Authentication(AuthenticationChange::Unsupported));
             return;
         };
         let before = self.auth.take();
         let keys = before.map_or_else(|| self.config.shared_keys.clone(), |auth| auth.keys);
         let own = pair.own.clone();
-        self.auth = Some(Box::new(Authentication { own, keys, session: Session::new(pair) }));
+        let (of_peer, session) = (SmallVec::new(), Session::new(pair));
+        self.auth = Some(Box::new(Authentication { own, keys, of_peer, session }));
     }
 
     /// Chunks of these types are authenticated from now on, if both sides can. Returns whether they can.
@@ -187,6 +218,7 @@ impl Association {
             AuthVerdict::Authentic => {
                 *trust = Trust::Proved;
                 self.stats.seldom.auth_chunks_accepted += 1;
+                self.note_use(auth.shared_key_id);
                 return Admission::Proof;
             }
             AuthVerdict::UnknownAlgorithm(hmac_id) => {

@@ -4,7 +4,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
-use polypath::{ChannelLayer, Endpoint, EndpointConfig, LowerLayer};
+use polypath::{AssociationConfig, ChannelLayer, Endpoint, EndpointConfig, LowerLayer};
 use polypath_datachannel::{
     ChannelError, ChannelParameters, Content, DataChannel, DataChannels, OpenError, Reliability,
     Role, config,
@@ -40,17 +40,21 @@ impl LowerLayer for Lossy {
 }
 
 async fn pair(one_of: usize) -> (DataChannels, DataChannels) {
+    pair_with(one_of, config(MTU)).await
+}
+
+async fn pair_with(one_of: usize, config: AssociationConfig) -> (DataChannels, DataChannels) {
     let (near, far) = ChannelLayer::pair(100);
     let start = |layer, sent| {
         let config =
-            EndpointConfig { association: config(MTU), ..EndpointConfig::over_lower_layer(MTU) };
+            EndpointConfig { association: config.clone(), ..EndpointConfig::over_lower_layer(MTU) };
         let layer = Lossy { layer, one_of, sent };
         Endpoint::over_lower_layer(MTU).config(config).port(PORT).start(layer).unwrap()
     };
     let (near, far) = (start(near, 0), start(far, one_of / 2));
     let (near, far) = tokio::try_join!(
-        near.connect_over_lower_layer(PORT, config(MTU)),
-        far.connect_over_lower_layer(PORT, config(MTU)),
+        near.connect_over_lower_layer(PORT, config.clone()),
+        far.connect_over_lower_layer(PORT, config.clone()),
     )
     .unwrap();
     (DataChannels::new(near, Role::Client), DataChannels::new(far, Role::Server))
@@ -246,4 +250,15 @@ async fn thousands_of_channels_are_open_at_once() {
     for channel in a {
         assert_eq!(channel.receive().await, None);
     }
+}
+
+#[tokio::test]
+async fn a_message_larger_than_the_receive_buffer_is_the_end() {
+    let small = AssociationConfig { receive_buffer_bytes: 64 << 10, ..config(MTU) };
+    let (near, far) = pair_with(0, small).await;
+    let (a, b) = open(&near, &far, ChannelParameters::new("large")).await;
+    a.send(Content::from(vec![7; 60_000])).await.unwrap();
+    assert_eq!(b.receive().await, Some(vec![7; 60_000].into()));
+    a.send(Content::from(vec![7; 200_000])).await.unwrap();
+    assert_eq!(b.receive().await, None, "no part of it is handed over");
 }

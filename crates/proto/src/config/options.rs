@@ -52,6 +52,8 @@ pub struct AssociationOptions {
     pub path_max_retrans: Option<u32>,
     /// `spt_pathpfthld` of `SCTP_PEER_ADDR_THLDS` (RFC 7829; `policies.failover.pf_threshold`), likewise.
     pub pf_threshold: Option<u32>,
+    /// `spt_pathcpthld` (RFC 7829 section 5; `policies.failover.primary_switchover`); `u32::MAX` for never.
+    pub primary_switchover: Option<u32>,
     /// `spp_hbinterval` (`heartbeat_interval`), likewise.
     pub heartbeats: Option<Heartbeats>,
     /// `sack_delay` of `SCTP_DELAYED_SACK`, `spp_sackdelay` (`policies.delayed_ack.delay`).
@@ -87,6 +89,7 @@ impl AssociationOptions {
             association_max_retrans: Some(config.association_max_retrans),
             path_max_retrans: Some(config.path_max_retrans),
             pf_threshold: Some(policies.failover.pf_threshold),
+            primary_switchover: Some(policies.failover.primary_switchover.unwrap_or(u32::MAX)),
             heartbeats: Some(Heartbeats::of(config.heartbeat_interval)),
             sack_delay: Some(policies.delayed_ack.delay),
             sack_packets: Some(policies.delayed_ack.packets),
@@ -122,6 +125,8 @@ impl AssociationOptions {
         policies.rto.min = self.rto_min.unwrap_or(rto.min);
         policies.rto.max = self.rto_max.unwrap_or(rto.max);
         set(&mut policies.failover.pf_threshold, self.pf_threshold);
+        let switchover = self.primary_switchover.map(|it| (it < u32::MAX).then_some(it));
+        set(&mut policies.failover.primary_switchover, switchover);
         set(&mut policies.delayed_ack.delay, self.sack_delay);
         set(&mut policies.delayed_ack.packets, self.sack_packets);
         set(&mut policies.partial_reliability, self.reliability);
@@ -243,6 +248,7 @@ mod tests {
             association_max_retrans: Some(3),
             path_max_retrans: Some(2),
             pf_threshold: Some(1),
+            primary_switchover: Some(6),
             heartbeats: Some(Heartbeats::Off),
             sack_delay: Some(Duration::from_millis(70)),
             sack_packets: Some(3),
@@ -279,6 +285,10 @@ mod tests {
             (
                 "policies.failover.pf_threshold",
                 AssociationOptions { pf_threshold: Some(1), ..none() },
+            ),
+            (
+                "policies.failover.primary_switchover",
+                AssociationOptions { primary_switchover: Some(4), ..none() },
             ),
             ("send_buffer_bytes", AssociationOptions { send_buffer_bytes: Some(0), ..none() }),
             (

@@ -93,7 +93,7 @@ LAYERS: dict[str, Layers] = {
         ("state",),
         ("association", "driver"),
         ("endpoint",),
-        ("builder", "stream", "system"),
+        ("builder", "sctp_stream", "stream", "system"),
     ),
     "polypath-meter": (
         ("calendar", "clock", "ensure", "gate", "payload", "processor", "text"),

@@ -56,7 +56,7 @@ use crate::state::{Handle, Phase};
 /// ```
 #[derive(Clone, Debug)]
 pub struct Association {
-    shared: Handle,
+    pub(crate) shared: Handle,
 }
 
 impl Association {
@@ -345,6 +345,11 @@ impl Association {
         self.shared.lock().protocol.send_capacity()
     }
 
+    /// Most bytes that the send buffer may hold.
+    pub(crate) fn send_buffer_bytes(&self) -> usize {
+        self.shared.lock().protocol.config().send_buffer_bytes as usize
+    }
+
     /// Counters of the association.
     pub fn stats(&self) -> AssociationStats {
         self.shared.lock().protocol.stats()
@@ -512,7 +517,11 @@ impl Association {
     }
 
     /// Waits until `attempt` gives a result, trying again whenever `notify` is signalled.
-    async fn wait<R>(&self, notify: &Notify, mut attempt: impl FnMut(&Self) -> Option<R>) -> R {
+    pub(crate) async fn wait<R>(
+        &self,
+        notify: &Notify,
+        mut attempt: impl FnMut(&Self) -> Option<R>,
+    ) -> R {
         loop {
             let mut notified = pin!(notify.notified());
             // Registered before the attempt, so that a signal in between is not missed.

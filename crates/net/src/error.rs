@@ -264,6 +264,57 @@ impl SendError {
     }
 }
 
+/// With the kind that the same would have for TCP.
+impl From<AssociationError> for io::Error {
+    fn from(error: AssociationError) -> Self {
+        let kind = match &error {
+            AssociationError::AbortedByPeer(_) | AssociationError::PeerRestarted => {
+                io::ErrorKind::ConnectionReset
+            }
+            AssociationError::Aborted | AssociationError::EndpointClosed => {
+                io::ErrorKind::ConnectionAborted
+            }
+            AssociationError::HandshakeRefused(_) | AssociationError::ProtocolUnreachable => {
+                io::ErrorKind::ConnectionRefused
+            }
+            AssociationError::CannotConnect
+            | AssociationError::ShutdownTimeout
+            | AssociationError::Unreachable => io::ErrorKind::TimedOut,
+            AssociationError::ProtocolViolation(_) => io::ErrorKind::InvalidData,
+            AssociationError::ChunkTooLarge { .. } | AssociationError::KernelSctp => {
+                io::ErrorKind::Other
+            }
+        };
+        Self::new(kind, error)
+    }
+}
+
+/// With the kind that the same would have for TCP.
+impl From<SendError> for io::Error {
+    fn from(error: SendError) -> Self {
+        use polypath_proto::SendError as Refusal;
+        let kind = match error {
+            SendError::Ended(error) => return error.into(),
+            SendError::Refused(Refusal::WouldBlock) => io::ErrorKind::WouldBlock,
+            SendError::Refused(Refusal::Closed) => io::ErrorKind::BrokenPipe,
+            SendError::Refused(_) => io::ErrorKind::InvalidInput,
+        };
+        Self::new(kind, error)
+    }
+}
+
+/// Why a stream cannot be had as an object.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum StreamError {
+    /// The stream does not exist, or something else reads it.
+    #[error(transparent)]
+    Refused(#[from] polypath_proto::ClaimError),
+    /// The peer has restarted, and the program has not accepted that.
+    #[error(transparent)]
+    Ended(#[from] AssociationError),
+}
+
 /// No message is there yet, or none will come.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum TryReceiveError {

@@ -245,6 +245,7 @@ mod message;
 mod peer;
 mod probe;
 mod route;
+mod sctp_stream;
 mod socket;
 mod state;
 mod stats;
@@ -257,7 +258,9 @@ pub use association::{Association, Events, Streams};
 pub use builder::EndpointBuilder;
 pub use carriers::Carriers;
 pub use endpoint::Endpoint;
-pub use error::{AssociationError, BindError, ConnectError, SendError, TryReceiveError};
+pub use error::{
+    AssociationError, BindError, ConnectError, SendError, StreamError, TryReceiveError,
+};
 pub use idle::IdleWatch;
 pub use lower_layer::{ChannelLayer, LowerLayer};
 pub use message::{Message, ReceivedMessage};
@@ -268,13 +271,15 @@ pub use polypath_proto::config::{
 };
 pub use polypath_proto::{
     AddressChange, AddressChangeError, AssociationEnd, AssociationState, AssociationStats,
-    AuthenticationChange, BlockedCause, BlockedTime, ChunkKinds, ConnectError as ConnectRefusal,
-    Delivery, Duration, EndReason, Event, Instant, KeyError, LossDetection, NoProbe, PathChange,
-    PathId, PathStats, PathStatus, Piece, Probe, ProbeEvent, ReconfigurationError,
-    SendError as SendRefusal, TimerKind, TransmissionCause, Tsn, config, congestion, scheduling,
+    AuthenticationChange, BlockedCause, BlockedTime, ChunkKinds, ClaimError,
+    ConnectError as ConnectRefusal, Delivery, Duration, EndReason, Event, Instant, KeyError,
+    LossDetection, NoProbe, PathChange, PathId, PathStats, PathStatus, Piece, Probe, ProbeEvent,
+    ReconfigurationError, SendError as SendRefusal, TimerKind, TransmissionCause, Tsn, config,
+    congestion, scheduling,
 };
 pub use probe::{BoxedProbe, Initiator, ObservedAssociation, Observer};
 pub use route::{default_addresses, source_address};
+pub use sctp_stream::{RecvStream, SctpStream, SendStream};
 pub use stats::EndpointStats;
 pub use stream::MessageSink;
 pub use system::SocketAbilities;

@@ -4,6 +4,7 @@ use bytes::{Bytes, BytesMut};
 use polypath_proto::config::PartialReliability;
 use polypath_proto::{Delivery, OutgoingMessage, PathId, Piece};
 use polypath_wire::{JoinedPayload, Payload};
+use smallvec::SmallVec;
 
 /// A message to send, with what RFC 6458 section 5.3.4 calls its send information.
 ///
@@ -234,6 +235,17 @@ impl ReceivedMessage {
     /// The content in the pieces in which it arrived, without copying.
     pub fn fragments(&self) -> impl Iterator<Item = &[u8]> {
         self.0.fragments.iter().flat_map(Payload::slices).filter(|slice| !slice.is_empty())
+    }
+
+    /// The content in the pieces in which it arrived; only those that are not in memory as they are, are copied.
+    pub(crate) fn into_pieces(self) -> impl Iterator<Item = Bytes> {
+        self.0.fragments.into_iter().flat_map(|fragment| match fragment {
+            Payload::Shared(bytes) => SmallVec::from_buf([bytes]),
+            other => {
+                let slices = other.slices().into_iter().filter(|slice| !slice.is_empty());
+                slices.map(Bytes::copy_from_slice).collect::<SmallVec<[Bytes; 1]>>()
+            }
+        })
     }
 
     /// The content in one piece; copies when it arrived in several.

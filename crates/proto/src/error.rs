@@ -90,6 +90,29 @@ pub enum ReconfigurationError {
     Busy,
 }
 
+/// Why a stream cannot be read apart from the others.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
+#[non_exhaustive]
+pub enum ClaimError {
+    /// The association is not established.
+    #[error("the association is not established")]
+    NotEstablished,
+    /// The stream does not exist.
+    #[error("stream {stream} does not exist: there are {count} streams")]
+    InvalidStream {
+        /// Stream named.
+        stream: u16,
+        /// Streams of the direction that has more of them.
+        count: u16,
+    },
+    /// Another claim has it.
+    #[error("stream {stream} is read by another part of the program")]
+    InUse {
+        /// Stream named.
+        stream: u16,
+    },
+}
+
 /// Why the peer cannot be asked for a change of addresses (RFC 5061).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
 #[non_exhaustive]

@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 use core::net::IpAddr;
 
-use crate::PathId;
+use crate::{PathId, StreamClaim};
 
 /// A notification.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -23,11 +23,20 @@ pub enum Event {
         outbound_streams: u16,
         /// Streams on which the peer may send from now on.
         inbound_streams: u16,
-        /// Messages that the peer sent before it restarted and that were not received yet: they come first.
+        /// Messages that the peer sent before it restarted and that were not received yet: they come first. Those of claimed
+        /// streams are not among them ([`claimed_before_restart`](crate::Association::claimed_before_restart)).
         unread_messages: usize,
     },
     /// Messages can be received; raised again only after [`receive`](crate::Association::receive) gave `None`.
     Readable,
+    /// A stream that was [claimed](crate::Association::claim_stream) can be read, or has come to its end; raised again only after
+    /// [`receive_claimed`](crate::Association::receive_claimed) gave `None`.
+    StreamReadable {
+        /// The stream.
+        stream: u16,
+        /// Its claim.
+        claim: StreamClaim,
+    },
     /// The send buffer has room again after [`SendError::WouldBlock`](crate::SendError::WouldBlock).
     Writable,
     /// Every message handed over so far was acknowledged (SCTP_SENDER_DRY_EVENT).

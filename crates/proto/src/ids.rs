@@ -6,6 +6,17 @@ use core::fmt;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct AssociationId(pub u32);
 
+impl fmt::Display for AssociationId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "association{}", self.0)
+    }
+}
+
+/// Names a claim of what the peer sends on a stream ([`Association::claim_stream`](crate::Association::claim_stream)). It is not
+/// given again within an association.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct StreamClaim(pub(crate) u32);
+
 /// Names a path within an association. The handshake settles the table of paths; from then on an id means the same path
 /// while the association lives. A peer that restarts begins a new table.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -30,6 +41,12 @@ macro_rules! serial_number {
         $(#[$doc])*
         #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
         pub struct $name(pub $int);
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.fmt(f)
+            }
+        }
 
         impl $name {
             /// The number after this one.

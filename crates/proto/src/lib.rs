@@ -42,9 +42,11 @@ pub mod scheduling {
 
 pub use association::{Association, Identity, Notice};
 pub use endpoint::{Collision, DropReason, Endpoint, Route};
-pub use error::{AddressChangeError, ConnectError, KeyError, ReconfigurationError, SendError};
+pub use error::{
+    AddressChangeError, ClaimError, ConnectError, KeyError, ReconfigurationError, SendError,
+};
 pub use event::{AddressChange, AssociationEnd, AuthenticationChange, Event, PathChange};
-pub use ids::{AssociationId, Mid, PathId, Ssn, Tsn};
+pub use ids::{AssociationId, Mid, PathId, Ssn, StreamClaim, Tsn};
 pub use io::{
     Body, Cx, Ecn, Encapsulation, Envelope, Fragmentation, LocalAddressChange, PathError, Received,
     Transmit,

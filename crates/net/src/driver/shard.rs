@@ -239,6 +239,7 @@ impl Shard {
         association.log.event(&event);
         match &event {
             Event::Readable => return association.readable.notify_waiters(),
+            Event::StreamReadable { claim, .. } => return association.wake_reader(*claim),
             Event::Writable => return association.writable.notify_waiters(),
             Event::Established { .. } => {
                 inner.follow_routes(now);

@@ -78,7 +78,7 @@ impl Log {
             }
             Event::SenderDry => debug!(target: TARGET, parent: parent, "everything acknowledged"),
             // `ended` logs the end, with its error; readiness to read or write says nothing new.
-            Event::Ended(_) | Event::Readable | Event::Writable => {}
+            Event::Ended(_) | Event::Readable | Event::StreamReadable { .. } | Event::Writable => {}
             Event::PeerAddress { address, change } => {
                 info!(target: TARGET, parent: parent, %address, ?change, "address of the peer");
             }

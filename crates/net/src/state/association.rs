@@ -1,11 +1,13 @@
 //! An association as its handles and its driver see it.
 
+use std::collections::BTreeMap;
 use std::ops::Deref;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use bytes::Bytes;
-use polypath_proto::{Association as Protocol, AssociationId};
+use futures_util::task::AtomicWaker;
+use polypath_proto::{Association as Protocol, AssociationId, StreamClaim};
 use tokio::sync::Notify;
 
 use super::inner::Inner;
@@ -34,6 +36,8 @@ pub(crate) struct AssociationShared {
     handles: AtomicUsize,
     /// Messages wait, or none will come.
     pub(crate) readable: Notify,
+    /// Whom to wake where a stream is read apart from the others.
+    readers: Mutex<BTreeMap<StreamClaim, Arc<AtomicWaker>>>,
     /// The send buffer has room, or will never have.
     pub(crate) writable: Notify,
     /// Few enough bytes wait to be sent, or none will be any more.
@@ -64,6 +68,7 @@ impl AssociationShared {
             queued: AtomicBool::new(false),
             handles: AtomicUsize::new(0),
             readable: Notify::new(),
+            readers: Mutex::default(),
             writable: Notify::new(),
             drained: Notify::new(),
             changed: Notify::new(),
@@ -104,8 +109,26 @@ impl AssociationShared {
         self.queued.swap(false, Ordering::AcqRel);
     }
 
+    /// Whom to wake when there is something new for this claim.
+    pub(crate) fn add_reader(&self, claim: StreamClaim) -> Arc<AtomicWaker> {
+        Arc::clone(lock(&self.readers).entry(claim).or_default())
+    }
+
+    /// Nobody reads for this claim any more.
+    pub(crate) fn remove_reader(&self, claim: StreamClaim) {
+        lock(&self.readers).remove(&claim);
+    }
+
+    /// Wakes whoever reads for this claim.
+    pub(crate) fn wake_reader(&self, claim: StreamClaim) {
+        if let Some(reader) = lock(&self.readers).get(&claim) {
+            reader.wake();
+        }
+    }
+
     /// Wakes every task that waits for this association.
     pub(crate) fn wake_all(&self) {
+        lock(&self.readers).values().for_each(|reader| reader.wake());
         self.readable.notify_waiters();
         self.writable.notify_waiters();
         self.drained.notify_waiters();

@@ -3,6 +3,7 @@
 mod abort;
 mod asconf;
 mod auth;
+mod claims;
 mod ecn;
 mod effects;
 mod heartbeat;
@@ -558,8 +559,13 @@ impl Association {
     /// Tells the user once that messages wait.
     #[inline]
     fn announce_messages(&mut self) {
-        if !self.readable_told && self.state.receiver().is_some_and(Receiver::has_messages) {
+        let Some(receiver) = self.state.receiver() else { return };
+        let has_news = receiver.has_claim_news();
+        if !self.readable_told && receiver.has_unclaimed() {
             self.report_readable();
+        }
+        if has_news {
+            self.report_claims();
         }
     }
 

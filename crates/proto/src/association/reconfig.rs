@@ -319,6 +319,8 @@ impl Association {
         self.stats.seldom.incoming_stream_resets += 1;
         // A peer that resets all the time must not fill the memory.
         self.events.push_if_few(Event::IncomingStreamsReset { streams: streams.listed().into() });
+        // Who has claimed one of them reads to its end.
+        self.announce_messages();
     }
 
     fn report_streams(&mut self) {

@@ -6,6 +6,7 @@
 
 mod ack_policy;
 mod buffer_size;
+mod claimed;
 pub(crate) mod nr_sack_build;
 mod partial_delivery;
 mod reassembly;
@@ -195,8 +196,8 @@ impl Receiver {
         }
     }
 
-    /// Takes over what the user has not read of the receiver `before`, and says how many messages that is. They go on to
-    /// take their room.
+    /// Takes over what the user has not read of the receiver `before`, and says how many messages of streams that nobody has
+    /// claimed that is. They go on to take their room.
     pub fn inherit(&mut self, before: &mut Self) -> usize {
         let mut messages = 0;
         while let Some(message) = before.reassembly.receive() {
@@ -204,6 +205,10 @@ impl Receiver {
             message.fragments.iter().for_each(|fragment| self.window.hold(fragment.len()));
             self.reassembly.keep(message);
         }
+        let Self { reassembly, window, .. } = self;
+        reassembly.inherit_claims(&mut before.reassembly, |message| {
+            message.fragments.iter().for_each(|fragment| window.hold(fragment.len()));
+        });
         messages
     }
 
@@ -291,6 +296,9 @@ impl Receiver {
 
     /// Ends a packet that arrived on `path`.
     pub fn end_packet(&mut self, now: Instant, path: PathId) {
+        if self.reassembly.claims().is_some() {
+            self.release_excess();
+        }
         let mut packet = self.packet;
         packet.gaps |= self.tsns.has_gaps();
         if packet.has_data() {
@@ -312,12 +320,13 @@ impl Receiver {
 
     /// Lets the buffer grow after a packet, on paths with these times.
     pub fn adapt_buffer(&mut self, now: Instant, times: PathTimes) {
+        let read = self.counters.message_bytes + self.discarded_bytes();
         let Some(sizing) = &mut self.sizing else { return };
-        let stuck = if self.reassembly.has_messages() { 0 } else { self.window.buffered() };
+        let stuck = if self.reassembly.is_read_dry() { self.window.buffered() } else { 0 };
         let view = SizingView {
             now,
             received: self.received_bytes,
-            read: self.counters.message_bytes,
+            read,
             stuck,
             window: self.window.a_rwnd(),
             buffer: self.window.buffer(),
@@ -379,9 +388,7 @@ impl Receiver {
         }
         let mut dropped = Dropped::default();
         for messages in skipped.filter(|it| it.stream < self.inbound_streams) {
-            let Dropped { bytes, chunks, .. } = self.reassembly.skip_messages(messages);
-            dropped.bytes += bytes;
-            dropped.chunks += chunks;
+            dropped.add(self.reassembly.skip_messages(messages));
         }
         self.after_skipping(dropped);
     }
@@ -458,9 +465,9 @@ impl Receiver {
         self.take_first()
     }
 
-    /// Whether there is a message for the user.
-    pub fn has_messages(&self) -> bool {
-        self.reassembly.has_messages()
+    /// Whether there is a message of a stream that nobody has claimed.
+    pub fn has_unclaimed(&self) -> bool {
+        self.reassembly.has_unclaimed()
     }
 
     /// Whether a SACK must go out now.
@@ -540,11 +547,12 @@ impl Receiver {
         self.window.has_space() || fills_first_gap() && self.window.has_reserve()
     }
 
-    /// Enlarges a full buffer if nothing in it is the user's to read: only more data can complete a message.
+    /// Enlarges a full buffer if nothing in it is there to read for somebody who reads: only more data can complete a message, or be
+    /// of another stream than those that nobody reads.
     #[inline(never)]
     fn grow_for_more(&mut self) -> bool {
         let Some(sizing) = &self.sizing else { return false };
-        if self.reassembly.has_messages() {
+        if !self.reassembly.is_read_dry() {
             return false;
         }
         self.window.enlarge(self.window.buffer().saturating_mul(2).min(sizing.most()));

@@ -23,14 +23,21 @@ impl Receiver {
     #[inline]
     pub fn release_first(&mut self) -> Option<Released> {
         let message = self.reassembly.first()?;
-        let (bytes, chunks, ends) = (message.len(), message.fragments.len(), message.piece.ends());
+        let released = Released { bytes: message.len(), ends: message.piece.ends() };
+        let chunks = message.fragments.len();
+        self.release(released, chunks);
+        Some(released)
+    }
+
+    /// Frees what a message or piece in so many chunks takes.
+    #[inline]
+    pub(super) fn release(&mut self, Released { bytes, ends }: Released, chunks: usize) {
         self.window.release(bytes, chunks);
         self.counters.messages += u64::from(ends);
         self.counters.message_bytes += bytes as u64;
         if self.window.update_is_due() {
             self.acks.request();
         }
-        Some(Released { bytes, ends })
     }
 
     /// How many bytes of a message make its delivery begin before it is complete; `None`: only a full buffer does.

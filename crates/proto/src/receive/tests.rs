@@ -176,7 +176,7 @@ fn a_bad_stream_is_acknowledged_without_delivery() {
     assert_eq!(receiver.cumulative_tsn(), Tsn(3));
     assert_eq!(receiver.buffered_bytes(), 10);
     assert_eq!(receiver.receive().map(|message| message.ssn), Some(1));
-    assert!(!receiver.has_messages());
+    assert!(!receiver.has_unclaimed());
 }
 
 #[test]
@@ -245,9 +245,9 @@ fn reading_a_piece_of_a_message_that_fills_the_buffer_makes_room_for_the_rest() 
     let mut receiver = started(config());
     let part = |tsn, flags, len| Data { ssn: 1, ..fragment(tsn, flags, len) };
     packet(&mut receiver, at(1), &[part(2, DataFlags::BEGIN, 5000)]);
-    assert!(!receiver.has_messages());
+    assert!(!receiver.has_unclaimed());
     packet(&mut receiver, at(1), &[part(3, DataFlags::empty(), 5000)]);
-    assert!(receiver.has_messages(), "the next chunk would find no room");
+    assert!(receiver.has_unclaimed(), "the next chunk would find no room");
     assert_eq!(receiver.take_sack(ROOM).a_rwnd, 0);
     let probe = part(4, DataFlags::empty(), 4000);
     let refused = [DataOutcome::Refused];
@@ -272,7 +272,7 @@ fn a_message_that_fits_is_delivered_whole() {
     for chunks in [[&first, &last], [&last, &first]] {
         let mut receiver = started(config());
         for chunk in chunks {
-            assert!(!receiver.has_messages());
+            assert!(!receiver.has_unclaimed());
             packet(&mut receiver, at(1), core::slice::from_ref(chunk));
         }
         assert_eq!(receiver.receive().map(|it| (it.piece, it.len())), Some((Piece::Whole, 10_000)));

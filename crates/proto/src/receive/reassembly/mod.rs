@@ -4,6 +4,7 @@
 //! turn, and the queue at the end waits for the user. A message that is whole and next in its stream goes straight into
 //! the queue. I-DATA chunks have the first two steps of their own ([`interleaved`]) and share the queue.
 
+mod claims;
 mod fragments;
 pub(super) mod interleaved;
 mod ordered;
@@ -16,6 +17,7 @@ use polypath_wire::{Data, DataFlags, IData, SkippedMessages};
 use smallvec::SmallVec;
 use thiserror::Error;
 
+use self::claims::Claims;
 use self::fragments::{Fragments, Placed};
 use self::interleaved::{InterleavedMessages, Taken};
 use self::ordered::OrderedStreams;
@@ -23,7 +25,7 @@ use self::ready::ReadyMessages;
 use super::Incomplete;
 use super::tsn_map::WideTsn;
 use crate::types::UserDataChunk;
-use crate::{Delivery, Piece, ReceivedMessage, Ssn};
+use crate::{Delivery, Piece, ReceivedMessage, Ssn, StreamClaim};
 
 pub use self::ready::AbortedDelivery;
 
@@ -116,6 +118,14 @@ pub struct Dropped {
     pub chunks: usize,
     /// A message among them of which the beginning was delivered.
     aborted: Option<AbortedDelivery>,
+}
+
+impl Dropped {
+    /// Adds what else was dropped.
+    pub fn add(&mut self, other: Self) {
+        self.bytes += other.bytes;
+        self.chunks += other.chunks;
+    }
 }
 
 impl Reassembly {
@@ -222,10 +232,14 @@ impl Reassembly {
     /// Lets these streams begin anew with SSN and MID 0; all of them if none is listed.
     pub fn reset_streams(&mut self, streams: &[u16]) -> Dropped {
         self.ordered.reset(streams);
-        match &mut self.interleaved {
+        let dropped = match &mut self.interleaved {
             Some(interleaved) => interleaved.reset(streams, &mut self.ready),
             None => self.fragments.drop_begun(streams, &mut self.ready),
+        };
+        if let Some(claims) = self.ready.claims_mut() {
+            claims.end(streams);
         }
+        dropped
     }
 
     /// Drops messages of which a TSN up to `point` is missing, or whose turn is over. Everything up to `cumulative` has
@@ -254,12 +268,54 @@ impl Reassembly {
 
     /// The next message for the user.
     pub fn receive(&mut self) -> Option<ReceivedMessage> {
-        self.ready.receive()
+        self.ready.take_first()
     }
 
     /// Whether there is a message for the user.
     pub fn has_messages(&self) -> bool {
-        self.ready.first().is_some()
+        self.ready.has_any()
+    }
+
+    /// Whether a reader has nothing to read: of a stream of its own, or of those that nobody has claimed.
+    pub fn is_read_dry(&self) -> bool {
+        !self.ready.has_unclaimed() || self.claims().is_some_and(Claims::have_reader_waiting)
+    }
+
+    /// Whether [`receive`](Self::receive) gives one.
+    #[inline]
+    pub fn has_unclaimed(&self) -> bool {
+        self.ready.has_unclaimed()
+    }
+
+    /// Gives a stream a queue of its own; `None` if it has one.
+    pub fn claim(&mut self, stream: u16) -> Option<StreamClaim> {
+        self.ready.claim(stream)
+    }
+
+    /// Ends a claim; what waits there can be read as the messages of other streams are.
+    pub fn release_claim(&mut self, claim: StreamClaim) {
+        self.ready.release(claim);
+    }
+
+    /// The queues of claimed streams, if there ever was one.
+    #[inline]
+    pub fn claims(&self) -> Option<&Claims> {
+        self.ready.claims()
+    }
+
+    /// The same, to change them.
+    pub fn claims_mut(&mut self) -> Option<&mut Claims> {
+        self.ready.claims_mut()
+    }
+
+    /// Takes over the claims of the receiver before, with what waits; `hold` is called with each message.
+    pub fn inherit_claims(&mut self, before: &mut Self, hold: impl FnMut(&ReceivedMessage)) {
+        self.ready.inherit_claims(&mut before.ready, hold);
+    }
+
+    /// What was discarded because its stream may hold no more.
+    pub fn take_excess(&mut self) -> Dropped {
+        self.ready.take_excess()
     }
 
     /// From now on [`joined`](Self::joined) tells which chunks became deliverable.

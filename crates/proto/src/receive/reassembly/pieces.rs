@@ -41,8 +41,10 @@ impl Reassembly {
     }
 
     fn begin(&mut self, first: WideTsn) {
-        self.ready.open();
-        self.deliver_piece(first);
+        if let Some(piece) = self.fragments.take_piece(first) {
+            self.ready.open(piece.message.stream);
+            self.ready.push(piece);
+        }
     }
 
     fn deliver_piece(&mut self, first: WideTsn) {

@@ -1,12 +1,13 @@
-//! Messages, and pieces of messages, that wait for the user.
+//! Messages, and pieces of messages, that wait for the user: in one queue, or in a queue of their stream where that is claimed.
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
-use super::Complete;
+use super::claims::Claims;
+use super::{Complete, Dropped};
 use crate::receive::tsn_map::WideTsn;
-use crate::{Delivery, Piece, ReceivedMessage};
+use crate::{Delivery, Piece, ReceivedMessage, StreamClaim};
 
 /// A message of which the beginning was delivered and the rest will not come.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -33,9 +34,10 @@ struct Seldom {
     joined: Option<Vec<(WideTsn, u32)>>,
     /// Bytes of a message of which the delivery begins before it is complete.
     point: Option<u32>,
-    /// A message that came in DATA is being delivered in pieces.
-    is_open: bool,
-    /// Messages that wait for it to end: without interleaving none may come between its pieces.
+    /// The stream of a message that came in DATA and is being delivered in pieces.
+    open: Option<u16>,
+    /// Messages that wait for it to end: without interleaving none may come between its pieces. Other streams that are claimed
+    /// have none here.
     held: VecDeque<ReceivedMessage>,
     aborted: Vec<AbortedDelivery>,
 }
@@ -43,8 +45,11 @@ struct Seldom {
 /// Messages that wait for the user.
 #[derive(Debug, Default)]
 pub struct ReadyMessages {
+    /// Those of streams that nobody has claimed, in the order in which they became deliverable.
     messages: VecDeque<ReceivedMessage>,
     seldom: Option<Box<Seldom>>,
+    /// Queues of single streams, once there was one.
+    claims: Option<Box<Claims>>,
 }
 
 impl ReadyMessages {
@@ -53,6 +58,9 @@ impl ReadyMessages {
         if self.seldom.is_some() {
             let tsns = (complete.first, complete.message.fragments.len() as u32);
             return self.push_watched([tsns], complete.message);
+        }
+        if self.claims.is_some() {
+            return self.sort(complete.message);
         }
         self.messages.push_back(complete.message);
     }
@@ -68,34 +76,35 @@ impl ReadyMessages {
         tsns: impl IntoIterator<Item = (WideTsn, u32)>,
         message: ReceivedMessage,
     ) {
-        let Some(seldom) = &mut self.seldom else { return self.messages.push_back(message) };
+        let Some(seldom) = &mut self.seldom else { return self.sort(message) };
         if let Some(joined) = &mut seldom.joined {
             joined.extend(tsns);
         }
-        if message.piece == Piece::Whole {
-            let queue = if seldom.is_open { &mut seldom.held } else { &mut self.messages };
-            return queue.push_back(message);
+        let claims = self.claims.as_deref();
+        let is_apart = |stream| claims.is_some_and(|claims| claims.has(stream));
+        if message.piece == Piece::Whole
+            && let Some(open) = seldom.open
+            && (message.stream == open || !is_apart(message.stream))
+        {
+            return seldom.held.push_back(message);
         }
-        let ends = message.piece.ends();
-        self.push_piece(message);
+        let ends = message.piece == Piece::Last;
+        self.sort(message);
         if ends {
             self.close();
         }
     }
 
-    /// Queues a piece, or adds it to the one before if that has not been read.
-    fn push_piece(&mut self, piece: ReceivedMessage) {
-        let follows = |last: &&mut ReceivedMessage| {
-            !piece.piece.begins()
-                && !last.piece.ends()
-                && (last.stream, last.delivery) == (piece.stream, piece.delivery)
+    /// Puts a message into the queue of its stream, if it has one of its own. A piece is added to the one before if that has not
+    /// been read.
+    #[inline(never)]
+    fn sort(&mut self, message: ReceivedMessage) {
+        let rest = match &mut self.claims {
+            Some(claims) => claims.push(message),
+            None => Some(message),
         };
-        match self.messages.back_mut().filter(follows) {
-            Some(last) => {
-                last.piece = last.piece.and(piece.piece);
-                last.fragments.extend(piece.fragments);
-            }
-            None => self.messages.push_back(piece),
+        if let Some(message) = rest {
+            push_or_join(&mut self.messages, message);
         }
     }
 
@@ -104,22 +113,27 @@ impl ReadyMessages {
         self.seldom_mut();
     }
 
-    /// Holds back whole messages from now on.
-    pub(super) fn open(&mut self) {
-        self.seldom_mut().is_open = true;
+    /// Holds back whole messages from now on, until the one of this stream has ended.
+    pub(super) fn open(&mut self, stream: u16) {
+        self.seldom_mut().open = Some(stream);
     }
 
     /// Whether whole messages are held back.
     pub(super) fn is_open(&self) -> bool {
-        self.seldom.as_ref().is_some_and(|seldom| seldom.is_open)
+        self.open_stream().is_some()
+    }
+
+    fn open_stream(&self) -> Option<u16> {
+        self.seldom.as_ref().and_then(|seldom| seldom.open)
     }
 
     fn close(&mut self) {
         if let Some(seldom) = &mut self.seldom
-            && seldom.is_open
+            && seldom.open.take().is_some()
         {
-            seldom.is_open = false;
-            self.messages.append(&mut seldom.held);
+            for message in core::mem::take(&mut seldom.held) {
+                self.sort(message);
+            }
         }
     }
 
@@ -172,18 +186,86 @@ impl ReadyMessages {
         joined.into_iter().flat_map(|joined| joined.drain(..))
     }
 
+    /// Lets a message wait that came before everything else.
     pub(super) fn keep(&mut self, message: ReceivedMessage) {
         self.messages.push_back(message);
     }
 
+    /// The first message of streams that nobody has claimed.
     #[inline]
     pub(super) fn first(&self) -> Option<&ReceivedMessage> {
         self.messages.front()
     }
 
+    /// Takes that message out.
     #[inline]
-    pub(super) fn receive(&mut self) -> Option<ReceivedMessage> {
+    pub(super) fn take_first(&mut self) -> Option<ReceivedMessage> {
         self.messages.pop_front()
+    }
+
+    /// Whether there is such a message.
+    #[inline]
+    pub(super) fn has_unclaimed(&self) -> bool {
+        !self.messages.is_empty()
+    }
+
+    /// Whether there is any message.
+    pub(super) fn has_any(&self) -> bool {
+        self.has_unclaimed() || self.claims.as_ref().is_some_and(|claims| claims.have_messages())
+    }
+
+    /// The queues of claimed streams, if there ever was one.
+    #[inline]
+    pub(super) fn claims(&self) -> Option<&Claims> {
+        self.claims.as_deref()
+    }
+
+    /// The same, to change them.
+    #[inline]
+    pub(super) fn claims_mut(&mut self) -> Option<&mut Claims> {
+        self.claims.as_deref_mut()
+    }
+
+    /// Gives the stream a queue of its own, with what waits of it; `None` if it has one.
+    pub(super) fn claim(&mut self, stream: u16) -> Option<StreamClaim> {
+        let is_open = self.open_stream() == Some(stream);
+        let claims = self.claims.get_or_insert_default();
+        let claim = claims.open(stream)?;
+        let held = self.seldom.as_mut().map(|seldom| &mut seldom.held).filter(|_| !is_open);
+        for queue in [Some(&mut self.messages), held].into_iter().flatten() {
+            if queue.iter().any(|message| message.stream == stream) {
+                for message in core::mem::take(queue) {
+                    queue.extend(claims.push(message));
+                }
+            }
+        }
+        Some(claim)
+    }
+
+    /// Ends a claim; what waits goes behind what others have left.
+    pub(super) fn release(&mut self, claim: StreamClaim) {
+        let Some(claims) = &mut self.claims else { return };
+        let waiting = claims.close(claim);
+        // Not between the pieces of a message that is nobody's.
+        let stream = waiting.front().map(|message| message.stream);
+        let is_held = |open| Some(open) != stream && !claims.has(open);
+        match &mut self.seldom {
+            Some(seldom) if seldom.open.is_some_and(is_held) => seldom.held.extend(waiting),
+            _ => self.messages.extend(waiting),
+        }
+    }
+
+    /// Takes over the claims of another receiver, and what waits there for their owners. `hold` is called with each message.
+    pub(super) fn inherit_claims(&mut self, before: &mut Self, hold: impl FnMut(&ReceivedMessage)) {
+        self.claims = before.claims.take();
+        if let Some(claims) = &mut self.claims {
+            claims.begin_anew(hold);
+        }
+    }
+
+    /// What was discarded because its stream may hold no more.
+    pub(super) fn take_excess(&mut self) -> Dropped {
+        self.claims.as_deref_mut().map(Claims::take_excess).unwrap_or_default()
     }
 
     pub(super) fn release_memory(&mut self) {
@@ -192,9 +274,31 @@ impl ReadyMessages {
             seldom.held.shrink_to_fit();
             seldom.joined.iter_mut().for_each(Vec::shrink_to_fit);
         }
+        if let Some(claims) = &mut self.claims {
+            claims.release_memory();
+        }
     }
 
     fn seldom_mut(&mut self) -> &mut Seldom {
         self.seldom.get_or_insert_with(Box::default)
     }
+}
+
+/// Queues a message, or adds a piece to the one before if that has not been read; says whether it was added.
+pub(super) fn push_or_join(
+    queue: &mut VecDeque<ReceivedMessage>,
+    message: ReceivedMessage,
+) -> bool {
+    let follows = |last: &&mut ReceivedMessage| {
+        !message.piece.begins()
+            && !last.piece.ends()
+            && (last.stream, last.delivery) == (message.stream, message.delivery)
+    };
+    if let Some(last) = queue.back_mut().filter(follows) {
+        last.piece = last.piece.and(message.piece);
+        last.fragments.extend(message.fragments);
+        return true;
+    }
+    queue.push_back(message);
+    false
 }

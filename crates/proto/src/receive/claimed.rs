@@ -1,0 +1,94 @@
+//! Streams that are read apart from the others.
+//!
+//! Messages of a claimed stream wait in a queue of its own. They go on to take their room of the receive window, which is one
+//! for all streams (RFC 9260 section 6.2): a stream that nobody reads delays no message of another one that has arrived, but
+//! what it holds is not there for others. A limit for a queue bounds that by discarding.
+
+use super::Receiver;
+use super::partial_delivery::Released;
+use crate::{ReceivedMessage, StreamClaim};
+
+impl Receiver {
+    /// Gives a stream a queue of its own, with what waits of it; `None` if it has one.
+    pub fn claim(&mut self, stream: u16) -> Option<StreamClaim> {
+        self.reassembly.claim(stream)
+    }
+
+    /// The same for the stream of the message that is next among those of streams that nobody has claimed.
+    pub fn claim_next(&mut self) -> Option<(u16, StreamClaim)> {
+        let stream = self.reassembly.first()?.stream;
+        Some((stream, self.reassembly.claim(stream)?))
+    }
+
+    /// Ends a claim; what waits there goes behind the messages of streams that nobody has claimed.
+    pub fn release_claim(&mut self, claim: StreamClaim) {
+        self.reassembly.release_claim(claim);
+    }
+
+    /// The next message of a claim, which frees its part of the window.
+    pub fn receive_claimed(&mut self, claim: StreamClaim) -> Option<ReceivedMessage> {
+        let claims = self.reassembly.claims_mut()?;
+        let message = claims.take_first(claim)?;
+        let released = Released { bytes: message.len(), ends: message.piece.ends() };
+        self.release(released, message.fragments.len());
+        Some(message)
+    }
+
+    /// Whether nothing comes behind what waits, since the peer has let the stream begin anew.
+    pub fn claim_has_ended(&self, claim: StreamClaim) -> bool {
+        self.reassembly.claims().is_some_and(|claims| claims.has_ended(claim))
+    }
+
+    /// Messages of a claim that wait from before the peer's restart.
+    pub fn claimed_from_before(&self, claim: StreamClaim) -> usize {
+        self.reassembly.claims().map_or(0, |claims| claims.from_before(claim))
+    }
+
+    /// Messages of a claim that were discarded because of its limit.
+    pub fn claimed_discarded(&self, claim: StreamClaim) -> u64 {
+        self.reassembly.claims().map_or(0, |claims| claims.discarded(claim))
+    }
+
+    /// Lets a claim hold at most so many bytes beyond its newest message, and none at all with 0: older messages are discarded.
+    pub fn limit_claim(&mut self, claim: StreamClaim, bytes: Option<usize>) {
+        if let Some(claims) = self.reassembly.claims_mut() {
+            claims.limit(claim, bytes);
+            self.release_excess();
+        }
+    }
+
+    /// Ends a claim of a stream whose messages are discarded until it begins anew.
+    pub fn discard_claim(&mut self, claim: StreamClaim) {
+        if let Some(claims) = self.reassembly.claims_mut() {
+            claims.discard(claim);
+            self.release_excess();
+        }
+    }
+
+    /// Whether owners of claims are to hear of something.
+    #[inline]
+    pub fn has_claim_news(&self) -> bool {
+        self.reassembly.claims().is_some_and(|claims| claims.has_news())
+    }
+
+    /// A stream, and its claim, whose owner is to hear that there is something new.
+    pub fn pop_claim_news(&mut self) -> Option<(u16, StreamClaim)> {
+        self.reassembly.claims_mut()?.pop_news()
+    }
+
+    /// Frees what the discarded messages took of the window.
+    pub(super) fn release_excess(&mut self) {
+        let gone = self.reassembly.take_excess();
+        if gone.chunks > 0 {
+            self.window.release(gone.bytes, gone.chunks);
+            if self.window.update_is_due() {
+                self.acks.request();
+            }
+        }
+    }
+
+    /// Bytes of user data that were discarded, ever.
+    pub(super) fn discarded_bytes(&self) -> u64 {
+        self.reassembly.claims().map_or(0, |claims| claims.discarded_bytes())
+    }
+}

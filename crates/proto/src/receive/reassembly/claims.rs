@@ -1,0 +1,276 @@
+//! Streams that have a queue of their own, so that each of them can be read apart from the others.
+
+use alloc::collections::{BTreeMap, VecDeque};
+use alloc::vec::Vec;
+
+use super::Dropped;
+use crate::{ReceivedMessage, StreamClaim};
+
+/// Queues of the streams that are claimed.
+#[derive(Debug, Default)]
+pub struct Claims {
+    next: u32,
+    /// Where new messages of a stream go; not for a claim that ended with its stream.
+    open: BTreeMap<u16, StreamClaim>,
+    queues: BTreeMap<StreamClaim, StreamQueue>,
+    /// Claims whose owners are to hear that there is something new.
+    news: Vec<StreamClaim>,
+    /// What was discarded since that was last asked.
+    excess: Dropped,
+    /// Bytes of user data ever discarded.
+    discarded_bytes: u64,
+    /// Messages in all queues.
+    waiting: usize,
+}
+
+/// What waits in a stream.
+#[derive(Debug)]
+struct StreamQueue {
+    stream: u16,
+    messages: VecDeque<ReceivedMessage>,
+    /// Their user data.
+    bytes: usize,
+    /// Bytes beyond which the oldest messages are discarded.
+    limit: Option<usize>,
+    /// Messages ever discarded for that reason.
+    discarded: u64,
+    /// Messages that the peer sent before it restarted: the first ones.
+    from_before: usize,
+    told: Told,
+    owner: Owner,
+    is_open: bool,
+}
+
+/// Whether somebody reads a stream.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Owner {
+    Reads,
+    /// It has gone, and wants the stream to be discarded to its end.
+    Left,
+}
+
+/// What a queue has discarded.
+#[derive(Clone, Copy, Default)]
+struct Overflow {
+    messages: usize,
+    dropped: Dropped,
+}
+
+/// Whether the owner has heard of what waits.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Told {
+    /// It has found the queue empty: the next message is news.
+    Wanted,
+    Given,
+}
+
+impl Claims {
+    /// Claims a stream; `None` if somebody reads it.
+    pub(super) fn open(&mut self, stream: u16) -> Option<StreamClaim> {
+        if let Some(&before) = self.open.get(&stream) {
+            let is_read = |queue: &StreamQueue| queue.owner == Owner::Reads;
+            if self.queues.get(&before).is_some_and(is_read) {
+                return None;
+            }
+            self.close(before);
+        }
+        let claim = StreamClaim(self.next);
+        self.next = self.next.wrapping_add(1);
+        self.open.insert(stream, claim);
+        self.queues.insert(claim, StreamQueue::new(stream));
+        Some(claim)
+    }
+
+    /// Ends a claim; gives what waits.
+    pub(super) fn close(&mut self, claim: StreamClaim) -> VecDeque<ReceivedMessage> {
+        let Some(queue) = self.queues.remove(&claim) else { return VecDeque::new() };
+        if queue.is_open {
+            self.open.remove(&queue.stream);
+        }
+        self.waiting -= queue.messages.len();
+        queue.messages
+    }
+
+    /// Whether messages of a stream wait apart from those of others.
+    pub(super) fn has(&self, stream: u16) -> bool {
+        self.open.contains_key(&stream)
+    }
+
+    /// Takes in a message, unless nobody has claimed its stream.
+    pub(super) fn push(&mut self, message: ReceivedMessage) -> Option<ReceivedMessage> {
+        let claim = self.open.get(&message.stream);
+        let Some((claim, queue)) = claim.and_then(|it| Some((*it, self.queues.get_mut(it)?)))
+        else {
+            return Some(message);
+        };
+        queue.bytes += message.len();
+        queue.messages.push_back(message);
+        self.waiting += 1;
+        let gone = queue.discard_excess();
+        self.waiting -= gone.messages;
+        self.excess.add(gone.dropped);
+        self.discarded_bytes += gone.dropped.bytes as u64;
+        if !queue.messages.is_empty() && queue.told == Told::Wanted {
+            queue.told = Told::Given;
+            self.news.push(claim);
+        }
+        None
+    }
+
+    /// Takes out the message of a claim that is next. From `None` on the owner waits to hear of the next one.
+    pub(crate) fn take_first(&mut self, claim: StreamClaim) -> Option<ReceivedMessage> {
+        let queue = self.queues.get_mut(&claim)?;
+        let Some(message) = queue.messages.pop_front() else {
+            queue.told = Told::Wanted;
+            return None;
+        };
+        queue.bytes -= message.len();
+        queue.from_before = queue.from_before.saturating_sub(1);
+        self.waiting -= 1;
+        Some(message)
+    }
+
+    /// Whether nothing will come behind what waits: the stream began anew, or there is no such claim.
+    pub(crate) fn has_ended(&self, claim: StreamClaim) -> bool {
+        self.queues.get(&claim).is_none_or(|queue| !queue.is_open)
+    }
+
+    /// How many of the messages that wait are from before the peer's restart.
+    pub(crate) fn from_before(&self, claim: StreamClaim) -> usize {
+        self.queues.get(&claim).map_or(0, |queue| queue.from_before)
+    }
+
+    /// Lets the queue of a claim hold at most so many bytes, beyond its newest message; none at all with 0.
+    pub(crate) fn limit(&mut self, claim: StreamClaim, bytes: Option<usize>) {
+        let Some(queue) = self.queues.get_mut(&claim) else { return };
+        queue.limit = bytes;
+        let gone = queue.discard_excess();
+        self.waiting -= gone.messages;
+        self.excess.add(gone.dropped);
+        self.discarded_bytes += gone.dropped.bytes as u64;
+    }
+
+    /// Nobody will read what comes before the stream begins anew: it is discarded, and its claim ends then.
+    pub(crate) fn discard(&mut self, claim: StreamClaim) {
+        self.limit(claim, Some(0));
+        match self.queues.get_mut(&claim) {
+            Some(queue) if queue.is_open => queue.owner = Owner::Left,
+            _ => drop(self.close(claim)),
+        }
+    }
+
+    /// Messages of a claim that were discarded.
+    pub(crate) fn discarded(&self, claim: StreamClaim) -> u64 {
+        self.queues.get(&claim).map_or(0, |queue| queue.discarded)
+    }
+
+    /// Bytes of user data discarded, of all streams.
+    pub(crate) fn discarded_bytes(&self) -> u64 {
+        self.discarded_bytes
+    }
+
+    /// What was discarded since the last call.
+    pub(super) fn take_excess(&mut self) -> Dropped {
+        core::mem::take(&mut self.excess)
+    }
+
+    /// These streams begin anew; all of them if none is listed. Their claims end with what waits now.
+    pub(super) fn end(&mut self, streams: &[u16]) {
+        let ending: Vec<_> = match streams {
+            [] => core::mem::take(&mut self.open).into_values().collect(),
+            _ => streams.iter().filter_map(|stream| self.open.remove(stream)).collect(),
+        };
+        for claim in ending {
+            let Some(queue) = self.queues.get_mut(&claim) else { continue };
+            queue.is_open = false;
+            if queue.owner == Owner::Left {
+                self.close(claim);
+                continue;
+            }
+            if queue.told == Told::Wanted {
+                queue.told = Told::Given;
+                self.news.push(claim);
+            }
+        }
+    }
+
+    /// The peer has restarted: what waits is from before. `hold` is called with each message.
+    pub(super) fn begin_anew(&mut self, mut hold: impl FnMut(&ReceivedMessage)) {
+        self.excess = Dropped::default();
+        for queue in self.queues.values_mut() {
+            queue.from_before = queue.messages.len();
+            queue.messages.iter().for_each(&mut hold);
+        }
+    }
+
+    /// Whether there is something to tell owners.
+    #[inline]
+    pub(crate) fn has_news(&self) -> bool {
+        !self.news.is_empty()
+    }
+
+    /// A claim, and its stream, of which its owner is to hear that there is something new.
+    pub(crate) fn pop_news(&mut self) -> Option<(u16, StreamClaim)> {
+        while let Some(claim) = self.news.pop() {
+            if let Some(queue) = self.queues.get(&claim) {
+                return Some((queue.stream, claim));
+            }
+        }
+        None
+    }
+
+    /// Whether somebody has found the queue of a claim empty, and it still is.
+    pub(super) fn have_reader_waiting(&self) -> bool {
+        let waits = |queue: &StreamQueue| queue.told == Told::Wanted && queue.is_open;
+        self.queues.values().any(|queue| waits(queue) && queue.owner == Owner::Reads)
+    }
+
+    /// Whether a message waits.
+    pub(super) fn have_messages(&self) -> bool {
+        self.waiting > 0
+    }
+
+    /// Gives memory back that nothing is in.
+    pub(super) fn release_memory(&mut self) {
+        self.news.shrink_to_fit();
+        self.queues.values_mut().for_each(|queue| queue.messages.shrink_to_fit());
+    }
+}
+
+impl StreamQueue {
+    fn new(stream: u16) -> Self {
+        Self {
+            stream,
+            messages: VecDeque::new(),
+            bytes: 0,
+            limit: None,
+            discarded: 0,
+            from_before: 0,
+            told: Told::Wanted,
+            owner: Owner::Reads,
+            is_open: true,
+        }
+    }
+
+    /// Discards the oldest messages while there is more than there may be; the newest one stays unless nothing may.
+    fn discard_excess(&mut self) -> Overflow {
+        let mut gone = Overflow::default();
+        let Some(limit) = self.limit else { return gone };
+        let least = usize::from(limit > 0);
+        while self.bytes > limit
+            && self.messages.len() > least
+            && let Some(message) = self.messages.pop_front()
+        {
+            let (bytes, chunks) = (message.len(), message.fragments.len());
+            self.bytes -= bytes;
+            self.from_before = self.from_before.saturating_sub(1);
+            self.discarded += 1;
+            gone.messages += 1;
+            gone.dropped.add(Dropped { bytes, chunks, ..Dropped::default() });
+        }
+        gone
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -85,14 +85,14 @@ LAYERS: dict[str, Layers] = {
         ("report",),
     ),
     "polypath": (
-        ("carriers", "error", "idle", "lock", "lower_layer", "message", "peer", "stats", "tap", "text"),
-        ("log", "device"),
+        ("carriers", "error", "idle", "lock", "lower_layer", "message", "stats", "tap", "text"),
+        ("log", "device", "peer"),
         ("probe", "route", "address"),
         ("clock", "socket"),
         ("accept",),
         ("state",),
         ("association", "driver"),
-        ("endpoint",),
+        ("endpoint", "events"),
         ("builder", "sctp_stream", "stream", "system"),
     ),
     "polypath-meter": (

@@ -8,9 +8,9 @@ use std::pin::pin;
 
 use bytes::Bytes;
 use polypath_proto::{
-    AddressChangeError, AssociationStats, Event, KeyError, PathId, PathStats, ReconfigurationError,
+    AddressChangeError, AssociationStats, KeyError, PathId, PathStats, ReconfigurationError,
 };
-use tokio::sync::{Notify, broadcast};
+use tokio::sync::Notify;
 
 use crate::error::{AssociationError, SendError, TryReceiveError};
 use crate::message::{Message, ReceivedMessage};
@@ -217,12 +217,6 @@ impl Association {
             self.shared.command();
         }
         Ok(count)
-    }
-
-    /// Listens to the association's notifications from now on (RFC 6458 section 6.1). What happened before is told by
-    /// the state of the paths and of the association.
-    pub fn events(&self) -> Events {
-        Events { receiver: self.shared.lock().subscribe(), missed: 0 }
     }
 
     /// Ends the association gracefully: every message sent so far is delivered first. Waits for the end. Messages
@@ -541,29 +535,4 @@ pub struct Streams {
     pub outbound: u16,
     /// Streams on which the peer sends.
     pub inbound: u16,
-}
-
-/// Notifications of an association.
-#[derive(Debug)]
-pub struct Events {
-    receiver: broadcast::Receiver<Event>,
-    missed: u64,
-}
-
-impl Events {
-    /// The next event; `None` after the association has ended. Cancellation safe.
-    pub async fn next(&mut self) -> Option<Event> {
-        loop {
-            match self.receiver.recv().await {
-                Ok(event) => return Some(event),
-                Err(broadcast::error::RecvError::Lagged(missed)) => self.missed += missed,
-                Err(broadcast::error::RecvError::Closed) => return None,
-            }
-        }
-    }
-
-    /// Events that were dropped because they were not read in time.
-    pub fn missed(&self) -> u64 {
-        self.missed
-    }
 }

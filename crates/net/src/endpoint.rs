@@ -87,6 +87,20 @@ impl Endpoint {
         Ok(association)
     }
 
+    /// As [`connect`](Self::connect), to a peer by its name and SCTP port, as `sctp.example.net:5001`, in UDP port 9899; every address
+    /// that the resolver gives is the peer's. [`Peer::resolve`] has the rules, and its result other UDP ports.
+    ///
+    /// # Errors
+    ///
+    /// That the name cannot be resolved, and those of [`connect`](Self::connect).
+    pub async fn connect_to(
+        &self,
+        name: &str,
+        config: AssociationConfig,
+    ) -> Result<Association, ConnectError> {
+        self.connect(&Peer::resolve(name).await?, config).await
+    }
+
     fn begin(
         &self,
         peer: &Peer,

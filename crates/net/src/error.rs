@@ -9,6 +9,7 @@ use thiserror::Error;
 
 /// Why an endpoint could not be bound.
 #[derive(Debug, Error)]
+#[non_exhaustive]
 pub enum BindError {
     /// An endpoint is bound to addresses that were named, never to all of the host.
     #[error("no local address was given: name every address that the endpoint shall use")]
@@ -150,10 +151,19 @@ fn device_remedy(error: &io::Error) -> &'static str {
 
 /// Why an association could not be established.
 #[derive(Debug, Error, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ConnectError {
     /// The request itself is impossible.
     #[error(transparent)]
     Invalid(#[from] polypath_proto::ConnectError),
+    /// A name of the peer has no address, or is not written as `host:port`.
+    #[error("cannot resolve {name:?}: {reason}")]
+    Name {
+        /// The name.
+        name: String,
+        /// What the resolver said.
+        reason: String,
+    },
     /// An address of the peer that no packet can be sent to.
     #[error("{0} is not the address of a host")]
     NotUnicast(IpAddr),
@@ -173,6 +183,7 @@ pub enum ConnectError {
 
 /// How an association ended, where it did not end gracefully; or why it waits for its user.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum AssociationError {
     /// The peer restarted: what it had not acknowledged is lost, streams begin anew, and nobody knows that it is who it
     /// was (RFC 5062 section 4). The association lives, and continues with
@@ -248,6 +259,7 @@ impl AssociationError {
 
 /// Why a message was not sent.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum SendError {
     /// The message or the moment is wrong; the message was not queued.
     #[error(transparent)]
@@ -317,6 +329,7 @@ pub enum StreamError {
 
 /// No message is there yet, or none will come.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum TryReceiveError {
     /// Nothing has arrived that was not yet read.
     #[error("no message has arrived")]

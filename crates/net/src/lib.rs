@@ -237,6 +237,7 @@ mod device;
 mod driver;
 mod endpoint;
 mod error;
+mod events;
 mod idle;
 mod lock;
 mod log;
@@ -254,13 +255,14 @@ mod system;
 mod tap;
 pub mod text;
 
-pub use association::{Association, Events, Streams};
+pub use association::{Association, Streams};
 pub use builder::EndpointBuilder;
 pub use carriers::Carriers;
 pub use endpoint::Endpoint;
 pub use error::{
     AssociationError, BindError, ConnectError, SendError, StreamError, TryReceiveError,
 };
+pub use events::Events;
 pub use idle::IdleWatch;
 pub use lower_layer::{ChannelLayer, LowerLayer};
 pub use message::{Message, ReceivedMessage};
@@ -272,10 +274,10 @@ pub use polypath_proto::config::{
 pub use polypath_proto::{
     AddressChange, AddressChangeError, AssociationEnd, AssociationState, AssociationStats,
     AuthenticationChange, BlockedCause, BlockedTime, ChunkKinds, ClaimError,
-    ConnectError as ConnectRefusal, Delivery, Duration, EndReason, Event, Instant, KeyError,
-    LossDetection, NoProbe, PathChange, PathId, PathStats, PathStatus, Piece, Probe, ProbeEvent,
-    ReconfigurationError, SendError as SendRefusal, TimerKind, TransmissionCause, Tsn, config,
-    congestion, scheduling,
+    ConnectError as ConnectRefusal, Delivery, Duration, EndReason, Event, EventKinds, Instant,
+    KeyError, LossDetection, NoProbe, PathChange, PathId, PathStats, PathStatus, Piece, Probe,
+    ProbeEvent, ReconfigurationError, SendError as SendRefusal, TimerKind, TransmissionCause, Tsn,
+    config, congestion, scheduling,
 };
 pub use probe::{BoxedProbe, Initiator, ObservedAssociation, Observer};
 pub use route::{default_addresses, source_address};

@@ -2,6 +2,10 @@
 
 use std::net::IpAddr;
 
+use tokio::net::lookup_host;
+
+use crate::error::ConnectError;
+
 /// UDP port registered for encapsulated SCTP (RFC 6951 section 5.1).
 pub const ENCAPSULATION_PORT: u16 = 9899;
 
@@ -31,6 +35,50 @@ impl Peer {
             addresses: addresses.into_iter().collect(),
             port,
             encapsulation_port: Some(ENCAPSULATION_PORT),
+        }
+    }
+
+    /// The peer with these names and SCTP port, encapsulated in UDP port 9899: `sctp.example.net:5001`, or several names and addresses of one
+    /// host, separated by commas, with the same port: `a.example.net:5001,[2001:db8::1]:5001`. The resolver of the system is
+    /// asked, and all addresses that it gives are taken, in its order. They must all be the peer's: a name that stands for
+    /// several hosts is not suitable.
+    ///
+    /// ```
+    /// use polypath::Peer;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let peer = Peer::resolve("localhost:5001,127.0.0.2:5001").await?;
+    /// assert!(peer.addresses().iter().all(|address| address.is_loopback()));
+    /// assert_eq!(peer.port(), 5001);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// A name without an address, or without a port; ports that differ.
+    pub async fn resolve(names: &str) -> Result<Self, ConnectError> {
+        let mut addresses: Vec<IpAddr> = Vec::new();
+        let mut port = None;
+        for name in names.split(',').map(str::trim) {
+            let failed = |reason: String| ConnectError::Name { name: name.to_owned(), reason };
+            let found = lookup_host(name).await.map_err(|error| failed(error.to_string()))?;
+            for socket in found {
+                if *port.get_or_insert(socket.port()) != socket.port() {
+                    return Err(failed("all addresses of a peer have one port".to_owned()));
+                }
+                if !addresses.contains(&socket.ip()) {
+                    addresses.push(socket.ip());
+                }
+            }
+        }
+        match port {
+            Some(port) => Ok(Self::new(addresses, port)),
+            None => {
+                let reason = "it has no address".to_owned();
+                Err(ConnectError::Name { name: names.to_owned(), reason })
+            }
         }
     }
 

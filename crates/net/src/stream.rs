@@ -9,9 +9,10 @@ use futures_util::stream::{FusedStream, try_unfold, unfold};
 use futures_util::{Sink, StreamExt};
 use polypath_proto::Event;
 
-use crate::association::{Association, Events};
+use crate::association::Association;
 use crate::endpoint::Endpoint;
 use crate::error::{AssociationError, SendError};
+use crate::events::Events;
 use crate::message::{Message, ReceivedMessage};
 
 impl Association {

@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex};
 
 use common::{CLIENT, SERVER, addresses, client_on, pair, peer_of, server_with};
 use polypath::{
-    AssociationConfig, AssociationState, BoxedProbe, Endpoint, Initiator, Instant, Message,
-    ObservedAssociation, Probe, ProbeEvent, TransmissionCause,
+    AssociationConfig, AssociationState, BoxedProbe, Endpoint, Event, EventKinds, Initiator,
+    Instant, Message, ObservedAssociation, Probe, ProbeEvent, TransmissionCause,
 };
 
 /// Events of all associations of an endpoint, with the association's number in the order in which they began.
@@ -174,4 +174,24 @@ async fn a_probe_goes_when_the_association_has_ended() {
     near.shutdown().await.unwrap();
     assert_eq!(Arc::strong_count(&diary.events), 1, "although a handle is left");
     near.stats();
+}
+
+#[tokio::test]
+async fn listeners_get_the_kinds_of_events_that_they_want() {
+    let pair = pair().await;
+    let mut dry = pair.near.events_of(EventKinds::SENDER_DRY);
+    let mut ends = pair.near.events_of(EventKinds::ASSOCIATION);
+    let mut none = pair.near.events_of(EventKinds::empty());
+    let mut all = pair.near.events();
+    assert_eq!((dry.kinds(), all.kinds()), (EventKinds::SENDER_DRY, EventKinds::all()));
+    pair.near.send(Message::new(0, "one")).await.unwrap();
+    assert_eq!(dry.next().await, Some(Event::SenderDry));
+    pair.far.abort("enough");
+    assert!(matches!(ends.next().await, Some(Event::Ended(_))));
+    assert_eq!((dry.next().await, ends.next().await, none.next().await), (None, None, None));
+    let mut kinds = EventKinds::empty();
+    while let Some(event) = all.next().await {
+        kinds |= event.kind();
+    }
+    assert!(kinds.contains(EventKinds::SENDER_DRY | EventKinds::ASSOCIATION));
 }

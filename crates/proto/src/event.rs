@@ -157,6 +157,7 @@ pub enum PathChange {
 
 /// What happened to an address (RFC 5061).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum AddressChange {
     /// It belongs to the association, too.
     Added,

@@ -21,6 +21,7 @@ pub mod congestion;
 mod endpoint;
 mod error;
 mod event;
+mod event_kinds;
 mod extension;
 mod ids;
 mod io;
@@ -46,6 +47,7 @@ pub use error::{
     AddressChangeError, ClaimError, ConnectError, KeyError, ReconfigurationError, SendError,
 };
 pub use event::{AddressChange, AssociationEnd, AuthenticationChange, Event, PathChange};
+pub use event_kinds::EventKinds;
 pub use ids::{AssociationId, Mid, PathId, Ssn, StreamClaim, Tsn};
 pub use io::{
     Body, Cx, Ecn, Encapsulation, Envelope, Fragmentation, LocalAddressChange, PathError, Received,

@@ -124,6 +124,19 @@ impl Duration {
     }
 }
 
+/// More than [`Duration::MAX`], 584 years, becomes that.
+impl From<core::time::Duration> for Duration {
+    fn from(span: core::time::Duration) -> Self {
+        Self(u64::try_from(span.as_nanos()).unwrap_or(u64::MAX))
+    }
+}
+
+impl From<Duration> for core::time::Duration {
+    fn from(span: Duration) -> Self {
+        Self::from_nanos(span.0)
+    }
+}
+
 pub(crate) const QUANTITY: Quantity = Quantity {
     name: "a time",
     example: "45 ms",
@@ -265,5 +278,24 @@ impl Div<u64> for Duration {
 impl Sum for Duration {
     fn sum<I: Iterator<Item = Self>>(spans: I) -> Self {
         spans.fold(Self::ZERO, Add::add)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spans_of_the_core_library_convert() {
+        use core::time::Duration as Core;
+        for (span, expected) in [
+            (Core::ZERO, Duration::ZERO),
+            (Core::from_millis(1500), Duration::from_millis(1500)),
+            (Core::from_nanos(u64::MAX), Duration::MAX),
+            (Core::MAX, Duration::MAX),
+        ] {
+            assert_eq!(Duration::from(span), expected);
+        }
+        assert_eq!(Core::from(Duration::from_millis(45)), Core::from_millis(45));
     }
 }

@@ -6,7 +6,8 @@ use std::net::IpAddr;
 use bytes::Bytes;
 use polypath_proto::config::{PathPairing, PmtuDiscovery};
 use polypath_proto::{
-    Association as Protocol, Cx, Encapsulation, Event, Instant, PathError, PathStats, Transmit,
+    Association as Protocol, Cx, Encapsulation, Event, EventKinds, Instant, PathError, PathStats,
+    Transmit,
 };
 use tokio::sync::broadcast;
 
@@ -39,6 +40,8 @@ pub(crate) struct Inner {
     /// The association's entry among the driver's timers.
     pub(crate) scheduled: Option<Instant>,
     events: Option<broadcast::Sender<Event>>,
+    /// Kinds that somebody listens to.
+    wanted: EventKinds,
     /// Events that the protocol had when a restart was looked for; they are to be reported before its others.
     early: VecDeque<Event>,
 }
@@ -68,6 +71,7 @@ impl Inner {
             low_water_bytes: 0,
             scheduled: None,
             events: None,
+            wanted: EventKinds::empty(),
             early: VecDeque::new(),
         }
     }
@@ -144,18 +148,26 @@ impl Inner {
         self.ready.is_some()
     }
 
-    pub(crate) fn subscribe(&mut self) -> broadcast::Receiver<Event> {
+    /// Events of these kinds, and of others that somebody else wants.
+    pub(crate) fn subscribe(&mut self, kinds: EventKinds) -> broadcast::Receiver<Event> {
         if self.ended.is_some() {
             return broadcast::channel(1).1;
         }
+        self.wanted |= kinds;
         self.events.get_or_insert_with(|| broadcast::channel(EVENTS_KEPT).0).subscribe()
     }
 
-    /// Passes an event on to the subscribers.
-    pub(crate) fn publish(&self, event: Event) {
-        if let Some(events) = &self.events {
-            // Nobody listens any more: nothing to do.
-            let _ = events.send(event);
+    /// Passes an event on to the subscribers, if one wants it.
+    pub(crate) fn publish(&mut self, event: Event) {
+        if !self.wanted.contains(event.kind()) {
+            return;
+        }
+        if let Some(events) = &self.events
+            && events.send(event).is_err()
+        {
+            // Nobody listens any more.
+            self.events = None;
+            self.wanted = EventKinds::empty();
         }
     }
 

@@ -41,7 +41,7 @@ impl Receiver {
 
     /// Messages of a claim that wait from before the peer's restart.
     pub fn claimed_from_before(&self, claim: StreamClaim) -> usize {
-        self.reassembly.claims().map_or(0, |claims| claims.from_before(claim))
+        self.reassembly.claims().map_or(0, |claims| claims.before_restart(claim))
     }
 
     /// Messages of a claim that were discarded because of its limit.

@@ -36,7 +36,7 @@ struct StreamQueue {
     discarded: u64,
     /// Messages that the peer sent before it restarted: the first ones.
     from_before: usize,
-    told: Told,
+    told: OwnerTold,
     owner: Owner,
     is_open: bool,
 }
@@ -58,7 +58,7 @@ struct Overflow {
 
 /// Whether the owner has heard of what waits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Told {
+enum OwnerTold {
     /// It has found the queue empty: the next message is news.
     Wanted,
     Given,
@@ -110,8 +110,8 @@ impl Claims {
         self.waiting -= gone.messages;
         self.excess.add(gone.dropped);
         self.discarded_bytes += gone.dropped.bytes as u64;
-        if !queue.messages.is_empty() && queue.told == Told::Wanted {
-            queue.told = Told::Given;
+        if !queue.messages.is_empty() && queue.told == OwnerTold::Wanted {
+            queue.told = OwnerTold::Given;
             self.news.push(claim);
         }
         None
@@ -121,7 +121,7 @@ impl Claims {
     pub(crate) fn take_first(&mut self, claim: StreamClaim) -> Option<ReceivedMessage> {
         let queue = self.queues.get_mut(&claim)?;
         let Some(message) = queue.messages.pop_front() else {
-            queue.told = Told::Wanted;
+            queue.told = OwnerTold::Wanted;
             return None;
         };
         queue.bytes -= message.len();
@@ -136,7 +136,7 @@ impl Claims {
     }
 
     /// How many of the messages that wait are from before the peer's restart.
-    pub(crate) fn from_before(&self, claim: StreamClaim) -> usize {
+    pub(crate) fn before_restart(&self, claim: StreamClaim) -> usize {
         self.queues.get(&claim).map_or(0, |queue| queue.from_before)
     }
 
@@ -187,8 +187,8 @@ impl Claims {
                 self.close(claim);
                 continue;
             }
-            if queue.told == Told::Wanted {
-                queue.told = Told::Given;
+            if queue.told == OwnerTold::Wanted {
+                queue.told = OwnerTold::Given;
                 self.news.push(claim);
             }
         }
@@ -221,7 +221,7 @@ impl Claims {
 
     /// Whether somebody has found the queue of a claim empty, and it still is.
     pub(super) fn have_reader_waiting(&self) -> bool {
-        let waits = |queue: &StreamQueue| queue.told == Told::Wanted && queue.is_open;
+        let waits = |queue: &StreamQueue| queue.told == OwnerTold::Wanted && queue.is_open;
         self.queues.values().any(|queue| waits(queue) && queue.owner == Owner::Reads)
     }
 
@@ -246,7 +246,7 @@ impl StreamQueue {
             limit: None,
             discarded: 0,
             from_before: 0,
-            told: Told::Wanted,
+            told: OwnerTold::Wanted,
             owner: Owner::Reads,
             is_open: true,
         }

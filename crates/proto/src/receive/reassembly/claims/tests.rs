@@ -117,7 +117,7 @@ fn messages_from_before_a_restart_are_counted_while_they_wait() {
     push(&mut claims, 1, 3..5);
     let left: Vec<_> = (0..6)
         .map(|_| {
-            let left = claims.from_before(claim);
+            let left = claims.before_restart(claim);
             claims.take_first(claim);
             left
         })

@@ -1,0 +1,66 @@
+//! Notifications of an association (RFC 6458 section 6).
+
+use polypath_proto::{Event, EventKinds};
+use tokio::sync::broadcast;
+
+use crate::association::Association;
+
+impl Association {
+    /// Listens to the association's notifications from now on (RFC 6458 section 6.1). What happened before is told by
+    /// the state of the paths and of the association.
+    pub fn events(&self) -> Events {
+        self.events_of(EventKinds::all())
+    }
+
+    /// Listens to notifications of these kinds (`SCTP_EVENT`, RFC 6458 section 6.2.2). Kinds that nobody listens to cost nothing, and
+    /// do not count among the events that a slow listener may lag behind.
+    ///
+    /// ```
+    /// # use polypath::{Association, Event, EventKinds};
+    /// async fn watch_paths(association: &Association) {
+    ///     let mut events = association.events_of(EventKinds::PATH | EventKinds::SEND_FAILED);
+    ///     while let Some(event) = events.next().await {
+    ///         match event {
+    ///             Event::Path { path, change } => println!("{path}: {change:?}"),
+    ///             other => println!("not delivered: {other:?}"),
+    ///         }
+    ///     }
+    /// }
+    /// ```
+    pub fn events_of(&self, kinds: EventKinds) -> Events {
+        Events { receiver: self.shared.lock().subscribe(kinds), kinds, missed: 0 }
+    }
+}
+
+/// Notifications of an association.
+#[derive(Debug)]
+pub struct Events {
+    receiver: broadcast::Receiver<Event>,
+    kinds: EventKinds,
+    missed: u64,
+}
+
+impl Events {
+    /// The next event; `None` after the association has ended. Cancellation safe.
+    pub async fn next(&mut self) -> Option<Event> {
+        loop {
+            match self.receiver.recv().await {
+                Ok(event) if self.kinds.contains(event.kind()) => return Some(event),
+                // Another listener wants it.
+                Ok(_) => {}
+                Err(broadcast::error::RecvError::Lagged(missed)) => self.missed += missed,
+                Err(broadcast::error::RecvError::Closed) => return None,
+            }
+        }
+    }
+
+    /// The kinds of events that are listened to.
+    pub fn kinds(&self) -> EventKinds {
+        self.kinds
+    }
+
+    /// Events that were dropped because they were not read in time, of all kinds that somebody listened to.
+    pub fn missed(&self) -> u64 {
+        self.missed
+    }
+}

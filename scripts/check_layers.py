@@ -51,6 +51,7 @@ LAYERS: dict[str, Layers] = {
         ("ids", "error"),
         ("stats",),
         ("config", "event"),
+        ("event_kinds",),
         ("message", "probe"),
         ("io",),
         ("types",),
@@ -87,7 +88,7 @@ LAYERS: dict[str, Layers] = {
     "polypath": (
         ("carriers", "error", "idle", "lock", "lower_layer", "message", "stats", "tap", "text"),
         ("log", "device", "peer"),
-        ("probe", "route", "address"),
+        ("probe", "route", "address", "wildcard"),
         ("clock", "socket"),
         ("accept",),
         ("state",),

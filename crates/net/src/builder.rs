@@ -28,6 +28,7 @@ use crate::probe::{ObservedAssociation, Observer, Observing};
 use crate::socket::{Binding, SharedSockets, Sockets};
 use crate::state::{Accepting, EndpointShared, EndpointState, Mailbox, Shards};
 use crate::tap::{PacketTap, Tap};
+use crate::wildcard::Wildcard;
 
 /// Most shards that can be asked for.
 const MAX_SHARDS: usize = 64;
@@ -52,8 +53,12 @@ pub struct EndpointBuilder {
 }
 
 impl Endpoint {
-    /// Begins an endpoint with these local addresses. Peers learn all of them, and each gets a socket of its
-    /// own; never is a socket bound to all addresses of the host.
+    /// Begins an endpoint with these local addresses. Peers learn all of them, and each gets a socket of its own.
+    ///
+    /// On Linux `0.0.0.0` stands for every IPv4 address that an interface of the host has, and `::` for every IPv6 address but
+    /// link-local ones; name both for both. Each of them gets a socket, too. Addresses that interfaces get and lose later are
+    /// added and removed, as [`Endpoint::bind_add`] and [`Endpoint::bind_remove`] do, and what the program adds or removes
+    /// itself stays so.
     ///
     /// ```
     /// use polypath::Endpoint;
@@ -290,7 +295,8 @@ impl EndpointBuilder {
     ///
     /// Why an address cannot be bound.
     pub fn bind(self) -> Result<Endpoint, BindError> {
-        address::check_all(&self.local_addresses, &self.devices)?;
+        let (wildcard, addresses) = Wildcard::expand(&self.local_addresses);
+        address::check_all(&addresses, &self.devices)?;
         let runtime = tokio::runtime::Handle::try_current().map_err(|_| BindError::NoRuntime)?;
         require_drivers()?;
         let mut rng = secure_rng()?;
@@ -301,19 +307,18 @@ impl EndpointBuilder {
             port,
             udp_port: self.encapsulation_port,
         };
-        let sockets = binding.bind_all(&self.local_addresses)?;
+        let sockets = binding.bind_all(&addresses)?;
         let mut config = self.config.clone();
         config.association.pmtu_discovery.get_or_insert(PmtuDiscovery::Probe);
         config.association.error_detection = ErrorDetection::Crc32c;
         let shards = Shards::new(self.shards.unwrap_or_else(|| default_shards(&runtime)));
-        let addresses = self.local_addresses.clone();
         let ports = Ports { sctp: port, udp: binding.udp_port };
         let sockets = Sockets::new(sockets);
         let shared = self.share(config, ports, sockets, shards, rng, |config, cx| {
             polypath_proto::Endpoint::new(config, port, &addresses, cx)
         });
         let endpoint = Endpoint::new(Arc::clone(&shared));
-        let driver = Driver::new(shared, binding);
+        let driver = Driver::new(shared, binding, wildcard);
         for worker in driver.workers() {
             runtime.spawn(worker.run());
         }

@@ -54,6 +54,11 @@ pub(crate) fn check(address: IpAddr, device: &str) -> Result<(), BindError> {
     }
 }
 
+/// The addresses that interfaces of this host have, of those that an endpoint can use without naming the interface.
+pub(crate) fn host_addresses() -> io::Result<Vec<IpAddr>> {
+    system::host_addresses()
+}
+
 /// The number of the interface that has this name now. A socket is bound to the number: of another interface with the name (a
 /// modem that was plugged in again) it hears nothing.
 pub(crate) fn index(device: &str) -> Option<u32> {
@@ -96,14 +101,29 @@ mod system {
         Ok(found)
     }
 
+    pub(super) fn host_addresses() -> io::Result<Vec<IpAddr>> {
+        let up = |entry: &InterfaceAddress| entry.flags.contains(InterfaceFlags::IFF_UP);
+        let mut addresses: Vec<_> =
+            getifaddrs()?.filter(up).filter_map(|entry| address_of(&entry)).collect();
+        addresses
+            .retain(|address| !matches!(address, IpAddr::V6(v6) if v6.is_unicast_link_local()));
+        addresses.sort_unstable();
+        addresses.dedup();
+        Ok(addresses)
+    }
+
+    fn address_of(entry: &InterfaceAddress) -> Option<IpAddr> {
+        let own = entry.address?;
+        let v4 = own.as_sockaddr_in().map(|v4| IpAddr::V4(v4.ip()));
+        v4.or_else(|| own.as_sockaddr_in6().map(|v6| IpAddr::V6(v6.ip())))
+    }
+
     /// Loopback has all addresses of its network, and shows one.
     fn has(entry: &InterfaceAddress, address: IpAddr) -> bool {
         if entry.flags.contains(InterfaceFlags::IFF_LOOPBACK) && address.is_loopback() {
             return true;
         }
-        let Some(own) = entry.address else { return false };
-        let v4 = own.as_sockaddr_in().map(|v4| IpAddr::V4(v4.ip()));
-        v4.or_else(|| own.as_sockaddr_in6().map(|v6| IpAddr::V6(v6.ip()))) == Some(address)
+        address_of(entry) == Some(address)
     }
 }
 
@@ -117,6 +137,10 @@ mod system {
     use super::Presence;
 
     /// There is no portable way.
+    pub(super) fn host_addresses() -> io::Result<Vec<IpAddr>> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
     pub(super) fn attach(_socket: &Socket, _device: &str) -> io::Result<()> {
         Err(io::ErrorKind::Unsupported.into())
     }

@@ -11,10 +11,12 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum BindError {
-    /// An endpoint is bound to addresses that were named, never to all of the host.
-    #[error("no local address was given: name every address that the endpoint shall use")]
+    /// No address was named, or no interface has one of the family that a wildcard stands for.
+    #[error(
+        "no local address was given, or no interface has one: name every address that the endpoint shall use"
+    )]
     NoAddress,
-    /// The wildcard, a multicast or the broadcast address.
+    /// A multicast or the broadcast address, or a wildcard where the system does not list the host's addresses.
     #[error(
         "{0} is not the address of an interface: name the addresses that the endpoint shall use"
     )]

@@ -254,6 +254,7 @@ mod stream;
 mod system;
 mod tap;
 pub mod text;
+mod wildcard;
 
 pub use association::{Association, Streams};
 pub use builder::EndpointBuilder;

@@ -10,6 +10,7 @@ use tokio::sync::oneshot;
 use crate::address;
 use crate::error::BindError;
 use crate::socket::{Binding, Port, Sockets};
+use crate::wildcard::Wildcard;
 
 /// Where the outcome of a request goes.
 type Done = oneshot::Sender<Result<(), BindError>>;
@@ -18,6 +19,8 @@ type Done = oneshot::Sender<Result<(), BindError>>;
 #[derive(Debug)]
 pub(super) struct LocalAddresses {
     binding: Binding,
+    /// Addresses that come and go by themselves.
+    wildcard: Wildcard,
     /// Addresses that are being removed.
     leaving: Vec<Leaving>,
 }
@@ -39,9 +42,31 @@ impl Leaving {
 #[derive(Debug)]
 pub(super) struct Closing(SmallVec<[Weak<Port>; 2]>);
 
+/// Why an address is added or removed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Reason {
+    /// The program wants it.
+    Wanted,
+    /// The host got or lost it.
+    Followed,
+}
+
 impl LocalAddresses {
-    pub(super) fn new(binding: Binding) -> Self {
-        Self { binding, leaving: Vec::new() }
+    pub(super) fn new(binding: Binding, wildcard: Wildcard) -> Self {
+        Self { binding, wildcard, leaving: Vec::new() }
+    }
+
+    /// What is to change because the host has other addresses than the endpoint, which is to have all of them.
+    pub(super) fn to_follow(&self, sockets: &Sockets) -> Vec<LocalAddressChange> {
+        self.wildcard.changes(|address| !sockets.places_of(address).is_empty())
+    }
+
+    /// Takes note of a change that was carried out.
+    pub(super) fn note(&mut self, change: LocalAddressChange, reason: Reason) {
+        match reason {
+            Reason::Wanted => self.wildcard.on_wanted(change),
+            Reason::Followed => self.wildcard.on_followed(change),
+        }
     }
 
     /// Changes the addresses of an endpoint that has these `sockets`; gives those from now on, and what is to be closed. An added address is bound to `device` if one is named,

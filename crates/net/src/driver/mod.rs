@@ -26,10 +26,11 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use polypath_proto::{Instant, LocalAddressChange, Received};
+use tokio::sync::oneshot;
 use tokio::time::{MissedTickBehavior, interval, sleep_until};
 
 use self::inbound::{BUFFERS, Inbound};
-use self::local_addresses::LocalAddresses;
+use self::local_addresses::{LocalAddresses, Reason};
 use self::network::NetworkWatch;
 use self::router::Router;
 use self::shard::Shard;
@@ -37,6 +38,7 @@ use self::worker::Worker;
 use crate::error::AssociationError;
 use crate::socket::{Binding, Sockets};
 use crate::state::{EndpointShared, Inbox, Rebind};
+use crate::wildcard::Wildcard;
 
 /// Calls to receive from one socket before the others and the associations have their turn.
 const RECEIVE_ROUNDS: usize = 4;
@@ -67,13 +69,13 @@ pub(crate) struct Driver {
 }
 
 impl Driver {
-    pub(crate) fn new(shared: Arc<EndpointShared>, binding: Binding) -> Self {
+    pub(crate) fn new(shared: Arc<EndpointShared>, binding: Binding, wildcard: Wildcard) -> Self {
         let parcels = shared.shards.iter().map(|_| Inbox::default()).collect();
         let sockets = shared.sockets.get();
         let shard = Shard::new(shared, 0, sockets);
         Self {
             shard,
-            addresses: LocalAddresses::new(binding),
+            addresses: LocalAddresses::new(binding, wildcard),
             network: NetworkWatch::new(),
             inbound: Inbound::new(),
             parcels,
@@ -119,6 +121,7 @@ impl Driver {
                 Wake::Watch => self.follow_devices(),
                 Wake::Network => {
                     self.follow_devices();
+                    self.follow_host();
                     self.network_changed();
                     self.step();
                 }
@@ -168,6 +171,7 @@ impl Driver {
         for Rebind { change, device, done } in wishes {
             match self.addresses.change(&self.shard.sockets, change, device.as_deref()) {
                 Ok((sockets, closing)) => {
+                    self.addresses.note(change, Reason::Wanted);
                     self.use_sockets(sockets);
                     self.tell_associations(change);
                     self.addresses.settle(closing, done);
@@ -184,6 +188,22 @@ impl Driver {
         if let Some(sockets) = self.addresses.reopen(&self.shard.sockets) {
             self.use_sockets(sockets);
             self.network_changed();
+        }
+    }
+
+    /// Adds and removes the addresses that the host got and lost, where the endpoint is to have all of them.
+    fn follow_host(&mut self) {
+        for change in self.addresses.to_follow(&self.shard.sockets) {
+            // An address may not be ready yet, or be gone again: that is another change.
+            let Ok((sockets, closing)) = self.addresses.change(&self.shard.sockets, change, None)
+            else {
+                continue;
+            };
+            self.addresses.note(change, Reason::Followed);
+            self.use_sockets(sockets);
+            self.tell_associations(change);
+            // Nobody waits for the old sockets to be closed.
+            self.addresses.settle(closing, oneshot::channel().0);
         }
     }
 

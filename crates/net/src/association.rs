@@ -376,7 +376,7 @@ impl Association {
     }
 
     /// Asks the peer to prefer an address of this side for what it sends (`SCTP_SET_PEER_PRIMARY_ADDR`, RFC 5061).
-    /// [`Event::LocalAddress`] follows, or [`Event::AddressChangeRefused`].
+    /// [`Event::LocalAddress`](crate::Event::LocalAddress) follows, or [`Event::AddressChangeRefused`](crate::Event::AddressChangeRefused).
     ///
     /// # Errors
     ///
@@ -406,7 +406,7 @@ impl Association {
 
     /// Lets streams of this side begin anew with stream sequence number 0; all of them if none is named (`SCTP_RESET_STREAMS`,
     /// RFC 6525). What was sent on them is acknowledged first, and [`send`](Self::send) waits on them meanwhile.
-    /// [`Event::OutgoingStreamsReset`] follows, or [`Event::ReconfigurationRefused`].
+    /// [`Event::OutgoingStreamsReset`](crate::Event::OutgoingStreamsReset) follows, or [`Event::ReconfigurationRefused`](crate::Event::ReconfigurationRefused).
     ///
     /// # Errors
     ///
@@ -417,8 +417,8 @@ impl Association {
         Ok(())
     }
 
-    /// Asks the peer to let its streams begin anew; all of them if none is named. [`Event::IncomingStreamsReset`] follows, or
-    /// [`Event::ReconfigurationRefused`].
+    /// Asks the peer to let its streams begin anew; all of them if none is named. [`Event::IncomingStreamsReset`](crate::Event::IncomingStreamsReset) follows, or
+    /// [`Event::ReconfigurationRefused`](crate::Event::ReconfigurationRefused).
     ///
     /// # Errors
     ///
@@ -429,8 +429,8 @@ impl Association {
         Ok(())
     }
 
-    /// Adds streams on which this side may send (`SCTP_ADD_STREAMS`, RFC 6525). [`Event::StreamsAdded`] follows, or
-    /// [`Event::ReconfigurationRefused`].
+    /// Adds streams on which this side may send (`SCTP_ADD_STREAMS`, RFC 6525). [`Event::StreamsAdded`](crate::Event::StreamsAdded) follows, or
+    /// [`Event::ReconfigurationRefused`](crate::Event::ReconfigurationRefused).
     ///
     /// # Errors
     ///
@@ -441,8 +441,8 @@ impl Association {
         Ok(())
     }
 
-    /// Asks the peer to add streams on which it may send. [`Event::StreamsAdded`] follows when it has, or
-    /// [`Event::ReconfigurationRefused`].
+    /// Asks the peer to add streams on which it may send. [`Event::StreamsAdded`](crate::Event::StreamsAdded) follows when it has, or
+    /// [`Event::ReconfigurationRefused`](crate::Event::ReconfigurationRefused).
     ///
     /// # Errors
     ///

@@ -22,8 +22,8 @@ const WRITE_BYTES: usize = 16_384;
 ///
 /// Messages are sent with [`send`](Self::send), and bytes with [`AsyncWrite`]: each write becomes an ordered message of at most
 /// [`max_write_bytes`](Self::max_write_bytes). Small writes make small messages, which
-/// [`BufWriter`](tokio::io::BufWriter) avoids. What was accepted is sent without flushing. Dropping it ends nothing:
-/// [`finish`](Self::finish) and `shutdown` of [`AsyncWriteExt`](tokio::io::AsyncWriteExt) do.
+/// `BufWriter` of tokio avoids. What was accepted is sent without flushing. Dropping it ends nothing:
+/// [`finish`](Self::finish) and `shutdown` of `AsyncWriteExt` do.
 pub struct SendStream {
     association: Association,
     stream: u16,

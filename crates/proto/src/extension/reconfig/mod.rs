@@ -75,6 +75,18 @@ impl StreamList {
         Self::new(&list.iter().collect::<Vec<_>>())
     }
 
+    /// Adds the streams of another list, unless that makes more than `most`, or one of the lists means all streams.
+    pub(crate) fn join(&mut self, other: &Self, most: usize) -> bool {
+        let joins =
+            !self.0.is_empty() && !other.0.is_empty() && self.0.len() + other.0.len() <= most;
+        if joins {
+            self.0.extend_from_slice(&other.0);
+            self.0.sort_unstable();
+            self.0.dedup();
+        }
+        joins
+    }
+
     /// Whether the stream is among them.
     pub(crate) fn contains(&self, stream: u16) -> bool {
         self.0.is_empty() || self.0.binary_search(&stream).is_ok()

@@ -9,6 +9,8 @@ use crate::{Duration, Instant, PathId, Tsn};
 
 /// Most requests that wait for the one in flight; the user gets no more.
 const MAX_WAITING: usize = 16;
+/// Most streams that the user's resets join to one request: it fits any path.
+const MAX_JOINED: usize = 256;
 
 /// What this side asks for.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -69,11 +71,31 @@ impl Requests {
 
     /// Takes a request. Returns whether there was room.
     pub(crate) fn push(&mut self, request: OwnRequest) -> bool {
+        if self.join(&request) {
+            return true;
+        }
         let fits = self.waiting.len() < MAX_WAITING;
         if fits {
             self.waiting.push_back(request);
         }
         fits
+    }
+
+    /// Lets a reset of its own streams join the last request that waits, if that is one, too.
+    fn join(&mut self, request: &OwnRequest) -> bool {
+        let OwnRequest::ResetOutgoing { streams: added, answers: None } = request else {
+            return false;
+        };
+        let Some(OwnRequest::ResetOutgoing { streams, answers: None }) = self.waiting.back_mut()
+        else {
+            return false;
+        };
+        let joins = streams.join(added, MAX_JOINED);
+        if joins {
+            // What was sent on the streams that joined is to be acknowledged, too.
+            self.barrier = None;
+        }
+        joins
     }
 
     /// Whether nothing new may be sent on the stream, because it is about to begin anew.

@@ -143,3 +143,40 @@ fn a_deferred_reset_waits_for_its_data() {
     assert!(!answers.is_deferring());
     assert_eq!(vec![answers.take_due(Tsn(0))], [None]);
 }
+
+#[test]
+fn resets_that_wait_become_one_request() {
+    let mut requests = Requests::new(1);
+    requests.push(reset(&[1]));
+    // What was sent before the barrier counts; a stream that joins moves it.
+    assert!(!requests.is_past(Tsn(5), Tsn(8)));
+    for stream in 2..=100 {
+        assert!(requests.push(reset(&[stream])), "{stream}");
+    }
+    assert!(!requests.is_past(Tsn(8), Tsn(20)) && requests.is_past(Tsn(20), Tsn(20)));
+    assert!((1..=100).all(|stream| requests.holds(stream)));
+    send(&mut requests);
+    // Those that come later wait for their own turn, and another kind of request keeps its place.
+    requests.push(reset(&[7]));
+    requests.push(OwnRequest::AddOutgoing(2));
+    requests.push(reset(&[8]));
+    requests.push(reset(&[]));
+    let streams: Vec<_> = (1..=100).collect();
+    let ended = requests.on_response(at(0), 1, Outcome::Performed);
+    assert_eq!(ended, Reaction::Ended(reset(&streams), Outcome::Performed));
+    let mut order = vec![];
+    while let Some(next) = requests.next().cloned() {
+        let [sequence] = send(&mut requests)[..] else { panic!() };
+        requests.on_response(at(0), sequence, Outcome::Performed);
+        order.push(next);
+    }
+    let expected = [reset(&[7]), OwnRequest::AddOutgoing(2), reset(&[8]), reset(&[])];
+    assert_eq!(order, expected);
+    // A request is bounded by what fits a packet.
+    requests.push(reset(&(0..256).collect::<Vec<_>>()));
+    requests.push(reset(&[300]));
+    assert_eq!(send(&mut requests).len(), 1);
+    assert_eq!(requests.next(), None, "it is in flight");
+    requests.on_response(at(0), 6, Outcome::Performed);
+    assert_eq!(requests.next(), Some(&reset(&[300])));
+}
